@@ -1,0 +1,125 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, globSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { promisify } from 'node:util'
+import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3'
+
+const HERE = import.meta.dirname
+const INSTALLED = join(HERE, '../../.cache/swift-s3')
+const PYTHON = '/usr/bin/python3' // the packages are built for Debian's own
+const TOOLS = ['/usr/bin/apt-get', '/usr/bin/dpkg', '/usr/bin/flock', PYTHON]
+const SMALL_DISK_BYTES = 40 * 1024 * 1024
+
+export type S3Settings = {
+  endpoint: string
+  region: string
+  bucket: string
+  accessKey: string
+  secretKey: string
+  pathStyleAccess: boolean
+}
+
+/** A real S3-style server that a test can hang, kill and bring back with its objects. */
+export type S3Server = {
+  settings: S3Settings
+  pause(): void
+  resume(): void
+  kill(): Promise<void>
+  restart(): Promise<void>
+}
+
+type Cleanup = { after(cleanup: () => Promise<void>): void }
+
+/** Why these tests cannot run on this machine, or `false`. The first call installs the server. */
+export async function s3Missing(): Promise<string | false> {
+  const absent = TOOLS.filter((tool) => !existsSync(tool))
+  if (absent.length > 0) return `the S3 test server needs ${absent.join(', ')} (Debian)`
+  try {
+    await promisify(execFile)(join(HERE, 'install-swift.sh'), [INSTALLED])
+    return false
+  } catch (error) {
+    return `the S3 test server could not be installed: ${(error as Error).message}`
+  }
+}
+
+export async function startS3(t: Cleanup, options: { smallDisk?: boolean } = {}) {
+  const folder = await mkdtemp(join(tmpdir(), 'swift-s3-'))
+  const settings = {
+    region: 'us-east-1',
+    bucket: 'files',
+    accessKey: 'test:tester',
+    secretKey: 'testing-secret',
+    pathStyleAccess: true,
+  }
+  const arguments_ = (port: number) => [folder, `${port}`, settings.accessKey, settings.secretKey]
+  let running = await launch(arguments_(0), options.smallDisk ?? false)
+  const { port } = running
+
+  const server: S3Server = {
+    settings: { ...settings, endpoint: `http://127.0.0.1:${port}` },
+    pause: () => void running.process.kill('SIGSTOP'),
+    resume: () => void running.process.kill('SIGCONT'),
+    kill: () => end(running.process),
+    async restart() {
+      await end(running.process)
+      running = await launch(arguments_(port), options.smallDisk ?? false)
+    },
+  }
+  t.after(async () => {
+    await end(running.process)
+    await rm(folder, { recursive: true, force: true })
+  })
+  await createBucket(server.settings)
+  return server
+}
+
+async function launch(swiftArguments: string[], smallDisk: boolean) {
+  const command = [PYTHON, '-W', 'ignore', join(HERE, 'swift-s3.py'), ...swiftArguments]
+  const [file = '', ...rest] = smallDisk ? onSmallDisk(swiftArguments[0] ?? '', command) : command
+  const child = spawn(file, rest, {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: {
+      PATH: process.env.PATH,
+      PYTHONPATH: join(INSTALLED, 'root/usr/lib/python3/dist-packages'),
+      LD_LIBRARY_PATH: globSync(join(INSTALLED, 'root/usr/lib/*-linux-gnu*')).join(':'),
+    },
+  })
+  return { process: child, port: await readyPort(child) }
+}
+
+/** The data folder becomes a small memory disk that only this process tree can see. */
+function onSmallDisk(folder: string, command: string[]): string[] {
+  const mount = `mount -t tmpfs -o size=${SMALL_DISK_BYTES} tmpfs "$0" && exec "$@"`
+  return ['unshare', '--user', '--map-root-user', '--mount', 'sh', '-c', mount, folder, ...command]
+}
+
+async function readyPort(child: ChildProcess): Promise<number> {
+  if (!child.stdout) throw new Error('The S3 test server has no output.')
+  for await (const line of createInterface({ input: child.stdout })) {
+    const ready = /^ready (\d+)$/.exec(line)
+    if (ready) return Number(ready[1])
+  }
+  throw new Error('The S3 test server ended before it was ready.')
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const exited = once(child, 'exit')
+  child.kill('SIGKILL')
+  await exited
+}
+
+async function createBucket(settings: S3Settings): Promise<void> {
+  const client = new S3Client({
+    endpoint: settings.endpoint,
+    region: settings.region,
+    forcePathStyle: true,
+    credentials: { accessKeyId: settings.accessKey, secretAccessKey: settings.secretKey },
+  })
+  await client.send(new CreateBucketCommand({ Bucket: settings.bucket }))
+  client.destroy()
+}
