@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { describe, test } from 'node:test'
+import pg from 'pg'
+import { engines } from './engines.ts'
+
+const sqlite = engines.find((engine) => engine.name === 'sqlite')
+const postgres = engines.find((engine) => engine.name === 'postgres')
+assert.ok(sqlite && postgres)
+
+test('sqlite: two databases of one test are two files', async (t) => {
+  const [first, second] = [await sqlite.freshUrl(t), await sqlite.freshUrl(t)]
+
+  assert.match(first, /^sqlite:\//)
+  assert.notEqual(first, second)
+})
+
+describe('postgres', { skip: postgres.skip }, () => {
+  test('two databases of one test do not share tables', async (t) => {
+    const urls = await Promise.all([postgres.freshUrl(t), postgres.freshUrl(t)])
+
+    for (const url of urls) await query(url, 'create table things (id int)')
+
+    assert.notEqual(urls[0], urls[1])
+  })
+
+  test('a database is empty although another test used it before', async (t) => {
+    const url = await postgres.freshUrl(t)
+
+    const tables = await query(url, "select from pg_tables where schemaname = 'public'")
+
+    assert.equal(tables.rowCount, 0)
+  })
+
+  test('a database that still has connections is not lent again', async (t) => {
+    const ends: (() => void)[] = []
+    const held = await postgres.freshUrl({ after: (end: () => void) => ends.push(end) } as never)
+    for (const end of ends) end()
+    const client = new pg.Client(held)
+    await client.connect()
+    t.after(() => client.end())
+
+    const next = await postgres.freshUrl(t)
+
+    assert.notEqual(next, held)
+  })
+
+  test('commits are durable: fsync is on', async (t) => {
+    const url = await postgres.freshUrl(t)
+
+    const { rows } = await query(url, 'show fsync')
+
+    assert.equal(rows[0].fsync, 'on')
+  })
+})
+
+describe('a server of our own', { skip: postgres.skip || process.platform !== 'linux' }, () => {
+  test('stops and leaves no folder behind when its parent is killed', async () => {
+    const script = `
+      import { startPostgres } from ${JSON.stringify(import.meta.resolve('./postgres.ts'))}
+      const { pid } = await startPostgres()
+      console.log(pid)
+      process.kill(process.pid, 'SIGKILL')`
+
+    const child = spawnSync(process.execPath, ['--input-type=module', '-e', script])
+
+    const supervisor = Number(child.stdout.toString())
+    while (existsSync(`/proc/${supervisor}`)) await new Promise((next) => setTimeout(next, 20))
+    assert.equal(child.signal, 'SIGKILL')
+  })
+})
+
+async function query(url: string, sql: string) {
+  const client = new pg.Client(url)
+  await client.connect()
+  const result = await client.query(sql)
+  await client.end()
+  return result
+}
