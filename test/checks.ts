@@ -1,0 +1,29 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Outcome } from './outcome.ts'
+
+const ROOT = join(import.meta.dirname, '..')
+
+/** The browser pages have types of their own: a page knows the DOM and no Node. */
+export async function typeCheck(): Promise<Outcome> {
+  const servers = await check('type check', 'tsc')
+  if (servers.failed.length > 0 || !existsSync(join(ROOT, 'packages/console/tsconfig.json')))
+    return servers
+  return check('type check of the consoles', 'tsc', '-p', 'packages/console')
+}
+
+export function lint(): Promise<Outcome> {
+  return check('lint and format', 'biome', 'check', '.', '--diagnostic-level=error')
+}
+
+async function check(name: string, program: string, ...args: string[]): Promise<Outcome> {
+  const started = performance.now()
+  const path = join(ROOT, 'node_modules/.bin', program)
+  const child = spawn(path, args, { cwd: ROOT, stdio: 'inherit' })
+  const [exitCode] = await once(child, 'exit')
+  const milliseconds = Math.round(performance.now() - started)
+  process.stdout.write(`${exitCode === 0 ? '✔' : '✖'} ${name} (${milliseconds}ms)\n`)
+  return { passed: exitCode === 0 ? 1 : 0, failed: exitCode === 0 ? [] : [name], skipped: [] }
+}

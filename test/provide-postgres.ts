@@ -1,0 +1,18 @@
+import { startPostgres } from '../packages/kit/src/testing/postgres.ts'
+import { dropTestDatabases } from '../packages/kit/src/testing/test-databases.ts'
+
+/** One server for all test processes, and what to tell them about it. */
+export type ProvidedPostgres = { env: Record<string, string>; stop(): Promise<void> }
+
+export async function providePostgres(
+  given = process.env.TEST_POSTGRES_URL,
+): Promise<ProvidedPostgres> {
+  if (given) return { env: { TEST_POSTGRES_URL: given }, stop: () => dropTestDatabases(given) }
+  try {
+    const server = await startPostgres()
+    return { env: { TEST_POSTGRES_URL: server.url }, stop: () => server.stop() }
+  } catch (error) {
+    const reason = `no PostgreSQL: ${(error as Error).message.split('\n')[0]}`
+    return { env: { TEST_POSTGRES_MISSING: reason }, stop: async () => {} }
+  }
+}
