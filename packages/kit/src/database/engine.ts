@@ -1,0 +1,27 @@
+import { type Kysely, PostgresAdapter } from 'kysely'
+
+export type Engine = 'sqlite' | 'postgres'
+
+/** Which engine a connection or a transaction speaks to. */
+export function engineOf<T>(db: Kysely<T>): Engine {
+  return db.getExecutor().adapter instanceof PostgresAdapter ? 'postgres' : 'sqlite'
+}
+
+type Lockable<Q> = { forUpdate(): Q }
+
+/** Locks the rows a query finds. SQLite has one writer at a time and no such clause. */
+export function forUpdate<T, Q extends Lockable<Q>>(db: Kysely<T>, query: Q): Q {
+  return engineOf(db) === 'postgres' ? query.forUpdate() : query
+}
+
+type DriverError = { code?: string; constraint?: string; message?: string }
+
+/** Whether a unique index refused the row; `name` narrows it to one index or column. */
+export function isUniqueViolation(error: unknown, name?: string): boolean {
+  const { code, constraint = '', message = '' } = (error ?? {}) as DriverError
+  const unique =
+    code === '23505' ||
+    code === 'SQLITE_CONSTRAINT_UNIQUE' ||
+    code === 'SQLITE_CONSTRAINT_PRIMARYKEY'
+  return unique && (name === undefined || `${constraint} ${message}`.includes(name))
+}

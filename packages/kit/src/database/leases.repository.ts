@@ -1,0 +1,45 @@
+import { type Kysely, type RawBuilder, sql } from 'kysely'
+import { engineOf } from './engine.ts'
+import type { Db } from './open.ts'
+
+export type LeaseTables = { leases: { name: string; holder: string; until_ms: number } }
+
+/** Milliseconds by the database's clock: the nodes' own clocks may differ. */
+function databaseTime<T>(db: Kysely<T>): RawBuilder<number> {
+  return engineOf(db) === 'postgres'
+    ? sql<number>`cast(extract(epoch from clock_timestamp()) * 1000 as bigint)`
+    : sql<number>`cast(unixepoch('subsec') * 1000 as integer)`
+}
+
+/** Takes the lease when it is free, over, or already ours. One statement, so one winner. */
+export async function claimLease(
+  db: Db<LeaseTables>,
+  name: string,
+  holder: string,
+  seconds: number,
+): Promise<boolean> {
+  const now = databaseTime(db)
+  const until = sql<number>`${now} + ${seconds * 1000}`
+  const row = await db
+    .insertInto('leases')
+    .values({ name, holder, until_ms: until })
+    .onConflict((conflict) =>
+      conflict
+        .column('name')
+        .doUpdateSet({ holder, until_ms: until })
+        .where((where) =>
+          where.or([where('leases.until_ms', '<=', now), where('leases.holder', '=', holder)]),
+        ),
+    )
+    .returning('name')
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+export async function deleteLease(
+  db: Db<LeaseTables>,
+  name: string,
+  holder: string,
+): Promise<void> {
+  await db.deleteFrom('leases').where('name', '=', name).where('holder', '=', holder).execute()
+}

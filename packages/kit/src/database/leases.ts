@@ -1,0 +1,65 @@
+import { randomUUID } from 'node:crypto'
+import type { Logger } from '../logging.ts'
+import { claimLease, deleteLease, type LeaseTables } from './leases.repository.ts'
+import type { Db } from './open.ts'
+
+/**
+ * Runs `work` if no other node holds the lease called `name`, and keeps it while working. A node
+ * that dies loses the lease after `leaseSeconds`. Tells whether the work was done here.
+ */
+export async function withLease<T extends LeaseTables>(
+  db: Db<T>,
+  name: string,
+  leaseSeconds: number,
+  work: (signal: AbortSignal) => Promise<void>,
+): Promise<boolean> {
+  const leases = db as unknown as Db<LeaseTables>
+  const holder = randomUUID()
+  if (!(await claimLease(leases, name, holder, leaseSeconds))) return false
+  const lost = new AbortController()
+  const keep = async () => {
+    const kept = await claimLease(leases, name, holder, leaseSeconds).catch(() => false)
+    if (!kept) lost.abort()
+  }
+  const timer = setInterval(keep, (leaseSeconds * 1000) / 3).unref()
+  try {
+    await work(lost.signal)
+  } finally {
+    clearInterval(timer)
+    await deleteLease(leases, name, holder)
+  }
+  return true
+}
+
+export type Job = {
+  /** Does the work now, unless another node is at it. */
+  runNow(): Promise<boolean>
+  stop(): Promise<void>
+}
+
+type JobOptions<T> = {
+  db: Db<T>
+  name: string
+  everySeconds: number
+  leaseSeconds?: number
+  log: Logger
+  run: (signal: AbortSignal) => Promise<void>
+}
+
+/** Background work that must happen once across nodes, again and again. */
+export function startJob<T extends LeaseTables>(options: JobOptions<T>): Job {
+  let current: Promise<unknown> = Promise.resolve()
+  const runNow = () => {
+    const round = withLease(options.db, options.name, options.leaseSeconds ?? 60, options.run)
+    current = round.catch(() => {})
+    return round
+  }
+  const timer = setInterval(() => {
+    runNow().catch((error) => options.log.error({ err: error, job: options.name }, 'job failed'))
+  }, options.everySeconds * 1000).unref()
+  const stop = async () => {
+    clearInterval(timer)
+    await current
+  }
+  return { runNow, stop }
+}

@@ -1,0 +1,63 @@
+import { Kysely } from 'kysely'
+import type { Logger } from '../logging.ts'
+import type { Engine } from './engine.ts'
+import { type Migration, migrate } from './migrate.ts'
+import { postgresDialect } from './postgres.ts'
+import { backUpSqlite, openSqlite, sqliteDialect } from './sqlite.ts'
+
+/** A connection or a transaction: a repository function takes either. */
+export type Db<T> = Kysely<T>
+
+export type Database<T> = {
+  db: Db<T>
+  engine: Engine
+  /** Whether the database answers. */
+  ping(): Promise<boolean>
+  close(): Promise<void>
+}
+
+type OpenOptions = { log?: Logger; poolSize?: number }
+
+/** Opens `sqlite:<file>` or `postgres://…` and returns only when the schema is current. */
+export async function openDatabase<T>(
+  url: string,
+  migrations: Migration[],
+  options: OpenOptions = {},
+): Promise<Database<T>> {
+  const connection = connect<T>(url, options)
+  try {
+    await migrate(connection.db, connection.engine, migrations, connection.backUp)
+  } catch (error) {
+    await connection.db.destroy()
+    throw error
+  }
+  return {
+    db: connection.db,
+    engine: connection.engine,
+    ping: () => ping(connection.db),
+    close: () => connection.db.destroy(),
+  }
+}
+
+type Connection<T> = { db: Kysely<T>; engine: Engine; backUp: () => Promise<void> }
+
+function connect<T>(url: string, options: OpenOptions): Connection<T> {
+  if (!url.startsWith('sqlite:')) {
+    const db = new Kysely<T>({ dialect: postgresDialect(url, options) })
+    return { db, engine: 'postgres', backUp: async () => {} }
+  }
+  const file = url.slice('sqlite:'.length)
+  const sqlite = openSqlite(file)
+  const db = new Kysely<T>({ dialect: sqliteDialect(sqlite) })
+  const backUp = () => backUpSqlite(sqlite, file)
+  return { db, engine: 'sqlite', backUp }
+}
+
+async function ping<T>(db: Kysely<T>): Promise<boolean> {
+  try {
+    await db.selectNoFrom((eb) => eb.lit(1).as('one')).execute()
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,27 @@
+import { PostgresDialect } from 'kysely'
+import pg from 'pg'
+import type { Logger } from '../logging.ts'
+
+const CONNECT_MS = 5_000
+const INT8 = 20
+
+/** 64-bit integers as numbers: ids and amounts stay within 2^53, and SQLite gives numbers too. */
+const types: pg.CustomTypesConfig = {
+  getTypeParser: ((oid: number, format?: 'text') =>
+    oid === INT8 ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
+}
+
+export function postgresDialect(
+  connectionString: string,
+  options: { log?: Logger; poolSize?: number },
+): PostgresDialect {
+  const pool = new pg.Pool({
+    connectionString,
+    max: options.poolSize ?? 10,
+    connectionTimeoutMillis: CONNECT_MS,
+    types,
+  })
+  // An idle connection that breaks is replaced; without a listener it would end the process.
+  pool.on('error', (error) => options.log?.warn({ err: error }, 'a database connection was lost'))
+  return new PostgresDialect({ pool })
+}

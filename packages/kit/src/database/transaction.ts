@@ -1,0 +1,38 @@
+import type { Kysely, Transaction } from 'kysely'
+import { engineOf } from './engine.ts'
+
+export type Isolation = 'read committed' | 'repeatable read' | 'serializable'
+
+const SERIALISATION_FAILURES = new Set(['40001', '40P01'])
+const ATTEMPTS = 10
+
+/**
+ * Runs `work` in a transaction, or in the one that is already open. PostgreSQL may ask for another
+ * try when transactions meet; `work` must therefore have no effect outside the database.
+ */
+export async function inTransaction<T, R>(
+  db: Kysely<T>,
+  work: (db: Kysely<T>) => Promise<R>,
+  options: { isolation?: Isolation } = {},
+): Promise<R> {
+  if (db.isTransaction) return work(db)
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await begin(db, options.isolation).execute((transaction: Transaction<T>) =>
+        work(transaction),
+      )
+    } catch (error) {
+      if (attempt === ATTEMPTS || !isSerialisationFailure(error)) throw error
+    }
+  }
+}
+
+function begin<T>(db: Kysely<T>, isolation: Isolation | undefined) {
+  const transaction = db.transaction()
+  if (isolation === undefined || engineOf(db) === 'sqlite') return transaction
+  return transaction.setIsolationLevel(isolation)
+}
+
+function isSerialisationFailure(error: unknown): boolean {
+  return SERIALISATION_FAILURES.has((error as { code?: string } | undefined)?.code ?? '')
+}

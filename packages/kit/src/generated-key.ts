@@ -1,0 +1,34 @@
+import { randomBytes } from 'node:crypto'
+import { linkSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+
+/**
+ * A 32-byte key kept in a file, made on the first call. Two processes that start at once agree:
+ * a link cannot replace an existing file, so the first one wins and both read what is there.
+ */
+export function generatedKey(file: string): Buffer {
+  const kept = keptKey(file)
+  if (kept) return kept
+  mkdirSync(dirname(file), { recursive: true })
+  const draft = `${file}.${randomBytes(6).toString('hex')}`
+  writeFileSync(draft, `${randomBytes(32).toString('base64')}\n`, { mode: 0o600, flush: true })
+  try {
+    linkSync(draft, file)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  } finally {
+    unlinkSync(draft)
+  }
+  return keptKey(file) as Buffer
+}
+
+function keptKey(file: string): Buffer | undefined {
+  try {
+    const key = Buffer.from(readFileSync(file, 'utf8'), 'base64')
+    if (key.length === 32) return key
+    throw new Error(`${file} should hold 32 bytes in base64, and does not`)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}

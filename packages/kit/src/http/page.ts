@@ -1,0 +1,57 @@
+import { validationFailed } from '../problems.ts'
+
+export type Sort = { property: string; direction: 'asc' | 'desc' }
+
+export type PageRequest = { page: number; size: number; offset: number; sort: Sort[] }
+
+const DEFAULT_SIZE = 20
+const LARGEST_SIZE = 2000
+const LARGEST_OFFSET = Number.MAX_SAFE_INTEGER
+
+/**
+ * `page`, `size` and `sort=property,asc|desc` from a query. Numbers that make no sense fall back
+ * to the default; a property that cannot be sorted by is the caller's mistake.
+ */
+export function pageRequest(query: unknown, sortable: readonly string[]): PageRequest {
+  const given = (query ?? {}) as Record<string, string | string[] | undefined>
+  const size = Math.min(wholeNumber(given.size, 1) ?? DEFAULT_SIZE, LARGEST_SIZE)
+  const asked = wholeNumber(given.page, 0) ?? 0
+  const page = asked * size > LARGEST_OFFSET ? 0 : asked
+  const sorts = [given.sort ?? []].flat().filter((sort) => sort.trim() !== '')
+  return { page, size, offset: page * size, sort: sorts.map((sort) => sortOf(sort, sortable)) }
+}
+
+function wholeNumber(given: string | string[] | undefined, minimum: number): number | undefined {
+  const text = Array.isArray(given) ? given[0] : given
+  if (text === undefined || !/^\d{1,15}$/.test(text)) return undefined
+  return Number(text) >= minimum ? Number(text) : undefined
+}
+
+function sortOf(text: string, sortable: readonly string[]): Sort {
+  const [property = '', direction = 'asc'] = text.split(',').map((part) => part.trim())
+  if (!sortable.includes(property))
+    throw validationFailed([`sort: must be one of ${sortable.join(', ')}`])
+  return { property, direction: direction.toLowerCase() === 'desc' ? 'desc' : 'asc' }
+}
+
+/** The page body that clients of Spring-style services know. */
+export function pageOf<T>(content: T[], totalElements: number, request: PageRequest) {
+  const { page: number, size, offset } = request
+  const totalPages = Math.ceil(totalElements / size)
+  const sorted = request.sort.length > 0
+  const sort = { empty: !sorted, sorted, unsorted: !sorted }
+  return {
+    content,
+    pageable: { pageNumber: number, pageSize: size, offset, paged: true, unpaged: false, sort },
+    last: number + 1 >= totalPages,
+    totalPages,
+    totalElements,
+    size,
+    number,
+    sort,
+    first: number === 0,
+    numberOfElements: content.length,
+    empty: content.length === 0,
+    page: { size, number, totalElements, totalPages },
+  }
+}

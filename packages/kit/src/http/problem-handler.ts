@@ -1,0 +1,77 @@
+import { STATUS_CODES } from 'node:http'
+import { Problem } from '../problem.ts'
+import {
+  bodyTooLarge,
+  internalFailure,
+  malformedBody,
+  malformedRequest,
+  mediaTypeUnsupported,
+  validationFailed,
+} from '../problems.ts'
+import type { Reply, Request, Server } from './server.ts'
+import { describeFaults, type SchemaFault } from './validation-faults.ts'
+
+export type ProblemRenderer = (problem: Problem, request: Request) => { type: string; body: string }
+
+/** The only place a failure becomes a response. */
+export function handleProblems(server: Server, render?: ProblemRenderer): void {
+  server.setErrorHandler((error, request, reply) => answerProblem(error, request, reply, render))
+}
+
+export function answerProblem(
+  error: unknown,
+  request: Request,
+  reply: Reply,
+  render: ProblemRenderer = renderProblem,
+): Reply {
+  const problem = toProblem(error)
+  if (problem.status >= 500)
+    request.log.error({ requestId: request.id, err: problem.cause ?? problem }, problem.message)
+  const { type, body } = render(problem, request)
+  return reply
+    .code(problem.status)
+    .headers(problem.headers)
+    .header('content-type', type)
+    .send(Buffer.from(body))
+}
+
+/** RFC 9457; which members go on the wire is decided here and nowhere else. */
+export function renderProblem(problem: Problem, request: Request) {
+  const body = {
+    type: 'about:blank',
+    title: problem.title ?? STATUS_CODES[problem.status],
+    status: problem.status,
+    detail: problem.message,
+    instance: request.url.split('?', 1)[0],
+    code: problem.code,
+    requestId: request.id,
+    ...problem.extra,
+  }
+  return { type: 'application/problem+json', body: JSON.stringify(body) }
+}
+
+const FRAMEWORK_PROBLEMS: Record<string, (options: { cause: unknown }) => Problem> = {
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: mediaTypeUnsupported,
+  FST_ERR_CTP_BODY_TOO_LARGE: bodyTooLarge,
+  FST_ERR_CTP_INVALID_JSON_BODY: malformedBody,
+  FST_ERR_CTP_EMPTY_JSON_BODY: malformedBody,
+}
+
+type FrameworkError = {
+  code?: string
+  statusCode?: number
+  validation?: SchemaFault[]
+  validationContext?: string
+}
+
+export function toProblem(error: unknown): Problem {
+  if (error instanceof Problem) return error
+  const { code = '', statusCode = 500, validation } = (error ?? {}) as FrameworkError
+  if (validation) return validationFailed(describeFaults(validation))
+  const known = FRAMEWORK_PROBLEMS[code]
+  if (known) return known({ cause: error })
+  const ofTheFramework = code.startsWith('FST_') || error instanceof SyntaxError
+  if (ofTheFramework && statusCode >= 400 && statusCode < 500)
+    return malformedRequest({ cause: error })
+  return internalFailure({ cause: error })
+}

@@ -1,0 +1,70 @@
+import type { AddressInfo } from 'node:net'
+import { armFailPoint } from '../fail-point.ts'
+import { SettingsError } from '../settings.ts'
+import type { Server } from './server.ts'
+
+export type Address = { host: string; port: number }
+
+export type Running = Address & { server: Server; portSetting?: string }
+
+const DRAIN_MS = 25_000
+
+/** Exit codes as operators know them from sysexits.h. */
+export const EXIT = { unavailable: 69, settings: 78 }
+
+/** Starts to accept connections and tells the address. */
+export async function listen(server: Server, { host, port }: Address): Promise<string> {
+  await server.listen({ host, port })
+  const { port: bound } = server.server.address() as AddressInfo
+  const name = host === '0.0.0.0' || host === '::' ? 'localhost' : host
+  return `http://${name.includes(':') ? `[${name}]` : name}:${bound}`
+}
+
+/** Readiness goes false, what is under way is finished, then everything is closed. */
+export async function closeGracefully(server: Server): Promise<void> {
+  server.draining = true
+  const timer = setTimeout(() => server.server.closeAllConnections(), DRAIN_MS)
+  await server.close()
+  clearTimeout(timer)
+}
+
+/** The whole life of a service as a process of its own. */
+export async function run(start: () => Promise<Running>): Promise<void> {
+  armFailPoint(process.env)
+  try {
+    const running = await start()
+    closeOnSignals(() => closeGracefully(running.server))
+    const url = await listen(running.server, running)
+    running.server.log.info({ url }, 'listening')
+  } catch (error) {
+    exitWith(error)
+  }
+}
+
+/** The first signal closes in good order; a second one ends at once. */
+export function closeOnSignals(close: () => Promise<void>): void {
+  let closing = false
+  const onSignal = (signal: NodeJS.Signals) => {
+    if (closing) process.exit(signal === 'SIGINT' ? 130 : 143)
+    closing = true
+    close().then(
+      () => process.exit(0),
+      () => process.exit(1),
+    )
+  }
+  process.on('SIGTERM', onSignal).on('SIGINT', onSignal)
+}
+
+/** Says in plain words why nothing was started, and ends with the code that fits. */
+export function exitWith(error: unknown): never {
+  console.error(explain(error))
+  process.exit(error instanceof SettingsError ? EXIT.settings : EXIT.unavailable)
+}
+
+function explain(error: unknown): string {
+  if (error instanceof SettingsError) return `✖ ${error.message}`
+  const { code, port } = error as NodeJS.ErrnoException & { port?: number }
+  if (code === 'EADDRINUSE')
+    return `✖ Port ${port} is in use. Stop what uses it, or choose another with the service's …_PORT setting.`
+  return `✖ ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`
+}

@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict'
+import { connect } from 'node:net'
+import { describe, type TestContext, test } from 'node:test'
+import { Type } from 'typebox'
+import { systemClock } from '../clock.ts'
+import { createLogger } from '../logging.ts'
+import { defineProblem } from '../problem.ts'
+import { listenForTest } from '../testing/listen.ts'
+import { callerGuard } from './caller.ts'
+import { emailText, requiredText } from './schemas.ts'
+import { createServer } from './server.ts'
+
+const teapot = defineProblem('TEAPOT', 418, 'Short and stout.')
+
+const guard = callerGuard((token) =>
+  token === 'good'
+    ? { userId: '1', username: 'alice', roles: ['ROLE_USER'], sessionId: 's' }
+    : undefined,
+)
+
+async function startServer(t: TestContext) {
+  const log = createLogger('test', 'silent')
+  const server = createServer({ name: 'test', version: '1', log, clock: systemClock })
+  const body = Type.Object({
+    name: requiredText({ maxLength: 5 }),
+    email: emailText(),
+    age: Type.Integer(),
+  })
+  server.post('/people', { schema: { body }, handler: ({ body: person }) => person })
+  server.get('/me', { onRequest: guard.caller, handler: ({ caller }) => caller.username })
+  server.post('/admin', {
+    onRequest: guard.role('ROLE_ADMIN'),
+    schema: { body },
+    handler: () => 'ok',
+  })
+  server.get('/teapot', () => {
+    throw teapot({ extra: { handle: 'left' } })
+  })
+  server.get('/bug', () => {
+    throw new Error('password=hunter2')
+  })
+  return listenForTest(t, server)
+}
+
+const PERSON = { name: 'Ada', email: 'ada@localhost', age: 36 }
+
+describe('a server of the kit', () => {
+  test('answers a problem as RFC 9457 with its code, extras and the request id', async (t) => {
+    const { api } = await startServer(t)
+
+    const reply = await api.get('/teapot?x=1', { headers: { 'x-request-id': 'abc-1' } })
+
+    assert.equal(reply.status, 418)
+    assert.equal(reply.headers.get('content-type'), 'application/problem+json')
+    assert.deepEqual(reply.body, {
+      type: 'about:blank',
+      title: "I'm a Teapot",
+      status: 418,
+      detail: 'Short and stout.',
+      instance: '/teapot',
+      code: 'TEAPOT',
+      requestId: 'abc-1',
+      handle: 'left',
+    })
+  })
+
+  test('hides the message of an unexpected error', async (t) => {
+    const { api } = await startServer(t)
+
+    const reply = await api.get('/bug')
+
+    assert.equal(reply.status, 500)
+    assert.equal(reply.body.code, 'INTERNAL_ERROR')
+    assert.doesNotMatch(reply.bytes.toString(), /hunter2/)
+  })
+
+  test('lists every faulty field at once', async (t) => {
+    const { api } = await startServer(t)
+
+    const reply = await api.post('/people', { name: '  ', email: 'not-an-email', age: '5' })
+
+    assert.equal(reply.status, 400)
+    assert.equal(reply.body.code, 'VALIDATION_ERROR')
+    assert.deepEqual(reply.body.errors.sort(), [
+      'age: must be an integer',
+      'email: must be an e-mail address',
+      'name: must not be blank',
+    ])
+  })
+
+  for (const [what, bytes] of [
+    ['malformed JSON', '{"name":'],
+    ['an absent body', ''],
+    ['a JSON array', '[]'],
+    ['a huge number', '{"name":"Ada","email":"a@b","age":1e400}'],
+    ['a fraction', '{"name":"Ada","email":"a@b","age":1.5}'],
+    ['a poisoned prototype', '{"__proto__":{"x":1}}'],
+  ] as const)
+    test(`refuses ${what} with 400`, async (t) => {
+      const { api } = await startServer(t)
+
+      const headers = { 'content-type': 'application/json' }
+      const reply = await api.request('POST', '/people', { headers, body: bytes })
+
+      assert.equal(reply.status, 400)
+      assert.equal(reply.headers.get('content-type'), 'application/problem+json')
+    })
+
+  test('ignores members it does not know', async (t) => {
+    const { api } = await startServer(t)
+
+    const reply = await api.post('/people', { ...PERSON, extra: true })
+
+    assert.equal(reply.status, 200)
+  })
+
+  test('refuses another media type with 415, and a body over 1 MiB with 413', async (t) => {
+    const { api } = await startServer(t)
+
+    const headers = { 'content-type': 'text/plain' }
+    const wrongType = await api.request('POST', '/people', { headers, body: 'hello' })
+    const tooLarge = await api.post('/people', { ...PERSON, extra: 'x'.repeat(2 ** 20) })
+
+    assert.deepEqual([wrongType.status, wrongType.body.status], [415, 415])
+    assert.deepEqual([tooLarge.status, tooLarge.body.status], [413, 413])
+  })
+
+  test('answers an unknown path with 404 and a wrong method with 405 and Allow', async (t) => {
+    const { api } = await startServer(t)
+
+    const unknown = await api.get('/nowhere')
+    const wrongMethod = await api.delete('/people')
+
+    assert.deepEqual([unknown.status, unknown.body.code], [404, 'NOT_FOUND'])
+    assert.deepEqual([wrongMethod.status, wrongMethod.headers.get('allow')], [405, 'POST'])
+  })
+
+  test('asks who is calling before it looks at the body', async (t) => {
+    const { api } = await startServer(t)
+
+    const headers = { 'content-type': 'text/plain' }
+    const nobody = await api.request('POST', '/admin', { headers, body: 'x' })
+    const stranger = await api.get('/me', { token: 'bad' })
+    const user = await api.request('POST', '/admin', { headers, body: 'x', token: 'good' })
+
+    assert.equal(nobody.status, 401)
+    assert.equal(nobody.headers.get('www-authenticate'), 'Bearer')
+    assert.equal(stranger.headers.get('www-authenticate'), 'Bearer error="invalid_token"')
+    assert.deepEqual([user.status, user.body.code], [403, 'ACCESS_DENIED'])
+  })
+
+  test('sends the security headers and makes a request id when the given one is odd', async (t) => {
+    const { api } = await startServer(t)
+
+    const { headers } = await api.get('/teapot', { headers: { 'x-request-id': 'a b<script>' } })
+
+    assert.match(headers.get('x-request-id') ?? '', /^[0-9a-f-]{36}$/)
+    assert.equal(headers.get('x-content-type-options'), 'nosniff')
+    assert.equal(headers.get('x-frame-options'), 'DENY')
+    assert.equal(headers.get('referrer-policy'), 'no-referrer')
+    assert.equal(headers.get('cache-control'), 'no-store')
+    assert.equal(headers.get('access-control-allow-origin'), null)
+  })
+
+  test('answers a path that cannot be decoded with a problem', async (t) => {
+    const { api } = await startServer(t)
+
+    const reply = await api.get('/people/%zz')
+
+    assert.equal(reply.status, 400)
+    assert.equal(reply.headers.get('content-type'), 'application/problem+json')
+  })
+
+  test('answers what is not HTTP with 400 and closes', async (t) => {
+    const { port } = await startServer(t)
+    const socket = connect(port, '127.0.0.1')
+    socket.write('nonsense\r\n\r\n')
+
+    const chunks = await socket.toArray()
+
+    assert.match(Buffer.concat(chunks).toString(), /^HTTP\/1\.1 400 Bad Request\r\n/)
+  })
+})

@@ -1,0 +1,118 @@
+import { randomUUID } from 'node:crypto'
+import {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type FastifyTypeProvider,
+  fastify,
+  LogController,
+  type RawReplyDefaultExpression,
+  type RawRequestDefaultExpression,
+  type RawServerDefault,
+} from 'fastify'
+import type { Static, TSchema } from 'typebox'
+import type { Clock } from '../clock.ts'
+import type { Logger } from '../logging.ts'
+import { limitBodyTime } from './body-time.ts'
+import { answerBrokenRequests } from './broken-request.ts'
+import type { Caller } from './caller.ts'
+import { shareWithOrigins } from './cors.ts'
+import { parseJsonBodies } from './json-body.ts'
+import { answerUnknownRoutes } from './not-found.ts'
+import { answerProblem, handleProblems, type ProblemRenderer } from './problem-handler.ts'
+import { logRequests } from './request-log.ts'
+import { sendSecurityHeaders } from './security-headers.ts'
+
+interface SchemaTypes extends FastifyTypeProvider {
+  validator: this['schema'] extends TSchema ? Static<this['schema']> : unknown
+  serializer: this['schema'] extends TSchema ? Static<this['schema']> : unknown
+}
+
+/** The web framework, as the rest of the code sees it. Nobody else imports it. */
+export type Server = FastifyInstance<
+  RawServerDefault,
+  RawRequestDefaultExpression,
+  RawReplyDefaultExpression,
+  FastifyBaseLogger,
+  SchemaTypes
+>
+export type Request = FastifyRequest
+export type Reply = FastifyReply
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** True once the service has been told to stop: it finishes what it has and is not ready. */
+    draining: boolean
+    clock: Clock
+    /** Runs when the server has answered its last request; the last registered runs first. */
+    onClose(work: () => Promise<void> | void): void
+  }
+  interface FastifyRequest {
+    /** Who is asking. Set by a guard; reading it on an unguarded route is a bug and throws. */
+    caller: Caller
+  }
+}
+
+export type ServerOptions = {
+  name: string
+  version: string
+  log: Logger
+  clock: Clock
+  trustedProxies?: string[]
+  corsOrigins?: string[]
+  bodyLimitBytes?: number
+  renderProblem?: ProblemRenderer
+}
+
+const HEADERS_TIMEOUT_MS = 15_000
+const KEEP_ALIVE_MS = 65_000
+const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/
+
+export function createServer(options: ServerOptions): Server {
+  const server = bareServer(options)
+  server.decorate('draining', false)
+  server.decorate('clock', options.clock)
+  parseJsonBodies(server)
+  limitBodyTime(server)
+  sendSecurityHeaders(server)
+  shareWithOrigins(server, options.corsOrigins ?? [])
+  logRequests(server)
+  handleProblems(server, options.renderProblem)
+  answerUnknownRoutes(server)
+  return server
+}
+
+function bareServer(options: ServerOptions): Server {
+  const server = fastify({
+    loggerInstance: options.log as FastifyBaseLogger,
+    logController: new LogController({ disableRequestLogging: true }),
+    genReqId: (request) => requestId(request.headers['x-request-id']),
+    bodyLimit: options.bodyLimitBytes ?? 2 ** 20,
+    trustProxy: options.trustedProxies?.length ? options.trustedProxies : false,
+    routerOptions: { maxParamLength: 16_384 },
+    forceCloseConnections: 'idle',
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    // A whole-request deadline would cut slow honest uploads; headers and JSON bodies have their own.
+    requestTimeout: 0,
+    http: { headersTimeout: HEADERS_TIMEOUT_MS, connectionsCheckingInterval: 5_000 },
+    clientErrorHandler: answerBrokenRequests,
+    frameworkErrors: (error, request, reply) => {
+      answerProblem(error, request, reply, options.renderProblem)
+    },
+    ajv: {
+      customOptions: {
+        coerceTypes: false,
+        removeAdditional: false,
+        allErrors: true,
+        verbose: true,
+        keywords: ['message'],
+      },
+    },
+  })
+  return server.withTypeProvider<SchemaTypes>() as unknown as Server
+}
+
+function requestId(given: string | string[] | undefined): string {
+  return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID()
+}

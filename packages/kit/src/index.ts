@@ -1,0 +1,44 @@
+export { type Clock, secondsAfter, systemClock } from './clock.ts'
+export { idColumn } from './database/columns.ts'
+export { type Engine, engineOf, forUpdate, isUniqueViolation } from './database/engine.ts'
+export type { LeaseTables } from './database/leases.repository.ts'
+export { type Job, startJob, withLease } from './database/leases.ts'
+export type { Migration } from './database/migrate.ts'
+export { kitMigrations } from './database/migrations.ts'
+export { type Database, type Db, openDatabase } from './database/open.ts'
+export { type Isolation, inTransaction } from './database/transaction.ts'
+export { armFailPoint, failPoint } from './fail-point.ts'
+export { generatedKey } from './generated-key.ts'
+export { actuatorRoutes } from './http/actuator.ts'
+export { type Authenticate, type Caller, callerGuard, type Guard } from './http/caller.ts'
+export { consoleRoutes, pageHeaders } from './http/console-pages.ts'
+export { type PageRequest, pageOf, pageRequest, type Sort } from './http/page.ts'
+export { renderProblem } from './http/problem-handler.ts'
+export {
+  closeGracefully,
+  closeOnSignals,
+  EXIT,
+  exitWith,
+  listen,
+  type Running,
+  run,
+} from './http/run.ts'
+export { emailText, optionalText, positiveInteger, requiredText } from './http/schemas.ts'
+export { createServer, type Reply, type Request, type Server } from './http/server.ts'
+export { createLogger, type Logger } from './logging.ts'
+export { defineProblem, Problem, type ProblemOptions } from './problem.ts'
+export {
+  accessDenied,
+  accessTokenRejected,
+  bodyTooLarge,
+  callerUnknown,
+  internalFailure,
+  malformedBody,
+  malformedRequest,
+  mediaTypeUnsupported,
+  methodNotAllowed,
+  notFound,
+  validationFailed,
+} from './problems.ts'
+export { databaseUrl, type ServiceSettings, serviceSettings } from './service-settings.ts'
+export { type Env, readSettings, Settings, SettingsError } from './settings.ts'

@@ -1,0 +1,76 @@
+import { defineProblem, type Problem } from './problem.ts'
+
+const invalidRequest = defineProblem(
+  'VALIDATION_ERROR',
+  400,
+  'The request has values that are not acceptable.',
+  { title: 'Validation failed' },
+)
+
+/** Every faulty field at once, each as `field: message`. */
+export const validationFailed = (errors: string[]): Problem => invalidRequest({ extra: { errors } })
+
+export const malformedBody = defineProblem(
+  'MALFORMED_BODY',
+  400,
+  'The body is absent or is not well-formed JSON.',
+  { title: 'Invalid request' },
+)
+
+export const malformedRequest = defineProblem(
+  'MALFORMED_REQUEST',
+  400,
+  'The request could not be understood.',
+  { title: 'Invalid request' },
+)
+
+export const callerUnknown = defineProblem(
+  'AUTHENTICATION_REQUIRED',
+  401,
+  'This needs an access token: send it as "Authorization: Bearer <token>".',
+  { headers: { 'www-authenticate': 'Bearer' } },
+)
+
+export const accessTokenRejected = defineProblem(
+  'INVALID_ACCESS_TOKEN',
+  401,
+  'The access token is invalid or has expired.',
+  { headers: { 'www-authenticate': 'Bearer error="invalid_token"' } },
+)
+
+export const accessDenied = defineProblem('ACCESS_DENIED', 403, 'You may not do this.')
+
+export const notFound = defineProblem('NOT_FOUND', 404, 'There is nothing here.', {
+  title: 'Resource not found',
+})
+
+export const methodNotAllowed = defineProblem(
+  'METHOD_NOT_ALLOWED',
+  405,
+  'This path does not answer that method.',
+)
+
+export const bodyTooLarge = defineProblem(
+  'BODY_TOO_LARGE',
+  413,
+  'The body is larger than this endpoint accepts.',
+)
+
+export const mediaTypeUnsupported = defineProblem(
+  'UNSUPPORTED_MEDIA_TYPE',
+  415,
+  'Send the body as "Content-Type: application/json".',
+)
+
+export const internalFailure = defineProblem(
+  'INTERNAL_ERROR',
+  500,
+  'Something went wrong on our side. The request id finds it in the log.',
+)
+
+export const shuttingDown = defineProblem(
+  'SHUTTING_DOWN',
+  503,
+  'The service is shutting down. Try again in a moment.',
+  { headers: { 'retry-after': '5' } },
+)

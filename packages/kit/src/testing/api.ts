@@ -1,0 +1,54 @@
+export type ApiOptions = {
+  token?: string
+  headers?: Record<string, string>
+  /** Sent as it is; `post`, `put` and `patch` take a value to send as JSON instead. */
+  body?: string | Uint8Array | FormData | ReadableStream
+  signal?: AbortSignal
+}
+
+export type ApiReply = {
+  status: number
+  headers: Headers
+  /** Parsed when the reply is JSON, text otherwise. */
+  // biome-ignore lint/suspicious/noExplicitAny: a test asserts the shape it expects
+  body: any
+  bytes: Buffer
+}
+
+export type Api = ReturnType<typeof apiFor>
+
+/** A plain HTTP client for tests: no retries, no redirects followed, no opinion about statuses. */
+export function apiFor(baseUrl: string) {
+  const request = async (method: string, path: string, options: ApiOptions = {}) => {
+    const headers = new Headers(options.headers)
+    if (options.token !== undefined) headers.set('authorization', `Bearer ${options.token}`)
+    const { body, signal } = options
+    const init = { method, headers, body, signal, redirect: 'manual', duplex: 'half' }
+    return readReply(await fetch(`${baseUrl}${path}`, init as RequestInit))
+  }
+  const withJson =
+    (method: string) =>
+    (path: string, value?: unknown, options: ApiOptions = {}) => {
+      if (value === undefined) return request(method, path, options)
+      const headers = { 'content-type': 'application/json', ...options.headers }
+      return request(method, path, { ...options, headers, body: JSON.stringify(value) })
+    }
+  return {
+    baseUrl,
+    request,
+    get: (path: string, options?: ApiOptions) => request('GET', path, options),
+    head: (path: string, options?: ApiOptions) => request('HEAD', path, options),
+    delete: (path: string, options?: ApiOptions) => request('DELETE', path, options),
+    post: withJson('POST'),
+    put: withJson('PUT'),
+    patch: withJson('PATCH'),
+  }
+}
+
+async function readReply(response: Response): Promise<ApiReply> {
+  const bytes = Buffer.from(await response.arrayBuffer())
+  const text = bytes.toString('utf8')
+  const json = /[/+]json/.test(response.headers.get('content-type') ?? '')
+  const body = json && text !== '' ? JSON.parse(text) : text
+  return { status: response.status, headers: response.headers, body, bytes }
+}

@@ -1,0 +1,48 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { type Api, apiFor } from './api.ts'
+
+type TestScope = { after(work: () => Promise<void> | void): void }
+
+export type SpawnedService = {
+  baseUrl: string
+  api: Api
+  process: ChildProcess
+  /** Sends the signal and waits until the process has ended. */
+  kill(signal?: NodeJS.Signals): Promise<void>
+  /** Resolves when the process has ended, by itself or by a fail point. */
+  ended: Promise<void>
+}
+
+/** Runs a `main.ts` as a process of its own, for tests that kill it. */
+export async function spawnService(
+  t: TestScope,
+  mainFile: string,
+  env: Record<string, string>,
+): Promise<SpawnedService> {
+  const child = spawn(process.execPath, [mainFile], {
+    env: { PATH: process.env.PATH, NODE_ENV: 'test', LOG_LEVEL: 'info', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const ended = once(child, 'exit').then(() => {})
+  const kill = async (signal: NodeJS.Signals = 'SIGKILL') => {
+    if (child.exitCode === null && child.signalCode === null) child.kill(signal)
+    await ended
+  }
+  t.after(() => kill())
+  const baseUrl = await listeningUrl(child)
+  return { baseUrl, api: apiFor(baseUrl), process: child, kill, ended }
+}
+
+async function listeningUrl(child: ChildProcess): Promise<string> {
+  const errors: string[] = []
+  child.stderr?.on('data', (chunk) => errors.push(String(chunk)))
+  const { promise, resolve, reject } = Promise.withResolvers<string>()
+  createInterface({ input: child.stdout as NodeJS.ReadableStream }).on('line', (line) => {
+    const url = /"url":"(http[^"]+)".*"msg":"listening"/.exec(line)?.[1]
+    if (url) resolve(url)
+  })
+  child.once('exit', (code) => reject(new Error(`ended with ${code}: ${errors.join('')}`)))
+  return promise
+}
