@@ -42,3 +42,9 @@ export {
 } from './problems.ts'
 export { databaseUrl, type ServiceSettings, serviceSettings } from './service-settings.ts'
 export { type Env, readSettings, Settings, SettingsError } from './settings.ts'
+export {
+  type SignatureCheck,
+  type SignatureVerdict,
+  signPayload,
+  verifyPayload,
+} from './signed-payload.ts'
