@@ -1,4 +1,6 @@
 export { type Api, type ApiReply, apiFor } from './testing/api.ts'
 export { type TestClock, testClock } from './testing/clock.ts'
+export { engines, type TestEngine } from './testing/engines.ts'
 export { listenForTest } from './testing/listen.ts'
+export { propertyRuns } from './testing/property-runs.ts'
 export { type SpawnedService, spawnService } from './testing/spawn.ts'

@@ -1,9 +1,11 @@
 import { copyFileSync, existsSync, mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import SqliteDatabase from 'better-sqlite3'
 import {
   CompiledQuery,
   type DatabaseConnection,
+  type QueryResult,
   SqliteDialect,
   type SqliteDialectConfig,
   SqliteDriver,
@@ -12,14 +14,17 @@ import {
 type Sqlite = InstanceType<typeof SqliteDatabase>
 
 const BUSY_MS = 10_000
+const OPENING_MS = 5_000
 
 /** WAL with a full sync on each commit: what was acknowledged survives a power cut. */
 export function openSqlite(file: string): Sqlite {
   if (file !== ':memory:') mkdirSync(dirname(file), { recursive: true })
-  const sqlite = new SqliteDatabase(file, { timeout: BUSY_MS })
+  const sqlite = new SqliteDatabase(file, { timeout: OPENING_MS })
   sqlite.pragma('journal_mode = WAL')
   sqlite.pragma('synchronous = FULL')
   sqlite.pragma('foreign_keys = ON')
+  // SQLite's own waiting would block the event loop; PatientConnection waits instead.
+  sqlite.pragma('busy_timeout = 0')
   return sqlite
 }
 
@@ -52,7 +57,37 @@ class ImmediateDialect extends SqliteDialect {
  * between; taking the write lock at the start makes it wait its turn instead.
  */
 class ImmediateDriver extends SqliteDriver {
+  override async acquireConnection(): Promise<DatabaseConnection> {
+    return new PatientConnection(await super.acquireConnection())
+  }
+
   override async beginTransaction(connection: DatabaseConnection): Promise<void> {
     await connection.executeQuery(CompiledQuery.raw('begin immediate'))
+  }
+}
+
+/** Waits, without blocking anybody, while another process or connection is writing. */
+class PatientConnection implements DatabaseConnection {
+  readonly #connection: DatabaseConnection
+
+  constructor(connection: DatabaseConnection) {
+    this.#connection = connection
+  }
+
+  async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+    for (let waited = 0; ; ) {
+      try {
+        return await this.#connection.executeQuery<R>(query)
+      } catch (error) {
+        if ((error as { code?: string }).code !== 'SQLITE_BUSY' || waited > BUSY_MS) throw error
+      }
+      const pause = 1 + Math.random() * 5
+      await setTimeout(pause)
+      waited += pause
+    }
+  }
+
+  streamQuery<R>(query: CompiledQuery, chunkSize: number): AsyncIterableIterator<QueryResult<R>> {
+    return this.#connection.streamQuery<R>(query, chunkSize)
   }
 }

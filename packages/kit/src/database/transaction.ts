@@ -1,10 +1,12 @@
+import { setTimeout } from 'node:timers/promises'
 import type { Kysely, Transaction } from 'kysely'
 import { engineOf } from './engine.ts'
 
 export type Isolation = 'read committed' | 'repeatable read' | 'serializable'
 
 const SERIALISATION_FAILURES = new Set(['40001', '40P01'])
-const ATTEMPTS = 10
+const ATTEMPTS = 20
+const LONGEST_PAUSE_MS = 200
 
 /**
  * Runs `work` in a transaction, or in the one that is already open. PostgreSQL may ask for another
@@ -24,6 +26,7 @@ export async function inTransaction<T, R>(
     } catch (error) {
       if (attempt === ATTEMPTS || !isSerialisationFailure(error)) throw error
     }
+    await setTimeout(Math.random() * Math.min(2 ** attempt, LONGEST_PAUSE_MS))
   }
 }
 

@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { describe, type TestContext, test } from 'node:test'
+import { engines } from '../testing/engines.ts'
+import { idColumn } from './columns.ts'
+import { isUniqueViolation } from './engine.ts'
+import type { Migration } from './migrate.ts'
+import { type Database, openDatabase } from './open.ts'
+import { inTransaction } from './transaction.ts'
+
+type NoteTables = { notes: { id?: number; text: string; copies: number } }
+
+const NOTES: Migration = {
+  name: 'test-0001-notes',
+  up: async (db, engine) => {
+    await db.schema
+      .createTable('notes')
+      .addColumn('id', ...idColumn(engine))
+      .addColumn('text', 'varchar(100)', (column) => column.notNull().unique())
+      .addColumn('copies', 'bigint', (column) => column.notNull())
+      .execute()
+  },
+}
+
+const INDEX: Migration = {
+  name: 'test-0002-index',
+  up: async (db) => {
+    await db.schema.createIndex('notes_copies').on('notes').column('copies').execute()
+  },
+}
+
+async function openNotes(t: TestContext, url: string, migrations = [NOTES]) {
+  const database = await openDatabase<NoteTables>(url, migrations)
+  t.after(() => database.close())
+  return database
+}
+
+const add = ({ db }: Database<NoteTables>, text: string) =>
+  db.insertInto('notes').values({ text, copies: 1 }).returning('id').executeTakeFirstOrThrow()
+
+for (const engine of engines)
+  describe(`a database on ${engine.name}`, { skip: engine.skip }, () => {
+    test('is ready when it is opened, and numbers come back as numbers', async (t) => {
+      const database = await openNotes(t, await engine.freshUrl(t))
+
+      const first = await add(database, 'a')
+      const second = await add(database, 'b')
+
+      assert.deepEqual([first.id, second.id], [1, 2])
+      assert.equal(await database.ping(), true)
+      assert.equal(database.engine, engine.name)
+    })
+
+    test('applies only what is new, and several nodes may start at once', async (t) => {
+      const url = await engine.freshUrl(t)
+      const nodes = await Promise.all([1, 2, 3].map(() => openNotes(t, url)))
+      await add(nodes[0] as Database<NoteTables>, 'kept')
+
+      const later = await openNotes(t, url, [NOTES, INDEX])
+
+      assert.equal((await later.db.selectFrom('notes').selectAll().execute()).length, 1)
+      if (engine.name === 'sqlite')
+        assert.ok(existsSync(`${url.slice('sqlite:'.length)}.before-migration`))
+    })
+
+    test('refuses a schema newer than the code, in plain words', async (t) => {
+      const url = await engine.freshUrl(t)
+      await openNotes(t, url, [NOTES, INDEX])
+
+      await assert.rejects(openNotes(t, url, [NOTES]), /newer than this version.*test-0002-index/)
+    })
+
+    test('a migration that fails leaves nothing behind', async (t) => {
+      const url = await engine.freshUrl(t)
+      const broken = { name: 'test-0002-broken', up: () => Promise.reject(new Error('broken')) }
+
+      await assert.rejects(openNotes(t, url, [NOTES, broken]), /broken/)
+
+      await add(await openNotes(t, url), 'fresh')
+    })
+
+    test('names a unique violation, whatever the driver calls it', async (t) => {
+      const database = await openNotes(t, await engine.freshUrl(t))
+      await add(database, 'once')
+
+      const error = await add(database, 'once').catch((thrown) => thrown)
+
+      assert.ok(isUniqueViolation(error))
+      assert.ok(isUniqueViolation(error, 'text'))
+      assert.equal(isUniqueViolation(error, 'copies'), false)
+      assert.equal(isUniqueViolation(new Error('other')), false)
+    })
+
+    test('a transaction that throws leaves nothing', async (t) => {
+      const database = await openNotes(t, await engine.freshUrl(t))
+
+      const work = inTransaction(database.db, async (db) => {
+        await db.insertInto('notes').values({ text: 'gone', copies: 1 }).execute()
+        throw new Error('no')
+      })
+
+      await assert.rejects(work, /no/)
+      assert.deepEqual(await database.db.selectFrom('notes').selectAll().execute(), [])
+    })
+
+    test('transactions of two nodes that meet are all applied', async (t) => {
+      const url = await engine.freshUrl(t)
+      const nodes = [await openNotes(t, url), await openNotes(t, url)]
+      await add(nodes[0] as Database<NoteTables>, 'count')
+
+      await Promise.all(Array.from({ length: 20 }, (_, i) => increment(nodes[i % 2])))
+
+      const row = await nodes[0]?.db.selectFrom('notes').select('copies').executeTakeFirst()
+      assert.equal(row?.copies, 21)
+    })
+  })
+
+/** Read, then write: right only if nobody else wrote in between. */
+function increment(node: Database<NoteTables> | undefined): Promise<void> {
+  const { db } = node as Database<NoteTables>
+  return inTransaction(
+    db,
+    async (transaction) => {
+      const row = await transaction.selectFrom('notes').select('copies').executeTakeFirstOrThrow()
+      await transaction
+        .updateTable('notes')
+        .set({ copies: row.copies + 1 })
+        .execute()
+    },
+    { isolation: 'serializable' },
+  )
+}

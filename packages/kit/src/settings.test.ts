@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, type TestContext, test } from 'node:test'
+import { databaseUrl, serviceSettings } from './service-settings.ts'
+import { readSettings, SettingsError } from './settings.ts'
+
+function folderFor(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'plinth-settings-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  return folder
+}
+
+describe('settings', () => {
+  test('report every fault at once, each with an example, and never the value', () => {
+    const env = { A_PORT: 'many', A_SIZE: '10 megs', A_FLAG: 'perhaps', A_URL: 'ftp://secret' }
+
+    const read = () =>
+      readSettings(env, (settings) => ({
+        port: settings.integer('A_PORT', 80),
+        size: settings.size('A_SIZE', 1),
+        flag: settings.flag('A_FLAG', true),
+        url: settings.url('A_URL', 'http://localhost'),
+        needed: settings.text('A_NEEDED'),
+      }))
+
+    assert.throws(read, (error: SettingsError) => {
+      const names = error.faults.map(({ name }) => name)
+      assert.deepEqual(names, ['A_PORT', 'A_SIZE', 'A_FLAG', 'A_URL', 'A_NEEDED'])
+      assert.match(error.message, /5 settings need attention \(nothing was started\)/)
+      assert.doesNotMatch(error.message, /ftp:\/\/secret/)
+      return error instanceof SettingsError
+    })
+  })
+
+  test('read numbers, sizes, flags, choices and lists', () => {
+    const env = { N: '7', S: '10MB', F: 'off', C: 'b', L: 'x, y ,', BLANK: '  ' }
+
+    const value = readSettings(env, (settings) => [
+      settings.integer('N', 1),
+      settings.size('S', 1),
+      settings.flag('F', true),
+      settings.choice('C', ['a', 'b'], 'a'),
+      settings.list('L', []),
+      settings.optional('BLANK'),
+    ])
+
+    assert.deepEqual(value, [7, 10_485_760, false, 'b', ['x', 'y'], undefined])
+  })
+
+  test('read a secret from the file that X_FILE names', (t) => {
+    const file = join(folderFor(t), 'secret')
+    writeFileSync(file, 'from the file\n')
+
+    const value = readSettings({ KEY_FILE: file }, (settings) => settings.text('KEY'))
+    const missing = () => readSettings({ KEY_FILE: '/nowhere' }, (s) => s.text('KEY', 'x'))
+
+    assert.equal(value, 'from the file')
+    assert.throws(missing, /KEY_FILE/)
+  })
+
+  test('make a key once and keep it, but never in production', (t) => {
+    const file = join(folderFor(t), 'deep', 'master.key')
+    const read = (env: Record<string, string>) =>
+      readSettings(env, (settings) => settings.key('KEY', file))
+
+    const first = read({})
+    const second = read({})
+
+    assert.equal(first.length, 32)
+    assert.deepEqual(second, first)
+    assert.throws(() => read({ NODE_ENV: 'production' }), /KEY .*\n.*32 random bytes/)
+    assert.throws(() => read({ KEY: 'c2hvcnQ=' }), SettingsError)
+  })
+
+  test('conveniences are on for development and must be named in production', () => {
+    const on = (env: Record<string, string>) =>
+      readSettings(env, (settings) => settings.convenience('DEMO'))
+
+    assert.equal(on({}), true)
+    assert.equal(on({ NODE_ENV: 'production' }), false)
+    assert.equal(on({ NODE_ENV: 'production', DEMO: 'true' }), true)
+  })
+
+  test('a service has an address, a data folder and a database by default', () => {
+    const value = readSettings({ SUITE_DATA: '/d' }, (settings) => ({
+      ...serviceSettings(settings, 'X_', { port: 8081 }),
+      database: databaseUrl(settings, 'X_', '/d', 'x'),
+    }))
+
+    assert.deepEqual(value, {
+      host: 'localhost',
+      port: 8081,
+      publicUrl: 'http://localhost:8081',
+      dataFolder: '/d',
+      logLevel: 'info',
+      trustedProxies: [],
+      corsOrigins: [],
+      database: 'sqlite:/d/x.db',
+    })
+  })
+
+  test('refuses a database it does not know', () => {
+    const read = () =>
+      readSettings({ X_DATABASE_URL: 'mysql://x' }, (s) => databaseUrl(s, 'X_', '/d', 'x'))
+
+    assert.throws(read, /X_DATABASE_URL/)
+  })
+})
