@@ -1,0 +1,14 @@
+import { createHash, randomBytes } from 'node:crypto'
+
+/** A secret nobody can guess and nobody can read back: hand it out, keep only its hash. */
+export function newOpaqueToken(): string {
+  return randomBytes(32).toString('base64url')
+}
+
+/**
+ * The form in which an opaque token is stored and looked up. A plain hash is enough here: the
+ * input has 256 random bits, so there is no dictionary to run against a stolen table.
+ */
+export function hashOpaqueToken(token: string): string {
+  return createHash('sha256').update(token).digest('base64url')
+}
