@@ -1,3 +1,10 @@
+export {
+  type AccessTokenSigner,
+  type AccessTokenVerifier,
+  createAccessTokenSigner,
+  createAccessTokenVerifier,
+  type TokenSubject,
+} from './access-token.ts'
 export { type Clock, secondsAfter, systemClock } from './clock.ts'
 export { idColumn } from './database/columns.ts'
 export { type Engine, engineOf, forUpdate, isUniqueViolation } from './database/engine.ts'
@@ -12,6 +19,7 @@ export { generatedKey } from './generated-key.ts'
 export { actuatorRoutes } from './http/actuator.ts'
 export { type Authenticate, type Caller, callerGuard, type Guard } from './http/caller.ts'
 export { consoleRoutes, pageHeaders } from './http/console-pages.ts'
+export { jwksRoutes } from './http/jwks.ts'
 export { type PageRequest, pageOf, pageRequest, type Sort } from './http/page.ts'
 export { renderProblem } from './http/problem-handler.ts'
 export {
@@ -26,6 +34,7 @@ export {
 export { emailText, optionalText, positiveInteger, requiredText } from './http/schemas.ts'
 export { createServer, type Reply, type Request, type Server } from './http/server.ts'
 export { createLogger, type Logger } from './logging.ts'
+export { hashOpaqueToken, newOpaqueToken } from './opaque-token.ts'
 export { defineProblem, Problem, type ProblemOptions } from './problem.ts'
 export {
   accessDenied,
@@ -40,6 +49,8 @@ export {
   notFound,
   validationFailed,
 } from './problems.ts'
+export { createRemoteIssuer, type RemoteIssuer } from './remote-issuer.ts'
+export { openText, SealBrokenError, sealText } from './sealed-text.ts'
 export { databaseUrl, type ServiceSettings, serviceSettings } from './service-settings.ts'
 export { type Env, readSettings, Settings, SettingsError } from './settings.ts'
 export {
@@ -48,3 +59,6 @@ export {
   signPayload,
   verifyPayload,
 } from './signed-payload.ts'
+export { signingKeyMigrations } from './signing-keys.migrations.ts'
+export type { SigningKeyTables } from './signing-keys.repository.ts'
+export { openSigningKeys, type SigningKeys } from './signing-keys.ts'

@@ -1,4 +1,4 @@
-import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto'
+import { createPublicKey, type KeyObject } from 'node:crypto'
 import {
   type AccessTokenVerifier,
   createAccessTokenVerifier,
@@ -6,6 +6,7 @@ import {
 } from './access-token.ts'
 import { type Clock, secondsAfter } from './clock.ts'
 import { defineProblem } from './problem.ts'
+import type { PublicJwk } from './signing-key.ts'
 
 export type RemoteIssuer = {
   /** The issuer's address, as it stands in `iss`; its keys are at `/.well-known/jwks.json` below. */
@@ -72,7 +73,7 @@ function remoteKeys({ issuer, clock }: RemoteIssuer): VerificationKeys {
 
 /** An unchanged key stays the same object: verified tokens are remembered by it. */
 function keepKnown(
-  fetched: Map<string, JsonWebKey>,
+  fetched: Map<string, PublicJwk>,
   known: Map<string, KeyObject> = new Map(),
 ): Map<string, KeyObject> {
   return new Map(
@@ -84,17 +85,17 @@ function keepKnown(
   )
 }
 
-async function fetchKeys(url: string): Promise<Map<string, JsonWebKey>> {
+async function fetchKeys(url: string): Promise<Map<string, PublicJwk>> {
   const signal = AbortSignal.timeout(TIMEOUT_MS)
   const response = await fetch(url, { signal, redirect: 'error' })
   if (!response.ok) throw new Error(`${url} answered ${response.status}`)
   const set = JSON.parse(await boundedText(response)) as { keys?: unknown }
   if (!Array.isArray(set.keys)) throw new Error(`${url} is not a key set`)
-  const usable = (set.keys as JsonWebKey[]).filter(isSigningKey)
+  const usable = (set.keys as PublicJwk[]).filter(isSigningKey)
   return new Map(usable.map((jwk) => [String(jwk.kid), jwk]))
 }
 
-function isSigningKey(jwk: JsonWebKey): boolean {
+function isSigningKey(jwk: PublicJwk): boolean {
   return jwk?.kty === 'EC' && jwk.crv === 'P-256' && typeof jwk.kid === 'string' && !jwk.d
 }
 

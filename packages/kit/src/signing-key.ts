@@ -3,8 +3,8 @@ import {
   createPrivateKey,
   createPublicKey,
   generateKeyPairSync,
-  type JsonWebKey,
   type KeyObject,
+  type webcrypto,
 } from 'node:crypto'
 import { openText, sealText } from './sealed-text.ts'
 import type { StoredSigningKey } from './signing-keys.repository.ts'
@@ -16,6 +16,8 @@ export type SigningKey = {
   privateKey: KeyObject
   publicKey: KeyObject
 }
+
+export type PublicJwk = webcrypto.JsonWebKey & { kid?: string }
 
 const PURPOSE = 'signing key'
 
@@ -39,7 +41,7 @@ export function openSigningKey(stored: StoredSigningKey, masterKey: Buffer): Sig
 }
 
 /** What may be published of a key: the public half and how to use it. */
-export function publicJwk(key: SigningKey): JsonWebKey {
+export function publicJwk(key: SigningKey): PublicJwk {
   return { ...publicMembers(key.publicKey), kid: key.kid, alg: 'ES256', use: 'sig' }
 }
 
@@ -48,7 +50,7 @@ function thumbprint(publicKey: KeyObject): string {
   return createHash('sha256').update(JSON.stringify({ crv, kty, x, y })).digest('base64url')
 }
 
-function publicMembers(publicKey: KeyObject): JsonWebKey {
+function publicMembers(publicKey: KeyObject): PublicJwk {
   const { kty, crv, x, y } = publicKey.export({ format: 'jwk' })
   return { kty, crv, x, y }
 }

@@ -1,4 +1,4 @@
-import type { Migration } from './database/database.ts'
+import type { Migration } from './database/migrate.ts'
 
 export const signingKeyMigrations: Migration[] = [
   {

@@ -1,4 +1,4 @@
-import type { Db } from './database/database.ts'
+import type { Db } from './database/open.ts'
 
 export type SigningKeyTables = {
   signing_keys: {

@@ -1,10 +1,10 @@
-import type { JsonWebKey } from 'node:crypto'
 import type { VerificationKeys } from './access-token.ts'
 import { type Clock, secondsAfter } from './clock.ts'
-import type { Db } from './database/database.ts'
+import type { Db } from './database/open.ts'
 import {
   newSigningKey,
   openSigningKey,
+  type PublicJwk,
   publicJwk,
   type SigningKey,
   sealSigningKey,
@@ -26,7 +26,7 @@ export type SigningKeyOptions = {
 
 export type SigningKeys = VerificationKeys & {
   current(): Promise<SigningKey>
-  published(): Promise<JsonWebKey[]>
+  published(): Promise<PublicJwk[]>
   /** Announces a successor when the newest key is older than this; any node may call it any time. */
   rotateWhenOlderThan(seconds: number): Promise<void>
 }
