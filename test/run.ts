@@ -32,7 +32,7 @@ process.exit(outcome.failed.length > 0 || interruption.signal.aborted ? 1 : 0)
 
 function steps(): (() => Promise<Outcome>)[] {
   const architecture = testFiles('test/architecture.test.ts')
-  const inside = testFiles('{packages,services,test,launcher}/**/*.test.ts').filter(
+  const inside = testFiles('{packages,services,launcher,bench,test}/**/*.test.ts').filter(
     (file) => !architecture.includes(file),
   )
   // Each end-to-end file runs a whole stack, most of them a browser too.
