@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict'
+import { describe, type TestContext, test } from 'node:test'
+import { systemClock } from '../clock.ts'
+import { createLogger } from '../logging.ts'
+import { listenForTest } from '../testing/listen.ts'
+import { actuatorRoutes } from './actuator.ts'
+import { createServer } from './server.ts'
+
+async function startActuator(t: TestContext, healthy: () => Promise<boolean>, discovery?: boolean) {
+  const log = createLogger('test', 'silent')
+  const server = createServer({ name: 'test', version: '2.0.0', log, clock: systemClock })
+  actuatorRoutes(server, { name: 'test', version: '2.0.0', healthy, discovery })
+  return { server, ...(await listenForTest(t, server)) }
+}
+
+const up = async () => true
+
+describe('the actuator', () => {
+  test('links to what there is, with the address the caller used', async (t) => {
+    const { api, baseUrl } = await startActuator(t, up)
+
+    const { body } = await api.get('/actuator')
+
+    assert.deepEqual(body, {
+      _links: {
+        self: { href: `${baseUrl}/actuator`, templated: false },
+        health: { href: `${baseUrl}/actuator/health`, templated: false },
+        'health-path': { href: `${baseUrl}/actuator/health/{*path}`, templated: true },
+        info: { href: `${baseUrl}/actuator/info`, templated: false },
+      },
+    })
+  })
+
+  test('says UP, and the name and version', async (t) => {
+    const { api } = await startActuator(t, up)
+
+    assert.deepEqual((await api.get('/actuator/health')).body, { status: 'UP' })
+    assert.deepEqual((await api.get('/actuator/info')).body, {
+      app: { name: 'test', version: '2.0.0' },
+    })
+  })
+
+  test('says DOWN with 503 when what it depends on does not answer, but is alive', async (t) => {
+    const { api } = await startActuator(t, () => Promise.reject(new Error('no database')))
+
+    const health = await api.get('/actuator/health')
+    const liveness = await api.get('/actuator/health/liveness')
+
+    assert.deepEqual([health.status, health.body], [503, { status: 'DOWN' }])
+    assert.deepEqual([liveness.status, liveness.body], [200, { status: 'UP' }])
+  })
+
+  test('is not ready while it drains', async (t) => {
+    const { api, server } = await startActuator(t, up)
+    const before = await api.get('/actuator/health/readiness')
+    server.draining = true
+
+    const after = await api.get('/actuator/health/readiness')
+
+    assert.deepEqual([before.status, after.status], [200, 503])
+  })
+
+  test('shows nothing but health when discovery is off', async (t) => {
+    const { api } = await startActuator(t, up, false)
+
+    const statuses = await Promise.all(
+      ['', '/info', '/health/liveness', '/env', '/health'].map(
+        async (path) => (await api.get(`/actuator${path}`)).status,
+      ),
+    )
+
+    assert.deepEqual(statuses, [404, 404, 404, 404, 200])
+  })
+})
