@@ -44,6 +44,7 @@ use = egg:swift#proxy
 account_autocreate = true
 node_timeout = 30
 conn_timeout = 5
+error_suppression_interval = 0
 [filter:catch_errors]
 use = egg:swift#catch_errors
 [filter:gatekeeper]

@@ -1,0 +1,66 @@
+import { constants } from 'node:fs'
+import { access, open, opendir, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { storageUnavailable } from '../problems.ts'
+import { localProbe } from './local-probe.ts'
+import { publishFile } from './local-publish.ts'
+import type { ByteRange, StorageProvider } from './provider.ts'
+
+const READ_ONLY = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
+const LARGE_BYTES = 2 ** 20
+
+/** Keeps objects as plain files, one folder per key prefix, below one folder. */
+export function createLocalProvider(folder: string): StorageProvider {
+  const pathOf = (key: string) => join(folder, key)
+  const provider: StorageProvider = {
+    name: 'LOCAL',
+    put: (key, source) => orUnavailable(publishFile(source.path, pathOf(key))),
+    open: (key, range) => orUnavailable(openFile(pathOf(key), range)),
+    sizeOf: (key) => orUnavailable(fileSize(pathOf(key))),
+    remove: (key) => orUnavailable(rm(pathOf(key), { force: true })),
+    list: (prefix) => listFolder(folder, prefix),
+    check: () => orUnavailable(access(folder, constants.W_OK | constants.X_OK)),
+    probe: () => localProbe(folder, provider),
+    close: () => {},
+  }
+  return provider
+}
+
+async function openFile(path: string, range?: ByteRange): Promise<Readable | undefined> {
+  const file = await unlessAbsent(open(path, READ_ONLY))
+  if (!file) return undefined
+  const { size } = await file.stat()
+  const wanted = range ? range.end - range.start + 1 : size
+  const highWaterMark = wanted > LARGE_BYTES ? LARGE_BYTES : 2 ** 16
+  return file.createReadStream({ ...range, highWaterMark })
+}
+
+async function fileSize(path: string): Promise<number | undefined> {
+  return (await unlessAbsent(stat(path)))?.size
+}
+
+async function* listFolder(folder: string, prefix: string): AsyncIterable<string> {
+  const entries = await orUnavailable(unlessAbsent(opendir(join(folder, prefix))))
+  if (!entries) return
+  for await (const entry of entries) if (entry.isFile()) yield `${prefix}/${entry.name}`
+}
+
+async function unlessAbsent<T>(work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+/** The message of a file system error names the path, so only its code is kept. */
+async function orUnavailable<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work
+  } catch (error) {
+    const { code = 'unknown' } = error as NodeJS.ErrnoException
+    throw storageUnavailable({ cause: new Error(`The storage folder answered ${code}`) })
+  }
+}

@@ -1,0 +1,86 @@
+import { lookup } from 'node:dns/promises'
+import { systemClock } from '@plinth/kit'
+import {
+  faultCode,
+  type ObjectClient,
+  type ObjectSettings,
+  type Patience,
+} from './object-client.ts'
+import {
+  adviseBucket,
+  adviseClock,
+  adviseConnect,
+  adviseCredentials,
+  adviseWrite,
+} from './object-probe-advice.ts'
+import { probeObject } from './probe-object.ts'
+import { type ProbeStep, runProbe, type StorageProvider } from './provider.ts'
+
+const SKEW_LIMIT_SECONDS = 300 // the protocol itself allows 15 minutes
+
+type Place = { settings: ObjectSettings; patience: Patience; client: ObjectClient }
+
+/** Walks the way of a request and says at the first obstacle what to change. */
+export async function objectProbe(place: Place, provider: StorageProvider): Promise<ProbeStep[]> {
+  const object = probeObject(provider)
+  const endpoint = new URL(place.settings.endpoint)
+  let storeDate: string | null = null
+  const connect = async () => {
+    storeDate = await dateAt(endpoint, place.patience)
+    return 'The endpoint answers.'
+  }
+  return runProbe([
+    {
+      name: 'resolve',
+      run: () => resolve(endpoint.hostname),
+      advise: () => 'The name in the endpoint is not known: check its spelling.',
+    },
+    { name: 'connect', run: connect, advise: adviseConnect },
+    { name: 'clock', run: async () => compareClocks(storeDate), advise: adviseClock },
+    { name: 'credentials', run: () => tryCredentials(place), advise: adviseCredentials },
+    { name: 'bucket', run: () => tryBucket(place), advise: adviseBucket },
+    { name: 'write', run: object.write, advise: adviseWrite },
+    { name: 'read back', run: object.readBack, advise: () => 'The store gave back other bytes.' },
+    { name: 'delete', run: object.remove, advise: () => 'The access key may not delete objects.' },
+  ])
+}
+
+async function resolve(hostname: string): Promise<string> {
+  await lookup(hostname.replace(/^\[|\]$/g, ''))
+  return 'The name of the endpoint is known.'
+}
+
+/** Any answer will do, also a refusal: an unsigned request only shows that somebody is there. */
+async function dateAt(endpoint: URL, patience: Patience): Promise<string | null> {
+  const signal = AbortSignal.timeout(patience.answerMs)
+  const reply = await fetch(endpoint, { redirect: 'manual', signal })
+  await reply.body?.cancel()
+  return reply.headers.get('date')
+}
+
+/** Signatures carry the machine's own time, so that is what the store's is compared with. */
+function compareClocks(storeDate: string | null): string {
+  if (storeDate === null) return 'The store does not tell its time.'
+  const skewSeconds = Math.abs(Date.parse(storeDate) - systemClock().getTime()) / 1000
+  if (skewSeconds > SKEW_LIMIT_SECONDS) throw new Error('clock skew')
+  return `The clocks differ by ${Math.round(skewSeconds)} s.`
+}
+
+async function tryCredentials(place: Place): Promise<string> {
+  try {
+    await listOne(place)
+  } catch (error) {
+    // The store looks at the signature first: if the bucket is what is missing, it was good.
+    if (faultCode(error) !== 'NoSuchBucket') throw error
+  }
+  return 'The store accepts the access key and its secret.'
+}
+
+async function tryBucket(place: Place): Promise<string> {
+  await listOne(place)
+  return 'The bucket is there.'
+}
+
+async function listOne({ client: { sdk, s3 }, settings }: Place): Promise<void> {
+  await s3.send(new sdk.ListObjectsV2Command({ Bucket: settings.bucket, MaxKeys: 1 }))
+}

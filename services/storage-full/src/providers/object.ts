@@ -1,0 +1,161 @@
+import { createReadStream } from 'node:fs'
+import type { Readable } from 'node:stream'
+import { failPoint } from '@plinth/kit'
+import { storageUnavailable } from '../problems.ts'
+import {
+  faultCode,
+  httpStatus,
+  type ObjectClient,
+  type ObjectSettings,
+  openObjectClient,
+  PATIENCE,
+  type Patience,
+} from './object-client.ts'
+import { objectProbe } from './object-probe.ts'
+import { abortWhenStuck, withPatience } from './patience.ts'
+import type { ByteRange, SourceFile, StorageProvider } from './provider.ts'
+
+const READ_BYTES = 2 ** 20
+const BROKEN_CONNECTION = new Set(['ECONNRESET', 'EPIPE'])
+
+/** Keeps objects in a bucket of a store with an S3-style interface. */
+export function createObjectProvider(
+  settings: ObjectSettings,
+  patience: Patience = PATIENCE,
+): StorageProvider {
+  let client: Promise<ObjectClient> | undefined
+  const store = () => {
+    client ??= openObjectClient(settings, patience)
+    return client
+  }
+  const bucket = { Bucket: settings.bucket }
+  const provider: StorageProvider = {
+    name: 'OBJECT',
+    put: async (key, source) => putObject(await store(), { ...bucket, Key: key }, source, patience),
+    open: async (key, range) =>
+      orAbsent(openObject(await store(), { ...bucket, Key: key }, patience, range)),
+    sizeOf: async (key) => orAbsent(objectSize(await store(), { ...bucket, Key: key })),
+    async remove(key) {
+      const { sdk, s3 } = await store()
+      await orAbsent(s3.send(new sdk.DeleteObjectCommand({ ...bucket, Key: key })))
+    },
+    async *list(prefix) {
+      yield* listObjects(await store(), settings.bucket, prefix)
+    },
+    async check() {
+      const { sdk, s3 } = await store()
+      await orUnavailable(s3.send(new sdk.HeadBucketCommand(bucket)))
+    },
+    probe: async () => objectProbe({ settings, patience, client: await store() }, provider),
+    close: () => void client?.then(({ s3 }) => s3.destroy()),
+  }
+  return provider
+}
+
+type Target = { Bucket: string; Key: string }
+
+/**
+ * One `PutObject` with a known length: nothing is visible in the store until the last byte has
+ * arrived and matched the checksum. A connection that broke is tried once more, from the start.
+ */
+async function putObject(
+  client: ObjectClient,
+  target: Target,
+  source: SourceFile,
+  patience: Patience,
+): Promise<void> {
+  try {
+    await sendFile(client, target, source, patience)
+  } catch (error) {
+    if (!BROKEN_CONNECTION.has(faultCode(error))) throw unavailable(error)
+    await orUnavailable(sendFile(client, target, source, patience))
+  }
+  failPoint('object-put:stored')
+}
+
+async function sendFile(
+  { sdk, s3 }: ObjectClient,
+  target: Target,
+  source: SourceFile,
+  patience: Patience,
+): Promise<void> {
+  const body = createReadStream(source.path, { highWaterMark: READ_BYTES })
+  const progress = abortWhenStuck(body, patience.answerMs)
+  const command = new sdk.PutObjectCommand({
+    ...target,
+    Body: body,
+    ContentLength: source.sizeBytes,
+    ContentType: source.contentType,
+    ChecksumSHA256: Buffer.from(source.checksumSha256, 'hex').toString('base64'),
+  })
+  try {
+    // Progress is what counts here: the whole of a large file may take its time.
+    await s3.send(command, { abortSignal: progress.signal, requestTimeout: 0 })
+  } finally {
+    progress.stop()
+    body.destroy()
+  }
+}
+
+async function openObject(
+  { sdk, s3 }: ObjectClient,
+  target: Target,
+  patience: Patience,
+  range?: ByteRange,
+): Promise<Readable> {
+  const Range = range && `bytes=${range.start}-${range.end}`
+  const { Body } = await s3.send(new sdk.GetObjectCommand({ ...target, Range }))
+  return withPatience(Body as Readable, patience.answerMs)
+}
+
+async function objectSize({ sdk, s3 }: ObjectClient, target: Target): Promise<number> {
+  const { ContentLength } = await s3.send(new sdk.HeadObjectCommand(target))
+  return ContentLength ?? 0
+}
+
+async function* listObjects(
+  { sdk, s3 }: ObjectClient,
+  bucket: string,
+  prefix: string,
+): AsyncIterable<string> {
+  let from: string | undefined
+  do {
+    const page = await orUnavailable(
+      s3.send(
+        new sdk.ListObjectsV2Command({
+          Bucket: bucket,
+          Prefix: `${prefix}/`,
+          ContinuationToken: from,
+        }),
+      ),
+    )
+    for (const { Key } of page.Contents ?? []) if (Key) yield Key
+    from = page.NextContinuationToken
+  } while (from)
+}
+
+async function orAbsent<T>(work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work
+  } catch (error) {
+    if (httpStatus(error) === 404 && faultCode(error) !== 'NoSuchBucket') return undefined
+    throw unavailable(error)
+  }
+}
+
+async function orUnavailable<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work
+  } catch (error) {
+    throw unavailable(error)
+  }
+}
+
+/** The SDK's errors carry the host, the signed request and at times the access key: none goes on. */
+function unavailable(error: unknown) {
+  const status = httpStatus(error)
+  const answer = status === undefined ? '' : ` (HTTP ${status})`
+  return storageUnavailable({
+    cause: new Error(`The object store answered ${faultCode(error)}${answer}`),
+  })
+}

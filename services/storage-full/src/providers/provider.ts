@@ -1,0 +1,54 @@
+import type { Readable } from 'node:stream'
+
+export const PROVIDER_NAMES = ['LOCAL', 'OBJECT'] as const
+
+export type ProviderName = (typeof PROVIDER_NAMES)[number]
+
+/** First and last byte, both included. */
+export type ByteRange = { start: number; end: number }
+
+/** A complete file on this machine's disk, on its way into a provider. */
+export type SourceFile = {
+  path: string
+  sizeBytes: number
+  contentType: string
+  checksumSha256: string
+}
+
+export type ProbeStep = { name: string; passed: boolean; message: string }
+
+/**
+ * A place that keeps bytes under keys such as `3f2a/8c1e….png`. Every failure of the place itself
+ * is thrown as the problem STORAGE_UNAVAILABLE; a key that is not there is not a failure.
+ */
+export type StorageProvider = {
+  name: ProviderName
+  /** Resolves when the bytes are durable. Never leaves half an object under the key. */
+  put(key: string, source: SourceFile): Promise<void>
+  /** Destroy the stream to let go of it early. */
+  open(key: string, range?: ByteRange): Promise<Readable | undefined>
+  sizeOf(key: string): Promise<number | undefined>
+  remove(key: string): Promise<void>
+  list(prefix: string): AsyncIterable<string>
+  /** A quick look whether the place answers. */
+  check(): Promise<void>
+  /** Every step on the way to a stored object, up to the first that fails. */
+  probe(): Promise<ProbeStep[]>
+  close(): void
+}
+
+type Step = { name: string; run(): Promise<string>; advise(error: unknown): string }
+
+/** Runs the steps in order; the first failure ends the probe with advice instead of a result. */
+export async function runProbe(steps: Step[]): Promise<ProbeStep[]> {
+  const done: ProbeStep[] = []
+  for (const { name, run, advise } of steps) {
+    try {
+      done.push({ name, passed: true, message: await run() })
+    } catch (error) {
+      done.push({ name, passed: false, message: advise(error) })
+      break
+    }
+  }
+  return done
+}

@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import { after, describe, test } from 'node:test'
+import { type S3Server, s3Missing, startS3 } from '../../../test/servers/s3.ts'
+import { createLocalProvider } from '../src/providers/local.ts'
+import { createObjectProvider } from '../src/providers/object.ts'
+import { providerSuite, sourceFile } from '../src/providers/provider-suite.ts'
+
+const IMPATIENT = { connectMs: 500, answerMs: 500 }
+const UNAVAILABLE = { code: 'STORAGE_UNAVAILABLE', status: 503 }
+
+const skip = await s3Missing()
+const s3 = skip ? ({} as S3Server) : await startS3({ after })
+const folder = await mkdtemp(join(tmpdir(), 'providers-'))
+await mkdir(join(folder, 'store'))
+after(() => rm(folder, { recursive: true, force: true }))
+
+const local = createLocalProvider(join(folder, 'store'))
+const object = createObjectProvider(s3.settings)
+after(() => object.close())
+providerSuite('a folder', () => ({ provider: local, folder }))
+
+providerSuite('an S3-style bucket', () => ({ provider: object, folder }), skip)
+
+describe('a folder that fails', () => {
+  test('is unavailable when the folder is gone, and is not made anew', async () => {
+    const provider = createLocalProvider(join(folder, 'unmounted'))
+
+    await assert.rejects(provider.put('a/b', await sourceFile(folder, randomBytes(9))), UNAVAILABLE)
+    await assert.rejects(provider.check(), UNAVAILABLE)
+  })
+
+  test('never names the path in an error', async () => {
+    const provider = createLocalProvider(join(folder, 'unmounted'))
+
+    const error = await provider.check().catch((caught) => caught)
+
+    assert.doesNotMatch(`${error.message} ${error.cause.message}`, /unmounted|tmp/)
+  })
+
+  test('tells in its probe that the folder cannot be written', { skip: isRoot() }, async () => {
+    const readOnly = join(folder, 'read-only')
+    await mkdir(readOnly)
+    await chmod(readOnly, 0o500)
+
+    const steps = await createLocalProvider(readOnly).probe()
+
+    assert.deepEqual(
+      steps.map(({ name, passed }) => [name, passed]),
+      [
+        ['folder', true],
+        ['write', false],
+      ],
+    )
+  })
+})
+
+function isRoot(): string | false {
+  return process.getuid?.() === 0 ? 'root may write everywhere' : false
+}
+
+describe('an S3-style bucket that fails', { skip }, () => {
+  const failing = async (settings: Partial<S3Server['settings']>) => {
+    const provider = createObjectProvider({ ...s3.settings, ...settings }, IMPATIENT)
+    const [steps, error] = await Promise.all([
+      provider.probe(),
+      provider.put('x/y', await sourceFile(folder, randomBytes(9))).catch((caught) => caught),
+    ])
+    provider.close()
+    return { failed: steps.find(({ passed }) => !passed), error }
+  }
+
+  test('with a wrong secret: the step is named, no credential is told', async () => {
+    const { failed, error } = await failing({ secretKey: 'another-secret' })
+
+    assert.equal(failed?.name, 'credentials')
+    assert.equal(error.code, 'STORAGE_UNAVAILABLE')
+    const told = JSON.stringify([failed, error, error.message, error.cause, error.cause.message])
+    assert.doesNotMatch(told, /another-secret|tester|127\.0\.0\.1/)
+  })
+
+  test('with a missing bucket', async () => {
+    const { failed, error } = await failing({ bucket: 'no-such-bucket' })
+
+    assert.equal(failed?.name, 'bucket')
+    assert.equal(error.code, 'STORAGE_UNAVAILABLE')
+  })
+
+  test('with nothing listening at the endpoint', async () => {
+    const { failed, error } = await failing({ endpoint: 'http://127.0.0.1:1' })
+
+    assert.equal(failed?.name, 'connect')
+    assert.equal(error.code, 'STORAGE_UNAVAILABLE')
+  })
+
+  test('with a name nobody knows', async () => {
+    const { failed } = await failing({ endpoint: 'http://nowhere.invalid' })
+
+    assert.equal(failed?.name, 'resolve')
+  })
+
+  test('hung: every call ends by itself, and works again when the store does', async () => {
+    const provider = createObjectProvider(s3.settings, IMPATIENT)
+    const small = await sourceFile(folder, randomBytes(10))
+    const large = await sourceFile(folder, randomBytes(20_000_000))
+    await object.put('hung/small', small)
+    s3.pause()
+
+    const calls = [
+      provider.put('hung/new', small),
+      provider.put('hung/large', large),
+      provider.open('hung/small'),
+      provider.sizeOf('hung/small'),
+      provider.remove('hung/small'),
+      provider.check(),
+      Array.fromAsync(provider.list('hung')),
+    ]
+
+    const outcomes = await Promise.allSettled(calls)
+    s3.resume()
+    const codes = outcomes.map((outcome) => outcome.status === 'rejected' && outcome.reason.code)
+    assert.deepEqual(new Set(codes), new Set(['STORAGE_UNAVAILABLE']))
+    await provider.check()
+    provider.close()
+  })
+
+  test('hung in the middle of a download: the stream ends with an error', async () => {
+    const provider = createObjectProvider(s3.settings, IMPATIENT)
+    await object.put('hung/body', await sourceFile(folder, randomBytes(30_000_000)))
+    const stream = await provider.open('hung/body')
+    s3.pause()
+
+    try {
+      await assert.rejects(buffer(stream as Readable))
+    } finally {
+      s3.resume()
+    }
+    provider.close()
+  })
+
+  test('killed in the middle of an upload: nothing is left of it', async () => {
+    const provider = createObjectProvider(s3.settings, IMPATIENT)
+    const large = await sourceFile(folder, randomBytes(60_000_000))
+    await object.put('killed/before', await sourceFile(folder, randomBytes(10)))
+
+    const upload = provider.put('killed/large', large)
+    const [rejected] = await Promise.all([assert.rejects(upload, UNAVAILABLE), s3.kill()])
+
+    assert.equal(rejected, undefined)
+    await assert.rejects(provider.check(), UNAVAILABLE)
+    await s3.restart()
+    assert.deepEqual(await Array.fromAsync(provider.list('killed')), ['killed/before'])
+    provider.close()
+  })
+
+  test('with a full disk: refused, nothing left, and what was stored stays', async (t) => {
+    const full = await startS3(t, { smallDisk: true })
+    const provider = createObjectProvider(full.settings)
+    await provider.put('full/small', await sourceFile(folder, randomBytes(1000)))
+
+    const large = await sourceFile(folder, randomBytes(50_000_000))
+    await assert.rejects(provider.put('full/large', large), UNAVAILABLE)
+
+    assert.deepEqual(await Array.fromAsync(provider.list('full')), ['full/small'])
+    assert.equal(await provider.sizeOf('full/small'), 1000)
+    provider.close()
+  })
+
+  test('releases the connection when a reader leaves early', async () => {
+    const provider = createObjectProvider(s3.settings, IMPATIENT)
+    await object.put('leave/body', await sourceFile(folder, randomBytes(30_000_000)))
+    const stream = await provider.open('leave/body')
+    if (stream) {
+      stream.destroy()
+      await once(stream, 'close')
+    }
+
+    assert.equal(await provider.sizeOf('leave/body'), 30_000_000)
+    provider.close()
+  })
+})
