@@ -15,6 +15,26 @@ export { kitMigrations } from './database/migrations.ts'
 export { type Database, type Db, openDatabase } from './database/open.ts'
 export { type Isolation, inTransaction } from './database/transaction.ts'
 export { armFailPoint, failPoint } from './fail-point.ts'
+export { acceptUploads } from './files/accept-uploads.ts'
+export { linkOnTheWay, type PathFault, pathFault } from './files/contained-path.ts'
+export { contentDisposition } from './files/content-disposition.ts'
+export { publishFile, removeFile, syncFolder } from './files/durable-write.ts'
+export { type FileBytes, fileBytes } from './files/file-bytes.ts'
+export { requireFileType, type TypedFile, type TypeRules } from './files/file-type.ts'
+export {
+  extensionOf,
+  FILE_TYPES,
+  type FileType,
+  type FileTypeName,
+  fileTypes,
+  mediaTypeOf,
+} from './files/file-types.ts'
+export { groupRuns } from './files/grouped-run.ts'
+export { entityTag, type OpenFile, openRegularFile, readRange } from './files/open-file.ts'
+export type { Pace } from './files/pace.ts'
+export { type Representation, sendFile } from './files/send-file.ts'
+export { sweepSpools } from './files/spool.ts'
+export { receiveUpload, type Upload, type UploadLimits } from './files/upload.ts'
 export { generatedKey } from './generated-key.ts'
 export { actuatorRoutes } from './http/actuator.ts'
 export { type Authenticate, type Caller, callerGuard, type Guard } from './http/caller.ts'

@@ -1,0 +1,116 @@
+import {
+  type StructureCheck,
+  wholeGif,
+  wholeJpeg,
+  wholeMp4,
+  wholePdf,
+  wholePng,
+  wholeWebp,
+  wholeZip,
+} from './file-structure.ts'
+
+/** A kind of file that is known well enough to be accepted. */
+export type FileType = {
+  name: FileTypeName
+  mediaType: string
+  extensions: readonly string[]
+  /** Other names clients give the type. */
+  alsoDeclared?: readonly string[]
+  /** Absent for plain text, which is known by what it does not contain. */
+  signature?: (head: Buffer) => boolean
+  whole?: StructureCheck
+}
+
+export type FileTypeName = 'png' | 'jpg' | 'webp' | 'gif' | 'pdf' | 'txt' | 'mp4' | 'mp3' | 'zip'
+
+const PNG_SIGNATURE = Buffer.from('89504e470d0a1a0a', 'hex').toString('latin1')
+
+export const FILE_TYPES: readonly FileType[] = [
+  {
+    name: 'png',
+    mediaType: 'image/png',
+    extensions: ['.png'],
+    signature: begins(PNG_SIGNATURE),
+    whole: wholePng,
+  },
+  {
+    name: 'jpg',
+    mediaType: 'image/jpeg',
+    extensions: ['.jpg', '.jpeg'],
+    signature: begins('\xff\xd8\xff'),
+    whole: wholeJpeg,
+  },
+  {
+    name: 'webp',
+    mediaType: 'image/webp',
+    extensions: ['.webp'],
+    signature: (head) => begins('RIFF')(head) && begins('WEBP', 8)(head),
+    whole: wholeWebp,
+  },
+  {
+    name: 'gif',
+    mediaType: 'image/gif',
+    extensions: ['.gif'],
+    signature: (head) => begins('GIF87a')(head) || begins('GIF89a')(head),
+    whole: wholeGif,
+  },
+  {
+    name: 'pdf',
+    mediaType: 'application/pdf',
+    extensions: ['.pdf'],
+    signature: begins('%PDF-'),
+    whole: wholePdf,
+  },
+  { name: 'txt', mediaType: 'text/plain', extensions: ['.txt'] },
+  {
+    name: 'mp4',
+    mediaType: 'video/mp4',
+    extensions: ['.mp4'],
+    signature: begins('ftyp', 4),
+    whole: wholeMp4,
+  },
+  {
+    name: 'mp3',
+    mediaType: 'audio/mpeg',
+    extensions: ['.mp3'],
+    alsoDeclared: ['audio/mp3'],
+    signature: (head) => begins('ID3')(head) || isMp3Frame(head),
+  },
+  {
+    name: 'zip',
+    mediaType: 'application/zip',
+    extensions: ['.zip'],
+    alsoDeclared: ['application/x-zip-compressed'],
+    signature: (head) => begins('PK\x03\x04')(head) || begins('PK\x05\x06')(head),
+    whole: wholeZip,
+  },
+]
+
+export function fileTypes(names: readonly FileTypeName[]): FileType[] {
+  return FILE_TYPES.filter(({ name }) => names.includes(name))
+}
+
+/** From the last dot on, lower-cased; empty when the last part of the name has none. */
+export function extensionOf(filename: string): string {
+  const last = filename.split(/[/\\]/).at(-1) ?? ''
+  const dot = last.lastIndexOf('.')
+  return dot < 0 ? '' : last.slice(dot).toLowerCase()
+}
+
+/** What a stored name says the content is; anything unknown is just bytes. */
+export function mediaTypeOf(filename: string, types: readonly FileType[] = FILE_TYPES): string {
+  const extension = extensionOf(filename)
+  const type = types.find(({ extensions }) => extensions.includes(extension))
+  return type?.mediaType ?? 'application/octet-stream'
+}
+
+function begins(text: string, at = 0): (head: Buffer) => boolean {
+  return (head) => head.toString('latin1', at, at + text.length) === text
+}
+
+/** An MPEG audio frame of layer III: eleven bits set, then no reserved version, rate or pitch. */
+function isMp3Frame(head: Buffer): boolean {
+  const [first = 0, second = 0, third = 0] = head
+  const layer3 = first === 0xff && (second & 0xe6) === 0xe2 && (second & 0x18) !== 0x08
+  return layer3 && third >> 4 !== 15 && (third & 0x0c) !== 0x0c
+}

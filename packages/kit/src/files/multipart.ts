@@ -1,0 +1,103 @@
+import { uploadMalformed } from './problems.ts'
+
+/** What a multipart body consists of, in the order it arrives. */
+export type MultipartEvent = { kind: 'header'; text: string } | { kind: 'content'; bytes: Buffer }
+
+const LONGEST_PREAMBLE_BYTES = 4096
+const LONGEST_HEADER_BYTES = 8192
+const NOTHING = Buffer.alloc(0)
+
+/**
+ * Splits a multipart body (RFC 2046) into part headers and content while it arrives. It holds back
+ * no more than a header or a boundary, and refuses what a strict reader would.
+ */
+export class MultipartReader {
+  readonly #delimiter: Buffer
+  #state: 'preamble' | 'boundary' | 'header' | 'content' | 'finished' = 'preamble'
+  #held: Buffer = Buffer.from('\r\n')
+
+  constructor(boundary: string) {
+    this.#delimiter = Buffer.from(`\r\n--${boundary}`)
+  }
+
+  /** Whether the closing boundary has come. A body that ends before it is truncated. */
+  get finished(): boolean {
+    return this.#state === 'finished'
+  }
+
+  *read(chunk: Buffer): Generator<MultipartEvent> {
+    let rest = this.#held.length > 0 ? Buffer.concat([this.#held, chunk]) : chunk
+    this.#held = NOTHING
+    while (rest.length > 0 && !this.finished) {
+      const step = this.#step(rest)
+      if (step.event) yield step.event
+      if (step.hold) {
+        this.#held = step.rest
+        return
+      }
+      rest = step.rest
+    }
+  }
+
+  #step(bytes: Buffer): { event?: MultipartEvent; rest: Buffer; hold?: boolean } {
+    if (this.#state === 'boundary') return this.#readBoundaryEnd(bytes)
+    if (this.#state === 'header') return this.#readHeader(bytes)
+    return this.#readContent(bytes)
+  }
+
+  /** Up to the next boundary; what could be the beginning of one is held back. */
+  #readContent(bytes: Buffer) {
+    const found = bytes.indexOf(this.#delimiter)
+    const end = found >= 0 ? found : this.#possibleDelimiter(bytes)
+    const event = this.#contentEvent(bytes.subarray(0, end))
+    if (found < 0) return { event, rest: bytes.subarray(end), hold: true }
+    this.#state = 'boundary'
+    return { event, rest: bytes.subarray(found + this.#delimiter.length) }
+  }
+
+  #possibleDelimiter(bytes: Buffer): number {
+    const from = Math.max(0, bytes.length - this.#delimiter.length + 1)
+    for (let at = bytes.indexOf(13, from); at >= 0; at = bytes.indexOf(13, at + 1)) {
+      const tail = bytes.subarray(at)
+      if (tail.equals(this.#delimiter.subarray(0, tail.length))) return at
+    }
+    return bytes.length
+  }
+
+  #preambleBytes = 0
+  #contentEvent(bytes: Buffer): MultipartEvent | undefined {
+    if (bytes.length === 0) return undefined
+    if (this.#state === 'content') return { kind: 'content', bytes }
+    this.#preambleBytes += bytes.length
+    if (this.#preambleBytes > LONGEST_PREAMBLE_BYTES)
+      throw uploadMalformed({ detail: 'The body does not begin with its boundary.' })
+    return undefined
+  }
+
+  /** After a boundary: `--` ends the body, a line break begins a part. Padding is allowed. */
+  #readBoundaryEnd(bytes: Buffer) {
+    const text = bytes.subarray(0, 256).toString('latin1')
+    if (text.startsWith('--')) {
+      this.#state = 'finished'
+      return { rest: NOTHING }
+    }
+    const padding = /^[ \t]*\r\n/.exec(text)
+    if (padding) {
+      this.#state = 'header'
+      return { rest: bytes.subarray(padding[0].length) }
+    }
+    if (bytes.length >= 256 || !/^(-|[ \t]*\r?)$/.test(text))
+      throw uploadMalformed({ detail: 'A boundary in the body is malformed.' })
+    return { rest: bytes, hold: true }
+  }
+
+  #readHeader(bytes: Buffer) {
+    const end = bytes.indexOf('\r\n\r\n')
+    if (end > LONGEST_HEADER_BYTES || (end < 0 && bytes.length > LONGEST_HEADER_BYTES + 4))
+      throw uploadMalformed({ detail: 'The header of a part is too long.' })
+    if (end < 0) return { rest: bytes, hold: true }
+    this.#state = 'content'
+    const text = bytes.subarray(0, end).toString('utf8')
+    return { event: { kind: 'header', text } as const, rest: bytes.subarray(end + 4) }
+  }
+}

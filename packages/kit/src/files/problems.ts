@@ -1,0 +1,45 @@
+import { defineProblem } from '../problem.ts'
+
+export const uploadMalformed = defineProblem(
+  'MALFORMED_UPLOAD',
+  400,
+  'Send the file as multipart/form-data with one part named "file".',
+)
+
+export const uploadTooLarge = defineProblem(
+  'FILE_TOO_LARGE',
+  413,
+  'The file or the request is larger than this service accepts.',
+)
+
+export const uploadTooSlow = defineProblem(
+  'UPLOAD_TOO_SLOW',
+  408,
+  'The upload came too slowly and was cut off.',
+)
+
+export const uploadAborted = defineProblem(
+  'UPLOAD_ABORTED',
+  400,
+  'The client left before the upload was complete.',
+)
+
+export const fileEmpty = defineProblem('EMPTY_FILE', 400, 'The file is empty.')
+
+export const fileTypeUnsupported = defineProblem(
+  'UNSUPPORTED_FILE_TYPE',
+  400,
+  'Files with this extension are not accepted.',
+)
+
+export const fileTypeDisagrees = defineProblem(
+  'FILE_TYPE_MISMATCH',
+  400,
+  'The extension, the declared type and the content do not agree.',
+)
+
+export const fileDamaged = defineProblem(
+  'DAMAGED_FILE',
+  400,
+  'The file begins like its type but is cut short or has something else attached.',
+)
