@@ -50,6 +50,13 @@ export const methodNotAllowed = defineProblem(
   'This path does not answer that method.',
 )
 
+export const bodyTooSlow = defineProblem(
+  'REQUEST_TIMEOUT',
+  408,
+  'The body took too long to arrive.',
+  { headers: { connection: 'close' } },
+)
+
 export const bodyTooLarge = defineProblem(
   'BODY_TOO_LARGE',
   413,

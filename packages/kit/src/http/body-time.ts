@@ -1,24 +1,25 @@
-import { malformedRequest } from '../problems.ts'
+import { bodyTooSlow } from '../problems.ts'
 import type { Server } from './server.ts'
-
-const BODY_DEADLINE_MS = 30_000
 
 /**
  * A body that trickles in holds a connection for nothing. Uploads are exempt: they are as slow as
  * the client's line and watch their own pace.
  */
-export function limitBodyTime(server: Server): void {
-  server.addHook('preParsing', async (request, _reply, payload) => {
-    if (isUpload(request.headers['content-type'])) return payload
-    const timer = setTimeout(
-      () => request.raw.destroy(malformedRequest({ detail: 'The body took too long to arrive.' })),
-      BODY_DEADLINE_MS,
-    )
-    timer.unref()
-    const stop = () => clearTimeout(timer)
-    payload.once('end', stop).once('close', stop).once('error', stop)
-    return payload
+export function limitBodyTime(server: Server, deadlineMs = 30_000): void {
+  server.addHook('preParsing', (request, reply, payload, done) => {
+    if (hasBody(request.headers) && !isUpload(request.headers['content-type'])) {
+      // An error event, not destroy(): that would take the connection away before the answer.
+      const timer = setTimeout(() => payload.emit('error', bodyTooSlow()), deadlineMs)
+      const stop = () => clearTimeout(timer)
+      payload.once('end', stop)
+      reply.raw.once('close', stop)
+    }
+    done(null, payload)
   })
+}
+
+function hasBody(headers: Record<string, unknown>): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }
 
 function isUpload(contentType: string | undefined): boolean {

@@ -8,7 +8,7 @@ import { defineProblem } from '../problem.ts'
 import { listenForTest } from '../testing/listen.ts'
 import { callerGuard } from './caller.ts'
 import { emailText, requiredText } from './schemas.ts'
-import { createServer } from './server.ts'
+import { createServer, type ServerOptions } from './server.ts'
 
 const teapot = defineProblem('TEAPOT', 418, 'Short and stout.')
 
@@ -18,9 +18,9 @@ const guard = callerGuard((token) =>
     : undefined,
 )
 
-async function startServer(t: TestContext) {
+async function startServer(t: TestContext, options: Partial<ServerOptions> = {}) {
   const log = createLogger('test', 'silent')
-  const server = createServer({ name: 'test', version: '1', log, clock: systemClock })
+  const server = createServer({ name: 'test', version: '1', log, clock: systemClock, ...options })
   const body = Type.Object({
     name: requiredText({ maxLength: 5 }),
     email: emailText(),
@@ -169,6 +169,31 @@ describe('a server of the kit', () => {
 
     assert.equal(reply.status, 400)
     assert.equal(reply.headers.get('content-type'), 'application/problem+json')
+  })
+
+  test('cuts a body that trickles in, and says so', async (t) => {
+    const { port } = await startServer(t, { bodyDeadlineMs: 50 })
+    const socket = connect(port, '127.0.0.1')
+    socket.write('POST /people HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n')
+    socket.write('Content-Length: 100\r\n\r\n{"name":')
+
+    const chunks = await socket.toArray()
+
+    assert.match(Buffer.concat(chunks).toString(), /^HTTP\/1\.1 408 .*REQUEST_TIMEOUT/s)
+  })
+
+  test('shares its replies only with the origins that are configured', async (t) => {
+    const { api } = await startServer(t, { corsOrigins: ['https://app.example'] })
+    const from = (origin: string) => ({ headers: { origin } })
+    const preflight = { origin: 'https://app.example', 'access-control-request-method': 'POST' }
+
+    const friend = await api.get('/teapot', from('https://app.example'))
+    const stranger = await api.get('/teapot', from('https://evil.example'))
+    const asked = await api.request('OPTIONS', '/people', { headers: preflight })
+
+    assert.equal(friend.headers.get('access-control-allow-origin'), 'https://app.example')
+    assert.equal(stranger.headers.get('access-control-allow-origin'), null)
+    assert.equal(asked.status, 204)
   })
 
   test('answers what is not HTTP with 400 and closes', async (t) => {

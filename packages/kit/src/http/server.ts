@@ -62,6 +62,8 @@ export type ServerOptions = {
   trustedProxies?: string[]
   corsOrigins?: string[]
   bodyLimitBytes?: number
+  /** How long a body that is no upload may take. */
+  bodyDeadlineMs?: number
   renderProblem?: ProblemRenderer
 }
 
@@ -74,7 +76,7 @@ export function createServer(options: ServerOptions): Server {
   server.decorate('draining', false)
   server.decorate('clock', options.clock)
   parseJsonBodies(server)
-  limitBodyTime(server)
+  limitBodyTime(server, options.bodyDeadlineMs)
   sendSecurityHeaders(server)
   shareWithOrigins(server, options.corsOrigins ?? [])
   logRequests(server)
