@@ -50,6 +50,7 @@ export {
   listen,
   type Running,
   run,
+  StartError,
 } from './http/run.ts'
 export { emailText, optionalText, positiveInteger, requiredText } from './http/schemas.ts'
 export { createServer, type Reply, type Request, type Server } from './http/server.ts'

@@ -3,9 +3,13 @@ import { armFailPoint } from '../fail-point.ts'
 import { SettingsError } from '../settings.ts'
 import type { Server } from './server.ts'
 
-export type Address = { host: string; port: number }
+/** `portSetting` is named when the port is taken. */
+export type Address = { host: string; port: number; portSetting?: string }
 
-export type Running = Address & { server: Server; portSetting?: string }
+export type Running = Address & { server: Server }
+
+/** Why nothing was started, in words that need no stack trace. */
+export class StartError extends Error {}
 
 const DRAIN_MS = 25_000
 
@@ -13,11 +17,22 @@ const DRAIN_MS = 25_000
 export const EXIT = { unavailable: 69, settings: 78 }
 
 /** Starts to accept connections and tells the address. */
-export async function listen(server: Server, { host, port }: Address): Promise<string> {
-  await server.listen({ host, port })
+export async function listen(server: Server, address: Address): Promise<string> {
+  const { host, port } = address
+  try {
+    await server.listen({ host, port })
+  } catch (error) {
+    throw (error as NodeJS.ErrnoException).code === 'EADDRINUSE' ? portInUse(address) : error
+  }
   const { port: bound } = server.server.address() as AddressInfo
   const name = host === '0.0.0.0' || host === '::' ? 'localhost' : host
   return `http://${name.includes(':') ? `[${name}]` : name}:${bound}`
+}
+
+function portInUse({ port, portSetting = "the service's …_PORT setting" }: Address): StartError {
+  return new StartError(
+    `Port ${port} is in use. Stop what uses it, or choose another with ${portSetting}.`,
+  )
 }
 
 /** Readiness goes false, what is under way is finished, then everything is closed. */
@@ -62,9 +77,6 @@ export function exitWith(error: unknown): never {
 }
 
 function explain(error: unknown): string {
-  if (error instanceof SettingsError) return `✖ ${error.message}`
-  const { code, port } = error as NodeJS.ErrnoException & { port?: number }
-  if (code === 'EADDRINUSE')
-    return `✖ Port ${port} is in use. Stop what uses it, or choose another with the service's …_PORT setting.`
+  if (error instanceof SettingsError || error instanceof StartError) return `✖ ${error.message}`
   return `✖ ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`
 }
