@@ -1,0 +1,56 @@
+import {
+  type AccessTokenSigner,
+  type AccessTokenVerifier,
+  type Clock,
+  createAccessTokenSigner,
+  createAccessTokenVerifier,
+  type Db,
+  openSigningKeys,
+  type SigningKeys,
+} from '@plinth/kit'
+import { seedDemoAccounts } from './demo-accounts.ts'
+import { readBlocklist } from './passwords/blocklist.ts'
+import { createPasswords, type Passwords } from './passwords/passwords.ts'
+import type { AccountSettings } from './settings.ts'
+import type { AccountTables } from './tables.ts'
+
+/** What the account rules need; every rule takes it as its first argument. */
+export type Accounts = {
+  db: Db<AccountTables>
+  clock: Clock
+  settings: AccountSettings
+  passwords: Passwords
+  blockedPasswords: ReadonlySet<string>
+  signingKeys: SigningKeys
+  accessTokens: AccessTokenSigner
+  verifier: AccessTokenVerifier
+  close(): Promise<void>
+}
+
+/** Opens the accounts kept in a database whose schema includes `accountMigrations`. */
+export async function openAccounts<T extends AccountTables>(
+  database: Db<T>,
+  settings: AccountSettings,
+  clock: Clock,
+): Promise<Accounts> {
+  const db = database as unknown as Db<AccountTables>
+  const { masterKey, issuer, audience } = settings
+  const lifetimeSeconds = settings.accessTokenLifetimeSeconds
+  const keyOptions = { db, clock, masterKey, tokenLifetimeSeconds: lifetimeSeconds }
+  const signingKeys = await openSigningKeys(keyOptions)
+  const rules = { issuer, audience, clock, lifetimeSeconds }
+  const passwords = createPasswords(settings.hashing)
+  const accounts: Accounts = {
+    db,
+    clock,
+    settings,
+    passwords,
+    blockedPasswords: readBlocklist(settings.blocklistFile),
+    signingKeys,
+    accessTokens: createAccessTokenSigner(rules, signingKeys),
+    verifier: createAccessTokenVerifier(rules, signingKeys),
+    close: () => passwords.close(),
+  }
+  if (settings.demoAccounts) await seedDemoAccounts(accounts)
+  return accounts
+}

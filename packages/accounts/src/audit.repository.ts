@@ -1,0 +1,65 @@
+import type { Db, PageRequest } from '@plinth/kit'
+import type { AccountTables } from './tables.ts'
+
+export type AuditEntry = {
+  at: string
+  event: string
+  actor: string | null
+  subject: string | null
+  address: string | null
+  result: string
+  requestId: string | null
+}
+
+export async function insertAuditEvent(db: Db<AccountTables>, entry: AuditEntry): Promise<void> {
+  const { requestId, ...columns } = entry
+  await db
+    .insertInto('audit_events')
+    .values({ ...columns, request_id: requestId })
+    .execute()
+}
+
+const SORT_COLUMNS = { id: 'id', at: 'at' } as const
+
+export const AUDIT_SORTS = Object.keys(SORT_COLUMNS)
+
+/** Newest first unless asked otherwise. */
+export async function listAuditEvents(
+  db: Db<AccountTables>,
+  page: PageRequest,
+): Promise<(AuditEntry & { id: number })[]> {
+  let query = db.selectFrom('audit_events').selectAll().limit(page.size).offset(page.offset)
+  for (const { property, direction } of page.sort) {
+    query = query.orderBy(SORT_COLUMNS[property as keyof typeof SORT_COLUMNS], direction)
+  }
+  const rows = await query.orderBy('id', 'desc').execute()
+  return rows.map(({ request_id, ...row }) => ({ ...row, requestId: request_id }))
+}
+
+export async function countAuditEvents(db: Db<AccountTables>): Promise<number> {
+  const { total } = await db
+    .selectFrom('audit_events')
+    .select(({ fn }) => fn.countAll<number>().as('total'))
+    .executeTakeFirstOrThrow()
+  return Number(total)
+}
+
+/** Removes at most `limit` rows older than `before` and says how many it found. */
+export async function deleteOldAuditEvents(
+  db: Db<AccountTables>,
+  before: Date,
+  limit: number,
+): Promise<number> {
+  const { numDeletedRows } = await db
+    .deleteFrom('audit_events')
+    .where('id', 'in', (sub) =>
+      sub
+        .selectFrom('audit_events')
+        .select('id')
+        .where('at', '<=', before.toISOString())
+        .orderBy('at')
+        .limit(limit),
+    )
+    .executeTakeFirstOrThrow()
+  return Number(numDeletedRows)
+}

@@ -1,0 +1,40 @@
+import { type Db, type PageRequest, pageOf } from '@plinth/kit'
+import type { Accounts } from './accounts.ts'
+import { countAuditEvents, insertAuditEvent, listAuditEvents } from './audit.repository.ts'
+import type { Origin } from './origin.ts'
+import type { AccountTables } from './tables.ts'
+
+export { AUDIT_SORTS } from './audit.repository.ts'
+
+export type SecurityEvent = {
+  event: string
+  /** Who did it, when that is known. */
+  actor?: string
+  /** To whom or what it was done. */
+  subject?: string
+  result?: 'SUCCESS' | 'REFUSED' | 'UNCHANGED'
+}
+
+/**
+ * One row per security event, written in the transaction of what it reports where there is one.
+ * A name that nobody has is never written: people type passwords into the wrong field.
+ */
+export async function recordEvent(
+  { db, clock }: { db: Db<AccountTables>; clock: Accounts['clock'] },
+  { event, actor, subject, result = 'SUCCESS' }: SecurityEvent,
+  { address, requestId }: Origin,
+): Promise<void> {
+  await insertAuditEvent(db, {
+    at: clock().toISOString(),
+    event,
+    actor: actor ?? null,
+    subject: subject ?? null,
+    address,
+    result,
+    requestId,
+  })
+}
+
+export async function pageOfEvents({ db }: Accounts, page: PageRequest) {
+  return pageOf(await listAuditEvents(db, page), await countAuditEvents(db), page)
+}

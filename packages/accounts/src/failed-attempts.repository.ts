@@ -1,0 +1,66 @@
+import type { Db } from '@plinth/kit'
+import { sql } from 'kysely'
+import type { AccountTables } from './tables.ts'
+
+export type FailedAttempts = { failures: number; endsAt: Date }
+
+export async function findFailedAttempts(
+  db: Db<AccountTables>,
+  attempt: string,
+  now: Date,
+): Promise<FailedAttempts | undefined> {
+  const row = await db
+    .selectFrom('failed_attempts')
+    .select(['failures', 'ends_at'])
+    .where('attempt', '=', attempt)
+    .where('ends_at', '>', now.toISOString())
+    .executeTakeFirst()
+  return row && { failures: row.failures, endsAt: new Date(row.ends_at) }
+}
+
+/** Counts one more in a single statement, so that parallel failures on several nodes all count. */
+export async function addFailedAttempt(
+  db: Db<AccountTables>,
+  attempt: string,
+  times: { now: Date; endsAt: Date },
+): Promise<FailedAttempts> {
+  const now = times.now.toISOString()
+  const endsAt = times.endsAt.toISOString()
+  const row = await db
+    .insertInto('failed_attempts')
+    .values({ attempt, failures: 1, ends_at: endsAt })
+    .onConflict((conflict) =>
+      conflict.column('attempt').doUpdateSet({
+        failures: sql`case when failed_attempts.ends_at <= ${now} then 1
+          else failed_attempts.failures + 1 end`,
+        ends_at: sql`case when failed_attempts.ends_at <= ${now} then ${endsAt}
+          else failed_attempts.ends_at end`,
+      }),
+    )
+    .returning(['failures', 'ends_at'])
+    .executeTakeFirstOrThrow()
+  return { failures: row.failures, endsAt: new Date(row.ends_at) }
+}
+
+export async function deleteFailedAttempts(db: Db<AccountTables>, attempt: string): Promise<void> {
+  await db.deleteFrom('failed_attempts').where('attempt', '=', attempt).execute()
+}
+
+/** Removes at most `limit` forgotten rows and says how many it found. */
+export async function deleteEndedAttempts(
+  db: Db<AccountTables>,
+  now: Date,
+  limit: number,
+): Promise<number> {
+  const { numDeletedRows } = await db
+    .deleteFrom('failed_attempts')
+    .where('attempt', 'in', (sub) =>
+      sub
+        .selectFrom('failed_attempts')
+        .select('attempt')
+        .where('ends_at', '<=', now.toISOString())
+        .limit(limit),
+    )
+    .executeTakeFirstOrThrow()
+  return Number(numDeletedRows)
+}

@@ -1,0 +1,50 @@
+import { type Db, hashOpaqueToken, type Problem, secondsAfter } from '@plinth/kit'
+import type { Accounts } from './accounts.ts'
+import {
+  addFailedAttempt,
+  deleteFailedAttempts,
+  type FailedAttempts,
+  findFailedAttempts,
+} from './failed-attempts.repository.ts'
+import type { Origin } from './origin.ts'
+import { clientNetwork } from './passwords/client-network.ts'
+import { tooManyFailures } from './problems.ts'
+import type { AccountTables } from './tables.ts'
+
+/**
+ * Failures are counted per name and network together: an attacker slows down himself, and neither
+ * the owner of the account elsewhere nor the neighbours behind one address. The count lives in the
+ * database, where every node sees it and a sweep bounds it.
+ */
+export type Attempt = string
+
+export function attemptOf(kind: string, username: string, origin: Origin): Attempt {
+  return hashOpaqueToken([kind, username, clientNetwork(origin.address)].join('\n'))
+}
+
+/** Refuses before any work is done, the same for a right and for a wrong password. */
+export async function refuseWhenSlowed(accounts: Accounts, attempt: Attempt): Promise<void> {
+  const failed = await findFailedAttempts(accounts.db, attempt, accounts.clock())
+  if (failed && failed.failures >= accounts.settings.failures.limit) {
+    throw slowedDown(accounts, failed)
+  }
+}
+
+export function countFailure(
+  accounts: Accounts,
+  attempt: Attempt,
+  db: Db<AccountTables> = accounts.db,
+): Promise<FailedAttempts> {
+  const now = accounts.clock()
+  const endsAt = secondsAfter(now, accounts.settings.failures.windowSeconds)
+  return addFailedAttempt(db, attempt, { now, endsAt })
+}
+
+export function forgetFailures(db: Db<AccountTables>, attempt: Attempt): Promise<void> {
+  return deleteFailedAttempts(db, attempt)
+}
+
+export function slowedDown(accounts: Accounts, { endsAt }: FailedAttempts): Problem {
+  const seconds = Math.ceil((endsAt.getTime() - accounts.clock().getTime()) / 1000)
+  return tooManyFailures({ headers: { 'retry-after': String(Math.max(1, seconds)) } })
+}

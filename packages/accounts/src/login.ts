@@ -1,0 +1,78 @@
+import { inTransaction } from '@plinth/kit'
+import type { Accounts } from './accounts.ts'
+import { recordEvent } from './audit.ts'
+import {
+  type Attempt,
+  attemptOf,
+  countFailure,
+  forgetFailures,
+  refuseWhenSlowed,
+} from './failed-attempts.ts'
+import { normalName } from './names.ts'
+import type { Origin } from './origin.ts'
+import { credentialsRejected } from './problems.ts'
+import { openSession, type TokenPair } from './sessions.ts'
+import { findUserByUsername, type User, updatePasswordHash } from './users.repository.ts'
+
+export type Credentials = { username: string; password: string }
+
+/**
+ * Unknown user, wrong password and disabled user cost the same hash in the same queue and the same
+ * statements in the database, and get the same answer.
+ */
+export async function logIn(
+  accounts: Accounts,
+  credentials: Credentials,
+  origin: Origin,
+): Promise<TokenPair> {
+  const username = normalName(credentials.username)
+  const attempt = attemptOf('login', username, origin)
+  await refuseWhenSlowed(accounts, attempt)
+
+  const user = await findUserByUsername(accounts.db, username)
+  const { password } = credentials
+  const matches = await accounts.passwords.verify(user?.passwordHash, password, origin.address)
+  const pair =
+    user?.enabled && matches
+      ? await enter(accounts, { user, password, attempt }, origin)
+      : undefined
+  if (pair) return pair
+
+  await rejectLogin(accounts, { user, attempt }, origin)
+  throw credentialsRejected()
+}
+
+type Proven = { user: User; password: string; attempt: Attempt }
+
+async function enter(accounts: Accounts, proven: Proven, origin: Origin) {
+  const { user, password, attempt } = proven
+  const outdated = accounts.passwords.isOutdated(user.passwordHash)
+  const newHash = outdated ? await accounts.passwords.hash(password, origin.address) : undefined
+  return openSession(
+    accounts,
+    {
+      userId: user.id,
+      event: 'LOGIN',
+      async admit(db, now) {
+        // The password was changed while this one was being checked.
+        if (now.passwordHash !== user.passwordHash) return false
+        if (newHash) await updatePasswordHash(db, user.id, newHash)
+        await forgetFailures(db, attempt)
+        return true
+      },
+    },
+    origin,
+  )
+}
+
+async function rejectLogin(
+  accounts: Accounts,
+  { user, attempt }: { user: User | undefined; attempt: Attempt },
+  origin: Origin,
+): Promise<void> {
+  await inTransaction(accounts.db, async (db) => {
+    await countFailure(accounts, attempt, db)
+    const event = { event: 'LOGIN', subject: user?.username, result: 'REFUSED' } as const
+    await recordEvent({ ...accounts, db }, event, origin)
+  })
+}

@@ -1,0 +1,9 @@
+import { kitMigrations, type Migration, signingKeyMigrations } from '@plinth/kit'
+import { accountsSchema } from './0001-accounts.ts'
+
+/** Everything this package keeps, the kit's tables included; a host appends its own. */
+export const accountMigrations: Migration[] = [
+  ...kitMigrations,
+  ...signingKeyMigrations,
+  accountsSchema,
+]

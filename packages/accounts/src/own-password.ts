@@ -1,0 +1,75 @@
+import { type Caller, inTransaction, validationFailed } from '@plinth/kit'
+import type { Accounts } from './accounts.ts'
+import { recordEvent } from './audit.ts'
+import {
+  type Attempt,
+  attemptOf,
+  countFailure,
+  forgetFailures,
+  refuseWhenSlowed,
+} from './failed-attempts.ts'
+import type { Origin } from './origin.ts'
+import { revokeSessions } from './sessions.repository.ts'
+import { lockUser, type User, updatePasswordHash } from './users.repository.ts'
+import { refuseCommonPassword, requireUser } from './users.ts'
+
+export type PasswordChange = { currentPassword: string; newPassword: string }
+
+/** Needs the old password, and ends every session but the one that asks. */
+export async function changeOwnPassword(
+  accounts: Accounts,
+  caller: Caller,
+  change: PasswordChange,
+  origin: Origin,
+): Promise<void> {
+  const user = await requireUser(accounts, Number(caller.userId))
+  const attempt = attemptOf('password', user.username, origin)
+  await refuseWhenSlowed(accounts, attempt)
+  refuseCommonPassword(accounts, change.newPassword, 'newPassword')
+  const { passwords } = accounts
+  const known = await passwords.verify(user.passwordHash, change.currentPassword, origin.address)
+  if (!known) throw await rejectChange(accounts, { user, attempt }, origin)
+  const newHash = await passwords.hash(change.newPassword, origin.address)
+  await inTransaction(accounts.db, async (db) => {
+    const now = await lockUser(db, user.id)
+    if (now?.passwordHash !== user.passwordHash) throw wrongPassword()
+    await updatePasswordHash(db, user.id, newHash)
+    await revokeSessions(db, user.id, { otherThan: Number(caller.sessionId) }, accounts.clock())
+    await forgetFailures(db, attempt)
+    const event = { event: 'PASSWORD_CHANGED', actor: user.username, subject: user.username }
+    await recordEvent({ ...accounts, db }, event, origin)
+  })
+}
+
+/** For an operator: no old password, and every session ends. */
+export async function resetPassword(
+  accounts: Accounts,
+  user: User,
+  newPassword: string,
+  by: { actor: string; origin: Origin },
+): Promise<void> {
+  const newHash = await accounts.passwords.hash(newPassword, by.origin.address)
+  await inTransaction(accounts.db, async (db) => {
+    await lockUser(db, user.id)
+    await updatePasswordHash(db, user.id, newHash)
+    await revokeSessions(db, user.id, 'all', accounts.clock())
+    const event = { event: 'PASSWORD_RESET', actor: by.actor, subject: user.username }
+    await recordEvent({ ...accounts, db }, event, by.origin)
+  })
+}
+
+async function rejectChange(
+  accounts: Accounts,
+  { user, attempt }: { user: User; attempt: Attempt },
+  origin: Origin,
+) {
+  await inTransaction(accounts.db, async (db) => {
+    await countFailure(accounts, attempt, db)
+    const { username } = user
+    const refused = { event: 'PASSWORD_CHANGED', actor: username, subject: username }
+    await recordEvent({ ...accounts, db }, { ...refused, result: 'REFUSED' }, origin)
+  })
+  return wrongPassword()
+}
+
+const wrongPassword = () => validationFailed(['currentPassword: is not the current password'])

@@ -1,0 +1,25 @@
+import { parentPort } from 'node:worker_threads'
+import { hashSync, verifySync } from '@node-rs/argon2'
+import type { HashTask } from './hash-worker.ts'
+
+const ARGON2ID = 2
+
+// One task at a time: the pool hands out the next one when this one is answered.
+parentPort?.on('message', (task: HashTask) => {
+  try {
+    parentPort?.postMessage({ result: perform(task) })
+  } catch (error) {
+    parentPort?.postMessage({ error: String(error) })
+  }
+})
+
+function perform(task: HashTask): string | boolean {
+  if (task.kind === 'verify') return verifySync(task.hash, task.password)
+  const { memoryKib, passes, lanes } = task.cost
+  return hashSync(task.password, {
+    algorithm: ARGON2ID,
+    memoryCost: memoryKib,
+    timeCost: passes,
+    parallelism: lanes,
+  })
+}

@@ -1,0 +1,55 @@
+import { randomBytes } from 'node:crypto'
+import { availableParallelism } from 'node:os'
+import { clientNetwork } from './client-network.ts'
+import { createPasswordPool, type PoolOptions } from './password-pool.ts'
+import { costOf, DEFAULT_COST, decoyHash, type HashCost, isAtLeast } from './phc.ts'
+
+export type PasswordOptions = Partial<PoolOptions> & { cost?: HashCost }
+
+export type Passwords = ReturnType<typeof createPasswords>
+
+const DEFAULTS: PoolOptions = {
+  // One core is left to answer requests with.
+  workers: Math.max(1, availableParallelism() - 1),
+  queueLimit: 1000,
+  deadlineSeconds: 10,
+}
+
+// Twice what may be registered, in UTF-16 units; nothing longer can be anybody's password.
+const LONGEST_CHECKED = 2048
+
+/** `address` is where the request comes from: the pool is fair between networks. */
+export function createPasswords(options: PasswordOptions = {}) {
+  const cost = options.cost ?? DEFAULT_COST
+  const pool = createPasswordPool({ ...DEFAULTS, ...options })
+  const decoy = decoyHash(cost, randomBytes)
+
+  return {
+    async hash(password: string, address: string): Promise<string> {
+      const task = { kind: 'hash', password: normal(password), cost } as const
+      return String(await pool.run(task, clientNetwork(address)))
+    },
+
+    /** Does the same work whether there is a hash to compare with or not. */
+    async verify(hash: string | undefined, password: string, address: string): Promise<boolean> {
+      const usable =
+        hash !== undefined && costOf(hash) !== undefined && password.length <= LONGEST_CHECKED
+      const text = normal(password.slice(0, LONGEST_CHECKED))
+      const task = { kind: 'verify', password: text, hash: usable ? hash : decoy } as const
+      return (await pool.run(task, clientNetwork(address))) === true && usable
+    },
+
+    /** Whether a hash was made when hashing was cheaper than it is now. */
+    isOutdated(hash: string): boolean {
+      const used = costOf(hash)
+      return !used || !isAtLeast(used, cost)
+    },
+
+    close: () => pool.close(),
+  }
+}
+
+/** One password has several spellings in Unicode; which one is typed depends on the keyboard. */
+function normal(password: string): string {
+  return password.normalize('NFKC')
+}

@@ -1,0 +1,54 @@
+import { defineProblem } from '@plinth/kit'
+
+// One answer for an unknown user, a wrong password and a disabled account: the caller must not
+// learn which of the three it was.
+export const credentialsRejected = defineProblem(
+  'INVALID_CREDENTIALS',
+  401,
+  'The username or password is wrong.',
+)
+
+export const refreshTokenRejected = defineProblem(
+  'INVALID_REFRESH_TOKEN',
+  401,
+  'The refresh token is not valid, or not any more.',
+)
+
+export const usernameTaken = defineProblem(
+  'USERNAME_ALREADY_EXISTS',
+  409,
+  'An account with this username already exists.',
+)
+
+export const emailTaken = defineProblem(
+  'EMAIL_ALREADY_EXISTS',
+  409,
+  'An account with this e-mail address already exists.',
+)
+
+export const lastAdministrator = defineProblem(
+  'LAST_ADMINISTRATOR',
+  409,
+  'This is the last enabled administrator: make another one first.',
+)
+
+export const userUnknown = defineProblem('USER_NOT_FOUND', 404, 'There is no such user.')
+
+export const sessionUnknown = defineProblem(
+  'SESSION_NOT_FOUND',
+  404,
+  'You have no such session, or not any more.',
+)
+
+export const tooManyFailures = defineProblem(
+  'TOO_MANY_ATTEMPTS',
+  429,
+  'Too many attempts have failed. Try again later.',
+)
+
+export const passwordQueueFull = defineProblem(
+  'TOO_BUSY',
+  503,
+  'Too many people are signing in at this moment. Try again shortly.',
+  { headers: { 'retry-after': '5' } },
+)

@@ -1,0 +1,78 @@
+import { emailText, requiredText } from '@plinth/kit'
+import { Type } from 'typebox'
+
+const LONGEST_PASSWORD = 1024
+
+// Counted without the spaces around it; control characters are refused because not every database
+// can store them.
+const USERNAME = '^\\s*[^\\s\\p{Cc}][^\\p{Cc}]{1,48}[^\\s\\p{Cc}]\\s*$'
+
+export function passwordText(minLength: number) {
+  return requiredText({ minLength, maxLength: LONGEST_PASSWORD })
+}
+
+export const registrationBody = (passwordMinLength: number) =>
+  Type.Object({
+    username: Type.String({ pattern: USERNAME, message: 'must have 3 to 50 characters' }),
+    email: emailText(),
+    password: passwordText(passwordMinLength),
+  })
+
+export const passwordChangeBody = (passwordMinLength: number) =>
+  Type.Object({
+    currentPassword: requiredText(),
+    newPassword: passwordText(passwordMinLength),
+  })
+
+export const UserChangeBody = Type.Object({
+  enabled: Type.Optional(Type.Boolean()),
+  roles: Type.Optional(
+    Type.Array(
+      Type.String({
+        pattern: '^ROLE_(USER|ADMIN)$',
+        message: 'must be ROLE_USER or ROLE_ADMIN',
+      }),
+      { uniqueItems: true, maxItems: 2, message: 'must name each role once' },
+    ),
+  ),
+})
+
+const profile = {
+  id: Type.Integer(),
+  username: Type.String(),
+  email: Type.String(),
+  roles: Type.Array(Type.String()),
+  enabled: Type.Boolean(),
+}
+
+/** Replies name what leaves: a user's password hash is in none of them. */
+export const ProfileReply = Type.Object(profile)
+export const RegistrationReply = Type.Object({ message: Type.String(), ...profile })
+export const UserReply = Type.Object({ ...profile, createdAt: Type.String() })
+
+export const CredentialsBody = Type.Object({
+  username: requiredText(),
+  password: requiredText(),
+})
+
+export const RefreshBody = Type.Object({ refreshToken: requiredText() })
+export const OptionalRefreshBody = Type.Object({ refreshToken: Type.Optional(requiredText()) })
+
+export const TokenPairReply = Type.Object({
+  accessToken: Type.String(),
+  refreshToken: Type.String(),
+  tokenType: Type.Literal('Bearer'),
+  expiresInSeconds: Type.Integer(),
+  refreshTokenExpiresInSeconds: Type.Integer(),
+})
+
+export const SessionsReply = Type.Array(
+  Type.Object({
+    id: Type.Integer(),
+    createdAt: Type.String(),
+    lastUsedAt: Type.String(),
+    address: Type.String(),
+    userAgent: Type.Union([Type.String(), Type.Null()]),
+    current: Type.Boolean(),
+  }),
+)

@@ -1,0 +1,117 @@
+import { type Caller, type Db, inTransaction, secondsAfter } from '@plinth/kit'
+import type { Accounts } from './accounts.ts'
+import { recordEvent } from './audit.ts'
+import type { Origin } from './origin.ts'
+import { sessionUnknown } from './problems.ts'
+import { newRefreshToken, refreshTokenHashes } from './refresh-token.ts'
+import { insertSession, listLiveSessions, revokeSessions } from './sessions.repository.ts'
+import type { AccountTables } from './tables.ts'
+import { lockUser, type User } from './users.repository.ts'
+
+export type TokenPair = {
+  accessToken: string
+  refreshToken: string
+  tokenType: 'Bearer'
+  expiresInSeconds: number
+  refreshTokenExpiresInSeconds: number
+}
+
+/** A user who has shown who he is, and what must still hold at the moment of entry. */
+export type Entry = {
+  userId: number
+  event: string
+  admit(db: Db<AccountTables>, user: User): Promise<boolean>
+}
+
+/**
+ * The one way into the system: password and passkey login end here. The user's row is locked
+ * while the session is made, so a user who is being disabled, or whose password is being changed,
+ * either gets no session or gets one that the change then revokes.
+ */
+export async function openSession(
+  accounts: Accounts,
+  entry: Entry,
+  origin: Origin,
+): Promise<TokenPair | undefined> {
+  const refreshToken = newRefreshToken()
+  const opened = await inTransaction(accounts.db, async (db) => {
+    const user = await lockUser(db, entry.userId)
+    if (!user?.enabled || !(await entry.admit(db, user))) return undefined
+    const { address, userAgent } = origin
+    const use = { ...sessionTimes(accounts), address, userAgent }
+    const hashes = refreshTokenHashes(refreshToken)
+    const { id } = await insertSession(db, { userId: user.id, ...hashes, ...use })
+    const event = { event: entry.event, actor: user.username, subject: user.username }
+    await recordEvent({ ...accounts, db }, event, origin)
+    return { user, sessionId: id }
+  })
+  return opened && tokenPair(accounts, opened, refreshToken)
+}
+
+export function sessionTimes({ clock, settings }: Accounts): { now: Date; expiresAt: Date } {
+  const now = clock()
+  return { now, expiresAt: secondsAfter(now, settings.refreshTokenLifetimeSeconds) }
+}
+
+export async function tokenPair(
+  { accessTokens, settings }: Accounts,
+  { user, sessionId }: { user: User; sessionId: number },
+  refreshToken: string,
+): Promise<TokenPair> {
+  return {
+    accessToken: await accessTokens.sign({
+      userId: String(user.id),
+      username: user.username,
+      roles: user.roles,
+      sessionId: String(sessionId),
+    }),
+    refreshToken,
+    tokenType: 'Bearer',
+    expiresInSeconds: accessTokens.lifetimeSeconds,
+    refreshTokenExpiresInSeconds: settings.refreshTokenLifetimeSeconds,
+  }
+}
+
+/**
+ * Ends the session a refresh token belongs to, if it is the caller's own and still live; without
+ * a token the session of the access token. The access token itself lives on until it expires.
+ */
+export async function logOut(
+  accounts: Accounts,
+  caller: Caller,
+  refreshToken: string | undefined,
+  origin: Origin,
+): Promise<void> {
+  const session =
+    refreshToken === undefined ? { id: Number(caller.sessionId) } : refreshTokenHashes(refreshToken)
+  await inTransaction(accounts.db, async (db) => {
+    const ended = await revokeSessions(db, Number(caller.userId), session, accounts.clock())
+    const result = ended > 0 ? 'SUCCESS' : 'UNCHANGED'
+    const { username } = caller
+    const event = { event: 'LOGOUT', actor: username, subject: username, result } as const
+    await recordEvent({ ...accounts, db }, event, origin)
+  })
+}
+
+export async function ownSessions({ db, clock }: Accounts, caller: Caller) {
+  const sessions = await listLiveSessions(db, Number(caller.userId), clock())
+  return sessions.map((session) => ({
+    ...session,
+    current: String(session.id) === caller.sessionId,
+  }))
+}
+
+export async function endOwnSession(
+  accounts: Accounts,
+  caller: Caller,
+  id: number,
+  origin: Origin,
+): Promise<void> {
+  await inTransaction(accounts.db, async (db) => {
+    const ended = await revokeSessions(db, Number(caller.userId), { id }, accounts.clock())
+    if (ended === 0) throw sessionUnknown()
+    const { username } = caller
+    const event = { event: 'SESSION_REVOKED', actor: username, subject: username }
+    await recordEvent({ ...accounts, db }, event, origin)
+  })
+}

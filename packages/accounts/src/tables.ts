@@ -1,0 +1,42 @@
+import type { SigningKeyTables } from '@plinth/kit'
+import type { Generated } from 'kysely'
+
+export type AccountTables = SigningKeyTables & {
+  users: {
+    id: Generated<number>
+    username: string
+    email: string
+    password_hash: string
+    /** A JSON array of role names; `admin` repeats one of them where an index can see it. */
+    roles: string
+    admin: number
+    enabled: number
+    created_at: string
+  }
+  /** One row: how many users there are, so that a page never counts a million of them. */
+  user_total: { id: number; total: number }
+  sessions: {
+    id: Generated<number>
+    user_id: number
+    token_family: string
+    token_hash: string
+    generation: number
+    state: 'active' | 'revoked'
+    created_at: string
+    last_used_at: string
+    expires_at: string
+    address: string
+    user_agent: string | null
+  }
+  failed_attempts: { attempt: string; failures: number; ends_at: string }
+  audit_events: {
+    id: Generated<number>
+    at: string
+    event: string
+    actor: string | null
+    subject: string | null
+    address: string | null
+    result: string
+    request_id: string | null
+  }
+}

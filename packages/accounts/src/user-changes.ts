@@ -1,0 +1,53 @@
+import { inTransaction } from '@plinth/kit'
+import type { Accounts } from './accounts.ts'
+import { recordEvent } from './audit.ts'
+import type { Origin } from './origin.ts'
+import { lastAdministrator, userUnknown } from './problems.ts'
+import { revokeSessions } from './sessions.repository.ts'
+import {
+  ADMIN_ROLE,
+  lockEnabledAdmins,
+  lockUser,
+  type User,
+  updateUserState,
+} from './users.repository.ts'
+
+export type UserChange = { enabled?: boolean; roles?: string[] }
+
+/**
+ * Enables, disables, gives and takes roles. It takes effect at once: a disabled user's sessions
+ * end here, and every request asks the user's row who he is now.
+ */
+export async function changeUser(
+  accounts: Accounts,
+  id: number,
+  change: UserChange,
+  by: { actor: string; origin: Origin },
+): Promise<User> {
+  return inTransaction(accounts.db, async (db) => {
+    const admins = await lockEnabledAdmins(db)
+    const before = await lockUser(db, id)
+    if (!before) throw userUnknown()
+    const after = { ...before, ...change }
+    const isLastAdmin = admins.length === 1 && admins[0] === id
+    if (isLastAdmin && !(after.enabled && after.roles.includes(ADMIN_ROLE)))
+      throw lastAdministrator()
+    await updateUserState(db, id, after)
+    if (!after.enabled) await revokeSessions(db, id, 'all', accounts.clock())
+    for (const event of changesBetween(before, after)) {
+      const record = { event, actor: by.actor, subject: before.username }
+      await recordEvent({ ...accounts, db }, record, by.origin)
+    }
+    return after
+  })
+}
+
+function changesBetween(before: User, after: User): string[] {
+  const events: string[] = []
+  if (before.enabled !== after.enabled) {
+    events.push(after.enabled ? 'USER_ENABLED' : 'USER_DISABLED')
+  }
+  const rolesOf = ({ roles }: User) => roles.toSorted().join()
+  if (rolesOf(before) !== rolesOf(after)) events.push('ROLES_CHANGED')
+  return events
+}

@@ -1,0 +1,64 @@
+import { pageRequest, type Server } from '@plinth/kit'
+import type { Accounts } from './accounts.ts'
+import type { AccountGuard } from './caller.ts'
+import { originOf } from './origin.ts'
+import { changeOwnPassword } from './own-password.ts'
+import { IdPath, pathId } from './path-id.ts'
+import { userUnknown } from './problems.ts'
+import {
+  ProfileReply,
+  passwordChangeBody,
+  RegistrationReply,
+  registrationBody,
+  UserChangeBody,
+  UserReply,
+} from './schemas.ts'
+import { changeUser } from './user-changes.ts'
+import { ADMIN_ROLE, pageOfUsers, registerUser, requireUser, USER_SORTS } from './users.ts'
+
+/** register · me · own password · list · enable, disable, roles */
+export function userRoutes(server: Server, accounts: Accounts, guard: AccountGuard): void {
+  const { passwordMinLength } = accounts.settings
+
+  server.post('/api/auth/register', {
+    schema: { body: registrationBody(passwordMinLength), response: { 201: RegistrationReply } },
+    handler: async (request, reply) => {
+      const user = await registerUser(accounts, request.body, originOf(request))
+      return reply.code(201).send({ message: 'User registered.', ...user })
+    },
+  })
+
+  server.get('/api/users/me', {
+    onRequest: guard.caller,
+    schema: { response: { 200: ProfileReply } },
+    handler: ({ caller }) => requireUser(accounts, Number(caller.userId)),
+  })
+
+  server.post('/api/users/me/password', {
+    onRequest: guard.caller,
+    schema: { body: passwordChangeBody(passwordMinLength) },
+    handler: async (request, reply) => {
+      await changeOwnPassword(accounts, request.caller, request.body, originOf(request))
+      return reply.code(204).send()
+    },
+  })
+
+  administrationRoutes(server, accounts, guard)
+}
+
+function administrationRoutes(server: Server, accounts: Accounts, guard: AccountGuard): void {
+  server.get('/api/users', {
+    onRequest: guard.role(ADMIN_ROLE),
+    handler: ({ query }) => pageOfUsers(accounts, pageRequest(query, USER_SORTS)),
+  })
+
+  server.patch('/api/users/:id', {
+    onRequest: guard.role(ADMIN_ROLE),
+    schema: { params: IdPath, body: UserChangeBody, response: { 200: UserReply } },
+    handler: (request) => {
+      const id = pathId(request.params.id, userUnknown)
+      const by = { actor: request.caller.username, origin: originOf(request) }
+      return changeUser(accounts, id, request.body, by)
+    },
+  })
+}

@@ -1,0 +1,93 @@
+import {
+  inTransaction,
+  isUniqueViolation,
+  type PageRequest,
+  pageOf,
+  validationFailed,
+} from '@plinth/kit'
+import type { Accounts } from './accounts.ts'
+import { recordEvent } from './audit.ts'
+import { normalName } from './names.ts'
+import type { Origin } from './origin.ts'
+import { emailTaken, usernameTaken, userUnknown } from './problems.ts'
+import {
+  countUsers,
+  findUserByEmail,
+  findUserById,
+  findUserByUsername,
+  insertUser,
+  listUsers,
+  type NewUser,
+  type User,
+} from './users.repository.ts'
+
+export { ADMIN_ROLE, USER_SORTS, type User } from './users.repository.ts'
+
+export const USER_ROLE = 'ROLE_USER'
+
+export type Registration = { username: string; email: string; password: string }
+
+/** Creates an account. Roles are never the caller's choice. */
+export async function registerUser(
+  accounts: Accounts,
+  registration: Registration,
+  origin: Origin,
+  roles: string[] = [USER_ROLE],
+): Promise<User> {
+  const username = normalName(registration.username)
+  const email = normalName(registration.email)
+  refuseCommonPassword(accounts, registration.password)
+  await refuseTaken(accounts, { username, email })
+  const passwordHash = await accounts.passwords.hash(registration.password, origin.address)
+  const createdAt = accounts.clock().toISOString()
+  const newUser = { username, email, roles, enabled: true, createdAt, passwordHash }
+  return insertOrRefuse(accounts, newUser, origin)
+}
+
+/** The unique indexes decide: of several registrations of one name at once, one wins. */
+async function insertOrRefuse(accounts: Accounts, newUser: NewUser, origin: Origin): Promise<User> {
+  try {
+    return await inTransaction(accounts.db, async (db) => {
+      const user = await insertUser(db, newUser)
+      const event = { event: 'REGISTER', actor: user.username, subject: user.username }
+      await recordEvent({ ...accounts, db }, event, origin)
+      return user
+    })
+  } catch (error) {
+    if (isUniqueViolation(error)) await refuseTaken(accounts, newUser)
+    throw error
+  }
+}
+
+async function refuseTaken(
+  { db }: Accounts,
+  { username, email }: { username: string; email: string },
+): Promise<void> {
+  if (await findUserByUsername(db, username)) throw usernameTaken()
+  if (await findUserByEmail(db, email)) throw emailTaken()
+}
+
+export function refuseCommonPassword(
+  { blockedPasswords }: Accounts,
+  password: string,
+  field = 'password',
+): void {
+  if (blockedPasswords.has(password.toLowerCase()))
+    throw validationFailed([`${field}: is one that everybody tries first`])
+}
+
+export async function requireUser({ db }: Accounts, id: number): Promise<User> {
+  const user = await findUserById(db, id)
+  if (!user) throw userUnknown()
+  return user
+}
+
+export async function pageOfUsers({ db }: Accounts, page: PageRequest) {
+  const users = await listUsers(db, page)
+  return pageOf(users.map(summaryOf), await countUsers(db), page)
+}
+
+/** Names what leaves: everything but the password hash. */
+function summaryOf({ id, username, email, roles, enabled, createdAt }: User) {
+  return { id, username, email, roles, enabled, createdAt }
+}
