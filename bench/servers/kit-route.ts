@@ -1,15 +1,64 @@
-/** The smallest service on the kit: one JSON route. */
-import { createLogger, createServer, run, systemClock } from '@plinth/kit'
+/** The smallest service on the kit: a JSON route, and one that asks for a token and reads a row. */
+import {
+  callerGuard,
+  systemClock as clock,
+  createAccessTokenSigner,
+  createAccessTokenVerifier,
+  createLogger,
+  createServer,
+  openDatabase,
+  openSigningKeys,
+  run,
+  type SigningKeyTables,
+  signingKeyMigrations,
+} from '@plinth/kit'
 import { Type } from 'typebox'
 
+type Tables = SigningKeyTables & { greetings: { id: number; text: string } }
+
 const GreetingReply = Type.Object({ id: Type.Integer(), text: Type.String() })
+const schema = { response: { 200: GreetingReply } }
+const rules = { issuer: 'bench', audience: 'bench', clock, lifetimeSeconds: 900 }
 
 await run(async () => {
   const log = createLogger('bench', process.env.LOG_LEVEL ?? 'warn')
-  const server = createServer({ name: 'bench', version: '1.0.0', log, clock: systemClock })
-  server.get('/greeting', {
-    schema: { response: { 200: GreetingReply } },
-    handler: () => ({ id: 1, text: 'Good morning' }),
-  })
+  const server = createServer({ name: 'bench', version: '1.0.0', log, clock })
+  server.get('/greeting', { schema, handler: () => ({ id: 1, text: 'Good morning' }) })
+  await guardedRoute(server)
   return { server, host: 'localhost', port: Number(process.env.BENCH_PORT) }
 })
+
+async function guardedRoute(server: ReturnType<typeof createServer>): Promise<void> {
+  const { db, close } = await openGreetings(`sqlite:${process.env.SUITE_DATA}/bench.db`)
+  server.onClose(close)
+  const masterKey = Buffer.alloc(32)
+  const keys = await openSigningKeys({ db, clock, masterKey, tokenLifetimeSeconds: 900 })
+  const guard = callerGuard(createAccessTokenVerifier(rules, keys).verify)
+  const subject = { userId: '1', username: 'ada', roles: ['ROLE_USER'], sessionId: '1' }
+  server.get('/token', () => createAccessTokenSigner(rules, keys).sign(subject))
+  server.get('/greetings/mine', {
+    schema,
+    onRequest: guard.caller,
+    handler: ({ caller }) =>
+      db
+        .selectFrom('greetings')
+        .selectAll()
+        .where('id', '=', Number(caller.userId))
+        .executeTakeFirstOrThrow(),
+  })
+}
+
+async function openGreetings(url: string) {
+  const greetings = {
+    name: 'bench-0001-greetings',
+    up: async (db: Parameters<(typeof signingKeyMigrations)[number]['up']>[0]) => {
+      await db.schema
+        .createTable('greetings')
+        .addColumn('id', 'integer', (column) => column.primaryKey())
+        .addColumn('text', 'varchar(100)', (column) => column.notNull())
+        .execute()
+      await db.insertInto('greetings').values({ id: 1, text: 'Good morning' }).execute()
+    },
+  }
+  return openDatabase<Tables>(url, [...signingKeyMigrations, greetings])
+}
