@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
+import { type TestContext, test } from 'node:test'
+import { entityTag, openRegularFile, readRange } from './open-file.ts'
+
+function temporaryFolder(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'plinth-open-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+test('a regular file is read from the descriptor that was examined', async (t) => {
+  const path = join(temporaryFolder(t), 'x')
+  writeFileSync(path, '0123456789')
+  const file = await openRegularFile(path)
+  assert.ok(file)
+  rmSync(path)
+  writeFileSync(path, 'another one')
+
+  assert.equal((await buffer(readRange(file, 2, 4))).toString(), '234')
+})
+
+test('the entity tag changes with the content', async (t) => {
+  const path = join(temporaryFolder(t), 'x')
+  const tags = new Set<string>()
+  for (const content of ['a', 'b', 'ab']) {
+    writeFileSync(path, content)
+    const file = await openRegularFile(path)
+    assert.ok(file)
+    tags.add(entityTag(file.stats))
+    await file.handle.close()
+  }
+
+  assert.ok(tags.size >= 2)
+})
+
+test('links, folders, FIFOs, sockets, devices and absent names are not files', async (t) => {
+  const folder = temporaryFolder(t)
+  writeFileSync(join(folder, 'file'), 'x')
+  mkdirSync(join(folder, 'folder'))
+  symlinkSync('file', join(folder, 'link'))
+  symlinkSync('nowhere', join(folder, 'dangling'))
+  execFileSync('mkfifo', [join(folder, 'fifo')])
+  const socket = createServer().listen(join(folder, 'socket'))
+  t.after(() => socket.close())
+
+  for (const name of ['folder', 'link', 'dangling', 'fifo', 'socket', 'absent', 'file/x'])
+    assert.equal(await openRegularFile(join(folder, name)), undefined, name)
+  assert.equal(await openRegularFile('/dev/null'), undefined)
+})
+
+test('what cannot be read is a failure, not an absence', async () => {
+  await assert.rejects(openRegularFile(join('/', 'x'.repeat(300))), { code: 'ENAMETOOLONG' })
+})
