@@ -11,6 +11,8 @@ import {
   SqliteDriver,
 } from 'kysely'
 
+import { keepStatements } from './statement-cache.ts'
+
 type Sqlite = InstanceType<typeof SqliteDatabase>
 
 const BUSY_MS = 10_000
@@ -36,7 +38,7 @@ export async function backUpSqlite(sqlite: Sqlite, file: string): Promise<void> 
 }
 
 export function sqliteDialect(database: Sqlite): SqliteDialect {
-  return new ImmediateDialect({ database })
+  return new ImmediateDialect({ database: keepStatements(database) })
 }
 
 class ImmediateDialect extends SqliteDialect {
