@@ -1,0 +1,74 @@
+import { useSignal } from '@preact/signals'
+import { SignedInOnly } from '../shared/account/signed-in-only.tsx'
+import { Badge, Skeleton } from '../shared/parts/card.tsx'
+import { Page } from '../shared/parts/page.tsx'
+import { Refusal } from '../shared/parts/refusal.tsx'
+import { type Column, Pager, Table } from '../shared/parts/table.tsx'
+import { useLoad } from '../shared/use-reply.ts'
+import { dateText } from '../shared/wording.ts'
+import { session } from './session.ts'
+
+type AuditEntry = {
+  id: number
+  at: string
+  event: string
+  actor: string | null
+  subject: string | null
+  address: string | null
+  result: string
+}
+
+const COLUMNS: Column<AuditEntry>[] = [
+  { title: 'When', of: ({ at }) => dateText(at), number: true },
+  { title: 'Event', of: ({ event }) => <code>{event}</code> },
+  { title: 'Who', of: ({ actor, subject }) => actor ?? subject ?? '–' },
+  { title: 'From', of: ({ address }) => address ?? '–' },
+  {
+    title: 'Result',
+    of: ({ result }) => (
+      <Badge tone={/fail|refus|den|replay/i.test(result) ? 'bad' : 'good'}>{result}</Badge>
+    ),
+  },
+]
+
+export function AuditPage() {
+  return (
+    <Page title="Audit" about="Every security event, newest first. No secret is ever recorded.">
+      <SignedInOnly session={session}>
+        <AuditTable />
+      </SignedInOnly>
+    </Page>
+  )
+}
+
+function AuditTable() {
+  const page = useSignal(0)
+  const events = useLoad<{ content: AuditEntry[]; totalPages: number }>(
+    () => session.api.get(`/api/audit?page=${page.value}&size=25&sort=id,desc`),
+    [page.value, session.claims.value?.sub],
+  )
+  if (events.loading) return <Skeleton />
+  if (!events.body)
+    return (
+      <Refusal reply={events.refusal}>
+        {events.refusal?.status === 403 && <p>Sign in as admin to read the audit trail.</p>}
+      </Refusal>
+    )
+  return (
+    <>
+      <Table
+        caption="Security events"
+        columns={COLUMNS}
+        rows={events.body.content}
+        keyOf={({ id }) => id}
+      />
+      <Pager
+        page={page.value}
+        totalPages={events.body.totalPages}
+        onMove={(next) => {
+          page.value = next
+        }}
+      />
+    </>
+  )
+}

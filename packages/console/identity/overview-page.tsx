@@ -1,0 +1,67 @@
+import { DEMO_ACCOUNTS } from '../shared/account/sign-in-card.tsx'
+import { Button, ButtonLink } from '../shared/parts/button.tsx'
+import { Card } from '../shared/parts/card.tsx'
+import { Page } from '../shared/parts/page.tsx'
+import { Refusal } from '../shared/parts/refusal.tsx'
+import { Step, Steps } from '../shared/parts/steps.tsx'
+import { useAction } from '../shared/use-reply.ts'
+import { firstSteps } from './first-steps.ts'
+import { session } from './session.ts'
+
+const USER = DEMO_ACCOUNTS[0]
+
+export function OverviewPage() {
+  const signIn = useAction(() => session.signIn(USER?.username ?? '', USER?.password ?? ''))
+  const signedIn = session.claims.value !== undefined
+  const { passkeyAdded, passkeyUsed } = firstSteps
+  return (
+    <Page
+      title="Accounts, tokens and passkeys"
+      about="Everything this page does is a plain HTTP call you can copy: watch the requests appear as you click."
+    >
+      <Card title="Try it in three steps" about="Under a minute, no reading needed.">
+        <Steps>
+          <Step
+            title="Sign in with a demo account"
+            state={signedIn || passkeyAdded.value ? 'done' : 'next'}
+          >
+            <Button kind="primary" busy={signIn.busy} onClick={() => signIn.run()}>
+              Sign in as user
+            </Button>
+            <Refusal reply={signIn.refusal} />
+          </Step>
+          <Step title="Add a passkey" state={passkeyAdded.value ? 'done' : 'later'}>
+            <ButtonLink href="#/passkeys" icon="passkey">
+              Add a passkey
+            </ButtonLink>
+          </Step>
+          <Step title="Sign in without a password" state={passkeyUsed.value ? 'done' : 'later'}>
+            <ButtonLink href="#/passkeys" icon="key">
+              Use the passkey
+            </ButtonLink>
+          </Step>
+        </Steps>
+      </Card>
+      <WhatItDoes />
+    </Page>
+  )
+}
+
+function WhatItDoes() {
+  return (
+    <div class="columns">
+      <Card
+        title="Short-lived access"
+        about="A signed token, valid for 15 minutes. Any service can check it without asking back."
+      />
+      <Card
+        title="Refresh that rotates"
+        about="A refresh token works once. A stolen and replayed one is refused and recorded."
+      />
+      <Card
+        title="Nothing is kept"
+        about="This page stores no token anywhere. Reload it and you are signed out."
+      />
+    </div>
+  )
+}

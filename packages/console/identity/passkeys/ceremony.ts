@@ -1,0 +1,71 @@
+import { signal } from '@preact/signals'
+import type { Reply } from '../../shared/api/api.ts'
+import type { StepState } from '../../shared/parts/steps.tsx'
+import { session } from '../session.ts'
+import { passkeyErrorWords } from './browser-errors.ts'
+
+export type CeremonyStep = {
+  title: string
+  state: StepState
+  facts?: Record<string, string>
+  fault?: string
+  refusal?: Reply
+}
+
+/** One passkey ceremony as it is shown: five steps, the same for adding and for using one. */
+export const ceremony = signal<CeremonyStep[]>([])
+
+const TITLES = [
+  'CSRF token from the server',
+  'Options from the server',
+  'Browser and authenticator',
+  'The authenticator’s reply, decoded',
+  'Verdict of the server',
+]
+
+/** Thrown to stop a ceremony; the step that failed already tells why. */
+export class CeremonyStopped extends Error {}
+
+export function beginCeremony(): void {
+  ceremony.value = TITLES.map((title, index) => ({ title, state: index === 0 ? 'busy' : 'later' }))
+}
+
+export function finishStep(index: number, facts?: Record<string, string>): void {
+  updateStep(index, { state: 'done', facts })
+  updateStep(index + 1, { state: 'busy' })
+}
+
+export function failStep(index: number, failure: Partial<CeremonyStep>): never {
+  updateStep(index, { state: 'failed', ...failure })
+  throw new CeremonyStopped()
+}
+
+function updateStep(index: number, change: Partial<CeremonyStep>): void {
+  ceremony.value = ceremony.value.map((step, at) => (at === index ? { ...step, ...change } : step))
+}
+
+export async function fetchCsrfHeader(): Promise<Record<string, string>> {
+  const reply = await session.api.get<{ headerName: string; token: string }>('/webauthn/csrf', {
+    open: true,
+  })
+  if (!reply.ok) failStep(0, { refusal: reply })
+  finishStep(0, { Header: reply.body.headerName, Purpose: 'proves the call comes from this page' })
+  return { [reply.body.headerName]: reply.body.token }
+}
+
+/** Step three: hands over to the browser, and explains it when the browser says no. */
+export async function askBrowser(
+  ask: () => Promise<Credential | null>,
+): Promise<PublicKeyCredential> {
+  try {
+    const startedAt = performance.now()
+    const credential = await ask()
+    if (!credential) failStep(2, { fault: 'The browser gave no credential.' })
+    const seconds = ((performance.now() - startedAt) / 1000).toFixed(1)
+    finishStep(2, { Waited: `${seconds} s for the authenticator` })
+    return credential as PublicKeyCredential
+  } catch (error) {
+    if (error instanceof CeremonyStopped) throw error
+    return failStep(2, { fault: passkeyErrorWords(error) })
+  }
+}

@@ -1,0 +1,75 @@
+import { Button } from '../../shared/parts/button.tsx'
+import { Card, Notice, Skeleton } from '../../shared/parts/card.tsx'
+import { Refusal } from '../../shared/parts/refusal.tsx'
+import { Table } from '../../shared/parts/table.tsx'
+import { useAction, useLoad } from '../../shared/use-reply.ts'
+import { dateText } from '../../shared/wording.ts'
+import { session } from '../session.ts'
+
+type Passkey = { id: string; label: string; createdAt: string; lastUsedAt: string }
+
+/** `version` changes when a passkey was added, so that the list is read again. */
+export function PasskeyList({ version }: { version: number }) {
+  const passkeys = useLoad<Passkey[]>(() => session.api.get('/api/users/me/passkeys'), [version])
+  const remove = useAction(async (id: string) => {
+    const reply = await removePasskey(id)
+    await passkeys.reload()
+    return reply
+  })
+  return (
+    <Card
+      title="Your passkeys"
+      about="Only names and dates: the private keys never leave your devices."
+    >
+      {passkeys.loading && <Skeleton />}
+      <Refusal reply={passkeys.refusal ?? remove.refusal} />
+      {passkeys.body?.length === 0 && (
+        <Notice>
+          <p>No passkeys yet. Add one: your device asks for a fingerprint, your face or a PIN.</p>
+        </Notice>
+      )}
+      {passkeys.body && passkeys.body.length > 0 && (
+        <Table
+          caption="Your passkeys"
+          rows={passkeys.body}
+          keyOf={({ id }) => id}
+          columns={[
+            { title: 'Name', of: ({ label }) => <strong>{label}</strong> },
+            { title: 'Added', of: ({ createdAt }) => dateText(createdAt) },
+            { title: 'Last used', of: ({ lastUsedAt }) => dateText(lastUsedAt) },
+            {
+              title: 'Action',
+              of: ({ id, label }) => (
+                <Button small kind="danger" icon="trash" onClick={() => remove.run(id)}>
+                  Delete<span class="visually-hidden"> {label}</span>
+                </Button>
+              ),
+            },
+          ]}
+        />
+      )}
+    </Card>
+  )
+}
+
+async function removePasskey(id: string) {
+  const csrf = await session.api.get<{ headerName: string; token: string }>('/webauthn/csrf', {
+    open: true,
+  })
+  if (!csrf.ok) return csrf
+  const headers = { [csrf.body.headerName]: csrf.body.token }
+  const reply = await session.api.delete(`/webauthn/register/${encodeURIComponent(id)}`, {
+    headers,
+  })
+  if (reply.ok) forgetOnDevice(id)
+  return reply
+}
+
+// Tells the password manager that the key is of no use any more; not every browser can be told.
+function forgetOnDevice(credentialId: string): void {
+  if (typeof PublicKeyCredential === 'undefined') return
+  const manager = PublicKeyCredential as unknown as {
+    signalUnknownCredential?(known: { rpId: string; credentialId: string }): Promise<void>
+  }
+  manager.signalUnknownCredential?.({ rpId: location.hostname, credentialId })?.catch(() => {})
+}

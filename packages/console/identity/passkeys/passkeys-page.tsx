@@ -1,0 +1,106 @@
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { DemoAccounts } from '../../shared/account/sign-in-card.tsx'
+import { Button } from '../../shared/parts/button.tsx'
+import { Card, Notice } from '../../shared/parts/card.tsx'
+import { Field } from '../../shared/parts/field.tsx'
+import { Form } from '../../shared/parts/form.tsx'
+import { Page } from '../../shared/parts/page.tsx'
+import { session } from '../session.ts'
+import { addPasskey } from './add-passkey.ts'
+import { CeremonyStopped, ceremony } from './ceremony.ts'
+import { CeremonyView } from './ceremony-view.tsx'
+import { PasskeyList } from './passkey-list.tsx'
+import { signInWithPasskey } from './use-passkey.ts'
+
+const SUPPORTED =
+  typeof PublicKeyCredential !== 'undefined' &&
+  'parseCreationOptionsFromJSON' in PublicKeyCredential &&
+  isSecureContext
+
+export function PasskeysPage() {
+  const busy = useSignal(false)
+  const version = useSignal(0)
+  useEffect(() => {
+    ceremony.value = []
+  }, [])
+  const run = async (steps: () => Promise<void>) => {
+    busy.value = true
+    try {
+      await steps()
+      version.value += 1
+    } catch (error) {
+      if (!(error instanceof CeremonyStopped)) throw error
+    } finally {
+      busy.value = false
+    }
+  }
+  return (
+    <Page
+      title="Passkeys"
+      about="Sign in with a fingerprint, your face or a PIN. The server stores a public key and nothing worth stealing."
+    >
+      {SUPPORTED ? (
+        <>
+          <UseCard busy={busy.value} use={() => run(signInWithPasskey)} />
+          <AddCard busy={busy.value} add={(label) => run(() => addPasskey(label))} />
+        </>
+      ) : (
+        <Unsupported />
+      )}
+      <CeremonyView />
+      {session.claims.value && (
+        <PasskeyList key={session.claims.value.sub} version={version.value} />
+      )}
+    </Page>
+  )
+}
+
+function UseCard({ busy, use }: { busy: boolean; use(): void }) {
+  return (
+    <Card
+      title="Sign in with a passkey"
+      about="No username, no password."
+      actions={
+        <Button kind="primary" icon="passkey" busy={busy} onClick={use}>
+          Use a passkey
+        </Button>
+      }
+    />
+  )
+}
+
+function AddCard({ busy, add }: { busy: boolean; add(label: string): void }) {
+  return (
+    <Card title="Add a passkey" about="Adds this device, or a security key, to your account.">
+      {session.claims.value ? (
+        <Form label="Add a passkey" onSend={({ label }) => add(label ?? 'My passkey')}>
+          <div class="row bottom">
+            <div class="grow">
+              <Field label="Name" name="label" value="This device" maxLength={100} />
+            </div>
+            <Button submits icon="key" busy={busy}>
+              Add a passkey
+            </Button>
+          </div>
+        </Form>
+      ) : (
+        <div class="row">
+          <span class="soft">Sign in first:</span>
+          <DemoAccounts signIn={session.signIn} />
+        </div>
+      )}
+    </Card>
+  )
+}
+
+function Unsupported() {
+  return (
+    <Notice tone="warn">
+      <p>
+        <strong>Passkeys do not work here.</strong> They need a current browser and either https or
+        the name <code>localhost</code>; this page is at <code>{location.origin}</code>.
+      </p>
+    </Notice>
+  )
+}

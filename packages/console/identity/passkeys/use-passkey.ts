@@ -1,0 +1,55 @@
+import { bytesOf } from '../../shared/decoded-token.ts'
+import { firstSteps } from '../first-steps.ts'
+import { session } from '../session.ts'
+import { originWords } from './add-passkey.ts'
+import { readAuthenticatorData, readClientData } from './authenticator-data.ts'
+import { askBrowser, beginCeremony, failStep, fetchCsrfHeader, finishStep } from './ceremony.ts'
+
+/** The authentication ceremony: no username is asked, the passkey names the account. */
+export async function signInWithPasskey(): Promise<void> {
+  beginCeremony()
+  const csrf = await fetchCsrfHeader()
+  const options = await fetchOptions(csrf)
+  const credential = await askBrowser(() =>
+    navigator.credentials.get({
+      publicKey: PublicKeyCredential.parseRequestOptionsFromJSON(options),
+    }),
+  )
+  showReply(credential)
+  const reply = session.received(
+    await session.api.post('/login/webauthn', credential.toJSON(), { headers: csrf, open: true }),
+  )
+  if (!reply.ok) failStep(4, { refusal: reply })
+  finishStep(4, { Result: `signed in as ${session.claims.value?.username}` })
+  firstSteps.passkeyUsed.value = true
+}
+
+async function fetchOptions(
+  csrf: Record<string, string>,
+): Promise<PublicKeyCredentialRequestOptionsJSON> {
+  const reply = await session.api.post<PublicKeyCredentialRequestOptionsJSON>(
+    '/webauthn/authenticate/options',
+    undefined,
+    { headers: csrf, open: true },
+  )
+  if (!reply.ok) failStep(1, { refusal: reply })
+  finishStep(1, {
+    Domain: reply.body.rpId ?? location.hostname,
+    Challenge: `${reply.body.challenge.slice(0, 16)}…, good for one try`,
+    Verification: reply.body.userVerification ?? 'preferred',
+  })
+  return reply.body
+}
+
+function showReply(credential: PublicKeyCredential): void {
+  const response = credential.toJSON().response as {
+    clientDataJSON: string
+    authenticatorData: string
+    userHandle?: string
+  }
+  finishStep(3, {
+    Origin: originWords(readClientData(response.clientDataJSON).origin),
+    ...readAuthenticatorData(bytesOf(response.authenticatorData)),
+    'User handle': response.userHandle ? `${response.userHandle.slice(0, 12)}…` : 'none',
+  })
+}

@@ -1,0 +1,50 @@
+import { Icon, type IconName } from '../shared/parts/icon.tsx'
+import type { RunningService } from './services.ts'
+
+const FIRST: { service: string; icon: IconName; title: string; about: string; page: string }[] = [
+  {
+    service: 'identity',
+    icon: 'passkey',
+    title: 'Sign in with a passkey',
+    about: 'One click with a demo account, then add a passkey and watch every step of it.',
+    page: '#/passkeys',
+  },
+  {
+    service: 'storage-full',
+    icon: 'link',
+    title: 'Share a file',
+    about: 'Drop a picture, make a link that lasts an hour, scan the QR code with your phone.',
+    page: '#/',
+  },
+  {
+    service: 'payments',
+    icon: 'card',
+    title: 'Take a payment and refund it',
+    about: 'The sandbox provider plays the bank. No account, no network, signed webhooks.',
+    page: '#/checkout',
+  },
+]
+
+export function FirstThings({ services }: { services: RunningService[] }) {
+  const shown = FIRST.flatMap((thing) => {
+    const base = services.find(({ name }) => name === thing.service)?.consoleUrl
+    return base ? [{ ...thing, href: `${base.split('#')[0]}${thing.page}` }] : []
+  })
+  if (shown.length === 0) return null
+  return (
+    <section class="stack" aria-labelledby="first-title">
+      <h2 id="first-title">Three things to try first</h2>
+      <ol class="first-things">
+        {shown.map(({ service, icon, title, about, href }) => (
+          <li key={title} data-accent={service}>
+            <a href={href}>
+              <Icon name={icon} />
+              <strong>{title}</strong>
+              <span class="soft">{about}</span>
+            </a>
+          </li>
+        ))}
+      </ol>
+    </section>
+  )
+}

@@ -1,0 +1,58 @@
+import { useEffect } from 'preact/hooks'
+import { Notice, Skeleton } from '../shared/parts/card.tsx'
+import { AppearanceButton } from '../shared/shell/appearance-button.tsx'
+import { PlinthMark } from '../shared/shell/plinth-mark.tsx'
+import { FirstThings } from './first-things.tsx'
+import { ServiceCard } from './service-card.tsx'
+import { reachable, readServices, services } from './services.ts'
+
+const POLL_MILLISECONDS = 5000
+
+export function LandingPage() {
+  useEffect(() => {
+    readServices()
+    const timer = setInterval(readServices, POLL_MILLISECONDS)
+    return () => clearInterval(timer)
+  }, [])
+  return (
+    <div class="landing">
+      <header class="row apart">
+        <span class="wordmark">
+          <PlinthMark /> Plinth
+        </span>
+        <AppearanceButton />
+      </header>
+      <main class="stack wide">
+        <div>
+          <h1>Everything is running.</h1>
+          <p class="lead soft">
+            Accounts, files and payments: four services on this machine, ready to be called. Nothing
+            leaves it.
+          </p>
+        </div>
+        <Summary />
+        <FirstThings services={services.value ?? []} />
+        <section class="stack" aria-labelledby="services-title">
+          <h2 id="services-title">The services</h2>
+          <div class="service-cards">
+            {services.value?.map((service) => (
+              <ServiceCard key={service.name} service={service} />
+            )) ?? <Skeleton />}
+          </div>
+        </section>
+      </main>
+    </div>
+  )
+}
+
+function Summary() {
+  if (reachable.value) return null
+  return (
+    <Notice tone="warn" alert>
+      <p>
+        <strong>The launcher does not answer.</strong> It was probably stopped. Run{' '}
+        <code>npm start</code> again; this page looks every few seconds.
+      </p>
+    </Notice>
+  )
+}

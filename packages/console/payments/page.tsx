@@ -1,0 +1,30 @@
+import { route } from '../shared/route.ts'
+import { HealthBar } from '../shared/shell/health-bar.tsx'
+import { startConsole } from '../shared/shell/start-console.tsx'
+import { api } from './api.ts'
+import { CheckoutPage } from './checkout-page.tsx'
+import { CustomersPage } from './customers-page.tsx'
+import { OverviewPage } from './overview-page.tsx'
+import { PaymentPage } from './payment/payment-page.tsx'
+import { PaymentListPage } from './payment-list-page.tsx'
+import { SandboxMark, SandboxPage } from './sandbox-page.tsx'
+import { WebhooksPage } from './webhooks-page.tsx'
+
+const PaymentsRoute = () =>
+  route.value[1] ? <PaymentPage id={route.value[1]} /> : <PaymentListPage />
+
+startConsole({
+  title: 'Payments',
+  mark: <SandboxMark />,
+  sessionBar: (
+    <HealthBar api={api} note="No sign-in: the host application guards these endpoints." />
+  ),
+  pages: [
+    { path: '', title: 'Overview', icon: 'home', component: OverviewPage },
+    { path: 'checkout', title: 'New checkout', icon: 'card', component: CheckoutPage },
+    { path: 'payments', title: 'Payments', icon: 'list', component: PaymentsRoute },
+    { path: 'webhooks', title: 'Webhook inbox', icon: 'inbox', component: WebhooksPage },
+    { path: 'customers', title: 'Customers', icon: 'people', component: CustomersPage },
+    { path: 'sandbox', title: 'Sandbox', icon: 'sliders', component: SandboxPage },
+  ],
+})

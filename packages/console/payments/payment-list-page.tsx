@@ -1,0 +1,86 @@
+import { useSignal } from '@preact/signals'
+import { Button, ButtonLink } from '../shared/parts/button.tsx'
+import { EmptyState, Skeleton } from '../shared/parts/card.tsx'
+import { Field } from '../shared/parts/field.tsx'
+import { Form } from '../shared/parts/form.tsx'
+import { Page } from '../shared/parts/page.tsx'
+import { Refusal } from '../shared/parts/refusal.tsx'
+import { type Column, Pager, Table } from '../shared/parts/table.tsx'
+import { useLoad } from '../shared/use-reply.ts'
+import { dateText, moneyText } from '../shared/wording.ts'
+import { api, type Payment } from './api.ts'
+import { CheckoutBadge, PaymentBadge } from './status-badges.tsx'
+
+type PaymentsBody = { content: Payment[]; totalPages: number; totalElements: number }
+
+const COLUMNS: Column<Payment>[] = [
+  {
+    title: 'Payment',
+    of: ({ id, businessReference }) => <a href={`#/payments/${id}`}>{businessReference}</a>,
+  },
+  { title: 'Amount', of: ({ amount, currency }) => moneyText(amount, currency), number: true },
+  {
+    title: 'Refunded',
+    of: ({ refundedAmount, currency }) => moneyText(refundedAmount, currency),
+    number: true,
+  },
+  { title: 'Status', of: (payment) => <PaymentBadge payment={payment} /> },
+  { title: 'Checkout', of: (payment) => <CheckoutBadge payment={payment} /> },
+  { title: 'Created', of: ({ createdAt }) => dateText(createdAt) },
+]
+
+export function PaymentListPage() {
+  const page = useSignal(0)
+  const reference = useSignal('')
+  const filter = reference.value && `&businessReference=${encodeURIComponent(reference.value)}`
+  const payments = useLoad<PaymentsBody>(
+    () => api.get(`/api/payments?page=${page.value}&size=20${filter}`),
+    [page.value, reference.value],
+  )
+  return (
+    <Page title="Payments" about="The local record, read without asking the provider.">
+      <Form
+        label="Find a payment"
+        onSend={(values) => {
+          page.value = 0
+          reference.value = values.reference ?? ''
+        }}
+      >
+        <div class="row bottom">
+          <div class="grow">
+            <Field label="Business reference" name="reference" optional />
+          </div>
+          <Button submits icon="search">
+            Find
+          </Button>
+        </div>
+      </Form>
+      {payments.loading && <Skeleton />}
+      <Refusal reply={payments.refusal} />
+      {payments.body && <PaymentTable body={payments.body} />}
+      <Pager
+        page={page.value}
+        totalPages={payments.body?.totalPages ?? 0}
+        onMove={(next) => {
+          page.value = next
+        }}
+      />
+    </Page>
+  )
+}
+
+function PaymentTable({ body }: { body: PaymentsBody }) {
+  if (body.content.length === 0)
+    return (
+      <EmptyState
+        icon="card"
+        title="No payments"
+        about="Create a checkout: its payment appears here."
+      >
+        <ButtonLink href="#/checkout" kind="primary">
+          New checkout
+        </ButtonLink>
+      </EmptyState>
+    )
+  return <Table caption="Payments" columns={COLUMNS} rows={body.content} keyOf={({ id }) => id} />
+}

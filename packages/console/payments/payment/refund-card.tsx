@@ -1,0 +1,106 @@
+import { useSignal } from '@preact/signals'
+import { Button } from '../../shared/parts/button.tsx'
+import { Card, Notice } from '../../shared/parts/card.tsx'
+import { Field } from '../../shared/parts/field.tsx'
+import { Form } from '../../shared/parts/form.tsx'
+import { faultOf, Refusal } from '../../shared/parts/refusal.tsx'
+import { useAction } from '../../shared/use-reply.ts'
+import { moneyText } from '../../shared/wording.ts'
+import { api, newReference, type Payment, type Refund } from '../api.ts'
+
+const REASONS = [
+  { value: '', label: 'Not given' },
+  { value: 'REQUESTED_BY_CUSTOMER', label: 'Requested by the customer' },
+  { value: 'DUPLICATE', label: 'Duplicate' },
+  { value: 'FRAUDULENT', label: 'Fraudulent' },
+]
+
+export function RefundCard({ payment, onChange }: { payment: Payment; onChange(): void }) {
+  const reference = useSignal(newReference('refund'))
+  const refund = useAction(async ({ amount, ...values }: Record<string, string>) => {
+    const body = amount ? { ...values, amount: Number(amount) } : values
+    const reply = await api.post<Refund>(`/api/payments/${payment.id}/refund`, body)
+    if (reply.ok) reference.value = newReference('refund')
+    onChange()
+    return reply
+  })
+  const left = payment.amount - payment.refundedAmount
+  const blocked = refundBlocked(payment)
+  return (
+    <Card title="Refund" about={`Up to ${moneyText(left, payment.currency)} can go back.`}>
+      {blocked ? (
+        <div class="row">
+          <Button blocked={blocked}>Refund</Button>
+          <span class="soft">{blocked}</span>
+        </div>
+      ) : (
+        <Form label="Refund" onSend={refund.run}>
+          <RefundFields
+            left={left}
+            reference={reference.value}
+            fault={(field) => faultOf(refund.reply, field)}
+          />
+          <div>
+            <Button submits kind="primary" busy={refund.busy}>
+              Refund
+            </Button>
+          </div>
+        </Form>
+      )}
+      <Refusal reply={refund.refusal} />
+      {refund.reply?.ok && <Refunded refund={refund.reply.body} />}
+    </Card>
+  )
+}
+
+function RefundFields(props: {
+  left: number
+  reference: string
+  fault(field: string): string | undefined
+}) {
+  return (
+    <div class="columns">
+      <Field
+        label="Amount in minor units"
+        name="amount"
+        optional
+        inputMode="numeric"
+        hint={`Left blank, everything that is left: ${props.left}.`}
+        fault={props.fault('amount')}
+      />
+      <Field
+        label="Reason"
+        name="reason"
+        options={REASONS}
+        optional
+        fault={props.fault('reason')}
+      />
+      <Field
+        label="Reference"
+        name="reference"
+        value={props.reference}
+        hint="Sent twice, it refunds once."
+        fault={props.fault('reference')}
+      />
+    </div>
+  )
+}
+
+function Refunded({ refund }: { refund: Refund }) {
+  return (
+    <Notice tone="good">
+      <p role="status">
+        Refund <code>{refund.id}</code> of {moneyText(refund.amount, refund.currency)}:{' '}
+        <strong>{refund.status}</strong>.
+      </p>
+    </Notice>
+  )
+}
+
+function refundBlocked({ status, providerPaymentIntentId }: Payment): string | undefined {
+  if (status === 'REFUNDED') return '409: everything has been refunded.'
+  if (!providerPaymentIntentId) return '409: the payment has no payment intent yet.'
+  return status === 'PAID' || status === 'PARTIALLY_REFUNDED'
+    ? undefined
+    : '409: only a paid payment can be refunded.'
+}

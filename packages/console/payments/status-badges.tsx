@@ -1,0 +1,19 @@
+import { Badge, type Tone } from '../shared/parts/card.tsx'
+import type { Payment, PaymentStatus } from './api.ts'
+
+const TONES: Record<PaymentStatus, Tone> = {
+  PENDING: 'warn',
+  PAID: 'good',
+  FAILED: 'bad',
+  PARTIALLY_REFUNDED: 'accent',
+  REFUNDED: 'accent',
+}
+
+export function PaymentBadge({ payment }: { payment: Payment }) {
+  return <Badge tone={TONES[payment.status]}>{payment.status.replaceAll('_', ' ')}</Badge>
+}
+
+export function CheckoutBadge({ payment }: { payment: Payment }) {
+  if (!payment.checkoutStatus) return <Badge>no checkout</Badge>
+  return <Badge>{`checkout ${payment.checkoutStatus}`}</Badge>
+}

@@ -1,0 +1,99 @@
+import { useSignal } from '@preact/signals'
+import { Button } from '../shared/parts/button.tsx'
+import { Badge, EmptyState, Skeleton, type Tone } from '../shared/parts/card.tsx'
+import { Page } from '../shared/parts/page.tsx'
+import { Refusal } from '../shared/parts/refusal.tsx'
+import { type Column, Pager, Table } from '../shared/parts/table.tsx'
+import { useAction, useLoad } from '../shared/use-reply.ts'
+import { dateText } from '../shared/wording.ts'
+import { api } from './api.ts'
+
+type WebhookEvent = {
+  id: string
+  type: string
+  status: string
+  tries?: number
+  error?: string | null
+  paymentId?: string | null
+  receivedAt: string
+}
+
+type InboxBody = { content: WebhookEvent[]; totalPages: number }
+
+const TONES: Record<string, Tone> = { PROCESSED: 'good', FAILED: 'bad', DEAD: 'bad' }
+
+export function WebhooksPage() {
+  const page = useSignal(0)
+  const inbox = useLoad<InboxBody>(
+    () => api.get(`/api/webhook-events?page=${page.value}&size=20`),
+    [page.value],
+  )
+  const retry = useAction(async (id: string) => {
+    const reply = await api.post(`/api/webhook-events/${encodeURIComponent(id)}/retry`)
+    await inbox.reload()
+    return reply
+  })
+  return (
+    <Page
+      title="Webhook inbox"
+      about="Every delivery whose signature was proved. Each event id is claimed once; repeats change nothing."
+    >
+      <div>
+        <Button icon="refresh" onClick={inbox.reload}>
+          Look again
+        </Button>
+      </div>
+      {inbox.loading && <Skeleton />}
+      <Refusal reply={inbox.refusal ?? retry.refusal} />
+      {inbox.body && <Inbox events={inbox.body.content} retry={retry.run} />}
+      <Pager
+        page={page.value}
+        totalPages={inbox.body?.totalPages ?? 0}
+        onMove={(next) => {
+          page.value = next
+        }}
+      />
+    </Page>
+  )
+}
+
+function Inbox({ events, retry }: { events: WebhookEvent[]; retry(id: string): void }) {
+  if (events.length === 0)
+    return (
+      <EmptyState
+        icon="inbox"
+        title="Nothing received yet"
+        about="Pay a checkout: the provider tells this service within a second."
+      />
+    )
+  return (
+    <Table caption="Webhook events" columns={columns(retry)} rows={events} keyOf={({ id }) => id} />
+  )
+}
+
+function columns(retry: (id: string) => void): Column<WebhookEvent>[] {
+  return [
+    { title: 'Received', of: ({ receivedAt }) => dateText(receivedAt) },
+    { title: 'Event', of: ({ type }) => <strong>{type}</strong> },
+    { title: 'Id', of: ({ id }) => <code>{id}</code> },
+    {
+      title: 'Payment',
+      of: ({ paymentId }) => (paymentId ? <a href={`#/payments/${paymentId}`}>open</a> : '–'),
+    },
+    { title: 'Status', of: ({ status }) => <Badge tone={TONES[status]}>{status}</Badge> },
+    {
+      title: 'Action',
+      of: ({ id, status, error }) =>
+        status === 'FAILED' || status === 'DEAD' ? (
+          <span class="row">
+            <Button small onClick={() => retry(id)}>
+              Retry
+            </Button>
+            <span class="small">{error}</span>
+          </span>
+        ) : (
+          <span class="soft">none needed</span>
+        ),
+    },
+  ]
+}

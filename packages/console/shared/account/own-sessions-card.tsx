@@ -1,0 +1,61 @@
+import { Button } from '../parts/button.tsx'
+import { Badge, Card, Skeleton } from '../parts/card.tsx'
+import { Refusal } from '../parts/refusal.tsx'
+import { Table } from '../parts/table.tsx'
+import type { Session } from '../session.ts'
+import { useAction, useLoad } from '../use-reply.ts'
+import { dateText } from '../wording.ts'
+
+type OwnSession = {
+  id: string
+  createdAt: string
+  lastUsedAt: string
+  address: string | null
+  userAgent: string | null
+  current: boolean
+}
+
+export function OwnSessionsCard({ session }: { session: Session }) {
+  const sessions = useLoad<OwnSession[]>(() => session.api.get('/api/users/me/sessions'))
+  const end = useAction(async (id: string) => {
+    const reply = await session.api.delete(`/api/users/me/sessions/${id}`)
+    await sessions.reload()
+    return reply
+  })
+  return (
+    <Card
+      title="Your sessions"
+      about="Every place this account is signed in. Ending one takes effect at its next refresh."
+    >
+      {sessions.loading && <Skeleton />}
+      <Refusal reply={sessions.refusal ?? end.refusal} />
+      {sessions.body && (
+        <Table
+          caption="Your sessions"
+          rows={sessions.body}
+          keyOf={({ id }) => id}
+          columns={[
+            { title: 'Started', of: ({ createdAt }) => dateText(createdAt) },
+            { title: 'Last used', of: ({ lastUsedAt }) => dateText(lastUsedAt) },
+            { title: 'From', of: ({ address, userAgent }) => placeOf(address, userAgent) },
+            { title: 'Action', of: (row) => <EndButton row={row} end={end.run} /> },
+          ]}
+        />
+      )}
+    </Card>
+  )
+}
+
+function EndButton({ row, end }: { row: OwnSession; end(id: string): void }) {
+  if (row.current) return <Badge tone="good">this one</Badge>
+  return (
+    <Button small kind="danger" onClick={() => end(row.id)}>
+      End
+    </Button>
+  )
+}
+
+function placeOf(address: string | null, userAgent: string | null): string {
+  const browser = /(Edg|Firefox|Chrome|Safari|curl)[/ ]([\d]+)/.exec(userAgent ?? '')
+  return [address, browser ? `${browser[1]} ${browser[2]}` : null].filter(Boolean).join(' · ')
+}

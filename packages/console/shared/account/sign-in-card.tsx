@@ -1,0 +1,65 @@
+import { Button } from '../parts/button.tsx'
+import { Card } from '../parts/card.tsx'
+import { Field } from '../parts/field.tsx'
+import { Form } from '../parts/form.tsx'
+import { faultOf, Refusal } from '../parts/refusal.tsx'
+import type { Session } from '../session.ts'
+import { useAction } from '../use-reply.ts'
+
+// The seeded accounts of the default configuration; they are in the documentation too.
+export const DEMO_ACCOUNTS = [
+  { username: 'user', password: 'password123123', about: 'ROLE_USER' },
+  { username: 'admin', password: 'password123123', about: 'ROLE_USER and ROLE_ADMIN' },
+]
+
+export function SignInCard({ session }: { session: Session }) {
+  const signIn = useAction(session.signIn)
+  return (
+    <Card title="Sign in" about="With a demo account in one click, or with your own.">
+      <DemoAccounts signIn={signIn.run} />
+      <Form
+        label="Sign in"
+        onSend={({ username = '', password = '' }) => signIn.run(username, password)}
+      >
+        <div class="columns">
+          <Field
+            label="Username"
+            name="username"
+            autocomplete="username"
+            fault={faultOf(signIn.reply, 'username')}
+          />
+          <Field
+            label="Password"
+            name="password"
+            type="password"
+            autocomplete="current-password"
+            fault={faultOf(signIn.reply, 'password')}
+          />
+        </div>
+        <div>
+          <Button kind="primary" submits busy={signIn.busy}>
+            Sign in
+          </Button>
+        </div>
+      </Form>
+      <Refusal reply={signIn.refusal}>
+        {signIn.refusal?.status === 401 && (
+          <p>If that was a demo account, they are switched off on this server: register one.</p>
+        )}
+      </Refusal>
+    </Card>
+  )
+}
+
+export function DemoAccounts(props: { signIn(username: string, password: string): void }) {
+  return (
+    <div class="row">
+      {DEMO_ACCOUNTS.map(({ username, password, about }) => (
+        <Button key={username} icon="person" onClick={() => props.signIn(username, password)}>
+          Sign in as {username}
+          <span class="visually-hidden"> with {about}</span>
+        </Button>
+      ))}
+    </div>
+  )
+}

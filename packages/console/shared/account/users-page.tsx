@@ -1,0 +1,114 @@
+import { useSignal } from '@preact/signals'
+import { Button } from '../parts/button.tsx'
+import { Badge, Skeleton } from '../parts/card.tsx'
+import { Page } from '../parts/page.tsx'
+import { Refusal } from '../parts/refusal.tsx'
+import { type Column, Pager, Table } from '../parts/table.tsx'
+import type { Session } from '../session.ts'
+import { useAction, useLoad } from '../use-reply.ts'
+import { dateText } from '../wording.ts'
+import { SignedInOnly } from './signed-in-only.tsx'
+
+export type UserSummary = {
+  id: number
+  username: string
+  email: string
+  roles: string[]
+  enabled: boolean
+  createdAt: string
+}
+
+type UsersBody = { content: UserSummary[]; totalPages: number; totalElements: number }
+
+/** `editable`: whether this service lets an administrator change accounts over HTTP. */
+export function UsersPage({ session, editable }: { session: Session; editable: boolean }) {
+  return (
+    <Page
+      title="Users"
+      about="Everyone who has an account here. Only ROLE_ADMIN may see this list."
+    >
+      <SignedInOnly session={session}>
+        <UserTable session={session} editable={editable} />
+      </SignedInOnly>
+    </Page>
+  )
+}
+
+function UserTable({ session, editable }: { session: Session; editable: boolean }) {
+  const page = useSignal(0)
+  const who = session.claims.value?.sub
+  const users = useLoad<UsersBody>(
+    () => session.api.get(`/api/users?page=${page.value}&size=20&sort=id,asc`),
+    [page.value, who],
+  )
+  const change = useAction(async (user: UserSummary, body: object) => {
+    const reply = await session.api.patch(`/api/users/${user.id}`, body)
+    await users.reload()
+    return reply
+  })
+  if (users.loading) return <Skeleton />
+  if (!users.body)
+    return (
+      <Refusal reply={users.refusal}>
+        {users.refusal?.status === 403 && <p>Sign in as admin to see every account.</p>}
+      </Refusal>
+    )
+  const columns = editable ? [...COLUMNS, changeColumn(change.run)] : COLUMNS
+  return (
+    <>
+      <Refusal reply={change.refusal} />
+      <Table
+        caption={`${users.body.totalElements} users`}
+        columns={columns}
+        rows={users.body.content}
+        keyOf={({ id }) => id}
+      />
+      <Pager
+        page={page.value}
+        totalPages={users.body.totalPages}
+        onMove={(next) => {
+          page.value = next
+        }}
+      />
+    </>
+  )
+}
+
+const COLUMNS: Column<UserSummary>[] = [
+  { title: 'Id', of: ({ id }) => id, number: true },
+  { title: 'Username', of: ({ username }) => <strong>{username}</strong> },
+  { title: 'E-mail', of: ({ email }) => email },
+  {
+    title: 'Roles',
+    of: ({ roles }) => (
+      <span class="row">
+        {roles.map((role) => (
+          <Badge key={role}>{role.replace('ROLE_', '')}</Badge>
+        ))}
+      </span>
+    ),
+  },
+  {
+    title: 'State',
+    of: ({ enabled }) => (
+      <Badge tone={enabled ? 'good' : 'bad'}>{enabled ? 'enabled' : 'disabled'}</Badge>
+    ),
+  },
+  { title: 'Since', of: ({ createdAt }) => dateText(createdAt) },
+]
+
+function changeColumn(change: (user: UserSummary, body: object) => void): Column<UserSummary> {
+  return {
+    title: 'Change',
+    of: (user) => (
+      <Button
+        small
+        kind={user.enabled ? 'danger' : 'plain'}
+        onClick={() => change(user, { enabled: !user.enabled })}
+      >
+        {user.enabled ? 'Disable' : 'Enable'}
+        <span class="visually-hidden"> {user.username}</span>
+      </Button>
+    ),
+  }
+}

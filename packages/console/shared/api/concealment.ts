@@ -1,0 +1,35 @@
+/** What stands in the inspector and in snippets where a secret was sent or received. */
+const MEMBERS: Record<string, string> = {
+  accessToken: '$ACCESS_TOKEN',
+  refreshToken: '$REFRESH_TOKEN',
+  password: '$PASSWORD',
+  currentPassword: '$PASSWORD',
+  newPassword: '$NEW_PASSWORD',
+  accessKey: '$ACCESS_KEY',
+  secretKey: '$SECRET_KEY',
+}
+
+const HEADERS: Record<string, string> = {
+  authorization: 'Bearer $ACCESS_TOKEN',
+  'x-api-key': '$API_KEY',
+  'x-xsrf-token': '$CSRF_TOKEN',
+}
+
+export const PLACEHOLDER =
+  /\$(ACCESS_TOKEN|REFRESH_TOKEN|NEW_PASSWORD|PASSWORD|[A-Z]+_KEY|CSRF_TOKEN)/g
+
+export function concealBody(body: unknown): unknown {
+  if (body === undefined) return undefined
+  const text = JSON.stringify(body, (name, value) =>
+    typeof value === 'string' && value !== '' ? (MEMBERS[name] ?? value) : value,
+  )
+  return JSON.parse(text)
+}
+
+export function concealHeaders(headers: Record<string, string>): Record<string, string> {
+  const entries = Object.entries(headers).map(([name, value]) => [
+    name,
+    HEADERS[name.toLowerCase()] ?? value,
+  ])
+  return Object.fromEntries(entries)
+}

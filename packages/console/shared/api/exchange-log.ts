@@ -1,0 +1,38 @@
+import { signal } from '@preact/signals'
+
+/** One request as the inspector shows it: secrets are already replaced by their names. */
+export type Exchange = {
+  id: number
+  method: string
+  path: string
+  requestHeaders: Record<string, string>
+  requestBody?: unknown
+  requestFile?: { name: string; type: string }
+  outcome?: Outcome
+  resend(): void
+}
+
+export type Outcome = {
+  status: number
+  durationMs: number
+  sizeBytes: number
+  headers: Record<string, string>
+  body: string
+}
+
+const KEPT = 40
+let lastId = 0
+
+export const exchanges = signal<Exchange[]>([])
+export const selectedExchange = signal<number | undefined>(undefined)
+
+export function recordRequest(exchange: Omit<Exchange, 'id'>): number {
+  lastId += 1
+  exchanges.value = [{ ...exchange, id: lastId }, ...exchanges.value].slice(0, KEPT)
+  selectedExchange.value = lastId
+  return lastId
+}
+
+export function recordOutcome(id: number, outcome: Outcome): void {
+  exchanges.value = exchanges.value.map((each) => (each.id === id ? { ...each, outcome } : each))
+}

@@ -1,0 +1,39 @@
+export type Transmission = {
+  method: string
+  path: string
+  headers: Record<string, string>
+  body?: string | FormData
+  signal?: AbortSignal
+  onProgress?(share: number): void
+}
+
+export type Received = { status: number; headers: Record<string, string>; content: Blob }
+
+/** Sends over XMLHttpRequest, because fetch cannot report upload progress. Status 0: no answer. */
+export function transmit(transmission: Transmission): Promise<Received> {
+  return new Promise((resolve) => {
+    const request = new XMLHttpRequest()
+    request.open(transmission.method, transmission.path)
+    request.responseType = 'blob'
+    for (const [name, value] of Object.entries(transmission.headers))
+      request.setRequestHeader(name, value)
+    request.upload.onprogress = ({ loaded, total }) => transmission.onProgress?.(loaded / total)
+    request.onloadend = () => resolve(received(request))
+    transmission.signal?.addEventListener('abort', () => request.abort())
+    if (transmission.signal?.aborted) resolve(received(request))
+    else request.send(transmission.body ?? null)
+  })
+}
+
+function received(request: XMLHttpRequest): Received {
+  const lines = request.getAllResponseHeaders().trim().split('\r\n').filter(Boolean)
+  const headers = lines.map((line) => {
+    const colon = line.indexOf(':')
+    return [line.slice(0, colon), line.slice(colon + 1).trim()]
+  })
+  return {
+    status: request.status,
+    headers: Object.fromEntries(headers),
+    content: (request.response as Blob | null) ?? new Blob(),
+  }
+}

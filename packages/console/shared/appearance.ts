@@ -1,0 +1,17 @@
+import { effect, signal } from '@preact/signals'
+
+export type Appearance = 'system' | 'light' | 'dark'
+
+/** Kept in memory only: the consoles store nothing in the browser, not even this. */
+export const appearance = signal<Appearance>('system')
+
+effect(() => {
+  if (appearance.value === 'system') delete document.documentElement.dataset.theme
+  else document.documentElement.dataset.theme = appearance.value
+})
+
+export function nextAppearance(): void {
+  const dark = matchMedia('(prefers-color-scheme: dark)').matches
+  const order: Appearance[] = dark ? ['system', 'light', 'dark'] : ['system', 'dark', 'light']
+  appearance.value = order[(order.indexOf(appearance.value) + 1) % 3] ?? 'system'
+}

@@ -1,0 +1,44 @@
+export type FileKind = {
+  name: string
+  extensions: string[]
+  type: string
+  /** Whether the first bytes are those of the kind; absent where there is no signature. */
+  recognises?(head: Uint8Array): boolean
+}
+
+const starts =
+  (...bytes: number[]) =>
+  (head: Uint8Array) =>
+    bytes.every((byte, index) => head[index] === byte)
+
+const reads =
+  (text: string, offset = 0) =>
+  (head: Uint8Array): boolean =>
+    [...text].every((letter, index) => head[offset + index] === letter.charCodeAt(0))
+
+const PNG = starts(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a)
+const WEBP = (head: Uint8Array) => reads('RIFF')(head) && reads('WEBP', 8)(head)
+const MP3 = (head: Uint8Array) =>
+  reads('ID3')(head) || (head[0] === 0xff && ((head[1] ?? 0) & 0xe0) === 0xe0)
+
+/** The kinds both storage editions accept. */
+export const COMMON_KINDS: FileKind[] = [
+  { name: 'PNG', extensions: ['png'], type: 'image/png', recognises: PNG },
+  {
+    name: 'JPEG',
+    extensions: ['jpg', 'jpeg'],
+    type: 'image/jpeg',
+    recognises: starts(0xff, 0xd8, 0xff),
+  },
+  { name: 'WebP', extensions: ['webp'], type: 'image/webp', recognises: WEBP },
+  { name: 'PDF', extensions: ['pdf'], type: 'application/pdf', recognises: reads('%PDF-') },
+]
+
+export const FULL_EDITION_KINDS: FileKind[] = [
+  ...COMMON_KINDS,
+  { name: 'GIF', extensions: ['gif'], type: 'image/gif', recognises: reads('GIF8') },
+  { name: 'text', extensions: ['txt'], type: 'text/plain' },
+  { name: 'MP4', extensions: ['mp4'], type: 'video/mp4', recognises: reads('ftyp', 4) },
+  { name: 'MP3', extensions: ['mp3'], type: 'audio/mpeg', recognises: MP3 },
+  { name: 'ZIP', extensions: ['zip'], type: 'application/zip', recognises: reads('PK') },
+]

@@ -1,0 +1,88 @@
+import { computed, signal } from '@preact/signals'
+import type { Call, Reply } from '../api/api.ts'
+import { checkFile, type FileVerdict } from './file-check.ts'
+import type { FileKind } from './file-kinds.ts'
+
+export type Upload = {
+  id: number
+  file: File
+  state: 'waiting' | 'sending' | 'stored' | 'refused' | 'cancelled'
+  share: number
+  startedAt?: number
+  verdict?: FileVerdict
+  reply?: Reply
+}
+
+type QueueOptions = {
+  kinds: FileKind[]
+  send(call: Call): Promise<Reply>
+  onStored(reply: Reply): void
+}
+
+export type UploadQueue = ReturnType<typeof createUploadQueue>
+
+const AT_ONCE = 3
+
+/** Sends dropped files, three at a time. What the browser can see is wrong is not sent unasked. */
+export function createUploadQueue({ kinds, send, onStored }: QueueOptions) {
+  const uploads = signal<Upload[]>([])
+  const aborts = new Map<number, AbortController>()
+  let lastId = 0
+
+  const change = (id: number, values: Partial<Upload>) => {
+    uploads.value = uploads.value.map((each) => (each.id === id ? { ...each, ...values } : each))
+  }
+
+  async function add(files: Iterable<File>): Promise<void> {
+    for (const file of files) {
+      lastId += 1
+      const id = lastId
+      uploads.value = [{ id, file, state: 'waiting', share: 0 }, ...uploads.value]
+      const verdict = await checkFile(file, kinds)
+      change(id, { verdict, state: verdict.accepted ? 'waiting' : 'refused' })
+      sendNext()
+    }
+  }
+
+  function sendNext(): void {
+    const sending = uploads.value.filter(({ state }) => state === 'sending').length
+    const next = uploads.value.findLast(({ state, verdict }) => state === 'waiting' && verdict)
+    if (next && sending < AT_ONCE) transfer(next)
+  }
+
+  async function transfer({ id, file }: Upload): Promise<void> {
+    const abort = new AbortController()
+    aborts.set(id, abort)
+    change(id, { state: 'sending', share: 0, startedAt: performance.now(), reply: undefined })
+    sendNext()
+    const onProgress = (share: number) => change(id, { share })
+    const reply = await send({
+      method: 'POST',
+      path: '/file',
+      file,
+      signal: abort.signal,
+      onProgress,
+    })
+    aborts.delete(id)
+    if (abort.signal.aborted) change(id, { state: 'cancelled' })
+    else change(id, { state: reply.ok ? 'stored' : 'refused', share: 1, reply })
+    if (reply.ok) onStored(reply)
+    sendNext()
+  }
+
+  return {
+    uploads,
+    add,
+    busy: computed(() => uploads.value.some(({ state }) => state === 'sending')),
+    retry: transfer,
+    cancel: (id: number) => {
+      aborts.get(id)?.abort()
+      if (!aborts.has(id)) change(id, { state: 'cancelled' })
+    },
+    clear: () => {
+      uploads.value = uploads.value.filter(
+        ({ state }) => state === 'sending' || state === 'waiting',
+      )
+    },
+  }
+}

@@ -1,0 +1,72 @@
+import type { ComponentChildren } from 'preact'
+import { Icon, type IconName } from './icon.tsx'
+
+type ButtonProps = {
+  children?: ComponentChildren
+  onClick?(event: MouseEvent): void
+  kind?: 'plain' | 'primary' | 'quiet' | 'danger'
+  small?: boolean
+  icon?: IconName
+  /** The accessible name when only the icon is shown. */
+  label?: string
+  busy?: boolean
+  /** Why the button cannot be used now; it stays focusable so that the reason can be read. */
+  blocked?: string | false
+  pressed?: boolean
+  expanded?: boolean
+  submits?: boolean
+  class?: string
+}
+
+export function Button(props: ButtonProps) {
+  const inactive = Boolean(props.busy || props.blocked)
+  const press = (event: MouseEvent) => {
+    if (!inactive) return props.onClick?.(event)
+    event.preventDefault()
+  }
+  return (
+    <button
+      type={props.submits ? 'submit' : 'button'}
+      class={classOf(props)}
+      onClick={press}
+      aria-disabled={inactive}
+      aria-busy={props.busy}
+      aria-pressed={props.pressed}
+      aria-expanded={props.expanded}
+      aria-label={props.label}
+      title={props.blocked || props.label}
+    >
+      {props.icon && <Icon name={props.icon} />}
+      {props.children}
+    </button>
+  )
+}
+
+function classOf({ kind = 'plain', small, children, icon, ...props }: ButtonProps): string {
+  const iconOnly = icon && children === undefined
+  const names = ['button', kind, small && 'small', iconOnly && 'icon-only', props.class]
+  return names.filter(Boolean).join(' ')
+}
+
+/** A link that looks like a button. */
+export function ButtonLink(props: {
+  href: string
+  kind?: 'plain' | 'primary' | 'quiet'
+  icon?: IconName
+  small?: boolean
+  newTab?: boolean
+  children: ComponentChildren
+}) {
+  const target = props.newTab ? { target: '_blank', rel: 'noopener noreferrer' } : {}
+  return (
+    <a
+      class={`button ${props.kind ?? 'plain'} ${props.small ? 'small' : ''}`}
+      href={props.href}
+      {...target}
+    >
+      {props.icon && <Icon name={props.icon} />}
+      {props.children}
+      {props.newTab && <span class="visually-hidden"> (opens in a new tab)</span>}
+    </a>
+  )
+}

@@ -1,0 +1,84 @@
+import type { ComponentChildren } from 'preact'
+import { useId } from 'preact/hooks'
+
+type FieldProps = {
+  label: string
+  name: string
+  value?: string
+  type?: 'text' | 'password' | 'email' | 'url' | 'number'
+  hint?: ComponentChildren
+  fault?: string
+  optional?: boolean
+  autocomplete?: string
+  maxLength?: number
+  inputMode?: 'numeric' | 'text' | 'url' | 'email'
+  placeholder?: string
+  options?: { value: string; label: string }[]
+  onInput?(value: string): void
+}
+
+export function Field(props: FieldProps) {
+  const id = useId()
+  const described = [props.hint && `${id}-hint`, props.fault && `${id}-fault`].filter(Boolean)
+  const shared = {
+    id,
+    name: props.name,
+    'aria-invalid': Boolean(props.fault),
+    'aria-describedby': described.join(' ') || undefined,
+    onInput: (event: Event) => props.onInput?.((event.target as HTMLInputElement).value),
+  }
+  return (
+    <div class="field">
+      <label for={id}>
+        {props.label}
+        {props.optional && <span class="soft small"> (optional)</span>}
+      </label>
+      {props.options ? <Choice {...props} shared={shared} /> : <Input {...props} shared={shared} />}
+      {props.hint && (
+        <p class="hint" id={`${id}-hint`}>
+          {props.hint}
+        </p>
+      )}
+      {props.fault && (
+        <p class="fault" id={`${id}-fault`}>
+          {props.fault}
+        </p>
+      )}
+    </div>
+  )
+}
+
+function Input(props: FieldProps & { shared: object }) {
+  const type = { type: props.type ?? 'text' } as { type: 'text' }
+  return (
+    <input
+      {...props.shared}
+      {...type}
+      value={props.value}
+      autocomplete={props.autocomplete ?? 'off'}
+      maxLength={props.maxLength}
+      inputMode={props.inputMode}
+      placeholder={props.placeholder}
+      spellcheck={false}
+      autocapitalize="none"
+    />
+  )
+}
+
+function Choice(props: FieldProps & { shared: object }) {
+  return (
+    <select {...props.shared} value={props.value}>
+      {props.options?.map(({ value, label }) => (
+        <option key={value} value={value}>
+          {label}
+        </option>
+      ))}
+    </select>
+  )
+}
+
+/** The values of a form by field name, blank ones left out. */
+export function valuesOf(form: HTMLFormElement): Record<string, string> {
+  const entries = [...new FormData(form)].map(([name, value]) => [name, String(value).trim()])
+  return Object.fromEntries(entries.filter(([, value]) => value !== ''))
+}

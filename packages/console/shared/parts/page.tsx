@@ -1,0 +1,23 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+
+/** Frame of every page. The heading takes the focus, so that a screen reader announces the move. */
+export function Page(props: {
+  title: ComponentChildren
+  about?: ComponentChildren
+  children: ComponentChildren
+}) {
+  const heading = useRef<HTMLHeadingElement>(null)
+  useEffect(() => heading.current?.focus({ preventScroll: true }), [])
+  return (
+    <div class="page">
+      <header>
+        <h1 ref={heading} tabIndex={-1}>
+          {props.title}
+        </h1>
+        {props.about && <p>{props.about}</p>}
+      </header>
+      {props.children}
+    </div>
+  )
+}

@@ -1,0 +1,68 @@
+import type { ComponentChildren } from 'preact'
+
+export type Column<Row> = { title: string; of(row: Row): ComponentChildren; number?: boolean }
+
+export function Table<Row>(props: {
+  caption: string
+  columns: Column<Row>[]
+  rows: Row[]
+  keyOf(row: Row): string | number
+}) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must take the keyboard.
+    <section class="table-frame" tabIndex={0} aria-label={props.caption}>
+      <table>
+        <caption class="visually-hidden">{props.caption}</caption>
+        <thead>
+          <tr>
+            {props.columns.map(({ title }) => (
+              <th key={title} scope="col">
+                {title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {props.rows.map((row) => (
+            <tr key={props.keyOf(row)}>
+              {props.columns.map(({ title, of, number }) => (
+                <td key={title} class={number ? 'number' : undefined}>
+                  {of(row)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  )
+}
+
+/** Steps through a paged list; hidden while everything fits on one page. */
+export function Pager(props: { page: number; totalPages: number; onMove(page: number): void }) {
+  const { page, totalPages, onMove } = props
+  if (totalPages <= 1) return null
+  return (
+    <nav class="row" aria-label="Pages of the list">
+      <button
+        type="button"
+        class="button small"
+        disabled={page === 0}
+        onClick={() => onMove(page - 1)}
+      >
+        Previous
+      </button>
+      <span class="soft">
+        Page {page + 1} of {totalPages}
+      </span>
+      <button
+        type="button"
+        class="button small"
+        disabled={page + 1 >= totalPages}
+        onClick={() => onMove(page + 1)}
+      >
+        Next
+      </button>
+    </nav>
+  )
+}

@@ -1,0 +1,63 @@
+import { computed, signal } from '@preact/signals'
+import { type Api, createApi, type Reply } from './api/api.ts'
+import { type Claims, claimsOf, type DecodedToken, decodeToken } from './decoded-token.ts'
+import { createTokenVault, type TokenPair } from './token-vault.ts'
+
+export type Session = ReturnType<typeof createSession>
+
+/** The signed-in state of one page; what it publishes is decoded and is no credential. */
+export function createSession({ renewsItself }: { renewsItself: boolean }) {
+  const decoded = signal<DecodedToken | undefined>(undefined)
+  const refreshExpiresAt = signal(0)
+  const automatic = signal(renewsItself)
+  const rotations = signal(0)
+  const claims = computed<Claims | undefined>(() => decoded.value && claimsOf(decoded.value))
+
+  const vault = createTokenVault(postRefresh, (pair) => {
+    decoded.value = pair && decodeToken(pair.accessToken)
+    refreshExpiresAt.value = pair ? Date.now() + pair.refreshTokenExpiresInSeconds * 1000 : 0
+  })
+  const expired = () => claims.value !== undefined && claims.value.exp * 1000 <= Date.now()
+  const api: Api = createApi({
+    headers: () => bearer(vault.accessToken()),
+    renew: async () => automatic.value && expired() && vault.refresh(),
+  })
+
+  async function postRefresh(refreshToken: string): Promise<Reply<TokenPair>> {
+    const reply = await api.post<TokenPair>('/api/auth/refresh', { refreshToken }, { open: true })
+    if (reply.ok) rotations.value += 1
+    return reply
+  }
+
+  /** Takes the pair out of a reply, so that no page holds a token by holding the reply. */
+  function received(reply: Reply<TokenPair>): Reply {
+    if (!reply.ok) return reply
+    vault.put(reply.body)
+    return { ...reply, body: undefined, content: new Blob() }
+  }
+
+  async function signIn(username: string, password: string): Promise<Reply> {
+    const credentials = { username, password }
+    return received(await api.post<TokenPair>('/api/auth/login', credentials, { open: true }))
+  }
+
+  async function logOut(): Promise<Reply | undefined> {
+    if (!vault.refreshToken()) return undefined
+    const reply = await api.post('/api/auth/logout', { refreshToken: vault.refreshToken() })
+    vault.put(undefined)
+    return reply
+  }
+
+  return {
+    ...{ api, decoded, claims, refreshExpiresAt, automatic, rotations, received, signIn, logOut },
+    refresh: vault.refresh,
+    isAdmin: computed(() => claims.value?.roles.includes('ROLE_ADMIN') ?? false),
+    hasSpentToken: () => vault.spentRefreshToken() !== undefined,
+    replaySpentToken: () => postRefresh(vault.spentRefreshToken() ?? ''),
+    copyAccessToken: () => navigator.clipboard.writeText(vault.accessToken() ?? ''),
+  }
+}
+
+function bearer(accessToken: string | undefined): Record<string, string> {
+  return accessToken ? { Authorization: `Bearer ${accessToken}` } : {}
+}

@@ -1,0 +1,60 @@
+import type { Exchange } from '../api/exchange-log.ts'
+import { Button } from '../parts/button.tsx'
+import { Code } from '../parts/code.tsx'
+import { sizeText } from '../wording.ts'
+import { SnippetView } from './snippet-view.tsx'
+import { StatusBadge } from './status-badge.tsx'
+
+export function ExchangeDetail({ exchange }: { exchange: Exchange }) {
+  const { outcome } = exchange
+  return (
+    <>
+      <div class="exchange-head">
+        <p class="line">
+          {exchange.method} {exchange.path}
+        </p>
+        <p class="row small">
+          <StatusBadge outcome={outcome} />
+          {outcome && (
+            <span class="soft">
+              {Math.round(outcome.durationMs)} ms · {sizeText(outcome.sizeBytes)}
+            </span>
+          )}
+          <span class="grow" />
+          <Button small icon="refresh" onClick={exchange.resend}>
+            Replay
+          </Button>
+        </p>
+      </div>
+      <SnippetView exchange={exchange} />
+      {outcome?.body && (
+        <section class="stack tight" aria-label="Response body">
+          <h3>Response body</h3>
+          <Code text={outcome.body} label="Response body" />
+        </section>
+      )}
+      <HeaderList title="Response headers" headers={outcome?.headers ?? {}} />
+      <HeaderList title="Request headers" headers={exchange.requestHeaders} />
+    </>
+  )
+}
+
+function HeaderList({ title, headers }: { title: string; headers: Record<string, string> }) {
+  const entries = Object.entries(headers)
+  if (entries.length === 0) return null
+  return (
+    <details>
+      <summary>
+        {title} ({entries.length})
+      </summary>
+      <dl class="headers">
+        {entries.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}: </dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+    </details>
+  )
+}

@@ -1,0 +1,22 @@
+import { exchanges } from '../api/exchange-log.ts'
+import { Button } from '../parts/button.tsx'
+import { StatusBadge } from './status-badge.tsx'
+import { inspectorOpen } from './visibility.ts'
+
+/** Opens the inspector where there is no room to show it all the time. */
+export function InspectorButton() {
+  const [latest] = exchanges.value
+  return (
+    <Button
+      class="open-inspector"
+      small
+      icon="wires"
+      expanded={inspectorOpen.value}
+      onClick={() => {
+        inspectorOpen.value = !inspectorOpen.value
+      }}
+    >
+      Requests {latest && <StatusBadge outcome={latest.outcome} />}
+    </Button>
+  )
+}

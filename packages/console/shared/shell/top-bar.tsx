@@ -1,0 +1,42 @@
+import { Button } from '../parts/button.tsx'
+import { AppearanceButton } from './appearance-button.tsx'
+import { PlinthMark } from './plinth-mark.tsx'
+import type { ConsoleDefinition } from './start-console.tsx'
+import { menuOpen, paletteOpen } from './visibility.ts'
+
+export function TopBar({ definition }: { definition: ConsoleDefinition }) {
+  return (
+    <header class="top">
+      <Button
+        class="menu"
+        kind="quiet"
+        icon="menu"
+        label="Pages"
+        expanded={menuOpen.value}
+        onClick={() => {
+          menuOpen.value = !menuOpen.value
+        }}
+      />
+      <a class="brand" href="#/">
+        <PlinthMark />
+        {definition.title}
+      </a>
+      {definition.mark}
+      <span class="where mono">{location.origin}</span>
+      <span class="space" />
+      <Button
+        kind="quiet"
+        icon="search"
+        label="Search pages, actions and requests"
+        onClick={() => {
+          paletteOpen.value = true
+        }}
+      >
+        <span class="search-label">
+          Search <kbd>Ctrl K</kbd>
+        </span>
+      </Button>
+      <AppearanceButton />
+    </header>
+  )
+}

@@ -1,0 +1,33 @@
+const UNITS = ['bytes', 'kB', 'MB', 'GB', 'TB']
+
+export function sizeText(bytes: number): string {
+  const power = bytes < 1024 ? 0 : Math.min(4, Math.floor(Math.log(bytes) / Math.log(1024)))
+  const value = bytes / 1024 ** power
+  return `${power === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${UNITS[power]}`
+}
+
+export function dateText(value: string | number | null | undefined): string {
+  if (value === null || value === undefined) return '–'
+  return new Date(value).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
+}
+
+/** `14:32` under an hour, `13 d 23 h` above a day. */
+export function remainingText(milliseconds: number): string {
+  const seconds = Math.max(0, Math.floor(milliseconds / 1000))
+  const minutes = Math.floor(seconds / 60)
+  const hours = Math.floor(minutes / 60)
+  if (hours >= 24) return `${Math.floor(hours / 24)} d ${hours % 24} h`
+  if (hours >= 1) return `${hours} h ${minutes % 60} min`
+  return `${minutes}:${String(seconds % 60).padStart(2, '0')}`
+}
+
+/** An amount in minor units as people write it, with the currency's own number of decimals. */
+export function moneyText(minorUnits: number, currency: string): string {
+  try {
+    const format = new Intl.NumberFormat(undefined, { style: 'currency', currency })
+    const decimals = format.resolvedOptions().maximumFractionDigits ?? 2
+    return format.format(minorUnits / 10 ** decimals)
+  } catch {
+    return `${minorUnits} ${currency}`
+  }
+}

@@ -1,0 +1,29 @@
+import { signal } from '@preact/signals'
+import type { Reply } from '../../shared/api/api.ts'
+import { session } from '../session.ts'
+import { forgetFile, type StoredFile } from './library.ts'
+
+const SECONDS_TO_UNDO = 5
+
+export type Deletion = { file: StoredFile; timer: number; refusal?: Reply }
+
+/** Files about to be deleted: the call is made when the time to undo is over. */
+export const deletions = signal<Deletion[]>([])
+
+export function deleteSoon(file: StoredFile): void {
+  const timer = window.setTimeout(() => deleteNow(file), SECONDS_TO_UNDO * 1000)
+  deletions.value = [...deletions.value, { file, timer }]
+}
+
+export function undoDeletion({ file, timer }: Deletion): void {
+  clearTimeout(timer)
+  deletions.value = deletions.value.filter((each) => each.file.id !== file.id)
+}
+
+async function deleteNow(file: StoredFile): Promise<void> {
+  const reply = await session.api.delete(`/file/${file.id}`)
+  if (reply.ok || reply.status === 404) forgetFile(file.id)
+  deletions.value = reply.ok
+    ? deletions.value.filter((each) => each.file.id !== file.id)
+    : deletions.value.map((each) => (each.file.id === file.id ? { ...each, refusal: reply } : each))
+}

@@ -1,0 +1,43 @@
+import { Button } from '../../shared/parts/button.tsx'
+import { Badge } from '../../shared/parts/card.tsx'
+import { type Column, Table } from '../../shared/parts/table.tsx'
+import { dateText, sizeText } from '../../shared/wording.ts'
+import { deleteSoon } from './deletions.ts'
+import type { StoredFile } from './library.ts'
+import { Thumbnail } from './thumbnail.tsx'
+
+const COLUMNS: Column<StoredFile>[] = [
+  {
+    title: 'Picture',
+    of: ({ id }) => (
+      <span class="list-thumbnail">
+        <Thumbnail id={id} />
+      </span>
+    ),
+  },
+  {
+    title: 'Name',
+    of: ({ id, originalFilename }) => <a href={`#/files/${id}`}>{originalFilename}</a>,
+  },
+  { title: 'Size', of: ({ size }) => sizeText(size), number: true },
+  { title: 'Type', of: ({ contentType }) => contentType },
+  { title: 'Owner', of: ({ owner }) => owner },
+  { title: 'Provider', of: ({ provider }) => <Badge>{provider}</Badge> },
+  { title: 'Stored', of: ({ createdAt }) => dateText(createdAt) },
+  {
+    title: 'Action',
+    of: (file) => (
+      <Button
+        small
+        kind="danger"
+        icon="trash"
+        label={`Delete ${file.originalFilename}`}
+        onClick={() => deleteSoon(file)}
+      />
+    ),
+  },
+]
+
+export function FileTable({ files }: { files: StoredFile[] }) {
+  return <Table caption="Files" columns={COLUMNS} rows={files} keyOf={({ id }) => id} />
+}

@@ -1,0 +1,96 @@
+import { useEffect } from 'preact/hooks'
+import { SignInCard } from '../../shared/account/sign-in-card.tsx'
+import { DropZone } from '../../shared/files/drop-zone.tsx'
+import { UploadList } from '../../shared/files/upload-list.tsx'
+import { Button } from '../../shared/parts/button.tsx'
+import { EmptyState, Skeleton } from '../../shared/parts/card.tsx'
+import { Page } from '../../shared/parts/page.tsx'
+import { Refusal } from '../../shared/parts/refusal.tsx'
+import { session } from '../session.ts'
+import { DeletionList } from './deletion-list.tsx'
+import { deletions } from './deletions.ts'
+import { FileGrid } from './file-grid.tsx'
+import { FileTable } from './file-table.tsx'
+import {
+  files,
+  layout,
+  listFiles,
+  listMoreFiles,
+  listRefusal,
+  queue,
+  totalFiles,
+} from './library.ts'
+
+export function FilesPage() {
+  const who = session.claims.value?.sub
+  useEffect(() => {
+    if (who) listFiles()
+  }, [who])
+  if (!who)
+    return (
+      <Page
+        title="Your files"
+        about="Upload, preview and share files. Each belongs to the account that stored it."
+      >
+        <SignInCard session={session} />
+      </Page>
+    )
+  return (
+    <Page
+      title={session.isAdmin.value ? 'Everyone’s files' : 'Your files'}
+      about="Stored with the provider that is active at the time, and always read from there."
+    >
+      <DropZone
+        accept=".png,.jpg,.jpeg,.webp,.gif,.pdf,.txt,.mp4,.mp3,.zip"
+        about="Images, PDF, text, MP4, MP3 or ZIP, up to 100 MB unless the server is set otherwise"
+        onFiles={queue.add}
+      />
+      <UploadList queue={queue} />
+      <DeletionList />
+      <Refusal reply={listRefusal.value} />
+      <FileView />
+    </Page>
+  )
+}
+
+function FileView() {
+  if (!files.value) return listRefusal.value ? null : <Skeleton />
+  const doomed = new Set(deletions.value.map(({ file }) => file.id))
+  const shown = files.value.filter(({ id }) => !doomed.has(id))
+  if (shown.length === 0)
+    return <EmptyState icon="file" title="No files yet" about="Drop one above: it appears here." />
+  return (
+    <>
+      <div class="row apart">
+        <h2>{totalFiles.value === 1 ? '1 file' : `${totalFiles.value} files`}</h2>
+        <LayoutChoice />
+      </div>
+      {layout.value === 'grid' ? <FileGrid files={shown} /> : <FileTable files={shown} />}
+      {files.value.length < totalFiles.value && (
+        <div>
+          <Button onClick={listMoreFiles}>Show more</Button>
+        </div>
+      )}
+    </>
+  )
+}
+
+function LayoutChoice() {
+  return (
+    <div class="row">
+      {(['grid', 'list'] as const).map((name) => (
+        <Button
+          key={name}
+          small
+          icon={name}
+          pressed={layout.value === name}
+          onClick={() => {
+            layout.value = name
+          }}
+        >
+          {name === 'grid' ? 'Grid' : 'List'}
+        </Button>
+      ))}
+    </div>
+  )
+}

@@ -1,0 +1,54 @@
+import { signal } from '@preact/signals'
+import type { Reply } from '../../shared/api/api.ts'
+import { FULL_EDITION_KINDS } from '../../shared/files/file-kinds.ts'
+import { createUploadQueue } from '../../shared/files/upload-queue.ts'
+import { session } from '../session.ts'
+
+export type StoredFile = {
+  id: number
+  originalFilename: string
+  contentType: string
+  size: number
+  checksumSha256: string
+  owner: string
+  provider: 'LOCAL' | 'OBJECT'
+  createdAt: string
+}
+
+const PAGE_SIZE = 48
+
+/** The caller's files, newest first, as far as they have been asked for. */
+export const files = signal<StoredFile[] | undefined>(undefined)
+export const totalFiles = signal(0)
+export const listRefusal = signal<Reply | undefined>(undefined)
+export const layout = signal<'grid' | 'list'>('grid')
+
+export async function listFiles(): Promise<void> {
+  files.value = undefined
+  await listMoreFiles()
+}
+
+export async function listMoreFiles(): Promise<void> {
+  const known = files.value ?? []
+  const page = Math.floor(known.length / PAGE_SIZE)
+  const reply = await session.api.get<StoredFile[]>(`/file/list?page=${page}&size=${PAGE_SIZE}`)
+  listRefusal.value = reply.ok ? undefined : reply
+  if (!reply.ok) return
+  const ids = new Set(known.map(({ id }) => id))
+  files.value = [...known, ...reply.body.filter(({ id }) => !ids.has(id))]
+  totalFiles.value = Number(reply.headers['x-total-count'] ?? files.value.length)
+}
+
+export const queue = createUploadQueue({
+  kinds: FULL_EDITION_KINDS,
+  send: session.api.send,
+  onStored: ({ body }) => {
+    files.value = [body, ...(files.value ?? [])]
+    totalFiles.value += 1
+  },
+})
+
+export function forgetFile(id: number): void {
+  files.value = files.value?.filter((file) => file.id !== id)
+  totalFiles.value -= 1
+}

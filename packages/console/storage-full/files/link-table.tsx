@@ -1,0 +1,45 @@
+import { Button } from '../../shared/parts/button.tsx'
+import { Refusal } from '../../shared/parts/refusal.tsx'
+import { Table } from '../../shared/parts/table.tsx'
+import { now } from '../../shared/ticking.ts'
+import { useAction, useLoad } from '../../shared/use-reply.ts'
+import { dateText, remainingText } from '../../shared/wording.ts'
+import { type KnownLink, listLinks, revokeLink } from './links.ts'
+
+export function LinkTable({ fileId, version }: { fileId: number; version: number }) {
+  const links = useLoad<KnownLink[]>(() => listLinks(fileId), [fileId, version])
+  const revoke = useAction(async (linkId: number) => {
+    const reply = await revokeLink(fileId, linkId)
+    await links.reload()
+    return reply
+  })
+  if (!links.body || links.body.length === 0) return <Refusal reply={links.refusal} />
+  return (
+    <>
+      <Refusal reply={revoke.refusal} />
+      <Table
+        caption="Links to this file"
+        rows={links.body}
+        keyOf={({ id }) => id}
+        columns={[
+          { title: 'Made', of: ({ createdAt }) => dateText(createdAt) },
+          { title: 'Works for', of: ({ expiresAt }) => lifeLeft(expiresAt), number: true },
+          { title: 'Opened', of: ({ openedCount }) => openedCount ?? 0, number: true },
+          {
+            title: 'Action',
+            of: ({ id }) => (
+              <Button small kind="danger" onClick={() => revoke.run(id)}>
+                Revoke
+              </Button>
+            ),
+          },
+        ]}
+      />
+    </>
+  )
+}
+
+function lifeLeft(expiresAt: string): string {
+  const left = new Date(expiresAt).getTime() - now.value
+  return left > 0 ? remainingText(left) : 'expired'
+}

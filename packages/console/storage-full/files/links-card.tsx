@@ -1,0 +1,90 @@
+import { useSignal } from '@preact/signals'
+import { Button, ButtonLink } from '../../shared/parts/button.tsx'
+import { Card } from '../../shared/parts/card.tsx'
+import { CopyButton } from '../../shared/parts/code.tsx'
+import { Field } from '../../shared/parts/field.tsx'
+import { Form } from '../../shared/parts/form.tsx'
+import { QrCode } from '../../shared/parts/qr-code.tsx'
+import { faultOf, Refusal } from '../../shared/parts/refusal.tsx'
+import { useAction } from '../../shared/use-reply.ts'
+import { dateText } from '../../shared/wording.ts'
+import type { StoredFile } from './library.ts'
+import { LinkTable } from './link-table.tsx'
+import { createLink, type NewLink } from './links.ts'
+
+const PRESETS = [
+  { label: '5 minutes', seconds: 300 },
+  { label: '1 hour', seconds: 3600 },
+  { label: '1 day', seconds: 86_400 },
+  { label: '7 days', seconds: 604_800 },
+]
+
+export function LinksCard({ file }: { file: StoredFile }) {
+  const version = useSignal(0)
+  const create = useAction(async (seconds: number) => {
+    const reply = await createLink(file.id, seconds)
+    version.value += 1
+    return reply
+  })
+  return (
+    <Card
+      title="Share by link"
+      about="Whoever has the link can read this file until it expires. At most 7 days."
+    >
+      <fieldset class="choices">
+        <legend>Make a link that works for</legend>
+        {PRESETS.map(({ label, seconds }) => (
+          <Button key={label} icon="link" busy={create.busy} onClick={() => create.run(seconds)}>
+            {label}
+          </Button>
+        ))}
+      </fieldset>
+      <CustomLifetime create={create.run} fault={faultOf(create.reply, 'expiresInSeconds')} />
+      <Refusal reply={create.refusal} />
+      {create.reply?.ok && <LinkView link={create.reply.body} />}
+      <LinkTable fileId={file.id} version={version.value} />
+    </Card>
+  )
+}
+
+function CustomLifetime(props: { create(seconds: number): void; fault?: string }) {
+  return (
+    <details>
+      <summary>Another length of time</summary>
+      <Form label="Custom lifetime" onSend={({ seconds }) => props.create(Number(seconds))}>
+        <div class="row bottom">
+          <div class="grow">
+            <Field
+              label="Seconds"
+              name="seconds"
+              value="600"
+              inputMode="numeric"
+              hint="1 to 604800"
+              fault={props.fault}
+            />
+          </div>
+          <Button submits>Make a link</Button>
+        </div>
+      </Form>
+    </details>
+  )
+}
+
+function LinkView({ link }: { link: NewLink }) {
+  return (
+    <div class="row" role="status">
+      <QrCode text={link.url} label="QR code of the link" />
+      <div class="stack tight grow">
+        <strong>The link is ready.</strong>
+        <code>{link.url}</code>
+        <span class="small soft">Works until {dateText(link.expiresAt)}.</span>
+        <div class="row">
+          <CopyButton text={() => link.url} label="Copy the link" />
+          <ButtonLink href={link.url} newTab small icon="open">
+            Open it
+          </ButtonLink>
+        </div>
+      </div>
+    </div>
+  )
+}

@@ -1,0 +1,30 @@
+import { useSignal } from '@preact/signals'
+import { useEffect, useRef } from 'preact/hooks'
+import { loadThumbnail } from './thumbnail-loader.ts'
+
+/** Loads when it comes into view and lets go of the bytes when it leaves the page. */
+export function Thumbnail({ id }: { id: number }) {
+  const frame = useRef<HTMLSpanElement>(null)
+  const address = useSignal<string | undefined>(undefined)
+  useEffect(() => {
+    let gone = false
+    const observer = new IntersectionObserver(async ([entry]) => {
+      if (!entry?.isIntersecting) return
+      observer.disconnect()
+      const loaded = await loadThumbnail(id)
+      if (gone && loaded) URL.revokeObjectURL(loaded)
+      else address.value = loaded
+    })
+    if (frame.current) observer.observe(frame.current)
+    return () => {
+      gone = true
+      observer.disconnect()
+      if (address.value) URL.revokeObjectURL(address.value)
+    }
+  }, [id, address])
+  return (
+    <span ref={frame} class="thumbnail">
+      {address.value && <img src={address.value} alt="" />}
+    </span>
+  )
+}

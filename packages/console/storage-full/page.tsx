@@ -1,0 +1,46 @@
+import { SessionPage } from '../shared/account/session-page.tsx'
+import { DEMO_ACCOUNTS } from '../shared/account/sign-in-card.tsx'
+import { UsersPage } from '../shared/account/users-page.tsx'
+import { HealthPage } from '../shared/health-page.tsx'
+import { SessionBar } from '../shared/shell/session-bar.tsx'
+import { startConsole } from '../shared/shell/start-console.tsx'
+import { FilePage } from './files/file-page.tsx'
+import { FilesPage } from './files/files-page.tsx'
+import { session } from './session.ts'
+import { StoragePage } from './storage/storage-page.tsx'
+
+startConsole({
+  title: 'Storage',
+  sessionBar: <SessionBar session={session} signInPath="session" />,
+  actions: () => [
+    ...DEMO_ACCOUNTS.map(({ username, password }) => ({
+      title: `Sign in as ${username}`,
+      run: () => session.signIn(username, password),
+    })),
+    { title: 'Log out', run: session.logOut },
+  ],
+  pages: [
+    { path: '', title: 'Files', icon: 'file', component: FilesPage },
+    { path: 'files', title: 'File', icon: 'file', component: FilePage, inside: '' },
+    { path: 'storage', title: 'Storage', icon: 'disks', note: 'admin', component: StoragePage },
+    {
+      path: 'session',
+      title: 'Session',
+      icon: 'session',
+      component: () => <SessionPage session={session} passwordMinimum={8} />,
+    },
+    {
+      path: 'users',
+      title: 'Users',
+      icon: 'people',
+      note: 'admin',
+      component: () => <UsersPage session={session} editable={false} />,
+    },
+    {
+      path: 'health',
+      title: 'Health',
+      icon: 'pulse',
+      component: () => <HealthPage api={session.api} />,
+    },
+  ],
+})

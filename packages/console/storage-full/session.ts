@@ -1,0 +1,3 @@
+import { createSession } from '../shared/session.ts'
+
+export const session = createSession({ renewsItself: true })

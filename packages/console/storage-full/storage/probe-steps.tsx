@@ -1,0 +1,24 @@
+import type { Reply } from '../../shared/api/api.ts'
+import { Badge } from '../../shared/parts/card.tsx'
+import { Refusal } from '../../shared/parts/refusal.tsx'
+import type { ProbeStep } from './storage.ts'
+
+/** What the server tried on the way to a stored object, up to the first thing that failed. */
+export function ProbeSteps({ reply }: { reply?: Reply }) {
+  if (!reply) return null
+  const steps: ProbeStep[] = Array.isArray(reply.body?.steps) ? reply.body.steps : []
+  return (
+    <>
+      <ul class="stack tight" role="status" aria-label="Test steps">
+        {steps.map(({ name, passed, message }) => (
+          <li key={name} class="row">
+            <Badge tone={passed ? 'good' : 'bad'}>{passed ? 'passed' : 'failed'}</Badge>
+            <strong>{name}</strong>
+            <span class="soft">{message}</span>
+          </li>
+        ))}
+      </ul>
+      <Refusal reply={reply} />
+    </>
+  )
+}

@@ -1,0 +1,114 @@
+import { useSignal } from '@preact/signals'
+import { Button } from '../../shared/parts/button.tsx'
+import { Card, Notice } from '../../shared/parts/card.tsx'
+import { Refusal } from '../../shared/parts/refusal.tsx'
+import { Step, type StepState, Steps } from '../../shared/parts/steps.tsx'
+import { useAction } from '../../shared/use-reply.ts'
+import { ProbeSteps } from './probe-steps.tsx'
+import { LocalSettings, ObjectSettings } from './settings-forms.tsx'
+import {
+  activateProvider,
+  type ProviderName,
+  type StorageConfig,
+  type StorageStatus,
+  saveSettings,
+  testProvider,
+} from './storage.ts'
+
+type WizardProps = { status: StorageStatus; config: StorageConfig; onChange(): Promise<void> }
+
+/** Choose, configure, test, activate: each step says in words what is still missing. */
+export function StorageWizard(props: WizardProps) {
+  const provider = useSignal<ProviderName>(props.status.activeProvider)
+  return (
+    <Card
+      title="Change where files go"
+      about="If the active provider goes down, uploads fail with 503. Files are never written elsewhere."
+    >
+      <fieldset class="choices">
+        <legend>Provider</legend>
+        {(['LOCAL', 'OBJECT'] as const).map((name) => (
+          <Button
+            key={name}
+            icon={name === 'LOCAL' ? 'disks' : 'inbox'}
+            pressed={provider.value === name}
+            onClick={() => {
+              provider.value = name
+            }}
+          >
+            {name === 'LOCAL' ? 'LOCAL, a folder' : 'OBJECT, an S3-style bucket'}
+          </Button>
+        ))}
+      </fieldset>
+      <ProviderSteps key={provider.value} provider={provider.value} {...props} />
+    </Card>
+  )
+}
+
+function ProviderSteps({
+  provider,
+  status,
+  config,
+  onChange,
+}: WizardProps & { provider: ProviderName }) {
+  const save = useAction(async (settings: object) => {
+    const reply = await saveSettings(provider, settings)
+    test.reset()
+    await onChange()
+    return reply
+  })
+  const test = useAction(() => testProvider(provider))
+  const activate = useAction(async () => {
+    const reply = await activateProvider(provider)
+    await onChange()
+    return reply
+  })
+  const { configured, active } = status.providers[provider]
+  const SettingsForm = provider === 'LOCAL' ? LocalSettings : ObjectSettings
+  return (
+    <Steps>
+      <Step title="Configure" state={configured ? 'done' : 'next'}>
+        <SettingsForm config={config} save={save.run} reply={save.reply} />
+        <Refusal reply={save.refusal} />
+        {save.reply?.ok && (
+          <Notice tone="good">
+            <p role="status">Saved. Not active until you activate it below.</p>
+          </Notice>
+        )}
+      </Step>
+      <Step title="Test" state={stateOf(test.reply?.ok, test.busy)}>
+        <Button
+          busy={test.busy}
+          blocked={!configured && 'Save settings first.'}
+          onClick={() => test.run()}
+        >
+          Test {provider}
+        </Button>
+        <ProbeSteps reply={test.reply} />
+      </Step>
+      <Step title="Activate" state={active ? 'done' : 'later'}>
+        <Button
+          kind="primary"
+          busy={activate.busy}
+          blocked={!configured && 'Save settings first.'}
+          onClick={() => activate.run()}
+        >
+          {active ? `Activate ${provider} again` : `Activate ${provider}`}
+        </Button>
+        <p class="small soft">The server tests once more, then switches. New files go there.</p>
+        <Refusal reply={activate.refusal} />
+        {activate.reply?.ok && (
+          <Notice tone="good">
+            <p role="status">{provider} is active. New files go there.</p>
+          </Notice>
+        )}
+      </Step>
+    </Steps>
+  )
+}
+
+function stateOf(passed: boolean | undefined, busy: boolean): StepState {
+  if (busy) return 'busy'
+  if (passed === undefined) return 'later'
+  return passed ? 'done' : 'failed'
+}

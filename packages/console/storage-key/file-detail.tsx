@@ -1,0 +1,54 @@
+import { saveFile } from '../shared/files/save-file.ts'
+import { Button } from '../shared/parts/button.tsx'
+import { Card, Skeleton } from '../shared/parts/card.tsx'
+import { Facts } from '../shared/parts/facts.tsx'
+import { Refusal } from '../shared/parts/refusal.tsx'
+import { useAction, useLoad } from '../shared/use-reply.ts'
+import { dateText } from '../shared/wording.ts'
+import { api, listFiles, selectedName } from './store.ts'
+
+type FileMetadata = { name: string; sizeKB: number; mimeType: string; lastModified: string }
+
+export function FileDetail({ name }: { name: string }) {
+  const path = encodeURIComponent(name)
+  const metadata = useLoad<FileMetadata>(() => api.get(`/file/info/${path}`), [name])
+  const download = useAction(async () => {
+    const reply = await api.get(`/file/${path}`)
+    if (reply.ok) saveFile(reply.content, name)
+    return reply
+  })
+  const remove = useAction(async () => {
+    const reply = await api.delete(`/file/${path}`)
+    selectedName.value = undefined
+    await listFiles()
+    return reply
+  })
+  return (
+    <Card
+      title="Metadata"
+      actions={
+        <>
+          <Button icon="download" busy={download.busy} onClick={() => download.run()}>
+            Download
+          </Button>
+          <Button icon="trash" kind="danger" busy={remove.busy} onClick={() => remove.run()}>
+            Delete
+          </Button>
+        </>
+      }
+    >
+      {metadata.loading && <Skeleton />}
+      <Refusal reply={metadata.refusal ?? download.refusal ?? remove.refusal} />
+      {metadata.body && (
+        <Facts
+          of={{
+            Name: <code>{metadata.body.name}</code>,
+            Size: `${metadata.body.sizeKB} KB`,
+            Type: metadata.body.mimeType,
+            'Last modified': dateText(metadata.body.lastModified),
+          }}
+        />
+      )}
+    </Card>
+  )
+}

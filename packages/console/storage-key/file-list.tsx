@@ -1,0 +1,45 @@
+import { Button } from '../shared/parts/button.tsx'
+import { Card, EmptyState } from '../shared/parts/card.tsx'
+import { Icon } from '../shared/parts/icon.tsx'
+import { listFiles, names, selectedName } from './store.ts'
+import './file-list.css'
+
+export function FileList() {
+  if (!names.value) return null
+  if (names.value.length === 0)
+    return (
+      <EmptyState
+        icon="file"
+        title="The store is empty"
+        about="Upload a PNG, JPEG, PDF or WebP above: it appears here under its generated name."
+      />
+    )
+  return (
+    <Card
+      title={names.value.length === 1 ? '1 file' : `${names.value.length} files`}
+      about="Stored names, sorted. The original name is never used on disk."
+      actions={
+        <Button small icon="refresh" onClick={listFiles}>
+          List again
+        </Button>
+      }
+    >
+      <ul class="stored-names">
+        {names.value.map((name) => (
+          <li key={name}>
+            <button
+              type="button"
+              aria-pressed={name === selectedName.value}
+              onClick={() => {
+                selectedName.value = name
+              }}
+            >
+              <Icon name="file" />
+              {name}
+            </button>
+          </li>
+        ))}
+      </ul>
+    </Card>
+  )
+}

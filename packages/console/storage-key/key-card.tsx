@@ -1,0 +1,62 @@
+import { useSignal } from '@preact/signals'
+import { Button } from '../shared/parts/button.tsx'
+import { Badge, Card, Notice } from '../shared/parts/card.tsx'
+import { Field } from '../shared/parts/field.tsx'
+import { Form } from '../shared/parts/form.tsx'
+import { DEVELOPMENT_KEY, keyAccepted, useKey, usesDevelopmentKey } from './store.ts'
+
+export function KeyCard() {
+  const shown = useSignal(false)
+  return (
+    <Card
+      title="API key"
+      about="Sent with every file call as X-API-KEY. It stays in the memory of this page."
+      actions={<KeyBadge />}
+    >
+      <Form label="API key" onSend={({ key }) => useKey(key ?? '')}>
+        <div class="row bottom">
+          <div class="grow">
+            <Field
+              label="Key"
+              name="key"
+              type={shown.value ? 'text' : 'password'}
+              value={DEVELOPMENT_KEY}
+            />
+          </div>
+          <Button
+            icon="eye"
+            label={shown.value ? 'Hide the key' : 'Show the key'}
+            pressed={shown.value}
+            onClick={() => {
+              shown.value = !shown.value
+            }}
+          />
+          <Button submits kind="primary">
+            Use this key
+          </Button>
+        </div>
+      </Form>
+      {keyAccepted.value === false && <Refused />}
+    </Card>
+  )
+}
+
+function KeyBadge() {
+  if (keyAccepted.value === undefined) return <Badge>not tried yet</Badge>
+  return keyAccepted.value ? <Badge tone="good">accepted</Badge> : <Badge tone="bad">refused</Badge>
+}
+
+function Refused() {
+  return (
+    <Notice tone="warn" alert>
+      <p>
+        <strong>
+          {usesDevelopmentKey.value
+            ? 'This server refuses the development key: type yours.'
+            : 'This server refuses that key.'}
+        </strong>{' '}
+        The configured key is never sent to this page; ask whoever runs the server.
+      </p>
+    </Notice>
+  )
+}

@@ -1,0 +1,10 @@
+import { HealthBar } from '../shared/shell/health-bar.tsx'
+import { startConsole } from '../shared/shell/start-console.tsx'
+import { api } from './store.ts'
+import { TesterPage } from './tester-page.tsx'
+
+startConsole({
+  title: 'Key storage',
+  sessionBar: <HealthBar api={api} note="The key stays in this page's memory." />,
+  pages: [{ path: '', title: 'Files', icon: 'file', component: TesterPage }],
+})

@@ -1,0 +1,39 @@
+import { signal } from '@preact/signals'
+import { createApi } from '../shared/api/api.ts'
+import { COMMON_KINDS } from '../shared/files/file-kinds.ts'
+import { createUploadQueue } from '../shared/files/upload-queue.ts'
+
+/** The one key this page knows by itself; any other is typed in by hand. */
+export const DEVELOPMENT_KEY = 'storage-local-dev-key'
+
+let apiKey = DEVELOPMENT_KEY
+
+export const api = createApi({ headers: () => ({ 'X-API-KEY': apiKey }) })
+
+/** Whether the server took the key: unknown until the first call. */
+export const keyAccepted = signal<boolean | undefined>(undefined)
+export const usesDevelopmentKey = signal(true)
+export const names = signal<string[] | undefined>(undefined)
+export const selectedName = signal<string | undefined>(undefined)
+
+export function useKey(key: string): Promise<void> {
+  apiKey = key
+  usesDevelopmentKey.value = key === DEVELOPMENT_KEY
+  selectedName.value = undefined
+  return listFiles()
+}
+
+export async function listFiles(): Promise<void> {
+  const reply = await api.get<string[]>('/file/list')
+  keyAccepted.value = reply.status === 401 ? false : reply.ok ? true : undefined
+  names.value = reply.ok ? reply.body : undefined
+}
+
+export const queue = createUploadQueue({
+  kinds: COMMON_KINDS,
+  send: api.send,
+  onStored: async ({ body }) => {
+    await listFiles()
+    selectedName.value = String(body)
+  },
+})

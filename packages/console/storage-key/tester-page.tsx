@@ -1,0 +1,32 @@
+import { useEffect } from 'preact/hooks'
+import { DropZone } from '../shared/files/drop-zone.tsx'
+import { UploadList } from '../shared/files/upload-list.tsx'
+import { Page } from '../shared/parts/page.tsx'
+import { FileDetail } from './file-detail.tsx'
+import { FileList } from './file-list.tsx'
+import { KeyCard } from './key-card.tsx'
+import { keyAccepted, listFiles, queue, selectedName } from './store.ts'
+
+export function TesterPage() {
+  useEffect(() => {
+    listFiles()
+  }, [])
+  return (
+    <Page
+      title="Files behind one key"
+      about="One flat folder, one API key, five calls. Everything here is a plain request you can copy."
+    >
+      <KeyCard />
+      {keyAccepted.value !== false && (
+        <DropZone
+          accept=".png,.jpg,.jpeg,.pdf,.webp"
+          about="PNG, JPEG, PDF or WebP, up to 10 MB unless the server is set otherwise"
+          onFiles={queue.add}
+        />
+      )}
+      <UploadList queue={queue} />
+      {selectedName.value && <FileDetail name={selectedName.value} />}
+      <FileList />
+    </Page>
+  )
+}
