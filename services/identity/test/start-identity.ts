@@ -17,7 +17,7 @@ type Overrides = {
   env?: Record<string, string>
 }
 
-/** An identity service on a fresh database with the demo accounts and alice; closed with the test. */
+/** An identity service on a fresh database with the demo accounts; closed with the test. */
 export async function startIdentity(t: TestContext, overrides: Overrides = {}) {
   const { engine = engines[0] as TestEngine, clock = testClock(), env = {} } = overrides
   const config = loadConfig({
@@ -31,4 +31,21 @@ export async function startIdentity(t: TestContext, overrides: Overrides = {}) {
   const server = await createIdentity(config, { clock })
   const { api, baseUrl } = await listenForTest(t, server)
   return { api, baseUrl, clock, server, config }
+}
+
+/** The same with alice registered and signed in. */
+export async function startWithAlice(t: TestContext, overrides: Overrides = {}) {
+  const started = await startIdentity(t, overrides)
+  const registered = await started.api.post('/api/auth/register', ALICE)
+  const { body: pair } = await started.api.post('/api/auth/login', ALICE)
+  const userId: number = registered.body.id
+  return { ...started, pair, token: pair.accessToken as string, userId }
+}
+
+/** The access token of the seeded administrator. */
+export async function adminToken(api: {
+  post: Awaited<ReturnType<typeof startIdentity>>['api']['post']
+}) {
+  const { body } = await api.post('/api/auth/login', ADMIN)
+  return body.accessToken as string
 }
