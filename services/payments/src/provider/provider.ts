@@ -1,0 +1,95 @@
+import type { RefundStatus } from '../payment-state.ts'
+
+export type Metadata = Record<string, string>
+
+export type Customer = {
+  id: string
+  email: string | null
+  name: string | null
+  description: string | null
+  metadata: Metadata
+}
+
+export type NewCustomer = {
+  email: string
+  name: string | null
+  description: string | null
+  metadata: Metadata
+}
+
+/** A hosted checkout session as the provider describes it, in an event, a reply or a look-up. */
+export type CheckoutSession = {
+  id: string
+  url: string | null
+  status: 'open' | 'complete' | 'expired' | null
+  paymentStatus: 'paid' | 'unpaid' | 'no_payment_required' | null
+  paymentIntentId: string | null
+  /** Known only when the provider was asked to expand it. */
+  paymentIntentStatus: string | null
+  customerId: string | null
+  amount: number | null
+  currency: string | null
+  expiresAt: string | null
+  metadata: Metadata
+}
+
+/** Everything a session is created from. Stored before it is sent, so that it can be sent again. */
+export type NewSession = {
+  amount: number
+  currency: string
+  description: string
+  customerId: string | null
+  customerEmail: string | null
+  successUrl: string
+  cancelUrl: string
+  reference: string
+  metadata: Metadata
+}
+
+export type Refund = {
+  id: string
+  paymentIntentId: string | null
+  amount: number
+  currency: string
+  status: RefundStatus
+  reason: string | null
+  metadata: Metadata
+}
+
+export type NewRefund = {
+  paymentIntentId: string
+  amount: number
+  reason: string | null
+  metadata: Metadata
+}
+
+export type ProviderEvent = {
+  id: string
+  type: string
+  /** Unix seconds. */
+  created: number
+  liveMode: boolean | null
+  object: Record<string, unknown>
+}
+
+/**
+ * What this service needs from a payment provider. Every method fails with a Problem; a write that
+ * failed with one of `failures.ts`' unknown outcomes may have happened all the same.
+ */
+export type PaymentProvider = {
+  /** Whether the credential moves real money; undefined when it does not tell. */
+  liveMode: boolean | undefined
+  createCustomer(customer: NewCustomer, idempotencyKey: string): Promise<Customer>
+  findCustomer(id: string): Promise<Customer>
+  createSession(session: NewSession, idempotencyKey: string): Promise<CheckoutSession>
+  findSession(id: string): Promise<CheckoutSession>
+  expireSession(id: string): Promise<CheckoutSession>
+  listSessions(window: { from: Date; to: Date }): AsyncIterable<CheckoutSession>
+  createRefund(refund: NewRefund, idempotencyKey: string): Promise<Refund>
+  findRefund(id: string): Promise<Refund>
+  listRefunds(paymentIntentId: string): Promise<Refund[]>
+  listEvents(query: { types: readonly string[]; since: Date }): Promise<RawEvent[]>
+}
+
+/** A polled event and the text it is kept as. */
+export type RawEvent = { event: ProviderEvent; body: string }

@@ -1,0 +1,58 @@
+import type Stripe from 'stripe'
+import { providerUnavailable, translateFailure } from './failures.ts'
+
+export type StripeOptions = {
+  secretKey: string
+  /** Another server that speaks the same interface; undefined is Stripe itself. */
+  apiBase?: string
+  callMilliseconds: number
+  retries: number
+  deadlineMilliseconds: number
+}
+
+/** Runs one call and fails with a Problem of ours, at the latest when the deadline passes. */
+export type StripeCall = <T>(send: (stripe: Stripe) => Promise<T>) => Promise<T>
+
+export function createStripeCall(options: StripeOptions): StripeCall {
+  let client: Promise<Stripe> | undefined
+  return async (send) => {
+    const deadline = new AbortController()
+    try {
+      client ??= openClient(options)
+      const stripe = await client
+      return await Promise.race([
+        send(stripe),
+        expiry(options.deadlineMilliseconds, deadline.signal),
+      ])
+    } catch (error) {
+      throw translateFailure(error)
+    } finally {
+      deadline.abort()
+    }
+  }
+}
+
+function expiry(milliseconds: number, signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    const timer = setTimeout(() => reject(providerUnavailable()), milliseconds)
+    signal.addEventListener('abort', () => clearTimeout(timer))
+  })
+}
+
+// Loading the package takes half a second, so it waits for the first call.
+async function openClient(options: StripeOptions): Promise<Stripe> {
+  const { default: Client } = await import('stripe')
+  return new Client(options.secretKey, {
+    ...addressOf(options.apiBase),
+    timeout: options.callMilliseconds,
+    maxNetworkRetries: options.retries,
+    telemetry: false,
+  })
+}
+
+function addressOf(apiBase: string | undefined) {
+  if (!apiBase) return {}
+  const { hostname, port, protocol } = new URL(apiBase)
+  const scheme = protocol === 'http:' ? ('http' as const) : ('https' as const)
+  return { host: hostname, port: Number(port) || (scheme === 'http' ? 80 : 443), protocol: scheme }
+}
