@@ -25,6 +25,8 @@ export type PaymentRow = {
   session_id: string | null
   payment_intent_id: string | null
   attempt_reference: string | null
+  /** Names separated by commas; empty when all is well. */
+  anomalies: string
   created_at: string
   updated_at: string
   /** When to ask the provider again; null while there is nothing to wait for. */

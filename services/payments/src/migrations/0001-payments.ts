@@ -50,6 +50,7 @@ async function createPayments(db: AnyDb): Promise<void> {
     .addColumn('session_id', 'varchar(255)')
     .addColumn('payment_intent_id', 'varchar(255)')
     .addColumn('attempt_reference', 'text')
+    .addColumn('anomalies', 'text', (column) => column.notNull())
     .addColumn('created_at', 'varchar(24)', (column) => column.notNull())
     .addColumn('updated_at', 'varchar(24)', (column) => column.notNull())
     .addColumn('next_check_at', 'varchar(24)')

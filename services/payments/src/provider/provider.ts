@@ -88,8 +88,11 @@ export type PaymentProvider = {
   createRefund(refund: NewRefund, idempotencyKey: string): Promise<Refund>
   findRefund(id: string): Promise<Refund>
   listRefunds(paymentIntentId: string): Promise<Refund[]>
-  listEvents(query: { types: readonly string[]; since: Date }): Promise<RawEvent[]>
+  /** Oldest first, at most a thousand. */
+  listEvents(query: EventQuery): Promise<RawEvent[]>
 }
+
+export type EventQuery = { types: readonly string[]; from: Date; to: Date }
 
 /** A polled event and the text it is kept as. */
 export type RawEvent = { event: ProviderEvent; body: string }

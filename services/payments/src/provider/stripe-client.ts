@@ -1,5 +1,6 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import type Stripe from 'stripe'
-import { providerUnavailable, translateFailure } from './failures.ts'
+import { afterLostTry, providerUnavailable, translateFailure } from './failures.ts'
 
 export type StripeOptions = {
   secretKey: string
@@ -13,19 +14,24 @@ export type StripeOptions = {
 /** Runs one call and fails with a Problem of ours, at the latest when the deadline passes. */
 export type StripeCall = <T>(send: (stripe: Stripe) => Promise<T>) => Promise<T>
 
+/** How often the current call went out: the client tries again by itself. */
+const tries = new AsyncLocalStorage<{ count: number }>()
+
 export function createStripeCall(options: StripeOptions): StripeCall {
   let client: Promise<Stripe> | undefined
   return async (send) => {
+    client ??= openClient(options)
+    const stripe = await client
+    const sent = { count: 0 }
     const deadline = new AbortController()
     try {
-      client ??= openClient(options)
-      const stripe = await client
       return await Promise.race([
-        send(stripe),
+        tries.run(sent, () => send(stripe)),
         expiry(options.deadlineMilliseconds, deadline.signal),
       ])
     } catch (error) {
-      throw translateFailure(error)
+      const problem = translateFailure(error)
+      throw sent.count > 1 ? afterLostTry(problem) : problem
     } finally {
       deadline.abort()
     }
@@ -42,12 +48,17 @@ function expiry(milliseconds: number, signal: AbortSignal): Promise<never> {
 // Loading the package takes half a second, so it waits for the first call.
 async function openClient(options: StripeOptions): Promise<Stripe> {
   const { default: Client } = await import('stripe')
-  return new Client(options.secretKey, {
+  const stripe = new Client(options.secretKey, {
     ...addressOf(options.apiBase),
     timeout: options.callMilliseconds,
     maxNetworkRetries: options.retries,
     telemetry: false,
   })
+  stripe.on('request', () => {
+    const current = tries.getStore()
+    if (current) current.count += 1
+  })
+  return stripe
 }
 
 function addressOf(apiBase: string | undefined) {

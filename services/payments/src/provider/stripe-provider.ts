@@ -99,8 +99,9 @@ function refundCalls(call: StripeCall) {
 function eventCalls(call: StripeCall) {
   return {
     // Newest first on the wire; handed on oldest first, as they happened.
-    async listEvents({ types, since }) {
-      const query = { types: [...types], created: { gte: unixSeconds(since) } }
+    async listEvents({ types, from, to }) {
+      const created = { gte: unixSeconds(from), lte: unixSeconds(to) }
+      const query = { types: [...types], created }
       const pages = pagesOf((cursor) =>
         call((stripe) => stripe.events.list({ ...cursor, ...query })),
       )

@@ -1,0 +1,113 @@
+import type { Db } from '@plinth/kit'
+import type { AttemptFacts } from './payment-state.ts'
+import type { NewSession } from './provider/provider.ts'
+import type { AttemptRow, PaymentTables } from './tables.ts'
+
+export type Attempt = AttemptFacts & {
+  paymentId: string
+  url: string | null
+  expiresAt: string | null
+  request: NewSession
+  idempotencyKey: string
+  firstSentAt: string
+}
+
+export async function insertAttempt(db: Db<PaymentTables>, attempt: Attempt): Promise<void> {
+  await db.insertInto('attempts').values(toRow(attempt)).execute()
+}
+
+export async function listAttempts(db: Db<PaymentTables>, paymentId: string): Promise<Attempt[]> {
+  const rows = await db
+    .selectFrom('attempts')
+    .selectAll()
+    .where('payment_id', '=', paymentId)
+    .orderBy('sequence')
+    .execute()
+  return rows.map(toAttempt)
+}
+
+export async function updateAttempt(db: Db<PaymentTables>, attempt: Attempt): Promise<void> {
+  await db
+    .updateTable('attempts')
+    .set({
+      state: attempt.state,
+      session_id: attempt.sessionId,
+      payment_intent_id: attempt.paymentIntentId,
+      url: attempt.url,
+      expires_at: attempt.expiresAt,
+    })
+    .where('payment_id', '=', attempt.paymentId)
+    .where('sequence', '=', attempt.sequence)
+    .execute()
+}
+
+/** Only an attempt that never became a session can be taken back. */
+export async function deleteReservedAttempt(
+  db: Db<PaymentTables>,
+  { paymentId, sequence }: Attempt,
+): Promise<boolean> {
+  const deleted = await db
+    .deleteFrom('attempts')
+    .where('payment_id', '=', paymentId)
+    .where('sequence', '=', sequence)
+    .where('state', '=', 'reserved')
+    .returning('sequence')
+    .executeTakeFirst()
+  return deleted !== undefined
+}
+
+export async function findPaymentIdBySession(
+  db: Db<PaymentTables>,
+  sessionId: string,
+): Promise<string | undefined> {
+  const row = await db
+    .selectFrom('attempts')
+    .select('payment_id')
+    .where('session_id', '=', sessionId)
+    .executeTakeFirst()
+  return row?.payment_id
+}
+
+export async function findPaymentIdByIntent(
+  db: Db<PaymentTables>,
+  paymentIntentId: string,
+): Promise<string | undefined> {
+  const row = await db
+    .selectFrom('attempts')
+    .select('payment_id')
+    .where('payment_intent_id', '=', paymentIntentId)
+    .executeTakeFirst()
+  return row?.payment_id
+}
+
+function toRow(attempt: Attempt): AttemptRow {
+  return {
+    payment_id: attempt.paymentId,
+    sequence: attempt.sequence,
+    reference: attempt.reference,
+    state: attempt.state,
+    session_id: attempt.sessionId,
+    payment_intent_id: attempt.paymentIntentId,
+    url: attempt.url,
+    expires_at: attempt.expiresAt,
+    request: JSON.stringify(attempt.request),
+    idempotency_key: attempt.idempotencyKey,
+    first_sent_at: attempt.firstSentAt,
+  }
+}
+
+function toAttempt(row: AttemptRow): Attempt {
+  return {
+    paymentId: row.payment_id,
+    sequence: row.sequence,
+    reference: row.reference,
+    state: row.state,
+    sessionId: row.session_id,
+    paymentIntentId: row.payment_intent_id,
+    url: row.url,
+    expiresAt: row.expires_at,
+    request: JSON.parse(row.request),
+    idempotencyKey: row.idempotency_key,
+    firstSentAt: row.first_sent_at,
+  }
+}

@@ -1,0 +1,63 @@
+import { inTransaction, secondsAfter } from '@plinth/kit'
+import { type Delivery, newClaim } from './deliveries.ts'
+import { insertObservation, remark } from './observations.repository.ts'
+import { InconsistentObservation } from './observations.ts'
+import type { Payments } from './payments.ts'
+import {
+  claimEvent,
+  findEventForUpdate,
+  type InboxEvent,
+  updateEvent,
+} from './webhook-events.repository.ts'
+
+const FIRST_DELAY_SECONDS = 30
+const LONGEST_DELAY_SECONDS = 6 * 3600
+const MOST_TRIES = 20
+
+/** Keeps the claim of an event whose effects were rolled back, with the time of its next try. */
+export async function recordFailedEvent(
+  { db, clock }: Payments,
+  delivery: Delivery,
+  error: unknown,
+): Promise<void> {
+  const at = clock()
+  const wrong = error instanceof InconsistentObservation ? error : undefined
+  const paymentId = wrong?.paymentId ?? null
+  await inTransaction(db, async (transaction) => {
+    const claim = { ...newClaim(delivery, at), paymentId, tries: 0 }
+    const claimed = await claimEvent(transaction, failure(claim, error, at))
+    const known = claimed ? undefined : await findEventForUpdate(transaction, claim.id)
+    if (known && hasFailed(known)) await updateEvent(transaction, failure(known, error, at))
+    if (!claimed || !wrong) return
+    const about = { source: claim.source, kind: claim.type, eventId: claim.id, at }
+    const { anomaly, message: note } = wrong
+    await insertObservation(transaction, { ...remark(about), paymentId, anomaly, note })
+  })
+}
+
+export function hasFailed({ status }: InboxEvent): boolean {
+  return status === 'FAILED' || status === 'DEAD'
+}
+
+/** After enough tries an event is left for a person, who may still retry it. */
+function failure(event: InboxEvent, error: unknown, at: Date): InboxEvent {
+  const tries = event.tries + 1
+  const dead = tries >= MOST_TRIES
+  return {
+    ...event,
+    status: dead ? 'DEAD' : 'FAILED',
+    tries,
+    nextTryAt: dead ? null : secondsAfter(at, delaySeconds(tries)).toISOString(),
+    error: reasonOf(error),
+    processedAt: null,
+  }
+}
+
+function delaySeconds(tries: number): number {
+  return Math.min(FIRST_DELAY_SECONDS * 2 ** (tries - 1), LONGEST_DELAY_SECONDS)
+}
+
+// Only a sentence of ours is shown; the log has the rest.
+function reasonOf(error: unknown): string {
+  return error instanceof InconsistentObservation ? error.message : 'Processing failed.'
+}

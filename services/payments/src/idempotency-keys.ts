@@ -1,0 +1,19 @@
+import { createHash } from 'node:crypto'
+
+/** References may hold any characters, a key may not: the key carries their hash. */
+export function checkoutKey(paymentId: string, attemptReference: string): string {
+  return `co1:${paymentId}:${hashOf(attemptReference)}`
+}
+
+/** `generation` grows only when the key before it is known to have produced nothing. */
+export function refundKey(paymentId: string, reference: string, generation: number): string {
+  const key = `re1:${paymentId}:${hashOf(reference)}`
+  return generation === 0 ? key : `${key}:${generation}`
+}
+
+export function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('base64url')
+}
+
+/** The provider forgets a key after a day; from here on only a look-up tells what happened. */
+export const KEY_LIFETIME_SECONDS = 23 * 3600

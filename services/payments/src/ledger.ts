@@ -1,0 +1,102 @@
+import { type Db, secondsAfter } from '@plinth/kit'
+import { type Attempt, listAttempts } from './attempts.repository.ts'
+import { type About, insertObservation, remark } from './observations.repository.ts'
+import { type Anomaly, type Derived, derivePayment, latestOf } from './payment-state.ts'
+import { findPaymentForUpdate, type Payment, updateProjection } from './payments.repository.ts'
+import type { Refund } from './provider/provider.ts'
+import { listUnresolvedIntents, type RefundIntent } from './refund-intents.repository.ts'
+import { listRefundsOf } from './refunds.repository.ts'
+import type { PaymentTables } from './tables.ts'
+import { updateFailedToRetry } from './webhook-events.repository.ts'
+
+/** A payment with everything known about it, under its lock. */
+export type Ledger = {
+  payment: Payment
+  attempts: Attempt[]
+  refunds: Refund[]
+  unresolved: RefundIntent[]
+}
+
+const FIRST_CHECK_SECONDS = 60
+
+export async function openLedger(
+  db: Db<PaymentTables>,
+  paymentId: string,
+): Promise<Ledger | undefined> {
+  const payment = await findPaymentForUpdate(db, paymentId)
+  if (!payment) return undefined
+  const attempts = await listAttempts(db, paymentId)
+  return { payment, attempts, ...(await refundsOf(db, paymentId, attempts)) }
+}
+
+async function refundsOf(db: Db<PaymentTables>, paymentId: string, attempts: Attempt[]) {
+  const intents = attempts.flatMap(({ paymentIntentId }) => paymentIntentId ?? [])
+  if (intents.length === 0) return { refunds: [], unresolved: [] }
+  return {
+    refunds: await listRefundsOf(db, intents),
+    unresolved: await listUnresolvedIntents(db, paymentId),
+  }
+}
+
+/** Derives the payment from what is written now, caches it, and notes how it came about. */
+export async function settleLedger(
+  db: Db<PaymentTables>,
+  { payment }: Ledger,
+  about: About,
+): Promise<Ledger> {
+  const attempts = await listAttempts(db, payment.id)
+  const known = { attempts, ...(await refundsOf(db, payment.id, attempts)) }
+  const derived = derivePayment(payment.amount, attempts, known.refunds)
+  const nextCheckAt = nextCheck(payment, derived, known, about.at)
+  const settled = { ...payment, ...derived, nextCheckAt }
+  if (!sameAs(payment, settled)) await updateProjection(db, settled, about.at)
+  if (derived.refundedAmount < payment.refundedAmount)
+    await updateFailedToRetry(db, payment.id, about.at)
+  await note(db, payment, settled, about)
+  return { payment: settled, ...known }
+}
+
+function nextCheck(
+  { nextCheckAt }: Payment,
+  derived: Derived,
+  known: Omit<Ledger, 'payment'>,
+  now: Date,
+): string | null {
+  if (!unfinished(derived, known)) return null
+  return nextCheckAt ?? secondsAfter(now, FIRST_CHECK_SECONDS).toISOString()
+}
+
+/** Whether the provider still owes us an answer about this payment. */
+export function unfinished(
+  { status }: Pick<Derived, 'status'>,
+  { attempts, refunds, unresolved }: Omit<Ledger, 'payment'>,
+): boolean {
+  if (unresolved.length > 0) return true
+  if (refunds.some((refund) => ['pending', 'requires_action'].includes(refund.status))) return true
+  const latest = latestOf(attempts)?.state ?? 'expired'
+  return status === 'PENDING' && ['reserved', 'open', 'processing'].includes(latest)
+}
+
+function sameAs(before: Payment, after: Payment): boolean {
+  return JSON.stringify(before) === JSON.stringify(after)
+}
+
+async function note(
+  db: Db<PaymentTables>,
+  before: Payment,
+  after: Payment,
+  about: About,
+): Promise<void> {
+  const fresh = after.anomalies.filter((anomaly: Anomaly) => !before.anomalies.includes(anomaly))
+  await insertObservation(db, {
+    ...remark(about),
+    paymentId: before.id,
+    anomaly: fresh.length > 0 ? fresh.join(',') : null,
+    statusBefore: statusText(before),
+    statusAfter: statusText(after),
+  })
+}
+
+function statusText({ status, checkoutStatus }: Payment): string {
+  return `${status}/${checkoutStatus ?? '-'}`
+}

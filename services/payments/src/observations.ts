@@ -1,0 +1,104 @@
+import type { Db } from '@plinth/kit'
+import { findPaymentIdByIntent, insertAttempt, updateAttempt } from './attempts.repository.ts'
+import { lockIntent } from './intent-locks.repository.ts'
+import { type Ledger, openLedger, settleLedger } from './ledger.ts'
+import type { About } from './observations.repository.ts'
+import { joinSession } from './observed-session.ts'
+import { type AttemptState, joinRefundStatus } from './payment-state.ts'
+import type { Payment } from './payments.repository.ts'
+import type { CheckoutSession, Refund } from './provider/provider.ts'
+import { findRefundIntent, updateIntentState } from './refund-intents.repository.ts'
+import { findRefund, upsertRefund } from './refunds.repository.ts'
+import type { PaymentTables } from './tables.ts'
+
+/** The provider says something that must never be applied silently. */
+export class InconsistentObservation extends Error {
+  readonly anomaly: string
+  readonly paymentId: string
+
+  constructor(anomaly: string, paymentId: string, message: string) {
+    super(message)
+    this.name = 'InconsistentObservation'
+    this.anomaly = anomaly
+    this.paymentId = paymentId
+  }
+}
+
+export type SeenSession = { paymentId: string; session: CheckoutSession; state: AttemptState }
+
+/** Joins what a session says to its payment, inside the caller's transaction. */
+export async function observeSession(
+  db: Db<PaymentTables>,
+  { paymentId, session, state }: SeenSession,
+  about: About,
+): Promise<Ledger | undefined> {
+  await lockIntent(db, session.paymentIntentId)
+  const ledger = await openLedger(db, paymentId)
+  if (!ledger) return undefined
+  refuseDifferent(ledger.payment, session)
+
+  const joined = joinSession(paymentId, ledger.attempts, session, state)
+  const known = ledger.attempts.some(({ sequence }) => sequence === joined?.sequence)
+  if (joined && known) await updateAttempt(db, joined)
+  if (joined && !known) await insertAttempt(db, joined)
+  const payment = withCustomer(ledger.payment, session)
+  const stranger = joined ? undefined : 'The session belongs to no attempt of this payment.'
+  return settleLedger(db, { ...ledger, payment }, { note: stranger, ...about, subject: session.id })
+}
+
+function refuseDifferent(payment: Payment, { id, amount, currency }: CheckoutSession): void {
+  const same =
+    (amount === null || amount === payment.amount) &&
+    (currency === null || currency === payment.currency)
+  if (same) return
+  const said = `${amount} ${currency}`
+  throw new InconsistentObservation(
+    'SESSION_DIFFERS',
+    payment.id,
+    `Session ${id} is for ${said}, the payment for ${payment.amount} ${payment.currency}.`,
+  )
+}
+
+function withCustomer(payment: Payment, { customerId }: CheckoutSession): Payment {
+  return { ...payment, providerCustomerId: payment.providerCustomerId ?? customerId }
+}
+
+/**
+ * Joins what a refund says, inside the caller's transaction. A refund of an intent that no attempt
+ * has yet is kept: it counts from the moment a session names the intent.
+ */
+export async function observeRefund(
+  db: Db<PaymentTables>,
+  observed: Refund,
+  about: About,
+): Promise<Ledger | undefined> {
+  await lockIntent(db, observed.paymentIntentId)
+  const paymentId = observed.paymentIntentId
+    ? await findPaymentIdByIntent(db, observed.paymentIntentId)
+    : undefined
+  const ledger = paymentId ? await openLedger(db, paymentId) : undefined
+
+  await upsertRefund(db, joinRefund(await findRefund(db, observed.id), observed), about.at)
+  if (!ledger) return undefined
+  await linkIntent(db, ledger.payment.id, observed)
+  return settleLedger(db, ledger, { ...about, subject: observed.id })
+}
+
+function joinRefund(known: Refund | undefined, observed: Refund): Refund {
+  if (!known) return observed
+  return {
+    ...observed,
+    amount: known.amount,
+    paymentIntentId: known.paymentIntentId ?? observed.paymentIntentId,
+    status: joinRefundStatus(known.status, observed.status),
+    reason: observed.reason ?? known.reason,
+  }
+}
+
+/** The refund an intent of ours was waiting for; from now on the refund itself is counted. */
+async function linkIntent(db: Db<PaymentTables>, paymentId: string, refund: Refund): Promise<void> {
+  const reference = refund.metadata.refundReference
+  const intent = reference ? await findRefundIntent(db, paymentId, reference) : undefined
+  if (intent?.state !== 'reserved' || intent.amount !== refund.amount) return
+  await updateIntentState(db, intent, { state: 'linked', refundId: refund.id })
+}

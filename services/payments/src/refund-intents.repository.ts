@@ -1,0 +1,110 @@
+import type { Db } from '@plinth/kit'
+import type { NewRefund } from './provider/provider.ts'
+import type { PaymentTables, RefundIntentRow, RefundIntentState } from './tables.ts'
+
+/** A refund we decided to make, written down before the provider hears of it. */
+export type RefundIntent = NewRefund & {
+  paymentId: string
+  reference: string
+  contentHash: string
+  state: RefundIntentState
+  generation: number
+  idempotencyKey: string
+  firstSentAt: string
+  refundId: string | null
+}
+
+export async function findRefundIntent(
+  db: Db<PaymentTables>,
+  paymentId: string,
+  reference: string,
+): Promise<RefundIntent | undefined> {
+  const row = await db
+    .selectFrom('refund_intents')
+    .selectAll()
+    .where('payment_id', '=', paymentId)
+    .where('reference', '=', reference)
+    .executeTakeFirst()
+  return row && toIntent(row)
+}
+
+/** The intents whose outcome is unknown. Their amounts are reserved. */
+export async function listUnresolvedIntents(
+  db: Db<PaymentTables>,
+  paymentId: string,
+): Promise<RefundIntent[]> {
+  const rows = await db
+    .selectFrom('refund_intents')
+    .selectAll()
+    .where('payment_id', '=', paymentId)
+    .where('state', '=', 'reserved')
+    .orderBy('first_sent_at')
+    .execute()
+  return rows.map(toIntent)
+}
+
+/** A refused intent makes room for another under the same reference. */
+export async function insertRefundIntent(
+  db: Db<PaymentTables>,
+  intent: RefundIntent,
+): Promise<void> {
+  const { payment_id, reference, ...content } = toRow(intent)
+  await db
+    .insertInto('refund_intents')
+    .values({ payment_id, reference, ...content })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['payment_id', 'reference'])
+        .doUpdateSet(content)
+        .where('refund_intents.state', '=', 'refused'),
+    )
+    .execute()
+}
+
+export async function updateIntentState(
+  db: Db<PaymentTables>,
+  { paymentId, reference }: RefundIntent,
+  outcome: { state: RefundIntentState; refundId: string | null },
+): Promise<void> {
+  await db
+    .updateTable('refund_intents')
+    .set({ state: outcome.state, refund_id: outcome.refundId })
+    .where('payment_id', '=', paymentId)
+    .where('reference', '=', reference)
+    .where('state', '=', 'reserved')
+    .execute()
+}
+
+function toRow(intent: RefundIntent): RefundIntentRow {
+  return {
+    payment_id: intent.paymentId,
+    reference: intent.reference,
+    content_hash: intent.contentHash,
+    payment_intent_id: intent.paymentIntentId,
+    amount: intent.amount,
+    reason: intent.reason,
+    metadata: JSON.stringify(intent.metadata),
+    state: intent.state,
+    generation: intent.generation,
+    idempotency_key: intent.idempotencyKey,
+    first_sent_at: intent.firstSentAt,
+    refund_id: intent.refundId,
+  }
+}
+
+function toIntent(row: RefundIntentRow): RefundIntent {
+  return {
+    paymentId: row.payment_id,
+    reference: row.reference,
+    contentHash: row.content_hash,
+    paymentIntentId: row.payment_intent_id,
+    amount: row.amount,
+    reason: row.reason,
+    metadata: JSON.parse(row.metadata),
+    state: row.state,
+    generation: row.generation,
+    idempotencyKey: row.idempotency_key,
+    firstSentAt: row.first_sent_at,
+    refundId: row.refund_id,
+  }
+}

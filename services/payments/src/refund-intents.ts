@@ -1,0 +1,101 @@
+import { failPoint, inTransaction, Problem, secondsAfter } from '@plinth/kit'
+import { KEY_LIFETIME_SECONDS } from './idempotency-keys.ts'
+import { openLedger, settleLedger } from './ledger.ts'
+import { observeRefund } from './observations.ts'
+import { type Payments, requireProvider } from './payments.ts'
+import {
+  provenRefused,
+  providerInconsistent,
+  providerResourceMissing,
+  refusedForGood,
+} from './provider/failures.ts'
+import type { Refund } from './provider/provider.ts'
+import { type RefundIntent, updateIntentState } from './refund-intents.repository.ts'
+
+/** Sends an intent that was reserved in this request, and records the refund. */
+export async function sendIntent(payments: Payments, intent: RefundIntent): Promise<Refund> {
+  try {
+    return await create(payments, intent)
+  } catch (error) {
+    if (provenRefused(error)) await releaseIntent(payments, intent)
+    throw error
+  }
+}
+
+/**
+ * Finds out what became of an intent whose outcome is unknown: first by looking at the intent's
+ * refunds, then by sending it again under the same key. A key that the provider may have forgotten
+ * is never sent again; if there is no refund then, none was made. Undefined when there is none.
+ */
+export async function resolveIntent(
+  payments: Payments,
+  intent: RefundIntent,
+): Promise<Refund | undefined> {
+  const found = await searchRefund(payments, intent)
+  if (found) return found
+  const forgotten = secondsAfter(new Date(intent.firstSentAt), KEY_LIFETIME_SECONDS)
+  if (payments.clock() >= forgotten) {
+    await releaseIntent(payments, intent)
+    return undefined
+  }
+  try {
+    return await create(payments, intent)
+  } catch (error) {
+    if (!refusedForGood(error)) throw error
+    await releaseIntent(payments, intent)
+    return undefined
+  }
+}
+
+async function create(payments: Payments, intent: RefundIntent): Promise<Refund> {
+  failPoint('refund:reserved')
+  const refund = await createRefund(payments, intent)
+  failPoint('refund:after-provider-call')
+  await recordRefunds(payments, [refund], 'refund created')
+  failPoint('refund:recorded')
+  return refund
+}
+
+async function createRefund(payments: Payments, intent: RefundIntent): Promise<Refund> {
+  try {
+    return await requireProvider(payments).createRefund(intent, intent.idempotencyKey)
+  } catch (error) {
+    // The payment intent is one we stored: the caller has nothing to mend.
+    if (error instanceof Problem && error.code === providerResourceMissing().code)
+      throw providerInconsistent({ cause: error })
+    throw error
+  }
+}
+
+async function searchRefund(
+  payments: Payments,
+  { paymentIntentId, reference }: RefundIntent,
+): Promise<Refund | undefined> {
+  const refunds = await requireProvider(payments).listRefunds(paymentIntentId)
+  await recordRefunds(payments, refunds, 'refund looked up')
+  return refunds.find(({ metadata }) => metadata.refundReference === reference)
+}
+
+/** Records what the provider says about refunds, all of it in one transaction. */
+export async function recordRefunds(
+  { db, clock }: Payments,
+  refunds: Refund[],
+  kind: 'refund created' | 'refund looked up',
+): Promise<void> {
+  const source = kind === 'refund created' ? 'reply' : 'look-up'
+  await inTransaction(db, async (transaction) => {
+    for (const refund of refunds)
+      await observeRefund(transaction, refund, { source, kind, at: clock() })
+  })
+}
+
+/** Gives back the money reserved for an intent that certainly produced nothing. */
+async function releaseIntent({ db, clock }: Payments, intent: RefundIntent): Promise<void> {
+  await inTransaction(db, async (transaction) => {
+    const ledger = await openLedger(transaction, intent.paymentId)
+    await updateIntentState(transaction, intent, { state: 'refused', refundId: null })
+    const about = { source: 'look-up', kind: 'refund refused', at: clock() } as const
+    if (ledger) await settleLedger(transaction, ledger, { ...about, subject: intent.reference })
+  })
+  failPoint('refund:released')
+}
