@@ -23,13 +23,14 @@ export async function lookAtDuePayments(payments: Payments, signal: AbortSignal)
 }
 
 async function lookAgain(payments: Payments, paymentId: string): Promise<void> {
+  const startedAt = payments.clock().toISOString()
   try {
     await lookAtAttempt(payments, paymentId)
     await lookAtRefunds(payments, paymentId)
   } catch (error) {
     payments.log.warn({ err: error, paymentId }, 'a payment could not be looked at')
   }
-  await scheduleNext(payments, paymentId)
+  await scheduleNext(payments, paymentId, startedAt)
 }
 
 async function lookAtAttempt(payments: Payments, paymentId: string): Promise<void> {
@@ -49,11 +50,16 @@ async function lookAtRefunds(payments: Payments, paymentId: string): Promise<voi
   await recordRefunds(payments, refunds, 'refund looked up')
 }
 
-async function scheduleNext(payments: Payments, paymentId: string): Promise<void> {
+async function scheduleNext(
+  payments: Payments,
+  paymentId: string,
+  startedAt: string,
+): Promise<void> {
   const { db, clock } = payments
   await inTransaction(db, async (transaction) => {
     const ledger = await openLedger(transaction, paymentId)
-    if (!ledger) return
+    // A hint that came in while looking asks for another look.
+    if (!ledger || isHinted(ledger, startedAt, clock())) return
     const { checks } = ledger.payment
     const open = unfinished(ledger.payment, ledger)
     const delay = DELAYS_SECONDS[Math.min(checks, DELAYS_SECONDS.length - 1)] ?? 0
@@ -66,4 +72,9 @@ async function scheduleNext(payments: Payments, paymentId: string): Promise<void
 
 function read({ db }: Payments, paymentId: string): Promise<Ledger | undefined> {
   return inTransaction(db, (transaction) => openLedger(transaction, paymentId))
+}
+
+function isHinted({ payment }: Ledger, startedAt: string, now: Date): boolean {
+  const due = payment.nextCheckAt
+  return due !== null && due > startedAt && due <= now.toISOString()
 }

@@ -29,7 +29,7 @@ export async function receiveEvent(
       claimAndApply(db, delivery, object, at),
     )
     failPoint('webhook:committed')
-    if (object.kind === 'hint' || object.kind === 'refund') payments.wake()
+    if (object.kind === 'hint') payments.wake()
     return acknowledged
   } catch (error) {
     await recordFailedEvent(payments, delivery, error)

@@ -1,0 +1,42 @@
+import { optionalText, positiveInteger, requiredText, type Server } from '@plinth/kit'
+import { type Static, Type } from 'typebox'
+import { openCheckout } from './checkout.ts'
+import type { CheckoutRequest } from './checkout-plan.ts'
+import type { PaymentGuard } from './guard.ts'
+import type { Payments } from './payments.ts'
+import { currencyCode, metadata, optionalEmail, reference, textOrNull } from './schemas.ts'
+
+const CheckoutBody = Type.Object({
+  amount: positiveInteger(),
+  currency: currencyCode(),
+  description: requiredText({ maxLength: 255 }),
+  businessReference: reference(),
+  attemptReference: reference(),
+  customerEmail: optionalEmail(),
+  providerCustomerId: optionalText({ maxLength: 255 }),
+  metadata: metadata(48),
+})
+
+export function checkoutRoutes(server: Server, payments: Payments, guard: PaymentGuard): void {
+  server.post('/api/checkout/sessions', {
+    schema: { body: CheckoutBody },
+    onRequest: guard.caller,
+    handler: ({ body }, reply) => {
+      reply.code(201)
+      return openCheckout(payments, requestOf(body))
+    },
+  })
+}
+
+function requestOf(body: Static<typeof CheckoutBody>): CheckoutRequest {
+  return {
+    amount: body.amount,
+    currency: body.currency.toLowerCase(),
+    description: body.description,
+    businessReference: body.businessReference,
+    attemptReference: body.attemptReference,
+    customerEmail: textOrNull(body.customerEmail)?.trim() ?? null,
+    providerCustomerId: textOrNull(body.providerCustomerId)?.trim() ?? null,
+    metadata: body.metadata ?? {},
+  }
+}

@@ -1,0 +1,45 @@
+import { emailText, optionalText, type Server } from '@plinth/kit'
+import { Type } from 'typebox'
+import { createCustomer, readCustomer } from './customers.ts'
+import type { PaymentGuard } from './guard.ts'
+import type { Payments } from './payments.ts'
+import { metadata, ProviderIdParams, textOrNull } from './schemas.ts'
+
+const CustomerBody = Type.Object({
+  email: emailText(254),
+  name: optionalText({ maxLength: 255 }),
+  description: optionalText({ maxLength: 500 }),
+  metadata: metadata(50),
+})
+
+const KeyHeaders = Type.Object({
+  'idempotency-key': Type.Optional(
+    Type.String({
+      pattern: '^[\\x21-\\x7e]{1,200}$',
+      message: 'must have 1 to 200 visible ASCII characters',
+    }),
+  ),
+})
+
+export function customerRoutes(server: Server, payments: Payments, guard: PaymentGuard): void {
+  server.post('/api/customers', {
+    schema: { body: CustomerBody, headers: KeyHeaders },
+    onRequest: guard.caller,
+    handler: async ({ body, headers }, reply) => {
+      const customer = {
+        email: body.email.trim(),
+        name: textOrNull(body.name),
+        description: textOrNull(body.description),
+        metadata: body.metadata ?? {},
+      }
+      reply.code(201)
+      return createCustomer(payments, customer, headers['idempotency-key'])
+    },
+  })
+
+  server.get('/api/customers/:id', {
+    schema: { params: ProviderIdParams },
+    onRequest: guard.caller,
+    handler: ({ params }) => readCustomer(payments, params.id),
+  })
+}

@@ -1,0 +1,2 @@
+export { createPayments } from './app.ts'
+export { loadConfig, type PaymentsConfig } from './config.ts'

@@ -1,0 +1,7 @@
+import { run } from '@plinth/kit'
+import { createPayments, loadConfig } from './index.ts'
+
+await run(async () => {
+  const config = loadConfig()
+  return { server: await createPayments(config), ...config, portSetting: 'PAYMENTS_PORT' }
+})

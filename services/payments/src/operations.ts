@@ -1,0 +1,40 @@
+import { type PageRequest, pageOf } from '@plinth/kit'
+import { paymentReply } from './payment-reply.ts'
+import { listPayments } from './payments.repository.ts'
+import type { Payments } from './payments.ts'
+import { type InboxEvent, listEvents } from './webhook-events.repository.ts'
+
+export const SORTABLE_PAYMENTS = [
+  'createdAt',
+  'updatedAt',
+  'amount',
+  'status',
+  'businessReference',
+] as const
+export const SORTABLE_EVENTS = ['receivedAt', 'type', 'status'] as const
+
+export async function pageOfPayments(
+  { db }: Payments,
+  filter: { businessReference?: string },
+  page: PageRequest,
+) {
+  const { payments, total } = await listPayments(db, filter, page)
+  const shown = payments.map((payment) => ({
+    ...paymentReply(payment),
+    anomalies: payment.anomalies,
+  }))
+  return pageOf(shown, total, page)
+}
+
+export async function pageOfEvents(
+  { db }: Payments,
+  filter: { status?: string; type?: string },
+  page: PageRequest,
+) {
+  const { events, total } = await listEvents(db, filter, page)
+  return pageOf(events.map(shownEvent), total, page)
+}
+
+function shownEvent({ body, ...event }: InboxEvent) {
+  return { ...event, sizeBytes: Buffer.byteLength(body) }
+}

@@ -1,0 +1,50 @@
+import { type TSchema, Type } from 'typebox'
+
+// PostgreSQL cannot store NUL; every other character is welcome in a reference.
+const NOT_BLANK = '^[^\\u0000]*\\S[^\\u0000]*$'
+const EMAIL_OR_BLANK = '^\\s*$|^\\s*[^\\s@\\p{Cc}]+@[^\\s@\\p{Cc}]+\\s*$'
+
+export function reference(maxLength = 100) {
+  return Type.String({ pattern: NOT_BLANK, message: 'must not be blank', maxLength })
+}
+
+export function currencyCode() {
+  return Type.String({ pattern: '^[A-Za-z]{3}$', message: 'must be a three-letter currency code' })
+}
+
+/** Blank counts as absent. */
+export function optionalEmail() {
+  const rule = { pattern: EMAIL_OR_BLANK, message: 'must be an e-mail address', maxLength: 254 }
+  return nullable(Type.String(rule))
+}
+
+export function metadata(maxProperties: number) {
+  const message = 'must have 1 to 40 characters, none of them [ or ]'
+  const propertyNames = Type.String({ pattern: '^[^\\[\\]]{1,40}$', message })
+  const values = Type.String({ maxLength: 500 })
+  return nullable(Type.Record(Type.String(), values, { maxProperties, propertyNames }))
+}
+
+export function nullable<T extends TSchema>(schema: T) {
+  return Type.Optional(Type.Union([schema, Type.Null()]))
+}
+
+/** An id of the provider in a path: anything else would be another path at the provider. */
+export const ProviderIdParams = Type.Object({
+  id: Type.String({
+    pattern: '^[A-Za-z0-9_-]{1,255}$',
+    message: 'must have 1 to 255 letters, digits, - or _',
+  }),
+})
+
+export const PaymentParams = Type.Object({
+  id: Type.String({
+    pattern: '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$',
+    message: 'must be a UUID',
+  }),
+})
+
+/** The text of an optional field, or null when there is nothing but blanks in it. */
+export function textOrNull(value: string | null | undefined): string | null {
+  return value?.trim() ? value : null
+}
