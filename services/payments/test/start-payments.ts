@@ -1,0 +1,41 @@
+import { type Env, signPayload } from '@plinth/kit'
+import { type Api, listenForTest, testClock } from '@plinth/kit/testing'
+import { openPayments } from '../src/app.ts'
+import { loadConfig } from '../src/index.ts'
+
+export const WEBHOOK_SECRET = 'whsec_of_the_tests'
+
+type TestScope = { after(work: () => Promise<void> | void): void }
+
+type Options = { env?: Env; clock?: ReturnType<typeof testClock>; databaseUrl?: string }
+
+/** A payment service on real HTTP and its own database; closed when the test ends. */
+export async function startPayments(t: TestScope, options: Options = {}) {
+  const clock = options.clock ?? testClock()
+  const config = loadConfig({
+    LOG_LEVEL: 'silent',
+    PAYMENTS_DATABASE_URL: options.databaseUrl ?? 'sqlite::memory:',
+    PROVIDER_WEBHOOK_SECRET: WEBHOOK_SECRET,
+    PAYMENTS_LOOK_EVERY_SECONDS: '3600',
+    PAYMENTS_POLL_EVERY_SECONDS: '3600',
+    PAYMENTS_OPERATIONS: 'on',
+    ...options.env,
+  })
+  const { server, jobs, payments } = await openPayments(config, { clock })
+  const { api, baseUrl } = await listenForTest(t, server)
+  return { api, baseUrl, clock, server, jobs, payments, deliver: delivererTo(api, clock) }
+}
+
+/** Signs an event as the provider does and posts it. */
+export function delivererTo(api: Api, clock: () => Date, secret = WEBHOOK_SECRET) {
+  return (event: unknown) => {
+    const body = JSON.stringify(event)
+    return api.request('POST', '/api/provider/webhook', {
+      body,
+      headers: {
+        'content-type': 'application/json',
+        'provider-signature': signPayload(body, [secret], clock()),
+      },
+    })
+  }
+}
