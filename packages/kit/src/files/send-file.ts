@@ -36,10 +36,10 @@ export async function sendFile(
   file: Representation,
 ): Promise<Reply> {
   const { status, headers, range } = answerFor(request.headers, file)
-  reply.code(status).headers(headers)
-  if (range && request.method !== 'HEAD') return reply.send(await file.open(range.start, range.end))
-  await file.close?.()
-  return reply.send()
+  // Opened first: a file that cannot be opened must not lend its headers to the problem.
+  const wanted = request.method === 'HEAD' ? undefined : range
+  const body = wanted ? await file.open(wanted.start, wanted.end) : await file.close?.()
+  return reply.code(status).headers(headers).send(body)
 }
 
 type Answer = { status: number; headers: Record<string, string>; range?: ByteRange }

@@ -1,19 +1,20 @@
 import { randomUUID } from 'node:crypto'
-import { copyFile, link, mkdir, open, rename, rm } from 'node:fs/promises'
+import { copyFile, mkdir, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { failPoint } from '@plinth/kit'
+import { failPoint, syncFolder } from '@plinth/kit'
 
 /**
- * Gives a complete file its name so that it is there after a power cut, or not at all. The folder
- * two levels up must exist: a store whose disk is not mounted is not made anew on another disk.
+ * Gives a complete file its name so that it is there after a power cut, or not at all; what had
+ * the name before is replaced. The folder two levels up must exist: a store whose disk is not
+ * mounted is not made anew on another disk.
  */
 export async function publishFile(source: string, target: string): Promise<void> {
   await makeFolder(dirname(target))
   await flush(source)
   failPoint('local-put:flushed')
-  await linkOrCopy(source, target)
-  failPoint('local-put:linked')
-  await flush(dirname(target))
+  await moveOrCopy(source, target)
+  failPoint('local-put:named')
+  await syncFolder(dirname(target))
 }
 
 async function makeFolder(folder: string): Promise<void> {
@@ -23,19 +24,19 @@ async function makeFolder(folder: string): Promise<void> {
     if (codeOf(error) === 'EEXIST') return
     throw error
   }
-  await flush(dirname(folder))
+  await syncFolder(dirname(folder))
 }
 
-async function linkOrCopy(source: string, target: string): Promise<void> {
+async function moveOrCopy(source: string, target: string): Promise<void> {
   try {
-    await link(source, target)
+    await rename(source, target)
   } catch (error) {
-    if (!['EXDEV', 'EPERM', 'EMLINK', 'ENOTSUP'].includes(codeOf(error))) throw error
+    if (codeOf(error) !== 'EXDEV') throw error
     await copyInto(source, target)
   }
 }
 
-/** For a store on another disk than the spool folder, or one without hard links. */
+/** For a store on another disk than the spool folder. */
 async function copyInto(source: string, target: string): Promise<void> {
   const partial = `${target}.${randomUUID()}.partial`
   try {

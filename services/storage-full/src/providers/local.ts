@@ -1,14 +1,12 @@
 import { constants } from 'node:fs'
-import { access, open, opendir, rm, stat } from 'node:fs/promises'
+import { access, opendir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
+import { openRegularFile, readRange } from '@plinth/kit'
 import { storageUnavailable } from '../problems.ts'
 import { localProbe } from './local-probe.ts'
 import { publishFile } from './local-publish.ts'
 import type { ByteRange, StorageProvider } from './provider.ts'
-
-const READ_ONLY = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
-const LARGE_BYTES = 2 ** 20
 
 /** Keeps objects as plain files, one folder per key prefix, below one folder. */
 export function createLocalProvider(folder: string): StorageProvider {
@@ -28,12 +26,10 @@ export function createLocalProvider(folder: string): StorageProvider {
 }
 
 async function openFile(path: string, range?: ByteRange): Promise<Readable | undefined> {
-  const file = await unlessAbsent(open(path, READ_ONLY))
+  const file = await openRegularFile(path)
   if (!file) return undefined
-  const { size } = await file.stat()
-  const wanted = range ? range.end - range.start + 1 : size
-  const highWaterMark = wanted > LARGE_BYTES ? LARGE_BYTES : 2 ** 16
-  return file.createReadStream({ ...range, highWaterMark })
+  const { start, end } = range ?? { start: 0, end: Number(file.stats.size) - 1 }
+  return readRange(file, start, end)
 }
 
 async function fileSize(path: string): Promise<number | undefined> {

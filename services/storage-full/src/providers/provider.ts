@@ -23,7 +23,10 @@ export type ProbeStep = { name: string; passed: boolean; message: string }
  */
 export type StorageProvider = {
   name: ProviderName
-  /** Resolves when the bytes are durable. Never leaves half an object under the key. */
+  /**
+   * Resolves when the bytes are durable. Never leaves half an object under the key; replaces what
+   * was there. The source may be gone afterwards.
+   */
   put(key: string, source: SourceFile): Promise<void>
   /** Destroy the stream to let go of it early. */
   open(key: string, range?: ByteRange): Promise<Readable | undefined>

@@ -1,0 +1,95 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import {
+  armFailPoint,
+  createLogger,
+  type Db,
+  exitWith,
+  type LeaseTables,
+  Problem,
+  systemClock,
+  withLease,
+} from '@plinth/kit'
+import { loadConfig } from './config.ts'
+import { MOVES_LEASE } from './housekeeping.ts'
+import { continueMove, requireMove, startMove } from './moves.ts'
+import { openStorage } from './open-storage.ts'
+import { PROVIDER_NAMES, type ProviderName } from './providers/provider.ts'
+import type { Storage } from './storage.ts'
+import { finishDeletions, sweep } from './sweep.ts'
+import { verifyFiles } from './verify.ts'
+
+const USAGE = `Usage:
+  files verify            compares every file with its bytes and reports what differs
+  files move --to OBJECT  moves every file to a provider (LOCAL or OBJECT)
+  files sweep             finishes deletions and removes objects that belong to no file`
+
+const DIFFERENCES_FOUND = 1
+const USAGE_ERROR = 64
+
+async function main(): Promise<number> {
+  const { positionals, values } = parseArgs({
+    allowPositionals: true,
+    options: { to: { type: 'string' } },
+  })
+  const [noun, verb] = positionals
+  const to = PROVIDER_NAMES.find((name) => name === values.to)
+  if (noun === 'files' && verb === 'verify') return withStorage(verify)
+  if (noun === 'files' && verb === 'sweep') return withStorage(sweepNow)
+  if (noun === 'files' && verb === 'move' && to) return withStorage((storage) => move(storage, to))
+  console.error(USAGE)
+  return USAGE_ERROR
+}
+
+async function withStorage(command: (storage: Storage) => Promise<number>): Promise<number> {
+  armFailPoint(process.env)
+  const config = loadConfig()
+  const log = createLogger('storage-full', 'error')
+  const { storage, database } = await openStorage(config, { clock: systemClock, log })
+  try {
+    return await command(storage)
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error
+    console.error(error.message)
+    return DIFFERENCES_FOUND
+  } finally {
+    storage.providers.close()
+    await database.close()
+  }
+}
+
+async function verify(storage: Storage): Promise<number> {
+  let sound = 0
+  let different = 0
+  for await (const finding of verifyFiles(storage)) {
+    if (finding === 'sound') sound += 1
+    else {
+      different += 1
+      console.log(`${finding.problem}: ${finding.subject}`)
+    }
+  }
+  console.log(`${sound} files are sound, ${different} differences.`)
+  return different === 0 ? 0 : DIFFERENCES_FOUND
+}
+
+async function sweepNow(storage: Storage): Promise<number> {
+  await finishDeletions(storage)
+  console.log(`${await sweep(storage)} objects without a file were removed.`)
+  return 0
+}
+
+/** Works itself, or watches: a running service may hold the lease and do the same work. */
+async function move(storage: Storage, to: ProviderName): Promise<number> {
+  const { id } = await startMove(storage, { username: 'command line' }, to)
+  const db = storage.db as unknown as Db<LeaseTables>
+  while (true) {
+    await withLease(db, MOVES_LEASE, 60, (signal) => continueMove(storage, signal))
+    const { state, moved, failed, total, lastError } = await requireMove(storage, id)
+    console.log(`${moved} of ${total} files moved, ${failed} failed.`)
+    if (state !== 'RUNNING') return failed === 0 ? 0 : DIFFERENCES_FOUND
+    if (lastError) console.error(lastError)
+    await pause(1000)
+  }
+}
+
+main().then((code) => process.exit(code), exitWith)

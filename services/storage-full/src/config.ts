@@ -1,0 +1,59 @@
+import { join, resolve } from 'node:path'
+import { accountSettings } from '@plinth/accounts'
+import {
+  databaseUrl,
+  type Env,
+  FILE_TYPES,
+  fileTypes,
+  readSettings,
+  type Settings,
+  serviceSettings,
+} from '@plinth/kit'
+
+export type StorageFullConfig = ReturnType<typeof loadConfig>
+
+const PREFIX = 'STORAGE_FULL_'
+const MAX_FILE_BYTES = 104_857_600
+const DAY_SECONDS = 86_400
+
+export function loadConfig(env: Env = process.env) {
+  return readSettings(env, (settings) => {
+    const service = serviceSettings(settings, PREFIX, { port: 8082 })
+    const { publicUrl, dataFolder } = service
+    return {
+      ...service,
+      databaseUrl: databaseUrl(settings, PREFIX, dataFolder, 'storage-full'),
+      root: resolve(settings.text('STORAGE_FULL_ROOT', join(dataFolder, 'storage-full'))),
+      trustedIssuer: optionalUrl(settings, 'STORAGE_FULL_TRUSTED_ISSUER'),
+      limits: {
+        maxFileBytes: settings.size('STORAGE_FULL_MAX_FILE_SIZE', MAX_FILE_BYTES),
+        acceptedTypes: acceptedTypes(settings),
+        orphanAgeSeconds: settings.integer('STORAGE_FULL_ORPHAN_AGE_SECONDS', DAY_SECONDS),
+        objectEndpoints: settings.list('STORAGE_FULL_OBJECT_ENDPOINTS', []),
+      },
+      accounts: accountSettings(settings, {
+        name: 'storage-full',
+        prefix: PREFIX,
+        publicUrl,
+        dataFolder,
+        passwordMinLength: 8,
+        logoutBodyOptional: true,
+      }),
+    }
+  })
+}
+
+function optionalUrl(settings: Settings, name: string): string | undefined {
+  return settings.optional(name) && settings.url(name, 'http://localhost:8081')
+}
+
+/** The list may only be narrowed: what is not in it, such as HTML or SVG, is never accepted. */
+function acceptedTypes(settings: Settings) {
+  const name = 'STORAGE_FULL_ALLOWED_TYPES'
+  const known = FILE_TYPES.map((type) => type.name)
+  const chosen = settings.list(name, known)
+  const accepted = known.filter((type) => chosen.includes(type))
+  if (accepted.length < chosen.length)
+    settings.fault(name, `Expected some of ${known.join(', ')}.`, 'png,jpg,pdf')
+  return fileTypes(accepted)
+}

@@ -1,0 +1,98 @@
+import { Readable } from 'node:stream'
+import {
+  acceptUploads,
+  type Guard,
+  pageRequest,
+  type Reply,
+  type Request,
+  receiveUpload,
+  type Server,
+} from '@plinth/kit'
+import { allFiles, pageOfFiles } from './file-list.ts'
+import { describeFile } from './file-reply.ts'
+import { deleteFile, requireFile, storeFile } from './files.ts'
+import { idFrom } from './ids.ts'
+import type { Storage } from './storage.ts'
+import type { StoredFile } from './stored-file.ts'
+
+type ById = { Params: { id: string } }
+
+const MULTIPART_FRAME_BYTES = 64 * 1024
+
+export function fileRoutes(server: Server, storage: Storage, caller: Guard): void {
+  server.get('/file/list', {
+    onRequest: caller,
+    handler: (request, reply) => sendList(request, reply, storage),
+  })
+
+  server.get<ById>('/file/info/:id', {
+    onRequest: caller,
+    handler: async ({ caller, params }) =>
+      describeFile(await requireFile(storage, caller, idFrom(params.id))),
+  })
+
+  server.delete<ById>('/file/:id', {
+    onRequest: caller,
+    handler: async ({ caller, params }, reply) => {
+      await deleteFile(storage, caller, idFrom(params.id))
+      return reply.code(204).send()
+    },
+  })
+}
+
+/** In a scope of its own, because here every body is left to the handler. */
+export function uploadRoute(server: Server, storage: Storage, caller: Guard): void {
+  const { maxFileBytes } = storage.limits
+  const limits = {
+    folder: storage.spoolFolder,
+    maxFileBytes,
+    maxRequestBytes: maxFileBytes + MULTIPART_FRAME_BYTES,
+    sha256: true,
+  }
+  server.register(async (scope) => {
+    acceptUploads(scope as Server, '*')
+    scope.post('/file', {
+      onRequest: caller,
+      handler: async (request, reply) => {
+        await using upload = await receiveUpload(request.raw, reply.raw, limits)
+        const file = await storeFile(storage, request.caller, upload)
+        reply.code(201).header('location', `/file/info/${file.id}`)
+        return describeFile(file)
+      },
+    })
+  })
+}
+
+async function sendList(request: Request, reply: Reply, storage: Storage) {
+  const query = (request.query ?? {}) as Record<string, unknown>
+  if (query.page === undefined && query.size === undefined) {
+    reply.type('application/json; charset=utf-8')
+    return reply.send(Readable.from(jsonArray(allFiles(storage, request.caller))))
+  }
+  const page = pageRequest(query, [])
+  const { files, total } = await pageOfFiles(storage, request.caller, page)
+  reply.header('x-total-count', total).header('link', pageLinks(page, total))
+  return files.map(describeFile)
+}
+
+async function* jsonArray(files: AsyncIterable<StoredFile>): AsyncGenerator<string> {
+  let separator = '['
+  for await (const file of files) {
+    yield `${separator}${JSON.stringify(describeFile(file))}`
+    separator = ','
+  }
+  yield separator === '[' ? '[]' : ']'
+}
+
+/** RFC 8288: where the neighbouring pages are. */
+function pageLinks({ page, size }: { page: number; size: number }, total: number): string {
+  const last = Math.max(0, Math.ceil(total / size) - 1)
+  const link = (to: number, relation: string) =>
+    `</file/list?page=${to}&size=${size}>; rel="${relation}"`
+  return [
+    link(0, 'first'),
+    ...(page > 0 ? [link(Math.min(page - 1, last), 'prev')] : []),
+    ...(page < last ? [link(page + 1, 'next')] : []),
+    link(last, 'last'),
+  ].join(', ')
+}

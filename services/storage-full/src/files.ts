@@ -1,0 +1,101 @@
+import { type Caller, failPoint, fileBytes, requireFileType, type Upload } from '@plinth/kit'
+import { deleteFileRow, findFile, insertFile, markDeleting } from './files.repository.ts'
+import { fileNotFound, fileOfAnotherUser } from './problems.ts'
+import { requireActiveLocation } from './provider-settings.ts'
+import type { Storage } from './storage.ts'
+import {
+  type NewFile,
+  newObjectName,
+  objectKey,
+  type StoredFile,
+  thumbnailKey,
+} from './stored-file.ts'
+
+export const ADMIN_ROLE = 'ROLE_ADMIN'
+
+/**
+ * Stores an upload at the active provider, and only there. The row comes last: a failure before it
+ * leaves at most an object that nobody can see, which the sweeper removes. It is not removed here,
+ * because a commit whose answer was lost may have made the row after all.
+ */
+export async function storeFile(
+  storage: Storage,
+  caller: Caller,
+  upload: Upload,
+): Promise<StoredFile> {
+  const file = await describeUpload(storage, caller, upload)
+  failPoint('store:checked')
+  await storage.providers.at(file.location).put(objectKey(file), { ...file, path: upload.path })
+  failPoint('store:put')
+  const stored = await insertFile(storage.db, file)
+  failPoint('store:row')
+  return stored
+}
+
+async function describeUpload(storage: Storage, caller: Caller, upload: Upload): Promise<NewFile> {
+  const { filename, declaredType, handle, sizeBytes, sha256 = '' } = upload
+  const { type, extension } = await requireFileType(
+    { filename, declaredType, bytes: fileBytes(handle, sizeBytes) },
+    { accepted: storage.limits.acceptedTypes, whole: true },
+  )
+  const objectName = newObjectName(extension.slice(1))
+  return {
+    ownerId: caller.userId,
+    ownerName: caller.username,
+    originalFilename: filename.split(/[/\\]/).at(-1) ?? '',
+    storedFilename: objectName,
+    objectName,
+    extension: extension.slice(1),
+    contentType: type.mediaType,
+    sizeBytes,
+    checksumSha256: sha256,
+    createdAt: storage.clock().toISOString(),
+    location: await requireActiveLocation(storage),
+  }
+}
+
+/** The file, if it is there and the caller may see it: 404 comes before 403. */
+export async function requireFile(
+  storage: Pick<Storage, 'db'>,
+  caller: Caller,
+  id: number,
+): Promise<StoredFile> {
+  const file = await findFile(storage.db, id)
+  if (file?.state !== 'stored') throw fileNotFound()
+  refuseStranger(file, caller)
+  return file
+}
+
+function refuseStranger(file: StoredFile, caller: Caller): void {
+  if (file.ownerId !== caller.userId && !caller.roles.includes(ADMIN_ROLE))
+    throw fileOfAnotherUser()
+}
+
+/**
+ * Deletes a file in steps that can be taken up again: mark the row, remove the bytes, remove the
+ * row. A provider that is down is noticed before the first step, so that nothing has changed.
+ */
+export async function deleteFile(storage: Storage, caller: Caller, id: number): Promise<void> {
+  const file = await findFile(storage.db, id)
+  if (!file) throw fileNotFound()
+  refuseStranger(file, caller)
+  await storage.providers.at(file.location).sizeOf(objectKey(file))
+  const marked = await markDeleting(storage.db, id)
+  failPoint('delete:marked')
+  const finished = marked.file !== undefined && (await finishDeletion(storage, marked.file))
+  // Of two that delete at once the one that marked it has deleted it, whoever removed the row.
+  if (!finished && !marked.markedNow) throw fileNotFound()
+}
+
+/** Also for files that a crash left marked. Tells whether this call removed the row. */
+export async function finishDeletion(
+  { db, providers }: Pick<Storage, 'db' | 'providers'>,
+  file: StoredFile,
+): Promise<boolean> {
+  const provider = providers.at(file.location)
+  await provider.remove(objectKey(file))
+  failPoint('delete:object')
+  await provider.remove(thumbnailKey(file))
+  failPoint('delete:thumbnail')
+  return deleteFileRow(db, file.id)
+}

@@ -1,0 +1,2 @@
+export { createStorageFull } from './app.ts'
+export { loadConfig, type StorageFullConfig } from './config.ts'

@@ -1,0 +1,66 @@
+import { randomBytes } from 'node:crypto'
+import type { Db } from '@plinth/kit'
+import type { Location } from './location.ts'
+import type { ProviderName } from './providers/provider.ts'
+import type { StorageTables } from './tables.ts'
+
+type NewLocation = { provider: ProviderName; place: string; sealedSettings: string; now: Date }
+
+const COLUMNS = [
+  'storage_locations.id',
+  'storage_locations.provider',
+  'storage_locations.prefix',
+  'storage_locations.sealed_settings as sealedSettings',
+] as const
+
+/** The location for a place, new or known; a known one takes the new settings, such as new keys. */
+export async function upsertLocation(db: Db<StorageTables>, location: NewLocation) {
+  return db
+    .insertInto('storage_locations')
+    .values({
+      provider: location.provider,
+      place: location.place,
+      prefix: `files-${randomBytes(6).toString('hex')}`,
+      sealed_settings: location.sealedSettings,
+      created_at: location.now.toISOString(),
+    })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['provider', 'place'])
+        .doUpdateSet({ sealed_settings: location.sealedSettings }),
+    )
+    .returning(['id', 'provider', 'prefix', 'sealed_settings as sealedSettings'])
+    .executeTakeFirstOrThrow()
+}
+
+export async function listLocations(db: Db<StorageTables>): Promise<Location[]> {
+  return db.selectFrom('storage_locations').select(COLUMNS).orderBy('id').execute()
+}
+
+export async function findLocation(
+  db: Db<StorageTables>,
+  id: number,
+): Promise<Location | undefined> {
+  return db.selectFrom('storage_locations').select(COLUMNS).where('id', '=', id).executeTakeFirst()
+}
+
+export async function findActiveLocation(db: Db<StorageTables>): Promise<Location | undefined> {
+  return db
+    .selectFrom('active_storage')
+    .innerJoin('storage_locations', 'storage_locations.id', 'active_storage.location_id')
+    .select(COLUMNS)
+    .executeTakeFirst()
+}
+
+export async function updateActiveLocation(
+  db: Db<StorageTables>,
+  locationId: number,
+  now: Date,
+): Promise<void> {
+  const active = { location_id: locationId, activated_at: now.toISOString() }
+  await db
+    .insertInto('active_storage')
+    .values({ id: 1, ...active })
+    .onConflict((conflict) => conflict.column('id').doUpdateSet(active))
+    .execute()
+}

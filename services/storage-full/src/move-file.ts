@@ -1,0 +1,66 @@
+import { createHash } from 'node:crypto'
+import type { Readable } from 'node:stream'
+import { failPoint } from '@plinth/kit'
+import { openBytes } from './file-bytes.ts'
+import { updateLocation } from './files.repository.ts'
+import type { Location } from './location.ts'
+import type { Storage } from './storage.ts'
+import { newObjectName, objectKey, type StoredFile, thumbnailKey } from './stored-file.ts'
+import { copyToDisk } from './temporary-files.ts'
+
+/** The bytes are not those of the upload: moving them would hide it. */
+export class DamagedBytesError extends Error {
+  override name = 'DamagedBytesError'
+}
+
+/**
+ * Copies a file, checks the copy byte by byte, switches the row, and only then removes the
+ * original: at every moment the row names an object that is complete. Tells whether it was moved;
+ * a file that was deleted meanwhile is not.
+ */
+export async function moveFile(
+  storage: Storage,
+  file: StoredFile,
+  location: Location,
+): Promise<boolean> {
+  const target = { location, objectName: newObjectName(file.extension) }
+  await copyVerified(storage, file, target)
+  const switched = await updateLocation(storage.db, file, {
+    locationId: location.id,
+    objectName: target.objectName,
+  })
+  failPoint('move:row')
+  const unused = switched ? file : target
+  const provider = storage.providers.at(unused.location)
+  await provider.remove(objectKey(unused))
+  failPoint('move:object')
+  await provider.remove(thumbnailKey(unused))
+  return switched
+}
+
+async function copyVerified(
+  storage: Storage,
+  file: StoredFile,
+  target: Pick<StoredFile, 'location' | 'objectName'>,
+): Promise<void> {
+  await using copy = await copyToDisk(await openBytes(storage, file), storage.spoolFolder)
+  failPoint('move:read')
+  refuseDamaged(copy.checksumSha256, file)
+  const provider = storage.providers.at(target.location)
+  await provider.put(objectKey(target), { ...copy, contentType: file.contentType })
+  failPoint('move:put')
+  const arrived = await provider.open(objectKey(target))
+  refuseDamaged(arrived && (await checksumOf(arrived)), file)
+  failPoint('move:verified')
+}
+
+function refuseDamaged(checksum: string | undefined, file: StoredFile): void {
+  if (checksum !== file.checksumSha256)
+    throw new DamagedBytesError(`The bytes of file ${file.id} do not match its checksum`)
+}
+
+export async function checksumOf(bytes: Readable): Promise<string> {
+  const hash = createHash('sha256')
+  for await (const chunk of bytes) hash.update(chunk)
+  return hash.digest('hex')
+}

@@ -1,0 +1,120 @@
+import { type Caller, isUniqueViolation, Problem } from '@plinth/kit'
+import { listFilesAfter } from './files.repository.ts'
+import type { Location } from './location.ts'
+import { findLocation } from './locations.repository.ts'
+import { DamagedBytesError, moveFile } from './move-file.ts'
+import {
+  countFilesElsewhere,
+  endMove,
+  findMove,
+  findRunningMove,
+  insertMove,
+  listMoves,
+  type Move,
+  type Progress,
+  updateMoveError,
+  updateProgress,
+} from './moves.repository.ts'
+import { moveNotFound, moveUnderWay } from './problems.ts'
+import { locate, requireActiveLocation, requireSettings } from './provider-settings.ts'
+import type { ProviderName } from './providers/provider.ts'
+import type { Storage } from './storage.ts'
+import { testProvider } from './storage-status.ts'
+import type { StoredFile } from './stored-file.ts'
+
+export type { Move } from './moves.repository.ts'
+
+const FILES_AT_ONCE = 50
+
+/** Plans the move of every file to a provider that passes its test. The work is a job's. */
+export async function startMove(
+  storage: Storage,
+  caller: Pick<Caller, 'username'>,
+  to: ProviderName,
+): Promise<Move> {
+  await testProvider(storage, to)
+  const target = await moveTarget(storage, to)
+  const total = await countFilesElsewhere(storage.db, target.id)
+  const move = { targetLocationId: target.id, total, requestedBy: caller.username }
+  try {
+    const id = await insertMove(storage.db, { ...move, now: storage.clock() })
+    return await requireMove(storage, id)
+  } catch (error) {
+    if (isUniqueViolation(error)) throw moveUnderWay()
+    throw error
+  }
+}
+
+/** Where uploads go now, if that is the provider; otherwise what is saved for it. */
+async function moveTarget(storage: Storage, to: ProviderName): Promise<Location> {
+  const active = await requireActiveLocation(storage)
+  return active.provider === to ? active : locate(storage, await requireSettings(storage, to))
+}
+
+export async function requireMove({ db }: Storage, id: number): Promise<Move> {
+  const move = await findMove(db, id)
+  if (!move) throw moveNotFound()
+  return move
+}
+
+export function recentMoves({ db }: Storage): Promise<Move[]> {
+  return listMoves(db)
+}
+
+/** Files that were moved stay where they are now. */
+export async function cancelMove(storage: Storage, id: number): Promise<Move> {
+  await requireMove(storage, id)
+  await endMove(storage.db, id, 'CANCELLED', storage.clock())
+  return requireMove(storage, id)
+}
+
+/** Goes on with the running move, if there is one, from where the last node stopped. */
+export async function continueMove(storage: Storage, signal: AbortSignal): Promise<void> {
+  const move = await findRunningMove(storage.db)
+  const target = move && (await findLocation(storage.db, move.targetLocationId))
+  if (!move || !target) return
+  try {
+    await moveAll(storage, move, target, signal)
+  } catch (error) {
+    // A provider that is down does not end the move: the next round tries again.
+    if (!(error instanceof Problem)) throw error
+    await updateMoveError(storage.db, move.id, error.message, storage.clock())
+  }
+}
+
+async function moveAll(storage: Storage, move: Move, target: Location, signal: AbortSignal) {
+  let afterId = move.cursorId
+  while (!signal.aborted) {
+    const query = { afterId, limit: FILES_AT_ONCE, notAt: target.id }
+    const files = await listFilesAfter(storage.db, query)
+    if (files.length === 0) {
+      await endMove(storage.db, move.id, 'DONE', storage.clock())
+      return
+    }
+    for (const file of files) {
+      if (signal.aborted) return
+      const progress = await moveOne(storage, file, target)
+      if (!(await updateProgress(storage.db, move.id, progress, storage.clock()))) return
+      afterId = file.id
+    }
+  }
+}
+
+async function moveOne(storage: Storage, file: StoredFile, target: Location): Promise<Progress> {
+  const gone: Progress = { fileId: file.id, moved: 0, failed: 0, bytes: 0 }
+  if (file.state !== 'stored') return gone
+  try {
+    const moved = await moveFile(storage, file, target)
+    return moved ? { ...gone, moved: 1, bytes: file.sizeBytes } : gone
+  } catch (error) {
+    if (!isFaultOfFile(error)) throw error
+    storage.log.error({ err: error, file: file.id }, 'a file could not be moved')
+    return { ...gone, failed: 1, error: `File ${file.id}: ${(error as Error).message}` }
+  }
+}
+
+/** One damaged or lost file must not keep the others from moving. */
+function isFaultOfFile(error: unknown): boolean {
+  if (error instanceof DamagedBytesError) return true
+  return error instanceof Problem && ['STORED_BYTES_MISSING', 'FILE_NOT_FOUND'].includes(error.code)
+}

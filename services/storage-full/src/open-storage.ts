@@ -1,0 +1,38 @@
+import { type Clock, type Database, type Logger, openDatabase, sweepSpools } from '@plinth/kit'
+import type { StorageFullConfig } from './config.ts'
+import { createProviders } from './locations.ts'
+import { storageMigrations } from './migrations/index.ts'
+import { prepareFirstStart, requireReadableSettings } from './provider-settings.ts'
+import { spoolFolderIn } from './spool-folder.ts'
+import type { Storage } from './storage.ts'
+import type { StorageTables } from './tables.ts'
+import { createThumbnailQueue } from './thumbnail-maker.ts'
+
+export type OpenStorage = { storage: Storage; database: Database<StorageTables> }
+
+/** Everything but HTTP: for the service, and for the command line beside it. */
+export async function openStorage(
+  config: StorageFullConfig,
+  { clock, log }: { clock: Clock; log: Logger },
+): Promise<OpenStorage> {
+  const database = await openDatabase<StorageTables>(config.databaseUrl, storageMigrations, { log })
+  const storage: Storage = {
+    db: database.db,
+    clock,
+    log,
+    providers: createProviders(config.root, config.accounts.masterKey),
+    thumbnails: { queue: createThumbnailQueue(), underWay: new Map() },
+    spoolFolder: spoolFolderIn(config.root),
+    publicUrl: config.publicUrl,
+    limits: config.limits,
+  }
+  try {
+    await requireReadableSettings(storage)
+    await sweepSpools(storage.spoolFolder)
+    await prepareFirstStart(storage)
+  } catch (error) {
+    await database.close()
+    throw error
+  }
+  return { storage, database }
+}

@@ -1,0 +1,31 @@
+import { once } from 'node:events'
+import { stat } from 'node:fs/promises'
+import { Worker } from 'node:worker_threads'
+import type { Pixels } from './thumbnail-image.ts'
+
+const LARGEST_PDF_BYTES = 64 * 1024 * 1024
+const TIME_LIMIT_MS = 5_000
+const HEAP_MB = 64
+
+/**
+ * Draws the first page in a thread that is thrown away afterwards, or killed when it takes too
+ * long. The renderer is WebAssembly: a malicious document stays inside it.
+ */
+export async function firstPageOf(path: string): Promise<Pixels | undefined> {
+  const { size } = await stat(path)
+  if (size > LARGEST_PDF_BYTES) return undefined
+  const worker = new Worker(new URL('./pdf-worker.ts', import.meta.url), {
+    workerData: { path },
+    resourceLimits: { maxOldGenerationSizeMb: HEAP_MB },
+    stderr: true,
+    stdout: true,
+  })
+  try {
+    const [page] = await once(worker, 'message', { signal: AbortSignal.timeout(TIME_LIMIT_MS) })
+    return page
+  } catch {
+    return undefined
+  } finally {
+    await worker.terminate()
+  }
+}

@@ -1,0 +1,88 @@
+import { linkOnTheWay, validationFailed } from '@plinth/kit'
+import { findSettings, requireActiveLocation, saveSettings } from './provider-settings.ts'
+import type { ObjectSettings } from './providers/object-client.ts'
+import type { Storage } from './storage.ts'
+
+const LONGEST_PATH = 1024
+const FOLDER_NAME = /^[\p{L}\p{N}_-][\p{L}\p{N} ._-]{0,200}$/u
+const BUCKET_NAME = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/
+// Addresses by which a machine in a cloud reads its own credentials.
+const LINK_LOCAL = /^(169\.254\.|\[fe[89ab])/i
+
+/** What is saved for both providers. Credentials are told to be there, never shown. */
+export async function describeConfig(storage: Storage) {
+  const local = await findSettings(storage, 'LOCAL')
+  const object = await findSettings(storage, 'OBJECT')
+  const bucket = object?.provider === 'OBJECT' ? object.object : undefined
+  return {
+    activeProvider: (await requireActiveLocation(storage)).provider,
+    local: {
+      configured: local !== undefined,
+      path: local?.provider === 'LOCAL' ? local.local.path : null,
+    },
+    object: {
+      configured: bucket !== undefined,
+      endpoint: bucket?.endpoint ?? null,
+      region: bucket?.region ?? null,
+      bucket: bucket?.bucket ?? null,
+      pathStyleAccess: bucket?.pathStyleAccess ?? null,
+      accessKeyPresent: Boolean(bucket?.accessKey),
+      secretKeyPresent: Boolean(bucket?.secretKey),
+    },
+  }
+}
+
+/** Saves a folder below the storage root, and only there. */
+export async function saveLocalConfig(storage: Storage, root: string, given: string) {
+  const path = given.split('/').filter(Boolean).join('/')
+  const contained = !given.startsWith('/') && given.length <= LONGEST_PATH && path !== ''
+  if (!contained || !path.split('/').every((name) => FOLDER_NAME.test(name)))
+    throw validationFailed(['path: must be a plain relative path below the storage root'])
+  if ((await linkOnTheWay(root, path)) !== undefined)
+    throw validationFailed(['path: must not lead through a symbolic link'])
+  await saveSettings(storage, { provider: 'LOCAL', local: { path } })
+  return describeConfig(storage)
+}
+
+export type GivenObjectConfig = Partial<ObjectSettings>
+
+/** Saves a bucket. Keys that are left out stay as they were saved before. */
+export async function saveObjectConfig(storage: Storage, given: GivenObjectConfig) {
+  const saved = await findSettings(storage, 'OBJECT')
+  const before: GivenObjectConfig = saved?.provider === 'OBJECT' ? saved.object : {}
+  const object = {
+    endpoint: (given.endpoint ?? before.endpoint ?? '').replace(/\/+$/, ''),
+    region: given.region ?? before.region ?? 'us-east-1',
+    bucket: given.bucket ?? before.bucket ?? '',
+    accessKey: given.accessKey ?? before.accessKey ?? '',
+    secretKey: given.secretKey ?? before.secretKey ?? '',
+    pathStyleAccess: given.pathStyleAccess ?? before.pathStyleAccess ?? true,
+  }
+  const faults = objectConfigFaults(object, storage.limits.objectEndpoints)
+  if (faults.length > 0) throw validationFailed(faults)
+  await saveSettings(storage, { provider: 'OBJECT', object })
+  return describeConfig(storage)
+}
+
+function objectConfigFaults(object: ObjectSettings, allowedEndpoints: string[]): string[] {
+  const faults: string[] = []
+  const endpointFault = faultOfEndpoint(object.endpoint, allowedEndpoints)
+  if (endpointFault) faults.push(`endpoint: ${endpointFault}`)
+  if (!BUCKET_NAME.test(object.bucket)) faults.push('bucket: must be a bucket name')
+  if (!/^[\w-]{1,64}$/.test(object.region))
+    faults.push('region: must be a region such as us-east-1')
+  if (object.accessKey === '') faults.push('accessKey: must not be blank')
+  if (object.secretKey === '') faults.push('secretKey: must not be blank')
+  return faults
+}
+
+/** An administrator could otherwise make this service call anything it can reach. */
+function faultOfEndpoint(endpoint: string, allowed: string[]): string | undefined {
+  const url = URL.canParse(endpoint) ? new URL(endpoint) : undefined
+  if (!url || !/^https?:$/.test(url.protocol)) return 'must start with http:// or https://'
+  if (url.username || url.password || url.search || url.hash)
+    return 'must be an address without user, query or fragment'
+  if (LINK_LOCAL.test(url.hostname)) return 'must not be a link-local address'
+  if (allowed.length > 0 && !allowed.includes(endpoint)) return 'is not one of the allowed stores'
+  return undefined
+}

@@ -1,0 +1,27 @@
+import type { Clock, Db, FileType, Logger } from '@plinth/kit'
+import type { Providers } from './locations.ts'
+import type { StorageTables } from './tables.ts'
+import type { WorkQueue } from './work-queue.ts'
+
+/** What the rules of this service work with. */
+export type Storage = {
+  db: Db<StorageTables>
+  clock: Clock
+  log: Logger
+  providers: Providers
+  /** The few thumbnails that are made at once, and those asked for twice made once. */
+  thumbnails: { queue: WorkQueue; underWay: Map<number, Promise<Buffer | undefined>> }
+  /** Where uploads wait until they are complete; on the file system of the storage root. */
+  spoolFolder: string
+  publicUrl: string
+  limits: StorageLimits
+}
+
+export type StorageLimits = {
+  maxFileBytes: number
+  acceptedTypes: FileType[]
+  /** How long an object may have no file before it is taken for a leftover. */
+  orphanAgeSeconds: number
+  /** Object stores an administrator may name; everything when empty. */
+  objectEndpoints: string[]
+}

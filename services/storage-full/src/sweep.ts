@@ -1,0 +1,100 @@
+import { secondsAfter } from '@plinth/kit'
+import { findObjectNames, listDeletingFiles } from './files.repository.ts'
+import { finishDeletion } from './files.ts'
+import type { Location } from './location.ts'
+import { listLocations } from './locations.repository.ts'
+import { deleteOrphans, findOverdueOrphans, insertOrphans } from './orphans.repository.ts'
+import type { Storage } from './storage.ts'
+import { objectNameOf } from './stored-file.ts'
+import { deleteExpiredLinks } from './temporary-links.repository.ts'
+
+type Sweeping = Pick<Storage, 'db' | 'clock' | 'log' | 'providers' | 'limits'>
+
+const KEYS_AT_ONCE = 500
+
+/** Finishes the deletions that a crash or an unreachable provider interrupted. */
+export async function finishDeletions(storage: Sweeping): Promise<void> {
+  for (const file of await listDeletingFiles(storage.db)) {
+    try {
+      await finishDeletion(storage, file)
+    } catch (error) {
+      storage.log.warn({ err: error, file: file.id }, 'a deletion could not be finished yet')
+    }
+  }
+}
+
+/** Removes what nothing refers to any more. Returns how many objects that were. */
+export async function sweep(storage: Sweeping, signal?: AbortSignal): Promise<number> {
+  await deleteExpiredLinks(storage.db, storage.clock())
+  let removed = 0
+  for (const location of await listLocations(storage.db)) {
+    try {
+      removed += await sweepLocation(storage, location, signal)
+    } catch (error) {
+      storage.log.warn({ err: error, location: location.id }, 'a location could not be swept')
+    }
+  }
+  return removed
+}
+
+async function sweepLocation(
+  storage: Sweeping,
+  location: Location,
+  signal?: AbortSignal,
+): Promise<number> {
+  let removed = 0
+  for await (const keys of keysAt(storage, location)) {
+    if (signal?.aborted) break
+    removed += await sweepKeys(storage, location, keys)
+  }
+  return removed
+}
+
+/**
+ * An object may be without a file because its upload is not finished. It is removed only when it
+ * was seen so twice, a safe time apart by our own clock: the store's clock plays no part.
+ */
+async function sweepKeys(
+  { db, clock, providers, limits }: Sweeping,
+  location: Location,
+  keys: string[],
+): Promise<number> {
+  const now = clock()
+  const orphans = await withoutFile(db, location, keys)
+  await deleteOrphans(
+    db,
+    location.id,
+    keys.filter((key) => !orphans.includes(key)),
+  )
+  await insertOrphans(db, location.id, orphans, now)
+  const before = secondsAfter(now, -limits.orphanAgeSeconds)
+  const overdue = await findOverdueOrphans(db, location.id, orphans, before)
+  for (const key of overdue) await providers.at(location).remove(key)
+  await deleteOrphans(db, location.id, overdue)
+  return overdue.length
+}
+
+/** Of these objects, the ones no file refers to. */
+export async function withoutFile(
+  db: Storage['db'],
+  location: Location,
+  keys: string[],
+): Promise<string[]> {
+  const names = [...new Set(keys.map(objectNameOf))]
+  const known = await findObjectNames(db, location.id, names)
+  return keys.filter((key) => !known.has(objectNameOf(key)))
+}
+
+export async function* keysAt(
+  { providers }: Pick<Storage, 'providers'>,
+  location: Location,
+): AsyncGenerator<string[]> {
+  let keys: string[] = []
+  for await (const key of providers.at(location).list(location.prefix)) {
+    keys.push(key)
+    if (keys.length < KEYS_AT_ONCE) continue
+    yield keys
+    keys = []
+  }
+  yield keys
+}

@@ -1,0 +1,95 @@
+import type { Db } from '@plinth/kit'
+import type { StorageTables } from './tables.ts'
+
+export type TemporaryLink = {
+  id: number
+  createdAt: string
+  expiresAt: string
+  openedCount: number
+  lastOpenedAt: string | null
+}
+
+export type NewLink = { fileId: number; tokenHash: string; createdAt: Date; expiresAt: Date }
+
+export async function insertLink(db: Db<StorageTables>, link: NewLink): Promise<void> {
+  await db
+    .insertInto('temporary_links')
+    .values({
+      file_id: link.fileId,
+      token_hash: link.tokenHash,
+      created_at: link.createdAt.toISOString(),
+      expires_at: link.expiresAt.toISOString(),
+      opened_count: 0,
+      last_opened_at: null,
+    })
+    .execute()
+}
+
+/** Which file an unexpired link leads to. */
+export async function findLinkedFileId(
+  db: Db<StorageTables>,
+  tokenHash: string,
+  now: Date,
+): Promise<number | undefined> {
+  const row = await db
+    .selectFrom('temporary_links')
+    .select('file_id')
+    .where('token_hash', '=', tokenHash)
+    .where('expires_at', '>', now.toISOString())
+    .executeTakeFirst()
+  return row?.file_id
+}
+
+/** Counts a use, and fails to when the link was revoked in the same moment. */
+export async function updateOpened(
+  db: Db<StorageTables>,
+  tokenHash: string,
+  now: Date,
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('temporary_links')
+    .set((row) => ({
+      opened_count: row('opened_count', '+', 1),
+      last_opened_at: now.toISOString(),
+    }))
+    .where('token_hash', '=', tokenHash)
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
+}
+
+export async function listLinks(
+  db: Db<StorageTables>,
+  fileId: number,
+  now: Date,
+): Promise<TemporaryLink[]> {
+  return db
+    .selectFrom('temporary_links')
+    .select([
+      'id',
+      'created_at as createdAt',
+      'expires_at as expiresAt',
+      'opened_count as openedCount',
+      'last_opened_at as lastOpenedAt',
+    ])
+    .where('file_id', '=', fileId)
+    .where('expires_at', '>', now.toISOString())
+    .orderBy('id', 'desc')
+    .execute()
+}
+
+export async function deleteLink(
+  db: Db<StorageTables>,
+  fileId: number,
+  linkId: number,
+): Promise<boolean> {
+  const { numDeletedRows } = await db
+    .deleteFrom('temporary_links')
+    .where('id', '=', linkId)
+    .where('file_id', '=', fileId)
+    .executeTakeFirst()
+  return numDeletedRows > 0n
+}
+
+export async function deleteExpiredLinks(db: Db<StorageTables>, now: Date): Promise<void> {
+  await db.deleteFrom('temporary_links').where('expires_at', '<=', now.toISOString()).execute()
+}

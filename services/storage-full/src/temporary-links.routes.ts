@@ -1,0 +1,52 @@
+import { type Guard, positiveInteger, type Server } from '@plinth/kit'
+import { Type } from 'typebox'
+import { sendStoredFile } from './file-bytes.routes.ts'
+import { idFrom } from './ids.ts'
+import type { Storage } from './storage.ts'
+import {
+  createLink,
+  fileBehindLink,
+  LONGEST_LINK_SECONDS,
+  linksOf,
+  revokeLink,
+} from './temporary-links.ts'
+
+type ByToken = { Params: { token: string } }
+type ById = { Params: { id: string } }
+type ByLink = { Params: { id: string; linkId: string } }
+
+const LinkBody = Type.Object({
+  id: positiveInteger(),
+  expiresInSeconds: positiveInteger(LONGEST_LINK_SECONDS),
+})
+
+export function temporaryLinkRoutes(server: Server, storage: Storage, caller: Guard): void {
+  server.post('/file/generate-pre-signed-url', {
+    onRequest: caller,
+    schema: { body: LinkBody },
+    handler: ({ caller, body }) => createLink(storage, caller, body),
+  })
+
+  server.get<ByToken>('/file/presigned/:token', {
+    handler: async (request, reply) => {
+      const counted = request.method === 'GET'
+      const file = await fileBehindLink(storage, request.params.token, { counted })
+      reply.header('x-robots-tag', 'noindex')
+      return sendStoredFile(request, reply, storage, { file, as: 'inline' })
+    },
+  })
+
+  server.get<ById>('/file/:id/links', {
+    onRequest: caller,
+    handler: ({ caller, params }) => linksOf(storage, caller, idFrom(params.id)),
+  })
+
+  server.delete<ByLink>('/file/:id/links/:linkId', {
+    onRequest: caller,
+    handler: async ({ caller, params }, reply) => {
+      const link = { fileId: idFrom(params.id), linkId: idFrom(params.linkId, 'linkId') }
+      await revokeLink(storage, caller, link)
+      return reply.code(204).send()
+    },
+  })
+}

@@ -1,0 +1,57 @@
+import type { Sharp } from 'sharp'
+
+type SharpModule = typeof import('sharp').default
+
+export type Pixels = { data: Uint8Array; width: number; height: number }
+
+const LARGEST_SIDE = 256
+const LARGEST_INPUT_PIXELS = 50_000_000
+const TIME_LIMIT_SECONDS = 5
+const LOADERS = ['Jpeg', 'Png', 'Webp', 'Nsgif'].flatMap((name) => [
+  `VipsForeignLoad${name}File`,
+  `VipsForeignLoad${name}Buffer`,
+])
+
+let loading: Promise<SharpModule> | undefined
+
+/** The decoder library is large, so it is loaded with the first picture. */
+async function loadSharp(): Promise<SharpModule> {
+  const { default: sharp } = await import('sharp')
+  sharp.cache(false)
+  sharp.concurrency(1)
+  // Only what uploads may be: a renamed SVG or TIFF never reaches its decoder.
+  sharp.block({ operation: ['VipsForeignLoad'] })
+  sharp.unblock({ operation: LOADERS })
+  return sharp
+}
+
+function sharpLibrary(): Promise<SharpModule> {
+  loading ??= loadSharp()
+  return loading
+}
+
+/** Nothing when the picture is broken, too large, or takes too long. */
+export async function jpegFromImage(path: string): Promise<Buffer | undefined> {
+  const sharp = await sharpLibrary()
+  const options = { limitInputPixels: LARGEST_INPUT_PIXELS, failOn: 'error' } as const
+  return smallJpeg(sharp(path, { ...options, sequentialRead: true }).autoOrient())
+}
+
+export async function jpegFromPixels({ data, width, height }: Pixels): Promise<Buffer | undefined> {
+  const sharp = await sharpLibrary()
+  return smallJpeg(sharp(data, { raw: { width, height, channels: 4 } }))
+}
+
+/** What is not asked for stays out of the result: no EXIF, no position, no colour profile. */
+async function smallJpeg(picture: Sharp): Promise<Buffer | undefined> {
+  try {
+    return await picture
+      .resize(LARGEST_SIDE, LARGEST_SIDE, { fit: 'inside', withoutEnlargement: true })
+      .flatten({ background: 'white' })
+      .jpeg({ quality: 80 })
+      .timeout({ seconds: TIME_LIMIT_SECONDS })
+      .toBuffer()
+  } catch {
+    return undefined
+  }
+}

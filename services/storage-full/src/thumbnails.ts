@@ -1,0 +1,52 @@
+import { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import { failPoint } from '@plinth/kit'
+import { openBytes } from './file-bytes.ts'
+import { updateThumbnail } from './files.repository.ts'
+import type { Storage } from './storage.ts'
+import { type StoredFile, thumbnailKey } from './stored-file.ts'
+import { copyToDisk } from './temporary-files.ts'
+import { canHaveThumbnail, jpegOf } from './thumbnail-maker.ts'
+
+/** The file's JPEG thumbnail, made once and kept; nothing for a file that cannot have one. */
+export async function thumbnailOf(storage: Storage, file: StoredFile): Promise<Buffer | undefined> {
+  if (!canHaveThumbnail(file.contentType) || file.thumbnail === 'impossible') return undefined
+  return (await keptThumbnail(storage, file)) ?? makeOnce(storage, file)
+}
+
+async function keptThumbnail(storage: Storage, file: StoredFile): Promise<Buffer | undefined> {
+  if (file.thumbnail !== 'kept') return undefined
+  const bytes = await storage.providers.at(file.location).open(thumbnailKey(file))
+  return bytes && buffer(bytes)
+}
+
+/** However many ask for it at the same time. */
+function makeOnce(storage: Storage, file: StoredFile): Promise<Buffer | undefined> {
+  const { queue, underWay } = storage.thumbnails
+  let making = underWay.get(file.id)
+  if (!making) {
+    making = queue(() => makeThumbnail(storage, file)).finally(() => underWay.delete(file.id))
+    underWay.set(file.id, making)
+  }
+  return making
+}
+
+async function makeThumbnail(storage: Storage, file: StoredFile): Promise<Buffer | undefined> {
+  await using original = await copyToDisk(await openBytes(storage, file), storage.spoolFolder)
+  failPoint('thumbnail:read')
+  const jpeg = await jpegOf(original.path, file.contentType)
+  if (jpeg) await keepThumbnail(storage, file, jpeg)
+  else await updateThumbnail(storage.db, file, 'impossible')
+  return jpeg
+}
+
+/** A file that was deleted or moved while its thumbnail was made must not leave one behind. */
+async function keepThumbnail(storage: Storage, file: StoredFile, jpeg: Buffer): Promise<void> {
+  const provider = storage.providers.at(file.location)
+  await using copy = await copyToDisk(Readable.from([jpeg]), storage.spoolFolder)
+  await provider.put(thumbnailKey(file), { ...copy, contentType: 'image/jpeg' })
+  failPoint('thumbnail:put')
+  const kept = await updateThumbnail(storage.db, file, 'kept')
+  failPoint('thumbnail:row')
+  if (!kept) await provider.remove(thumbnailKey(file))
+}

@@ -1,0 +1,68 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { cheapHashing } from '@plinth/accounts/testing'
+import { type Api, type ApiReply, listenForTest, sampleFiles, testClock } from '@plinth/kit/testing'
+import { createStorageFull, loadConfig } from '../src/index.ts'
+
+export const DEMO_PASSWORD = 'password123123'
+
+type Started = Awaited<ReturnType<typeof startStorage>>
+export type TestStorage = Started
+
+/** The environment of a service on its own empty folder, without a network of its own. */
+export function storageEnv(folder: string, databaseUrl = `sqlite:${folder}/storage.db`) {
+  return {
+    SUITE_DATA: folder,
+    STORAGE_FULL_ROOT: join(folder, 'root'),
+    STORAGE_FULL_DATABASE_URL: databaseUrl,
+    STORAGE_FULL_PORT: '0',
+    STORAGE_FULL_MASTER_KEY: randomBytes(32).toString('base64'),
+    LOG_LEVEL: 'silent',
+    ...cheapHashing('STORAGE_FULL_'),
+  }
+}
+
+export async function temporaryFolder(t: Pick<TestContext, 'after'>): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'storage-full-'))
+  t.after(() => rm(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** A fresh service on an empty database, with its demo accounts logged in. */
+export async function startStorage(
+  t: TestContext,
+  overrides: Record<string, string> = {},
+  clock = testClock(),
+) {
+  const folder = overrides.SUITE_DATA ?? (await temporaryFolder(t))
+  const env: Record<string, string> = { ...storageEnv(folder), ...overrides }
+  const config = loadConfig(env)
+  const server = await createStorageFull(config, { clock })
+  const { api, baseUrl } = await listenForTest(t, server)
+  const admin = await logIn(api, 'admin')
+  const user = await logIn(api, 'user')
+  return { api, baseUrl, clock, server, config, env, folder, root: config.root, admin, user }
+}
+
+export async function logIn(api: Api, username: string, password = DEMO_PASSWORD) {
+  const { body } = await api.post('/api/auth/login', { username, password })
+  return body.accessToken as string
+}
+
+export async function register(api: Api, username: string): Promise<string> {
+  const password = 'a-password'
+  await api.post('/api/auth/register', { username, email: `${username}@example.com`, password })
+  return logIn(api, username, password)
+}
+
+type UploadedFile = { name?: string; type?: string; bytes?: Buffer }
+
+export function upload(api: Api, token: string, file: UploadedFile = {}): Promise<ApiReply> {
+  const { name = 'picture.png', type = 'image/png', bytes = sampleFiles.png } = file
+  const body = new FormData()
+  body.append('file', new Blob([new Uint8Array(bytes)], { type }), name)
+  return api.request('POST', '/file', { token, body })
+}
