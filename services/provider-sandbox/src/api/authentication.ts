@@ -1,0 +1,28 @@
+import { ProviderError } from './provider-errors.ts'
+
+/** Any key will do, except one that could move real money. */
+export function authenticate(authorization: string | undefined): void {
+  const key = keyOf(authorization ?? '')
+  if (!key)
+    throw unauthorized(
+      'You did not provide an API key. Send it as "Authorization: Bearer sk_test_…".',
+    )
+  if (/_live_/.test(key))
+    throw unauthorized(
+      `Invalid API Key provided: ${masked(key)}. This is a sandbox, it refuses live keys.`,
+    )
+}
+
+function keyOf(authorization: string): string | undefined {
+  const [scheme = '', credentials = ''] = authorization.split(' ')
+  if (/^bearer$/i.test(scheme)) return credentials
+  if (/^basic$/i.test(scheme)) return Buffer.from(credentials, 'base64').toString().split(':')[0]
+  return undefined
+}
+
+function masked(key: string): string {
+  return `${key.slice(0, 8)}${'*'.repeat(8)}${key.slice(-4)}`
+}
+
+export const unauthorized = (message: string) =>
+  new ProviderError({ status: 401, message, unremembered: true })

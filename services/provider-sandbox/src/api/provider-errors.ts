@@ -1,0 +1,66 @@
+import { Problem } from '@plinth/kit'
+
+export type ErrorType = 'invalid_request_error' | 'idempotency_error' | 'api_error' | 'card_error'
+
+export type ErrorFacts = {
+  status: number
+  message: string
+  type?: ErrorType
+  code?: string
+  param?: string
+  headers?: Record<string, string>
+  /** Refused before the endpoint began its work, so an idempotency key does not remember it. */
+  unremembered?: boolean
+}
+
+/** A refusal in the provider's own words. Outside its API it is shown like any other problem. */
+export class ProviderError extends Problem {
+  readonly facts: ErrorFacts & { type: ErrorType }
+
+  constructor(facts: ErrorFacts) {
+    const type = facts.type ?? 'invalid_request_error'
+    const code = (facts.code ?? type).toUpperCase()
+    super(code, facts.status, facts.message, { headers: facts.headers ?? {} })
+    this.facts = { ...facts, type }
+  }
+}
+
+/** A fault in the parameters themselves: found before any work, never remembered. */
+function parameterError(message: string, param?: string, code?: string): ProviderError {
+  return new ProviderError({ status: 400, message, param, code, unremembered: true })
+}
+
+export const invalidForm = (message: string) => parameterError(message)
+
+export const parameterUnknown = (param: string) =>
+  parameterError(`Received unknown parameter: ${param}`, param, 'parameter_unknown')
+
+export const parameterMissing = (param: string) =>
+  parameterError(`Missing required param: ${param}.`, param, 'parameter_missing')
+
+export const parameterEmpty = (param: string) =>
+  parameterError(
+    `You passed an empty string for '${param}'. Empty values unset a parameter; however '${param}' cannot be unset.`,
+    param,
+    'parameter_invalid_empty',
+  )
+
+export const parameterInvalid = (param: string, message: string, code?: string) =>
+  parameterError(message, param, code)
+
+/** A refusal that depends on what the provider already holds. */
+export const requestRefused = (message: string, code?: string, param?: string) =>
+  new ProviderError({ status: 400, message, code, param })
+
+/** The object a path names is 404; one that a parameter names is 400. */
+export function resourceMissing(kind: string, id: string, param = 'id'): ProviderError {
+  const status = param === 'id' ? 404 : 400
+  const message = `No such ${kind.replace('.', ' ')}: '${id}'`
+  return new ProviderError({ status, message, code: 'resource_missing', param })
+}
+
+export const unknownUrl = (method: string, path: string) =>
+  new ProviderError({
+    status: 404,
+    message: `Unrecognized request URL (${method}: ${path}). The sandbox does not know this path.`,
+  })

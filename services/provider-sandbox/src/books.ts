@@ -1,0 +1,100 @@
+import { sumLedger } from './ledger.ts'
+import type { Charge, CheckoutSession, PaymentIntent, Refund } from './objects/object-kinds.ts'
+import { listObjects } from './objects/objects.repository.ts'
+import type { Sandbox } from './sandbox.ts'
+
+export type PaymentBook = {
+  paymentIntent: string
+  session: string | null
+  status: string
+  currency: string
+  captured: number
+  /** What has gone back for good, as far as anyone knows. */
+  refunded: number
+  /** What is on its way back. */
+  pending: number
+  kept: number
+  metadata: Record<string, string>
+}
+
+/** Where all the money is: per payment, per currency, and by the ledger as a second witness. */
+export async function readBooks(sandbox: Sandbox) {
+  const [intents, charges, refunds, sessions] = await Promise.all([
+    listObjects(sandbox.db, 'payment_intent'),
+    listObjects(sandbox.db, 'charge'),
+    listObjects(sandbox.db, 'refund'),
+    listObjects(sandbox.db, 'checkout.session'),
+  ])
+  const payments = intents.map((intent) => bookOf(intent, charges, refunds, sessions))
+  return {
+    payments,
+    totals: totalsOf(payments),
+    ledger: Object.fromEntries(await sumLedger(sandbox)),
+  }
+}
+
+function bookOf(
+  intent: PaymentIntent,
+  charges: Charge[],
+  refunds: Refund[],
+  sessions: CheckoutSession[],
+): PaymentBook {
+  const session = sessions.find(({ payment_intent: id }) => id === intent.id)
+  const sum = (amounts: number[]) => amounts.reduce((total, amount) => total + amount, 0)
+  const ofIntent = <T extends { payment_intent: string }>(objects: T[]) =>
+    objects.filter(({ payment_intent: id }) => id === intent.id)
+  const refundedAs = (...states: string[]) =>
+    sum(
+      ofIntent(refunds)
+        .filter(({ status }) => states.includes(status))
+        .map(({ amount }) => amount),
+    )
+
+  const captured = sum(ofIntent(charges).map((charge) => charge.amount_captured))
+  const refunded = refundedAs('succeeded')
+  return {
+    paymentIntent: intent.id,
+    session: session?.id ?? null,
+    status: intent.status,
+    currency: intent.currency,
+    captured,
+    refunded,
+    pending: refundedAs('pending', 'requires_action'),
+    kept: captured - refunded,
+    metadata: { ...session?.metadata, ...intent.metadata },
+  }
+}
+
+type Totals = { captured: number; refunded: number; pending: number; kept: number }
+
+function totalsOf(payments: PaymentBook[]): Record<string, Totals> {
+  const totals: Record<string, Totals> = {}
+  for (const { currency, captured, refunded, pending, kept } of payments) {
+    const before = totals[currency] ?? { captured: 0, refunded: 0, pending: 0, kept: 0 }
+    totals[currency] = {
+      captured: before.captured + captured,
+      refunded: before.refunded + refunded,
+      pending: before.pending + pending,
+      kept: before.kept + kept,
+    }
+  }
+  return totals
+}
+
+/** How many sessions there are for each value of a metadata entry, and how many can be paid. */
+export async function countSessions(sandbox: Sandbox, entry: string) {
+  const counts: Record<string, SessionCount> = {}
+  for (const { metadata, status, payment_status } of await listObjects(
+    sandbox.db,
+    'checkout.session',
+  )) {
+    const value = metadata[entry]
+    if (value === undefined) continue
+    const count = counts[value] ?? { open: 0, complete: 0, expired: 0, paid: 0 }
+    const paid = count.paid + (payment_status === 'paid' ? 1 : 0)
+    counts[value] = { ...count, [status]: count[status] + 1, paid }
+  }
+  return counts
+}
+
+type SessionCount = { open: number; complete: number; expired: number; paid: number }

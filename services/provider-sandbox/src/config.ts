@@ -1,0 +1,32 @@
+import { databaseUrl, type Env, readSettings, serviceSettings } from '@plinth/kit'
+
+export type SandboxConfig = ReturnType<typeof loadConfig>
+
+export function loadConfig(env: Env = process.env) {
+  return readSettings(env, (settings) => {
+    const service = serviceSettings(settings, 'SANDBOX_', { port: 8085 })
+    if (!settings.convenience('SANDBOX_ALLOW_PRODUCTION'))
+      settings.fault(
+        'SANDBOX_ALLOW_PRODUCTION',
+        'The sandbox moves no money and does not start in production unless you insist.',
+        'true',
+      )
+    const database = databaseUrl(settings, 'SANDBOX_', service.dataFolder, 'sandbox')
+    if (!database.startsWith('sqlite:'))
+      settings.fault('SANDBOX_DATABASE_URL', 'Expected sqlite:<file>; the sandbox is one process.')
+    const webhookUrl = settings.optional('SANDBOX_WEBHOOK_URL')
+    const webhookSecret = settings.optional('SANDBOX_WEBHOOK_SECRET')
+    if (webhookUrl !== undefined && webhookSecret === undefined)
+      settings.fault('SANDBOX_WEBHOOK_SECRET', 'Expected the secret of SANDBOX_WEBHOOK_URL.')
+    return {
+      ...service,
+      databaseUrl: database,
+      seed: settings.text('SANDBOX_SEED', 'plinth'),
+      webhook: webhookUrl ? { url: webhookUrl, secret: webhookSecret ?? '' } : undefined,
+      bankDebitSeconds: settings.integer('SANDBOX_BANK_DEBIT_SECONDS', 30),
+      refundSeconds: settings.integer('SANDBOX_REFUND_SECONDS', 30),
+      retrySeconds: settings.integer('SANDBOX_RETRY_SECONDS', 5, { min: 1 }),
+      deliveryTimeoutSeconds: settings.integer('SANDBOX_DELIVERY_TIMEOUT_SECONDS', 10, { min: 1 }),
+    }
+  })
+}

@@ -1,0 +1,70 @@
+import type { Server } from '@plinth/kit'
+import { Type } from 'typebox'
+import { countSessions, readBooks } from '../books.ts'
+import { advanceClock, readClock } from './clock-controls.ts'
+import type { Controls } from './controls.ts'
+import {
+  forgetIdempotencyKeys,
+  listRecent,
+  listRecentRequests,
+  readAllSwitches,
+  resetSwitches,
+  turnSwitches,
+} from './state-controls.ts'
+
+const AdvanceBody = Type.Object({ seconds: Type.Integer({ minimum: 0, maximum: 10 ** 9 }) })
+const CountQuery = Type.Object({ by: Type.String() })
+const SwitchesBody = Type.Object(
+  {
+    paused: Type.Optional(Type.Boolean()),
+    drop: Type.Optional(Type.Array(Type.String())),
+    delaySeconds: Type.Optional(Type.Integer({ minimum: 0 })),
+    duplicates: Type.Optional(Type.Integer({ minimum: 0, maximum: 100 })),
+    reorder: Type.Optional(Type.Integer({ minimum: 0 })),
+    eventSecond: Type.Optional(Type.Union([Type.Integer({ minimum: 0 }), Type.Null()])),
+    signWith: Type.Optional(
+      Type.Union(['current', 'second', 'both', 'wrong'].map((way) => Type.Literal(way))),
+    ),
+    apiVersion: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+    refunds: Type.Optional(
+      Type.Union(
+        ['by-method', 'succeed', 'pending', 'requires-action', 'fail-later'].map((way) =>
+          Type.Literal(way),
+        ),
+      ),
+    ),
+    amountLimits: Type.Optional(Type.Boolean()),
+  },
+  { additionalProperties: false },
+)
+
+/** The clock, the switches, and what there is to see. */
+export function stateRoutes(server: Server, controls: Controls): void {
+  const { sandbox } = controls
+  server.get('/sandbox/api/clock', () => readClock(controls))
+  server.post('/sandbox/api/clock/advance', {
+    schema: { body: AdvanceBody },
+    handler: ({ body }) => advanceClock(controls, body.seconds),
+  })
+
+  server.get('/sandbox/api/switches', () => readAllSwitches(sandbox))
+  server.patch('/sandbox/api/switches', {
+    schema: { body: SwitchesBody },
+    handler: ({ body }) => turnSwitches(sandbox, body as object),
+  })
+  server.delete('/sandbox/api/switches', () => resetSwitches(sandbox))
+
+  server.get('/sandbox/api/sessions', () => listRecent(sandbox, 'checkout.session'))
+  server.get('/sandbox/api/refunds', () => listRecent(sandbox, 'refund'))
+  server.get('/sandbox/api/requests', () => listRecentRequests(sandbox))
+  server.delete('/sandbox/api/idempotency-keys', async (_request, reply) => {
+    await forgetIdempotencyKeys(sandbox)
+    return reply.code(204).send()
+  })
+
+  server.get('/sandbox/api/books', () => readBooks(sandbox))
+  server.get('/sandbox/api/books/sessions', {
+    schema: { querystring: CountQuery },
+    handler: ({ query }) => countSessions(sandbox, query.by),
+  })
+}

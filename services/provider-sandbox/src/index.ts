@@ -1,0 +1,2 @@
+export { createProviderSandbox } from './app.ts'
+export { loadConfig, type SandboxConfig } from './config.ts'

@@ -1,0 +1,37 @@
+import type { Db } from '@plinth/kit'
+import type { SandboxTables } from './tables.ts'
+
+/** Counts one up and tells the new value. A rolled-back transaction gives its numbers back. */
+export async function nextNumber(db: Db<SandboxTables>, name: string): Promise<number> {
+  const row = await db
+    .insertInto('counters')
+    .values({ name, value: 1 })
+    .onConflict((conflict) =>
+      conflict.column('name').doUpdateSet((eb) => ({ value: eb('counters.value', '+', 1) })),
+    )
+    .returning('value')
+    .executeTakeFirstOrThrow()
+  return row.value
+}
+
+export async function findValue<T>(db: Db<SandboxTables>, name: string): Promise<T | undefined> {
+  const row = await db
+    .selectFrom('values')
+    .select('value')
+    .where('name', '=', name)
+    .executeTakeFirst()
+  return row && JSON.parse(row.value)
+}
+
+export async function updateValue(
+  db: Db<SandboxTables>,
+  name: string,
+  value: unknown,
+): Promise<void> {
+  const json = JSON.stringify(value)
+  await db
+    .insertInto('values')
+    .values({ name, value: json })
+    .onConflict((conflict) => conflict.column('name').doUpdateSet({ value: json }))
+    .execute()
+}
