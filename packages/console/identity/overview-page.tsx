@@ -21,22 +21,32 @@ export function OverviewPage() {
     >
       <Card title="Try it in three steps" about="Under a minute, no reading needed.">
         <Steps>
-          <Step
-            title="Sign in with a demo account"
-            state={signedIn || passkeyAdded.value ? 'done' : 'next'}
-          >
-            <Button kind="primary" busy={signIn.busy} onClick={() => signIn.run()}>
-              Sign in as user
-            </Button>
+          <Step title="Sign in with a demo account" state={signedIn ? 'done' : 'next'}>
+            {signedIn ? (
+              <p class="soft">Signed in as {session.claims.value?.username}.</p>
+            ) : (
+              <Button kind="primary" busy={signIn.busy} onClick={() => signIn.run()}>
+                Sign in as user
+              </Button>
+            )}
             <Refusal reply={signIn.refusal} />
           </Step>
-          <Step title="Add a passkey" state={passkeyAdded.value ? 'done' : 'later'}>
-            <ButtonLink href="#/passkeys" icon="passkey">
-              Add a passkey
-            </ButtonLink>
+          <Step title="Add a passkey" state={stepState(passkeyAdded.value, signedIn)}>
+            {!passkeyAdded.value && (
+              <ButtonLink href="#/passkeys" icon="passkey" kind={signedIn ? 'primary' : 'plain'}>
+                Add a passkey
+              </ButtonLink>
+            )}
           </Step>
-          <Step title="Sign in without a password" state={passkeyUsed.value ? 'done' : 'later'}>
-            <ButtonLink href="#/passkeys" icon="key">
+          <Step
+            title="Sign in without a password"
+            state={stepState(passkeyUsed.value, passkeyAdded.value)}
+          >
+            <ButtonLink
+              href="#/passkeys"
+              icon="key"
+              kind={passkeyAdded.value ? 'primary' : 'plain'}
+            >
               Use the passkey
             </ButtonLink>
           </Step>
@@ -47,9 +57,11 @@ export function OverviewPage() {
   )
 }
 
+const stepState = (done: boolean, ready: boolean) => (done ? 'done' : ready ? 'next' : 'later')
+
 function WhatItDoes() {
   return (
-    <div class="columns">
+    <div class="columns thirds">
       <Card
         title="Short-lived access"
         about="A signed token, valid for 15 minutes. Any service can check it without asking back."

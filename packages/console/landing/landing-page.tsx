@@ -24,7 +24,7 @@ export function LandingPage() {
       </header>
       <main class="stack wide">
         <div>
-          <h1>Everything is running.</h1>
+          <h1>{headline()}</h1>
           <p class="lead soft">
             Accounts, files and payments: four services on this machine, ready to be called. Nothing
             leaves it.
@@ -43,6 +43,14 @@ export function LandingPage() {
       </main>
     </div>
   )
+}
+
+function headline(): string {
+  if (!reachable.value) return 'Not running.'
+  if (!services.value) return 'Looking around…'
+  return services.value.every(({ healthy }) => healthy)
+    ? 'Everything is running.'
+    : 'Almost everything is running.'
 }
 
 function Summary() {

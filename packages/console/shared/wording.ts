@@ -8,7 +8,10 @@ export function sizeText(bytes: number): string {
 
 export function dateText(value: string | number | null | undefined): string {
   if (value === null || value === undefined) return '–'
-  return new Date(value).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
+  const date = new Date(value)
+  const year = date.getFullYear() === new Date().getFullYear() ? undefined : 'numeric'
+  const clock = { hour: '2-digit', minute: '2-digit', second: '2-digit' } as const
+  return date.toLocaleString(undefined, { day: 'numeric', month: 'short', year, ...clock })
 }
 
 /** `14:32` under an hour, `13 d 23 h` above a day. */

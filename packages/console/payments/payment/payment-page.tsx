@@ -1,5 +1,4 @@
 import { useEffect } from 'preact/hooks'
-import { ButtonLink } from '../../shared/parts/button.tsx'
 import { Card, Skeleton } from '../../shared/parts/card.tsx'
 import { Facts } from '../../shared/parts/facts.tsx'
 import { Page } from '../../shared/parts/page.tsx'
@@ -17,12 +16,10 @@ export function PaymentPage({ id }: { id: string }) {
   const payment = useLoad<Payment>(() => api.get(path), [id])
   usePolling(path, payment.body?.updatedAt, payment.reload)
   return (
-    <Page title={payment.body?.businessReference ?? 'Payment'}>
-      <div>
-        <ButtonLink href="#/payments" small kind="quiet">
-          ← All payments
-        </ButtonLink>
-      </div>
+    <Page
+      title={payment.body?.businessReference ?? 'Payment'}
+      back={{ href: '#/payments', title: 'All payments' }}
+    >
       {payment.loading && <Skeleton />}
       <Refusal reply={payment.refusal} />
       {payment.body && (

@@ -5,7 +5,7 @@ import type { Exchange } from './exchange-log.ts'
 export function curlOf(exchange: Exchange, origin: string): string {
   const parts = [`curl -X ${exchange.method} '${quoted(origin + exchange.path)}'`]
   for (const [name, value] of Object.entries(exchange.requestHeaders))
-    parts.push(`-H '${quoted(`${name}: ${value}`)}'`)
+    parts.push(`-H ${headerArgument(`${name}: ${value}`)}`)
   if (exchange.requestBody !== undefined)
     parts.push(`-d '${quoted(JSON.stringify(exchange.requestBody))}'`)
   if (exchange.requestFile)
@@ -27,6 +27,11 @@ export function fetchOf(exchange: Exchange, origin: string): string {
     ? "const form = new FormData()\nform.append('file', file)\n"
     : ''
   return `${form}await fetch(${JSON.stringify(origin + exchange.path)}, {\n${options.join('\n')}\n})`
+}
+
+// A header with a variable in it reads best in double quotes, where the shell fills it in.
+function headerArgument(header: string): string {
+  return /^[^"`\\]*\$[A-Z_]+$/.test(header) ? `"${header}"` : `'${quoted(header)}'`
 }
 
 function quoted(text: string): string {

@@ -5,6 +5,8 @@ import { useEffect, useRef } from 'preact/hooks'
 export function Page(props: {
   title: ComponentChildren
   about?: ComponentChildren
+  /** The way back to the list this page belongs to. */
+  back?: { href: string; title: string }
   children: ComponentChildren
 }) {
   const heading = useRef<HTMLHeadingElement>(null)
@@ -12,6 +14,11 @@ export function Page(props: {
   return (
     <div class="page">
       <header>
+        {props.back && (
+          <a class="back" href={props.back.href}>
+            ← {props.back.title}
+          </a>
+        )}
         <h1 ref={heading} tabIndex={-1}>
           {props.title}
         </h1>

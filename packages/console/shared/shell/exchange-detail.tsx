@@ -20,7 +20,7 @@ export function ExchangeDetail({ exchange }: { exchange: Exchange }) {
               {Math.round(outcome.durationMs)} ms · {sizeText(outcome.sizeBytes)}
             </span>
           )}
-          <span class="grow" />
+          <span class="space" />
           <Button small icon="refresh" onClick={exchange.resend}>
             Replay
           </Button>

@@ -41,11 +41,11 @@ export function SessionBar({ session, signInPath }: { session: Session; signInPa
       </span>
       <span class="space" />
       <InspectorButton />
-      <Button small icon="refresh" onClick={session.refresh}>
-        Refresh
+      <Button small icon="refresh" label="Refresh" onClick={session.refresh}>
+        <span class="long">Refresh</span>
       </Button>
-      <Button small icon="leave" onClick={session.logOut}>
-        Log out
+      <Button small icon="leave" label="Log out" onClick={session.logOut}>
+        <span class="long">Log out</span>
       </Button>
     </>
   )

@@ -1,6 +1,6 @@
 import { SignedInOnly } from '../../shared/account/signed-in-only.tsx'
 import { saveFile } from '../../shared/files/save-file.ts'
-import { Button, ButtonLink } from '../../shared/parts/button.tsx'
+import { Button } from '../../shared/parts/button.tsx'
 import { Badge, Card, Skeleton } from '../../shared/parts/card.tsx'
 import { Facts } from '../../shared/parts/facts.tsx'
 import { Page } from '../../shared/parts/page.tsx'
@@ -26,12 +26,10 @@ export function FilePage() {
 function FileDetail({ id }: { id: number }) {
   const file = useLoad<StoredFile>(() => session.api.get(`/file/info/${id}`), [id])
   return (
-    <Page title={file.body?.originalFilename ?? `File ${id}`}>
-      <div>
-        <ButtonLink href="#/" small kind="quiet">
-          ← All files
-        </ButtonLink>
-      </div>
+    <Page
+      title={file.body?.originalFilename ?? `File ${id}`}
+      back={{ href: '#/', title: 'All files' }}
+    >
       {file.loading && <Skeleton />}
       <Refusal reply={file.refusal} />
       {file.body && (

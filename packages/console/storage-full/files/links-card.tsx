@@ -55,11 +55,10 @@ function CustomLifetime(props: { create(seconds: number): void; fault?: string }
         <div class="row bottom">
           <div class="grow">
             <Field
-              label="Seconds"
+              label="Seconds, 1 to 604800"
               name="seconds"
               value="600"
               inputMode="numeric"
-              hint="1 to 604800"
               fault={props.fault}
             />
           </div>

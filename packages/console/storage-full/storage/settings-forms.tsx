@@ -10,16 +10,14 @@ type SettingsProps = { config: StorageConfig; save(settings: object): void; repl
 export function LocalSettings({ config, save, reply }: SettingsProps) {
   return (
     <Form label="LOCAL settings" onSend={({ path = '' }) => save({ path })}>
-      <div class="row bottom">
-        <div class="grow">
-          <Field
-            label="Folder"
-            name="path"
-            value={config.local.path ?? ''}
-            hint="Relative to the storage root of the server; it cannot lead out of it."
-            fault={faultOf(reply, 'path')}
-          />
-        </div>
+      <Field
+        label="Folder"
+        name="path"
+        value={config.local.path ?? ''}
+        hint="Relative to the storage root of the server; it cannot lead out of it."
+        fault={faultOf(reply, 'path')}
+      />
+      <div>
         <Button submits>Save settings</Button>
       </div>
     </Form>
