@@ -21,9 +21,14 @@ export type Spool = {
 
 /** The name says which process is writing, so that a sweep leaves a neighbour's uploads alone. */
 export async function openSpool(folder: string, options: { sha256: boolean }): Promise<Spool> {
-  await mkdir(folder, { recursive: true })
   const path = join(folder, `${process.pid}.${randomUUID()}.part`)
-  const handle = await open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, OWNER_ONLY)
+  const create = () => open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, OWNER_ONLY)
+  const handle = await create().catch(async (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error
+    // Only this folder is made anew: when its parent is gone, so is the storage.
+    await mkdir(folder)
+    return create()
+  })
   return new FileSpool(path, handle, options.sha256 ? createHash('sha256') : undefined)
 }
 

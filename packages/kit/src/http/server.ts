@@ -65,6 +65,8 @@ export type ServerOptions = {
   /** How long a body that is no upload may take. */
   bodyDeadlineMs?: number
   renderProblem?: ProblemRenderer
+  /** Chooses the route from the raw request; `request.originalUrl` keeps what was asked. */
+  rewriteUrl?: (request: { method?: string; url?: string }) => string
 }
 
 const HEADERS_TIMEOUT_MS = 15_000
@@ -94,6 +96,7 @@ function bareServer(options: ServerOptions): Server {
     genReqId: (request) => requestId(request.headers['x-request-id']),
     bodyLimit: options.bodyLimitBytes ?? 2 ** 20,
     trustProxy: options.trustedProxies?.length ? options.trustedProxies : false,
+    ...(options.rewriteUrl && { rewriteUrl: options.rewriteUrl }),
     routerOptions: { maxParamLength: 16_384 },
     forceCloseConnections: 'idle',
     keepAliveTimeout: KEEP_ALIVE_MS,

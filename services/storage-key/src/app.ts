@@ -1,0 +1,55 @@
+import { consoleFolder } from '@plinth/console'
+import {
+  acceptUploads,
+  actuatorRoutes,
+  type Clock,
+  consoleRoutes,
+  createLogger,
+  createServer,
+  type Server,
+  systemClock,
+} from '@plinth/kit'
+import { requireKey } from './api-key.ts'
+import { DEVELOPMENT_KEY, type StorageKeyConfig } from './config.ts'
+import { renderError } from './error-body.ts'
+import { fileRoutes } from './files.routes.ts'
+import { isHealthy, openFileStore } from './files.ts'
+import { answerOptions } from './options.ts'
+import { routeOf } from './request-target.ts'
+
+const NAME = 'storage-key'
+const VERSION = '2.0.0'
+
+export async function createStorageKey(
+  config: StorageKeyConfig,
+  { clock = systemClock }: { clock?: Clock } = {},
+): Promise<Server> {
+  const log = createLogger(NAME, config.logLevel)
+  const server = createServer({
+    ...config,
+    name: NAME,
+    version: VERSION,
+    log,
+    clock,
+    renderProblem: renderError,
+    rewriteUrl: routeOf,
+  })
+  const store = await openFileStore(config)
+  server.onClose(() => store.listing.close())
+  if (config.apiKey === DEVELOPMENT_KEY)
+    log.warn('The development key is in use. Set STORAGE_KEY_API_KEY before others can reach this.')
+
+  answerOptions(server)
+  requireKey(server, config.apiKey)
+  server.removeAllContentTypeParsers()
+  acceptUploads(server, '*')
+  fileRoutes(server, store)
+  actuatorRoutes(server, {
+    name: NAME,
+    version: VERSION,
+    healthy: () => isHealthy(store),
+    discovery: false,
+  })
+  consoleRoutes(server, consoleFolder('storage-key'))
+  return server
+}

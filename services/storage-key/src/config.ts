@@ -1,0 +1,44 @@
+import { join, resolve } from 'node:path'
+import { type Env, readSettings, type Settings, serviceSettings } from '@plinth/kit'
+
+export type StorageKeyConfig = ReturnType<typeof loadConfig>
+
+/** Known to everyone, and what the tester page fills in. */
+export const DEVELOPMENT_KEY = 'storage-local-dev-key'
+
+const TEN_MEGABYTES = 10 * 1024 * 1024
+
+export function loadConfig(env: Env = process.env) {
+  return readSettings(env, (settings) => {
+    const service = serviceSettings(settings, 'STORAGE_KEY_', { port: 8083 })
+    return {
+      ...service,
+      apiKey: apiKey(settings),
+      root: resolve(settings.text('STORAGE_KEY_ROOT', join(service.dataFolder, 'storage-key'))),
+      maxFileBytes: settings.size('STORAGE_KEY_MAX_FILE_SIZE', TEN_MEGABYTES),
+      maxRequestBytes: settings.size('STORAGE_KEY_MAX_REQUEST_SIZE', TEN_MEGABYTES),
+      contentCheck: settings.choice(
+        'STORAGE_KEY_CONTENT_CHECK',
+        ['signature', 'structure'],
+        'signature',
+      ),
+    }
+  })
+}
+
+function apiKey(settings: Settings): string {
+  const name = 'STORAGE_KEY_API_KEY'
+  const developmentKey = settings.convenience('STORAGE_KEY_DEVELOPMENT_KEY')
+  const given = settings.raw(name)?.trim()
+  if (given === '') settings.fault(name, 'Expected a key that is not blank, or no setting at all.')
+  else if (/[^\x20-\x7e]/.test(given ?? ''))
+    settings.fault(name, 'Expected printable ASCII: anything else cannot be sent in a header.')
+  const key = given ?? DEVELOPMENT_KEY
+  if (key === DEVELOPMENT_KEY && !developmentKey)
+    settings.fault(
+      name,
+      'Expected a key of your own. STORAGE_KEY_DEVELOPMENT_KEY=true accepts the development key.',
+      '$(openssl rand -base64 24)',
+    )
+  return key
+}

@@ -1,0 +1,30 @@
+import { type Request, type Server, sendFile } from '@plinth/kit'
+import { deleteFile, describeFile, type FileStore, representFile, storeFile } from './files.ts'
+import { requestedName } from './request-target.ts'
+
+export function fileRoutes(server: Server, store: FileStore): void {
+  server.post('/file', async (request, reply) => {
+    const name = await storeFile(store, request.raw, reply.raw)
+    return reply.type('text/plain; charset=utf-8').send(name)
+  })
+
+  server.get('/file/list', async (_request, reply) =>
+    reply.type('application/json').send(await store.listing.body()),
+  )
+
+  server.get('/file/info/:filename', (request) =>
+    describeFile(store, requestedName(request.originalUrl, 'info')),
+  )
+
+  server.get('/file/:filename', async (request, reply) =>
+    sendFile(request, reply, await representFile(store, nameIn(request))),
+  )
+
+  server.delete('/file/:filename', async (request, reply) =>
+    reply.type('application/json').send(String(await deleteFile(store, nameIn(request)))),
+  )
+}
+
+function nameIn(request: Request): string {
+  return requestedName(request.originalUrl, 'file')
+}

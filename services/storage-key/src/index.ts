@@ -1,0 +1,2 @@
+export { createStorageKey } from './app.ts'
+export { loadConfig, type StorageKeyConfig } from './config.ts'

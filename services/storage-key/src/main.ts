@@ -1,0 +1,8 @@
+import { run } from '@plinth/kit'
+import { createStorageKey } from './app.ts'
+import { loadConfig } from './config.ts'
+
+await run(async () => {
+  const config = loadConfig()
+  return { ...config, server: await createStorageKey(config), portSetting: 'STORAGE_KEY_PORT' }
+})

@@ -1,0 +1,98 @@
+import { type PathFault, type Problem, pathFault } from '@plinth/kit'
+import { nameAbsolute, nameClimbs, nameInvalid, nameNested } from './problems.ts'
+
+/** Stands for the requested name in the routes; the name itself is read from the raw target. */
+const NAME = 'requested'
+const LONGEST_NAME_BYTES = 255
+
+const REFUSALS: Record<PathFault, () => Problem> = {
+  invalid: nameInvalid,
+  climbing: nameClimbs,
+  absolute: nameAbsolute,
+  nested: nameNested,
+}
+
+/**
+ * The route for a request, decided on the raw target: a parser that folds `..` or decodes `%2F`
+ * first would hide what was asked. Everything of the file area leads to one of five paths, so the
+ * router never refuses a name before the key has been checked.
+ */
+export function routeOf({ method, url = '/' }: { method?: string; url?: string }): string {
+  if (!isFileArea(url)) return pathOf(url)
+  const rest = fileAreaRest(url)
+  if (rest === undefined) return '/not-a-path'
+  if (rest === '') return '/file'
+  if (method === 'DELETE') return `/file/${NAME}`
+  if (decoded(rest.slice(1)) === 'list') return '/file/list'
+  return infoName(rest) === undefined ? `/file/${NAME}` : `/file/info/${NAME}`
+}
+
+/**
+ * Whether any reading of the target ends up at `/file`: decoded once or more, with `\` for `/`,
+ * with `;parameters` dropped, with `.` and `..` resolved or not, in any case.
+ */
+export function isFileArea(url: string): boolean {
+  let path = pathOf(url)
+  for (let round = 0; round < 3; round += 1) {
+    if (leadsToFiles(path)) return true
+    path = leniently(path)
+  }
+  return false
+}
+
+function leadsToFiles(path: string): boolean {
+  const parts = path
+    .toLowerCase()
+    .split(/[/\\]/)
+    .map((part) => part.replace(/;.*/, ''))
+    .filter((part) => part !== '' && part !== '.')
+  const resolved: string[] = []
+  for (const part of parts) {
+    if (part === '..') resolved.pop()
+    else resolved.push(part)
+  }
+  return parts[0] === 'file' || resolved[0] === 'file'
+}
+
+/** The flat name a target asks for, or why it is none. */
+export function requestedName(url: string, route: 'file' | 'info'): string {
+  const rest = fileAreaRest(url) ?? ''
+  const raw = route === 'info' ? infoName(rest) : rest.slice(1)
+  const name = decoded(raw ?? '')
+  if (name === undefined || Buffer.byteLength(name) > LONGEST_NAME_BYTES) throw nameInvalid()
+  const fault = pathFault(name)
+  if (fault) throw REFUSALS[fault]()
+  return name
+}
+
+/** The target without query; one in absolute form (`http://host/path`) means its path. */
+function pathOf(url: string): string {
+  const path = url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '').split('?', 1)[0] ?? ''
+  return path.startsWith('/') ? path : `/${path}`
+}
+
+/** What follows `/file`, raw; `undefined` when the target only resembles the file area. */
+function fileAreaRest(url: string): string | undefined {
+  const match = /^\/([^/]+)(\/.*)?$/.exec(pathOf(url))
+  return decoded(match?.[1] ?? '') === 'file' ? (match?.[2] ?? '') : undefined
+}
+
+function infoName(rest: string): string | undefined {
+  const match = /^\/([^/]+)\/(.*)$/.exec(rest)
+  return decoded(match?.[1] ?? '') === 'info' ? match?.[2] : undefined
+}
+
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** Decodes what can be decoded and leaves the rest, as the most careless server might. */
+function leniently(text: string): string {
+  return text.replace(/%([0-9a-f]{2})/gi, (_escape, hex) =>
+    String.fromCharCode(Number.parseInt(hex, 16)),
+  )
+}
