@@ -20,9 +20,7 @@ export function fileRoutes(server: Server, store: FileStore): void {
     sendFile(request, reply, await representFile(store, nameIn(request))),
   )
 
-  server.delete('/file/:filename', async (request, reply) =>
-    reply.type('application/json').send(String(await deleteFile(store, nameIn(request)))),
-  )
+  server.delete('/file/:filename', (request) => deleteFile(store, nameIn(request)))
 }
 
 function nameIn(request: Request): string {

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Readable } from 'node:stream'
+import { Readable } from 'node:stream'
 import type { Reply, Request } from '../http/server.ts'
 import { failedPrecondition, rangeStillFits } from './preconditions.ts'
 import { type ByteRange, requestedRange } from './ranges.ts'
@@ -37,9 +37,16 @@ export async function sendFile(
 ): Promise<Reply> {
   const { status, headers, range } = answerFor(request.headers, file)
   // Opened first: a file that cannot be opened must not lend its headers to the problem.
-  const wanted = request.method === 'HEAD' ? undefined : range
-  const body = wanted ? await file.open(wanted.start, wanted.end) : await file.close?.()
-  return reply.code(status).headers(headers).send(body)
+  const body = await bodyOf(request.method === 'HEAD' ? undefined : range, file)
+  reply.code(status).headers(headers)
+  // Only a stream keeps the framework's hands off the length that HEAD announces.
+  return reply.send(request.method === 'HEAD' ? Readable.from([]) : body)
+}
+
+async function bodyOf(range: ByteRange | undefined, file: Representation) {
+  if (range) return file.open(range.start, range.end)
+  await file.close?.()
+  return undefined
 }
 
 type Answer = { status: number; headers: Record<string, string>; range?: ByteRange }

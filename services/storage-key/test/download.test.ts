@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict'
+import { utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, type TestContext, test } from 'node:test'
+import { sampleFiles } from '@plinth/kit/testing'
+import { startStorageKey, upload } from './start-storage-key.ts'
+
+async function startWithFile(t: TestContext) {
+  const service = await startStorageKey(t)
+  writeFileSync(join(service.root, 'digits.png'), '0123456789')
+  utimesSync(join(service.root, 'digits.png'), 0, 1_900_000_000)
+  return service
+}
+
+describe('GET /file/{filename}', () => {
+  test('streams the stored file as an attachment', async (t) => {
+    const { api } = await startStorageKey(t)
+    const { body: name } = await upload(api, { content: sampleFiles.png })
+
+    const reply = await api.get(`/file/${name}`)
+
+    assert.equal(reply.status, 200)
+    assert.ok(reply.bytes.equals(sampleFiles.png))
+    assert.equal(reply.headers.get('content-type'), 'image/png')
+    assert.equal(
+      reply.headers.get('content-disposition'),
+      `attachment; filename="${name}"; filename*=UTF-8''${name}`,
+    )
+    assert.equal(reply.headers.get('content-length'), String(sampleFiles.png.length))
+    assert.equal(reply.headers.get('accept-ranges'), 'bytes')
+    assert.match(reply.headers.get('etag') ?? '', /^"[^"]+"$/)
+  })
+
+  test('is safe to show to a browser', async (t) => {
+    const { api } = await startWithFile(t)
+
+    const { headers } = await api.get('/file/digits.png')
+
+    assert.equal(headers.get('x-content-type-options'), 'nosniff')
+    assert.equal(headers.get('content-security-policy'), "default-src 'none'; sandbox")
+    assert.equal(headers.get('cross-origin-resource-policy'), 'same-origin')
+    assert.equal(headers.get('referrer-policy'), 'no-referrer')
+    assert.match(headers.get('cache-control') ?? '', /^private/)
+  })
+
+  for (const [name, type] of [
+    ['a.jpg', 'image/jpeg'],
+    ['a.JPEG', 'image/jpeg'],
+    ['a.pdf', 'application/pdf'],
+    ['a.webp', 'image/webp'],
+    ['a.html', 'application/octet-stream'],
+    ['a.svg', 'application/octet-stream'],
+    ['a', 'application/octet-stream'],
+  ] as const)
+    test(`derives ${type} from the name ${name}`, async (t) => {
+      const { api, root } = await startStorageKey(t)
+      writeFileSync(join(root, name), 'x')
+
+      assert.equal((await api.get(`/file/${name}`)).headers.get('content-type'), type)
+    })
+
+  test('answers 404 for a file that is missing', async (t) => {
+    const { api } = await startStorageKey(t)
+
+    const reply = await api.get('/file/missing.png')
+
+    assert.equal(reply.status, 404)
+    assert.deepEqual(reply.body, {
+      timestamp: '2030-01-01T00:00:00.000Z',
+      status: 404,
+      error: 'Not Found',
+      message: 'There is no such file.',
+      path: '/file/missing.png',
+    })
+  })
+
+  test('serves an empty file', async (t) => {
+    const { api, root } = await startStorageKey(t)
+    writeFileSync(join(root, 'empty.png'), '')
+
+    const reply = await api.get('/file/empty.png')
+
+    assert.equal(reply.status, 200)
+    assert.equal(reply.headers.get('content-length'), '0')
+  })
+
+  for (const [range, status, body, contentRange] of [
+    ['bytes=2-4', 206, '234', 'bytes 2-4/10'],
+    ['bytes=5-5', 206, '5', 'bytes 5-5/10'],
+    ['bytes=-3', 206, '789', 'bytes 7-9/10'],
+    ['bytes=8-', 206, '89', 'bytes 8-9/10'],
+    ['bytes=10-', 416, '', 'bytes */10'],
+    ['bytes=-0', 416, '', 'bytes */10'],
+    ['bytes=9-5', 200, '0123456789', null],
+    ['bytes=0-1,4-5', 200, '0123456789', null],
+    ['lines=1-2', 200, '0123456789', null],
+  ] as const)
+    test(`Range: ${range} gives ${status}`, async (t) => {
+      const { api } = await startWithFile(t)
+
+      const reply = await api.get('/file/digits.png', { headers: { range } })
+
+      assert.equal(reply.status, status)
+      assert.equal(reply.bytes.toString(), body)
+      assert.equal(reply.headers.get('content-range'), contentRange)
+    })
+
+  test('honours conditions', async (t) => {
+    const { api } = await startWithFile(t)
+    const first = await api.get('/file/digits.png')
+    const etag = first.headers.get('etag') ?? ''
+    const modified = first.headers.get('last-modified') ?? ''
+    const status = async (headers: Record<string, string>) =>
+      (await api.get('/file/digits.png', { headers })).status
+
+    assert.equal(modified, 'Sun, 17 Mar 2030 17:46:40 GMT')
+    assert.equal(await status({ 'if-none-match': etag }), 304)
+    assert.equal(await status({ 'if-none-match': '"x"' }), 200)
+    assert.equal(await status({ 'if-modified-since': modified }), 304)
+    assert.equal(await status({ 'if-match': '"x"' }), 412)
+    assert.equal(await status({ range: 'bytes=0-1', 'if-range': etag }), 206)
+    assert.equal(await status({ range: 'bytes=0-1', 'if-range': modified }), 206)
+    assert.equal(await status({ range: 'bytes=0-1', 'if-range': '"x"' }), 200)
+  })
+
+  test('HEAD gives the headers of GET and no body', async (t) => {
+    const { api } = await startWithFile(t)
+
+    const reply = await api.head('/file/digits.png')
+
+    assert.equal(reply.status, 200)
+    assert.equal(reply.headers.get('content-length'), '10')
+    assert.equal(reply.bytes.length, 0)
+    assert.equal((await api.head('/file/none.png')).status, 404)
+  })
+})
