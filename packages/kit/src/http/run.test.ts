@@ -51,6 +51,22 @@ describe('a running service', () => {
     assert.equal(service.process.exitCode, 143)
   })
 
+  test('one Ctrl-C that arrives twice, from the terminal and from npm, is one', async (t) => {
+    const service = await startSmall(t)
+    const begun = logged(service, 'slow request has begun')
+    const draining = logged(service, 'draining')
+    const slow = service.api.get('/slow')
+    await begun
+
+    service.process.kill('SIGINT')
+    await draining
+    service.process.kill('SIGINT')
+
+    assert.equal((await slow).body, 'hello')
+    await service.ended
+    assert.equal(service.process.exitCode, 0)
+  })
+
   test('faulty settings end with 78 and name every fault', () => {
     const env = { PATH: process.env.PATH, SMALL_PORT: 'eighty' }
 

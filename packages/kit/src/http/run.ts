@@ -56,12 +56,17 @@ export async function run(start: () => Promise<Running>): Promise<void> {
   }
 }
 
+// npm passes Ctrl-C on to a process that the terminal has told already.
+const ONE_KEYSTROKE_MS = 500
+
 /** The first signal closes in good order; a second one ends at once. */
 export function closeOnSignals(close: () => Promise<void>): void {
-  let closing = false
+  let since: number | undefined
   const onSignal = (signal: NodeJS.Signals) => {
-    if (closing) process.exit(signal === 'SIGINT' ? 130 : 143)
-    closing = true
+    const now = performance.now()
+    if (since !== undefined && signal === 'SIGINT' && now - since < ONE_KEYSTROKE_MS) return
+    if (since !== undefined) process.exit(signal === 'SIGINT' ? 130 : 143)
+    since = now
     close().then(
       () => process.exit(0),
       () => process.exit(1),
