@@ -1,0 +1,19 @@
+import { type Env, readSettings, serviceSettings } from '@plinth/kit'
+
+export type SuiteConfig = ReturnType<typeof loadConfig>
+
+export function loadConfig(env: Env = process.env) {
+  return readSettings(env, (settings) => ({
+    ...serviceSettings(settings, 'SUITE_', { port: 8080 }),
+    production: settings.production,
+    sandbox: settings.convenience('SUITE_SANDBOX'),
+    // Payments and the sandbox are told each other's address before either is started.
+    paymentsPort: settings.integer('PAYMENTS_PORT', 8084, { max: 65535 }),
+    sandboxPort: settings.integer('SANDBOX_PORT', 8085, { max: 65535 }),
+  }))
+}
+
+/** How many processes of one service; read apart, so that it needs no other setting. */
+export function loadWorkerCount(env: Env = process.env): number {
+  return readSettings(env, (settings) => settings.integer('WORKERS', 1, { min: 1, max: 64 }))
+}

@@ -1,0 +1,48 @@
+import { consoleFolder } from '@plinth/console'
+import {
+  actuatorRoutes,
+  consoleRoutes,
+  createLogger,
+  createServer,
+  type Server,
+  systemClock,
+} from '@plinth/kit'
+import type { SuiteConfig } from './config.ts'
+import { isHealthy } from './health.ts'
+import type { RunningService } from './start-stack.ts'
+
+const VERSION = '1.0.0'
+
+/** The page that lists what runs here, and the JSON behind it. */
+export function createLanding(config: SuiteConfig, services: RunningService[]): Server {
+  const server = createServer({
+    name: 'landing',
+    version: VERSION,
+    log: createLogger('landing', config.logLevel),
+    clock: systemClock,
+    trustedProxies: config.trustedProxies,
+    corsOrigins: config.corsOrigins,
+  })
+  server.get('/api/services', async () => ({
+    production: config.production,
+    dataFolder: config.production ? null : config.dataFolder,
+    services: await Promise.all(services.map(describeService)),
+  }))
+  actuatorRoutes(server, { name: 'landing', version: VERSION, healthy: async () => true })
+  consoleRoutes(server, consoleFolder('landing'), '')
+  return server
+}
+
+async function describeService({ entry, publicUrl, url, conveniences }: RunningService) {
+  return {
+    name: entry.name,
+    title: entry.title,
+    version: entry.version,
+    url: publicUrl,
+    consoleUrl: `${publicUrl}${entry.consolePath}`,
+    healthUrl: `${publicUrl}/actuator/health`,
+    health: (await isHealthy(url)) ? 'UP' : 'DOWN',
+    logins: conveniences.logins ?? [],
+    apiKey: conveniences.apiKey ?? null,
+  }
+}

@@ -1,0 +1,22 @@
+import cluster from 'node:cluster'
+import { type Env, run, StartError } from '@plinth/kit'
+import { loadWorkerCount } from './config.ts'
+import { services } from './services.ts'
+import { runWorkers } from './workers.ts'
+
+/** One service as a process of its own, or several processes of it behind one port. */
+export async function runService(name: string, env: Env = process.env): Promise<void> {
+  const entry = services.find((service) => service.name === name)
+  if (!entry) throw unknownService(name)
+  const workers = loadWorkerCount(env)
+  if (workers > 1 && cluster.isPrimary) return runWorkers(workers)
+  await run(async () => {
+    const { config, create } = await entry.prepare(env)
+    return { server: await create(), ...config, portSetting: entry.portSetting }
+  })
+}
+
+function unknownService(name: string): StartError {
+  const names = services.map((service) => service.name)
+  return new StartError(`There is no service "${name}". Expected one of ${names.join(', ')}.`)
+}

@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { withSandboxKeys } from './sandbox-keys.ts'
+
+function planIn(t: TestContext) {
+  const dataFolder = mkdtempSync(join(tmpdir(), 'plinth-keys-'))
+  t.after(() => rmSync(dataFolder, { recursive: true }))
+  return { dataFolder, sandboxUrl: 'http://localhost:8085', paymentsUrl: 'http://localhost:8084' }
+}
+
+test('payments and the sandbox are introduced to each other', (t) => {
+  const env = withSandboxKeys({}, planIn(t))
+
+  assert.match(env.PROVIDER_SECRET_KEY ?? '', /^sk_test_[0-9a-f]{32}$/)
+  assert.equal(env.PROVIDER_API_BASE, 'http://localhost:8085')
+  assert.equal(env.SANDBOX_WEBHOOK_URL, 'http://localhost:8084/api/provider/webhook')
+  assert.match(env.SANDBOX_WEBHOOK_SECRET ?? '', /^whsec_/)
+  assert.equal(env.PROVIDER_WEBHOOK_SECRET, env.SANDBOX_WEBHOOK_SECRET)
+})
+
+test('the keys are the same after a restart', (t) => {
+  const plan = planIn(t)
+
+  assert.deepEqual(withSandboxKeys({}, plan), withSandboxKeys({}, plan))
+})
+
+for (const [name, value] of [
+  ['PROVIDER_SECRET_KEY', 'sk_live_mine'],
+  ['PROVIDER_SECRET_KEY', ''],
+  ['PROVIDER_WEBHOOK_SECRET', 'whsec_mine'],
+  ['PROVIDER_SECRET_KEY_FILE', '/run/secrets/provider'],
+] as const)
+  test(`${name}="${value}" is somebody's choice and stays`, (t) => {
+    assert.deepEqual(withSandboxKeys({ [name]: value }, planIn(t)), { [name]: value })
+  })

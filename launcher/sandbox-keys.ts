@@ -1,0 +1,25 @@
+import { createHmac } from 'node:crypto'
+import { join } from 'node:path'
+import { type Env, generatedKey } from '@plinth/kit'
+
+type SandboxPlan = { dataFolder: string; sandboxUrl: string; paymentsUrl: string }
+
+/**
+ * Introduces the payments service and the sandbox provider to each other, unless a provider is
+ * configured. A setting that is there but blank counts: it asks for "not configured".
+ */
+export function withSandboxKeys(env: Env, plan: SandboxPlan): Env {
+  const names = ['PROVIDER_SECRET_KEY', 'PROVIDER_WEBHOOK_SECRET', 'PROVIDER_API_BASE']
+  if (names.some((name) => env[name] !== undefined || env[`${name}_FILE`] !== undefined)) return env
+  const key = generatedKey(join(plan.dataFolder, 'sandbox.key'))
+  const derive = (purpose: string) => createHmac('sha256', key).update(purpose).digest('hex')
+  const webhookSecret = `whsec_${derive('webhook secret').slice(0, 32)}`
+  return {
+    ...env,
+    PROVIDER_SECRET_KEY: `sk_test_${derive('secret key').slice(0, 32)}`,
+    PROVIDER_WEBHOOK_SECRET: webhookSecret,
+    PROVIDER_API_BASE: plan.sandboxUrl,
+    SANDBOX_WEBHOOK_URL: `${plan.paymentsUrl}/api/provider/webhook`,
+    SANDBOX_WEBHOOK_SECRET: webhookSecret,
+  }
+}

@@ -1,0 +1,55 @@
+import { closeGracefully, type Env, listen, type Server } from '@plinth/kit'
+import type { SuiteConfig } from './config.ts'
+import { createLanding } from './landing.ts'
+import { type Prepared, prepareStack } from './prepare.ts'
+import type { Conveniences, ServiceEntry } from './services.ts'
+
+export type RunningService = {
+  entry: ServiceEntry
+  server: Server
+  /** Where this machine reaches it; `publicUrl` is what others are told. */
+  url: string
+  publicUrl: string
+  conveniences: Conveniences
+}
+
+export type Stack = {
+  config: SuiteConfig
+  landingUrl: string
+  services: RunningService[]
+  close(): Promise<void>
+}
+
+/** Starts every service and the landing page in this process, or nothing at all. */
+export async function startStack({ env = process.env }: { env?: Env } = {}): Promise<Stack> {
+  const { config, prepared } = await prepareStack(env)
+  const opened: Server[] = []
+  const close = async () => {
+    await Promise.all(opened.map(closeGracefully))
+  }
+  try {
+    const running = await startAll(prepared, opened)
+    const landing = createLanding(config, running)
+    opened.push(landing)
+    const landingUrl = await listen(landing, { ...config, portSetting: 'SUITE_PORT' })
+    return { config, landingUrl, services: running, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+async function startAll(prepared: Prepared[], opened: Server[]): Promise<RunningService[]> {
+  const created = await Promise.allSettled(prepared.map(({ service }) => service.create()))
+  for (const result of created) if (result.status === 'fulfilled') opened.push(result.value)
+  for (const result of created) if (result.status === 'rejected') throw result.reason
+  return Promise.all(
+    prepared.map(async ({ entry, service }, index) => {
+      const server = opened[index] as Server
+      const { portSetting } = entry
+      const url = await listen(server, { ...service.config, portSetting })
+      const { publicUrl } = service.config
+      return { entry, server, url, publicUrl, conveniences: service.conveniences }
+    }),
+  )
+}
