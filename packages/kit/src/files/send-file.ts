@@ -37,16 +37,14 @@ export async function sendFile(
 ): Promise<Reply> {
   const { status, headers, range } = answerFor(request.headers, file)
   // Opened first: a file that cannot be opened must not lend its headers to the problem.
-  const body = await bodyOf(request.method === 'HEAD' ? undefined : range, file)
-  reply.code(status).headers(headers)
-  // Only a stream keeps the framework's hands off the length that HEAD announces.
-  return reply.send(request.method === 'HEAD' ? Readable.from([]) : body)
-}
-
-async function bodyOf(range: ByteRange | undefined, file: Representation) {
-  if (range) return file.open(range.start, range.end)
+  if (range && request.method !== 'HEAD') {
+    const body = await file.open(range.start, range.end)
+    return reply.code(status).headers(headers).send(body)
+  }
   await file.close?.()
-  return undefined
+  // The framework takes "no payload" for a length of 0; an empty stream keeps the true length.
+  const body = request.method === 'HEAD' ? Readable.from([]) : undefined
+  return reply.code(status).headers(headers).send(body)
 }
 
 type Answer = { status: number; headers: Record<string, string>; range?: ByteRange }
