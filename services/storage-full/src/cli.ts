@@ -1,7 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import {
-  armFailPoint,
   createLogger,
   type Db,
   exitWith,
@@ -42,7 +41,6 @@ async function main(): Promise<number> {
 }
 
 async function withStorage(command: (storage: Storage) => Promise<number>): Promise<number> {
-  armFailPoint(process.env)
   const config = loadConfig()
   const log = createLogger('storage-full', 'error')
   const { storage, database } = await openStorage(config, { clock: systemClock, log })

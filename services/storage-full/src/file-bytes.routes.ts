@@ -3,16 +3,14 @@ import { Readable } from 'node:stream'
 import {
   contentDisposition,
   type Guard,
-  type Reply,
   type Representation,
-  type Request,
   type Server,
   sendFile,
 } from '@plinth/kit'
 import { fallbackPicture } from './fallback-picture.ts'
-import { openBytes } from './file-bytes.ts'
 import { requireFile } from './files.ts'
 import { idFrom } from './ids.ts'
+import { sendStoredFile } from './send-stored-file.ts'
 import type { Storage } from './storage.ts'
 import type { StoredFile } from './stored-file.ts'
 import { thumbnailOf } from './thumbnails.ts'
@@ -42,24 +40,6 @@ export function fileBytesRoutes(server: Server, storage: Storage, caller: Guard)
       const file = await requireFile(storage, request.caller, idFrom(request.params.id))
       return sendFile(request, reply, pictureOf(file, await thumbnailOf(storage, file)))
     },
-  })
-}
-
-/** The one way a file's bytes leave: for its owner, and for whoever holds a link to it. */
-export function sendStoredFile(
-  request: Request,
-  reply: Reply,
-  storage: Storage,
-  { file, as }: { file: StoredFile; as: 'inline' | 'attachment' },
-): Promise<Reply> {
-  return sendFile(request, reply, {
-    sizeBytes: file.sizeBytes,
-    etag: `"${file.checksumSha256}"`,
-    lastModified: new Date(file.createdAt),
-    mediaType: file.contentType === 'text/plain' ? 'text/plain; charset=utf-8' : file.contentType,
-    disposition: contentDisposition(as, file.originalFilename),
-    sha256: file.checksumSha256,
-    open: (start, end) => openBytes(storage, file, { start, end }),
   })
 }
 

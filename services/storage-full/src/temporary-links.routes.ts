@@ -1,7 +1,7 @@
 import { type Guard, positiveInteger, type Server } from '@plinth/kit'
 import { Type } from 'typebox'
-import { sendStoredFile } from './file-bytes.routes.ts'
 import { idFrom } from './ids.ts'
+import { sendStoredFile } from './send-stored-file.ts'
 import type { Storage } from './storage.ts'
 import {
   createLink,
