@@ -17,8 +17,10 @@ import { actionRoutes } from './control/actions.routes.ts'
 import type { Controls } from './control/controls.ts'
 import { deliveryRoutes } from './control/deliveries.routes.ts'
 import { faultRoutes } from './control/fault.routes.ts'
+import { scenarioRoutes } from './control/scenario.routes.ts'
 import { stateRoutes } from './control/state.routes.ts'
 import { createHeldCalls } from './faults/held-calls.ts'
+import { hostedRoutes } from './hosted/hosted.routes.ts'
 import { state } from './migrations/0001-state.ts'
 import { deliveries } from './migrations/0002-deliveries.ts'
 import { faultsAndRequests } from './migrations/0003-faults-and-requests.ts'
@@ -68,9 +70,11 @@ export async function createProviderSandbox(
   parseFormBodies(server)
   actuatorRoutes(server, { name: 'provider-sandbox', version: VERSION, healthy: database.ping })
   apiRoutes(server, sandbox, held)
+  hostedRoutes(server, sandbox)
   actionRoutes(server, controls)
   deliveryRoutes(server, controls)
   faultRoutes(server, controls)
+  scenarioRoutes(server, controls)
   stateRoutes(server, controls)
 
   server.onClose(() => database.close())

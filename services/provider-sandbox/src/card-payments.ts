@@ -15,10 +15,11 @@ export async function payByCard(
   sandbox: Sandbox,
   sessionId: string,
   number: string,
+  expiry?: string,
 ): Promise<PaymentOutcome> {
   const session = await requireOpenSession(sandbox, sessionId)
   if (session.amount_total === 0) return completeForNothing(sandbox, session)
-  const behaviour = behaviourOfCard(number)
+  const behaviour = behaviourOfCard(number, isOver(expiry, sandbox.clock()))
   const intent = await beginPayment(sandbox, session)
   const charge = await beginCharge(sandbox, session, intent, cardDetails(number))
   const tried = { ...intent, latest_charge: charge.id, payment_method: charge.payment_method }
@@ -26,6 +27,13 @@ export async function payByCard(
   if (behaviour.error) return decline(sandbox, tried, behaviour.error)
   if (behaviour.challenge) return askBank(sandbox, session, tried)
   return takeMoney(sandbox, sessionId, tried)
+}
+
+/** Whether a card that is good through `MM/YY` is no longer good. */
+function isOver(expiry: string | undefined, now: Date): boolean {
+  const [, month, year] = /^(\d\d)\/(\d\d)$/.exec(expiry ?? '') ?? []
+  if (month === undefined || year === undefined) return expiry !== undefined
+  return now >= new Date(Date.UTC(2000 + Number(year), Number(month)))
 }
 
 /** Nothing to pay, so no payment intent either. */

@@ -1,6 +1,6 @@
-import { createdRange, pageable } from './api/common-parameters.ts'
 import { readPage } from './api/lists.ts'
 import type { Operation } from './api/operation.ts'
+import { createdRange, pageable } from './api/parameter-kinds.ts'
 import { choice, readParameters, text } from './api/parameters.ts'
 import { requestRefused, resourceMissing } from './api/provider-errors.ts'
 import { recordEvent } from './events.ts'

@@ -1,6 +1,6 @@
-import { createdRange, email, mergeMetadata, metadata, pageable } from './api/common-parameters.ts'
 import { readPage } from './api/lists.ts'
 import type { Operation } from './api/operation.ts'
+import { createdRange, email, mergeMetadata, metadata, pageable } from './api/parameter-kinds.ts'
 import { readParameters, text } from './api/parameters.ts'
 import { resourceMissing } from './api/provider-errors.ts'
 import { recordEvent } from './events.ts'

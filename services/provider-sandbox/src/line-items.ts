@@ -1,5 +1,5 @@
-import { metadata, webAddress } from './api/common-parameters.ts'
 import { type List, listOf } from './api/lists.ts'
+import { metadata, webAddress } from './api/parameter-kinds.ts'
 import { integer, list, object, required, text } from './api/parameters.ts'
 import { parameterInvalid, parameterMissing, resourceMissing } from './api/provider-errors.ts'
 import { checkStep, readCurrency } from './currencies.ts'

@@ -1,6 +1,6 @@
 import { secondsAfter } from '@plinth/kit'
-import { mergeMetadata, metadata } from './api/common-parameters.ts'
 import type { Operation } from './api/operation.ts'
+import { mergeMetadata, metadata } from './api/parameter-kinds.ts'
 import { choice, integer, readParameters, text } from './api/parameters.ts'
 import { parameterInvalid, requestRefused, resourceMissing } from './api/provider-errors.ts'
 import { checkStep, formatAmount } from './currencies.ts'
@@ -45,25 +45,26 @@ export const createRefund: Operation = async (sandbox, { form }) => {
 type GivenRefund = ReturnType<typeof readParameters<typeof refundFields>>
 
 async function findChargeToRefund(sandbox: Sandbox, given: GivenRefund): Promise<Charge> {
-  const { payment_intent: intentId, charge: chargeId } = given
-  if (intentId === undefined && chargeId === undefined)
+  const named = given.payment_intent ?? given.charge
+  if (named === undefined)
     throw parameterInvalid(
       'payment_intent',
-      'One of payment_intent or charge is required.',
+      'One of the following params should be provided for this request: payment_intent or charge.',
       'parameter_missing',
     )
-  const intent = intentId && (await findObject(sandbox.db, 'payment_intent', intentId))
-  if (intentId !== undefined && !intent)
-    throw resourceMissing('payment_intent', intentId, 'payment_intent')
-  const id = (intent && intent.latest_charge) ?? chargeId ?? ''
-  const charge = await findObject(sandbox.db, 'charge', id)
-  if (chargeId !== undefined && charge?.id !== chargeId)
-    throw resourceMissing('charge', chargeId, 'charge')
+  const id = given.payment_intent ? await chargeOf(sandbox, given.payment_intent) : given.charge
+  const charge = await findObject(sandbox.db, 'charge', id ?? '')
+  if (given.charge !== undefined && charge?.id !== given.charge)
+    throw resourceMissing('charge', given.charge, 'charge')
   if (charge?.status !== 'succeeded')
-    throw requestRefused(
-      `This PaymentIntent (${intentId ?? id}) does not have a successful charge to refund.`,
-    )
+    throw requestRefused(`This payment (${named}) does not have a successful charge to refund.`)
   return charge
+}
+
+async function chargeOf(sandbox: Sandbox, intentId: string): Promise<string | null> {
+  const intent = await findObject(sandbox.db, 'payment_intent', intentId)
+  if (!intent) throw resourceMissing('payment_intent', intentId, 'payment_intent')
+  return intent.latest_charge
 }
 
 type Course = { status: Refund['status']; later?: 'settle-refund' | 'fail-refund' }

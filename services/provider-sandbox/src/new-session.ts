@@ -1,6 +1,6 @@
 import { secondsAfter } from '@plinth/kit'
-import { email, mergeMetadata, metadata, webAddress } from './api/common-parameters.ts'
 import type { Operation } from './api/operation.ts'
+import { email, mergeMetadata, metadata, webAddress } from './api/parameter-kinds.ts'
 import { choice, integer, list, object, readParameters, required, text } from './api/parameters.ts'
 import { parameterInvalid } from './api/provider-errors.ts'
 import { checkLimits } from './currencies.ts'

@@ -76,6 +76,8 @@ const UNKNOWN_CARD: Behaviour = {
   ),
 }
 
+const EXPIRED_CARD = '4000000000000069'
+
 const WRONG_NUMBER: Behaviour = {
   title: 'Not a card number',
   error: declined('', 'Your card number is incorrect.', 'incorrect_number'),
@@ -86,7 +88,8 @@ const UNKNOWN_ACCOUNT: Behaviour = {
   error: returned('no_account', 'No bank account was found with this number.'),
 }
 
-export function behaviourOfCard(number: string): Behaviour {
+export function behaviourOfCard(number: string, expired = false): Behaviour {
+  if (expired) return TEST_CARDS[EXPIRED_CARD] ?? WRONG_NUMBER
   return TEST_CARDS[number] ?? (isCardNumber(number) ? UNKNOWN_CARD : WRONG_NUMBER)
 }
 

@@ -1,6 +1,6 @@
-import { createdRange, pageable } from './api/common-parameters.ts'
 import { readPage } from './api/lists.ts'
 import type { Operation } from './api/operation.ts'
+import { createdRange, pageable } from './api/parameter-kinds.ts'
 import { choice, flag, list, readParameters, required, text } from './api/parameters.ts'
 import { resourceMissing } from './api/provider-errors.ts'
 import { sumLedger } from './ledger.ts'

@@ -1,6 +1,6 @@
-import { mergeMetadata, metadata, pageable, webAddress } from './api/common-parameters.ts'
 import { readPage } from './api/lists.ts'
 import type { Operation } from './api/operation.ts'
+import { mergeMetadata, metadata, pageable, webAddress } from './api/parameter-kinds.ts'
 import { flag, list, readParameters, required, text } from './api/parameters.ts'
 import { resourceMissing } from './api/provider-errors.ts'
 import { API_VERSION } from './events.ts'

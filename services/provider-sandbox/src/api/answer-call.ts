@@ -1,3 +1,4 @@
+import { runTimers } from '../due.ts'
 import { drawFault } from '../faults/draw-fault.ts'
 import {
   answerToRemember,
@@ -45,6 +46,7 @@ export async function answerCall(
   operation: Operation,
 ): Promise<AnsweredCall> {
   const requestLogUrl = `${sandbox.publicUrl()}/sandbox/requests#${call.requestId}`
+  await runTimers(sandbox)
   const fault = await drawFault(sandbox, call.route)
   const struck: Struck = { fault, held, hungUp: call.hungUp, requestLogUrl }
   const answer = await refusalsAnswered(requestLogUrl, async () => {

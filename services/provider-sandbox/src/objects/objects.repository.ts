@@ -1,6 +1,6 @@
 import type { Db } from '@plinth/kit'
 import { type SelectQueryBuilder, sql } from 'kysely'
-import type { CreatedRange } from '../api/common-parameters.ts'
+import type { CreatedRange } from '../api/parameter-kinds.ts'
 import type { SandboxTables } from '../tables.ts'
 import type { Kind, ObjectKinds, ProviderObject } from './object-kinds.ts'
 
