@@ -1,3 +1,4 @@
+import { ProfilePage } from '../shared/account/profile-page.tsx'
 import { SessionPage } from '../shared/account/session-page.tsx'
 import { DEMO_ACCOUNTS } from '../shared/account/sign-in-card.tsx'
 import { UsersPage } from '../shared/account/users-page.tsx'
@@ -7,7 +8,6 @@ import { startConsole } from '../shared/shell/start-console.tsx'
 import { AuditPage } from './audit-page.tsx'
 import { OverviewPage } from './overview-page.tsx'
 import { PasskeysPage } from './passkeys/passkeys-page.tsx'
-import { ProfilePage } from './profile-page.tsx'
 import { session } from './session.ts'
 
 startConsole({
@@ -29,14 +29,19 @@ startConsole({
       icon: 'session',
       component: () => <SessionPage session={session} passwordMinimum={12} />,
     },
-    { path: 'profile', title: 'Profile', icon: 'person', component: ProfilePage },
+    {
+      path: 'profile',
+      title: 'Profile',
+      icon: 'person',
+      component: () => <ProfilePage session={session} passwordMinimum={12} />,
+    },
     { path: 'passkeys', title: 'Passkeys', icon: 'passkey', component: PasskeysPage },
     {
       path: 'users',
       title: 'Users',
       icon: 'people',
       note: 'admin',
-      component: () => <UsersPage session={session} editable />,
+      component: () => <UsersPage session={session} />,
     },
     { path: 'audit', title: 'Audit', icon: 'scroll', note: 'admin', component: AuditPage },
     {

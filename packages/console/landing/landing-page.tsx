@@ -4,16 +4,17 @@ import { AppearanceButton } from '../shared/shell/appearance-button.tsx'
 import { PlinthMark } from '../shared/shell/plinth-mark.tsx'
 import { FirstThings } from './first-things.tsx'
 import { ServiceCard } from './service-card.tsx'
-import { reachable, readServices, services } from './services.ts'
+import { reachable, readSuite, suite } from './services.ts'
 
 const POLL_MILLISECONDS = 5000
 
 export function LandingPage() {
   useEffect(() => {
-    readServices()
-    const timer = setInterval(readServices, POLL_MILLISECONDS)
+    readSuite()
+    const timer = setInterval(readSuite, POLL_MILLISECONDS)
     return () => clearInterval(timer)
   }, [])
+  const services = suite.value?.services
   return (
     <div class="landing">
       <header class="row apart">
@@ -26,20 +27,26 @@ export function LandingPage() {
         <div>
           <h1>{headline()}</h1>
           <p class="lead soft">
-            Accounts, files and payments: four services on this machine, ready to be called. Nothing
-            leaves it.
+            Accounts, files and payments as plain HTTP services on this machine. Open a console,
+            click, and copy the request.
           </p>
         </div>
-        <Summary />
-        <FirstThings services={services.value ?? []} />
+        <Unreachable />
+        <FirstThings services={services ?? []} />
         <section class="stack" aria-labelledby="services-title">
           <h2 id="services-title">The services</h2>
           <div class="service-cards">
-            {services.value?.map((service) => (
-              <ServiceCard key={service.name} service={service} />
-            )) ?? <Skeleton />}
+            {services?.map((each) => <ServiceCard key={each.name} service={each} />) ?? (
+              <Skeleton />
+            )}
           </div>
         </section>
+        {suite.value?.dataFolder && (
+          <p class="soft small">
+            Everything is kept in <code>{suite.value.dataFolder}</code>. Delete that folder to start
+            afresh.
+          </p>
+        )}
       </main>
     </div>
   )
@@ -47,13 +54,13 @@ export function LandingPage() {
 
 function headline(): string {
   if (!reachable.value) return 'Not running.'
-  if (!services.value) return 'Looking around…'
-  return services.value.every(({ healthy }) => healthy)
+  if (!suite.value) return 'Looking around…'
+  return suite.value.services.every(({ health }) => health === 'UP')
     ? 'Everything is running.'
     : 'Almost everything is running.'
 }
 
-function Summary() {
+function Unreachable() {
   if (reachable.value) return null
   return (
     <Notice tone="warn" alert>

@@ -4,44 +4,58 @@ import { CopyButton } from '../shared/parts/code.tsx'
 import { Facts } from '../shared/parts/facts.tsx'
 import type { RunningService } from './services.ts'
 
+const PURPOSES: Record<string, string> = {
+  identity: 'Accounts, short-lived tokens, rotating sessions and passkeys.',
+  'storage-full':
+    'Files with owners, thumbnails, links that expire, a folder or an S3-style bucket.',
+  'storage-key': 'PNG, JPEG, PDF and WebP in one flat folder behind one API key.',
+  payments: 'Hosted checkout, refunds and signed webhooks over a payment provider.',
+  'provider-sandbox':
+    'Plays the payment provider, with a clock and faults of its own. No money moves.',
+}
+
 export function ServiceCard({ service }: { service: RunningService }) {
+  const { name, title, version, url, health } = service
   return (
-    <article class="card" data-accent={service.name}>
+    <article class="card" data-accent={name}>
       <header>
         <div>
-          <h3>{service.title}</h3>
-          <p>{service.description}</p>
+          <h3>{title}</h3>
+          <p>{PURPOSES[name]}</p>
         </div>
         <span class="row">
-          <Badge>{service.version}</Badge>
-          <Badge tone={service.healthy ? 'good' : 'bad'}>
-            {service.healthy ? 'healthy' : 'not healthy'}
-          </Badge>
+          <Badge>{version}</Badge>
+          <Badge tone={health === 'UP' ? 'good' : 'bad'}>{health}</Badge>
         </span>
       </header>
       <Facts
         of={{
           Address: (
             <span class="row">
-              <code>{service.url}</code>
-              <CopyButton text={() => service.url} />
+              <code>{url}</code>
+              <CopyButton text={() => url} />
             </span>
           ),
-          Logins: service.logins?.length ? <Logins logins={service.logins} /> : undefined,
+          ...seededAccess(service),
         }}
       />
-      {service.consoleUrl && (
-        <div>
-          <ButtonLink href={service.consoleUrl} icon="open">
-            Open {service.title}
-          </ButtonLink>
-        </div>
-      )}
+      <div>
+        <ButtonLink href={service.consoleUrl} icon="open">
+          Open {title}
+        </ButtonLink>
+      </div>
     </article>
   )
 }
 
-function Logins({ logins }: { logins: { username: string; password: string }[] }) {
+function seededAccess({ logins, apiKey }: RunningService) {
+  return {
+    ...(logins.length > 0 && { Logins: <Logins logins={logins} /> }),
+    ...(apiKey && { 'API key': <code>{apiKey}</code> }),
+  }
+}
+
+function Logins({ logins }: { logins: RunningService['logins'] }) {
   return (
     <ul>
       {logins.map(({ username, password }) => (

@@ -6,19 +6,21 @@ export type RunningService = {
   title: string
   version: string
   url: string
-  consoleUrl: string | null
-  healthy: boolean
-  description: string
-  logins?: { username: string; password: string }[]
+  consoleUrl: string
+  health: 'UP' | 'DOWN'
+  logins: { username: string; password: string }[]
+  apiKey: string | null
 }
+
+export type Suite = { production: boolean; dataFolder: string | null; services: RunningService[] }
 
 const api = createApi({ headers: () => ({}) })
 
-export const services = signal<RunningService[] | undefined>(undefined)
+export const suite = signal<Suite | undefined>(undefined)
 export const reachable = signal(true)
 
-export async function readServices(): Promise<void> {
-  const reply = await api.get<RunningService[]>('/api/services', { silent: true })
+export async function readSuite(): Promise<void> {
+  const reply = await api.get<Suite>('/api/services', { silent: true })
   reachable.value = reply.ok
-  if (reply.ok) services.value = reply.body
+  if (reply.ok) suite.value = reply.body
 }

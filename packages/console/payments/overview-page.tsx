@@ -4,6 +4,7 @@ import { Badge, Card, Notice, Skeleton } from '../shared/parts/card.tsx'
 import { Facts } from '../shared/parts/facts.tsx'
 import { Page } from '../shared/parts/page.tsx'
 import { Step, Steps } from '../shared/parts/steps.tsx'
+import { ReturnNotice } from './return-notice.tsx'
 import { configuration, readConfiguration } from './sandbox.ts'
 
 export function OverviewPage() {
@@ -15,6 +16,7 @@ export function OverviewPage() {
       title="Checkout, refunds and webhooks"
       about="A local record of every payment, kept true by signed messages from the provider."
     >
+      <ReturnNotice />
       <Card title="Try it in three steps" about="With the sandbox provider no money moves.">
         <Steps>
           <Step title="Create a checkout" state="next">

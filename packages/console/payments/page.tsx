@@ -7,12 +7,14 @@ import { CustomersPage } from './customers-page.tsx'
 import { OverviewPage } from './overview-page.tsx'
 import { PaymentPage } from './payment/payment-page.tsx'
 import { PaymentListPage } from './payment-list-page.tsx'
+import { readProvider } from './sandbox.ts'
 import { SandboxMark, SandboxPage } from './sandbox-page.tsx'
 import { WebhooksPage } from './webhooks-page.tsx'
 
 const PaymentsRoute = () =>
   route.value[1] ? <PaymentPage id={route.value[1]} /> : <PaymentListPage />
 
+readProvider()
 startConsole({
   title: 'Payments',
   mark: <SandboxMark />,

@@ -34,7 +34,7 @@ export function PaymentListPage() {
   const reference = useSignal('')
   const filter = reference.value && `&businessReference=${encodeURIComponent(reference.value)}`
   const payments = useLoad<PaymentsBody>(
-    () => api.get(`/api/payments?page=${page.value}&size=20${filter}`),
+    () => api.get(`/api/payments?page=${page.value}&size=20&sort=createdAt,desc${filter}`),
     [page.value, reference.value],
   )
   return (

@@ -37,12 +37,8 @@ function NoSandbox() {
   return (
     <EmptyState
       icon="sliders"
-      title="Not seen yet"
-      about="Create a checkout first. If the sandbox provider is behind this service, its controls appear here."
-    >
-      <ButtonLink href="#/checkout" kind="primary">
-        New checkout
-      </ButtonLink>
-    </EmptyState>
+      title="A real provider is behind this service"
+      about="Set PROVIDER_API_BASE to a sandbox provider to try things without moving money."
+    />
   )
 }

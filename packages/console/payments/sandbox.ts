@@ -14,8 +14,15 @@ export async function readConfiguration(): Promise<void> {
   if (reply.ok) configuration.value = reply.body
 }
 
-/** The sandbox serves the hosted page itself, so the address of that page tells where it is. */
+/** The console is served with a note on what stands behind it. */
+export async function readProvider(): Promise<void> {
+  const reply = await api.get<{ sandboxUrl: string | null }>('/api-test/provider.json', {
+    silent: true,
+  })
+  if (reply.ok) sandboxUrl.value = reply.body.sandboxUrl ?? undefined
+}
+
+/** The sandbox serves the hosted page itself: its address is the one a browser can reach. */
 export function noticeCheckoutUrl(checkoutUrl: string): void {
-  const { origin, pathname } = new URL(checkoutUrl)
-  if (/sandbox/.test(pathname)) sandboxUrl.value = origin
+  if (inSandbox.value) sandboxUrl.value = new URL(checkoutUrl).origin
 }

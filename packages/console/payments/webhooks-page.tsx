@@ -25,7 +25,7 @@ const TONES: Record<string, Tone> = { PROCESSED: 'good', FAILED: 'bad', DEAD: 'b
 export function WebhooksPage() {
   const page = useSignal(0)
   const inbox = useLoad<InboxBody>(
-    () => api.get(`/api/webhook-events?page=${page.value}&size=20`),
+    () => api.get(`/api/webhook-events?page=${page.value}&size=20&sort=receivedAt,desc`),
     [page.value],
   )
   const retry = useAction(async (id: string) => {

@@ -1,3 +1,4 @@
+import { ProfilePage } from '../shared/account/profile-page.tsx'
 import { SessionPage } from '../shared/account/session-page.tsx'
 import { DEMO_ACCOUNTS } from '../shared/account/sign-in-card.tsx'
 import { UsersPage } from '../shared/account/users-page.tsx'
@@ -30,11 +31,17 @@ startConsole({
       component: () => <SessionPage session={session} passwordMinimum={8} />,
     },
     {
+      path: 'profile',
+      title: 'Profile',
+      icon: 'person',
+      component: () => <ProfilePage session={session} passwordMinimum={8} />,
+    },
+    {
       path: 'users',
       title: 'Users',
       icon: 'people',
       note: 'admin',
-      component: () => <UsersPage session={session} editable={false} />,
+      component: () => <UsersPage session={session} />,
     },
     {
       path: 'health',

@@ -10,11 +10,16 @@ import { CheckoutBadge, PaymentBadge } from '../status-badges.tsx'
 import { PaymentActions } from './payment-actions.tsx'
 import { PaymentTimeline } from './payment-timeline.tsx'
 import { RefundCard } from './refund-card.tsx'
+import type { Timeline } from './timeline.ts'
 
 export function PaymentPage({ id }: { id: string }) {
   const path = `/api/payments/${encodeURIComponent(id)}`
   const payment = useLoad<Payment>(() => api.get(path), [id])
-  usePolling(path, payment.body?.updatedAt, payment.reload)
+  const timeline = useLoad<Timeline>(() => api.get(`${path}/timeline`), [id])
+  const reload = async () => {
+    await Promise.all([payment.reload(), timeline.reload()])
+  }
+  usePolling(path, payment.body?.updatedAt, reload)
   return (
     <Page
       title={payment.body?.businessReference ?? 'Payment'}
@@ -24,16 +29,17 @@ export function PaymentPage({ id }: { id: string }) {
       <Refusal reply={payment.refusal} />
       {payment.body && (
         <>
-          <SummaryCard payment={payment.body} onChange={payment.reload} />
-          <RefundCard payment={payment.body} onChange={payment.reload} />
-          <PaymentTimeline id={id} version={payment.body.updatedAt} />
+          <SummaryCard payment={payment.body} timeline={timeline.body} reload={reload} />
+          <RefundCard payment={payment.body} timeline={timeline.body} onChange={reload} />
+          <Refusal reply={timeline.refusal} />
+          {timeline.body && <PaymentTimeline timeline={timeline.body} />}
         </>
       )}
     </Page>
   )
 }
 
-/** Looks every two seconds whether a webhook changed the payment, quietly, and then reads it again. */
+/** Looks every two seconds, quietly, whether a webhook changed the payment; then reads it again. */
 function usePolling(path: string, known: string | undefined, reload: () => void): void {
   useEffect(() => {
     const timer = setInterval(async () => {
@@ -44,35 +50,43 @@ function usePolling(path: string, known: string | undefined, reload: () => void)
   })
 }
 
-function SummaryCard({ payment, onChange }: { payment: Payment; onChange(): void }) {
+function SummaryCard(props: { payment: Payment; timeline?: Timeline; reload(): void }) {
+  const { payment, timeline } = props
   const { amount, refundedAmount, currency } = payment
   return (
     <Card
-      title={<span role="status">{moneyText(amount, currency)}</span>}
+      title={moneyText(amount, currency)}
       about={`${moneyText(refundedAmount, currency)} refunded, ${moneyText(amount - refundedAmount, currency)} kept`}
       actions={
-        <>
+        <span class="row" role="status">
           <PaymentBadge payment={payment} />
           <CheckoutBadge payment={payment} />
-        </>
+        </span>
       }
     >
-      <Facts
-        of={{
-          'Payment id': <code>{payment.id}</code>,
-          Attempt: payment.checkoutAttemptReference,
-          'Checkout session': payment.providerCheckoutSessionId && (
-            <code>{payment.providerCheckoutSessionId}</code>
-          ),
-          'Payment intent': payment.providerPaymentIntentId && (
-            <code>{payment.providerPaymentIntentId}</code>
-          ),
-          Customer: payment.providerCustomerId,
-          Created: dateText(payment.createdAt),
-          Updated: dateText(payment.updatedAt),
-        }}
-      />
-      <PaymentActions payment={payment} onChange={onChange} />
+      {timeline && <p>{timeline.explanation}</p>}
+      <PaymentActions payment={payment} timeline={timeline} onChange={props.reload} />
+      <details>
+        <summary>All fields</summary>
+        <PaymentFacts payment={payment} />
+      </details>
     </Card>
+  )
+}
+
+function PaymentFacts({ payment }: { payment: Payment }) {
+  const id = (value: string | null) => value && <code>{value}</code>
+  return (
+    <Facts
+      of={{
+        'Payment id': id(payment.id),
+        Attempt: payment.checkoutAttemptReference,
+        'Checkout session': id(payment.providerCheckoutSessionId),
+        'Payment intent': id(payment.providerPaymentIntentId),
+        Customer: id(payment.providerCustomerId),
+        Created: dateText(payment.createdAt),
+        Updated: dateText(payment.updatedAt),
+      }}
+    />
   )
 }

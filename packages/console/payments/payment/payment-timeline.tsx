@@ -1,12 +1,8 @@
-import { Badge, Card, Skeleton } from '../../shared/parts/card.tsx'
-import { Refusal } from '../../shared/parts/refusal.tsx'
-import { useLoad } from '../../shared/use-reply.ts'
+import { Badge, Card } from '../../shared/parts/card.tsx'
 import { dateText } from '../../shared/wording.ts'
-import { api } from '../api.ts'
 import { type Lane, laneOf, type Observation, wordsOf } from './observation.ts'
+import type { Timeline } from './timeline.ts'
 import './payment-timeline.css'
-
-type TimelineBody = { observations?: Observation[]; explanation?: string } | Observation[]
 
 const LANES: Record<Lane, string> = {
   us: 'This service',
@@ -14,31 +10,20 @@ const LANES: Record<Lane, string> = {
   customer: 'Customer',
 }
 
-export function PaymentTimeline({ id, version }: { id: string; version: string }) {
-  const timeline = useLoad<TimelineBody>(
-    () => api.get(`/api/payments/${encodeURIComponent(id)}/timeline`),
-    [id, version],
-  )
-  const body = timeline.body
-  const observations = Array.isArray(body) ? body : (body?.observations ?? [])
+export function PaymentTimeline({ timeline }: { timeline: Timeline }) {
   return (
     <Card
       title="Timeline"
-      about={
-        (!Array.isArray(body) && body?.explanation) ||
-        'Everything learnt about this payment, in the order it was learnt.'
-      }
+      about="Everything learnt about this payment, in the order it was learnt."
     >
-      {timeline.loading && <Skeleton />}
-      <Refusal reply={timeline.refusal} />
       <div class="lane-titles" aria-hidden="true">
         {Object.values(LANES).map((title) => (
           <span key={title}>{title}</span>
         ))}
       </div>
       <ol class="timeline">
-        {observations.map((observation) => (
-          <Entry key={`${observation.at} ${observation.kind}`} observation={observation} />
+        {timeline.observations.map((observation, index) => (
+          <Entry key={index} observation={observation} />
         ))}
       </ol>
     </Card>

@@ -1,12 +1,14 @@
 import { useSignal } from '@preact/signals'
 import { Button } from '../../shared/parts/button.tsx'
-import { Card, Notice } from '../../shared/parts/card.tsx'
+import { Badge, Card, Notice, type Tone } from '../../shared/parts/card.tsx'
 import { Field } from '../../shared/parts/field.tsx'
 import { Form } from '../../shared/parts/form.tsx'
 import { faultOf, Refusal } from '../../shared/parts/refusal.tsx'
+import { Table } from '../../shared/parts/table.tsx'
 import { useAction } from '../../shared/use-reply.ts'
 import { moneyText } from '../../shared/wording.ts'
 import { api, newReference, type Payment, type Refund } from '../api.ts'
+import type { Timeline } from './timeline.ts'
 
 const REASONS = [
   { value: '', label: 'Not given' },
@@ -15,7 +17,15 @@ const REASONS = [
   { value: 'FRAUDULENT', label: 'Fraudulent' },
 ]
 
-export function RefundCard({ payment, onChange }: { payment: Payment; onChange(): void }) {
+type RefundProps = { payment: Payment; timeline?: Timeline; onChange(): void }
+
+const REFUND_TONES: Record<string, Tone> = {
+  succeeded: 'good',
+  pending: 'warn',
+  failed: 'bad',
+}
+
+export function RefundCard({ payment, timeline, onChange }: RefundProps) {
   const reference = useSignal(newReference('refund'))
   const refund = useAction(async ({ amount, ...values }: Record<string, string>) => {
     const body = amount ? { ...values, amount: Number(amount) } : values
@@ -24,8 +34,8 @@ export function RefundCard({ payment, onChange }: { payment: Payment; onChange()
     onChange()
     return reply
   })
-  const left = payment.amount - payment.refundedAmount
-  const blocked = refundBlocked(payment)
+  const left = timeline?.refundableAmount ?? payment.amount - payment.refundedAmount
+  const blocked = refundBlocked(payment, left)
   return (
     <Card title="Refund" about={`Up to ${moneyText(left, payment.currency)} can go back.`}>
       {blocked ? (
@@ -49,6 +59,7 @@ export function RefundCard({ payment, onChange }: { payment: Payment; onChange()
       )}
       <Refusal reply={refund.refusal} />
       {refund.reply?.ok && <Refunded refund={refund.reply.body} />}
+      <RefundList payment={payment} timeline={timeline} />
     </Card>
   )
 }
@@ -97,10 +108,34 @@ function Refunded({ refund }: { refund: Refund }) {
   )
 }
 
-function refundBlocked({ status, providerPaymentIntentId }: Payment): string | undefined {
+function refundBlocked(payment: Payment, left: number): string | undefined {
+  const { status, providerPaymentIntentId } = payment
   if (status === 'REFUNDED') return '409: everything has been refunded.'
   if (!providerPaymentIntentId) return '409: the payment has no payment intent yet.'
   return status === 'PAID' || status === 'PARTIALLY_REFUNDED'
-    ? undefined
+    ? nothingLeft(left)
     : '409: only a paid payment can be refunded.'
+}
+
+function nothingLeft(left: number): string | undefined {
+  return left > 0 ? undefined : '400: refunds under way already use up what is left.'
+}
+
+function RefundList({ payment, timeline }: { payment: Payment; timeline?: Timeline }) {
+  if (!timeline || timeline.refunds.length === 0) return null
+  return (
+    <Table
+      caption="Refunds of this payment"
+      rows={timeline.refunds}
+      keyOf={({ id }) => id}
+      columns={[
+        { title: 'Refund', of: ({ id }) => <code>{id}</code> },
+        { title: 'Amount', of: ({ amount }) => moneyText(amount, payment.currency), number: true },
+        {
+          title: 'Status',
+          of: ({ status }) => <Badge tone={REFUND_TONES[status]}>{status}</Badge>,
+        },
+      ]}
+    />
+  )
 }

@@ -20,21 +20,20 @@ export type UserSummary = {
 
 type UsersBody = { content: UserSummary[]; totalPages: number; totalElements: number }
 
-/** `editable`: whether this service lets an administrator change accounts over HTTP. */
-export function UsersPage({ session, editable }: { session: Session; editable: boolean }) {
+export function UsersPage({ session }: { session: Session }) {
   return (
     <Page
       title="Users"
       about="Everyone who has an account here. Only ROLE_ADMIN may see this list."
     >
       <SignedInOnly session={session}>
-        <UserTable session={session} editable={editable} />
+        <UserTable session={session} />
       </SignedInOnly>
     </Page>
   )
 }
 
-function UserTable({ session, editable }: { session: Session; editable: boolean }) {
+function UserTable({ session }: { session: Session }) {
   const page = useSignal(0)
   const who = session.claims.value?.sub
   const users = useLoad<UsersBody>(
@@ -53,13 +52,12 @@ function UserTable({ session, editable }: { session: Session; editable: boolean 
         {users.refusal?.status === 403 && <p>Sign in as admin to see every account.</p>}
       </Refusal>
     )
-  const columns = editable ? [...COLUMNS, changeColumn(change.run)] : COLUMNS
   return (
     <>
       <Refusal reply={change.refusal} />
       <Table
         caption={`${users.body.totalElements} users`}
-        columns={columns}
+        columns={[...COLUMNS, changeColumn(change.run)]}
         rows={users.body.content}
         keyOf={({ id }) => id}
       />

@@ -4,6 +4,7 @@ import { Page } from '../../shared/parts/page.tsx'
 import { Refusal } from '../../shared/parts/refusal.tsx'
 import { useLoad } from '../../shared/use-reply.ts'
 import { session } from '../session.ts'
+import { MoveCard } from './move-card.tsx'
 import type { ProviderName, StorageConfig, StorageStatus } from './storage.ts'
 import { StorageWizard } from './storage-wizard.tsx'
 
@@ -38,6 +39,7 @@ function Administration() {
     <>
       <StatusCards status={status.body} config={config.body} />
       <StorageWizard status={status.body} config={config.body} onChange={reload} />
+      <MoveCard status={status.body} />
     </>
   )
 }

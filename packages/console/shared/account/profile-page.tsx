@@ -1,28 +1,29 @@
-import { OwnSessionsCard } from '../shared/account/own-sessions-card.tsx'
-import { SignedInOnly } from '../shared/account/signed-in-only.tsx'
-import { Badge, Card, Skeleton } from '../shared/parts/card.tsx'
-import { Facts } from '../shared/parts/facts.tsx'
-import { Page } from '../shared/parts/page.tsx'
-import { Refusal } from '../shared/parts/refusal.tsx'
-import { useLoad } from '../shared/use-reply.ts'
+import { Badge, Card, Skeleton } from '../parts/card.tsx'
+import { Facts } from '../parts/facts.tsx'
+import { Page } from '../parts/page.tsx'
+import { Refusal } from '../parts/refusal.tsx'
+import type { Session } from '../session.ts'
+import { useLoad } from '../use-reply.ts'
+import { OwnSessionsCard } from './own-sessions-card.tsx'
 import { PasswordCard } from './password-card.tsx'
-import { session } from './session.ts'
+import { SignedInOnly } from './signed-in-only.tsx'
 
 type Profile = { id: number; username: string; email: string; roles: string[]; enabled: boolean }
 
-export function ProfilePage() {
+export function ProfilePage(props: { session: Session; passwordMinimum: number }) {
+  const { session } = props
   return (
     <Page title="Profile" about="The account the access token speaks for.">
       <SignedInOnly session={session}>
-        <ProfileCard key={session.claims.value?.sub} />
+        <ProfileCard key={session.claims.value?.sub} session={session} />
         <OwnSessionsCard session={session} />
-        <PasswordCard />
+        <PasswordCard {...props} />
       </SignedInOnly>
     </Page>
   )
 }
 
-function ProfileCard() {
+function ProfileCard({ session }: { session: Session }) {
   const profile = useLoad<Profile>(() => session.api.get('/api/users/me'))
   return (
     <Card title="Account">

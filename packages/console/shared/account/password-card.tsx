@@ -1,14 +1,14 @@
-import { Button } from '../shared/parts/button.tsx'
-import { Card, Notice } from '../shared/parts/card.tsx'
-import { Field } from '../shared/parts/field.tsx'
-import { Form } from '../shared/parts/form.tsx'
-import { faultOf, Refusal } from '../shared/parts/refusal.tsx'
-import { useAction } from '../shared/use-reply.ts'
-import { session } from './session.ts'
+import { Button } from '../parts/button.tsx'
+import { Card, Notice } from '../parts/card.tsx'
+import { Field } from '../parts/field.tsx'
+import { Form } from '../parts/form.tsx'
+import { faultOf, Refusal } from '../parts/refusal.tsx'
+import type { Session } from '../session.ts'
+import { useAction } from '../use-reply.ts'
 
-export function PasswordCard() {
+export function PasswordCard(props: { session: Session; passwordMinimum: number }) {
   const change = useAction((values: Record<string, string>) =>
-    session.api.post('/api/users/me/password', values),
+    props.session.api.post('/api/users/me/password', values),
   )
   return (
     <Card title="Change the password" about="Ends every other session of this account.">
@@ -32,7 +32,7 @@ export function PasswordCard() {
             name="newPassword"
             type="password"
             autocomplete="new-password"
-            hint="At least 12 characters."
+            hint={`At least ${props.passwordMinimum} characters.`}
             fault={faultOf(change.reply, 'newPassword')}
           />
         </div>
