@@ -1,8 +1,6 @@
-import { consoleFolder } from '@plinth/console'
 import {
   actuatorRoutes,
   type Clock,
-  consoleRoutes,
   createLogger,
   createServer,
   openDatabase,
@@ -12,6 +10,7 @@ import {
 import { checkoutRoutes } from './checkout.routes.ts'
 import type { PaymentsConfig } from './config.ts'
 import { configurationRoutes } from './configuration.routes.ts'
+import { paymentConsoleRoutes } from './console.routes.ts'
 import { customerRoutes } from './customers.routes.ts'
 import { paymentGuard } from './guard.ts'
 import { type Jobs, recoverAtStart, startJobs, wakerOf } from './jobs.ts'
@@ -67,7 +66,7 @@ export async function openPayments(
   webhookRoutes(server, payments, config.webhookSecrets)
   if (config.operations) operationRoutes(server, payments, guard)
   actuatorRoutes(server, { name: NAME, version: VERSION, healthy: database.ping })
-  if (config.console) consoleRoutes(server, consoleFolder('payments'))
+  if (config.console) paymentConsoleRoutes(server, config)
   return { server, jobs, payments }
 }
 
