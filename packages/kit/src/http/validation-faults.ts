@@ -3,6 +3,8 @@ export type SchemaFault = {
   keyword: string
   message?: string
   params: Record<string, unknown>
+  /** Set on a fault of a name and not of a value. */
+  propertyName?: string
   parentSchema?: { message?: string }
 }
 
@@ -16,16 +18,18 @@ export function describeFaults(faults: SchemaFault[]): string[] {
   return [...byField].map(([field, message]) => `${field}: ${message}`)
 }
 
+const UNTELLING = ['anyOf', 'if', 'propertyNames']
+
 /** A field that may be null reports both branches of its schema; only the other one helps. */
 function isTelling(fault: SchemaFault): boolean {
-  if (fault.keyword === 'anyOf' || fault.keyword === 'if') return false
+  if (UNTELLING.includes(fault.keyword)) return false
   return !(fault.keyword === 'type' && fault.params.type === 'null')
 }
 
-function fieldOf({ instancePath, keyword, params }: SchemaFault): string {
+function fieldOf({ instancePath, keyword, params, propertyName }: SchemaFault): string {
   const parts = instancePath.split('/').slice(1).map(unescapePointer)
   if (keyword === 'required') parts.push(String(params.missingProperty))
-  if (keyword === 'propertyNames') parts.push(String(params.propertyName))
+  if (propertyName !== undefined) parts.push(propertyName)
   return parts.length === 0 ? 'body' : parts.join('.')
 }
 
