@@ -1,7 +1,7 @@
 import { type TSchema, Type } from 'typebox'
 
 // PostgreSQL cannot store NUL; every other character is welcome in a reference.
-const NOT_BLANK = '^[^\\u0000]*\\S[^\\u0000]*$'
+const NOT_BLANK = '^[^\\u0000]*[^\\s\\u0000][^\\u0000]*$'
 const EMAIL_OR_BLANK = '^\\s*$|^\\s*[^\\s@\\p{Cc}]+@[^\\s@\\p{Cc}]+\\s*$'
 
 export function reference(maxLength = 100) {
