@@ -1,4 +1,4 @@
-import { type Db, type PageRequest, pageOf } from '@plinth/kit'
+import { type Clock, type Db, type PageRequest, pageOf } from '@plinth/kit'
 import type { Accounts } from './accounts.ts'
 import { countAuditEvents, insertAuditEvent, listAuditEvents } from './audit.repository.ts'
 import type { Origin } from './origin.ts'
@@ -19,12 +19,12 @@ export type SecurityEvent = {
  * One row per security event, written in the transaction of what it reports where there is one.
  * A name that nobody has is never written: people type passwords into the wrong field.
  */
-export async function recordEvent(
-  { db, clock }: { db: Db<AccountTables>; clock: Accounts['clock'] },
+export async function recordEvent<T extends AccountTables>(
+  { db, clock }: { db: Db<T>; clock: Clock },
   { event, actor, subject, result = 'SUCCESS' }: SecurityEvent,
   { address, requestId }: Origin,
 ): Promise<void> {
-  await insertAuditEvent(db, {
+  await insertAuditEvent(db as unknown as Db<AccountTables>, {
     at: clock().toISOString(),
     event,
     actor: actor ?? null,

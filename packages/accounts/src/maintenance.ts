@@ -30,13 +30,17 @@ export async function maintain(accounts: Accounts, signal: AbortSignal): Promise
   const { db, settings } = accounts
   const now = accounts.clock()
   const auditEnd = secondsAfter(now, -settings.auditDays * DAY_SECONDS)
-  await sweep(signal, () => deleteExpiredSessions(db, now, BATCH))
-  await sweep(signal, () => deleteEndedAttempts(db, now, BATCH))
-  await sweep(signal, () => deleteOldAuditEvents(db, auditEnd, BATCH))
+  await sweep(signal, (batch) => deleteExpiredSessions(db, now, batch))
+  await sweep(signal, (batch) => deleteEndedAttempts(db, now, batch))
+  await sweep(signal, (batch) => deleteOldAuditEvents(db, auditEnd, batch))
   await accounts.signingKeys.rotateWhenOlderThan(settings.keyRotationDays * DAY_SECONDS)
 }
 
-/** Small batches, so that no request ever waits behind a sweep. */
-export async function sweep(signal: AbortSignal, deleteBatch: () => Promise<number>) {
-  while (!signal.aborted && (await deleteBatch()) === BATCH);
+/** Deletes in small batches, so that no request ever waits behind a sweep. */
+export async function sweep(
+  signal: AbortSignal,
+  deleteBatch: (limit: number) => Promise<number>,
+): Promise<void> {
+  let full = true
+  while (full && !signal.aborted) full = (await deleteBatch(BATCH)) === BATCH
 }

@@ -1,0 +1,18 @@
+/** What the browser says about the page that asked; signed by the authenticator with the rest. */
+export type ClientData = { challenge: string; framed: boolean }
+
+/**
+ * Reads the parts that must be known before a verifier can be asked: the challenge, to look it up,
+ * and whether the page sat in somebody else's frame, which this service never does.
+ */
+export function readClientData(encoded: unknown): ClientData | undefined {
+  if (typeof encoded !== 'string') return undefined
+  try {
+    const text = Buffer.from(encoded, 'base64url').toString('utf8')
+    const { challenge, crossOrigin, topOrigin } = JSON.parse(text) as Record<string, unknown>
+    if (typeof challenge !== 'string') return undefined
+    return { challenge, framed: Boolean(crossOrigin) || topOrigin !== undefined }
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,28 @@
+import { accountSettings } from '@plinth/accounts'
+import { databaseUrl, type Env, readSettings, serviceSettings } from '@plinth/kit'
+import { relyingParty } from './relying-party.ts'
+
+export type IdentityConfig = ReturnType<typeof loadConfig>
+
+const PREFIX = 'IDENTITY_'
+
+export function loadConfig(env: Env = process.env) {
+  return readSettings(env, (settings) => {
+    const service = serviceSettings(settings, PREFIX, { port: 8081 })
+    const { publicUrl, dataFolder } = service
+    return {
+      ...service,
+      databaseUrl: databaseUrl(settings, PREFIX, dataFolder, 'identity'),
+      accounts: accountSettings(settings, {
+        name: 'identity',
+        prefix: PREFIX,
+        publicUrl,
+        dataFolder,
+        passwordMinLength: 12,
+        logoutBodyOptional: false,
+      }),
+      /** Absent: passkeys are off. */
+      relyingParty: relyingParty(settings, publicUrl),
+    }
+  })
+}

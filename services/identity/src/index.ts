@@ -1,0 +1,2 @@
+export { createIdentity } from './app.ts'
+export { type IdentityConfig, loadConfig } from './config.ts'

@@ -1,0 +1,8 @@
+import { run } from '@plinth/kit'
+import { createIdentity } from './app.ts'
+import { loadConfig } from './config.ts'
+
+await run(async () => {
+  const config = loadConfig()
+  return { ...config, server: await createIdentity(config) }
+})

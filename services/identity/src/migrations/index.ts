@@ -1,0 +1,5 @@
+import { accountMigrations } from '@plinth/accounts'
+import type { Migration } from '@plinth/kit'
+import { passkeysSchema } from './0001-passkeys.ts'
+
+export const identityMigrations: Migration[] = [...accountMigrations, passkeysSchema]

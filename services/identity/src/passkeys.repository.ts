@@ -1,0 +1,122 @@
+import type { Db } from '@plinth/kit'
+import type { Selectable } from 'kysely'
+import type { PasskeyTables } from './tables.ts'
+
+export type Passkey = {
+  credentialId: string
+  userId: number
+  publicKey: Buffer
+  counter: number
+  backupEligible: boolean
+  transports: string[]
+  label: string
+  createdAt: string
+  lastUsedAt: string
+}
+
+/** The user's handle, made the first time somebody asks; the same for ever after. */
+export async function claimUserHandle(
+  db: Db<PasskeyTables>,
+  userId: number,
+  fresh: string,
+): Promise<string> {
+  await db
+    .insertInto('passkey_users')
+    .values({ user_id: userId, handle: fresh })
+    .onConflict((conflict) => conflict.column('user_id').doNothing())
+    .execute()
+  const row = await db
+    .selectFrom('passkey_users')
+    .select('handle')
+    .where('user_id', '=', userId)
+    .executeTakeFirstOrThrow()
+  return row.handle
+}
+
+export async function insertPasskey(db: Db<PasskeyTables>, passkey: Passkey): Promise<void> {
+  await db
+    .insertInto('passkeys')
+    .values({
+      credential_id: passkey.credentialId,
+      user_id: passkey.userId,
+      public_key: passkey.publicKey.toString('base64url'),
+      counter: passkey.counter,
+      backup_eligible: passkey.backupEligible ? 1 : 0,
+      transports: JSON.stringify(passkey.transports),
+      label: passkey.label,
+      created_at: passkey.createdAt,
+      last_used_at: passkey.lastUsedAt,
+    })
+    .execute()
+}
+
+export async function findPasskey(
+  db: Db<PasskeyTables>,
+  credentialId: string,
+): Promise<(Passkey & { userHandle: string }) | undefined> {
+  const row = await db
+    .selectFrom('passkeys')
+    .innerJoin('passkey_users', 'passkey_users.user_id', 'passkeys.user_id')
+    .selectAll('passkeys')
+    .select('passkey_users.handle')
+    .where('credential_id', '=', credentialId)
+    .executeTakeFirst()
+  return row && { ...passkeyOf(row), userHandle: row.handle }
+}
+
+export async function listPasskeys(db: Db<PasskeyTables>, userId: number): Promise<Passkey[]> {
+  const rows = await db
+    .selectFrom('passkeys')
+    .selectAll()
+    .where('user_id', '=', userId)
+    .orderBy('id')
+    .execute()
+  return rows.map(passkeyOf)
+}
+
+/**
+ * Moves the signature counter on, compared with what is stored at this very moment: of two logins
+ * with one counter, which a copied key would make, only one gets through. An authenticator that
+ * does not count always says 0.
+ */
+export async function advanceCounter(
+  db: Db<PasskeyTables>,
+  credentialId: string,
+  counter: number,
+  now: Date,
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('passkeys')
+    .set({ counter, last_used_at: now.toISOString() })
+    .where('credential_id', '=', credentialId)
+    .where((where) => (counter === 0 ? where('counter', '=', 0) : where('counter', '<', counter)))
+    .executeTakeFirstOrThrow()
+  return numUpdatedRows === 1n
+}
+
+export async function deletePasskey(
+  db: Db<PasskeyTables>,
+  userId: number,
+  credentialId: string,
+): Promise<boolean> {
+  const { numDeletedRows } = await db
+    .deleteFrom('passkeys')
+    .where('credential_id', '=', credentialId)
+    .where('user_id', '=', userId)
+    .executeTakeFirstOrThrow()
+  return numDeletedRows === 1n
+}
+
+function passkeyOf(row: Selectable<PasskeyTables['passkeys']>): Passkey {
+  return {
+    credentialId: row.credential_id,
+    userId: row.user_id,
+    publicKey: Buffer.from(row.public_key, 'base64url'),
+    counter: row.counter,
+    backupEligible: row.backup_eligible === 1,
+    transports: JSON.parse(row.transports) as string[],
+    label: row.label,
+    createdAt: row.created_at,
+    lastUsedAt: row.last_used_at,
+  }
+}

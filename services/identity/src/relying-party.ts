@@ -1,0 +1,53 @@
+import { isIP } from 'node:net'
+import type { Settings } from '@plinth/kit'
+
+/** Who passkeys are made for: a name shared by one or more web addresses. */
+export type RelyingParty = { id: string; name: string; origins: string[] }
+
+const NAMES = {
+  switch: 'IDENTITY_PASSKEYS',
+  id: 'IDENTITY_PASSKEY_RP_ID',
+  name: 'IDENTITY_PASSKEY_RP_NAME',
+  origins: 'IDENTITY_PASSKEY_ORIGINS',
+}
+
+/**
+ * A wrong name or address shows up in the browser as an error that explains nothing, so it is
+ * looked for here. What was set by hand must be right; an address that merely cannot have
+ * passkeys, such as a bare IP, switches them off.
+ */
+export function relyingParty(settings: Settings, publicUrl: string): RelyingParty | undefined {
+  if (!settings.flag(NAMES.switch, true)) return undefined
+  const id = settings.text(NAMES.id, new URL(publicUrl).hostname)
+  const origins = settings.list(NAMES.origins, [new URL(publicUrl).origin])
+  const party = { id, name: settings.text(NAMES.name, 'Plinth'), origins }
+  const faults = [...idFaults(id), ...origins.flatMap((origin) => originFaults(origin, id))]
+  if (faults.length === 0) return party
+  const byHand = [NAMES.switch, NAMES.id, NAMES.origins].some((name) => settings.optional(name))
+  if (!byHand) return undefined
+  for (const [name, expected, example] of faults) settings.fault(name, expected, example)
+  return party
+}
+
+type Fault = [name: string, expected: string, example: string]
+
+function idFaults(id: string): Fault[] {
+  const expected = isIP(id.replace(/^\[|\]$/g, ''))
+    ? `Browsers have no passkeys for an IP address (${id}). Use a host name, or switch passkeys off.`
+    : `"${id}" is not a host name. Leave out scheme, port and path.`
+  const isHostName = /^([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)*[a-z0-9]([a-z0-9-]*[a-z0-9])?$/i.test(id)
+  return isHostName && !isIP(id) ? [] : [[NAMES.id, expected, 'example.org']]
+}
+
+function originFaults(origin: string, id: string): Fault[] {
+  const fault = (expected: string): Fault[] => [[NAMES.origins, expected, `https://${id}`]]
+  if (!URL.canParse(origin) || new URL(origin).origin !== origin)
+    return fault(`"${origin}" is not an origin: scheme, host and port, nothing after them.`)
+  const { protocol, hostname } = new URL(origin)
+  if (hostname !== id && !hostname.endsWith(`.${id}`))
+    return fault(`"${origin}" is not at ${id} or below it, so its pages may not use its passkeys.`)
+  const isLocal = hostname === 'localhost' || hostname.endsWith('.localhost')
+  if (protocol !== 'https:' && !isLocal)
+    return fault(`"${origin}" must be https: browsers offer passkeys over http at localhost only.`)
+  return []
+}

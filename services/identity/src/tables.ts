@@ -1,0 +1,27 @@
+import type { AccountTables } from '@plinth/accounts'
+import type { Generated } from 'kysely'
+
+export type PasskeyTables = {
+  /** The random name under which authenticators know a user; it says nothing about him. */
+  passkey_users: { user_id: number; handle: string }
+  passkeys: {
+    id: Generated<number>
+    credential_id: string
+    user_id: number
+    public_key: string
+    counter: number
+    backup_eligible: number
+    transports: string
+    label: string
+    created_at: string
+    last_used_at: string
+  }
+  passkey_challenges: {
+    challenge_hash: string
+    ceremony: string
+    user_id: number | null
+    expires_at: string
+  }
+}
+
+export type IdentityTables = AccountTables & PasskeyTables

@@ -1,0 +1,51 @@
+import { tmpdir } from 'node:os'
+import type { TestContext } from 'node:test'
+import { cheapHashing } from '@plinth/accounts/testing'
+import { engines, listenForTest, type TestEngine, testClock } from '@plinth/kit/testing'
+import { createIdentity, loadConfig } from '../src/index.ts'
+
+export const ALICE = {
+  username: 'alice',
+  email: 'alice@example.com',
+  password: 'correct horse battery',
+}
+export const ADMIN = { username: 'admin', password: 'password123123' }
+
+type Overrides = {
+  engine?: TestEngine
+  clock?: ReturnType<typeof testClock>
+  env?: Record<string, string>
+}
+
+/** An identity service on a fresh database with the demo accounts; closed with the test. */
+export async function startIdentity(t: TestContext, overrides: Overrides = {}) {
+  const { engine = engines[0] as TestEngine, clock = testClock(), env = {} } = overrides
+  const config = loadConfig({
+    SUITE_DATA: tmpdir(),
+    IDENTITY_MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
+    IDENTITY_DATABASE_URL: env.IDENTITY_DATABASE_URL ?? (await engine.freshUrl(t)),
+    LOG_LEVEL: 'silent',
+    ...cheapHashing('IDENTITY_'),
+    ...env,
+  })
+  const server = await createIdentity(config, { clock })
+  const { api, baseUrl } = await listenForTest(t, server)
+  return { api, baseUrl, clock, server, config }
+}
+
+/** The same with alice registered and signed in. */
+export async function startWithAlice(t: TestContext, overrides: Overrides = {}) {
+  const started = await startIdentity(t, overrides)
+  const registered = await started.api.post('/api/auth/register', ALICE)
+  const { body: pair } = await started.api.post('/api/auth/login', ALICE)
+  const userId: number = registered.body.id
+  return { ...started, pair, token: pair.accessToken as string, userId }
+}
+
+/** The access token of the seeded administrator. */
+export async function adminToken(api: {
+  post: Awaited<ReturnType<typeof startIdentity>>['api']['post']
+}) {
+  const { body } = await api.post('/api/auth/login', ADMIN)
+  return body.accessToken as string
+}
