@@ -1,5 +1,5 @@
 import { tmpdir } from 'node:os'
-import type { TestContext } from 'node:test'
+import { after, before, type TestContext } from 'node:test'
 import { cheapHashing } from '@plinth/accounts/testing'
 import { engines, listenForTest, type TestEngine, testClock } from '@plinth/kit/testing'
 import { createIdentity, loadConfig } from '../src/index.ts'
@@ -48,4 +48,21 @@ export async function adminToken(api: {
 }) {
   const { body } = await api.post('/api/auth/login', ADMIN)
   return body.accessToken as string
+}
+
+/** One service for a whole `describe`, for rows that change nothing the others look at. */
+export function sharedIdentity(overrides: Overrides = {}) {
+  const ends: (() => Promise<void> | void)[] = []
+  let started: Awaited<ReturnType<typeof startWithAlice>> | undefined
+  before(async () => {
+    const scope = { after: (end: () => void) => ends.push(end) } as unknown as TestContext
+    started = await startWithAlice(scope, overrides)
+  })
+  after(async () => {
+    for (const end of ends.toReversed()) await end()
+  })
+  return () => {
+    if (!started) throw new Error('The service has not been started')
+    return started
+  }
 }

@@ -1,0 +1,165 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { engines } from '@plinth/kit/testing'
+import { ADMIN, ALICE, adminToken, sharedIdentity, startWithAlice } from './start-identity.ts'
+
+for (const engine of engines) {
+  describe(`POST /api/auth/login on ${engine.name}`, { skip: engine.skip }, () => {
+    test('returns a token pair for valid credentials', async (t) => {
+      const { api } = await startWithAlice(t, { engine })
+
+      const { status, body, headers } = await api.post('/api/auth/login', ALICE)
+
+      assert.equal(status, 200)
+      assert.equal(headers.get('cache-control'), 'no-store')
+      const { accessToken, refreshToken, ...rest } = body
+      assert.equal(accessToken.split('.').length, 3)
+      assert.match(refreshToken, /^[A-Za-z0-9_-]{43}$/)
+      assert.deepEqual(rest, {
+        tokenType: 'Bearer',
+        expiresInSeconds: 900,
+        refreshTokenExpiresInSeconds: 1_209_600,
+      })
+    })
+
+    test('gives the same answer to an unknown user, a wrong password and a disabled user', async (t) => {
+      const { api, userId } = await startWithAlice(t, { engine })
+      const wrong = await api.post('/api/auth/login', { ...ALICE, password: 'wrong password' })
+      const unknown = await api.post('/api/auth/login', { ...ALICE, username: 'nobody' })
+      const token = await adminToken(api)
+      await api.patch(`/api/users/${userId}`, { enabled: false }, { token })
+      const disabled = await api.post('/api/auth/login', ALICE)
+      const disabledAndWrong = await api.post('/api/auth/login', { ...ALICE, password: 'wrong' })
+
+      const seen = [wrong, unknown, disabled, disabledAndWrong].map(({ status, body, headers }) => {
+        const { requestId: _, ...rest } = body
+        const volatile = ['date', 'x-request-id']
+        const fixed = [...headers].filter(([name]) => !volatile.includes(name))
+        return { status, rest, fixed }
+      })
+
+      assert.equal(seen[0]?.status, 401)
+      assert.equal(seen[0]?.rest.code, 'INVALID_CREDENTIALS')
+      for (const answer of seen) assert.deepEqual(answer, seen[0])
+    })
+
+    test('accepts the seeded demo accounts', async (t) => {
+      const { api } = await startWithAlice(t, { engine })
+
+      const admin = await api.post('/api/auth/login', ADMIN)
+      const user = await api.post('/api/auth/login', { ...ADMIN, username: 'user' })
+
+      const [one, two] = await Promise.all(
+        [admin, user].map(({ body }) => api.get('/api/users/me', { token: body.accessToken })),
+      )
+      assert.deepEqual(one?.body.roles, ['ROLE_ADMIN', 'ROLE_USER'])
+      assert.equal(one?.body.email, 'admin@example.com')
+      assert.deepEqual(two?.body.roles, ['ROLE_USER'])
+      assert.equal(two?.body.email, 'user@example.com')
+    })
+
+    test('has no demo accounts when they are turned off', async (t) => {
+      const env = { IDENTITY_DEMO_ACCOUNTS: 'false' }
+      const { api } = await startWithAlice(t, { engine, env })
+
+      assert.equal((await api.post('/api/auth/login', ADMIN)).status, 401)
+    })
+
+    test('does not bring demo accounts back into a table that has users', async (t) => {
+      const url = await engine.freshUrl(t)
+      await startWithAlice(t, {
+        engine,
+        env: { IDENTITY_DEMO_ACCOUNTS: 'false', IDENTITY_DATABASE_URL: url },
+      })
+      const { api } = await startWithAlice(t, { engine, env: { IDENTITY_DATABASE_URL: url } })
+
+      assert.equal((await api.post('/api/auth/login', ADMIN)).status, 401)
+      assert.equal((await api.post('/api/auth/login', ALICE)).status, 200)
+    })
+
+    test('hashes again when hashing has become dearer, and the password stays good', async (t) => {
+      const url = await engine.freshUrl(t)
+      const env = { IDENTITY_DATABASE_URL: url }
+      await startWithAlice(t, { engine, env })
+      const dearer = { ...env, IDENTITY_PASSWORD_MEMORY_KIB: '16' }
+      const { api } = await startWithAlice(t, { engine, env: dearer })
+
+      const first = await api.post('/api/auth/login', ALICE)
+      const second = await api.post('/api/auth/login', ALICE)
+
+      assert.deepEqual([first.status, second.status], [200, 200])
+    })
+
+    test('is slowed with 429 and Retry-After after 100 consecutive failures in an hour', async (t) => {
+      const { api, clock } = await startWithAlice(t, { engine })
+      const attempt = (password: string) => api.post('/api/auth/login', { ...ALICE, password })
+      for (let n = 0; n < 100; n += 1) assert.equal((await attempt('wrong')).status, 401)
+      clock.advance(60)
+
+      const slowed = await attempt('wrong')
+      const slowedToo = await attempt(ALICE.password)
+      const other = await api.post('/api/auth/login', ADMIN)
+
+      assert.equal(slowed.status, 429)
+      assert.equal(slowed.headers.get('retry-after'), '3540')
+      assert.equal(slowedToo.status, 429)
+      assert.equal(other.status, 200)
+      clock.advance(3540)
+      assert.equal((await attempt(ALICE.password)).status, 200)
+    })
+
+    test('starts counting failures anew after a success', async (t) => {
+      const env = { IDENTITY_FAILURE_LIMIT: '3' }
+      const { api } = await startWithAlice(t, { engine, env })
+      const attempt = async (password: string) =>
+        (await api.post('/api/auth/login', { ...ALICE, password })).status
+
+      assert.deepEqual([await attempt('wrong'), await attempt('wrong')], [401, 401])
+      assert.equal(await attempt(ALICE.password), 200)
+      assert.deepEqual([await attempt('wrong'), await attempt('wrong')], [401, 401])
+      assert.equal(await attempt(ALICE.password), 200)
+    })
+
+    test('does not believe X-Forwarded-For when it counts failures', async (t) => {
+      const env = { IDENTITY_FAILURE_LIMIT: '2' }
+      const { api } = await startWithAlice(t, { engine, env })
+      const attempt = async (address: string) => {
+        const headers = { 'x-forwarded-for': address }
+        const body = { ...ALICE, password: 'wrong' }
+        return (await api.post('/api/auth/login', body, { headers })).status
+      }
+
+      const statuses = [await attempt('10.0.0.1'), await attempt('10.0.0.2')]
+
+      assert.deepEqual([...statuses, await attempt('10.0.0.3')], [401, 401, 429])
+    })
+  })
+
+  describe(`a login that is refused unread on ${engine.name}`, { skip: engine.skip }, () => {
+    const identity = sharedIdentity({ engine })
+    const bodies: [name: string, body: unknown, status: number][] = [
+      ['no username', { password: 'x' }, 400],
+      ['a blank username', { username: ' ', password: 'x' }, 400],
+      ['no password', { username: 'alice' }, 400],
+      ['a blank password', { username: 'alice', password: '   ' }, 400],
+      ['a number as password', { username: 'alice', password: 1 }, 400],
+      ['null fields', { username: null, password: null }, 400],
+      ['a NUL in the username', { username: 'ali\u0000ce', password: 'x' }, 401],
+      ['half a surrogate pair', { username: 'ali\ud800', password: '\udfff' }, 401],
+      ['SQL as username', { username: "' or 1=1 --", password: 'x' }, 401],
+      ['a very long password', { username: 'alice', password: 'x'.repeat(500_000) }, 401],
+      ['a very long username', { username: 'x'.repeat(500_000), password: 'x' }, 401],
+    ]
+    for (const [name, body, status] of bodies) {
+      test(`is ${status} for ${name}`, async () => {
+        assert.equal((await identity().api.post('/api/auth/login', body)).status, status)
+      })
+    }
+
+    test('a bad Bearer token does not stop a login', async () => {
+      const reply = await identity().api.post('/api/auth/login', ALICE, { token: 'nonsense' })
+
+      assert.equal(reply.status, 200)
+    })
+  })
+}

@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { type Api, engines } from '@plinth/kit/testing'
+import { ALICE, adminToken, sharedIdentity, startWithAlice } from './start-identity.ts'
+
+const refresh = (api: Api, refreshToken: string) => api.post('/api/auth/refresh', { refreshToken })
+
+for (const engine of engines) {
+  describe(`POST /api/auth/refresh on ${engine.name}`, { skip: engine.skip }, () => {
+    test('trades a refresh token for a new pair', async (t) => {
+      const { api, pair } = await startWithAlice(t, { engine })
+
+      const { status, body } = await refresh(api, pair.refreshToken)
+
+      assert.equal(status, 200)
+      assert.notEqual(body.refreshToken, pair.refreshToken)
+      assert.notEqual(body.accessToken, pair.accessToken)
+      assert.equal(body.tokenType, 'Bearer')
+      assert.equal((await api.get('/api/users/me', { token: body.accessToken })).status, 200)
+      assert.equal((await refresh(api, body.refreshToken)).status, 200)
+    })
+
+    test('refuses a rotated token at once, later and after it was refused, and the newer one stays usable', async (t) => {
+      const { api, clock, pair } = await startWithAlice(t, { engine })
+      const { body: second } = await refresh(api, pair.refreshToken)
+
+      const replays = [await refresh(api, pair.refreshToken), await refresh(api, pair.refreshToken)]
+      clock.advance(3600)
+      replays.push(await refresh(api, pair.refreshToken))
+
+      for (const replay of replays) {
+        assert.equal(replay.status, 401)
+        assert.equal(replay.body.code, 'INVALID_REFRESH_TOKEN')
+      }
+      assert.equal((await refresh(api, second.refreshToken)).status, 200)
+    })
+
+    test('with REFRESH_REUSE=revoke a replay of any generation ends the session, and only that one', async (t) => {
+      const env = { IDENTITY_REFRESH_REUSE: 'revoke' }
+      const { api, pair } = await startWithAlice(t, { engine, env })
+      const { body: other } = await api.post('/api/auth/login', ALICE)
+      const { body: second } = await refresh(api, pair.refreshToken)
+      const { body: third } = await refresh(api, second.refreshToken)
+
+      assert.equal((await refresh(api, pair.refreshToken)).status, 401)
+
+      assert.equal((await refresh(api, third.refreshToken)).status, 401)
+      assert.equal((await refresh(api, other.refreshToken)).status, 200)
+    })
+
+    test('refuses a token after fourteen days, and grants the whole lifetime again after each use', async (t) => {
+      const { api, clock, pair } = await startWithAlice(t, { engine })
+      clock.advance(1_209_599)
+      const inTime = await refresh(api, pair.refreshToken)
+      clock.advance(1_209_599)
+      const inTimeAgain = await refresh(api, inTime.body.refreshToken)
+      clock.advance(1_209_600)
+
+      const late = await refresh(api, inTimeAgain.body.refreshToken)
+
+      assert.deepEqual([inTime.status, inTimeAgain.status, late.status], [200, 200, 401])
+    })
+
+    test('refuses the token of a revoked session', async (t) => {
+      const { api, pair, token } = await startWithAlice(t, { engine })
+      await api.post('/api/auth/logout', { refreshToken: pair.refreshToken }, { token })
+
+      assert.equal((await refresh(api, pair.refreshToken)).status, 401)
+    })
+
+    test('refuses a disabled user, also after he was enabled again', async (t) => {
+      const { api, pair, userId } = await startWithAlice(t, { engine })
+      const token = await adminToken(api)
+      const setEnabled = (enabled: boolean) =>
+        api.patch(`/api/users/${userId}`, { enabled }, { token })
+
+      await setEnabled(false)
+      assert.equal((await refresh(api, pair.refreshToken)).status, 401)
+      await setEnabled(true)
+      assert.equal((await refresh(api, pair.refreshToken)).status, 401)
+    })
+
+    test('lets exactly one of 50 racing refreshes through, with one live successor', async (t) => {
+      const { api, pair } = await startWithAlice(t, { engine })
+
+      const replies = await Promise.all(
+        Array.from({ length: 50 }, () => refresh(api, pair.refreshToken)),
+      )
+
+      const winners = replies.filter(({ status }) => status === 200)
+      assert.equal(winners.length, 1)
+      assert.equal(replies.filter(({ status }) => status === 401).length, 49)
+      assert.equal((await refresh(api, winners[0]?.body.refreshToken)).status, 200)
+    })
+
+    test('leaves no live token when it races with logout, unless it came first and the logout was void', async (t) => {
+      const { api } = await startWithAlice(t, { engine })
+      for (let round = 0; round < 20; round += 1) {
+        const { body: pair } = await api.post('/api/auth/login', ALICE)
+        const { refreshToken } = pair
+        const token = pair.accessToken
+
+        const [refreshed, loggedOut] = await Promise.all([
+          refresh(api, refreshToken),
+          api.post('/api/auth/logout', { refreshToken }, { token }),
+        ])
+
+        assert.equal(loggedOut.status, 200)
+        assert.equal((await refresh(api, refreshToken)).status, 401)
+        if (refreshed.status === 200) {
+          assert.equal((await refresh(api, refreshed.body.refreshToken)).status, 200)
+        }
+      }
+    })
+
+    test('slows a failing caller after the limit, never a good token', async (t) => {
+      const env = { IDENTITY_FAILURE_LIMIT: '3' }
+      const { api, pair } = await startWithAlice(t, { engine, env })
+      const statuses: number[] = []
+      for (let n = 0; n < 5; n += 1) statuses.push((await refresh(api, 'made up')).status)
+
+      assert.deepEqual(statuses, [401, 401, 401, 429, 429])
+      assert.equal((await refresh(api, pair.refreshToken)).status, 200)
+    })
+
+    test('stores no refresh token, only what cannot be turned back into one', async (t) => {
+      const { api, pair, token } = await startWithAlice(t, { engine })
+
+      const everything = [
+        await api.get('/api/users/me/sessions', { token }),
+        await api.get('/api/audit', { token: await adminToken(api) }),
+      ]
+
+      for (const { bytes } of everything) {
+        assert.ok(!bytes.includes(pair.refreshToken))
+        assert.ok(!bytes.includes(pair.refreshToken.slice(0, 20)))
+      }
+    })
+  })
+
+  describe(`a refresh that is refused unread on ${engine.name}`, { skip: engine.skip }, () => {
+    const identity = sharedIdentity({ engine })
+    const bodies: [name: string, body: unknown, status: number][] = [
+      ['no token', {}, 400],
+      ['a blank token', { refreshToken: ' ' }, 400],
+      ['null', { refreshToken: null }, 400],
+      ['a number', { refreshToken: 5 }, 400],
+      ['an unknown token', { refreshToken: 'x'.repeat(43) }, 401],
+      ['a NUL', { refreshToken: '\u0000' }, 401],
+      ['an access token', { refreshToken: 'a.b.c' }, 401],
+      ['half a megabyte', { refreshToken: 'x'.repeat(500_000) }, 401],
+    ]
+    for (const [name, body, status] of bodies) {
+      test(`is ${status} for ${name}`, async () => {
+        assert.equal((await identity().api.post('/api/auth/refresh', body)).status, status)
+      })
+    }
+
+    test('a bad Bearer token does not stop a refresh', async () => {
+      const { api } = identity()
+      const { body: pair } = await api.post('/api/auth/login', ALICE)
+      const { refreshToken } = pair
+
+      const reply = await api.post('/api/auth/refresh', { refreshToken }, { token: 'nonsense' })
+
+      assert.equal(reply.status, 200)
+    })
+  })
+}

@@ -1,0 +1,227 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { engines } from '@plinth/kit/testing'
+import { ALICE, sharedIdentity, startIdentity } from './start-identity.ts'
+
+for (const engine of engines) {
+  describe(`POST /api/auth/register on ${engine.name}`, { skip: engine.skip }, () => {
+    test('creates an enabled user with ROLE_USER', async (t) => {
+      const { api } = await startIdentity(t, { engine })
+
+      const { status, body } = await api.post('/api/auth/register', ALICE)
+
+      assert.equal(status, 201)
+      const { id, message, ...rest } = body
+      assert.ok(Number.isInteger(id))
+      assert.equal(typeof message, 'string')
+      assert.deepEqual(rest, {
+        username: 'alice',
+        email: 'alice@example.com',
+        roles: ['ROLE_USER'],
+        enabled: true,
+      })
+    })
+
+    test('trims and lower-cases username and e-mail, when registered and when looked up', async (t) => {
+      const { api } = await startIdentity(t, { engine })
+
+      const registered = await api.post('/api/auth/register', {
+        username: '  Alice ',
+        email: ' Alice@Example.COM ',
+        password: ALICE.password,
+      })
+      const login = await api.post('/api/auth/login', { ...ALICE, username: ' ALICE  ' })
+
+      assert.equal(registered.body.username, 'alice')
+      assert.equal(registered.body.email, 'alice@example.com')
+      assert.equal(login.status, 200)
+    })
+
+    test('answers 409 for an identity that already exists, the username first', async (t) => {
+      const { api } = await startIdentity(t, { engine })
+      await api.post('/api/auth/register', ALICE)
+      const register = async (changes: object) => {
+        const { status, body } = await api.post('/api/auth/register', { ...ALICE, ...changes })
+        return [status, body.code]
+      }
+
+      assert.deepEqual(await register({}), [409, 'USERNAME_ALREADY_EXISTS'])
+      assert.deepEqual(await register({ username: 'ALICE ' }), [409, 'USERNAME_ALREADY_EXISTS'])
+      assert.deepEqual(await register({ username: 'other' }), [409, 'EMAIL_ALREADY_EXISTS'])
+      assert.deepEqual(await register({ email: 'other@localhost' }), [
+        409,
+        'USERNAME_ALREADY_EXISTS',
+      ])
+    })
+
+    test('of 20 registrations of one name at once exactly one is created', async (t) => {
+      const { api } = await startIdentity(t, { engine })
+
+      const replies = await Promise.all(
+        Array.from({ length: 20 }, (_, n) =>
+          api.post('/api/auth/register', { ...ALICE, email: `alice${n}@example.com` }),
+        ),
+      )
+
+      const statuses = replies.map(({ status }) => status).sort()
+      assert.deepEqual(statuses, [201, ...Array(19).fill(409)])
+    })
+
+    test('ignores roles, state and id in the body', async (t) => {
+      const { api } = await startIdentity(t, { engine })
+
+      const { status, body } = await api.post('/api/auth/register', {
+        ...ALICE,
+        id: 1,
+        roles: ['ROLE_ADMIN'],
+        enabled: false,
+        passwordHash: 'x',
+      })
+
+      assert.equal(status, 201)
+      assert.notEqual(body.id, 1)
+      assert.deepEqual(body.roles, ['ROLE_USER'])
+      assert.equal(body.enabled, true)
+    })
+
+    test('keeps passwords apart that differ only after 72 bytes, and spaces that are typed', async (t) => {
+      const { api } = await startIdentity(t, { engine })
+      const password = ` ${'x'.repeat(100)} `
+      await api.post('/api/auth/register', { ...ALICE, password })
+      const logIn = async (typed: string) =>
+        (await api.post('/api/auth/login', { username: 'alice', password: typed })).status
+
+      assert.equal(await logIn(password), 200)
+      assert.equal(await logIn(password.trim()), 401)
+      assert.equal(await logIn(`${password}y`), 401)
+    })
+
+    test('takes composed and decomposed letters for the same password', async (t) => {
+      const { api } = await startIdentity(t, { engine })
+      await api.post('/api/auth/register', { ...ALICE, password: 'caf\u00e9 in the morning' })
+
+      const login = await api.post('/api/auth/login', {
+        username: 'alice',
+        password: 'cafe\u0301 in the morning',
+      })
+
+      assert.equal(login.status, 200)
+    })
+  })
+
+  describe(`a registration with an invalid request on ${engine.name}`, {
+    skip: engine.skip,
+  }, () => {
+    const identity = sharedIdentity({ engine })
+    const valid = { username: 'bob', email: 'bob@localhost', password: '123456789012' }
+    const invalid: [name: string, changes: object, field: string][] = [
+      ['no username', { username: undefined }, 'username'],
+      ['a blank username', { username: '   ' }, 'username'],
+      ['a username of two characters', { username: 'ab' }, 'username'],
+      ['two characters and spaces around them', { username: ' ab ' }, 'username'],
+      ['a username of 51 characters', { username: 'x'.repeat(51) }, 'username'],
+      ['a NUL in the username', { username: 'bo\u0000b' }, 'username'],
+      ['a number as username', { username: 12345 }, 'username'],
+      ['no e-mail', { email: undefined }, 'email'],
+      ['an e-mail without @', { email: 'not-an-email' }, 'email'],
+      ['an e-mail with two @', { email: 'a@b@c' }, 'email'],
+      ['an e-mail with an empty side', { email: '@b' }, 'email'],
+      ['an e-mail over 254 characters', { email: `${'x'.repeat(250)}@b.cd` }, 'email'],
+      ['a NUL in the e-mail', { email: 'a\u0000@b' }, 'email'],
+      ['no password', { password: undefined }, 'password'],
+      ['a password of 11 characters', { password: '12345678901' }, 'password'],
+      ['a password of six emoji', { password: '😀'.repeat(6) }, 'password'],
+      ['a password of 12 spaces', { password: ' '.repeat(12) }, 'password'],
+      ['a password of 1025 characters', { password: 'x'.repeat(1025) }, 'password'],
+      ['a password that is a number', { password: 123456789012 }, 'password'],
+      ['a password that is an array', { password: ['123456789012'] }, 'password'],
+      ['a password that is null', { password: null }, 'password'],
+    ]
+    for (const [name, changes, field] of invalid) {
+      test(`is refused for ${name}`, async () => {
+        const { status, body } = await identity().api.post('/api/auth/register', {
+          ...valid,
+          ...changes,
+        })
+
+        assert.equal(status, 400)
+        assert.equal(body.code, 'VALIDATION_ERROR')
+        assert.deepEqual(
+          body.errors.map((error: string) => error.split(':')[0]),
+          [field],
+        )
+      })
+    }
+
+    test('names every faulty field at once', async () => {
+      const { body } = await identity().api.post('/api/auth/register', {})
+
+      assert.deepEqual(body.errors.map((error: string) => error.split(':')[0]).sort(), [
+        'email',
+        'password',
+        'username',
+      ])
+    })
+
+    test('is 400 for malformed JSON, an absent body and another JSON type, 415 for another media type', async () => {
+      const { api } = identity()
+      const json = { 'content-type': 'application/json' }
+      const send = async (body: string | undefined, headers: Record<string, string>) =>
+        (await api.request('POST', '/api/auth/register', { headers, body })).status
+
+      assert.equal(await send('{"username":', json), 400)
+      assert.equal(await send(undefined, json), 400)
+      assert.equal(await send('[]', json), 400)
+      assert.equal(await send('"x"', json), 400)
+      assert.equal(await send('{}', { 'content-type': 'text/plain' }), 415)
+    })
+  })
+
+  describe(`what a registration accepts on ${engine.name}`, { skip: engine.skip }, () => {
+    const identity = sharedIdentity({ engine })
+    const accepted: [name: string, changes: object][] = [
+      ['a password of exactly 12 characters', { password: '123456789012' }],
+      ['a password of 12 emoji', { password: '😀'.repeat(12) }],
+      ['a password of 1024 characters', { password: 'x'.repeat(1024) }],
+      ['a username of three characters', { username: 'abc' }],
+      ['a username of 50 characters', { username: 'x'.repeat(50) }],
+      ['a username in any script', { username: 'żółć 日本' }],
+      ['an e-mail without a top-level domain', { email: 'a@localhost' }],
+    ]
+    for (const [index, [name, changes]] of accepted.entries()) {
+      test(`${name}, and it logs in`, async () => {
+        const body = {
+          username: `user-${index}`,
+          email: `user-${index}@localhost`,
+          password: 'some long password',
+          ...changes,
+        }
+        const { api } = identity()
+
+        assert.equal((await api.post('/api/auth/register', body)).status, 201)
+        assert.equal((await api.post('/api/auth/login', body)).status, 200)
+      })
+    }
+  })
+}
+
+describe('a password blocklist', () => {
+  test('refuses the passwords that everybody tries first, when a file is given', async (t) => {
+    const file = join(tmpdir(), `blocklist-${process.pid}.txt`)
+    writeFileSync(file, '123qweasdzxc\r\nQwerty123456\n')
+    const { api } = await startIdentity(t, { env: { IDENTITY_PASSWORD_BLOCKLIST: file } })
+    const register = (password: string) => api.post('/api/auth/register', { ...ALICE, password })
+
+    const refused = await register('QWERTY123456')
+    const accepted = await register('correct horse battery')
+
+    assert.deepEqual(
+      [refused.status, refused.body.errors],
+      [400, ['password: is one that everybody tries first']],
+    )
+    assert.equal(accepted.status, 201)
+  })
+})

@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { engines } from '@plinth/kit/testing'
+import { ALICE, adminToken, sharedIdentity, startWithAlice } from './start-identity.ts'
+
+for (const engine of engines) {
+  describe(`GET /api/users/me on ${engine.name}`, { skip: engine.skip }, () => {
+    test('returns the profile of the user in the access token', async (t) => {
+      const { api, token, userId } = await startWithAlice(t, { engine })
+
+      const { status, body } = await api.get('/api/users/me', { token })
+
+      assert.equal(status, 200)
+      assert.deepEqual(body, {
+        id: userId,
+        username: 'alice',
+        email: 'alice@example.com',
+        roles: ['ROLE_USER'],
+        enabled: true,
+      })
+    })
+
+    test('stops at the next request when the user is disabled', async (t) => {
+      const { api, token, userId } = await startWithAlice(t, { engine })
+      const admin = await adminToken(api)
+
+      await api.patch(`/api/users/${userId}`, { enabled: false }, { token: admin })
+
+      assert.equal((await api.get('/api/users/me', { token })).status, 401)
+    })
+  })
+
+  describe(`GET /api/users on ${engine.name}`, { skip: engine.skip }, () => {
+    const identity = sharedIdentity({ engine })
+    const page = async (query: string) => {
+      const { api } = identity()
+      return api.get(`/api/users${query}`, { token: await adminToken(api) })
+    }
+
+    test('is 401 for nobody, 403 for a user without ROLE_ADMIN, 200 for an administrator', async () => {
+      const { api, token } = identity()
+
+      assert.equal((await api.get('/api/users')).status, 401)
+      const forbidden = await api.get('/api/users', { token })
+      assert.deepEqual([forbidden.status, forbidden.body.code], [403, 'ACCESS_DENIED'])
+      assert.equal((await page('')).status, 200)
+    })
+
+    test('returns a page of summaries, without any password', async () => {
+      const { body, bytes } = await page('')
+
+      const { content, ...envelope } = body
+      assert.deepEqual(Object.keys(content[0]), [
+        'id',
+        'username',
+        'email',
+        'roles',
+        'enabled',
+        'createdAt',
+      ])
+      assert.deepEqual(
+        content.map(({ username }: { username: string }) => username),
+        ['admin', 'user', 'alice'],
+      )
+      assert.ok(!bytes.includes('argon2'))
+      const sort = { empty: true, sorted: false, unsorted: true }
+      assert.deepEqual(envelope, {
+        pageable: { pageNumber: 0, pageSize: 20, offset: 0, paged: true, unpaged: false, sort },
+        last: true,
+        totalPages: 1,
+        totalElements: 3,
+        size: 20,
+        number: 0,
+        sort,
+        first: true,
+        numberOfElements: 3,
+        empty: false,
+        page: { size: 20, number: 0, totalElements: 3, totalPages: 1 },
+      })
+    })
+
+    const names = async (query: string) =>
+      (await page(query)).body.content.map(({ username }: { username: string }) => username)
+
+    test('pages and sorts', async () => {
+      assert.deepEqual(await names('?size=2&page=1'), ['alice'])
+      assert.deepEqual(await names('?sort=username,desc'), ['user', 'alice', 'admin'])
+      assert.deepEqual(await names('?sort=email'), ['admin', 'alice', 'user'])
+      assert.deepEqual(await names('?sort=enabled,desc&sort=username,asc'), [
+        'admin',
+        'alice',
+        'user',
+      ])
+      assert.deepEqual(await names('?sort=createdAt,asc&size=1'), ['admin'])
+      assert.deepEqual(await names('?page=99'), [])
+    })
+
+    test('falls back to the defaults for numbers that make no sense', async () => {
+      for (const query of ['?page=-1', '?page=x', '?size=0', '?size=1e9x', '?page=1.5&size='])
+        assert.equal((await names(query)).length, 3)
+      assert.equal((await page('?size=100000')).body.size, 2000)
+    })
+
+    test('is 400 for a property that cannot be sorted by', async () => {
+      for (const sort of ['passwordHash', 'password_hash,desc', 'roles', 'x;drop table users'])
+        assert.equal((await page(`?sort=${encodeURIComponent(sort)}`)).status, 400)
+    })
+  })
+
+  describe(`PATCH /api/users/{id} on ${engine.name}`, { skip: engine.skip }, () => {
+    test('gives and takes a role, effective for tokens already issued', async (t) => {
+      const { api, token, userId } = await startWithAlice(t, { engine })
+      const admin = await adminToken(api)
+      const setRoles = (roles: string[]) =>
+        api.patch(`/api/users/${userId}`, { roles }, { token: admin })
+
+      const given = await setRoles(['ROLE_USER', 'ROLE_ADMIN'])
+      assert.equal((await api.get('/api/users', { token })).status, 200)
+      await setRoles(['ROLE_USER'])
+      assert.equal((await api.get('/api/users', { token })).status, 403)
+
+      assert.equal(given.status, 200)
+      assert.deepEqual(given.body.roles, ['ROLE_USER', 'ROLE_ADMIN'])
+      assert.ok(!('passwordHash' in given.body))
+    })
+
+    test('disables and enables', async (t) => {
+      const { api, userId } = await startWithAlice(t, { engine })
+      const token = await adminToken(api)
+      const logIn = async () => (await api.post('/api/auth/login', ALICE)).status
+
+      await api.patch(`/api/users/${userId}`, { enabled: false }, { token })
+      assert.equal(await logIn(), 401)
+      const enabled = await api.patch(`/api/users/${userId}`, { enabled: true }, { token })
+      assert.equal(enabled.body.enabled, true)
+      assert.equal(await logIn(), 200)
+    })
+
+    test('does not let the last enabled administrator go', async (t) => {
+      const { api, userId } = await startWithAlice(t, { engine })
+      const token = await adminToken(api)
+      const { body: me } = await api.get('/api/users/me', { token })
+      const changeMe = (change: object) => api.patch(`/api/users/${me.id}`, change, { token })
+
+      assert.equal((await changeMe({ enabled: false })).body.code, 'LAST_ADMINISTRATOR')
+      assert.equal((await changeMe({ roles: ['ROLE_USER'] })).status, 409)
+      assert.equal((await changeMe({ roles: ['ROLE_ADMIN'] })).status, 200)
+      await api.patch(`/api/users/${userId}`, { roles: ['ROLE_ADMIN'] }, { token })
+      assert.equal((await changeMe({ enabled: false })).status, 200)
+    })
+
+    test('keeps one administrator when two demote each other at the same time', async (t) => {
+      const { api, token: alice, userId } = await startWithAlice(t, { engine })
+      const admin = await adminToken(api)
+      const { body: me } = await api.get('/api/users/me', { token: admin })
+      await api.patch(`/api/users/${userId}`, { roles: ['ROLE_ADMIN'] }, { token: admin })
+
+      const replies = await Promise.all([
+        api.patch(`/api/users/${userId}`, { roles: [] }, { token: admin }),
+        api.patch(`/api/users/${me.id}`, { roles: [] }, { token: alice }),
+      ])
+
+      const demoted = replies.filter(({ status }) => status === 200)
+      assert.equal(demoted.length, 1)
+    })
+
+    test('is 404 for an unknown user, 400 for a bad body, 403 without ROLE_ADMIN', async (t) => {
+      const { api, token: alice, userId } = await startWithAlice(t, { engine })
+      const token = await adminToken(api)
+
+      for (const id of ['999', '0', '-1', 'x', '1.5', '99999999999999999999'])
+        assert.equal((await api.patch(`/api/users/${id}`, {}, { token })).status, 404)
+      const bad = [
+        { enabled: 'yes' },
+        { enabled: null },
+        { roles: 'ROLE_ADMIN' },
+        { roles: ['ROLE_ROOT'] },
+        { roles: ['ROLE_USER', 'ROLE_USER'] },
+        undefined,
+      ]
+      for (const body of bad)
+        assert.equal((await api.patch(`/api/users/${userId}`, body, { token })).status, 400)
+      const forbidden = await api.patch(`/api/users/${userId}`, {}, { token: alice })
+      assert.equal(forbidden.status, 403)
+    })
+  })
+}
