@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { lstat, mkdir, realpath, stat } from 'node:fs/promises'
+import { access, constants, lstat, mkdir, realpath, stat } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import {
@@ -97,7 +97,7 @@ export async function describeFile(store: FileStore, name: string) {
 /** Whether there was such a file. A link is never followed and never removed. */
 export async function deleteFile(store: FileStore, name: string): Promise<boolean> {
   const path = join(store.root, name)
-  const stats = await lstat(path).catch(() => undefined)
+  const stats = await lstat(path).catch(absent)
   if (stats && !stats.isFile()) throw notAFile()
   const removed = stats !== undefined && (await removeFile(path))
   if (!removed) await requireRoot(store)
@@ -106,9 +106,9 @@ export async function deleteFile(store: FileStore, name: string): Promise<boolea
 }
 
 /** Whether files can be kept at all. */
-export async function isHealthy(store: FileStore): Promise<boolean> {
-  await requireRoot(store)
-  return true
+export async function isHealthy({ root }: FileStore): Promise<boolean> {
+  await access(root, constants.R_OK | constants.W_OK | constants.X_OK)
+  return (await stat(root)).isDirectory()
 }
 
 async function requireFile(store: FileStore, name: string): Promise<OpenFile> {
@@ -116,6 +116,10 @@ async function requireFile(store: FileStore, name: string): Promise<OpenFile> {
   if (file) return file
   await requireRoot(store)
   throw fileMissing()
+}
+
+function absent(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== 'ENOENT' && error.code !== 'ENOTDIR') throw error
 }
 
 /** Without its folder a file is not missing: the storage is. */

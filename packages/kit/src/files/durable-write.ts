@@ -1,5 +1,6 @@
 import { link, open, rename, unlink } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { failPoint } from '../fail-point.ts'
 import { groupRuns } from './grouped-run.ts'
 
 /** File systems that know no hard links answer with one of these. */
@@ -33,6 +34,7 @@ async function syncNow(folder: string): Promise<void> {
 export async function publishFile(temporary: string, target: string): Promise<void> {
   await giveName(temporary, target)
   try {
+    failPoint('publish:named')
     await syncFolder(dirname(target))
   } catch (error) {
     await unlink(target).catch(() => {})
@@ -48,6 +50,7 @@ async function giveName(temporary: string, target: string): Promise<void> {
     if (!NO_HARD_LINKS.has((error as NodeJS.ErrnoException).code ?? '')) throw error
     return rename(temporary, target)
   }
+  failPoint('publish:linked')
   await unlink(temporary)
 }
 
@@ -60,6 +63,7 @@ export async function removeFile(path: string): Promise<boolean> {
       throw error
     },
   )
+  failPoint('remove:unlinked')
   if (removed) await syncFolder(dirname(path))
   return removed
 }

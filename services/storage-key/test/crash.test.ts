@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { armFailPoint } from '@plinth/kit'
+import { sampleFiles, spawnService } from '@plinth/kit/testing'
+import {
+  apiAt,
+  filesIn,
+  KEY,
+  startStorageKey,
+  temporaryFolder,
+  upload,
+} from './start-storage-key.ts'
+
+const MAIN = join(import.meta.dirname, '../src/main.ts')
+
+async function spawn(t: Parameters<typeof spawnService>[0], root: string, failPoint = '') {
+  const service = await spawnService(t, MAIN, {
+    STORAGE_KEY_PORT: '0',
+    STORAGE_KEY_HOST: '127.0.0.1',
+    STORAGE_KEY_ROOT: root,
+    STORAGE_KEY_API_KEY: KEY,
+    FAIL_POINT: failPoint,
+  })
+  return { ...service, keyed: apiAt(service.baseUrl) }
+}
+
+/** Each step of an upload, and whether its file already has its final name by then. */
+const STEPS = [
+  ['upload:opened', false],
+  ['upload:write', false],
+  ['upload:received', false],
+  ['upload:examined', false],
+  ['upload:before-fsync', false],
+  ['upload:after-fsync', false],
+  ['publish:linked', true],
+  ['publish:named', true],
+  ['upload:published', true],
+] as const
+
+describe('kill -9 during an upload, then a restart', () => {
+  for (const [step, named] of STEPS)
+    test(`at ${step}: acknowledged files are whole, nothing is left over`, async (t) => {
+      const { api, root } = await startStorageKey(t)
+      const { body: acknowledged } = await upload(api, { content: sampleFiles.png })
+      const doomed = await spawn(t, root, `${step}=kill`)
+      await assert.rejects(upload(doomed.keyed, { content: sampleFiles.png }))
+      await doomed.ended
+
+      const restarted = await spawn(t, root)
+      const { body: names } = await restarted.keyed.get('/file/list')
+
+      // Killed between naming and answering, the file is there although nobody was told.
+      assert.equal(names.length, named ? 2 : 1)
+      assert.ok(names.includes(acknowledged))
+      for (const name of names) assert.ok(readFileSync(join(root, name)).equals(sampleFiles.png))
+      assert.deepEqual(filesIn(root).incoming, [])
+    })
+
+  test('a deletion that was cut off has happened', async (t) => {
+    const root = temporaryFolder(t)
+    writeFileSync(join(root, 'a.png'), 'x')
+    const doomed = await spawn(t, root, 'remove:unlinked=kill')
+    await assert.rejects(doomed.keyed.delete('/file/a.png'))
+    await doomed.ended
+
+    const restarted = await spawn(t, root)
+
+    assert.deepEqual((await restarted.keyed.get('/file/list')).body, [])
+  })
+})
+
+describe('a failing step', () => {
+  // After `publish:linked` the disk would have to fail at removing a name.
+  for (const [step] of STEPS.filter(([name]) => !/linked|published/.test(name)))
+    for (const failure of ['ENOSPC', 'EIO'])
+      test(`${failure} at ${step} is 500, tells no path and leaves nothing`, async (t) => {
+        const { api, root } = await startStorageKey(t)
+        armFailPoint({ NODE_ENV: 'test', FAIL_POINT: `${step}=${failure}` })
+        t.after(() => armFailPoint({}))
+
+        const reply = await upload(api, { content: sampleFiles.png })
+
+        assert.equal(reply.status, 500)
+        assert.ok(!reply.bytes.includes(root))
+        assert.deepEqual(filesIn(root), { stored: [], incoming: [] })
+        assert.equal((await api.get('/file/list')).bytes.toString(), '[]')
+      })
+})
+
+describe('the start', () => {
+  test('sweeps what a crash has left', async (t) => {
+    const root = temporaryFolder(t)
+    const first = await spawn(t, root)
+    await first.kill()
+    writeFileSync(join(root, '.incoming', '999999999.x.part'), 'half a file')
+
+    await spawn(t, root)
+
+    assert.deepEqual(filesIn(root), { stored: [], incoming: [] })
+  })
+
+  test('makes the folder when there is none yet', async (t) => {
+    const root = join(temporaryFolder(t), 'a', 'b')
+
+    const service = await spawn(t, root)
+
+    assert.equal((await upload(service.keyed)).status, 200)
+  })
+})

@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict'
+import { execFileSync, spawnSync } from 'node:child_process'
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, type TestContext, test } from 'node:test'
+import { type Api, sampleFiles, spawnService } from '@plinth/kit/testing'
+import {
+  apiAt,
+  filesIn,
+  KEY,
+  PNG,
+  startStorageKey,
+  temporaryFolder,
+  upload,
+} from './start-storage-key.ts'
+
+const superuser = process.getuid?.() === 0
+
+/** A file system of two megabytes, or nothing where mounting is not allowed. */
+function mountSmallDisk(t: TestContext): string | undefined {
+  const folder = mkdtempSync(join(tmpdir(), 'plinth-small-disk-'))
+  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', folder]).status === 0
+  t.after(() => {
+    if (mounted) execFileSync('umount', ['-l', folder])
+    rmSync(folder, { recursive: true, force: true })
+  })
+  return mounted ? folder : undefined
+}
+
+describe('a full disk', () => {
+  test('is 500 for uploads, leaves nothing, and is over when there is room', async (t) => {
+    const disk = mountSmallDisk(t)
+    if (!disk) return t.skip('no tmpfs can be mounted here; crash.test.ts injects ENOSPC')
+    const { api } = await startStorageKey(t, { STORAGE_KEY_ROOT: disk })
+    writeFileSync(join(disk, 'ballast'), Buffer.alloc(1_500_000))
+    const content = Buffer.concat([PNG, Buffer.alloc(1_000_000)])
+
+    const full = await Promise.all(Array.from({ length: 20 }, () => upload(api, { content })))
+
+    assert.deepEqual([...new Set(full.map(({ status }) => status))], [500])
+    assert.ok(full.every(({ bytes }) => !bytes.includes(disk)))
+    assert.deepEqual(filesIn(disk), { stored: ['ballast'], incoming: [] })
+    assert.equal((await api.delete('/file/ballast')).body, true)
+    assert.equal((await upload(api, { content })).status, 200)
+  })
+})
+
+async function statusesOf(api: Pick<Api, 'get' | 'delete' | 'request'>, root: string) {
+  const replies = [
+    await upload(api, { content: sampleFiles.png }),
+    await api.get('/file/list'),
+    await api.get('/file/a.png'),
+    await api.get('/file/info/a.png'),
+    await api.delete('/file/a.png'),
+  ]
+  for (const { bytes } of replies) assert.ok(!bytes.includes(root))
+  return replies.map(({ status }) => status)
+}
+
+describe('a storage folder that', () => {
+  const broken = [500, 500, 500, 500, 500]
+
+  test('disappears is 500 everywhere and DOWN, until it is back', async (t) => {
+    const { api, anonymous, root } = await startStorageKey(t)
+    writeFileSync(join(root, 'a.png'), 'x')
+    await api.get('/file/list')
+
+    renameSync(root, `${root}-away`)
+
+    assert.deepEqual(await statusesOf(api, root), broken)
+    assert.deepEqual((await anonymous.get('/actuator/health')).body, { status: 'DOWN' })
+    renameSync(`${root}-away`, root)
+    assert.equal((await anonymous.get('/actuator/health')).status, 200)
+    assert.deepEqual((await api.get('/file/list')).body, ['a.png'])
+    assert.deepEqual(await statusesOf(api, root), [200, 200, 200, 200, 200])
+  })
+
+  test('becomes a file is 500 everywhere', async (t) => {
+    const { api, root } = await startStorageKey(t)
+    rmSync(root, { recursive: true })
+    writeFileSync(root, '')
+
+    assert.deepEqual(await statusesOf(api, root), broken)
+  })
+
+  test('may not be read or entered is 500 everywhere', {
+    skip: !superuser && 'needs root to become nobody',
+  }, async (t) => {
+    const outer = temporaryFolder(t)
+    const root = join(outer, 'root')
+    mkdirSync(root)
+    writeFileSync(join(root, 'a.png'), 'x')
+    chmodSync(outer, 0o755)
+    chmodSync(root, 0o777)
+    const service = await spawnService(t, join(import.meta.dirname, 'main-as-nobody.ts'), {
+      STORAGE_KEY_PORT: '0',
+      STORAGE_KEY_HOST: '127.0.0.1',
+      STORAGE_KEY_ROOT: root,
+      STORAGE_KEY_API_KEY: KEY,
+    })
+    const api = apiAt(service.baseUrl)
+    assert.deepEqual((await api.get('/file/list')).body, ['a.png'])
+
+    chmodSync(root, 0o000)
+
+    assert.deepEqual(await statusesOf(api, root), broken)
+    assert.equal((await service.api.get('/actuator/health')).status, 503)
+    chmodSync(root, 0o777)
+    assert.equal((await service.api.get('/actuator/health')).status, 200)
+    assert.deepEqual((await api.get('/file/list')).body, ['a.png'])
+  })
+
+  test('is reached through a symbolic link works, and hard links are files', async (t) => {
+    const outer = temporaryFolder(t)
+    mkdirSync(join(outer, 'real'))
+    symlinkSync('real', join(outer, 'link'))
+    const { api } = await startStorageKey(t, { STORAGE_KEY_ROOT: join(outer, 'link') })
+    const { body: name } = await upload(api)
+
+    execFileSync('ln', [join(outer, 'real', name), join(outer, 'real', 'hard.png')])
+
+    assert.deepEqual((await api.get('/file/list')).body, [name, 'hard.png'].sort())
+    assert.ok((await api.get('/file/hard.png')).bytes.equals(PNG))
+  })
+})
