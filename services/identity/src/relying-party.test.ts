@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { type Env, readSettings, SettingsError } from '@plinth/kit'
+import { relyingParty } from './relying-party.ts'
+
+const read = (env: Env, publicUrl = 'http://localhost:8081') =>
+  readSettings(env, (settings) => relyingParty(settings, publicUrl))
+
+describe('the relying party of passkeys', () => {
+  test('is the public address by default', () => {
+    assert.deepEqual(read({}), {
+      id: 'localhost',
+      name: 'Plinth',
+      origins: ['http://localhost:8081'],
+    })
+    assert.deepEqual(read({}, 'https://id.example.org/base')?.origins, ['https://id.example.org'])
+  })
+
+  test('is none when switched off, or when nobody asked and the address cannot have passkeys', () => {
+    assert.equal(read({ IDENTITY_PASSKEYS: 'off' }), undefined)
+    assert.equal(read({}, 'http://192.168.1.5:8081'), undefined)
+    assert.equal(read({}, 'http://id.example.org'), undefined)
+  })
+
+  test('may be a parent domain of several origins', () => {
+    const env = {
+      IDENTITY_PASSKEY_RP_ID: 'example.org',
+      IDENTITY_PASSKEY_ORIGINS: 'https://id.example.org, https://example.org:8443',
+      IDENTITY_PASSKEY_RP_NAME: 'Example',
+    }
+
+    assert.deepEqual(read(env), {
+      id: 'example.org',
+      name: 'Example',
+      origins: ['https://id.example.org', 'https://example.org:8443'],
+    })
+  })
+
+  const elsewhere = { IDENTITY_PASSKEY_RP_ID: 'example.org' }
+  const mistakes: [name: string, env: Env, words: RegExp][] = [
+    ['a URL as id', { IDENTITY_PASSKEY_RP_ID: 'https://example.org' }, /is not a host name/],
+    ['an IP address as id', { IDENTITY_PASSKEY_RP_ID: '10.0.0.1' }, /no passkeys for an IP/],
+    [
+      'an origin elsewhere',
+      { IDENTITY_PASSKEY_ORIGINS: 'https://evil.example' },
+      /is not at localhost or below it/,
+    ],
+    [
+      'a look-alike',
+      { ...elsewhere, IDENTITY_PASSKEY_ORIGINS: 'https://badexample.org' },
+      /is not at example\.org/,
+    ],
+    [
+      'an origin with a path',
+      { IDENTITY_PASSKEY_ORIGINS: 'http://localhost:8081/' },
+      /nothing after them/,
+    ],
+    [
+      'plain http elsewhere',
+      { ...elsewhere, IDENTITY_PASSKEY_ORIGINS: 'http://example.org' },
+      /must be https/,
+    ],
+  ]
+  for (const [name, env, words] of mistakes) {
+    test(`explains ${name} in plain words before anything starts`, () => {
+      assert.throws(
+        () => read(env),
+        (error) => error instanceof SettingsError && words.test(error.message),
+      )
+    })
+  }
+})
