@@ -17,6 +17,7 @@ import { actionRoutes } from './control/actions.routes.ts'
 import type { Controls } from './control/controls.ts'
 import { deliveryRoutes } from './control/deliveries.routes.ts'
 import { faultRoutes } from './control/fault.routes.ts'
+import { pageRoutes } from './control/page/page.routes.ts'
 import { scenarioRoutes } from './control/scenario.routes.ts'
 import { stateRoutes } from './control/state.routes.ts'
 import { createHeldCalls } from './faults/held-calls.ts'
@@ -24,6 +25,7 @@ import { hostedRoutes } from './hosted/hosted.routes.ts'
 import { state } from './migrations/0001-state.ts'
 import { deliveries } from './migrations/0002-deliveries.ts'
 import { faultsAndRequests } from './migrations/0003-faults-and-requests.ts'
+import { sameOriginOnly } from './pages/same-origin.ts'
 import { publicUrlOf } from './public-url.ts'
 import type { Sandbox } from './sandbox.ts'
 import { movableClock } from './sandbox-clock.ts'
@@ -67,10 +69,12 @@ export async function createProviderSandbox(
   await deleteUnfinishedKeys(sandbox.db)
   await ensureEndpointOfSettings(sandbox)
 
+  server.addHook('onRequest', sameOriginOnly)
   parseFormBodies(server)
   actuatorRoutes(server, { name: 'provider-sandbox', version: VERSION, healthy: database.ping })
   apiRoutes(server, sandbox, held)
   hostedRoutes(server, sandbox)
+  pageRoutes(server, controls)
   actionRoutes(server, controls)
   deliveryRoutes(server, controls)
   faultRoutes(server, controls)

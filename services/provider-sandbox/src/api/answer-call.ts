@@ -45,7 +45,7 @@ export async function answerCall(
   call: IncomingCall,
   operation: Operation,
 ): Promise<AnsweredCall> {
-  const requestLogUrl = `${sandbox.publicUrl()}/sandbox/requests#${call.requestId}`
+  const requestLogUrl = `${sandbox.publicUrl()}/sandbox#${call.requestId}`
   await runTimers(sandbox)
   const fault = await drawFault(sandbox, call.route)
   const struck: Struck = { fault, held, hungUp: call.hungUp, requestLogUrl }

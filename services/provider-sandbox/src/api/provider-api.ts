@@ -1,9 +1,8 @@
 import type { Reply, Request, Server } from '@plinth/kit'
 import type { HeldCalls } from '../faults/held-calls.ts'
-import { seededText } from '../identifiers.ts'
+import { newId } from '../identifiers.ts'
 import { insertRequest } from '../requests.repository.ts'
 import type { Sandbox } from '../sandbox.ts'
-import { nextNumber } from '../state.repository.ts'
 import type { Answer } from './answer.ts'
 import { answerCall, type IncomingCall } from './answer-call.ts'
 import { type Form, parseForm } from './form.ts'
@@ -25,7 +24,7 @@ export function providerApi(server: Server, sandbox: Sandbox, held: HeldCalls): 
       method,
       url: path,
       handler: async (request, reply) => {
-        const call = await readCall(sandbox, request, `${method} ${path}`)
+        const call = await readCall(sandbox, request, reply, `${method} ${path}`)
         const { answer, fault } = await answerCall(sandbox, held, call, operation)
         await insertRequest(sandbox.db, {
           id: call.requestId,
@@ -44,13 +43,17 @@ export function providerApi(server: Server, sandbox: Sandbox, held: HeldCalls): 
   return { get: add('GET'), post: add('POST'), delete: add('DELETE') }
 }
 
-async function readCall(sandbox: Sandbox, request: Request, route: string): Promise<IncomingCall> {
+async function readCall(
+  sandbox: Sandbox,
+  request: Request,
+  reply: Reply,
+  route: string,
+): Promise<IncomingCall> {
   const [path = '', query = ''] = request.url.split(/\?(.*)/s)
-  const number = await nextNumber(sandbox.db, 'req')
   const { id = '' } = (request.params ?? {}) as { id?: string }
   const key = request.headers['idempotency-key']
   return {
-    requestId: `req_${seededText(sandbox.config.seed, `req:${number}`, 14)}`,
+    requestId: await newId(sandbox, 'req', 14),
     method: request.method,
     route,
     path,
@@ -58,7 +61,7 @@ async function readCall(sandbox: Sandbox, request: Request, route: string): Prom
     authorization: request.headers.authorization,
     idempotencyKey: typeof key === 'string' && key !== '' ? key : undefined,
     readForm: () => (request.method === 'GET' ? parseForm(query) : formOf(request)),
-    hungUp: hangUpSignal(request),
+    hungUp: hangUpSignal(reply),
   }
 }
 
@@ -71,9 +74,9 @@ function formOf(request: Request): Form {
   )
 }
 
-function hangUpSignal(request: Request): AbortSignal {
+function hangUpSignal(reply: Reply): AbortSignal {
   const controller = new AbortController()
-  request.raw.socket.once('close', () => controller.abort())
+  reply.raw.once('close', () => controller.abort())
   return controller.signal
 }
 

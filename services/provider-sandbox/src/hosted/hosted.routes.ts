@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs'
 import type { Reply, Request, Server } from '@plinth/kit'
 import type { Form } from '../api/form.ts'
 import { sendPage } from '../pages/layout.ts'
-import { sameOriginOnly } from '../pages/same-origin.ts'
 import type { Sandbox } from '../sandbox.ts'
 import {
   findSession,
@@ -29,10 +28,7 @@ export function hostedRoutes(server: Server, sandbox: Sandbox): void {
   server.get('/pay/:id/challenge', (request, reply) => show(sandbox, request, reply))
 
   const step = (path: string, stepOf: (field: Field) => Step) =>
-    server.post(`/pay/:id/${path}`, {
-      onRequest: sameOriginOnly,
-      handler: (request, reply) => take(sandbox, request, reply, stepOf),
-    })
+    server.post(`/pay/:id/${path}`, (request, reply) => take(sandbox, request, reply, stepOf))
   step('card', (field) => stepByCard(field('number'), field('expiry')))
   step('bank', (field) => stepByBank(field('account')))
   step('challenge', (field) => stepAnswering(field('accepted') === 'true'))

@@ -1,0 +1,261 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { describe, type TestContext, test } from 'node:test'
+import type Stripe from 'stripe'
+import { orderOf } from './orders.ts'
+
+/**
+ * What any provider of this API must do, told through its official client alone. The sandbox passes
+ * it, and so must the provider's own test mode: that is how the sandbox is kept honest.
+ */
+export function providerSuite(
+  name: string,
+  open: (t: TestContext) => Promise<Stripe> | Stripe,
+): void {
+  describe(`customers of ${name}`, () => {
+    test('are created, read, changed and deleted', async (t) => {
+      const stripe = await open(t)
+
+      const made = await stripe.customers.create({
+        email: 'jenny@example.com',
+        name: 'Jenny',
+        description: 'A reader',
+        metadata: { order: '6735' },
+      })
+      const changed = await stripe.customers.update(made.id, { metadata: { order: '', more: 'x' } })
+      const gone = await stripe.customers.del(made.id)
+      const read = await stripe.customers.retrieve(made.id)
+
+      assert.match(made.id, /^cus_/)
+      assert.equal(made.object, 'customer')
+      assert.equal(made.livemode, false)
+      assert.equal(made.email, 'jenny@example.com')
+      assert.deepEqual(made.metadata, { order: '6735' })
+      assert.deepEqual(changed.metadata, { more: 'x' })
+      assert.deepEqual({ ...gone }, { id: made.id, object: 'customer', deleted: true })
+      assert.equal(read.deleted, true)
+    })
+
+    test('that do not exist are 404 resource_missing', async (t) => {
+      const stripe = await open(t)
+
+      await assert.rejects(stripe.customers.retrieve('cus_missing'), {
+        type: 'StripeInvalidRequestError',
+        rawType: 'invalid_request_error',
+        statusCode: 404,
+        code: 'resource_missing',
+        param: 'id',
+      })
+    })
+
+    test('are listed newest first, in pages', async (t) => {
+      const stripe = await open(t)
+      const email = `${randomUUID()}@example.com`
+      const made: string[] = []
+      for (let n = 0; n < 3; n++) made.unshift((await stripe.customers.create({ email })).id)
+
+      const first = await stripe.customers.list({ email, limit: 2 })
+      const rest = await stripe.customers.list({ email, limit: 2, starting_after: made[1] })
+      const back = await stripe.customers.list({ email, limit: 2, ending_before: made[2] })
+
+      assert.deepEqual(
+        first.data.map(({ id }) => id),
+        made.slice(0, 2),
+      )
+      assert.equal(first.has_more, true)
+      assert.deepEqual(
+        rest.data.map(({ id }) => id),
+        made.slice(2),
+      )
+      assert.equal(rest.has_more, false)
+      assert.deepEqual(
+        back.data.map(({ id }) => id),
+        made.slice(0, 2),
+      )
+    })
+  })
+
+  describe(`checkout sessions of ${name}`, () => {
+    test('are open and unpaid, with a page and without a payment intent', async (t) => {
+      const stripe = await open(t)
+
+      const session = await stripe.checkout.sessions.create(
+        orderOf(1050, { metadata: { order: '1' }, client_reference_id: 'ref-1' }),
+      )
+
+      assert.match(session.id, /^cs_test_/)
+      assert.equal(session.status, 'open')
+      assert.equal(session.payment_status, 'unpaid')
+      assert.equal(session.payment_intent, null)
+      assert.equal(session.amount_total, 1050)
+      assert.equal(session.currency, 'usd')
+      assert.equal(session.expires_at - session.created, 24 * 60 * 60)
+      assert.equal(session.client_reference_id, 'ref-1')
+      assert.deepEqual(session.metadata, { order: '1' })
+      assert.match(session.url ?? '', /^https?:\/\//)
+    })
+
+    test('show their line items when asked', async (t) => {
+      const stripe = await open(t)
+      const { id } = await stripe.checkout.sessions.create(orderOf(700))
+
+      const plain = await stripe.checkout.sessions.retrieve(id)
+      const expanded = await stripe.checkout.sessions.retrieve(id, { expand: ['line_items'] })
+      const items = await stripe.checkout.sessions.listLineItems(id)
+
+      assert.equal(plain.line_items, undefined)
+      assert.equal(expanded.line_items?.data[0]?.description, 'A book')
+      assert.equal(items.data[0]?.amount_total, 700)
+      assert.equal(items.data[0]?.quantity, 1)
+    })
+
+    test('expire once', async (t) => {
+      const stripe = await open(t)
+      const { id } = await stripe.checkout.sessions.create(orderOf(500))
+
+      const expired = await stripe.checkout.sessions.expire(id)
+
+      assert.equal(expired.status, 'expired')
+      assert.equal(expired.url, null)
+      await assert.rejects(stripe.checkout.sessions.expire(id), {
+        type: 'StripeInvalidRequestError',
+        statusCode: 400,
+      })
+    })
+
+    const refused: Record<string, [Stripe.Checkout.SessionCreateParams, object]> = {
+      'an unknown parameter': [
+        orderOf(500, { colour: 'red' } as Stripe.Checkout.SessionCreateParams),
+        { code: 'parameter_unknown', param: 'colour', statusCode: 400 },
+      ],
+      'no line items': [orderOf(500, { line_items: undefined }), { statusCode: 400 }],
+      'an unknown customer': [
+        orderOf(500, { customer: 'cus_missing' }),
+        { code: 'resource_missing', param: 'customer', statusCode: 400 },
+      ],
+      'an unknown currency': [orderOf(500, {}, 'xyz'), { statusCode: 400 }],
+      'an end too near': [orderOf(500, { expires_at: 1 }), { statusCode: 400 }],
+      'a three-decimal amount that is no multiple of ten': [
+        orderOf(1001, {}, 'kwd'),
+        { statusCode: 400 },
+      ],
+      'a wrong address': [
+        orderOf(500, { success_url: 'nowhere' }),
+        { code: 'url_invalid', param: 'success_url', statusCode: 400 },
+      ],
+      'a wrong e-mail': [
+        orderOf(500, { customer_email: 'nobody' }),
+        { code: 'email_invalid', param: 'customer_email', statusCode: 400 },
+      ],
+      'a metadata value of 501 characters': [
+        orderOf(500, { metadata: { note: 'x'.repeat(501) } }),
+        { statusCode: 400 },
+      ],
+      'a metadata key of 41 characters': [
+        orderOf(500, { metadata: { ['k'.repeat(41)]: 'x' } }),
+        { statusCode: 400 },
+      ],
+      'fifty-one metadata entries': [
+        orderOf(500, {
+          metadata: Object.fromEntries(Array.from({ length: 51 }, (_, n) => [`k${n}`, 'x'])),
+        }),
+        { statusCode: 400 },
+      ],
+    }
+    for (const [what, [parameters, error]] of Object.entries(refused))
+      test(`refuse ${what}`, async (t) => {
+        const stripe = await open(t)
+
+        await assert.rejects(stripe.checkout.sessions.create(parameters), {
+          type: 'StripeInvalidRequestError',
+          ...error,
+        })
+      })
+  })
+
+  describe(`idempotency keys of ${name}`, () => {
+    test('answer the same call with the same object', async (t) => {
+      const stripe = await open(t)
+      const idempotencyKey = randomUUID()
+
+      const first = await stripe.checkout.sessions.create(orderOf(900), { idempotencyKey })
+      const again = await stripe.checkout.sessions.create(orderOf(900), { idempotencyKey })
+
+      assert.equal(again.id, first.id)
+      assert.equal(first.lastResponse.headers['idempotent-replayed'], undefined)
+      assert.equal(again.lastResponse.headers['idempotent-replayed'], 'true')
+      assert.equal(again.lastResponse.headers['original-request'], first.lastResponse.requestId)
+      assert.notEqual(again.lastResponse.requestId, first.lastResponse.requestId)
+    })
+
+    test('refuse other parameters', async (t) => {
+      const stripe = await open(t)
+      const idempotencyKey = randomUUID()
+      await stripe.checkout.sessions.create(orderOf(900), { idempotencyKey })
+
+      const other = stripe.checkout.sessions.create(orderOf(901), { idempotencyKey })
+
+      await assert.rejects(other, {
+        type: 'StripeIdempotencyError',
+        rawType: 'idempotency_error',
+        statusCode: 400,
+      })
+    })
+  })
+
+  describe(`refunds of ${name}`, () => {
+    test('of an unknown payment are refused', async (t) => {
+      const stripe = await open(t)
+
+      await assert.rejects(stripe.refunds.create({ payment_intent: 'pi_missing' }), {
+        type: 'StripeInvalidRequestError',
+        code: 'resource_missing',
+        param: 'payment_intent',
+      })
+    })
+
+    test('that do not exist are 404', async (t) => {
+      const stripe = await open(t)
+
+      await assert.rejects(stripe.refunds.retrieve('re_missing'), {
+        statusCode: 404,
+        code: 'resource_missing',
+      })
+    })
+  })
+
+  describe(`webhook endpoints of ${name}`, () => {
+    test('tell their secret once', async (t) => {
+      const stripe = await open(t)
+
+      const made = await stripe.webhookEndpoints.create({
+        url: 'https://example.com/hook',
+        enabled_events: ['checkout.session.completed'],
+      })
+      const read = await stripe.webhookEndpoints.retrieve(made.id)
+      const changed = await stripe.webhookEndpoints.update(made.id, { disabled: true })
+      const gone = await stripe.webhookEndpoints.del(made.id)
+
+      assert.match(made.secret ?? '', /^whsec_/)
+      assert.equal(read.secret, undefined)
+      assert.deepEqual(read.enabled_events, ['checkout.session.completed'])
+      assert.equal(changed.status, 'disabled')
+      assert.equal(gone.deleted, true)
+    })
+  })
+
+  describe(`events of ${name}`, () => {
+    test('are found by type and read one by one', async (t) => {
+      const stripe = await open(t)
+      const { id } = await stripe.customers.create({ email: 'a@example.com' })
+
+      const found = await stripe.events.list({ types: ['customer.created'], limit: 10 })
+      const event = found.data.find(({ data }) => (data.object as { id: string }).id === id)
+      const read = await stripe.events.retrieve(event?.id ?? '')
+
+      assert.equal(read.type, 'customer.created')
+      assert.equal(read.livemode, false)
+      assert.match(read.request?.id ?? '', /^req_/)
+    })
+  })
+}

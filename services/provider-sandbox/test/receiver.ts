@@ -1,0 +1,35 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { TestContext } from 'node:test'
+
+export type Received = {
+  // biome-ignore lint/suspicious/noExplicitAny: a test asserts the shape it expects
+  event: any
+  body: Buffer
+  headers: Record<string, string | string[] | undefined>
+}
+
+/** A webhook endpoint that keeps what it gets and answers as it is told. */
+export async function startReceiver(t: Pick<TestContext, 'after'>) {
+  const received: Received[] = []
+  const receiver = { url: '', received, answerWith: [] as number[], types: () => typesOf(received) }
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk)
+    const body = Buffer.concat(chunks)
+    received.push({ event: JSON.parse(body.toString()), body, headers: request.headers })
+    response.writeHead(receiver.answerWith.shift() ?? 200, { 'content-type': 'text/plain' })
+    response.end('thank you')
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  receiver.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/webhook`
+  return receiver
+}
+
+function typesOf(received: Received[]): string[] {
+  return received.map(({ event }) => event.type)
+}
