@@ -13,9 +13,13 @@ export type PaceGuard = { received(bytes: number): void; waiting(): void; stop()
  * Cuts a request whose body trickles. Only the time spent waiting for the client counts: a slow
  * disk of ours is not the client's fault, and a long honest upload is never too long.
  */
-export function guardPace(request: IncomingMessage, pace: Pace): PaceGuard {
+export function guardPace(
+  request: Pick<IncomingMessage, 'destroy'>,
+  pace: Pace,
+  now: () => number = () => performance.now(),
+): PaceGuard {
   const windowMs = pace.windowSeconds * 1000
-  let waitingSince: number | undefined = performance.now()
+  let waitingSince: number | undefined = now()
   let waitedMs = 0
   let bytesSeen = 0
 
@@ -27,8 +31,8 @@ export function guardPace(request: IncomingMessage, pace: Pace): PaceGuard {
   }
   const silence = setInterval(() => {
     if (waitingSince === undefined) return
-    waitedMs += performance.now() - waitingSince
-    waitingSince = performance.now()
+    waitedMs += now() - waitingSince
+    waitingSince = now()
     judge()
   }, windowMs)
   silence.unref()
@@ -36,12 +40,12 @@ export function guardPace(request: IncomingMessage, pace: Pace): PaceGuard {
   return {
     received: (bytes) => {
       bytesSeen += bytes
-      if (waitingSince !== undefined) waitedMs += performance.now() - waitingSince
+      if (waitingSince !== undefined) waitedMs += now() - waitingSince
       waitingSince = undefined
       judge()
     },
     waiting: () => {
-      waitingSince = performance.now()
+      waitingSince = now()
     },
     stop: () => clearInterval(silence),
   }

@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict'
+import { describe, type TestContext, test } from 'node:test'
+import { DEFAULT_PACE, guardPace } from './pace.ts'
+
+/** A client that sends `bytes` every `seconds`, while our disk takes `diskSeconds` for each. */
+function drive(t: TestContext, client: { bytes: number; seconds: number; diskSeconds?: number }) {
+  let [nowMs, cut] = [0, false]
+  const request = {
+    destroy: () => {
+      cut = true
+      return request as never
+    },
+  }
+  const guard = guardPace(request, DEFAULT_PACE, () => nowMs)
+  t.after(() => guard.stop())
+  for (let elapsed = 0; elapsed < 600 && !cut; elapsed += client.seconds) {
+    guard.waiting()
+    nowMs += client.seconds * 1000
+    guard.received(client.bytes)
+    nowMs += (client.diskSeconds ?? 0) * 1000
+  }
+  return cut ? 'cut' : 'left alone'
+}
+
+describe('for ten minutes', () => {
+  for (const [what, client, expected] of [
+    ['one byte a second', { bytes: 1, seconds: 1 }, 'cut'],
+    ['a kilobyte now and then', { bytes: 1024, seconds: 19 }, 'cut'],
+    ['200 KB a second', { bytes: 200_000, seconds: 1 }, 'left alone'],
+    ['a modem', { bytes: 1024, seconds: 1 }, 'left alone'],
+    ['bursts with long pauses', { bytes: 64_000, seconds: 60 }, 'left alone'],
+    ['a good client before a slow disk', { bytes: 600, seconds: 1, diskSeconds: 30 }, 'left alone'],
+  ] as const)
+    test(`${what} is ${expected}`, (t) => assert.equal(drive(t, client), expected))
+})
