@@ -4,6 +4,11 @@ import { type HashOutcome, type HashTask, type HashWorker, startHashWorker } fro
 
 export type PoolOptions = { workers: number; queueLimit: number; deadlineSeconds: number }
 
+// A thread is a third of the memory of a service that has nothing to do.
+const IDLE_MS = 10_000
+
+type Resting = { worker: HashWorker; timer: NodeJS.Timeout }
+
 type Job = {
   task: HashTask
   timer: NodeJS.Timeout
@@ -19,12 +24,12 @@ type Job = {
 export function createPasswordPool(options: PoolOptions) {
   const queue = createFairQueue<Job>(options.queueLimit)
   const workers = new Set<HashWorker>()
-  const idle: HashWorker[] = []
+  const idle: Resting[] = []
   let closed = false
 
   function startWorkers(): void {
     while (queue.size > 0 && (idle.length > 0 || (!closed && workers.size < options.workers))) {
-      const worker = idle.pop() ?? startHashWorker()
+      const worker = wake() ?? startHashWorker()
       workers.add(worker)
       void workOff(worker)
     }
@@ -42,7 +47,23 @@ export function createPasswordPool(options: PoolOptions) {
         return startWorkers()
       }
     }
-    idle.push(worker)
+    rest(worker)
+  }
+
+  function rest(worker: HashWorker): void {
+    const dismiss = () => {
+      idle.splice(idle.indexOf(resting), 1)
+      workers.delete(worker)
+      void worker.terminate()
+    }
+    const resting = { worker, timer: setTimeout(dismiss, IDLE_MS).unref() }
+    idle.push(resting)
+  }
+
+  function wake(): HashWorker | undefined {
+    const resting = idle.pop()
+    clearTimeout(resting?.timer)
+    return resting?.worker
   }
 
   return {
