@@ -23,11 +23,7 @@ export function createLanding(config: SuiteConfig, services: RunningService[]): 
     trustedProxies: config.trustedProxies,
     corsOrigins: config.corsOrigins,
   })
-  server.get('/api/services', async () => ({
-    production: config.production,
-    dataFolder: config.production ? null : config.dataFolder,
-    services: await Promise.all(services.map(describeService)),
-  }))
+  server.get('/api/services', () => Promise.all(services.map(describeService)))
   actuatorRoutes(server, { name: 'landing', version: VERSION, healthy: async () => true })
   consoleRoutes(server, consoleFolder('landing'), '')
   return server
@@ -37,11 +33,12 @@ async function describeService({ entry, publicUrl, url, conveniences }: RunningS
   return {
     name: entry.name,
     title: entry.title,
+    description: entry.description,
     version: entry.version,
     url: publicUrl,
     consoleUrl: `${publicUrl}${entry.consolePath}`,
     healthUrl: `${publicUrl}/actuator/health`,
-    health: (await isHealthy(url)) ? 'UP' : 'DOWN',
+    healthy: await isHealthy(url),
     logins: conveniences.logins ?? [],
     apiKey: conveniences.apiKey ?? null,
   }

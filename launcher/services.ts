@@ -1,6 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { IdentityConfig } from '@plinth/identity'
 import type { Env, Server, ServiceSettings } from '@plinth/kit'
+import type { StorageFullConfig } from '@plinth/storage-full'
+import type { StorageKeyConfig } from '@plinth/storage-key'
 
 export type Login = { username: string; password: string; roles: string[] }
 
@@ -17,6 +20,7 @@ export type PreparedService = {
 export type ServiceEntry = {
   name: string
   title: string
+  description: string
   version: string
   portSetting: string
   consolePath: string
@@ -37,52 +41,85 @@ const DEMO_ACCOUNTS: Conveniences = {
     { username: 'user', password: 'password123123', roles: ['ROLE_USER'] },
   ],
 }
+const DEVELOPMENT_KEY = 'storage-local-dev-key'
 const NONE: Conveniences = { named: [] }
 
 /** In the order in which they are shown. */
 export const services: ServiceEntry[] = [
-  service('storage-full', 'Storage, full edition', 'STORAGE_FULL_PORT', async () => {
-    const { createStorageFull, loadConfig } = await import('@plinth/storage-full')
-    return {
-      loadConfig,
-      create: createStorageFull,
-      conveniences: ({ accounts }) => seeded(accounts),
-    }
+  service({
+    name: 'identity',
+    title: 'Identity',
+    description: 'Accounts, sessions and passkeys.',
+    portSetting: 'IDENTITY_PORT',
+    load: async () => {
+      const { createIdentity, loadConfig } = await import('@plinth/identity')
+      const conveniences = ({ accounts }: IdentityConfig) => seeded(accounts)
+      return { loadConfig, create: createIdentity, conveniences }
+    },
   }),
-  service('payments', 'Payments', 'PAYMENTS_PORT', async () => {
-    const { createPayments, loadConfig } = await import('@plinth/payments')
-    return { loadConfig, create: createPayments, conveniences: () => NONE }
+  service({
+    name: 'storage-full',
+    title: 'Storage, full edition',
+    description: 'Files of users, on disk or in a bucket, with thumbnails and temporary links.',
+    portSetting: 'STORAGE_FULL_PORT',
+    load: async () => {
+      const { createStorageFull, loadConfig } = await import('@plinth/storage-full')
+      const conveniences = ({ accounts }: StorageFullConfig) => seeded(accounts)
+      return { loadConfig, create: createStorageFull, conveniences }
+    },
   }),
-  service(
-    'provider-sandbox',
-    'Sandbox provider',
-    'SANDBOX_PORT',
-    async () => {
+  service({
+    name: 'storage-key',
+    title: 'Storage, key-protected edition',
+    description: 'One flat folder of files behind one API key.',
+    portSetting: 'STORAGE_KEY_PORT',
+    load: async () => {
+      const { createStorageKey, loadConfig } = await import('@plinth/storage-key')
+      const conveniences = ({ apiKey }: StorageKeyConfig) =>
+        apiKey === DEVELOPMENT_KEY ? { named: ['a known API key'], apiKey } : NONE
+      return { loadConfig, create: createStorageKey, conveniences }
+    },
+  }),
+  service({
+    name: 'payments',
+    title: 'Payments',
+    description: 'Customers, hosted checkout, webhooks and refunds.',
+    portSetting: 'PAYMENTS_PORT',
+    load: async () => {
+      const { createPayments, loadConfig } = await import('@plinth/payments')
+      return { loadConfig, create: createPayments, conveniences: () => NONE }
+    },
+  }),
+  service({
+    name: 'provider-sandbox',
+    title: 'Sandbox provider',
+    description: 'Plays the payment provider: offline, and with faults on demand.',
+    portSetting: 'SANDBOX_PORT',
+    consolePath: '/sandbox',
+    load: async () => {
       const { createProviderSandbox, loadConfig } = await import('@plinth/provider-sandbox')
       const conveniences = () => ({ named: ['a payment provider that moves no money'] })
       return { loadConfig, create: createProviderSandbox, conveniences }
     },
-    '/sandbox',
-  ),
+  }),
 ]
 
 function seeded({ demoAccounts }: { demoAccounts: boolean }): Conveniences {
   return demoAccounts ? DEMO_ACCOUNTS : NONE
 }
 
-function service<C extends ServiceSettings>(
-  name: string,
-  title: string,
-  portSetting: string,
-  load: () => Promise<Code<C>>,
-  consolePath = '/api-test/',
-): ServiceEntry {
+type Description<C> = Pick<ServiceEntry, 'name' | 'title' | 'description' | 'portSetting'> & {
+  consolePath?: string
+  load(): Promise<Code<C>>
+}
+
+function service<C extends ServiceSettings>({ load, ...about }: Description<C>): ServiceEntry {
   const prepare = async (env: Env): Promise<PreparedService> => {
     const { loadConfig, create, conveniences } = await load()
     const config = loadConfig(env)
     return { config, conveniences: conveniences(config), create: () => create(config) }
   }
-  return { name, title, version: versionOf(name), portSetting, consolePath, prepare }
+  return { consolePath: '/api-test/', ...about, version: versionOf(about.name), prepare }
 }
 
 function versionOf(name: string): string {

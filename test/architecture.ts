@@ -106,8 +106,8 @@ function read(file: SourceFile): Code {
   return {
     ...file,
     source: code,
-    imports: [...code.matchAll(/(?:\bfrom|\bimport)\s*\(?\s*'([^']+)'/g)].map(
-      (found) => found[1] ?? '',
+    imports: [...code.matchAll(/\bfrom\s+'([^']+)'|\bimport\s*\(?\s*'([^']+)'/g)].map(
+      (found) => found[1] ?? found[2] ?? '',
     ),
     owner: folder === 'packages' || folder === 'services' ? (name ?? '') : (folder ?? ''),
     isTest: !/^(packages|services)\/[^/]+\/src\/(?!.*\.test\.ts$)/.test(file.path),

@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline'
 import { describe, type TestContext, test } from 'node:test'
 import { type SpawnedService, spawnService } from '../testing/spawn.ts'
 
-const SMALL_SERVICE = join(import.meta.dirname, '../testing/small-service.ts')
+const SMALL_SERVICE = join(import.meta.dirname, '../testing/small-process.ts')
 
 async function startSmall(t: TestContext, env: Record<string, string> = {}) {
   return spawnService(t, SMALL_SERVICE, { SMALL_PORT: '0', SMALL_GREETING: 'hello', ...env })

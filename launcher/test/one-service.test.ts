@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict'
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { describe, type TestContext, test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import { failureOf, launch, lineOf } from './launch.ts'
+import { testEnv } from './test-env.ts'
+
+describe('npm start -- identity', () => {
+  test('runs that service alone and needs no setting of another', async (t) => {
+    const { baseUrl, env } = await startIdentity(t, { PAYMENTS_PORT: 'nonsense' })
+
+    const health = await fetch(`${baseUrl}/actuator/health`)
+
+    assert.equal(health.status, 200)
+    await assert.rejects(fetch(`http://localhost:${env.STORAGE_KEY_PORT}`))
+  })
+
+  test('an unknown name is answered with the known ones', async (t) => {
+    const { env, folder } = await testEnv(t)
+
+    const { errors } = await failureOf(launch(t, { env, folder, args: ['idntity'] }))
+
+    assert.match(errors, /There is no service "idntity"\. Expected one of identity/)
+  })
+})
+
+describe('WORKERS=2 npm start -- identity', { skip: process.platform !== 'linux' }, () => {
+  test('runs two processes behind one port', async (t) => {
+    const { child, baseUrl } = await startIdentity(t, { WORKERS: '2' })
+
+    const workers = await workersOf(child, 2)
+
+    assert.equal(workers.length, 2)
+    assert.equal((await fetch(`${baseUrl}/actuator/health`)).status, 200)
+  })
+
+  test('replaces one that dies while the other answers', async (t) => {
+    const { child, baseUrl } = await startIdentity(t, { WORKERS: '2' })
+    const [victim] = await workersOf(child, 2)
+
+    process.kill(victim ?? 0, 'SIGKILL')
+
+    await workersOf(child, 2, victim)
+    assert.equal((await fetch(`${baseUrl}/actuator/health`)).status, 200)
+  })
+
+  test('SIGTERM drains all of them and ends with 0', async (t) => {
+    const { child } = await startIdentity(t, { WORKERS: '2' })
+    const workers = await workersOf(child, 2)
+
+    child.kill('SIGTERM')
+
+    const [exitCode] = await once(child, 'exit')
+    assert.equal(exitCode, 0)
+    for (const pid of workers) assert.throws(() => process.kill(pid, 0), /ESRCH/)
+  })
+
+  test('a fault in the settings ends everything with 78, once', async (t) => {
+    const { env, folder } = await testEnv(t, { WORKERS: '2', IDENTITY_PORT: 'eighty' })
+
+    const { exitCode, errors } = await failureOf(launch(t, { env, folder, args: ['identity'] }))
+
+    assert.equal(exitCode, 78)
+    assert.equal(errors.match(/IDENTITY_PORT /g)?.length, 1)
+  })
+})
+
+async function startIdentity(t: TestContext, overrides: Record<string, string>) {
+  const { env, folder } = await testEnv(t, { LOG_LEVEL: 'info', ...overrides })
+  const child = launch(t, { env, folder, args: ['identity'] })
+  const line = await lineOf(child, /"msg":"listening"/, Number(overrides.WORKERS ?? 1))
+  return { child, env, baseUrl: JSON.parse(line).url as string }
+}
+
+/** The processes of the primary, once there are so many and `gone` is not among them. */
+async function workersOf(primary: ChildProcess, count: number, gone?: number): Promise<number[]> {
+  for (;;) {
+    const file = `/proc/${primary.pid}/task/${primary.pid}/children`
+    const pids = readFileSync(file, 'utf8').trim().split(' ').map(Number)
+    if (pids.length === count && !pids.includes(gone ?? 0)) return pids
+    await wait(10)
+  }
+}
