@@ -1,7 +1,6 @@
 import { execFile } from 'node:child_process'
 import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
-import type { TestContext } from 'node:test'
 import { promisify } from 'node:util'
 import { type Browser, chromium } from 'playwright-core'
 
@@ -19,6 +18,8 @@ const QUIET = [
   '--disable-sync',
 ]
 
+type Cleanup = { after(cleanup: () => Promise<void>): void }
+
 let obtained: Promise<string | undefined> | undefined
 
 /** Why browser tests cannot run here, or false. Obtains Debian's Chromium when it may. */
@@ -28,7 +29,7 @@ export async function browserSkip(): Promise<string | false> {
 }
 
 /** A fresh headless Chromium with an empty profile; closed when the test ends. */
-export async function openBrowser(t: Pick<TestContext, 'after'>): Promise<Browser> {
+export async function openBrowser(t: Cleanup): Promise<Browser> {
   const executablePath = await obtainChromium()
   if (!executablePath) throw new Error('There is no Chromium; skip on browserSkip() first.')
   const browser = await chromium.launch({ executablePath, headless: true, args: QUIET })

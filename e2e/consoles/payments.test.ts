@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict'
+import { before, describe, test } from 'node:test'
+import type { Browser, Page } from 'playwright-core'
+import { browserSkip, openBrowser } from '../browser.ts'
+import { startSuite } from '../stack.ts'
+import { suiteCleanup } from '../suite-cleanup.ts'
+import { consoleOf, goTo, openConsole } from './watched-page.ts'
+
+const skip = await browserSkip()
+
+describe('the payments console', { skip }, () => {
+  const shared = suiteCleanup()
+  let browser: Browser
+  let address: string
+  let sandbox: string
+
+  before(async () => {
+    browser = await openBrowser(shared)
+    const suite = await startSuite(shared)
+    address = consoleOf(suite.urlOf('payments'))
+    sandbox = suite.urlOf('provider-sandbox')
+  })
+
+  /** Creates a checkout by the form and returns the session the hosted page is for. */
+  async function createCheckout(page: Page): Promise<string> {
+    await goTo(page, 'checkout')
+    await page.getByRole('button', { name: 'Create the checkout' }).click()
+    const link = page.getByRole('link', { name: 'Open the hosted page' })
+    return new URL((await link.getAttribute('href')) ?? '').pathname.split('/').pop() ?? ''
+  }
+
+  async function control(path: string, body: object = {}): Promise<void> {
+    const headers = { 'content-type': 'application/json' }
+    const reply = await fetch(`${sandbox}/sandbox/api${path}`, {
+      ...{ method: 'POST', headers, body: JSON.stringify(body) },
+    })
+    assert.ok(reply.ok, `${path}: ${reply.status} ${await reply.text()}`)
+  }
+
+  test('creates a checkout, sees it paid on the hosted page, and refunds it in two parts', async (t) => {
+    const page = await openConsole(t, browser, address)
+    await page.getByText('SANDBOX', { exact: true }).waitFor()
+    const session = await createCheckout(page)
+    await page.getByRole('link', { name: 'Watch the payment' }).click()
+    await page.getByText('PENDING', { exact: true }).waitFor()
+    await page.getByText('409: the payment has no payment intent yet.').waitFor()
+
+    await control(`/sessions/${session}/pay`)
+    await page.getByText('PAID', { exact: true }).waitFor()
+    await page.getByText('The customer finished the hosted page').waitFor()
+
+    await page.getByLabel('Amount in minor units').fill('1000')
+    await page.getByRole('button', { name: 'Refund', exact: true }).click()
+    await page.getByText('PARTIALLY REFUNDED', { exact: true }).waitFor()
+    await page.getByText('€10.00 refunded, €39.00 kept').waitFor()
+    await page.getByLabel('Amount in minor units').fill('')
+    await page.getByRole('button', { name: 'Refund', exact: true }).click()
+
+    await page.getByText('REFUNDED', { exact: true }).waitFor()
+    await page.getByText('409: everything has been refunded.').first().waitFor()
+  })
+
+  test('pays on the hosted page itself and comes back to the console', async (t) => {
+    const page = await openConsole(t, browser, address)
+    await createCheckout(page)
+    const opening = page.context().waitForEvent('page')
+    await page.getByRole('link', { name: 'Open the hosted page' }).click()
+    const hosted = await opening
+
+    await hosted.getByText('SANDBOX').first().waitFor()
+    await hosted.getByRole('button', { name: /^Pay/ }).first().click()
+    await hosted.waitForURL(/checkout=success/)
+
+    await hosted.getByText('The customer is back from the hosted page.').waitFor()
+  })
+
+  test('shows the signed deliveries in the inbox', async (t) => {
+    const page = await openConsole(t, browser, address)
+    const session = await createCheckout(page)
+    await control(`/sessions/${session}/pay`)
+    await control('/deliveries/flush')
+
+    await goTo(page, 'webhooks')
+
+    await page.getByText('checkout.session.completed').first().waitFor()
+    await page.getByText('PROCESSED').first().waitFor()
+  })
+
+  test('lets an expired checkout be tried again', async (t) => {
+    const page = await openConsole(t, browser, address)
+    const session = await createCheckout(page)
+    await page.getByRole('link', { name: 'Watch the payment' }).click()
+    await page.getByRole('link', { name: 'Open the hosted page' }).waitFor()
+
+    await control(`/sessions/${session}/expire`)
+    await page.getByText('checkout EXPIRED').waitFor()
+    await page.getByRole('button', { name: 'Start a new attempt' }).click()
+
+    await page.getByText('checkout OPEN').waitFor()
+  })
+
+  test('creates and finds a customer, and lists every fault of a bad one', async (t) => {
+    const page = await openConsole(t, browser, address)
+    await goTo(page, 'customers')
+
+    await page.getByRole('button', { name: 'Create' }).click()
+    await page.locator('.field .fault').waitFor()
+    await page.getByLabel('E-mail').fill('ada@example.com')
+    await page.getByRole('button', { name: 'Create' }).click()
+    const id = await page.getByRole('status').locator('code').innerText()
+    await page.getByLabel('Provider customer id').fill(id)
+    await page.getByRole('button', { name: 'Find' }).click()
+
+    await page.getByRole('status').nth(1).getByText('ada@example.com').waitFor()
+  })
+
+  test('leads to the sandbox’s clock and faults', async (t) => {
+    const page = await openConsole(t, browser, address)
+
+    await goTo(page, 'sandbox')
+
+    const link = page.getByRole('link', { name: 'Open the sandbox controls' })
+    const controls = await fetch((await link.getAttribute('href')) ?? '')
+    assert.equal(controls.status, 200)
+  })
+
+  test('says what is missing when no provider is configured', async (t) => {
+    const suite = await startSuite(t, { PROVIDER_SECRET_KEY: '', PROVIDER_WEBHOOK_SECRET: '' })
+    const page = await openConsole(t, browser, consoleOf(suite.urlOf('payments')))
+
+    await page.getByText('Customers, checkout and refunds answer 503').waitFor()
+    await goTo(page, 'checkout')
+    await page.getByRole('button', { name: 'Create the checkout' }).click()
+
+    await page.getByRole('alert').filter({ hasText: '503' }).waitFor()
+    assert.equal(await page.getByText('SANDBOX', { exact: true }).count(), 0)
+  })
+})

@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { before, describe, test } from 'node:test'
+import type { Browser, Page } from 'playwright-core'
+import { browserSkip, openBrowser } from '../browser.ts'
+import { startSuite } from '../stack.ts'
+import { suiteCleanup } from '../suite-cleanup.ts'
+import { samplePng, textFile } from './sample-files.ts'
+import { consoleOf, goTo, openConsole, signIn } from './watched-page.ts'
+
+const skip = await browserSkip()
+
+describe('the full edition’s workbench', { skip }, () => {
+  const shared = suiteCleanup()
+  let browser: Browser
+  let address: string
+
+  before(async () => {
+    browser = await openBrowser(shared)
+    const suite = await startSuite(shared)
+    address = consoleOf(suite.urlOf('storage-full'))
+  })
+
+  async function openFiles(t: { after(cleanup: () => Promise<void>): void }): Promise<Page> {
+    const page = await openConsole(t, browser, address)
+    await signIn(page, 'user')
+    return page
+  }
+
+  test('uploads several files and shows them as a grid and as a list', async (t) => {
+    const page = await openFiles(t)
+    const files = [
+      await samplePng('lake.png', 0),
+      await samplePng('dunes.png', 1),
+      textFile('notes.txt', 'remember the milk'),
+    ]
+
+    await page.getByLabel('Files to upload').setInputFiles(files)
+
+    await page.locator('.uploads .badge.good').nth(2).waitFor()
+    await page.locator('.file-grid li', { hasText: 'dunes.png' }).waitFor()
+    await page.locator('.file-grid img').nth(2).waitFor()
+    const sources = await page.evaluate<[string, number][]>(
+      `[...document.querySelectorAll('.file-grid img')].map((image) => [image.src, image.naturalWidth])`,
+    )
+    for (const [source, width] of sources) {
+      assert.match(source, /^blob:/)
+      assert.ok(width > 0)
+    }
+    await page.getByRole('button', { name: 'List', exact: true }).click()
+    await page.getByRole('cell', { name: 'text/plain' }).waitFor()
+  })
+
+  test('refuses a file whose bytes contradict its name, and names the odd one out', async (t) => {
+    const page = await openFiles(t)
+
+    await page
+      .getByLabel('Files to upload')
+      .setInputFiles(textFile('report.pdf', 'plain words', 'application/pdf'))
+
+    await page.getByText('The extension says PDF, but the bytes are something else.').waitFor()
+    await page.getByRole('button', { name: 'Send it anyway' }).click()
+    await page.getByRole('alert').filter({ hasText: '400' }).waitFor()
+  })
+
+  test('takes a pasted picture', async (t) => {
+    const page = await openFiles(t)
+    const { buffer } = await samplePng('pasted.png', 2)
+
+    await page.evaluate(`{
+      const bytes = Uint8Array.from(atob('${buffer.toString('base64')}'), (c) => c.charCodeAt(0))
+      const clipboardData = new DataTransfer()
+      clipboardData.items.add(new File([bytes], 'pasted.png', { type: 'image/png' }))
+      dispatchEvent(new ClipboardEvent('paste', { clipboardData }))
+    }`)
+
+    await page.locator('.file-grid li', { hasText: 'pasted.png' }).waitFor()
+  })
+
+  test('previews, downloads, and shares by a link that can be revoked', async (t) => {
+    const page = await openFiles(t)
+    const picture = await samplePng('harbour.png', 1.5)
+    await page.getByLabel('Files to upload').setInputFiles(picture)
+    await page.locator('.file-grid a', { hasText: 'harbour.png' }).click()
+
+    await page.locator('.preview img').waitFor()
+    const downloading = page.waitForEvent('download')
+    await page.getByRole('button', { name: 'Download' }).click()
+    assert.deepEqual(readFileSync(await (await downloading).path()), picture.buffer)
+
+    await page.getByRole('button', { name: '1 hour' }).click()
+    await page.getByRole('img', { name: 'QR code of the link' }).waitFor()
+    await page.getByRole('button', { name: 'Copy the link' }).click()
+    await page.getByRole('button', { name: 'Copied' }).waitFor()
+    const link = String(await page.evaluate('navigator.clipboard.readText()'))
+    const shared = await fetch(link)
+    assert.deepEqual(Buffer.from(await shared.arrayBuffer()), picture.buffer)
+
+    await page.getByRole('button', { name: 'Revoke' }).click()
+    await page.getByRole('button', { name: 'Revoke' }).waitFor({ state: 'detached' })
+    assert.equal((await fetch(link)).status, 404)
+  })
+
+  test('deletes after a moment in which it can be undone', async (t) => {
+    const page = await openFiles(t)
+    await page.getByLabel('Files to upload').setInputFiles(await samplePng('old.png', 2.5))
+    const card = page.locator('.file-grid li', { hasText: 'old.png' })
+
+    await page.getByRole('button', { name: 'Delete old.png' }).click()
+    await card.waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await card.waitFor()
+    await page.getByRole('button', { name: 'Delete old.png' }).click()
+
+    await page.locator('.exchange-list button', { hasText: 'DELETE' }).waitFor()
+    await page.getByText('Deleting').waitFor({ state: 'detached' })
+    await card.waitFor({ state: 'detached' })
+  })
+
+  test('configures, tests and activates a local folder', async (t) => {
+    const page = await openConsole(t, browser, address)
+    await signIn(page, 'admin')
+    await goTo(page, 'storage')
+
+    await page.getByLabel('Folder').fill('archive')
+    await page.getByRole('button', { name: 'Save settings' }).click()
+    await page.getByText('Saved. Not active until you activate it below.').waitFor()
+    await page.getByRole('button', { name: 'Test LOCAL' }).click()
+    await page.getByLabel('Test steps').getByText('passed').first().waitFor()
+    await page.getByRole('button', { name: /Activate LOCAL/ }).click()
+
+    await page.getByText('LOCAL is active. New files go there.').waitFor()
+  })
+
+  test('explains a bucket that cannot be reached and leaves the active provider alone', async (t) => {
+    const page = await openConsole(t, browser, address)
+    await signIn(page, 'admin')
+    await goTo(page, 'storage')
+    await page.getByRole('button', { name: 'OBJECT, an S3-style bucket' }).click()
+
+    await page.getByLabel('Endpoint').fill('http://127.0.0.1:9')
+    await page.getByLabel('Bucket', { exact: true }).fill('files')
+    await page.getByLabel('Access key').fill('someone')
+    await page.getByLabel('Secret key').fill('something')
+    await page.getByRole('button', { name: 'Save settings' }).click()
+    await page.getByText('Saved. Not active').waitFor()
+    await page.getByRole('button', { name: 'Activate OBJECT' }).click()
+
+    await page.getByRole('alert').filter({ hasText: '503' }).waitFor()
+    await page.locator('.card', { hasText: 'LOCAL' }).getByText('active', { exact: true }).waitFor()
+    assert.doesNotMatch(await page.locator('.inspector').innerText(), /something/)
+  })
+
+  test('tells a user without the role that storage is for administrators', async (t) => {
+    const page = await openFiles(t)
+
+    await goTo(page, 'storage')
+
+    await page.getByText('Sign in as admin to administer storage.').waitFor()
+  })
+})

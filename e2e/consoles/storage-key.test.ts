@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { before, describe, test } from 'node:test'
+import type { Browser } from 'playwright-core'
+import { browserSkip, openBrowser } from '../browser.ts'
+import { startSuite } from '../stack.ts'
+import { suiteCleanup } from '../suite-cleanup.ts'
+import { samplePng, textFile } from './sample-files.ts'
+import { consoleOf, openConsole } from './watched-page.ts'
+
+const skip = await browserSkip()
+const OWN_KEY = 'a-key-of-our-own-2f8c'
+
+describe('the key edition’s tester', { skip }, () => {
+  const shared = suiteCleanup()
+  let browser: Browser
+  let address: string
+
+  before(async () => {
+    browser = await openBrowser(shared)
+    const suite = await startSuite(shared)
+    address = consoleOf(suite.urlOf('storage-key'))
+  })
+
+  test('uploads, lists, describes, downloads and deletes a file with the pre-filled key', async (t) => {
+    const page = await openConsole(t, browser, address)
+    await page.getByText('accepted').waitFor()
+    const picture = await samplePng('Harbour.PNG')
+
+    await page.getByLabel('Files to upload').setInputFiles(picture)
+    await page.getByText('stored', { exact: true }).waitFor()
+    const name = await page.locator('.stored-names button').first().innerText()
+    assert.match(name, /^[0-9a-f-]{36}\.png$/)
+
+    await page.getByText('image/png', { exact: true }).waitFor()
+    const downloading = page.waitForEvent('download')
+    await page.getByRole('button', { name: 'Download' }).click()
+    assert.deepEqual(readFileSync(await (await downloading).path()), picture.buffer)
+
+    await page.getByRole('button', { name: 'Delete' }).click()
+    await page.getByText('The store is empty').waitFor()
+  })
+
+  test('says which of extension, type and bytes disagree before sending', async (t) => {
+    const page = await openConsole(t, browser, address)
+    const liar = textFile('holiday.png', '%PDF-1.7 not a picture', 'image/png')
+
+    await page.getByLabel('Files to upload').setInputFiles(liar)
+
+    await page.getByText('The extension says PNG, but the bytes are PDF.').waitFor()
+    await page.getByRole('button', { name: 'Send it anyway' }).click()
+    await page.getByRole('alert').filter({ hasText: '400' }).waitFor()
+  })
+
+  test('asks for the key when the server has one of its own, and never learns it', async (t) => {
+    const suite = await startSuite(t, { STORAGE_KEY_API_KEY: OWN_KEY })
+    const own = consoleOf(suite.urlOf('storage-key'))
+    const page = await openConsole(t, browser, own)
+
+    await page.getByText('This server refuses the development key: type yours.').waitFor()
+    assert.doesNotMatch(await page.content(), new RegExp(OWN_KEY))
+    await page.getByLabel('Key', { exact: true }).fill(OWN_KEY)
+    await page.getByRole('button', { name: 'Use this key' }).click()
+
+    await page.getByText('accepted').waitFor()
+    await page.getByText('The store is empty').waitFor()
+    assert.match(await page.getByLabel('The request as curl').innerText(), /X-API-KEY: \$API_KEY/)
+  })
+
+  test('is the same bytes whatever key is configured', async (t) => {
+    const suite = await startSuite(t, { STORAGE_KEY_API_KEY: OWN_KEY })
+    for (const file of ['index.html', 'page.js', 'page.css']) {
+      const [development, configured] = await Promise.all(
+        [address, consoleOf(suite.urlOf('storage-key'))].map(async (page) =>
+          (await fetch(new URL(file, page))).text(),
+        ),
+      )
+      assert.equal(configured, development)
+    }
+  })
+})

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+
+type Cleanup = { after(cleanup: () => Promise<void>): void }
+
+/**
+ * A page in a browser of its own profile. When the test ends, anything it should not have done fails
+ * the test: an error in the console, a breach of its content policy, a request to another origin.
+ */
+export async function openConsole(
+  t: Cleanup,
+  browser: Browser,
+  address: string,
+  options: BrowserContextOptions = {},
+): Promise<Page> {
+  const context = await browser.newContext({ acceptDownloads: true, locale: 'en-GB', ...options })
+  await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+  const page = await context.newPage()
+  page.setDefaultTimeout(10_000)
+  const faults = watch(page, new URL(address).origin)
+  t.after(async () => {
+    await context.close()
+    assert.deepEqual(faults, [])
+  })
+  await page.goto(address)
+  return page
+}
+
+function watch(page: Page, origin: string): string[] {
+  const faults: string[] = []
+  page.on('pageerror', (error) => faults.push(`uncaught: ${error.message}`))
+  page.on('console', (message) => {
+    // A refused call is part of many tests; the browser notes each as a failed resource.
+    const refusal = message.text().startsWith('Failed to load resource')
+    if (message.type() === 'error' && !refusal) faults.push(`console: ${message.text()}`)
+  })
+  page.on('request', (request) => {
+    const url = new URL(request.url())
+    if (/^https?:$/.test(url.protocol) && url.origin !== origin) faults.push(`foreign: ${url}`)
+  })
+  return faults
+}
+
+export const consoleOf = (service: string, page = ''): string =>
+  `${service}/api-test/index.html#/${page}`
+
+/** Moves inside the page without loading it again: tokens live only as long as the page. */
+export async function goTo(page: Page, path: string): Promise<void> {
+  await page.evaluate(`location.hash = ${JSON.stringify(`#/${path}`)}`)
+}
+
+export async function signIn(page: Page, username: 'user' | 'admin'): Promise<void> {
+  await page
+    .getByRole('button', { name: `Sign in as ${username}` })
+    .first()
+    .click()
+  await page.locator('.session-bar', { hasText: username }).waitFor()
+}

@@ -1,0 +1,50 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { freePorts } from '../launcher/free-ports.ts'
+import { startStack } from '../launcher/start-stack.ts'
+
+const ROOT = join(import.meta.dirname, '..')
+const PORTS = [
+  'SUITE_PORT',
+  'IDENTITY_PORT',
+  'STORAGE_FULL_PORT',
+  'STORAGE_KEY_PORT',
+  'PAYMENTS_PORT',
+  'SANDBOX_PORT',
+]
+
+type Cleanup = { after(cleanup: () => Promise<void>): void }
+
+/** The whole suite as `npm start` runs it, on free ports and an empty data folder. */
+export async function startSuite(t: Cleanup, settings: Record<string, string> = {}) {
+  await promisify(execFile)(process.execPath, ['packages/console/build.ts'], { cwd: ROOT })
+  const folder = await mkdtemp(join(tmpdir(), 'plinth-e2e-'))
+  const ports = await freePorts(PORTS.length)
+  const numbered = PORTS.map((name, index) => [name, String(ports[index])])
+  const stack = await startStack({
+    env: {
+      SUITE_DATA: folder,
+      LOG_LEVEL: 'silent',
+      ...Object.fromEntries(numbered),
+      ...settings,
+    },
+  })
+  t.after(async () => {
+    await stack.close()
+    await rm(folder, { recursive: true, force: true })
+  })
+  const urls = stack.services.map(({ entry, publicUrl }) => [entry.name, publicUrl])
+  return { landingUrl: `http://localhost:${ports[0]}`, urlOf: addressBook(urls) }
+}
+
+function addressBook(urls: string[][]): (service: string) => string {
+  const known = new Map(urls.map(([name = '', url = '']) => [name, url]))
+  return (service) => {
+    const url = known.get(service)
+    if (!url) throw new Error(`The suite runs no ${service}.`)
+    return url
+  }
+}

@@ -1,0 +1,17 @@
+import { after } from 'node:test'
+
+/**
+ * Ends what all tests of a suite share. Called in the body of `describe`: a cleanup registered
+ * inside `before` would run as soon as that hook is over.
+ */
+export function suiteCleanup() {
+  const cleanups: (() => Promise<void>)[] = []
+  after(async () => {
+    for (const cleanup of cleanups.reverse()) await cleanup()
+  })
+  return {
+    after: (cleanup: () => Promise<void>) => {
+      cleanups.push(cleanup)
+    },
+  }
+}
