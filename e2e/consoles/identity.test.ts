@@ -1,0 +1,193 @@
+import assert from 'node:assert/strict'
+import { before, describe, test } from 'node:test'
+import type { Browser } from 'playwright-core'
+import { browserSkip, openBrowser } from '../browser.ts'
+import { startSuite } from '../stack.ts'
+import { suiteCleanup } from '../suite-cleanup.ts'
+import { findTokens } from './token-probe.ts'
+import { addVirtualAuthenticator } from './virtual-authenticator.ts'
+import { consoleOf, goTo, openConsole, signIn } from './watched-page.ts'
+
+const skip = await browserSkip()
+
+describe('the identity console', { skip }, () => {
+  const shared = suiteCleanup()
+  let browser: Browser
+  let address: string
+
+  before(async () => {
+    browser = await openBrowser(shared)
+    const suite = await startSuite(shared)
+    address = consoleOf(suite.urlOf('identity'))
+  })
+
+  test('signs in with one click and shows the decoded token counting down', async (t) => {
+    const page = await openConsole(t, browser, address)
+
+    await signIn(page, 'user')
+    await goTo(page, 'session')
+
+    await page.getByText('Signed in as user.').waitFor()
+    await page.getByLabel('Token Claims').getByText('"username": "user"').waitFor()
+    await page.locator('.session-bar', { hasText: /access token 14:\d\d/ }).waitFor()
+    assert.match(await page.getByLabel('The request as curl').innerText(), /\$PASSWORD/)
+    assert.match(await page.getByLabel('Response body').last().innerText(), /\$ACCESS_TOKEN/)
+  })
+
+  test('refreshes, and shows the 401 of a used refresh token', async (t) => {
+    const page = await openConsole(t, browser, address)
+    await signIn(page, 'user')
+    await goTo(page, 'session')
+
+    await page.getByRole('button', { name: 'Refresh now' }).click()
+    await page.getByText('rotated 1 times').waitFor()
+    await page.getByRole('button', { name: 'Replay the used token' }).click()
+
+    await page.getByText('401, as it should be.').waitFor()
+    await page.getByRole('button', { name: 'Refresh now' }).click()
+    await page.getByText('rotated 2 times').waitFor()
+  })
+
+  test('sends one refresh however often it is asked for at once', async (t) => {
+    const page = await openConsole(t, browser, address)
+    await signIn(page, 'user')
+    const refreshes: string[] = []
+    page.on('request', (request) => {
+      if (request.url().endsWith('/api/auth/refresh')) refreshes.push(request.url())
+    })
+
+    await page
+      .getByRole('button', { name: 'Refresh', exact: true })
+      .evaluate('(button) => { button.click(); button.click(); button.click() }')
+    await page.locator('.exchange-list', { hasText: '/api/auth/refresh' }).waitFor()
+
+    await page.locator('.exchange-list .badge.good').first().waitFor()
+    assert.equal(refreshes.length, 1)
+  })
+
+  test('logs out, and leaves no token in any storage, cookie or global', async (t) => {
+    const page = await openConsole(t, browser, address)
+    await signIn(page, 'admin')
+    await goTo(page, 'session')
+    await page.getByRole('button', { name: 'Refresh now' }).click()
+    await page.getByText('rotated 1 times').waitFor()
+
+    assert.deepEqual(await findTokens(page), [])
+    await page.locator('.session-bar').getByRole('button', { name: 'Log out' }).click()
+    await page.getByText('Not signed in.').waitFor()
+
+    await page.reload()
+    await page.getByText('Not signed in.').waitFor()
+  })
+
+  test('registers, with every fault shown at its field first', async (t) => {
+    const page = await openConsole(t, browser, consoleOf(new URL(address).origin, 'session'))
+    const form = page.getByRole('form', { name: 'Register' })
+    await form.getByLabel('Username').fill('grace')
+    await form.getByLabel('E-mail').fill('not-an-address')
+    await form.getByLabel('Password').fill('short')
+
+    await form.getByRole('button', { name: 'Create account' }).click()
+    await form.locator('.fault').nth(1).waitFor()
+    await form.getByLabel('E-mail').fill('grace@example.com')
+    await form.getByLabel('Password').fill('a long enough password')
+    await form.getByRole('button', { name: 'Create account' }).click()
+
+    await page.getByText('Signed in as grace.').waitFor()
+  })
+
+  test('adds a passkey step by step, signs in with it, and deletes it', async (t) => {
+    const page = await openConsole(t, browser, address)
+    await addVirtualAuthenticator(page)
+    await signIn(page, 'user')
+    await goTo(page, 'passkeys')
+
+    await page.getByLabel('Name').fill('Test device')
+    await page.getByRole('button', { name: 'Add a passkey' }).click()
+    await page.getByText('“Test device” can now sign you in').waitFor()
+    await page.getByText(/user was present, user was verified/).waitFor()
+    assert.equal(await page.locator('.step.done').count(), 5)
+
+    await page.locator('.session-bar').getByRole('button', { name: 'Log out' }).click()
+    await page.getByRole('button', { name: 'Use a passkey' }).click()
+    await page.getByText('signed in as user', { exact: true }).waitFor()
+    assert.deepEqual(await findTokens(page), [])
+
+    await page.getByRole('button', { name: 'Delete Test device' }).click()
+    await page.getByText('No passkeys yet.').waitFor()
+  })
+
+  test('says in plain words why the browser refused a second passkey', async (t) => {
+    const page = await openConsole(t, browser, address)
+    await addVirtualAuthenticator(page)
+    await signIn(page, 'admin')
+    await goTo(page, 'passkeys')
+    await page.getByRole('button', { name: 'Add a passkey' }).click()
+    await page.getByText('can now sign you in').waitFor()
+
+    await page.getByRole('button', { name: 'Add a passkey' }).click()
+
+    await page.getByText('This authenticator already holds a passkey for this account.').waitFor()
+    await page.locator('.step.failed', { hasText: 'Browser and authenticator' }).waitFor()
+  })
+
+  test('lists own sessions and ends another one', async (t) => {
+    const page = await openConsole(t, browser, address)
+    const { origin } = new URL(address)
+    await fetch(`${origin}/api/auth/login`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'user-agent': 'curl/8.1' },
+      body: JSON.stringify({ username: 'user', password: 'password123123' }),
+    })
+    await signIn(page, 'user')
+    await goTo(page, 'profile')
+    const other = page.locator('tr', { hasText: 'curl 8' })
+
+    await other.getByRole('button', { name: 'End' }).first().click()
+
+    await other.waitFor({ state: 'detached' })
+    await page.getByText('this one').waitFor()
+  })
+
+  test('shows users and audit to an administrator and a reason to everyone else', async (t) => {
+    const page = await openConsole(t, browser, address)
+    await signIn(page, 'user')
+    await goTo(page, 'users')
+    await page.getByText('Sign in as admin to see every account.').waitFor()
+    await page.locator('.session-bar').getByRole('button', { name: 'Log out' }).click()
+
+    await signIn(page, 'admin')
+    await page.getByRole('cell', { name: 'user@example.com' }).waitFor()
+    await goTo(page, 'audit')
+
+    await page.getByRole('row').nth(1).waitFor()
+  })
+
+  test('disables and enables an account', async (t) => {
+    const page = await openConsole(t, browser, address)
+    await signIn(page, 'admin')
+    await goTo(page, 'users')
+    const row = page.locator('tr', { hasText: 'user@example.com' })
+
+    await row.getByRole('button', { name: 'Disable' }).click()
+    await row.getByText('disabled').waitFor()
+    await row.getByRole('button', { name: 'Enable' }).click()
+
+    await row.getByText('enabled').waitFor()
+  })
+
+  test('is driven by the keyboard: search, go to a page, replay a request', async (t) => {
+    const page = await openConsole(t, browser, address)
+
+    await page.keyboard.press('Control+k')
+    await page.keyboard.type('health')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Health', level: 1 }).waitFor()
+    await page.getByText('UP', { exact: true }).waitFor()
+    const before = await page.locator('.exchange-list li').count()
+    await page.getByRole('button', { name: 'Replay' }).focus()
+    await page.keyboard.press('Enter')
+
+    await page.locator('.exchange-list li').nth(before).waitFor()
+  })
+})

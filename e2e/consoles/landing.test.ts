@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict'
+import { before, describe, test } from 'node:test'
+import type { Browser } from 'playwright-core'
+import { browserSkip, openBrowser } from '../browser.ts'
+import { startSuite } from '../stack.ts'
+import { suiteCleanup } from '../suite-cleanup.ts'
+import { openConsole } from './watched-page.ts'
+
+const skip = await browserSkip()
+
+describe('the landing page', { skip }, () => {
+  const shared = suiteCleanup()
+  let browser: Browser
+  let address: string
+
+  before(async () => {
+    browser = await openBrowser(shared)
+    address = (await startSuite(shared)).landingUrl
+  })
+
+  test('shows every service with its health, version and seeded logins', async (t) => {
+    const page = await openConsole(t, browser, address)
+
+    await page.getByRole('heading', { name: 'Everything is running.' }).waitFor()
+
+    const cards = page.locator('.service-cards article')
+    assert.equal(await cards.count(), 5)
+    assert.equal(await cards.getByText('UP', { exact: true }).count(), 5)
+    await cards.first().getByText('password123123').first().waitFor()
+    await page.getByText('storage-local-dev-key').waitFor()
+  })
+
+  test('offers three things to try first, and every link answers', async (t) => {
+    const page = await openConsole(t, browser, address)
+    await page.getByRole('heading', { name: 'Three things to try first' }).waitFor()
+
+    const links = await page.locator('main a').evaluateAll((all) =>
+      all.map((link) => link.getAttribute('href') ?? ''),
+    )
+
+    assert.equal(await page.locator('.first-things li').count(), 3)
+    for (const link of links) assert.equal((await fetch(link)).status, 200, link)
+  })
+})

@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { before, describe, test } from 'node:test'
+import { AxeBuilder } from '@axe-core/playwright'
+import type { Browser, Page } from 'playwright-core'
+import { browserSkip, openBrowser } from '../browser.ts'
+import { startSuite } from '../stack.ts'
+import { suiteCleanup } from '../suite-cleanup.ts'
+import { samplePng, textFile } from './sample-files.ts'
+import { consoleOf, goTo, openConsole, signIn } from './watched-page.ts'
+
+const skip = await browserSkip()
+/** Set it to a folder to get a picture of every page in both themes and two widths. */
+const pictures = process.env.E2E_SCREENSHOTS
+
+type Visit = { service: string; pages: string[]; role?: 'admin'; prepare?(page: Page, theme: string): Promise<void> }
+
+const VISITS: Visit[] = [
+  {
+    service: 'identity',
+    role: 'admin',
+    pages: ['', 'session', 'profile', 'passkeys', 'users', 'audit', 'health'],
+  },
+  {
+    service: 'storage-full',
+    role: 'admin',
+    pages: ['', 'files/1', 'storage', 'session', 'users'],
+    prepare: uploadSamples,
+  },
+  { service: 'storage-key', pages: [''] },
+  {
+    service: 'payments',
+    pages: ['', 'checkout', 'payments', 'webhooks', 'customers', 'sandbox'],
+    prepare: createCheckout,
+  },
+]
+
+describe('every console, in both themes', { skip }, () => {
+  const shared = suiteCleanup()
+  let browser: Browser
+  let suite: Awaited<ReturnType<typeof startSuite>>
+
+  before(async () => {
+    browser = await openBrowser(shared)
+    suite = await startSuite(shared)
+  })
+
+  for (const colorScheme of ['light', 'dark'] as const) {
+    test(`the landing page is accessible (${colorScheme})`, async (t) => {
+      const page = await openConsole(t, browser, suite.landingUrl, { colorScheme })
+      await page.getByRole('heading', { name: 'Everything is running.' }).waitFor()
+      await inspect(page, `landing-${colorScheme}`)
+    })
+
+    for (const { service, pages, role, prepare } of VISITS)
+      test(`${service} is accessible and fits a phone (${colorScheme})`, async (t) => {
+        const address = consoleOf(suite.urlOf(service))
+        const page = await openConsole(t, browser, address, { colorScheme })
+        await inspect(page, `${service}-start-${colorScheme}`)
+        if (role) await goTo(page, 'session')
+        if (role) await signIn(page, role)
+        await prepare?.(page, colorScheme)
+        for (const path of pages) {
+          await goTo(page, path)
+          await page.locator('main h1').waitFor()
+          await page.locator('.skeleton').waitFor({ state: 'detached' })
+          await inspect(page, `${service}-${path.replace('/', '-') || 'home'}-${colorScheme}`)
+        }
+      })
+  }
+})
+
+async function inspect(page: Page, name: string): Promise<void> {
+  const { violations } = await new AxeBuilder({ page }).analyze()
+  const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
+  assert.deepEqual(
+    serious.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${name} ${id}: ${html}`)),
+    [],
+  )
+  await page.setViewportSize({ width: 320, height: 640 })
+  const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth')
+  assert.equal(overflow, 0, `${name} scrolls sideways at 320 px`)
+  if (pictures) await photograph(page, pictures, name)
+  await page.setViewportSize({ width: 1280, height: 900 })
+}
+
+async function photograph(page: Page, folder: string, name: string): Promise<void> {
+  mkdirSync(folder, { recursive: true })
+  for (const [width, height] of [
+    [390, 844],
+    [1280, 900],
+  ] as const) {
+    await page.setViewportSize({ width, height })
+    await page.screenshot({ path: join(folder, `${name}-${width}.png`) })
+  }
+}
+
+async function uploadSamples(page: Page): Promise<void> {
+  await goTo(page, '')
+  const files = [
+    await samplePng('Evening at the lake.png', 0),
+    await samplePng('Dunes.png', 1.3),
+    await samplePng('Northern hills.png', 2.2),
+    textFile('notes.txt', 'Remember the milk.'),
+  ]
+  await page.getByLabel('Files to upload').setInputFiles(files)
+  await page.locator('.uploads .badge.good').nth(files.length - 1).waitFor()
+  await page.getByRole('button', { name: 'Clear finished' }).click()
+}
+
+async function createCheckout(page: Page, theme: string): Promise<void> {
+  await goTo(page, 'checkout')
+  await page.getByRole('button', { name: 'Create the checkout' }).click()
+  await page.getByRole('link', { name: 'Watch the payment' }).click()
+  await page.getByText('checkout OPEN').waitFor()
+  await inspect(page, `payments-payment-${theme}`)
+}
