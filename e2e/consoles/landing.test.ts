@@ -34,9 +34,9 @@ describe('the landing page', { skip }, () => {
     const page = await openConsole(t, browser, address)
     await page.getByRole('heading', { name: 'Three things to try first' }).waitFor()
 
-    const links = await page.locator('main a').evaluateAll((all) =>
-      all.map((link) => link.getAttribute('href') ?? ''),
-    )
+    const links = await page
+      .locator('main a')
+      .evaluateAll((all) => all.map((link) => link.getAttribute('href') ?? ''))
 
     assert.equal(await page.locator('.first-things li').count(), 3)
     for (const link of links) assert.equal((await fetch(link)).status, 200, link)

@@ -14,7 +14,12 @@ const skip = await browserSkip()
 /** Set it to a folder to get a picture of every page in both themes and two widths. */
 const pictures = process.env.E2E_SCREENSHOTS
 
-type Visit = { service: string; pages: string[]; role?: 'admin'; prepare?(page: Page, theme: string): Promise<void> }
+type Visit = {
+  service: string
+  pages: string[]
+  role?: 'admin'
+  prepare?(page: Page, theme: string): Promise<void>
+}
 
 const VISITS: Visit[] = [
   {
@@ -105,7 +110,10 @@ async function uploadSamples(page: Page): Promise<void> {
     textFile('notes.txt', 'Remember the milk.'),
   ]
   await page.getByLabel('Files to upload').setInputFiles(files)
-  await page.locator('.uploads .badge.good').nth(files.length - 1).waitFor()
+  await page
+    .locator('.uploads .badge.good')
+    .nth(files.length - 1)
+    .waitFor()
   await page.getByRole('button', { name: 'Clear finished' }).click()
 }
 
