@@ -58,7 +58,9 @@ describe('the identity console', { skip }, () => {
 
     await page
       .getByRole('button', { name: 'Refresh', exact: true })
-      .evaluate('(button) => { button.click(); button.click(); button.click() }')
+      .evaluate((button: { click(): void }) => {
+        for (let click = 0; click < 3; click += 1) button.click()
+      })
     await page.locator('.exchange-list', { hasText: '/api/auth/refresh' }).waitFor()
 
     await page.locator('.exchange-list .badge.good').first().waitFor()
@@ -157,6 +159,7 @@ describe('the identity console', { skip }, () => {
     await page.locator('.session-bar').getByRole('button', { name: 'Log out' }).click()
 
     await signIn(page, 'admin')
+    await goTo(page, 'users')
     await page.getByRole('cell', { name: 'user@example.com' }).waitFor()
     await goTo(page, 'audit')
 

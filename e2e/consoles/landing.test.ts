@@ -25,7 +25,7 @@ describe('the landing page', { skip }, () => {
 
     const cards = page.locator('.service-cards article')
     assert.equal(await cards.count(), 5)
-    assert.equal(await cards.getByText('UP', { exact: true }).count(), 5)
+    assert.equal(await cards.getByText('healthy', { exact: true }).count(), 5)
     await cards.first().getByText('password123123').first().waitFor()
     await page.getByText('storage-local-dev-key').waitFor()
   })

@@ -63,7 +63,6 @@ describe('every console, in both themes', { skip }, () => {
         const address = consoleOf(suite.urlOf(service))
         const page = await openConsole(t, browser, address, { colorScheme })
         await inspect(page, `${service}-start-${colorScheme}`)
-        if (role) await goTo(page, 'session')
         if (role) await signIn(page, role)
         await prepare?.(page, colorScheme)
         for (const path of pages) {

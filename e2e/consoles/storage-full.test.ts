@@ -24,6 +24,7 @@ describe('the full edition’s workbench', { skip }, () => {
   async function openFiles(t: { after(cleanup: () => Promise<void>): void }): Promise<Page> {
     const page = await openConsole(t, browser, address)
     await signIn(page, 'user')
+    await goTo(page, '')
     return page
   }
 

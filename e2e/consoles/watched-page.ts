@@ -50,6 +50,7 @@ export async function goTo(page: Page, path: string): Promise<void> {
 }
 
 export async function signIn(page: Page, username: 'user' | 'admin'): Promise<void> {
+  await goTo(page, 'session')
   await page
     .getByRole('button', { name: `Sign in as ${username}` })
     .first()

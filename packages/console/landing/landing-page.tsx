@@ -4,17 +4,16 @@ import { AppearanceButton } from '../shared/shell/appearance-button.tsx'
 import { PlinthMark } from '../shared/shell/plinth-mark.tsx'
 import { FirstThings } from './first-things.tsx'
 import { ServiceCard } from './service-card.tsx'
-import { reachable, readSuite, suite } from './services.ts'
+import { reachable, readServices, services } from './services.ts'
 
 const POLL_MILLISECONDS = 5000
 
 export function LandingPage() {
   useEffect(() => {
-    readSuite()
-    const timer = setInterval(readSuite, POLL_MILLISECONDS)
+    readServices()
+    const timer = setInterval(readServices, POLL_MILLISECONDS)
     return () => clearInterval(timer)
   }, [])
-  const services = suite.value?.services
   return (
     <div class="landing">
       <header class="row apart">
@@ -32,21 +31,15 @@ export function LandingPage() {
           </p>
         </div>
         <Unreachable />
-        <FirstThings services={services ?? []} />
+        <FirstThings services={services.value ?? []} />
         <section class="stack" aria-labelledby="services-title">
           <h2 id="services-title">The services</h2>
           <div class="service-cards">
-            {services?.map((each) => <ServiceCard key={each.name} service={each} />) ?? (
+            {services.value?.map((each) => <ServiceCard key={each.name} service={each} />) ?? (
               <Skeleton />
             )}
           </div>
         </section>
-        {suite.value?.dataFolder && (
-          <p class="soft small">
-            Everything is kept in <code>{suite.value.dataFolder}</code>. Delete that folder to start
-            afresh.
-          </p>
-        )}
       </main>
     </div>
   )
@@ -54,8 +47,8 @@ export function LandingPage() {
 
 function headline(): string {
   if (!reachable.value) return 'Not running.'
-  if (!suite.value) return 'Looking around…'
-  return suite.value.services.every(({ health }) => health === 'UP')
+  if (!services.value) return 'Looking around…'
+  return services.value.every(({ healthy }) => healthy)
     ? 'Everything is running.'
     : 'Almost everything is running.'
 }

@@ -4,28 +4,18 @@ import { CopyButton } from '../shared/parts/code.tsx'
 import { Facts } from '../shared/parts/facts.tsx'
 import type { RunningService } from './services.ts'
 
-const PURPOSES: Record<string, string> = {
-  identity: 'Accounts, short-lived tokens, rotating sessions and passkeys.',
-  'storage-full':
-    'Files with owners, thumbnails, links that expire, a folder or an S3-style bucket.',
-  'storage-key': 'PNG, JPEG, PDF and WebP in one flat folder behind one API key.',
-  payments: 'Hosted checkout, refunds and signed webhooks over a payment provider.',
-  'provider-sandbox':
-    'Plays the payment provider, with a clock and faults of its own. No money moves.',
-}
-
 export function ServiceCard({ service }: { service: RunningService }) {
-  const { name, title, version, url, health } = service
+  const { name, title, version, url, healthy } = service
   return (
     <article class="card" data-accent={name}>
       <header>
         <div>
           <h3>{title}</h3>
-          <p>{PURPOSES[name]}</p>
+          <p>{service.description}</p>
         </div>
         <span class="row">
           <Badge>{version}</Badge>
-          <Badge tone={health === 'UP' ? 'good' : 'bad'}>{health}</Badge>
+          <Badge tone={healthy ? 'good' : 'bad'}>{healthy ? 'healthy' : 'not healthy'}</Badge>
         </span>
       </header>
       <Facts

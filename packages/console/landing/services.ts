@@ -7,20 +7,19 @@ export type RunningService = {
   version: string
   url: string
   consoleUrl: string
-  health: 'UP' | 'DOWN'
+  healthy: boolean
+  description: string
   logins: { username: string; password: string }[]
   apiKey: string | null
 }
 
-export type Suite = { production: boolean; dataFolder: string | null; services: RunningService[] }
-
 const api = createApi({ headers: () => ({}) })
 
-export const suite = signal<Suite | undefined>(undefined)
+export const services = signal<RunningService[] | undefined>(undefined)
 export const reachable = signal(true)
 
-export async function readSuite(): Promise<void> {
-  const reply = await api.get<Suite>('/api/services', { silent: true })
+export async function readServices(): Promise<void> {
+  const reply = await api.get<RunningService[]>('/api/services', { silent: true })
   reachable.value = reply.ok
-  if (reply.ok) suite.value = reply.body
+  if (reply.ok) services.value = reply.body
 }

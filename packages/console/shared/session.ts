@@ -11,10 +11,12 @@ export function createSession({ renewsItself }: { renewsItself: boolean }) {
   const refreshExpiresAt = signal(0)
   const automatic = signal(renewsItself)
   const rotations = signal(0)
+  const hasSpentToken = signal(false)
   const claims = computed<Claims | undefined>(() => decoded.value && claimsOf(decoded.value))
 
   const vault = createTokenVault(postRefresh, (pair) => {
     decoded.value = pair && decodeToken(pair.accessToken)
+    hasSpentToken.value = vault.spentRefreshToken() !== undefined
     refreshExpiresAt.value = pair ? Date.now() + pair.refreshTokenExpiresInSeconds * 1000 : 0
   })
   const expired = () => claims.value !== undefined && claims.value.exp * 1000 <= Date.now()
@@ -49,10 +51,10 @@ export function createSession({ renewsItself }: { renewsItself: boolean }) {
   }
 
   return {
-    ...{ api, decoded, claims, refreshExpiresAt, automatic, rotations, received, signIn, logOut },
+    ...{ api, decoded, claims, refreshExpiresAt, automatic, rotations, hasSpentToken },
+    ...{ received, signIn, logOut },
     refresh: vault.refresh,
     isAdmin: computed(() => claims.value?.roles.includes('ROLE_ADMIN') ?? false),
-    hasSpentToken: () => vault.spentRefreshToken() !== undefined,
     replaySpentToken: () => postRefresh(vault.spentRefreshToken() ?? ''),
     copyAccessToken: () => navigator.clipboard.writeText(vault.accessToken() ?? ''),
   }

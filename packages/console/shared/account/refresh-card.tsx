@@ -8,7 +8,7 @@ import { useAction } from '../use-reply.ts'
 export function RefreshCard({ session }: { session: Session }) {
   const replay = useAction(session.replaySpentToken)
   const rotations = session.rotations.value
-  const spent = session.hasSpentToken()
+  const spent = session.hasSpentToken.value
   return (
     <Card
       title="Refresh token"
