@@ -1,7 +1,7 @@
 import { inTransaction, type Problem } from '@plinth/kit'
 import type { Accounts } from './accounts.ts'
 import { recordEvent } from './audit.ts'
-import { attemptOf, countFailure, slowedDown } from './failed-attempts.ts'
+import { attemptOf, countFailure, forgetFailures, slowedDown } from './failed-attempts.ts'
 import type { Origin } from './origin.ts'
 import { refreshTokenRejected } from './problems.ts'
 import { nextRefreshToken, refreshTokenHashes } from './refresh-token.ts'
@@ -25,6 +25,7 @@ export async function refreshSession(
     if (!session || !user) return undefined
     const event = { event: 'REFRESH', actor: user.username, subject: user.username }
     await recordEvent({ ...accounts, db }, event, origin)
+    await forgetFailures(db, attemptOf('refresh', user.username, origin))
     return { user, sessionId: session.id }
   })
   if (!rotated) throw await rejectRefresh(accounts, refreshToken, origin)

@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict'
+import { describe, type TestContext, test } from 'node:test'
+import { type Api, engines, type TestEngine, testClock } from '@plinth/kit/testing'
+import { ALICE, adminToken, startWithAlice } from './start-identity.ts'
+
+const ROUNDS = 15
+
+/** Two nodes on one PostgreSQL; SQLite has one node, whose requests race all the same. */
+async function startNodes(t: TestContext, engine: TestEngine) {
+  const clock = testClock()
+  const env = { IDENTITY_DATABASE_URL: await engine.freshUrl(t) }
+  const one = await startWithAlice(t, { engine, clock, env })
+  const two = engine.name === 'postgres' ? await startWithAlice(t, { engine, clock, env }) : one
+  return { one: one.api, two: two.api, userId: one.userId }
+}
+
+const logIn = async (api: Api, password = ALICE.password) =>
+  api.post('/api/auth/login', { ...ALICE, password })
+const refresh = async (api: Api, refreshToken: string) =>
+  api.post('/api/auth/refresh', { refreshToken })
+
+for (const engine of engines) {
+  const nodes = engine.name === 'postgres' ? 'two nodes' : 'one node'
+  describe(`races on ${nodes} of ${engine.name}`, { skip: engine.skip }, () => {
+    test('of many refreshes with one token exactly one wins, whichever node they reach', async (t) => {
+      const { one, two } = await startNodes(t, engine)
+      let { refreshToken } = (await logIn(one)).body
+      for (let round = 0; round < ROUNDS; round += 1) {
+        const apis = Array.from({ length: 10 }, (_, n) => (n % 2 === 0 ? one : two))
+
+        const replies = await Promise.all(apis.map((api) => refresh(api, refreshToken)))
+
+        const winners = replies.filter(({ status }) => status === 200)
+        assert.equal(winners.length, 1)
+        assert.equal(replies.filter(({ status }) => status === 401).length, 9)
+        refreshToken = winners[0]?.body.refreshToken
+      }
+    })
+
+    test('a token spent on one node is spent on the other at once', async (t) => {
+      const { one, two } = await startNodes(t, engine)
+      const { body: pair } = await logIn(one)
+      await refresh(one, pair.refreshToken)
+
+      assert.equal((await refresh(two, pair.refreshToken)).status, 401)
+      const me = await two.get('/api/users/me', { token: pair.accessToken })
+      assert.equal(me.status, 200)
+    })
+
+    test('a session that is ended while it refreshes mints nothing that lives', async (t) => {
+      const { one, two } = await startNodes(t, engine)
+      for (let round = 0; round < ROUNDS; round += 1) {
+        const { body: pair } = await logIn(one)
+        const token = pair.accessToken
+        const { body: sessions } = await one.get('/api/users/me/sessions', { token })
+        const { id } = sessions.find(({ current }: { current: boolean }) => current)
+
+        const [refreshed, ended] = await Promise.all([
+          refresh(one, pair.refreshToken),
+          two.delete(`/api/users/me/sessions/${id}`, { token }),
+        ])
+
+        assert.equal(ended.status, 204)
+        const last = refreshed.body.refreshToken ?? pair.refreshToken
+        assert.equal((await refresh(two, last)).status, 401)
+      }
+    })
+
+    test('a user who is disabled while he logs in or refreshes has nothing that lives', async (t) => {
+      const { one, two, userId } = await startNodes(t, engine)
+      const token = await adminToken(one)
+      const setEnabled = (enabled: boolean) =>
+        two.patch(`/api/users/${userId}`, { enabled }, { token })
+      for (let round = 0; round < ROUNDS; round += 1) {
+        const { body: pair } = await logIn(one)
+
+        const [loggedIn, refreshed] = await Promise.all([
+          logIn(one),
+          refresh(one, pair.refreshToken),
+          setEnabled(false),
+        ])
+        await setEnabled(true)
+
+        for (const { body } of [loggedIn, refreshed])
+          if (body.refreshToken) assert.equal((await refresh(two, body.refreshToken)).status, 401)
+      }
+    })
+
+    test('a password that is changed while somebody logs in with the old one lets nobody stay', async (t) => {
+      const { one, two } = await startNodes(t, engine)
+      const passwords = [ALICE.password, 'another good password']
+      for (let round = 0; round < ROUNDS; round += 1) {
+        const [currentPassword = '', newPassword = ''] = passwords
+        const { body: pair } = await logIn(two, currentPassword)
+        const change = { currentPassword, newPassword }
+
+        const [changed, ...attempts] = await Promise.all([
+          two.post('/api/users/me/password', change, { token: pair.accessToken }),
+          logIn(one, currentPassword),
+          logIn(two, currentPassword),
+          logIn(one, currentPassword),
+        ])
+
+        assert.equal(changed.status, 204)
+        for (const { body } of attempts)
+          if (body.refreshToken) assert.equal((await refresh(one, body.refreshToken)).status, 401)
+        passwords.reverse()
+      }
+    })
+
+    test('of registrations of one name on both nodes one wins', async (t) => {
+      const { one, two } = await startNodes(t, engine)
+      const bob = { username: 'bob', email: 'bob@localhost', password: ALICE.password }
+
+      const replies = await Promise.all(
+        Array.from({ length: 20 }, (_, n) =>
+          (n % 2 === 0 ? one : two).post('/api/auth/register', bob),
+        ),
+      )
+
+      const statuses = replies.map(({ status }) => status).sort()
+      assert.deepEqual(statuses, [201, ...Array(19).fill(409)])
+    })
+  })
+}

@@ -1,0 +1,123 @@
+/** The specification's table of session states, as plain data and one function. */
+export type Model = {
+  nowSeconds: number
+  enabled: boolean
+  password: string
+  sessions: Session[]
+  /** Every refresh token ever handed out, and the session it belongs to. */
+  tokens: Record<string, number>
+  /** Every access token ever handed out. */
+  access: Record<string, { session: number; expiresAt: number }>
+}
+
+type Session = { current: string; revoked: boolean; expiresAt: number }
+
+export type Operation =
+  | { kind: 'login'; password: string }
+  | { kind: 'refresh'; token: string }
+  | { kind: 'logout'; access: string; token: string }
+  | { kind: 'changePassword'; access: string; current: string; next: string }
+  | { kind: 'disable' }
+  | { kind: 'enable' }
+
+export type Answer = { status: number; accessToken?: string; refreshToken?: string }
+
+const ACCESS_SECONDS = 900
+const REFRESH_SECONDS = 1_209_600
+
+export function newModel(password: string): Model {
+  return { nowSeconds: 0, enabled: true, password, sessions: [], tokens: {}, access: {} }
+}
+
+export function passTime(model: Model, seconds: number): Model {
+  return { ...structuredClone(model), nowSeconds: model.nowSeconds + seconds }
+}
+
+/** The state after the operation, or nothing when the service may not answer it like that. */
+export function apply(before: Model, operation: Operation, answer: Answer): Model | undefined {
+  const model = structuredClone(before)
+  return answer.status === perform(model, operation, answer) ? model : undefined
+}
+
+/** Changes the model and returns the status the service must answer with. */
+function perform(model: Model, operation: Operation, answer: Answer): number {
+  switch (operation.kind) {
+    case 'login':
+      if (!model.enabled || operation.password !== model.password) return 401
+      return admit(model, model.sessions.length, answer)
+    case 'refresh': {
+      const index = model.tokens[operation.token] ?? -1
+      if (!model.enabled || !isLive(model, index, operation.token)) return 401
+      return admit(model, index, answer)
+    }
+    case 'logout':
+      return mayCall(model, operation.access) ? logOut(model, operation.token) : 401
+    case 'changePassword':
+      return mayCall(model, operation.access) ? changePassword(model, operation) : 401
+    case 'disable':
+      model.enabled = false
+      revoke(model, () => true)
+      return 200
+    case 'enable':
+      model.enabled = true
+      return 200
+  }
+}
+
+function logOut(model: Model, token: string): number {
+  const index = model.tokens[token] ?? -1
+  if (isLive(model, index, token)) revoke(model, (n) => n === index)
+  return 200
+}
+
+function changePassword(
+  model: Model,
+  { access, current, next }: Operation & { kind: 'changePassword' },
+): number {
+  if (current !== model.password) return 400
+  model.password = next
+  const kept = model.access[access]?.session
+  revoke(model, (n) => n !== kept)
+  return 204
+}
+
+function admit(model: Model, session: number, answer: Answer): number {
+  const { accessToken = '', refreshToken = '' } = answer
+  const expiresAt = model.nowSeconds + REFRESH_SECONDS
+  model.sessions[session] = { current: refreshToken, revoked: false, expiresAt }
+  model.tokens[refreshToken] = session
+  model.access[accessToken] = { session, expiresAt: model.nowSeconds + ACCESS_SECONDS }
+  return 200
+}
+
+function isLive(model: Model, index: number, token: string): boolean {
+  const session = model.sessions[index]
+  if (!session || session.revoked || session.current !== token) return false
+  return model.nowSeconds < session.expiresAt
+}
+
+/** A logged-out session's access token stays good until it expires; a disabled user's does not. */
+function mayCall(model: Model, access: string): boolean {
+  return model.enabled && model.nowSeconds < (model.access[access]?.expiresAt ?? 0)
+}
+
+function revoke(model: Model, chosen: (index: number) => boolean): void {
+  for (const [index, session] of model.sessions.entries()) if (chosen(index)) session.revoked = true
+}
+
+/**
+ * What the state may be after several operations at once: every order of them that explains all
+ * the answers. None means that the service did something no order can explain.
+ */
+export function applyAll(
+  states: Model[],
+  events: { operation: Operation; answer: Answer }[],
+): Model[] {
+  if (events.length === 0) return states
+  const after = events.flatMap(({ operation, answer }, index) => {
+    const reached = states.flatMap((state) => apply(state, operation, answer) ?? [])
+    return reached.length === 0 ? [] : applyAll(reached, events.toSpliced(index, 1))
+  })
+  const different = new Map(after.map((state) => [JSON.stringify(state), state]))
+  return [...different.values()]
+}

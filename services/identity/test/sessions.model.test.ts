@@ -1,0 +1,197 @@
+import assert from 'node:assert/strict'
+import { describe, type TestContext, test } from 'node:test'
+import { engines, propertyRuns, type TestEngine, testClock } from '@plinth/kit/testing'
+import fc from 'fast-check'
+import {
+  type Answer,
+  applyAll,
+  type Model,
+  newModel,
+  type Operation,
+  passTime,
+} from './session-model.ts'
+import { ADMIN, startIdentity } from './start-identity.ts'
+
+const PASSWORDS = ['the first password', 'the second password']
+
+/** What to do, in numbers that are read against whatever tokens exist by then. */
+type Step =
+  | { kind: 'at once'; wishes: Wish[] }
+  | { kind: 'time'; seconds: number }
+  | { kind: 'restart' }
+type Wish = { kind: Operation['kind']; pick: number; other: number }
+
+const wish: fc.Arbitrary<Wish> = fc.record({
+  kind: fc.oneof(
+    { weight: 3, arbitrary: fc.constant('login' as const) },
+    { weight: 8, arbitrary: fc.constant('refresh' as const) },
+    { weight: 3, arbitrary: fc.constant('logout' as const) },
+    { weight: 1, arbitrary: fc.constantFrom('changePassword', 'disable', 'enable') },
+  ) as fc.Arbitrary<Operation['kind']>,
+  pick: fc.nat(1000),
+  other: fc.nat(1000),
+})
+
+const steps = (atOnce: number): fc.Arbitrary<Step[]> =>
+  fc.array(
+    fc.oneof(
+      {
+        weight: 12,
+        arbitrary: fc.record({
+          kind: fc.constant('at once' as const),
+          wishes: fc.array(wish, { minLength: 1, maxLength: atOnce }),
+        }),
+      },
+      {
+        weight: 2,
+        arbitrary: fc.record({
+          kind: fc.constant('time' as const),
+          seconds: fc.constantFrom(1, 899, 900, 600_000, 1_209_600),
+        }),
+      },
+      { weight: 1, arbitrary: fc.constant<Step>({ kind: 'restart' }) },
+    ),
+    { minLength: 4, maxLength: 14 },
+  )
+
+/** One or more nodes on one database, all of which can be stopped and started again. */
+async function startNodes(t: TestContext, engine: TestEngine, count: number) {
+  const clock = testClock()
+  const env = {
+    IDENTITY_DATABASE_URL: await engine.freshUrl(t),
+    IDENTITY_FAILURE_LIMIT: '1000000',
+  }
+  const start = () =>
+    Promise.all(Array.from({ length: count }, () => startIdentity(t, { engine, clock, env })))
+  let nodes = await start()
+  return {
+    clock,
+    api: (n: number) => nodes[n % nodes.length]?.api as (typeof nodes)[0]['api'],
+    async restart() {
+      for (const { server } of nodes) {
+        server.server.closeAllConnections()
+        await server.close()
+      }
+      nodes = await start()
+    },
+  }
+}
+
+type Nodes = Awaited<ReturnType<typeof startNodes>>
+let users = 0
+
+/** A new user on running nodes, with everything that was ever handed to him. */
+async function newClient(nodes: Nodes) {
+  users += 1
+  const username = `user-${users}`
+  const [password = ''] = PASSWORDS
+  const user = { username, email: `${username}@localhost`, password }
+  const { body } = await nodes.api(0).post('/api/auth/register', user)
+  const tokens = ['never issued']
+  const access = ['never issued']
+
+  const concrete = ({ kind, pick, other }: Wish): Operation => {
+    // Half of the time one of the latest, which is likely to be alive, otherwise any at all.
+    const reach = pick % 2 === 0 ? Math.min(tokens.length, 2) : tokens.length
+    const token = tokens[tokens.length - 1 - ((pick >> 1) % reach)] ?? ''
+    const bearer = access[access.length - 1 - (other % Math.min(access.length, 3))] ?? ''
+    const password = PASSWORDS[pick % 2] ?? ''
+    if (kind === 'login') return { kind, password }
+    if (kind === 'refresh') return { kind, token }
+    if (kind === 'logout') return { kind, token, access: bearer }
+    if (kind === 'changePassword')
+      return { kind, access: bearer, current: password, next: PASSWORDS[other % 2] ?? '' }
+    return { kind }
+  }
+
+  const perform = async (operation: Operation, node: number): Promise<Answer> => {
+    const { status, body: reply } = await send(nodes, node, { username, id: body.id }, operation)
+    const { accessToken, refreshToken } = reply ?? {}
+    return { status, accessToken, refreshToken }
+  }
+
+  const keep = ({ accessToken, refreshToken }: Answer) => {
+    if (accessToken) access.push(accessToken)
+    if (refreshToken) tokens.push(refreshToken)
+  }
+  return { tokens, concrete, perform, keep }
+}
+
+async function send(
+  nodes: Nodes,
+  node: number,
+  user: { username: string; id: number },
+  operation: Operation,
+) {
+  const api = nodes.api(node)
+  switch (operation.kind) {
+    case 'login':
+      return api.post('/api/auth/login', { username: user.username, password: operation.password })
+    case 'refresh':
+      return api.post('/api/auth/refresh', { refreshToken: operation.token })
+    case 'logout':
+      return api.post(
+        '/api/auth/logout',
+        { refreshToken: operation.token },
+        { token: operation.access },
+      )
+    case 'changePassword':
+      return api.post(
+        '/api/users/me/password',
+        { currentPassword: operation.current, newPassword: operation.next },
+        { token: operation.access },
+      )
+    default: {
+      const { body: admin } = await api.post('/api/auth/login', ADMIN)
+      const change = { enabled: operation.kind === 'enable' }
+      return api.patch(`/api/users/${user.id}`, change, { token: admin.accessToken })
+    }
+  }
+}
+
+async function follow(nodes: Nodes, plan: Step[]): Promise<void> {
+  const client = await newClient(nodes)
+  let states: Model[] = [newModel(PASSWORDS[0] ?? '')]
+  const atOnce = async (operations: Operation[]) => {
+    const events = await Promise.all(
+      operations.map(async (operation, node) => ({
+        operation,
+        answer: await client.perform(operation, node),
+      })),
+    )
+    const explained = applyAll(states, events)
+    assert.notEqual(explained.length, 0, `No order explains ${JSON.stringify(events)}`)
+    states = explained
+    for (const { answer } of events) client.keep(answer)
+  }
+
+  for (const step of plan) {
+    if (step.kind === 'at once') await atOnce(step.wishes.map(client.concrete))
+    else if (step.kind === 'restart') await nodes.restart()
+    else {
+      nodes.clock.advance(step.seconds)
+      states = states.map((state) => passTime(state, step.seconds))
+    }
+  }
+  // In the end every token ever seen is tried once more: what is dead must have stayed dead.
+  for (const token of [...client.tokens]) await atOnce([{ kind: 'refresh', token }])
+}
+
+for (const engine of engines) {
+  describe(`the session table on ${engine.name}`, { skip: engine.skip }, () => {
+    test('any sequence of login, refresh, logout, disable, enable, password change, time and restart follows it', async (t) => {
+      const nodes = await startNodes(t, engine, 1)
+      const property = fc.asyncProperty(steps(1), (plan) => follow(nodes, plan))
+
+      await fc.assert(property, { numRuns: propertyRuns(40) })
+    })
+
+    test('any interleaving of them can be explained by some order', async (t) => {
+      // Two nodes in one process cannot share a SQLite file: one would wait for the other for ever.
+      const nodes = await startNodes(t, engine, engine.name === 'postgres' ? 2 : 1)
+      const property = fc.asyncProperty(steps(4), (plan) => follow(nodes, plan))
+
+      await fc.assert(property, { numRuns: propertyRuns(40) })
+    })
+  })
+}
