@@ -24,6 +24,10 @@ export function loadConfig(env: Env = process.env) {
       ...service,
       databaseUrl: databaseUrl(settings, PREFIX, dataFolder, 'storage-full'),
       root: resolve(settings.text('STORAGE_FULL_ROOT', join(dataFolder, 'storage-full'))),
+      patience: {
+        connectMs: 2_000,
+        answerMs: 1000 * settings.integer('STORAGE_FULL_OBJECT_TIMEOUT_SECONDS', 10, { min: 1 }),
+      },
       trustedIssuer: optionalUrl(settings, 'STORAGE_FULL_TRUSTED_ISSUER'),
       limits: {
         maxFileBytes: settings.size('STORAGE_FULL_MAX_FILE_SIZE', MAX_FILE_BYTES),

@@ -102,13 +102,13 @@ export async function findObjectNames(
 
 /**
  * From here on nobody finds the file; whoever marks it, or comes back after a crash, removes its
- * bytes. Says where they are now, which a move may just have changed, and whether it was this call
- * that marked it.
+ * bytes. Says where they are now, which a move may just have changed. Of several callers one gets
+ * the file.
  */
 export async function markDeleting(
   db: Db<StorageTables>,
   id: number,
-): Promise<{ file: StoredFile | undefined; markedNow: boolean }> {
+): Promise<StoredFile | undefined> {
   return inTransaction(db, async (transaction) => {
     const marked = await transaction
       .updateTable('files')
@@ -117,19 +117,14 @@ export async function markDeleting(
       .where('state', '=', 'stored')
       .returning('owner_id')
       .executeTakeFirst()
-    if (marked) await addToTotal(transaction, marked.owner_id, -1)
-    return { file: await findFile(transaction, id), markedNow: marked !== undefined }
+    if (!marked) return undefined
+    await addToTotal(transaction, marked.owner_id, -1)
+    return findFile(transaction, id)
   })
 }
 
-/** Tells whether this call was the one that removed the row. */
-export async function deleteFileRow(db: Db<StorageTables>, id: number): Promise<boolean> {
-  const { numDeletedRows } = await db
-    .deleteFrom('files')
-    .where('id', '=', id)
-    .where('state', '=', 'deleting')
-    .executeTakeFirst()
-  return numDeletedRows > 0n
+export async function deleteFileRow(db: Db<StorageTables>, id: number): Promise<void> {
+  await db.deleteFrom('files').where('id', '=', id).where('state', '=', 'deleting').execute()
 }
 
 /** Only while the file is still there and still where it was: else the thumbnail has no owner. */

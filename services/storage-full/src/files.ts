@@ -62,13 +62,9 @@ export async function requireFile(
 ): Promise<StoredFile> {
   const file = await findFile(storage.db, id)
   if (file?.state !== 'stored') throw fileNotFound()
-  refuseStranger(file, caller)
-  return file
-}
-
-function refuseStranger(file: StoredFile, caller: Caller): void {
   if (file.ownerId !== caller.userId && !caller.roles.includes(ADMIN_ROLE))
     throw fileOfAnotherUser()
+  return file
 }
 
 /**
@@ -76,26 +72,23 @@ function refuseStranger(file: StoredFile, caller: Caller): void {
  * row. A provider that is down is noticed before the first step, so that nothing has changed.
  */
 export async function deleteFile(storage: Storage, caller: Caller, id: number): Promise<void> {
-  const file = await findFile(storage.db, id)
-  if (!file) throw fileNotFound()
-  refuseStranger(file, caller)
+  const file = await requireFile(storage, caller, id)
   await storage.providers.at(file.location).sizeOf(objectKey(file))
   const marked = await markDeleting(storage.db, id)
   failPoint('delete:marked')
-  const finished = marked.file !== undefined && (await finishDeletion(storage, marked.file))
-  // Of two that delete at once the one that marked it has deleted it, whoever removed the row.
-  if (!finished && !marked.markedNow) throw fileNotFound()
+  if (!marked) throw fileNotFound()
+  await finishDeletion(storage, marked)
 }
 
-/** Also for files that a crash left marked. Tells whether this call removed the row. */
+/** Also for files that a crash, or a provider that went down in between, left marked. */
 export async function finishDeletion(
   { db, providers }: Pick<Storage, 'db' | 'providers'>,
   file: StoredFile,
-): Promise<boolean> {
+): Promise<void> {
   const provider = providers.at(file.location)
   await provider.remove(objectKey(file))
   failPoint('delete:object')
   await provider.remove(thumbnailKey(file))
   failPoint('delete:thumbnail')
-  return deleteFileRow(db, file.id)
+  await deleteFileRow(db, file.id)
 }

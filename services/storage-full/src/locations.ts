@@ -3,7 +3,7 @@ import { openText, sealText } from '@plinth/kit'
 import type { Location } from './location.ts'
 import { createLocalProvider } from './providers/local.ts'
 import { createObjectProvider } from './providers/object.ts'
-import type { ObjectSettings } from './providers/object-client.ts'
+import type { ObjectSettings, Patience } from './providers/object-client.ts'
 import type { ProviderName, StorageProvider } from './providers/provider.ts'
 
 export type LocalSettings = { path: string }
@@ -23,14 +23,16 @@ export type Providers = {
   close(): void
 }
 
+type Keeping = { root: string; masterKey: Buffer; patience: Patience }
+
 /** Opens providers, and keeps each one open as long as its location's settings stay the same. */
-export function createProviders(root: string, masterKey: Buffer): Providers {
+export function createProviders({ root, masterKey, patience }: Keeping): Providers {
   const open = new Map<number, { sealedSettings: string; provider: StorageProvider }>()
 
   const trial = (settings: ProviderSettings) =>
     settings.provider === 'LOCAL'
       ? createLocalProvider(join(root, settings.local.path))
-      : createObjectProvider(settings.object)
+      : createObjectProvider(settings.object, patience)
 
   const unseal = (provider: ProviderName, sealed: string): ProviderSettings =>
     JSON.parse(openText(masterKey, sealed, purposeOf(provider)))

@@ -20,7 +20,7 @@ export async function openStorage(
     db: database.db,
     clock,
     log,
-    providers: createProviders(config.root, config.accounts.masterKey),
+    providers: createProviders({ ...config, masterKey: config.accounts.masterKey }),
     thumbnails: { queue: createThumbnailQueue(), underWay: new Map() },
     spoolFolder: spoolFolderIn(config.root),
     publicUrl: config.publicUrl,

@@ -12,6 +12,7 @@ import { createLocalProvider } from '../src/providers/local.ts'
 import { createObjectProvider } from '../src/providers/object.ts'
 import { providerSuite, sourceFile } from '../src/providers/provider-suite.ts'
 
+const PATIENT = { connectMs: 2_000, answerMs: 10_000 }
 const IMPATIENT = { connectMs: 500, answerMs: 500 }
 const UNAVAILABLE = { code: 'STORAGE_UNAVAILABLE', status: 503 }
 
@@ -22,7 +23,7 @@ await mkdir(join(folder, 'store'))
 after(() => rm(folder, { recursive: true, force: true }))
 
 const local = createLocalProvider(join(folder, 'store'))
-const object = createObjectProvider(s3.settings)
+const object = createObjectProvider(s3.settings, PATIENT)
 after(() => object.close())
 providerSuite('a folder', () => ({ provider: local, folder }))
 
@@ -161,7 +162,7 @@ describe('an S3-style bucket that fails', { skip }, () => {
 
   test('with a full disk: refused, nothing left, and what was stored stays', async (t) => {
     const full = await startS3(t, { smallDisk: true })
-    const provider = createObjectProvider(full.settings)
+    const provider = createObjectProvider(full.settings, PATIENT)
     await provider.put('full/small', await sourceFile(folder, randomBytes(1000)))
 
     const large = await sourceFile(folder, randomBytes(50_000_000))

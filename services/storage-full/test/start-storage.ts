@@ -19,13 +19,17 @@ export function storageEnv(folder: string, databaseUrl = `sqlite:${folder}/stora
     STORAGE_FULL_ROOT: join(folder, 'root'),
     STORAGE_FULL_DATABASE_URL: databaseUrl,
     STORAGE_FULL_PORT: '0',
+    STORAGE_FULL_PUBLIC_URL: 'http://localhost:8082',
     STORAGE_FULL_MASTER_KEY: randomBytes(32).toString('base64'),
+    STORAGE_FULL_OBJECT_TIMEOUT_SECONDS: '2',
     LOG_LEVEL: 'silent',
     ...cheapHashing('STORAGE_FULL_'),
   }
 }
 
-export async function temporaryFolder(t: Pick<TestContext, 'after'>): Promise<string> {
+type Scope = { after(work: () => Promise<void> | void): void }
+
+export async function temporaryFolder(t: Scope): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'storage-full-'))
   t.after(() => rm(folder, { recursive: true, force: true }))
   return folder
@@ -65,4 +69,12 @@ export function upload(api: Api, token: string, file: UploadedFile = {}): Promis
   const body = new FormData()
   body.append('file', new Blob([new Uint8Array(bytes)], { type }), name)
   return api.request('POST', '/file', { token, body })
+}
+
+/** Saves a bucket as the OBJECT configuration and activates it. */
+export async function activateObject({ api, admin }: TestStorage, settings: object): Promise<void> {
+  const saved = await api.put('/api/storage/config/object', settings, { token: admin })
+  const active = await api.put('/api/storage/provider', { provider: 'OBJECT' }, { token: admin })
+  if (saved.status !== 200 || active.status !== 200)
+    throw new Error(`OBJECT not activated: ${JSON.stringify([saved.body, active.body])}`)
 }

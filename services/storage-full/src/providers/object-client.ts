@@ -14,8 +14,6 @@ export type ObjectSettings = {
 /** How long the store may stay silent before a call ends. */
 export type Patience = { connectMs: number; answerMs: number }
 
-export const PATIENCE: Patience = { connectMs: 2_000, answerMs: 10_000 }
-
 export type ObjectClient = { sdk: Sdk; s3: S3Client }
 
 /**

@@ -8,7 +8,6 @@ import {
   type ObjectClient,
   type ObjectSettings,
   openObjectClient,
-  PATIENCE,
   type Patience,
 } from './object-client.ts'
 import { objectProbe } from './object-probe.ts'
@@ -21,7 +20,7 @@ const BROKEN_CONNECTION = new Set(['ECONNRESET', 'EPIPE'])
 /** Keeps objects in a bucket of a store with an S3-style interface. */
 export function createObjectProvider(
   settings: ObjectSettings,
-  patience: Patience = PATIENCE,
+  patience: Patience,
 ): StorageProvider {
   let client: Promise<ObjectClient> | undefined
   const store = () => {

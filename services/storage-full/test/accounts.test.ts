@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict'
+import { describe, type TestContext, test } from 'node:test'
+import { engines } from '@plinth/kit/testing'
+import { DEMO_PASSWORD, startStorage } from './start-storage.ts'
+
+const ALICE = { username: 'alice', email: 'alice@example.com', password: '8letters' }
+
+for (const engine of engines)
+  describe(`accounts, on ${engine.name}`, { skip: engine.skip }, () => {
+    const start = async (t: TestContext) =>
+      startStorage(t, { STORAGE_FULL_DATABASE_URL: await engine.freshUrl(t) })
+
+    test('POST /api/auth/register creates a ROLE_USER account with a password of 8', async (t) => {
+      const { api } = await start(t)
+
+      const created = await api.post('/api/auth/register', ALICE)
+      const short = await api.post('/api/auth/register', {
+        ...ALICE,
+        username: 'bob',
+        password: '7lettrs',
+      })
+
+      assert.equal(created.status, 201)
+      assert.deepEqual(created.body.roles, ['ROLE_USER'])
+      assert.equal(short.status, 400)
+    })
+
+    test('POST /api/auth/login, refresh and GET /api/users/me', async (t) => {
+      const { api } = await start(t)
+      await api.post('/api/auth/register', ALICE)
+      const { username, password } = ALICE
+
+      const login = await api.post('/api/auth/login', { username, password })
+      const { refreshToken } = login.body
+      const refreshed = await api.post('/api/auth/refresh', { refreshToken })
+      const replayed = await api.post('/api/auth/refresh', { refreshToken })
+      const me = await api.get('/api/users/me', { token: refreshed.body.accessToken })
+
+      assert.deepEqual([login.status, refreshed.status, replayed.status], [200, 200, 401])
+      assert.equal(me.status, 200)
+      assert.equal(me.body.username, 'alice')
+      assert.equal(me.body.email, 'alice@example.com')
+      assert.deepEqual(me.body.roles, ['ROLE_USER'])
+    })
+
+    test('POST /api/auth/logout revokes the current session without a body', async (t) => {
+      const { api } = await start(t)
+      const credentials = { username: 'user', password: DEMO_PASSWORD }
+      const { body: pair } = await api.post('/api/auth/login', credentials)
+
+      const reply = await api.request('POST', '/api/auth/logout', { token: pair.accessToken })
+
+      assert.equal(reply.status, 200)
+      const { refreshToken } = pair
+      assert.equal((await api.post('/api/auth/refresh', { refreshToken })).status, 401)
+      assert.equal((await api.post('/api/auth/logout')).status, 401)
+    })
+
+    test('GET /api/users is a page of users, for ROLE_ADMIN', async (t) => {
+      const { api, admin, user } = await start(t)
+
+      const page = await api.get('/api/users?size=1', { token: admin })
+
+      assert.equal(page.status, 200)
+      assert.equal(page.body.totalElements, 2)
+      assert.equal(page.body.content.length, 1)
+      assert.equal((await api.get('/api/users', { token: user })).status, 403)
+      assert.equal((await api.get('/api/users')).status, 401)
+    })
+
+    test('GET /api-test is public and leads to the workbench', async (t) => {
+      const { api } = await start(t)
+
+      const reply = await api.get('/api-test')
+
+      assert.equal(reply.status, 302)
+      assert.equal(reply.headers.get('location'), '/api-test/index.html')
+    })
+
+    test('the actuator tells name, version and health', async (t) => {
+      const { api } = await start(t)
+
+      assert.deepEqual((await api.get('/actuator/health')).body, { status: 'UP' })
+      assert.deepEqual((await api.get('/actuator/info')).body, {
+        app: { name: 'storage-full', version: '2.0.0' },
+      })
+    })
+  })

@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict'
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { after, describe, test } from 'node:test'
+import { createLogger, systemClock } from '@plinth/kit'
+import { type Api, spawnService } from '@plinth/kit/testing'
+import { type S3Server, s3Missing, startS3 } from '../../../test/servers/s3.ts'
+import { loadConfig } from '../src/index.ts'
+import { continueMove } from '../src/moves.ts'
+import { openStorage } from '../src/open-storage.ts'
+import { finishDeletions, sweep } from '../src/sweep.ts'
+import { verifyFiles } from '../src/verify.ts'
+import { logIn, storageEnv, temporaryFolder, upload } from './start-storage.ts'
+
+const MAIN = join(import.meta.dirname, '../src/main.ts')
+
+/** Where the process is killed, and how many objects nobody refers to it leaves by that. */
+type Step = [name: string, orphans: number]
+
+const UPLOAD_STEPS: Step[] = [
+  ['upload:opened', 0],
+  ['upload:received', 0],
+  ['store:checked', 0],
+  ['store:put', 1],
+  ['store:row', 0],
+]
+const LOCAL_STEPS: Step[] = [
+  ['local-put:flushed', 0],
+  ['local-put:named', 1],
+]
+const OBJECT_STEPS: Step[] = [['object-put:stored', 1]]
+const DELETE_STEPS = ['delete:marked', 'delete:object', 'delete:thumbnail']
+const THUMBNAIL_STEPS = ['thumbnail:read', 'thumbnail:put', 'thumbnail:row']
+const MOVE_STEPS: Step[] = [
+  ['move:read', 0],
+  ['move:put', 1],
+  ['move:verified', 1],
+  ['move:row', 1],
+  ['move:object', 0],
+]
+
+const noS3 = await s3Missing()
+const s3 = noS3 ? ({} as S3Server) : await startS3({ after })
+
+type ProviderName = 'LOCAL' | 'OBJECT'
+type Scope = { after(work: () => Promise<void> | void): void }
+type Victim = { api: Api; token: string; admin: string }
+
+const houses = {
+  LOCAL: await openHouse({ after }, 'LOCAL'),
+  OBJECT: noS3 ? undefined : await openHouse({ after }, 'OBJECT'),
+}
+const movingHouse = noS3 ? undefined : await openHouse({ after }, 'LOCAL')
+
+for (const [provider, house] of Object.entries(houses)) {
+  if (!house) continue
+  const steps = [...UPLOAD_STEPS, ...(provider === 'LOCAL' ? LOCAL_STEPS : OBJECT_STEPS)]
+
+  describe(`kill -9 at every step, files at ${provider}`, () => {
+    for (const [step, orphans] of steps)
+      test(`upload, killed at ${step}`, async (t) => {
+        await house.crash(t, step, ({ api, token }) => upload(api, token))
+
+        assert.equal((await house.recover()).swept, orphans)
+      })
+
+    for (const step of DELETE_STEPS)
+      test(`delete, killed at ${step}`, async (t) => {
+        let id = 0
+        await house.crash(t, step, async ({ api, token }) => {
+          id = (await upload(api, token)).body.id
+          await api.get(`/file/thumbnail/${id}`, { token })
+          await api.delete(`/file/${id}`, { token })
+        })
+
+        const { files } = await house.recover()
+
+        assert.ok(!files.some((file) => file.id === id))
+      })
+
+    for (const step of THUMBNAIL_STEPS)
+      test(`thumbnail, killed at ${step}`, async (t) => {
+        let id = 0
+        await house.crash(t, step, async ({ api, token }) => {
+          id = (await upload(api, token)).body.id
+          await api.get(`/file/thumbnail/${id}`, { token })
+        })
+
+        const { files } = await house.recover()
+
+        assert.ok(files.some((file) => file.id === id))
+      })
+  })
+}
+
+describe('kill -9 at every step of a move', { skip: noS3 }, () => {
+  for (const [step, orphans] of MOVE_STEPS)
+    for (const to of ['OBJECT', 'LOCAL'] as const)
+      test(`to ${to}, killed at ${step}`, async (t) => {
+        await movingHouse?.crash(t, step, ({ api, admin }) =>
+          api.post('/api/storage/moves', { to }, { token: admin }),
+        )
+
+        const { swept, files } = (await movingHouse?.recover()) ?? { swept: 0, files: [] }
+
+        assert.ok(files.length > 0 && files.every(({ provider }) => provider === to))
+        assert.equal(swept, orphans)
+      })
+})
+
+/** A data folder in which one file was acknowledged before anything goes wrong. */
+async function openHouse(scope: Scope, provider: ProviderName) {
+  const folder = await temporaryFolder(scope)
+  const env = { ...storageEnv(folder), STORAGE_FULL_ORPHAN_AGE_SECONDS: '0', LOG_LEVEL: 'info' }
+  const service = await spawnService(scope, MAIN, env)
+  const { api } = service
+  const admin = await logIn(api, 'admin')
+  if (!noS3) await api.put('/api/storage/config/object', s3.settings, { token: admin })
+  await api.put('/api/storage/provider', { provider }, { token: admin })
+  const kept = await upload(api, admin)
+  await service.kill()
+  assert.deepEqual([kept.status, kept.body.provider], [201, provider])
+
+  return {
+    async crash(t: Scope, step: string, act: (victim: Victim) => Promise<unknown>) {
+      const victim = await spawnService(t, MAIN, { ...env, FAIL_POINT: `${step}=kill` })
+      const logins = ['user', 'admin'].map((name) => logIn(victim.api, name))
+      const [token = '', admin = ''] = await Promise.all(logins)
+      const acting = act({ api: victim.api, token, admin }).catch(() => {})
+      await victim.ended
+      await acting
+      assert.equal(victim.process.signalCode, 'SIGKILL')
+    },
+    async recover() {
+      const outcome = await recover(env)
+      assert.ok(outcome.files.some(({ id }) => id === kept.body.id))
+      return outcome
+    },
+  }
+}
+
+/** Starts again, finishes, sweeps, and proves that both sides agree to the last byte. */
+async function recover(env: Record<string, string>) {
+  const config = loadConfig(env)
+  const log = createLogger('recovery', 'silent')
+  const { storage, database } = await openStorage(config, { clock: systemClock, log })
+  try {
+    await finishDeletions(storage)
+    await continueMove(storage, new AbortController().signal)
+    const swept = await sweep(storage)
+
+    const findings = await Array.fromAsync(verifyFiles(storage))
+    assert.deepEqual(new Set(findings), new Set(['sound']))
+    assert.deepEqual(await temporaryFiles(config.root), [])
+    const files = await storage.db
+      .selectFrom('files')
+      .innerJoin('storage_locations', 'storage_locations.id', 'files.location_id')
+      .select(['files.id', 'state', 'provider'])
+      .execute()
+    assert.ok(files.every(({ state }) => state === 'stored'))
+    return { swept, files }
+  } finally {
+    storage.providers.close()
+    await database.close()
+  }
+}
+
+async function temporaryFiles(root: string): Promise<string[]> {
+  const entries = await readdir(root, { recursive: true, withFileTypes: true })
+  const names = entries.filter((entry) => entry.isFile()).map(({ name }) => name)
+  return names.filter((name) => /\.part(ial)?$|^probe/.test(name))
+}

@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { appendFile, mkdir, readdir, rm, utimes, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, type TestContext, test } from 'node:test'
+import { promisify } from 'node:util'
+import { createLogger } from '@plinth/kit'
+import { engines, testClock } from '@plinth/kit/testing'
+import { loadConfig } from '../src/index.ts'
+import { openStorage } from '../src/open-storage.ts'
+import { sweepAbandonedSpools } from '../src/spool-folder.ts'
+import { sweep } from '../src/sweep.ts'
+import { startStorage, storageEnv, temporaryFolder, upload } from './start-storage.ts'
+
+const CLI = join(import.meta.dirname, '../src/cli.ts')
+
+for (const engine of engines)
+  describe(`the sweeper, on ${engine.name}`, { skip: engine.skip }, () => {
+    const open = async (t: TestContext) => {
+      const folder = await temporaryFolder(t)
+      const config = loadConfig(storageEnv(folder, await engine.freshUrl(t)))
+      const clock = testClock()
+      const log = createLogger('sweeper', 'silent')
+      const { storage, database } = await openStorage(config, { clock, log })
+      t.after(() => database.close())
+      const { prefix } = await storage.db
+        .selectFrom('storage_locations')
+        .selectAll()
+        .executeTakeFirstOrThrow()
+      const objects = join(config.root, 'files', prefix)
+      await mkdir(objects)
+      return { storage, clock, objects }
+    }
+
+    test('removes an object without a file only when it was seen twice, a day apart', async (t) => {
+      const { storage, clock, objects } = await open(t)
+      await writeFile(join(objects, 'orphan.png'), 'x')
+
+      const removed = []
+      for (const seconds of [0, 86_399, 1]) {
+        clock.advance(seconds)
+        removed.push(await sweep(storage))
+      }
+
+      assert.deepEqual(removed, [0, 0, 1])
+      assert.deepEqual(await readdir(objects), [])
+    })
+
+    test('leaves alone what other installations keep in the same place', async (t) => {
+      const { storage, clock, objects } = await open(t)
+      const foreign = join(objects, '../files-of-another')
+      await mkdir(foreign)
+      await writeFile(join(foreign, 'theirs.png'), 'x')
+
+      await sweep(storage)
+      clock.advance(1_000_000)
+      await sweep(storage)
+
+      assert.deepEqual(await readdir(foreign), ['theirs.png'])
+    })
+  })
+
+test('temporary files of machines that never came back are removed after a day', async (t) => {
+  const root = await temporaryFolder(t)
+  const spool = join(root, '.incoming/gone')
+  await mkdir(spool, { recursive: true })
+  await writeFile(join(spool, '1.old.part'), 'x')
+  await writeFile(join(spool, '2.new.part'), 'x')
+  await utimes(join(spool, '1.old.part'), 0, 0)
+
+  await sweepAbandonedSpools(root)
+
+  assert.deepEqual(await readdir(spool), ['2.new.part'])
+})
+
+describe('the command line', () => {
+  const run = async (env: Record<string, string>, ...words: string[]) => {
+    const options = { env: { PATH: process.env.PATH, ...env } }
+    return promisify(execFile)(process.execPath, [CLI, ...words], options).then(
+      ({ stdout }) => ({ code: 0, stdout, stderr: '' }),
+      (error) => ({ code: error.code, stdout: error.stdout, stderr: error.stderr }),
+    )
+  }
+
+  test('files verify reports missing, damaged and orphaned objects', async (t) => {
+    const { api, user, env, root } = await startStorage(t)
+    const stored = [await upload(api, user), await upload(api, user), await upload(api, user)]
+    const sound = await run(env, 'files', 'verify')
+    const names = await readdir(join(root, 'files'), { recursive: true })
+    const pathOf = (index: number) => {
+      const { storedFilename } = stored[index]?.body ?? {}
+      return join(root, 'files', names.find((name) => name.endsWith(storedFilename)) ?? '')
+    }
+    await appendFile(pathOf(0), 'x')
+    await rm(pathOf(1))
+    await writeFile(join(pathOf(2), '..', 'orphan.png'), 'x')
+
+    const found = await run(env, 'files', 'verify')
+
+    assert.deepEqual([sound.code, sound.stdout], [0, '3 files are sound, 0 differences.\n'])
+    assert.equal(found.code, 1)
+    assert.match(
+      found.stdout,
+      /^damaged: file 1\nmissing: file 2\norphan: LOCAL files-\w+\/orphan.png\n/,
+    )
+    assert.match(found.stdout, /1 files are sound, 3 differences\.\n$/)
+  })
+
+  test('files move refuses a provider that is not configured; anything else shows the usage', async (t) => {
+    const { env } = await startStorage(t)
+
+    const move = await run(env, 'files', 'move', '--to', 'OBJECT')
+    const unknown = await run(env, 'files', 'eat')
+
+    assert.equal(move.code, 1)
+    assert.match(move.stderr, /no saved configuration/)
+    assert.equal(unknown.code, 64)
+    assert.match(unknown.stderr, /Usage/)
+  })
+})
+
+describe('the start', () => {
+  test('a wrong master key is refused in plain words', async (t) => {
+    const folder = await temporaryFolder(t)
+    await startStorage(t, { SUITE_DATA: folder })
+
+    const again = startStorage(t, { SUITE_DATA: folder })
+
+    await assert.rejects(again, { name: 'SealBrokenError', message: /key/ })
+  })
+
+  test('unknown types and sizes in the settings are reported together', () => {
+    const env = { STORAGE_FULL_ALLOWED_TYPES: 'png,html', STORAGE_FULL_MAX_FILE_SIZE: 'huge' }
+
+    assert.throws(() => loadConfig(env), /ALLOWED_TYPES[\s\S]*|MAX_FILE_SIZE/)
+  })
+})

@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict'
+import { appendFile, readdir } from 'node:fs/promises'
+import { after, describe, type TestContext, test } from 'node:test'
+import { engines, sampleFiles } from '@plinth/kit/testing'
+import { type S3Server, s3Missing, startS3 } from '../../../test/servers/s3.ts'
+import { startStorage, type TestStorage, upload } from './start-storage.ts'
+
+const noS3 = await s3Missing()
+const s3 = noS3 ? ({} as S3Server) : await startS3({ after })
+
+for (const engine of engines)
+  describe(`moving files, on ${engine.name}`, { skip: engine.skip || noS3 }, () => {
+    const start = async (t: TestContext) => {
+      const url = await engine.freshUrl(t)
+      const service = await startStorage(t, { STORAGE_FULL_DATABASE_URL: url })
+      const { api, admin } = service
+      await api.put('/api/storage/config/object', s3.settings, { token: admin })
+      return service
+    }
+
+    test('moves every file, keeps each one readable all the time, and takes them back', async (t) => {
+      const service = await start(t)
+      const { api, user, admin } = service
+      for (let count = 0; count < 8; count++) await upload(api, user)
+      await api.get('/file/thumbnail/1', { token: user })
+      const reading = readUntilMoved(service)
+
+      const started = await api.post('/api/storage/moves', { to: 'OBJECT' }, { token: admin })
+      const moved = await finished(service, started.body.id)
+      const { reads, failures } = await reading.stop()
+
+      assert.equal(started.status, 202)
+      assert.equal(started.headers.get('location'), `/api/storage/moves/${started.body.id}`)
+      assert.deepEqual([moved.state, moved.total, moved.moved, moved.failed], ['DONE', 8, 8, 0])
+      assert.equal(moved.movedBytes, 8 * sampleFiles.png.length)
+      assert.ok(reads > 0)
+      assert.deepEqual(failures, [])
+      assert.deepEqual(await providersOf(service), new Set(['OBJECT']))
+      assert.deepEqual(await localObjects(service), [])
+      const thumbnail = await api.get('/file/thumbnail/1', { token: user })
+      assert.equal(thumbnail.headers.get('content-type'), 'image/jpeg')
+
+      const back = await api.post('/api/storage/moves', { to: 'LOCAL' }, { token: admin })
+      assert.equal((await finished(service, back.body.id)).state, 'DONE')
+      assert.deepEqual(await providersOf(service), new Set(['LOCAL']))
+      assert.equal((await localObjects(service)).length, 8)
+      const { body: list } = await api.get('/api/storage/moves', { token: admin })
+      assert.deepEqual(
+        list.map(({ to }: { to: string }) => to),
+        ['LOCAL', 'OBJECT'],
+      )
+    })
+
+    test('leaves a damaged file where it is, says so, and moves the others', async (t) => {
+      const service = await start(t)
+      const { api, user, admin, root } = service
+      await upload(api, user)
+      const { body: damaged } = await upload(api, user)
+      const [name = ''] = (await localObjects(service)).filter((path) =>
+        path.includes(damaged.storedFilename),
+      )
+      await appendFile(`${root}/files/${name}`, 'x')
+
+      const { body } = await api.post('/api/storage/moves', { to: 'OBJECT' }, { token: admin })
+      const move = await finished(service, body.id)
+
+      assert.deepEqual([move.state, move.moved, move.failed], ['DONE', 1, 1])
+      assert.match(move.lastError, /File 2: .*checksum/)
+      assert.deepEqual(await providersOf(service), new Set(['OBJECT', 'LOCAL']))
+    })
+
+    test('refuses a second move, an unconfigured and a failing provider', async (t) => {
+      const { api, admin } = await start(t)
+      const post = (to: unknown) => api.post('/api/storage/moves', { to }, { token: admin })
+      const wrong = { ...s3.settings, secretKey: 'wrong' }
+
+      assert.equal((await post('FTP')).status, 400)
+      await api.put('/api/storage/config/object', wrong, { token: admin })
+      assert.equal((await post('OBJECT')).status, 503)
+      assert.equal((await api.get('/api/storage/moves/1', { token: admin })).status, 404)
+      const replies = await Promise.all([post('LOCAL'), post('LOCAL')])
+      const statuses = replies.map(({ status }) => status)
+      assert.ok(statuses.includes(202))
+    })
+
+    test('a move that is cancelled stops and leaves every file readable', async (t) => {
+      const service = await start(t)
+      const { api, user, admin } = service
+      for (let count = 0; count < 5; count++) await upload(api, user)
+      const { body } = await api.post('/api/storage/moves', { to: 'OBJECT' }, { token: admin })
+
+      const cancelled = await api.delete(`/api/storage/moves/${body.id}`, { token: admin })
+
+      assert.equal(cancelled.status, 200)
+      assert.ok(['CANCELLED', 'DONE'].includes(cancelled.body.state))
+      for (let id = 1; id <= 5; id++) {
+        const reply = await api.get(`/file/download/${id}`, { token: user })
+        assert.ok(reply.bytes.equals(sampleFiles.png))
+      }
+    })
+
+    test('a file deleted while it is moved is gone on both sides', async (t) => {
+      const service = await start(t)
+      const { api, user, admin } = service
+      for (let count = 0; count < 6; count++) await upload(api, user)
+
+      const { body } = await api.post('/api/storage/moves', { to: 'OBJECT' }, { token: admin })
+      const deletions = [1, 2, 3, 4, 5, 6].map((id) => api.delete(`/file/${id}`, { token: user }))
+      const statuses = (await Promise.all(deletions)).map(({ status }) => status)
+      await finished(service, body.id)
+
+      assert.deepEqual(new Set(statuses), new Set([204]))
+      assert.deepEqual(await localObjects(service), [])
+      assert.deepEqual((await api.get('/file/list', { token: user })).body, [])
+    })
+  })
+
+async function finished({ api, admin }: TestStorage, id: number) {
+  while (true) {
+    const { body } = await api.get(`/api/storage/moves/${id}`, { token: admin })
+    if (body.state !== 'RUNNING') return body
+  }
+}
+
+/** Keeps downloading while the files change places. */
+function readUntilMoved({ api, user }: TestStorage) {
+  let going = true
+  let reads = 0
+  const failures: string[] = []
+  const loop = (async () => {
+    while (going) {
+      const { status, bytes } = await api.get(`/file/stream/${1 + (reads % 8)}`, { token: user })
+      reads += 1
+      if (status !== 200 || !bytes.equals(sampleFiles.png)) failures.push(`${status}`)
+    }
+  })()
+  return {
+    async stop() {
+      going = false
+      await loop
+      return { reads, failures }
+    },
+  }
+}
+
+async function providersOf({ api, user }: TestStorage): Promise<Set<string>> {
+  const { body } = await api.get('/file/list', { token: user })
+  return new Set(body.map(({ provider }: { provider: string }) => provider))
+}
+
+async function localObjects({ root }: TestStorage): Promise<string[]> {
+  const names = await readdir(`${root}/files`, { recursive: true })
+  return names.filter((name) => name.endsWith('.png'))
+}

@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict'
+import { readdir } from 'node:fs/promises'
+import { after, describe, test } from 'node:test'
+import { sampleFiles } from '@plinth/kit/testing'
+import { type S3Server, s3Missing, startS3 } from '../../../test/servers/s3.ts'
+import { activateObject, startStorage, upload } from './start-storage.ts'
+
+const skip = await s3Missing()
+const s3 = skip ? ({} as S3Server) : await startS3({ after })
+
+describe('while the object store is down', { skip }, () => {
+  test('uploads get 503 without a fallback, LOCAL files stay readable, and all comes back', async (t) => {
+    const service = await startStorage(t)
+    const { api, user, admin, root } = service
+    const { body: local } = await upload(api, user)
+    await activateObject(service, s3.settings)
+    const { body: object } = await upload(api, user)
+    await s3.kill()
+    const get = (path: string) => api.get(path, { token: user })
+
+    const refused = await upload(api, user)
+    const unread = await get(`/file/stream/${object.id}`)
+    const undeleted = await api.delete(`/file/${object.id}`, { token: user })
+    const unshown = await get(`/file/thumbnail/${object.id}`)
+    const fine = await get(`/file/stream/${local.id}`)
+    const info = await get(`/file/info/${object.id}`)
+    const status = await api.get('/api/storage/status', { token: admin })
+    const listed = await get('/file/list')
+    await s3.restart()
+    const again = await get(`/file/stream/${object.id}`)
+
+    for (const reply of [refused, unread, undeleted, unshown]) {
+      assert.deepEqual([reply.status, reply.body.code], [503, 'STORAGE_UNAVAILABLE'])
+      assert.doesNotMatch(JSON.stringify(reply.body), /127\.0\.0\.1|testing-secret|tester/)
+    }
+    assert.deepEqual([fine.status, info.status], [200, 200])
+    assert.equal(status.body.activeProvider, 'OBJECT')
+    assert.equal(status.body.available, false)
+    assert.equal(status.body.providers.LOCAL.available, true)
+    assert.deepEqual(
+      listed.body.map(({ id }: { id: number }) => id),
+      [object.id, local.id],
+    )
+    assert.ok(again.bytes.equals(sampleFiles.png))
+    const spool = await readdir(`${root}/.incoming`, { recursive: true, withFileTypes: true })
+    assert.deepEqual(
+      spool.filter((entry) => entry.isFile()),
+      [],
+    )
+    assert.equal((await upload(api, user)).status, 201)
+  })
+
+  test('hung: an upload is answered 503 in time, and other requests are not held up', async (t) => {
+    const service = await startStorage(t)
+    const { api, user } = service
+    await activateObject(service, s3.settings)
+    s3.pause()
+
+    const uploading = upload(api, user)
+    const listed = await api.get('/file/list', { token: user })
+    const refused = await uploading
+    s3.resume()
+
+    assert.equal(listed.status, 200)
+    assert.equal(refused.status, 503)
+    assert.deepEqual((await api.get('/file/list', { token: user })).body, [])
+  })
+})

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { readdir } from 'node:fs/promises'
+import { after, describe, test } from 'node:test'
+import { sampleFiles } from '@plinth/kit/testing'
+import { type S3Server, s3Missing, startS3 } from '../../../test/servers/s3.ts'
+import { activateObject, startStorage, temporaryFolder, upload } from './start-storage.ts'
+
+const noS3 = await s3Missing()
+const s3 = noS3 ? ({} as S3Server) : await startS3({ after })
+
+const SONG = Buffer.concat([sampleFiles.mp3, randomBytes(20_000_000)])
+const song = { name: 'song.mp3', type: 'audio/mpeg', bytes: SONG }
+
+describe('races', () => {
+  for (const provider of ['LOCAL', 'OBJECT'] as const)
+    test(`delete while downloading from ${provider}: the whole file or a clean break`, {
+      skip: provider === 'OBJECT' && noS3,
+    }, async (t) => {
+      const service = await startStorage(t)
+      const { api, baseUrl, user } = service
+      if (provider === 'OBJECT') await activateObject(service, s3.settings)
+      const { body } = await upload(api, user, song)
+      const headers = { authorization: `Bearer ${user}` }
+      const download = await fetch(`${baseUrl}/file/download/${body.id}`, { headers })
+
+      const deleted = await api.delete(`/file/${body.id}`, { token: user })
+
+      const bytes = await download.arrayBuffer().then(Buffer.from, () => undefined)
+      assert.equal(deleted.status, 204)
+      assert.ok(bytes === undefined || bytes.equals(SONG))
+      assert.equal((await api.get(`/file/info/${body.id}`, { token: user })).status, 404)
+    })
+
+  test('two deletes at once: one 204, one 404', async (t) => {
+    const { api, user } = await startStorage(t)
+    for (let round = 0; round < 5; round++) {
+      const { body } = await upload(api, user)
+      const remove = () => api.delete(`/file/${body.id}`, { token: user })
+
+      const replies = await Promise.all([remove(), remove()])
+
+      assert.deepEqual(replies.map(({ status }) => status).sort(), [204, 404])
+    }
+  })
+
+  test('activation during uploads: every file is where it says it is', {
+    skip: noS3,
+  }, async (t) => {
+    const service = await startStorage(t)
+    const { api, user, admin } = service
+    await api.put('/api/storage/config/object', s3.settings, { token: admin })
+    const activate = (provider: string) =>
+      api.put('/api/storage/provider', { provider }, { token: admin })
+
+    const uploads = Array.from({ length: 30 }, () => upload(api, user))
+    const activated = await activate('OBJECT')
+    const later = await upload(api, user)
+    const replies = await Promise.all(uploads)
+
+    assert.equal(activated.status, 200)
+    assert.equal(later.body.provider, 'OBJECT')
+    for (const { status, body } of replies) {
+      assert.equal(status, 201)
+      const read = await api.get(`/file/stream/${body.id}`, { token: user })
+      assert.ok(read.bytes.equals(sampleFiles.png))
+    }
+  })
+
+  test('every node follows an activation at once', { skip: noS3 }, async (t) => {
+    const folder = await temporaryFolder(t)
+    const first = await startStorage(t, { SUITE_DATA: folder })
+    const { STORAGE_FULL_MASTER_KEY = '' } = first.env
+    const second = await startStorage(t, { SUITE_DATA: folder, STORAGE_FULL_MASTER_KEY })
+
+    await activateObject(first, s3.settings)
+
+    assert.equal((await upload(second.api, second.user)).body.provider, 'OBJECT')
+  })
+
+  test('a thumbnail made while its file is deleted leaves nothing behind', async (t) => {
+    const { api, user, root } = await startStorage(t)
+    for (let round = 0; round < 10; round++) {
+      const { body } = await upload(api, user)
+
+      await Promise.all([
+        api.get(`/file/thumbnail/${body.id}`, { token: user }),
+        api.delete(`/file/${body.id}`, { token: user }),
+      ])
+    }
+
+    const entries = await readdir(root, { recursive: true, withFileTypes: true })
+    assert.deepEqual(
+      entries.filter((entry) => entry.isFile()).map(({ name }) => name),
+      [],
+    )
+  })
+})

@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict'
+import { describe, type TestContext, test } from 'node:test'
+import { engines, sampleFiles } from '@plinth/kit/testing'
+import { register, startStorage, upload } from './start-storage.ts'
+
+const PATH = '/file/generate-pre-signed-url'
+
+for (const engine of engines)
+  describe(`temporary links, on ${engine.name}`, { skip: engine.skip }, () => {
+    const start = async (t: TestContext) => {
+      const url = await engine.freshUrl(t)
+      const service = await startStorage(t, { STORAGE_FULL_DATABASE_URL: url })
+      const { body: file } = await upload(service.api, service.user)
+      const link = async (expiresInSeconds = 60) =>
+        (await service.api.post(PATH, { id: file.id, expiresInSeconds }, { token: service.user }))
+          .body
+      return { ...service, file, link }
+    }
+
+    test('POST /file/generate-pre-signed-url creates temporary access for the owner', async (t) => {
+      const { api, user, file } = await start(t)
+
+      const reply = await api.post(PATH, { id: file.id, expiresInSeconds: 60 }, { token: user })
+
+      assert.equal(reply.status, 200)
+      const { token, url, ...rest } = reply.body
+      assert.match(token, /^[\w-]{43}$/)
+      assert.equal(url, `http://localhost:8082/file/presigned/${token}`)
+      assert.deepEqual(rest, {
+        id: file.id,
+        expiresInSeconds: 60,
+        expiresAt: '2030-01-01T00:01:00.000Z',
+      })
+    })
+
+    test('GET /file/presigned/{token} needs no credentials, and works until it expires', async (t) => {
+      const { api, clock, link } = await start(t)
+      const { token } = await link(60)
+
+      const opened = await api.get(`/file/presigned/${token}`, { token: 'ignored' })
+      const part = await api.get(`/file/presigned/${token}`, { headers: { range: 'bytes=0-3' } })
+      clock.advance(59)
+      const inTime = await api.get(`/file/presigned/${token}`)
+      clock.advance(1)
+      const late = await api.get(`/file/presigned/${token}`)
+
+      assert.equal(opened.status, 200)
+      assert.ok(opened.bytes.equals(sampleFiles.png))
+      assert.match(opened.headers.get('content-disposition') ?? '', /^inline/)
+      assert.equal(opened.headers.get('referrer-policy'), 'no-referrer')
+      assert.equal(opened.headers.get('x-robots-tag'), 'noindex')
+      assert.deepEqual([part.status, part.bytes.length], [206, 4])
+      assert.equal(inTime.status, 200)
+      assert.deepEqual([late.status, late.body.code], [404, 'LINK_NOT_FOUND'])
+    })
+
+    test('refuses in this order: 401, 400, 404, 403', async (t) => {
+      const { api, user, file, admin } = await start(t)
+      const mallory = await register(api, 'mallory')
+      const statusOf = async (body: unknown, token?: string) =>
+        (await api.post(PATH, body, { token })).status
+
+      assert.equal(await statusOf({}), 401)
+      assert.equal(await statusOf({}, 'bad'), 401)
+      assert.equal(await statusOf({ id: 999, expiresInSeconds: 60 }, mallory), 404)
+      assert.equal(await statusOf({ id: file.id, expiresInSeconds: 60 }, mallory), 403)
+      assert.equal(await statusOf({ id: file.id, expiresInSeconds: 60 }, admin), 200)
+      for (const seconds of [1, 604_800])
+        assert.equal(await statusOf({ id: file.id, expiresInSeconds: seconds }, user), 200)
+      for (const expiresInSeconds of [0, -1, 604_801, '60', 1.5, null, undefined, true])
+        assert.equal(await statusOf({ id: file.id, expiresInSeconds }, user), 400)
+      for (const id of [0, -1, 1.5, '1', null, undefined, 2 ** 60])
+        assert.equal(await statusOf({ id, expiresInSeconds: 60 }, user), 400)
+    })
+
+    test('tells every faulty field at once', async (t) => {
+      const { api, user } = await start(t)
+
+      const { body } = await api.post(PATH, {}, { token: user })
+
+      assert.equal(body.code, 'VALIDATION_ERROR')
+      assert.deepEqual(
+        body.errors.map((error: string) => error.split(':')[0]),
+        ['id', 'expiresInSeconds'],
+      )
+    })
+
+    test('a forged or altered token, and a link to a deleted file, are all 404', async (t) => {
+      const { api, user, file, link } = await start(t)
+      const { token } = await link()
+      const statusOf = async (tried: string) => (await api.get(`/file/presigned/${tried}`)).status
+
+      for (let index = 0; index < token.length - 1; index++) {
+        const other = token[index] === 'A' ? 'B' : 'A'
+        assert.equal(await statusOf(token.slice(0, index) + other + token.slice(index + 1)), 404)
+      }
+      for (const tried of [token.slice(1), `${token}A`, 'x', '%00', 'a'.repeat(5000)])
+        assert.equal(await statusOf(tried), 404, tried)
+      assert.equal(await statusOf(token), 200)
+      await api.delete(`/file/${file.id}`, { token: user })
+      assert.equal(await statusOf(token), 404)
+    })
+
+    test('the owner sees how often a link was opened, and can revoke it', async (t) => {
+      const { api, user, clock, file, link } = await start(t)
+      const mallory = await register(api, 'mallory')
+      const { token } = await link(600)
+      clock.advance(10)
+      await api.get(`/file/presigned/${token}`)
+      await api.head(`/file/presigned/${token}`)
+      const path = `/file/${file.id}/links`
+
+      const { body: links } = await api.get(path, { token: user })
+
+      assert.deepEqual(links, [
+        {
+          id: 1,
+          createdAt: '2030-01-01T00:00:00.000Z',
+          expiresAt: '2030-01-01T00:10:00.000Z',
+          openedCount: 1,
+          lastOpenedAt: '2030-01-01T00:00:10.000Z',
+        },
+      ])
+      assert.equal((await api.get(path, { token: mallory })).status, 403)
+      assert.equal((await api.delete(`${path}/1`, { token: mallory })).status, 403)
+      assert.equal((await api.delete(`${path}/1`, { token: user })).status, 204)
+      assert.equal((await api.delete(`${path}/1`, { token: user })).status, 404)
+      assert.equal((await api.get(`/file/presigned/${token}`)).status, 404)
+      assert.deepEqual((await api.get(path, { token: user })).body, [])
+    })
+
+    test('a link that is used while it is revoked is dead once the revocation is answered', async (t) => {
+      const { api, user, file, link } = await start(t)
+      const { token } = await link()
+      const open = () => api.get(`/file/presigned/${token}`)
+
+      const opening = Array.from({ length: 20 }, open)
+      await api.delete(`/file/${file.id}/links/1`, { token: user })
+      const after = await open()
+
+      assert.equal(after.status, 404)
+      for (const { status } of await Promise.all(opening)) assert.ok([200, 404].includes(status))
+    })
+  })
