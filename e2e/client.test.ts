@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict'
+import { after, describe, test } from 'node:test'
+import {
+  identityClient,
+  type Payment,
+  ProblemError,
+  paymentsClient,
+  storageClient,
+  storageKeyClient,
+} from '@plinth/client'
+import { startSuite } from './stack.ts'
+
+const PDF = new Blob(['%PDF-1.4\n%%EOF\n'], { type: 'application/pdf' })
+const PASSWORD = 'password123123'
+
+describe('the client, against the running suite', async () => {
+  const { urlOf } = await startSuite({ after })
+
+  test('registers, signs in, refreshes for all waiting requests at once, and signs out', async () => {
+    const identity = identityClient(urlOf('identity'))
+    const registration = { username: 'grace', email: 'grace@localhost', password: PASSWORD }
+    assert.equal((await identity.register(registration)).username, 'grace')
+    const first = await identity.logIn('grace', PASSWORD)
+    identity.session.pair = { ...first, accessToken: 'expired' }
+
+    const profiles = await Promise.all([identity.me(), identity.me(), identity.sessions()])
+
+    assert.equal(profiles[0].username, 'grace')
+    assert.notEqual(identity.session.pair?.refreshToken, first.refreshToken)
+    await identity.logOut()
+    await assert.rejects(identity.me(), { name: 'ProblemError', status: 401 })
+  })
+
+  test('throws a problem that code can branch on', async () => {
+    const identity = identityClient(urlOf('identity'))
+
+    const refusal = await identity
+      .register({ username: 'x', email: 'nope', password: 'short' })
+      .catch((error) => error)
+
+    assert.ok(refusal instanceof ProblemError)
+    assert.deepEqual([refusal.status, refusal.code], [400, 'VALIDATION_ERROR'])
+    assert.equal(refusal.errors.length, 3)
+    assert.ok(refusal.requestId)
+  })
+
+  test('uploads, links, downloads and removes a file in the full edition', async () => {
+    const storage = storageClient(urlOf('storage-full'))
+    await storage.logIn('user', PASSWORD)
+
+    const file = await storage.upload(PDF, 'paper.pdf')
+    const link = await storage.createLink(file.id, 60)
+    const linked = await storage.openLink(link.token)
+    const downloaded = await storage.download(file.id)
+
+    assert.deepEqual([file.provider, file.owner], ['LOCAL', 'user'])
+    assert.equal((await storage.files())[0]?.id, file.id)
+    assert.deepEqual(await linked.bytes(), await PDF.bytes())
+    assert.deepEqual(await downloaded.bytes(), await PDF.bytes())
+    await storage.remove(file.id)
+    await assert.rejects(storage.file(file.id), { status: 404 })
+  })
+
+  test('shows the storage of an administrator, and only to one', async () => {
+    const storage = storageClient(urlOf('storage-full'))
+    await storage.logIn('admin', PASSWORD)
+    const { administration } = storage
+
+    assert.equal((await administration.status()).activeProvider, 'LOCAL')
+    assert.equal((await administration.config()).object.secretKeyPresent, false)
+    assert.equal((await administration.test('LOCAL')).success, true)
+    await storage.logIn('user', PASSWORD)
+    await assert.rejects(administration.status(), { status: 403, code: 'ACCESS_DENIED' })
+  })
+
+  test('uploads, lists and removes in the key-protected edition', async () => {
+    const storage = storageKeyClient(urlOf('storage-key'), 'storage-local-dev-key')
+
+    const name = await storage.upload(PDF, 'paper.PDF')
+
+    assert.deepEqual(await storage.list(), [name])
+    assert.equal((await storage.info(name)).mimeType, 'application/pdf')
+    assert.deepEqual(await (await storage.download(name)).bytes(), await PDF.bytes())
+    assert.deepEqual([await storage.remove(name), await storage.remove(name)], [true, false])
+    const stranger = storageKeyClient(urlOf('storage-key'), 'wrong')
+    await assert.rejects(stranger.list(), { status: 401, message: 'Unauthorized' })
+  })
+
+  test('takes a payment from checkout to refund', async () => {
+    const payments = paymentsClient(urlOf('payments'))
+    const customer = await payments.createCustomer({ email: 'grace@localhost' })
+    const checkout = await payments.checkOut({
+      amount: 1000,
+      currency: 'EUR',
+      description: 'A book',
+      businessReference: 'order-1',
+      attemptReference: 'attempt-1',
+      providerCustomerId: customer.id,
+    })
+    await payByCard(urlOf('provider-sandbox'), checkout.checkoutSessionId)
+
+    const paid = await until(() => payments.payment(checkout.paymentId), 'PAID')
+    const refund = await payments.refund(paid.id, { amount: 400, reference: 'refund-1' })
+    const left = await until(() => payments.payment(paid.id), 'PARTIALLY_REFUNDED')
+
+    assert.deepEqual([refund.amount, refund.paymentId], [400, paid.id])
+    assert.equal((await payments.refundState(refund.id)).status, 'succeeded')
+    assert.equal(left.refundedAmount, 400)
+  })
+})
+
+async function payByCard(sandboxUrl: string, session: string): Promise<void> {
+  const reply = await fetch(`${sandboxUrl}/sandbox/api/sessions/${session}/pay`, { method: 'POST' })
+  assert.ok(reply.ok, await reply.text())
+}
+
+/** Asks again until the webhook has arrived; the runner's own time limit ends it otherwise. */
+async function until(read: () => Promise<Payment>, status: string): Promise<Payment> {
+  for (;;) {
+    const payment = await read()
+    if (payment.status === status) return payment
+  }
+}
