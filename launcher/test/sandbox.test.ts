@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import { describe, type TestContext, test } from 'node:test'
+import { startStack } from '../start-stack.ts'
+import { testEnv } from './test-env.ts'
+
+describe('payments under npm start', () => {
+  test('has the sandbox for a provider when none is configured', async (t) => {
+    const { payments } = await start(t, {})
+
+    const reply = await checkOut(payments)
+
+    assert.equal(reply.status, 201)
+    assert.match(reply.body.checkoutUrl, /^http:\/\/localhost:\d+\//)
+  })
+
+  test('is not configured with SUITE_SANDBOX=off, and there is no sandbox', async (t) => {
+    const { payments, names } = await start(t, { SUITE_SANDBOX: 'off' })
+
+    const reply = await checkOut(payments)
+
+    assert.equal(reply.status, 503)
+    assert.ok(!names.includes('provider-sandbox'))
+  })
+
+  test('is not configured when the keys are blank', async (t) => {
+    const { payments } = await start(t, { PROVIDER_SECRET_KEY: '', PROVIDER_WEBHOOK_SECRET: '' })
+
+    const reply = await checkOut(payments)
+
+    assert.equal(reply.status, 503)
+  })
+})
+
+async function start(t: TestContext, overrides: Record<string, string>) {
+  const { env } = await testEnv(t, overrides)
+  const stack = await startStack({ env })
+  t.after(() => stack.close())
+  const payments = stack.services.find(({ entry }) => entry.name === 'payments')?.url
+  return { payments, names: stack.services.map(({ entry }) => entry.name) }
+}
+
+async function checkOut(payments: string | undefined) {
+  const reply = await fetch(`${payments}/api/checkout/sessions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({
+      businessReference: 'order-1',
+      attemptReference: 'attempt-1',
+      description: 'A chair',
+      amount: 4200,
+      currency: 'eur',
+    }),
+  })
+  // biome-ignore lint/suspicious/noExplicitAny: a test asserts the shape it expects
+  return { status: reply.status, body: (await reply.json()) as any }
+}
