@@ -145,7 +145,7 @@ function authenticatorData(rpId: string, flags: number, { counter }: { counter: 
   return Buffer.concat([rpIdHash, Buffer.from([flags]), count])
 }
 
-function coseKey(publicKey: KeyObject, alg: number): Map<number, unknown> {
+export function coseKey(publicKey: KeyObject, alg: number): Map<number, unknown> {
   const jwk = publicKey.export({ format: 'jwk' })
   const bytes = (member: string | undefined) => Buffer.from(member ?? '', 'base64url')
   if (jwk.kty === 'RSA')

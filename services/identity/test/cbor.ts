@@ -1,4 +1,4 @@
-/** As much of CBOR as an attestation needs: integers, byte and text strings, maps. */
+/** As much of CBOR as an attestation needs: integers, byte and text strings, arrays, maps. */
 export function encodeCbor(value: unknown): Buffer {
   if (typeof value === 'number') {
     return value >= 0 ? head(0, value) : head(1, -1 - value)
@@ -7,6 +7,9 @@ export function encodeCbor(value: unknown): Buffer {
   if (typeof value === 'string') {
     const text = Buffer.from(value)
     return Buffer.concat([head(3, text.length), text])
+  }
+  if (Array.isArray(value)) {
+    return Buffer.concat([head(4, value.length), ...value.map(encodeCbor)])
   }
   if (value instanceof Map) {
     const entries = [...value].flatMap(([key, entry]) => [encodeCbor(key), encodeCbor(entry)])
