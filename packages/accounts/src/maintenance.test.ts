@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict'
+import { describe, type TestContext, test } from 'node:test'
+import { openDatabase, readSettings } from '@plinth/kit'
+import { engines, type TestEngine, testClock } from '@plinth/kit/testing'
+import { openAccounts } from './accounts.ts'
+import { logIn } from './login.ts'
+import { maintain } from './maintenance.ts'
+import { accountMigrations } from './migrations/index.ts'
+import { accountSettings } from './settings.ts'
+import type { AccountTables } from './tables.ts'
+import { cheapHashing } from './testing.ts'
+
+const ORIGIN = { address: '127.0.0.1', userAgent: null, requestId: null }
+const USER = { username: 'user', password: 'password123123' }
+
+async function startAccounts(t: TestContext, engine: TestEngine) {
+  const clock = testClock()
+  const database = await openDatabase<AccountTables>(await engine.freshUrl(t), accountMigrations)
+  const env = { X_MASTER_KEY: Buffer.alloc(32).toString('base64'), ...cheapHashing('X_') }
+  const settings = readSettings(env, (read) =>
+    accountSettings(read, {
+      name: 'x',
+      prefix: 'X_',
+      publicUrl: 'http://localhost',
+      dataFolder: '/nowhere',
+      passwordMinLength: 8,
+      logoutBodyOptional: true,
+    }),
+  )
+  const accounts = await openAccounts(database.db, settings, clock)
+  t.after(async () => {
+    await accounts.close()
+    await database.close()
+  })
+  const count = async (table: 'sessions' | 'failed_attempts' | 'audit_events') => {
+    const rows = await database.db.selectFrom(table).selectAll().execute()
+    return rows.length
+  }
+  const maintainNow = () => maintain(accounts, new AbortController().signal)
+  return { accounts, clock, db: database.db, count, maintainNow }
+}
+
+for (const engine of engines) {
+  describe(`maintenance on ${engine.name}`, { skip: engine.skip }, () => {
+    test('removes sessions and failures that are over, and nothing that is alive', async (t) => {
+      const { accounts, clock, count, maintainNow } = await startAccounts(t, engine)
+      await logIn(accounts, USER, ORIGIN)
+      await assert.rejects(logIn(accounts, { ...USER, password: 'wrong' }, ORIGIN))
+      clock.advance(1_209_000)
+      await logIn(accounts, USER, ORIGIN)
+      await assert.rejects(logIn(accounts, { ...USER, password: 'wrong' }, ORIGIN))
+
+      await maintainNow()
+      assert.deepEqual([await count('sessions'), await count('failed_attempts')], [2, 1])
+      clock.advance(3600)
+      await maintainNow()
+
+      assert.deepEqual([await count('sessions'), await count('failed_attempts')], [1, 0])
+    })
+
+    test('removes more than one batch, and stops when it is told to', async (t) => {
+      const { accounts, clock, db, count, maintainNow } = await startAccounts(t, engine)
+      const expired = { attempt: '', failures: 1, ends_at: clock().toISOString() }
+      const rows = Array.from({ length: 1200 }, (_, n) => ({ ...expired, attempt: `a${n}` }))
+      await db.insertInto('failed_attempts').values(rows).execute()
+
+      await maintain(accounts, AbortSignal.abort())
+      assert.equal(await count('failed_attempts'), 1200)
+      await maintainNow()
+
+      assert.equal(await count('failed_attempts'), 0)
+    })
+
+    test('removes audit events after a year', async (t) => {
+      const { accounts, clock, count, maintainNow } = await startAccounts(t, engine)
+      await logIn(accounts, USER, ORIGIN)
+      clock.advance(364 * 86_400)
+      await maintainNow()
+      assert.equal(await count('audit_events'), 1)
+      clock.advance(86_400)
+
+      await maintainNow()
+
+      assert.equal(await count('audit_events'), 0)
+    })
+
+    test('announces a new signing key after ninety days', async (t) => {
+      const { accounts, clock, maintainNow } = await startAccounts(t, engine)
+      clock.advance(90 * 86_400)
+
+      await maintainNow()
+
+      assert.equal((await accounts.signingKeys.published()).length, 2)
+    })
+  })
+}

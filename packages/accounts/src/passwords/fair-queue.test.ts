@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { createFairQueue } from './fair-queue.ts'
+
+const drain = (queue: ReturnType<typeof createFairQueue<string>>) => {
+  const seen: string[] = []
+  for (let entry = queue.shift(); entry; entry = queue.shift()) seen.push(entry)
+  return seen
+}
+
+describe('a fair queue', () => {
+  test('serves clients in turn, each in the order he came', () => {
+    const queue = createFairQueue<string>(10)
+    for (const entry of ['a1', 'a2', 'a3']) queue.push('a', entry)
+    for (const entry of ['b1', 'b2']) queue.push('b', entry)
+    queue.push('c', 'c1')
+
+    assert.deepEqual(drain(queue), ['a1', 'b1', 'c1', 'a2', 'b2', 'a3'])
+    assert.equal(queue.size, 0)
+  })
+
+  test('when full drops the last of the longest lane, so that others still get in', () => {
+    const queue = createFairQueue<string>(3)
+    for (const entry of ['a1', 'a2', 'a3']) queue.push('a', entry)
+
+    assert.equal(queue.push('a', 'a4'), 'a4')
+    assert.equal(queue.push('b', 'b1'), 'a3')
+    assert.deepEqual(drain(queue), ['a1', 'b1', 'a2'])
+  })
+
+  test('forgets an entry that gave up', () => {
+    const queue = createFairQueue<string>(10)
+    queue.push('a', 'a1')
+    queue.push('a', 'a2')
+
+    queue.remove('a', 'a1')
+    queue.remove('a', 'unknown')
+    queue.remove('b', 'a2')
+
+    assert.deepEqual(drain(queue), ['a2'])
+  })
+})

@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict'
+import { describe, type TestContext, test } from 'node:test'
+import type { HashTask } from './hash-worker.ts'
+import { createPasswordPool, type PoolOptions } from './password-pool.ts'
+
+const cost = { memoryKib: 8, passes: 1, lanes: 1 }
+const dear = { memoryKib: 65_536, passes: 8, lanes: 1 }
+const hashing = (password: string, at = cost): HashTask => ({ kind: 'hash', password, cost: at })
+
+function startPool(t: TestContext, options: Partial<PoolOptions> = {}) {
+  const pool = createPasswordPool({ workers: 1, queueLimit: 100, deadlineSeconds: 60, ...options })
+  t.after(() => pool.close())
+  return pool
+}
+
+describe('the pool of hashing threads', () => {
+  test('hashes and verifies', async (t) => {
+    const pool = startPool(t)
+
+    const hash = String(await pool.run(hashing('secret'), 'a'))
+
+    assert.match(hash, /^\$argon2id\$v=19\$m=8,t=1,p=1\$/)
+    assert.equal(await pool.run({ kind: 'verify', password: 'secret', hash }, 'a'), true)
+    assert.equal(await pool.run({ kind: 'verify', password: 'Secret', hash }, 'a'), false)
+  })
+
+  test('leaves the event loop free', async (t) => {
+    const pool = startPool(t)
+    let turns = 0
+    const timer = setInterval(() => {
+      turns += 1
+    }, 1)
+
+    await pool.run(hashing('secret', dear), 'a')
+    clearInterval(timer)
+
+    assert.ok(turns > 10, `${turns} turns`)
+  })
+
+  test('serves a newcomer before the rest of a flood', async (t) => {
+    const pool = startPool(t)
+    const order: string[] = []
+    const run = async (client: string, task = hashing('x')) => {
+      await pool.run(task, client)
+      order.push(client)
+    }
+
+    const flood = Array.from({ length: 20 }, () => run('flood'))
+    const newcomer = run('newcomer')
+    await Promise.all([...flood, newcomer])
+
+    assert.ok(order.indexOf('newcomer') <= 2, order.join())
+  })
+
+  test('tells those who would wait too long to come again', async (t) => {
+    const pool = startPool(t, { deadlineSeconds: 0.05 })
+    const first = pool.run(hashing('x', dear), 'a')
+
+    await assert.rejects(pool.run(hashing('y'), 'b'), (problem: Record<string, unknown>) => {
+      assert.equal(problem.status, 503)
+      assert.deepEqual(problem.headers, { 'retry-after': '5' })
+      return true
+    })
+    assert.match(String(await first), /^\$argon2id/)
+  })
+
+  test('holds no more than its limit', async (t) => {
+    const pool = startPool(t, { queueLimit: 2 })
+
+    const results = await Promise.allSettled(
+      Array.from({ length: 6 }, () => pool.run(hashing('x'), 'a')),
+    )
+
+    const refused = results.filter(({ status }) => status === 'rejected')
+    assert.equal(refused.length, 3)
+  })
+
+  test('survives a task that fails', async (t) => {
+    const pool = startPool(t)
+
+    await assert.rejects(pool.run({ kind: 'verify', password: 'x', hash: 'nonsense' }, 'a'))
+
+    assert.match(String(await pool.run(hashing('x'), 'a')), /^\$argon2id/)
+  })
+
+  test('refuses what is still waiting when it is closed', async (t) => {
+    const pool = startPool(t)
+    const running = pool.run(hashing('x', dear), 'a')
+    const waiting = pool.run(hashing('y'), 'a')
+    const both = Promise.allSettled([running, waiting])
+
+    await pool.close()
+
+    assert.deepEqual(
+      (await both).map(({ status }) => status),
+      ['rejected', 'rejected'],
+    )
+  })
+})
