@@ -1,3 +1,4 @@
+import { secondsAfter } from '@plinth/kit'
 import type { Attempt } from './attempts.repository.ts'
 import { latestOf } from './payment-state.ts'
 import type { Payment } from './payments.repository.ts'
@@ -7,6 +8,8 @@ import {
   paymentDiffers,
   paymentSettled,
 } from './problems.ts'
+
+const SHORTEST_LIFE_SECONDS = 1800
 
 export type CheckoutRequest = {
   amount: number
@@ -61,6 +64,8 @@ export function refuseDifferent(
     throw paymentDiffers()
 }
 
-function isOverdue({ expiresAt }: Attempt, now: Date): boolean {
-  return expiresAt !== null && expiresAt <= now.toISOString()
+/** A session lives half an hour at least: one that is younger is not overdue, a clock is wrong. */
+function isOverdue({ expiresAt, firstSentAt }: Attempt, now: Date): boolean {
+  const shortest = secondsAfter(new Date(firstSentAt), SHORTEST_LIFE_SECONDS)
+  return expiresAt !== null && expiresAt <= now.toISOString() && shortest <= now
 }

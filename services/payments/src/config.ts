@@ -40,7 +40,9 @@ function providerSettings(settings: Settings) {
     webhookSecrets: secrets[0] ? secrets.flatMap((secret) => secret ?? []) : [],
     /** A stand-in for the provider, where no real money moves. */
     sandbox: apiBase !== undefined && !/_live_/.test(secretKey ?? ''),
-    providerCallMilliseconds: settings.integer('PROVIDER_TIMEOUT_SECONDS', 10, { min: 1 }) * SECOND,
+    providerCallMilliseconds: settings.integer('PROVIDER_TIMEOUT_MILLISECONDS', 10 * SECOND, {
+      min: 1,
+    }),
     providerRetries: 2,
     providerDeadlineMilliseconds: 25 * SECOND,
   }

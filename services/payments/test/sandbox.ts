@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { setTimeout } from 'node:timers/promises'
 import type { Api, ApiReply } from '@plinth/kit/testing'
 
 export type Sandbox = ReturnType<typeof sandboxAt>
@@ -26,6 +27,10 @@ export function sandboxAt(api: Api, baseUrl: string) {
     failRefund: (id: string) => act(`/refunds/${id}/fail`),
     cancelRefund: (id: string) => act(`/refunds/${id}/cancel`),
     fault: (fault: Fault) => act('/faults', fault),
+    /** Waits until every fault that was set has struck. */
+    struck: async () => {
+      while ((await read('/faults')).faults.length > 0) await setTimeout(5)
+    },
     release: () => act('/faults/release'),
     clearFaults: () => api.delete('/sandbox/api/faults'),
     switch: async (switches: object) => ok(await api.patch('/sandbox/api/switches', switches)),

@@ -1,0 +1,246 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { engines, testClock } from '@plinth/kit/testing'
+import { checkoutBody, providerEnv, startLoop, startSandbox } from './start-loop.ts'
+import { startPayments } from './start-payments.ts'
+
+const DAY = 24 * 3600
+const REFUNDS = 'POST /v1/refunds'
+const SESSIONS = 'POST /v1/checkout/sessions'
+
+for (const engine of engines)
+  describe(`hard scenarios of recovery on ${engine.name}`, { skip: engine.skip }, () => {
+    const start = async (t: { after(work: () => void): void }, webhooks = true) =>
+      startLoop(t, {
+        webhooks,
+        databaseUrl: await engine.freshUrl(t),
+        env: { PROVIDER_TIMEOUT_MILLISECONDS: '200' },
+      })
+
+    test('11 a refund whose key the provider has forgotten is looked up and never sent again', async (t) => {
+      const { paid, refund, sandbox, clock, jobs, payment } = await start(t)
+      const { paymentId } = await paid()
+      await sandbox.switch({ drop: ['*'] })
+      await sandbox.fault({ kind: 'reset-after', route: REFUNDS, times: 9 })
+      const lost = await refund(paymentId, { reference: 'r', amount: 400 })
+      await sandbox.clearFaults()
+      clock.advance(25 * 3600)
+      await sandbox.forgetKeys()
+
+      await jobs.look.runNow()
+
+      assert.equal(lost.status, 503)
+      assert.equal((await payment(paymentId)).refundedAmount, 400)
+      assert.equal((await sandbox.refunds()).length, 1)
+      const again = await refund(paymentId, { reference: 'r', amount: 400 })
+      assert.equal(again.status, 201)
+      assert.equal((await sandbox.refunds()).length, 1)
+    })
+
+    test('11 a refund that never happened is given up when its key has been forgotten', async (t) => {
+      const { paid, refund, sandbox, clock, jobs, payment } = await start(t)
+      const { paymentId } = await paid()
+      await sandbox.fault({ kind: 'outage', route: REFUNDS })
+      await refund(paymentId, { reference: 'r', amount: 400 })
+      const reserved = await refund(paymentId, { reference: 'other', amount: 601 })
+      await sandbox.clearFaults()
+      clock.advance(25 * 3600)
+
+      await jobs.look.runNow()
+
+      assert.equal(reserved.status, 400)
+      assert.equal((await payment(paymentId)).refundedAmount, 0)
+      assert.equal((await sandbox.refunds()).length, 0)
+      assert.equal((await refund(paymentId, { reference: 'r', amount: 400 })).status, 201)
+      assert.equal((await sandbox.refunds()).length, 1)
+    })
+
+    test('11 a checkout whose key the provider has forgotten is found among the sessions', async (t) => {
+      const { checkOut, sandbox, clock, jobs, api } = await start(t, false)
+      await sandbox.fault({ kind: 'reset-after', route: SESSIONS, times: 9 })
+      const lost = await checkOut({ businessReference: 'b' })
+      await sandbox.clearFaults()
+      const [session] = await sandbox.sessions()
+      await sandbox.pay(session.id)
+      clock.advance(25 * 3600)
+      await sandbox.forgetKeys()
+
+      await jobs.look.runNow()
+
+      assert.equal(lost.status, 503)
+      const [shown] = (await api.get('/api/payments?businessReference=b')).body.content
+      assert.equal(shown.status, 'PAID')
+      assert.equal((await sandbox.sessions()).length, 1)
+    })
+
+    test('12 a refund that was made and answered with 500 is found', async (t) => {
+      const { paid, refund, sandbox, payment } = await start(t)
+      const { paymentId } = await paid()
+      await sandbox.switch({ drop: ['*'] })
+      await sandbox.fault({ kind: 'error-after', route: REFUNDS })
+
+      const failed = await refund(paymentId, { reference: 'r', amount: 400 })
+      const again = await refund(paymentId, { reference: 'r', amount: 400 })
+
+      assert.equal(failed.status, 502)
+      assert.equal(failed.body.title, 'Provider request failed')
+      assert.ok(failed.headers.get('retry-after'))
+      assert.equal(again.status, 201)
+      assert.equal((await sandbox.refunds()).length, 1)
+      assert.equal((await payment(paymentId)).refundedAmount, 400)
+    })
+
+    test('12 a session that was made and answered with 500 is found', async (t) => {
+      const { checkOut, sandbox } = await start(t)
+      await sandbox.fault({ kind: 'error-after', route: SESSIONS })
+
+      const failed = await checkOut({ businessReference: 'b' })
+      const again = await checkOut({ businessReference: 'b' })
+
+      assert.equal(failed.status, 502)
+      assert.equal(again.status, 201)
+      assert.equal((await sandbox.sessions()).length, 1)
+    })
+
+    test('13 a refund that timed out and is asked for again is made once', async (t) => {
+      const { paid, refund, sandbox, payment } = await start(t)
+      const { paymentId } = await paid()
+      await sandbox.fault({ kind: 'hang', route: REFUNDS, times: 3 })
+
+      const late = await refund(paymentId, { reference: 'r', amount: 400 })
+      const again = await refund(paymentId, { reference: 'r', amount: 400 })
+
+      assert.equal(late.status, 503)
+      assert.equal(late.body.title, 'Provider is unavailable')
+      assert.equal(again.status, 201)
+      assert.equal((await sandbox.refunds()).length, 1)
+      assert.equal((await payment(paymentId)).refundedAmount, 400)
+    })
+
+    test('19 a session that expired unseen makes room, and its late event changes nothing', async (t) => {
+      const { checkOut, sandbox, deliver, payment } = await start(t)
+      const { body: first } = await checkOut({ businessReference: 'b', attemptReference: 'one' })
+      await sandbox.switch({ drop: ['*'] })
+      await sandbox.expire(first.checkoutSessionId)
+
+      const second = await checkOut({ businessReference: 'b', attemptReference: 'two' })
+      const events = await sandbox.events()
+      const late = events.find(({ type }: { type: string }) => type === 'checkout.session.expired')
+      const reply = await deliver(late)
+
+      assert.equal(second.status, 201)
+      assert.equal(reply.status, 200)
+      const shown = await payment(first.paymentId)
+      assert.equal(shown.checkoutStatus, 'OPEN')
+      assert.equal(shown.providerCheckoutSessionId, second.body.checkoutSessionId)
+    })
+
+    test('20 a customer who pays while an overdue session is being replaced has paid', async (t) => {
+      const sandbox = await startSandbox(t)
+      const clock = testClock()
+      const env = providerEnv(sandbox)
+      const { api } = await startPayments(t, { clock, env, databaseUrl: await engine.freshUrl(t) })
+      const request = checkoutBody()
+      const { body: first } = await api.post('/api/checkout/sessions', request)
+      clock.advance(DAY + 60)
+      await sandbox.fault({ kind: 'hold', route: 'GET /v1/checkout/sessions/:id' })
+
+      const replacing = api.post('/api/checkout/sessions', { ...request, attemptReference: 'two' })
+      await sandbox.struck()
+      await sandbox.pay(first.checkoutSessionId)
+      await sandbox.release()
+      const reply = await replacing
+
+      assert.equal(reply.status, 409)
+      assert.equal(reply.body.code, 'PAYMENT_ALREADY_SETTLED')
+      assert.equal((await sandbox.sessions()).length, 1)
+    })
+
+    test('20 an overdue session is made unpayable before another is made', async (t) => {
+      const sandbox = await startSandbox(t)
+      const clock = testClock()
+      const env = providerEnv(sandbox)
+      const { api } = await startPayments(t, { clock, env, databaseUrl: await engine.freshUrl(t) })
+      const request = checkoutBody()
+      await api.post('/api/checkout/sessions', request)
+      clock.advance(DAY + 60)
+
+      const reply = await api.post('/api/checkout/sessions', { ...request, attemptReference: '2' })
+
+      assert.equal(reply.status, 201)
+      const counts = await sandbox.sessionsBy('businessReference')
+      const { open, expired } = counts[request.businessReference]
+      assert.deepEqual({ open, expired }, { open: 1, expired: 1 })
+    })
+
+    test('22 a lost async_payment_failed is learnt by the next create', async (t) => {
+      const { checkOut, sandbox, payment } = await start(t, false)
+      const { body } = await checkOut({ businessReference: 'b', attemptReference: 'one' })
+      await sandbox.debit(body.checkoutSessionId)
+      const processing = await checkOut({ businessReference: 'b', attemptReference: 'two' })
+      await sandbox.fail(body.checkoutSessionId)
+
+      const again = await checkOut({ businessReference: 'b', attemptReference: 'two' })
+
+      assert.equal(processing.status, 409)
+      assert.equal(again.status, 201)
+      assert.equal((await payment(body.paymentId)).checkoutStatus, 'OPEN')
+    })
+
+    test('23 a completed webhook that never comes is healed by looking at the payment', async (t) => {
+      const { checkOut, sandbox, payment, clock, jobs } = await start(t, false)
+      const { body } = await checkOut()
+      await sandbox.pay(body.checkoutSessionId)
+      clock.advance(4 * DAY)
+
+      await jobs.look.runNow()
+
+      assert.equal((await payment(body.paymentId)).status, 'PAID')
+    })
+
+    test('23 any webhook that never comes is healed by the list of events', async (t) => {
+      const { checkOut, sandbox, payment, clock, jobs, api } = await start(t, false)
+      await jobs.poll.runNow()
+      const { body } = await checkOut()
+      const { session } = await sandbox.pay(body.checkoutSessionId)
+      await sandbox.dashboardRefund(session.payment_intent, 400)
+      clock.advance(4 * DAY)
+
+      await jobs.poll.runNow()
+      await jobs.poll.runNow()
+
+      const shown = await payment(body.paymentId)
+      assert.equal(`${shown.status} ${shown.refundedAmount}`, 'PARTIALLY_REFUNDED 400')
+      const { content } = (await api.get('/api/webhook-events')).body
+      assert.ok(content.every((event: { source: string }) => event.source === 'poll'))
+    })
+
+    test('31 a session that is missing at the provider is 502 and never made anew', async (t) => {
+      const databaseUrl = await engine.freshUrl(t)
+      const first = await startSandbox(t)
+      const before = await startPayments(t, { env: providerEnv(first), databaseUrl })
+      const request = checkoutBody()
+      await before.api.post('/api/checkout/sessions', request)
+      const wiped = await startSandbox(t)
+      const { api } = await startPayments(t, { env: providerEnv(wiped), databaseUrl })
+
+      const reply = await api.post('/api/checkout/sessions', request)
+
+      assert.equal(reply.status, 502)
+      assert.equal(reply.body.code, 'PROVIDER_INCONSISTENT')
+      assert.equal((await wiped.sessions()).length, 0)
+    })
+
+    test('32 a first create that is refused for good does not burn the reference', async (t) => {
+      const { checkOut, sandbox, api } = await start(t)
+      await sandbox.switch({ amountLimits: true })
+
+      const refused = await checkOut({ businessReference: 'b', amount: 1 })
+      const none = await api.get('/api/payments?businessReference=b')
+      const mended = await checkOut({ businessReference: 'b', amount: 1000 })
+
+      assert.equal(refused.status, 400)
+      assert.equal(none.body.totalElements, 0)
+      assert.equal(mended.status, 201)
+    })
+  })
