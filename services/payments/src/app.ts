@@ -20,6 +20,7 @@ import { paymentRoutes } from './payments.routes.ts'
 import type { Payments } from './payments.ts'
 import { createStripeProvider } from './provider/stripe-provider.ts'
 import { refundRoutes } from './refunds.routes.ts'
+import { createSingleFlight } from './single-flight.ts'
 import type { PaymentTables } from './tables.ts'
 import { webhookRoutes } from './webhooks.routes.ts'
 
@@ -49,7 +50,8 @@ export async function openPayments(
   const failed = (error: unknown) => log.error({ err: error }, 'looking at payments failed')
   const wake = wakerOf(() => jobs.look, failed)
   const provider = providerFor(config)
-  const payments: Payments = { ...config, db: database.db, clock, log, provider, wake }
+  const sharing = createSingleFlight()
+  const payments: Payments = { ...config, db: database.db, clock, log, provider, wake, sharing }
   const jobs = startJobs(payments, config)
   server.onClose(jobs.stop)
   await recoverAtStart(payments)

@@ -23,6 +23,11 @@ export async function openCheckout(
   request: CheckoutRequest,
 ): Promise<CheckoutReply> {
   requireProvider(payments)
+  const key = JSON.stringify(['checkout', request])
+  return payments.sharing(key, () => createOrReuse(payments, request))
+}
+
+async function createOrReuse(payments: Payments, request: CheckoutRequest): Promise<CheckoutReply> {
   while (true) {
     const paymentId = await reservePayment(payments, request)
     const attempt = await withPayment(payments, paymentId, () =>

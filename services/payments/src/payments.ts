@@ -3,6 +3,7 @@ import { type Clock, type Db, type Logger, withLease } from '@plinth/kit'
 import { findPayment, type Payment } from './payments.repository.ts'
 import { paymentBusy, paymentMissing, providerNotConfigured } from './problems.ts'
 import type { PaymentProvider } from './provider/provider.ts'
+import type { SingleFlight } from './single-flight.ts'
 import type { PaymentTables } from './tables.ts'
 
 /** What the rules of this service need from their host. */
@@ -18,6 +19,8 @@ export type Payments = {
   leaseSeconds: number
   /** How long a request waits for another that works on the same payment. */
   patienceMilliseconds: number
+  /** A caller's impatient repetition shares the answer of the first request. */
+  sharing: SingleFlight
   /** Asks the background work to look now and not at its next turn. */
   wake: () => void
 }

@@ -25,8 +25,9 @@ export async function refundPayment(
 ): Promise<RefundReply> {
   requireProvider(payments)
   await requirePayment(payments, paymentId)
-  const refund = await withPayment(payments, paymentId, () =>
-    makeRefund(payments, paymentId, request),
+  const key = JSON.stringify(['refund', paymentId, request])
+  const refund = await payments.sharing(key, () =>
+    withPayment(payments, paymentId, () => makeRefund(payments, paymentId, request)),
   )
   return { ...refund, paymentId }
 }
