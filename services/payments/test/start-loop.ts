@@ -1,4 +1,4 @@
-import type { Env } from '@plinth/kit'
+import type { Clock, Env } from '@plinth/kit'
 import { listenForTest, testClock } from '@plinth/kit/testing'
 import { createProviderSandbox, loadConfig } from '@plinth/provider-sandbox'
 import { type Sandbox, sandboxAt } from './sandbox.ts'
@@ -55,7 +55,7 @@ export function providerEnv(sandbox: Pick<Sandbox, 'baseUrl'>): Env {
   return { PROVIDER_SECRET_KEY: 'sk_test_sandbox', PROVIDER_API_BASE: sandbox.baseUrl }
 }
 
-export async function startSandbox(t: TestScope, clock = testClock()): Promise<Sandbox> {
+export async function startSandbox(t: TestScope, clock: Clock = testClock()): Promise<Sandbox> {
   const config = loadConfig({
     SANDBOX_PORT: '0',
     SANDBOX_DATABASE_URL: 'sqlite::memory:',
