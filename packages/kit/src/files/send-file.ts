@@ -12,6 +12,8 @@ export type Representation = {
   lastModified: Date | undefined
   mediaType: string
   disposition: string
+  /** Who may keep a copy; by default the caller, who must ask each time whether it is current. */
+  cacheControl?: string
   /** Lower-case hex; sent as `Repr-Digest` (RFC 9530). */
   sha256?: string
   /** Opens the bytes from `start` to `end`, both included. Never called for an empty range. */
@@ -23,7 +25,6 @@ export type Representation = {
 /** Whatever the content, a browser shows it as what it is, runs nothing in it and lends it to no one. */
 const SAFE_HEADERS = {
   'accept-ranges': 'bytes',
-  'cache-control': 'private, no-cache',
   'content-security-policy': "default-src 'none'; sandbox",
   'cross-origin-resource-policy': 'same-origin',
   'x-content-type-options': 'nosniff',
@@ -82,8 +83,13 @@ function bodyFor(range: ByteRange | undefined, file: Representation): Answer {
   }
 }
 
-function validatorsOf({ etag, lastModified }: Representation): Record<string, string> {
-  const headers: Record<string, string> = { ...SAFE_HEADERS, etag }
+function validatorsOf(file: Representation): Record<string, string> {
+  const { etag, lastModified, cacheControl = 'private, no-cache' } = file
+  const headers: Record<string, string> = {
+    ...SAFE_HEADERS,
+    'cache-control': cacheControl,
+    etag,
+  }
   if (lastModified) headers['last-modified'] = lastModified.toUTCString()
   return headers
 }
