@@ -7,11 +7,13 @@ import {
   type Request,
   receiveUpload,
   type Server,
+  type Upload,
 } from '@plinth/kit'
 import { allFiles, pageOfFiles } from './file-list.ts'
 import { describeFile } from './file-reply.ts'
 import { deleteFile, requireFile, storeFile } from './files.ts'
 import { idFrom } from './ids.ts'
+import { storageUnavailable } from './problems.ts'
 import type { Storage } from './storage.ts'
 import type { StoredFile } from './stored-file.ts'
 
@@ -42,6 +44,22 @@ export function fileRoutes(server: Server, storage: Storage, caller: Guard): voi
 
 /** In a scope of its own, because here every body is left to the handler. */
 export function uploadRoute(server: Server, storage: Storage, caller: Guard): void {
+  server.register(async (scope) => {
+    acceptUploads(scope as Server, '*')
+    scope.post('/file', {
+      onRequest: caller,
+      handler: async (request, reply) => {
+        await using upload = await receive(request, reply, storage)
+        const file = await storeFile(storage, request.caller, upload)
+        reply.code(201).header('location', `/file/info/${file.id}`)
+        return describeFile(file)
+      },
+    })
+  })
+}
+
+/** A spool folder that is full or gone is a storage that is unavailable, not a bug. */
+async function receive(request: Request, reply: Reply, storage: Storage): Promise<Upload> {
   const { maxFileBytes } = storage.limits
   const limits = {
     folder: storage.spoolFolder,
@@ -49,18 +67,16 @@ export function uploadRoute(server: Server, storage: Storage, caller: Guard): vo
     maxRequestBytes: maxFileBytes + MULTIPART_FRAME_BYTES,
     sha256: true,
   }
-  server.register(async (scope) => {
-    acceptUploads(scope as Server, '*')
-    scope.post('/file', {
-      onRequest: caller,
-      handler: async (request, reply) => {
-        await using upload = await receiveUpload(request.raw, reply.raw, limits)
-        const file = await storeFile(storage, request.caller, upload)
-        reply.code(201).header('location', `/file/info/${file.id}`)
-        return describeFile(file)
-      },
-    })
-  })
+  try {
+    return await receiveUpload(request.raw, reply.raw, limits)
+  } catch (error) {
+    throw isDiskFault(error) ? storageUnavailable({ cause: error }) : error
+  }
+}
+
+function isDiskFault(error: unknown): boolean {
+  const { code, syscall } = (error ?? {}) as NodeJS.ErrnoException
+  return syscall !== undefined || code === 'ENOSPC'
 }
 
 async function sendList(request: Request, reply: Reply, storage: Storage) {

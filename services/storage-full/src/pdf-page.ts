@@ -22,7 +22,7 @@ export async function firstPageOf(path: string): Promise<Pixels | undefined> {
   })
   try {
     const [page] = await once(worker, 'message', { signal: AbortSignal.timeout(TIME_LIMIT_MS) })
-    return page
+    return page.data.length > 0 ? page : undefined
   } catch {
     return undefined
   } finally {

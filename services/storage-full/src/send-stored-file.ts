@@ -3,12 +3,14 @@ import { openBytes } from './file-bytes.ts'
 import type { Storage } from './storage.ts'
 import type { StoredFile } from './stored-file.ts'
 
+type Sending = { file: StoredFile; as: 'inline' | 'attachment'; cacheControl?: string }
+
 /** The one way a file's bytes leave: for its owner, and for whoever holds a link to it. */
 export function sendStoredFile(
   request: Request,
   reply: Reply,
   storage: Storage,
-  { file, as }: { file: StoredFile; as: 'inline' | 'attachment' },
+  { file, as, cacheControl }: Sending,
 ): Promise<Reply> {
   return sendFile(request, reply, {
     sizeBytes: file.sizeBytes,
@@ -17,6 +19,7 @@ export function sendStoredFile(
     mediaType: file.contentType === 'text/plain' ? 'text/plain; charset=utf-8' : file.contentType,
     disposition: contentDisposition(as, file.originalFilename),
     sha256: file.checksumSha256,
+    cacheControl,
     open: (start, end) => openBytes(storage, file, { start, end }),
   })
 }

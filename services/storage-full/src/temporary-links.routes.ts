@@ -32,7 +32,8 @@ export function temporaryLinkRoutes(server: Server, storage: Storage, caller: Gu
       const counted = request.method === 'GET'
       const file = await fileBehindLink(storage, request.params.token, { counted })
       reply.header('x-robots-tag', 'noindex')
-      return sendStoredFile(request, reply, storage, { file, as: 'inline' })
+      const cacheControl = 'no-store'
+      return sendStoredFile(request, reply, storage, { file, as: 'inline', cacheControl })
     },
   })
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
-import { createLogger, systemClock } from '@plinth/kit'
+import { createLogger, type Db, type LeaseTables, systemClock } from '@plinth/kit'
 import { type Api, spawnService } from '@plinth/kit/testing'
 import { type S3Server, s3Missing, startS3 } from '../../../test/servers/s3.ts'
 import { loadConfig } from '../src/index.ts'
@@ -145,6 +145,8 @@ async function recover(env: Record<string, string>) {
   const log = createLogger('recovery', 'silent')
   const { storage, database } = await openStorage(config, { clock: systemClock, log })
   try {
+    // The lease of the dead process would run out by itself; nobody waits for that here.
+    await (storage.db as unknown as Db<LeaseTables>).deleteFrom('leases').execute()
     await finishDeletions(storage)
     await continueMove(storage, new AbortController().signal)
     const swept = await sweep(storage)

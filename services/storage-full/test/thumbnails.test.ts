@@ -91,7 +91,7 @@ describe('GET /file/thumbnail/{id}', () => {
   })
 
   test('returns the SVG for a picture that cannot be decoded, and does not try again', async (t) => {
-    const { api, user, server } = await startStorage(t)
+    const { api, user } = await startStorage(t)
     const bytes = Buffer.from(sampleFiles.png)
     bytes.fill(0x55, 41, bytes.length - 12)
     const { body } = await upload(api, user, { bytes })
@@ -101,7 +101,24 @@ describe('GET /file/thumbnail/{id}', () => {
 
     assert.equal(first.headers.get('content-type'), 'image/svg+xml')
     assert.deepEqual(second.bytes, first.bytes)
-    assert.ok(server)
+  })
+
+  test('returns the SVG for a PDF that is broken or runs in circles', async (t) => {
+    const { api, user } = await startStorage(t)
+    const documents = [
+      '%PDF-1.4\nnothing of a document\n%%EOF\n',
+      '%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n' +
+        '2 0 obj<</Type/Pages/Kids[2 0 R]/Count 1000000>>endobj\n' +
+        'trailer<</Root 1 0 R>>\n%%EOF\n',
+    ]
+    for (const document of documents) {
+      const pdf = { name: 'x.pdf', type: 'application/pdf', bytes: Buffer.from(document) }
+      const { body } = await upload(api, user, pdf)
+
+      const reply = await api.get(`/file/thumbnail/${body.id}`, { token: user })
+
+      assert.equal(reply.headers.get('content-type'), 'image/svg+xml')
+    }
   })
 
   test('refuses decompression bombs quickly', async (t) => {

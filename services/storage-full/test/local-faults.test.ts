@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmod, mkdir, readdir, rename } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { describe, type TestContext, test } from 'node:test'
+import { armFailPoint } from '@plinth/kit'
+import { apiFor } from '@plinth/kit/testing'
+import { logIn, startStorage, storageEnv, temporaryFolder, upload } from './start-storage.ts'
+
+const MAIN = join(import.meta.dirname, '../src/main.ts')
+const SMALL_DISK_BYTES = 3_000_000
+
+describe('a LOCAL store that fails', () => {
+  for (const step of ['upload:write', 'local-put:flushed'])
+    test(`a disk that is full at ${step}: 503, nothing left, and it works again`, async (t) => {
+      const { api, user, root } = await startStorage(t)
+      t.after(() => armFailPoint({}))
+
+      armFailPoint({ NODE_ENV: 'test', FAIL_POINT: `${step}=ENOSPC` })
+      const refused = await upload(api, user)
+      armFailPoint({})
+
+      assert.deepEqual([refused.status, refused.body.code], [503, 'STORAGE_UNAVAILABLE'])
+      assert.deepEqual(await filesIn(root), [])
+      assert.deepEqual((await api.get('/file/list', { token: user })).body, [])
+      assert.equal((await upload(api, user)).status, 201)
+    })
+
+  test('a folder that disappears: 503 without a path, and it works again', async (t) => {
+    const { api, user, root, admin } = await startStorage(t)
+    await rename(`${root}/files`, `${root}/away`)
+
+    const refused = await upload(api, user)
+    const status = await api.get('/api/storage/status', { token: admin })
+    await rename(`${root}/away`, `${root}/files`)
+
+    assert.equal(refused.status, 503)
+    assert.doesNotMatch(JSON.stringify(refused.body), new RegExp(root))
+    assert.equal(status.body.available, false)
+    assert.equal((await upload(api, user)).status, 201)
+  })
+
+  const asRoot = process.getuid?.() === 0 && 'root may write everywhere'
+  test('a folder that may not be written: 503, and the test says why', {
+    skip: asRoot,
+  }, async (t) => {
+    const { api, user, admin, root } = await startStorage(t)
+    await chmod(`${root}/files`, 0o500)
+
+    const refused = await upload(api, user)
+    const probe = await api.post('/api/storage/test/local', undefined, { token: admin })
+
+    assert.equal(refused.status, 503)
+    assert.equal(probe.status, 503)
+    assert.equal(probe.body.steps.at(-1).name, 'write')
+  })
+
+  test('a real disk that fills up: 503 to what does not fit, and room again after a delete', async (t) => {
+    const service = await startOnSmallDisk(t)
+    if (!service) return t.skip('this machine does not let a user mount a memory disk')
+    const token = await logIn(service, 'user')
+    const text = (size: number) => ({
+      name: 'a.txt',
+      type: 'text/plain',
+      bytes: Buffer.alloc(size, 'a'),
+    })
+
+    const first = await upload(service, token, text(1_200_000))
+    const refused = await Promise.all([1, 2, 3].map(() => upload(service, token, text(2_500_000))))
+    await service.delete(`/file/${first.body.id}`, { token })
+    const again = await upload(service, token, text(1_200_000))
+
+    assert.equal(first.status, 201)
+    for (const { status, body } of refused)
+      assert.deepEqual([status, body.code], [503, 'STORAGE_UNAVAILABLE'])
+    assert.equal(again.status, 201)
+  })
+})
+
+async function filesIn(root: string): Promise<string[]> {
+  const entries = await readdir(root, { recursive: true, withFileTypes: true })
+  return entries.filter((entry) => entry.isFile()).map(({ name }) => name)
+}
+
+/** The storage root becomes a small memory disk that only this process sees. */
+async function startOnSmallDisk(t: TestContext) {
+  const folder = await temporaryFolder(t)
+  const env = { ...storageEnv(folder), LOG_LEVEL: 'info', PATH: process.env.PATH }
+  await mkdir(env.STORAGE_FULL_ROOT)
+  const mount = `mount -t tmpfs -o size=${SMALL_DISK_BYTES} tmpfs "$0" && exec "$@"`
+  const alone = ['--user', '--map-root-user', '--mount', 'sh', '-c', mount]
+  const command = [env.STORAGE_FULL_ROOT, process.execPath, MAIN]
+  const child = spawn('unshare', [...alone, ...command], {
+    env,
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  const ended = once(child, 'exit')
+  t.after(async () => {
+    child.kill('SIGKILL')
+    await ended
+  })
+  for await (const line of createInterface({ input: child.stdout })) {
+    const url = /"url":"(http[^"]+)".*"msg":"listening"/.exec(line)?.[1]
+    if (url) return apiFor(url)
+  }
+  return undefined
+}

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { exportJWK, generateKeyPair, SignJWT } from 'jose'
+import { startStorage, upload } from './start-storage.ts'
+
+/** Another service that signs tokens and publishes its key. */
+async function startIssuer(t: TestContext) {
+  const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true })
+  const key = { ...(await exportJWK(publicKey)), kid: 'one', alg: 'ES256', use: 'sig' }
+  const server = createServer((_request, response) => {
+    response.setHeader('content-type', 'application/json')
+    response.end(JSON.stringify({ keys: [key] }))
+  }).listen(0, '127.0.0.1')
+  t.after(() => void server.close())
+  await once(server, 'listening')
+  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const sign = (now: Date, claims: object) =>
+    new SignJWT({ username: 'remote', roles: ['ROLE_USER'], sid: '1', ...claims })
+      .setProtectedHeader({ alg: 'ES256', typ: 'at+jwt', kid: 'one' })
+      .setIssuer(issuer)
+      .setAudience('plinth')
+      .setSubject('2')
+      .setIssuedAt(now)
+      .setExpirationTime(new Date(now.getTime() + 900_000))
+      .sign(privateKey)
+  return { issuer, sign }
+}
+
+test('with STORAGE_FULL_TRUSTED_ISSUER its users have files of their own', async (t) => {
+  const { issuer, sign } = await startIssuer(t)
+  const service = await startStorage(t, { STORAGE_FULL_TRUSTED_ISSUER: issuer })
+  const { api, clock, user } = service
+  const remote = await sign(clock(), {})
+
+  const theirs = await upload(api, remote)
+  const ours = await upload(api, user)
+
+  // The local demo user has the number 2 as well: the two must not be taken for one another.
+  assert.deepEqual([theirs.status, theirs.body.owner], [201, 'remote'])
+  assert.equal(theirs.body.ownerId, `${issuer}#2`)
+  assert.equal(ours.body.ownerId, 2)
+  const statusOf = async (id: number, token: string) =>
+    (await api.get(`/file/info/${id}`, { token })).status
+  assert.equal(await statusOf(theirs.body.id, remote), 200)
+  assert.equal(await statusOf(theirs.body.id, user), 403)
+  assert.equal(await statusOf(ours.body.id, remote), 403)
+  const admin = await sign(clock(), { roles: ['ROLE_ADMIN'] })
+  assert.equal((await api.get('/api/storage/status', { token: admin })).status, 200)
+  assert.equal((await api.get('/api/users/me', { token: remote })).status, 401)
+})
+
+test('without it a token of another issuer is refused', async (t) => {
+  const { sign } = await startIssuer(t)
+  const { api, clock } = await startStorage(t)
+
+  assert.equal((await upload(api, await sign(clock(), {}))).status, 401)
+})
