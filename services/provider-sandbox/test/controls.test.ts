@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { orderOf, paidOrder } from './orders.ts'
+import { startReceiver } from './receiver.ts'
+import { startSandbox } from './start-sandbox.ts'
+
+describe('the clock', () => {
+  test('stops at everything that becomes due on the way', async (t) => {
+    const { stripe, api } = await startSandbox(t)
+    const { id } = await stripe.checkout.sessions.create(orderOf(1000))
+    await api.post(`/sandbox/api/sessions/${id}/bank-debit`, { delaySeconds: 600 })
+    const other = await stripe.checkout.sessions.create(orderOf(1000))
+
+    const { body: clock } = await api.post('/sandbox/api/clock/advance', { seconds: 172_800 })
+
+    const events = await stripe.events.list({
+      types: ['checkout.session.async_payment_succeeded', 'checkout.session.expired'],
+    })
+    assert.deepEqual(clock, { now: '2030-01-03T00:00:00.000Z', offsetSeconds: 172_800 })
+    assert.deepEqual(
+      events.data.map(({ created, type }) => [created - other.created, type]),
+      [
+        [86_400, 'checkout.session.expired'],
+        [600, 'checkout.session.async_payment_succeeded'],
+      ],
+    )
+  })
+
+  test('never goes back', async (t) => {
+    const { api } = await startSandbox(t)
+
+    assert.equal((await api.post('/sandbox/api/clock/advance', { seconds: -1 })).status, 400)
+  })
+})
+
+describe('the books', () => {
+  test('count sessions by a metadata entry', async (t) => {
+    const { stripe, api } = await startSandbox(t)
+    const of = (order: string) => orderOf(1000, { metadata: { order } })
+    const first = await stripe.checkout.sessions.create(of('a'))
+    await stripe.checkout.sessions.expire(first.id)
+    await stripe.checkout.sessions.create(of('a'))
+    const paid = await stripe.checkout.sessions.create(of('b'))
+    await api.post(`/sandbox/api/sessions/${paid.id}/pay`)
+
+    const { body: counts } = await api.get('/sandbox/api/books/sessions?by=order')
+
+    assert.deepEqual(counts, {
+      a: { open: 1, complete: 0, expired: 1, paid: 0 },
+      b: { open: 0, complete: 1, expired: 0, paid: 1 },
+    })
+  })
+})
+
+describe('the request log', () => {
+  test('shows every call, its key, its answer and the fault that struck it', async (t) => {
+    const { stripe, api } = await startSandbox(t)
+    await api.post('/sandbox/api/faults', { kind: 'forbidden', route: 'GET /v1/balance' })
+    await stripe.balance.retrieve().catch(() => {})
+    await stripe.customers.create({}, { idempotencyKey: 'k' })
+    await stripe.customers.create({}, { idempotencyKey: 'k' })
+
+    const { body: requests } = await api.get('/sandbox/api/requests')
+
+    const shown = requests.map((request: Record<string, unknown>) => {
+      const { method, path, idempotencyKey, status, replayed, fault } = request
+      return [method, path, idempotencyKey, status, replayed, fault]
+    })
+    assert.deepEqual(shown, [
+      ['POST', '/v1/customers', 'k', 200, true, null],
+      ['POST', '/v1/customers', 'k', 200, false, null],
+      ['GET', '/v1/balance', null, 403, false, 'forbidden'],
+    ])
+  })
+})
+
+describe('a scenario', () => {
+  test('carries everything into another sandbox', async (t) => {
+    const first = await startSandbox(t)
+    const { session, intent } = await paidOrder(first)
+    await first.api.post('/sandbox/api/clock/advance', { seconds: 100 })
+    await first.api.patch('/sandbox/api/switches', { duplicates: 3 })
+    const { body: scenario } = await first.api.get('/sandbox/api/scenario')
+    const second = await startSandbox(t)
+
+    const taken = await second.api.put('/sandbox/api/scenario', scenario)
+
+    assert.equal(taken.status, 204)
+    assert.equal((await second.stripe.checkout.sessions.retrieve(session)).status, 'complete')
+    assert.ok(await second.stripe.refunds.create({ payment_intent: intent }))
+    assert.equal((await second.api.get('/sandbox/api/clock')).body.offsetSeconds, 100)
+    assert.equal((await second.api.get('/sandbox/api/switches')).body.duplicates, 3)
+  })
+
+  test('that is broken changes nothing', async (t) => {
+    const sandbox = await startSandbox(t)
+    const { session } = await paidOrder(sandbox)
+    const put = (tables: object) =>
+      sandbox.api.put('/sandbox/api/scenario', { plinthSandbox: 1, tables })
+
+    const replies = [await put({ unicorns: [] }), await put({ objects: [{ colour: 'red' }] })]
+
+    assert.deepEqual(
+      replies.map(({ status }) => status),
+      [400, 400],
+    )
+    assert.ok(await sandbox.stripe.checkout.sessions.retrieve(session))
+  })
+
+  test('is forgotten by a reset, except for the endpoint of the settings', async (t) => {
+    const receiver = await startReceiver(t)
+    const sandbox = await startSandbox(t, {
+      SANDBOX_WEBHOOK_URL: receiver.url,
+      SANDBOX_WEBHOOK_SECRET: 'whsec_settings',
+    })
+    await paidOrder(sandbox)
+    await sandbox.api.post('/sandbox/api/clock/advance', { seconds: 100 })
+
+    await sandbox.api.post('/sandbox/api/reset')
+
+    const { body: endpoints } = await sandbox.api.get('/sandbox/api/webhook-endpoints')
+    assert.equal((await sandbox.stripe.events.list()).data.length, 0)
+    assert.equal((await sandbox.api.get('/sandbox/api/clock')).body.offsetSeconds, 0)
+    assert.deepEqual(
+      endpoints.map((endpoint: { url: string; secret: string }) => [endpoint.url, endpoint.secret]),
+      [[receiver.url, 'whsec_settings']],
+    )
+  })
+})
+
+describe('a restart', () => {
+  test('keeps the state, the moved clock and what was still to be delivered', async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'sandbox-'))
+    t.after(() => rmSync(folder, { recursive: true }))
+    const receiver = await startReceiver(t)
+    const settings = {
+      SANDBOX_DATABASE_URL: `sqlite:${folder}/sandbox.db`,
+      SANDBOX_WEBHOOK_URL: receiver.url,
+      SANDBOX_WEBHOOK_SECRET: 'whsec_settings',
+    }
+    const first = await startSandbox(t, settings)
+    await first.api.patch('/sandbox/api/switches', { paused: true })
+    const { session } = await paidOrder(first)
+    await first.api.post('/sandbox/api/clock/advance', { seconds: 3600 })
+    await first.server.close()
+
+    const second = await startSandbox(t, settings)
+    await second.api.patch('/sandbox/api/switches', { paused: false })
+    await second.api.post('/sandbox/api/deliveries/flush')
+
+    assert.equal((await second.stripe.checkout.sessions.retrieve(session)).status, 'complete')
+    assert.equal((await second.api.get('/sandbox/api/clock')).body.offsetSeconds, 3600)
+    assert.equal(receiver.types().at(-1), 'checkout.session.completed')
+  })
+})

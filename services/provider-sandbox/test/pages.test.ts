@@ -1,0 +1,253 @@
+import assert from 'node:assert/strict'
+import { describe, type TestContext, test } from 'node:test'
+import type Stripe from 'stripe'
+import { CANCEL_URL, orderOf } from './orders.ts'
+import { startSandbox } from './start-sandbox.ts'
+
+const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
+
+async function startCheckout(
+  t: TestContext,
+  order: Stripe.Checkout.SessionCreateParams = orderOf(1050),
+) {
+  const sandbox = await startSandbox(t)
+  const { id } = await sandbox.stripe.checkout.sessions.create(order)
+  const post = (path: string, fields: Record<string, string> = {}, headers = {}) =>
+    sandbox.api.request('POST', path, {
+      headers: { ...FORM, ...headers },
+      body: new URLSearchParams(fields).toString(),
+    })
+  const pay = (number: string) => post(`/pay/${id}/card`, { number, expiry: '12 / 60', cvc: '123' })
+  const read = async () => (await sandbox.api.get(`/pay/${id}`)).body as string
+  const after = `http://localhost:9/success?session=${id}`
+  return { ...sandbox, id, post, pay, read, after }
+}
+
+describe('the hosted page', () => {
+  test('says what is paid, and that no money moves', async (t) => {
+    const { api, id } = await startCheckout(t)
+
+    const page = await api.get(`/pay/${id}`)
+
+    const policy = page.headers.get('content-security-policy') ?? ''
+    assert.equal(page.status, 200)
+    assert.match(page.body, /<h1>Pay \$10\.50<\/h1>/)
+    assert.match(page.body, /A book/)
+    assert.match(page.body, /SANDBOX/)
+    assert.ok(page.body.includes(CANCEL_URL))
+    assert.match(policy, /default-src 'none'/)
+    assert.match(policy, /form-action 'self' http:\/\/localhost:9$/)
+    assert.doesNotMatch(page.body, /<script|style=/)
+  })
+
+  for (const [currency, amount, shown] of [
+    ['jpy', 1050, '¥1,050'],
+    ['kwd', 10_500, 'KWD&nbsp;10.500'],
+    ['eur', 1050, '€10.50'],
+    ['isk', 10_500, 'ISK&nbsp;105.00'],
+  ] as const)
+    test(`shows ${amount} ${currency} as ${shown}`, async (t) => {
+      const { read } = await startCheckout(t, orderOf(amount, {}, currency))
+
+      assert.match(
+        (await read()).replaceAll('\u00a0', '&nbsp;'),
+        new RegExp(`<h1>Pay ${shown}</h1>`),
+      )
+    })
+
+  test('escapes what the shop wrote', async (t) => {
+    const order = orderOf(1000)
+    const item = { name: '<script>alert(1)</script>' }
+    const price_data = { currency: 'usd', unit_amount: 1000, product_data: item }
+
+    const { read } = await startCheckout(t, { ...order, line_items: [{ quantity: 2, price_data }] })
+
+    assert.match(await read(), /&lt;script&gt;alert\(1\)&lt;\/script&gt; × 2/)
+  })
+
+  test('leads back to the shop when it is paid, also the second time', async (t) => {
+    const { pay, after, read, stripe } = await startCheckout(t)
+
+    const [first, second] = await Promise.all([
+      pay('4242 4242 4242 4242'),
+      pay('4242 4242 4242 4242'),
+    ])
+
+    assert.deepEqual([first.status, second.status], [303, 303])
+    assert.equal(first.headers.get('location'), after)
+    assert.equal(second.headers.get('location'), after)
+    assert.equal((await stripe.charges.list()).data.length, 1)
+    assert.match(await read(), /This has been paid/)
+  })
+
+  test('tells why a card was declined and lets the customer try again', async (t) => {
+    const { pay, read, id, after } = await startCheckout(t)
+
+    const declined = await pay('4000000000000002')
+    const page = await read()
+    const paid = await pay('5555555555554444')
+
+    assert.equal(declined.headers.get('location'), `/pay/${id}`)
+    assert.match(page, /role="alert".*Your card was declined\./)
+    assert.equal(paid.headers.get('location'), after)
+  })
+
+  for (const [number, message] of [
+    ['4242424242424241', 'Your card number is incorrect.'],
+    ['4111111111111111', 'test cards only'],
+  ] as const)
+    test(`declines ${number}: ${message}`, async (t) => {
+      const { pay, read } = await startCheckout(t)
+
+      await pay(number)
+
+      assert.ok((await read()).includes(message))
+    })
+
+  test('declines a card whose date is over', async (t) => {
+    const { post, read, id } = await startCheckout(t)
+
+    await post(`/pay/${id}/card`, { number: '4242424242424242', expiry: '12/29', cvc: '123' })
+
+    assert.match(await read(), /Your card has expired/)
+  })
+
+  test('lets the bank ask first', async (t) => {
+    const { pay, read, post, id, after } = await startCheckout(t)
+
+    await pay('4000002500003155')
+    const asking = await read()
+    const refused = await post(`/pay/${id}/challenge`, { accepted: 'false' })
+    await pay('4000002500003155')
+    const confirmed = await post(`/pay/${id}/challenge`, { accepted: 'true' })
+
+    assert.match(asking, /Is it you\?/)
+    assert.equal(refused.headers.get('location'), `/pay/${id}`)
+    assert.equal(confirmed.headers.get('location'), after)
+  })
+
+  test('takes a bank debit, which settles later', async (t) => {
+    const { post, read, id, after } = await startCheckout(t)
+
+    const taken = await post(`/pay/${id}/bank`, { account: '000123456789' })
+
+    assert.equal(taken.headers.get('location'), after)
+    assert.match(await read(), /The payment is on its way/)
+  })
+
+  test('can be left to expire', async (t) => {
+    const { post, read, pay, id, stripe } = await startCheckout(t)
+
+    await post(`/pay/${id}/expire`)
+    const late = await pay('4242424242424242')
+
+    assert.match(await read(), /This checkout has expired/)
+    assert.equal(late.headers.get('location'), `/pay/${id}`)
+    assert.equal((await stripe.charges.list()).data.length, 0)
+  })
+
+  test('of an unknown session is 404', async (t) => {
+    const { api } = await startSandbox(t)
+
+    assert.equal((await api.get('/pay/cs_test_x')).status, 404)
+  })
+
+  test('is not for other sites to use', async (t) => {
+    const { post, id, read } = await startCheckout(t)
+    const fields = { number: '4242424242424242', expiry: '12/60' }
+
+    const byFetch = await post(`/pay/${id}/card`, fields, { 'sec-fetch-site': 'cross-site' })
+    const byOrigin = await post(`/pay/${id}/card`, fields, { origin: 'http://evil.example' })
+
+    assert.deepEqual([byFetch.status, byOrigin.status], [403, 403])
+    assert.match(await read(), /Pay \$10\.50/)
+  })
+})
+
+describe('the page of the controls', () => {
+  test('shows everything', async (t) => {
+    const { api, id, stripe } = await startCheckout(t)
+    const { body } = await api.post(`/sandbox/api/sessions/${id}/pay`)
+    const refund = await stripe.refunds.create({ payment_intent: body.session.payment_intent })
+    await api.post('/sandbox/api/faults', { kind: 'hang', route: 'POST /v1/refunds' })
+
+    const page = await api.get('/sandbox')
+
+    assert.equal(page.status, 200)
+    for (const part of [id, refund.id, 'POST /v1/refunds', '$10.50', '2030-01-01T00:00:00.000Z'])
+      assert.ok(page.body.includes(part), part)
+    assert.doesNotMatch(page.body, /<script|style=/)
+  })
+
+  test('does what its buttons say and comes back to where they are', async (t) => {
+    const { post, id, api, stripe } = await startCheckout(t)
+    const sessionStatus = async () => (await stripe.checkout.sessions.retrieve(id)).payment_status
+
+    const debit = await post('/sandbox/do/bank-debit', { id })
+    await post('/sandbox/do/settle', { id })
+    await post('/sandbox/do/advance-clock', { amount: '2', unit: 'hours' })
+    await post('/sandbox/do/add-fault', { kind: 'outage', route: '*', times: '3', percent: '50' })
+
+    assert.equal(debit.headers.get('location'), '/sandbox#sessions')
+    const { body } = await api.get('/sandbox/api/faults')
+    assert.equal(body.faults[0].remaining, 3)
+    assert.equal(body.faults[0].probability, 0.5)
+    await post('/sandbox/do/remove-fault', { id: String(body.faults[0].id) })
+    assert.equal(await sessionStatus(), 'paid')
+    assert.equal((await api.get('/sandbox/api/clock')).body.offsetSeconds, 7200)
+  })
+
+  test('sets the switches of its form', async (t) => {
+    const { post, api } = await startCheckout(t)
+
+    await post('/sandbox/do/switches', {
+      paused: 'on',
+      drop: 'customer.created, charge.failed',
+      delaySeconds: '5',
+      duplicates: '1',
+      reorder: '2',
+      sameSecond: 'on',
+      signWith: 'both',
+      refunds: 'pending',
+      amountLimits: 'on',
+    })
+
+    assert.deepEqual((await api.get('/sandbox/api/switches')).body, {
+      paused: true,
+      drop: ['customer.created', 'charge.failed'],
+      delaySeconds: 5,
+      duplicates: 1,
+      reorder: 2,
+      eventSecond: 1_893_456_000,
+      signWith: 'both',
+      apiVersion: null,
+      refunds: 'pending',
+      amountLimits: true,
+    })
+  })
+
+  test('says what was wrong', async (t) => {
+    const { post, id } = await startCheckout(t)
+    await post('/sandbox/do/pay', { id })
+
+    const again = await post('/sandbox/do/pay', { id })
+    const nonsense = await post('/sandbox/do/advance-clock', { amount: 'much', unit: 'hours' })
+
+    assert.equal(again.status, 400)
+    assert.match(again.body, /role="alert">Only Checkout Sessions/)
+    assert.match(nonsense.body, /amount: must be a whole number/)
+  })
+
+  test('shows each attempt of a delivery', async (t) => {
+    const { post, api, stripe } = await startCheckout(t)
+    await post('/sandbox/do/add-endpoint', { url: 'http://127.0.0.1:1/', secret: 'whsec_x' })
+    await stripe.customers.create({ name: 'Jenny' })
+    await post('/sandbox/do/flush')
+    const { body: deliveries } = await api.get('/sandbox/api/deliveries')
+
+    const page = await api.get(`/sandbox/deliveries/${deliveries[0].id}`)
+
+    assert.match(page.body, /provider-signature: t=/)
+    assert.match(page.body, /Jenny/)
+  })
+})
