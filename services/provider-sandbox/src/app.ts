@@ -25,7 +25,7 @@ import { hostedRoutes } from './hosted/hosted.routes.ts'
 import { state } from './migrations/0001-state.ts'
 import { deliveries } from './migrations/0002-deliveries.ts'
 import { faultsAndRequests } from './migrations/0003-faults-and-requests.ts'
-import { sameOriginOnly } from './pages/same-origin.ts'
+import { refuseOtherSites } from './pages/other-sites.ts'
 import { publicUrlOf } from './public-url.ts'
 import type { Sandbox } from './sandbox.ts'
 import { movableClock } from './sandbox-clock.ts'
@@ -51,6 +51,7 @@ export async function createProviderSandbox(
     log,
     clock,
     trustedProxies: config.trustedProxies,
+    corsOrigins: config.corsOrigins,
     renderProblem: renderForApi,
   })
   const sandbox: Sandbox = {
@@ -69,7 +70,7 @@ export async function createProviderSandbox(
   await deleteUnfinishedKeys(sandbox.db)
   await ensureEndpointOfSettings(sandbox)
 
-  server.addHook('onRequest', sameOriginOnly)
+  refuseOtherSites(server, config.corsOrigins)
   parseFormBodies(server)
   actuatorRoutes(server, { name: 'provider-sandbox', version: VERSION, healthy: database.ping })
   apiRoutes(server, sandbox, held)

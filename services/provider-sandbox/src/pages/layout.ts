@@ -15,7 +15,7 @@ export function renderPage({ title, main, wide = false }: Page): string {
 </head>
 <body>
 <a class="skip" href="#main">Skip to the content</a>
-<p class="banner" role="note"><strong>SANDBOX</strong> – no money moves. Use test cards only.</p>
+<header class="banner"><strong>SANDBOX</strong> – no money moves. Use test cards only.</header>
 <main id="main" class="${wide ? 'wide' : 'narrow'}">
 ${main}
 </main>

@@ -10,7 +10,7 @@ ${content}
 /** A table that may be wider than a phone, or a sentence when it is empty. */
 export function table(caption: string, heads: string[], rows: Html[][]): Html {
   if (rows.length === 0) return html`<p class="hint">Nothing yet.</p>`
-  return html`<div class="scroll" role="region" aria-label="${caption}" tabindex="0"><table>
+  return html`<div class="scroll" role="group" aria-label="${caption}" tabindex="0"><table>
 <thead><tr>${heads.map((head) => html`<th scope="col">${head}</th>`)}</tr></thead>
 <tbody>${rows.map((row) => html`<tr>${row.map((cell) => html`<td>${cell}</td>`)}</tr>`)}</tbody>
 </table></div>`

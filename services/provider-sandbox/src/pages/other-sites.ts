@@ -1,0 +1,21 @@
+import { accessDenied, type Server } from '@plinth/kit'
+
+/**
+ * Refuses what a page of another site sends with a visitor's browser. Programs, which send neither
+ * header, are let through, and so are the origins that the settings name.
+ */
+export function refuseOtherSites(server: Server, friends: string[]): void {
+  server.addHook('onRequest', async ({ method, headers }) => {
+    const { 'sec-fetch-site': site, origin, host } = headers
+    if (method === 'GET' || method === 'HEAD' || friends.includes(origin ?? '')) return
+    const foreign =
+      site === undefined
+        ? origin !== undefined && originHost(origin) !== host
+        : site !== 'same-origin' && site !== 'none'
+    if (foreign) throw accessDenied({ detail: 'Another site may not do this.' })
+  })
+}
+
+function originHost(origin: string): string | undefined {
+  return URL.canParse(origin) ? new URL(origin).host : undefined
+}
