@@ -40,7 +40,7 @@ async function start(compiled: string): Promise<BenchServer> {
   const ports = await freePorts(OTHERS.length)
   const numbered = OTHERS.map((name, index) => [`${name}_PORT`, String(ports[index])])
   const env = { ...Object.fromEntries(numbered), NODE_COMPILE_CACHE: compiled }
-  return startServer('launcher/main.ts', 'SUITE_PORT', env)
+  return startServer('launcher/main.js', 'SUITE_PORT', env)
 }
 
 function startRow(name: string, { startMs }: BenchServer): Row {

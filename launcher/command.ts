@@ -16,8 +16,8 @@ try {
 
 async function runSuite(): Promise<void> {
   const terminal = isatty(1)
-  // On a terminal the panel is the message: a line per request would push it away.
-  if (terminal) process.env.LOG_LEVEL ??= 'warn'
+  // On a terminal the panel is the message: log lines would push it away.
+  if (terminal) process.env.LOG_LEVEL ??= 'error'
   const stack = await startStack()
   closeOnSignals(stack.close)
   console.log((terminal ? panelOf : startedLine)(stack, performance.now()))

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 
-const MAIN = join(import.meta.dirname, '../main.ts')
+const MAIN = join(import.meta.dirname, '../main.js')
 
 type TestScope = { after(work: () => void): void }
 type Launch = { env: Record<string, string>; folder: string; args?: string[] }
