@@ -4,7 +4,7 @@ import type { Browser } from 'playwright-core'
 import { browserSkip, openBrowser } from '../browser.ts'
 import { startSuite } from '../stack.ts'
 import { suiteCleanup } from '../suite-cleanup.ts'
-import { findTokens } from './token-probe.ts'
+import { collectTokens, findTokens } from './token-probe.ts'
 import { addVirtualAuthenticator } from './virtual-authenticator.ts'
 import { consoleOf, goTo, openConsole, signIn } from './watched-page.ts'
 
@@ -40,7 +40,7 @@ describe('the identity console', { skip }, () => {
     await goTo(page, 'session')
 
     await page.getByRole('button', { name: 'Refresh now' }).click()
-    await page.getByText('rotated 1 times').waitFor()
+    await page.getByText('rotated once').waitFor()
     await page.getByRole('button', { name: 'Replay the used token' }).click()
 
     await page.getByText('401, as it should be.').waitFor()
@@ -69,12 +69,13 @@ describe('the identity console', { skip }, () => {
 
   test('logs out, and leaves no token in any storage, cookie or global', async (t) => {
     const page = await openConsole(t, browser, address)
+    const tokens = collectTokens(page)
     await signIn(page, 'admin')
-    await goTo(page, 'session')
     await page.getByRole('button', { name: 'Refresh now' }).click()
-    await page.getByText('rotated 1 times').waitFor()
+    await page.getByText('rotated once').waitFor()
 
-    assert.deepEqual(await findTokens(page), [])
+    assert.equal(tokens.size, 4)
+    assert.deepEqual(await findTokens(page, tokens), [])
     await page.locator('.session-bar').getByRole('button', { name: 'Log out' }).click()
     await page.getByText('Not signed in.').waitFor()
 
@@ -101,6 +102,7 @@ describe('the identity console', { skip }, () => {
   test('adds a passkey step by step, signs in with it, and deletes it', async (t) => {
     const page = await openConsole(t, browser, address)
     await addVirtualAuthenticator(page)
+    const tokens = collectTokens(page)
     await signIn(page, 'user')
     await goTo(page, 'passkeys')
 
@@ -113,7 +115,7 @@ describe('the identity console', { skip }, () => {
     await page.locator('.session-bar').getByRole('button', { name: 'Log out' }).click()
     await page.getByRole('button', { name: 'Use a passkey' }).click()
     await page.getByText('signed in as user', { exact: true }).waitFor()
-    assert.deepEqual(await findTokens(page), [])
+    assert.deepEqual(await findTokens(page, tokens), [])
 
     await page.getByRole('button', { name: 'Delete Test device' }).click()
     await page.getByText('No passkeys yet.').waitFor()

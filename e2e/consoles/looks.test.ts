@@ -18,7 +18,7 @@ type Visit = {
   service: string
   pages: string[]
   role?: 'admin'
-  prepare?(page: Page, theme: string): Promise<void>
+  prepare?(page: Page): Promise<void>
 }
 
 const VISITS: Visit[] = [
@@ -36,7 +36,7 @@ const VISITS: Visit[] = [
   { service: 'storage-key', pages: [''] },
   {
     service: 'payments',
-    pages: ['', 'checkout', 'payments', 'webhooks', 'customers', 'sandbox'],
+    pages: ['', 'payments/newest', 'checkout', 'payments', 'webhooks', 'customers', 'sandbox'],
     prepare: createCheckout,
   },
 ]
@@ -55,38 +55,44 @@ describe('every console, in both themes', { skip }, () => {
     test(`the landing page is accessible (${colorScheme})`, async (t) => {
       const page = await openConsole(t, browser, suite.landingUrl, { colorScheme })
       await page.getByRole('heading', { name: 'Everything is running.' }).waitFor()
-      await inspect(page, `landing-${colorScheme}`)
+      assert.deepEqual(await faultsOf(page, `landing-${colorScheme}`), [])
     })
 
     for (const { service, pages, role, prepare } of VISITS)
       test(`${service} is accessible and fits a phone (${colorScheme})`, async (t) => {
         const address = consoleOf(suite.urlOf(service))
         const page = await openConsole(t, browser, address, { colorScheme })
-        await inspect(page, `${service}-start-${colorScheme}`)
+        const faults = await faultsOf(page, `${service}-start-${colorScheme}`)
         if (role) await signIn(page, role)
-        await prepare?.(page, colorScheme)
+        await prepare?.(page)
         for (const path of pages) {
-          await goTo(page, path)
+          if (path === 'payments/newest') await openNewestPayment(page)
+          else await goTo(page, path)
           await page.locator('main h1').waitFor()
           await page.locator('.skeleton').waitFor({ state: 'detached' })
-          await inspect(page, `${service}-${path.replace('/', '-') || 'home'}-${colorScheme}`)
+          const name = `${service}-${path.replace('/', '-') || 'home'}-${colorScheme}`
+          faults.push(...(await faultsOf(page, name)))
         }
+        assert.deepEqual(faults, [])
       })
   }
 })
 
-async function inspect(page: Page, name: string): Promise<void> {
-  const { violations } = await new AxeBuilder({ page }).analyze()
+/** What axe finds serious, and whether the page scrolls sideways on the smallest phone. */
+async function faultsOf(page: Page, name: string): Promise<string[]> {
+  // The themes differ in colour only, so the second one needs only the rule about colours.
+  const axe = new AxeBuilder({ page })
+  if (name.endsWith('-dark')) axe.withRules(['color-contrast'])
+  const { violations } = await axe.analyze()
   const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
-  assert.deepEqual(
-    serious.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${name} ${id}: ${html}`)),
-    [],
+  const faults = serious.flatMap(({ id, nodes }) =>
+    nodes.map(({ html }) => `${name} ${id}: ${html}`),
   )
   await page.setViewportSize({ width: 320, height: 640 })
   const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth')
-  assert.equal(overflow, 0, `${name} scrolls sideways at 320 px`)
   if (pictures) await photograph(page, pictures, name)
   await page.setViewportSize({ width: 1280, height: 900 })
+  return overflow ? [...faults, `${name} is ${overflow} px too wide for 320 px`] : faults
 }
 
 async function photograph(page: Page, folder: string, name: string): Promise<void> {
@@ -116,10 +122,14 @@ async function uploadSamples(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Clear finished' }).click()
 }
 
-async function createCheckout(page: Page, theme: string): Promise<void> {
+async function createCheckout(page: Page): Promise<void> {
   await goTo(page, 'checkout')
   await page.getByRole('button', { name: 'Create the checkout' }).click()
-  await page.getByRole('link', { name: 'Watch the payment' }).click()
+  await page.getByRole('link', { name: 'Watch the payment' }).waitFor()
+}
+
+async function openNewestPayment(page: Page): Promise<void> {
+  await goTo(page, 'payments')
+  await page.locator('tbody a').first().click()
   await page.getByText('checkout OPEN').waitFor()
-  await inspect(page, `payments-payment-${theme}`)
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { before, describe, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
+import { s3Missing, startS3 } from '../../test/servers/s3.ts'
 import { browserSkip, openBrowser } from '../browser.ts'
 import { startSuite } from '../stack.ts'
 import { suiteCleanup } from '../suite-cleanup.ts'
@@ -9,6 +10,7 @@ import { samplePng, textFile } from './sample-files.ts'
 import { consoleOf, goTo, openConsole, signIn } from './watched-page.ts'
 
 const skip = await browserSkip()
+const noS3 = skip || (await s3Missing())
 
 describe('the full edition’s workbench', { skip }, () => {
   const shared = suiteCleanup()
@@ -150,6 +152,31 @@ describe('the full edition’s workbench', { skip }, () => {
     await page.getByRole('alert').filter({ hasText: '503' }).waitFor()
     await page.locator('.card', { hasText: 'LOCAL' }).getByText('active', { exact: true }).waitFor()
     assert.doesNotMatch(await page.locator('.inspector').innerText(), /something/)
+  })
+
+  test('moves to an S3-style store: configure, test, activate, upload', {
+    skip: noS3,
+  }, async (t) => {
+    const { settings } = await startS3(t)
+    const page = await openConsole(t, browser, address)
+    await signIn(page, 'admin')
+    await goTo(page, 'storage')
+    await page.getByRole('button', { name: 'OBJECT, an S3-style bucket' }).click()
+    await page.getByLabel('Endpoint').fill(settings.endpoint)
+    await page.getByLabel('Bucket', { exact: true }).fill(settings.bucket)
+    await page.getByLabel('Access key').fill(settings.accessKey)
+    await page.getByLabel('Secret key').fill(settings.secretKey)
+
+    await page.getByRole('button', { name: 'Save settings' }).click()
+    await page.getByText('Saved. Not active').waitFor()
+    await page.getByRole('button', { name: 'Test OBJECT' }).click()
+    await page.locator('.step.done', { hasText: 'Test' }).waitFor()
+    await page.getByRole('button', { name: 'Activate OBJECT' }).click()
+    await page.getByText('OBJECT is active. New files go there.').waitFor()
+    await goTo(page, '')
+    await page.getByLabel('Files to upload').setInputFiles(await samplePng('in-bucket.png', 2))
+
+    await page.locator('.file-grid li', { hasText: 'in-bucket.png' }).getByText('OBJECT').waitFor()
   })
 
   test('tells a user without the role that storage is for administrators', async (t) => {

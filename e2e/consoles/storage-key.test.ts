@@ -15,11 +15,14 @@ describe('the key edition’s tester', { skip }, () => {
   const shared = suiteCleanup()
   let browser: Browser
   let address: string
+  let addressWithOwnKey: string
 
   before(async () => {
     browser = await openBrowser(shared)
     const suite = await startSuite(shared)
+    const keyed = await startSuite(shared, { STORAGE_KEY_API_KEY: OWN_KEY })
     address = consoleOf(suite.urlOf('storage-key'))
+    addressWithOwnKey = consoleOf(keyed.urlOf('storage-key'))
   })
 
   test('uploads, lists, describes, downloads and deletes a file with the pre-filled key', async (t) => {
@@ -53,9 +56,7 @@ describe('the key edition’s tester', { skip }, () => {
   })
 
   test('asks for the key when the server has one of its own, and never learns it', async (t) => {
-    const suite = await startSuite(t, { STORAGE_KEY_API_KEY: OWN_KEY })
-    const own = consoleOf(suite.urlOf('storage-key'))
-    const page = await openConsole(t, browser, own)
+    const page = await openConsole(t, browser, addressWithOwnKey)
 
     await page.getByText('This server refuses the development key: type yours.').waitFor()
     assert.doesNotMatch(await page.content(), new RegExp(OWN_KEY))
@@ -67,13 +68,10 @@ describe('the key edition’s tester', { skip }, () => {
     assert.match(await page.getByLabel('The request as curl').innerText(), /X-API-KEY: \$API_KEY/)
   })
 
-  test('is the same bytes whatever key is configured', async (t) => {
-    const suite = await startSuite(t, { STORAGE_KEY_API_KEY: OWN_KEY })
+  test('is the same bytes whatever key is configured', async () => {
     for (const file of ['index.html', 'page.js', 'page.css']) {
       const [development, configured] = await Promise.all(
-        [address, consoleOf(suite.urlOf('storage-key'))].map(async (page) =>
-          (await fetch(new URL(file, page))).text(),
-        ),
+        [address, addressWithOwnKey].map(async (page) => (await fetch(new URL(file, page))).text()),
       )
       assert.equal(configured, development)
     }

@@ -1,36 +1,46 @@
 import type { Page } from 'playwright-core'
 
-// The CSRF cookie of the passkey ceremonies is no credential: it is readable on purpose.
-const PROBE = `(async () => {
+/** Every token the services hand to the page from now on. */
+export function collectTokens(page: Page): Set<string> {
+  const tokens = new Set<string>()
+  page.on('response', async (response) => {
+    const body = await response.json().catch(() => undefined)
+    for (const name of ['accessToken', 'refreshToken'])
+      if (typeof body?.[name] === 'string') tokens.add(body[name])
+  })
+  return tokens
+}
+
+/** Every place outside the page's own closures where one of the tokens was left behind. */
+export function findTokens(page: Page, tokens: Set<string>): Promise<string[]> {
+  return page.evaluate<string[]>(`(${PROBE})(${JSON.stringify([...tokens])})`)
+}
+
+const PROBE = `async (tokens) => {
   const found = []
   const look = (place, text) => {
-    if (/eyJ[A-Za-z0-9_-]{10,}/.test(text) || /refresh_?token/i.test(text)) found.push(place)
+    if (tokens.some((token) => String(text).includes(token))) found.push(place)
   }
   for (const store of ['localStorage', 'sessionStorage'])
-    for (const [name, value] of Object.entries(window[store])) look(store + '.' + name, name + value)
-  for (const cookie of document.cookie.split('; '))
-    if (!cookie.startsWith('XSRF-TOKEN=')) look('cookie', cookie)
-  for (const { name } of await indexedDB.databases()) found.push('indexedDB ' + name)
-  for (const name of await caches.keys()) found.push('cache ' + name)
-  if (navigator.serviceWorker && (await navigator.serviceWorker.getRegistrations()).length > 0)
-    found.push('service worker')
+    for (const [name, value] of Object.entries(window[store])) look(store, name + value)
+  look('cookie', document.cookie)
   look('address', location.href + document.referrer + JSON.stringify(history.state))
   look('window.name', window.name)
   look('document', document.documentElement.outerHTML)
-  const plain = document.createElement('iframe')
-  document.body.append(plain)
-  const usual = new Set(Object.getOwnPropertyNames(plain.contentWindow))
-  plain.remove()
-  for (const name of Object.getOwnPropertyNames(window)) {
-    if (usual.has(name) || /^\\d+$/.test(name)) continue
-    let text = ''
-    try { text = typeof window[name] === 'object' ? JSON.stringify(window[name]) : String(window[name]) } catch {}
-    look('global ' + name, text ?? '')
-  }
-  return found
-})()`
+  for (const field of document.querySelectorAll('input')) look('field', field.value)
+  for (const { name } of await indexedDB.databases()) found.push('indexedDB ' + name)
+  for (const name of await caches.keys()) found.push('cache ' + name)
+  for (const worker of await navigator.serviceWorker.getRegistrations()) found.push(worker.scope)
 
-/** Every place outside the page's own closures where a token could have been left behind. */
-export function findTokens(page: Page): Promise<string[]> {
-  return page.evaluate<string[]>(PROBE)
-}
+  const seen = new Set()
+  const walk = (place, value, depth) => {
+    if (typeof value === 'string') look(place, value)
+    if (value === null || typeof value !== 'object' || depth > 3 || seen.has(value)) return
+    seen.add(value)
+    for (const name of Object.getOwnPropertyNames(value)) {
+      try { walk(place + '.' + name, value[name], depth + 1) } catch {}
+    }
+  }
+  for (const name of Object.getOwnPropertyNames(window)) walk('window.' + name, window[name], 0)
+  return found
+}`

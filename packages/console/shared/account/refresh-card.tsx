@@ -13,7 +13,11 @@ export function RefreshCard({ session }: { session: Session }) {
     <Card
       title="Refresh token"
       about="Opaque, works once. Each refresh gives a new pair and spends the old token."
-      actions={<Badge tone="accent">rotated {rotations} times</Badge>}
+      actions={
+        <Badge tone="accent">
+          {rotations === 1 ? 'rotated once' : `rotated ${rotations} times`}
+        </Badge>
+      }
     >
       <div class="row">
         <Button kind="primary" icon="refresh" onClick={session.refresh}>

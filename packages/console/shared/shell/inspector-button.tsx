@@ -16,7 +16,8 @@ export function InspectorButton() {
         inspectorOpen.value = !inspectorOpen.value
       }}
     >
-      Requests {latest && <StatusBadge outcome={latest.outcome} />}
+      <span class="inspector-word">Requests</span>
+      {latest && <StatusBadge outcome={latest.outcome} />}
     </Button>
   )
 }

@@ -27,13 +27,13 @@ export function TopBar({ definition }: { definition: ConsoleDefinition }) {
       <Button
         kind="quiet"
         icon="search"
-        label="Search pages, actions and requests"
         onClick={() => {
           paletteOpen.value = true
         }}
       >
-        <span class="search-label">
-          Search <kbd>Ctrl K</kbd>
+        <span class="search-label">Search</span>
+        <span class="keys" aria-hidden="true">
+          Ctrl K
         </span>
       </Button>
       <AppearanceButton />

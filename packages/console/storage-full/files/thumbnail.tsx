@@ -6,14 +6,16 @@ import { loadThumbnail } from './thumbnail-loader.ts'
 export function Thumbnail({ id }: { id: number }) {
   const frame = useRef<HTMLSpanElement>(null)
   const address = useSignal<string | undefined>(undefined)
+  const drawn = useSignal(false)
   useEffect(() => {
     let gone = false
     const observer = new IntersectionObserver(async ([entry]) => {
       if (!entry?.isIntersecting) return
       observer.disconnect()
-      const loaded = await loadThumbnail(id)
-      if (gone && loaded) URL.revokeObjectURL(loaded)
-      else address.value = loaded
+      const picture = await loadThumbnail(id)
+      if (gone || !picture) return
+      drawn.value = picture.type.startsWith('image/svg')
+      address.value = URL.createObjectURL(picture)
     })
     if (frame.current) observer.observe(frame.current)
     return () => {
@@ -21,10 +23,12 @@ export function Thumbnail({ id }: { id: number }) {
       observer.disconnect()
       if (address.value) URL.revokeObjectURL(address.value)
     }
-  }, [id, address])
+  }, [id, address, drawn])
   return (
     <span ref={frame} class="thumbnail">
-      {address.value && <img src={address.value} alt="" />}
+      {address.value && (
+        <img class={drawn.value ? 'drawn' : undefined} src={address.value} alt="" />
+      )}
     </span>
   )
 }
