@@ -1,12 +1,16 @@
 import { type Caller, callerGuard } from '@plinth/kit'
 import type { Accounts } from './accounts.ts'
-import { findUserById } from './users.repository.ts'
+import { findUserById, type User } from './users.repository.ts'
+import { requireUser } from './users.ts'
 
 export type AccountGuard = ReturnType<typeof callerGuard>
 
 export function accountGuard(accounts: Accounts): AccountGuard {
   return callerGuard((token) => identifyCaller(accounts, token))
 }
+
+// The row that identified a caller answers the most frequent question of all, who he is.
+const identified = new WeakMap<Caller, User>()
 
 /** Who a good token speaks for now: the roles and the state are the row's, not the token's. */
 export async function identifyCaller(
@@ -17,5 +21,11 @@ export async function identifyCaller(
   if (!subject) return undefined
   const user = await findUserById(db, Number(subject.userId))
   if (!user?.enabled) return undefined
-  return { ...subject, username: user.username, roles: user.roles }
+  const caller = { ...subject, username: user.username, roles: user.roles }
+  identified.set(caller, user)
+  return caller
+}
+
+export async function ownProfile(accounts: Accounts, caller: Caller): Promise<User> {
+  return identified.get(caller) ?? requireUser(accounts, Number(caller.userId))
 }

@@ -1,6 +1,6 @@
 import { pageRequest, type Server } from '@plinth/kit'
 import type { Accounts } from './accounts.ts'
-import type { AccountGuard } from './caller.ts'
+import { type AccountGuard, ownProfile } from './caller.ts'
 import { originOf } from './origin.ts'
 import { changeOwnPassword } from './own-password.ts'
 import { IdPath, pathId } from './path-id.ts'
@@ -14,7 +14,7 @@ import {
   UserReply,
 } from './schemas.ts'
 import { changeUser } from './user-changes.ts'
-import { ADMIN_ROLE, pageOfUsers, registerUser, requireUser, USER_SORTS } from './users.ts'
+import { ADMIN_ROLE, pageOfUsers, registerUser, USER_SORTS } from './users.ts'
 
 /** register · me · own password · list · enable, disable, roles */
 export function userRoutes(server: Server, accounts: Accounts, guard: AccountGuard): void {
@@ -31,7 +31,7 @@ export function userRoutes(server: Server, accounts: Accounts, guard: AccountGua
   server.get('/api/users/me', {
     onRequest: guard.caller,
     schema: { response: { 200: ProfileReply } },
-    handler: ({ caller }) => requireUser(accounts, Number(caller.userId)),
+    handler: ({ caller }) => ownProfile(accounts, caller),
   })
 
   server.post('/api/users/me/password', {
