@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict'
+import { describe, type TestContext, test } from 'node:test'
+import { SettingsError } from '@plinth/kit'
+import { panelOf } from '../panel.ts'
+import { startStack } from '../start-stack.ts'
+import { testEnv } from './test-env.ts'
+
+const KEY = Buffer.alloc(32, 7).toString('base64')
+const PRODUCTION = {
+  NODE_ENV: 'production',
+  IDENTITY_MASTER_KEY: KEY,
+  IDENTITY_PASSWORD_MEMORY_KIB: '',
+  IDENTITY_PASSWORD_PASSES: '',
+  STORAGE_FULL_MASTER_KEY: KEY,
+  STORAGE_FULL_PASSWORD_MEMORY_KIB: '',
+  STORAGE_FULL_PASSWORD_PASSES: '',
+  STORAGE_KEY_API_KEY: 'a key of our own',
+}
+
+describe('the panel of npm start', () => {
+  test('tells addresses, logins, the data folder and what is on for development', async (t) => {
+    const { env, panel } = await start(t, {})
+
+    for (const setting of Object.keys(env).filter((name) => name.endsWith('_PORT')))
+      assert.ok(panel.includes(`http://localhost:${env[setting]}`), setting)
+    assert.match(panel, /Sign in as +admin \/ password123123 +\(ROLE_ADMIN, ROLE_USER\)/)
+    assert.match(panel, /X-API-KEY +storage-local-dev-key/)
+    assert.ok(panel.includes(`${env.SUITE_DATA}`))
+    assert.match(panel, /For development +demo accounts, a known API key, a payment provider/)
+  })
+
+  test('in production names no login, no key and no convenience', async (t) => {
+    const { panel } = await start(t, PRODUCTION)
+
+    assert.doesNotMatch(panel, /Sign in|X-API-KEY|development|Sandbox/)
+  })
+
+  test('in production nothing starts on the defaults, and all of it is said at once', async (t) => {
+    const { env } = await testEnv(t, { NODE_ENV: 'production' })
+
+    const names = ['IDENTITY_MASTER_KEY', 'STORAGE_FULL_MASTER_KEY', 'STORAGE_KEY_API_KEY']
+    await assert.rejects(startStack({ env }), (error: SettingsError) => {
+      assert.ok(error instanceof SettingsError)
+      for (const name of names)
+        assert.ok(
+          error.faults.some((fault) => fault.name === name),
+          name,
+        )
+      return true
+    })
+  })
+})
+
+async function start(t: TestContext, overrides: Record<string, string>) {
+  const { env } = await testEnv(t, overrides)
+  const stack = await startStack({ env })
+  t.after(() => stack.close())
+  return { env, panel: panelOf(stack, 400) }
+}
