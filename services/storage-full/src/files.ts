@@ -36,7 +36,7 @@ async function describeUpload(storage: Storage, caller: Caller, upload: Upload):
   const { filename, declaredType, handle, sizeBytes, sha256 = '' } = upload
   const { type, extension } = await requireFileType(
     { filename, declaredType, bytes: fileBytes(handle, sizeBytes) },
-    { accepted: storage.limits.acceptedTypes, whole: true },
+    { accepted: storage.limits.acceptedTypes, whole: storage.limits.wholeFiles },
   )
   const objectName = newObjectName(extension.slice(1))
   return {

@@ -20,6 +20,8 @@ export type Storage = {
 export type StorageLimits = {
   maxFileBytes: number
   acceptedTypes: FileType[]
+  /** Look at the structure of a file, not only at its signature. */
+  wholeFiles: boolean
   /** How long an object may have no file before it is taken for a leftover. */
   orphanAgeSeconds: number
   /** Object stores an administrator may name; everything when empty. */

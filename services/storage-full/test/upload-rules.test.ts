@@ -70,13 +70,26 @@ describe('POST /file: what is accepted', () => {
     }
   })
 
-  test('refuses empty and damaged files, and text that is not UTF-8', async (t) => {
+  test('with STORAGE_FULL_CONTENT_CHECK=structure damaged and padded files are refused', async (t) => {
+    const { api, user } = await startStorage(t, { STORAGE_FULL_CONTENT_CHECK: 'structure' })
+    const attempts = [
+      sampleFiles.png.subarray(0, 8),
+      sampleFiles.png.subarray(0, -4),
+      Buffer.concat([sampleFiles.png, Buffer.from('<script>')]),
+    ]
+    for (const bytes of attempts) {
+      const { status, body } = await upload(api, user, { bytes })
+
+      assert.deepEqual([status, body.code], [400, 'DAMAGED_FILE'])
+    }
+    assert.equal((await upload(api, user)).status, 201)
+  })
+
+  test('refuses empty files, and text that is not UTF-8', async (t) => {
     const { api, user } = await startStorage(t)
     const attempts = [
       { bytes: Buffer.alloc(0) },
-      { bytes: sampleFiles.png.subarray(0, 8) },
-      { bytes: sampleFiles.png.subarray(0, -4) },
-      { bytes: Buffer.concat([sampleFiles.png, Buffer.from('<script>')]) },
+      { bytes: sampleFiles.png.subarray(0, 7) },
       { name: 'x.txt', type: 'text/plain', bytes: Buffer.from([0x61, 0xff, 0xfe]) },
       { name: 'x.txt', type: 'text/plain', bytes: Buffer.from('a\0b') },
       { name: 'x.pdf', type: 'application/pdf', bytes: Buffer.from(' %PDF-1.4\n%%EOF') },
