@@ -52,6 +52,7 @@ export async function createIdentity(
   sessionRoutes(server, accounts, guard)
   auditRoutes(server, accounts, guard)
   const { relyingParty } = config
+  announce(config, log)
   if (relyingParty) servePasskeys(server, { accounts, db, clock, relyingParty }, { guard, log })
   else disabledPasskeyRoutes(server, guard)
   jwksRoutes(server, accounts.signingKeys)
@@ -68,4 +69,10 @@ function servePasskeys(
   const csrf = createCsrfTokens(identity.accounts.settings.masterKey, identity.clock)
   passkeyRoutes(server, identity, { guard, csrf })
   server.onClose(startChallengeSweep(identity, log).stop)
+}
+
+/** What an operator should not have to find out by accident. */
+function announce({ accounts, relyingParty, publicUrl }: IdentityConfig, log: Logger): void {
+  if (accounts.demoAccounts) log.warn('demo accounts are on: everybody knows their password')
+  if (!relyingParty) log.warn({ publicUrl }, 'passkeys are off: switched off, or not possible here')
 }
