@@ -3,11 +3,11 @@ import type { Operation } from './api/operation.ts'
 import { createdRange, email, mergeMetadata, metadata, pageable } from './api/parameter-kinds.ts'
 import { readParameters, text } from './api/parameters.ts'
 import { resourceMissing } from './api/provider-errors.ts'
-import { recordEvent } from './events.ts'
-import { newId } from './identifiers.ts'
 import type { Customer, DeletedCustomer } from './objects/object-kinds.ts'
 import { findObject, insertObject, updateObject } from './objects/objects.repository.ts'
 import { type Sandbox, secondsOf } from './sandbox.ts'
+import { newId } from './state/identifiers.ts'
+import { recordEvent } from './webhooks/events.ts'
 
 const fields = {
   email: email(),

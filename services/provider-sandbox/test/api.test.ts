@@ -121,6 +121,20 @@ describe('the API', () => {
     await assert.rejects(stripe.customers.list({ limit: 101 }), { statusCode: 400 })
   })
 
+  test('does not list what was deleted', async (t) => {
+    const { stripe } = await startSandbox(t)
+    const kept = await stripe.customers.create({})
+    const gone = await stripe.customers.create({})
+    await stripe.customers.del(gone.id)
+
+    const listed = await stripe.customers.list()
+
+    assert.deepEqual(
+      listed.data.map(({ id }) => id),
+      [kept.id],
+    )
+  })
+
   test('finds sessions by state and by payment, and by the time they were made', async (t) => {
     const sandbox = await startSandbox(t)
     const { session, intent } = await paidOrder(sandbox)

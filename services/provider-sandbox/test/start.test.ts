@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { spawnService } from '@plinth/kit/testing'
+import { type Api, spawnService } from '@plinth/kit/testing'
 import { loadConfig } from '../src/index.ts'
 
 describe('the settings', () => {
@@ -29,10 +32,33 @@ describe('the settings', () => {
   })
 })
 
+const MAIN = new URL('../src/main.ts', import.meta.url).pathname
+
 describe('the process', () => {
+  test('that is killed loses nothing it had answered, and frees the keys of open calls', async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'sandbox-'))
+    t.after(() => rmSync(folder, { recursive: true }))
+    const settings = { SANDBOX_PORT: '0', SANDBOX_DATABASE_URL: `sqlite:${folder}/sandbox.db` }
+    const first = await spawnService(t, MAIN, settings)
+    const made = await createCustomer(first.api, 'done')
+    await first.api.post('/sandbox/api/faults', { kind: 'hang' })
+    const hanging = createCustomer(first.api, 'open').catch((error: Error) => error)
+    while ((await first.api.get('/sandbox/api/faults')).body.faults.length > 0);
+    await first.kill('SIGKILL')
+
+    const second = await spawnService(t, MAIN, settings)
+    const replayed = await createCustomer(second.api, 'done')
+    const retried = await createCustomer(second.api, 'open')
+
+    assert.ok((await hanging) instanceof Error)
+    assert.deepEqual(replayed.bytes, made.bytes)
+    assert.equal(replayed.headers.get('idempotent-replayed'), 'true')
+    assert.equal(retried.status, 200)
+    assert.equal(retried.headers.get('idempotent-replayed'), null)
+  })
+
   test('listens, answers and ends when told to', async (t) => {
-    const main = new URL('../src/main.ts', import.meta.url).pathname
-    const { api, kill } = await spawnService(t, main, {
+    const { api, kill } = await spawnService(t, MAIN, {
       SANDBOX_PORT: '0',
       SANDBOX_DATABASE_URL: 'sqlite::memory:',
     })
@@ -43,3 +69,10 @@ describe('the process', () => {
     assert.deepEqual(health.body, { status: 'UP' })
   })
 })
+
+const createCustomer = (api: Api, key: string) =>
+  api.request('POST', '/v1/customers', {
+    token: 'sk_test_x',
+    headers: { 'idempotency-key': key, 'content-type': 'application/x-www-form-urlencoded' },
+    body: 'name=Jenny',
+  })

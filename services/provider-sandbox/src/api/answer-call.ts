@@ -1,5 +1,5 @@
-import { runTimers } from '../due.ts'
 import { drawFault } from '../faults/draw-fault.ts'
+import type { Fault } from '../faults/fault.ts'
 import {
   answerToRemember,
   type Struck,
@@ -9,6 +9,7 @@ import {
 } from '../faults/fault-answers.ts'
 import type { HeldCalls } from '../faults/held-calls.ts'
 import { change, type Sandbox } from '../sandbox.ts'
+import { runTimers } from '../time/due.ts'
 import { type Answer, errorAnswer, jsonOf } from './answer.ts'
 import { authenticate } from './authentication.ts'
 import { expandPaths } from './expand.ts'
@@ -46,11 +47,12 @@ export async function answerCall(
   operation: Operation,
 ): Promise<AnsweredCall> {
   const requestLogUrl = `${sandbox.publicUrl()}/sandbox#${call.requestId}`
-  await runTimers(sandbox)
-  const fault = await drawFault(sandbox, call.route)
-  const struck: Struck = { fault, held, hungUp: call.hungUp, requestLogUrl }
+  let fault: Fault | undefined
   const answer = await refusalsAnswered(requestLogUrl, async () => {
     authenticate(call.authorization)
+    await runTimers(sandbox)
+    fault = await drawFault(sandbox, call.route)
+    const struck: Struck = { fault, held, hungUp: call.hungUp, requestLogUrl }
     const early = strikeBefore(struck)
     if (early) return early
     const form = call.readForm()

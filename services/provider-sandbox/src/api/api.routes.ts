@@ -4,7 +4,8 @@ import {
   listSessionItems,
   listSessions,
   retrieveSession,
-} from '../checkout-sessions.ts'
+} from '../checkout/checkout-sessions.ts'
+import { createSession } from '../checkout/new-session.ts'
 import {
   createCustomer,
   deleteCustomer,
@@ -13,9 +14,8 @@ import {
   updateCustomer,
 } from '../customers.ts'
 import type { HeldCalls } from '../faults/held-calls.ts'
-import { createRefund } from '../new-refund.ts'
-import { createSession } from '../new-session.ts'
-import { cancelRefundCall, listRefunds, retrieveRefund, updateRefund } from '../refunds.ts'
+import { createRefund } from '../money/new-refund.ts'
+import { cancelRefundCall, listRefunds, retrieveRefund, updateRefund } from '../money/refunds.ts'
 import {
   listBalanceTransactions,
   listCharges,
@@ -30,7 +30,7 @@ import {
   deleteEndpoint,
   listEndpoints,
   updateEndpoint,
-} from '../webhook-endpoints.ts'
+} from '../webhooks/webhook-endpoints.ts'
 import { providerApi } from './provider-api.ts'
 
 /** The provider's API: every endpoint the sandbox answers. */

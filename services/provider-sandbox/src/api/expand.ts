@@ -1,4 +1,4 @@
-import { listLineItems } from '../line-items.ts'
+import { listLineItems } from '../checkout/line-items.ts'
 import { findAnyObject } from '../objects/objects.repository.ts'
 import type { Sandbox } from '../sandbox.ts'
 import { parameterInvalid } from './provider-errors.ts'

@@ -55,7 +55,7 @@ export const requestRefused = (message: string, code?: string, param?: string) =
 /** The object a path names is 404; one that a parameter names is 400. */
 export function resourceMissing(kind: string, id: string, param = 'id'): ProviderError {
   const status = param === 'id' ? 404 : 400
-  const message = `No such ${kind.replace('.', ' ')}: '${id}'`
+  const message = `No such ${kind}: '${id}'`
   return new ProviderError({ status, message, code: 'resource_missing', param })
 }
 

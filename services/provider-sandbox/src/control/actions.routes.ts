@@ -1,6 +1,6 @@
 import { type Server, validationFailed } from '@plinth/kit'
 import { Type } from 'typebox'
-import { TEST_CARDS } from '../payment-methods.ts'
+import { TEST_CARDS } from '../money/payment-methods.ts'
 import type { Sandbox } from '../sandbox.ts'
 import type { Controls } from './controls.ts'
 import {

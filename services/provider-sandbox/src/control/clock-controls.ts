@@ -1,4 +1,4 @@
-import { moveClock } from '../due.ts'
+import { moveClock } from '../time/due.ts'
 import type { Controls } from './controls.ts'
 
 export function readClock({ clock }: Controls) {

@@ -1,6 +1,6 @@
 import type { HeldCalls } from '../faults/held-calls.ts'
 import type { Sandbox } from '../sandbox.ts'
-import type { MovableClock } from '../sandbox-clock.ts'
+import type { MovableClock } from '../time/sandbox-clock.ts'
 import type { Deliverer } from '../webhooks/deliverer.ts'
 
 /** Everything the controls can turn. */

@@ -1,7 +1,7 @@
 import { notFound } from '@plinth/kit'
 import { deleteObject, findHidden, findObject, listObjects } from '../objects/objects.repository.ts'
 import type { Sandbox } from '../sandbox.ts'
-import { type EndpointSecrets, insertEndpoint } from '../webhook-endpoints.ts'
+import { type EndpointSecrets, insertEndpoint } from '../webhooks/webhook-endpoints.ts'
 
 export type GivenEndpoint = {
   url: string

@@ -1,11 +1,11 @@
 import { notFound } from '@plinth/kit'
-import { recordEvent } from '../events.ts'
 import type { Event, ProviderObject } from '../objects/object-kinds.ts'
 import { findObject, listObjects } from '../objects/objects.repository.ts'
 import { change, type Sandbox } from '../sandbox.ts'
-import { DEFAULT_SWITCHES } from '../switches.ts'
+import { DEFAULT_SWITCHES } from '../state/switches.ts'
 import type { AttemptRow, DeliveryRow } from '../tables.ts'
 import { listAttempts, listDeliveries } from '../webhooks/deliveries.repository.ts'
+import { recordEvent } from '../webhooks/events.ts'
 import { queueDeliveries } from '../webhooks/outbox.ts'
 
 const MOST_SHOWN = 200

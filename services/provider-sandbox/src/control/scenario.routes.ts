@@ -1,6 +1,6 @@
 import type { Server } from '@plinth/kit'
 import { Type } from 'typebox'
-import { exportScenario, importScenario, resetSandbox } from '../scenario.ts'
+import { exportScenario, importScenario, resetSandbox } from '../state/scenario.ts'
 import type { Controls } from './controls.ts'
 
 const MOST_BYTES = 64 * 2 ** 20

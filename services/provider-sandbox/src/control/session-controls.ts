@@ -1,8 +1,8 @@
 import { validationFailed } from '@plinth/kit'
-import { failPayment, payByBank, settlePayment } from '../bank-debits.ts'
-import { answerChallenge, type PaymentOutcome, payByCard } from '../card-payments.ts'
-import { expireSession, requireSession } from '../checkout-sessions.ts'
-import { cancelRefund, failRefund, settleRefund } from '../refunds.ts'
+import { expireSession, requireSession } from '../checkout/checkout-sessions.ts'
+import { failPayment, payByBank, settlePayment } from '../money/bank-debits.ts'
+import { answerChallenge, type PaymentOutcome, payByCard } from '../money/card-payments.ts'
+import { cancelRefund, failRefund, settleRefund } from '../money/refunds.ts'
 import { change, type Sandbox } from '../sandbox.ts'
 
 export const GOOD_CARD = '4242424242424242'

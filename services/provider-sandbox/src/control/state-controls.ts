@@ -1,9 +1,9 @@
 import { deleteKeys } from '../api/idempotency.repository.ts'
 import type { Kind } from '../objects/object-kinds.ts'
 import { listObjects } from '../objects/objects.repository.ts'
-import { listRequests } from '../requests.repository.ts'
 import type { Sandbox } from '../sandbox.ts'
-import { DEFAULT_SWITCHES, readSwitches, type Switches, setSwitches } from '../switches.ts'
+import { listRequests } from '../state/requests.repository.ts'
+import { DEFAULT_SWITCHES, readSwitches, type Switches, setSwitches } from '../state/switches.ts'
 
 const MOST_SHOWN = 200
 
@@ -11,7 +11,7 @@ export const listRecent = (sandbox: Sandbox, kind: Kind) =>
   listObjects(sandbox.db, kind, {}, { limit: MOST_SHOWN })
 
 export async function listRecentRequests(sandbox: Sandbox) {
-  const requests = await listRequests(sandbox.db, { limit: MOST_SHOWN })
+  const requests = await listRequests(sandbox.db, MOST_SHOWN)
   return requests.map(({ id, at, method, path, status, fault, ...row }) => ({
     id,
     at,

@@ -1,6 +1,6 @@
 import type { Server } from '@plinth/kit'
 import { Type } from 'typebox'
-import { countSessions, readBooks } from '../books.ts'
+import { countSessions, readBooks } from '../money/books.ts'
 import { advanceClock, readClock } from './clock-controls.ts'
 import type { Controls } from './controls.ts'
 import {

@@ -1,6 +1,6 @@
-import { seededFraction } from '../identifiers.ts'
 import type { Sandbox } from '../sandbox.ts'
-import { nextNumber } from '../state.repository.ts'
+import { seededFraction } from '../state/identifiers.ts'
+import { nextNumber } from '../state/state.repository.ts'
 import type { Fault } from './fault.ts'
 import { listFaults, spendFault } from './faults.repository.ts'
 

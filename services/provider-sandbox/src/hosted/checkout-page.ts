@@ -1,8 +1,8 @@
-import { formatAmount } from '../currencies.ts'
+import { formatAmount } from '../money/currencies.ts'
+import { type Behaviour, TEST_ACCOUNTS, TEST_CARDS } from '../money/payment-methods.ts'
 import type { CheckoutSession, LineItem, PaymentError } from '../objects/object-kinds.ts'
 import { type Html, html } from '../pages/html.ts'
 import type { Page } from '../pages/layout.ts'
-import { type Behaviour, TEST_ACCOUNTS, TEST_CARDS } from '../payment-methods.ts'
 
 export type Checkout = {
   session: CheckoutSession

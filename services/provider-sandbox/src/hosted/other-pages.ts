@@ -1,4 +1,4 @@
-import { formatAmount } from '../currencies.ts'
+import { formatAmount } from '../money/currencies.ts'
 import type { CheckoutSession } from '../objects/object-kinds.ts'
 import { html } from '../pages/html.ts'
 import type { Page } from '../pages/layout.ts'

@@ -91,7 +91,7 @@ export type ObjectFilter = {
 
 export type Cursor = { after?: string; before?: string; limit?: number }
 
-/** Newest first, as every list of the API; `before` walks towards the newest. */
+/** Newest first and without what was deleted; `before` walks towards the newest. */
 export async function listObjects<K extends Kind>(
   db: SandboxDb,
   kind: K,
@@ -113,7 +113,11 @@ function filtered(
   kind: Kind,
   { where = {}, types, created = {}, parent, delivered }: ObjectFilter,
 ): SelectQueryBuilder<SandboxTables, 'objects', { body: string }> {
-  let query = db.selectFrom('objects').select('body').where('kind', '=', kind)
+  let query = db
+    .selectFrom('objects')
+    .select('body')
+    .where('kind', '=', kind)
+    .where(memberOf('deleted'), 'is', null)
   if (parent !== undefined) query = query.where('parent', '=', parent)
   if (delivered !== undefined)
     query = query.where((eb) => {
@@ -142,5 +146,5 @@ const CREATED_LIMITS = [
 ] as const
 
 function memberOf(name: string) {
-  return sql<string>`json_extract(body, ${sql.lit(`$.${name}`)})`
+  return sql<string | null>`json_extract(body, ${sql.lit(`$.${name}`)})`
 }

@@ -1,8 +1,8 @@
 import { type Clock, signPayload } from '@plinth/kit'
 import { jsonOf } from '../api/answer.ts'
 import type { Event, WebhookEndpoint } from '../objects/object-kinds.ts'
-import type { Switches } from '../switches.ts'
-import type { EndpointSecrets } from '../webhook-endpoints.ts'
+import type { Switches } from '../state/switches.ts'
+import type { EndpointSecrets } from './webhook-endpoints.ts'
 
 export type SentRequest = { headers: Record<string, string>; body: string }
 

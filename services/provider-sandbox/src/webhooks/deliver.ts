@@ -2,11 +2,11 @@ import { inTransaction, secondsAfter } from '@plinth/kit'
 import type { Event, WebhookEndpoint } from '../objects/object-kinds.ts'
 import { findHidden, findObject, updateObject } from '../objects/objects.repository.ts'
 import type { Sandbox } from '../sandbox.ts'
-import type { Switches } from '../switches.ts'
+import type { Switches } from '../state/switches.ts'
 import type { DeliveryRow } from '../tables.ts'
-import type { EndpointSecrets } from '../webhook-endpoints.ts'
 import { composeDelivery, type ReceivedReply, type SentRequest, sendDelivery } from './attempt.ts'
 import { countWaiting, insertAttempt, updateDelivery } from './deliveries.repository.ts'
+import type { EndpointSecrets } from './webhook-endpoints.ts'
 
 const LONGEST_SECONDS = 3 * 24 * 60 * 60
 

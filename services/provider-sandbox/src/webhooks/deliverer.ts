@@ -1,5 +1,5 @@
 import type { Sandbox } from '../sandbox.ts'
-import { readSwitches, type Switches } from '../switches.ts'
+import { readSwitches, type Switches } from '../state/switches.ts'
 import type { DeliveryRow } from '../tables.ts'
 import { deliver } from './deliver.ts'
 import { listDueDeliveries } from './deliveries.repository.ts'
@@ -32,7 +32,10 @@ export function startDeliverer(sandbox: Sandbox): Deliverer {
         void enqueue(false)
       })
     },
-    flush: () => enqueue(true),
+    flush: async () => {
+      if (stopped.signal.aborted) throw new Error('The sandbox is closing.')
+      await enqueue(true)
+    },
     stop: async () => {
       stopped.abort()
       await turn

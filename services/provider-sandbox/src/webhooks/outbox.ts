@@ -2,7 +2,7 @@ import { secondsAfter } from '@plinth/kit'
 import type { Event, WebhookEndpoint } from '../objects/object-kinds.ts'
 import { listObjects } from '../objects/objects.repository.ts'
 import type { Sandbox } from '../sandbox.ts'
-import type { Switches } from '../switches.ts'
+import type { Switches } from '../state/switches.ts'
 import { insertDelivery } from './deliveries.repository.ts'
 
 /** Puts an event up for delivery to everyone who asked for its type; tells to how many. */

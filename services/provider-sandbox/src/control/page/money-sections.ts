@@ -1,5 +1,5 @@
-import type { readBooks } from '../../books.ts'
-import { formatAmount } from '../../currencies.ts'
+import type { readBooks } from '../../money/books.ts'
+import { formatAmount } from '../../money/currencies.ts'
 import type { CheckoutSession, Refund } from '../../objects/object-kinds.ts'
 import { type Html, html } from '../../pages/html.ts'
 import { actionButton, code, section, table } from './parts.ts'

@@ -1,4 +1,4 @@
-import { readBooks } from '../../books.ts'
+import { readBooks } from '../../money/books.ts'
 import type { CheckoutSession, Refund } from '../../objects/object-kinds.ts'
 import { html } from '../../pages/html.ts'
 import type { Page } from '../../pages/layout.ts'

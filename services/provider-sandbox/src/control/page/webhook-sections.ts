@@ -1,5 +1,5 @@
 import { type Html, html } from '../../pages/html.ts'
-import type { Switches } from '../../switches.ts'
+import type { Switches } from '../../state/switches.ts'
 import type { listEndpointsWithSecrets } from '../endpoint-controls.ts'
 import type { describeDeliveries } from '../event-controls.ts'
 import { actionButton, code, input, section, select, table } from './parts.ts'

@@ -1,9 +1,9 @@
-import { newId } from './identifiers.ts'
-import type { Event, ProviderObject } from './objects/object-kinds.ts'
-import { insertObject } from './objects/objects.repository.ts'
-import { type Sandbox, secondsOf } from './sandbox.ts'
-import { readSwitches } from './switches.ts'
-import { queueDeliveries } from './webhooks/outbox.ts'
+import type { Event, ProviderObject } from '../objects/object-kinds.ts'
+import { insertObject } from '../objects/objects.repository.ts'
+import { type Sandbox, secondsOf } from '../sandbox.ts'
+import { newId } from '../state/identifiers.ts'
+import { readSwitches } from '../state/switches.ts'
+import { queueDeliveries } from './outbox.ts'
 
 export const API_VERSION = '2026-10-28.endive'
 

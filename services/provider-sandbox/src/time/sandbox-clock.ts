@@ -1,6 +1,6 @@
 import type { Clock, Db } from '@plinth/kit'
-import { findValue, updateValue } from './state.repository.ts'
-import type { SandboxTables } from './tables.ts'
+import { findValue, updateValue } from '../state/state.repository.ts'
+import type { SandboxTables } from '../tables.ts'
 
 const OFFSET = 'clock-offset-ms'
 

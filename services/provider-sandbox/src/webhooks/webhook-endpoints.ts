@@ -1,19 +1,19 @@
-import { readPage } from './api/lists.ts'
-import type { Operation } from './api/operation.ts'
-import { mergeMetadata, metadata, pageable, webAddress } from './api/parameter-kinds.ts'
-import { flag, list, readParameters, required, text } from './api/parameters.ts'
-import { resourceMissing } from './api/provider-errors.ts'
-import { API_VERSION } from './events.ts'
-import { newId, seededText } from './identifiers.ts'
-import type { WebhookEndpoint } from './objects/object-kinds.ts'
+import { readPage } from '../api/lists.ts'
+import type { Operation } from '../api/operation.ts'
+import { mergeMetadata, metadata, pageable, webAddress } from '../api/parameter-kinds.ts'
+import { flag, list, readParameters, required, text } from '../api/parameters.ts'
+import { resourceMissing } from '../api/provider-errors.ts'
+import type { WebhookEndpoint } from '../objects/object-kinds.ts'
 import {
   deleteObject,
   findObject,
   insertObject,
   updateHidden,
   updateObject,
-} from './objects/objects.repository.ts'
-import { type Sandbox, secondsOf } from './sandbox.ts'
+} from '../objects/objects.repository.ts'
+import { type Sandbox, secondsOf } from '../sandbox.ts'
+import { newId, seededText } from '../state/identifiers.ts'
+import { API_VERSION } from './events.ts'
 
 /** Kept beside an endpoint: the second secret signs while the first is being replaced. */
 export type EndpointSecrets = { secret: string; secondSecret: string }

@@ -1,8 +1,8 @@
 import { validationFailed } from '@plinth/kit'
-import { change, type Sandbox } from './sandbox.ts'
-import type { MovableClock } from './sandbox-clock.ts'
+import { change, type Sandbox } from '../sandbox.ts'
+import type { MovableClock } from '../time/sandbox-clock.ts'
+import { ensureEndpointOfSettings } from '../webhooks/webhook-endpoints.ts'
 import { deleteEverything, insertRows, listRows, TABLES } from './scenario.repository.ts'
-import { ensureEndpointOfSettings } from './webhook-endpoints.ts'
 
 /** Everything the sandbox holds, as one document. Secrets of webhook endpoints are in it. */
 export type Scenario = { plinthSandbox: 1; tables: Record<string, object[]> }

@@ -1,5 +1,5 @@
 import type { Db } from '@plinth/kit'
-import type { SandboxTables } from './tables.ts'
+import type { SandboxTables } from '../tables.ts'
 
 /** Counts one up and tells the new value. A rolled-back transaction gives its numbers back. */
 export async function nextNumber(db: Db<SandboxTables>, name: string): Promise<number> {

@@ -1,5 +1,5 @@
+import type { Sandbox } from '../sandbox.ts'
 import { runTimers } from './due.ts'
-import type { Sandbox } from './sandbox.ts'
 
 const EVERY_MS = 500
 

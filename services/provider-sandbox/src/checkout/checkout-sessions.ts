@@ -1,15 +1,15 @@
-import { readPage } from './api/lists.ts'
-import type { Operation } from './api/operation.ts'
-import { createdRange, pageable } from './api/parameter-kinds.ts'
-import { choice, readParameters, text } from './api/parameters.ts'
-import { requestRefused, resourceMissing } from './api/provider-errors.ts'
-import { recordEvent } from './events.ts'
+import { readPage } from '../api/lists.ts'
+import type { Operation } from '../api/operation.ts'
+import { createdRange, pageable } from '../api/parameter-kinds.ts'
+import { choice, readParameters, text } from '../api/parameters.ts'
+import { requestRefused, resourceMissing } from '../api/provider-errors.ts'
+import { cancelPaymentIntent } from '../money/payment-intents.ts'
+import type { CheckoutSession } from '../objects/object-kinds.ts'
+import { findObject, updateObject } from '../objects/objects.repository.ts'
+import type { Sandbox } from '../sandbox.ts'
+import { deleteTimersOf } from '../time/timers.repository.ts'
+import { recordEvent } from '../webhooks/events.ts'
 import { listLineItems } from './line-items.ts'
-import type { CheckoutSession } from './objects/object-kinds.ts'
-import { findObject, updateObject } from './objects/objects.repository.ts'
-import { cancelPaymentIntent } from './payment-intents.ts'
-import type { Sandbox } from './sandbox.ts'
-import { deleteTimersOf } from './timers.repository.ts'
 
 export const retrieveSession: Operation = async (sandbox, { id, form }) => {
   readParameters(form, {})
@@ -58,7 +58,7 @@ export async function completeSession(
   const session = await requireOpenSession(sandbox, id)
   const complete: CheckoutSession = {
     ...session,
-    customer_details: { email: session.customer_email, name: null, phone: null },
+    customer_details: await customerDetails(sandbox, session),
     payment_status: paymentStatus,
     status: 'complete',
     url: null,
@@ -66,6 +66,13 @@ export async function completeSession(
   await updateObject(sandbox.db, complete)
   await deleteTimersOf(sandbox.db, id)
   await recordEvent(sandbox, 'checkout.session.completed', complete)
+}
+
+async function customerDetails(sandbox: Sandbox, session: CheckoutSession) {
+  const customer = await findObject(sandbox.db, 'customer', session.customer ?? '')
+  const { email = session.customer_email, name = null } =
+    customer && !('deleted' in customer) ? customer : {}
+  return { email, name, phone: null }
 }
 
 export async function requireSession(sandbox: Sandbox, id: string): Promise<CheckoutSession> {

@@ -1,4 +1,4 @@
-import { parameterInvalid, requestRefused } from './api/provider-errors.ts'
+import { parameterInvalid, requestRefused } from '../api/provider-errors.ts'
 
 const TWO_DECIMALS =
   'aed afn all amd ang aoa ars aud awg azn bam bbd bdt bgn bmd bnd bob brl bsd bwp byn bzd cad cdf ' +

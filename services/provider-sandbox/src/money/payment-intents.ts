@@ -1,9 +1,14 @@
-import { recordEvent } from './events.ts'
-import { newId, seededText } from './identifiers.ts'
-import type { PaymentIntentData } from './new-session.ts'
-import type { CheckoutSession, PaymentIntent } from './objects/object-kinds.ts'
-import { findHidden, findObject, insertObject, updateObject } from './objects/objects.repository.ts'
-import { type Sandbox, secondsOf } from './sandbox.ts'
+import type { PaymentIntentData } from '../checkout/new-session.ts'
+import type { CheckoutSession, PaymentIntent } from '../objects/object-kinds.ts'
+import {
+  findHidden,
+  findObject,
+  insertObject,
+  updateObject,
+} from '../objects/objects.repository.ts'
+import { type Sandbox, secondsOf } from '../sandbox.ts'
+import { newId, seededText } from '../state/identifiers.ts'
+import { recordEvent } from '../webhooks/events.ts'
 
 /**
  * The payment intent of a session, made when the customer first tries to pay: until then a session

@@ -1,15 +1,15 @@
-import { recordEvent } from './events.ts'
-import { newId } from './identifiers.ts'
-import { enterInLedger } from './ledger.ts'
 import type {
   Charge,
   CheckoutSession,
   PaymentError,
   PaymentIntent,
   PaymentMethodDetails,
-} from './objects/object-kinds.ts'
-import { findObject, insertObject, updateObject } from './objects/objects.repository.ts'
-import { type Sandbox, secondsOf } from './sandbox.ts'
+} from '../objects/object-kinds.ts'
+import { findObject, insertObject, updateObject } from '../objects/objects.repository.ts'
+import { type Sandbox, secondsOf } from '../sandbox.ts'
+import { newId } from '../state/identifiers.ts'
+import { recordEvent } from '../webhooks/events.ts'
+import { enterInLedger } from './ledger.ts'
 
 /** One attempt to take money, pending until it is settled or has failed. */
 export async function beginCharge(

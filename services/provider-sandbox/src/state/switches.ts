@@ -1,6 +1,6 @@
 import type { Db } from '@plinth/kit'
+import type { SandboxTables } from '../tables.ts'
 import { findValue, updateValue } from './state.repository.ts'
-import type { SandboxTables } from './tables.ts'
 
 /** How the sandbox misbehaves until it is told otherwise. */
 export type Switches = {

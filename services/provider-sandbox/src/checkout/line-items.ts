@@ -1,12 +1,12 @@
-import { type List, listOf } from './api/lists.ts'
-import { metadata, webAddress } from './api/parameter-kinds.ts'
-import { integer, list, object, required, text } from './api/parameters.ts'
-import { parameterInvalid, parameterMissing, resourceMissing } from './api/provider-errors.ts'
-import { checkStep, readCurrency } from './currencies.ts'
-import { newId } from './identifiers.ts'
-import type { LineItem } from './objects/object-kinds.ts'
-import { insertObject, listObjects } from './objects/objects.repository.ts'
-import { type Sandbox, secondsOf } from './sandbox.ts'
+import { type List, listOf } from '../api/lists.ts'
+import { metadata, webAddress } from '../api/parameter-kinds.ts'
+import { integer, list, object, required, text } from '../api/parameters.ts'
+import { parameterInvalid, parameterMissing, resourceMissing } from '../api/provider-errors.ts'
+import { checkStep, readCurrency } from '../money/currencies.ts'
+import type { LineItem } from '../objects/object-kinds.ts'
+import { insertObject, listObjects } from '../objects/objects.repository.ts'
+import { type Sandbox, secondsOf } from '../sandbox.ts'
+import { newId } from '../state/identifiers.ts'
 
 const MOST_ITEMS = 100
 

@@ -1,5 +1,5 @@
 import type { Db } from '@plinth/kit'
-import type { SandboxTables, TimerRow } from './tables.ts'
+import type { SandboxTables, TimerRow } from '../tables.ts'
 
 export async function insertTimer(
   db: Db<SandboxTables>,

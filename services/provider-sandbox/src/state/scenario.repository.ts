@@ -1,5 +1,5 @@
 import type { Db } from '@plinth/kit'
-import type { SandboxTables } from './tables.ts'
+import type { SandboxTables } from '../tables.ts'
 
 type Table = keyof SandboxTables
 

@@ -1,4 +1,4 @@
-import type { PaymentError, PaymentMethodDetails } from './objects/object-kinds.ts'
+import type { PaymentError, PaymentMethodDetails } from '../objects/object-kinds.ts'
 
 /** How a test card or a test account behaves, as people know them from the provider's documents. */
 export type Behaviour = {

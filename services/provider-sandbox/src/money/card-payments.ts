@@ -1,10 +1,10 @@
-import { requestRefused } from './api/provider-errors.ts'
+import { requestRefused } from '../api/provider-errors.ts'
+import { completeSession, requireOpenSession } from '../checkout/checkout-sessions.ts'
+import type { CheckoutSession, PaymentError, PaymentIntent } from '../objects/object-kinds.ts'
+import type { Sandbox } from '../sandbox.ts'
 import { beginCharge, failCharge, requireCharge, settleCharge } from './charges.ts'
-import { completeSession, requireOpenSession } from './checkout-sessions.ts'
-import type { CheckoutSession, PaymentError, PaymentIntent } from './objects/object-kinds.ts'
 import { beginPayment, changeIntent, requirePaymentIntent } from './payment-intents.ts'
 import { behaviourOfCard, cardDetails } from './payment-methods.ts'
-import type { Sandbox } from './sandbox.ts'
 
 export type PaymentOutcome =
   | { state: 'paid' | 'processing' | 'challenge' }

@@ -1,7 +1,7 @@
-import { newId } from './identifiers.ts'
-import type { BalanceTransaction } from './objects/object-kinds.ts'
-import { insertObject, listObjects } from './objects/objects.repository.ts'
-import { type Sandbox, secondsOf } from './sandbox.ts'
+import type { BalanceTransaction } from '../objects/object-kinds.ts'
+import { insertObject, listObjects } from '../objects/objects.repository.ts'
+import { type Sandbox, secondsOf } from '../sandbox.ts'
+import { newId } from '../state/identifiers.ts'
 
 type Entry = { amount: number; currency: string; source: string; type: BalanceTransaction['type'] }
 

@@ -1,15 +1,19 @@
 import { secondsAfter } from '@plinth/kit'
-import { requestRefused } from './api/provider-errors.ts'
+import { requestRefused } from '../api/provider-errors.ts'
+import {
+  completeSession,
+  requireOpenSession,
+  requireSession,
+} from '../checkout/checkout-sessions.ts'
+import type { CheckoutSession, PaymentError, PaymentIntent } from '../objects/object-kinds.ts'
+import { findParent, updateObject } from '../objects/objects.repository.ts'
+import type { Sandbox } from '../sandbox.ts'
+import { deleteTimersOf, insertTimer } from '../time/timers.repository.ts'
+import { recordEvent } from '../webhooks/events.ts'
 import { completeForNothing, decline, type PaymentOutcome, succeed } from './card-payments.ts'
 import { beginCharge, requireCharge, settleCharge } from './charges.ts'
-import { completeSession, requireOpenSession, requireSession } from './checkout-sessions.ts'
-import { recordEvent } from './events.ts'
-import type { CheckoutSession, PaymentError, PaymentIntent } from './objects/object-kinds.ts'
-import { findParent, updateObject } from './objects/objects.repository.ts'
 import { beginPayment, changeIntent, requirePaymentIntent } from './payment-intents.ts'
 import { accountDetails, behaviourOf, behaviourOfAccount } from './payment-methods.ts'
-import type { Sandbox } from './sandbox.ts'
-import { deleteTimersOf, insertTimer } from './timers.repository.ts'
 
 /**
  * The customer agrees to a bank debit: the session is complete, the money comes later or never.

@@ -1,7 +1,7 @@
+import type { Charge, CheckoutSession, PaymentIntent, Refund } from '../objects/object-kinds.ts'
+import { listObjects } from '../objects/objects.repository.ts'
+import type { Sandbox } from '../sandbox.ts'
 import { sumLedger } from './ledger.ts'
-import type { Charge, CheckoutSession, PaymentIntent, Refund } from './objects/object-kinds.ts'
-import { listObjects } from './objects/objects.repository.ts'
-import type { Sandbox } from './sandbox.ts'
 
 export type PaymentBook = {
   paymentIntent: string
@@ -19,38 +19,28 @@ export type PaymentBook = {
 
 /** Where all the money is: per payment, per currency, and by the ledger as a second witness. */
 export async function readBooks(sandbox: Sandbox) {
-  const [intents, charges, refunds, sessions] = await Promise.all([
-    listObjects(sandbox.db, 'payment_intent'),
-    listObjects(sandbox.db, 'charge'),
-    listObjects(sandbox.db, 'refund'),
-    listObjects(sandbox.db, 'checkout.session'),
-  ])
-  const payments = intents.map((intent) => bookOf(intent, charges, refunds, sessions))
-  return {
-    payments,
-    totals: totalsOf(payments),
-    ledger: Object.fromEntries(await sumLedger(sandbox)),
-  }
+  const intentOf = (object: { payment_intent: string | null }) => object.payment_intent
+  const charges = Map.groupBy(await listObjects(sandbox.db, 'charge'), intentOf)
+  const refunds = Map.groupBy(await listObjects(sandbox.db, 'refund'), intentOf)
+  const sessions = Map.groupBy(await listObjects(sandbox.db, 'checkout.session'), intentOf)
+  const payments = (await listObjects(sandbox.db, 'payment_intent')).map((intent) =>
+    bookOf(intent, {
+      charges: charges.get(intent.id) ?? [],
+      refunds: refunds.get(intent.id) ?? [],
+      session: sessions.get(intent.id)?.[0],
+    }),
+  )
+  const ledger = Object.fromEntries(await sumLedger(sandbox))
+  return { payments, totals: totalsOf(payments), ledger }
 }
 
-function bookOf(
-  intent: PaymentIntent,
-  charges: Charge[],
-  refunds: Refund[],
-  sessions: CheckoutSession[],
-): PaymentBook {
-  const session = sessions.find(({ payment_intent: id }) => id === intent.id)
-  const sum = (amounts: number[]) => amounts.reduce((total, amount) => total + amount, 0)
-  const ofIntent = <T extends { payment_intent: string }>(objects: T[]) =>
-    objects.filter(({ payment_intent: id }) => id === intent.id)
-  const refundedAs = (...states: string[]) =>
-    sum(
-      ofIntent(refunds)
-        .filter(({ status }) => states.includes(status))
-        .map(({ amount }) => amount),
-    )
+type Movements = { charges: Charge[]; refunds: Refund[]; session: CheckoutSession | undefined }
 
-  const captured = sum(ofIntent(charges).map((charge) => charge.amount_captured))
+function bookOf(intent: PaymentIntent, { charges, refunds, session }: Movements): PaymentBook {
+  const sum = (amounts: number[]) => amounts.reduce((total, amount) => total + amount, 0)
+  const refundedAs = (...states: string[]) =>
+    sum(refunds.filter(({ status }) => states.includes(status)).map(({ amount }) => amount))
+  const captured = sum(charges.map((charge) => charge.amount_captured))
   const refunded = refundedAs('succeeded')
   return {
     paymentIntent: intent.id,

@@ -1,13 +1,13 @@
 import { type Clock, Problem, secondsAfter } from '@plinth/kit'
-import { failPayment, settlePayment } from './bank-debits.ts'
-import { expireSession } from './checkout-sessions.ts'
-import { failRefund, settleRefund } from './refunds.ts'
-import { change, type Sandbox } from './sandbox.ts'
+import { expireSession } from '../checkout/checkout-sessions.ts'
+import { failPayment, settlePayment } from '../money/bank-debits.ts'
+import { failRefund, settleRefund } from '../money/refunds.ts'
+import { change, type Sandbox } from '../sandbox.ts'
+import { readSwitches } from '../state/switches.ts'
+import type { TimerRow } from '../tables.ts'
+import { findNextDue } from '../webhooks/deliveries.repository.ts'
 import type { MovableClock } from './sandbox-clock.ts'
-import { readSwitches } from './switches.ts'
-import type { TimerRow } from './tables.ts'
 import { deleteTimer, findDueTimer } from './timers.repository.ts'
-import { findNextDue } from './webhooks/deliveries.repository.ts'
 
 const ACTIONS: Record<string, (sandbox: Sandbox, id: string) => Promise<unknown>> = {
   'expire-session': expireSession,

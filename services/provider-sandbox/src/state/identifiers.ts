@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import type { Sandbox } from './sandbox.ts'
+import type { Sandbox } from '../sandbox.ts'
 import { nextNumber } from './state.repository.ts'
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
