@@ -1,4 +1,5 @@
 import { Icon, type IconName } from '../shared/parts/icon.tsx'
+import { consoleAddress } from './console-address.ts'
 import type { RunningService } from './services.ts'
 
 const FIRST: { service: string; icon: IconName; title: string; about: string; page: string }[] = [
@@ -27,8 +28,8 @@ const FIRST: { service: string; icon: IconName; title: string; about: string; pa
 
 export function FirstThings({ services }: { services: RunningService[] }) {
   const shown = FIRST.flatMap((thing) => {
-    const base = services.find(({ name }) => name === thing.service)?.consoleUrl
-    return base ? [{ ...thing, href: `${base.split('#')[0]}${thing.page}` }] : []
+    const service = services.find(({ name }) => name === thing.service)
+    return service ? [{ ...thing, href: consoleAddress(service, thing.page) }] : []
   })
   if (shown.length === 0) return null
   return (

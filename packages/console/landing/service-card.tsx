@@ -2,6 +2,7 @@ import { ButtonLink } from '../shared/parts/button.tsx'
 import { Badge } from '../shared/parts/card.tsx'
 import { CopyButton } from '../shared/parts/code.tsx'
 import { Facts } from '../shared/parts/facts.tsx'
+import { consoleAddress } from './console-address.ts'
 import type { RunningService } from './services.ts'
 
 export function ServiceCard({ service }: { service: RunningService }) {
@@ -30,7 +31,7 @@ export function ServiceCard({ service }: { service: RunningService }) {
         }}
       />
       <div>
-        <ButtonLink href={service.consoleUrl} icon="open">
+        <ButtonLink href={consoleAddress(service)} icon="open">
           Open {title}
         </ButtonLink>
       </div>

@@ -69,13 +69,17 @@ async function exchange<Body>(
   const received = await transmit({ ...call, headers, body: requestBody(call) })
   const text = isText(received) ? await received.content.text() : ''
   if (id !== undefined)
-    recordOutcome(id, {
-      status: received.status,
-      durationMs: performance.now() - startedAt,
-      sizeBytes: received.content.size,
-      headers: received.headers,
-      body: shownBody(received, text),
-    })
+    recordOutcome(
+      id,
+      {
+        status: received.status,
+        durationMs: performance.now() - startedAt,
+        sizeBytes: received.content.size,
+        headers: received.headers,
+        body: shownBody(received, text),
+      },
+      call.signal?.aborted,
+    )
   return {
     status: received.status,
     ok: received.status >= 200 && received.status < 300,

@@ -9,6 +9,8 @@ export type Exchange = {
   requestBody?: unknown
   requestFile?: { name: string; type: string }
   outcome?: Outcome
+  /** Given up by the user, which is no fault of the service. */
+  cancelled?: boolean
   resend(): void
 }
 
@@ -33,6 +35,8 @@ export function recordRequest(exchange: Omit<Exchange, 'id'>): number {
   return lastId
 }
 
-export function recordOutcome(id: number, outcome: Outcome): void {
-  exchanges.value = exchanges.value.map((each) => (each.id === id ? { ...each, outcome } : each))
+export function recordOutcome(id: number, outcome: Outcome, cancelled = false): void {
+  exchanges.value = exchanges.value.map((each) =>
+    each.id === id ? { ...each, outcome, cancelled } : each,
+  )
 }

@@ -39,7 +39,7 @@ function quoted(text: string): string {
 }
 
 function expression(value: string): string {
-  return PLACEHOLDER.test(value) || value.includes('$')
+  return value.includes('$')
     ? `\`${value.replace(PLACEHOLDER, (_, name) => `\${${name}}`)}\``
     : JSON.stringify(value)
 }

@@ -1,3 +1,4 @@
+import { useEffect, useRef } from 'preact/hooks'
 import { exchanges, selectedExchange } from '../api/exchange-log.ts'
 import { Button } from '../parts/button.tsx'
 import { Badge } from '../parts/card.tsx'
@@ -8,9 +9,20 @@ import { inspectorOpen } from './visibility.ts'
 /** The live view of every request the page makes. */
 export function Inspector() {
   const all = exchanges.value
+  const sheet = useRef<HTMLElement>(null)
+  useEffect(() => {
+    if (inspectorOpen.value) sheet.current?.querySelector<HTMLElement>('.close')?.focus()
+  }, [inspectorOpen.value])
   const selected = all.find(({ id }) => id === selectedExchange.value)
   return (
-    <aside class={`inspector ${inspectorOpen.value ? 'open' : ''}`} aria-label="Request inspector">
+    <aside
+      ref={sheet}
+      class={`inspector ${inspectorOpen.value ? 'open' : ''}`}
+      aria-label="Request inspector"
+      onKeyDown={({ key }) => {
+        if (key === 'Escape') closeInspector()
+      }}
+    >
       <header>
         <h2>Requests</h2>
         <Badge>{all.length}</Badge>
@@ -20,9 +32,7 @@ export function Inspector() {
           small
           icon="cross"
           label="Close the request inspector"
-          onClick={() => {
-            inspectorOpen.value = false
-          }}
+          onClick={closeInspector}
         />
       </header>
       <div class="scroll">
@@ -40,4 +50,10 @@ export function Inspector() {
       </div>
     </aside>
   )
+}
+
+/** The focus goes back to the button that opened the sheet, where there is one. */
+function closeInspector(): void {
+  inspectorOpen.value = false
+  document.querySelector<HTMLElement>('.open-inspector')?.focus()
 }

@@ -2,6 +2,7 @@ import '../look/look.css'
 import { useEffect } from 'preact/hooks'
 import { route } from '../route.ts'
 import { Inspector } from './inspector.tsx'
+import { OutageNotice } from './outage-notice.tsx'
 import { PageList } from './page-list.tsx'
 import { Palette } from './palette.tsx'
 import type { ConsoleDefinition } from './start-console.tsx'
@@ -26,6 +27,7 @@ export function Shell({ definition }: { definition: ConsoleDefinition }) {
       <TopBar definition={definition} />
       <PageList pages={definition.pages} current={page.inside ?? page.path} />
       <main class="main" id="main" tabIndex={-1}>
+        <OutageNotice />
         <Content key={route.value.join('/')} />
       </main>
       <Inspector />

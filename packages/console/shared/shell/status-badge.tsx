@@ -3,7 +3,7 @@ import { Badge, type Tone } from '../parts/card.tsx'
 
 export function StatusBadge({ outcome }: { outcome?: Outcome }) {
   if (!outcome) return <Badge>…</Badge>
-  return <Badge tone={toneOf(outcome.status)}>{outcome.status || 'no answer'}</Badge>
+  return <Badge tone={toneOf(outcome.status)}>{outcome.status || 'none'}</Badge>
 }
 
 function toneOf(status: number): Tone {

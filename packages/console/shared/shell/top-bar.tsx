@@ -2,6 +2,7 @@ import { Button } from '../parts/button.tsx'
 import { AppearanceButton } from './appearance-button.tsx'
 import { PlinthMark } from './plinth-mark.tsx'
 import type { ConsoleDefinition } from './start-console.tsx'
+import { SuiteLink } from './suite-link.tsx'
 import { menuOpen, paletteOpen } from './visibility.ts'
 
 export function TopBar({ definition }: { definition: ConsoleDefinition }) {
@@ -24,6 +25,7 @@ export function TopBar({ definition }: { definition: ConsoleDefinition }) {
       {definition.mark}
       <span class="where mono">{location.origin}</span>
       <span class="space" />
+      <SuiteLink />
       <Button
         kind="quiet"
         icon="search"

@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { checkFile } from './file-check.ts'
+import { COMMON_KINDS, FULL_EDITION_KINDS } from './file-kinds.ts'
+
+const PNG = Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0)
+const file = (name: string, type: string, content: BlobPart) => new File([content], name, { type })
+
+const REFUSED: [what: string, file: File, reason: RegExp][] = [
+  ['an unknown extension', file('a.exe', 'image/png', PNG), /extension \.exe is not accepted/],
+  ['no extension', file('picture', 'image/png', PNG), /extension none is not accepted/],
+  ['another declared type', file('a.png', 'image/jpeg', PNG), /declared type is image\/jpeg/],
+  ['no declared type', file('a.png', '', PNG), /declared type is none/],
+  ['other bytes', file('a.png', 'image/png', '%PDF-1.7'), /bytes are PDF/],
+  ['strange bytes', file('a.pdf', 'application/pdf', 'words'), /bytes are something else/],
+  ['an empty file', file('a.png', 'image/png', ''), /empty/],
+]
+
+for (const [what, given, reason] of REFUSED)
+  test(`refuses ${what}`, async () => {
+    const verdict = await checkFile(given, COMMON_KINDS)
+
+    assert.equal(verdict.accepted, false)
+    assert.match(verdict.reason ?? '', reason)
+  })
+
+test('accepts a picture whose three witnesses agree, whatever the case of its name', async () => {
+  assert.equal((await checkFile(file('A.PNG', 'image/png', PNG), COMMON_KINDS)).accepted, true)
+})
+
+test('accepts text, which has no signature, but not a picture called text', async () => {
+  const text = await checkFile(file('a.txt', 'text/plain', 'words'), FULL_EDITION_KINDS)
+  const disguised = await checkFile(file('a.txt', 'text/plain', PNG), FULL_EDITION_KINDS)
+
+  assert.equal(text.accepted, true)
+  assert.equal(disguised.accepted, false)
+})
