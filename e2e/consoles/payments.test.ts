@@ -119,9 +119,12 @@ describe('the payments console', { skip }, () => {
 
     await goTo(page, 'sandbox')
 
-    const link = page.getByRole('link', { name: 'Open the sandbox controls' })
-    const controls = await fetch((await link.getAttribute('href')) ?? '')
-    assert.equal(controls.status, 200)
+    for (const part of ['clock', 'faults', 'deliveries', 'switches']) {
+      const link = page.getByRole('link', { name: `Open ${part}` })
+      const controls = await fetch((await link.getAttribute('href')) ?? '')
+      assert.equal(controls.status, 200)
+      assert.match(await controls.text(), new RegExp(`id="${part}"`))
+    }
   })
 
   test('says what is missing when no provider is configured', async (t) => {
