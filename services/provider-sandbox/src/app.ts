@@ -82,6 +82,9 @@ export async function createProviderSandbox(
   scenarioRoutes(server, controls)
   stateRoutes(server, controls)
 
+  server.addHook('preClose', async () => {
+    held.release()
+  })
   server.onClose(() => database.close())
   server.onClose(() => deliverer.stop())
   server.onClose(startTicking(sandbox))

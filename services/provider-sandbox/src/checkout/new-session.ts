@@ -19,7 +19,7 @@ const LONGEST_SECONDS = 24 * 60 * 60
 const sessionFields = {
   mode: required(choice(['payment', 'setup', 'subscription'])),
   line_items: required(lineItems),
-  success_url: webAddress(),
+  success_url: required(webAddress()),
   cancel_url: webAddress(),
   customer: text(),
   customer_email: email(),
@@ -67,12 +67,6 @@ type GivenSession = ReturnType<typeof readParameters<typeof sessionFields>>
 function checkSession(given: GivenSession, nowSeconds: number): void {
   if (given.mode !== 'payment')
     throw parameterInvalid('mode', 'The sandbox knows one mode only: payment.')
-  if (given.success_url === undefined)
-    throw parameterInvalid(
-      'success_url',
-      'Missing required param: success_url.',
-      'parameter_missing',
-    )
   if (given.customer !== undefined && given.customer_email !== undefined)
     throw parameterInvalid(
       'customer_email',
@@ -122,7 +116,7 @@ async function describeSession(
     status: 'open',
     submit_type: given.submit_type ?? null,
     subscription: null,
-    success_url: given.success_url ?? null,
+    success_url: given.success_url,
     total_details: { amount_discount: 0, amount_shipping: 0, amount_tax: 0 },
     ui_mode: 'hosted_page',
     url: `${sandbox.publicUrl()}/pay/${id}`,

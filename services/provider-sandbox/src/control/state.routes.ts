@@ -1,6 +1,7 @@
 import type { Server } from '@plinth/kit'
 import { Type } from 'typebox'
 import { countSessions, readBooks } from '../money/books.ts'
+import { REFUND_WAYS, SIGNING_WAYS } from '../state/switches.ts'
 import { advanceClock, readClock } from './clock-controls.ts'
 import type { Controls } from './controls.ts'
 import {
@@ -22,17 +23,9 @@ const SwitchesBody = Type.Object(
     duplicates: Type.Optional(Type.Integer({ minimum: 0, maximum: 100 })),
     reorder: Type.Optional(Type.Integer({ minimum: 0 })),
     eventSecond: Type.Optional(Type.Union([Type.Integer({ minimum: 0 }), Type.Null()])),
-    signWith: Type.Optional(
-      Type.Union(['current', 'second', 'both', 'wrong'].map((way) => Type.Literal(way))),
-    ),
+    signWith: Type.Optional(Type.Union(SIGNING_WAYS.map((way) => Type.Literal(way)))),
     apiVersion: Type.Optional(Type.Union([Type.String(), Type.Null()])),
-    refunds: Type.Optional(
-      Type.Union(
-        ['by-method', 'succeed', 'pending', 'requires-action', 'fail-later'].map((way) =>
-          Type.Literal(way),
-        ),
-      ),
-    ),
+    refunds: Type.Optional(Type.Union(REFUND_WAYS.map((way) => Type.Literal(way)))),
     amountLimits: Type.Optional(Type.Boolean()),
   },
   { additionalProperties: false },
@@ -50,7 +43,7 @@ export function stateRoutes(server: Server, controls: Controls): void {
   server.get('/sandbox/api/switches', () => readAllSwitches(sandbox))
   server.patch('/sandbox/api/switches', {
     schema: { body: SwitchesBody },
-    handler: ({ body }) => turnSwitches(sandbox, body as object),
+    handler: ({ body }) => turnSwitches(sandbox, body),
   })
   server.delete('/sandbox/api/switches', () => resetSwitches(sandbox))
 

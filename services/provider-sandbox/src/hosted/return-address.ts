@@ -3,7 +3,7 @@ import type { CheckoutSession } from '../objects/object-kinds.ts'
 /** Where the customer goes when the checkout is over. */
 export function returnAddress(session: CheckoutSession): string | null {
   if (session.status !== 'complete') return session.cancel_url
-  return session.success_url?.replaceAll('{CHECKOUT_SESSION_ID}', session.id) ?? null
+  return session.success_url.replaceAll('{CHECKOUT_SESSION_ID}', session.id)
 }
 
 /** The places a form of the hosted page may lead to, for the page's policy. */

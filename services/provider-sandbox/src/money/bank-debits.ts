@@ -17,7 +17,7 @@ import { accountDetails, behaviourOf, behaviourOfAccount } from './payment-metho
 
 /**
  * The customer agrees to a bank debit: the session is complete, the money comes later or never.
- * Without a delay it stays in the balance until someone decides.
+ * A delay of null means that it waits until someone decides.
  */
 export async function payByBank(
   sandbox: Sandbox,

@@ -71,20 +71,25 @@ function totalsOf(payments: PaymentBook[]): Record<string, Totals> {
   return totals
 }
 
-/** How many sessions there are for each value of a metadata entry, and how many can be paid. */
-export async function countSessions(sandbox: Sandbox, entry: string) {
-  const counts: Record<string, SessionCount> = {}
-  for (const { metadata, status, payment_status } of await listObjects(
-    sandbox.db,
-    'checkout.session',
-  )) {
-    const value = metadata[entry]
-    if (value === undefined) continue
-    const count = counts[value] ?? { open: 0, complete: 0, expired: 0, paid: 0 }
-    const paid = count.paid + (payment_status === 'paid' ? 1 : 0)
-    counts[value] = { ...count, [status]: count[status] + 1, paid }
-  }
-  return counts
+type SessionCount = { open: number; complete: number; expired: number; paid: number }
+
+/** How many sessions there are for each value of a metadata entry, and in which state. */
+export async function countSessions(
+  sandbox: Sandbox,
+  entry: string,
+): Promise<Record<string, SessionCount>> {
+  const sessions = await listObjects(sandbox.db, 'checkout.session')
+  const named = sessions.filter(({ metadata }) => metadata[entry] !== undefined)
+  const byValue = Map.groupBy(named, ({ metadata }) => metadata[entry] ?? '')
+  return Object.fromEntries([...byValue].map(([value, group]) => [value, countOf(group)]))
 }
 
-type SessionCount = { open: number; complete: number; expired: number; paid: number }
+function countOf(sessions: CheckoutSession[]): SessionCount {
+  const having = (test: (session: CheckoutSession) => boolean) => sessions.filter(test).length
+  return {
+    open: having(({ status }) => status === 'open'),
+    complete: having(({ status }) => status === 'complete'),
+    expired: having(({ status }) => status === 'expired'),
+    paid: having(({ payment_status: paid }) => paid === 'paid'),
+  }
+}

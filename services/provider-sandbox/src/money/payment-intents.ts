@@ -18,7 +18,10 @@ export async function beginPayment(
   sandbox: Sandbox,
   session: CheckoutSession,
 ): Promise<PaymentIntent> {
-  if (session.payment_intent !== null) return requirePaymentIntent(sandbox, session.payment_intent)
+  if (session.payment_intent !== null) {
+    const begun = await requirePaymentIntent(sandbox, session.payment_intent)
+    return { ...begun, next_action: null }
+  }
   const wanted = (await findHidden<PaymentIntentData>(sandbox.db, session.id)) ?? {}
   const id = await newId(sandbox, 'pi')
   const intent: PaymentIntent = {

@@ -49,7 +49,7 @@ export type CheckoutSession = Base<'checkout.session'> & {
   status: 'open' | 'complete' | 'expired'
   submit_type: string | null
   subscription: null
-  success_url: string | null
+  success_url: string
   total_details: { amount_discount: number; amount_shipping: number; amount_tax: number }
   ui_mode: 'hosted_page'
   url: string | null

@@ -19,6 +19,8 @@ export async function importScenario(
   clock: MovableClock,
   scenario: Scenario,
 ): Promise<void> {
+  if (scenario?.plinthSandbox !== 1 || typeof scenario.tables !== 'object')
+    throw validationFailed(['scenario: must be a file that was saved here'])
   const unknown = Object.keys(scenario.tables).filter((name) => !TABLES.includes(name as never))
   if (unknown.length > 0) throw validationFailed([`tables: ${unknown.join(', ')} not known`])
   await change(sandbox, async ({ db }) => {

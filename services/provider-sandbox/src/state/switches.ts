@@ -2,6 +2,16 @@ import type { Db } from '@plinth/kit'
 import type { SandboxTables } from '../tables.ts'
 import { findValue, updateValue } from './state.repository.ts'
 
+export const SIGNING_WAYS = ['current', 'second', 'both', 'wrong'] as const
+
+export const REFUND_WAYS = [
+  'by-method',
+  'succeed',
+  'pending',
+  'requires-action',
+  'fail-later',
+] as const
+
 /** How the sandbox misbehaves until it is told otherwise. */
 export type Switches = {
   /** Deliveries wait until this is off again. */
@@ -16,11 +26,11 @@ export type Switches = {
   reorder: number
   /** The second that every event claims to be from, or null for the true one. */
   eventSecond: number | null
-  signWith: 'current' | 'second' | 'both' | 'wrong'
+  signWith: (typeof SIGNING_WAYS)[number]
   /** The version that events claim to be in, or null for the current one. */
   apiVersion: string | null
   /** How refunds go; `by-method` leaves it to the card. */
-  refunds: 'by-method' | 'succeed' | 'pending' | 'requires-action' | 'fail-later'
+  refunds: (typeof REFUND_WAYS)[number]
   /** Whether the provider's least and most amounts are enforced. */
   amountLimits: boolean
 }

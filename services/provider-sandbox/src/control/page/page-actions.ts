@@ -1,8 +1,8 @@
 import { validationFailed } from '@plinth/kit'
 import { FAULT_KINDS, type FaultKind } from '../../faults/fault.ts'
-import { secondsOf } from '../../sandbox.ts'
-import { importScenario, resetSandbox } from '../../state/scenario.ts'
-import type { Switches } from '../../state/switches.ts'
+import { type Sandbox, secondsOf } from '../../sandbox.ts'
+import { importScenario, resetSandbox, type Scenario } from '../../state/scenario.ts'
+import { REFUND_WAYS, SIGNING_WAYS, type Switches } from '../../state/switches.ts'
 import { advanceClock } from '../clock-controls.ts'
 import type { Controls } from '../controls.ts'
 import { addEndpoint, removeEndpoint } from '../endpoint-controls.ts'
@@ -31,67 +31,65 @@ export type PageAction = {
 
 const UNITS: Record<string, number> = { seconds: 1, minutes: 60, hours: 3600, days: 86_400 }
 
-export const PAGE_ACTIONS: Record<string, PageAction> = {
-  pay: { part: 'sessions', run: ({ sandbox }, field) => payWithCard(sandbox, field('id')) },
-  decline: {
-    part: 'sessions',
-    run: ({ sandbox }, field) => payWithCard(sandbox, field('id'), DECLINED_CARD),
-  },
-  'bank-debit': {
-    part: 'sessions',
-    run: ({ sandbox }, field) => debitSession(sandbox, field('id')),
-  },
-  settle: { part: 'sessions', run: ({ sandbox }, field) => settleDebit(sandbox, field('id')) },
-  fail: { part: 'sessions', run: ({ sandbox }, field) => failDebit(sandbox, field('id')) },
-  expire: { part: 'sessions', run: ({ sandbox }, field) => expireSessionOf(sandbox, field('id')) },
+/** An action on the one object that a button names. */
+const onObject = (
+  part: string,
+  act: (sandbox: Sandbox, id: string) => Promise<unknown>,
+): PageAction => ({ part, run: ({ sandbox }, field) => act(sandbox, field('id')) })
 
-  'settle-refund': {
-    part: 'refunds',
-    run: ({ sandbox }, field) => settleRefundOf(sandbox, field('id')),
+export const PAGE_ACTIONS: Record<string, PageAction> = {
+  pay: onObject('sessions', (sandbox, id) => payWithCard(sandbox, id)),
+  decline: onObject('sessions', (sandbox, id) => payWithCard(sandbox, id, DECLINED_CARD)),
+  'bank-debit': onObject('sessions', (sandbox, id) => debitSession(sandbox, id)),
+  settle: onObject('sessions', settleDebit),
+  fail: onObject('sessions', failDebit),
+  expire: onObject('sessions', expireSessionOf),
+
+  'settle-refund': onObject('refunds', settleRefundOf),
+  'fail-refund': onObject('refunds', failRefundOf),
+  'cancel-refund': onObject('refunds', cancelRefundOf),
+
+  resend: onObject('deliveries', resendEvent),
+  flush: { part: 'deliveries', run: ({ deliverer }) => deliverer.flush() },
+  'remove-endpoint': onObject('endpoints', removeEndpoint),
+  'add-endpoint': {
+    part: 'endpoints',
+    run: ({ sandbox }, field) => addEndpoint(sandbox, givenEndpoint(field)),
   },
-  'fail-refund': {
-    part: 'refunds',
-    run: ({ sandbox }, field) => failRefundOf(sandbox, field('id')),
+  switches: {
+    part: 'switches',
+    run: ({ sandbox }, field) => turnSwitches(sandbox, givenSwitches(sandbox, field)),
   },
-  'cancel-refund': {
-    part: 'refunds',
-    run: ({ sandbox }, field) => cancelRefundOf(sandbox, field('id')),
+
+  'remove-fault': onObject('faults', (sandbox, id) => removeFault(sandbox, Number(id))),
+  'add-fault': {
+    part: 'faults',
+    run: ({ sandbox }, field) => addFault(sandbox, givenFault(field)),
   },
+  release: { part: 'faults', run: ({ held }) => held.release() },
 
   'advance-clock': {
     part: 'clock',
     run: (controls, field) =>
       advanceClock(controls, wholeNumber(field, 'amount') * (UNITS[field('unit')] ?? 1)),
   },
-  resend: { part: 'deliveries', run: ({ sandbox }, field) => resendEvent(sandbox, field('id')) },
-  flush: { part: 'deliveries', run: ({ deliverer }) => deliverer.flush() },
-  'add-endpoint': {
-    part: 'endpoints',
-    run: ({ sandbox }, field) => addEndpoint(sandbox, givenEndpoint(field)),
+  'import-scenario': {
+    part: 'scenario',
+    run: ({ sandbox, clock }, field) => importScenario(sandbox, clock, givenScenario(field)),
   },
-  'remove-endpoint': {
-    part: 'endpoints',
-    run: ({ sandbox }, field) => removeEndpoint(sandbox, field('id')),
-  },
-  switches: { part: 'switches', run: turnSwitchesOf },
-
-  'add-fault': {
-    part: 'faults',
-    run: ({ sandbox }, field) => addFault(sandbox, givenFault(field)),
-  },
-  'remove-fault': {
-    part: 'faults',
-    run: ({ sandbox }, field) => removeFault(sandbox, wholeNumber(field, 'id')),
-  },
-  release: { part: 'faults', run: ({ held }) => held.release() },
-
-  'import-scenario': { part: 'scenario', run: importGiven },
   reset: { part: 'scenario', run: ({ sandbox, clock }) => resetSandbox(sandbox, clock) },
 }
 
-function wholeNumber(field: Field, name: string): number {
-  if (/^\d{1,9}$/.test(field(name))) return Number(field(name))
-  throw validationFailed([`${name}: must be a whole number`])
+function wholeNumber(field: Field, name: string, most = 999_999): number {
+  const text = field(name)
+  if (/^\d{1,6}$/.test(text) && Number(text) <= most) return Number(text)
+  throw validationFailed([`${name}: must be a whole number up to ${most}`])
+}
+
+function oneOf<const T extends string>(field: Field, name: string, options: readonly T[]): T {
+  const found = options.find((option) => option === field(name))
+  if (found === undefined) throw validationFailed([`${name}: must be one of the list`])
+  return found
 }
 
 function givenEndpoint(field: Field) {
@@ -101,36 +99,34 @@ function givenEndpoint(field: Field) {
 }
 
 function givenFault(field: Field) {
-  const kind = field('kind') as FaultKind
-  if (!Object.hasOwn(FAULT_KINDS, kind)) throw validationFailed(['kind: must be one of the list'])
   return {
-    kind,
+    kind: oneOf(field, 'kind', Object.keys(FAULT_KINDS) as FaultKind[]),
     route: field('route') || '*',
     times: field('times') === '' ? null : wholeNumber(field, 'times'),
-    probability: Math.min(wholeNumber(field, 'percent'), 100) / 100,
+    probability: wholeNumber(field, 'percent', 100) / 100,
     delayMs: field('delayMs') === '' ? null : wholeNumber(field, 'delayMs'),
   }
 }
 
-function turnSwitchesOf({ sandbox }: Controls, field: Field): Promise<Switches> {
-  return turnSwitches(sandbox, {
+function givenSwitches(sandbox: Sandbox, field: Field): Partial<Switches> {
+  return {
     paused: field('paused') === 'on',
     drop: field('drop')
       .split(/[\s,]+/)
       .filter((type) => type !== ''),
     delaySeconds: wholeNumber(field, 'delaySeconds'),
-    duplicates: wholeNumber(field, 'duplicates'),
+    duplicates: wholeNumber(field, 'duplicates', 100),
     reorder: wholeNumber(field, 'reorder'),
     eventSecond: field('sameSecond') === 'on' ? secondsOf(sandbox.clock()) : null,
-    signWith: field('signWith') as Switches['signWith'],
-    refunds: field('refunds') as Switches['refunds'],
+    signWith: oneOf(field, 'signWith', SIGNING_WAYS),
+    refunds: oneOf(field, 'refunds', REFUND_WAYS),
     amountLimits: field('amountLimits') === 'on',
-  })
+  }
 }
 
-function importGiven({ sandbox, clock }: Controls, field: Field): Promise<void> {
+function givenScenario(field: Field): Scenario {
   try {
-    return importScenario(sandbox, clock, JSON.parse(field('scenario')))
+    return JSON.parse(field('scenario'))
   } catch {
     throw validationFailed(['scenario: must be a file that was saved here'])
   }

@@ -24,7 +24,12 @@ export function actionButton(action: string, label: string, id: string): Html {
 
 export const code = (text: string): Html => html`<code>${text}</code>`
 
-export function select(name: string, label: string, options: string[], chosen?: string): Html {
+export function select(
+  name: string,
+  label: string,
+  options: readonly string[],
+  chosen?: string,
+): Html {
   return html`<div><label for="${name}">${label}</label>
 <select id="${name}" name="${name}">${options.map((option) =>
     option === chosen

@@ -1,5 +1,5 @@
 import { type Html, html } from '../../pages/html.ts'
-import type { Switches } from '../../state/switches.ts'
+import { REFUND_WAYS, SIGNING_WAYS, type Switches } from '../../state/switches.ts'
 import type { listEndpointsWithSecrets } from '../endpoint-controls.ts'
 import type { describeDeliveries } from '../event-controls.ts'
 import { actionButton, code, input, section, select, table } from './parts.ts'
@@ -40,15 +40,6 @@ ${table('Deliveries', ['Event', 'State', 'Last answer', 'Log', 'What next'], row
   )
 }
 
-const SIGNING: Switches['signWith'][] = ['current', 'second', 'both', 'wrong']
-const REFUNDS: Switches['refunds'][] = [
-  'by-method',
-  'succeed',
-  'pending',
-  'requires-action',
-  'fail-later',
-]
-
 export function switchesSection(switches: Switches): Html {
   const onOff = (on: boolean) => (on ? 'on' : 'off')
   return section(
@@ -61,8 +52,8 @@ ${input('delaySeconds', 'Delay deliveries (seconds)', switches.delaySeconds, 'nu
 ${input('duplicates', 'Extra copies', switches.duplicates, 'number')}
 ${input('reorder', 'Reverse every so many', switches.reorder, 'number')}
 ${select('sameSecond', 'Events in one second', ['off', 'on'], onOff(switches.eventSecond !== null))}
-${select('signWith', 'Sign with secret', SIGNING, switches.signWith)}
-${select('refunds', 'Refunds', REFUNDS, switches.refunds)}
+${select('signWith', 'Sign with secret', SIGNING_WAYS, switches.signWith)}
+${select('refunds', 'Refunds', REFUND_WAYS, switches.refunds)}
 ${select('amountLimits', 'Least and most amounts', ['off', 'on'], onOff(switches.amountLimits))}
 </div><button class="second">Set</button></form>`,
   )
