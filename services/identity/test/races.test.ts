@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { type Api, engines, type TestEngine, testClock } from '@plinth/kit/testing'
-import { ALICE, adminToken, startWithAlice } from './start-identity.ts'
+import { ALICE, adminToken, startIdentity, startWithAlice } from './start-identity.ts'
 
 const ROUNDS = 15
 
@@ -18,6 +18,24 @@ const logIn = async (api: Api, password = ALICE.password) =>
   api.post('/api/auth/login', { ...ALICE, password })
 const refresh = async (api: Api, refreshToken: string) =>
   api.post('/api/auth/refresh', { refreshToken })
+
+const postgres = engines.find(({ name }) => name === 'postgres') as TestEngine
+
+describe('three nodes that start at once on an empty PostgreSQL', { skip: postgres.skip }, () => {
+  test('agree on the demo accounts and on one signing key', async (t) => {
+    const env = { IDENTITY_DATABASE_URL: await postgres.freshUrl(t) }
+
+    const nodes = await Promise.all([1, 2, 3].map(() => startIdentity(t, { env })))
+
+    const keySets = await Promise.all(nodes.map(({ api }) => api.get('/.well-known/jwks.json')))
+    for (const { body } of keySets) assert.deepEqual(body, keySets[0]?.body)
+    const [first, ...others] = nodes.map(({ api }) => api)
+    const token = await adminToken(first as Api)
+    const { body: users } = await (first as Api).get('/api/users', { token })
+    assert.equal(users.totalElements, 2)
+    for (const api of others) assert.equal((await api.get('/api/users/me', { token })).status, 200)
+  })
+})
 
 for (const engine of engines) {
   const nodes = engine.name === 'postgres' ? 'two nodes' : 'one node'

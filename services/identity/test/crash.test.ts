@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { cheapHashing } from '@plinth/accounts/testing'
+import { type Api, engines, spawnService } from '@plinth/kit/testing'
+import { ADMIN } from './start-identity.ts'
+
+const MAIN = join(import.meta.dirname, '../src/main.ts')
+
+const refresh = (api: Api, refreshToken: string) => api.post('/api/auth/refresh', { refreshToken })
+
+/** Refreshes again and again until the service is gone; returns every token it was given. */
+async function refreshUntilKilled(api: Api, onReply: () => void): Promise<string[]> {
+  const { body: pair } = await api.post('/api/auth/login', ADMIN)
+  const tokens: string[] = [pair.refreshToken]
+  try {
+    for (;;) {
+      const { body } = await refresh(api, tokens.at(-1) ?? '')
+      tokens.push(body.refreshToken)
+      onReply()
+    }
+  } catch {
+    return tokens
+  }
+}
+
+for (const engine of engines) {
+  describe(`a service that is killed on ${engine.name}`, { skip: engine.skip }, () => {
+    test('has forgotten no rotation, no logout and no session that it acknowledged', async (t) => {
+      const env = {
+        SUITE_DATA: tmpdir(),
+        IDENTITY_PORT: '0',
+        IDENTITY_MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
+        IDENTITY_DATABASE_URL: await engine.freshUrl(t),
+        ...cheapHashing('IDENTITY_'),
+      }
+      const first = await spawnService(t, MAIN, env)
+      const { body: kept } = await first.api.post('/api/auth/login', ADMIN)
+      const { body: ended } = await first.api.post('/api/auth/login', ADMIN)
+      const { refreshToken } = ended
+      await first.api.post('/api/auth/logout', { refreshToken }, { token: ended.accessToken })
+      let replies = 0
+      const onReply = () => {
+        replies += 1
+        if (replies === 40) void first.kill('SIGKILL')
+      }
+
+      const chains = await Promise.all(
+        Array.from({ length: 4 }, () => refreshUntilKilled(first.api, onReply)),
+      )
+      await first.ended
+      const second = await spawnService(t, MAIN, env)
+
+      assert.equal((await refresh(second.api, kept.refreshToken)).status, 200)
+      assert.equal((await refresh(second.api, refreshToken)).status, 401)
+      for (const tokens of chains)
+        for (const spent of tokens.slice(0, -1))
+          assert.equal((await refresh(second.api, spent)).status, 401)
+    })
+  })
+}
