@@ -4,6 +4,7 @@
  */
 import { connect, type Socket } from 'node:net'
 import { createHistogram } from 'node:perf_hooks'
+import { text } from 'node:stream/consumers'
 import { pathToFileURL } from 'node:url'
 import { createReplyReader } from './reply-reader.ts'
 
@@ -29,7 +30,7 @@ export type Load = {
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href)
-  console.log(JSON.stringify(await drive(JSON.parse(process.argv[2] ?? '{}'))))
+  console.log(JSON.stringify(await drive(JSON.parse(await text(process.stdin)))))
 
 async function drive(options: LoadOptions): Promise<Load> {
   const requests = options.requests.map((request) => bytesOf(request, new URL(options.url)))

@@ -137,9 +137,9 @@ export async function drive(
       bodyBase64: body === undefined ? '' : Buffer.from(body).toString('base64'),
     })),
   }
-  const args = [join(import.meta.dirname, 'drive.ts'), JSON.stringify(load)]
-  const { stdout } = await promisify(execFile)(process.execPath, args, { maxBuffer: 2 ** 26 })
-  return JSON.parse(stdout)
+  const running = promisify(execFile)(process.execPath, [join(import.meta.dirname, 'drive.ts')])
+  running.child.stdin?.end(JSON.stringify(load)) // Too large for an argument when bodies are.
+  return JSON.parse((await running).stdout)
 }
 
 /** A server with nothing in it, that answers each path with the bytes the real one gave. */

@@ -1,18 +1,12 @@
-import { type BigIntStats, constants, type ReadStream } from 'node:fs'
+import { type BigIntStats, constants } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
+import type { Readable } from 'node:stream'
+import { RangeStream } from './range-stream.ts'
 
 const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK, O_NOCTTY } = constants
 
 /** What opening says of a name that is absent, a link, a socket, or below something not a folder. */
 const NOT_A_FILE = new Set(['ENOENT', 'ELOOP', 'ENXIO', 'ENOTDIR', 'ENODEV'])
-
-const LARGE_FILE_BYTES = 1024 * 1024
-const SMALL_CHUNK_BYTES = 64 * 1024
-const LARGE_CHUNK_BYTES = 1024 * 1024
-/** Read buffers of all downloads together stay near this, however many run at once. */
-const READ_MEMORY_BYTES = 16 * 1024 * 1024
-
-let openStreams = 0
 
 /** A regular file, examined through the descriptor it is then read from. */
 export type OpenFile = { handle: FileHandle; stats: BigIntStats }
@@ -40,20 +34,8 @@ function absent(error: NodeJS.ErrnoException): undefined {
 }
 
 /** Reads the bytes from `start` to `end`, both included, and closes the file when it is done. */
-export function readRange({ handle }: OpenFile, start: number, end: number): ReadStream {
-  openStreams += 1
-  const stream = handle.createReadStream({ start, end, highWaterMark: chunkBytes(end - start) })
-  stream.once('close', () => {
-    openStreams -= 1
-  })
-  return stream
-}
-
-/** Large chunks double the speed of a large download and halve its processor time. */
-function chunkBytes(length: number): number {
-  if (length < LARGE_FILE_BYTES) return SMALL_CHUNK_BYTES
-  const share = READ_MEMORY_BYTES / openStreams
-  return Math.max(SMALL_CHUNK_BYTES, Math.min(LARGE_CHUNK_BYTES, 2 ** Math.floor(Math.log2(share))))
+export function readRange({ handle }: OpenFile, start: number, end: number): Readable {
+  return new RangeStream(handle, start, end)
 }
 
 /** A strong validator: any write to the file, or another file in its place, changes it. */
