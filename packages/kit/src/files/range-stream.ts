@@ -1,10 +1,10 @@
 import type { FileHandle } from 'node:fs/promises'
 import { Readable, type Writable } from 'node:stream'
 
-const LARGE_CHUNK_BYTES = 512 * 1024
-const SMALL_CHUNK_BYTES = 128 * 1024
+const LARGE_CHUNK_BYTES = 1024 * 1024
+const SMALL_CHUNK_BYTES = 256 * 1024
 /** With more streams than this, each takes less: their memory together stays small. */
-const FEW_STREAMS = 8
+const FEW_STREAMS = 4
 
 let openStreams = 0
 

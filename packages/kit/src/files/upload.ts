@@ -43,9 +43,9 @@ export async function receiveUpload(
   limits: UploadLimits,
 ): Promise<Upload> {
   const reader = new MultipartReader(multipartBoundary(request.headers['content-type']))
-  if (Number(request.headers['content-length'] ?? 0) > limits.maxRequestBytes)
-    throw uploadTooLarge()
-  const spool = await openSpool(limits.folder, { sha256: limits.sha256 ?? false })
+  const expectedBytes = Number(request.headers['content-length'] ?? limits.maxRequestBytes)
+  if (expectedBytes > limits.maxRequestBytes) throw uploadTooLarge()
+  const spool = await openSpool(limits.folder, { sha256: limits.sha256 ?? false, expectedBytes })
   try {
     failPoint('upload:opened')
     if (request.headers.expect?.toLowerCase() === '100-continue') response.writeContinue()
@@ -134,6 +134,6 @@ function uploadOf(spool: Spool, part: FilePart): Upload {
       published = true
       failPoint('upload:published')
     },
-    [Symbol.asyncDispose]: () => (published ? spool.handle.close() : spool.discard()),
+    [Symbol.asyncDispose]: () => (published ? spool.close() : spool.discard()),
   }
 }
