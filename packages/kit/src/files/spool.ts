@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { failPoint } from '../fail-point.ts'
 
 const LARGE_BATCH_BYTES = 1024 * 1024
-const SMALL_BATCH_BYTES = 128 * 1024
+const SMALL_BATCH_BYTES = 64 * 1024
 /** With more spools than this, each takes less: their memory together stays small. */
-const FEW_SPOOLS = 4
+const FEW_SPOOLS = 2
 const OWNER_ONLY = 0o600
 const { O_RDWR, O_CREAT, O_EXCL, O_NOFOLLOW } = constants
 
