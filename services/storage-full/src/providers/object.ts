@@ -1,4 +1,5 @@
 import { createReadStream } from 'node:fs'
+import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import { failPoint } from '@plinth/kit'
 import { storageUnavailable } from '../problems.ts'
@@ -11,7 +12,7 @@ import {
   type Patience,
 } from './object-client.ts'
 import { objectProbe } from './object-probe.ts'
-import { abortWhenStuck, withPatience } from './patience.ts'
+import { abortWhenStuck, endWhenSilent } from './patience.ts'
 import type { ByteRange, SourceFile, StorageProvider } from './provider.ts'
 
 const READ_BYTES = 2 ** 20
@@ -104,7 +105,7 @@ async function openObject(
 ): Promise<Readable> {
   const Range = range && `bytes=${range.start}-${range.end}`
   const { Body } = await s3.send(new sdk.GetObjectCommand({ ...target, Range }))
-  return withPatience(Body as Readable, patience.answerMs)
+  return endWhenSilent(Body as unknown as IncomingMessage, patience.answerMs)
 }
 
 async function objectSize({ sdk, s3 }: ObjectClient, target: Target): Promise<number> {

@@ -1,27 +1,24 @@
-import { Readable } from 'node:stream'
+import type { IncomingMessage } from 'node:http'
+import type { Readable } from 'node:stream'
 
 /**
- * Ends a transfer in which the other side has stopped answering. The time in which nobody asked
- * for bytes does not count: a slow reader is no fault of the store.
+ * Ends a download in which the store has stopped sending. While received bytes wait for a slow
+ * reader nothing is held against the store. Watching costs nothing: the bytes flow past it.
  */
-export function withPatience(body: Readable, silenceMs: number): Readable {
-  const patient = Readable.from(eachChunk(body, silenceMs), { objectMode: false })
-  // A generator that was never started does not run its `finally`.
-  patient.once('close', () => body.destroy())
-  return patient
+export function endWhenSilent(body: IncomingMessage, silenceMs: number): Readable {
+  let bytesBefore = -1
+  const timer = setInterval(() => {
+    const { bytesRead } = body.socket
+    const waiting = !body.complete && body.readableLength === 0
+    if (waiting && bytesRead === bytesBefore) body.destroy(new Error('The store went silent'))
+    bytesBefore = bytesRead
+  }, silenceMs)
+  timer.unref()
+  body.once('close', () => clearInterval(timer))
+  return body
 }
 
-async function* eachChunk(body: Readable, silenceMs: number): AsyncGenerator<Buffer> {
-  const chunks = body[Symbol.asyncIterator]()
-  while (true) {
-    const timer = setTimeout(() => body.destroy(new Error('The store went silent')), silenceMs)
-    const { done, value } = await chunks.next().finally(() => clearTimeout(timer))
-    if (done) return
-    yield value
-  }
-}
-
-/** Aborts when the source has made no progress for a while: a long transfer is fine, a stuck one not. */
+/** Aborts an upload whose source has made no progress: a long transfer is fine, a stuck one not. */
 export function abortWhenStuck(source: Readable, silenceMs: number) {
   const stuck = new AbortController()
   const timer = setTimeout(() => stuck.abort(), silenceMs)

@@ -1,0 +1,81 @@
+import { createReadStream, statSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { GetObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3'
+import type { S3Settings } from '../../test/servers/s3.ts'
+import type { Row } from '../harness.ts'
+import { download, race, remove, type Service, upload, withService, writeSong } from './service.ts'
+
+const MEGABYTES = Math.min(256, Number(process.env.BENCH_MEGABYTES ?? 256))
+const BAR = 0.8
+
+/** Through the service into a bucket and back, against the bare client and the same store. */
+export async function objectTransfers(folder: string, settings: S3Settings): Promise<Row[]> {
+  const source = join(folder, 'object.mp3')
+  await writeSong(source, MEGABYTES)
+  const bare = bareClient(settings)
+  return withService(join(folder, 'object'), async (service) => {
+    await activateObject(service, settings)
+    const { id } = await upload(service, source, 'audio/mpeg')
+    const size = { megabytes: MEGABYTES, bar: BAR }
+    const through = async () => {
+      const stored = await upload(service, source, 'audio/mpeg')
+      await remove(service, stored.id)
+      return stored.seconds
+    }
+    return [
+      await race(
+        `upload ${MEGABYTES} MiB to OBJECT against a bare PutObject`,
+        through,
+        () => bare.put(source),
+        size,
+      ),
+      await race(
+        `download ${MEGABYTES} MiB from OBJECT against a bare GetObject`,
+        () => download(service, id),
+        bare.get,
+        size,
+      ),
+    ]
+  })
+}
+
+function bareClient(settings: S3Settings) {
+  const client = new S3Client({
+    endpoint: settings.endpoint,
+    region: settings.region,
+    forcePathStyle: true,
+    credentials: { accessKeyId: settings.accessKey, secretAccessKey: settings.secretKey },
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+  })
+  const target = { Bucket: settings.bucket, Key: 'bare' }
+  return {
+    put: (path: string) =>
+      seconds(async () => {
+        const Body = createReadStream(path, { highWaterMark: 2 ** 20 })
+        const ContentLength = statSync(path).size
+        await client.send(new PutObjectCommand({ ...target, Body, ContentLength }))
+      }),
+    get: () =>
+      seconds(async () => {
+        const { Body } = await client.send(new GetObjectCommand(target))
+        for await (const chunk of Body as Readable) void chunk
+      }),
+  }
+}
+
+async function seconds(work: () => Promise<void>): Promise<number> {
+  const started = performance.now()
+  await work()
+  return (performance.now() - started) / 1000
+}
+
+async function activateObject({ url, admin }: Service, settings: S3Settings): Promise<void> {
+  const headers = { authorization: `Bearer ${admin}`, 'content-type': 'application/json' }
+  const put = (path: string, body: object) =>
+    fetch(url + path, { method: 'PUT', headers, body: JSON.stringify(body) })
+  await put('/api/storage/config/object', settings)
+  const { status } = await put('/api/storage/provider', { provider: 'OBJECT' })
+  if (status !== 200) throw new Error(`OBJECT could not be activated: ${status}`)
+}

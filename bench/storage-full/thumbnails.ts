@@ -1,0 +1,66 @@
+import { join } from 'node:path'
+import sharp from 'sharp'
+import { drive, type Row } from '../harness.ts'
+import { type Service, upload, withService } from './service.ts'
+
+const PICTURES = Number(process.env.BENCH_PICTURES ?? 64)
+const LARGEST_GROWTH_MB = 150
+const LARGEST_SLOWDOWN = 5
+
+/** Photos of 24 megapixels, all thumbnails asked for at once, while others list their files. */
+export async function thumbnails(folder: string): Promise<Row[]> {
+  const photo = join(folder, 'photo.jpg')
+  await writePhoto(photo)
+  return withService(join(folder, 'thumbnails'), async (service) => {
+    const ids: number[] = []
+    while (ids.length < PICTURES) ids.push((await upload(service, photo, 'image/jpeg')).id)
+    const list = {
+      path: '/file/list?page=0&size=20',
+      headers: { authorization: `Bearer ${service.token}` },
+    }
+    const idle = await drive(service, list, { connections: 2 })
+    const idleMb = service.memoryMb() ?? 0
+
+    const started = performance.now()
+    const making = Promise.all(ids.map((id) => thumbnail(service, id)))
+    const busy = await drive(service, list, { connections: 2 })
+    await making
+    const perSecond = PICTURES / ((performance.now() - started) / 1000)
+
+    const grown = (service.peakMemoryMb() ?? 0) - idleMb
+    const slowdown = busy.p99Ms / idle.p99Ms
+    return [
+      {
+        name: 'storage-full: thumbnails of 24-megapixel photos',
+        figure: `${perSecond.toFixed(1)} thumbnails/s`,
+      },
+      {
+        name: `storage-full: memory with ${PICTURES} thumbnails asked for at once, over idle`,
+        figure: `${Math.round(grown)} MB`,
+        peakMemoryMb: service.peakMemoryMb(),
+        bar: `≤ ${LARGEST_GROWTH_MB} MB`,
+        met: grown <= LARGEST_GROWTH_MB,
+      },
+      {
+        name: 'storage-full: p99 of a list meanwhile, against idle',
+        figure: `${busy.p99Ms.toFixed(1)} to ${idle.p99Ms.toFixed(1)} ms`,
+        ratio: slowdown,
+        bar: `≤ ${LARGEST_SLOWDOWN}`,
+        met: slowdown <= LARGEST_SLOWDOWN,
+      },
+    ]
+  })
+}
+
+async function thumbnail({ url, token }: Service, id: number): Promise<void> {
+  const headers = { authorization: `Bearer ${token}` }
+  const reply = await fetch(`${url}/file/thumbnail/${id}`, { headers })
+  if (reply.headers.get('content-type') !== 'image/jpeg') throw new Error('No thumbnail was made.')
+  await reply.arrayBuffer()
+}
+
+async function writePhoto(path: string): Promise<void> {
+  const noise = { type: 'gaussian', mean: 128, sigma: 30 } as const
+  const create = { width: 6000, height: 4000, channels: 3, background: '#888', noise } as const
+  await sharp({ create }).jpeg({ quality: 85 }).toFile(path)
+}
