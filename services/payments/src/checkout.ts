@@ -9,7 +9,7 @@ import {
   refuseDifferent,
 } from './checkout-plan.ts'
 import { checkoutKey } from './idempotency-keys.ts'
-import { openLedger, settleLedger } from './ledger.ts'
+import { lockPayment, settleLedger } from './ledger.ts'
 import { linkParkedEvents } from './parked-events.ts'
 import { findPaymentByReference, insertPayment } from './payments.repository.ts'
 import { type Payments, requireProvider, withPayment } from './payments.ts'
@@ -98,15 +98,17 @@ function nextStep(
 ): Promise<ProviderStep | undefined> {
   const now = payments.clock()
   return inTransaction(payments.db, async (db) => {
-    const ledger = await openLedger(db, paymentId)
-    if (!ledger) return undefined
-    const plan = planCheckout(request, { ...ledger, asked, now })
+    const locked = await lockPayment(db, paymentId)
+    if (!locked) return undefined
+    const { payment, attempts } = locked
+    const plan = planCheckout(request, { payment, attempts, asked, now })
     if (plan.step !== 'reserve') return plan
 
     const attempt = newAttempt(payments, paymentId, request, plan.sequence)
     await insertAttempt(db, attempt)
     const about = { source: 'request', kind: 'checkout requested', at: now } as const
-    await settleLedger(db, ledger, { ...about, note: `Attempt ${attempt.reference}` })
+    const note = `Attempt ${attempt.reference}`
+    await settleLedger(db, { payment, attempts: [...attempts, attempt] }, { ...about, note })
     return { step: 'send-first', attempt }
   })
 }

@@ -9,24 +9,28 @@ import { listRefundsOf } from './refunds.repository.ts'
 import type { PaymentTables } from './tables.ts'
 import { updateFailedToRetry } from './webhook-events.repository.ts'
 
-/** A payment with everything known about it, under its lock. */
-export type Ledger = {
-  payment: Payment
-  attempts: Attempt[]
-  refunds: Refund[]
-  unresolved: RefundIntent[]
-}
+/** A payment and its attempts, under the payment's lock. */
+export type LockedPayment = { payment: Payment; attempts: Attempt[] }
+
+/** Everything known about a payment. */
+export type Ledger = LockedPayment & { refunds: Refund[]; unresolved: RefundIntent[] }
 
 const FIRST_CHECK_SECONDS = 60
+
+export async function lockPayment(
+  db: Db<PaymentTables>,
+  paymentId: string,
+): Promise<LockedPayment | undefined> {
+  const payment = await findPaymentForUpdate(db, paymentId)
+  return payment && { payment, attempts: await listAttempts(db, paymentId) }
+}
 
 export async function openLedger(
   db: Db<PaymentTables>,
   paymentId: string,
 ): Promise<Ledger | undefined> {
-  const payment = await findPaymentForUpdate(db, paymentId)
-  if (!payment) return undefined
-  const attempts = await listAttempts(db, paymentId)
-  return { payment, attempts, ...(await refundsOf(db, paymentId, attempts)) }
+  const locked = await lockPayment(db, paymentId)
+  return locked && { ...locked, ...(await refundsOf(db, paymentId, locked.attempts)) }
 }
 
 async function refundsOf(db: Db<PaymentTables>, paymentId: string, attempts: Attempt[]) {
@@ -38,13 +42,12 @@ async function refundsOf(db: Db<PaymentTables>, paymentId: string, attempts: Att
   }
 }
 
-/** Derives the payment from what is written now, caches it, and notes how it came about. */
+/** Derives the payment from its attempts and refunds, caches it, and notes how it came about. */
 export async function settleLedger(
   db: Db<PaymentTables>,
-  { payment }: Ledger,
+  { payment, attempts }: LockedPayment,
   about: About,
 ): Promise<Ledger> {
-  const attempts = await listAttempts(db, payment.id)
   const known = { attempts, ...(await refundsOf(db, payment.id, attempts)) }
   const derived = derivePayment(payment.amount, attempts, known.refunds)
   const nextCheckAt = nextCheck(payment, derived, known, about.at)

@@ -1,7 +1,12 @@
 import type { Db } from '@plinth/kit'
-import { findPaymentIdByIntent, insertAttempt, updateAttempt } from './attempts.repository.ts'
+import {
+  type Attempt,
+  findPaymentIdByIntent,
+  insertAttempt,
+  updateAttempt,
+} from './attempts.repository.ts'
 import { lockIntent } from './intent-locks.repository.ts'
-import { type Ledger, openLedger, settleLedger } from './ledger.ts'
+import { type Ledger, lockPayment, settleLedger } from './ledger.ts'
 import type { About } from './observations.repository.ts'
 import { joinSession } from './observed-session.ts'
 import { type AttemptState, joinRefundStatus } from './payment-state.ts'
@@ -33,17 +38,27 @@ export async function observeSession(
   about: About,
 ): Promise<Ledger | undefined> {
   await lockIntent(db, session.paymentIntentId)
-  const ledger = await openLedger(db, paymentId)
-  if (!ledger) return undefined
-  refuseDifferent(ledger.payment, session)
+  const locked = await lockPayment(db, paymentId)
+  if (!locked) return undefined
+  refuseDifferent(locked.payment, session)
 
-  const joined = joinSession(paymentId, ledger.attempts, session, state)
-  const known = ledger.attempts.some(({ sequence }) => sequence === joined?.sequence)
-  if (joined && known) await updateAttempt(db, joined)
-  if (joined && !known) await insertAttempt(db, joined)
-  const payment = withCustomer(ledger.payment, session)
-  const stranger = joined ? undefined : 'The session belongs to no attempt of this payment.'
-  return settleLedger(db, { ...ledger, payment }, { note: stranger, ...about, subject: session.id })
+  const joined = joinSession(paymentId, locked.attempts, session, state)
+  const attempts = await writeAttempt(db, locked.attempts, joined)
+  const payment = withCustomer(locked.payment, session)
+  const note = joined ? undefined : 'The session belongs to no attempt of this payment.'
+  return settleLedger(db, { payment, attempts }, { note, ...about, subject: session.id })
+}
+
+async function writeAttempt(
+  db: Db<PaymentTables>,
+  attempts: Attempt[],
+  joined: Attempt | undefined,
+): Promise<Attempt[]> {
+  if (!joined) return attempts
+  const others = attempts.filter(({ sequence }) => sequence !== joined.sequence)
+  if (others.length < attempts.length) await updateAttempt(db, joined)
+  else await insertAttempt(db, joined)
+  return [...others, joined]
 }
 
 function refuseDifferent(payment: Payment, { id, amount, currency }: CheckoutSession): void {
@@ -76,12 +91,12 @@ export async function observeRefund(
   const paymentId = observed.paymentIntentId
     ? await findPaymentIdByIntent(db, observed.paymentIntentId)
     : undefined
-  const ledger = paymentId ? await openLedger(db, paymentId) : undefined
+  const locked = paymentId ? await lockPayment(db, paymentId) : undefined
 
   await upsertRefund(db, joinRefund(await findRefund(db, observed.id), observed), about.at)
-  if (!ledger) return undefined
-  await linkIntent(db, ledger.payment.id, observed)
-  return settleLedger(db, ledger, { ...about, subject: observed.id })
+  if (!locked) return undefined
+  await linkIntent(db, locked.payment.id, observed)
+  return settleLedger(db, locked, { ...about, subject: observed.id })
 }
 
 function joinRefund(known: Refund | undefined, observed: Refund): Refund {

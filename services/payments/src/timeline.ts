@@ -5,6 +5,7 @@ import { listObservations } from './observations.repository.ts'
 import { latestOf, refundableAmount } from './payment-state.ts'
 import type { Payments } from './payments.ts'
 import { paymentMissing } from './problems.ts'
+import type { Refund } from './provider/provider.ts'
 
 /** Everything that was seen of a payment, in order, and why its status is what it is. */
 export async function readTimeline({ db }: Payments, paymentId: string) {
@@ -21,15 +22,19 @@ export async function readTimeline({ db }: Payments, paymentId: string) {
       refundableAmount: refundableAmount(payment.amount, attempts, refunds, unresolved),
       nextCheckAt: payment.nextCheckAt,
       attempts: attempts.map(shownAttempt),
-      refunds: refunds.map(({ id, amount, status }) => ({ id, amount, status })),
+      refunds: refunds.map(shownRefund),
       observations: await listObservations(transaction, paymentId),
     }
   })
 }
 
 function shownAttempt(attempt: Attempt) {
-  const { reference, state, sessionId, paymentIntentId, expiresAt, url } = attempt
-  return { reference, state, sessionId, paymentIntentId, expiresAt, url }
+  const { sequence, reference, state, sessionId, paymentIntentId, expiresAt, url } = attempt
+  return { sequence, reference, state, sessionId, paymentIntentId, expiresAt, url }
+}
+
+function shownRefund({ id, paymentIntentId, amount, status, reason }: Refund) {
+  return { id, paymentIntentId, amount, status, reason }
 }
 
 export function explain(ledger: Ledger): string {

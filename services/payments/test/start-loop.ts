@@ -1,12 +1,18 @@
 import type { Clock, Env } from '@plinth/kit'
 import { listenForTest, testClock } from '@plinth/kit/testing'
 import { createProviderSandbox, loadConfig } from '@plinth/provider-sandbox'
+import type { PaymentsConfig } from '../src/index.ts'
 import { type Sandbox, sandboxAt } from './sandbox.ts'
 import { startPayments, WEBHOOK_SECRET } from './start-payments.ts'
 
 type TestScope = { after(work: () => Promise<void> | void): void }
 
-type Options = { env?: Env; databaseUrl?: string; webhooks?: boolean }
+type Options = {
+  env?: Env
+  databaseUrl?: string
+  webhooks?: boolean
+  overrides?: Partial<PaymentsConfig>
+}
 
 let count = 0
 
@@ -17,6 +23,7 @@ export async function startLoop(t: TestScope, options: Options = {}) {
   const started = await startPayments(t, {
     clock,
     databaseUrl: options.databaseUrl,
+    overrides: options.overrides,
     env: { ...providerEnv(sandbox), ...options.env },
   })
   const { api } = started

@@ -1,13 +1,18 @@
 import { type Env, signPayload } from '@plinth/kit'
 import { type Api, listenForTest, testClock } from '@plinth/kit/testing'
 import { openPayments } from '../src/app.ts'
-import { loadConfig } from '../src/index.ts'
+import { loadConfig, type PaymentsConfig } from '../src/index.ts'
 
 export const WEBHOOK_SECRET = 'whsec_of_the_tests'
 
 type TestScope = { after(work: () => Promise<void> | void): void }
 
-type Options = { env?: Env; clock?: ReturnType<typeof testClock>; databaseUrl?: string }
+type Options = {
+  env?: Env
+  clock?: ReturnType<typeof testClock>
+  databaseUrl?: string
+  overrides?: Partial<PaymentsConfig>
+}
 
 /** A payment service on real HTTP and its own database; closed when the test ends. */
 export async function startPayments(t: TestScope, options: Options = {}) {
@@ -21,7 +26,10 @@ export async function startPayments(t: TestScope, options: Options = {}) {
     PAYMENTS_OPERATIONS: 'on',
     ...options.env,
   })
-  const { server, jobs, payments } = await openPayments(config, { clock })
+  const { server, jobs, payments } = await openPayments(
+    { ...config, ...options.overrides },
+    { clock },
+  )
   const { api, baseUrl } = await listenForTest(t, server)
   return { api, baseUrl, clock, server, jobs, payments, deliver: delivererTo(api, clock) }
 }

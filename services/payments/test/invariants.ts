@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import type { ApiReply } from '@plinth/kit/testing'
+import { derivePayment } from '../src/payment-state.ts'
+import { booksOf, refundsOf, type Story, sessionsOf } from './model-steps.ts'
+
+const EXPECTED = [200, 201, 400, 409, 429, 500, 502, 503]
+
+/** I7: whatever happens, the answer is one of ours and a failure is a problem. */
+export function checkReply({ status, headers, body }: ApiReply): void {
+  assert.ok(EXPECTED.includes(status), `${status} ${JSON.stringify(body)}`)
+  if (status < 400) return
+  assert.equal(headers.get('content-type'), 'application/problem+json')
+  assert.equal(body.status, status)
+  assert.doesNotMatch(JSON.stringify(body), /sk_test|whsec/)
+}
+
+export async function checkInvariants(story: Story): Promise<void> {
+  await checkProvider(story)
+  if (!story.paymentId) return
+  const payment = await story.loop.payment(story.paymentId)
+  if (payment.id === undefined) return
+
+  // I1
+  assert.ok(payment.refundedAmount >= 0 && payment.refundedAmount <= payment.amount)
+  // I5: the cache says what the pure function says.
+  const { attempts, refunds } = await story.loop.timeline(story.paymentId)
+  const derived = derivePayment(payment.amount, attempts, refunds)
+  assert.deepEqual(
+    [payment.status, payment.checkoutStatus, payment.refundedAmount],
+    [derived.status, derived.checkoutStatus, derived.refundedAmount],
+  )
+  // I6
+  const settled = !['PENDING', 'FAILED'].includes(payment.status)
+  assert.ok(settled || !story.wasSettled, `settled before, now ${payment.status}`)
+  story.wasSettled = settled
+}
+
+/** I3, I4 and I8 are read from the provider's own books. */
+async function checkProvider(story: Story): Promise<void> {
+  const sessions = await sessionsOf(story)
+  const payable = sessions.filter(({ status }) => status === 'open')
+  assert.ok(payable.length <= 1, `${payable.length} payable sessions`)
+  const books = await booksOf(story)
+  assert.ok(books.filter(({ captured }) => captured > 0).length <= 1, 'charged twice')
+
+  const made = (await refundsOf(story)).filter(({ id }) => !story.dashboardRefunds.has(id))
+  const references = made.map(({ metadata }) => metadata.refundReference)
+  assert.equal(new Set(references).size, references.length, `refunded twice: ${references}`)
+  assert.ok(references.every((reference) => reference?.startsWith('r')))
+}
+
+/** The oracle: when the world has calmed down, the payment says what the provider's books say. */
+export async function checkSettled(story: Story): Promise<void> {
+  await checkInvariants(story)
+  const book = (await booksOf(story)).find(({ captured }) => captured > 0)
+  if (!story.paymentId) return assert.equal(book, undefined)
+  const { status, refundedAmount } = await story.loop.payment(story.paymentId)
+  if (!book) return assert.ok([undefined, 'PENDING', 'FAILED'].includes(status), status)
+  const refunded = book.refunded
+  const expected = refunded === 0 ? 'PAID' : refunded < 1000 ? 'PARTIALLY_REFUNDED' : 'REFUNDED'
+  assert.deepEqual([status, refundedAmount], [expected, refunded])
+}
