@@ -103,6 +103,30 @@ for (const engine of engines)
       assert.deepEqual(await database.db.selectFrom('notes').selectAll().execute(), [])
     })
 
+    test('of transactions that wait together one that throws takes back only itself', async (t) => {
+      const database = await openNotes(t, await engine.freshUrl(t))
+      const write = (number: number) =>
+        inTransaction(database.db, async (db) => {
+          await db
+            .insertInto('notes')
+            .values({ text: `note ${number}`, copies: 1 })
+            .execute()
+          if (number % 3 === 0) throw new Error(`no to ${number}`)
+          return number
+        })
+
+      const outcomes = await Promise.allSettled(Array.from({ length: 100 }, (_, i) => write(i)))
+
+      const rows = await database.db.selectFrom('notes').select('text').execute()
+      const kept = outcomes.flatMap((one) =>
+        one.status === 'fulfilled' ? `note ${one.value}` : [],
+      )
+      assert.equal(kept.length, 66)
+      assert.deepEqual(new Set(rows.map(({ text }) => text)), new Set(kept))
+      const refused = outcomes.flatMap((one) => (one.status === 'rejected' ? one.reason : []))
+      assert.ok(refused.every(({ message }) => /^no to/.test(message)))
+    })
+
     test('transactions of two nodes that meet are all applied', async (t) => {
       const url = await engine.freshUrl(t)
       const nodes = [await openNotes(t, url), await openNotes(t, url)]

@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import type { Kysely, Transaction } from 'kysely'
 import { engineOf } from './engine.ts'
+import { inGroup } from './group-commit.ts'
 
 export type Isolation = 'read committed' | 'repeatable read' | 'serializable'
 
@@ -18,6 +19,7 @@ export async function inTransaction<T, R>(
   options: { isolation?: Isolation } = {},
 ): Promise<R> {
   if (db.isTransaction) return work(db)
+  if (engineOf(db) === 'sqlite') return inGroup(db, work)
   for (let attempt = 1; ; attempt++) {
     try {
       return await begin(db, options.isolation).execute((transaction: Transaction<T>) =>
@@ -32,8 +34,7 @@ export async function inTransaction<T, R>(
 
 function begin<T>(db: Kysely<T>, isolation: Isolation | undefined) {
   const transaction = db.transaction()
-  if (isolation === undefined || engineOf(db) === 'sqlite') return transaction
-  return transaction.setIsolationLevel(isolation)
+  return isolation === undefined ? transaction : transaction.setIsolationLevel(isolation)
 }
 
 function isSerialisationFailure(error: unknown): boolean {

@@ -1,0 +1,71 @@
+import type { ControlledTransaction, Kysely } from 'kysely'
+
+type Member = {
+  work(db: unknown): Promise<unknown>
+  resolve(result: unknown): void
+  reject(error: unknown): void
+}
+
+const MOST_MEMBERS = 32
+
+const queues = new WeakMap<object, Member[]>()
+
+/**
+ * Transactions that wait for each other anyway, because SQLite has one writer, are committed
+ * together: each inside a savepoint of its own, so that one that throws takes back only itself,
+ * and nobody hears of success before the one commit, and its one sync of the disk, has been made.
+ */
+export function inGroup<T, R>(db: Kysely<T>, work: (db: Kysely<T>) => Promise<R>): Promise<R> {
+  const { promise, resolve, reject } = Promise.withResolvers<R>()
+  const member = { work, resolve, reject } as unknown as Member
+  const waiting = queues.get(db)
+  if (waiting) waiting.push(member)
+  else void commitAll(db, [member])
+  return promise
+}
+
+async function commitAll<T>(db: Kysely<T>, queue: Member[]): Promise<void> {
+  queues.set(db, queue)
+  while (queue.length > 0) await commitGroup(db, queue)
+  queues.delete(db)
+}
+
+async function commitGroup<T>(db: Kysely<T>, queue: Member[]): Promise<void> {
+  const taken: Member[] = []
+  const outcomes: (() => void)[] = []
+  try {
+    const transaction = await db.startTransaction().execute()
+    try {
+      while (queue.length > 0 && taken.length < MOST_MEMBERS) {
+        const member = queue.shift() as Member
+        taken.push(member)
+        outcomes.push(await runMember(transaction, member))
+      }
+      await transaction.commit().execute()
+    } catch (error) {
+      await transaction.rollback().execute()
+      throw error
+    }
+  } catch (error) {
+    if (taken.length === 0) taken.push(...queue.splice(0))
+    for (const member of taken) member.reject(error)
+    return
+  }
+  for (const tell of outcomes) tell()
+}
+
+async function runMember<T>(
+  transaction: ControlledTransaction<T, string[]>,
+  member: Member,
+): Promise<() => void> {
+  const inside = await transaction.savepoint('member').execute()
+  try {
+    const result = await member.work(inside)
+    await inside.releaseSavepoint('member').execute()
+    return () => member.resolve(result)
+  } catch (error) {
+    await inside.rollbackToSavepoint('member').execute()
+    await inside.releaseSavepoint('member').execute()
+    return () => member.reject(error)
+  }
+}
