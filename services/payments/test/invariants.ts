@@ -43,10 +43,10 @@ async function checkProvider(story: Story): Promise<void> {
   const books = await booksOf(story)
   assert.ok(books.filter(({ captured }) => captured > 0).length <= 1, 'charged twice')
 
-  const made = (await refundsOf(story)).filter(({ id }) => !story.dashboardRefunds.has(id))
-  const references = made.map(({ metadata }) => metadata.refundReference)
+  const refunds = await refundsOf(story)
+  const references = refunds.flatMap(({ metadata }) => metadata.refundReference ?? [])
   assert.equal(new Set(references).size, references.length, `refunded twice: ${references}`)
-  assert.ok(references.every((reference) => reference?.startsWith('r')))
+  assert.ok(refunds.length - references.length <= story.dashboardRefunds, 'a refund of nobody')
 }
 
 /** The oracle: when the world has calmed down, the payment says what the provider's books say. */

@@ -14,7 +14,8 @@ export type Story = {
   old: Set<string>
   delivered: Event[]
   dropped: Set<string>
-  dashboardRefunds: Set<string>
+  /** How often somebody pressed the refund button at the provider, heard or not. */
+  dashboardRefunds: number
   wasSettled: boolean
 }
 
@@ -43,7 +44,7 @@ export async function newStory(loop: Story['loop']): Promise<Story> {
     old: new Set((await loop.sandbox.events()).map(({ id }: Event) => id)),
     delivered: [],
     dropped: new Set(),
-    dashboardRefunds: new Set(),
+    dashboardRefunds: 0,
     wasSettled: false,
   }
 }
@@ -143,8 +144,9 @@ export const steps: Record<string, (story: Story, step: Step) => Promise<unknown
   'dashboard-refund': async (story, { amount }) => {
     const [book] = await booksOf(story)
     if (!book || book.captured === 0) return
-    const reply = await story.loop.sandbox.dashboardRefund(book.paymentIntent, amount ?? 100)
-    if (reply.status === 200) story.dashboardRefunds.add(reply.body.id)
+    story.dashboardRefunds += 1
+    // A fault that was meant for us may strike here.
+    await story.loop.sandbox.dashboardRefund(book.paymentIntent, amount ?? 100).catch(() => {})
   },
   'refunds-go': ({ loop }, { way }) => loop.sandbox.switch({ refunds: way }),
   deliver: async (story, { which = 0 }) => {

@@ -7,7 +7,7 @@ import { newStory, type Story, settle, steps } from './model-steps.ts'
 import { startLoop } from './start-loop.ts'
 
 /** More with MODEL_RUNS=10000. */
-const RUNS = Number(process.env.MODEL_RUNS ?? propertyRuns(40))
+const RUNS = Number(process.env.MODEL_RUNS ?? propertyRuns(20))
 
 const FIRST = { step: 'create', attempt: 1 }
 
