@@ -41,7 +41,7 @@ const VISITS: Visit[] = [
   },
 ]
 
-describe('every console, in both themes', { skip }, () => {
+describe('every console, in both themes', { skip, concurrency: 2 }, () => {
   const shared = suiteCleanup()
   let browser: Browser
   let suite: Awaited<ReturnType<typeof startSuite>>

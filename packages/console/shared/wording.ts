@@ -6,12 +6,15 @@ export function sizeText(bytes: number): string {
   return `${power === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${UNITS[power]}`
 }
 
+/** The time for today, the day and the time otherwise. */
 export function dateText(value: string | number | null | undefined): string {
   if (value === null || value === undefined) return '–'
   const date = new Date(value)
-  const year = date.getFullYear() === new Date().getFullYear() ? undefined : 'numeric'
-  const clock = { hour: '2-digit', minute: '2-digit', second: '2-digit' } as const
-  return date.toLocaleString(undefined, { day: 'numeric', month: 'short', year, ...clock })
+  const today = new Date()
+  if (date.toDateString() === today.toDateString()) return date.toLocaleTimeString()
+  const year = date.getFullYear() === today.getFullYear() ? undefined : 'numeric'
+  const format = { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' } as const
+  return date.toLocaleString(undefined, { ...format, year })
 }
 
 /** `14:32` under an hour, `13 d 23 h` above a day. */

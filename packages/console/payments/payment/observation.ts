@@ -35,3 +35,12 @@ export function wordsOf({ kind }: Observation): string {
   const words = WORDS[kind] ?? kind.replaceAll(/[._]/g, ' ')
   return words.charAt(0).toUpperCase() + words.slice(1)
 }
+
+/** `PENDING → PAID`, or what became of the checkout when the payment stayed as it was. */
+export function changeOf({ statusBefore, statusAfter }: Observation): string | undefined {
+  const [paidBefore, checkoutBefore] = statusBefore?.split('/') ?? []
+  const [paidAfter, checkoutAfter] = statusAfter?.split('/') ?? []
+  if (paidAfter && paidAfter !== paidBefore) return `${paidBefore ?? 'new'} → ${paidAfter}`
+  if (checkoutAfter && checkoutAfter !== checkoutBefore) return `checkout ${checkoutAfter}`
+  return undefined
+}

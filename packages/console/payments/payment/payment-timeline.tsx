@@ -1,6 +1,6 @@
 import { Badge, Card } from '../../shared/parts/card.tsx'
 import { dateText } from '../../shared/wording.ts'
-import { type Lane, laneOf, type Observation, wordsOf } from './observation.ts'
+import { changeOf, type Lane, laneOf, type Observation, wordsOf } from './observation.ts'
 import type { Timeline } from './timeline.ts'
 import './payment-timeline.css'
 
@@ -32,7 +32,8 @@ export function PaymentTimeline({ timeline }: { timeline: Timeline }) {
 
 function Entry({ observation }: { observation: Observation }) {
   const lane = laneOf(observation)
-  const { statusBefore, statusAfter, anomaly, note } = observation
+  const { anomaly, note } = observation
+  const change = changeOf(observation)
   return (
     <li class={lane}>
       <div class="entry">
@@ -49,11 +50,7 @@ function Entry({ observation }: { observation: Observation }) {
         )}
         {note && <span class="small">{note}</span>}
         {anomaly && <Badge tone="bad">{anomaly}</Badge>}
-        {statusAfter && statusBefore !== statusAfter && (
-          <Badge tone="accent">
-            {statusBefore ?? 'new'} → {statusAfter}
-          </Badge>
-        )}
+        {change && <Badge tone="accent">{change}</Badge>}
       </div>
     </li>
   )
