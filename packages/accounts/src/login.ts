@@ -24,6 +24,7 @@ export async function logIn(
   accounts: Accounts,
   credentials: Credentials,
   origin: Origin,
+  triesLeft = 1,
 ): Promise<TokenPair> {
   const username = normalName(credentials.username)
   const attempt = attemptOf('login', username, origin)
@@ -37,6 +38,10 @@ export async function logIn(
       ? await enter(accounts, { user, password, attempt }, origin)
       : undefined
   if (pair) return pair
+  // Right a moment ago, but the stored hash is another now: renewed by a login at the same time, or
+  // really changed. Looking once more tells which.
+  if (user?.enabled && matches && triesLeft > 0)
+    return logIn(accounts, credentials, origin, triesLeft - 1)
 
   await rejectLogin(accounts, { user, attempt }, origin)
   throw credentialsRejected()
@@ -54,7 +59,6 @@ async function enter(accounts: Accounts, proven: Proven, origin: Origin) {
       userId: user.id,
       event: 'LOGIN',
       async admit(db, now) {
-        // The password was changed while this one was being checked.
         if (now.passwordHash !== user.passwordHash) return false
         if (newHash) await updatePasswordHash(db, user.id, newHash)
         await forgetFailures(db, attempt)

@@ -28,12 +28,12 @@ export async function changeUser(
     const admins = await lockEnabledAdmins(db)
     const before = await lockUser(db, id)
     if (!before) throw userUnknown()
-    const after = { ...before, ...change }
+    const { enabled = before.enabled, roles = before.roles } = change
+    const after = { ...before, enabled, roles }
     const isLastAdmin = admins.length === 1 && admins[0] === id
-    if (isLastAdmin && !(after.enabled && after.roles.includes(ADMIN_ROLE)))
-      throw lastAdministrator()
+    if (isLastAdmin && !(enabled && roles.includes(ADMIN_ROLE))) throw lastAdministrator()
     await updateUserState(db, id, after)
-    if (!after.enabled) await revokeSessions(db, id, 'all', accounts.clock())
+    if (!enabled) await revokeSessions(db, id, 'all', accounts.clock())
     for (const event of changesBetween(before, after)) {
       const record = { event, actor: by.actor, subject: before.username }
       await recordEvent({ ...accounts, db }, record, by.origin)

@@ -77,17 +77,17 @@ for (const engine of engines) {
       assert.equal((await api.post('/api/auth/login', ALICE)).status, 200)
     })
 
-    test('hashes again when hashing has become dearer, and the password stays good', async (t) => {
+    test('hashes again when hashing has become dearer, and the password stays good, also for logins at the same time', async (t) => {
       const url = await engine.freshUrl(t)
       const env = { IDENTITY_DATABASE_URL: url }
       await startWithAlice(t, { engine, env })
       const dearer = { ...env, IDENTITY_PASSWORD_MEMORY_KIB: '16' }
       const { api } = await startWithAlice(t, { engine, env: dearer })
 
-      const first = await api.post('/api/auth/login', ALICE)
-      const second = await api.post('/api/auth/login', ALICE)
+      const atOnce = await Promise.all([1, 2, 3].map(() => api.post('/api/auth/login', ALICE)))
+      const later = await api.post('/api/auth/login', ALICE)
 
-      assert.deepEqual([first.status, second.status], [200, 200])
+      for (const { status } of [...atOnce, later]) assert.equal(status, 200)
     })
 
     test('is slowed with 429 and Retry-After after 100 consecutive failures in an hour', async (t) => {
@@ -163,3 +163,28 @@ for (const engine of engines) {
     })
   })
 }
+
+describe('more logins at once than can be hashed', () => {
+  test('are served in turn, and past the deadline told with 503 when to come again', async (t) => {
+    const { api } = await startWithAlice(t, {
+      env: {
+        IDENTITY_DEMO_ACCOUNTS: 'false',
+        IDENTITY_PASSWORD_MEMORY_KIB: '131072',
+        IDENTITY_PASSWORD_PASSES: '4',
+        IDENTITY_PASSWORD_QUEUE_SECONDS: '1',
+      },
+    })
+
+    const replies = await Promise.all(
+      Array.from({ length: 12 }, () => api.post('/api/auth/login', ALICE)),
+    )
+
+    const late = replies.filter(({ status }) => status === 503)
+    assert.ok(replies.some(({ status }) => status === 200))
+    assert.ok(late.length > 0)
+    for (const { headers, body } of late) {
+      assert.equal(headers.get('retry-after'), '5')
+      assert.equal(body.code, 'TOO_BUSY')
+    }
+  })
+})

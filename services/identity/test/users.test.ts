@@ -136,6 +136,20 @@ for (const engine of engines) {
       assert.equal(await logIn(), 200)
     })
 
+    test('changes nothing but the state and the roles', async (t) => {
+      const { api, token: alice, userId } = await startWithAlice(t, { engine })
+      const token = await adminToken(api)
+      const { body: before } = await api.get('/api/users/me', { token: alice })
+
+      const change = { id: 1, username: 'mallory', email: 'm@localhost', passwordHash: 'x' }
+      const { status, body } = await api.patch(`/api/users/${userId}`, change, { token })
+
+      assert.equal(status, 200)
+      const { createdAt: _, ...profile } = body
+      assert.deepEqual(profile, before)
+      assert.deepEqual((await api.get('/api/users/me', { token: alice })).body, before)
+    })
+
     test('does not let the last enabled administrator go', async (t) => {
       const { api, userId } = await startWithAlice(t, { engine })
       const token = await adminToken(api)
