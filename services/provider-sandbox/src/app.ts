@@ -28,6 +28,7 @@ import { faultsAndRequests } from './migrations/0003-faults-and-requests.ts'
 import { refuseOtherSites } from './pages/other-sites.ts'
 import { publicUrlOf } from './public-url.ts'
 import type { Sandbox } from './sandbox.ts'
+import { relaxDurability } from './state/state.repository.ts'
 import type { SandboxTables } from './tables.ts'
 import { movableClock } from './time/sandbox-clock.ts'
 import { startTicking } from './time/ticking.ts'
@@ -66,6 +67,7 @@ export async function createProviderSandbox(
   const deliverer = startDeliverer(sandbox)
   const held = createHeldCalls()
   const controls: Controls = { sandbox, clock, deliverer, held }
+  await relaxDurability(sandbox.db)
   await clock.load()
   await deleteUnfinishedKeys(sandbox.db)
   await ensureEndpointOfSettings(sandbox)

@@ -232,10 +232,14 @@ describe('the page of the controls', () => {
 
     const again = await post('/sandbox/do/pay', { id })
     const nonsense = await post('/sandbox/do/advance-clock', { amount: 'much', unit: 'hours' })
+    const empty = await post('/sandbox/do/import-scenario', { scenario: '{}' })
+    const unknown = await post('/sandbox/do/dance')
 
     assert.equal(again.status, 400)
     assert.match(again.body, /role="alert">Only Checkout Sessions/)
     assert.match(nonsense.body, /amount: must be a whole number/)
+    assert.match(empty.body, /must be a file that was saved here/)
+    assert.equal(unknown.status, 404)
   })
 
   test('shows each attempt of a delivery', async (t) => {

@@ -57,16 +57,21 @@ describe('the process', () => {
     assert.equal(retried.headers.get('idempotent-replayed'), null)
   })
 
-  test('listens, answers and ends when told to', async (t) => {
-    const { api, kill } = await spawnService(t, MAIN, {
+  test('listens, answers and ends when told to, whatever hangs', async (t) => {
+    const { api, kill, process } = await spawnService(t, MAIN, {
       SANDBOX_PORT: '0',
       SANDBOX_DATABASE_URL: 'sqlite::memory:',
     })
-
     const health = await api.get('/actuator/health')
+    await api.post('/sandbox/api/faults', { kind: 'hang' })
+    const hanging = createCustomer(api, 'open').catch((error: Error) => error)
+    while ((await api.get('/sandbox/api/faults')).body.faults.length > 0);
+
     await kill('SIGTERM')
 
     assert.deepEqual(health.body, { status: 'UP' })
+    assert.ok((await hanging) instanceof Error)
+    assert.equal(process.exitCode, 0)
   })
 })
 
