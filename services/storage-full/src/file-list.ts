@@ -11,13 +11,13 @@ function ownerSeenBy(caller: Caller): string | undefined {
   return caller.roles.includes(ADMIN_ROLE) ? undefined : caller.userId
 }
 
-/** Every file, newest first, a few hundred rows in memory at a time. */
-export async function* allFiles({ db }: Storage, caller: Caller): AsyncGenerator<StoredFile> {
+/** Every file, newest first, a few hundred at a time so that a long list costs little memory. */
+export async function* allFiles({ db }: Storage, caller: Caller): AsyncGenerator<StoredFile[]> {
   const ownerId = ownerSeenBy(caller)
   let beforeId: number | undefined
   while (true) {
     const files = await listFiles(db, { ownerId, beforeId, limit: ROWS_AT_ONCE })
-    yield* files
+    yield files
     if (files.length < ROWS_AT_ONCE) return
     beforeId = files.at(-1)?.id
   }

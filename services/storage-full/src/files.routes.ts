@@ -91,10 +91,11 @@ async function sendList(request: Request, reply: Reply, storage: Storage) {
   return files.map(describeFile)
 }
 
-async function* jsonArray(files: AsyncIterable<StoredFile>): AsyncGenerator<string> {
+async function* jsonArray(batches: AsyncIterable<StoredFile[]>): AsyncGenerator<string> {
   let separator = '['
-  for await (const file of files) {
-    yield `${separator}${JSON.stringify(describeFile(file))}`
+  for await (const files of batches) {
+    if (files.length === 0) continue
+    yield separator + files.map((file) => JSON.stringify(describeFile(file))).join(',')
     separator = ','
   }
   yield separator === '[' ? '[]' : ']'

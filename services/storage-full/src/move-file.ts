@@ -5,6 +5,7 @@ import { openBytes } from './file-bytes.ts'
 import { updateLocation } from './files.repository.ts'
 import type { Location } from './location.ts'
 import type { Storage } from './storage.ts'
+import { asStorageFault } from './storage-fault.ts'
 import { newObjectName, objectKey, type StoredFile, thumbnailKey } from './stored-file.ts'
 import { copyToDisk } from './temporary-files.ts'
 
@@ -61,6 +62,10 @@ function refuseDamaged(checksum: string | undefined, file: StoredFile): void {
 
 export async function checksumOf(bytes: Readable): Promise<string> {
   const hash = createHash('sha256')
-  for await (const chunk of bytes) hash.update(chunk)
+  try {
+    for await (const chunk of bytes) hash.update(chunk)
+  } catch (error) {
+    throw asStorageFault(error)
+  }
   return hash.digest('hex')
 }

@@ -77,8 +77,10 @@ export async function continueMove(storage: Storage, signal: AbortSignal): Promi
     await moveAll(storage, move, target, signal)
   } catch (error) {
     // A provider that is down does not end the move: the next round tries again.
-    if (!(error instanceof Problem)) throw error
-    await updateMoveError(storage.db, move.id, error.message, storage.clock())
+    const known = error instanceof Problem
+    const reason = known ? error.message : 'It stopped for a reason that is in the log.'
+    await updateMoveError(storage.db, move.id, reason, storage.clock())
+    if (!known) throw error
   }
 }
 

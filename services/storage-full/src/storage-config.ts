@@ -46,7 +46,7 @@ export async function saveLocalConfig(storage: Storage, root: string, given: str
 
 export type GivenObjectConfig = Partial<ObjectSettings>
 
-/** Saves a bucket. Keys that are left out stay as they were saved before. */
+/** Saves a bucket. Keys that are left out or blank stay as they were saved before. */
 export async function saveObjectConfig(storage: Storage, given: GivenObjectConfig) {
   const saved = await findSettings(storage, 'OBJECT')
   const before: GivenObjectConfig = saved?.provider === 'OBJECT' ? saved.object : {}
@@ -54,8 +54,8 @@ export async function saveObjectConfig(storage: Storage, given: GivenObjectConfi
     endpoint: (given.endpoint ?? before.endpoint ?? '').replace(/\/+$/, ''),
     region: given.region ?? before.region ?? 'us-east-1',
     bucket: given.bucket ?? before.bucket ?? '',
-    accessKey: given.accessKey ?? before.accessKey ?? '',
-    secretKey: given.secretKey ?? before.secretKey ?? '',
+    accessKey: given.accessKey || before.accessKey || '',
+    secretKey: given.secretKey || before.secretKey || '',
     pathStyleAccess: given.pathStyleAccess ?? before.pathStyleAccess ?? true,
   }
   const faults = objectConfigFaults(object, storage.limits.objectEndpoints)

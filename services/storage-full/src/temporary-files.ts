@@ -4,6 +4,7 @@ import { mkdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Readable, Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { asStorageFault } from './storage-fault.ts'
 
 /** A copy of some bytes on disk, gone when it is disposed of (`await using`). */
 export type TemporaryFile = AsyncDisposable & {
@@ -31,6 +32,6 @@ export async function copyToDisk(bytes: Readable, folder: string): Promise<Tempo
     return { path, sizeBytes: size, checksumSha256, [Symbol.asyncDispose]: remove }
   } catch (error) {
     await remove()
-    throw error
+    throw asStorageFault(error)
   }
 }

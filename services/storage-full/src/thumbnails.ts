@@ -4,6 +4,7 @@ import { failPoint } from '@plinth/kit'
 import { openBytes } from './file-bytes.ts'
 import { updateThumbnail } from './files.repository.ts'
 import type { Storage } from './storage.ts'
+import { asStorageFault } from './storage-fault.ts'
 import { type StoredFile, thumbnailKey } from './stored-file.ts'
 import { copyToDisk } from './temporary-files.ts'
 import { canHaveThumbnail, jpegOf } from './thumbnail-maker.ts'
@@ -17,7 +18,7 @@ export async function thumbnailOf(storage: Storage, file: StoredFile): Promise<B
 async function keptThumbnail(storage: Storage, file: StoredFile): Promise<Buffer | undefined> {
   if (file.thumbnail !== 'kept') return undefined
   const bytes = await storage.providers.at(file.location).open(thumbnailKey(file))
-  return bytes && buffer(bytes)
+  return bytes && buffer(bytes).catch((error) => Promise.reject(asStorageFault(error)))
 }
 
 /** However many ask for it at the same time. */

@@ -2,11 +2,20 @@ import assert from 'node:assert/strict'
 import { readdir } from 'node:fs/promises'
 import { after, describe, test } from 'node:test'
 import { sampleFiles } from '@plinth/kit/testing'
+import sharp from 'sharp'
 import { type S3Server, s3Missing, startS3 } from '../../../test/servers/s3.ts'
 import { activateObject, startStorage, upload } from './start-storage.ts'
 
 const skip = await s3Missing()
 const s3 = skip ? ({} as S3Server) : await startS3({ after })
+
+/** Waits until the copy of the object has begun to arrive in the spool folder. */
+async function arriving(root: string): Promise<void> {
+  while (true) {
+    const names = await readdir(`${root}/.incoming`, { recursive: true })
+    if (names.some((name) => name.endsWith('.part'))) return
+  }
+}
 
 describe('while the object store is down', { skip }, () => {
   test('uploads get 503 without a fallback, LOCAL files stay readable, and all comes back', async (t) => {
@@ -48,6 +57,26 @@ describe('while the object store is down', { skip }, () => {
       [],
     )
     assert.equal((await upload(api, user)).status, 201)
+  })
+
+  test('going silent in the middle of an object: a thumbnail of it is 503, not a bug', async (t) => {
+    const service = await startStorage(t)
+    const { api, user } = service
+    await activateObject(service, s3.settings)
+    const noise = { type: 'gaussian', mean: 128, sigma: 40 } as const
+    const create = { width: 4000, height: 4000, channels: 3, background: '#888', noise } as const
+    const bytes = await sharp({ create }).png({ compressionLevel: 0 }).toBuffer()
+    const { body } = await upload(api, user, { bytes })
+    const asking = api.get(`/file/thumbnail/${body.id}`, { token: user })
+    await arriving(service.root)
+    s3.pause()
+
+    const reply = await asking
+    s3.resume()
+
+    assert.deepEqual([reply.status, reply.body.code], [503, 'STORAGE_UNAVAILABLE'])
+    const again = await api.get(`/file/thumbnail/${body.id}`, { token: user })
+    assert.equal(again.headers.get('content-type'), 'image/jpeg')
   })
 
   test('hung: an upload is answered 503 in time, and other requests are not held up', async (t) => {

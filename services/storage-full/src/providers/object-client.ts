@@ -14,6 +14,8 @@ export type ObjectSettings = {
 /** How long the store may stay silent before a call ends. */
 export type Patience = { connectMs: number; answerMs: number }
 
+const SOCKETS = 1000
+
 export type ObjectClient = { sdk: Sdk; s3: S3Client }
 
 /**
@@ -33,8 +35,10 @@ export async function openObjectClient(
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     maxAttempts: 2,
-    logger: undefined,
     requestHandler: {
+      // The SDK's 50 would let as many slow readers keep everybody else waiting.
+      httpAgent: { maxSockets: SOCKETS },
+      httpsAgent: { maxSockets: SOCKETS },
       connectionTimeout: patience.connectMs,
       requestTimeout: patience.answerMs,
       // Without this the time limit only prints a warning and a hung store hangs the caller.

@@ -16,6 +16,7 @@ import { abortWhenStuck, endWhenSilent } from './patience.ts'
 import type { ByteRange, SourceFile, StorageProvider } from './provider.ts'
 
 const READ_BYTES = 2 ** 20
+const CHECK_MS = 2_000
 const BROKEN_CONNECTION = new Set(['ECONNRESET', 'EPIPE'])
 
 /** Keeps objects in a bucket of a store with an S3-style interface. */
@@ -44,7 +45,8 @@ export function createObjectProvider(
     },
     async check() {
       const { sdk, s3 } = await store()
-      await orUnavailable(s3.send(new sdk.HeadBucketCommand(bucket)))
+      const requestTimeout = Math.min(CHECK_MS, patience.answerMs)
+      await orUnavailable(s3.send(new sdk.HeadBucketCommand(bucket), { requestTimeout }))
     },
     probe: async () => objectProbe({ settings, patience, client: await store() }, provider),
     close: () => void client?.then(({ s3 }) => s3.destroy()),
