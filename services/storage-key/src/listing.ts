@@ -15,7 +15,7 @@ export type Listing = {
 
 const ENTRIES_AT_ONCE = 1024
 /** With more changes than this, reading everything is cheaper than looking at each. */
-const MANY_CHANGES = 2000
+const MANY_CHANGES = 500
 const VERIFY_AFTER_MS = 30_000
 
 /**
@@ -25,47 +25,59 @@ const VERIFY_AFTER_MS = 30_000
  */
 export function createListing(folder: string): Listing {
   let names: SortedNames | undefined
-  let seenState = ''
+  let seen: FolderState | undefined
   let changed = new Set<string>()
   let verification: NodeJS.Timeout | undefined
+  let stopWatching = () => {}
+  let closed = false
 
-  const readAll = async () => {
-    const state = await folderState(folder)
+  const touch = (name: string) => {
+    if (changed.size <= MANY_CHANGES) changed.add(name)
+  }
+
+  const readAll = async (state: FolderState) => {
+    if (state.identity !== seen?.identity && !closed) {
+      stopWatching()
+      stopWatching = watchFolder(folder, touch)
+    }
     changed = new Set()
+    seen = await folderState(folder)
     names = createSortedNames(await regularFiles(folder))
-    seenState = state
     return names
   }
 
-  const applyChanges = async (known: SortedNames, state: string) => {
+  const applyChanges = async (known: SortedNames, state: FolderState) => {
     const looked = changed
     changed = new Set()
     for (const name of looked) known.set(name, await isRegularFile(join(folder, name)))
-    seenState = state
-    verification ??= setTimeout(forget, VERIFY_AFTER_MS).unref()
+    seen = state
+    if (looked.size > 0) verification ??= setTimeout(verify, VERIFY_AFTER_MS).unref()
     return known
   }
 
-  /** Reports can get lost when too many come at once, so a list made of them is not kept for ever. */
-  const forget = () => {
+  /** Reports can get lost when too many come at once, so a list made of them is checked in time. */
+  const verify = () => {
     verification = undefined
     names = undefined
+    current().catch(() => {})
   }
 
   const current = groupRuns(async () => {
     const state = await folderState(folder)
     await nextTurn() // By now every report of a change that `state` includes has been delivered.
-    const unexplained = state !== seenState && changed.size === 0
-    if (!names || unexplained || changed.size > MANY_CHANGES) return (await readAll()).body()
-    return (await applyChanges(names, state)).body()
+    const explained = state.times === seen?.times || changed.size > 0
+    const sameFolder = state.identity === seen?.identity
+    if (names && sameFolder && explained && changed.size <= MANY_CHANGES)
+      return (await applyChanges(names, state)).body()
+    return (await readAll(state)).body()
   })
 
-  const touch = (name: string) => changed.add(name)
-  const stopWatching = watchFolder(folder, touch)
+  current().catch(() => {}) // So that the first to ask does not wait for it.
   return {
     body: current,
     touch,
     close: () => {
+      closed = true
       clearTimeout(verification)
       stopWatching()
     },
@@ -85,9 +97,11 @@ function watchFolder(folder: string, changed: (name: string) => void): () => voi
   }
 }
 
-async function folderState(folder: string): Promise<string> {
-  const { ino, mtimeNs, ctimeNs } = await stat(folder, { bigint: true })
-  return `${ino} ${mtimeNs} ${ctimeNs}`
+type FolderState = { identity: string; times: string }
+
+async function folderState(folder: string): Promise<FolderState> {
+  const { dev, ino, mtimeNs, ctimeNs } = await stat(folder, { bigint: true })
+  return { identity: `${dev} ${ino}`, times: `${mtimeNs} ${ctimeNs}` }
 }
 
 /** In portions, so that other requests are answered in between. */
