@@ -1,17 +1,15 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Outcome } from './outcome.ts'
+import { type Outcome, outcomeOf } from './outcome.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 
 /** The browser pages have types of their own: a page knows the DOM and no Node. */
 export async function typeCheck(): Promise<Outcome> {
   const servers = await check('type check', 'tsc')
-  if (servers.failed.length > 0 || !existsSync(join(ROOT, 'packages/console/tsconfig.json')))
-    return servers
-  return check('type check of the consoles', 'tsc', '-p', 'packages/console')
+  const consoles = await check('type check of the consoles', 'tsc', '-p', 'packages/console')
+  return outcomeOf([servers, consoles])
 }
 
 export function lint(): Promise<Outcome> {

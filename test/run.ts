@@ -3,6 +3,7 @@
  * obtains and stops itself. The last line is the sum of all of them.
  * `npm run check` (`--fast`) leaves the end-to-end tests out and tries fewer random inputs.
  */
+import { existsSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { lint, typeCheck } from './checks.ts'
 import { closingLines, type Outcome, outcomeOf } from './outcome.ts'
@@ -10,25 +11,29 @@ import { providePostgres } from './provide-postgres.ts'
 import { runTestFiles, testFiles } from './test-files.ts'
 
 const fast = process.argv.includes('--fast')
-const interruption = new AbortController()
-for (const signal of ['SIGINT', 'SIGTERM'] as const)
-  process.once(signal, () => interruption.abort(signal))
+const postgres = await providePostgres()
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupt(signal))
 
 const outcomes: Outcome[] = []
-const postgres = await providePostgres()
-try {
-  for (const step of steps()) {
-    if (interruption.signal.aborted) break
-    outcomes.push(await step())
-  }
-} finally {
-  await postgres.stop()
-}
+for (const step of steps()) outcomes.push(await step())
+await postgres.stop()
 
 const outcome = outcomeOf(outcomes)
-if (interruption.signal.aborted) process.stdout.write('\nInterrupted.\n')
 process.stdout.write(closingLines(outcome))
-process.exit(outcome.failed.length > 0 || interruption.signal.aborted ? 1 : 0)
+process.exit(outcome.failed.length > 0 ? 1 : 0)
+
+async function interrupt(signal: NodeJS.Signals): Promise<void> {
+  await postgres.stop()
+  process.stdout.write(`\nInterrupted.\n${closingLines(outcomeOf(outcomes))}`)
+  // Test files run as processes of ours, which a signal to us does not reach.
+  for (const pid of childProcesses()) process.kill(pid, 'SIGTERM')
+  process.exit(signal === 'SIGINT' ? 130 : 143)
+}
+
+function childProcesses(): number[] {
+  const file = `/proc/${process.pid}/task/${process.pid}/children`
+  return existsSync(file) ? readFileSync(file, 'utf8').split(' ').filter(Boolean).map(Number) : []
+}
 
 function steps(): (() => Promise<Outcome>)[] {
   const architecture = testFiles('test/architecture.test.ts')
@@ -41,12 +46,12 @@ function steps(): (() => Promise<Outcome>)[] {
     typeCheck,
     lint,
     () => run('Architecture', architecture),
-    () => run('Tests', inside, Math.max(2, availableParallelism())),
+    () => run('Tests', inside, availableParallelism() + 1),
     () => run('End to end', endToEnd),
   ]
 }
 
 function run(title: string, files: string[], concurrency = 1): Promise<Outcome> {
   const env = { ...postgres.env, ...(fast && { PROPERTY_RUNS_DIVISOR: '10' }) }
-  return runTestFiles(title, { files, concurrency, env, signal: interruption.signal })
+  return runTestFiles(title, { files, concurrency, env })
 }

@@ -48,8 +48,7 @@ function runSample(t: { after(fn: () => void): void }, sample: string): Outcome 
   const script = `
     import { runTestFiles } from ${JSON.stringify(import.meta.resolve('./test-files.ts'))}
     const options = { files: [${JSON.stringify(file)}], concurrency: 1, env: {} }
-    const signal = new AbortController().signal
-    console.log('\\n' + JSON.stringify(await runTestFiles('Sample', { ...options, signal })))`
+    console.log('\\n' + JSON.stringify(await runTestFiles('Sample', options)))`
   const { NODE_TEST_CONTEXT: _, ...env } = process.env
   const main = join(folder, 'main.mjs')
   writeFileSync(main, script)

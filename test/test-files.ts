@@ -5,13 +5,12 @@ import { spec } from 'node:test/reporters'
 import type { Outcome } from './outcome.ts'
 
 const ROOT = join(import.meta.dirname, '..')
-const FILE_TIMEOUT_MS = 300_000
+const FILE_TIMEOUT_MS = 600_000
 
 export type TestRun = {
   files: string[]
   concurrency: number
   env: Record<string, string>
-  signal: AbortSignal
 }
 
 export function testFiles(pattern: string): string[] {
@@ -28,7 +27,6 @@ export async function runTestFiles(title: string, options: TestRun): Promise<Out
     files: options.files.map((file) => resolve(ROOT, file)),
     concurrency: options.concurrency,
     env: { ...process.env, NODE_ENV: 'test', ...options.env },
-    signal: options.signal,
     timeout: FILE_TIMEOUT_MS,
   })
   stream.on('test:pass', ({ name, skip, details }) => {
