@@ -7,12 +7,11 @@ import { attemptStateOf } from './observed-session.ts'
 import { deletePayment } from './payments.repository.ts'
 import { type Payments, requireProvider } from './payments.ts'
 import {
-  provenRefused,
   providerInconsistent,
   providerRejected,
   providerResourceMissing,
-  refusedForGood,
 } from './provider/failures.ts'
+import { isRemembered, provenRefused, refusedForGood } from './provider/outcomes.ts'
 import type { CheckoutSession } from './provider/provider.ts'
 
 /** Sends an attempt that was reserved in this request, and records the session. */
@@ -28,7 +27,7 @@ export async function sendAttempt(payments: Payments, attempt: Attempt): Promise
 /**
  * Finds out what became of an attempt whose outcome is unknown: the same request under the same key
  * gives the same session. When the key is too old, or its reply is a failure for ever, the sessions
- * of that time are searched instead. Tells whether the attempt has a session now.
+ * of that time are searched instead. An attempt that certainly has no session is withdrawn.
  */
 export async function resolveAttempt(payments: Payments, attempt: Attempt): Promise<void> {
   const forgotten = secondsAfter(new Date(attempt.firstSentAt), KEY_LIFETIME_SECONDS)
@@ -40,7 +39,9 @@ export async function resolveAttempt(payments: Payments, attempt: Attempt): Prom
     await create(payments, attempt)
   } catch (error) {
     if (refusedForGood(error)) return withdrawAttempt(payments, attempt)
-    if (!(await searchSession(payments, attempt))) throw error
+    if (await searchSession(payments, attempt)) return
+    if (!isRemembered(error)) throw error
+    await withdrawAttempt(payments, attempt)
   }
 }
 

@@ -3,12 +3,8 @@ import { KEY_LIFETIME_SECONDS } from './idempotency-keys.ts'
 import { openLedger, settleLedger } from './ledger.ts'
 import { observeRefund } from './observations.ts'
 import { type Payments, requireProvider } from './payments.ts'
-import {
-  provenRefused,
-  providerInconsistent,
-  providerResourceMissing,
-  refusedForGood,
-} from './provider/failures.ts'
+import { providerInconsistent, providerResourceMissing } from './provider/failures.ts'
+import { isRemembered, provenRefused, refusedForGood } from './provider/outcomes.ts'
 import type { Refund } from './provider/provider.ts'
 import { type RefundIntent, updateIntentState } from './refund-intents.repository.ts'
 
@@ -41,9 +37,10 @@ export async function resolveIntent(
   try {
     return await create(payments, intent)
   } catch (error) {
-    if (!refusedForGood(error)) throw error
-    await releaseIntent(payments, intent)
-    return undefined
+    if (!refusedForGood(error) && !isRemembered(error)) throw error
+    const late = await searchRefund(payments, intent)
+    if (!late) await releaseIntent(payments, intent)
+    return late
   }
 }
 

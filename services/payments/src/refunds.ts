@@ -4,7 +4,7 @@ import { type Ledger, openLedger, settleLedger } from './ledger.ts'
 import { refundableAmount } from './payment-state.ts'
 import { type Payments, requirePayment, requireProvider, withPayment } from './payments.ts'
 import { paymentMissing, refundBeyondBalance } from './problems.ts'
-import { refusedForGood } from './provider/failures.ts'
+import { refusedForGood } from './provider/outcomes.ts'
 import type { Refund } from './provider/provider.ts'
 import {
   findRefundIntent,

@@ -114,29 +114,3 @@ function retryAfter(error: ClientError): Record<string, string> {
   const seconds = error.headers?.['retry-after'] ?? ''
   return { 'retry-after': /^\d{1,5}$/.test(seconds) ? seconds : '1' }
 }
-
-const unproven = new WeakSet<Problem>()
-
-/** An earlier try of the same call got lost, so this refusal says nothing about that one. */
-export function afterLostTry(problem: Problem): Problem {
-  unproven.add(problem)
-  return problem
-}
-
-const BEFORE_EXECUTION = new Set(['PROVIDER_RATE_LIMITED', 'PROVIDER_CREDENTIAL_REJECTED'])
-const FOR_GOOD = new Set([
-  'PROVIDER_REJECTED_REQUEST',
-  'PROVIDER_RESOURCE_NOT_FOUND',
-  'PROVIDER_REFERENCE_REUSED',
-])
-
-/** True when no request under this idempotency key can have done anything. */
-export function refusedForGood(error: unknown): boolean {
-  return error instanceof Problem && FOR_GOOD.has(error.code)
-}
-
-/** True when this one call certainly did nothing. Anything else may have happened all the same. */
-export function provenRefused(error: unknown): boolean {
-  if (!(error instanceof Problem)) return false
-  return FOR_GOOD.has(error.code) || (BEFORE_EXECUTION.has(error.code) && !unproven.has(error))
-}

@@ -74,7 +74,7 @@ export type ProviderEvent = {
 
 /**
  * What this service needs from a payment provider. Every method fails with a Problem; a write that
- * failed with one of `failures.ts`' unknown outcomes may have happened all the same.
+ * failed may have happened all the same, unless `outcomes.ts` says otherwise.
  */
 export type PaymentProvider = {
   /** Whether the credential moves real money; undefined when it does not tell. */

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type Stripe from 'stripe'
-import { afterLostTry, providerUnavailable, translateFailure } from './failures.ts'
+import { providerUnavailable, translateFailure } from './failures.ts'
+import { withFacts } from './outcomes.ts'
 
 export type StripeOptions = {
   secretKey: string
@@ -30,12 +31,17 @@ export function createStripeCall(options: StripeOptions): StripeCall {
         expiry(options.deadlineMilliseconds, deadline.signal),
       ])
     } catch (error) {
-      const problem = translateFailure(error)
-      throw sent.count > 1 ? afterLostTry(problem) : problem
+      const facts = { lostTry: sent.count > 1, remembered: isReplay(error) }
+      throw withFacts(translateFailure(error), facts)
     } finally {
       deadline.abort()
     }
   }
+}
+
+function isReplay(error: unknown): boolean {
+  const { headers } = (error ?? {}) as { headers?: Record<string, string> }
+  return headers?.['idempotent-replayed'] === 'true'
 }
 
 function expiry(milliseconds: number, signal: AbortSignal): Promise<never> {

@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, type TestContext, test } from 'node:test'
+import { createAccessTokenSigner } from '@plinth/kit'
+import { testClock } from '@plinth/kit/testing'
+import { startPayments } from './start-payments.ts'
+
+const UNKNOWN = '5b4f5a0e-6a53-4f62-93f6-0a1f6e0b7a11'
+const GUARDED: [method: string, path: string][] = [
+  ['POST', '/api/customers'],
+  ['GET', '/api/customers/cus_1'],
+  ['POST', '/api/checkout/sessions'],
+  ['GET', `/api/payments/${UNKNOWN}`],
+  ['GET', '/api/payments'],
+  ['GET', `/api/payments/${UNKNOWN}/timeline`],
+  ['POST', `/api/payments/${UNKNOWN}/refund`],
+  ['GET', '/api/refunds/re_1'],
+  ['GET', '/api/webhook-events'],
+  ['POST', '/api/webhook-events/evt_1/retry'],
+]
+const FOR_ADMINS = GUARDED.filter(([, path]) => /refund$|retry$/.test(path))
+
+/** A stand-in for the identity service: its published key, and tokens signed with it. */
+async function startIssuer(t: TestContext) {
+  const clock = testClock()
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const jwk = { ...publicKey.export({ format: 'jwk' }), kid: 'k1', alg: 'ES256', use: 'sig' }
+  const server = createServer((_request, response) => {
+    response.end(JSON.stringify({ keys: [jwk] }))
+  }).listen(0, '127.0.0.1')
+  t.after(() => server.close())
+  await new Promise((listening) => server.once('listening', listening))
+  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const rules = { issuer, audience: 'plinth', clock, lifetimeSeconds: 900 }
+  const signer = createAccessTokenSigner(rules, {
+    current: async () => ({ kid: 'k1', privateKey }),
+  })
+  const tokenFor = (...roles: string[]) =>
+    signer.sign({ userId: '1', username: 'anna', roles, sessionId: 's' })
+  const service = await startPayments(t, { clock, env: { PAYMENTS_REQUIRE_ISSUER: issuer } })
+  return { ...service, tokenFor, clock }
+}
+
+describe('as shipped', () => {
+  test('nobody is asked for a token', async (t) => {
+    const { api } = await startPayments(t)
+
+    for (const [method, path] of GUARDED)
+      assert.notEqual((await api.request(method, path)).status, 401, path)
+  })
+})
+
+describe('with PAYMENTS_REQUIRE_ISSUER', () => {
+  test('every guarded endpoint is 401 without a token and with a bad one', async (t) => {
+    const { api } = await startIssuer(t)
+
+    for (const [method, path] of GUARDED) {
+      const without = await api.request(method, path)
+      const bad = await api.request(method, path, { token: 'nonsense' })
+      assert.equal(without.status, 401, path)
+      assert.equal(without.headers.get('www-authenticate'), 'Bearer')
+      assert.equal(bad.status, 401, path)
+      assert.match(bad.headers.get('www-authenticate') ?? '', /invalid_token/)
+    }
+  })
+
+  test('a token opens all but refunds and retries, which are for administrators', async (t) => {
+    const { api, tokenFor } = await startIssuer(t)
+    const user = await tokenFor('ROLE_USER')
+    const admin = await tokenFor('ROLE_USER', 'ROLE_ADMIN')
+
+    for (const [method, path] of GUARDED) {
+      const forbidden = FOR_ADMINS.some(([, other]) => other === path)
+      const asUser = await api.request(method, path, { token: user })
+      const asAdmin = await api.request(method, path, { token: admin })
+      assert.equal(asUser.status === 403, forbidden, `${path} ${asUser.status}`)
+      assert.ok(![401, 403].includes(asAdmin.status), `${path} ${asAdmin.status}`)
+    }
+  })
+
+  test('an expired token is 401', async (t) => {
+    const { api, tokenFor, clock } = await startIssuer(t)
+    const token = await tokenFor('ROLE_ADMIN')
+    clock.advance(900)
+
+    assert.equal((await api.get(`/api/payments/${UNKNOWN}`, { token })).status, 401)
+  })
+
+  test('configuration, webhook, health and console stay public', async (t) => {
+    const { api, deliver } = await startIssuer(t)
+    const event = { id: 'evt_1', type: 'customer.created', data: { object: { id: 'cus_1' } } }
+
+    assert.equal((await api.get('/api/configuration')).status, 200)
+    assert.equal((await deliver(event)).status, 200)
+    assert.equal((await api.get('/actuator/health')).status, 200)
+    assert.equal((await api.get('/api-test/index.html')).status, 200)
+  })
+})

@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { ApiReply } from '@plinth/kit/testing'
+import { startLoop } from './start-loop.ts'
+
+type Expected = { kind: string; status: number; title: string; retryAfter?: boolean }
+
+const FAILURES: Expected[] = [
+  { kind: 'rate-limit', status: 429, title: 'Provider rate limit exceeded', retryAfter: true },
+  { kind: 'unauthorized', status: 503, title: 'Provider authentication failed' },
+  { kind: 'forbidden', status: 503, title: 'Provider authentication failed' },
+  { kind: 'error-before', status: 502, title: 'Provider request failed' },
+  { kind: 'error-instead', status: 502, title: 'Provider request failed' },
+  { kind: 'error-after', status: 502, title: 'Provider request failed' },
+  { kind: 'html-before', status: 502, title: 'Provider request failed' },
+  { kind: 'html-after', status: 502, title: 'Provider request failed' },
+  { kind: 'truncated', status: 503, title: 'Provider is unavailable', retryAfter: true },
+  { kind: 'reset-before', status: 503, title: 'Provider is unavailable', retryAfter: true },
+  { kind: 'reset-after', status: 503, title: 'Provider is unavailable', retryAfter: true },
+  { kind: 'hang', status: 503, title: 'Provider is unavailable', retryAfter: true },
+]
+
+// The client tries a broken connection once more by itself, so each fault strikes twice.
+const strikes = (kind: string) => ({ kind, times: /reset|truncated/.test(kind) ? 2 : 1 })
+const overrides = { providerRetries: 0, providerCallMilliseconds: 300 }
+
+describe('a failure of the provider', () => {
+  for (const { kind, status, title, retryAfter } of FAILURES)
+    test(`${kind} is ${status} everywhere and leaves one session and one refund`, async (t) => {
+      const { api, sandbox, checkOut, paid, refund } = await startLoop(t, { overrides })
+      const { paymentId } = await paid()
+      const { body: customer } = await api.post('/api/customers', { email: 'a@localhost' })
+      const { body: first } = await refund(paymentId, { reference: 'first', amount: 1 })
+      const open = () => checkOut({ businessReference: 'b' })
+      const give = () => refund(paymentId, { reference: 'r', amount: 400 })
+      const failing = async (act: () => Promise<ApiReply>) => {
+        await sandbox.clearFaults()
+        await sandbox.fault(strikes(kind))
+        return act()
+      }
+
+      const replies = [
+        await failing(() => api.post('/api/customers', { email: 'a@localhost' })),
+        await failing(() => api.get(`/api/customers/${customer.id}`)),
+        await failing(open),
+        await failing(give),
+        await failing(() => api.get(`/api/refunds/${first.id}`)),
+      ]
+      await sandbox.clearFaults()
+      const again = [await open(), await give()]
+
+      for (const reply of replies) assertProblem(reply, { status, title, retryAfter })
+      assert.deepEqual(
+        again.map((reply) => reply.status),
+        [201, 201],
+      )
+      assert.equal((await sandbox.sessionsBy('businessReference')).b.open, 1)
+      assert.equal((await sandbox.refunds()).length, 2)
+    })
+
+  test('a request that is still being worked on is 409 and may be tried again', async (t) => {
+    const { checkOut, sandbox } = await startLoop(t, { overrides })
+    await sandbox.fault({ kind: 'in-use', route: 'POST /v1/checkout/sessions' })
+
+    const busy = await checkOut({ businessReference: 'b' })
+
+    assert.equal(busy.status, 409)
+    assert.match(busy.headers.get('retry-after') ?? '', /^\d+$/)
+    assert.equal((await checkOut({ businessReference: 'b' })).status, 201)
+  })
+
+  test('a payment intent that the provider has lost is 502 and reserves nothing', async (t) => {
+    const { checkOut, refund, sandbox, timeline } = await startLoop(t, { overrides })
+    const { body } = await checkOut()
+    const [session] = await sandbox.sessions()
+    const paid = { ...session, status: 'complete', payment_status: 'paid' }
+    const object = { ...paid, payment_intent: 'pi_lost' }
+    await sandbox.forge({ type: 'checkout.session.completed', object })
+    await sandbox.flush()
+
+    const reply = await refund(body.paymentId, { reference: 'r' })
+
+    assert.equal(reply.status, 502)
+    assert.equal(reply.body.code, 'PROVIDER_INCONSISTENT')
+    assert.equal((await timeline(body.paymentId)).status, 'PAID')
+  })
+
+  test('money refunded behind our back is found when a refund is refused', async (t) => {
+    const { paid, payment, refund, sandbox } = await startLoop(t, { overrides })
+    const { paymentId } = await paid()
+    const { providerPaymentIntentId } = await payment(paymentId)
+    await sandbox.switch({ drop: ['*'] })
+    await sandbox.dashboardRefund(providerPaymentIntentId, 800)
+
+    const reply = await refund(paymentId, { reference: 'r', amount: 300 })
+
+    assert.equal(reply.status, 400)
+    assert.equal(reply.body.code, 'REFUND_EXCEEDS_BALANCE')
+    assert.equal(reply.body.refundableAmount, 200)
+    assert.equal((await payment(paymentId)).refundedAmount, 800)
+    assert.equal((await refund(paymentId, { reference: 'r', amount: 200 })).status, 201)
+  })
+})
+
+function assertProblem(reply: ApiReply, { status, title, retryAfter }: Omit<Expected, 'kind'>) {
+  assert.equal(reply.status, status, JSON.stringify(reply.body))
+  assert.equal(reply.body.title, title)
+  assert.equal(reply.headers.get('content-type'), 'application/problem+json')
+  assert.doesNotMatch(reply.bytes.toString(), /sk_test/)
+  if (retryAfter) assert.match(reply.headers.get('retry-after') ?? '', /^\d+$/)
+}
