@@ -183,7 +183,7 @@ for (const engine of engines) {
       const nodes = await startNodes(t, engine, 1)
       const property = fc.asyncProperty(steps(1), (plan) => follow(nodes, plan))
 
-      await fc.assert(property, { numRuns: propertyRuns(40) })
+      await fc.assert(property, { numRuns: propertyRuns(25) })
     })
 
     test('any interleaving of them can be explained by some order', async (t) => {
@@ -191,7 +191,7 @@ for (const engine of engines) {
       const nodes = await startNodes(t, engine, engine.name === 'postgres' ? 2 : 1)
       const property = fc.asyncProperty(steps(4), (plan) => follow(nodes, plan))
 
-      await fc.assert(property, { numRuns: propertyRuns(40) })
+      await fc.assert(property, { numRuns: propertyRuns(25) })
     })
   })
 }
