@@ -37,7 +37,7 @@ export async function startSuite(t: Cleanup, settings: Record<string, string> = 
     await rm(folder, { recursive: true, force: true })
   })
   const urls = stack.services.map(({ entry, publicUrl }) => [entry.name, publicUrl])
-  return { landingUrl: `http://localhost:${ports[0]}`, urlOf: addressBook(urls) }
+  return { landingUrl: stack.landingUrl, urlOf: addressBook(urls) }
 }
 
 function addressBook(urls: string[][]): (service: string) => string {

@@ -61,6 +61,8 @@ describe('the key edition’s tester', { skip }, () => {
     await page.getByText('This server refuses the development key: type yours.').waitFor()
     assert.doesNotMatch(await page.content(), new RegExp(OWN_KEY))
     await page.getByLabel('Key', { exact: true }).fill(OWN_KEY)
+    await page.getByRole('button', { name: 'Show the key' }).click()
+    assert.equal(await page.getByLabel('Key', { exact: true }).inputValue(), OWN_KEY)
     await page.getByRole('button', { name: 'Use this key' }).click()
 
     await page.getByText('accepted').waitFor()

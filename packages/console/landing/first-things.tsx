@@ -14,7 +14,7 @@ const FIRST: { service: string; icon: IconName; title: string; about: string; pa
     service: 'storage-full',
     icon: 'link',
     title: 'Share a file',
-    about: 'Drop a picture, make a link that lasts an hour, scan the QR code with your phone.',
+    about: 'Drop a picture, make a link that lasts an hour, see it opened, and revoke it.',
     page: '#/',
   },
   {

@@ -46,6 +46,7 @@ export function RefundCard({ payment, timeline, onChange }: RefundProps) {
       ) : (
         <Form label="Refund" onSend={refund.run}>
           <RefundFields
+            key={reference.value}
             left={left}
             reference={reference.value}
             fault={(field) => faultOf(refund.reply, field)}

@@ -1,3 +1,4 @@
+import { useSignal } from '@preact/signals'
 import { Button } from '../parts/button.tsx'
 import { Card, Notice } from '../parts/card.tsx'
 import { Field } from '../parts/field.tsx'
@@ -7,16 +8,18 @@ import type { Session } from '../session.ts'
 import { useAction } from '../use-reply.ts'
 
 export function PasswordCard(props: { session: Session; passwordMinimum: number }) {
+  const changes = useSignal(0)
   const change = useAction((values: Record<string, string>) =>
     props.session.api.post('/api/users/me/password', values),
   )
   return (
     <Card title="Change the password" about="Ends every other session of this account.">
       <Form
+        key={changes.value}
         label="Change the password"
-        onSend={async (values, form) => {
+        onSend={async (values) => {
           const reply = await change.run(values)
-          if (reply?.ok) form.reset()
+          if (reply?.ok) changes.value += 1
         }}
       >
         <div class="columns">

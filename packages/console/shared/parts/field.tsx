@@ -1,5 +1,6 @@
+import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { useId } from 'preact/hooks'
+import { useEffect, useId } from 'preact/hooks'
 
 type FieldProps = {
   label: string
@@ -17,15 +18,24 @@ type FieldProps = {
   onInput?(value: string): void
 }
 
+/** Keeps what was typed when the page around it is drawn again; a new `value` replaces it. */
 export function Field(props: FieldProps) {
   const id = useId()
+  const text = useSignal(props.value ?? '')
+  useEffect(() => {
+    text.value = props.value ?? ''
+  }, [props.value, text])
   const described = [props.hint && `${id}-hint`, props.fault && `${id}-fault`].filter(Boolean)
   const shared = {
     id,
     name: props.name,
     'aria-invalid': Boolean(props.fault),
     'aria-describedby': described.join(' ') || undefined,
-    onInput: (event: Event) => props.onInput?.((event.target as HTMLInputElement).value),
+    value: text.value,
+    onInput: (event: Event) => {
+      text.value = (event.target as HTMLInputElement).value
+      props.onInput?.(text.value)
+    },
   }
   return (
     <div class="field">
@@ -54,7 +64,6 @@ function Input(props: FieldProps & { shared: object }) {
     <input
       {...props.shared}
       {...type}
-      value={props.value}
       autocomplete={props.autocomplete ?? 'off'}
       maxLength={props.maxLength}
       inputMode={props.inputMode}
@@ -67,7 +76,7 @@ function Input(props: FieldProps & { shared: object }) {
 
 function Choice(props: FieldProps & { shared: object }) {
   return (
-    <select {...props.shared} value={props.value}>
+    <select {...props.shared}>
       {props.options?.map(({ value, label }) => (
         <option key={value} value={value}>
           {label}

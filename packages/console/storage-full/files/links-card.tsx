@@ -76,7 +76,10 @@ function LinkView({ link }: { link: NewLink }) {
       <div class="stack tight grow">
         <strong>The link is ready.</strong>
         <code>{link.url}</code>
-        <span class="small soft">Works until {dateText(link.expiresAt)}.</span>
+        <span class="small soft">
+          Works until {dateText(link.expiresAt)}
+          {onThisMachine(link.url) ? ', on this machine only: its address is localhost.' : '.'}
+        </span>
         <div class="row">
           <CopyButton text={() => link.url} label="Copy the link" />
           <ButtonLink href={link.url} newTab small icon="open">
@@ -86,4 +89,8 @@ function LinkView({ link }: { link: NewLink }) {
       </div>
     </div>
   )
+}
+
+function onThisMachine(url: string): boolean {
+  return /^(localhost|127\.|\[::1\])/.test(new URL(url).hostname)
 }

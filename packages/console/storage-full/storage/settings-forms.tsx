@@ -66,7 +66,7 @@ export function ObjectSettings({ config, save, reply }: SettingsProps) {
         <input
           type="checkbox"
           name="pathStyleAccess"
-          checked={!object.configured || object.pathStyleAccess}
+          defaultChecked={!object.configured || object.pathStyleAccess}
         />
         Bucket in the path, as most self-hosted stores want it
       </label>
