@@ -131,5 +131,5 @@ async function createCheckout(page: Page): Promise<void> {
 async function openNewestPayment(page: Page): Promise<void> {
   await goTo(page, 'payments')
   await page.locator('tbody a').first().click()
-  await page.getByText('checkout OPEN').waitFor()
+  await page.getByRole('status').getByText('checkout OPEN').waitFor()
 }

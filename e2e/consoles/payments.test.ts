@@ -93,10 +93,10 @@ describe('the payments console', { skip }, () => {
     await page.getByRole('link', { name: 'Open the hosted page' }).waitFor()
 
     await control(`/sessions/${session}/expire`)
-    await page.getByText('checkout EXPIRED').waitFor()
+    await page.getByText('checkout EXPIRED').first().waitFor()
     await page.getByRole('button', { name: 'Start a new attempt' }).click()
 
-    await page.getByText('checkout OPEN').waitFor()
+    await page.getByRole('status').getByText('checkout OPEN').waitFor()
   })
 
   test('creates and finds a customer, and lists every fault of a bad one', async (t) => {

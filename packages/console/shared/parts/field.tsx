@@ -86,8 +86,8 @@ function Choice(props: FieldProps & { shared: object }) {
   )
 }
 
-/** The values of a form by field name, blank ones left out. */
+/** The values of a form by field name as they were typed, empty ones left out. */
 export function valuesOf(form: HTMLFormElement): Record<string, string> {
-  const entries = [...new FormData(form)].map(([name, value]) => [name, String(value).trim()])
+  const entries = [...new FormData(form)].map(([name, value]) => [name, String(value)])
   return Object.fromEntries(entries.filter(([, value]) => value !== ''))
 }
