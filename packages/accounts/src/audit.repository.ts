@@ -36,12 +36,16 @@ export async function listAuditEvents(
   return rows.map(({ request_id, ...row }) => ({ ...row, requestId: request_id }))
 }
 
+/**
+ * Rows are added at one end and removed at the other, so the ids tell how many there are without
+ * counting millions of them; a number that a failed transaction left out is counted too.
+ */
 export async function countAuditEvents(db: Db<AccountTables>): Promise<number> {
-  const { total } = await db
+  const { first, last } = await db
     .selectFrom('audit_events')
-    .select(({ fn }) => fn.countAll<number>().as('total'))
+    .select(({ fn }) => [fn.min('id').as('first'), fn.max('id').as('last')])
     .executeTakeFirstOrThrow()
-  return Number(total)
+  return first === null || last === null ? 0 : last - first + 1
 }
 
 /** Removes at most `limit` rows older than `before` and says how many it found. */

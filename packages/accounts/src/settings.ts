@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Settings } from '@plinth/kit'
 import type { PasswordOptions } from './passwords/passwords.ts'
@@ -45,7 +46,7 @@ export function accountSettings(settings: Settings, host: Host): AccountSettings
       min: host.passwordMinLength,
       max: 128,
     }),
-    blocklistFile: settings.optional(named('PASSWORD_BLOCKLIST')),
+    blocklistFile: blocklistFile(settings, named('PASSWORD_BLOCKLIST')),
     hashing: hashingSettings(settings, prefix),
     demoAccounts: settings.convenience(named('DEMO_ACCOUNTS')),
     logoutBodyOptional: host.logoutBodyOptional,
@@ -79,4 +80,15 @@ function hashingSettings(settings: Settings, prefix: string): PasswordOptions {
     ...(workers > 0 && { workers }),
     deadlineSeconds: settings.integer(`${prefix}PASSWORD_QUEUE_SECONDS`, 10, { min: 1, max: 60 }),
   }
+}
+
+function blocklistFile(settings: Settings, name: string): string | undefined {
+  const file = settings.optional(name)
+  if (file !== undefined && !existsSync(file))
+    settings.fault(
+      name,
+      'Expected a file with one refused password per line.',
+      '/etc/blocklist.txt',
+    )
+  return file
 }

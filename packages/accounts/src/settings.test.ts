@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { type Env, readSettings, SettingsError } from '@plinth/kit'
+import { accountSettings } from './settings.ts'
+
+const MASTER_KEY = Buffer.alloc(32, 1).toString('base64')
+
+const read = (env: Env) =>
+  readSettings(env, (settings) =>
+    accountSettings(settings, {
+      name: 'x',
+      prefix: 'X_',
+      publicUrl: 'http://localhost:1',
+      dataFolder: '/nowhere',
+      passwordMinLength: 12,
+      logoutBodyOptional: false,
+    }),
+  )
+
+const faultsOf = (env: Env): string[] => {
+  try {
+    read(env)
+    return []
+  } catch (error) {
+    return error instanceof SettingsError ? error.faults.map(({ name }) => name) : ['another error']
+  }
+}
+
+describe('account settings', () => {
+  test('need nothing but a master key', () => {
+    const settings = read({ X_MASTER_KEY: MASTER_KEY })
+
+    assert.equal(settings.accessTokenLifetimeSeconds, 900)
+    assert.equal(settings.refreshTokenLifetimeSeconds, 1_209_600)
+    assert.deepEqual(settings.failures, { limit: 100, windowSeconds: 3600 })
+    assert.deepEqual(settings.hashing.cost, { memoryKib: 19_456, passes: 2, lanes: 1 })
+    assert.equal(settings.refreshReuse, 'reject')
+    assert.equal(settings.issuer, 'http://localhost:1')
+    assert.equal(settings.demoAccounts, true)
+  })
+
+  test('in production have no demo accounts, no generated key and no cheap hashes', () => {
+    const production = { NODE_ENV: 'production' }
+
+    assert.equal(read({ ...production, X_MASTER_KEY: MASTER_KEY }).demoAccounts, false)
+    assert.deepEqual(
+      faultsOf({ ...production, X_PASSWORD_MEMORY_KIB: '8', X_PASSWORD_PASSES: '1' }),
+      ['X_MASTER_KEY', 'X_PASSWORD_MEMORY_KIB', 'X_PASSWORD_PASSES'],
+    )
+  })
+
+  test('refuse a shorter password than the host allows, and a blocklist that is not there', () => {
+    assert.deepEqual(
+      faultsOf({
+        X_MASTER_KEY: MASTER_KEY,
+        X_PASSWORD_MIN_LENGTH: '11',
+        X_PASSWORD_BLOCKLIST: '/nowhere/list.txt',
+        X_REFRESH_REUSE: 'maybe',
+      }),
+      ['X_PASSWORD_MIN_LENGTH', 'X_PASSWORD_BLOCKLIST', 'X_REFRESH_REUSE'],
+    )
+  })
+})
