@@ -30,16 +30,21 @@ const SAFE_HEADERS = {
   'x-content-type-options': 'nosniff',
 }
 
+/** A client that reads nothing for this long is gone, or holds a file open on purpose. */
+const STALLED_MS = 60_000
+
 /** Answers GET or HEAD for a file: whole, one range, or what the conditions ask for. */
 export async function sendFile(
   request: Request,
   reply: Reply,
   file: Representation,
+  { stalledMs = STALLED_MS } = {},
 ): Promise<Reply> {
   const { status, headers, range } = answerFor(request.headers, file)
   // Opened first: a file that cannot be opened must not lend its headers to the problem.
   if (range && request.method !== 'HEAD') {
     const body = await file.open(range.start, range.end)
+    reply.raw.setTimeout(stalledMs)
     return reply.code(status).headers(headers).send(body)
   }
   await file.close?.()
