@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
+import { apiFor, engines } from '@plinth/kit/testing'
 import { failureOf, launch, lineOf } from './launch.ts'
 import { testEnv } from './test-env.ts'
 
@@ -35,6 +36,20 @@ describe('WORKERS=2 npm start -- identity', { skip: process.platform !== 'linux'
     assert.equal(workers.length, 2)
     assert.equal((await fetch(`${baseUrl}/actuator/health`)).status, 200)
   })
+
+  for (const engine of engines)
+    test(`both know a session, on ${engine.name}`, { skip: engine.skip }, async (t) => {
+      const IDENTITY_DATABASE_URL = await engine.freshUrl(t)
+      const { baseUrl } = await startIdentity(t, { WORKERS: '2', IDENTITY_DATABASE_URL })
+      const api = apiFor(baseUrl)
+      const admin = { username: 'admin', password: 'password123123' }
+      const { body } = await api.post('/api/auth/login', admin)
+
+      const whoAmI = () => api.get('/api/users/me', { token: body.accessToken })
+      const replies = await Promise.all(Array.from({ length: 20 }, whoAmI))
+
+      assert.deepEqual(new Set(replies.map(({ status }) => status)), new Set([200]))
+    })
 
   test('replaces one that dies while the other answers', async (t) => {
     const { child, baseUrl } = await startIdentity(t, { WORKERS: '2' })
