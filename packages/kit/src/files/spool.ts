@@ -4,19 +4,17 @@ import { type FileHandle, mkdir, open, readdir, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { failPoint } from '../fail-point.ts'
 
-const LARGE_BATCH_BYTES = 1024 * 1024
-const SMALL_BATCH_BYTES = 64 * 1024
+const LARGE_BATCH_BYTES = 512 * 1024
+const SMALL_BATCH_BYTES = 128 * 1024
 /** With more spools than this, each takes less: their memory together stays small. */
-const FEW_SPOOLS = 2
+const FEW_SPOOLS = 4
 const OWNER_ONLY = 0o600
 const { O_RDWR, O_CREAT, O_EXCL, O_NOFOLLOW } = constants
 
 let openSpools = 0
 
-export type SpoolOptions = { sha256: boolean; expectedBytes: number }
-
 /** The name says which process is writing, so that a sweep leaves a neighbour's uploads alone. */
-export async function openSpool(folder: string, options: SpoolOptions): Promise<Spool> {
+export async function openSpool(folder: string, options: { sha256: boolean }): Promise<Spool> {
   const path = join(folder, `${process.pid}.${randomUUID()}.part`)
   const create = () => open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, OWNER_ONLY)
   const handle = await create().catch(async (error: NodeJS.ErrnoException) => {
@@ -25,47 +23,38 @@ export async function openSpool(folder: string, options: SpoolOptions): Promise<
     await mkdir(folder)
     return create()
   })
-  return new Spool(path, handle, options)
+  return new Spool(path, handle, options.sha256 ? createHash('sha256') : undefined)
 }
 
-/**
- * A temporary file that is being written: one batch goes to disk while the next is received.
- * Bytes are copied, so that what the network brought can be freed while it is still young.
- */
+/** A temporary file that is being written: one batch goes to disk while the next is received. */
 export class Spool {
   readonly path: string
   readonly handle: FileHandle
   sizeBytes = 0
   readonly #hash: Hash | undefined
-  readonly #batchBytes: number
-  #batch: Buffer
-  #spare: Buffer | undefined
-  #filled = 0
+  readonly #batchLimitBytes = openSpools < FEW_SPOOLS ? LARGE_BATCH_BYTES : SMALL_BATCH_BYTES
+  #batch: Buffer[] = []
+  #batchBytes = 0
   #writing: Promise<void> = Promise.resolve()
 
-  constructor(path: string, handle: FileHandle, { sha256, expectedBytes }: SpoolOptions) {
+  constructor(path: string, handle: FileHandle, hash: Hash | undefined) {
     this.path = path
     this.handle = handle
-    this.#hash = sha256 ? createHash('sha256') : undefined
-    const batchBytes = openSpools < FEW_SPOOLS ? LARGE_BATCH_BYTES : SMALL_BATCH_BYTES
-    this.#batchBytes = Math.max(1, Math.min(batchBytes, expectedBytes))
-    this.#batch = Buffer.allocUnsafeSlow(this.#batchBytes)
+    this.#hash = hash
     openSpools += 1
   }
 
-  async write(bytes: Buffer): Promise<void> {
+  /** A promise only when a batch is full and the caller has to wait for the one before. */
+  write(bytes: Buffer): Promise<void> | undefined {
     this.#hash?.update(bytes)
-    for (let taken = 0; taken < bytes.length; ) {
-      const copied = bytes.copy(this.#batch, this.#filled, taken)
-      taken += copied
-      this.#filled += copied
-      this.sizeBytes += copied
-      if (this.#filled === this.#batchBytes) await this.#flush()
-    }
+    this.#batch.push(bytes)
+    this.#batchBytes += bytes.length
+    this.sizeBytes += bytes.length
+    return this.#batchBytes >= this.#batchLimitBytes ? this.#flush() : undefined
   }
 
   async finish(): Promise<void> {
-    if (this.#filled > 0) await this.#flush()
+    await this.#flush()
     await this.#writing
   }
 
@@ -73,17 +62,14 @@ export class Spool {
     return this.#hash?.digest('hex')
   }
 
-  /** Waits for the batch before, so that at most two are in memory. */
   async #flush(): Promise<void> {
+    const [batch, position] = [this.#batch, this.sizeBytes - this.#batchBytes]
+    this.#batch = []
+    this.#batchBytes = 0
     await this.#writing
-    const [batch, position] = [this.#batch.subarray(0, this.#filled), this.sizeBytes - this.#filled]
     this.#writing = writeAll(this.handle, batch, position)
     // A failure is reported by whoever waits next; until then it is not an unhandled one.
     this.#writing.catch(() => {})
-    const next = this.#spare ?? Buffer.allocUnsafeSlow(this.#batchBytes)
-    this.#spare = this.#batch
-    this.#batch = next
-    this.#filled = 0
   }
 
   /** For a file that has been published. */
@@ -101,13 +87,15 @@ export class Spool {
   }
 }
 
-/** A disk that fills up takes a part first and says ENOSPC to the rest. */
-async function writeAll(handle: FileHandle, bytes: Buffer, position: number): Promise<void> {
+async function writeAll(handle: FileHandle, batch: Buffer[], position: number): Promise<void> {
+  if (batch.length === 0) return
   failPoint('upload:write')
-  for (let written = 0; written < bytes.length; ) {
-    const { bytesWritten } = await handle.write(bytes, written, undefined, position + written)
-    written += bytesWritten
-  }
+  const { bytesWritten } = await handle.writev(batch, position)
+  const total = batch.reduce((sum, bytes) => sum + bytes.length, 0)
+  if (bytesWritten === total) return
+  // A disk that fills up takes a part first and says ENOSPC to the rest.
+  const rest = Buffer.concat(batch).subarray(bytesWritten)
+  await writeAll(handle, [rest], position + bytesWritten)
 }
 
 /** Removes what uploads of processes that are gone have left. */

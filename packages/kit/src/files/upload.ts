@@ -43,9 +43,9 @@ export async function receiveUpload(
   limits: UploadLimits,
 ): Promise<Upload> {
   const reader = new MultipartReader(multipartBoundary(request.headers['content-type']))
-  const expectedBytes = Number(request.headers['content-length'] ?? limits.maxRequestBytes)
-  if (expectedBytes > limits.maxRequestBytes) throw uploadTooLarge()
-  const spool = await openSpool(limits.folder, { sha256: limits.sha256 ?? false, expectedBytes })
+  if (Number(request.headers['content-length'] ?? 0) > limits.maxRequestBytes)
+    throw uploadTooLarge()
+  const spool = await openSpool(limits.folder, { sha256: limits.sha256 ?? false })
   try {
     failPoint('upload:opened')
     if (request.headers.expect?.toLowerCase() === '100-continue') response.writeContinue()
