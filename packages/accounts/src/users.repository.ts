@@ -1,4 +1,4 @@
-import { type Db, forUpdate, type PageRequest } from '@plinth/kit'
+import { type Db, forUpdate } from '@plinth/kit'
 import { type Selectable, sql } from 'kysely'
 import type { AccountTables } from './tables.ts'
 
@@ -16,31 +16,28 @@ export type NewUser = Omit<User, 'id'>
 
 export const ADMIN_ROLE = 'ROLE_ADMIN'
 
-/** What a users page can be sorted by, and the column behind it; each has an index. */
-const SORT_COLUMNS = {
-  id: 'id',
-  username: 'username',
-  email: 'email',
-  createdAt: 'created_at',
-  enabled: 'enabled',
-} as const
-
-export const USER_SORTS = Object.keys(SORT_COLUMNS)
-
-/** Inserts and counts together: call it inside a transaction. */
+/**
+ * The new number of users is the new user's id, and a failed transaction takes both back: ids have
+ * no gaps, so a page far down the list is found by id and not by counting up to it. Call it inside
+ * a transaction.
+ */
 export async function insertUser(db: Db<AccountTables>, user: NewUser): Promise<User> {
-  const { id } = await db
+  const { total: id } = await db
+    .updateTable('user_total')
+    .set({ total: sql`total + 1` })
+    .returning('total')
+    .executeTakeFirstOrThrow()
+  await db
     .insertInto('users')
     .values({
+      id,
       username: user.username,
       email: user.email,
       password_hash: user.passwordHash,
       created_at: user.createdAt,
       ...stateColumns(user),
     })
-    .returning('id')
-    .executeTakeFirstOrThrow()
-  await db.updateTable('user_total').set({ total: sql`total + 1` }).execute()
+    .execute()
   return { id, ...user }
 }
 
@@ -74,16 +71,6 @@ export async function lockEnabledAdmins(db: Db<AccountTables>): Promise<number[]
     .orderBy('id')
   const rows = await forUpdate(db, query).execute()
   return rows.map(({ id }) => id)
-}
-
-export async function listUsers(db: Db<AccountTables>, page: PageRequest): Promise<User[]> {
-  let query = db.selectFrom('users').selectAll().limit(page.size).offset(page.offset)
-  for (const { property, direction } of page.sort) {
-    query = query.orderBy(SORT_COLUMNS[property as keyof typeof SORT_COLUMNS], direction)
-  }
-  const sortedById = page.sort.some(({ property }) => property === 'id')
-  const rows = await (sortedById ? query : query.orderBy('id')).execute()
-  return rows.map(userOf)
 }
 
 export async function countUsers(db: Db<AccountTables>): Promise<number> {
@@ -124,7 +111,7 @@ async function findUser(query: {
   return row && userOf(row)
 }
 
-function userOf(row: UserRow): User {
+export function userOf(row: UserRow): User {
   return {
     id: row.id,
     username: row.username,

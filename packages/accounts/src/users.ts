@@ -16,12 +16,13 @@ import {
   findUserById,
   findUserByUsername,
   insertUser,
-  listUsers,
   type NewUser,
   type User,
 } from './users.repository.ts'
+import { listUsers } from './users-page.repository.ts'
 
-export { ADMIN_ROLE, USER_SORTS, type User } from './users.repository.ts'
+export { ADMIN_ROLE, type User } from './users.repository.ts'
+export { USER_SORTS } from './users-page.repository.ts'
 
 export const USER_ROLE = 'ROLE_USER'
 

@@ -46,6 +46,16 @@ for (const engine of engines) {
       assert.equal((await page('')).status, 200)
     })
 
+    test('has no gap after a registration that failed', async (t) => {
+      const { api, userId } = await startWithAlice(t, { engine })
+      await Promise.all([1, 2, 3].map(() => api.post('/api/auth/register', ALICE)))
+
+      const next = { username: 'bob', email: 'bob@localhost', password: ALICE.password }
+      const { body: bob } = await api.post('/api/auth/register', next)
+
+      assert.equal(bob.id, userId + 1)
+    })
+
     test('returns a page of summaries, without any password', async () => {
       const { body, bytes } = await page('')
 
@@ -93,6 +103,20 @@ for (const engine of engines) {
       ])
       assert.deepEqual(await names('?sort=createdAt,asc&size=1'), ['admin'])
       assert.deepEqual(await names('?page=99'), [])
+      assert.deepEqual(await names('?page=999999999999999&size=2'), [])
+    })
+
+    test('shows everybody exactly once, whatever it is sorted by', async () => {
+      const everybody = ['admin', 'alice', 'user']
+      const sorts = ['', 'id', 'id,desc', 'username', 'email,desc', 'createdAt,desc', 'enabled']
+      for (const sort of sorts) {
+        const pages = await Promise.all(
+          [0, 1, 2].map((n) => names(`?size=1&page=${n}&sort=${sort}`)),
+        )
+        assert.deepEqual(pages.flat().sort(), everybody, sort)
+      }
+      assert.deepEqual(await names('?sort=id,desc&size=2'), ['alice', 'user'])
+      assert.deepEqual(await names('?sort=id,desc&size=2&page=1'), ['admin'])
     })
 
     test('falls back to the defaults for numbers that make no sense', async () => {
