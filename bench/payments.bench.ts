@@ -1,0 +1,107 @@
+import { type BenchServer, compare, measure, type Row, startServer } from './harness.ts'
+import { bareInsertsPerSecond } from './payments/bare-inserts.ts'
+import { deliverAll } from './payments/deliver.ts'
+import { eventsOf, type Opened, signed, WEBHOOK_SECRET } from './payments/signed-events.ts'
+
+const SECONDS = Number(process.env.BENCH_SECONDS ?? 5)
+const PAYMENTS = Math.ceil(100 * SECONDS)
+const MANY = Math.ceil(20_000 * SECONDS)
+
+export default async function bench(): Promise<Row[]> {
+  const sandbox = await startServer('services/provider-sandbox/src/main.ts', 'SANDBOX_PORT')
+  const payments = await startServer('services/payments/src/main.ts', 'PAYMENTS_PORT', {
+    PROVIDER_SECRET_KEY: 'sk_test_bench',
+    PROVIDER_WEBHOOK_SECRET: WEBHOOK_SECRET,
+    PROVIDER_API_BASE: sandbox.url,
+    PAYMENTS_LOOK_EVERY_SECONDS: '3600',
+  })
+  try {
+    return await rowsOf(payments)
+  } finally {
+    await payments.stop()
+    await sandbox.stop()
+  }
+}
+
+async function rowsOf(server: BenchServer): Promise<Row[]> {
+  const opened = await openPayments(server.url)
+  const reading = { path: `/api/payments/${opened[0]?.paymentId}` }
+  const again = signed('checkout.session.completed', { id: 'cs_of_nobody' })
+  const duplicate = {
+    method: 'POST',
+    path: '/api/provider/webhook',
+    body: again.body,
+    headers: { 'content-type': 'application/json', 'provider-signature': again.signature },
+  }
+  return [
+    await distinctRow(server, opened),
+    await measure('payments: one webhook again and again', server, duplicate),
+    await compare('payments: GET /api/payments/{id}', server, reading, { bar: 0.6 }),
+    await memoryRow(server),
+  ]
+}
+
+async function openPayments(url: string): Promise<Opened[]> {
+  const opened: Opened[] = []
+  while (opened.length < PAYMENTS) opened.push(await openPayment(url, opened.length))
+  return opened
+}
+
+async function openPayment(url: string, number: number): Promise<Opened> {
+  const reply = await fetch(`${url}/api/checkout/sessions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({
+      amount: 1000,
+      currency: 'eur',
+      description: 'A chair',
+      businessReference: `order ${number}`,
+      attemptReference: 'first',
+    }),
+  })
+  if (reply.status !== 201) throw new Error(`A checkout was answered ${reply.status}`)
+  return (await reply.json()) as Opened
+}
+
+/** Each delivery is claimed, joined to its payment and durable before it is acknowledged. */
+async function distinctRow(server: BenchServer, opened: Opened[]): Promise<Row> {
+  // Interleaved, as they arrive in life: the first event of every payment, then the second …
+  const lives = opened.map(eventsOf)
+  const deliveries = (lives[0] ?? []).flatMap((_, step) => lives.map((life) => life[step] ?? []))
+  const first = deliveries.flat()
+  const bare = await bareInsertsPerSecond(first[0]?.body ?? '', SECONDS / 2)
+  const rate = await deliverAll(server.url, first)
+  const bareAfter = await bareInsertsPerSecond(first[0]?.body ?? '', SECONDS / 2)
+  const barePerSecond = (bare + bareAfter) / 2
+  const ratio = rate / barePerSecond
+  return {
+    name: 'payments: distinct webhooks with effects, against bare durable inserts',
+    requestsPerSecond: rate,
+    barePerSecond,
+    ratio,
+    peakMemoryMb: server.peakMemoryMb(),
+    bar: '≥ 0.5',
+    met: ratio >= 0.5,
+  }
+}
+
+async function memoryRow(server: BenchServer): Promise<Row> {
+  const fifth = MANY / 5
+  const deliver = (count: number) => deliverAll(server.url, strangers(count))
+  await deliver(fifth)
+  const before = server.memoryMb() ?? 0
+  for (let round = 0; round < 4; round++) await deliver(fifth)
+  const after = server.memoryMb() ?? 0
+  return {
+    name: `payments: memory after ${fifth} and after ${MANY} webhooks`,
+    figure: `${Math.round(before)} → ${Math.round(after)} MB`,
+    bar: '≤ +20 %',
+    met: after <= before * 1.2,
+  }
+}
+
+function strangers(count: number) {
+  return Array.from({ length: count }, (_, index) =>
+    signed('checkout.session.completed', { id: `cs_stranger_${index}` }),
+  )
+}

@@ -1,0 +1,34 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Migration, openDatabase } from '@plinth/kit'
+
+type Tables = { bare: { id: string; body: string } }
+
+const BARE: Migration = {
+  name: 'bench-0001-bare',
+  up: async (db) => {
+    await db.schema
+      .createTable('bare')
+      .addColumn('id', 'varchar(64)', (column) => column.primaryKey())
+      .addColumn('body', 'text', (column) => column.notNull())
+      .execute()
+  },
+}
+
+/** How many rows of this size the database takes in a second, each durable before the next. */
+export async function bareInsertsPerSecond(body: string, seconds: number): Promise<number> {
+  const folder = mkdtempSync(join(tmpdir(), 'plinth-bench-'))
+  const { db, close } = await openDatabase<Tables>(`sqlite:${folder}/bare.db`, [BARE])
+  const started = performance.now()
+  let rows = 0
+  for (; performance.now() - started < seconds * 1000; rows++)
+    await db
+      .insertInto('bare')
+      .values({ id: `row_${rows}`, body })
+      .execute()
+  const rate = rows / ((performance.now() - started) / 1000)
+  await close()
+  rmSync(folder, { recursive: true, force: true })
+  return rate
+}
