@@ -80,6 +80,22 @@ describe('the header of a part', () => {
     test(`${JSON.stringify(text.slice(-50))} is refused`, () =>
       assert.throws(() => readPartHeader(text), MALFORMED))
 
+  for (const [name, line] of [
+    ['a break behind spaces', `X:${' '.repeat(2000)}\n`],
+    ['spaces inside a value', `X: a${' '.repeat(8000)}b`],
+  ] as const)
+    test(`of 8 KB is read in no time, also with ${name}`, () => {
+      const before = process.cpuUsage()
+
+      try {
+        readPartHeader(`Content-Disposition: form-data; name="file"\r\n${line}`)
+      } catch (error) {
+        assert.ok(error instanceof Problem)
+      }
+
+      assert.ok(process.cpuUsage(before).user < 100_000)
+    })
+
   test('never fails with anything but a problem of the client', () => {
     check(
       property(string({ unit: 'binary' }), (text) => {

@@ -7,7 +7,7 @@ export type PartHeader = {
   declaredType: string | undefined
 }
 
-const HEADER_LINE = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*(.*?)[ \t]*$/
+const FIELD_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 const PARAMETER = /^[ \t]*;[ \t]*([A-Za-z0-9*_-]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s;"]*))/
 const LONGEST_BOUNDARY = 70
 
@@ -37,10 +37,12 @@ export function readPartHeader(text: string): PartHeader {
 function readFields(text: string): Map<string, string> {
   const fields = new Map<string, string>()
   for (const line of text.split('\r\n')) {
-    const [, name, value = ''] = HEADER_LINE.exec(line) ?? []
-    if (name === undefined || /(?!\t)\p{Cc}/u.test(line) || fields.has(name.toLowerCase()))
+    // Cut at the colon: one pattern for the whole line would try every way to share out its spaces.
+    const colon = line.indexOf(':')
+    const name = line.slice(0, Math.max(0, colon)).toLowerCase()
+    if (!FIELD_NAME.test(name) || /(?!\t)\p{Cc}/u.test(line) || fields.has(name))
       throw uploadMalformed({ detail: 'The header of a part is malformed.' })
-    fields.set(name.toLowerCase(), value)
+    fields.set(name, line.slice(colon + 1).trim())
   }
   return fields
 }
