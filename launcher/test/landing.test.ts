@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict'
+import { describe, type TestContext, test } from 'node:test'
+import { apiFor } from '@plinth/kit/testing'
+import { startStack } from '../start-stack.ts'
+import { testEnv } from './test-env.ts'
+
+type Listed = { name: string; healthy: boolean; consoleUrl: string }
+
+describe('the landing page', () => {
+  test('is public HTML under a strict policy', async (t) => {
+    const { landing } = await start(t)
+
+    const page = await landing.get('/')
+
+    assert.equal(page.status, 200)
+    assert.match(page.headers.get('content-type') ?? '', /^text\/html/)
+    assert.match(page.headers.get('content-security-policy') ?? '', /default-src 'none'/)
+  })
+
+  test('links to a console of every service that answers', async (t) => {
+    const { landing } = await start(t)
+
+    const { body } = await landing.get('/api/services')
+
+    for (const { name, consoleUrl } of body as Listed[])
+      assert.equal((await fetch(consoleUrl)).status, 200, name)
+  })
+
+  test('tells which service has stopped answering', async (t) => {
+    const { landing, stack } = await start(t)
+    await stack.services.find(({ entry }) => entry.name === 'storage-key')?.server.close()
+
+    const { body } = await landing.get('/api/services')
+
+    const unhealthy = (body as Listed[]).filter(({ healthy }) => !healthy)
+    assert.deepEqual(
+      unhealthy.map(({ name }) => name),
+      ['storage-key'],
+    )
+  })
+})
+
+async function start(t: TestContext) {
+  const { env } = await testEnv(t)
+  const stack = await startStack({ env })
+  t.after(() => stack.close())
+  return { stack, landing: apiFor(stack.landingUrl) }
+}
