@@ -1,10 +1,10 @@
-import { type Guard, type Server, validationFailed } from '@plinth/kit'
+import { type Guard, optionalText, type Server, validationFailed } from '@plinth/kit'
 import { Type } from 'typebox'
 import type { Storage } from './storage.ts'
 import { describeConfig, saveLocalConfig, saveObjectConfig } from './storage-config.ts'
 import { activateProvider, describeStatus, testProvider } from './storage-status.ts'
 
-const Text = Type.Optional(Type.String({ maxLength: 2048 }))
+const Text = optionalText({ maxLength: 2048 })
 
 const LocalBody = Type.Object({
   path: Text,
@@ -22,7 +22,7 @@ const ObjectBody = Type.Object({
   accessKeyId: Text,
   secretKey: Text,
   secretAccessKey: Text,
-  pathStyleAccess: Type.Optional(Type.Boolean()),
+  pathStyleAccess: Type.Optional(Type.Union([Type.Boolean(), Type.Null()])),
 })
 
 const ProviderBody = Type.Object({
@@ -43,7 +43,7 @@ export function storageAdminRoutes(
     schema: { body: LocalBody },
     handler: ({ body }) => {
       const path = body.path ?? body.relativePath ?? body.basePath ?? body.directory
-      if (path === undefined) throw validationFailed(['path: must not be blank'])
+      if (path == null) throw validationFailed(['path: must not be blank'])
       return saveLocalConfig(storage, root, path)
     },
   })

@@ -44,7 +44,8 @@ export async function saveLocalConfig(storage: Storage, root: string, given: str
   return describeConfig(storage)
 }
 
-export type GivenObjectConfig = Partial<ObjectSettings>
+/** What is left out, or null, stays as it was. */
+export type GivenObjectConfig = { [Name in keyof ObjectSettings]?: ObjectSettings[Name] | null }
 
 /** Saves a bucket. Keys that are left out or blank stay as they were saved before. */
 export async function saveObjectConfig(storage: Storage, given: GivenObjectConfig) {

@@ -15,7 +15,6 @@ export type TemporaryFile = AsyncDisposable & {
 
 /** Streams to disk and hashes on the way; the name says which process is at it. */
 export async function copyToDisk(bytes: Readable, folder: string): Promise<TemporaryFile> {
-  await mkdir(folder, { recursive: true })
   const path = join(folder, `${process.pid}.${randomUUID()}.part`)
   const remove = () => rm(path, { force: true })
   const hash = createHash('sha256')
@@ -26,11 +25,13 @@ export async function copyToDisk(bytes: Readable, folder: string): Promise<Tempo
     },
   })
   try {
+    await mkdir(folder, { recursive: true })
     await pipeline(bytes, tap, createWriteStream(path, { flags: 'wx', mode: 0o600 }))
     const { size } = await stat(path)
     const checksumSha256 = hash.digest('hex')
     return { path, sizeBytes: size, checksumSha256, [Symbol.asyncDispose]: remove }
   } catch (error) {
+    bytes.destroy()
     await remove()
     throw asStorageFault(error)
   }

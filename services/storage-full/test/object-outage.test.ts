@@ -6,6 +6,8 @@ import sharp from 'sharp'
 import { type S3Server, s3Missing, startS3 } from '../../../test/servers/s3.ts'
 import { activateObject, startStorage, upload } from './start-storage.ts'
 
+const IMPATIENT = { STORAGE_FULL_OBJECT_TIMEOUT_SECONDS: '2' }
+
 const skip = await s3Missing()
 const s3 = skip ? ({} as S3Server) : await startS3({ after })
 
@@ -19,7 +21,7 @@ async function arriving(root: string): Promise<void> {
 
 describe('while the object store is down', { skip }, () => {
   test('uploads get 503 without a fallback, LOCAL files stay readable, and all comes back', async (t) => {
-    const service = await startStorage(t)
+    const service = await startStorage(t, IMPATIENT)
     const { api, user, admin, root } = service
     const { body: local } = await upload(api, user)
     await activateObject(service, s3.settings)
@@ -60,7 +62,7 @@ describe('while the object store is down', { skip }, () => {
   })
 
   test('going silent in the middle of an object: a thumbnail of it is 503, not a bug', async (t) => {
-    const service = await startStorage(t)
+    const service = await startStorage(t, IMPATIENT)
     const { api, user } = service
     await activateObject(service, s3.settings)
     const noise = { type: 'gaussian', mean: 128, sigma: 40 } as const
@@ -80,7 +82,7 @@ describe('while the object store is down', { skip }, () => {
   })
 
   test('hung: an upload is answered 503 in time, and other requests are not held up', async (t) => {
-    const service = await startStorage(t)
+    const service = await startStorage(t, IMPATIENT)
     const { api, user } = service
     await activateObject(service, s3.settings)
     s3.pause()

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { readdir } from 'node:fs/promises'
+import { Socket } from 'node:net'
 import { after, describe, test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import { sampleFiles } from '@plinth/kit/testing'
 import { type S3Server, s3Missing, startS3 } from '../../../test/servers/s3.ts'
 import { activateObject, startStorage, temporaryFolder, upload } from './start-storage.ts'
@@ -11,6 +13,13 @@ const s3 = noS3 ? ({} as S3Server) : await startS3({ after })
 
 const SONG = Buffer.concat([sampleFiles.mp3, randomBytes(20_000_000)])
 const song = { name: 'song.mp3', type: 'audio/mpeg', bytes: SONG }
+
+/** Connections of this process, in which the service runs, to the object store. */
+function socketsTo(endpoint: string): number {
+  const { _getActiveHandles } = process as unknown as { _getActiveHandles(): unknown[] }
+  const sockets = _getActiveHandles().filter((handle) => handle instanceof Socket)
+  return sockets.filter(({ remotePort }) => remotePort === Number(new URL(endpoint).port)).length
+}
 
 describe('races', () => {
   for (const provider of ['LOCAL', 'OBJECT'] as const)
@@ -31,6 +40,25 @@ describe('races', () => {
       assert.ok(bytes === undefined || bytes.equals(SONG))
       assert.equal((await api.get(`/file/info/${body.id}`, { token: user })).status, 404)
     })
+
+  test('readers who leave let go of the object store', { skip: noS3 }, async (t) => {
+    const service = await startStorage(t)
+    const { api, baseUrl, user } = service
+    await activateObject(service, s3.settings)
+    const { body } = await upload(api, user, song)
+    const headers = { authorization: `Bearer ${user}` }
+
+    for (let reader = 0; reader < 10; reader++) {
+      const leaving = new AbortController()
+      const { signal } = leaving
+      await fetch(`${baseUrl}/file/download/${body.id}`, { headers, signal })
+      leaving.abort()
+    }
+
+    while (socketsTo(s3.settings.endpoint) > 1) await setImmediate()
+    const again = await api.get(`/file/download/${body.id}`, { token: user })
+    assert.ok(again.bytes.equals(SONG))
+  })
 
   test('two deletes at once: one 204, one 404', async (t) => {
     const { api, user } = await startStorage(t)

@@ -21,7 +21,6 @@ export function storageEnv(folder: string, databaseUrl = `sqlite:${folder}/stora
     STORAGE_FULL_PORT: '0',
     STORAGE_FULL_PUBLIC_URL: 'http://localhost:8082',
     STORAGE_FULL_MASTER_KEY: randomBytes(32).toString('base64'),
-    STORAGE_FULL_OBJECT_TIMEOUT_SECONDS: '2',
     LOG_LEVEL: 'silent',
     ...cheapHashing('STORAGE_FULL_'),
   }

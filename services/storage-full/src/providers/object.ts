@@ -82,7 +82,7 @@ async function sendFile(
   patience: Patience,
 ): Promise<void> {
   const body = createReadStream(source.path, { highWaterMark: READ_BYTES })
-  const progress = abortWhenStuck(body, patience.answerMs)
+  const progress = abortWhenStuck(body, source.sizeBytes, patience.answerMs)
   const command = new sdk.PutObjectCommand({
     ...target,
     Body: body,
@@ -106,8 +106,13 @@ async function openObject(
   range?: ByteRange,
 ): Promise<Readable> {
   const Range = range && `bytes=${range.start}-${range.end}`
-  const { Body } = await s3.send(new sdk.GetObjectCommand({ ...target, Range }))
-  return endWhenSilent(Body as unknown as IncomingMessage, patience.answerMs)
+  const reply = await s3.send(new sdk.GetObjectCommand({ ...target, Range }))
+  const body = reply.Body as unknown as IncomingMessage
+  if (range && reply.ContentLength !== range.end - range.start + 1) {
+    body.destroy()
+    throw Object.assign(new Error('Other bytes than asked for'), { name: 'WrongRange' })
+  }
+  return endWhenSilent(body, patience.answerMs)
 }
 
 async function objectSize({ sdk, s3 }: ObjectClient, target: Target): Promise<number> {

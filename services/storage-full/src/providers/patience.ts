@@ -1,6 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 
+const STORED_BYTES_PER_MS = 10_000
+
 /**
  * Ends a download in which the store has stopped sending. While received bytes wait for a slow
  * reader nothing is held against the store. Watching costs nothing: the bytes flow past it.
@@ -18,11 +20,20 @@ export function endWhenSilent(body: IncomingMessage, silenceMs: number): Readabl
   return body
 }
 
-/** Aborts an upload whose source has made no progress: a long transfer is fine, a stuck one not. */
-export function abortWhenStuck(source: Readable, silenceMs: number) {
+/**
+ * Aborts an upload whose source has made no progress: a long transfer is fine, a stuck one not.
+ * After the last byte the store gets time in proportion, to bring them all to its disks.
+ */
+export function abortWhenStuck(source: Readable, sizeBytes: number, silenceMs: number) {
   const stuck = new AbortController()
-  const timer = setTimeout(() => stuck.abort(), silenceMs)
+  const abort = () => stuck.abort()
+  let timer = setTimeout(abort, silenceMs)
   source.on('data', () => timer.refresh())
+  source.once('end', () => {
+    clearTimeout(timer)
+    timer = setTimeout(abort, silenceMs + sizeBytes / STORED_BYTES_PER_MS)
+  })
+  source.once('error', abort)
   source.pause()
   return { signal: stuck.signal, stop: () => clearTimeout(timer) }
 }
