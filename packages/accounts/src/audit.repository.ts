@@ -32,7 +32,7 @@ export async function listAuditEvents(
   for (const { property, direction } of page.sort) {
     query = query.orderBy(SORT_COLUMNS[property as keyof typeof SORT_COLUMNS], direction)
   }
-  const rows = await query.orderBy('id', 'desc').execute()
+  const rows = await query.orderBy('id', page.sort.at(-1)?.direction ?? 'desc').execute()
   return rows.map(({ request_id, ...row }) => ({ ...row, requestId: request_id }))
 }
 

@@ -43,9 +43,11 @@ function listSorted(db: Db<AccountTables>, page: PageRequest) {
   return inOrder(db.selectFrom('users').selectAll().where('id', 'in', ids), page.sort).execute()
 }
 
+/** Equals follow in the same direction: then the index alone gives the order. */
 function inOrder<O>(query: SelectQueryBuilder<AccountTables, 'users', O>, sorts: Sort[]) {
   let sorted = query
   for (const { property, direction } of sorts)
     sorted = sorted.orderBy(SORT_COLUMNS[property as keyof typeof SORT_COLUMNS], direction)
-  return sorts.some(({ property }) => property === 'id') ? sorted : sorted.orderBy('id')
+  const complete = sorts.some(({ property }) => property === 'id')
+  return complete ? sorted : sorted.orderBy('id', sorts.at(-1)?.direction)
 }
