@@ -66,18 +66,43 @@ describe('the full edition’s workbench', { skip }, () => {
     await page.getByRole('alert').filter({ hasText: '400' }).waitFor()
   })
 
-  test('takes a pasted picture', async (t) => {
+  test('takes a pasted and a dropped picture', async (t) => {
     const page = await openFiles(t)
-    const { buffer } = await samplePng('pasted.png', 2)
+    const { buffer } = await samplePng('picture.png', 2)
 
     await page.evaluate(`{
       const bytes = Uint8Array.from(atob('${buffer.toString('base64')}'), (c) => c.charCodeAt(0))
-      const clipboardData = new DataTransfer()
-      clipboardData.items.add(new File([bytes], 'pasted.png', { type: 'image/png' }))
-      dispatchEvent(new ClipboardEvent('paste', { clipboardData }))
+      const transfer = (name) => {
+        const data = new DataTransfer()
+        data.items.add(new File([bytes], name, { type: 'image/png' }))
+        return data
+      }
+      dispatchEvent(new ClipboardEvent('paste', { clipboardData: transfer('pasted.png') }))
+      const drop = new DragEvent('drop', { dataTransfer: transfer('dropped.png'), bubbles: true })
+      document.querySelector('.drop-zone').dispatchEvent(drop)
     }`)
 
     await page.locator('.file-grid li', { hasText: 'pasted.png' }).waitFor()
+    await page.locator('.file-grid li', { hasText: 'dropped.png' }).waitFor()
+  })
+
+  test('cancels an upload and tries it again', async (t) => {
+    const page = await openFiles(t)
+    const held = Promise.withResolvers<void>()
+    await page.route('**/file', async (route) => {
+      await held.promise
+      await route.abort().catch(() => {})
+    })
+
+    await page.getByLabel('Files to upload').setInputFiles(await samplePng('slow.png', 1))
+    await page.getByText('sending', { exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Cancel' }).click()
+    await page.getByText('cancelled', { exact: true }).waitFor()
+    held.resolve()
+    await page.unroute('**/file')
+    await page.getByRole('button', { name: 'Try again' }).click()
+
+    await page.locator('.file-grid li', { hasText: 'slow.png' }).waitFor()
   })
 
   test('previews, downloads, and shares by a link that can be revoked', async (t) => {

@@ -1,3 +1,4 @@
+import { AuditPage } from '../shared/account/audit-page.tsx'
 import { ProfilePage } from '../shared/account/profile-page.tsx'
 import { SessionPage } from '../shared/account/session-page.tsx'
 import { DEMO_ACCOUNTS } from '../shared/account/sign-in-card.tsx'
@@ -5,7 +6,6 @@ import { UsersPage } from '../shared/account/users-page.tsx'
 import { HealthPage } from '../shared/health-page.tsx'
 import { SessionBar } from '../shared/shell/session-bar.tsx'
 import { startConsole } from '../shared/shell/start-console.tsx'
-import { AuditPage } from './audit-page.tsx'
 import { OverviewPage } from './overview-page.tsx'
 import { PasskeysPage } from './passkeys/passkeys-page.tsx'
 import { session } from './session.ts'
@@ -43,7 +43,13 @@ startConsole({
       note: 'admin',
       component: () => <UsersPage session={session} />,
     },
-    { path: 'audit', title: 'Audit', icon: 'scroll', note: 'admin', component: AuditPage },
+    {
+      path: 'audit',
+      title: 'Audit',
+      icon: 'scroll',
+      note: 'admin',
+      component: () => <AuditPage session={session} />,
+    },
     {
       path: 'health',
       title: 'Health',

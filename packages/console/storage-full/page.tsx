@@ -1,3 +1,4 @@
+import { AuditPage } from '../shared/account/audit-page.tsx'
 import { ProfilePage } from '../shared/account/profile-page.tsx'
 import { SessionPage } from '../shared/account/session-page.tsx'
 import { DEMO_ACCOUNTS } from '../shared/account/sign-in-card.tsx'
@@ -42,6 +43,13 @@ startConsole({
       icon: 'people',
       note: 'admin',
       component: () => <UsersPage session={session} />,
+    },
+    {
+      path: 'audit',
+      title: 'Audit',
+      icon: 'scroll',
+      note: 'admin',
+      component: () => <AuditPage session={session} />,
     },
     {
       path: 'health',

@@ -1,12 +1,12 @@
 import { useSignal } from '@preact/signals'
-import { SignedInOnly } from '../shared/account/signed-in-only.tsx'
-import { Badge, Skeleton } from '../shared/parts/card.tsx'
-import { Page } from '../shared/parts/page.tsx'
-import { Refusal } from '../shared/parts/refusal.tsx'
-import { type Column, Pager, Table } from '../shared/parts/table.tsx'
-import { useLoad } from '../shared/use-reply.ts'
-import { dateText } from '../shared/wording.ts'
-import { session } from './session.ts'
+import { Badge, Skeleton } from '../parts/card.tsx'
+import { Page } from '../parts/page.tsx'
+import { Refusal } from '../parts/refusal.tsx'
+import { type Column, Pager, Table } from '../parts/table.tsx'
+import type { Session } from '../session.ts'
+import { useLoad } from '../use-reply.ts'
+import { dateText } from '../wording.ts'
+import { SignedInOnly } from './signed-in-only.tsx'
 
 type AuditEntry = {
   id: number
@@ -31,17 +31,17 @@ const COLUMNS: Column<AuditEntry>[] = [
   },
 ]
 
-export function AuditPage() {
+export function AuditPage({ session }: { session: Session }) {
   return (
     <Page title="Audit" about="Every security event, newest first. No secret is ever recorded.">
       <SignedInOnly session={session}>
-        <AuditTable />
+        <AuditTable session={session} />
       </SignedInOnly>
     </Page>
   )
 }
 
-function AuditTable() {
+function AuditTable({ session }: { session: Session }) {
   const page = useSignal(0)
   const events = useLoad<{ content: AuditEntry[]; totalPages: number }>(
     () => session.api.get(`/api/audit?page=${page.value}&size=25&sort=id,desc`),
