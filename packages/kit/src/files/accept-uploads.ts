@@ -10,6 +10,8 @@ import { discardRest } from './linger.ts'
 export function acceptUploads(server: Server, types: string | string[] | RegExp): void {
   server.addContentTypeParser(types, (_request, _payload, done) => done(null))
   server.server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+    // Other bodies are small, and their routes know nothing of this.
+    if (!/^multipart\//i.test(request.headers['content-type'] ?? '')) response.writeContinue()
     server.server.emit('request', request, response)
   })
   server.addHook('onResponse', (request, _reply, done) => {

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { type TestContext, test } from 'node:test'
+import { systemClock } from '../clock.ts'
+import { createServer } from '../http/server.ts'
+import { createLogger } from '../logging.ts'
+import { notFound } from '../problems.ts'
+import { listenForTest } from '../testing/listen.ts'
+import { acceptUploads } from './accept-uploads.ts'
+
+async function startServer(t: TestContext) {
+  const log = createLogger('test', 'silent')
+  const server = createServer({ name: 'test', version: '1', log, clock: systemClock })
+  acceptUploads(server, 'multipart/form-data')
+  server.post('/json', ({ body }) => ({ received: body }))
+  server.post('/refused', {
+    onRequest: async () => {
+      throw notFound()
+    },
+    handler: () => 'never',
+  })
+  return listenForTest(t, server)
+}
+
+const request = (path: string, type: string) =>
+  `POST ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nExpect: 100-continue\r\n` +
+  `Content-Type: ${type}\r\nContent-Length: 2\r\n\r\n`
+
+test('a client that asks first may send JSON too', async (t) => {
+  const { port } = await startServer(t)
+  const socket = connect(port, '127.0.0.1')
+  socket.write(request('/json', 'application/json'))
+  const [invitation] = await once(socket, 'data')
+
+  socket.write('{}')
+
+  assert.match(String(invitation), /^HTTP\/1\.1 100 /)
+  assert.match(await text(socket), /^HTTP\/1\.1 200 [\s\S]*\{"received":\{\}\}$/)
+})
+
+test('an upload that asks first is refused without being asked for the body', async (t) => {
+  const { port } = await startServer(t)
+  const socket = connect(port, '127.0.0.1')
+
+  socket.write(request('/refused', 'multipart/form-data; boundary=b'))
+
+  assert.match(await text(socket), /^HTTP\/1\.1 404 /)
+})
