@@ -6,7 +6,7 @@ import { prepareFirstStart, requireReadableSettings } from './provider-settings.
 import { spoolFolderIn } from './spool-folder.ts'
 import type { Storage } from './storage.ts'
 import type { StorageTables } from './tables.ts'
-import { createThumbnailQueue } from './thumbnail-maker.ts'
+import { createThumbnailWork } from './thumbnail-maker.ts'
 
 export type OpenStorage = { storage: Storage; database: Database<StorageTables> }
 
@@ -21,7 +21,7 @@ export async function openStorage(
     clock,
     log,
     providers: createProviders({ ...config, masterKey: config.accounts.masterKey }),
-    thumbnails: { queue: createThumbnailQueue(), underWay: new Map() },
+    thumbnails: createThumbnailWork(),
     spoolFolder: spoolFolderIn(config.root),
     publicUrl: config.publicUrl,
     limits: config.limits,

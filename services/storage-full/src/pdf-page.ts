@@ -20,6 +20,8 @@ export async function firstPageOf(path: string): Promise<Pixels | undefined> {
     stderr: true,
     stdout: true,
   })
+  // It may still fail after it was given up, and nobody listens to that any more.
+  worker.on('error', () => {})
   try {
     const [page] = await once(worker, 'message', { signal: AbortSignal.timeout(TIME_LIMIT_MS) })
     return page.data.length > 0 ? page : undefined

@@ -1,7 +1,7 @@
 import type { Clock, Db, FileType, Logger } from '@plinth/kit'
 import type { Providers } from './locations.ts'
 import type { StorageTables } from './tables.ts'
-import type { WorkQueue } from './work-queue.ts'
+import type { ThumbnailWork } from './thumbnail-maker.ts'
 
 /** What the rules of this service work with. */
 export type Storage = {
@@ -9,8 +9,7 @@ export type Storage = {
   clock: Clock
   log: Logger
   providers: Providers
-  /** The few thumbnails that are made at once, and those asked for twice made once. */
-  thumbnails: { queue: WorkQueue; underWay: Map<number, Promise<Buffer | undefined>> }
+  thumbnails: ThumbnailWork
   /** Where uploads wait until they are complete; on the file system of the storage root. */
   spoolFolder: string
   publicUrl: string

@@ -6,15 +6,26 @@ import { createWorkQueue, type WorkQueue } from './work-queue.ts'
 
 const IMAGES = new Set(['image/png', 'image/jpeg', 'image/webp', 'image/gif'])
 const PDF = 'application/pdf'
+const FETCHED_AT_ONCE = 16
 const LONGEST_QUEUE = 512
 
+export type ThumbnailWork = {
+  /** Files that are being fetched and drawn; a store that hangs holds up a few, not all. */
+  fetching: WorkQueue
+  /** Those of them that use the processor. */
+  drawing: WorkQueue
+  /** What is asked for twice is made once. */
+  underWay: Map<number, Promise<Buffer | undefined>>
+}
+
 /** One core is left for requests; more pictures at once would take longer, not shorter. */
-export function createThumbnailQueue(): WorkQueue {
-  return createWorkQueue({
-    atOnce: Math.max(1, availableParallelism() - 1),
-    waiting: LONGEST_QUEUE,
-    full: thumbnailsBusy,
-  })
+export function createThumbnailWork(cores = availableParallelism()): ThumbnailWork {
+  const limits = { waiting: LONGEST_QUEUE, full: thumbnailsBusy }
+  return {
+    fetching: createWorkQueue({ ...limits, atOnce: FETCHED_AT_ONCE }),
+    drawing: createWorkQueue({ ...limits, atOnce: Math.max(1, cores - 1) }),
+    underWay: new Map(),
+  }
 }
 
 export function canHaveThumbnail(contentType: string): boolean {

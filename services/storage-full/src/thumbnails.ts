@@ -23,10 +23,10 @@ async function keptThumbnail(storage: Storage, file: StoredFile): Promise<Buffer
 
 /** However many ask for it at the same time. */
 function makeOnce(storage: Storage, file: StoredFile): Promise<Buffer | undefined> {
-  const { queue, underWay } = storage.thumbnails
+  const { fetching, underWay } = storage.thumbnails
   let making = underWay.get(file.id)
   if (!making) {
-    making = queue(() => makeThumbnail(storage, file)).finally(() => underWay.delete(file.id))
+    making = fetching(() => makeThumbnail(storage, file)).finally(() => underWay.delete(file.id))
     underWay.set(file.id, making)
   }
   return making
@@ -35,7 +35,8 @@ function makeOnce(storage: Storage, file: StoredFile): Promise<Buffer | undefine
 async function makeThumbnail(storage: Storage, file: StoredFile): Promise<Buffer | undefined> {
   await using original = await copyToDisk(await openBytes(storage, file), storage.spoolFolder)
   failPoint('thumbnail:read')
-  const jpeg = await jpegOf(original.path, file.contentType)
+  const { drawing } = storage.thumbnails
+  const jpeg = await drawing(() => jpegOf(original.path, file.contentType))
   if (jpeg) await keepThumbnail(storage, file, jpeg)
   else await updateThumbnail(storage.db, file, 'impossible')
   return jpeg
