@@ -2,6 +2,9 @@ import type { Sharp } from 'sharp'
 
 type SharpModule = typeof import('sharp').default
 
+/** `too slow` says nothing about the picture: the machine may have been busy. */
+export type Drawn = Buffer | 'too slow' | undefined
+
 export type Pixels = { data: Uint8Array; width: number; height: number }
 
 const LARGEST_SIDE = 256
@@ -30,20 +33,20 @@ function sharpLibrary(): Promise<SharpModule> {
   return loading
 }
 
-/** Nothing when the picture is broken, too large, or takes too long. */
-export async function jpegFromImage(path: string): Promise<Buffer | undefined> {
+/** Nothing when the picture is broken or too large. */
+export async function jpegFromImage(path: string): Promise<Drawn> {
   const sharp = await sharpLibrary()
   const options = { limitInputPixels: LARGEST_INPUT_PIXELS, failOn: 'error' } as const
   return smallJpeg(sharp(path, { ...options, sequentialRead: true }).autoOrient())
 }
 
-export async function jpegFromPixels({ data, width, height }: Pixels): Promise<Buffer | undefined> {
+export async function jpegFromPixels({ data, width, height }: Pixels): Promise<Drawn> {
   const sharp = await sharpLibrary()
   return smallJpeg(sharp(data, { raw: { width, height, channels: 4 } }))
 }
 
 /** What is not asked for stays out of the result: no EXIF, no position, no colour profile. */
-async function smallJpeg(picture: Sharp): Promise<Buffer | undefined> {
+async function smallJpeg(picture: Sharp): Promise<Drawn> {
   try {
     return await picture
       .resize(LARGEST_SIDE, LARGEST_SIDE, { fit: 'inside', withoutEnlargement: true })
@@ -51,7 +54,7 @@ async function smallJpeg(picture: Sharp): Promise<Buffer | undefined> {
       .jpeg({ quality: 80 })
       .timeout({ seconds: TIME_LIMIT_SECONDS })
       .toBuffer()
-  } catch {
-    return undefined
+  } catch (error) {
+    return /timeout/i.test(String(error)) ? 'too slow' : undefined
   }
 }

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { firstPageOf } from './pdf-page.ts'
 import { thumbnailsBusy } from './problems.ts'
-import { jpegFromImage, jpegFromPixels } from './thumbnail-image.ts'
+import { type Drawn, jpegFromImage, jpegFromPixels } from './thumbnail-image.ts'
 import { createWorkQueue, type WorkQueue } from './work-queue.ts'
 
 const IMAGES = new Set(['image/png', 'image/jpeg', 'image/webp', 'image/gif'])
@@ -33,7 +33,7 @@ export function canHaveThumbnail(contentType: string): boolean {
 }
 
 /** A small JPEG of the file, or nothing when it cannot be decoded within the limits. */
-export async function jpegOf(path: string, contentType: string): Promise<Buffer | undefined> {
+export async function jpegOf(path: string, contentType: string): Promise<Drawn> {
   if (contentType !== PDF) return jpegFromImage(path)
   const page = await firstPageOf(path)
   return page && jpegFromPixels(page)

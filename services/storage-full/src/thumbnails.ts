@@ -37,6 +37,7 @@ async function makeThumbnail(storage: Storage, file: StoredFile): Promise<Buffer
   failPoint('thumbnail:read')
   const { drawing } = storage.thumbnails
   const jpeg = await drawing(() => jpegOf(original.path, file.contentType))
+  if (jpeg === 'too slow') return undefined
   if (jpeg) await keepThumbnail(storage, file, jpeg)
   else await updateThumbnail(storage.db, file, 'impossible')
   return jpeg
