@@ -4,6 +4,7 @@ import type { Browser } from 'playwright-core'
 import { browserSkip, openBrowser } from '../browser.ts'
 import { startSuite } from '../stack.ts'
 import { suiteCleanup } from '../suite-cleanup.ts'
+import { accessibilityFaults } from './accessibility.ts'
 import { collectTokens, findTokens } from './token-probe.ts'
 import { addVirtualAuthenticator } from './virtual-authenticator.ts'
 import { consoleOf, goTo, openConsole, signIn } from './watched-page.ts'
@@ -92,6 +93,7 @@ describe('the identity console', { skip }, () => {
 
     await form.getByRole('button', { name: 'Create account' }).click()
     await form.locator('.fault').nth(1).waitFor()
+    assert.deepEqual(await accessibilityFaults(page), [])
     await form.getByLabel('E-mail').fill('grace@example.com')
     await form.getByLabel('Password').fill('a long enough password')
     await form.getByRole('button', { name: 'Create account' }).click()
@@ -111,6 +113,7 @@ describe('the identity console', { skip }, () => {
     await page.getByText('“Test device” can now sign you in').waitFor()
     await page.getByText(/user was present, user was verified/).waitFor()
     assert.equal(await page.locator('.step.done').count(), 5)
+    assert.deepEqual(await accessibilityFaults(page), [])
 
     await page.locator('.session-bar').getByRole('button', { name: 'Log out' }).click()
     await page.getByRole('button', { name: 'Use a passkey' }).click()

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, describe, test } from 'node:test'
-import { AxeBuilder } from '@axe-core/playwright'
 import type { Browser, Page } from 'playwright-core'
 import { browserSkip, openBrowser } from '../browser.ts'
 import { startSuite } from '../stack.ts'
 import { suiteCleanup } from '../suite-cleanup.ts'
+import { accessibilityFaults } from './accessibility.ts'
 import { samplePng, textFile } from './sample-files.ts'
 import { consoleOf, goTo, openConsole, signIn } from './watched-page.ts'
 
@@ -78,18 +78,13 @@ describe('every console, in both themes', { skip, concurrency: 2 }, () => {
   }
 })
 
-/** What axe finds serious, and whether the page scrolls sideways on the smallest phone. */
+/** What is hard to use, and whether the page scrolls sideways on the smallest phone. */
 async function faultsOf(page: Page, name: string): Promise<string[]> {
-  // The themes differ in colour only, so the second one needs only the rule about colours.
-  const axe = new AxeBuilder({ page })
-  if (name.endsWith('-dark')) axe.withRules(['color-contrast'])
-  // The inspector is the same on every page; looking at it on the first ones is enough.
-  if (!/-(start|home)-/.test(name)) axe.exclude('.inspector')
-  const { violations } = await axe.analyze()
-  const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
-  const faults = serious.flatMap(({ id, nodes }) =>
-    nodes.map(({ html }) => `${name} ${id}: ${html}`),
-  )
+  // The themes differ in colour only, and the inspector is the same on every page.
+  const coloursOnly = name.endsWith('-dark')
+  const withoutInspector = !/-(start|home)-/.test(name)
+  const found = await accessibilityFaults(page, { coloursOnly, withoutInspector })
+  const faults = found.map((fault) => `${name} ${fault}`)
   await page.setViewportSize({ width: 320, height: 640 })
   const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth')
   if (pictures) await photograph(page, pictures, name)
@@ -111,9 +106,9 @@ async function photograph(page: Page, folder: string, name: string): Promise<voi
 async function uploadSamples(page: Page): Promise<void> {
   await goTo(page, '')
   const files = [
-    await samplePng('Evening at the lake.png', 0),
-    await samplePng('Dunes.png', 1.3),
-    await samplePng('Northern hills.png', 2.2),
+    samplePng('Evening at the lake.png', 0),
+    samplePng('Dunes.png', 1.3),
+    samplePng('Northern hills.png', 2.2),
     textFile('notes.txt', 'Remember the milk.'),
   ]
   await page.getByLabel('Files to upload').setInputFiles(files)

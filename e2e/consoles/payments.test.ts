@@ -4,6 +4,7 @@ import type { Browser, Page } from 'playwright-core'
 import { browserSkip, openBrowser } from '../browser.ts'
 import { startSuite } from '../stack.ts'
 import { suiteCleanup } from '../suite-cleanup.ts'
+import { accessibilityFaults } from './accessibility.ts'
 import { consoleOf, goTo, openConsole } from './watched-page.ts'
 
 const skip = await browserSkip()
@@ -53,6 +54,7 @@ describe('the payments console', { skip }, () => {
     await page.getByRole('button', { name: 'Refund', exact: true }).click()
     await page.getByText('PARTIALLY REFUNDED', { exact: true }).waitFor()
     await page.getByText('€10.00 refunded, €39.00 kept').waitFor()
+    assert.deepEqual(await accessibilityFaults(page), [])
     await page.getByLabel('Amount in minor units').fill('')
     await page.getByRole('button', { name: 'Refund', exact: true }).click()
 

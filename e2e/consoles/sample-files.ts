@@ -1,17 +1,33 @@
-import sharp from 'sharp'
+import { crc32, deflateSync } from 'node:zlib'
 
 type SampleFile = { name: string; mimeType: string; buffer: Buffer }
 
 const WIDTH = 640
 const HEIGHT = 480
+const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
 
 /** A real picture, different for each tint, so that thumbnails have something to show. */
-export async function samplePng(name: string, tint = 0): Promise<SampleFile> {
-  const pixels = Buffer.alloc(WIDTH * HEIGHT * 3)
+export function samplePng(name: string, tint = 0): SampleFile {
+  // Each row begins with the number of its filter; 0 is none.
+  const rows = Buffer.alloc((WIDTH * 3 + 1) * HEIGHT)
   for (let y = 0; y < HEIGHT; y += 1)
-    for (let x = 0; x < WIDTH; x += 1) pixels.set(colourAt(x, y, tint), (y * WIDTH + x) * 3)
-  const image = sharp(pixels, { raw: { width: WIDTH, height: HEIGHT, channels: 3 } })
-  return { name, mimeType: 'image/png', buffer: await image.png().toBuffer() }
+    for (let x = 0; x < WIDTH; x += 1)
+      rows.set(colourAt(x, y, tint), y * (WIDTH * 3 + 1) + 1 + x * 3)
+  const header = Buffer.alloc(13)
+  header.writeUInt32BE(WIDTH, 0)
+  header.writeUInt32BE(HEIGHT, 4)
+  header.set([8, 2], 8) // eight bits a channel, red, green and blue
+  const chunks = [chunk('IHDR', header), chunk('IDAT', deflateSync(rows)), chunk('IEND')]
+  return { name, mimeType: 'image/png', buffer: Buffer.concat([SIGNATURE, ...chunks]) }
+}
+
+function chunk(type: string, content = Buffer.alloc(0)): Buffer {
+  const body = Buffer.concat([Buffer.from(type), content])
+  const frame = Buffer.alloc(body.length + 8)
+  frame.writeUInt32BE(content.length, 0)
+  frame.set(body, 4)
+  frame.writeUInt32BE(crc32(body), body.length + 4)
+  return frame
 }
 
 /** A sky, a sun and two rows of hills. */

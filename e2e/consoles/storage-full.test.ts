@@ -6,6 +6,7 @@ import { s3Missing, startS3 } from '../../test/servers/s3.ts'
 import { browserSkip, openBrowser } from '../browser.ts'
 import { startSuite } from '../stack.ts'
 import { suiteCleanup } from '../suite-cleanup.ts'
+import { accessibilityFaults } from './accessibility.ts'
 import { samplePng, textFile } from './sample-files.ts'
 import { consoleOf, goTo, openConsole, signIn } from './watched-page.ts'
 
@@ -33,8 +34,8 @@ describe('the full edition’s workbench', { skip }, () => {
   test('uploads several files and shows them as a grid and as a list', async (t) => {
     const page = await openFiles(t)
     const files = [
-      await samplePng('lake.png', 0),
-      await samplePng('dunes.png', 1),
+      samplePng('lake.png', 0),
+      samplePng('dunes.png', 1),
       textFile('notes.txt', 'remember the milk'),
     ]
 
@@ -62,13 +63,14 @@ describe('the full edition’s workbench', { skip }, () => {
       .setInputFiles(textFile('report.pdf', 'plain words', 'application/pdf'))
 
     await page.getByText('The extension says PDF, but the bytes are something else.').waitFor()
+    assert.deepEqual(await accessibilityFaults(page), [])
     await page.getByRole('button', { name: 'Send it anyway' }).click()
     await page.getByRole('alert').filter({ hasText: '400' }).waitFor()
   })
 
   test('takes a pasted and a dropped picture', async (t) => {
     const page = await openFiles(t)
-    const { buffer } = await samplePng('picture.png', 2)
+    const { buffer } = samplePng('picture.png', 2)
 
     await page.evaluate(`{
       const bytes = Uint8Array.from(atob('${buffer.toString('base64')}'), (c) => c.charCodeAt(0))
@@ -94,7 +96,7 @@ describe('the full edition’s workbench', { skip }, () => {
       await route.abort().catch(() => {})
     })
 
-    await page.getByLabel('Files to upload').setInputFiles(await samplePng('slow.png', 1))
+    await page.getByLabel('Files to upload').setInputFiles(samplePng('slow.png', 1))
     await page.getByText('sending', { exact: true }).waitFor()
     await page.getByRole('button', { name: 'Cancel' }).click()
     await page.getByText('cancelled', { exact: true }).waitFor()
@@ -107,7 +109,7 @@ describe('the full edition’s workbench', { skip }, () => {
 
   test('previews, downloads, and shares by a link that can be revoked', async (t) => {
     const page = await openFiles(t)
-    const picture = await samplePng('harbour.png', 1.5)
+    const picture = samplePng('harbour.png', 1.5)
     await page.getByLabel('Files to upload').setInputFiles(picture)
     await page.locator('.file-grid a', { hasText: 'harbour.png' }).click()
 
@@ -118,6 +120,7 @@ describe('the full edition’s workbench', { skip }, () => {
 
     await page.getByRole('button', { name: '1 hour' }).click()
     await page.getByRole('img', { name: 'QR code of the link' }).waitFor()
+    assert.deepEqual(await accessibilityFaults(page), [])
     await page.getByRole('button', { name: 'Copy the link' }).click()
     await page.getByRole('button', { name: 'Copied' }).waitFor()
     const link = String(await page.evaluate('navigator.clipboard.readText()'))
@@ -131,7 +134,7 @@ describe('the full edition’s workbench', { skip }, () => {
 
   test('deletes after a moment in which it can be undone', async (t) => {
     const page = await openFiles(t)
-    await page.getByLabel('Files to upload').setInputFiles(await samplePng('old.png', 2.5))
+    await page.getByLabel('Files to upload').setInputFiles(samplePng('old.png', 2.5))
     const card = page.locator('.file-grid li', { hasText: 'old.png' })
 
     await page.getByRole('button', { name: 'Delete old.png' }).click()
@@ -199,7 +202,7 @@ describe('the full edition’s workbench', { skip }, () => {
     await page.getByRole('button', { name: 'Activate OBJECT' }).click()
     await page.getByText('OBJECT is active. New files go there.').waitFor()
     await goTo(page, '')
-    await page.getByLabel('Files to upload').setInputFiles(await samplePng('in-bucket.png', 2))
+    await page.getByLabel('Files to upload').setInputFiles(samplePng('in-bucket.png', 2))
 
     await page.locator('.file-grid li', { hasText: 'in-bucket.png' }).getByText('OBJECT').waitFor()
   })

@@ -28,7 +28,7 @@ describe('the key edition’s tester', { skip }, () => {
   test('uploads, lists, describes, downloads and deletes a file with the pre-filled key', async (t) => {
     const page = await openConsole(t, browser, address)
     await page.getByText('accepted').waitFor()
-    const picture = await samplePng('Harbour.PNG')
+    const picture = samplePng('Harbour.PNG')
 
     await page.getByLabel('Files to upload').setInputFiles(picture)
     await page.getByText('stored', { exact: true }).waitFor()

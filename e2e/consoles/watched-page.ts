@@ -16,7 +16,7 @@ export async function openConsole(
   const context = await browser.newContext({ acceptDownloads: true, locale: 'en-GB', ...options })
   await context.grantPermissions(['clipboard-read', 'clipboard-write'])
   const page = await context.newPage()
-  page.setDefaultTimeout(10_000)
+  page.setDefaultTimeout(30_000)
   const faults = watch(page, new URL(address).origin)
   t.after(async () => {
     await context.close()

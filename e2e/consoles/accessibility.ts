@@ -1,0 +1,15 @@
+import { AxeBuilder } from '@axe-core/playwright'
+import type { Page } from 'playwright-core'
+
+type Scope = { coloursOnly?: boolean; withoutInspector?: boolean }
+
+/** What axe calls serious or critical on the page as it is now. */
+export async function accessibilityFaults(page: Page, scope: Scope = {}): Promise<string[]> {
+  const axe = new AxeBuilder({ page })
+  if (scope.coloursOnly) axe.withRules(['color-contrast'])
+  if (scope.withoutInspector) axe.exclude('.inspector')
+  const { violations } = await axe.analyze()
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`))
+}
