@@ -4,7 +4,7 @@ import { readdir } from 'node:fs/promises'
 import { Socket } from 'node:net'
 import { after, describe, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import { sampleFiles } from '@plinth/kit/testing'
+import { engines, sampleFiles } from '@plinth/kit/testing'
 import { type S3Server, s3Missing, startS3 } from '../../../test/servers/s3.ts'
 import { activateObject, startStorage, temporaryFolder, upload } from './start-storage.ts'
 
@@ -105,6 +105,35 @@ describe('races', () => {
 
     assert.equal((await upload(second.api, second.user)).body.provider, 'OBJECT')
   })
+
+  for (const engine of engines)
+    test(`a storm of uploads, thumbnails, lists and deletes ends with both sides equal, on ${engine.name}`, {
+      skip: engine.skip,
+    }, async (t) => {
+      const STORAGE_FULL_DATABASE_URL = await engine.freshUrl(t)
+      const { api, user, root } = await startStorage(t, { STORAGE_FULL_DATABASE_URL })
+      const live = async (turn: number) => {
+        const { body } = await upload(api, user)
+        const thumbnail = api.get(`/file/thumbnail/${body.id}`, { token: user })
+        const list = await api.get('/file/list', { token: user })
+        assert.ok(list.body.every(({ size }: { size: number }) => size === sampleFiles.png.length))
+        if (turn % 3 > 0) await api.delete(`/file/${body.id}`, { token: user })
+        await thumbnail
+      }
+
+      await Promise.all(Array.from({ length: 30 }, (_, turn) => live(turn)))
+
+      const page = await api.get('/file/list?page=0&size=100', { token: user })
+      assert.equal(page.body.length, 10)
+      assert.equal(page.headers.get('x-total-count'), '10')
+      const names = await readdir(root, { recursive: true })
+      assert.equal(names.filter((name) => name.endsWith('.png')).length, 10)
+      assert.equal(names.filter((name) => name.endsWith('.thumbnail.jpg')).length, 10)
+      assert.deepEqual(
+        names.filter((name) => name.endsWith('.part')),
+        [],
+      )
+    })
 
   test('a thumbnail made while its file is deleted leaves nothing behind', async (t) => {
     const { api, user, root } = await startStorage(t)
