@@ -1,29 +1,16 @@
 import { useSignal } from '@preact/signals'
 import { Button } from '../../shared/parts/button.tsx'
-import { Badge, Card, Notice, type Tone } from '../../shared/parts/card.tsx'
-import { Field } from '../../shared/parts/field.tsx'
+import { Card, Notice } from '../../shared/parts/card.tsx'
 import { Form } from '../../shared/parts/form.tsx'
 import { faultOf, Refusal } from '../../shared/parts/refusal.tsx'
-import { Table } from '../../shared/parts/table.tsx'
 import { useAction } from '../../shared/use-reply.ts'
 import { moneyText } from '../../shared/wording.ts'
 import { api, newReference, type Payment, type Refund } from '../api.ts'
+import { RefundFields } from './refund-fields.tsx'
+import { RefundList } from './refund-list.tsx'
 import type { Timeline } from './timeline.ts'
 
-const REASONS = [
-  { value: '', label: 'Not given' },
-  { value: 'REQUESTED_BY_CUSTOMER', label: 'Requested by the customer' },
-  { value: 'DUPLICATE', label: 'Duplicate' },
-  { value: 'FRAUDULENT', label: 'Fraudulent' },
-]
-
 type RefundProps = { payment: Payment; timeline?: Timeline; onChange(): void }
-
-const REFUND_TONES: Record<string, Tone> = {
-  succeeded: 'good',
-  pending: 'warn',
-  failed: 'bad',
-}
 
 export function RefundCard({ payment, timeline, onChange }: RefundProps) {
   const reference = useSignal(newReference('refund'))
@@ -65,39 +52,6 @@ export function RefundCard({ payment, timeline, onChange }: RefundProps) {
   )
 }
 
-function RefundFields(props: {
-  left: number
-  reference: string
-  fault(field: string): string | undefined
-}) {
-  return (
-    <div class="columns">
-      <Field
-        label="Amount in minor units"
-        name="amount"
-        optional
-        inputMode="numeric"
-        hint={`Left blank, everything that is left: ${props.left}.`}
-        fault={props.fault('amount')}
-      />
-      <Field
-        label="Reason"
-        name="reason"
-        options={REASONS}
-        optional
-        fault={props.fault('reason')}
-      />
-      <Field
-        label="Reference"
-        name="reference"
-        value={props.reference}
-        hint="Sent twice, it refunds once."
-        fault={props.fault('reference')}
-      />
-    </div>
-  )
-}
-
 function Refunded({ refund }: { refund: Refund }) {
   return (
     <Notice tone="good">
@@ -120,23 +74,4 @@ function refundBlocked(payment: Payment, left: number): string | undefined {
 
 function nothingLeft(left: number): string | undefined {
   return left > 0 ? undefined : '400: refunds under way already use up what is left.'
-}
-
-function RefundList({ payment, timeline }: { payment: Payment; timeline?: Timeline }) {
-  if (!timeline || timeline.refunds.length === 0) return null
-  return (
-    <Table
-      caption="Refunds of this payment"
-      rows={timeline.refunds}
-      keyOf={({ id }) => id}
-      columns={[
-        { title: 'Refund', of: ({ id }) => <code>{id}</code> },
-        { title: 'Amount', of: ({ amount }) => moneyText(amount, payment.currency), number: true },
-        {
-          title: 'Status',
-          of: ({ status }) => <Badge tone={REFUND_TONES[status]}>{status}</Badge>,
-        },
-      ]}
-    />
-  )
 }

@@ -1,6 +1,7 @@
 import { concealBody, concealHeaders } from './concealment.ts'
 import { recordOutcome, recordRequest } from './exchange-log.ts'
-import { type Received, transmit } from './transport.ts'
+import { isText, parsed, shownBody } from './received-body.ts'
+import { transmit } from './transport.ts'
 
 export type Call = {
   method: string
@@ -114,24 +115,5 @@ function shown(call: Call, headers: Record<string, string>, send: (call: Call) =
     requestBody: concealBody(call.json),
     requestFile: call.file && { name: call.file.name, type: call.file.type },
     resend: () => send({ ...call, signal: undefined, onProgress: undefined }),
-  }
-}
-
-function isText({ headers, content }: Received): boolean {
-  return content.size < 2_000_000 && /json|^text\//.test(headers['content-type'] ?? '')
-}
-
-function shownBody({ headers, content }: Received, text: string): string {
-  if (/json/.test(headers['content-type'] ?? '') && text !== '')
-    return JSON.stringify(concealBody(parsed(text)), null, 2)
-  if (text === '' && content.size > 0) return `(${content.size} bytes of ${content.type})`
-  return text
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text
   }
 }
