@@ -44,8 +44,8 @@ async function applyRefund(
   const ledger = await observeRefund(db, refund, about)
   // Its intent is not known yet, but the payment is: the session will tell the rest.
   if (!ledger) return lookAgainAt(db, target, { ...about, subject: refund.id })
-  const beyond = ledger.payment.anomalies.includes('REFUNDED_BEYOND_AMOUNT')
-  if (beyond && refund.status === 'succeeded')
+  const counted = ledger.refunds.find(({ id }) => id === refund.id)?.status === 'succeeded'
+  if (counted && ledger.payment.anomalies.includes('REFUNDED_BEYOND_AMOUNT'))
     throw new InconsistentObservation(
       'REFUNDED_BEYOND_AMOUNT',
       ledger.payment.id,

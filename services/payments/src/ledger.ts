@@ -65,8 +65,10 @@ function nextCheck(
   known: Omit<Ledger, 'payment'>,
   now: Date,
 ): string | null {
-  if (!unfinished(derived, known)) return null
-  return nextCheckAt ?? secondsAfter(now, FIRST_CHECK_SECONDS).toISOString()
+  if (unfinished(derived, known))
+    return nextCheckAt ?? secondsAfter(now, FIRST_CHECK_SECONDS).toISOString()
+  // A look that is due already was asked for by a hint: it is still owed.
+  return nextCheckAt !== null && nextCheckAt <= now.toISOString() ? nextCheckAt : null
 }
 
 /** Whether the provider still owes us an answer about this payment. */

@@ -87,10 +87,9 @@ export async function observeRefund(
   observed: Refund,
   about: About,
 ): Promise<Ledger | undefined> {
-  await lockIntent(db, observed.paymentIntentId)
-  const paymentId = observed.paymentIntentId
-    ? await findPaymentIdByIntent(db, observed.paymentIntentId)
-    : undefined
+  const { paymentIntentId } = observed
+  await lockIntent(db, paymentIntentId)
+  const paymentId = paymentIntentId && (await findPaymentIdByIntent(db, paymentIntentId))
   const locked = paymentId ? await lockPayment(db, paymentId) : undefined
 
   await upsertRefund(db, joinRefund(await findRefund(db, observed.id), observed), about.at)
