@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
+import { openAccounts, runUserCommand } from '@plinth/accounts'
 import {
   createLogger,
   type Db,
@@ -9,7 +10,7 @@ import {
   systemClock,
   withLease,
 } from '@plinth/kit'
-import { loadConfig } from './config.ts'
+import { loadConfig, type StorageFullConfig } from './config.ts'
 import { MOVES_LEASE } from './housekeeping.ts'
 import { continueMove, requireMove, startMove } from './moves.ts'
 import { openStorage } from './open-storage.ts'
@@ -21,13 +22,16 @@ import { verifyFiles } from './verify.ts'
 const USAGE = `Usage:
   files verify            compares every file with its bytes and reports what differs
   files move --to OBJECT  moves every file to a provider (LOCAL or OBJECT)
-  files sweep             finishes deletions and removes objects that belong to no file`
+  files sweep             finishes deletions and removes objects that belong to no file
+  user …                  creates, enables and disables accounts; alone it shows how`
 
-const DIFFERENCES_FOUND = 1
+const REFUSED_OR_DIFFERENT = 1
 const USAGE_ERROR = 64
 
-async function main(): Promise<number> {
+async function main(words: string[]): Promise<number> {
+  if (words[0] === 'user') return withStorage((storage, config) => user(storage, config, words))
   const { positionals, values } = parseArgs({
+    args: words,
     allowPositionals: true,
     options: { to: { type: 'string' } },
   })
@@ -40,19 +44,36 @@ async function main(): Promise<number> {
   return USAGE_ERROR
 }
 
-async function withStorage(command: (storage: Storage) => Promise<number>): Promise<number> {
+type Command = (storage: Storage, config: StorageFullConfig) => Promise<number>
+
+async function withStorage(command: Command): Promise<number> {
   const config = loadConfig()
   const log = createLogger('storage-full', 'error')
   const { storage, database } = await openStorage(config, { clock: systemClock, log })
   try {
-    return await command(storage)
+    return await command(storage, config)
   } catch (error) {
     if (!(error instanceof Problem)) throw error
     console.error(error.message)
-    return DIFFERENCES_FOUND
+    return REFUSED_OR_DIFFERENT
   } finally {
     storage.providers.close()
     await database.close()
+  }
+}
+
+/** In production nobody has an account at first: the first administrator is made here. */
+async function user({ db }: Storage, config: StorageFullConfig, [, ...words]: string[]) {
+  const settings = { ...config.accounts, demoAccounts: false }
+  const accounts = await openAccounts(db, settings, systemClock)
+  try {
+    console.log(await runUserCommand(accounts, words))
+    return 0
+  } catch (error) {
+    console.error((error as Error).message)
+    return error instanceof Problem ? REFUSED_OR_DIFFERENT : USAGE_ERROR
+  } finally {
+    await accounts.close()
   }
 }
 
@@ -67,7 +88,7 @@ async function verify(storage: Storage): Promise<number> {
     }
   }
   console.log(`${sound} files are sound, ${different} differences.`)
-  return different === 0 ? 0 : DIFFERENCES_FOUND
+  return different === 0 ? 0 : REFUSED_OR_DIFFERENT
 }
 
 async function sweepNow(storage: Storage): Promise<number> {
@@ -84,10 +105,10 @@ async function move(storage: Storage, to: ProviderName): Promise<number> {
     await withLease(db, MOVES_LEASE, 60, (signal) => continueMove(storage, signal))
     const { state, moved, failed, total, lastError } = await requireMove(storage, id)
     console.log(`${moved} of ${total} files moved, ${failed} failed.`)
-    if (state !== 'RUNNING') return failed === 0 ? 0 : DIFFERENCES_FOUND
+    if (state !== 'RUNNING') return failed === 0 ? 0 : REFUSED_OR_DIFFERENT
     if (lastError) console.error(lastError)
     await pause(1000)
   }
 }
 
-main().then((code) => process.exit(code), exitWith)
+main(process.argv.slice(2)).then((code) => process.exit(code), exitWith)

@@ -10,7 +10,7 @@ import { loadConfig } from '../src/index.ts'
 import { openStorage } from '../src/open-storage.ts'
 import { sweepAbandonedSpools } from '../src/spool-folder.ts'
 import { sweep } from '../src/sweep.ts'
-import { startStorage, storageEnv, temporaryFolder, upload } from './start-storage.ts'
+import { logIn, startStorage, storageEnv, temporaryFolder, upload } from './start-storage.ts'
 
 const CLI = join(import.meta.dirname, '../src/cli.ts')
 
@@ -104,6 +104,20 @@ describe('the command line', () => {
       /^damaged: file 1\nmissing: file 2\norphan: LOCAL files-\w+\/orphan.png\n/,
     )
     assert.match(found.stdout, /1 files are sound, 3 differences\.\n$/)
+  })
+
+  test('user create makes the first administrator of a service without demo accounts', async (t) => {
+    const env = { ...storageEnv(await temporaryFolder(t)), STORAGE_FULL_DEMO_ACCOUNTS: 'false' }
+
+    const created = await run(env, 'user', 'create', 'root', 'root@example.com', '--admin')
+    const usage = await run(env, 'user')
+
+    const password = /First password: (\S+)/.exec(created.stdout)?.[1] ?? ''
+    const { api } = await startStorage(t, env)
+    const token = await logIn(api, 'root', password)
+    assert.equal((await api.get('/api/storage/status', { token })).status, 200)
+    assert.equal(usage.code, 64)
+    assert.match(usage.stderr, /user create/)
   })
 
   test('files move refuses a provider that is not configured; anything else shows the usage', async (t) => {
