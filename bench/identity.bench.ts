@@ -8,6 +8,7 @@ import { seededDatabase } from './identity-users.ts'
 const ADMIN = { username: 'admin', password: 'password123123' }
 const SECONDS = Number(process.env.BENCH_SECONDS ?? 5)
 const SAMPLES = Math.max(10, Math.round(SECONDS * 20))
+const WARM_UP = 20
 const JSON_TYPE = { 'content-type': 'application/json' }
 
 export default async function bench(): Promise<Row[]> {
@@ -128,15 +129,13 @@ async function equalWork({ server, token }: Identity): Promise<Row> {
   const registered = await send('POST', '/api/auth/register', disabled)
   const { id } = (await registered.json()) as { id: number }
   await send('PATCH', `/api/users/${id}`, { enabled: false })
-  const classes = [
-    { username: 'nobody', password: ADMIN.password },
-    { username: 'user', password: 'a wrong password' },
-    { username: 'disabled', password: ADMIN.password },
-  ].map((credentials) => ({ credentials, times: [] as number[] }))
-  for (let sample = 0; sample < SAMPLES; sample += 1)
-    for (const { credentials, times } of classes)
-      times.push(await timed(() => logIn(server, credentials)))
-  const medians = classes.map(({ times }) => percentiles(times).p50Ms)
+  const medians = await mediansInTurns(
+    [
+      { username: 'nobody', password: ADMIN.password },
+      { username: 'user', password: 'a wrong password' },
+      { username: 'disabled', password: ADMIN.password },
+    ].map((credentials) => () => logIn(server, credentials)),
+  )
   const spread = Math.max(...medians) / Math.min(...medians)
   return {
     name: 'identity: refused logins: unknown, wrong, disabled',
@@ -147,29 +146,38 @@ async function equalWork({ server, token }: Identity): Promise<Row> {
   }
 }
 
-/** The same requests on a thousand and on a million users. */
+/** The same requests on a thousand and on a million users, in turns, so that no moment favours one. */
 async function growth(): Promise<Row[]> {
-  const figures = []
-  for (const users of [1000, 1_000_000]) {
-    const database = await seededDatabase(users)
-    const env = { IDENTITY_DATABASE_URL: database.url, IDENTITY_MASTER_KEY: database.masterKey }
-    figures.push(
-      await withIdentity(env, async ({ server, token }) => ({
-        login: await medianOf(() => logIn(server, { ...ADMIN, username: `user${users / 2}` })),
-        page: await medianOf(() => fetch(`${server.url}/api/users`, asCaller('', token))),
-      })),
-    )
-    database.remove()
-  }
-  const [few, many] = figures
-  if (!few || !many) throw new Error('Two sizes are compared.')
-  return [
-    growthRow('login', few.login, many.login),
-    growthRow('GET /api/users', few.page, many.page),
-  ]
+  return withUsers(1000, (few) =>
+    withUsers(1_000_000, async (many) => {
+      const rows: Row[] = []
+      for (const what of ['login', 'page'] as const) {
+        const [fewMs, manyMs] = await mediansInTurns([few[what], many[what]])
+        rows.push(growthRow(what === 'login' ? 'login' : 'GET /api/users', fewMs, manyMs))
+      }
+      return rows
+    }),
+  )
 }
 
-function growthRow(what: string, few: number, many: number): Row {
+type Sized = { login(): Promise<Response>; page(): Promise<Response> }
+
+async function withUsers<T>(users: number, work: (sized: Sized) => Promise<T>): Promise<T> {
+  const database = await seededDatabase(users)
+  const env = { IDENTITY_DATABASE_URL: database.url, IDENTITY_MASTER_KEY: database.masterKey }
+  try {
+    return await withIdentity(env, ({ server, token }) =>
+      work({
+        login: () => logIn(server, { ...ADMIN, username: `user${users / 2}` }),
+        page: () => fetch(`${server.url}/api/users`, asCaller('', token)),
+      }),
+    )
+  } finally {
+    database.remove()
+  }
+}
+
+function growthRow(what: string, few = Number.NaN, many = Number.NaN): Row {
   return {
     name: `identity: ${what} with 1,000 and 1,000,000 users`,
     figure: `${few.toFixed(2)} · ${many.toFixed(2)} ms`,
@@ -179,11 +187,14 @@ function growthRow(what: string, few: number, many: number): Row {
   }
 }
 
-async function medianOf(request: () => Promise<Response>): Promise<number> {
-  for (let warmUp = 0; warmUp < 20; warmUp += 1) await timed(request)
-  const times: number[] = []
-  while (times.length < SAMPLES) times.push(await timed(request))
-  return percentiles(times).p50Ms
+async function mediansInTurns(requests: (() => Promise<Response>)[]): Promise<number[]> {
+  const times = requests.map((): number[] => [])
+  for (let sample = -WARM_UP; sample < SAMPLES; sample += 1)
+    for (const [index, request] of requests.entries()) {
+      const took = await timed(request)
+      if (sample >= 0) times[index]?.push(took)
+    }
+  return times.map((each) => percentiles(each).p50Ms)
 }
 
 async function timed(request: () => Promise<Response>): Promise<number> {
