@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
 import { appendFile, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
 import { after, describe, type TestContext, test } from 'node:test'
+import { promisify } from 'node:util'
 import { engines, sampleFiles } from '@plinth/kit/testing'
 import { type S3Server, s3Missing, startS3 } from '../../../test/servers/s3.ts'
 import { startStorage, type TestStorage, upload } from './start-storage.ts'
+
+const CLI = join(import.meta.dirname, '../src/cli.ts')
 
 const noS3 = await s3Missing()
 const s3 = noS3 ? ({} as S3Server) : await startS3({ after })
@@ -97,6 +102,18 @@ for (const engine of engines)
         const reply = await api.get(`/file/download/${id}`, { token: user })
         assert.ok(reply.bytes.equals(sampleFiles.png))
       }
+    })
+
+    test('files move --to OBJECT does the same beside a running service', async (t) => {
+      const service = await start(t)
+      for (let count = 0; count < 3; count++) await upload(service.api, service.user)
+
+      const options = { env: { PATH: process.env.PATH, ...service.env } }
+      const words = [CLI, 'files', 'move', '--to', 'OBJECT']
+      const { stdout } = await promisify(execFile)(process.execPath, words, options)
+
+      assert.match(stdout, /3 of 3 files moved, 0 failed\.\n$/)
+      assert.deepEqual(await providersOf(service), new Set(['OBJECT']))
     })
 
     test('a file deleted while it is moved is gone on both sides', async (t) => {
