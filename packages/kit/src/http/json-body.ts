@@ -1,4 +1,6 @@
-import type { Server } from './server.ts'
+import type { Request, Server } from './server.ts'
+
+const FORM = 'application/x-www-form-urlencoded'
 
 /**
  * An empty body is "no body", even when the client says it is JSON: endpoints without one accept
@@ -15,4 +17,15 @@ export function parseJsonBodies(server: Server): void {
       else parse(request, body, done)
     },
   )
+  server.addHook('preParsing', (request, _reply, payload, done) => {
+    if (isFormOfNothing(request)) delete request.raw.headers['content-type']
+    done(null, payload)
+  })
+}
+
+/** Several HTTP clients call whatever they post a form, even when they post nothing. */
+function isFormOfNothing({ headers, server }: Request): boolean {
+  const empty = !headers['transfer-encoding'] && Number(headers['content-length'] ?? 0) === 0
+  const type = headers['content-type']?.toLowerCase() ?? ''
+  return empty && type.startsWith(FORM) && !server.hasContentTypeParser(FORM)
 }

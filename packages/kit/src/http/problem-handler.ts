@@ -70,7 +70,8 @@ export function toProblem(error: unknown): Problem {
   if (validation) return validationFailed(describeFaults(validation))
   const known = FRAMEWORK_PROBLEMS[code]
   if (known) return known({ cause: error })
-  const ofTheFramework = code.startsWith('FST_') || error instanceof SyntaxError
+  // The framework gives a status to what it finds wrong, also to a body whose sender has gone.
+  const ofTheFramework = /^(FST_|ECONNRESET$)/.test(code) || error instanceof SyntaxError
   if (ofTheFramework && statusCode >= 400 && statusCode < 500)
     return malformedRequest({ cause: error })
   return internalFailure({ cause: error })

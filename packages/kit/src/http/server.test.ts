@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
+import { PassThrough } from 'node:stream'
 import { describe, type TestContext, test } from 'node:test'
 import { Type } from 'typebox'
 import { systemClock } from '../clock.ts'
@@ -33,6 +34,7 @@ async function startServer(t: TestContext, options: Partial<ServerOptions> = {})
     schema: { body },
     handler: () => 'ok',
   })
+  server.post('/bell', () => 'ding')
   server.get('/teapot', () => {
     throw teapot({ extra: { handle: 'left' } })
   })
@@ -133,6 +135,47 @@ describe('a server of the kit', () => {
 
     assert.deepEqual([unknown.status, unknown.body.code], [404, 'NOT_FOUND'])
     assert.deepEqual([wrongMethod.status, wrongMethod.headers.get('allow')], [405, 'POST'])
+  })
+
+  for (const [what, body] of [
+    ['malformed', '{"name":'],
+    ['too large', `{"name":"${'x'.repeat(2 ** 20)}"}`],
+  ] as const)
+    test(`answers 404 and 405 also when the body is ${what}`, async (t) => {
+      const { api } = await startServer(t)
+      const headers = { 'content-type': 'application/json' }
+
+      const unknown = await api.request('POST', '/nowhere', { headers, body })
+      const wrongMethod = await api.request('PUT', '/people', { headers, body })
+
+      assert.deepEqual([unknown.status, wrongMethod.status], [404, 405])
+      assert.equal(wrongMethod.headers.get('allow'), 'POST')
+    })
+
+  test('takes an empty form for no body', async (t) => {
+    const { api } = await startServer(t)
+    const headers = { 'content-type': 'application/x-www-form-urlencoded; charset=ISO-8859-1' }
+
+    const needless = await api.request('POST', '/bell', { headers })
+    const needed = await api.request('POST', '/people', { headers })
+    const form = await api.request('POST', '/bell', { headers, body: 'a=b' })
+
+    assert.deepEqual([needless.status, needed.status, form.status], [200, 400, 415])
+  })
+
+  test('does not take a client that goes away for a fault of its own', async (t) => {
+    const lines = new PassThrough()
+    const { api, port } = await startServer(t, { log: createLogger('test', 'info', lines) })
+    const socket = connect(port, '127.0.0.1')
+    socket.write('POST /people HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n')
+    socket.end('Content-Length: 100\r\n\r\n{"name":')
+    await socket.toArray()
+    await api.get('/teapot')
+
+    const ofRequests = lines.filter((line) => /requestId/.test(line))
+    const [first] = await ofRequests.take(1).toArray()
+
+    assert.match(String(first), /"level":30/)
   })
 
   test('asks who is calling before it looks at the body', async (t) => {
