@@ -19,7 +19,7 @@ import { moveNotFound, moveUnderWay } from './problems.ts'
 import { locate, requireActiveLocation, requireSettings } from './provider-settings.ts'
 import type { ProviderName } from './providers/provider.ts'
 import type { Storage } from './storage.ts'
-import { testProvider } from './storage-status.ts'
+import { testSettings } from './storage-status.ts'
 import type { StoredFile } from './stored-file.ts'
 
 export type { Move } from './moves.repository.ts'
@@ -32,8 +32,7 @@ export async function startMove(
   caller: Pick<Caller, 'username'>,
   to: ProviderName,
 ): Promise<Move> {
-  await testProvider(storage, to)
-  const target = await moveTarget(storage, to)
+  const target = await testedTarget(storage, to)
   const total = await countFilesElsewhere(storage.db, target.id)
   const move = { targetLocationId: target.id, total, requestedBy: caller.username }
   try {
@@ -46,9 +45,15 @@ export async function startMove(
 }
 
 /** Where uploads go now, if that is the provider; otherwise what is saved for it. */
-async function moveTarget(storage: Storage, to: ProviderName): Promise<Location> {
+async function testedTarget(storage: Storage, to: ProviderName): Promise<Location> {
   const active = await requireActiveLocation(storage)
-  return active.provider === to ? active : locate(storage, await requireSettings(storage, to))
+  if (active.provider === to) {
+    await testSettings(storage, storage.providers.unseal(to, active.sealedSettings))
+    return active
+  }
+  const settings = await requireSettings(storage, to)
+  await testSettings(storage, settings)
+  return locate(storage, settings)
 }
 
 export async function requireMove({ db }: Storage, id: number): Promise<Move> {

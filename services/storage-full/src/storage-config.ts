@@ -7,7 +7,7 @@ const LONGEST_PATH = 1024
 const FOLDER_NAME = /^[\p{L}\p{N}_-][\p{L}\p{N} ._-]{0,200}$/u
 const BUCKET_NAME = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/
 // Addresses by which a machine in a cloud reads its own credentials.
-const LINK_LOCAL = /^(169\.254\.|\[fe[89ab])/i
+const LINK_LOCAL = /^(169\.254\.|\[fe[89ab]|\[::ffff:a9fe:|\[fd00:ec2::)/i
 
 /** What is saved for both providers. Credentials are told to be there, never shown. */
 export async function describeConfig(storage: Storage) {
@@ -34,7 +34,7 @@ export async function describeConfig(storage: Storage) {
 
 /** Saves a folder below the storage root, and only there. */
 export async function saveLocalConfig(storage: Storage, root: string, given: string) {
-  const path = given.split('/').filter(Boolean).join('/')
+  const path = given.split('/').filter(isName).join('/')
   const contained = !given.startsWith('/') && given.length <= LONGEST_PATH && path !== ''
   if (!contained || !path.split('/').every((name) => FOLDER_NAME.test(name)))
     throw validationFailed(['path: must be a plain relative path below the storage root'])
@@ -42,6 +42,11 @@ export async function saveLocalConfig(storage: Storage, root: string, given: str
     throw validationFailed(['path: must not lead through a symbolic link'])
   await saveSettings(storage, { provider: 'LOCAL', local: { path } })
   return describeConfig(storage)
+}
+
+/** An empty part and `.` lead nowhere. */
+function isName(part: string): boolean {
+  return part !== '' && part !== '.'
 }
 
 /** What is left out, or null, stays as it was. */
@@ -55,8 +60,8 @@ export async function saveObjectConfig(storage: Storage, given: GivenObjectConfi
     endpoint: (given.endpoint ?? before.endpoint ?? '').replace(/\/+$/, ''),
     region: given.region ?? before.region ?? 'us-east-1',
     bucket: given.bucket ?? before.bucket ?? '',
-    accessKey: given.accessKey || before.accessKey || '',
-    secretKey: given.secretKey || before.secretKey || '',
+    accessKey: given.accessKey?.trim() || before.accessKey || '',
+    secretKey: given.secretKey?.trim() || before.secretKey || '',
     pathStyleAccess: given.pathStyleAccess ?? before.pathStyleAccess ?? true,
   }
   const faults = objectConfigFaults(object, storage.limits.objectEndpoints)

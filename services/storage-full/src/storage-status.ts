@@ -1,3 +1,4 @@
+import type { ProviderSettings } from './locations.ts'
 import { storageTestFailed } from './problems.ts'
 import {
   activate,
@@ -35,7 +36,11 @@ export async function describeStatus(storage: Storage) {
 
 /** Tries what is saved for a provider, step by step. */
 export async function testProvider(storage: Storage, name: ProviderName) {
-  const settings = await requireSettings(storage, name)
+  return testSettings(storage, await requireSettings(storage, name))
+}
+
+export async function testSettings(storage: Storage, settings: ProviderSettings) {
+  const name = settings.provider
   const trial = storage.providers.trial(settings)
   const steps = await trial.probe()
   trial.close()
@@ -57,7 +62,7 @@ export async function testProvider(storage: Storage, name: ProviderName) {
 /** Tests first; whatever refuses, the provider that was active stays so. */
 export async function activateProvider(storage: Storage, name: ProviderName) {
   const settings = await requireSettings(storage, name)
-  await testProvider(storage, name)
+  await testSettings(storage, settings)
   const location = await activate(storage, settings)
   storage.log.info({ provider: name, location: location.id }, 'storage provider activated')
   return describeStatus(storage)

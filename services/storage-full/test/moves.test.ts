@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { appendFile, readdir } from 'node:fs/promises'
+import { appendFile, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, describe, type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
@@ -54,6 +54,17 @@ for (const engine of engines)
         list.map(({ to }: { to: string }) => to),
         ['LOCAL', 'OBJECT'],
       )
+    })
+
+    test('tests the place files would go to, not what is saved for later', async (t) => {
+      const { api, admin, root } = await start(t)
+      await writeFile(`${root}/not-a-folder`, '')
+      const saved = { path: 'not-a-folder' }
+      await api.put('/api/storage/config/local', saved, { token: admin })
+
+      const reply = await api.post('/api/storage/moves', { to: 'LOCAL' }, { token: admin })
+
+      assert.equal(reply.status, 202)
     })
 
     test('leaves a damaged file where it is, says so, and moves the others', async (t) => {

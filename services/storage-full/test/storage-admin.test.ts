@@ -120,6 +120,15 @@ for (const engine of engines)
       }
     })
 
+    test('PUT /api/storage/config/local reads over what leads nowhere in a path', async (t) => {
+      const { api, admin } = await start(t)
+      const body = { path: './uploads//files/' }
+
+      const reply = await api.put('/api/storage/config/local', body, { token: admin })
+
+      assert.deepEqual([reply.status, reply.body.local.path], [200, 'uploads/files'])
+    })
+
     test('PUT /api/storage/config/object refuses endpoints that are no object store', async (t) => {
       const { api, admin } = await start(t)
       const good = { bucket: 'files', region: 'r', accessKey: 'a', secretKey: 's' }
@@ -128,6 +137,7 @@ for (const engine of engines)
         'ftp://x',
         'x',
         'http://169.254.169.254',
+        'http://[::ffff:169.254.169.254]',
         'http://u:p@x',
       ]
       for (const endpoint of [...endpoints, 'http://x/?a=b', undefined]) {
@@ -142,6 +152,12 @@ for (const engine of engines)
       }
       const { body } = await api.put('/api/storage/config/object', {}, { token: admin })
       assert.equal(body.errors.length, 4)
+      const blank = { ...good, endpoint: 'http://x', accessKey: '  ', secretKey: '\t' }
+      const refused = await api.put('/api/storage/config/object', blank, { token: admin })
+      assert.deepEqual(refused.body.errors, [
+        'accessKey: must not be blank',
+        'secretKey: must not be blank',
+      ])
     })
 
     test('PUT /api/storage/provider: 400 for another name, 409 when it is not configured', async (t) => {

@@ -34,6 +34,16 @@ describe('POST /file: what is accepted', () => {
     }
   })
 
+  test('takes text whose declared type names its encoding', async (t) => {
+    const { api, user } = await startStorage(t)
+    const bytes = Buffer.from('grün')
+    for (const type of ['text/plain;charset=UTF-8', 'text/plain; charset=utf-8']) {
+      const reply = await upload(api, user, { name: 'x.txt', type, bytes })
+
+      assert.deepEqual([reply.status, reply.body.contentType], [201, 'text/plain'], type)
+    }
+  })
+
   test('refuses scripts, pages, SVG and executables under their own or a borrowed name', async (t) => {
     const service = await startStorage(t)
     const page = Buffer.from('<html><script>alert(1)</script></html>')

@@ -61,7 +61,13 @@ export const FILE_TYPES: readonly FileType[] = [
     signature: begins('%PDF-'),
     whole: wholePdf,
   },
-  { name: 'txt', mediaType: 'text/plain', extensions: ['.txt'] },
+  {
+    name: 'txt',
+    mediaType: 'text/plain',
+    extensions: ['.txt'],
+    // Browsers and libraries add the encoding by themselves, and it is the one that is asked for.
+    alsoDeclared: ['text/plain;charset=utf-8', 'text/plain; charset=utf-8'],
+  },
   {
     name: 'mp4',
     mediaType: 'video/mp4',
