@@ -1,9 +1,5 @@
-import { createHash, randomUUID } from 'node:crypto'
-import { createWriteStream } from 'node:fs'
-import { mkdir, rm, stat } from 'node:fs/promises'
-import { join } from 'node:path'
-import { type Readable, Transform } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
+import type { Readable } from 'node:stream'
+import { openSpool, type Spool } from '@plinth/kit'
 import { asStorageFault } from './storage-fault.ts'
 
 /** A copy of some bytes on disk, gone when it is disposed of (`await using`). */
@@ -13,26 +9,25 @@ export type TemporaryFile = AsyncDisposable & {
   checksumSha256: string
 }
 
-/** Streams to disk and hashes on the way; the name says which process is at it. */
+/** Streams to disk, where uploads wait too, and hashes on the way. */
 export async function copyToDisk(bytes: Readable, folder: string): Promise<TemporaryFile> {
-  const path = join(folder, `${process.pid}.${randomUUID()}.part`)
-  const remove = () => rm(path, { force: true })
-  const hash = createHash('sha256')
-  const tap = new Transform({
-    transform(chunk, _encoding, done) {
-      hash.update(chunk)
-      done(null, chunk)
-    },
-  })
   try {
-    await mkdir(folder, { recursive: true })
-    await pipeline(bytes, tap, createWriteStream(path, { flags: 'wx', mode: 0o600 }))
-    const { size } = await stat(path)
-    const checksumSha256 = hash.digest('hex')
-    return { path, sizeBytes: size, checksumSha256, [Symbol.asyncDispose]: remove }
+    return await copyInto(await openSpool(folder, { sha256: true }), bytes)
   } catch (error) {
     bytes.destroy()
-    await remove()
     throw asStorageFault(error)
   }
+}
+
+async function copyInto(spool: Spool, bytes: Readable): Promise<TemporaryFile> {
+  try {
+    for await (const chunk of bytes) await spool.write(chunk)
+    await spool.finish()
+  } catch (error) {
+    await spool.discard()
+    throw error
+  }
+  const { path, sizeBytes } = spool
+  const checksumSha256 = spool.sha256() ?? ''
+  return { path, sizeBytes, checksumSha256, [Symbol.asyncDispose]: () => spool.discard() }
 }

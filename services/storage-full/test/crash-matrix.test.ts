@@ -26,7 +26,7 @@ const UPLOAD_STEPS: Step[] = [
 ]
 const LOCAL_STEPS: Step[] = [
   ['local-put:flushed', 0],
-  ['local-put:named', 1],
+  ['publish:named', 1],
 ]
 const OBJECT_STEPS: Step[] = [['object-put:stored', 1]]
 const DELETE_STEPS = ['delete:marked', 'delete:object', 'delete:thumbnail']

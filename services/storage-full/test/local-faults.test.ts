@@ -13,7 +13,7 @@ const MAIN = join(import.meta.dirname, '../src/main.ts')
 const SMALL_DISK_BYTES = 3_000_000
 
 describe('a LOCAL store that fails', () => {
-  for (const step of ['upload:write', 'local-put:flushed'])
+  for (const step of ['upload:write', 'local-put:flushed', 'publish:named'])
     test(`a disk that is full at ${step}: 503, nothing left, and it works again`, async (t) => {
       const { api, user, root } = await startStorage(t)
       t.after(() => armFailPoint({}))

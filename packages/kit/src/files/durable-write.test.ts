@@ -3,6 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { armFailPoint } from '../fail-point.ts'
 import { publishFile, removeFile } from './durable-write.ts'
 
 function temporaryFolder(t: TestContext): string {
@@ -28,6 +29,30 @@ test('publishing never replaces what has the name already', async (t) => {
   await assert.rejects(publishFile(join(folder, 'tmp'), join(folder, 'final')), { code: 'EEXIST' })
 
   assert.equal(readFileSync(join(folder, 'final'), 'utf8'), 'old')
+})
+
+test('publishing replaces what has the name when it may', async (t) => {
+  const folder = temporaryFolder(t)
+  writeFileSync(join(folder, 'final'), 'old')
+  writeFileSync(join(folder, 'tmp'), 'new')
+
+  await publishFile(join(folder, 'tmp'), join(folder, 'final'), { replace: true })
+
+  assert.deepEqual(readdirSync(folder), ['final'])
+  assert.equal(readFileSync(join(folder, 'final'), 'utf8'), 'new')
+})
+
+test('a name that cannot be made to last is taken back', async (t) => {
+  const folder = temporaryFolder(t)
+  t.after(() => armFailPoint({}))
+  for (const replace of [false, true]) {
+    writeFileSync(join(folder, 'tmp'), 'x')
+    armFailPoint({ NODE_ENV: 'test', FAIL_POINT: 'publish:named=EIO' })
+
+    await assert.rejects(publishFile(join(folder, 'tmp'), join(folder, 'final'), { replace }))
+
+    assert.deepEqual(readdirSync(folder), [])
+  }
 })
 
 test('of two removals one finds the file', async (t) => {

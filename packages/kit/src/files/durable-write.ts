@@ -1,4 +1,5 @@
-import { link, open, rename, unlink } from 'node:fs/promises'
+import { randomUUID } from 'node:crypto'
+import { copyFile, link, open, rename, rm, unlink } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { failPoint } from '../fail-point.ts'
 import { groupRuns } from './grouped-run.ts'
@@ -12,14 +13,15 @@ const folderSyncs = new Map<string, () => Promise<void>>()
 export function syncFolder(folder: string): Promise<void> {
   let sync = folderSyncs.get(folder)
   if (!sync) {
-    sync = groupRuns(() => syncNow(folder))
+    sync = groupRuns(() => syncFile(folder))
     folderSyncs.set(folder, sync)
   }
   return sync()
 }
 
-async function syncNow(folder: string): Promise<void> {
-  const handle = await open(folder, 'r')
+/** Makes the bytes of a file survive a power cut, whoever wrote them. */
+export async function syncFile(path: string): Promise<void> {
+  const handle = await open(path, 'r')
   try {
     await handle.sync()
   } finally {
@@ -28,11 +30,15 @@ async function syncNow(folder: string): Promise<void> {
 }
 
 /**
- * Gives a finished file its final name, on the same file system, for good. When it cannot be made
- * to last, the name is taken back.
+ * Gives a finished file its final name for good. A name that is taken is refused (EEXIST) unless
+ * it may be replaced. When the name cannot be made to last, it is taken back.
  */
-export async function publishFile(temporary: string, target: string): Promise<void> {
-  await giveName(temporary, target)
+export async function publishFile(
+  temporary: string,
+  target: string,
+  { replace = false } = {},
+): Promise<void> {
+  await (replace ? replaceName(temporary, target) : giveName(temporary, target))
   try {
     failPoint('publish:named')
     await syncFolder(dirname(target))
@@ -52,6 +58,28 @@ async function giveName(temporary: string, target: string): Promise<void> {
   }
   failPoint('publish:linked')
   await unlink(temporary)
+}
+
+/** Also from another disk, where a rename is not possible: then by way of a copy. */
+async function replaceName(source: string, target: string): Promise<void> {
+  try {
+    await rename(source, target)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EXDEV') throw error
+    await copyInto(source, target)
+  }
+}
+
+async function copyInto(source: string, target: string): Promise<void> {
+  const partial = `${target}.${randomUUID()}.partial`
+  try {
+    await copyFile(source, partial)
+    await syncFile(partial)
+    await rename(partial, target)
+  } catch (error) {
+    await rm(partial, { force: true })
+    throw error
+  }
 }
 
 /** Removes a file for good; says whether there was one. */

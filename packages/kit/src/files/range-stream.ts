@@ -56,6 +56,8 @@ export class RangeStream extends Readable {
 
   #deliver(buffer: Buffer, bytesRead: number): void {
     this.#position += bytesRead
+    // Less than asked for may be little enough for `pipe` not to wait until it has been flushed.
+    if (bytesRead < this.#chunkBytes) this.#reusing = false
     if (bytesRead > 0) this.push(buffer.subarray(0, bytesRead))
     // The length has been promised: a file that shrank meanwhile must not look complete.
     else this.destroy(new Error('The file became shorter while it was read.'))

@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream'
 import { openRegularFile, readRange } from '@plinth/kit'
 import { storageUnavailable } from '../problems.ts'
 import { localProbe } from './local-probe.ts'
-import { publishFile } from './local-publish.ts'
+import { putFile } from './local-put.ts'
 import type { ByteRange, StorageProvider } from './provider.ts'
 
 /** Keeps objects as plain files, one folder per key prefix, below one folder. */
@@ -13,7 +13,7 @@ export function createLocalProvider(folder: string): StorageProvider {
   const pathOf = (key: string) => join(folder, key)
   const provider: StorageProvider = {
     name: 'LOCAL',
-    put: (key, source) => orUnavailable(publishFile(source.path, pathOf(key))),
+    put: (key, source) => orUnavailable(putFile(source.path, pathOf(key))),
     open: (key, range) => orUnavailable(openFile(pathOf(key), range)),
     sizeOf: (key) => orUnavailable(fileSize(pathOf(key))),
     remove: (key) => orUnavailable(rm(pathOf(key), { force: true })),
