@@ -8,6 +8,8 @@ const LARGE_BATCH_BYTES = 512 * 1024
 const SMALL_BATCH_BYTES = 128 * 1024
 /** With more spools than this, each takes less: their memory together stays small. */
 const FEW_SPOOLS = 4
+/** Bytes that come one by one are written before their wrapping fills the memory. */
+const MOST_PIECES = 1024
 const OWNER_ONLY = 0o600
 const { O_RDWR, O_CREAT, O_EXCL, O_NOFOLLOW } = constants
 
@@ -50,7 +52,8 @@ export class Spool {
     this.#batch.push(bytes)
     this.#batchBytes += bytes.length
     this.sizeBytes += bytes.length
-    return this.#batchBytes >= this.#batchLimitBytes ? this.#flush() : undefined
+    const full = this.#batchBytes >= this.#batchLimitBytes || this.#batch.length >= MOST_PIECES
+    return full ? this.#flush() : undefined
   }
 
   async finish(): Promise<void> {

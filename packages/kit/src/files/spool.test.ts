@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { openSpool } from './spool.ts'
+
+test('bytes that come one by one go to disk before they pile up', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'plinth-spool-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  const spool = await openSpool(folder, { sha256: false })
+  let waits = 0
+
+  for (let count = 0; count < 10_000; count += 1) {
+    const written = spool.write(Buffer.from([count % 251]))
+    if (written) waits += 1
+    await written
+  }
+  await spool.finish()
+
+  assert.equal(waits, 9)
+  assert.deepEqual(
+    readFileSync(spool.path),
+    Buffer.from(Array.from({ length: 10_000 }, (_, at) => at % 251)),
+  )
+  await spool.discard()
+})
