@@ -30,6 +30,18 @@ describe('the landing page', { skip }, () => {
     await page.getByText('storage-local-dev-key').waitFor()
   })
 
+  test('leads to a console, and the console leads back', async (t) => {
+    const page = await browser.newPage()
+    t.after(() => page.close())
+    await page.goto(address)
+
+    await page.getByRole('link', { name: 'Open Identity' }).click()
+    await page.getByRole('heading', { name: 'Accounts, tokens and passkeys' }).waitFor()
+    await page.getByRole('link', { name: 'All services' }).click()
+
+    await page.getByRole('heading', { name: 'Everything is running.' }).waitFor()
+  })
+
   test('offers three things to try first, and every link answers', async (t) => {
     const page = await openConsole(t, browser, address)
     await page.getByRole('heading', { name: 'Three things to try first' }).waitFor()

@@ -7,5 +7,9 @@ const PORT = /^\d{2,5}$/
 export function SuiteLink() {
   const port = new URLSearchParams(location.search).get('suite') ?? ''
   if (!PORT.test(port)) return null
-  return <a href={`${location.protocol}//${location.hostname}:${port}/`}>All services</a>
+  return (
+    <a class="button quiet suite-link" href={`${location.protocol}//${location.hostname}:${port}/`}>
+      All services
+    </a>
+  )
 }
