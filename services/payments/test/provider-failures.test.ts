@@ -58,6 +58,25 @@ describe('a failure of the provider', () => {
       assert.equal((await sandbox.refunds()).length, 2)
     })
 
+  test('a refusal after a lost try proves nothing: the refund was made and is found', async (t) => {
+    const { paid, refund, sandbox, payment } = await startLoop(t, { overrides })
+    const { paymentId } = await paid()
+    const route = 'POST /v1/refunds'
+    await sandbox.switch({ drop: ['*'] })
+    await sandbox.fault({ kind: 'reset-after', route })
+    await sandbox.fault({ kind: 'rate-limit', route })
+
+    const refused = await refund(paymentId, { reference: 'r1', amount: 600 })
+    const beyond = await refund(paymentId, { reference: 'r2', amount: 600 })
+    const again = await refund(paymentId, { reference: 'r1', amount: 600 })
+
+    assert.equal(refused.status, 429)
+    assert.equal(beyond.status, 400)
+    assert.equal(again.status, 201)
+    assert.equal((await sandbox.refunds()).length, 1)
+    assert.equal((await payment(paymentId)).refundedAmount, 600)
+  })
+
   test('a request that is still being worked on is 409 and may be tried again', async (t) => {
     const { checkOut, sandbox } = await startLoop(t, { overrides })
     await sandbox.fault({ kind: 'in-use', route: 'POST /v1/checkout/sessions' })
