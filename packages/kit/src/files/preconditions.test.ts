@@ -49,4 +49,8 @@ describe('If-Range', () => {
     test(`${header} ${expected ? 'allows' : 'forbids'} the range`, () => {
       assert.equal(rangeStillFits(header, CURRENT), expected)
     })
+
+  test('nonsense forbids the range also for what has no date', () => {
+    assert.equal(rangeStillFits('nonsense', { etag: '"x"', lastModified: undefined }), false)
+  })
 })

@@ -24,7 +24,8 @@ export function failedPrecondition(
 export function rangeStillFits(ifRange: string | undefined, current: Validators): boolean {
   if (ifRange === undefined) return true
   if (/^(W\/)?"/.test(ifRange)) return ifRange === current.etag
-  return httpDate(ifRange) === wholeSeconds(current.lastModified)
+  const date = httpDate(ifRange)
+  return date !== undefined && date === wholeSeconds(current.lastModified)
 }
 
 type Comparison = (listed: string, etag: string) => boolean

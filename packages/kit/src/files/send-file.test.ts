@@ -54,6 +54,7 @@ describe('a file over HTTP', () => {
 
   for (const [what, method, headers, status] of [
     ['HEAD', 'HEAD', {}, 200],
+    ['HEAD with a range', 'HEAD', { range: 'bytes=1-2' }, 200],
     ['304', 'GET', { 'if-none-match': '"tag"' }, 304],
     ['412', 'GET', { 'if-match': '"other"' }, 412],
     ['416', 'GET', { range: 'bytes=99-' }, 416],

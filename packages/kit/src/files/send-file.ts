@@ -40,7 +40,7 @@ export async function sendFile(
   file: Representation,
   { stalledMs = STALLED_MS } = {},
 ): Promise<Reply> {
-  const { status, headers, range } = answerFor(request.headers, file)
+  const { status, headers, range } = answerFor(request, file)
   // Opened first: a file that cannot be opened must not lend its headers to the problem.
   if (range && request.method !== 'HEAD') {
     const body = await file.open(range.start, range.end)
@@ -55,14 +55,15 @@ export async function sendFile(
 
 type Answer = { status: number; headers: Record<string, string>; range?: ByteRange }
 
-/** Status, headers and bytes, decided before anything is opened. */
-export function answerFor(asked: IncomingHttpHeaders, file: Representation): Answer {
+type Asking = { method: string; headers: IncomingHttpHeaders }
+
+/** Status, headers and bytes, decided before anything is opened. Only GET knows ranges. */
+export function answerFor({ method, headers: asked }: Asking, file: Representation): Answer {
   const failed = failedPrecondition(asked, file)
   if (failed) return { status: failed, headers: validatorsOf(file) }
 
-  const range = rangeStillFits(asked['if-range']?.toString(), file)
-    ? requestedRange(asked.range, file.sizeBytes)
-    : undefined
+  const ranged = method === 'GET' && rangeStillFits(asked['if-range']?.toString(), file)
+  const range = ranged ? requestedRange(asked.range, file.sizeBytes) : undefined
   if (range === 'unsatisfiable')
     return {
       status: 416,
