@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { describe, type TestContext, test } from 'node:test'
 import { armFailPoint } from '@plinth/kit'
-import { apiFor } from '@plinth/kit/testing'
+import { apiFor, becomeNobody, mayBecomeNobody, spawnService } from '@plinth/kit/testing'
 import { logIn, startStorage, storageEnv, temporaryFolder, upload } from './start-storage.ts'
 
 const MAIN = join(import.meta.dirname, '../src/main.ts')
@@ -42,17 +42,20 @@ describe('a LOCAL store that fails', () => {
     assert.equal((await upload(api, user)).status, 201)
   })
 
-  const asRoot = process.getuid?.() === 0 && 'root may write everywhere'
-  test('a folder that may not be written: 503, and the test says why', {
-    skip: asRoot,
-  }, async (t) => {
-    const { api, user, admin, root } = await startStorage(t)
-    await chmod(`${root}/files`, 0o500)
+  test('a folder that may not be written: 503, and the test says why', async (t) => {
+    const folder = await temporaryFolder(t)
+    const env = { ...storageEnv(folder), ...mayBecomeNobody, LOG_LEVEL: 'info' }
+    const service = await spawnService(t, MAIN, env)
+    const user = await logIn(service.api, 'user')
+    const admin = await logIn(service.api, 'admin')
+    await changeFolders(folder, 0o777)
+    await changeFolders(`${env.STORAGE_FULL_ROOT}/files`, 0o555)
+    await becomeNobody(service)
 
-    const refused = await upload(api, user)
-    const probe = await api.post('/api/storage/test/local', undefined, { token: admin })
+    const refused = await upload(service.api, user)
+    const probe = await service.api.post('/api/storage/test/local', undefined, { token: admin })
 
-    assert.equal(refused.status, 503)
+    assert.deepEqual([refused.status, refused.body.code], [503, 'STORAGE_UNAVAILABLE'])
     assert.equal(probe.status, 503)
     assert.equal(probe.body.steps.at(-1).name, 'write')
   })
@@ -78,6 +81,13 @@ describe('a LOCAL store that fails', () => {
     assert.equal(again.status, 201)
   })
 })
+
+async function changeFolders(folder: string, mode: number): Promise<void> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+  const folders = entries.filter((entry) => entry.isDirectory())
+  const paths = folders.map(({ parentPath, name }) => join(parentPath, name))
+  await Promise.all([folder, ...paths].map((path) => chmod(path, mode)))
+}
 
 async function filesIn(root: string): Promise<string[]> {
   const entries = await readdir(root, { recursive: true, withFileTypes: true })

@@ -12,7 +12,13 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
-import { type Api, sampleFiles, spawnService } from '@plinth/kit/testing'
+import {
+  type Api,
+  becomeNobody,
+  mayBecomeNobody,
+  sampleFiles,
+  spawnService,
+} from '@plinth/kit/testing'
 import {
   apiAt,
   filesIn,
@@ -23,7 +29,7 @@ import {
   upload,
 } from './start-storage-key.ts'
 
-const superuser = process.getuid?.() === 0
+const MAIN = join(import.meta.dirname, '../src/main.ts')
 
 /** A file system of two megabytes, or nothing where mounting is not allowed. */
 function mountSmallDisk(t: TestContext): string | undefined {
@@ -92,22 +98,22 @@ describe('a storage folder that', () => {
     assert.deepEqual(await statusesOf(api, root), broken)
   })
 
-  test('may not be read or entered is 500 everywhere', {
-    skip: !superuser && 'needs root to become nobody',
-  }, async (t) => {
+  test('may not be read or entered is 500 everywhere', async (t) => {
     const outer = temporaryFolder(t)
     const root = join(outer, 'root')
     mkdirSync(root)
     writeFileSync(join(root, 'a.png'), 'x')
     chmodSync(outer, 0o755)
     chmodSync(root, 0o777)
-    const service = await spawnService(t, join(import.meta.dirname, 'main-as-nobody.ts'), {
+    const service = await spawnService(t, MAIN, {
+      ...mayBecomeNobody,
       STORAGE_KEY_PORT: '0',
       STORAGE_KEY_HOST: '127.0.0.1',
       STORAGE_KEY_ROOT: root,
       STORAGE_KEY_API_KEY: KEY,
     })
     const api = apiAt(service.baseUrl)
+    await becomeNobody(service)
     assert.deepEqual((await api.get('/file/list')).body, ['a.png'])
 
     chmodSync(root, 0o000)
