@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { describe, type TestContext, test } from 'node:test'
-import { engines } from '../testing/engines.ts'
+import SqliteDatabase from 'better-sqlite3'
+import { engines, type TestEngine } from '../testing/engines.ts'
 import { idColumn } from './columns.ts'
 import { isUniqueViolation } from './engine.ts'
 import type { Migration } from './migrate.ts'
@@ -138,6 +139,29 @@ for (const engine of engines)
       assert.equal(row?.copies, 21)
     })
   })
+
+describe('the copy of a SQLite file that is made before its schema changes', () => {
+  const [sqlite] = engines as [TestEngine]
+
+  test('has everything that was committed, whoever reads meanwhile', async (t) => {
+    const url = await sqlite.freshUrl(t)
+    const file = url.slice('sqlite:'.length)
+    const database = await openNotes(t, url)
+    const reader = new SqliteDatabase(file)
+    t.after(() => reader.close())
+    reader.exec('begin')
+    reader.prepare('select count(*) from notes').get()
+    await add(database, 'committed after the reader began')
+
+    await openNotes(t, url, [NOTES, INDEX])
+
+    const copy = new SqliteDatabase(`${file}.before-migration`)
+    t.after(() => copy.close())
+    const tables = "select name from sqlite_master where name = 'notes_copies'"
+    assert.deepEqual(copy.prepare('select copies from notes').all(), [{ copies: 1 }])
+    assert.deepEqual(copy.prepare(tables).all(), [])
+  })
+})
 
 /** Read, then write: right only if nobody else wrote in between. */
 function increment(node: Database<NoteTables> | undefined): Promise<void> {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { describe, type TestContext, test } from 'node:test'
 import { createLogger } from '../logging.ts'
 import { engines } from '../testing/engines.ts'
@@ -70,5 +71,24 @@ for (const engine of engines)
       await Promise.all([job.runNow(), job.stop()])
 
       assert.equal(rounds, 1)
+    })
+
+    test('a job that is stopped breaks off its round, also one that outlasts the next', async (t) => {
+      const db = await openNode(t, await engine.freshUrl(t))
+      const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
+      let ended = false
+      const run = async (signal: AbortSignal) => {
+        begin()
+        await once(signal, 'abort')
+        ended = true
+      }
+      const job = startJob({ db, name: 'long', everySeconds: 3600, log, run })
+      const long = job.runNow()
+      await begun
+      const next = await job.runNow()
+
+      await job.stop()
+
+      assert.deepEqual([next, ended, await long], [false, true, true])
     })
   })

@@ -46,12 +46,20 @@ type JobOptions<T> = {
   run: (signal: AbortSignal) => Promise<void>
 }
 
-/** Background work that must happen once across nodes, again and again. */
+/**
+ * Background work that must happen once across nodes, again and again. `run` is told by its signal
+ * when the lease is lost or the job is stopped.
+ */
 export function startJob<T extends LeaseTables>(options: JobOptions<T>): Job {
-  let current: Promise<unknown> = Promise.resolve()
+  const stopping = new AbortController()
+  const rounds = new Set<Promise<void>>()
   const runNow = () => {
-    const round = withLease(options.db, options.name, options.leaseSeconds ?? 60, options.run)
-    current = round.catch(() => {})
+    const round = withLease(options.db, options.name, options.leaseSeconds ?? 60, (lost) =>
+      options.run(AbortSignal.any([lost, stopping.signal])),
+    )
+    const forget = () => void rounds.delete(ended)
+    const ended = round.then(forget, forget)
+    rounds.add(ended)
     return round
   }
   const timer = setInterval(() => {
@@ -59,7 +67,8 @@ export function startJob<T extends LeaseTables>(options: JobOptions<T>): Job {
   }, options.everySeconds * 1000).unref()
   const stop = async () => {
     clearInterval(timer)
-    await current
+    stopping.abort()
+    await Promise.all(rounds)
   }
   return { runNow, stop }
 }

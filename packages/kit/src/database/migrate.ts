@@ -26,17 +26,17 @@ export async function migrate<T>(
   const known = await appliedNames(db).catch((): string[] => [])
   refuseNewer(known, migrations)
   if (migrations.every(({ name }) => known.includes(name))) return
-  if (known.length > 0) await backUp()
   await db.transaction().execute(async (transaction) => {
     if (engine === 'postgres') await sql`select pg_advisory_xact_lock(${LOCK})`.execute(transaction)
-    await applyMissing(transaction, engine, migrations)
+    await applyMissing(transaction, { engine, migrations, backUp })
   })
 }
 
+type Update = { engine: Engine; migrations: Migration[]; backUp: () => Promise<void> }
+
 async function applyMissing(
   db: Kysely<MigrationTables>,
-  engine: Engine,
-  migrations: Migration[],
+  { engine, migrations, backUp }: Update,
 ): Promise<void> {
   await db.schema
     .createTable('schema_migrations')
@@ -45,7 +45,9 @@ async function applyMissing(
     .execute()
   const applied = await appliedNames(db)
   refuseNewer(applied, migrations)
-  for (const { name, up } of migrations.filter((one) => !applied.includes(one.name))) {
+  const missing = migrations.filter(({ name }) => !applied.includes(name))
+  if (applied.length > 0 && missing.length > 0) await backUp()
+  for (const { name, up } of missing) {
     await up(db, engine)
     await db.insertInto('schema_migrations').values({ name }).execute()
   }

@@ -49,7 +49,7 @@ function connect<T>(url: string, options: OpenOptions): Connection<T> {
   const file = url.slice('sqlite:'.length)
   const sqlite = openSqlite(file)
   const db = new Kysely<T>({ dialect: sqliteDialect(sqlite) })
-  const backUp = () => backUpSqlite(sqlite, file)
+  const backUp = () => backUpSqlite(file)
   return { db, engine: 'sqlite', backUp }
 }
 

@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, mkdirSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import SqliteDatabase from 'better-sqlite3'
@@ -30,11 +30,15 @@ export function openSqlite(file: string): Sqlite {
   return sqlite
 }
 
-/** Keeps a copy of the file beside it before the schema changes. */
-export async function backUpSqlite(sqlite: Sqlite, file: string): Promise<void> {
-  if (file === ':memory:' || !existsSync(file)) return
-  sqlite.pragma('wal_checkpoint(TRUNCATE)')
-  copyFileSync(file, `${file}.before-migration`)
+/** Keeps a copy of the file beside it before the schema changes; call it under the write lock. */
+export async function backUpSqlite(file: string): Promise<void> {
+  if (file === ':memory:') return
+  const source = new SqliteDatabase(file, { readonly: true })
+  try {
+    await source.backup(`${file}.before-migration`)
+  } finally {
+    source.close()
+  }
 }
 
 export function sqliteDialect(database: Sqlite): SqliteDialect {
