@@ -1,9 +1,11 @@
+import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import type { Settings } from './settings.ts'
 
 export type ServiceSettings = {
   host: string
   port: number
+  portSetting: string
   publicUrl: string
   dataFolder: string
   logLevel: string
@@ -19,17 +21,46 @@ export function serviceSettings(
   prefix: string,
   defaults: { port: number },
 ): ServiceSettings {
-  const port = settings.integer(`${prefix}PORT`, defaults.port, { max: 65535 })
+  const portSetting = `${prefix}PORT`
+  const port = settings.integer(portSetting, defaults.port, { max: 65535 })
   const host = settings.text(`${prefix}HOST`, 'localhost')
   return {
     host,
     port,
+    portSetting,
     publicUrl: settings.url(`${prefix}PUBLIC_URL`, `http://localhost:${port}`),
     dataFolder: resolve(settings.text('SUITE_DATA', 'data')),
     logLevel: settings.choice('LOG_LEVEL', LOG_LEVELS, 'info'),
-    trustedProxies: settings.list(`${prefix}TRUSTED_PROXIES`, []),
-    corsOrigins: settings.list(`${prefix}CORS_ORIGINS`, []),
+    trustedProxies: trustedProxies(settings, `${prefix}TRUSTED_PROXIES`),
+    corsOrigins: corsOrigins(settings, `${prefix}CORS_ORIGINS`),
   }
+}
+
+const NAMED_NETWORKS = ['loopback', 'linklocal', 'uniquelocal']
+
+function trustedProxies(settings: Settings, name: string): string[] {
+  const proxies = settings.list(name, [])
+  if (!proxies.every((proxy) => NAMED_NETWORKS.includes(proxy) || isNetwork(proxy)))
+    settings.fault(name, 'Expected addresses or networks.', '10.0.0.0/8,127.0.0.1')
+  return proxies
+}
+
+function isNetwork(text: string): boolean {
+  const [address = '', length = '1', ...rest] = text.split('/')
+  const longest = isIP(address) === 6 ? 128 : 32
+  const fits = /^\d{1,3}$/.test(length) && Number(length) >= 1 && Number(length) <= longest
+  return isIP(address) !== 0 && fits && rest.length === 0
+}
+
+function corsOrigins(settings: Settings, name: string): string[] {
+  const origins = settings.list(name, [])
+  if (!origins.every((origin) => URL.canParse(origin) && new URL(origin).origin === origin))
+    settings.fault(
+      name,
+      'Expected origins: scheme, host and port, nothing after them.',
+      'https://app.example',
+    )
+  return origins
 }
 
 /** `sqlite:<file>` or `postgres://…`; by default a SQLite file in the data folder. */

@@ -92,6 +92,7 @@ describe('settings', () => {
     assert.deepEqual(value, {
       host: 'localhost',
       port: 8081,
+      portSetting: 'X_PORT',
       publicUrl: 'http://localhost:8081',
       dataFolder: '/d',
       logLevel: 'info',
@@ -100,6 +101,18 @@ describe('settings', () => {
       database: 'sqlite:/d/x.db',
     })
   })
+
+  for (const [name, good, bad] of [
+    ['X_TRUSTED_PROXIES', 'loopback, 10.0.0.0/8, ::1', ['proxy.example', '10.0.0.0/33', '::1/x']],
+    ['X_CORS_ORIGINS', 'https://a.example, http://localhost:3000', ['*', 'https://a.example/']],
+  ] as const)
+    test(`refuses what ${name} cannot be`, () => {
+      const read = (value: string) =>
+        readSettings({ [name]: value }, (s) => serviceSettings(s, 'X_', { port: 1 }))
+
+      read(good)
+      for (const value of bad) assert.throws(() => read(value), new RegExp(name))
+    })
 
   test('refuses a database it does not know', () => {
     const read = () =>
