@@ -50,7 +50,6 @@ export {
   listen,
   type Running,
   run,
-  StartError,
 } from './http/run.ts'
 export { emailText, optionalText, positiveInteger, requiredText } from './http/schemas.ts'
 export { createServer, type Reply, type Request, type Server } from './http/server.ts'
@@ -83,3 +82,4 @@ export {
 export { signingKeyMigrations } from './signing-keys.migrations.ts'
 export type { SigningKeyTables } from './signing-keys.repository.ts'
 export { openSigningKeys, type SigningKeys } from './signing-keys.ts'
+export { StartError } from './start-error.ts'

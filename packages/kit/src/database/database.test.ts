@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { describe, type TestContext, test } from 'node:test'
 import SqliteDatabase from 'better-sqlite3'
+import { StartError } from '../start-error.ts'
 import { engines, type TestEngine } from '../testing/engines.ts'
 import { idColumn } from './columns.ts'
 import { isUniqueViolation } from './engine.ts'
@@ -139,6 +140,16 @@ for (const engine of engines)
       assert.equal(row?.copies, 21)
     })
   })
+
+test('a database that nobody serves is told in plain words, without its password', async () => {
+  const opening = openDatabase('postgres://me:hunter2@127.0.0.1:1/shop', [NOTES])
+
+  const error = await opening.catch((thrown) => thrown)
+
+  assert.ok(error instanceof StartError)
+  assert.match(error.message, /"shop" at 127\.0\.0\.1:1 cannot be used: .*ECONNREFUSED/)
+  assert.doesNotMatch(error.message, /hunter2/)
+})
 
 describe('the copy of a SQLite file that is made before its schema changes', () => {
   const [sqlite] = engines as [TestEngine]

@@ -1,4 +1,5 @@
 import { type Kysely, sql } from 'kysely'
+import { StartError } from '../start-error.ts'
 import type { Engine } from './engine.ts'
 
 /** Forward only. Names are unique for all time: `accounts-0001-users`. */
@@ -61,7 +62,7 @@ async function appliedNames(db: Kysely<MigrationTables>): Promise<string[]> {
 function refuseNewer(applied: string[], migrations: Migration[]): void {
   const unknown = applied.filter((name) => !migrations.some((one) => one.name === name))
   if (unknown.length > 0)
-    throw new Error(
+    throw new StartError(
       `The database is newer than this version of the service (it has "${unknown.join('", "')}"). ` +
         'Start the newer version, or restore the copy made before the update.',
     )

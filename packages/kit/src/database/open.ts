@@ -1,5 +1,6 @@
 import { Kysely } from 'kysely'
 import type { Logger } from '../logging.ts'
+import { StartError } from '../start-error.ts'
 import type { Engine } from './engine.ts'
 import { type Migration, migrate } from './migrate.ts'
 import { postgresDialect } from './postgres.ts'
@@ -29,7 +30,7 @@ export async function openDatabase<T>(
     await migrate(connection.db, connection.engine, migrations, connection.backUp)
   } catch (error) {
     await connection.db.destroy()
-    throw error
+    throw explained(error, url)
   }
   return {
     db: connection.db,
@@ -37,6 +38,20 @@ export async function openDatabase<T>(
     ping: () => ping(connection.db),
     close: () => connection.db.destroy(),
   }
+}
+
+/** Nobody answers at the address; no such database; nobody lets us in. */
+const UNREACHABLE = new Set(
+  'ECONNREFUSED ENOTFOUND EAI_AGAIN ETIMEDOUT EHOSTUNREACH 3D000 28P01 28000'.split(' '),
+)
+
+/** A database that cannot be used is told in plain words, without the password of its address. */
+function explained(error: unknown, url: string): unknown {
+  const { code = '', message } = error as NodeJS.ErrnoException
+  if (!UNREACHABLE.has(code)) return error
+  const { host, pathname } = new URL(url)
+  const reason = `The database "${pathname.slice(1)}" at ${host} cannot be used: ${message || code}.`
+  return new StartError(reason, { cause: error })
 }
 
 type Connection<T> = { db: Kysely<T>; engine: Engine; backUp: () => Promise<void> }

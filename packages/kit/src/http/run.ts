@@ -1,15 +1,14 @@
 import type { AddressInfo } from 'node:net'
 import { armFailPoint } from '../fail-point.ts'
+import { SealBrokenError } from '../sealed-text.ts'
 import { SettingsError } from '../settings.ts'
+import { StartError } from '../start-error.ts'
 import type { Server } from './server.ts'
 
 /** `portSetting` is named when the port is taken. */
 export type Address = { host: string; port: number; portSetting?: string }
 
 export type Running = Address & { server: Server }
-
-/** Why nothing was started, in words that need no stack trace. */
-export class StartError extends Error {}
 
 const DRAIN_MS = 25_000
 
@@ -83,5 +82,7 @@ export function exitWith(error: unknown): never {
 
 function explain(error: unknown): string {
   if (error instanceof SettingsError || error instanceof StartError) return `✖ ${error.message}`
+  if (error instanceof SealBrokenError)
+    return `✖ The …_MASTER_KEY is not the one this data was sealed with. ${error.message}.`
   return `✖ ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`
 }
