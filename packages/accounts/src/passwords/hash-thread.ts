@@ -4,7 +4,7 @@ import type { HashTask } from './hash-worker.ts'
 
 const ARGON2ID = 2
 
-// One task at a time: the pool hands out the next one when this one is answered.
+// One task at a time, in the order they come.
 parentPort?.on('message', (task: HashTask) => {
   try {
     parentPort?.postMessage({ result: perform(task) })

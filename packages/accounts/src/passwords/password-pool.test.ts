@@ -49,19 +49,20 @@ describe('the pool of hashing threads', () => {
     const newcomer = run('newcomer')
     await Promise.all([...flood, newcomer])
 
-    assert.ok(order.indexOf('newcomer') <= 2, order.join())
+    assert.ok(order.indexOf('newcomer') <= 3, order.join())
   })
 
   test('tells those who would wait too long to come again', async (t) => {
     const pool = startPool(t, { deadlineSeconds: 0.05 })
     const first = pool.run(hashing('x', dear), 'a')
+    const second = pool.run(hashing('x'), 'a')
 
     await assert.rejects(pool.run(hashing('y'), 'b'), (problem: Record<string, unknown>) => {
       assert.equal(problem.status, 503)
       assert.deepEqual(problem.headers, { 'retry-after': '5' })
       return true
     })
-    assert.match(String(await first), /^\$argon2id/)
+    for (const hash of [await first, await second]) assert.match(String(hash), /^\$argon2id/)
   })
 
   test('holds no more than its limit', async (t) => {
@@ -72,7 +73,7 @@ describe('the pool of hashing threads', () => {
     )
 
     const refused = results.filter(({ status }) => status === 'rejected')
-    assert.equal(refused.length, 3)
+    assert.equal(refused.length, 2)
   })
 
   test('survives a task that fails', async (t) => {

@@ -7,14 +7,15 @@ export type PoolOptions = { workers: number; queueLimit: number; deadlineSeconds
 // A thread is a third of the memory of a service that has nothing to do.
 const IDLE_MS = 10_000
 
-type Resting = { worker: HashWorker; timer: NodeJS.Timeout }
-
 type Job = {
   task: HashTask
   timer: NodeJS.Timeout
   resolve(outcome: HashOutcome): void
   reject(error: unknown): void
 }
+
+// A thread has its next task at hand when it finishes one, so that it never waits for the event loop.
+const TASKS_AT_HAND = 2
 
 /**
  * Hashing has its own threads: not the event loop, which would stop answering, and not libuv's
@@ -24,46 +25,44 @@ type Job = {
 export function createPasswordPool(options: PoolOptions) {
   const queue = createFairQueue<Job>(options.queueLimit)
   const workers = new Set<HashWorker>()
-  const idle: Resting[] = []
+  const resting = new Map<HashWorker, NodeJS.Timeout>()
   let closed = false
 
-  function startWorkers(): void {
-    while (queue.size > 0 && (idle.length > 0 || (!closed && workers.size < options.workers))) {
-      const worker = wake() ?? startHashWorker()
-      workers.add(worker)
-      void workOff(worker)
+  function leastLoaded(): HashWorker | undefined {
+    const [least] = [...workers].sort((a, b) => a.load - b.load)
+    if (least?.load === 0 || closed) return least
+    if (workers.size >= options.workers) return least
+    const fresh = startHashWorker()
+    workers.add(fresh)
+    return fresh
+  }
+
+  function dispatch(): void {
+    while (queue.size > 0) {
+      const worker = leastLoaded()
+      if (!worker || worker.load >= TASKS_AT_HAND) return
+      const job = queue.shift()
+      if (job) void serve(worker, job)
     }
   }
 
-  async function workOff(worker: HashWorker): Promise<void> {
-    for (let job = queue.shift(); job; job = queue.shift()) {
-      clearTimeout(job.timer)
-      try {
-        job.resolve(await worker.perform(job.task))
-      } catch (error) {
-        job.reject(error)
-        workers.delete(worker)
-        await worker.terminate()
-        return startWorkers()
-      }
+  async function serve(worker: HashWorker, job: Job): Promise<void> {
+    clearTimeout(job.timer)
+    clearTimeout(resting.get(worker))
+    try {
+      job.resolve(await worker.perform(job.task))
+    } catch (error) {
+      job.reject(error)
     }
-    rest(worker)
+    if (worker.lost) workers.delete(worker)
+    dispatch()
+    if (worker.load === 0) resting.set(worker, setTimeout(() => letGo(worker), IDLE_MS).unref())
   }
 
-  function rest(worker: HashWorker): void {
-    const dismiss = () => {
-      idle.splice(idle.indexOf(resting), 1)
-      workers.delete(worker)
-      void worker.terminate()
-    }
-    const resting = { worker, timer: setTimeout(dismiss, IDLE_MS).unref() }
-    idle.push(resting)
-  }
-
-  function wake(): HashWorker | undefined {
-    const resting = idle.pop()
-    clearTimeout(resting?.timer)
-    return resting?.worker
+  function letGo(worker: HashWorker): void {
+    workers.delete(worker)
+    resting.delete(worker)
+    void worker.terminate()
   }
 
   return {
@@ -78,7 +77,7 @@ export function createPasswordPool(options: PoolOptions) {
       const job: Job = { task, timer, resolve, reject }
       const dropped = queue.push(client, job)
       if (dropped) turnAway(dropped)
-      startWorkers()
+      dispatch()
       return promise
     },
 
