@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import type { ControlledTransaction, Kysely } from 'kysely'
 
 type Member = {
@@ -36,10 +37,9 @@ async function commitGroup<T>(db: Kysely<T>, queue: Member[]): Promise<void> {
   try {
     const transaction = await db.startTransaction().execute()
     try {
-      while (queue.length > 0 && taken.length < MOST_MEMBERS) {
-        const member = queue.shift() as Member
-        taken.push(member)
-        outcomes.push(await runMember(transaction, member))
+      for (let next = queue.shift(); next; next = await nextMember(queue, taken.length)) {
+        taken.push(next)
+        outcomes.push(await runMember(transaction, next))
       }
       await transaction.commit().execute()
     } catch (error) {
@@ -52,6 +52,13 @@ async function commitGroup<T>(db: Kysely<T>, queue: Member[]): Promise<void> {
     return
   }
   for (const tell of outcomes) tell()
+}
+
+/** Nothing waits on SQLite, so requests that have arrived meanwhile need a turn to get in line. */
+async function nextMember(queue: Member[], count: number): Promise<Member | undefined> {
+  if (count === MOST_MEMBERS) return undefined
+  if (queue.length === 0) await setImmediate()
+  return queue.shift()
 }
 
 async function runMember<T>(
