@@ -6,6 +6,7 @@ import {
   createAccessTokenVerifier,
   createLogger,
   createServer,
+  notFound,
   openDatabase,
   openSigningKeys,
   run,
@@ -36,15 +37,19 @@ async function guardedRoute(server: ReturnType<typeof createServer>): Promise<vo
   const guard = callerGuard(createAccessTokenVerifier(rules, keys).verify)
   const subject = { userId: '1', username: 'ada', roles: ['ROLE_USER'], sessionId: '1' }
   server.get('/token', () => createAccessTokenSigner(rules, keys).sign(subject))
+  // As the services read the caller of each request: built once, only the parameter changes.
+  const query = db.selectFrom('greetings').selectAll().where('id', '=', 0).compile()
   server.get('/greetings/mine', {
     schema,
     onRequest: guard.caller,
-    handler: ({ caller }) =>
-      db
-        .selectFrom('greetings')
-        .selectAll()
-        .where('id', '=', Number(caller.userId))
-        .executeTakeFirstOrThrow(),
+    handler: async ({ caller }) => {
+      const { rows } = await db.executeQuery<Tables['greetings']>({
+        ...query,
+        parameters: [Number(caller.userId)],
+      })
+      if (!rows[0]) throw notFound()
+      return rows[0]
+    },
   })
 }
 
