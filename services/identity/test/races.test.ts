@@ -22,10 +22,13 @@ const refresh = async (api: Api, refreshToken: string) =>
 const postgres = engines.find(({ name }) => name === 'postgres') as TestEngine
 
 describe('three nodes that start at once on an empty PostgreSQL', { skip: postgres.skip }, () => {
-  test('agree on the demo accounts and on one signing key', async (t) => {
+  test('agree on the demo accounts and on one signing key, whatever their ports', async (t) => {
     const env = { IDENTITY_DATABASE_URL: await postgres.freshUrl(t) }
 
-    const nodes = await Promise.all([1, 2, 3].map(() => startIdentity(t, { env })))
+    const ports = ['8081', '9081', '9082']
+    const nodes = await Promise.all(
+      ports.map((port) => startIdentity(t, { env: { ...env, IDENTITY_PORT: port } })),
+    )
 
     const keySets = await Promise.all(nodes.map(({ api }) => api.get('/.well-known/jwks.json')))
     for (const { body } of keySets) assert.deepEqual(body, keySets[0]?.body)

@@ -87,7 +87,7 @@ export async function observeRefund(
   observed: Refund,
   about: About,
 ): Promise<Ledger | undefined> {
-  const { paymentIntentId } = observed
+  const paymentIntentId = observed.paymentIntentId ?? (await intentOf(db, observed))
   await lockIntent(db, paymentIntentId)
   const paymentId = paymentIntentId && (await findPaymentIdByIntent(db, paymentIntentId))
   const locked = paymentId ? await lockPayment(db, paymentId) : undefined
@@ -96,6 +96,11 @@ export async function observeRefund(
   if (!locked) return undefined
   await linkIntent(db, locked.payment.id, observed)
   return settleLedger(db, locked, { ...about, subject: observed.id })
+}
+
+/** The intent of a refund that was seen before, when this word of it does not say. */
+async function intentOf(db: Db<PaymentTables>, { id }: Refund): Promise<string | null> {
+  return (await findRefund(db, id))?.paymentIntentId ?? null
 }
 
 function joinRefund(known: Refund | undefined, observed: Refund): Refund {
