@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Server } from '../http/server.ts'
-import { discardRest } from './linger.ts'
+import { discardAfterAnswer, discardBeforeClosing } from './linger.ts'
 
 /**
  * Prepares a server for `receiveUpload`: bodies of these types are left to the handler unread,
@@ -14,8 +14,9 @@ export function acceptUploads(server: Server, types: string | string[] | RegExp)
     if (!/^multipart\//i.test(request.headers['content-type'] ?? '')) response.writeContinue()
     server.server.emit('request', request, response)
   })
+  server.addHook('onSend', (request, reply) => discardBeforeClosing(request.raw, reply.raw))
   server.addHook('onResponse', (request, _reply, done) => {
-    discardRest(request.raw)
+    discardAfterAnswer(request.raw)
     done()
   })
 }

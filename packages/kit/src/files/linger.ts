@@ -1,23 +1,43 @@
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 
-const LINGER_MS = 5_000
-const LINGER_BYTES = 32 * 1024 * 1024
+const LINGER_MS = 15_000
+const LINGER_BYTES = 256 * 1024 * 1024
 
 /**
  * For a request answered before it was read to its end. Closing at once would make the kernel
- * reset the connection and the client lose the answer, so the rest is read and thrown away: a
- * little, for a while.
+ * reset the connection and the client lose the answer, and many clients read nothing until they
+ * have sent everything. So the rest is read and thrown away: not for ever.
  */
-export function discardRest(request: IncomingMessage): void {
+export async function discardRest(request: IncomingMessage): Promise<void> {
   if (request.complete || request.destroyed) return
+  const { promise: enough, resolve } = Promise.withResolvers<void>()
   let bytesLeft = LINGER_BYTES
-  const timer = setTimeout(() => request.destroy(), LINGER_MS)
+  const timer = setTimeout(resolve, LINGER_MS)
   timer.unref()
-  request.once('close', () => clearTimeout(timer)).once('end', () => clearTimeout(timer))
+  request.once('end', resolve).once('close', resolve)
   request.on('error', () => {})
   request.on('data', (chunk: Buffer) => {
     bytesLeft -= chunk.length
-    if (bytesLeft < 0) request.destroy()
+    if (bytesLeft < 0) resolve()
   })
   request.resume()
+  await enough
+  clearTimeout(timer)
+}
+
+/** After the answer; a client that still goes on sending is cut off. */
+export async function discardAfterAnswer(request: IncomingMessage): Promise<void> {
+  await discardRest(request)
+  if (!request.complete) request.destroy()
+}
+
+/**
+ * When the client asked to close, the answer ends the connection, so the rest has to go first.
+ * One that asked whether to send at all (`Expect`) is waiting for the answer instead.
+ */
+export async function discardBeforeClosing(
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  if (!response.shouldKeepAlive && request.headers.expect === undefined) await discardRest(request)
 }

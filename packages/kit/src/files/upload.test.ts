@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { describe, type TestContext, test } from 'node:test'
 import { Problem } from '../problem.ts'
-import { discardRest } from './linger.ts'
+import { discardAfterAnswer, discardBeforeClosing } from './linger.ts'
 import { sweepSpools } from './spool.ts'
 import { receiveUpload, type Upload, type UploadLimits } from './upload.ts'
 
@@ -33,7 +33,8 @@ async function startReceiver(t: TestContext, overrides: Partial<UploadLimits> = 
     const outcome = await receive(request, response, limits)
     first.resolve(outcome)
     const status = outcome.error instanceof Problem ? outcome.error.status : 200
-    response.on('finish', () => discardRest(request))
+    response.on('finish', () => discardAfterAnswer(request))
+    await discardBeforeClosing(request, response)
     response.writeHead(status).end(String(outcome.error ?? 'stored'))
   }
   server.on('request', answer).on('checkContinue', answer)
@@ -245,6 +246,21 @@ describe('an upload', () => {
     assert.equal(reply.status, 413)
     assert.match(await reply.text(), /larger/)
   })
+
+  for (const connection of ['keep-alive', 'close'])
+    test(`refused lets a client read the answer after all is sent (${connection})`, async (t) => {
+      const { port } = await startReceiver(t)
+      const megabyte = Buffer.concat([Buffer.from('100000\r\n'), Buffer.alloc(2 ** 20 + 2, '\r\n')])
+      const socket = connect(port, '127.0.0.1').pause()
+      socket.write(`POST / HTTP/1.1\r\nHost: x\r\nConnection: ${connection}\r\n`)
+      socket.write(`Content-Type: ${HEADERS['content-type']}\r\nTransfer-Encoding: chunked\r\n\r\n`)
+
+      for (let sent = 0; sent < 64; sent += 1)
+        if (!socket.write(megabyte)) await once(socket, 'drain')
+      socket.end('0\r\n\r\n')
+
+      assert.match(await text(socket), /^HTTP\/1.1 4\d\d /)
+    })
 })
 
 describe('the sweep', () => {
