@@ -1,4 +1,5 @@
-import { type Db, forUpdate, type PageRequest } from '@plinth/kit'
+import { type Db, type Engine, engineOf, forUpdate, type PageRequest } from '@plinth/kit'
+import type { CompiledQuery } from 'kysely'
 import type { Anomaly, Derived } from './payment-state.ts'
 import type { PaymentRow, PaymentTables } from './tables.ts'
 
@@ -43,9 +44,16 @@ export async function insertPayment(db: Db<PaymentTables>, payment: NewPayment):
   return inserted !== undefined
 }
 
+const byId = new Map<Engine, CompiledQuery<PaymentRow>>()
+
+/** The most frequent read of all, so its text is built once and not for every request. */
 export async function findPayment(db: Db<PaymentTables>, id: string): Promise<Payment | undefined> {
-  const row = await db.selectFrom('payments').selectAll().where('id', '=', id).executeTakeFirst()
-  return row && toPayment(row)
+  const engine = engineOf(db)
+  const query =
+    byId.get(engine) ?? db.selectFrom('payments').selectAll().where('id', '=', '').compile()
+  byId.set(engine, query)
+  const { rows } = await db.executeQuery<PaymentRow>({ ...query, parameters: [id] })
+  return rows[0] && toPayment(rows[0])
 }
 
 /** Also takes the row's lock, which is always the first lock taken on anything of a payment. */
