@@ -1,6 +1,7 @@
 import { failPoint, inTransaction, Problem, secondsAfter } from '@plinth/kit'
 import { type Attempt, deleteReservedAttempt, listAttempts } from './attempts.repository.ts'
 import { KEY_LIFETIME_SECONDS } from './idempotency-keys.ts'
+import { lockPayment, settleLedger } from './ledger.ts'
 import { insertObservation, remark } from './observations.repository.ts'
 import { InconsistentObservation, observeSession } from './observations.ts'
 import { attemptStateOf } from './observed-session.ts'
@@ -39,7 +40,10 @@ export async function resolveAttempt(payments: Payments, attempt: Attempt): Prom
     await create(payments, attempt)
   } catch (error) {
     if (refusedForGood(error)) return withdrawAttempt(payments, attempt)
-    if (await searchSession(payments, attempt)) return
+    const found = await searchSession(payments, attempt).catch(() => {
+      throw error
+    })
+    if (found) return
     if (!isRemembered(error)) throw error
     await withdrawAttempt(payments, attempt)
   }
@@ -116,11 +120,16 @@ async function record(
 }
 
 /** Takes back an attempt that certainly has no session; a payment never attempted goes with it. */
-async function withdrawAttempt({ db }: Payments, attempt: Attempt): Promise<void> {
+async function withdrawAttempt({ db, clock }: Payments, attempt: Attempt): Promise<void> {
+  const { paymentId, reference } = attempt
+  const about = { source: 'reply', kind: 'checkout refused', at: clock() } as const
   await inTransaction(db, async (transaction) => {
-    const withdrawn = await deleteReservedAttempt(transaction, attempt)
-    const others = await listAttempts(transaction, attempt.paymentId)
-    if (withdrawn && others.length === 0) await deletePayment(transaction, attempt.paymentId)
+    const locked = await lockPayment(transaction, paymentId)
+    if (!locked || !(await deleteReservedAttempt(transaction, attempt))) return
+    const attempts = locked.attempts.filter(({ sequence }) => sequence !== attempt.sequence)
+    if (attempts.length === 0) return deletePayment(transaction, paymentId)
+    const note = `Attempt ${reference}`
+    await settleLedger(transaction, { ...locked, attempts }, { ...about, note })
   })
   failPoint('checkout:withdrawn')
 }

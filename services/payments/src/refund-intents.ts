@@ -27,10 +27,14 @@ export async function resolveIntent(
   payments: Payments,
   intent: RefundIntent,
 ): Promise<Refund | undefined> {
-  const found = await searchRefund(payments, intent)
-  if (found) return found
   const forgotten = secondsAfter(new Date(intent.firstSentAt), KEY_LIFETIME_SECONDS)
-  if (payments.clock() >= forgotten) {
+  const fresh = payments.clock() < forgotten
+  const found = await searchRefund(payments, intent).catch((error) => {
+    // While the key is fresh, sending again is safe without a look.
+    if (!fresh || !refusedForGood(error)) throw error
+  })
+  if (found) return found
+  if (!fresh) {
     await releaseIntent(payments, intent)
     return undefined
   }
@@ -38,7 +42,9 @@ export async function resolveIntent(
     return await create(payments, intent)
   } catch (error) {
     if (!refusedForGood(error) && !isRemembered(error)) throw error
-    const late = await searchRefund(payments, intent)
+    const late = await searchRefund(payments, intent).catch(() => {
+      throw error
+    })
     if (!late) await releaseIntent(payments, intent)
     return late
   }

@@ -24,12 +24,12 @@ export async function refundPayment(
   request: RefundRequest,
 ): Promise<RefundReply> {
   requireProvider(payments)
-  await requirePayment(payments, paymentId)
+  const { currency } = await requirePayment(payments, paymentId)
   const key = JSON.stringify(['refund', paymentId, request])
   const refund = await payments.sharing(key, () =>
     withPayment(payments, paymentId, () => makeRefund(payments, paymentId, request)),
   )
-  return { ...refund, paymentId }
+  return { ...refund, paymentId, currency: refund.currency || currency }
 }
 
 async function makeRefund(
@@ -49,7 +49,10 @@ async function sendOrExplain(payments: Payments, intent: RefundIntent): Promise<
     return await sendIntent(payments, intent)
   } catch (error) {
     if (!refusedForGood(error)) throw error
-    const { payment, attempts, refunds, unresolved } = await reconcileRefunds(payments, intent)
+    const ledger = await reconcileRefunds(payments, intent).catch(() => {
+      throw error
+    })
+    const { payment, attempts, refunds, unresolved } = ledger
     const available = refundableAmount(payment.amount, attempts, refunds, unresolved)
     if (intent.amount <= available) throw error
     throw refundBeyondBalance({ cause: error, extra: { refundableAmount: available } })

@@ -74,6 +74,31 @@ type ClientError = {
   headers?: Record<string, string>
 }
 
+/** What is known of a reply besides its body. */
+export type Answer = { statusCode: number; headers: Record<string, string> }
+
+const TYPE_BY_STATUS: Record<number, string> = {
+  400: 'StripeInvalidRequestError',
+  401: 'StripeAuthenticationError',
+  403: 'StripePermissionError',
+  404: 'StripeInvalidRequestError',
+  429: 'StripeRateLimitError',
+}
+
+/** A failure that came without the provider's own description: only the status tells its kind. */
+export class UnexplainedFailure extends Error implements ClientError {
+  readonly type: string
+  readonly statusCode: number
+  readonly headers: Record<string, string>
+
+  constructor({ statusCode, headers }: Answer) {
+    super(`The provider answered ${statusCode} without saying why.`)
+    this.type = TYPE_BY_STATUS[statusCode] ?? 'StripeAPIError'
+    this.statusCode = statusCode
+    this.headers = headers
+  }
+}
+
 /** The one place where a failure of the provider becomes a problem of ours. */
 export function translateFailure(cause: unknown): Problem {
   if (cause instanceof Problem) return cause

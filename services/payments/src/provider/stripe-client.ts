@@ -1,6 +1,12 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type Stripe from 'stripe'
-import { providerUnavailable, translateFailure } from './failures.ts'
+import {
+  type Answer,
+  providerFailed,
+  providerUnavailable,
+  translateFailure,
+  UnexplainedFailure,
+} from './failures.ts'
 import { withFacts } from './outcomes.ts'
 
 export type StripeOptions = {
@@ -27,7 +33,7 @@ export function createStripeCall(options: StripeOptions): StripeCall {
     const deadline = new AbortController()
     try {
       return await Promise.race([
-        tries.run(sent, () => send(stripe)),
+        tries.run(sent, () => send(stripe).then(usable)),
         expiry(options.deadlineMilliseconds, deadline.signal),
       ])
     } catch (error) {
@@ -38,6 +44,16 @@ export function createStripeCall(options: StripeOptions): StripeCall {
     }
   }
 }
+
+/** The client takes any JSON without an `error` for success, whatever the status says. */
+function usable<T>(reply: T): T {
+  const { id, data, lastResponse } = reply as Partial<UsableReply>
+  if (lastResponse && lastResponse.statusCode >= 400) throw new UnexplainedFailure(lastResponse)
+  if (typeof id !== 'string' && !Array.isArray(data)) throw providerFailed()
+  return reply
+}
+
+type UsableReply = { id: unknown; data: unknown; lastResponse: Answer }
 
 function isReplay(error: unknown): boolean {
   const { headers } = (error ?? {}) as { headers?: Record<string, string> }

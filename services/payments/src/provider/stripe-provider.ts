@@ -31,7 +31,8 @@ function customerCalls(call: StripeCall) {
       const description = customer.description ?? undefined
       const body = { email: customer.email, name, description, metadata: customer.metadata }
       const created = await call((stripe) => stripe.customers.create(body, { idempotencyKey }))
-      return readCustomer(raw(created))
+      // What a reply leaves out is as it was asked for.
+      return readCustomer({ ...body, ...raw(created) })
     },
 
     async findCustomer(id) {
@@ -84,7 +85,9 @@ function refundCalls(call: StripeCall) {
     async createRefund({ paymentIntentId, amount, reason, metadata }, idempotencyKey) {
       const body = { payment_intent: paymentIntentId, amount, metadata, reason: reasonOf(reason) }
       const created = await call((stripe) => stripe.refunds.create(body, { idempotencyKey }))
-      return replayed(created) ? findRefund(created.id) : readRefund(raw(created))
+      if (replayed(created)) return findRefund(created.id)
+      const refund = readRefund({ ...body, ...raw(created) })
+      return { ...refund, metadata: { ...metadata, ...refund.metadata } }
     },
 
     async listRefunds(paymentIntentId) {

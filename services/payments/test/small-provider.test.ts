@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { startSmallProvider } from './small-provider.ts'
+import { checkoutBody, providerEnv } from './start-loop.ts'
+import { startPayments } from './start-payments.ts'
+
+type TestScope = { after(work: () => Promise<void> | void): void }
+
+const REPLIES = () => ({
+  'POST /v1/customers': { body: { id: 'cus_1' } },
+  'POST /v1/checkout/sessions': { body: { id: 'cs_1', url: 'https://pay.example/cs_1' } },
+  'GET /v1/checkout/sessions/cs_1': { body: { id: 'cs_1', url: 'https://pay.example/cs_1' } },
+  'POST /v1/refunds': { body: { id: 're_1', status: 'succeeded' } },
+  'GET /v1/refunds/re_1': { body: { id: 're_1', status: 'succeeded', amount: 400 } },
+})
+
+const REFUSED = { error: { type: 'invalid_request_error', message: 'No.' } }
+
+async function start(t: TestScope) {
+  const provider = await startSmallProvider(t, REPLIES())
+  const started = await startPayments(t, { env: providerEnv(provider) })
+  const { api, deliver } = started
+  const payment = async (id: string) => (await api.get(`/api/payments/${id}`)).body
+  const refund = (id: string, request: object) => api.post(`/api/payments/${id}/refund`, request)
+  const paid = async (): Promise<string> => {
+    const { body } = await api.post('/api/checkout/sessions', checkoutBody())
+    const session = { id: 'cs_1', payment_status: 'paid', payment_intent: 'pi_1' }
+    await deliver(eventOf('checkout.session.completed', session))
+    return body.paymentId
+  }
+  return { ...started, provider, payment, refund, paid }
+}
+
+function eventOf(type: string, object: { id: string; status?: string; amount?: number }) {
+  return { id: `evt_${type}_${object.id}`, type, data: { object } }
+}
+
+const UNEXPLAINED: [sent: number, answered: number][] = [
+  [200, 502],
+  [400, 400],
+  [401, 503],
+  [403, 503],
+  [404, 404],
+  [429, 429],
+  [500, 502],
+]
+
+describe('A provider that says only what it must', () => {
+  test('is enough for a customer', async (t) => {
+    const { api } = await start(t)
+    const request = { email: 'ada@example.com', name: 'Ada', metadata: { tier: 'gold' } }
+    const { status, body } = await api.post('/api/customers', request)
+    assert.equal(status, 201)
+    assert.deepEqual(body, { id: 'cus_1', description: null, ...request })
+  })
+
+  for (const [sent, answered] of UNEXPLAINED)
+    test(`with a bare ${sent} makes ${answered} of it and never a success`, async (t) => {
+      const { api, provider } = await start(t)
+      Object.assign(provider.replies, { 'GET /v1/customers/cus_1': { status: sent, body: {} } })
+      assert.equal((await api.get('/api/customers/cus_1')).status, answered)
+    })
+
+  test('is enough for a checkout, its reuse and a payment', async (t) => {
+    const { api, payment } = await start(t)
+    const request = checkoutBody()
+    const first = await api.post('/api/checkout/sessions', request)
+    const again = await api.post('/api/checkout/sessions', request)
+    assert.deepEqual([first.status, again.status], [201, 201])
+    assert.deepEqual(first.body, again.body)
+    assert.equal(first.body.checkoutUrl, 'https://pay.example/cs_1')
+    assert.equal((await payment(first.body.paymentId)).checkoutStatus, 'OPEN')
+  })
+
+  test('is enough for a refund', async (t) => {
+    const { api, payment, paid, refund } = await start(t)
+    const id = await paid()
+    const { status, body } = await refund(id, {
+      amount: 400,
+      reason: 'DUPLICATE',
+      reference: 'r-1',
+      metadata: { why: 'late' },
+    })
+    assert.equal(status, 201)
+    const { businessReference } = await payment(id)
+    assert.deepEqual(body, {
+      id: 're_1',
+      paymentId: id,
+      paymentIntentId: 'pi_1',
+      amount: 400,
+      currency: 'eur',
+      status: 'succeeded',
+      reason: 'duplicate',
+      metadata: { why: 'late', businessReference, refundReference: 'r-1' },
+    })
+    assert.equal((await payment(id)).refundedAmount, 400)
+    assert.equal((await api.get(`/api/payments/${id}/timeline`)).body.refundableAmount, 600)
+    const read = await api.get('/api/refunds/re_1')
+    assert.equal(read.body.paymentId, id)
+  })
+
+  test('may refuse a refund without having a list of refunds', async (t) => {
+    const { provider, paid, refund } = await start(t)
+    const id = await paid()
+    Object.assign(provider.replies, { 'POST /v1/refunds': { status: 400, body: REFUSED } })
+    const { status, body } = await refund(id, { reference: 'r-1' })
+    assert.equal(status, 400)
+    assert.equal(body.code, 'PROVIDER_REJECTED_REQUEST')
+  })
+
+  test('may fail once and then make the refund, without having a list of refunds', async (t) => {
+    const { provider, payment, paid, refund } = await start(t)
+    const id = await paid()
+    Object.assign(provider.replies, { 'POST /v1/refunds': { status: 500, body: {} } })
+    assert.equal((await refund(id, { reference: 'r-1' })).status, 502)
+    assert.equal((await refund(id, { reference: 'r-1' })).status, 502)
+    Object.assign(provider.replies, REPLIES())
+    assert.equal((await refund(id, { reference: 'r-1' })).status, 201)
+    assert.equal((await payment(id)).status, 'REFUNDED')
+  })
+
+  test('may fail twice at a checkout, without having a list of sessions', async (t) => {
+    const { api, provider } = await start(t)
+    Object.assign(provider.replies, { 'POST /v1/checkout/sessions': { status: 500, body: {} } })
+    const request = checkoutBody()
+    assert.equal((await api.post('/api/checkout/sessions', request)).status, 502)
+    assert.equal((await api.post('/api/checkout/sessions', request)).status, 502)
+    Object.assign(provider.replies, REPLIES())
+    assert.equal((await api.post('/api/checkout/sessions', request)).status, 201)
+  })
+
+  test('may leave out the payment intent in the event of a refund we know', async (t) => {
+    const { deliver, payment, paid, refund } = await start(t)
+    const id = await paid()
+    await refund(id, { amount: 400, reference: 'r-1' })
+    await deliver(eventOf('refund.failed', { id: 're_1', status: 'failed', amount: 400 }))
+    const { status, refundedAmount } = await payment(id)
+    assert.deepEqual([status, refundedAmount], ['PAID', 0])
+  })
+
+  test('that refuses the second attempt leaves the payment as it was', async (t) => {
+    const { api, deliver, payment, provider } = await start(t)
+    const request = checkoutBody()
+    const { body } = await api.post('/api/checkout/sessions', request)
+    await deliver(eventOf('checkout.session.expired', { id: 'cs_1' }))
+    const { updatedAt: _, ...before } = await payment(body.paymentId)
+    assert.equal(before.checkoutStatus, 'EXPIRED')
+    Object.assign(provider.replies, {
+      'POST /v1/checkout/sessions': { status: 400, body: REFUSED },
+    })
+    const second = { ...request, attemptReference: 'attempt-2' }
+    assert.equal((await api.post('/api/checkout/sessions', second)).status, 400)
+    const { updatedAt: __, ...after } = await payment(body.paymentId)
+    assert.deepEqual(after, before)
+  })
+})

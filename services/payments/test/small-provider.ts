@@ -1,0 +1,32 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+
+type TestScope = { after(work: () => Promise<void> | void): void }
+
+type Reply = { status?: number; body: object }
+
+const NO_SUCH_PATH: Reply = {
+  status: 404,
+  body: { error: { type: 'invalid_request_error', message: 'Unrecognized request URL' } },
+}
+
+/** A provider that answers only what it is told to, and says as little as it can. */
+export async function startSmallProvider(t: TestScope, replies: Record<string, Reply>) {
+  const asked: string[] = []
+  const server = createServer(async (request, response) => {
+    await text(request)
+    const path = `${request.method} ${request.url?.split('?')[0]}`
+    asked.push(path)
+    const { status = 200, body } = replies[path] ?? NO_SUCH_PATH
+    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+  })
+  await once(server.listen(0, 'localhost'), 'listening')
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  return { asked, replies, baseUrl: `http://localhost:${port}` }
+}
