@@ -3,9 +3,9 @@ import { Type } from 'typebox'
 
 const LONGEST_PASSWORD = 1024
 
-// Counted without the spaces around it; control characters are refused because not every database
-// can store them.
-const USERNAME = '^\\s*[^\\s\\p{Cc}][^\\p{Cc}]{1,48}[^\\s\\p{Cc}]\\s*$'
+// Counted without the spaces around it; control characters and halves of a character (\p{Cs}) are
+// refused because not every database can store them.
+const USERNAME = '^\\s*[^\\s\\p{Cc}\\p{Cs}][^\\p{Cc}\\p{Cs}]{1,48}[^\\s\\p{Cc}\\p{Cs}]\\s*$'
 
 export function passwordText(minLength: number) {
   return requiredText({ minLength, maxLength: LONGEST_PASSWORD })

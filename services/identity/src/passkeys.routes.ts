@@ -13,7 +13,7 @@ const NewPasskeyBody = Type.Object({
   publicKey: Type.Object({
     credential: Type.Unsafe<RegistrationResponseJSON>(Type.Object({})),
     label: Type.String({
-      pattern: '^[^\\p{Cc}]*[^\\s\\p{Cc}][^\\p{Cc}]*$',
+      pattern: '^[^\\p{Cc}\\p{Cs}]*[^\\s\\p{Cc}\\p{Cs}][^\\p{Cc}\\p{Cs}]*$',
       maxLength: 100,
       message: 'must not be blank',
     }),

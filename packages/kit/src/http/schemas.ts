@@ -5,8 +5,8 @@ type TextLimits = { minLength?: number; maxLength?: number }
 const NOT_BLANK = '\\S'
 
 // Permissive on purpose: one @ with something on both sides; `a@localhost` is an address.
-// Control characters are refused because PostgreSQL cannot store all of them.
-const EMAIL = '^\\s*[^\\s@\\p{Cc}]+@[^\\s@\\p{Cc}]+\\s*$'
+// Control characters and halves of a character are refused because PostgreSQL cannot store them.
+const EMAIL = '^\\s*[^\\s@\\p{Cc}\\p{Cs}]+@[^\\s@\\p{Cc}\\p{Cs}]+\\s*$'
 
 /** Present and not blank. */
 export function requiredText(limits: TextLimits = {}): TString {
