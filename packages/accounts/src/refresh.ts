@@ -34,7 +34,7 @@ export async function refreshSession(
 
 /**
  * Counts after the fact and never before: a good token is always honoured, however many bad ones
- * came from the same address.
+ * came from the same address. Made-up tokens that are slowed leave no rows: nobody fills the disk.
  */
 async function rejectRefresh(
   accounts: Accounts,
@@ -49,12 +49,12 @@ async function rejectRefresh(
     if (replayed && accounts.settings.refreshReuse === 'revoke') {
       await revokeSessions(db, session.userId, { id: session.id }, accounts.clock())
     }
-    const event = replayed ? 'REFRESH_REPLAYED' : 'REFRESH'
-    const refused = { event, subject: user?.username, result: 'REFUSED' } as const
-    await recordEvent({ ...accounts, db }, refused, origin)
     const attempt = attemptOf('refresh', user?.username ?? '', origin)
     const failed = await countFailure(accounts, attempt, db)
     const slowed = failed.failures > accounts.settings.failures.limit
+    const event = replayed ? 'REFRESH_REPLAYED' : 'REFRESH'
+    const refused = { event, subject: user?.username, result: 'REFUSED' } as const
+    if (replayed || !slowed) await recordEvent({ ...accounts, db }, refused, origin)
     return slowed ? slowedDown(accounts, failed) : refreshTokenRejected()
   })
 }

@@ -123,6 +123,17 @@ for (const engine of engines) {
       assert.equal((await refresh(api, pair.refreshToken)).status, 200)
     })
 
+    test('writes down what is refused, but not what is slowed', async (t) => {
+      const env = { IDENTITY_FAILURE_LIMIT: '3' }
+      const { api } = await startWithAlice(t, { engine, env })
+      for (let n = 0; n < 5; n += 1) await refresh(api, 'made up')
+
+      const { body } = await api.get('/api/audit', { token: await adminToken(api) })
+
+      const refused = body.content.filter(({ event }: { event: string }) => event === 'REFRESH')
+      assert.equal(refused.length, 3)
+    })
+
     test('stores no refresh token, only what cannot be turned back into one', async (t) => {
       const { api, pair, token } = await startWithAlice(t, { engine })
 
