@@ -42,6 +42,18 @@ describe('npm start', () => {
     }
   })
 
+  test('logs no address beside that line', async (t) => {
+    const { env, folder } = await testEnv(t, { LOG_LEVEL: 'info' })
+    const child = launch(t, { env, folder })
+    const printed: string[] = []
+    child.stdout?.on('data', (chunk) => printed.push(String(chunk)))
+
+    await lineOf(child, /"msg":"started"/)
+
+    const lines = printed.join('').trim().split('\n')
+    assert.equal(lines.filter((line) => line.includes('http://')).length, 1, lines.join('\n'))
+  })
+
   test('SIGTERM closes everything and ends with 0', async (t) => {
     const { env, folder } = await testEnv(t)
     const { child } = await start(t, env, folder)

@@ -18,10 +18,16 @@ export const EXIT = { unavailable: 69, settings: 78 }
 /** Starts to accept connections and tells the address. */
 export async function listen(server: Server, address: Address): Promise<string> {
   const { host, port } = address
+  await server.ready()
+  // The framework logs each address by itself; whoever called this says it once and better.
+  const { level } = server.log
+  server.log.level = 'silent'
   try {
     await server.listen({ host, port })
   } catch (error) {
     throw (error as NodeJS.ErrnoException).code === 'EADDRINUSE' ? portInUse(address) : error
+  } finally {
+    server.log.level = level
   }
   const { port: bound } = server.server.address() as AddressInfo
   const name = host === '0.0.0.0' || host === '::' ? 'localhost' : host
