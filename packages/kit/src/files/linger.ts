@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
 const LINGER_MS = 15_000
+const SILENCE_MS = 500
 const LINGER_BYTES = 256 * 1024 * 1024
 
 /**
@@ -8,21 +9,23 @@ const LINGER_BYTES = 256 * 1024 * 1024
  * reset the connection and the client lose the answer, and many clients read nothing until they
  * have sent everything. So the rest is read and thrown away: not for ever.
  */
-export async function discardRest(request: IncomingMessage): Promise<void> {
+async function discardRest(request: IncomingMessage, silenceMs = LINGER_MS): Promise<void> {
   if (request.complete || request.destroyed) return
   const { promise: enough, resolve } = Promise.withResolvers<void>()
   let bytesLeft = LINGER_BYTES
-  const timer = setTimeout(resolve, LINGER_MS)
-  timer.unref()
+  const deadline = setTimeout(resolve, LINGER_MS).unref()
+  const silence = setTimeout(resolve, silenceMs).unref()
   request.once('end', resolve).once('close', resolve)
   request.on('error', () => {})
   request.on('data', (chunk: Buffer) => {
+    silence.refresh()
     bytesLeft -= chunk.length
     if (bytesLeft < 0) resolve()
   })
   request.resume()
   await enough
-  clearTimeout(timer)
+  clearTimeout(deadline)
+  clearTimeout(silence)
 }
 
 /** After the answer; a client that still goes on sending is cut off. */
@@ -33,11 +36,12 @@ export async function discardAfterAnswer(request: IncomingMessage): Promise<void
 
 /**
  * When the client asked to close, the answer ends the connection, so the rest has to go first.
- * One that asked whether to send at all (`Expect`) is waiting for the answer instead.
+ * One that falls silent, or asked whether to send at all (`Expect`), is waiting for the answer.
  */
 export async function discardBeforeClosing(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  if (!response.shouldKeepAlive && request.headers.expect === undefined) await discardRest(request)
+  if (response.shouldKeepAlive || request.headers.expect !== undefined) return
+  await discardRest(request, SILENCE_MS)
 }

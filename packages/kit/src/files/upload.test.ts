@@ -247,6 +247,17 @@ describe('an upload', () => {
     assert.match(await reply.text(), /larger/)
   })
 
+  test('refused is answered soon although the client, which then closes, sends no more', async (t) => {
+    const { port } = await startReceiver(t)
+    const socket = connect(port, '127.0.0.1')
+    const started = performance.now()
+
+    socket.write('POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 99\r\n\r\n')
+
+    assert.match(await text(socket), /^HTTP\/1.1 400 /)
+    assert.ok(performance.now() - started < 5000)
+  })
+
   for (const connection of ['keep-alive', 'close'])
     test(`refused lets a client read the answer after all is sent (${connection})`, async (t) => {
       const { port } = await startReceiver(t)
