@@ -38,7 +38,7 @@ export async function openAccounts<T extends AccountTables>(
   const lifetimeSeconds = settings.accessTokenLifetimeSeconds
   const keyOptions = { db, clock, masterKey, tokenLifetimeSeconds: lifetimeSeconds }
   const signingKeys = await openSigningKeys(keyOptions)
-  const rules = { issuer, audience, clock, lifetimeSeconds }
+  const rules = { audience, clock }
   const passwords = createPasswords(settings.hashing)
   const accounts: Accounts = {
     db,
@@ -47,7 +47,7 @@ export async function openAccounts<T extends AccountTables>(
     passwords,
     blockedPasswords: readBlocklist(settings.blocklistFile),
     signingKeys,
-    accessTokens: createAccessTokenSigner(rules, signingKeys),
+    accessTokens: createAccessTokenSigner({ ...rules, issuer, lifetimeSeconds }, signingKeys),
     verifier: createAccessTokenVerifier(rules, signingKeys),
     close: () => passwords.close(),
   }

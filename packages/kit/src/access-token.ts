@@ -19,7 +19,12 @@ export type TokenSubject = {
 /** Where public keys come from: this service's own table, or another issuer's published set. */
 export type VerificationKeys = { find(kid: string): Promise<KeyObject | undefined> }
 
-export type TokenRules = { issuer: string; audience: string; clock: Clock }
+export type TokenRules = {
+  /** Left out where the keys are the service's own: they tell who signed, whatever its address. */
+  issuer?: string
+  audience: string
+  clock: Clock
+}
 
 type Verified = { subject: TokenSubject; expiresAtSeconds: number; kid: string; key: KeyObject }
 
@@ -30,7 +35,7 @@ const MAX_CLOCK_SKEW_SECONDS = 60
 export type AccessTokenSigner = ReturnType<typeof createAccessTokenSigner>
 
 export function createAccessTokenSigner(
-  rules: TokenRules & { lifetimeSeconds: number },
+  rules: TokenRules & { issuer: string; lifetimeSeconds: number },
   keys: { current(): Promise<PrivateSigningKey> },
 ) {
   return {
@@ -109,7 +114,7 @@ async function check(
 function acceptClaims({ claims }: ParsedToken, rules: TokenRules) {
   const { iss, aud, iat, exp, nbf } = claims
   const nowSeconds = rules.clock().getTime() / 1000
-  if (iss !== rules.issuer || aud !== rules.audience) return undefined
+  if (iss !== (rules.issuer ?? iss) || aud !== rules.audience) return undefined
   if (!isTime(exp) || hasExpired({ expiresAtSeconds: exp }, rules.clock)) return undefined
   if (!isTime(iat) || iat > nowSeconds + MAX_CLOCK_SKEW_SECONDS) return undefined
   if (nbf !== undefined && !(isTime(nbf) && nbf <= nowSeconds)) return undefined
