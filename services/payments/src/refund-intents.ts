@@ -14,7 +14,7 @@ export async function sendIntent(payments: Payments, intent: RefundIntent): Prom
     return await create(payments, intent)
   } catch (error) {
     if (provenRefused(error)) await releaseIntent(payments, intent)
-    throw error
+    throw blamed(error)
   }
 }
 
@@ -42,32 +42,29 @@ export async function resolveIntent(
     return await create(payments, intent)
   } catch (error) {
     if (!refusedForGood(error) && !isRemembered(error)) throw error
-    const late = await searchRefund(payments, intent).catch(() => {
-      throw error
+    const late = await searchRefund(payments, intent).catch((reason) => {
+      // Only a refusal proves by itself that there is nothing to find.
+      if (!refusedForGood(error) || !refusedForGood(reason)) throw blamed(error)
     })
-    if (!late) await releaseIntent(payments, intent)
-    return late
+    if (late) return late
+    await releaseIntent(payments, intent)
+    return undefined
   }
 }
 
 async function create(payments: Payments, intent: RefundIntent): Promise<Refund> {
   failPoint('refund:reserved')
-  const refund = await createRefund(payments, intent)
+  const refund = await requireProvider(payments).createRefund(intent, intent.idempotencyKey)
   failPoint('refund:after-provider-call')
   await recordRefunds(payments, [refund], 'refund created')
   failPoint('refund:recorded')
   return refund
 }
 
-async function createRefund(payments: Payments, intent: RefundIntent): Promise<Refund> {
-  try {
-    return await requireProvider(payments).createRefund(intent, intent.idempotencyKey)
-  } catch (error) {
-    // The payment intent is one we stored: the caller has nothing to mend.
-    if (error instanceof Problem && error.code === providerResourceMissing().code)
-      throw providerInconsistent({ cause: error })
-    throw error
-  }
+/** The only thing a refund can fail to find is the payment intent we stored: no fault of a caller. */
+function blamed(error: unknown): unknown {
+  const missing = error instanceof Problem && error.code === providerResourceMissing().code
+  return missing ? providerInconsistent({ cause: error }) : error
 }
 
 async function searchRefund(
