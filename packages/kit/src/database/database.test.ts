@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { describe, type TestContext, test } from 'node:test'
 import SqliteDatabase from 'better-sqlite3'
+import { sql } from 'kysely'
 import { StartError } from '../start-error.ts'
 import { engines, type TestEngine } from '../testing/engines.ts'
 import { idColumn } from './columns.ts'
@@ -149,6 +150,20 @@ test('a database that nobody serves is told in plain words, without its password
   assert.ok(error instanceof StartError)
   assert.match(error.message, /"shop" at 127\.0\.0\.1:1 cannot be used: .*ECONNREFUSED/)
   assert.doesNotMatch(error.message, /hunter2/)
+})
+
+test('a transaction that SQLite itself took back, as it does on a full disk, holds up nobody', async (t) => {
+  const [sqlite] = engines as [TestEngine]
+  const database = await openNotes(t, await sqlite.freshUrl(t))
+
+  const lost = inTransaction(database.db, async (db) => {
+    await sql`rollback`.execute(db)
+    throw new Error('the disk is full')
+  })
+
+  await assert.rejects(lost)
+  const kept = await inTransaction(database.db, (db) => add({ ...database, db }, 'kept'))
+  assert.equal(kept.id, 1)
 })
 
 describe('the copy of a SQLite file that is made before its schema changes', () => {

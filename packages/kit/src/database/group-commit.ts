@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import type { ControlledTransaction, Kysely } from 'kysely'
+import { type Kysely, sql, type Transaction } from 'kysely'
 
 type Member = {
   work(db: unknown): Promise<unknown>
@@ -35,17 +35,12 @@ async function commitGroup<T>(db: Kysely<T>, queue: Member[]): Promise<void> {
   const taken: Member[] = []
   const outcomes: (() => void)[] = []
   try {
-    const transaction = await db.startTransaction().execute()
-    try {
+    await db.transaction().execute(async (transaction) => {
       for (let next = queue.shift(); next; next = await nextMember(queue, taken.length)) {
         taken.push(next)
         outcomes.push(await runMember(transaction, next))
       }
-      await transaction.commit().execute()
-    } catch (error) {
-      await transaction.rollback().execute()
-      throw error
-    }
+    })
   } catch (error) {
     if (taken.length === 0) taken.push(...queue.splice(0))
     for (const member of taken) member.reject(error)
@@ -61,18 +56,15 @@ async function nextMember(queue: Member[], count: number): Promise<Member | unde
   return queue.shift()
 }
 
-async function runMember<T>(
-  transaction: ControlledTransaction<T, string[]>,
-  member: Member,
-): Promise<() => void> {
-  const inside = await transaction.savepoint('member').execute()
+async function runMember<T>(transaction: Transaction<T>, member: Member): Promise<() => void> {
+  await sql`savepoint member`.execute(transaction)
   try {
-    const result = await member.work(inside)
-    await inside.releaseSavepoint('member').execute()
+    const result = await member.work(transaction)
+    await sql`release member`.execute(transaction)
     return () => member.resolve(result)
   } catch (error) {
-    await inside.rollbackToSavepoint('member').execute()
-    await inside.releaseSavepoint('member').execute()
+    await sql`rollback to member`.execute(transaction)
+    await sql`release member`.execute(transaction)
     return () => member.reject(error)
   }
 }
