@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { loadConfig } from '../src/index.ts'
 import { startPayments } from './start-payments.ts'
 
 const SECRET_KEY = 'sk_test_never_shown'
@@ -80,5 +81,13 @@ describe('without a provider credential', () => {
 
     assert.equal((await api.get(`/api/payments/${UNKNOWN}`)).status, 404)
     assert.equal((await api.get('/api/payments/nonsense')).status, 400)
+  })
+})
+
+describe('A process that dies while it works on a payment', () => {
+  test('lets go of it before the next caller loses patience', () => {
+    const { leaseSeconds, patienceMilliseconds } = loadConfig({})
+
+    assert.ok(leaseSeconds * 1000 < patienceMilliseconds)
   })
 })
