@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { discardAfterAnswer, discardBeforeClosing } from '../http/linger.ts'
 import type { Server } from '../http/server.ts'
-import { discardAfterAnswer, discardBeforeClosing } from './linger.ts'
 
 /**
  * Prepares a server for `receiveUpload`: bodies of these types are left to the handler unread,

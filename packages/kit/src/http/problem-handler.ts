@@ -8,6 +8,7 @@ import {
   mediaTypeUnsupported,
   validationFailed,
 } from '../problems.ts'
+import { discardAfterAnswer, discardBeforeClosing } from './linger.ts'
 import type { Reply, Request, Server } from './server.ts'
 import { describeFaults, type SchemaFault } from './validation-faults.ts'
 
@@ -15,7 +16,21 @@ export type ProblemRenderer = (problem: Problem, request: Request) => { type: st
 
 /** The only place a failure becomes a response. */
 export function handleProblems(server: Server, render?: ProblemRenderer): void {
-  server.setErrorHandler((error, request, reply) => answerProblem(error, request, reply, render))
+  server.setErrorHandler(async (error, request, reply) => {
+    if (isTooLarge(error)) await letItBeRead(request, reply)
+    return answerProblem(error, request, reply, render)
+  })
+}
+
+function isTooLarge(error: unknown): boolean {
+  return (error as FrameworkError | undefined)?.code === 'FST_ERR_CTP_BODY_TOO_LARGE'
+}
+
+/** The framework would close the connection at once, and a client that still sends never hear why. */
+async function letItBeRead(request: Request, reply: Reply): Promise<void> {
+  reply.removeHeader('connection')
+  await discardBeforeClosing(request.raw, reply.raw)
+  reply.raw.once('finish', () => discardAfterAnswer(request.raw))
 }
 
 export function answerProblem(

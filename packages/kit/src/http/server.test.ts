@@ -214,6 +214,21 @@ describe('a server of the kit', () => {
     assert.equal(reply.headers.get('content-type'), 'application/problem+json')
   })
 
+  for (const connection of ['keep-alive', 'close'])
+    test(`lets a client that sends far too much read the 413 (${connection})`, async (t) => {
+      const { port } = await startServer(t)
+      const socket = connect(port, '127.0.0.1')
+      const size = 30 * 2 ** 20
+      socket.write(`POST /people HTTP/1.1\r\nHost: x\r\nConnection: ${connection}\r\n`)
+      socket.write(`Content-Type: application/json\r\nContent-Length: ${size}\r\n\r\n`)
+      await new Promise((resolve) => socket.write(Buffer.alloc(size, ' '), resolve))
+      socket.end()
+
+      const chunks = await socket.toArray()
+
+      assert.match(Buffer.concat(chunks).toString(), /^HTTP\/1\.1 413 .*BODY_TOO_LARGE/s)
+    })
+
   test('cuts a body that trickles in, and says so', async (t) => {
     const { port } = await startServer(t, { bodyDeadlineMs: 50 })
     const socket = connect(port, '127.0.0.1')
