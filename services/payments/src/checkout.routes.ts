@@ -1,19 +1,27 @@
-import { optionalText, positiveInteger, requiredText, type Server } from '@plinth/kit'
+import { positiveInteger, type Server } from '@plinth/kit'
 import { type Static, Type } from 'typebox'
 import { openCheckout } from './checkout.ts'
 import type { CheckoutRequest } from './checkout-plan.ts'
 import type { PaymentGuard } from './guard.ts'
 import type { Payments } from './payments.ts'
-import { currencyCode, metadata, optionalEmail, reference, textOrNull } from './schemas.ts'
+import {
+  currencyCode,
+  metadata,
+  optionalEmail,
+  optionalPlainText,
+  plainText,
+  reference,
+  textOrNull,
+} from './schemas.ts'
 
 const CheckoutBody = Type.Object({
   amount: positiveInteger(),
   currency: currencyCode(),
-  description: requiredText({ maxLength: 255 }),
+  description: plainText(255),
   businessReference: reference(),
   attemptReference: reference(),
   customerEmail: optionalEmail(),
-  providerCustomerId: optionalText({ maxLength: 255 }),
+  providerCustomerId: optionalPlainText(255),
   metadata: metadata(48),
 })
 

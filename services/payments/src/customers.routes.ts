@@ -1,14 +1,14 @@
-import { emailText, optionalText, type Server } from '@plinth/kit'
+import { emailText, type Server } from '@plinth/kit'
 import { Type } from 'typebox'
 import { createCustomer, readCustomer } from './customers.ts'
 import type { PaymentGuard } from './guard.ts'
 import type { Payments } from './payments.ts'
-import { metadata, ProviderIdParams, textOrNull } from './schemas.ts'
+import { metadata, optionalPlainText, ProviderIdParams, textOrNull } from './schemas.ts'
 
 const CustomerBody = Type.Object({
   email: emailText(254),
-  name: optionalText({ maxLength: 255 }),
-  description: optionalText({ maxLength: 500 }),
+  name: optionalPlainText(255),
+  description: optionalPlainText(500),
   metadata: metadata(50),
 })
 

@@ -1,11 +1,33 @@
 import { type TSchema, Type } from 'typebox'
 
-// PostgreSQL cannot store NUL; every other character is welcome in a reference.
-const NOT_BLANK = '^[^\\u0000]*[^\\s\\u0000][^\\u0000]*$'
-const EMAIL_OR_BLANK = '^\\s*$|^\\s*[^\\s@\\p{Cc}]+@[^\\s@\\p{Cc}]+\\s*$'
+// Every character is welcome, but PostgreSQL cannot store NUL, and half a character (\p{Cs}) can be
+// neither stored nor sent. One star only: two would take quadratic time over a long text.
+const STORABLE = '[^\\u0000\\p{Cs}]'
+const WHOLE = `^${STORABLE}*$`
+const NOT_BLANK = `^(?!\\s*$)${STORABLE}*$`
+const EMAIL_OR_BLANK = '^\\s*$|^\\s*[^\\s@\\p{Cc}\\p{Cs}]+@[^\\s@\\p{Cc}\\p{Cs}]+\\s*$'
 
-export function reference(maxLength = 100) {
-  return Type.String({ pattern: NOT_BLANK, message: 'must not be blank', maxLength })
+/** Present, not blank, and storable. */
+export function plainText(maxLength: number) {
+  const message = 'must not be blank, nor hold NUL or half a character'
+  return Type.String({ pattern: NOT_BLANK, message, maxLength })
+}
+
+/** Absent, null, or any text that can be stored; blank counts as absent. */
+export function optionalPlainText(maxLength: number) {
+  return nullable(wholeText(maxLength))
+}
+
+function wholeText(maxLength: number) {
+  return Type.String({
+    pattern: WHOLE,
+    message: 'must not hold NUL or half a character',
+    maxLength,
+  })
+}
+
+export function reference() {
+  return plainText(100)
 }
 
 export function currencyCode() {
@@ -20,8 +42,8 @@ export function optionalEmail() {
 
 export function metadata(maxProperties: number) {
   const message = 'must have 1 to 40 characters, none of them [ or ]'
-  const propertyNames = Type.String({ pattern: '^[^\\[\\]]{1,40}$', message })
-  const values = Type.String({ maxLength: 500 })
+  const propertyNames = Type.String({ pattern: '^[^\\[\\]\\u0000\\p{Cs}]{1,40}$', message })
+  const values = wholeText(500)
   return nullable(Type.Record(Type.String(), values, { maxProperties, propertyNames }))
 }
 

@@ -230,6 +230,13 @@ describe('the checkout request', () => {
     ['a blank business reference', { businessReference: '\t' }],
     ['a business reference of 101 characters', { businessReference: 'b'.repeat(101) }],
     ['a business reference with NUL', { businessReference: 'a\u0000b' }],
+    ['half a character in a business reference', { businessReference: 'a\ud800' }],
+    ['half a character in an attempt reference', { attemptReference: '\udc00' }],
+    ['half a character in a description', { description: 'a\ud800' }],
+    ['half a character in a customer id', { providerCustomerId: 'a\ud800' }],
+    ['a customer id with NUL', { providerCustomerId: 'cus\u0000' }],
+    ['half a character in a metadata value', { metadata: { k: '\ud800' } }],
+    ['half a character in a metadata key', { metadata: { '\ud800': 'v' } }],
     ['an attempt reference of 101 characters', { attemptReference: 'a'.repeat(101) }],
     ['no attempt reference', { attemptReference: undefined }],
     ['an e-mail address without @', { customerEmail: 'nobody' }],
@@ -252,6 +259,16 @@ describe('the checkout request', () => {
       assert.equal(reply.body.title, 'Validation failed')
       assert.equal(reply.body.errors.length, 1, JSON.stringify(reply.body.errors))
     })
+
+  test('of a megabyte is refused as fast as any other', async (t) => {
+    const { checkOut } = await startLoop(t, { webhooks: false })
+    const started = performance.now()
+
+    const reply = await checkOut({ businessReference: `${'a'.repeat(900_000)}\u0000` })
+
+    assert.equal(reply.status, 400)
+    assert.ok(performance.now() - started < 5000)
+  })
 
   test('names every faulty field at once', async (t) => {
     const { api } = await startLoop(t, { webhooks: false })

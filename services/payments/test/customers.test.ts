@@ -53,6 +53,9 @@ describe('POST /api/customers', () => {
       { email, metadata: { ['k'.repeat(41)]: 'v' } },
       { email, metadata: { k: 'v'.repeat(501) } },
       { email, metadata: { 'a[]': 'v' } },
+      { email, name: '\ud800' },
+      { email, description: 'a\ud800' },
+      { email, metadata: { k: '\ud800' } },
       { email, metadata: [] },
       { email: 7 },
     ]

@@ -172,6 +172,8 @@ describe('the refund request', () => {
       {},
       { reference: ' ' },
       { reference: 'r'.repeat(101) },
+      { reference: 'r\ud800' },
+      { reference: 'r', metadata: { k: '\ud800' } },
       { reference: 'r', amount: 0 },
       { reference: 'r', amount: -5 },
       { reference: 'r', amount: 1.5 },
