@@ -1,12 +1,11 @@
 import { AxeBuilder } from '@axe-core/playwright'
 import type { Page } from 'playwright-core'
 
-type Scope = { coloursOnly?: boolean; withoutInspector?: boolean }
+type Scope = { withoutInspector?: boolean }
 
 /** What axe calls serious or critical on the page as it is now. */
 export async function accessibilityFaults(page: Page, scope: Scope = {}): Promise<string[]> {
   const axe = new AxeBuilder({ page })
-  if (scope.coloursOnly) axe.withRules(['color-contrast'])
   if (scope.withoutInspector) axe.exclude('.inspector')
   const { violations } = await axe.analyze()
   return violations

@@ -5,9 +5,12 @@ import { browserSkip, openBrowser } from '../browser.ts'
 import { startSuite } from '../stack.ts'
 import { suiteCleanup } from '../suite-cleanup.ts'
 import { accessibilityFaults } from './accessibility.ts'
+import { findTokens } from './token-probe.ts'
 import { consoleOf, goTo, openConsole } from './watched-page.ts'
 
 const skip = await browserSkip()
+/** How the secrets begin that only the server may know. */
+const PROVIDER_SECRETS = ['sk_test_', 'whsec_']
 
 describe('the payments console', { skip }, () => {
   const shared = suiteCleanup()
@@ -76,7 +79,7 @@ describe('the payments console', { skip }, () => {
     await hosted.getByText('The customer is back from the hosted page.').waitFor()
   })
 
-  test('shows the signed deliveries in the inbox', async (t) => {
+  test('shows the signed deliveries in the inbox, and no secret of the provider anywhere', async (t) => {
     const page = await openConsole(t, browser, address)
     const session = await createCheckout(page)
     await control(`/sessions/${session}/pay`)
@@ -86,6 +89,7 @@ describe('the payments console', { skip }, () => {
 
     await page.getByText('checkout.session.completed').first().waitFor()
     await page.getByText('PROCESSED').first().waitFor()
+    assert.deepEqual(await findTokens(page, PROVIDER_SECRETS), [])
   })
 
   test('lets an expired checkout be tried again', async (t) => {

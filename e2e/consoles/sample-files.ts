@@ -51,3 +51,12 @@ function turned([red = 0, green = 0, blue = 0]: number[], tint: number): number[
 export function textFile(name: string, text: string, mimeType = 'text/plain'): SampleFile {
   return { name, mimeType, buffer: Buffer.from(text) }
 }
+
+const MP3_FRAME_BYTES = 417
+
+/** One second without a sound: forty MP3 frames of 128 kbit/s with nothing in them. */
+export function silentMp3(name: string): SampleFile {
+  const frame = Buffer.alloc(MP3_FRAME_BYTES)
+  frame.set([0xff, 0xfb, 0x90, 0x64])
+  return { name, mimeType: 'audio/mpeg', buffer: Buffer.concat(Array(40).fill(frame)) }
+}

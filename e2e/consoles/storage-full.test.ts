@@ -7,11 +7,25 @@ import { browserSkip, openBrowser } from '../browser.ts'
 import { startSuite } from '../stack.ts'
 import { suiteCleanup } from '../suite-cleanup.ts'
 import { accessibilityFaults } from './accessibility.ts'
-import { samplePng, textFile } from './sample-files.ts'
+import { samplePng, silentMp3, textFile } from './sample-files.ts'
+import { collectTokens, findTokens } from './token-probe.ts'
 import { consoleOf, goTo, openConsole, signIn } from './watched-page.ts'
 
 const skip = await browserSkip()
 const noS3 = skip || (await s3Missing())
+
+type Player = {
+  readyState: number
+  duration: number
+  addEventListener(event: string, listener: () => void): void
+}
+
+/** Runs in the page: how long the player says the file is, once it has read its beginning. */
+const durationOf = (player: Player) =>
+  new Promise<number>((resolve) => {
+    if (player.readyState > 0) resolve(player.duration)
+    player.addEventListener('loadedmetadata', () => resolve(player.duration))
+  })
 
 describe('the full edition’s workbench', { skip }, () => {
   const shared = suiteCleanup()
@@ -130,6 +144,32 @@ describe('the full edition’s workbench', { skip }, () => {
     await page.getByRole('button', { name: 'Revoke' }).click()
     await page.getByRole('button', { name: 'Revoke' }).waitFor({ state: 'detached' })
     assert.equal((await fetch(link)).status, 404)
+  })
+
+  test('plays media through a short link, since a player can send no token', async (t) => {
+    const page = await openFiles(t)
+    await page.getByLabel('Files to upload').setInputFiles(silentMp3('silence.mp3'))
+    await page.locator('.file-grid a', { hasText: 'silence.mp3' }).click()
+    const player = page.locator('.preview audio')
+
+    const seconds = await player.evaluate(durationOf)
+
+    assert.match((await player.getAttribute('src')) ?? '', /^\/file\/presigned\//)
+    assert.equal(Math.round(seconds), 1)
+  })
+
+  test('leaves no token in any storage, cookie or global', async (t) => {
+    const page = await openConsole(t, browser, address)
+    const tokens = collectTokens(page)
+    await signIn(page, 'user')
+    await page.getByRole('button', { name: 'Refresh now' }).click()
+    await page.getByText('rotated once').waitFor()
+    await goTo(page, '')
+    await page.getByLabel('Files to upload').setInputFiles(samplePng('secretless.png', 2))
+    await page.locator('.file-grid li', { hasText: 'secretless.png' }).locator('img').waitFor()
+
+    assert.equal(tokens.size, 4)
+    assert.deepEqual(await findTokens(page, tokens), [])
   })
 
   test('deletes after a moment in which it can be undone', async (t) => {

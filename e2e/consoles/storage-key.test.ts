@@ -6,6 +6,7 @@ import { browserSkip, openBrowser } from '../browser.ts'
 import { startSuite } from '../stack.ts'
 import { suiteCleanup } from '../suite-cleanup.ts'
 import { samplePng, textFile } from './sample-files.ts'
+import { findTokens } from './token-probe.ts'
 import { consoleOf, openConsole } from './watched-page.ts'
 
 const skip = await browserSkip()
@@ -55,7 +56,7 @@ describe('the key edition’s tester', { skip }, () => {
     await page.getByRole('alert').filter({ hasText: '400' }).waitFor()
   })
 
-  test('asks for the key when the server has one of its own, and never learns it', async (t) => {
+  test('asks for the key when the server has one of its own, and keeps it nowhere', async (t) => {
     const page = await openConsole(t, browser, addressWithOwnKey)
 
     await page.getByText('This server refuses the development key: type yours.').waitFor()
@@ -68,6 +69,11 @@ describe('the key edition’s tester', { skip }, () => {
     await page.getByText('accepted').waitFor()
     await page.getByText('The store is empty').waitFor()
     assert.match(await page.getByLabel('The request as curl').innerText(), /X-API-KEY: \$API_KEY/)
+    assert.deepEqual(await findTokens(page, [OWN_KEY]), ['field'], 'only where it was typed')
+
+    await page.reload()
+    await page.getByText('This server refuses the development key: type yours.').waitFor()
+    assert.deepEqual(await findTokens(page, [OWN_KEY]), [])
   })
 
   test('is the same bytes whatever key is configured', async () => {

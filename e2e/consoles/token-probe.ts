@@ -11,9 +11,13 @@ export function collectTokens(page: Page): Set<string> {
   return tokens
 }
 
-/** Every place outside the page's own closures where one of the tokens was left behind. */
-export function findTokens(page: Page, tokens: Set<string>): Promise<string[]> {
-  return page.evaluate<string[]>(`(${PROBE})(${JSON.stringify([...tokens])})`)
+/** Every place outside the page's own closures where one of the tokens or keys was left behind. */
+export async function findTokens(page: Page, tokens: Iterable<string>): Promise<string[]> {
+  const known = [...tokens]
+  const found = await page.evaluate<string[]>(`(${PROBE})(${JSON.stringify(known)})`)
+  const cookies = await page.context().cookies()
+  const kept = cookies.filter(({ value }) => known.some((token) => value.includes(token)))
+  return [...found, ...kept.map(({ name }) => `cookie ${name}`)]
 }
 
 const PROBE = `async (tokens) => {
