@@ -74,8 +74,16 @@ function Inbox({ events, retry }: { events: WebhookEvent[]; retry(id: string): v
 function columns(retry: (id: string) => void): Column<WebhookEvent>[] {
   return [
     { title: 'Received', of: ({ receivedAt }) => dateText(receivedAt) },
-    { title: 'Event', of: ({ type }) => <strong>{type}</strong> },
-    { title: 'Id', of: ({ id }) => <code>{id}</code> },
+    {
+      title: 'Event',
+      of: ({ id, type }) => (
+        <>
+          <strong>{type}</strong>
+          <br />
+          <code class="small soft">{id}</code>
+        </>
+      ),
+    },
     {
       title: 'Payment',
       of: ({ paymentId }) => (paymentId ? <a href={`#/payments/${paymentId}`}>open</a> : '–'),
