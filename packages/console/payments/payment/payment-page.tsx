@@ -52,11 +52,10 @@ function usePolling(path: string, known: string | undefined, reload: () => void)
 
 function SummaryCard(props: { payment: Payment; timeline?: Timeline; reload(): void }) {
   const { payment, timeline } = props
-  const { amount, refundedAmount, currency } = payment
   return (
     <Card
-      title={moneyText(amount, currency)}
-      about={`${moneyText(refundedAmount, currency)} refunded, ${moneyText(amount - refundedAmount, currency)} kept`}
+      title={moneyText(payment.amount, payment.currency)}
+      about={moneySummary(payment)}
       actions={
         <span class="row" role="status">
           <PaymentBadge payment={payment} />
@@ -72,6 +71,13 @@ function SummaryCard(props: { payment: Payment; timeline?: Timeline; reload(): v
       </details>
     </Card>
   )
+}
+
+function moneySummary({ status, amount, refundedAmount, currency }: Payment): string {
+  if (status === 'PENDING') return 'Nothing has been paid yet'
+  if (status === 'FAILED') return 'Nothing was paid'
+  const kept = moneyText(amount - refundedAmount, currency)
+  return `${moneyText(refundedAmount, currency)} refunded, ${kept} kept`
 }
 
 function PaymentFacts({ payment }: { payment: Payment }) {

@@ -23,8 +23,11 @@ export function RefundCard({ payment, timeline, onChange }: RefundProps) {
   })
   const left = timeline?.refundableAmount ?? payment.amount - payment.refundedAmount
   const blocked = refundBlocked(payment, left)
+  const about = blocked
+    ? 'What was paid can go back, at once or in parts.'
+    : `Up to ${moneyText(left, payment.currency)} can go back.`
   return (
-    <Card title="Refund" about={`Up to ${moneyText(left, payment.currency)} can go back.`}>
+    <Card title="Refund" about={about}>
       {blocked ? (
         <div class="row">
           <Button blocked={blocked}>Refund</Button>
