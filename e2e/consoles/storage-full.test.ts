@@ -140,9 +140,15 @@ describe('the full edition’s workbench', { skip }, () => {
     const link = String(await page.evaluate('navigator.clipboard.readText()'))
     const shared = await fetch(link)
     assert.deepEqual(Buffer.from(await shared.arrayBuffer()), picture.buffer)
+    await page.evaluate(`dispatchEvent(new Event('focus'))`)
+    await page
+      .getByLabel('Links to this file')
+      .getByRole('cell', { name: '1', exact: true })
+      .waitFor()
 
     await page.getByRole('button', { name: 'Revoke' }).click()
     await page.getByRole('button', { name: 'Revoke' }).waitFor({ state: 'detached' })
+    await page.getByText('The link is ready.').waitFor({ state: 'detached' })
     assert.equal((await fetch(link)).status, 404)
   })
 

@@ -2,24 +2,27 @@ import { Button } from '../../shared/parts/button.tsx'
 import { Refusal } from '../../shared/parts/refusal.tsx'
 import { Table } from '../../shared/parts/table.tsx'
 import { now } from '../../shared/ticking.ts'
-import { useAction, useLoad } from '../../shared/use-reply.ts'
+import { useAction } from '../../shared/use-reply.ts'
 import { dateText, remainingText } from '../../shared/wording.ts'
-import { type KnownLink, listLinks, revokeLink } from './links.ts'
+import { type KnownLink, revokeLink } from './links.ts'
 
-export function LinkTable({ fileId, version }: { fileId: number; version: number }) {
-  const links = useLoad<KnownLink[]>(() => listLinks(fileId), [fileId, version])
+export function LinkTable(props: {
+  fileId: number
+  links: KnownLink[]
+  onChange(): Promise<void>
+}) {
   const revoke = useAction(async (linkId: number) => {
-    const reply = await revokeLink(fileId, linkId)
-    await links.reload()
+    const reply = await revokeLink(props.fileId, linkId)
+    await props.onChange()
     return reply
   })
-  if (!links.body || links.body.length === 0) return <Refusal reply={links.refusal} />
+  if (props.links.length === 0) return null
   return (
     <>
       <Refusal reply={revoke.refusal} />
       <Table
         caption="Links to this file"
-        rows={links.body}
+        rows={props.links}
         keyOf={({ id }) => id}
         columns={[
           { title: 'Made', of: ({ createdAt }) => dateText(createdAt) },

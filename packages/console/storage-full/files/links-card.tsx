@@ -1,4 +1,4 @@
-import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
 import { Button, ButtonLink } from '../../shared/parts/button.tsx'
 import { Card } from '../../shared/parts/card.tsx'
 import { CopyButton } from '../../shared/parts/code.tsx'
@@ -6,11 +6,11 @@ import { Field } from '../../shared/parts/field.tsx'
 import { Form } from '../../shared/parts/form.tsx'
 import { QrCode } from '../../shared/parts/qr-code.tsx'
 import { faultOf, Refusal } from '../../shared/parts/refusal.tsx'
-import { useAction } from '../../shared/use-reply.ts'
+import { useAction, useLoad } from '../../shared/use-reply.ts'
 import { dateText } from '../../shared/wording.ts'
 import type { StoredFile } from './library.ts'
 import { LinkTable } from './link-table.tsx'
-import { createLink, type NewLink } from './links.ts'
+import { createLink, type KnownLink, listLinks, type NewLink } from './links.ts'
 
 const PRESETS = [
   { label: '5 minutes', seconds: 300 },
@@ -20,12 +20,18 @@ const PRESETS = [
 ]
 
 export function LinksCard({ file }: { file: StoredFile }) {
-  const version = useSignal(0)
+  const links = useLoad<KnownLink[]>(() => listLinks(file.id), [file.id])
   const create = useAction(async (seconds: number) => {
     const reply = await createLink(file.id, seconds)
-    version.value += 1
+    await links.reload()
     return reply
   })
+  // Whoever comes back from the tab of an opened link wants to see it counted.
+  useEffect(() => {
+    addEventListener('focus', links.reload)
+    return () => removeEventListener('focus', links.reload)
+  })
+  const made = create.reply?.ok ? (create.reply.body as NewLink) : undefined
   return (
     <Card
       title="Share by link"
@@ -41,10 +47,16 @@ export function LinksCard({ file }: { file: StoredFile }) {
       </fieldset>
       <CustomLifetime create={create.run} fault={faultOf(create.reply, 'expiresInSeconds')} />
       <Refusal reply={create.refusal} />
-      {create.reply?.ok && <LinkView link={create.reply.body} />}
-      <LinkTable fileId={file.id} version={version.value} />
+      {made && isLive(made, links.body) && <LinkView link={made} />}
+      <Refusal reply={links.refusal} />
+      <LinkTable fileId={file.id} links={links.body ?? []} onChange={links.reload} />
     </Card>
   )
+}
+
+/** A link that has been revoked is no longer in the list. */
+function isLive({ expiresAt }: NewLink, known: KnownLink[] | undefined): boolean {
+  return !known || known.some((link) => link.expiresAt === expiresAt)
 }
 
 function CustomLifetime(props: { create(seconds: number): void; fault?: string }) {
