@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { isDeepStrictEqual } from 'node:util'
 import type { ApiReply } from '@plinth/kit/testing'
 import { derivePayment } from '../src/payment-state.ts'
 import { booksOf, refundsOf, type Story, sessionsOf } from './model-steps.ts'
@@ -17,13 +18,12 @@ export function checkReply({ status, headers, body }: ApiReply): void {
 export async function checkInvariants(story: Story): Promise<void> {
   await checkProvider(story)
   if (!story.paymentId) return
-  const payment = await story.loop.payment(story.paymentId)
+  const { payment, attempts, refunds } = await readAtRest(story.loop, story.paymentId)
   if (payment.id === undefined) return
 
   // I1
   assert.ok(payment.refundedAmount >= 0 && payment.refundedAmount <= payment.amount)
   // I5: the cache says what the pure function says.
-  const { attempts, refunds } = await story.loop.timeline(story.paymentId)
   const derived = derivePayment(payment.amount, attempts, refunds)
   assert.deepEqual(
     [payment.status, payment.checkoutStatus, payment.refundedAmount],
@@ -33,6 +33,15 @@ export async function checkInvariants(story: Story): Promise<void> {
   const settled = !['PENDING', 'FAILED'].includes(payment.status)
   assert.ok(settled || !story.wasSettled, `settled before, now ${payment.status}`)
   story.wasSettled = settled
+}
+
+/** A hint makes the service look by itself: both readings must be of the same moment. */
+async function readAtRest({ payment: read, timeline }: Story['loop'], paymentId: string) {
+  while (true) {
+    const payment = await read(paymentId)
+    const { attempts, refunds } = await timeline(paymentId)
+    if (isDeepStrictEqual(payment, await read(paymentId))) return { payment, attempts, refunds }
+  }
 }
 
 /** I3, I4 and I8 are read from the provider's own books. */
