@@ -21,11 +21,16 @@ for (const engine of engines)
     test('of two nodes only one does the work', async (t) => {
       const url = await engine.freshUrl(t)
       const [one, two] = [await openNode(t, url), await openNode(t, url)]
-      const { promise: bothAsked, resolve } = Promise.withResolvers<void>()
+      const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
+      const { promise: bothAsked, resolve: end } = Promise.withResolvers<void>()
 
-      const first = withLease(one, 'sweep', 60, () => bothAsked)
+      const first = withLease(one, 'sweep', 60, () => {
+        begin()
+        return bothAsked
+      })
+      await begun
       const second = await withLease(two, 'sweep', 60, async () => assert.fail('ran twice'))
-      resolve()
+      end()
 
       assert.deepEqual([await first, second], [true, false])
     })
