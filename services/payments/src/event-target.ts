@@ -3,6 +3,7 @@ import { findPaymentIdByIntent, findPaymentIdBySession } from './attempts.reposi
 import { eventKindOf } from './event-kinds.ts'
 import { findPayment, findPaymentByReference } from './payments.repository.ts'
 import { eventMalformed } from './problems.ts'
+import { isName } from './provider/events.ts'
 import { idOf, metadataOf, readRefund, readSession } from './provider/objects.ts'
 import type { CheckoutSession, ProviderEvent, Refund } from './provider/provider.ts'
 import type { PaymentTables } from './tables.ts'
@@ -28,7 +29,7 @@ export function readEventObject(event: ProviderEvent, liveMode?: boolean): Event
 }
 
 function named<T extends { id: string }>(object: T): T {
-  if (object.id === '' || object.id.length > 255) throw eventMalformed()
+  if (!isName(object.id)) throw eventMalformed()
   return object
 }
 

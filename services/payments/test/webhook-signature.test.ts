@@ -92,6 +92,7 @@ const REFUSED: Record<string, Sent> = {
   '32c an id that is a number': withBody(JSON.stringify({ ...EVENT, id: 7 })),
   '32d a blank id': withBody(JSON.stringify({ ...EVENT, id: '  ' })),
   '32e an id of 256 characters': withBody(JSON.stringify({ ...EVENT, id: 'e'.repeat(256) })),
+  '32f an id with NUL': withBody(JSON.stringify({ ...EVENT, id: 'evt\u0000' })),
   '33 truncated JSON': withBody(BODY.slice(0, -1)),
   '34 invalid UTF-8': withBody(Buffer.concat([Buffer.from(BODY), Buffer.from([0xff])])),
   '35 semicolons': { header: signed(BODY).replace(',', ';') },

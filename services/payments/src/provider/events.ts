@@ -3,7 +3,8 @@ import { isObject } from './objects.ts'
 import type { ProviderEvent } from './provider.ts'
 
 const DECODER = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
-const LONGEST_ID = 255
+// PostgreSQL cannot store NUL, nor half a character.
+const NAME = /^[^\p{Cc}\p{Cs}]{1,255}$/u
 
 /** The bytes of a proven delivery as an event. */
 export function parseEvent(body: Uint8Array): ProviderEvent {
@@ -32,6 +33,6 @@ export function readEvent(raw: unknown): ProviderEvent {
   }
 }
 
-function isName(value: unknown): value is string {
-  return typeof value === 'string' && value.trim() !== '' && value.length <= LONGEST_ID
+export function isName(value: unknown): value is string {
+  return typeof value === 'string' && value.trim() !== '' && NAME.test(value)
 }
