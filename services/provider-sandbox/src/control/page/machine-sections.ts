@@ -47,7 +47,7 @@ type Requests = Awaited<ReturnType<typeof listRecentRequests>>
 export function requestsSection(requests: Requests): Html {
   const rows = requests.map((request) => [
     html`<code id="${request.id}">${request.id}</code>`,
-    html`${request.method} ${code(request.path)}`,
+    callCell(request.method, request.path),
     html`${request.status || 'no answer'}${request.replayed && ', replayed'}`,
     html`${request.idempotencyKey !== null && code(request.idempotencyKey)}`,
     html`${request.fault ?? ''}`,
@@ -67,4 +67,11 @@ export function scenarioSection(): Html {
 <button class="second">Replace everything by it</button></form>
 <form method="post" action="/sandbox/do/reset"><button class="quiet">Forget everything</button></form>`,
   )
+}
+
+/** A query can be longer than the rest of the table: it is opened by whoever wants it. */
+function callCell(method: string, target: string): Html {
+  const [path = '', query] = target.split('?', 2)
+  if (query === undefined) return html`${method} ${code(path)}`
+  return html`<details><summary>${method} ${code(`${path}?…`)}</summary>${code(query)}</details>`
 }
