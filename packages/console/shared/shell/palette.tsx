@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals'
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { exchanges, selectedExchange } from '../api/exchange-log.ts'
 import { Icon } from '../parts/icon.tsx'
 import { goTo } from '../route.ts'
@@ -11,11 +11,12 @@ import './palette.css'
 export function Palette({ definition }: { definition: ConsoleDefinition }) {
   const dialog = useRef<HTMLDialogElement>(null)
   const query = useSignal('')
-  useEffect(() => {
+  useLayoutEffect(() => {
     addEventListener('keydown', openOnShortcut)
     return () => removeEventListener('keydown', openOnShortcut)
   }, [])
-  useEffect(() => {
+  // Before the browser draws: what is typed right after the shortcut belongs in the field.
+  useLayoutEffect(() => {
     query.value = ''
     if (paletteOpen.value) dialog.current?.showModal()
     else dialog.current?.close()
