@@ -1,19 +1,19 @@
 import type { Page } from 'playwright-core'
 
-/** Every token the services hand to the page from now on. */
-export function collectTokens(page: Page): Set<string> {
-  const tokens = new Set<string>()
-  page.on('response', async (response) => {
-    const body = await response.json().catch(() => undefined)
-    for (const name of ['accessToken', 'refreshToken'])
-      if (typeof body?.[name] === 'string') tokens.add(body[name])
-  })
-  return tokens
+/** Every token the services hand to the page from now on; a call waits for the bodies under way. */
+export function collectTokens(page: Page): () => Promise<string[]> {
+  const bodies: Promise<Record<string, unknown> | undefined>[] = []
+  page.on('response', (response) => bodies.push(response.json().catch(() => undefined)))
+  return async () => (await Promise.all(bodies)).flatMap(tokensIn)
+}
+
+function tokensIn(body: Record<string, unknown> | undefined): string[] {
+  const values = [body?.accessToken, body?.refreshToken]
+  return values.filter((value) => typeof value === 'string')
 }
 
 /** Every place outside the page's own closures where one of the tokens or keys was left behind. */
-export async function findTokens(page: Page, tokens: Iterable<string>): Promise<string[]> {
-  const known = [...tokens]
+export async function findTokens(page: Page, known: string[]): Promise<string[]> {
   const found = await page.evaluate<string[]>(`(${PROBE})(${JSON.stringify(known)})`)
   const cookies = await page.context().cookies()
   const kept = cookies.filter(({ value }) => known.some((token) => value.includes(token)))
