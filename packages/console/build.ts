@@ -1,27 +1,26 @@
-import { copyFileSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 import { type ConsoleName, consoleFolder } from './index.ts'
+import { CONSOLE_NAMES, indexPage } from './index-page.ts'
 
-const NAMES: ConsoleName[] = ['identity', 'storage-full', 'storage-key', 'payments', 'landing']
 const BUDGETS = [
   { file: 'page.js', gzipBytes: 45_000 },
   { file: 'page.css', gzipBytes: 10_000 },
 ]
 
-await Promise.all(NAMES.map(bundle))
-const faults = NAMES.flatMap(overBudget)
+await Promise.all(CONSOLE_NAMES.map(bundle))
+const faults = CONSOLE_NAMES.flatMap(overBudget)
 for (const fault of faults) console.error(fault)
 if (faults.length > 0) process.exitCode = 1
 
 async function bundle(name: ConsoleName): Promise<void> {
-  const source = join(import.meta.dirname, name)
   const folder = consoleFolder(name)
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })
   await build({
-    entryPoints: [join(source, 'page.tsx')],
+    entryPoints: [join(import.meta.dirname, name, 'page.tsx')],
     outdir: folder,
     bundle: true,
     minify: true,
@@ -32,7 +31,7 @@ async function bundle(name: ConsoleName): Promise<void> {
     legalComments: 'none',
     logLevel: 'warning',
   })
-  copyFileSync(join(source, 'index.html'), join(folder, 'index.html'))
+  writeFileSync(join(folder, 'index.html'), indexPage(name))
 }
 
 function overBudget(name: ConsoleName): string[] {

@@ -1,4 +1,4 @@
-import { Icon, type IconName } from '../shared/parts/icon.tsx'
+import { Icon, type IconName } from '../family/parts/icon.tsx'
 import { consoleAddress } from './console-address.ts'
 import type { RunningService } from './services.ts'
 

@@ -1,4 +1,4 @@
-import '../shared/look/look.css'
+import '../family/look/look.css'
 import './landing.css'
 import { render } from 'preact'
 import { LandingPage } from './landing-page.tsx'

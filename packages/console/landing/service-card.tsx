@@ -1,7 +1,7 @@
-import { ButtonLink } from '../shared/parts/button.tsx'
-import { Badge } from '../shared/parts/card.tsx'
-import { CopyButton } from '../shared/parts/code.tsx'
-import { Facts } from '../shared/parts/facts.tsx'
+import { ButtonLink } from '../family/parts/button.tsx'
+import { Badge } from '../family/parts/card.tsx'
+import { CopyButton } from '../family/parts/code.tsx'
+import { Facts } from '../family/parts/facts.tsx'
 import { consoleAddress } from './console-address.ts'
 import type { RunningService } from './services.ts'
 

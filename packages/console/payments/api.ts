@@ -1,4 +1,4 @@
-import { createApi } from '../shared/api/api.ts'
+import { createApi } from '../family/api/api.ts'
 
 // The endpoints take no credentials as shipped; whoever hosts them guards them.
 export const api = createApi({ headers: () => ({}) })

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
-import { Field } from '../shared/parts/field.tsx'
-import { moneyText } from '../shared/wording.ts'
+import { Field } from '../family/parts/field.tsx'
+import { moneyText } from '../family/wording.ts'
 import { newReference } from './api.ts'
 
 export function CheckoutFields({ fault }: { fault(field: string): string | undefined }) {

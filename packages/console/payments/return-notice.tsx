@@ -1,6 +1,6 @@
-import { Notice } from '../shared/parts/card.tsx'
-import { useLoad } from '../shared/use-reply.ts'
-import { moneyText } from '../shared/wording.ts'
+import { Notice } from '../family/parts/card.tsx'
+import { useLoad } from '../family/use-reply.ts'
+import { moneyText } from '../family/wording.ts'
 import { api, type Payment } from './api.ts'
 import { PaymentBadge } from './status-badges.tsx'
 

@@ -1,7 +1,7 @@
-import { ButtonLink } from '../shared/parts/button.tsx'
-import { Card, EmptyState } from '../shared/parts/card.tsx'
-import { Page } from '../shared/parts/page.tsx'
-import { Table } from '../shared/parts/table.tsx'
+import { ButtonLink } from '../family/parts/button.tsx'
+import { Card, EmptyState } from '../family/parts/card.tsx'
+import { Page } from '../family/parts/page.tsx'
+import { Table } from '../family/parts/table.tsx'
 import { inSandbox, sandboxUrl } from './sandbox.ts'
 
 export function SandboxMark() {

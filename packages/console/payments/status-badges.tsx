@@ -1,4 +1,4 @@
-import { Badge, type Tone } from '../shared/parts/card.tsx'
+import { Badge, type Tone } from '../family/parts/card.tsx'
 import type { Payment, PaymentStatus } from './api.ts'
 
 const TONES: Record<PaymentStatus, Tone> = {

@@ -1,11 +1,11 @@
 import { useSignal } from '@preact/signals'
-import { Button } from '../shared/parts/button.tsx'
-import { Badge, EmptyState, Skeleton, type Tone } from '../shared/parts/card.tsx'
-import { Page } from '../shared/parts/page.tsx'
-import { Refusal } from '../shared/parts/refusal.tsx'
-import { type Column, Pager, Table } from '../shared/parts/table.tsx'
-import { useAction, useLoad } from '../shared/use-reply.ts'
-import { dateText } from '../shared/wording.ts'
+import { Button } from '../family/parts/button.tsx'
+import { Badge, EmptyState, Skeleton, type Tone } from '../family/parts/card.tsx'
+import { Page } from '../family/parts/page.tsx'
+import { Refusal } from '../family/parts/refusal.tsx'
+import { type Column, Pager, Table } from '../family/parts/table.tsx'
+import { useAction, useLoad } from '../family/use-reply.ts'
+import { dateText } from '../family/wording.ts'
 import { api } from './api.ts'
 
 type WebhookEvent = {

@@ -1,3 +1,3 @@
-import { createSession } from '../shared/session.ts'
+import { createSession } from '../family/session.ts'
 
 export const session = createSession({ renewsItself: true })

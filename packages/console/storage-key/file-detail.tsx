@@ -1,10 +1,10 @@
-import { saveFile } from '../shared/files/save-file.ts'
-import { Button } from '../shared/parts/button.tsx'
-import { Card, Skeleton } from '../shared/parts/card.tsx'
-import { Facts } from '../shared/parts/facts.tsx'
-import { Refusal } from '../shared/parts/refusal.tsx'
-import { useAction, useLoad } from '../shared/use-reply.ts'
-import { dateText } from '../shared/wording.ts'
+import { saveFile } from '../family/files/save-file.ts'
+import { Button } from '../family/parts/button.tsx'
+import { Card, Skeleton } from '../family/parts/card.tsx'
+import { Facts } from '../family/parts/facts.tsx'
+import { Refusal } from '../family/parts/refusal.tsx'
+import { useAction, useLoad } from '../family/use-reply.ts'
+import { dateText } from '../family/wording.ts'
 import { api, listFiles, selectedName } from './store.ts'
 
 type FileMetadata = { name: string; sizeKB: number; mimeType: string; lastModified: string }

@@ -1,6 +1,6 @@
-import { Button } from '../shared/parts/button.tsx'
-import { Card, EmptyState } from '../shared/parts/card.tsx'
-import { Icon } from '../shared/parts/icon.tsx'
+import { Button } from '../family/parts/button.tsx'
+import { Card, EmptyState } from '../family/parts/card.tsx'
+import { Icon } from '../family/parts/icon.tsx'
 import { listFiles, names, selectedName } from './store.ts'
 import './file-list.css'
 

@@ -1,8 +1,8 @@
 import { useSignal } from '@preact/signals'
-import { Button } from '../shared/parts/button.tsx'
-import { Badge, Card, Notice } from '../shared/parts/card.tsx'
-import { Field } from '../shared/parts/field.tsx'
-import { Form } from '../shared/parts/form.tsx'
+import { Button } from '../family/parts/button.tsx'
+import { Badge, Card, Notice } from '../family/parts/card.tsx'
+import { Field } from '../family/parts/field.tsx'
+import { Form } from '../family/parts/form.tsx'
 import { DEVELOPMENT_KEY, keyAccepted, useKey, usesDevelopmentKey } from './store.ts'
 
 export function KeyCard() {

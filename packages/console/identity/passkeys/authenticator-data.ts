@@ -1,4 +1,4 @@
-import { bytesOf } from '../../shared/decoded-token.ts'
+import { bytesOf } from '../../family/decoded-token.ts'
 
 const FLAGS: [bit: number, words: string][] = [
   [0x01, 'user was present'],

@@ -1,7 +1,7 @@
-import { Card } from '../../shared/parts/card.tsx'
-import { Facts } from '../../shared/parts/facts.tsx'
-import { Refusal } from '../../shared/parts/refusal.tsx'
-import { Step, Steps } from '../../shared/parts/steps.tsx'
+import { Card } from '../../family/parts/card.tsx'
+import { Facts } from '../../family/parts/facts.tsx'
+import { Refusal } from '../../family/parts/refusal.tsx'
+import { Step, Steps } from '../../family/parts/steps.tsx'
 import { ceremony } from './ceremony.ts'
 
 export function CeremonyView() {

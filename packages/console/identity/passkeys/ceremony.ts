@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
-import type { Reply } from '../../shared/api/api.ts'
-import type { StepState } from '../../shared/parts/steps.tsx'
+import type { Reply } from '../../family/api/api.ts'
+import type { StepState } from '../../family/parts/steps.tsx'
 import { session } from '../session.ts'
 import { passkeyErrorWords } from './browser-errors.ts'
 

@@ -1,9 +1,9 @@
-import { Button } from '../../shared/parts/button.tsx'
-import { Card, Notice, Skeleton } from '../../shared/parts/card.tsx'
-import { Refusal } from '../../shared/parts/refusal.tsx'
-import { Table } from '../../shared/parts/table.tsx'
-import { useAction, useLoad } from '../../shared/use-reply.ts'
-import { dateText } from '../../shared/wording.ts'
+import { Button } from '../../family/parts/button.tsx'
+import { Card, Notice, Skeleton } from '../../family/parts/card.tsx'
+import { Refusal } from '../../family/parts/refusal.tsx'
+import { Table } from '../../family/parts/table.tsx'
+import { useAction, useLoad } from '../../family/use-reply.ts'
+import { dateText } from '../../family/wording.ts'
 import { session } from '../session.ts'
 
 type Passkey = { id: string; label: string; createdAt: string; lastUsedAt: string }

@@ -1,4 +1,4 @@
-import { bytesOf } from '../../shared/decoded-token.ts'
+import { bytesOf } from '../../family/decoded-token.ts'
 import { firstSteps } from '../first-steps.ts'
 import { session } from '../session.ts'
 import { originWords } from './add-passkey.ts'

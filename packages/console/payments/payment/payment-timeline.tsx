@@ -1,5 +1,5 @@
-import { Badge, Card } from '../../shared/parts/card.tsx'
-import { dateText } from '../../shared/wording.ts'
+import { Badge, Card } from '../../family/parts/card.tsx'
+import { dateText } from '../../family/wording.ts'
 import { changeOf, type Lane, laneOf, type Observation, wordsOf } from './observation.ts'
 import type { Timeline } from './timeline.ts'
 import './payment-timeline.css'

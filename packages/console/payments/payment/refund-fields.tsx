@@ -1,4 +1,4 @@
-import { Field } from '../../shared/parts/field.tsx'
+import { Field } from '../../family/parts/field.tsx'
 
 const REASONS = [
   { value: '', label: 'Not given' },

@@ -1,6 +1,6 @@
-import { Badge, type Tone } from '../../shared/parts/card.tsx'
-import { Table } from '../../shared/parts/table.tsx'
-import { moneyText } from '../../shared/wording.ts'
+import { Badge, type Tone } from '../../family/parts/card.tsx'
+import { Table } from '../../family/parts/table.tsx'
+import { moneyText } from '../../family/wording.ts'
 import type { Payment } from '../api.ts'
 import type { Timeline } from './timeline.ts'
 

@@ -1,5 +1,5 @@
-import { Button } from '../../shared/parts/button.tsx'
-import { Refusal } from '../../shared/parts/refusal.tsx'
+import { Button } from '../../family/parts/button.tsx'
+import { Refusal } from '../../family/parts/refusal.tsx'
 import { deletions, undoDeletion } from './deletions.ts'
 
 export function DeletionList() {

@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals'
-import type { Reply } from '../../shared/api/api.ts'
+import type { Reply } from '../../family/api/api.ts'
 import { session } from '../session.ts'
 import { forgetFile, type StoredFile } from './library.ts'
 

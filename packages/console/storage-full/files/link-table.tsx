@@ -1,9 +1,9 @@
-import { Button } from '../../shared/parts/button.tsx'
-import { Refusal } from '../../shared/parts/refusal.tsx'
-import { Table } from '../../shared/parts/table.tsx'
-import { now } from '../../shared/ticking.ts'
-import { useAction } from '../../shared/use-reply.ts'
-import { dateText, remainingText } from '../../shared/wording.ts'
+import { Button } from '../../family/parts/button.tsx'
+import { Refusal } from '../../family/parts/refusal.tsx'
+import { Table } from '../../family/parts/table.tsx'
+import { now } from '../../family/ticking.ts'
+import { useAction } from '../../family/use-reply.ts'
+import { dateText, remainingText } from '../../family/wording.ts'
 import { type KnownLink, revokeLink } from './links.ts'
 
 export function LinkTable(props: {

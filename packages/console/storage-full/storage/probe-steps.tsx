@@ -1,6 +1,6 @@
-import type { Reply } from '../../shared/api/api.ts'
-import { Badge } from '../../shared/parts/card.tsx'
-import { Refusal } from '../../shared/parts/refusal.tsx'
+import type { Reply } from '../../family/api/api.ts'
+import { Badge } from '../../family/parts/card.tsx'
+import { Refusal } from '../../family/parts/refusal.tsx'
 import type { ProbeStep } from './storage.ts'
 
 /** What the server tried on the way to a stored object, up to the first thing that failed. */

@@ -1,8 +1,8 @@
-import type { Reply } from '../../shared/api/api.ts'
-import { Button } from '../../shared/parts/button.tsx'
-import { Field } from '../../shared/parts/field.tsx'
-import { Form } from '../../shared/parts/form.tsx'
-import { faultOf } from '../../shared/parts/refusal.tsx'
+import type { Reply } from '../../family/api/api.ts'
+import { Button } from '../../family/parts/button.tsx'
+import { Field } from '../../family/parts/field.tsx'
+import { Form } from '../../family/parts/form.tsx'
+import { faultOf } from '../../family/parts/refusal.tsx'
 import type { StorageConfig } from './storage.ts'
 
 type SettingsProps = { config: StorageConfig; save(settings: object): void; reply?: Reply }

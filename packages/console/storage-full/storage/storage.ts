@@ -1,4 +1,4 @@
-import type { Reply } from '../../shared/api/api.ts'
+import type { Reply } from '../../family/api/api.ts'
 import { session } from '../session.ts'
 
 export type ProviderName = 'LOCAL' | 'OBJECT'
