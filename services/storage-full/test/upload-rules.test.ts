@@ -44,6 +44,17 @@ describe('POST /file: what is accepted', () => {
     }
   })
 
+  test('takes text that begins like another type, and no other type as text', async (t) => {
+    const { api, user } = await startStorage(t)
+    const text = async (bytes: Buffer) =>
+      (await upload(api, user, { name: 'x.txt', type: 'text/plain', bytes })).status
+
+    for (const words of ['ID3 tags explained', 'The ftyp box of a film', 'GIF89a or GIF87a'])
+      assert.equal(await text(Buffer.from(words)), 201, words)
+    for (const extension of ['png', 'jpg', 'webp', 'gif', 'pdf', 'mp4', 'mp3', 'zip'] as const)
+      assert.equal(await text(sampleFiles[extension]), 400, extension)
+  })
+
   test('refuses scripts, pages, SVG and executables under their own or a borrowed name', async (t) => {
     const service = await startStorage(t)
     const page = Buffer.from('<html><script>alert(1)</script></html>')

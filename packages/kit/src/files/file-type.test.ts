@@ -151,6 +151,19 @@ describe('plain text', () => {
       await assert.rejects(examine('a.txt', 'text/plain', content), { code: 'FILE_TYPE_MISMATCH' })
     })
 
+  for (const words of ['ID3 tags explained', 'The ftyp box', 'GIF89a', 'RIFF and WEBP'])
+    test(`may begin like another type: ${JSON.stringify(words)}`, async () => {
+      const { type } = await examine('a.txt', 'text/plain', Buffer.from(`${words}, in words\n`))
+
+      assert.equal(type.name, 'txt')
+    })
+
+  test('is not what a PDF is, though it may be made of nothing else', async () => {
+    const content = Buffer.from('%PDF-1.4\n1 0 obj<</Type/Catalog>>endobj\n')
+
+    await assert.rejects(examine('a.txt', 'text/plain', content), { code: 'FILE_TYPE_MISMATCH' })
+  })
+
   test('may have a character across the border of two reads', async () => {
     await examine('a.txt', 'text/plain', Buffer.from(`x${'ä'.repeat(70_000)}`))
   })

@@ -59,10 +59,11 @@ async function typeOfContent(
   bytes: FileBytes,
   expected: FileTypeName,
 ): Promise<FileTypeName | null> {
-  const signed = FILE_TYPES.find(({ signature }) => signature?.(head))
-  if (signed) return signed.name
-  // Plain text has no signature, and proving it costs a pass over the whole file.
-  return expected === 'txt' && (await isPlainText(bytes)) ? 'txt' : null
+  const signed = FILE_TYPES.find(({ signature }) => signature?.(head))?.name ?? null
+  // Plain text has no signature, and proving it costs a pass over the whole file. It may begin
+  // with any words, such as ID3; of the other types only a PDF can consist of nothing but text.
+  if (expected === 'txt' && signed !== 'pdf' && (await isPlainText(bytes))) return 'txt'
+  return signed
 }
 
 function extensionsOf(types: readonly FileType[]): string[] {
