@@ -5,7 +5,6 @@ import {
   createPublicKey,
   hkdfSync,
   type KeyObject,
-  sign,
 } from 'node:crypto'
 import { coseKey } from './authenticator.ts'
 import { encodeCbor } from './cbor.ts'
@@ -16,10 +15,16 @@ import { encodeCbor } from './cbor.ts'
  * as bytes in the test.
  */
 export type Vector = {
-  registration: { challenge: string; credentialId: Buffer; clientData: Buffer; authData: Buffer }
+  registration: {
+    challenge: string
+    credentialId: Buffer
+    publicKey: Buffer
+    backupEligible: boolean
+    clientData: Buffer
+    authData: Buffer
+  }
   authentication: { challenge: string; clientData: Buffer; authData: Buffer }
   attestationObject(format: string, statement: Map<string, unknown>): Buffer
-  sign(authData: Buffer, clientData: Buffer): Buffer
 }
 
 export type VectorOptions = {
@@ -76,7 +81,14 @@ export function deriveVector(info: string, options: VectorOptions): Vector {
   const eligible = flags & BE
   const secondFlags = withoutStrayBackup((byte() & (UV | BS)) | eligible)
   return {
-    registration: { challenge, credentialId, clientData: created, authData },
+    registration: {
+      challenge,
+      credentialId,
+      publicKey: key,
+      backupEligible: eligible !== 0,
+      clientData: created,
+      authData,
+    },
     authentication: {
       challenge: secondChallenge,
       clientData: got,
@@ -89,12 +101,6 @@ export function deriveVector(info: string, options: VectorOptions): Vector {
           ['attStmt', statement],
           ['authData', authData],
         ]),
-      ),
-    sign: (data, client) =>
-      sign(
-        options.algorithm === 'EdDSA' ? null : 'sha256',
-        Buffer.concat([data, createHash('sha256').update(client).digest()]),
-        privateKey,
       ),
   }
 }
