@@ -1,10 +1,12 @@
 import { Kysely } from 'kysely'
 import type { Logger } from '../logging.ts'
 import { StartError } from '../start-error.ts'
+import { registerSqlite } from './direct-sqlite.ts'
 import type { Engine } from './engine.ts'
 import { type Migration, migrate } from './migrate.ts'
 import { postgresDialect } from './postgres.ts'
 import { backUpSqlite, openSqlite, sqliteDialect } from './sqlite.ts'
+import { keepStatements } from './statement-cache.ts'
 
 /** A connection or a transaction: a repository function takes either. */
 export type Db<T> = Kysely<T>
@@ -62,8 +64,9 @@ function connect<T>(url: string, options: OpenOptions): Connection<T> {
     return { db, engine: 'postgres', backUp: async () => {} }
   }
   const file = url.slice('sqlite:'.length)
-  const sqlite = openSqlite(file)
+  const sqlite = keepStatements(openSqlite(file))
   const db = new Kysely<T>({ dialect: sqliteDialect(sqlite) })
+  registerSqlite(db, sqlite)
   const backUp = () => backUpSqlite(file)
   return { db, engine: 'sqlite', backUp }
 }

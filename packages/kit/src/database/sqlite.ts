@@ -5,13 +5,12 @@ import SqliteDatabase from 'better-sqlite3'
 import {
   CompiledQuery,
   type DatabaseConnection,
+  type SqliteDatabase as KyselyDatabase,
   type QueryResult,
   SqliteDialect,
   type SqliteDialectConfig,
   SqliteDriver,
 } from 'kysely'
-
-import { keepStatements } from './statement-cache.ts'
 
 type Sqlite = InstanceType<typeof SqliteDatabase>
 
@@ -41,8 +40,8 @@ export async function backUpSqlite(file: string): Promise<void> {
   }
 }
 
-export function sqliteDialect(database: Sqlite): SqliteDialect {
-  return new ImmediateDialect({ database: keepStatements(database) })
+export function sqliteDialect(database: KyselyDatabase): SqliteDialect {
+  return new ImmediateDialect({ database })
 }
 
 class ImmediateDialect extends SqliteDialect {
