@@ -18,8 +18,10 @@ import { migrations } from './migrations/index.ts'
 import { operationRoutes } from './operations.routes.ts'
 import { paymentRoutes } from './payments.routes.ts'
 import type { Payments } from './payments.ts'
+import { createSandboxLine } from './provider/sandbox-line.ts'
 import { createStripeProvider } from './provider/stripe-provider.ts'
 import { refundRoutes } from './refunds.routes.ts'
+import { sandboxRoutes } from './sandbox.routes.ts'
 import { createSingleFlight } from './single-flight.ts'
 import type { PaymentTables } from './tables.ts'
 import { webhookRoutes } from './webhooks.routes.ts'
@@ -69,6 +71,7 @@ export async function openPayments(
   if (config.operations) operationRoutes(server, payments, guard)
   actuatorRoutes(server, { name: NAME, version: VERSION, healthy: database.ping })
   if (config.console) paymentConsoleRoutes(server, config)
+  if (config.console && config.sandboxControls) sandboxRoutes(server, sandboxLineFor(config), guard)
   return { server, jobs, payments }
 }
 
@@ -82,4 +85,8 @@ function providerFor(config: PaymentsConfig) {
     retries: config.providerRetries,
     deadlineMilliseconds: config.providerDeadlineMilliseconds,
   })
+}
+
+function sandboxLineFor({ apiBase = '', providerDeadlineMilliseconds }: PaymentsConfig) {
+  return createSandboxLine(apiBase, providerDeadlineMilliseconds)
 }

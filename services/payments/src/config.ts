@@ -18,6 +18,7 @@ export function loadConfig(env: Env = process.env) {
       issuer: issuerSettings(settings),
       operations: settings.flag('PAYMENTS_OPERATIONS', provider.sandbox && !settings.production),
       console: settings.convenience('PAYMENTS_CONSOLE'),
+      sandboxControls: provider.sandbox && !settings.production,
       leaseSeconds: settings.integer('PAYMENTS_LEASE_SECONDS', 6, { min: 1, max: 600 }),
       patienceMilliseconds: 10 * SECOND,
       lookEverySeconds: settings.integer('PAYMENTS_LOOK_EVERY_SECONDS', 5, { min: 1 }),

@@ -19,8 +19,13 @@ const GUARDED: [method: string, path: string][] = [
   ['GET', '/api/refunds/re_1'],
   ['GET', '/api/webhook-events'],
   ['POST', '/api/webhook-events/evt_1/retry'],
+  ['GET', '/api-test/sandbox/clock'],
+  ['DELETE', '/api-test/sandbox/clock'],
+  ['DELETE', '/api-test/sandbox/faults'],
 ]
-const FOR_ADMINS = GUARDED.filter(([, path]) => /refund$|retry$/.test(path))
+const FOR_ADMINS = GUARDED.filter(
+  ([method, path]) => /refund$|retry$/.test(path) || method === 'DELETE',
+)
 
 /** A stand-in for the identity service: its published key, and tokens signed with it. */
 async function startIssuer(t: TestContext) {
@@ -39,7 +44,9 @@ async function startIssuer(t: TestContext) {
   })
   const tokenFor = (...roles: string[]) =>
     signer.sign({ userId: '1', username: 'anna', roles, sessionId: 's' })
-  const service = await startPayments(t, { clock, env: { PAYMENTS_REQUIRE_ISSUER: issuer } })
+  // Nobody answers for this provider: a call that got past the guard is 503.
+  const env = { PAYMENTS_REQUIRE_ISSUER: issuer, PROVIDER_API_BASE: 'http://127.0.0.1:9' }
+  const service = await startPayments(t, { clock, env })
   return { ...service, tokenFor, clock }
 }
 
@@ -66,13 +73,13 @@ describe('with PAYMENTS_REQUIRE_ISSUER', () => {
     }
   })
 
-  test('a token opens all but refunds and retries, which are for administrators', async (t) => {
+  test('a token opens all but refunds, retries and the sandbox’s controls, which are for administrators', async (t) => {
     const { api, tokenFor } = await startIssuer(t)
     const user = await tokenFor('ROLE_USER')
     const admin = await tokenFor('ROLE_USER', 'ROLE_ADMIN')
 
     for (const [method, path] of GUARDED) {
-      const forbidden = FOR_ADMINS.some(([, other]) => other === path)
+      const forbidden = FOR_ADMINS.some((other) => other[0] === method && other[1] === path)
       const asUser = await api.request(method, path, { token: user })
       const asAdmin = await api.request(method, path, { token: admin })
       assert.equal(asUser.status === 403, forbidden, `${path} ${asUser.status}`)

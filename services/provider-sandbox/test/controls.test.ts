@@ -29,7 +29,18 @@ describe('the clock', () => {
     )
   })
 
-  test('never goes back', async (t) => {
+  test('returns to the machine’s time when told to, and what happened stays', async (t) => {
+    const { stripe, api } = await startSandbox(t)
+    const { id } = await stripe.checkout.sessions.create(orderOf(1000))
+    await api.post('/sandbox/api/clock/advance', { seconds: 172_800 })
+
+    const { body: clock } = await api.delete('/sandbox/api/clock')
+
+    assert.deepEqual(clock, { now: '2030-01-01T00:00:00.000Z', offsetSeconds: 0 })
+    assert.equal((await stripe.checkout.sessions.retrieve(id)).status, 'expired')
+  })
+
+  test('never goes back by an advance', async (t) => {
     const { api } = await startSandbox(t)
 
     assert.equal((await api.post('/sandbox/api/clock/advance', { seconds: -1 })).status, 400)

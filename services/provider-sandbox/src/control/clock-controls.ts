@@ -11,3 +11,9 @@ export async function advanceClock(controls: Controls, seconds: number) {
   await moveClock(sandbox, clock, seconds, deliverer.flush)
   return readClock(controls)
 }
+
+/** Back to the machine's time. What happened on the way stays; what is due later waits for it. */
+export async function resetClock(controls: Controls) {
+  await controls.clock.reset()
+  return readClock(controls)
+}

@@ -2,7 +2,7 @@ import type { Server } from '@plinth/kit'
 import { Type } from 'typebox'
 import { countSessions, readBooks } from '../money/books.ts'
 import { REFUND_WAYS, SIGNING_WAYS } from '../state/switches.ts'
-import { advanceClock, readClock } from './clock-controls.ts'
+import { advanceClock, readClock, resetClock } from './clock-controls.ts'
 import type { Controls } from './controls.ts'
 import {
   forgetIdempotencyKeys,
@@ -39,6 +39,7 @@ export function stateRoutes(server: Server, controls: Controls): void {
     schema: { body: AdvanceBody },
     handler: ({ body }) => advanceClock(controls, body.seconds),
   })
+  server.delete('/sandbox/api/clock', () => resetClock(controls))
 
   server.get('/sandbox/api/switches', () => readAllSwitches(sandbox))
   server.patch('/sandbox/api/switches', {

@@ -12,7 +12,8 @@ export function clockSection({ now, offsetSeconds }: ReturnType<typeof readClock
 <form method="post" action="/sandbox/do/advance-clock"><div class="grid">
 ${input('amount', 'Move ahead by', 1, 'number')}
 ${select('unit', 'of', ['seconds', 'minutes', 'hours', 'days'], 'hours')}
-</div><button class="second">Move the clock</button></form>`,
+</div><button class="second">Move the clock</button></form>
+<form method="post" action="/sandbox/do/reset-clock"><button class="quiet">Back to the machine’s time</button></form>`,
   )
 }
 

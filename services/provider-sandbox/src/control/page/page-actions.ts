@@ -3,7 +3,7 @@ import { FAULT_KINDS, type FaultKind } from '../../faults/fault.ts'
 import { type Sandbox, secondsOf } from '../../sandbox.ts'
 import { importScenario, resetSandbox, type Scenario } from '../../state/scenario.ts'
 import { REFUND_WAYS, SIGNING_WAYS, type Switches } from '../../state/switches.ts'
-import { advanceClock } from '../clock-controls.ts'
+import { advanceClock, resetClock } from '../clock-controls.ts'
 import type { Controls } from '../controls.ts'
 import { addEndpoint, removeEndpoint } from '../endpoint-controls.ts'
 import { resendEvent } from '../event-controls.ts'
@@ -73,6 +73,7 @@ export const PAGE_ACTIONS: Record<string, PageAction> = {
     run: (controls, field) =>
       advanceClock(controls, wholeNumber(field, 'amount') * (UNITS[field('unit')] ?? 1)),
   },
+  'reset-clock': { part: 'clock', run: resetClock },
   'import-scenario': {
     part: 'scenario',
     run: ({ sandbox, clock }, field) => importScenario(sandbox, clock, givenScenario(field)),
