@@ -17,6 +17,12 @@ export function dateText(value: string | number | null | undefined): string {
   return date.toLocaleString(undefined, { ...format, year })
 }
 
+/** A moment to the second, with its day in any case. */
+export function momentText(milliseconds: number): string {
+  const date = { weekday: 'short', day: 'numeric', month: 'short', year: 'numeric' } as const
+  return `${new Date(milliseconds).toLocaleDateString(undefined, date)}, ${new Date(milliseconds).toLocaleTimeString()}`
+}
+
 /** `14:32` under an hour, `13 d 23 h` above a day. */
 export function remainingText(milliseconds: number): string {
   const seconds = Math.max(0, Math.floor(milliseconds / 1000))

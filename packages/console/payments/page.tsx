@@ -7,8 +7,9 @@ import { CustomersPage } from './customers-page.tsx'
 import { OverviewPage } from './overview-page.tsx'
 import { PaymentPage } from './payment/payment-page.tsx'
 import { PaymentListPage } from './payment-list-page.tsx'
+import { SandboxPage } from './sandbox/sandbox-page.tsx'
 import { readProvider } from './sandbox.ts'
-import { SandboxMark, SandboxPage } from './sandbox-page.tsx'
+import { SandboxMark } from './sandbox-mark.tsx'
 import { WebhooksPage } from './webhooks-page.tsx'
 
 const PaymentsRoute = () =>

@@ -6,7 +6,7 @@ type FieldProps = {
   label: string
   name: string
   value?: string
-  type?: 'text' | 'password' | 'email' | 'url' | 'number'
+  type?: 'text' | 'password' | 'email' | 'url' | 'number' | 'datetime-local'
   hint?: ComponentChildren
   fault?: string
   optional?: boolean
