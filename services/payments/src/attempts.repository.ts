@@ -68,6 +68,19 @@ export async function findPaymentIdBySession(
   return row?.payment_id
 }
 
+/** The one attempt that has this session, whichever payment it is of. */
+export async function findAttemptBySession(
+  db: Db<PaymentTables>,
+  sessionId: string,
+): Promise<Attempt | undefined> {
+  const row = await db
+    .selectFrom('attempts')
+    .selectAll()
+    .where('session_id', '=', sessionId)
+    .executeTakeFirst()
+  return row && toAttempt(row)
+}
+
 export async function findPaymentIdByIntent(
   db: Db<PaymentTables>,
   paymentIntentId: string,

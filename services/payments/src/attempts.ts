@@ -1,19 +1,28 @@
-import { failPoint, inTransaction, Problem, secondsAfter } from '@plinth/kit'
-import { type Attempt, deleteReservedAttempt, listAttempts } from './attempts.repository.ts'
+import { type Db, failPoint, inTransaction, secondsAfter } from '@plinth/kit'
+import {
+  type Attempt,
+  deleteReservedAttempt,
+  findAttemptBySession,
+  listAttempts,
+} from './attempts.repository.ts'
 import { KEY_LIFETIME_SECONDS } from './idempotency-keys.ts'
 import { lockPayment, settleLedger } from './ledger.ts'
+import { lockSession } from './name-locks.repository.ts'
 import { insertObservation, remark } from './observations.repository.ts'
 import { InconsistentObservation, observeSession } from './observations.ts'
 import { attemptStateOf } from './observed-session.ts'
 import { deletePayment } from './payments.repository.ts'
 import { type Payments, requireProvider } from './payments.ts'
 import {
+  isMissing,
+  mustExist,
+  providerFailed,
   providerInconsistent,
   providerRejected,
-  providerResourceMissing,
 } from './provider/failures.ts'
 import { isRemembered, provenRefused, refusedForGood } from './provider/outcomes.ts'
 import type { CheckoutSession } from './provider/provider.ts'
+import type { PaymentTables } from './tables.ts'
 
 /** Sends an attempt that was reserved in this request, and records the session. */
 export async function sendAttempt(payments: Payments, attempt: Attempt): Promise<void> {
@@ -21,8 +30,15 @@ export async function sendAttempt(payments: Payments, attempt: Attempt): Promise
     await create(payments, attempt)
   } catch (error) {
     if (provenRefused(error)) await withdrawAttempt(payments, attempt)
-    throw error
+    throw blamed(error, attempt)
   }
+}
+
+/** The only thing a new session can fail to find is the customer the caller named. */
+function blamed(error: unknown, { request }: Attempt): unknown {
+  if (!isMissing(error)) return error
+  if (request.customerId === null) return providerFailed({ cause: error })
+  return providerRejected({ cause: error, detail: error.message, extra: error.extra })
 }
 
 /**
@@ -51,26 +67,16 @@ export async function resolveAttempt(payments: Payments, attempt: Attempt): Prom
 
 async function create(payments: Payments, attempt: Attempt): Promise<void> {
   failPoint('checkout:reserved')
-  const session = await createSession(payments, attempt)
+  const { request, idempotencyKey } = attempt
+  const session = await requireProvider(payments).createSession(request, idempotencyKey)
   failPoint('checkout:after-provider-call')
   await record(payments, attempt, session, 'session created')
   failPoint('checkout:recorded')
 }
 
-async function createSession(payments: Payments, attempt: Attempt): Promise<CheckoutSession> {
-  try {
-    return await requireProvider(payments).createSession(attempt.request, attempt.idempotencyKey)
-  } catch (error) {
-    // The only thing a new session can fail to find is the customer the caller named.
-    if (isMissing(error))
-      throw providerRejected({ cause: error, detail: error.message, extra: error.extra })
-    throw error
-  }
-}
-
 /** Asks the provider how a session stands and records what it says. */
 export async function lookUpAttempt(payments: Payments, attempt: Attempt): Promise<void> {
-  const session = await stored(requireProvider(payments).findSession(attempt.sessionId ?? ''))
+  const session = await mustExist(requireProvider(payments).findSession(attempt.sessionId ?? ''))
   await record(payments, attempt, session, 'session looked up')
 }
 
@@ -79,7 +85,7 @@ export async function expireAttempt(payments: Payments, attempt: Attempt): Promi
   const provider = requireProvider(payments)
   const id = attempt.sessionId ?? ''
   const session = await provider.expireSession(id).catch((error) => {
-    if (refusedForGood(error)) return stored(provider.findSession(id))
+    if (refusedForGood(error)) return mustExist(provider.findSession(id))
     throw error
   })
   await record(payments, attempt, session, 'session expired')
@@ -94,7 +100,12 @@ async function searchSession(payments: Payments, attempt: Attempt): Promise<bool
   for await (const session of provider.listSessions({ from, to: payments.clock() })) {
     const ours = session.metadata.paymentId === attempt.paymentId && !taken.includes(session.id)
     if (!ours) continue
-    await record(payments, attempt, await stored(provider.findSession(session.id)), 'session found')
+    await record(
+      payments,
+      attempt,
+      await mustExist(provider.findSession(session.id)),
+      'session found',
+    )
     return true
   }
   return false
@@ -102,21 +113,38 @@ async function searchSession(payments: Payments, attempt: Attempt): Promise<bool
 
 async function record(
   payments: Payments,
-  { paymentId }: Attempt,
+  attempt: Attempt,
   session: CheckoutSession,
   kind: string,
 ): Promise<void> {
+  const { paymentId } = attempt
   const source = kind === 'session created' ? 'reply' : 'look-up'
   const about = { source, kind, at: payments.clock(), subject: session.id } as const
   const seen = { paymentId, session, state: attemptStateOf(session) }
   try {
-    await inTransaction(payments.db, (db) => observeSession(db, seen, about))
+    await inTransaction(payments.db, async (db) => {
+      await refuseTakenSession(db, attempt, session)
+      await observeSession(db, seen, about)
+    })
   } catch (error) {
     if (!(error instanceof InconsistentObservation)) throw error
     const { message: note, anomaly } = error
     await insertObservation(payments.db, { ...remark(about), paymentId, note, anomaly })
     throw providerInconsistent({ cause: error })
   }
+}
+
+/** A provider that gives one session to two attempts would have two customers pay one of them. */
+async function refuseTakenSession(
+  db: Db<PaymentTables>,
+  { paymentId, sequence }: Attempt,
+  { id }: CheckoutSession,
+): Promise<void> {
+  await lockSession(db, id)
+  const owner = await findAttemptBySession(db, id)
+  if (!owner || (owner.paymentId === paymentId && owner.sequence === sequence)) return
+  const message = `Session ${id} is another attempt's already.`
+  throw new InconsistentObservation('SESSION_USED_ELSEWHERE', paymentId, message)
 }
 
 /** Takes back an attempt that certainly has no session; a payment never attempted goes with it. */
@@ -132,17 +160,4 @@ async function withdrawAttempt({ db, clock }: Payments, attempt: Attempt): Promi
     await settleLedger(transaction, { ...locked, attempts }, { ...about, note })
   })
   failPoint('checkout:withdrawn')
-}
-
-/** What is stored here must exist there: a missing session is never a reason to make another. */
-async function stored<T>(reading: Promise<T>): Promise<T> {
-  try {
-    return await reading
-  } catch (error) {
-    throw isMissing(error) ? providerInconsistent({ cause: error }) : error
-  }
-}
-
-function isMissing(error: unknown): error is Problem {
-  return error instanceof Problem && error.code === providerResourceMissing().code
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { type Payments, requireProvider } from './payments.ts'
+import { isMissing, providerFailed } from './provider/failures.ts'
 import type { Customer, NewCustomer } from './provider/provider.ts'
 
 /** Customers live at the provider only. */
@@ -8,7 +9,11 @@ export function createCustomer(
   customer: NewCustomer,
   idempotencyKey: string = randomUUID(),
 ): Promise<Customer> {
-  return requireProvider(payments).createCustomer(customer, `cu1:${idempotencyKey}`)
+  const created = requireProvider(payments).createCustomer(customer, `cu1:${idempotencyKey}`)
+  return created.catch((error) => {
+    // Nothing in the request names anything that could be missing.
+    throw isMissing(error) ? providerFailed({ cause: error }) : error
+  })
 }
 
 export function readCustomer(payments: Payments, id: string): Promise<Customer> {

@@ -11,7 +11,9 @@ export type Acknowledgement = {
   duplicate: boolean
 }
 
-export function newClaim({ event, body, source }: Delivery, at: Date): InboxEvent {
+type Named = Omit<Delivery, 'event'> & { event: Pick<ProviderEvent, 'id' | 'type'> }
+
+export function newClaim({ event, body, source }: Named, at: Date): InboxEvent {
   const now = at.toISOString()
   return {
     id: event.id,

@@ -1,8 +1,11 @@
-import { secondsAfter } from '@plinth/kit'
+import { Problem, secondsAfter } from '@plinth/kit'
 import { POLLED_EVENTS } from './event-kinds.ts'
-import { findPolledUntil, upsertPolledUntil } from './event-polls.repository.ts'
+import { type EventPoll, findEventPoll, upsertEventPoll } from './event-polls.repository.ts'
+import { recordUnreadableEvent } from './failed-events.ts'
 import type { Payments } from './payments.ts'
-import type { RawEvent } from './provider/provider.ts'
+import { eventMalformed } from './problems.ts'
+import { refusedForGood } from './provider/outcomes.ts'
+import type { EventPage, ListedEvent, PaymentProvider } from './provider/provider.ts'
 import { listKnownEventIds } from './webhook-events.repository.ts'
 import { receiveEvent } from './webhooks.ts'
 
@@ -13,39 +16,83 @@ const OVERLAP_SECONDS = 600
 const FIRST_WINDOW_SECONDS = 3600
 /** The provider keeps events for thirty days. */
 const OLDEST_SECONDS = 30 * 24 * 3600
-const FULL_LIST = 1000
 
-/** Reads the provider's list of events, so that a webhook that never arrived is healed. */
+/**
+ * Reads the provider's list of events, so that a webhook that never arrived is healed. The list is
+ * read page by page, and every page moves the cursor: however many events there are, and however
+ * often this is broken off, it goes on where it was.
+ */
 export async function pollEvents(payments: Payments, signal: AbortSignal): Promise<void> {
   const { provider, db, clock } = payments
   if (!provider) return
-  const to = secondsAfter(clock(), -GRACE_SECONDS)
-  const since = (await findPolledUntil(db)) ?? secondsAfter(to, -FIRST_WINDOW_SECONDS)
-  const from = latest(secondsAfter(since, -OVERLAP_SECONDS), secondsAfter(to, -OLDEST_SECONDS))
-  const events = await provider.listEvents({ types: POLLED_EVENTS, from, to })
-
-  const known = await listKnownEventIds(
-    db,
-    events.map(({ event }) => event.id),
-  )
-  for (const raw of events.filter(({ event }) => !known.has(event.id))) {
-    if (signal.aborted) return
-    await take(payments, raw)
+  let poll = windowOf(await findEventPoll(db), clock())
+  while (poll.window && !signal.aborted) {
+    const { events, next } = await readPage(payments, provider, poll)
+    if (!(await takeNew(payments, events, signal))) return
+    poll = next === null ? finished(poll) : { ...poll, window: { ...poll.window, after: next } }
+    await upsertEventPoll(db, poll)
   }
-  await upsertPolledUntil(db, events.length < FULL_LIST ? to : (timeOf(events.at(-1)) ?? to))
 }
 
-async function take(payments: Payments, raw: RawEvent): Promise<void> {
+/** The window that was under way, or one that ends where webhooks have had their time. */
+function windowOf(poll: EventPoll | undefined, now: Date): EventPoll {
+  const to = poll?.window?.to ?? secondsAfter(now, -GRACE_SECONDS)
+  const polledUntil = poll?.polledUntil ?? secondsAfter(to, -FIRST_WINDOW_SECONDS)
+  return { polledUntil, window: { to, after: poll?.window?.after ?? null } }
+}
+
+function finished({ polledUntil, window }: EventPoll): EventPoll {
+  return { polledUntil: window?.to ?? polledUntil, window: null }
+}
+
+async function readPage(
+  { db, clock }: Payments,
+  provider: PaymentProvider,
+  poll: EventPoll,
+): Promise<EventPage> {
+  const { to, after } = poll.window ?? { to: clock(), after: null }
+  const overlapping = secondsAfter(poll.polledUntil, -OVERLAP_SECONDS)
+  const from = latest(overlapping, secondsAfter(to, -OLDEST_SECONDS))
   try {
-    await receiveEvent(payments, { ...raw, source: 'poll' })
-    payments.log.info({ eventId: raw.event.id }, 'an event arrived by poll and not by webhook')
+    return await provider.listEvents({ types: POLLED_EVENTS, from, to, after })
   } catch (error) {
-    payments.log.warn({ err: error, eventId: raw.event.id }, 'a polled event failed')
+    // The provider has forgotten the event we stopped at: the next round begins the window anew.
+    if (after !== null && refusedForGood(error))
+      await upsertEventPoll(db, { ...poll, window: null })
+    throw error
   }
 }
 
-function timeOf(raw: RawEvent | undefined): Date | undefined {
-  return raw && new Date(raw.event.created * 1000)
+async function takeNew(
+  payments: Payments,
+  events: ListedEvent[],
+  signal: AbortSignal,
+): Promise<boolean> {
+  const known = await listKnownEventIds(
+    payments.db,
+    events.map(({ id }) => id),
+  )
+  for (const listed of events.filter(({ id }) => !known.has(id))) {
+    if (signal.aborted) return false
+    await take(payments, listed)
+  }
+  return true
+}
+
+async function take(payments: Payments, listed: ListedEvent): Promise<void> {
+  const { event, body, id: eventId } = listed
+  try {
+    if (!event) throw eventMalformed()
+    await receiveEvent(payments, { event, body, source: 'poll' })
+    payments.log.info({ eventId }, 'an event arrived by poll and not by webhook')
+  } catch (error) {
+    payments.log.warn({ err: error, eventId }, 'a polled event failed')
+    if (isMalformed(error)) await recordUnreadableEvent(payments, listed)
+  }
+}
+
+function isMalformed(error: unknown): boolean {
+  return error instanceof Problem && error.code === eventMalformed().code
 }
 
 function latest(left: Date, right: Date): Date {

@@ -1,6 +1,7 @@
 import type { Db } from '@plinth/kit'
 import { findPaymentIdByIntent, findPaymentIdBySession } from './attempts.repository.ts'
 import { eventKindOf } from './event-kinds.ts'
+import { lockReference } from './name-locks.repository.ts'
 import { findPayment, findPaymentByReference } from './payments.repository.ts'
 import { eventMalformed } from './problems.ts'
 import { isName } from './provider/events.ts'
@@ -54,10 +55,21 @@ export async function findEventTarget(
     // Another installation may use the same references: its payments name themselves.
     (!named && businessReference && (await findPaymentByReference(db, businessReference))?.id)
   if (paymentId) return { paymentId, parkedFor: null }
-  return {
-    paymentId: null,
-    parkedFor: object.kind === 'session' ? (businessReference ?? null) : null,
-  }
+  if (object.kind !== 'session' || !businessReference) return { paymentId: null, parkedFor: null }
+  return parkFor(db, businessReference, named)
+}
+
+/** The payment may be being inserted right now: whoever comes second sees the first. */
+async function parkFor(
+  db: Db<PaymentTables>,
+  businessReference: string,
+  named: string | undefined,
+): Promise<EventTarget> {
+  await lockReference(db, businessReference)
+  const inserted = await findPaymentByReference(db, businessReference)
+  if (inserted && (!named || named === inserted.id))
+    return { paymentId: inserted.id, parkedFor: null }
+  return { paymentId: null, parkedFor: businessReference }
 }
 
 async function findByObject(db: Db<PaymentTables>, object: EventObject) {

@@ -3,6 +3,7 @@ import { type Delivery, newClaim } from './deliveries.ts'
 import { insertObservation, remark } from './observations.repository.ts'
 import { InconsistentObservation } from './observations.ts'
 import type { Payments } from './payments.ts'
+import type { ListedEvent } from './provider/provider.ts'
 import {
   claimEvent,
   findEventForUpdate,
@@ -32,6 +33,19 @@ export async function recordFailedEvent(
     const about = { source: claim.source, kind: claim.type, eventId: claim.id, at }
     const { anomaly, message: note } = wrong
     await insertObservation(transaction, { ...remark(about), paymentId, anomaly, note })
+  })
+}
+
+/** Keeps an event of the provider's list that makes no sense where a person will see it. */
+export async function recordUnreadableEvent(
+  { db, clock }: Payments,
+  { id, type, body }: ListedEvent,
+): Promise<void> {
+  await claimEvent(db, {
+    ...newClaim({ event: { id, type }, body, source: 'poll' }, clock()),
+    status: 'DEAD',
+    error: 'The event cannot be read.',
+    processedAt: null,
   })
 }
 

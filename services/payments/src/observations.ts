@@ -5,8 +5,8 @@ import {
   insertAttempt,
   updateAttempt,
 } from './attempts.repository.ts'
-import { lockIntent } from './intent-locks.repository.ts'
 import { type Ledger, lockPayment, settleLedger } from './ledger.ts'
+import { lockIntent } from './name-locks.repository.ts'
 import type { About } from './observations.repository.ts'
 import { joinSession } from './observed-session.ts'
 import { type AttemptState, joinRefundStatus } from './payment-state.ts'

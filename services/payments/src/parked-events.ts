@@ -1,6 +1,7 @@
 import type { Db } from '@plinth/kit'
 import { applyEvent } from './event-effects.ts'
 import { readEventObject } from './event-target.ts'
+import { lockReference } from './name-locks.repository.ts'
 import { insertObservation, remark } from './observations.repository.ts'
 import type { NewPayment } from './payments.repository.ts'
 import { readEvent } from './provider/events.ts'
@@ -20,6 +21,7 @@ export async function linkParkedEvents(
   { id: paymentId, businessReference }: Pick<NewPayment, 'id' | 'businessReference'>,
   at: Date,
 ): Promise<void> {
+  await lockReference(db, businessReference)
   for (const parked of await listParkedEvents(db, businessReference)) {
     const event = readEvent(JSON.parse(parked.body))
     const about = { source: parked.source, kind: event.type, eventId: event.id, at }

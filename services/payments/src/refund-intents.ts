@@ -1,12 +1,14 @@
-import { failPoint, inTransaction, Problem, secondsAfter } from '@plinth/kit'
+import { failPoint, inTransaction, secondsAfter } from '@plinth/kit'
 import { KEY_LIFETIME_SECONDS } from './idempotency-keys.ts'
 import { openLedger, settleLedger } from './ledger.ts'
+import { insertObservation, remark } from './observations.repository.ts'
 import { observeRefund } from './observations.ts'
 import { type Payments, requireProvider } from './payments.ts'
-import { providerInconsistent, providerResourceMissing } from './provider/failures.ts'
+import { isMissing, providerInconsistent } from './provider/failures.ts'
 import { isRemembered, provenRefused, refusedForGood } from './provider/outcomes.ts'
 import type { Refund } from './provider/provider.ts'
 import { type RefundIntent, updateIntentState } from './refund-intents.repository.ts'
+import { findRefund } from './refunds.repository.ts'
 
 /** Sends an intent that was reserved in this request, and records the refund. */
 export async function sendIntent(payments: Payments, intent: RefundIntent): Promise<Refund> {
@@ -56,15 +58,30 @@ async function create(payments: Payments, intent: RefundIntent): Promise<Refund>
   failPoint('refund:reserved')
   const refund = await requireProvider(payments).createRefund(intent, intent.idempotencyKey)
   failPoint('refund:after-provider-call')
+  await refuseTakenRefund(payments, intent, refund)
   await recordRefunds(payments, [refund], 'refund created')
   failPoint('refund:recorded')
   return refund
 }
 
+/** A provider that gives one refund to two payments has given back the money of one of them. */
+async function refuseTakenRefund(
+  { db, clock }: Payments,
+  { paymentId, paymentIntentId }: RefundIntent,
+  { id: subject }: Refund,
+): Promise<void> {
+  const owner = (await findRefund(db, subject))?.paymentIntentId
+  if (!owner || owner === paymentIntentId) return
+  const about = { source: 'reply', kind: 'refund created', at: clock(), subject } as const
+  const note = `Refund ${subject} is another payment's already.`
+  const anomaly = 'REFUND_USED_ELSEWHERE'
+  await insertObservation(db, { ...remark(about), paymentId, note, anomaly })
+  throw providerInconsistent()
+}
+
 /** The only thing a refund can fail to find is the payment intent we stored: no fault of a caller. */
 function blamed(error: unknown): unknown {
-  const missing = error instanceof Problem && error.code === providerResourceMissing().code
-  return missing ? providerInconsistent({ cause: error }) : error
+  return isMissing(error) ? providerInconsistent({ cause: error }) : error
 }
 
 async function searchRefund(

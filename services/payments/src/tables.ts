@@ -9,7 +9,15 @@ export type PaymentTables = LeaseTables & {
   refunds: RefundRow
   webhook_events: WebhookEventRow
   observations: ObservationRow
-  event_polls: { name: string; polled_until: string }
+  event_polls: EventPollRow
+}
+
+/** `window_after` is the last event read of a window that ends at `window_to`. */
+export type EventPollRow = {
+  name: string
+  polled_until: string
+  window_to: string | null
+  window_after: string | null
 }
 
 /** The exposed columns are a cache of what `derivePayment` says about the rows below. */

@@ -338,47 +338,6 @@ describe('the webhook', () => {
     )
   })
 
-  test('keeps an event whose payment appears later and links it then', async (t) => {
-    const { deliver, checkOut, api } = await startLoop(t)
-    const object = {
-      id: 'cs_early',
-      status: 'complete',
-      payment_status: 'paid',
-      payment_intent: 'pi_early',
-      amount_total: 1000,
-      currency: 'eur',
-      metadata: { businessReference: 'later' },
-    }
-    const early = { id: 'evt_early', type: 'checkout.session.completed', data: { object } }
-    assert.equal((await deliver(early)).body.status, 'PROCESSED')
-
-    const reply = await checkOut({ businessReference: 'later' })
-
-    assert.equal(reply.status, 409)
-    const [shown] = (await api.get('/api/payments?businessReference=later')).body.content
-    assert.equal(shown.status, 'PAID')
-    assert.equal(shown.providerPaymentIntentId, 'pi_early')
-  })
-
-  test('takes an event that names another payment for somebody else’s', async (t) => {
-    const { deliver, checkOut, timeline } = await startLoop(t)
-    const object = {
-      id: 'cs_elsewhere',
-      status: 'complete',
-      payment_status: 'paid',
-      amount_total: 1000,
-      currency: 'eur',
-      metadata: { businessReference: 'shared', paymentId: crypto.randomUUID() },
-    }
-    await deliver({ id: 'evt_else', type: 'checkout.session.completed', data: { object } })
-
-    const reply = await checkOut({ businessReference: 'shared' })
-
-    assert.equal(reply.status, 201)
-    const { observations } = await timeline(reply.body.paymentId)
-    assert.equal(observations[0].anomaly, 'REFERENCE_USED_ELSEWHERE')
-  })
-
   test('leaves a payment open when a card is declined', async (t) => {
     const { checkOut, sandbox, payment, jobs } = await startLoop(t)
     const { body } = await checkOut()

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { startSmallProvider } from './small-provider.ts'
+import { engines } from '@plinth/kit/testing'
+import { type Replies, startSmallProvider } from './small-provider.ts'
 import { checkoutBody, providerEnv } from './start-loop.ts'
 import { startPayments } from './start-payments.ts'
 
 type TestScope = { after(work: () => Promise<void> | void): void }
 
-const REPLIES = () => ({
+const REPLIES = (): Replies => ({
   'POST /v1/customers': { body: { id: 'cus_1' } },
   'POST /v1/checkout/sessions': { body: { id: 'cs_1', url: 'https://pay.example/cs_1' } },
   'GET /v1/checkout/sessions/cs_1': { body: { id: 'cs_1', url: 'https://pay.example/cs_1' } },
@@ -16,15 +17,19 @@ const REPLIES = () => ({
 
 const REFUSED = { error: { type: 'invalid_request_error', message: 'No.' } }
 
-async function start(t: TestScope) {
+async function startWith(t: TestScope, databaseUrl: string) {
   const provider = await startSmallProvider(t, REPLIES())
-  const started = await startPayments(t, { env: providerEnv(provider) })
+  const started = await startPayments(t, {
+    env: providerEnv(provider),
+    databaseUrl,
+    overrides: { providerRetries: 0 },
+  })
   const { api, deliver } = started
   const payment = async (id: string) => (await api.get(`/api/payments/${id}`)).body
   const refund = (id: string, request: object) => api.post(`/api/payments/${id}/refund`, request)
-  const paid = async (): Promise<string> => {
+  const paid = async (name = '1'): Promise<string> => {
     const { body } = await api.post('/api/checkout/sessions', checkoutBody())
-    const session = { id: 'cs_1', payment_status: 'paid', payment_intent: 'pi_1' }
+    const session = { id: `cs_${name}`, payment_status: 'paid', payment_intent: `pi_${name}` }
     await deliver(eventOf('checkout.session.completed', session))
     return body.paymentId
   }
@@ -45,112 +50,201 @@ const UNEXPLAINED: [sent: number, answered: number][] = [
   [500, 502],
 ]
 
-describe('A provider that says only what it must', () => {
-  test('is enough for a customer', async (t) => {
-    const { api } = await start(t)
-    const request = { email: 'ada@example.com', name: 'Ada', metadata: { tier: 'gold' } }
-    const { status, body } = await api.post('/api/customers', request)
-    assert.equal(status, 201)
-    assert.deepEqual(body, { id: 'cus_1', description: null, ...request })
-  })
+for (const engine of engines)
+  describe(`A provider that says only what it must, on ${engine.name}`, {
+    skip: engine.skip,
+  }, () => {
+    const start = async (t: TestScope) => startWith(t, await engine.freshUrl(t))
 
-  for (const [sent, answered] of UNEXPLAINED)
-    test(`with a bare ${sent} makes ${answered} of it and never a success`, async (t) => {
+    test('is enough for a customer', async (t) => {
+      const { api } = await start(t)
+      const request = { email: 'ada@example.com', name: 'Ada', metadata: { tier: 'gold' } }
+      const { status, body } = await api.post('/api/customers', request)
+      assert.equal(status, 201)
+      assert.deepEqual(body, { id: 'cus_1', description: null, ...request })
+    })
+
+    for (const [sent, answered] of UNEXPLAINED)
+      test(`with a bare ${sent} makes ${answered} of it and never a success`, async (t) => {
+        const { api, provider } = await start(t)
+        Object.assign(provider.replies, { 'GET /v1/customers/cus_1': { status: sent, body: {} } })
+        assert.equal((await api.get('/api/customers/cus_1')).status, answered)
+      })
+
+    test('that knows no customers at all makes 502 of a new one', async (t) => {
       const { api, provider } = await start(t)
-      Object.assign(provider.replies, { 'GET /v1/customers/cus_1': { status: sent, body: {} } })
-      assert.equal((await api.get('/api/customers/cus_1')).status, answered)
+      delete provider.replies['POST /v1/customers']
+
+      const reply = await api.post('/api/customers', { email: 'ada@example.com' })
+
+      assert.equal(reply.status, 502)
+      assert.equal(reply.body.title, 'Provider request failed')
     })
 
-  test('is enough for a checkout, its reuse and a payment', async (t) => {
-    const { api, payment } = await start(t)
-    const request = checkoutBody()
-    const first = await api.post('/api/checkout/sessions', request)
-    const again = await api.post('/api/checkout/sessions', request)
-    assert.deepEqual([first.status, again.status], [201, 201])
-    assert.deepEqual(first.body, again.body)
-    assert.equal(first.body.checkoutUrl, 'https://pay.example/cs_1')
-    assert.equal((await payment(first.body.paymentId)).checkoutStatus, 'OPEN')
-  })
+    test('that knows no checkout makes 502 of it, or 400 when a customer was named', async (t) => {
+      const { api, provider } = await start(t)
+      delete provider.replies['POST /v1/checkout/sessions']
+      const open = (request: object) => api.post('/api/checkout/sessions', checkoutBody(request))
 
-  test('is enough for a refund', async (t) => {
-    const { api, payment, paid, refund } = await start(t)
-    const id = await paid()
-    const { status, body } = await refund(id, {
-      amount: 400,
-      reason: 'DUPLICATE',
-      reference: 'r-1',
-      metadata: { why: 'late' },
+      assert.equal((await open({})).status, 502)
+      assert.equal((await open({ providerCustomerId: 'cus_9' })).status, 400)
+      assert.equal((await api.get('/api/payments')).body.totalElements, 0)
     })
-    assert.equal(status, 201)
-    const { businessReference } = await payment(id)
-    assert.deepEqual(body, {
-      id: 're_1',
-      paymentId: id,
-      paymentIntentId: 'pi_1',
-      amount: 400,
-      currency: 'eur',
-      status: 'succeeded',
-      reason: 'duplicate',
-      metadata: { why: 'late', businessReference, refundReference: 'r-1' },
+
+    test('that gives one session to two payments makes 502 of the second', async (t) => {
+      const { api, payment, provider } = await start(t)
+      const open = (request: object) => api.post('/api/checkout/sessions', request)
+      const [one, two] = [checkoutBody(), checkoutBody()]
+      const replies = await Promise.all([open(one), open(two)])
+      const [first, second] = replies.toSorted((left, right) => left.status - right.status)
+      assert.deepEqual([first?.status, second?.status], [201, 502])
+      assert.equal(second?.body.code, 'PROVIDER_INCONSISTENT')
+
+      const unlucky = replies[0] === first ? two : one
+      const path = `/api/payments?businessReference=${unlucky.businessReference}`
+      const [kept] = (await api.get(path)).body.content
+      assert.equal(kept.status, 'PENDING')
+      const timeline = await api.get(`/api/payments/${kept.id}/timeline`)
+      assert.equal(timeline.body.observations.at(-1).anomaly, 'SESSION_USED_ELSEWHERE')
+      assert.equal((await payment(first?.body.paymentId)).checkoutStatus, 'OPEN')
+
+      const url = 'https://pay.example/cs_2'
+      provider.replies['POST /v1/checkout/sessions'] = { body: { id: 'cs_2', url } }
+      provider.replies['GET /v1/checkout/sessions/cs_2'] = { body: { id: 'cs_2', url } }
+      const mended = await open(unlucky)
+      assert.equal(mended.status, 201)
+      assert.deepEqual(mended.body, {
+        paymentId: kept.id,
+        checkoutSessionId: 'cs_2',
+        checkoutUrl: url,
+      })
     })
-    assert.equal((await payment(id)).refundedAmount, 400)
-    assert.equal((await api.get(`/api/payments/${id}/timeline`)).body.refundableAmount, 600)
-    const read = await api.get('/api/refunds/re_1')
-    assert.equal(read.body.paymentId, id)
-  })
 
-  test('may refuse a refund without having a list of refunds', async (t) => {
-    const { provider, paid, refund } = await start(t)
-    const id = await paid()
-    Object.assign(provider.replies, { 'POST /v1/refunds': { status: 400, body: REFUSED } })
-    const { status, body } = await refund(id, { reference: 'r-1' })
-    assert.equal(status, 400)
-    assert.equal(body.code, 'PROVIDER_REJECTED_REQUEST')
-  })
+    test('that gives the session of an ended attempt to the next makes 502 of it', async (t) => {
+      const { api, deliver, provider } = await start(t)
+      const request = checkoutBody()
+      await api.post('/api/checkout/sessions', request)
+      await deliver(eventOf('checkout.session.expired', { id: 'cs_1' }))
 
-  test('may fail once and then make the refund, without having a list of refunds', async (t) => {
-    const { provider, payment, paid, refund } = await start(t)
-    const id = await paid()
-    Object.assign(provider.replies, { 'POST /v1/refunds': { status: 500, body: {} } })
-    assert.equal((await refund(id, { reference: 'r-1' })).status, 502)
-    assert.equal((await refund(id, { reference: 'r-1' })).status, 502)
-    Object.assign(provider.replies, REPLIES())
-    assert.equal((await refund(id, { reference: 'r-1' })).status, 201)
-    assert.equal((await payment(id)).status, 'REFUNDED')
-  })
+      const again = { ...request, attemptReference: 'attempt-2' }
+      const reply = await api.post('/api/checkout/sessions', again)
 
-  test('may fail twice at a checkout, without having a list of sessions', async (t) => {
-    const { api, provider } = await start(t)
-    Object.assign(provider.replies, { 'POST /v1/checkout/sessions': { status: 500, body: {} } })
-    const request = checkoutBody()
-    assert.equal((await api.post('/api/checkout/sessions', request)).status, 502)
-    assert.equal((await api.post('/api/checkout/sessions', request)).status, 502)
-    Object.assign(provider.replies, REPLIES())
-    assert.equal((await api.post('/api/checkout/sessions', request)).status, 201)
-  })
-
-  test('may leave out the payment intent in the event of a refund we know', async (t) => {
-    const { deliver, payment, paid, refund } = await start(t)
-    const id = await paid()
-    await refund(id, { amount: 400, reference: 'r-1' })
-    await deliver(eventOf('refund.failed', { id: 're_1', status: 'failed', amount: 400 }))
-    const { status, refundedAmount } = await payment(id)
-    assert.deepEqual([status, refundedAmount], ['PAID', 0])
-  })
-
-  test('that refuses the second attempt leaves the payment as it was', async (t) => {
-    const { api, deliver, payment, provider } = await start(t)
-    const request = checkoutBody()
-    const { body } = await api.post('/api/checkout/sessions', request)
-    await deliver(eventOf('checkout.session.expired', { id: 'cs_1' }))
-    const { updatedAt: _, ...before } = await payment(body.paymentId)
-    assert.equal(before.checkoutStatus, 'EXPIRED')
-    Object.assign(provider.replies, {
-      'POST /v1/checkout/sessions': { status: 400, body: REFUSED },
+      assert.equal(reply.status, 502)
+      assert.equal(reply.body.code, 'PROVIDER_INCONSISTENT')
+      const created = provider.asked.filter((path) => path === 'POST /v1/checkout/sessions')
+      assert.equal(created.length, 2)
     })
-    const second = { ...request, attemptReference: 'attempt-2' }
-    assert.equal((await api.post('/api/checkout/sessions', second)).status, 400)
-    const { updatedAt: __, ...after } = await payment(body.paymentId)
-    assert.deepEqual(after, before)
+
+    test('that gives one refund to two payments makes 502 of the second', async (t) => {
+      const { api, payment, provider, paid, refund } = await start(t)
+      const first = await paid()
+      provider.replies['POST /v1/checkout/sessions'] = {
+        body: { id: 'cs_2', url: 'https://pay.example/cs_2' },
+      }
+      const second = await paid('2')
+      assert.equal((await refund(first, { reference: 'r' })).status, 201)
+
+      const reply = await refund(second, { reference: 'r' })
+
+      assert.equal(reply.status, 502)
+      assert.equal(reply.body.code, 'PROVIDER_INCONSISTENT')
+      assert.equal((await payment(first)).status, 'REFUNDED')
+      assert.equal((await payment(second)).status, 'PAID')
+      const { body } = await api.get(`/api/payments/${second}/timeline`)
+      assert.equal(body.observations.at(-1).anomaly, 'REFUND_USED_ELSEWHERE')
+      assert.equal(body.refundableAmount, 0)
+    })
+
+    test('is enough for a checkout, its reuse and a payment', async (t) => {
+      const { api, payment } = await start(t)
+      const request = checkoutBody()
+      const first = await api.post('/api/checkout/sessions', request)
+      const again = await api.post('/api/checkout/sessions', request)
+      assert.deepEqual([first.status, again.status], [201, 201])
+      assert.deepEqual(first.body, again.body)
+      assert.equal(first.body.checkoutUrl, 'https://pay.example/cs_1')
+      assert.equal((await payment(first.body.paymentId)).checkoutStatus, 'OPEN')
+    })
+
+    test('is enough for a refund', async (t) => {
+      const { api, payment, paid, refund } = await start(t)
+      const id = await paid()
+      const { status, body } = await refund(id, {
+        amount: 400,
+        reason: 'DUPLICATE',
+        reference: 'r-1',
+        metadata: { why: 'late' },
+      })
+      assert.equal(status, 201)
+      const { businessReference } = await payment(id)
+      assert.deepEqual(body, {
+        id: 're_1',
+        paymentId: id,
+        paymentIntentId: 'pi_1',
+        amount: 400,
+        currency: 'eur',
+        status: 'succeeded',
+        reason: 'duplicate',
+        metadata: { why: 'late', businessReference, refundReference: 'r-1' },
+      })
+      assert.equal((await payment(id)).refundedAmount, 400)
+      assert.equal((await api.get(`/api/payments/${id}/timeline`)).body.refundableAmount, 600)
+      const read = await api.get('/api/refunds/re_1')
+      assert.equal(read.body.paymentId, id)
+    })
+
+    test('may refuse a refund without having a list of refunds', async (t) => {
+      const { provider, paid, refund } = await start(t)
+      const id = await paid()
+      Object.assign(provider.replies, { 'POST /v1/refunds': { status: 400, body: REFUSED } })
+      const { status, body } = await refund(id, { reference: 'r-1' })
+      assert.equal(status, 400)
+      assert.equal(body.code, 'PROVIDER_REJECTED_REQUEST')
+    })
+
+    test('may fail once and then make the refund, without having a list of refunds', async (t) => {
+      const { provider, payment, paid, refund } = await start(t)
+      const id = await paid()
+      Object.assign(provider.replies, { 'POST /v1/refunds': { status: 500, body: {} } })
+      assert.equal((await refund(id, { reference: 'r-1' })).status, 502)
+      assert.equal((await refund(id, { reference: 'r-1' })).status, 502)
+      Object.assign(provider.replies, REPLIES())
+      assert.equal((await refund(id, { reference: 'r-1' })).status, 201)
+      assert.equal((await payment(id)).status, 'REFUNDED')
+    })
+
+    test('may fail twice at a checkout, without having a list of sessions', async (t) => {
+      const { api, provider } = await start(t)
+      Object.assign(provider.replies, { 'POST /v1/checkout/sessions': { status: 500, body: {} } })
+      const request = checkoutBody()
+      assert.equal((await api.post('/api/checkout/sessions', request)).status, 502)
+      assert.equal((await api.post('/api/checkout/sessions', request)).status, 502)
+      Object.assign(provider.replies, REPLIES())
+      assert.equal((await api.post('/api/checkout/sessions', request)).status, 201)
+    })
+
+    test('may leave out the payment intent in the event of a refund we know', async (t) => {
+      const { deliver, payment, paid, refund } = await start(t)
+      const id = await paid()
+      await refund(id, { amount: 400, reference: 'r-1' })
+      await deliver(eventOf('refund.failed', { id: 're_1', status: 'failed', amount: 400 }))
+      const { status, refundedAmount } = await payment(id)
+      assert.deepEqual([status, refundedAmount], ['PAID', 0])
+    })
+
+    test('that refuses the second attempt leaves the payment as it was', async (t) => {
+      const { api, deliver, payment, provider } = await start(t)
+      const request = checkoutBody()
+      const { body } = await api.post('/api/checkout/sessions', request)
+      await deliver(eventOf('checkout.session.expired', { id: 'cs_1' }))
+      const { updatedAt: _, ...before } = await payment(body.paymentId)
+      assert.equal(before.checkoutStatus, 'EXPIRED')
+      Object.assign(provider.replies, {
+        'POST /v1/checkout/sessions': { status: 400, body: REFUSED },
+      })
+      const second = { ...request, attemptReference: 'attempt-2' }
+      assert.equal((await api.post('/api/checkout/sessions', second)).status, 400)
+      const { updatedAt: __, ...after } = await payment(body.paymentId)
+      assert.deepEqual(after, before)
+    })
   })
-})

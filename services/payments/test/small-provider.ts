@@ -7,19 +7,23 @@ type TestScope = { after(work: () => Promise<void> | void): void }
 
 type Reply = { status?: number; body: object }
 
+export type Replies = Record<string, Reply | ((query: URLSearchParams) => Reply)>
+
 const NO_SUCH_PATH: Reply = {
   status: 404,
   body: { error: { type: 'invalid_request_error', message: 'Unrecognized request URL' } },
 }
 
 /** A provider that answers only what it is told to, and says as little as it can. */
-export async function startSmallProvider(t: TestScope, replies: Record<string, Reply>) {
+export async function startSmallProvider(t: TestScope, replies: Replies) {
   const asked: string[] = []
   const server = createServer(async (request, response) => {
     await text(request)
-    const path = `${request.method} ${request.url?.split('?')[0]}`
+    const { pathname, searchParams } = new URL(request.url ?? '', 'http://localhost')
+    const path = `${request.method} ${pathname}`
     asked.push(path)
-    const { status = 200, body } = replies[path] ?? NO_SUCH_PATH
+    const reply = replies[path] ?? NO_SUCH_PATH
+    const { status = 200, body } = typeof reply === 'function' ? reply(searchParams) : reply
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
   })
   await once(server.listen(0, 'localhost'), 'listening')

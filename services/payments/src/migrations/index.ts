@@ -1,4 +1,5 @@
 import { kitMigrations, type Migration } from '@plinth/kit'
 import { paymentsMigration } from './0001-payments.ts'
+import { pollCursorMigration } from './0002-poll-cursor.ts'
 
-export const migrations: Migration[] = [...kitMigrations, paymentsMigration]
+export const migrations: Migration[] = [...kitMigrations, paymentsMigration, pollCursorMigration]

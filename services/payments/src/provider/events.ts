@@ -1,6 +1,7 @@
+import { createHash } from 'node:crypto'
 import { eventMalformed } from '../problems.ts'
 import { isObject } from './objects.ts'
-import type { ProviderEvent } from './provider.ts'
+import type { ListedEvent, ProviderEvent } from './provider.ts'
 
 const DECODER = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 // PostgreSQL cannot store NUL, nor half a character.
@@ -20,16 +21,39 @@ function parseJson(body: Uint8Array): unknown {
 }
 
 export function readEvent(raw: unknown): ProviderEvent {
-  if (!isObject(raw)) throw eventMalformed()
-  const { id, type, object = 'event', data } = raw
-  if (!isName(id) || !isName(type) || object !== 'event') throw eventMalformed()
-  if (!isObject(data) || !isObject(data.object)) throw eventMalformed()
+  if (!isEvent(raw)) throw eventMalformed()
   return {
-    id,
-    type,
+    id: raw.id,
+    type: raw.type,
     created: typeof raw.created === 'number' ? raw.created : 0,
     liveMode: typeof raw.livemode === 'boolean' ? raw.livemode : null,
-    object: data.object,
+    object: raw.data.object,
+  }
+}
+
+type Envelope = {
+  id: string
+  type: string
+  created?: unknown
+  livemode?: unknown
+  data: { object: Record<string, unknown> }
+}
+
+function isEvent(raw: unknown): raw is Envelope {
+  if (!isObject(raw)) return false
+  const { id, type, object = 'event', data } = raw
+  return isName(id) && isName(type) && object === 'event' && isObject(data) && isObject(data.object)
+}
+
+/** Nobody signed for an event of a list, so one that makes no sense must not hide the others. */
+export function readListedEvent(raw: unknown): ListedEvent {
+  const body = JSON.stringify(raw)
+  const { id, type } = isObject(raw) ? raw : {}
+  return {
+    id: isName(id) ? id : `unreadable:${createHash('sha256').update(body).digest('hex')}`,
+    type: isName(type) ? type : 'unreadable',
+    event: isEvent(raw) ? readEvent(raw) : undefined,
+    body,
   }
 }
 

@@ -14,6 +14,10 @@ export const providerResourceMissing = defineProblem(
   { title: 'Provider resource not found' },
 )
 
+export function isMissing(error: unknown): error is Problem {
+  return error instanceof Problem && error.code === 'PROVIDER_RESOURCE_NOT_FOUND'
+}
+
 const keyReused = defineProblem(
   'PROVIDER_REFERENCE_REUSED',
   409,
@@ -49,6 +53,15 @@ export const providerInconsistent = defineProblem(
   'The provider and this service disagree about the payment.',
   { title: 'Provider request failed' },
 )
+
+/** What was made there once must exist: its absence is never a reason to make another. */
+export async function mustExist<T>(reading: Promise<T>): Promise<T> {
+  try {
+    return await reading
+  } catch (error) {
+    throw isMissing(error) ? providerInconsistent({ cause: error }) : error
+  }
+}
 
 const credentialRejected = defineProblem(
   'PROVIDER_CREDENTIAL_REJECTED',

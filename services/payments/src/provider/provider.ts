@@ -88,11 +88,24 @@ export type PaymentProvider = {
   createRefund(refund: NewRefund, idempotencyKey: string): Promise<Refund>
   findRefund(id: string): Promise<Refund>
   listRefunds(paymentIntentId: string): Promise<Refund[]>
-  /** Oldest first, at most a thousand. */
-  listEvents(query: EventQuery): Promise<RawEvent[]>
+  /** One page of the window: the newest events first, but oldest first within the page. */
+  listEvents(query: EventQuery): Promise<EventPage>
 }
 
-export type EventQuery = { types: readonly string[]; from: Date; to: Date }
+export type EventQuery = {
+  types: readonly string[]
+  from: Date
+  to: Date
+  /** Where the page before this one ended; null for the first. */
+  after: string | null
+}
 
-/** A polled event and the text it is kept as. */
-export type RawEvent = { event: ProviderEvent; body: string }
+export type EventPage = { events: ListedEvent[]; next: string | null }
+
+/** An event of the provider's list and the text it is kept as; some cannot be read. */
+export type ListedEvent = {
+  id: string
+  type: string
+  event: ProviderEvent | undefined
+  body: string
+}

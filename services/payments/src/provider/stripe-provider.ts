@@ -1,13 +1,12 @@
 import type Stripe from 'stripe'
-import { readEvent } from './events.ts'
-import { providerResourceMissing } from './failures.ts'
-import { readCustomer, readRefund, readSession } from './objects.ts'
-import type { NewSession, PaymentProvider, RawEvent } from './provider.ts'
+import { readListedEvent } from './events.ts'
+import { mustExist, providerFailed, providerResourceMissing } from './failures.ts'
+import { isObject, readCustomer, readRefund, readSession, textOf } from './objects.ts'
+import type { NewSession, PaymentProvider } from './provider.ts'
 import { createStripeCall, type StripeCall, type StripeOptions } from './stripe-client.ts'
 
 const LOOK_UP = { expand: ['payment_intent'] }
 const PAGE = 100
-const MOST_EVENTS = 1000
 
 type Raw = Record<string, unknown>
 type Reply = { id: string; lastResponse: { headers: Record<string, string> } }
@@ -56,7 +55,7 @@ function sessionCalls(call: StripeCall) {
       const body = sessionBody(session)
       const key = { idempotencyKey }
       const created = await call((stripe) => stripe.checkout.sessions.create(body, key))
-      return replayed(created) ? findSession(created.id) : readSession(raw(created))
+      return replayed(created) ? mustExist(findSession(created.id)) : readSession(raw(created))
     },
 
     async expireSession(id) {
@@ -85,7 +84,7 @@ function refundCalls(call: StripeCall) {
     async createRefund({ paymentIntentId, amount, reason, metadata }, idempotencyKey) {
       const body = { payment_intent: paymentIntentId, amount, metadata, reason: reasonOf(reason) }
       const created = await call((stripe) => stripe.refunds.create(body, { idempotencyKey }))
-      if (replayed(created)) return findRefund(created.id)
+      if (replayed(created)) return mustExist(findRefund(created.id))
       const refund = readRefund({ ...body, ...raw(created) })
       return { ...refund, metadata: { ...metadata, ...refund.metadata } }
     },
@@ -101,21 +100,23 @@ function refundCalls(call: StripeCall) {
 
 function eventCalls(call: StripeCall) {
   return {
-    // Newest first on the wire; handed on oldest first, as they happened.
-    async listEvents({ types, from, to }) {
+    async listEvents({ types, from, to, after }) {
       const created = { gte: unixSeconds(from), lte: unixSeconds(to) }
-      const query = { types: [...types], created }
-      const pages = pagesOf((cursor) =>
-        call((stripe) => stripe.events.list({ ...cursor, ...query })),
-      )
-      const events: RawEvent[] = []
-      for await (const event of pages) {
-        events.unshift({ event: readEvent(raw(event)), body: JSON.stringify(event) })
-        if (events.length > MOST_EVENTS) events.pop()
+      const query = { limit: PAGE, types: [...types], created, starting_after: after ?? undefined }
+      const page = await call((stripe) => stripe.events.list(query))
+      const next = page.has_more ? lastIdOf(page.data) : null
+      return {
+        events: page.data.map(readListedEvent).reverse(),
+        next: next === after ? null : next,
       }
-      return events
     },
   } satisfies Partial<PaymentProvider>
+}
+
+function lastIdOf(data: unknown[]): string {
+  const last = data.findLast((item) => isObject(item) && textOf(item.id) !== null)
+  if (!isObject(last)) throw providerFailed()
+  return textOf(last.id) ?? ''
 }
 
 type Cursor = { limit: number; starting_after?: string }
@@ -128,7 +129,7 @@ async function* pagesOf<T extends { id: string }>(
     const page = await fetchPage(cursor)
     yield* page.data
     const last = page.data.at(-1)
-    if (!page.has_more || !last) return
+    if (!page.has_more || !last || last.id === cursor.starting_after) return
     cursor = { limit: PAGE, starting_after: last.id }
   }
 }

@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
+import { type Db, inTransaction } from '@plinth/kit'
+import { engines } from '@plinth/kit/testing'
+import { sql } from 'kysely'
+import { newClaim } from '../src/deliveries.ts'
+import { findEventTarget, readEventObject } from '../src/event-target.ts'
+import { linkParkedEvents } from '../src/parked-events.ts'
+import { insertPayment } from '../src/payments.repository.ts'
+import { readEvent } from '../src/provider/events.ts'
+import type { PaymentTables } from '../src/tables.ts'
+import { claimEvent } from '../src/webhook-events.repository.ts'
+import { startLoop } from './start-loop.ts'
+
+type Scope = { after(work: () => void): void }
+
+/** Names its payment by the business reference alone, as nothing of ours would. */
+const paidEvent = (businessReference: string) => ({
+  id: `evt_${businessReference}`,
+  type: 'checkout.session.completed',
+  data: {
+    object: {
+      id: `cs_${businessReference}`,
+      status: 'complete',
+      payment_status: 'paid',
+      payment_intent: `pi_${businessReference}`,
+      amount_total: 1000,
+      currency: 'eur',
+      metadata: { businessReference },
+    },
+  },
+})
+
+for (const engine of engines)
+  describe(`an event whose payment is not here yet, on ${engine.name}`, {
+    skip: engine.skip,
+  }, () => {
+    const start = async (t: Scope) => {
+      const loop = await startLoop(t, { webhooks: false, databaseUrl: await engine.freshUrl(t) })
+      const statusOf = async (businessReference: string) => {
+        const path = `/api/payments?businessReference=${businessReference}`
+        return (await loop.api.get(path)).body.content[0]?.status
+      }
+      return { ...loop, statusOf }
+    }
+
+    test('is kept, and linked when the payment appears', async (t) => {
+      const { deliver, checkOut, api } = await start(t)
+      const kept = await deliver(paidEvent('later'))
+
+      const reply = await checkOut({ businessReference: 'later' })
+
+      assert.equal(kept.body.status, 'PROCESSED')
+      assert.equal(reply.status, 409)
+      const [shown] = (await api.get('/api/payments?businessReference=later')).body.content
+      assert.equal(shown.status, 'PAID')
+      assert.equal(shown.providerPaymentIntentId, 'pi_later')
+      const [event] = (await api.get('/api/webhook-events')).body.content
+      assert.equal(event.paymentId, shown.id)
+    })
+
+    test('is taken for somebody else’s when it names another payment', async (t) => {
+      const { deliver, checkOut, timeline } = await start(t)
+      const { data, ...event } = paidEvent('shared')
+      const metadata = { businessReference: 'shared', paymentId: crypto.randomUUID() }
+      await deliver({ ...event, data: { object: { ...data.object, metadata } } })
+
+      const reply = await checkOut({ businessReference: 'shared' })
+
+      assert.equal(reply.status, 201)
+      const { observations } = await timeline(reply.body.paymentId)
+      assert.equal(observations[0].anomaly, 'REFERENCE_USED_ELSEWHERE')
+    })
+
+    test('is never missed, however close to the payment it comes', async (t) => {
+      const { deliver, checkOut, statusOf } = await start(t)
+      const references = Array.from({ length: 20 }, (_, index) => `close-${index}`)
+
+      await Promise.all(
+        references.flatMap((businessReference) => [
+          checkOut({ businessReference }),
+          deliver(paidEvent(businessReference)),
+        ]),
+      )
+
+      const statuses = await Promise.all(references.map(statusOf))
+      assert.deepEqual(new Set(statuses), new Set(['PAID']))
+    })
+
+    // SQLite has one writer at a time: there, neither can begin before the other has ended.
+    if (engine.name === 'sqlite') return
+
+    test('makes the payment wait while it is being parked', async (t) => {
+      const { payments, checkOut, statusOf } = await start(t)
+      const event = readEvent(paidEvent('b'))
+      const delivery = { event, body: JSON.stringify(paidEvent('b')), source: 'webhook' } as const
+
+      const reply = await whileOpen(
+        payments.db,
+        async (db) => {
+          const target = await findEventTarget(db, event, readEventObject(event))
+          await claimEvent(db, { ...newClaim(delivery, payments.clock()), ...target })
+        },
+        () => checkOut({ businessReference: 'b' }),
+      )
+
+      assert.equal(reply.status, 409)
+      assert.equal(await statusOf('b'), 'PAID')
+    })
+
+    test('waits while its payment is being inserted', async (t) => {
+      const { payments, deliver, statusOf } = await start(t)
+      const payment = {
+        id: crypto.randomUUID(),
+        businessReference: 'b',
+        providerCustomerId: null,
+        amount: 1000,
+        currency: 'eur',
+        createdAt: payments.clock().toISOString(),
+      }
+
+      const reply = await whileOpen(
+        payments.db,
+        async (db) => {
+          await insertPayment(db, payment)
+          await linkParkedEvents(db, payment, payments.clock())
+        },
+        () => deliver(paidEvent('b')),
+      )
+
+      assert.equal(reply.status, 200)
+      assert.equal(await statusOf('b'), 'PAID')
+    })
+  })
+
+/** Does `later` while the transaction of `first` is open, which ends when `later` waits for it. */
+async function whileOpen<T>(
+  db: Db<PaymentTables>,
+  first: (transaction: Db<PaymentTables>) => Promise<void>,
+  later: () => Promise<T>,
+): Promise<T> {
+  const begun = Promise.withResolvers<void>()
+  const ending = Promise.withResolvers<void>()
+  const open = inTransaction(db, async (transaction) => {
+    await first(transaction)
+    begun.resolve()
+    await ending.promise
+  })
+  await begun.promise
+  const result = later()
+  await Promise.race([result, untilSomebodyWaits(db)])
+  ending.resolve()
+  await open
+  return result
+}
+
+async function untilSomebodyWaits(db: Db<PaymentTables>): Promise<void> {
+  const waiting = sql<{ pid: number }>`
+    select pid from pg_locks join pg_database on pg_database.oid = pg_locks.database
+    where datname = current_database() and locktype = 'advisory' and not granted`
+  while ((await waiting.execute(db)).rows.length === 0) await setTimeout(5)
+}
