@@ -12,7 +12,8 @@ export type SecurityEvent = {
   actor?: string
   /** To whom or what it was done. */
   subject?: string
-  result?: 'SUCCESS' | 'REFUSED' | 'UNCHANGED'
+  /** THROTTLED: refused too, and more of the same that follow are not written down for a while. */
+  result?: 'SUCCESS' | 'REFUSED' | 'THROTTLED' | 'UNCHANGED'
 }
 
 /**

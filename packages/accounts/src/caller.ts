@@ -1,12 +1,14 @@
 import { type Caller, callerGuard } from '@plinth/kit'
 import type { Accounts } from './accounts.ts'
+import { recordDenials } from './denials.ts'
 import { findUserById, type User } from './users.repository.ts'
 import { requireUser } from './users.ts'
 
 export type AccountGuard = ReturnType<typeof callerGuard>
 
 export function accountGuard(accounts: Accounts): AccountGuard {
-  return callerGuard((token) => identifyCaller(accounts, token))
+  const guard = callerGuard((token) => identifyCaller(accounts, token))
+  return { ...guard, role: (name) => recordDenials(accounts, guard.role(name)) }
 }
 
 // The row that identified a caller answers the most frequent question of all, who he is.

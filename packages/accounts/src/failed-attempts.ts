@@ -22,12 +22,15 @@ export function attemptOf(kind: string, username: string, origin: Origin): Attem
   return hashOpaqueToken([kind, username, clientNetwork(origin.address)].join('\n'))
 }
 
-/** Refuses before any work is done, the same for a right and for a wrong password. */
-export async function refuseWhenSlowed(accounts: Accounts, attempt: Attempt): Promise<void> {
-  const failed = await findFailedAttempts(accounts.db, attempt, accounts.clock())
-  if (failed && failed.failures >= accounts.settings.failures.limit) {
-    throw slowedDown(accounts, failed)
-  }
+export function findFailures(
+  accounts: Accounts,
+  attempt: Attempt,
+): Promise<FailedAttempts | undefined> {
+  return findFailedAttempts(accounts.db, attempt, accounts.clock())
+}
+
+export function isSlowed({ settings }: Accounts, { failures }: FailedAttempts): boolean {
+  return failures >= settings.failures.limit
 }
 
 export function countFailure(

@@ -1,16 +1,11 @@
 import { inTransaction } from '@plinth/kit'
 import type { Accounts } from './accounts.ts'
 import { recordEvent } from './audit.ts'
-import {
-  type Attempt,
-  attemptOf,
-  countFailure,
-  forgetFailures,
-  refuseWhenSlowed,
-} from './failed-attempts.ts'
+import { type Attempt, attemptOf, countFailure, forgetFailures } from './failed-attempts.ts'
 import { normalName } from './names.ts'
 import type { Origin } from './origin.ts'
 import { credentialsRejected } from './problems.ts'
+import { refuseWhenSlowed } from './refusals.ts'
 import { openSession, type TokenPair } from './sessions.ts'
 import { findUserByUsername, type User, updatePasswordHash } from './users.repository.ts'
 
@@ -28,9 +23,10 @@ export async function logIn(
 ): Promise<TokenPair> {
   const username = normalName(credentials.username)
   const attempt = attemptOf('login', username, origin)
-  await refuseWhenSlowed(accounts, attempt)
-
   const user = await findUserByUsername(accounts.db, username)
+  const refusal = { event: 'LOGIN', subject: user?.username }
+  await refuseWhenSlowed(accounts, attempt, refusal, origin)
+
   const { password } = credentials
   const matches = await accounts.passwords.verify(user?.passwordHash, password, origin.address)
   const pair =

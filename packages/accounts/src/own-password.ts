@@ -1,14 +1,9 @@
-import { type Caller, inTransaction, validationFailed } from '@plinth/kit'
+import { type Caller, inTransaction, type Problem, validationFailed } from '@plinth/kit'
 import type { Accounts } from './accounts.ts'
 import { recordEvent } from './audit.ts'
-import {
-  type Attempt,
-  attemptOf,
-  countFailure,
-  forgetFailures,
-  refuseWhenSlowed,
-} from './failed-attempts.ts'
+import { type Attempt, attemptOf, countFailure, forgetFailures } from './failed-attempts.ts'
 import type { Origin } from './origin.ts'
+import { type Refusal, refuseWhenSlowed } from './refusals.ts'
 import { revokeSessions } from './sessions.repository.ts'
 import { lockUser, type User, updatePasswordHash } from './users.repository.ts'
 import { refuseCommonPassword, requireUser } from './users.ts'
@@ -21,24 +16,30 @@ export async function changeOwnPassword(
   caller: Caller,
   change: PasswordChange,
   origin: Origin,
+  triesLeft = 1,
 ): Promise<void> {
   const user = await requireUser(accounts, Number(caller.userId))
+  const event = { event: 'PASSWORD_CHANGED', actor: user.username, subject: user.username }
   const attempt = attemptOf('password', user.username, origin)
-  await refuseWhenSlowed(accounts, attempt)
+  await refuseWhenSlowed(accounts, attempt, event, origin)
   refuseCommonPassword(accounts, change.newPassword, 'newPassword')
   const { passwords } = accounts
   const known = await passwords.verify(user.passwordHash, change.currentPassword, origin.address)
-  if (!known) throw await rejectChange(accounts, { user, attempt }, origin)
+  if (!known) throw await rejectChange(accounts, event, attempt, origin)
   const newHash = await passwords.hash(change.newPassword, origin.address)
-  await inTransaction(accounts.db, async (db) => {
+  const changed = await inTransaction(accounts.db, async (db) => {
     const now = await lockUser(db, user.id)
-    if (now?.passwordHash !== user.passwordHash) throw wrongPassword()
+    if (now?.passwordHash !== user.passwordHash) return false
     await updatePasswordHash(db, user.id, newHash)
     await revokeSessions(db, user.id, { otherThan: Number(caller.sessionId) }, accounts.clock())
     await forgetFailures(db, attempt)
-    const event = { event: 'PASSWORD_CHANGED', actor: user.username, subject: user.username }
     await recordEvent({ ...accounts, db }, event, origin)
+    return true
   })
+  if (changed) return
+  // The hash is another now: renewed by a login at the same time, or really changed.
+  if (triesLeft === 0) throw wrongPassword()
+  return changeOwnPassword(accounts, caller, change, origin, triesLeft - 1)
 }
 
 /** For an operator: no old password, and every session ends. */
@@ -60,14 +61,13 @@ export async function resetPassword(
 
 async function rejectChange(
   accounts: Accounts,
-  { user, attempt }: { user: User; attempt: Attempt },
+  event: Refusal,
+  attempt: Attempt,
   origin: Origin,
-) {
+): Promise<Problem> {
   await inTransaction(accounts.db, async (db) => {
     await countFailure(accounts, attempt, db)
-    const { username } = user
-    const refused = { event: 'PASSWORD_CHANGED', actor: username, subject: username }
-    await recordEvent({ ...accounts, db }, { ...refused, result: 'REFUSED' }, origin)
+    await recordEvent({ ...accounts, db }, { ...event, result: 'REFUSED' }, origin)
   })
   return wrongPassword()
 }

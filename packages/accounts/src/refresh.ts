@@ -1,13 +1,20 @@
 import { inTransaction, type Problem } from '@plinth/kit'
 import type { Accounts } from './accounts.ts'
 import { recordEvent } from './audit.ts'
-import { attemptOf, countFailure, forgetFailures, slowedDown } from './failed-attempts.ts'
+import { slowedDown } from './failed-attempts.ts'
 import type { Origin } from './origin.ts'
 import { refreshTokenRejected } from './problems.ts'
 import { nextRefreshToken, refreshTokenHashes } from './refresh-token.ts'
-import { findSessionByFamily, revokeSessions, rotateSession } from './sessions.repository.ts'
+import { recordRefusal } from './refusals.ts'
+import {
+  findSessionByFamily,
+  type KnownSession,
+  revokeSessions,
+  rotateSession,
+} from './sessions.repository.ts'
 import { sessionTimes, type TokenPair, tokenPair } from './sessions.ts'
 import { findUserById } from './users.repository.ts'
+import { requireUser } from './users.ts'
 
 /** Trades a refresh token for a new pair; the presented one is spent, whatever happens after. */
 export async function refreshSession(
@@ -25,7 +32,6 @@ export async function refreshSession(
     if (!session || !user) return undefined
     const event = { event: 'REFRESH', actor: user.username, subject: user.username }
     await recordEvent({ ...accounts, db }, event, origin)
-    await forgetFailures(db, attemptOf('refresh', user.username, origin))
     return { user, sessionId: session.id }
   })
   if (!rotated) throw await rejectRefresh(accounts, refreshToken, origin)
@@ -33,8 +39,9 @@ export async function refreshSession(
 }
 
 /**
- * Counts after the fact and never before: a good token is always honoured, however many bad ones
- * came from the same address. Made-up tokens that are slowed leave no rows: nobody fills the disk.
+ * A token of a session we know is 401 whatever else holds, as the specification's table has it: of
+ * any number of racing refreshes one wins and all the others hear the same. Only made-up tokens
+ * are slowed, and counted after the fact, so that a good one is always honoured.
  */
 async function rejectRefresh(
   accounts: Accounts,
@@ -43,18 +50,28 @@ async function rejectRefresh(
 ): Promise<Problem> {
   const { tokenFamily, tokenHash } = refreshTokenHashes(refreshToken)
   return inTransaction(accounts.db, async (db) => {
+    const inside = { ...accounts, db }
     const session = await findSessionByFamily(db, tokenFamily)
-    const user = session && (await findUserById(db, session.userId))
-    const replayed = session !== undefined && session.tokenHash !== tokenHash
-    if (replayed && accounts.settings.refreshReuse === 'revoke') {
-      await revokeSessions(db, session.userId, { id: session.id }, accounts.clock())
+    if (session) {
+      await refuseKnown(inside, session, tokenHash, origin)
+      return refreshTokenRejected()
     }
-    const attempt = attemptOf('refresh', user?.username ?? '', origin)
-    const failed = await countFailure(accounts, attempt, db)
+    const failed = await recordRefusal(inside, { event: 'REFRESH' }, origin)
     const slowed = failed.failures > accounts.settings.failures.limit
-    const event = replayed ? 'REFRESH_REPLAYED' : 'REFRESH'
-    const refused = { event, subject: user?.username, result: 'REFUSED' } as const
-    if (replayed || !slowed) await recordEvent({ ...accounts, db }, refused, origin)
     return slowed ? slowedDown(accounts, failed) : refreshTokenRejected()
   })
+}
+
+async function refuseKnown(
+  accounts: Accounts,
+  session: KnownSession,
+  tokenHash: string,
+  origin: Origin,
+): Promise<void> {
+  const replayed = session.tokenHash !== tokenHash
+  if (replayed && accounts.settings.refreshReuse === 'revoke')
+    await revokeSessions(accounts.db, session.userId, { id: session.id }, accounts.clock())
+  const { username } = await requireUser(accounts, session.userId)
+  const event = replayed ? 'REFRESH_REPLAYED' : 'REFRESH'
+  await recordRefusal(accounts, { event, subject: username }, origin)
 }

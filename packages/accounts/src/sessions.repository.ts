@@ -12,6 +12,8 @@ export type Session = {
   userAgent: string | null
 }
 
+export type KnownSession = Session & { tokenHash: string }
+
 export type SessionUse = {
   tokenHash: string
   now: Date
@@ -70,7 +72,7 @@ export async function rotateSession(
 export async function findSessionByFamily(
   db: Db<AccountTables>,
   tokenFamily: string,
-): Promise<(Session & { tokenHash: string }) | undefined> {
+): Promise<KnownSession | undefined> {
   const row = await db
     .selectFrom('sessions')
     .selectAll()

@@ -10,6 +10,7 @@ import { recordEvent } from './audit.ts'
 import { normalName } from './names.ts'
 import type { Origin } from './origin.ts'
 import { emailTaken, usernameTaken, userUnknown } from './problems.ts'
+import { recordRefusal } from './refusals.ts'
 import {
   countUsers,
   findUserByEmail,
@@ -28,44 +29,55 @@ export const USER_ROLE = 'ROLE_USER'
 
 export type Registration = { username: string; email: string; password: string }
 
+/** Who makes an account for somebody else, and with which roles. */
+export type Registrar = { actor?: string; roles?: string[] }
+
 /** Creates an account. Roles are never the caller's choice. */
 export async function registerUser(
   accounts: Accounts,
   registration: Registration,
   origin: Origin,
-  roles: string[] = [USER_ROLE],
+  { actor, roles = [USER_ROLE] }: Registrar = {},
 ): Promise<User> {
   const username = normalName(registration.username)
   const email = normalName(registration.email)
   refuseCommonPassword(accounts, registration.password)
-  await refuseTaken(accounts, { username, email })
+  await refuseTaken(accounts, { username, email }, origin)
   const passwordHash = await accounts.passwords.hash(registration.password, origin.address)
   const createdAt = accounts.clock().toISOString()
   const newUser = { username, email, roles, enabled: true, createdAt, passwordHash }
-  return insertOrRefuse(accounts, newUser, origin)
+  return insertOrRefuse(accounts, newUser, { actor: actor ?? username, origin })
 }
 
 /** The unique indexes decide: of several registrations of one name at once, one wins. */
-async function insertOrRefuse(accounts: Accounts, newUser: NewUser, origin: Origin): Promise<User> {
+async function insertOrRefuse(
+  accounts: Accounts,
+  newUser: NewUser,
+  { actor, origin }: { actor: string; origin: Origin },
+): Promise<User> {
   try {
     return await inTransaction(accounts.db, async (db) => {
       const user = await insertUser(db, newUser)
-      const event = { event: 'REGISTER', actor: user.username, subject: user.username }
+      const event = { event: 'REGISTER', actor, subject: user.username }
       await recordEvent({ ...accounts, db }, event, origin)
       return user
     })
   } catch (error) {
-    if (isUniqueViolation(error)) await refuseTaken(accounts, newUser)
+    if (isUniqueViolation(error)) await refuseTaken(accounts, newUser, origin)
     throw error
   }
 }
 
 async function refuseTaken(
-  { db }: Accounts,
+  accounts: Accounts,
   { username, email }: { username: string; email: string },
+  origin: Origin,
 ): Promise<void> {
-  if (await findUserByUsername(db, username)) throw usernameTaken()
-  if (await findUserByEmail(db, email)) throw emailTaken()
+  const named = await findUserByUsername(accounts.db, username)
+  const holder = named ?? (await findUserByEmail(accounts.db, email))
+  if (!holder) return
+  await recordRefusal(accounts, { event: 'REGISTER', subject: holder.username }, origin)
+  throw named ? usernameTaken() : emailTaken()
 }
 
 export function refuseCommonPassword(

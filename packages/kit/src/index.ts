@@ -54,6 +54,7 @@ export {
 } from './http/run.ts'
 export { emailText, optionalText, positiveInteger, requiredText } from './http/schemas.ts'
 export { createServer, type Reply, type Request, type Server } from './http/server.ts'
+export { faultsOf } from './http/validation.ts'
 export { createLogger, type Logger } from './logging.ts'
 export { hashOpaqueToken, newOpaqueToken } from './opaque-token.ts'
 export { defineProblem, Problem, type ProblemOptions } from './problem.ts'

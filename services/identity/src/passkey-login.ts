@@ -1,7 +1,7 @@
 import {
   type Origin,
   openSession,
-  recordEvent,
+  recordRefusal,
   requireUser,
   type TokenPair,
 } from '@plinth/accounts'
@@ -36,7 +36,7 @@ export async function logInWithPasskey(
   const pair =
     passkey && counter !== undefined ? await enter(identity, passkey, counter, origin) : undefined
   if (pair) return pair
-  await recordRefusal(identity, passkey, origin)
+  await recordRejection(identity, passkey, origin)
   throw passkeyRejected()
 }
 
@@ -103,12 +103,11 @@ async function checkSignature(
   }
 }
 
-async function recordRefusal(
+async function recordRejection(
   { accounts }: Identity,
   passkey: Passkey | undefined,
   origin: Origin,
 ): Promise<void> {
   const owner = passkey && (await requireUser(accounts, passkey.userId))
-  const event = { event: 'PASSKEY_USED', subject: owner?.username, result: 'REFUSED' } as const
-  await recordEvent(accounts, event, origin)
+  await recordRefusal(accounts, { event: 'PASSKEY_USED', subject: owner?.username }, origin)
 }

@@ -1,5 +1,5 @@
-import { type Origin, recordEvent } from '@plinth/accounts'
-import { type Caller, inTransaction, isUniqueViolation, newOpaqueToken } from '@plinth/kit'
+import { type Origin, recordEvent, recordRefusal } from '@plinth/accounts'
+import { type Caller, inTransaction, isUniqueViolation, newOpaqueToken, Problem } from '@plinth/kit'
 import type { RegistrationResponseJSON } from '@simplewebauthn/server'
 import { CEREMONY_SECONDS, issueChallenge, redeemChallenge } from './challenges.ts'
 import { readClientData } from './client-data.ts'
@@ -57,21 +57,23 @@ export type NewPasskey = { credential: RegistrationResponseJSON; label: string }
 export async function registerPasskey(
   identity: Identity,
   caller: Caller,
-  { credential, label }: NewPasskey,
+  passkey: NewPasskey,
   origin: Origin,
 ): Promise<void> {
-  const attested = await verifyAttestation(identity, caller, credential)
-  const now = identity.clock().toISOString()
-  const passkey = { ...attested, userId: Number(caller.userId), label: label.trim() }
+  const event = { event: 'PASSKEY_ADDED', actor: caller.username, subject: caller.username }
   try {
+    const attested = await verifyAttestation(identity, caller, passkey.credential)
+    const now = identity.clock().toISOString()
+    const named = { userId: Number(caller.userId), label: passkey.label.trim() }
     await inTransaction(identity.db, async (db) => {
-      await insertPasskey(passkeyTables(db), { ...passkey, createdAt: now, lastUsedAt: now })
-      const { username } = caller
-      const event = { event: 'PASSKEY_ADDED', actor: username, subject: username }
+      const dates = { createdAt: now, lastUsedAt: now }
+      await insertPasskey(passkeyTables(db), { ...attested, ...named, ...dates })
       await recordEvent({ ...identity, db }, event, origin)
     })
   } catch (cause) {
-    throw isUniqueViolation(cause) ? passkeyNotAdded({ cause }) : cause
+    const refusal = isUniqueViolation(cause) ? passkeyNotAdded({ cause }) : cause
+    if (refusal instanceof Problem) await recordRefusal(identity.accounts, event, origin)
+    throw refusal
   }
 }
 

@@ -1,4 +1,4 @@
-import { type Origin, recordEvent } from '@plinth/accounts'
+import { type Origin, recordEvent, recordRefusal } from '@plinth/accounts'
 import { type Caller, inTransaction } from '@plinth/kit'
 import { type Identity, passkeyTables } from './identity.ts'
 import { deletePasskey, listPasskeys } from './passkeys.repository.ts'
@@ -22,12 +22,14 @@ export async function removePasskey(
   credentialId: string,
   origin: Origin,
 ): Promise<void> {
-  await inTransaction(identity.db, async (db) => {
+  const event = { event: 'PASSKEY_REMOVED', actor: caller.username, subject: caller.username }
+  const removed = await inTransaction(identity.db, async (db) => {
     const id = credentialId.replaceAll('\0', '')
-    const removed = await deletePasskey(passkeyTables(db), Number(caller.userId), id)
-    if (!removed) throw passkeyNotYours()
-    const { username } = caller
-    const event = { event: 'PASSKEY_REMOVED', actor: username, subject: username }
-    await recordEvent({ ...identity, db }, event, origin)
+    const deleted = await deletePasskey(passkeyTables(db), Number(caller.userId), id)
+    if (deleted) await recordEvent({ ...identity, db }, event, origin)
+    return deleted
   })
+  if (removed) return
+  await recordRefusal(identity.accounts, event, origin)
+  throw passkeyNotYours()
 }

@@ -1,9 +1,20 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { engines } from '@plinth/kit/testing'
+import { type Api, engines } from '@plinth/kit/testing'
+import { startPasskeyClient } from './passkey-client.ts'
 import { ADMIN, ALICE, adminToken, startWithAlice } from './start-identity.ts'
 
 type Row = Record<string, string | number | null>
+type Alice = Awaited<ReturnType<typeof startWithAlice>>
+
+/** Actor, subject and result of every row of one event, oldest first. */
+async function rowsOf(api: Api, event: string) {
+  const token = await adminToken(api)
+  const { body } = await api.get('/api/audit?sort=id,asc&size=2000', { token })
+  return (body.content as Row[])
+    .filter((row) => row.event === event)
+    .map(({ actor, subject, result }) => [actor, subject, result])
+}
 
 for (const engine of engines) {
   describe(`GET /api/audit on ${engine.name}`, { skip: engine.skip }, () => {
@@ -74,11 +85,144 @@ for (const engine of engines) {
       assert.equal(body.totalElements, 4)
     })
 
+    test('has a row for everybody who is turned away for want of a role, and from what', async (t) => {
+      const { api, token, userId } = await startWithAlice(t, { engine })
+      await api.get('/api/users?page=1', { token })
+      await api.get('/api/audit', { token })
+      await api.patch(`/api/users/${userId}`, { roles: ['ROLE_ADMIN'] }, { token })
+      await api.get('/api/users')
+
+      assert.deepEqual(await rowsOf(api, 'ACCESS_DENIED'), [
+        ['alice', 'GET /api/users', 'REFUSED'],
+        ['alice', 'GET /api/audit', 'REFUSED'],
+        ['alice', 'PATCH /api/users/:id', 'REFUSED'],
+      ])
+    })
+
+    test('has a row for a registration of a name or an address that somebody has', async (t) => {
+      const { api } = await startWithAlice(t, { engine })
+      await api.post('/api/auth/register', { ...ALICE, email: 'other@localhost' })
+      await api.post('/api/auth/register', { ...ALICE, username: 'other' })
+
+      assert.deepEqual(await rowsOf(api, 'REGISTER'), [
+        ['alice', 'alice', 'SUCCESS'],
+        [null, 'alice', 'REFUSED'],
+        [null, 'alice', 'REFUSED'],
+      ])
+    })
+
+    test('has a row for a passkey registration or removal that failed', async (t) => {
+      const { api, token } = await startWithAlice(t, { engine })
+      const client = await startPasskeyClient(api)
+      await client.register(token, { origin: 'https://evil.example' })
+      await client.register(token)
+      await client.register(token)
+      await api.delete('/webauthn/register/AAAA', { token, headers: client.headers })
+
+      assert.deepEqual(await rowsOf(api, 'PASSKEY_ADDED'), [
+        ['alice', 'alice', 'REFUSED'],
+        ['alice', 'alice', 'SUCCESS'],
+        ['alice', 'alice', 'REFUSED'],
+      ])
+      assert.deepEqual(await rowsOf(api, 'PASSKEY_REMOVED'), [['alice', 'alice', 'REFUSED']])
+    })
+
     test('is for administrators', async (t) => {
       const { api, token } = await startWithAlice(t, { engine })
 
       assert.equal((await api.get('/api/audit')).status, 401)
       assert.equal((await api.get('/api/audit', { token })).status, 403)
     })
+  })
+
+  describe(`what one caller can write into the audit on ${engine.name}`, {
+    skip: engine.skip,
+  }, () => {
+    const env = { IDENTITY_FAILURE_LIMIT: '2' }
+
+    test('of logins that are answered 429 is one row for each name and window', async (t) => {
+      const { api, clock } = await startWithAlice(t, { engine, env })
+      const fail = async (username: string) => {
+        const attempt = () => api.post('/api/auth/login', { username, password: 'wrong' })
+        for (let n = 0; n < 4; n += 1) await attempt()
+        const { status } = await attempt()
+        assert.equal(status, 429)
+      }
+      await fail('alice')
+      await fail('nobody has this name')
+      clock.advance(3600)
+      await fail('alice')
+
+      const refused = (await rowsOf(api, 'LOGIN')).filter(([, , result]) => result !== 'SUCCESS')
+      assert.deepEqual(refused, [
+        [null, 'alice', 'REFUSED'],
+        [null, 'alice', 'REFUSED'],
+        [null, 'alice', 'THROTTLED'],
+        [null, null, 'REFUSED'],
+        [null, null, 'REFUSED'],
+        [null, null, 'THROTTLED'],
+        [null, 'alice', 'REFUSED'],
+        [null, 'alice', 'REFUSED'],
+        [null, 'alice', 'THROTTLED'],
+      ])
+    })
+
+    test('of one row for a 429 is one also when many of them come at once', async (t) => {
+      const { api } = await startWithAlice(t, { engine, env })
+      const attempt = () => api.post('/api/auth/login', { ...ALICE, password: 'wrong' })
+      await attempt()
+      await attempt()
+
+      const replies = await Promise.all(Array.from({ length: 20 }, attempt))
+
+      assert.ok(replies.every(({ status }) => status === 429))
+      const rows = await rowsOf(api, 'LOGIN')
+      assert.equal(rows.filter(([, , result]) => result === 'THROTTLED').length, 1)
+    })
+
+    test('of guesses at the own password that are answered 429 is one row', async (t) => {
+      const { api, token } = await startWithAlice(t, { engine, env })
+      const guess = { currentPassword: 'guess', newPassword: 'a wholly new password' }
+      for (let n = 0; n < 5; n += 1) await api.post('/api/users/me/password', guess, { token })
+
+      assert.deepEqual(await rowsOf(api, 'PASSWORD_CHANGED'), [
+        ['alice', 'alice', 'REFUSED'],
+        ['alice', 'alice', 'REFUSED'],
+        ['alice', 'alice', 'THROTTLED'],
+      ])
+    })
+
+    const repeated: Record<string, (alice: Alice) => Promise<unknown>> = {
+      REFRESH: ({ api }) => api.post('/api/auth/refresh', { refreshToken: 'made up' }),
+      REFRESH_REPLAYED: ({ api, pair }) =>
+        api.post('/api/auth/refresh', { refreshToken: pair.refreshToken }),
+      ACCESS_DENIED: ({ api, token }) => api.get('/api/users', { token }),
+      REGISTER: ({ api }) => api.post('/api/auth/register', ALICE),
+      PASSKEY_ADDED: async ({ api, token }) =>
+        (await startPasskeyClient(api)).register(token, { rpId: 'evil.example' }),
+      PASSKEY_USED: async ({ api }) => (await startPasskeyClient(api)).logIn(),
+      PASSKEY_REMOVED: async ({ api, token }) => {
+        const { headers } = await startPasskeyClient(api)
+        await api.delete('/webauthn/register/AAAA', { token, headers })
+      },
+    }
+    for (const [event, repeat] of Object.entries(repeated)) {
+      test(`of one refused ${event} over and over ends with a row that says so, for an hour`, async (t) => {
+        const alice = await startWithAlice(t, { engine, env })
+        const { api, clock, pair } = alice
+        await api.post('/api/auth/refresh', { refreshToken: pair.refreshToken })
+        for (let n = 0; n < 6; n += 1) await repeat(alice)
+        const results = async () => {
+          const rows = await rowsOf(api, event)
+          return rows.map(([, , result]) => result).filter((result) => result !== 'SUCCESS')
+        }
+
+        assert.deepEqual(await results(), ['REFUSED', 'REFUSED', 'THROTTLED'])
+        clock.advance(3600)
+        const { body: again } = await api.post('/api/auth/login', ALICE)
+        await repeat({ ...alice, token: again.accessToken })
+        assert.deepEqual(await results(), ['REFUSED', 'REFUSED', 'THROTTLED', 'REFUSED'])
+      })
+    }
   })
 }

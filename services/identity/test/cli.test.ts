@@ -6,17 +6,20 @@ import { describe, test } from 'node:test'
 import { promisify } from 'node:util'
 import { cheapHashing } from '@plinth/accounts/testing'
 import { engines } from '@plinth/kit/testing'
-import { ALICE, startWithAlice } from './start-identity.ts'
+import { ALICE, adminToken, startWithAlice } from './start-identity.ts'
+
+type Row = Record<string, string | number | null>
 
 const CLI = join(import.meta.dirname, '../src/cli.ts')
 
 /** Runs the command line against the database of a running service. */
-function commandLine(databaseUrl: string) {
+function commandLine(databaseUrl: string, settings: Record<string, string> = {}) {
   const env = {
     ...cheapHashing('IDENTITY_'),
     SUITE_DATA: tmpdir(),
     IDENTITY_MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
     IDENTITY_DATABASE_URL: databaseUrl,
+    ...settings,
   }
   return (...words: string[]) => promisify(execFile)(process.execPath, [CLI, ...words], { env })
 }
@@ -52,11 +55,67 @@ for (const engine of engines) {
       assert.equal(await logIn(/: (\S+)\n$/.exec(stdout)?.[1]), 200)
     })
 
+    test('holds names to the rules of a registration over HTTP, in the same words', async (t) => {
+      const { api, config } = await startWithAlice(t, { engine })
+      const run = commandLine(config.databaseUrl)
+      const names = [
+        ['ab', 'ab@localhost'],
+        ['x'.repeat(51), 'no address'],
+        ['a bell\u0007', 'a@b@c'],
+      ]
+      for (const [username = '', email = ''] of names) {
+        const password = 'a password that is good'
+        const { body } = await api.post('/api/auth/register', { username, email, password })
+
+        const refusal = await run('user', 'create', username, email).catch((error) => error)
+
+        assert.ok(body.errors.length > 0)
+        assert.deepEqual([refusal.code, refusal.stderr], [64, `${body.errors.join('\n')}\n`])
+      }
+    })
+
+    test('trims and lower-cases like a registration, and makes a password as long as asked for', async (t) => {
+      const { api, config } = await startWithAlice(t, { engine })
+      const run = commandLine(config.databaseUrl, { IDENTITY_PASSWORD_MIN_LENGTH: '128' })
+
+      const { stdout } = await run('user', 'create', ' Carol ', 'Carol@Localhost')
+
+      const password = /^Created carol \(ROLE_USER\). First password: (\S{128,})$/m.exec(
+        stdout,
+      )?.[1]
+      const { status } = await api.post('/api/auth/login', { username: 'carol', password })
+      assert.equal(status, 200)
+    })
+
+    test('is named as the one who did it in the audit', async (t) => {
+      const { api, config } = await startWithAlice(t, { engine })
+      const run = commandLine(config.databaseUrl)
+      await run('user', 'create', 'root', 'root@localhost', '--admin')
+      await run('user', 'disable', 'alice')
+      await run('user', 'reset-password', 'alice')
+
+      const token = await adminToken(api)
+      const { body } = await api.get('/api/audit', { token })
+
+      assert.deepEqual(
+        body.content
+          .filter(({ address }: Row) => address === 'command line')
+          .map(({ event, actor, subject }: Row) => [event, actor, subject]),
+        [
+          ['PASSWORD_RESET', 'command line', 'alice'],
+          ['USER_DISABLED', 'command line', 'alice'],
+          ['REGISTER', 'command line', 'root'],
+        ],
+      )
+    })
+
     test('explains itself and ends with a failure when it is called wrongly', async (t) => {
       const { config } = await startWithAlice(t, { engine })
       const run = commandLine(config.databaseUrl)
 
-      await assert.rejects(run('user'), /Usage:/)
+      const misspelt = ['user', 'create', 'root', 'root@localhost', '--amdin']
+      for (const words of [['user'], ['user', 'create', 'root'], ['user', 'enable'], misspelt])
+        await assert.rejects(run(...words), /Usage:/)
       await assert.rejects(run('user', 'disable', 'nobody'), /There is no user "nobody"/)
       await assert.rejects(run('user', 'disable', 'admin'), /last enabled administrator/)
       await assert.rejects(run('user', 'create', 'alice', 'x@y'), /already exists/)

@@ -23,6 +23,7 @@ import { answerUnknownRoutes } from './not-found.ts'
 import { answerProblem, handleProblems, type ProblemRenderer } from './problem-handler.ts'
 import { logRequests } from './request-log.ts'
 import { sendSecurityHeaders } from './security-headers.ts'
+import { VALIDATION } from './validation.ts'
 
 interface SchemaTypes extends FastifyTypeProvider {
   validator: this['schema'] extends TSchema ? Static<this['schema']> : unknown
@@ -108,13 +109,7 @@ function bareServer(options: ServerOptions): Server {
       answerProblem(error, request, reply, options.renderProblem)
     },
     ajv: {
-      customOptions: {
-        coerceTypes: false,
-        removeAdditional: false,
-        allErrors: true,
-        verbose: true,
-        keywords: ['message'],
-      },
+      customOptions: VALIDATION,
     },
   })
   return server.withTypeProvider<SchemaTypes>() as unknown as Server

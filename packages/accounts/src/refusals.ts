@@ -1,0 +1,59 @@
+import { inTransaction } from '@plinth/kit'
+import type { Accounts } from './accounts.ts'
+import { recordEvent, type SecurityEvent } from './audit.ts'
+import type { FailedAttempts } from './failed-attempts.repository.ts'
+import {
+  type Attempt,
+  attemptOf,
+  countFailure,
+  findFailures,
+  isSlowed,
+  slowedDown,
+} from './failed-attempts.ts'
+import type { Origin } from './origin.ts'
+
+export type Refusal = Omit<SecurityEvent, 'result'>
+
+/**
+ * Writes down a refusal that costs whoever provokes it next to nothing, and that must not fill the
+ * disk: of one event, name and network the first ones in the window are a row each, one more row
+ * says THROTTLED, and all that follow until the window ends cost a look and leave nothing.
+ */
+export function recordRefusal(
+  accounts: Accounts,
+  refusal: Refusal,
+  origin: Origin,
+): Promise<FailedAttempts> {
+  const { event, actor, subject } = refusal
+  const attempt = attemptOf(`refused ${event}`, [actor, subject].join('\n'), origin)
+  return recordFirst(accounts, { refusal, attempt, rows: accounts.settings.failures.limit }, origin)
+}
+
+/** Refuses before any work is done, the same for a right and for a wrong password. */
+export async function refuseWhenSlowed(
+  accounts: Accounts,
+  attempt: Attempt,
+  refusal: Refusal,
+  origin: Origin,
+): Promise<void> {
+  const failed = await findFailures(accounts, attempt)
+  if (!failed || !isSlowed(accounts, failed)) return
+  await recordFirst(accounts, { refusal, attempt: `slowed ${attempt}`, rows: 0 }, origin)
+  throw slowedDown(accounts, failed)
+}
+
+async function recordFirst(
+  accounts: Accounts,
+  { refusal, attempt, rows }: { refusal: Refusal; attempt: Attempt; rows: number },
+  origin: Origin,
+): Promise<FailedAttempts> {
+  const before = await findFailures(accounts, attempt)
+  if (before && before.failures > rows) return before
+  return inTransaction(accounts.db, async (db) => {
+    const counted = await countFailure(accounts, attempt, db)
+    if (counted.failures > rows + 1) return counted
+    const result = counted.failures > rows ? 'THROTTLED' : 'REFUSED'
+    await recordEvent({ ...accounts, db }, { ...refusal, result }, origin)
+    return counted
+  })
+}
