@@ -1,7 +1,9 @@
 import type { FileHandle } from 'node:fs/promises'
-import { Readable, type Writable } from 'node:stream'
+import { ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
 
-const LARGE_CHUNK_BYTES = 1024 * 1024
+/** A response takes long over this much, so that handing it over costs little beside it. */
+const LARGE_CHUNK_BYTES = 2 * 1024 * 1024
 const SMALL_CHUNK_BYTES = 256 * 1024
 /** With more streams than this, each takes less: their memory together stays small. */
 const FEW_STREAMS = 4
@@ -11,19 +13,14 @@ let openStreams = 0
 /**
  * The bytes of a file from `start` to `end`, both included; closes the file when it is done.
  *
- * Piped to one destination it reads into two buffers in turn and makes no garbage. That is sound
- * because a chunk is larger than what a response accepts at once: `pipe` then waits until a chunk
- * has been flushed before it hands over the next, and only then is the one after that read. Any
- * other consumer may keep its chunks and gets new buffers.
+ * Piped to a response it fills two buffers in turn, one while the other is on its way to the
+ * client, and makes no garbage. Any other consumer may keep its chunks and gets new buffers.
  */
 export class RangeStream extends Readable {
   readonly #handle: FileHandle
   readonly #chunkBytes = openStreams < FEW_STREAMS ? LARGE_CHUNK_BYTES : SMALL_CHUNK_BYTES
   #position: number
   readonly #end: number
-  #destinations = 0
-  #reusing = false
-  #buffers: Buffer[] = []
 
   constructor(handle: FileHandle, start: number, end: number) {
     // The least there is: one chunk is read ahead, no more.
@@ -35,39 +32,49 @@ export class RangeStream extends Readable {
   }
 
   override pipe<T extends NodeJS.WritableStream>(destination: T, options?: { end?: boolean }): T {
-    this.#destinations += 1
-    const { writableHighWaterMark = Number.POSITIVE_INFINITY } = destination as unknown as Writable
-    this.#reusing = this.#destinations === 1 && writableHighWaterMark < this.#chunkBytes
-    return super.pipe(destination, options)
+    const direct = destination instanceof ServerResponse && this.readableFlowing === null
+    if (!direct) return super.pipe(destination, options)
+    this.once('end', () => options?.end !== false && destination.end())
+    this.#sendTo(destination).catch((error) => this.destroy(error))
+    return destination
+  }
+
+  async #sendTo(response: ServerResponse): Promise<void> {
+    const buffers = [this.#newBuffer(), this.#newBuffer()] as const
+    let ahead = this.#readInto(buffers[0])
+    for (let turn = 1; ; turn += 1) {
+      const chunk = await ahead
+      if (!chunk) break
+      // What this one holds was flushed in the turn before.
+      ahead = this.#readInto(buffers[turn % 2 === 0 ? 0 : 1])
+      ahead.catch(() => {}) // Reported when it is waited for.
+      if (!(await flushed(response, chunk))) return
+    }
+    this.push(null)
+    this.resume()
   }
 
   override _read(): void {
-    const length = Math.min(this.#chunkBytes, this.#end - this.#position + 1)
-    if (length <= 0) {
-      this.push(null)
-      return
-    }
-    const buffer = this.#nextBuffer(length)
-    this.#handle.read(buffer, 0, length, this.#position).then(
-      ({ bytesRead }) => this.#deliver(buffer, bytesRead),
+    this.#readInto(this.#newBuffer()).then(
+      (chunk) => this.push(chunk ?? null),
       (error) => this.destroy(error),
     )
   }
 
-  #deliver(buffer: Buffer, bytesRead: number): void {
-    this.#position += bytesRead
-    // Less than asked for may be little enough for `pipe` not to wait until it has been flushed.
-    if (bytesRead < this.#chunkBytes) this.#reusing = false
-    if (bytesRead > 0) this.push(buffer.subarray(0, bytesRead))
-    // The length has been promised: a file that shrank meanwhile must not look complete.
-    else this.destroy(new Error('The file became shorter while it was read.'))
+  #newBuffer(): Buffer {
+    const left = this.#end - this.#position + 1
+    return Buffer.allocUnsafeSlow(Math.max(0, Math.min(this.#chunkBytes, left)))
   }
 
-  #nextBuffer(length: number): Buffer {
-    if (!this.#reusing) return Buffer.allocUnsafeSlow(length)
-    const buffer = this.#buffers.length < 2 ? Buffer.allocUnsafeSlow(length) : this.#buffers.shift()
-    this.#buffers.push(buffer as Buffer)
-    return buffer as Buffer
+  /** The next bytes, or `undefined` after the last. */
+  async #readInto(buffer: Buffer): Promise<Buffer | undefined> {
+    const length = Math.min(buffer.length, this.#end - this.#position + 1)
+    if (length <= 0) return undefined
+    const { bytesRead } = await this.#handle.read(buffer, 0, length, this.#position)
+    this.#position += bytesRead
+    // The length has been promised: a file that shrank meanwhile must not look complete.
+    if (bytesRead === 0) throw new Error('The file became shorter while it was read.')
+    return buffer.subarray(0, bytesRead)
   }
 
   override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
@@ -77,4 +84,11 @@ export class RangeStream extends Readable {
       (closing) => callback(error ?? closing),
     )
   }
+}
+
+/** Whether the bytes went out. If not, the response is closed, and who sent it knows why. */
+function flushed(response: ServerResponse, bytes: Buffer): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>()
+  response.write(bytes, (error) => resolve(!error))
+  return promise
 }
