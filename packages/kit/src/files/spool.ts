@@ -46,7 +46,10 @@ export class Spool {
     openSpools += 1
   }
 
-  /** A promise only when a batch is full and the caller has to wait for the one before. */
+  /**
+   * Takes the bytes over: they are gone once they are written. A promise only when a batch is full
+   * and the caller has to wait for the one before.
+   */
   write(bytes: Buffer): Promise<void> | undefined {
     this.#hash?.update(bytes)
     this.#batch.push(bytes)
@@ -65,14 +68,16 @@ export class Spool {
     return this.#hash?.digest('hex')
   }
 
-  async #flush(): Promise<void> {
+  /** Until the batch before is on disk; this one then follows. */
+  #flush(): Promise<void> {
     const [batch, position] = [this.#batch, this.sizeBytes - this.#batchBytes]
+    const before = this.#writing
     this.#batch = []
     this.#batchBytes = 0
-    await this.#writing
-    this.#writing = writeAll(this.handle, batch, position)
+    this.#writing = before.then(() => writeAll(this.handle, batch, position))
     // A failure is reported by whoever waits next; until then it is not an unhandled one.
     this.#writing.catch(() => {})
+    return before
   }
 
   /** For a file that has been published. */
@@ -95,10 +100,18 @@ async function writeAll(handle: FileHandle, batch: Buffer[], position: number): 
   failPoint('upload:write')
   const { bytesWritten } = await handle.writev(batch, position)
   const total = batch.reduce((sum, bytes) => sum + bytes.length, 0)
-  if (bytesWritten === total) return
+  if (bytesWritten === total) return batch.forEach(release)
   // A disk that fills up takes a part first and says ENOSPC to the rest.
   const rest = Buffer.concat(batch).subarray(bytesWritten)
   await writeAll(handle, [rest], position + bytesWritten)
+}
+
+/**
+ * Gives the memory of received bytes back at once. V8 would let many megabytes of them pile up and
+ * then go through the whole heap for them. A part of a larger buffer is left to it all the same.
+ */
+function release({ buffer, byteLength }: Buffer): void {
+  if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0)
 }
 
 /** Removes what uploads of processes that are gone have left. */

@@ -1,12 +1,12 @@
 import type { FileHandle } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { failPoint } from '../fail-point.ts'
-import { Problem } from '../problem.ts'
 import { publishFile } from './durable-write.ts'
 import { MultipartReader } from './multipart.ts'
-import { DEFAULT_PACE, guardPace, type Pace } from './pace.ts'
+import { DEFAULT_PACE, type Pace } from './pace.ts'
 import { multipartBoundary, type PartHeader, readPartHeader } from './part-header.ts'
-import { uploadAborted, uploadMalformed, uploadTooLarge } from './problems.ts'
+import { uploadMalformed, uploadTooLarge } from './problems.ts'
+import { readBody } from './request-body.ts'
 import { openSpool, type Spool } from './spool.ts'
 
 export type UploadLimits = {
@@ -65,44 +65,21 @@ async function receivePart(
   request: IncomingMessage,
   reader: MultipartReader,
   spool: Spool,
-  limits: UploadLimits,
+  { maxFileBytes, maxRequestBytes, pace = DEFAULT_PACE }: UploadLimits,
 ): Promise<FilePart> {
   let part: FilePart | undefined
-  for await (const chunk of bodyChunks(request, limits)) {
+  await readBody(request, { maxBytes: maxRequestBytes, pace }, (chunk) => {
+    let writing: Promise<void> | undefined
     for (const event of reader.read(chunk)) {
       if (event.kind === 'header') part = filePart(readPartHeader(event.text), part)
-      else {
-        if (spool.sizeBytes + event.bytes.length > limits.maxFileBytes) throw uploadTooLarge()
-        await spool.write(event.bytes)
-      }
+      else if (spool.sizeBytes + event.bytes.length > maxFileBytes) throw uploadTooLarge()
+      else writing = spool.write(event.bytes) ?? writing
     }
-  }
+    return writing
+  })
   if (!reader.finished) throw uploadMalformed({ detail: 'The multipart body is incomplete.' })
   if (!part) throw uploadMalformed()
   return part
-}
-
-/** The body as it comes, within the limits of size and pace. */
-async function* bodyChunks(
-  request: IncomingMessage,
-  { maxRequestBytes, pace = DEFAULT_PACE }: UploadLimits,
-): AsyncGenerator<Buffer> {
-  const guard = guardPace(request, pace)
-  let bytesSeen = 0
-  try {
-    // The connection outlives a refusal: the client has yet to read why.
-    for await (const chunk of request.iterator({ destroyOnReturn: false })) {
-      guard.received(chunk.length)
-      bytesSeen += chunk.length
-      if (bytesSeen > maxRequestBytes) throw uploadTooLarge()
-      yield chunk
-      guard.waiting()
-    }
-  } catch (error) {
-    throw error instanceof Problem || !request.destroyed ? error : uploadAborted({ cause: error })
-  } finally {
-    guard.stop()
-  }
 }
 
 /** The only part there may be: `file`, with a name to take the extension from. */
