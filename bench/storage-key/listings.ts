@@ -1,0 +1,47 @@
+import { randomUUID } from 'node:crypto'
+import { readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { BenchServer, Row } from '../harness.ts'
+import { curlDownload } from '../storage/large-file.ts'
+import { KEY_HEADER, pngUpload, withService } from './service.ts'
+
+const FILES = Number(process.env.BENCH_FILES ?? 100_000)
+const TURNS = 11
+
+/** A list after a change, and the same again. */
+export async function listings(folder: string): Promise<Row[]> {
+  const root = join(folder, 'many')
+  return withService(root, async (server) => {
+    plantFiles(root)
+    await listMs(server)
+    const changed: number[] = []
+    const repeated: number[] = []
+    while (changed.length < TURNS) {
+      await upload(server)
+      changed.push(await listMs(server))
+      repeated.push(await listMs(server))
+    }
+    return [row('after a change', changed, 60), row('again', repeated, 10)]
+  })
+}
+
+export function plantFiles(root: string): void {
+  for (let count = readdirSync(root).length; count <= FILES; count += 1)
+    writeFileSync(join(root, `${randomUUID()}.png`), '')
+}
+
+function row(what: string, times: number[], barMs: number): Row {
+  const ms = times.sort((a, b) => a - b)[TURNS >> 1] ?? 0
+  const name = `storage-key: list ${FILES.toLocaleString('en')} files ${what}`
+  return { name, figure: `${ms.toFixed(1)} ms`, bar: `< ${barMs} ms`, met: ms < barMs }
+}
+
+async function upload(server: BenchServer): Promise<void> {
+  const { method, path, headers, body } = pngUpload(1024)
+  await (await fetch(server.url + path, { method, headers, body })).text()
+}
+
+/** By a client that costs little: the list is several megabytes. */
+async function listMs(server: BenchServer): Promise<number> {
+  return (await curlDownload(`${server.url}/file/list`, KEY_HEADER)) * 1000
+}

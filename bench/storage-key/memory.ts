@@ -1,0 +1,44 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { BenchRequest, Row } from '../harness.ts'
+import { writeLargeFile } from '../storage/large-file.ts'
+import { memoryGrowth } from '../storage/memory-growth.ts'
+import { plantFiles } from './listings.ts'
+import { HEADERS, PNG_START, pngUpload, withService } from './service.ts'
+
+const MEGABYTES = Number(process.env.BENCH_MEGABYTES ?? 1024)
+const TEN_MEGABYTES = 10 * 2 ** 20 - 1000
+
+type Load = {
+  what: string
+  request: BenchRequest
+  prepare?: (root: string) => Promise<void> | void
+}
+
+export async function memory(folder: string): Promise<Row[]> {
+  return [
+    await growth(folder, {
+      what: 'downloads',
+      request: { path: '/file/large.png', headers: HEADERS },
+      prepare: (root) => writeLargeFile(join(root, 'large.png'), MEGABYTES, PNG_START),
+    }),
+    await growth(folder, { what: '10 KB uploads', request: pngUpload(10 * 1024) }),
+    await growth(folder, {
+      what: 'lists',
+      request: { path: '/file/list', headers: HEADERS },
+      prepare: plantFiles,
+    }),
+    await growth(folder, { what: '10 MB uploads', request: pngUpload(TEN_MEGABYTES) }),
+  ]
+}
+
+/** Each in a process of its own: a peak never goes down again. */
+async function growth(folder: string, { what, request, prepare }: Load): Promise<Row> {
+  const root = join(folder, what)
+  mkdirSync(root)
+  await prepare?.(root)
+  const warmUp = { method: 'DELETE', path: '/file/missing', headers: HEADERS }
+  return withService(root, (server) =>
+    memoryGrowth('storage-key', server, { what, warmUp, request }),
+  )
+}

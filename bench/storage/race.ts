@@ -1,0 +1,24 @@
+import type { Row } from '../harness.ts'
+
+const TURNS = 5
+
+/** Ours and theirs take turns, each telling its seconds; the middle ratio of their speeds counts. */
+export async function race(
+  name: string,
+  ours: () => Promise<number>,
+  theirs: () => Promise<number>,
+  { megabytes, bar }: { megabytes: number; bar?: number },
+): Promise<Row> {
+  const turns: { own: number; other: number; ratio: number }[] = []
+  await ours()
+  await theirs()
+  while (turns.length < TURNS) {
+    const [own, other] = [await ours(), await theirs()]
+    turns.push({ own, other, ratio: other / own })
+  }
+  const middle = turns.sort((a, b) => a.ratio - b.ratio)[TURNS >> 1]
+  const { own = 1, other = 1, ratio = 0 } = middle ?? {}
+  const speed = (seconds: number) => `${Math.round(megabytes / seconds)} MiB/s`
+  const figure = `${speed(own)} to ${speed(other)}`
+  return { name, figure, ratio, ...(bar && { bar: `≥ ${bar}`, met: ratio >= bar }) }
+}

@@ -1,0 +1,48 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { type BenchRequest, type BenchServer, drive, type Row } from '../harness.ts'
+
+const SECONDS = Number(process.env.BENCH_SECONDS ?? 5)
+const CLIENTS = 50
+const BYTES = 10 * 1024
+const BAR = 0.6
+
+/** Small uploads of many clients, against the same system calls with nothing around them. */
+export async function smallUploads(
+  name: string,
+  server: BenchServer,
+  { folder, request }: { folder: string; request: (bytes: number) => BenchRequest },
+): Promise<Row> {
+  const turns: { own: number; bare: number; ratio: number }[] = []
+  while (turns.length < 3) {
+    const load = await drive(server, request(BYTES), { connections: CLIENTS })
+    if (load.unexpected > 0) throw new Error(`An upload was answered ${load.sample}.`)
+    const own = load.requestsPerSecond
+    const bare = await bareWritesPerSecond(folder)
+    turns.push({ own, bare, ratio: own / bare })
+  }
+  const middle = turns.sort((a, b) => a.ratio - b.ratio)[1]
+  const { own, bare, ratio = 0 } = middle ?? {}
+  return {
+    name: `${name}: durable 10 KB uploads against bare write, fsync, rename, fsync`,
+    requestsPerSecond: own,
+    barePerSecond: bare,
+    ratio,
+    bar: `≥ ${BAR}`,
+    met: ratio >= BAR,
+  }
+}
+
+async function bareWritesPerSecond(folder: string): Promise<number> {
+  const script = join(import.meta.dirname, '../servers/bare-writes.ts')
+  const work = {
+    folder: mkdtempSync(join(folder, 'bare-')),
+    bytes: BYTES,
+    writers: CLIENTS,
+    seconds: SECONDS,
+  }
+  const { stdout } = await promisify(execFile)(process.execPath, [script, JSON.stringify(work)])
+  return Number(stdout)
+}
