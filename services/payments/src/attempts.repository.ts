@@ -1,4 +1,4 @@
-import type { Db } from '@plinth/kit'
+import { type Db, prepared } from '@plinth/kit'
 import type { AttemptFacts } from './payment-state.ts'
 import type { NewSession } from './provider/provider.ts'
 import type { AttemptRow, PaymentTables } from './tables.ts'
@@ -16,18 +16,16 @@ export async function insertAttempt(db: Db<PaymentTables>, attempt: Attempt): Pr
   await db.insertInto('attempts').values(toRow(attempt)).execute()
 }
 
+const byPayment = prepared((db: Db<PaymentTables>, { paymentId }: { paymentId: string }) =>
+  db.selectFrom('attempts').selectAll().where('payment_id', '=', paymentId).orderBy('sequence'),
+)
+
 export async function listAttempts(db: Db<PaymentTables>, paymentId: string): Promise<Attempt[]> {
-  const rows = await db
-    .selectFrom('attempts')
-    .selectAll()
-    .where('payment_id', '=', paymentId)
-    .orderBy('sequence')
-    .execute()
-  return rows.map(toAttempt)
+  return (await byPayment(db, { paymentId })).map(toAttempt)
 }
 
-export async function updateAttempt(db: Db<PaymentTables>, attempt: Attempt): Promise<void> {
-  await db
+const update = prepared((db: Db<PaymentTables>, attempt: Attempt) =>
+  db
     .updateTable('attempts')
     .set({
       state: attempt.state,
@@ -37,8 +35,11 @@ export async function updateAttempt(db: Db<PaymentTables>, attempt: Attempt): Pr
       expires_at: attempt.expiresAt,
     })
     .where('payment_id', '=', attempt.paymentId)
-    .where('sequence', '=', attempt.sequence)
-    .execute()
+    .where('sequence', '=', attempt.sequence),
+)
+
+export async function updateAttempt(db: Db<PaymentTables>, attempt: Attempt): Promise<void> {
+  await update(db, attempt)
 }
 
 /** Only an attempt that never became a session can be taken back. */
@@ -56,15 +57,15 @@ export async function deleteReservedAttempt(
   return deleted !== undefined
 }
 
+const paymentIdBySession = prepared((db: Db<PaymentTables>, { id }: { id: string }) =>
+  db.selectFrom('attempts').select('payment_id').where('session_id', '=', id),
+)
+
 export async function findPaymentIdBySession(
   db: Db<PaymentTables>,
   sessionId: string,
 ): Promise<string | undefined> {
-  const row = await db
-    .selectFrom('attempts')
-    .select('payment_id')
-    .where('session_id', '=', sessionId)
-    .executeTakeFirst()
+  const [row] = await paymentIdBySession(db, { id: sessionId })
   return row?.payment_id
 }
 
@@ -81,15 +82,15 @@ export async function findAttemptBySession(
   return row && toAttempt(row)
 }
 
+const paymentIdByIntent = prepared((db: Db<PaymentTables>, { id }: { id: string }) =>
+  db.selectFrom('attempts').select('payment_id').where('payment_intent_id', '=', id),
+)
+
 export async function findPaymentIdByIntent(
   db: Db<PaymentTables>,
   paymentIntentId: string,
 ): Promise<string | undefined> {
-  const row = await db
-    .selectFrom('attempts')
-    .select('payment_id')
-    .where('payment_intent_id', '=', paymentIntentId)
-    .executeTakeFirst()
+  const [row] = await paymentIdByIntent(db, { id: paymentIntentId })
   return row?.payment_id
 }
 

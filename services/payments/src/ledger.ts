@@ -33,22 +33,30 @@ export async function openLedger(
   return locked && { ...locked, ...(await refundsOf(db, paymentId, locked.attempts)) }
 }
 
-async function refundsOf(db: Db<PaymentTables>, paymentId: string, attempts: Attempt[]) {
-  const intents = attempts.flatMap(({ paymentIntentId }) => paymentIntentId ?? [])
-  if (intents.length === 0) return { refunds: [], unresolved: [] }
+async function refundsOf(
+  db: Db<PaymentTables>,
+  paymentId: string,
+  attempts: Attempt[],
+  refunds?: Refund[],
+) {
+  if (!attempts.some(({ paymentIntentId }) => paymentIntentId))
+    return { refunds: [], unresolved: [] }
   return {
-    refunds: await listRefundsOf(db, intents),
+    refunds: refunds ?? (await listRefundsOf(db, paymentId)),
     unresolved: await listUnresolvedIntents(db, paymentId),
   }
 }
 
-/** Derives the payment from its attempts and refunds, caches it, and notes how it came about. */
+/**
+ * Derives the payment from its attempts and refunds, caches it, and notes how it came about. Who
+ * has the refunds in hand, as they stand now, need not have them read.
+ */
 export async function settleLedger(
   db: Db<PaymentTables>,
-  { payment, attempts }: LockedPayment,
+  { payment, attempts, refunds }: LockedPayment & { refunds?: Refund[] },
   about: About,
 ): Promise<Ledger> {
-  const known = { attempts, ...(await refundsOf(db, payment.id, attempts)) }
+  const known = { attempts, ...(await refundsOf(db, payment.id, attempts, refunds)) }
   const derived = derivePayment(payment.amount, attempts, known.refunds)
   const nextCheckAt = nextCheck(payment, derived, known, about.at)
   const settled = { ...payment, ...derived, nextCheckAt }

@@ -1,4 +1,4 @@
-import type { Db } from '@plinth/kit'
+import { type Db, prepared } from '@plinth/kit'
 import type { ObservationRow, PaymentTables } from './tables.ts'
 
 /** Where an observation came from. */
@@ -43,26 +43,27 @@ export function remark(about: About): Observation {
   }
 }
 
+const insert = prepared((db: Db<PaymentTables>, observation: Observation) =>
+  db.insertInto('observations').values({
+    payment_id: observation.paymentId,
+    at: observation.at,
+    source: observation.source,
+    kind: observation.kind,
+    subject: observation.subject,
+    event_id: observation.eventId,
+    note: observation.note,
+    anomaly: observation.anomaly,
+    status_before: observation.statusBefore,
+    status_after: observation.statusAfter,
+  }),
+)
+
 /** Append-only: there is no update and no delete. */
 export async function insertObservation(
   db: Db<PaymentTables>,
   observation: Observation,
 ): Promise<void> {
-  await db
-    .insertInto('observations')
-    .values({
-      payment_id: observation.paymentId,
-      at: observation.at,
-      source: observation.source,
-      kind: observation.kind,
-      subject: observation.subject,
-      event_id: observation.eventId,
-      note: observation.note,
-      anomaly: observation.anomaly,
-      status_before: observation.statusBefore,
-      status_after: observation.statusAfter,
-    })
-    .execute()
+  await insert(db, observation)
 }
 
 export async function listObservations(

@@ -13,7 +13,7 @@ import { type AttemptState, joinRefundStatus } from './payment-state.ts'
 import type { Payment } from './payments.repository.ts'
 import type { CheckoutSession, Refund } from './provider/provider.ts'
 import { findRefundIntent, updateIntentState } from './refund-intents.repository.ts'
-import { findRefund, upsertRefund } from './refunds.repository.ts'
+import { findRefund, listRefundsOf, upsertRefund } from './refunds.repository.ts'
 import type { PaymentTables } from './tables.ts'
 
 /** The provider says something that must never be applied silently. */
@@ -91,11 +91,21 @@ export async function observeRefund(
   await lockIntent(db, paymentIntentId)
   const paymentId = paymentIntentId && (await findPaymentIdByIntent(db, paymentIntentId))
   const locked = paymentId ? await lockPayment(db, paymentId) : undefined
+  const refunds = locked ? await listRefundsOf(db, locked.payment.id) : []
 
-  await upsertRefund(db, joinRefund(await findRefund(db, observed.id), observed), about.at)
+  const known = refunds.find(({ id }) => id === observed.id) ?? (await findRefund(db, observed.id))
+  const joined = joinRefund(known, observed)
+  await upsertRefund(db, joined, about.at)
   if (!locked) return undefined
   await linkIntent(db, locked.payment.id, observed)
-  return settleLedger(db, locked, { ...about, subject: observed.id })
+  const ledger = { ...locked, refunds: withRefund(refunds, joined, locked.attempts) }
+  return settleLedger(db, ledger, { ...about, subject: observed.id })
+}
+
+function withRefund(refunds: Refund[], refund: Refund, attempts: Attempt[]): Refund[] {
+  const others = refunds.filter(({ id }) => id !== refund.id)
+  const ours = attempts.some(({ paymentIntentId }) => paymentIntentId === refund.paymentIntentId)
+  return ours ? [...others, refund] : others
 }
 
 /** The intent of a refund that was seen before, when this word of it does not say. */

@@ -1,5 +1,4 @@
-import { type Db, type Engine, engineOf, forUpdate, type PageRequest } from '@plinth/kit'
-import type { CompiledQuery } from 'kysely'
+import { type Db, forUpdate, type PageRequest, prepared } from '@plinth/kit'
 import type { Anomaly, Derived } from './payment-state.ts'
 import type { PaymentRow, PaymentTables } from './tables.ts'
 
@@ -44,61 +43,65 @@ export async function insertPayment(db: Db<PaymentTables>, payment: NewPayment):
   return inserted !== undefined
 }
 
-const byId = new Map<Engine, CompiledQuery<PaymentRow>>()
+const byId = prepared((db: Db<PaymentTables>, { id }: { id: string }) =>
+  db.selectFrom('payments').selectAll().where('id', '=', id),
+)
 
-/** The most frequent read of all, so its text is built once and not for every request. */
 export async function findPayment(db: Db<PaymentTables>, id: string): Promise<Payment | undefined> {
-  const engine = engineOf(db)
-  const query =
-    byId.get(engine) ?? db.selectFrom('payments').selectAll().where('id', '=', '').compile()
-  byId.set(engine, query)
-  const { rows } = await db.executeQuery<PaymentRow>({ ...query, parameters: [id] })
-  return rows[0] && toPayment(rows[0])
+  const [row] = await byId(db, { id })
+  return row && toPayment(row)
 }
+
+const byIdForUpdate = prepared((db: Db<PaymentTables>, { id }: { id: string }) =>
+  forUpdate(db, db.selectFrom('payments').selectAll().where('id', '=', id)),
+)
 
 /** Also takes the row's lock, which is always the first lock taken on anything of a payment. */
 export async function findPaymentForUpdate(
   db: Db<PaymentTables>,
   id: string,
 ): Promise<Payment | undefined> {
-  const query = db.selectFrom('payments').selectAll().where('id', '=', id)
-  const row = await forUpdate(db, query).executeTakeFirst()
+  const [row] = await byIdForUpdate(db, { id })
   return row && toPayment(row)
 }
+
+const byReference = prepared((db: Db<PaymentTables>, { reference }: { reference: string }) =>
+  db.selectFrom('payments').selectAll().where('business_reference', '=', reference),
+)
 
 export async function findPaymentByReference(
   db: Db<PaymentTables>,
   businessReference: string,
 ): Promise<Payment | undefined> {
-  const row = await db
-    .selectFrom('payments')
-    .selectAll()
-    .where('business_reference', '=', businessReference)
-    .executeTakeFirst()
+  const [row] = await byReference(db, { reference: businessReference })
   return row && toPayment(row)
 }
+
+type ProjectionRow = Omit<PaymentRow, FixedColumn>
+type FixedColumn = 'business_reference' | 'amount' | 'currency' | 'created_at' | 'checks'
+
+const update = prepared((db: Db<PaymentTables>, { id, ...projection }: ProjectionRow) =>
+  db.updateTable('payments').set(projection).where('id', '=', id),
+)
 
 export async function updateProjection(
   db: Db<PaymentTables>,
   payment: Payment,
   now: Date,
 ): Promise<void> {
-  await db
-    .updateTable('payments')
-    .set({
-      provider_customer_id: payment.providerCustomerId,
-      status: payment.status,
-      checkout_status: payment.checkoutStatus,
-      refunded_amount: payment.refundedAmount,
-      session_id: payment.sessionId,
-      payment_intent_id: payment.paymentIntentId,
-      attempt_reference: payment.attemptReference,
-      anomalies: payment.anomalies.join(','),
-      updated_at: now.toISOString(),
-      next_check_at: payment.nextCheckAt,
-    })
-    .where('id', '=', payment.id)
-    .execute()
+  await update(db, {
+    id: payment.id,
+    provider_customer_id: payment.providerCustomerId,
+    status: payment.status,
+    checkout_status: payment.checkoutStatus,
+    refunded_amount: payment.refundedAmount,
+    session_id: payment.sessionId,
+    payment_intent_id: payment.paymentIntentId,
+    attempt_reference: payment.attemptReference,
+    anomalies: payment.anomalies.join(','),
+    updated_at: now.toISOString(),
+    next_check_at: payment.nextCheckAt,
+  })
 }
 
 export async function deletePayment(db: Db<PaymentTables>, id: string): Promise<void> {

@@ -1,4 +1,4 @@
-import type { Db } from '@plinth/kit'
+import { type Db, prepared } from '@plinth/kit'
 import type { NewRefund } from './provider/provider.ts'
 import type { PaymentTables, RefundIntentRow, RefundIntentState } from './tables.ts'
 
@@ -14,33 +14,40 @@ export type RefundIntent = NewRefund & {
   refundId: string | null
 }
 
+type Key = Pick<RefundIntent, 'paymentId' | 'reference'>
+
+const byKey = prepared((db: Db<PaymentTables>, { paymentId, reference }: Key) =>
+  db
+    .selectFrom('refund_intents')
+    .selectAll()
+    .where('payment_id', '=', paymentId)
+    .where('reference', '=', reference),
+)
+
 export async function findRefundIntent(
   db: Db<PaymentTables>,
   paymentId: string,
   reference: string,
 ): Promise<RefundIntent | undefined> {
-  const row = await db
+  const [row] = await byKey(db, { paymentId, reference })
+  return row && toIntent(row)
+}
+
+const unresolved = prepared((db: Db<PaymentTables>, { paymentId }: { paymentId: string }) =>
+  db
     .selectFrom('refund_intents')
     .selectAll()
     .where('payment_id', '=', paymentId)
-    .where('reference', '=', reference)
-    .executeTakeFirst()
-  return row && toIntent(row)
-}
+    .where('state', '=', 'reserved')
+    .orderBy('first_sent_at'),
+)
 
 /** The intents whose outcome is unknown. Their amounts are reserved. */
 export async function listUnresolvedIntents(
   db: Db<PaymentTables>,
   paymentId: string,
 ): Promise<RefundIntent[]> {
-  const rows = await db
-    .selectFrom('refund_intents')
-    .selectAll()
-    .where('payment_id', '=', paymentId)
-    .where('state', '=', 'reserved')
-    .orderBy('first_sent_at')
-    .execute()
-  return rows.map(toIntent)
+  return (await unresolved(db, { paymentId })).map(toIntent)
 }
 
 /** A refused intent makes room for another under the same reference. */

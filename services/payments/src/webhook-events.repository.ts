@@ -1,4 +1,4 @@
-import { type Db, forUpdate, type PageRequest } from '@plinth/kit'
+import { type Db, forUpdate, type PageRequest, prepared } from '@plinth/kit'
 import type { PaymentTables, WebhookEventRow, WebhookEventStatus } from './tables.ts'
 
 /** A proven event in the inbox. */
@@ -17,15 +17,18 @@ export type InboxEvent = {
   processedAt: string | null
 }
 
+const claim = prepared((db: Db<PaymentTables>, row: WebhookEventRow) =>
+  db
+    .insertInto('webhook_events')
+    .values(row)
+    .onConflict((conflict) => conflict.column('id').doNothing())
+    .returning('id'),
+)
+
 /** One claim per event id: false when it was claimed before. Another node's open claim is awaited. */
 export async function claimEvent(db: Db<PaymentTables>, event: InboxEvent): Promise<boolean> {
-  const claimed = await db
-    .insertInto('webhook_events')
-    .values(toRow(event))
-    .onConflict((conflict) => conflict.column('id').doNothing())
-    .returning('id')
-    .executeTakeFirst()
-  return claimed !== undefined
+  const claimed = await claim(db, toRow(event))
+  return claimed.length > 0
 }
 
 export async function findEvent(
@@ -40,12 +43,15 @@ export async function findEvent(
   return row && toEvent(row)
 }
 
+const byIdForUpdate = prepared((db: Db<PaymentTables>, { id }: { id: string }) =>
+  forUpdate(db, db.selectFrom('webhook_events').selectAll().where('id', '=', id)),
+)
+
 export async function findEventForUpdate(
   db: Db<PaymentTables>,
   id: string,
 ): Promise<InboxEvent | undefined> {
-  const query = db.selectFrom('webhook_events').selectAll().where('id', '=', id)
-  const row = await forUpdate(db, query).executeTakeFirst()
+  const [row] = await byIdForUpdate(db, { id })
   return row && toEvent(row)
 }
 
