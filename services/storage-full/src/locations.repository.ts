@@ -1,10 +1,15 @@
-import { randomBytes } from 'node:crypto'
 import type { Db } from '@plinth/kit'
 import type { Location } from './location.ts'
 import type { ProviderName } from './providers/provider.ts'
 import type { StorageTables } from './tables.ts'
 
-type NewLocation = { provider: ProviderName; place: string; sealedSettings: string; now: Date }
+type NewLocation = {
+  provider: ProviderName
+  place: string
+  prefix: string
+  sealedSettings: string
+  now: Date
+}
 
 const COLUMNS = [
   'storage_locations.id',
@@ -20,7 +25,7 @@ export async function upsertLocation(db: Db<StorageTables>, location: NewLocatio
     .values({
       provider: location.provider,
       place: location.place,
-      prefix: `files-${randomBytes(6).toString('hex')}`,
+      prefix: location.prefix,
       sealed_settings: location.sealedSettings,
       created_at: location.now.toISOString(),
     })
@@ -42,6 +47,19 @@ export async function findLocation(
   id: number,
 ): Promise<Location | undefined> {
   return db.selectFrom('storage_locations').select(COLUMNS).where('id', '=', id).executeTakeFirst()
+}
+
+export async function findLocationAt(
+  db: Db<StorageTables>,
+  provider: ProviderName,
+  place: string,
+): Promise<Location | undefined> {
+  return db
+    .selectFrom('storage_locations')
+    .select(COLUMNS)
+    .where('provider', '=', provider)
+    .where('place', '=', place)
+    .executeTakeFirst()
 }
 
 export async function findActiveLocation(db: Db<StorageTables>): Promise<Location | undefined> {

@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import { openText, sealText } from '@plinth/kit'
 import type { Location } from './location.ts'
 import { createLocalProvider } from './providers/local.ts'
@@ -16,8 +15,11 @@ export type ProviderSettings =
 export type Providers = {
   /** The provider through which the files of a location are reached. */
   at(location: Location): StorageProvider
-  /** A provider for settings that are not in use yet; close it after use. */
-  trial(settings: ProviderSettings): StorageProvider
+  /**
+   * A provider for settings that are not in use yet; close it after use. The prefix is that of the
+   * location they lead to, if there is one already.
+   */
+  trial(settings: ProviderSettings, prefix?: string): StorageProvider
   seal(settings: ProviderSettings): string
   unseal(provider: ProviderName, sealed: string): ProviderSettings
   close(): void
@@ -29,10 +31,10 @@ type Keeping = { root: string; masterKey: Buffer; patience: Patience }
 export function createProviders({ root, masterKey, patience }: Keeping): Providers {
   const open = new Map<number, { sealedSettings: string; provider: StorageProvider }>()
 
-  const trial = (settings: ProviderSettings) =>
+  const trial = (settings: ProviderSettings, prefix?: string) =>
     settings.provider === 'LOCAL'
-      ? createLocalProvider(join(root, settings.local.path))
-      : createObjectProvider(settings.object, patience)
+      ? createLocalProvider({ root, path: settings.local.path, prefix })
+      : createObjectProvider(settings.object, patience, prefix)
 
   const unseal = (provider: ProviderName, sealed: string): ProviderSettings =>
     JSON.parse(openText(masterKey, sealed, purposeOf(provider)))
@@ -41,11 +43,11 @@ export function createProviders({ root, masterKey, patience }: Keeping): Provide
     trial,
     unseal,
     seal: (settings) => sealText(masterKey, JSON.stringify(settings), purposeOf(settings.provider)),
-    at({ id, provider: name, sealedSettings }) {
+    at({ id, provider: name, prefix, sealedSettings }) {
       const known = open.get(id)
       if (known?.sealedSettings === sealedSettings) return known.provider
       // The one it replaces is left to finish its transfers; idle connections close by themselves.
-      const provider = trial(unseal(name, sealedSettings))
+      const provider = trial(unseal(name, sealedSettings), prefix)
       open.set(id, { sealedSettings, provider })
       return provider
     },

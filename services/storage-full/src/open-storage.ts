@@ -1,5 +1,7 @@
+import { mkdir, stat } from 'node:fs/promises'
 import { type Clock, type Database, type Logger, openDatabase, sweepSpools } from '@plinth/kit'
 import type { StorageFullConfig } from './config.ts'
+import { findActiveLocation } from './locations.repository.ts'
 import { createProviders } from './locations.ts'
 import { storageMigrations } from './migrations/index.ts'
 import { prepareFirstStart, requireReadableSettings } from './provider-settings.ts'
@@ -28,11 +30,23 @@ export async function openStorage(
   }
   try {
     await requireReadableSettings(storage)
-    await sweepSpools(storage.spoolFolder)
+    await prepareRoot(storage, config.root)
     await prepareFirstStart(storage)
   } catch (error) {
     await database.close()
     throw error
   }
   return { storage, database }
+}
+
+/**
+ * The root is made while no files of ours are in it. Later a missing one is a disk that is not
+ * mounted: the service starts, and refuses uploads until the disk is back.
+ */
+async function prepareRoot({ db, log, spoolFolder }: Storage, root: string): Promise<void> {
+  const active = await findActiveLocation(db)
+  if (active?.provider !== 'LOCAL') await mkdir(root, { recursive: true })
+  const present = await stat(root).catch(() => undefined)
+  if (present) await sweepSpools(spoolFolder)
+  else log.error('the storage root does not exist: mount its disk, or create it')
 }

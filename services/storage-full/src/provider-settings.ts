@@ -1,7 +1,8 @@
-import { inTransaction } from '@plinth/kit'
+import { randomBytes } from 'node:crypto'
 import type { Location } from './location.ts'
 import {
   findActiveLocation,
+  findLocationAt,
   listLocations,
   updateActiveLocation,
   upsertLocation,
@@ -9,7 +10,7 @@ import {
 import { type ProviderSettings, placeOf } from './locations.ts'
 import { storageNotConfigured } from './problems.ts'
 import { findSealedSettings, updateSealedSettings } from './provider-settings.repository.ts'
-import { PROVIDER_NAMES, type ProviderName } from './providers/provider.ts'
+import { PROVIDER_NAMES, type ProviderName, type StorageProvider } from './providers/provider.ts'
 import type { Storage } from './storage.ts'
 
 type Keeping = Pick<Storage, 'db' | 'clock' | 'providers'>
@@ -46,30 +47,45 @@ export async function requireActiveLocation({ db }: Pick<Storage, 'db'>): Promis
   return active
 }
 
-/** The location for these settings; made now if no file was ever put there. */
+/** Whether files were, or are, put into the place these settings lead to. */
+export async function isInUse({ db }: Keeping, settings: ProviderSettings): Promise<boolean> {
+  return (await findLocationAt(db, settings.provider, placeOf(settings))) !== undefined
+}
+
+/** A provider for settings that are not in use; it knows its own files if it was in use before. */
+export async function openTrial(
+  { db, providers }: Keeping,
+  settings: ProviderSettings,
+): Promise<StorageProvider> {
+  const known = await findLocationAt(db, settings.provider, placeOf(settings))
+  return providers.trial(settings, known?.prefix)
+}
+
+/**
+ * The location for these settings. Only a new one is prepared, and before it is noted: of a place
+ * that is known and missing nobody may think that it is empty.
+ */
 export async function locate(storage: Keeping, settings: ProviderSettings): Promise<Location> {
-  return upsertLocation(storage.db, {
-    provider: settings.provider,
-    place: placeOf(settings),
-    sealedSettings: storage.providers.seal(settings),
-    now: storage.clock(),
-  })
+  const { provider } = settings
+  const place = placeOf(settings)
+  const known = await findLocationAt(storage.db, provider, place)
+  const prefix = known?.prefix ?? `files-${randomBytes(6).toString('hex')}`
+  if (!known) await storage.providers.trial(settings, prefix).prepare()
+  const sealedSettings = storage.providers.seal(settings)
+  const now = storage.clock()
+  return upsertLocation(storage.db, { provider, place, prefix, sealedSettings, now })
 }
 
 export async function activate(storage: Keeping, settings: ProviderSettings): Promise<Location> {
-  return inTransaction(storage.db, async (db) => {
-    const location = await locate({ ...storage, db }, settings)
-    await updateActiveLocation(db, location.id, storage.clock())
-    return location
-  })
+  const location = await locate(storage, settings)
+  await updateActiveLocation(storage.db, location.id, storage.clock())
+  return location
 }
 
 /** On the first start a folder is configured and active, so that the service works at once. */
 export async function prepareFirstStart(storage: Keeping): Promise<void> {
   if (await findActiveLocation(storage.db)) return
   const settings: ProviderSettings = { provider: 'LOCAL', local: { path: FIRST_FOLDER } }
-  const provider = storage.providers.trial(settings)
-  await provider.probe()
   await saveSettings(storage, settings)
   await activate(storage, settings)
 }

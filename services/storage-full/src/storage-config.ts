@@ -1,5 +1,6 @@
 import { linkOnTheWay, validationFailed } from '@plinth/kit'
-import { findSettings, requireActiveLocation, saveSettings } from './provider-settings.ts'
+import type { ProviderSettings } from './locations.ts'
+import { findSettings, isInUse, requireActiveLocation, saveSettings } from './provider-settings.ts'
 import type { ObjectSettings } from './providers/object-client.ts'
 import type { Storage } from './storage.ts'
 
@@ -40,8 +41,24 @@ export async function saveLocalConfig(storage: Storage, root: string, given: str
     throw validationFailed(['path: must be a plain relative path below the storage root'])
   if ((await linkOnTheWay(root, path)) !== undefined)
     throw validationFailed(['path: must not lead through a symbolic link'])
-  await saveSettings(storage, { provider: 'LOCAL', local: { path } })
+  const settings = { provider: 'LOCAL', local: { path } } as const
+  await saveSettings(storage, settings)
+  await prepareNew(storage, settings)
   return describeConfig(storage)
+}
+
+/**
+ * A folder is made when it is chosen, not when it is tested: once it is in use, a missing one is a
+ * disk that is not mounted. If it cannot be made, the test says why.
+ */
+async function prepareNew(storage: Storage, settings: ProviderSettings): Promise<void> {
+  if (await isInUse(storage, settings)) return
+  await storage.providers
+    .trial(settings)
+    .prepare()
+    .catch((error) => {
+      storage.log.warn({ err: error }, 'the chosen folder could not be made')
+    })
 }
 
 /** An empty part and `.` lead nowhere. */

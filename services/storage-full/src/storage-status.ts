@@ -3,6 +3,7 @@ import { storageTestFailed } from './problems.ts'
 import {
   activate,
   findSettings,
+  openTrial,
   requireActiveLocation,
   requireSettings,
 } from './provider-settings.ts'
@@ -19,7 +20,7 @@ export async function describeStatus(storage: Storage) {
     }
     const settings = await findSettings(storage, name)
     if (!settings) return { configured: false, available: false, active: false }
-    const trial = storage.providers.trial(settings)
+    const trial = await openTrial(storage, settings)
     const available = await answers(trial)
     trial.close()
     return { configured: true, available, active: false }
@@ -41,7 +42,7 @@ export async function testProvider(storage: Storage, name: ProviderName) {
 
 export async function testSettings(storage: Storage, settings: ProviderSettings) {
   const name = settings.provider
-  const trial = storage.providers.trial(settings)
+  const trial = await openTrial(storage, settings)
   const steps = await trial.probe()
   trial.close()
   const failed = steps.find(({ passed }) => !passed)

@@ -28,7 +28,6 @@ for (const engine of engines)
         .selectAll()
         .executeTakeFirstOrThrow()
       const objects = join(config.root, 'files', prefix)
-      await mkdir(objects)
       return { storage, clock, objects }
     }
 

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import { type AddressInfo, createServer as createTcpServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
@@ -14,46 +16,91 @@ import { providerSuite, sourceFile } from '../src/providers/provider-suite.ts'
 
 const PATIENT = { connectMs: 2_000, answerMs: 10_000 }
 const IMPATIENT = { connectMs: 500, answerMs: 500 }
+// The WHATWG "bad ports" that need no privilege: `fetch` speaks to none of them.
+const PORTS_BROWSERS_REFUSE = [10_080, 6697, 6669, 6668, 6667, 6666, 6665, 6566, 6000, 5061, 5060]
 const UNAVAILABLE = { code: 'STORAGE_UNAVAILABLE', status: 503 }
 
 const skip = await s3Missing()
 const s3 = skip ? ({} as S3Server) : await startS3({ after })
 const folder = await mkdtemp(join(tmpdir(), 'providers-'))
-await mkdir(join(folder, 'store'))
 after(() => rm(folder, { recursive: true, force: true }))
 
-const local = createLocalProvider(join(folder, 'store'))
 const object = createObjectProvider(s3.settings, PATIENT)
 after(() => object.close())
-providerSuite('a folder', () => ({ provider: local, folder }))
+providerSuite('a folder', {
+  open: (prefix) => createLocalProvider({ root: folder, path: 'deep/store', prefix }),
+  folder,
+})
+providerSuite('an S3-style bucket', {
+  open: (prefix) => createObjectProvider(s3.settings, PATIENT, prefix),
+  folder,
+  skip,
+})
 
-providerSuite('an S3-style bucket', () => ({ provider: object, folder }), skip)
+async function listenOnOneOf(server: Server, ports: number[]): Promise<number> {
+  for (const port of ports) {
+    try {
+      await once(server.listen(port, '127.0.0.1'), 'listening')
+      return (server.address() as AddressInfo).port
+    } catch {} // Somebody else has this one.
+  }
+  throw new Error('Every port is taken')
+}
+
+function codesOf(outcomes: PromiseSettledResult<unknown>[]) {
+  return new Set(outcomes.map((outcome) => outcome.status === 'rejected' && outcome.reason.code))
+}
 
 describe('a folder that fails', () => {
-  test('is unavailable when the folder is gone, and is not made anew', async () => {
-    const provider = createLocalProvider(join(folder, 'unmounted'))
+  for (const [what, root] of [
+    ['its root is gone', 'no-root'],
+    ['it is the empty place its disk is mounted at', 'mount-point'],
+  ] as const)
+    test(`is unavailable when ${what}, and nothing is made in its stead`, async () => {
+      await mkdir(join(folder, 'mount-point/store'), { recursive: true })
+      const place = { root: join(folder, root), path: 'store', prefix: 'own' }
+      const provider = createLocalProvider(place)
+      const source = await sourceFile(folder, randomBytes(9))
+      const before = await readdir(folder, { recursive: true })
 
-    await assert.rejects(provider.put('a/b', await sourceFile(folder, randomBytes(9))), UNAVAILABLE)
-    await assert.rejects(provider.check(), UNAVAILABLE)
-  })
+      const outcomes = await Promise.allSettled([
+        provider.put('own/b', source),
+        provider.open('own/b'),
+        provider.sizeOf('own/b'),
+        provider.remove('own/b'),
+        provider.check(),
+        Array.fromAsync(provider.list('own')),
+      ])
+
+      assert.deepEqual(codesOf(outcomes), new Set(['STORAGE_UNAVAILABLE']))
+      const [failed] = (await provider.probe()).filter(({ passed }) => !passed)
+      assert.match(failed?.message ?? '', /mount/)
+      assert.deepEqual(await readdir(folder, { recursive: true }), before)
+    })
 
   test('never names the path in an error', async () => {
-    const provider = createLocalProvider(join(folder, 'unmounted'))
+    const provider = createLocalProvider({ root: folder, path: 'unmounted' })
 
     const error = await provider.check().catch((caught) => caught)
 
     assert.doesNotMatch(`${error.message} ${error.cause.message}`, /unmounted|tmp/)
   })
 
-  test('tells in its probe that the folder cannot be written', async () => {
-    const readOnly = '/proc/self/task' // not even the superuser may write here
+  test('is not prepared below a root that is gone', async () => {
+    const provider = createLocalProvider({ root: join(folder, 'no-root'), path: 'store' })
 
-    const steps = await createLocalProvider(readOnly).probe()
+    await assert.rejects(provider.prepare(), UNAVAILABLE)
+  })
+
+  test('tells in its probe that the folder cannot be written', async () => {
+    // Not even the superuser may write here.
+    const steps = await createLocalProvider({ root: '/proc/self', path: 'task' }).probe()
 
     assert.deepEqual(
       steps.map(({ name, passed }) => [name, passed]),
       [
         ['folder', true],
+        ['contents', true],
         ['write', false],
       ],
     )
@@ -94,6 +141,28 @@ describe('an S3-style bucket that fails', { skip }, () => {
     assert.equal(error.code, 'STORAGE_UNAVAILABLE')
   })
 
+  test('at a port that browsers refuse: it is spoken to all the same', async (t) => {
+    const server = createServer((_request, response) => response.writeHead(403).end())
+    t.after(() => void server.close())
+    const port = await listenOnOneOf(server, PORTS_BROWSERS_REFUSE)
+
+    const { failed } = await failing({ endpoint: `http://127.0.0.1:${port}` })
+
+    assert.equal(failed?.name, 'credentials')
+  })
+
+  test('behind a port that speaks no TLS, or nothing known', async (t) => {
+    const server = createTcpServer((socket) => socket.on('error', () => {}).end('SSH-2.0\r\n'))
+    t.after(() => void server.close())
+    const port = await listenOnOneOf(server, [0])
+
+    for (const scheme of ['http', 'https']) {
+      const { failed } = await failing({ endpoint: `${scheme}://127.0.0.1:${port}` })
+
+      assert.equal(failed?.name, 'connect')
+    }
+  })
+
   test('with a name nobody knows', async () => {
     const { failed } = await failing({ endpoint: 'http://nowhere.invalid' })
 
@@ -119,8 +188,7 @@ describe('an S3-style bucket that fails', { skip }, () => {
 
     const outcomes = await Promise.allSettled(calls)
     s3.resume()
-    const codes = outcomes.map((outcome) => outcome.status === 'rejected' && outcome.reason.code)
-    assert.deepEqual(new Set(codes), new Set(['STORAGE_UNAVAILABLE']))
+    assert.deepEqual(codesOf(outcomes), new Set(['STORAGE_UNAVAILABLE']))
     await object.check()
     provider.close()
   })

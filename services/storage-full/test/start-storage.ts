@@ -1,10 +1,17 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { TestContext } from 'node:test'
+import { after, before } from 'node:test'
 import { cheapHashing } from '@plinth/accounts/testing'
-import { type Api, type ApiReply, listenForTest, sampleFiles, testClock } from '@plinth/kit/testing'
+import {
+  type Api,
+  type ApiReply,
+  listenForTest,
+  sampleFiles,
+  type TestEngine,
+  testClock,
+} from '@plinth/kit/testing'
 import { createStorageFull, loadConfig } from '../src/index.ts'
 
 export const DEMO_PASSWORD = 'password123123'
@@ -36,7 +43,7 @@ export async function temporaryFolder(t: Scope): Promise<string> {
 
 /** A fresh service on an empty database, with its demo accounts logged in. */
 export async function startStorage(
-  t: TestContext,
+  t: Scope,
   overrides: Record<string, string> = {},
   clock = testClock(),
 ) {
@@ -48,6 +55,28 @@ export async function startStorage(
   const admin = await logIn(api, 'admin')
   const user = await logIn(api, 'user')
   return { api, baseUrl, clock, server, config, env, folder, root: config.root, admin, user }
+}
+
+/**
+ * One service for all tests of a suite, called in the body of its `describe`: starting one costs
+ * more than most tests. Tests keep apart by having users of their own.
+ */
+export function sharedStorage(engine: TestEngine, overrides: Record<string, string> = {}) {
+  const cleanups: (() => Promise<void> | void)[] = []
+  const scope: Scope = { after: (work) => void cleanups.unshift(work) }
+  let service: TestStorage
+  before(async () => {
+    const STORAGE_FULL_DATABASE_URL = await engine.freshUrl(scope)
+    service = await startStorage(scope, { STORAGE_FULL_DATABASE_URL, ...overrides })
+  })
+  after(async () => {
+    for (const cleanup of cleanups) await cleanup()
+  })
+  return {
+    service: () => service,
+    /** The service, as somebody sees it who has no files yet. */
+    newcomer: async () => ({ ...service, user: await register(service.api, randomUUID()) }),
+  }
 }
 
 export async function logIn(api: Api, username: string, password = DEMO_PASSWORD) {

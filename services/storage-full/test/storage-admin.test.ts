@@ -183,7 +183,7 @@ for (const engine of engines)
       assert.ok(message)
       assert.deepEqual(
         steps.map((step: { name: string }) => step.name),
-        ['folder', 'write', 'read back', 'delete'],
+        ['folder', 'contents', 'write', 'read back', 'delete'],
       )
     })
 

@@ -1,25 +1,35 @@
 import { constants } from 'node:fs'
-import { access, opendir, rm, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { access, opendir, stat, unlink } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { openRegularFile, readRange } from '@plinth/kit'
 import { storageUnavailable } from '../problems.ts'
+import { makeFolders } from './local-folder.ts'
 import { localProbe } from './local-probe.ts'
 import { putFile } from './local-put.ts'
 import type { ByteRange, StorageProvider } from './provider.ts'
 
-/** Keeps objects as plain files, one folder per key prefix, below one folder. */
-export function createLocalProvider(folder: string): StorageProvider {
+/** A folder below the root; the prefix is the folder in it that the keys of a location share. */
+export type LocalPlace = { root: string; path: string; prefix?: string }
+
+/**
+ * Keeps objects as plain files, one folder per key prefix. That folder is made once: where it is
+ * missing, its disk is not mounted, and nothing is read or written in its stead.
+ */
+export function createLocalProvider({ root, path, prefix }: LocalPlace): StorageProvider {
+  const folder = join(root, path)
+  const own = join(folder, prefix ?? '')
   const pathOf = (key: string) => join(folder, key)
   const provider: StorageProvider = {
     name: 'LOCAL',
+    prepare: () => orUnavailable(makeFolders(root, join(path, prefix ?? ''))),
     put: (key, source) => orUnavailable(putFile(source.path, pathOf(key))),
     open: (key, range) => orUnavailable(openFile(pathOf(key), range)),
     sizeOf: (key) => orUnavailable(fileSize(pathOf(key))),
-    remove: (key) => orUnavailable(rm(pathOf(key), { force: true })),
-    list: (prefix) => listFolder(folder, prefix),
-    check: () => orUnavailable(access(folder, constants.W_OK | constants.X_OK)),
-    probe: () => localProbe(folder, provider),
+    remove: (key) => orUnavailable(unlessAbsent(pathOf(key), unlink)),
+    list: (listed) => listFolder(folder, listed),
+    check: () => orUnavailable(access(own, constants.W_OK | constants.X_OK)),
+    probe: () => localProbe({ folder, own, prefix }, provider),
     close: () => {},
   }
   return provider
@@ -27,28 +37,35 @@ export function createLocalProvider(folder: string): StorageProvider {
 
 async function openFile(path: string, range?: ByteRange): Promise<Readable | undefined> {
   const file = await openRegularFile(path)
-  if (!file) return undefined
+  if (!file) return requireFolderOf(path)
   const { start, end } = range ?? { start: 0, end: Number(file.stats.size) - 1 }
   return readRange(file, start, end)
 }
 
 async function fileSize(path: string): Promise<number | undefined> {
-  return (await unlessAbsent(stat(path)))?.size
+  return (await unlessAbsent(path, (present) => stat(present)))?.size
 }
 
 async function* listFolder(folder: string, prefix: string): AsyncIterable<string> {
-  const entries = await orUnavailable(unlessAbsent(opendir(join(folder, prefix))))
-  if (!entries) return
-  for await (const entry of entries) if (entry.isFile()) yield `${prefix}/${entry.name}`
+  for await (const entry of await orUnavailable(opendir(join(folder, prefix))))
+    if (entry.isFile()) yield `${prefix}/${entry.name}`
 }
 
-async function unlessAbsent<T>(work: Promise<T>): Promise<T | undefined> {
+async function unlessAbsent<T>(
+  path: string,
+  work: (path: string) => Promise<T>,
+): Promise<T | undefined> {
   try {
-    return await work
+    return await work(path)
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw error
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    return requireFolderOf(path)
   }
+}
+
+/** A file is absent only where its folder is present: a disk that is not mounted has lost nothing. */
+async function requireFolderOf(path: string): Promise<undefined> {
+  await access(dirname(path))
 }
 
 /** The message of a file system error names the path, so only its code is kept. */

@@ -16,6 +16,10 @@ export type Patience = { connectMs: number; answerMs: number }
 
 const SOCKETS = 1000
 
+// Without one the SDK writes to the console; what it has to say comes with the error.
+const nothing = () => {}
+const SILENT = { debug: nothing, info: nothing, warn: nothing, error: nothing }
+
 export type ObjectClient = { sdk: Sdk; s3: S3Client }
 
 /**
@@ -35,6 +39,7 @@ export async function openObjectClient(
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     maxAttempts: 2,
+    logger: SILENT,
     requestHandler: {
       // The SDK's 50 would let as many slow readers keep everybody else waiting.
       httpAgent: { maxSockets: SOCKETS },

@@ -2,9 +2,10 @@ import { faultCode } from './object-client.ts'
 
 const ON_CONNECT: Record<string, string> = {
   ECONNREFUSED: 'Nothing listens there: check the port of the endpoint, and that the store runs.',
-  TimeoutError: 'The endpoint does not answer: check the address, the store and the firewall.',
-  UND_ERR_CONNECT_TIMEOUT: 'The endpoint cannot be reached: check the address and the firewall.',
-  ERR_SSL_WRONG_VERSION_NUMBER: 'The endpoint does not speak TLS: write http:// instead.',
+  ABORT_ERR: 'The endpoint does not answer: check the address, the store and the firewall.',
+  EHOSTUNREACH: 'The endpoint cannot be reached: check the address, the route and the firewall.',
+  ECONNRESET: 'The endpoint hangs up: if it speaks TLS, write https:// instead.',
+  EPROTO: 'The endpoint does not speak TLS: write http:// instead.',
   DEPTH_ZERO_SELF_SIGNED_CERT: 'The certificate is self-signed: add it to NODE_EXTRA_CA_CERTS.',
   CERT_HAS_EXPIRED: 'The certificate of the endpoint has expired: renew it.',
 }
@@ -20,8 +21,7 @@ const ON_CREDENTIALS: Record<string, string> = {
 }
 
 export function adviseConnect(error: unknown): string {
-  const { cause } = error as Error
-  const code = faultCode(cause ?? error)
+  const { code = 'unknown' } = error as NodeJS.ErrnoException
   return ON_CONNECT[code] ?? `The endpoint cannot be spoken to (${code}): check the address.`
 }
 

@@ -1,4 +1,7 @@
 import { lookup } from 'node:dns/promises'
+import { once } from 'node:events'
+import http, { type IncomingMessage } from 'node:http'
+import https from 'node:https'
 import { systemClock } from '@plinth/kit'
 import {
   faultCode,
@@ -18,13 +21,18 @@ import { type ProbeStep, runProbe, type StorageProvider } from './provider.ts'
 
 const SKEW_LIMIT_SECONDS = 300 // the protocol itself allows 15 minutes
 
-type Place = { settings: ObjectSettings; patience: Patience; client: ObjectClient }
+type Place = {
+  settings: ObjectSettings
+  patience: Patience
+  prefix: string | undefined
+  client: ObjectClient
+}
 
 /** Walks the way of a request and says at the first obstacle what to change. */
 export async function objectProbe(place: Place, provider: StorageProvider): Promise<ProbeStep[]> {
-  const object = probeObject(provider)
+  const object = probeObject(provider, place.prefix)
   const endpoint = new URL(place.settings.endpoint)
-  let storeDate: string | null = null
+  let storeDate: string | undefined
   const connect = async () => {
     storeDate = await dateAt(endpoint, place.patience)
     return 'The endpoint answers.'
@@ -50,17 +58,23 @@ async function resolve(hostname: string): Promise<string> {
   return 'The name of the endpoint is known.'
 }
 
-/** Any answer will do, also a refusal: an unsigned request only shows that somebody is there. */
-async function dateAt(endpoint: URL, patience: Patience): Promise<string | null> {
+/**
+ * Any answer will do, also a refusal: an unsigned request only shows that somebody is there. Not
+ * with `fetch`, which refuses ports that an object store may well have.
+ */
+async function dateAt(endpoint: URL, patience: Patience): Promise<string | undefined> {
+  const { request } = endpoint.protocol === 'https:' ? https : http
   const signal = AbortSignal.timeout(patience.answerMs)
-  const reply = await fetch(endpoint, { redirect: 'manual', signal })
-  await reply.body?.cancel()
-  return reply.headers.get('date')
+  const asking = request(endpoint, { agent: false, signal }).end()
+  const [reply] = (await once(asking, 'response')) as [IncomingMessage]
+  reply.on('error', () => {}) // Only its head was of interest.
+  asking.destroy()
+  return reply.headers.date
 }
 
 /** Signatures carry the machine's own time, so that is what the store's is compared with. */
-function compareClocks(storeDate: string | null): string {
-  if (storeDate === null) return 'The store does not tell its time.'
+function compareClocks(storeDate: string | undefined): string {
+  if (storeDate === undefined) return 'The store does not tell its time.'
   const skewSeconds = Math.abs(Date.parse(storeDate) - systemClock().getTime()) / 1000
   if (skewSeconds > SKEW_LIMIT_SECONDS) throw new Error('clock skew')
   return `The clocks differ by ${Math.round(skewSeconds)} s.`

@@ -23,6 +23,7 @@ const BROKEN_CONNECTION = new Set(['ECONNRESET', 'EPIPE'])
 export function createObjectProvider(
   settings: ObjectSettings,
   patience: Patience,
+  prefix?: string,
 ): StorageProvider {
   let client: Promise<ObjectClient> | undefined
   const store = () => {
@@ -32,6 +33,7 @@ export function createObjectProvider(
   const bucket = { Bucket: settings.bucket }
   const provider: StorageProvider = {
     name: 'OBJECT',
+    prepare: async () => {}, // a bucket is made by whoever owns the store
     put: async (key, source) => putObject(await store(), { ...bucket, Key: key }, source, patience),
     open: async (key, range) =>
       orAbsent(openObject(await store(), { ...bucket, Key: key }, patience, range)),
@@ -48,7 +50,7 @@ export function createObjectProvider(
       const requestTimeout = Math.min(CHECK_MS, patience.answerMs)
       await orUnavailable(s3.send(new sdk.HeadBucketCommand(bucket), { requestTimeout }))
     },
-    probe: async () => objectProbe({ settings, patience, client: await store() }, provider),
+    probe: async () => objectProbe({ settings, patience, prefix, client: await store() }, provider),
     close: () => void client?.then(({ s3 }) => s3.destroy()),
   }
   return provider

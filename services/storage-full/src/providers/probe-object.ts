@@ -6,8 +6,9 @@ import { buffer } from 'node:stream/consumers'
 import type { StorageProvider } from './provider.ts'
 
 /** The last three steps of every probe: write an object, read it back, remove it. */
-export function probeObject(provider: StorageProvider) {
-  const key = `probe/${randomUUID()}.txt`
+export function probeObject(provider: StorageProvider, prefix?: string) {
+  const name = `probe-${randomUUID()}.txt`
+  const key = prefix === undefined ? name : `${prefix}/${name}`
   const content = Buffer.from(`probe ${randomUUID()}`)
   return {
     write: async () => {

@@ -3,13 +3,15 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
-import { describe, test } from 'node:test'
-import type { SourceFile, StorageProvider } from './provider.ts'
+import { after, before, describe, test } from 'node:test'
+import type { ByteRange, SourceFile, StorageProvider } from './provider.ts'
 
 type Place = {
-  provider: StorageProvider
+  /** A provider whose keys all begin with the prefix. */
+  open(prefix: string): StorageProvider
   /** Where the suite may leave files on their way into the provider. */
   folder: string
+  skip?: string | false
 }
 
 /** A file on disk with these bytes, as the upload leaves it. */
@@ -25,75 +27,109 @@ export async function sourceFile(folder: string, bytes: Buffer): Promise<SourceF
 }
 
 /** What every provider must do, whatever it is made of. */
-export function providerSuite(name: string, place: () => Place, skip: string | false = false) {
-  const put = async (bytes: Buffer, key = `suite/${randomUUID()}`) => {
-    const { provider, folder } = place()
+export function providerSuite(name: string, { open, folder, skip = false }: Place) {
+  const put = async (provider: StorageProvider, key: string, bytes: Buffer) => {
     await provider.put(key, await sourceFile(folder, bytes))
     return key
   }
-  const read = async (key: string, range?: { start: number; end: number }) => {
-    const stream = await place().provider.open(key, range)
+  const read = async (provider: StorageProvider, key: string, range?: ByteRange) => {
+    const stream = await provider.open(key, range)
     return stream && buffer(stream)
+  }
+  const opened: StorageProvider[] = []
+  const prepared = async (prefix: string) => {
+    const provider = open(prefix)
+    opened.push(provider)
+    await provider.prepare()
+    return provider
   }
 
   describe(`${name} as a storage provider`, { skip }, () => {
+    let suite: StorageProvider
+    before(async () => {
+      suite = await prepared('suite')
+    })
+    after(() => {
+      for (const provider of opened) provider.close()
+    })
+    const newKey = () => `suite/${randomUUID()}`
+
     for (const size of [1, 65_536, 3_000_000])
       test(`gives back ${size} bytes as they were put`, async () => {
         const bytes = randomBytes(size)
 
-        const key = await put(bytes)
+        const key = await put(suite, newKey(), bytes)
 
-        assert.ok((await read(key))?.equals(bytes))
-        assert.equal(await place().provider.sizeOf(key), size)
+        assert.ok((await read(suite, key))?.equals(bytes))
+        assert.equal(await suite.sizeOf(key), size)
       })
 
     test('gives back a range, both ends included', async () => {
       const bytes = randomBytes(200_000)
-      const key = await put(bytes)
+      const key = await put(suite, newKey(), bytes)
 
-      assert.deepEqual(await read(key, { start: 0, end: 0 }), bytes.subarray(0, 1))
-      assert.deepEqual(await read(key, { start: 100, end: 150_000 }), bytes.subarray(100, 150_001))
-      assert.deepEqual(await read(key, { start: 199_999, end: 199_999 }), bytes.subarray(199_999))
+      assert.deepEqual(await read(suite, key, { start: 0, end: 0 }), bytes.subarray(0, 1))
+      assert.deepEqual(
+        await read(suite, key, { start: 100, end: 150_000 }),
+        bytes.subarray(100, 150_001),
+      )
+      assert.deepEqual(
+        await read(suite, key, { start: 199_999, end: 199_999 }),
+        bytes.subarray(199_999),
+      )
     })
 
     test('answers nothing for a key that is not there', async () => {
-      assert.equal(await read('suite/absent'), undefined)
-      assert.equal(await place().provider.sizeOf('suite/absent'), undefined)
+      assert.equal(await read(suite, 'suite/absent'), undefined)
+      assert.equal(await suite.sizeOf('suite/absent'), undefined)
     })
 
     test('removes an object, and does not mind when it is gone already', async () => {
-      const key = await put(randomBytes(10))
+      const key = await put(suite, newKey(), randomBytes(10))
 
-      await place().provider.remove(key)
-      await place().provider.remove(key)
+      await suite.remove(key)
+      await suite.remove(key)
 
-      assert.equal(await read(key), undefined)
+      assert.equal(await read(suite, key), undefined)
     })
 
     test('lists the keys of one prefix only', async () => {
-      const first = await put(randomBytes(10), `prefix-a/${randomUUID()}`)
-      const second = await put(randomBytes(10), `prefix-a/${randomUUID()}`)
-      await put(randomBytes(10), `prefix-b/${randomUUID()}`)
+      const some = await prepared('some')
+      const others = await prepared('others')
+      const none = await prepared('none')
+      const first = await put(some, `some/${randomUUID()}`, randomBytes(10))
+      const second = await put(some, `some/${randomUUID()}`, randomBytes(10))
+      await put(others, `others/${randomUUID()}`, randomBytes(10))
 
-      const keys = await Array.fromAsync(place().provider.list('prefix-a'))
+      const keys = await Array.fromAsync(some.list('some'))
 
       assert.deepEqual(keys.sort(), [first, second].sort())
-      assert.deepEqual(await Array.fromAsync(place().provider.list('prefix-c')), [])
+      assert.deepEqual(await Array.fromAsync(none.list('none')), [])
+    })
+
+    test('may be prepared again without losing anything', async () => {
+      const key = await put(suite, newKey(), randomBytes(10))
+
+      await suite.prepare()
+
+      assert.equal(await suite.sizeOf(key), 10)
     })
 
     test('lets go of an object that is not read to its end', async () => {
-      const key = await put(randomBytes(5_000_000))
+      const key = await put(suite, newKey(), randomBytes(5_000_000))
 
       for (let round = 0; round < 60; round++) {
-        const stream = await place().provider.open(key)
+        const stream = await suite.open(key)
         stream?.destroy()
       }
 
-      assert.equal((await read(key))?.length, 5_000_000)
+      assert.equal((await read(suite, key))?.length, 5_000_000)
     })
 
     test('passes its own probe and leaves nothing behind', async () => {
-      const steps = await place().provider.probe()
+      const probed = await prepared('probed')
+
+      const steps = await probed.probe()
 
       assert.deepEqual(
         steps.filter(({ passed }) => !passed),
@@ -103,7 +139,7 @@ export function providerSuite(name: string, place: () => Place, skip: string | f
         steps.slice(-3).map(({ name }) => name),
         ['write', 'read back', 'delete'],
       )
-      assert.deepEqual(await Array.fromAsync(place().provider.list('probe')), [])
+      assert.deepEqual(await Array.fromAsync(probed.list('probed')), [])
     })
   })
 }

@@ -24,6 +24,11 @@ export type ProbeStep = { name: string; passed: boolean; message: string }
 export type StorageProvider = {
   name: ProviderName
   /**
+   * Makes the place, once, when it is chosen. Nothing else does: a place that is gone must not come
+   * back empty.
+   */
+  prepare(): Promise<void>
+  /**
    * Resolves when the bytes are durable. Never leaves half an object under the key; replaces what
    * was there. The source may be gone afterwards.
    */
