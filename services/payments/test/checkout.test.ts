@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { engines } from '@plinth/kit/testing'
+import { shared } from './shared.ts'
 import { checkoutBody, startLoop } from './start-loop.ts'
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
@@ -211,116 +212,126 @@ for (const engine of engines)
     })
   })
 
-describe('the checkout request', () => {
-  const many = (count: number) =>
-    Object.fromEntries(Array.from({ length: count }, (_, index) => [`key-${index}`, 'v']))
-  const REFUSED: [string, object][] = [
-    ['amount 0', { amount: 0 }],
-    ['a negative amount', { amount: -1 }],
-    ['a fraction', { amount: 1.5 }],
-    ['an amount that is text', { amount: '1000' }],
-    ['an amount of null', { amount: null }],
-    ['no amount', { amount: undefined }],
-    ['an amount beyond the safe integers', { amount: 2 ** 53 }],
-    ['a currency of two letters', { currency: 'EU' }],
-    ['a currency with a digit', { currency: 'E1R' }],
-    ['a currency with an umlaut', { currency: 'ÜSD' }],
-    ['a blank description', { description: ' ' }],
-    ['a description of 256 characters', { description: 'd'.repeat(256) }],
-    ['a blank business reference', { businessReference: '\t' }],
-    ['a business reference of 101 characters', { businessReference: 'b'.repeat(101) }],
-    ['a business reference with NUL', { businessReference: 'a\u0000b' }],
-    ['half a character in a business reference', { businessReference: 'a\ud800' }],
-    ['half a character in an attempt reference', { attemptReference: '\udc00' }],
-    ['half a character in a description', { description: 'a\ud800' }],
-    ['half a character in a customer id', { providerCustomerId: 'a\ud800' }],
-    ['a customer id with NUL', { providerCustomerId: 'cus\u0000' }],
-    ['half a character in a metadata value', { metadata: { k: '\ud800' } }],
-    ['half a character in a metadata key', { metadata: { '\ud800': 'v' } }],
-    ['an attempt reference of 101 characters', { attemptReference: 'a'.repeat(101) }],
-    ['no attempt reference', { attemptReference: undefined }],
-    ['an e-mail address without @', { customerEmail: 'nobody' }],
-    ['an e-mail address of 255 characters', { customerEmail: `${'e'.repeat(250)}@a.de` }],
-    ['a customer id of 256 characters', { providerCustomerId: 'c'.repeat(256) }],
-    ['49 metadata entries', { metadata: many(49) }],
-    ['a metadata key of 41 characters', { metadata: { ['k'.repeat(41)]: 'v' } }],
-    ['an empty metadata key', { metadata: { '': 'v' } }],
-    ['a metadata key with brackets', { metadata: { 'a[b]': 'v' } }],
-    ['a metadata value of 501 characters', { metadata: { k: 'v'.repeat(501) } }],
-    ['a metadata value that is a number', { metadata: { k: 1 } }],
-  ]
-  for (const [name, request] of REFUSED)
-    test(`is 400 for ${name}`, async (t) => {
-      const { checkOut } = await startLoop(t, { webhooks: false })
+for (const engine of engines)
+  describe(`the checkout request on ${engine.name}`, { skip: engine.skip }, () => {
+    const loop = shared(async (scope) =>
+      startLoop(scope, { webhooks: false, databaseUrl: await engine.freshUrl(scope) }),
+    )
+    const many = (count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, index) => [`key-${index}`, 'v']))
+    const REFUSED: [string, object][] = [
+      ['amount 0', { amount: 0 }],
+      ['a negative amount', { amount: -1 }],
+      ['a fraction', { amount: 1.5 }],
+      ['an amount that is text', { amount: '1000' }],
+      ['an amount of null', { amount: null }],
+      ['no amount', { amount: undefined }],
+      ['an amount beyond the safe integers', { amount: 2 ** 53 }],
+      ['a currency of two letters', { currency: 'EU' }],
+      ['a currency with a digit', { currency: 'E1R' }],
+      ['a currency with an umlaut', { currency: 'ÜSD' }],
+      ['a blank description', { description: ' ' }],
+      ['a description of 256 characters', { description: 'd'.repeat(256) }],
+      ['a blank business reference', { businessReference: '\t' }],
+      ['a business reference of 101 characters', { businessReference: 'b'.repeat(101) }],
+      ['a business reference with NUL', { businessReference: 'a\u0000b' }],
+      ['half a character in a business reference', { businessReference: 'a\ud800' }],
+      ['half a character in an attempt reference', { attemptReference: '\udc00' }],
+      ['half a character in a description', { description: 'a\ud800' }],
+      ['half a character in a customer id', { providerCustomerId: 'a\ud800' }],
+      ['a customer id with NUL', { providerCustomerId: 'cus\u0000' }],
+      ['half a character in a metadata value', { metadata: { k: '\ud800' } }],
+      ['half a character in a metadata key', { metadata: { '\ud800': 'v' } }],
+      ['an attempt reference of 101 characters', { attemptReference: 'a'.repeat(101) }],
+      ['no attempt reference', { attemptReference: undefined }],
+      ['an e-mail address without @', { customerEmail: 'nobody' }],
+      ['an e-mail address of 255 characters', { customerEmail: `${'e'.repeat(250)}@a.de` }],
+      ['a customer id of 256 characters', { providerCustomerId: 'c'.repeat(256) }],
+      ['49 metadata entries', { metadata: many(49) }],
+      ['a metadata key of 41 characters', { metadata: { ['k'.repeat(41)]: 'v' } }],
+      ['an empty metadata key', { metadata: { '': 'v' } }],
+      ['a metadata key with brackets', { metadata: { 'a[b]': 'v' } }],
+      ['a metadata value of 501 characters', { metadata: { k: 'v'.repeat(501) } }],
+      ['a metadata value that is a number', { metadata: { k: 1 } }],
+    ]
+    for (const [name, request] of REFUSED)
+      test(`is 400 for ${name}`, async () => {
+        const { checkOut } = loop()
 
-      const reply = await checkOut(request)
+        const reply = await checkOut(request)
+
+        assert.equal(reply.status, 400)
+        assert.equal(reply.body.title, 'Validation failed')
+        assert.equal(reply.body.errors.length, 1, JSON.stringify(reply.body.errors))
+      })
+
+    test('of a megabyte is refused as fast as any other', async () => {
+      const { checkOut } = loop()
+      const started = performance.now()
+
+      const reply = await checkOut({ businessReference: `${'a'.repeat(900_000)}\u0000` })
 
       assert.equal(reply.status, 400)
-      assert.equal(reply.body.title, 'Validation failed')
-      assert.equal(reply.body.errors.length, 1, JSON.stringify(reply.body.errors))
+      assert.ok(performance.now() - started < 5000)
     })
 
-  test('of a megabyte is refused as fast as any other', async (t) => {
-    const { checkOut } = await startLoop(t, { webhooks: false })
-    const started = performance.now()
+    test('names every faulty field at once', async () => {
+      const { api } = loop()
 
-    const reply = await checkOut({ businessReference: `${'a'.repeat(900_000)}\u0000` })
+      const { body } = await api.post('/api/checkout/sessions', { amount: 0, currency: 'x' })
 
-    assert.equal(reply.status, 400)
-    assert.ok(performance.now() - started < 5000)
-  })
-
-  test('names every faulty field at once', async (t) => {
-    const { api } = await startLoop(t, { webhooks: false })
-
-    const { body } = await api.post('/api/checkout/sessions', { amount: 0, currency: 'x' })
-
-    assert.deepEqual(body.errors.map((error: string) => error.split(':')[0]).sort(), [
-      'amount',
-      'attemptReference',
-      'businessReference',
-      'currency',
-      'description',
-    ])
-  })
-
-  test('may go to every limit, and take blank optional fields for absent', async (t) => {
-    const { checkOut } = await startLoop(t, { webhooks: false })
-
-    const full = await checkOut({
-      description: 'd'.repeat(255),
-      businessReference: 'b'.repeat(100),
-      attemptReference: 'a'.repeat(100),
-      customerEmail: `${'e'.repeat(60)}@${'d'.repeat(193)}`,
-      metadata: { ...many(47), ['k'.repeat(40)]: 'v'.repeat(500) },
+      assert.deepEqual(body.errors.map((error: string) => error.split(':')[0]).sort(), [
+        'amount',
+        'attemptReference',
+        'businessReference',
+        'currency',
+        'description',
+      ])
     })
-    const blank = await checkOut({ customerEmail: ' ', providerCustomerId: '', metadata: null })
 
-    assert.equal(full.status, 201, JSON.stringify(full.body))
-    assert.equal(blank.status, 201, JSON.stringify(blank.body))
+    test('may go to every limit, and take blank optional fields for absent', async () => {
+      const { checkOut } = loop()
+
+      const full = await checkOut({
+        description: 'd'.repeat(255),
+        businessReference: 'b'.repeat(100),
+        attemptReference: 'a'.repeat(100),
+        customerEmail: `${'e'.repeat(60)}@${'d'.repeat(193)}`,
+        metadata: { ...many(47), ['k'.repeat(40)]: 'v'.repeat(500) },
+      })
+      const blank = await checkOut({ customerEmail: ' ', providerCustomerId: '', metadata: null })
+
+      assert.equal(full.status, 201, JSON.stringify(full.body))
+      assert.equal(blank.status, 201, JSON.stringify(blank.body))
+    })
+
+    test('is 400 for a customer the provider does not know', async () => {
+      const { checkOut, api } = loop()
+
+      const businessReference = 'unknown-customer'
+
+      const reply = await checkOut({ providerCustomerId: 'cus_unknown', businessReference })
+
+      assert.equal(reply.status, 400)
+      assert.equal(reply.body.title, 'Invalid request')
+      assert.equal((await checkOut({ businessReference, amount: 7777 })).status, 201)
+      const path = `/api/payments?businessReference=${businessReference}`
+      assert.equal((await api.get(path)).body.totalElements, 1)
+    })
+
+    test('that is not JSON is 400, of another type 415, over 1 MiB 413', async () => {
+      const { api } = loop()
+      const send = (body: string, type = 'application/json') =>
+        api.request('POST', '/api/checkout/sessions', { body, headers: { 'content-type': type } })
+
+      assert.equal((await send('{')).status, 400)
+      assert.equal((await send('')).status, 400)
+      assert.equal((await send('[]')).status, 400)
+      assert.equal((await send('{"amount":1e400}')).status, 400)
+      assert.equal((await send('{}', 'text/plain')).status, 415)
+      assert.equal(
+        (await send(JSON.stringify(checkoutBody({ x: 'x'.repeat(2 ** 20) })))).status,
+        413,
+      )
+    })
   })
-
-  test('is 400 for a customer the provider does not know', async (t) => {
-    const { checkOut, api } = await startLoop(t, { webhooks: false })
-
-    const reply = await checkOut({ providerCustomerId: 'cus_unknown', businessReference: 'b' })
-
-    assert.equal(reply.status, 400)
-    assert.equal(reply.body.title, 'Invalid request')
-    assert.equal((await checkOut({ businessReference: 'b', amount: 7777 })).status, 201)
-    assert.equal((await api.get('/api/payments')).body.totalElements, 1)
-  })
-
-  test('that is not JSON is 400, of another type 415, over 1 MiB 413', async (t) => {
-    const { api } = await startLoop(t, { webhooks: false })
-    const send = (body: string, type = 'application/json') =>
-      api.request('POST', '/api/checkout/sessions', { body, headers: { 'content-type': type } })
-
-    assert.equal((await send('{')).status, 400)
-    assert.equal((await send('')).status, 400)
-    assert.equal((await send('[]')).status, 400)
-    assert.equal((await send('{"amount":1e400}')).status, 400)
-    assert.equal((await send('{}', 'text/plain')).status, 415)
-    assert.equal((await send(JSON.stringify(checkoutBody({ x: 'x'.repeat(2 ** 20) })))).status, 413)
-  })
-})

@@ -1,88 +1,102 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import type { Env } from '@plinth/kit'
+import { engines } from '@plinth/kit/testing'
 import { loadConfig } from '../src/index.ts'
+import { shared } from './shared.ts'
 import { startPayments } from './start-payments.ts'
+
+type Scope = { after(work: () => void): void }
 
 const SECRET_KEY = 'sk_test_never_shown'
 
-describe('GET /api/configuration', () => {
-  test('says false and false when neither secret is configured', async (t) => {
-    const { api } = await startPayments(t, { env: { PROVIDER_WEBHOOK_SECRET: '' } })
+for (const engine of engines)
+  describe(`GET /api/configuration on ${engine.name}`, { skip: engine.skip }, () => {
+    const start = async (t: Scope, env: Env = {}) =>
+      startPayments(t, { env, databaseUrl: await engine.freshUrl(t) })
 
-    const reply = await api.get('/api/configuration')
+    test('says false and false when neither secret is configured', async (t) => {
+      const { api } = await start(t, { PROVIDER_WEBHOOK_SECRET: '' })
 
-    assert.equal(reply.status, 200)
-    assert.deepEqual(reply.body, { providerApiConfigured: false, webhookConfigured: false })
+      const reply = await api.get('/api/configuration')
+
+      assert.equal(reply.status, 200)
+      assert.deepEqual(reply.body, { providerApiConfigured: false, webhookConfigured: false })
+    })
+
+    test('says true for each secret that is configured, and shows neither', async (t) => {
+      const { api } = await start(t, { PROVIDER_SECRET_KEY: SECRET_KEY })
+
+      const reply = await api.get('/api/configuration')
+
+      assert.deepEqual(reply.body, { providerApiConfigured: true, webhookConfigured: true })
+      assert.doesNotMatch(reply.bytes.toString(), /sk_test|whsec/)
+    })
+
+    test('takes a blank secret for an absent one', async (t) => {
+      const env = { PROVIDER_SECRET_KEY: '   ', PROVIDER_WEBHOOK_SECRET: ' \t' }
+      const { api } = await start(t, env)
+
+      const reply = await api.get('/api/configuration')
+
+      assert.deepEqual(reply.body, { providerApiConfigured: false, webhookConfigured: false })
+    })
+
+    test('ignores a bad Bearer header, for the endpoint is public', async (t) => {
+      const { api } = await start(t)
+
+      assert.equal((await api.get('/api/configuration', { token: 'nonsense' })).status, 200)
+    })
   })
 
-  test('says true for each secret that is configured, and shows neither', async (t) => {
-    const { api } = await startPayments(t, { env: { PROVIDER_SECRET_KEY: SECRET_KEY } })
+for (const engine of engines)
+  describe(`without a provider credential on ${engine.name}`, { skip: engine.skip }, () => {
+    const service = shared(async (scope) =>
+      startPayments(scope, { databaseUrl: await engine.freshUrl(scope) }),
+    )
 
-    const reply = await api.get('/api/configuration')
-
-    assert.deepEqual(reply.body, { providerApiConfigured: true, webhookConfigured: true })
-    assert.doesNotMatch(reply.bytes.toString(), /sk_test|whsec/)
-  })
-
-  test('takes a blank secret for an absent one', async (t) => {
-    const env = { PROVIDER_SECRET_KEY: '   ', PROVIDER_WEBHOOK_SECRET: ' \t' }
-    const { api } = await startPayments(t, { env })
-
-    const reply = await api.get('/api/configuration')
-
-    assert.deepEqual(reply.body, { providerApiConfigured: false, webhookConfigured: false })
-  })
-
-  test('ignores a bad Bearer header, for the endpoint is public', async (t) => {
-    const { api } = await startPayments(t)
-
-    assert.equal((await api.get('/api/configuration', { token: 'nonsense' })).status, 200)
-  })
-})
-
-describe('without a provider credential', () => {
-  const CHECKOUT = {
-    amount: 1000,
-    currency: 'eur',
-    description: 'Chair',
-    businessReference: 'order-1',
-    attemptReference: 'a1',
-  }
-  const UNKNOWN = '5b4f5a0e-6a53-4f62-93f6-0a1f6e0b7a11'
-
-  test('every operation that needs the provider is 503', async (t) => {
-    const { api } = await startPayments(t)
-    const replies = await Promise.all([
-      api.post('/api/customers', { email: 'a@localhost' }),
-      api.get('/api/customers/cus_1'),
-      api.post('/api/checkout/sessions', CHECKOUT),
-      api.post(`/api/payments/${UNKNOWN}/refund`, { reference: 'r1' }),
-      api.get('/api/refunds/re_1'),
-    ])
-
-    for (const reply of replies) {
-      assert.equal(reply.status, 503)
-      assert.equal(reply.headers.get('content-type'), 'application/problem+json')
-      assert.equal(reply.body.title, 'Provider is not configured')
-      assert.equal(reply.body.code, 'PROVIDER_NOT_CONFIGURED')
+    const CHECKOUT = {
+      amount: 1000,
+      currency: 'eur',
+      description: 'Chair',
+      businessReference: 'order-1',
+      attemptReference: 'a1',
     }
+    const UNKNOWN = '5b4f5a0e-6a53-4f62-93f6-0a1f6e0b7a11'
+
+    test('every operation that needs the provider is 503', async () => {
+      const { api } = service()
+      const replies = await Promise.all([
+        api.post('/api/customers', { email: 'a@localhost' }),
+        api.get('/api/customers/cus_1'),
+        api.post('/api/checkout/sessions', CHECKOUT),
+        api.post(`/api/payments/${UNKNOWN}/refund`, { reference: 'r1' }),
+        api.get('/api/refunds/re_1'),
+      ])
+
+      for (const reply of replies) {
+        assert.equal(reply.status, 503)
+        assert.equal(reply.headers.get('content-type'), 'application/problem+json')
+        assert.equal(reply.body.title, 'Provider is not configured')
+        assert.equal(reply.body.code, 'PROVIDER_NOT_CONFIGURED')
+      }
+    })
+
+    test('an invalid request is 400 all the same', async () => {
+      const { api } = service()
+
+      assert.equal((await api.post('/api/customers', { email: 'not-an-email' })).status, 400)
+      assert.equal((await api.post('/api/checkout/sessions', { amount: 0 })).status, 400)
+      assert.equal((await api.get('/api/customers/%20')).status, 400)
+    })
+
+    test('a payment can be read', async () => {
+      const { api } = service()
+
+      assert.equal((await api.get(`/api/payments/${UNKNOWN}`)).status, 404)
+      assert.equal((await api.get('/api/payments/nonsense')).status, 400)
+    })
   })
-
-  test('an invalid request is 400 all the same', async (t) => {
-    const { api } = await startPayments(t)
-
-    assert.equal((await api.post('/api/customers', { email: 'not-an-email' })).status, 400)
-    assert.equal((await api.post('/api/checkout/sessions', { amount: 0 })).status, 400)
-    assert.equal((await api.get('/api/customers/%20')).status, 400)
-  })
-
-  test('a payment can be read', async (t) => {
-    const { api } = await startPayments(t)
-
-    assert.equal((await api.get(`/api/payments/${UNKNOWN}`)).status, 404)
-    assert.equal((await api.get('/api/payments/nonsense')).status, 400)
-  })
-})
 
 describe('A process that dies while it works on a payment', () => {
   test('lets go of it before the next caller loses patience', () => {

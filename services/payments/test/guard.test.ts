@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { describe, type TestContext, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { createAccessTokenSigner } from '@plinth/kit'
-import { testClock } from '@plinth/kit/testing'
+import { engines, type TestEngine, testClock } from '@plinth/kit/testing'
+import { shared } from './shared.ts'
 import { startPayments } from './start-payments.ts'
 
 const UNKNOWN = '5b4f5a0e-6a53-4f62-93f6-0a1f6e0b7a11'
@@ -27,15 +28,19 @@ const FOR_ADMINS = GUARDED.filter(
   ([method, path]) => /refund$|retry$/.test(path) || method === 'DELETE',
 )
 
+type Scope = { after(work: () => void): void }
+
 /** A stand-in for the identity service: its published key, and tokens signed with it. */
-async function startIssuer(t: TestContext) {
+async function startIssuer(t: Scope, engine: TestEngine) {
   const clock = testClock()
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const jwk = { ...publicKey.export({ format: 'jwk' }), kid: 'k1', alg: 'ES256', use: 'sig' }
   const server = createServer((_request, response) => {
     response.end(JSON.stringify({ keys: [jwk] }))
   }).listen(0, '127.0.0.1')
-  t.after(() => server.close())
+  t.after(() => {
+    server.close()
+  })
   await new Promise((listening) => server.once('listening', listening))
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const rules = { issuer, audience: 'plinth', clock, lifetimeSeconds: 900 }
@@ -46,62 +51,67 @@ async function startIssuer(t: TestContext) {
     signer.sign({ userId: '1', username: 'anna', roles, sessionId: 's' })
   // Nobody answers for this provider: a call that got past the guard is 503.
   const env = { PAYMENTS_REQUIRE_ISSUER: issuer, PROVIDER_API_BASE: 'http://127.0.0.1:9' }
-  const service = await startPayments(t, { clock, env })
+  const databaseUrl = await engine.freshUrl(t)
+  const service = await startPayments(t, { clock, env, databaseUrl })
   return { ...service, tokenFor, clock }
 }
 
-describe('as shipped', () => {
-  test('nobody is asked for a token', async (t) => {
-    const { api } = await startPayments(t)
+for (const engine of engines)
+  describe(`as shipped on ${engine.name}`, { skip: engine.skip }, () => {
+    test('nobody is asked for a token', async (t) => {
+      const { api } = await startPayments(t, { databaseUrl: await engine.freshUrl(t) })
 
-    for (const [method, path] of GUARDED)
-      assert.notEqual((await api.request(method, path)).status, 401, path)
-  })
-})
-
-describe('with PAYMENTS_REQUIRE_ISSUER', () => {
-  test('every guarded endpoint is 401 without a token and with a bad one', async (t) => {
-    const { api } = await startIssuer(t)
-
-    for (const [method, path] of GUARDED) {
-      const without = await api.request(method, path)
-      const bad = await api.request(method, path, { token: 'nonsense' })
-      assert.equal(without.status, 401, path)
-      assert.equal(without.headers.get('www-authenticate'), 'Bearer')
-      assert.equal(bad.status, 401, path)
-      assert.match(bad.headers.get('www-authenticate') ?? '', /invalid_token/)
-    }
+      for (const [method, path] of GUARDED)
+        assert.notEqual((await api.request(method, path)).status, 401, path)
+    })
   })
 
-  test('a token opens all but refunds, retries and the sandbox’s controls, which are for administrators', async (t) => {
-    const { api, tokenFor } = await startIssuer(t)
-    const user = await tokenFor('ROLE_USER')
-    const admin = await tokenFor('ROLE_USER', 'ROLE_ADMIN')
+for (const engine of engines)
+  describe(`with PAYMENTS_REQUIRE_ISSUER on ${engine.name}`, { skip: engine.skip }, () => {
+    const guarded = shared((scope) => startIssuer(scope, engine))
 
-    for (const [method, path] of GUARDED) {
-      const forbidden = FOR_ADMINS.some((other) => other[0] === method && other[1] === path)
-      const asUser = await api.request(method, path, { token: user })
-      const asAdmin = await api.request(method, path, { token: admin })
-      assert.equal(asUser.status === 403, forbidden, `${path} ${asUser.status}`)
-      assert.ok(![401, 403].includes(asAdmin.status), `${path} ${asAdmin.status}`)
-    }
+    test('every guarded endpoint is 401 without a token and with a bad one', async () => {
+      const { api } = guarded()
+
+      for (const [method, path] of GUARDED) {
+        const without = await api.request(method, path)
+        const bad = await api.request(method, path, { token: 'nonsense' })
+        assert.equal(without.status, 401, path)
+        assert.equal(without.headers.get('www-authenticate'), 'Bearer')
+        assert.equal(bad.status, 401, path)
+        assert.match(bad.headers.get('www-authenticate') ?? '', /invalid_token/)
+      }
+    })
+
+    test('a token opens all but refunds, retries and the sandbox’s controls, which are for administrators', async () => {
+      const { api, tokenFor } = guarded()
+      const user = await tokenFor('ROLE_USER')
+      const admin = await tokenFor('ROLE_USER', 'ROLE_ADMIN')
+
+      for (const [method, path] of GUARDED) {
+        const forbidden = FOR_ADMINS.some((other) => other[0] === method && other[1] === path)
+        const asUser = await api.request(method, path, { token: user })
+        const asAdmin = await api.request(method, path, { token: admin })
+        assert.equal(asUser.status === 403, forbidden, `${path} ${asUser.status}`)
+        assert.ok(![401, 403].includes(asAdmin.status), `${path} ${asAdmin.status}`)
+      }
+    })
+
+    test('an expired token is 401', async () => {
+      const { api, tokenFor, clock } = guarded()
+      const token = await tokenFor('ROLE_ADMIN')
+      clock.advance(900)
+
+      assert.equal((await api.get(`/api/payments/${UNKNOWN}`, { token })).status, 401)
+    })
+
+    test('configuration, webhook, health and console stay public', async () => {
+      const { api, deliver } = guarded()
+      const event = { id: 'evt_1', type: 'customer.created', data: { object: { id: 'cus_1' } } }
+
+      assert.equal((await api.get('/api/configuration')).status, 200)
+      assert.equal((await deliver(event)).status, 200)
+      assert.equal((await api.get('/actuator/health')).status, 200)
+      assert.equal((await api.get('/api-test/index.html')).status, 200)
+    })
   })
-
-  test('an expired token is 401', async (t) => {
-    const { api, tokenFor, clock } = await startIssuer(t)
-    const token = await tokenFor('ROLE_ADMIN')
-    clock.advance(900)
-
-    assert.equal((await api.get(`/api/payments/${UNKNOWN}`, { token })).status, 401)
-  })
-
-  test('configuration, webhook, health and console stay public', async (t) => {
-    const { api, deliver } = await startIssuer(t)
-    const event = { id: 'evt_1', type: 'customer.created', data: { object: { id: 'cus_1' } } }
-
-    assert.equal((await api.get('/api/configuration')).status, 200)
-    assert.equal((await deliver(event)).status, 200)
-    assert.equal((await api.get('/actuator/health')).status, 200)
-    assert.equal((await api.get('/api-test/index.html')).status, 200)
-  })
-})

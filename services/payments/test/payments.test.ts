@@ -1,158 +1,181 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { engines } from '@plinth/kit/testing'
+import { shared } from './shared.ts'
 import { startLoop } from './start-loop.ts'
 import { startPayments } from './start-payments.ts'
 
 const UNKNOWN = '5b4f5a0e-6a53-4f62-93f6-0a1f6e0b7a11'
 
-describe('GET /api/payments/{id}', () => {
-  test('does not call the provider', async (t) => {
-    const { checkOut, payment, sandbox } = await startLoop(t)
-    const { body } = await checkOut()
-    await sandbox.fault({ kind: 'outage' })
-    const before = (await sandbox.requests()).length
-
-    const shown = await payment(body.paymentId)
-
-    assert.equal(shown.id, body.paymentId)
-    assert.equal((await sandbox.requests()).length, before)
-  })
-
-  test('takes a UUID in capital letters', async (t) => {
-    const { api, checkOut } = await startLoop(t)
-    const { body } = await checkOut()
-
-    assert.equal((await api.get(`/api/payments/${body.paymentId.toUpperCase()}`)).status, 200)
-  })
-
-  test('is 400 for an invalid UUID and 404 for an unknown one', async (t) => {
-    const { api } = await startPayments(t)
-
-    const invalid = await api.get('/api/payments/1234')
-    const unknown = await api.get(`/api/payments/${UNKNOWN}`)
-
-    assert.equal(invalid.status, 400)
-    assert.deepEqual(invalid.body.errors, ['id: must be a UUID'])
-    assert.equal(unknown.status, 404)
-    assert.equal(unknown.body.title, 'Resource not found')
-  })
-})
-
-describe('GET /api/payments', () => {
-  test('lists payments in pages and finds one by its business reference', async (t) => {
-    const { api, checkOut } = await startLoop(t)
-    for (const businessReference of ['b1', 'b2', 'b3']) await checkOut({ businessReference })
-
-    const page = await api.get('/api/payments?size=2&sort=businessReference,desc')
-    const one = await api.get('/api/payments?businessReference=b2')
-
-    assert.equal(page.body.totalElements, 3)
-    assert.deepEqual(
-      page.body.content.map((payment: { businessReference: string }) => payment.businessReference),
-      ['b3', 'b2'],
+for (const engine of engines)
+  describe(`GET /api/payments/{id} on ${engine.name}`, { skip: engine.skip }, () => {
+    const loop = shared(async (scope) =>
+      startLoop(scope, { databaseUrl: await engine.freshUrl(scope) }),
     )
-    assert.equal(one.body.content.length, 1)
-    assert.equal((await api.get('/api/payments?sort=secret')).status, 400)
+
+    test('does not call the provider', async () => {
+      const { checkOut, payment, sandbox } = loop()
+      const { body } = await checkOut()
+      await sandbox.fault({ kind: 'outage' })
+      const before = (await sandbox.requests()).length
+
+      const shown = await payment(body.paymentId)
+
+      const after = (await sandbox.requests()).length
+      await sandbox.clearFaults()
+      assert.equal(shown.id, body.paymentId)
+      assert.equal(after, before)
+    })
+
+    test('takes a UUID in capital letters', async () => {
+      const { api, checkOut } = loop()
+      const { body } = await checkOut()
+
+      assert.equal((await api.get(`/api/payments/${body.paymentId.toUpperCase()}`)).status, 200)
+    })
+
+    test('is 400 for an invalid UUID and 404 for an unknown one', async () => {
+      const { api } = loop()
+
+      const invalid = await api.get('/api/payments/1234')
+      const unknown = await api.get(`/api/payments/${UNKNOWN}`)
+
+      assert.equal(invalid.status, 400)
+      assert.deepEqual(invalid.body.errors, ['id: must be a UUID'])
+      assert.equal(unknown.status, 404)
+      assert.equal(unknown.body.title, 'Resource not found')
+    })
   })
-})
 
-describe('GET /api/payments/{id}/timeline', () => {
-  test('tells every step in order and why the status is what it is', async (t) => {
-    const { paid, refund, timeline } = await startLoop(t)
-    const { paymentId } = await paid()
-    await refund(paymentId, { reference: 'r', amount: 400 })
-
-    const told = await timeline(paymentId)
-
-    const steps = told.observations.map(
-      (step: { kind: string; statusAfter: string }) => `${step.kind} → ${step.statusAfter}`,
+for (const engine of engines)
+  describe(`GET /api/payments on ${engine.name}`, { skip: engine.skip }, () => {
+    const loop = shared(async (scope) =>
+      startLoop(scope, { databaseUrl: await engine.freshUrl(scope) }),
     )
-    assert.deepEqual(steps.slice(0, 2), [
-      'checkout requested → PENDING/-',
-      'session created → PENDING/OPEN',
-    ])
-    assert.ok(steps.includes('checkout.session.completed → PAID/COMPLETE'), steps.join('\n'))
-    assert.ok(steps.includes('refund created → PARTIALLY_REFUNDED/COMPLETE'), steps.join('\n'))
-    assert.match(told.explanation, /^PARTIALLY_REFUNDED because .* 400 of 1000 eur/)
-    assert.equal(told.refundableAmount, 600)
-    assert.deepEqual(told.anomalies, [])
+
+    test('lists payments in pages and finds one by its business reference', async () => {
+      const { api, checkOut } = loop()
+      for (const businessReference of ['b1', 'b2', 'b3']) await checkOut({ businessReference })
+
+      const page = await api.get('/api/payments?size=2&sort=businessReference,desc')
+      const one = await api.get('/api/payments?businessReference=b2')
+
+      assert.equal(page.body.totalElements, 3)
+      assert.deepEqual(
+        page.body.content.map(
+          (payment: { businessReference: string }) => payment.businessReference,
+        ),
+        ['b3', 'b2'],
+      )
+      assert.equal(one.body.content.length, 1)
+      assert.equal((await api.get('/api/payments?sort=secret')).status, 400)
+    })
   })
 
-  test('explains each state of a payment', async (t) => {
-    const { checkOut, timeline, sandbox, clock } = await startLoop(t)
-    const why = async (id: string) => (await timeline(id)).explanation
-    const { body } = await checkOut({ businessReference: 'b' })
-    assert.match(await why(body.paymentId), /is open/)
+for (const engine of engines)
+  describe(`GET /api/payments/{id}/timeline on ${engine.name}`, { skip: engine.skip }, () => {
+    const loop = shared(async (scope) =>
+      startLoop(scope, { databaseUrl: await engine.freshUrl(scope) }),
+    )
 
-    await sandbox.expire(body.checkoutSessionId)
-    await sandbox.flush()
-    assert.match(await why(body.paymentId), /expired/)
+    test('tells every step in order and why the status is what it is', async () => {
+      const { paid, refund, timeline } = loop()
+      const { paymentId } = await paid()
+      await refund(paymentId, { reference: 'r', amount: 400 })
 
-    clock.advance(1)
-    const second = await checkOut({ businessReference: 'b', attemptReference: 'two' })
-    await sandbox.debit(second.body.checkoutSessionId)
-    await sandbox.flush()
-    assert.match(await why(body.paymentId), /on its way/)
+      const told = await timeline(paymentId)
 
-    await sandbox.fail(second.body.checkoutSessionId)
-    await sandbox.flush()
-    assert.match(await why(body.paymentId), /FAILED because/)
+      const steps = told.observations.map(
+        (step: { kind: string; statusAfter: string }) => `${step.kind} → ${step.statusAfter}`,
+      )
+      assert.deepEqual(steps.slice(0, 2), [
+        'checkout requested → PENDING/-',
+        'session created → PENDING/OPEN',
+      ])
+      assert.ok(steps.includes('checkout.session.completed → PAID/COMPLETE'), steps.join('\n'))
+      assert.ok(steps.includes('refund created → PARTIALLY_REFUNDED/COMPLETE'), steps.join('\n'))
+      assert.match(told.explanation, /^PARTIALLY_REFUNDED because .* 400 of 1000 eur/)
+      assert.equal(told.refundableAmount, 600)
+      assert.deepEqual(told.anomalies, [])
+    })
+
+    test('explains each state of a payment', async () => {
+      const { checkOut, timeline, sandbox, clock } = loop()
+      const why = async (id: string) => (await timeline(id)).explanation
+      const { body } = await checkOut({ businessReference: 'b' })
+      assert.match(await why(body.paymentId), /is open/)
+
+      await sandbox.expire(body.checkoutSessionId)
+      await sandbox.flush()
+      assert.match(await why(body.paymentId), /expired/)
+
+      clock.advance(1)
+      const second = await checkOut({ businessReference: 'b', attemptReference: 'two' })
+      await sandbox.debit(second.body.checkoutSessionId)
+      await sandbox.flush()
+      assert.match(await why(body.paymentId), /on its way/)
+
+      await sandbox.fail(second.body.checkoutSessionId)
+      await sandbox.flush()
+      assert.match(await why(body.paymentId), /FAILED because/)
+    })
   })
-})
 
-describe('the operations endpoints', () => {
-  test('are there with the sandbox and not with a real provider, unless switched on', async (t) => {
-    const real = { PROVIDER_SECRET_KEY: 'sk_live_x', PAYMENTS_OPERATIONS: undefined }
-    const stand = { ...real, PROVIDER_SECRET_KEY: 'sk_test_x', PROVIDER_API_BASE: 'http://x:1' }
+for (const engine of engines)
+  describe(`the operations endpoints on ${engine.name}`, { skip: engine.skip }, () => {
+    test('are there with the sandbox and not with a real provider, unless switched on', async (t) => {
+      const real = { PROVIDER_SECRET_KEY: 'sk_live_x', PAYMENTS_OPERATIONS: undefined }
+      const stand = { ...real, PROVIDER_SECRET_KEY: 'sk_test_x', PROVIDER_API_BASE: 'http://x:1' }
 
-    for (const [env, status] of [
-      [real, 404],
-      [stand, 200],
-    ] as const) {
-      const { api } = await startPayments(t, { env })
-      assert.equal((await api.get('/api/payments')).status, status)
-      assert.equal((await api.get('/api/webhook-events')).status, status)
-    }
+      for (const [env, status] of [
+        [real, 404],
+        [stand, 200],
+      ] as const) {
+        const { api } = await startPayments(t, { env, databaseUrl: await engine.freshUrl(t) })
+        assert.equal((await api.get('/api/payments')).status, status)
+        assert.equal((await api.get('/api/webhook-events')).status, status)
+      }
+    })
+
+    test('list the inbox and retry an event', async (t) => {
+      const { api, deliver, paid } = await startLoop(t, { databaseUrl: await engine.freshUrl(t) })
+      const { paymentId } = await paid()
+      const refund = { id: 're_1', amount: 5000, currency: 'eur', status: 'succeeded' }
+      const { payment_intent } = await intentOf(api, paymentId)
+      const event = {
+        id: 'evt_x',
+        type: 'refund.created',
+        data: { object: { ...refund, payment_intent } },
+      }
+      assert.equal((await deliver(event)).status, 500)
+
+      const inbox = await api.get('/api/webhook-events?status=FAILED')
+      const retried = await api.post('/api/webhook-events/evt_x/retry')
+
+      assert.equal(inbox.body.totalElements, 1)
+      assert.equal(inbox.body.content[0].error.includes('re_1'), true)
+      assert.equal(inbox.body.content[0].paymentId, paymentId)
+      assert.equal(inbox.body.content[0].body, undefined)
+      assert.equal(retried.status, 500)
+      assert.equal((await api.post('/api/webhook-events/evt_unknown/retry')).status, 404)
+      const [after] = (await api.get('/api/webhook-events?status=FAILED')).body.content
+      assert.equal(after.tries, 2)
+    })
   })
 
-  test('list the inbox and retry an event', async (t) => {
-    const { api, deliver, paid } = await startLoop(t)
-    const { paymentId } = await paid()
-    const refund = { id: 're_1', amount: 5000, currency: 'eur', status: 'succeeded' }
-    const { payment_intent } = await intentOf(api, paymentId)
-    const event = {
-      id: 'evt_x',
-      type: 'refund.created',
-      data: { object: { ...refund, payment_intent } },
-    }
-    assert.equal((await deliver(event)).status, 500)
+for (const engine of engines)
+  describe(`the surroundings of the service on ${engine.name}`, { skip: engine.skip }, () => {
+    test('has an actuator and a console', async (t) => {
+      const { api } = await startPayments(t, { databaseUrl: await engine.freshUrl(t) })
 
-    const inbox = await api.get('/api/webhook-events?status=FAILED')
-    const retried = await api.post('/api/webhook-events/evt_x/retry')
-
-    assert.equal(inbox.body.totalElements, 1)
-    assert.equal(inbox.body.content[0].error.includes('re_1'), true)
-    assert.equal(inbox.body.content[0].paymentId, paymentId)
-    assert.equal(inbox.body.content[0].body, undefined)
-    assert.equal(retried.status, 500)
-    assert.equal((await api.post('/api/webhook-events/evt_unknown/retry')).status, 404)
-    const [after] = (await api.get('/api/webhook-events?status=FAILED')).body.content
-    assert.equal(after.tries, 2)
+      assert.deepEqual((await api.get('/actuator/info')).body.app.version, '1.0.0')
+      assert.equal((await api.get('/actuator/health')).body.status, 'UP')
+      assert.equal((await api.get('/api-test')).status, 302)
+      assert.equal((await api.get('/api-test/index.html')).status, 200)
+      assert.equal((await api.post('/api/configuration', {})).status, 405)
+      assert.equal((await api.get('/api/nothing')).status, 404)
+    })
   })
-})
-
-describe('the surroundings of the service', () => {
-  test('has an actuator and a console', async (t) => {
-    const { api } = await startPayments(t)
-
-    assert.deepEqual((await api.get('/actuator/info')).body.app.version, '1.0.0')
-    assert.equal((await api.get('/actuator/health')).body.status, 'UP')
-    assert.equal((await api.get('/api-test')).status, 302)
-    assert.equal((await api.get('/api-test/index.html')).status, 200)
-    assert.equal((await api.post('/api/configuration', {})).status, 405)
-    assert.equal((await api.get('/api/nothing')).status, 404)
-  })
-})
 
 async function intentOf(api: Awaited<ReturnType<typeof startLoop>>['api'], paymentId: string) {
   const { body } = await api.get(`/api/payments/${paymentId}`)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { ApiReply } from '@plinth/kit/testing'
+import { type ApiReply, engines } from '@plinth/kit/testing'
+import { shared } from './shared.ts'
 import { startLoop } from './start-loop.ts'
 
 type Expected = { kind: string; status: number; title: string; retryAfter?: boolean }
@@ -22,108 +23,121 @@ const FAILURES: Expected[] = [
 
 // The client and its connections try again by themselves, so a fault strikes until it is removed.
 const strikes = (kind: string) => ({ kind, times: null })
-const overrides = { providerRetries: 0, providerCallMilliseconds: 300 }
 
-describe('a failure of the provider', () => {
-  for (const { kind, status, title, retryAfter } of FAILURES)
-    test(`${kind} is ${status} everywhere and leaves one session and one refund`, async (t) => {
-      const { api, sandbox, checkOut, paid, refund } = await startLoop(t, { overrides })
-      const { paymentId } = await paid()
-      const { body: customer } = await api.post('/api/customers', { email: 'a@localhost' })
-      const { body: first } = await refund(paymentId, { reference: 'first', amount: 1 })
-      const open = () => checkOut({ businessReference: 'b' })
-      const give = () => refund(paymentId, { reference: 'r', amount: 400 })
-      // On one route: the service looks at a paid payment by itself, and must not meet the fault.
-      const failing = async (route: string, act: () => Promise<ApiReply>) => {
+for (const engine of engines)
+  describe(`a failure of the provider on ${engine.name}`, { skip: engine.skip }, () => {
+    const start = async (t: { after(work: () => void): void }, milliseconds = 10_000) =>
+      startLoop(t, {
+        databaseUrl: await engine.freshUrl(t),
+        overrides: { providerRetries: 0, providerCallMilliseconds: milliseconds },
+      })
+    const patient = shared((scope) => start(scope))
+    const hurried = shared((scope) => start(scope, 1000))
+
+    for (const { kind, status, title, retryAfter } of FAILURES)
+      test(`${kind} is ${status} everywhere and leaves one session and one refund`, async () => {
+        const { api, sandbox, checkOut, paid, payment, refund } =
+          kind === 'hang' ? hurried() : patient()
+        const { paymentId } = await paid()
+        const { body: customer } = await api.post('/api/customers', { email: 'a@localhost' })
+        const { body: first } = await refund(paymentId, { reference: 'first', amount: 1 })
+        const open = () => checkOut({ businessReference: kind })
+        const give = () => refund(paymentId, { reference: 'r', amount: 400 })
+        // On one route: the service looks at a paid payment by itself, and must not meet the fault.
+        const failing = async (route: string, act: () => Promise<ApiReply>) => {
+          await sandbox.clearFaults()
+          await sandbox.fault({ ...strikes(kind), route })
+          return act()
+        }
+
+        const replies = [
+          await failing('POST /v1/customers', () =>
+            api.post('/api/customers', { email: 'a@localhost' }),
+          ),
+          await failing('GET /v1/customers/:id', () => api.get(`/api/customers/${customer.id}`)),
+          await failing('POST /v1/checkout/sessions', open),
+          await failing('POST /v1/refunds', give),
+          await failing('GET /v1/refunds/:id', () => api.get(`/api/refunds/${first.id}`)),
+        ]
         await sandbox.clearFaults()
-        await sandbox.fault({ ...strikes(kind), route })
-        return act()
-      }
+        const again = [await open(), await give()]
 
-      const replies = [
-        await failing('POST /v1/customers', () =>
-          api.post('/api/customers', { email: 'a@localhost' }),
-        ),
-        await failing('GET /v1/customers/:id', () => api.get(`/api/customers/${customer.id}`)),
-        await failing('POST /v1/checkout/sessions', open),
-        await failing('POST /v1/refunds', give),
-        await failing('GET /v1/refunds/:id', () => api.get(`/api/refunds/${first.id}`)),
-      ]
-      await sandbox.clearFaults()
-      const again = [await open(), await give()]
+        for (const reply of replies) assertProblem(reply, { status, title, retryAfter })
+        assert.deepEqual(
+          again.map((reply) => reply.status),
+          [201, 201],
+        )
+        assert.equal((await sandbox.sessionsBy('businessReference'))[kind].open, 1)
+        const { providerPaymentIntentId } = await payment(paymentId)
+        const made = (await sandbox.refunds()).filter(
+          (made: { payment_intent: string }) => made.payment_intent === providerPaymentIntentId,
+        )
+        assert.equal(made.length, 2)
+      })
 
-      for (const reply of replies) assertProblem(reply, { status, title, retryAfter })
-      assert.deepEqual(
-        again.map((reply) => reply.status),
-        [201, 201],
-      )
-      assert.equal((await sandbox.sessionsBy('businessReference')).b.open, 1)
-      assert.equal((await sandbox.refunds()).length, 2)
+    test('a refusal after a lost try proves nothing: the refund was made and is found', async (t) => {
+      const { paid, refund, sandbox, payment } = await start(t)
+      const { paymentId } = await paid()
+      const route = 'POST /v1/refunds'
+      await sandbox.switch({ drop: ['*'] })
+      await sandbox.fault({ kind: 'reset-after', route })
+      await sandbox.fault({ kind: 'rate-limit', route })
+
+      const refused = await refund(paymentId, { reference: 'r1', amount: 600 })
+      const beyond = await refund(paymentId, { reference: 'r2', amount: 600 })
+      const again = await refund(paymentId, { reference: 'r1', amount: 600 })
+
+      assert.equal(refused.status, 429)
+      assert.equal(beyond.status, 400)
+      assert.equal(again.status, 201)
+      assert.equal((await sandbox.refunds()).length, 1)
+      assert.equal((await payment(paymentId)).refundedAmount, 600)
     })
 
-  test('a refusal after a lost try proves nothing: the refund was made and is found', async (t) => {
-    const { paid, refund, sandbox, payment } = await startLoop(t, { overrides })
-    const { paymentId } = await paid()
-    const route = 'POST /v1/refunds'
-    await sandbox.switch({ drop: ['*'] })
-    await sandbox.fault({ kind: 'reset-after', route })
-    await sandbox.fault({ kind: 'rate-limit', route })
+    test('a request that is still being worked on is 409 and may be tried again', async (t) => {
+      const { checkOut, sandbox } = await start(t)
+      await sandbox.fault({ kind: 'in-use', route: 'POST /v1/checkout/sessions' })
 
-    const refused = await refund(paymentId, { reference: 'r1', amount: 600 })
-    const beyond = await refund(paymentId, { reference: 'r2', amount: 600 })
-    const again = await refund(paymentId, { reference: 'r1', amount: 600 })
+      const busy = await checkOut({ businessReference: 'b' })
 
-    assert.equal(refused.status, 429)
-    assert.equal(beyond.status, 400)
-    assert.equal(again.status, 201)
-    assert.equal((await sandbox.refunds()).length, 1)
-    assert.equal((await payment(paymentId)).refundedAmount, 600)
+      assert.equal(busy.status, 409)
+      assert.match(busy.headers.get('retry-after') ?? '', /^\d+$/)
+      assert.equal((await checkOut({ businessReference: 'b' })).status, 201)
+    })
+
+    test('a payment intent that the provider has lost is 502 and reserves nothing', async (t) => {
+      const { checkOut, refund, sandbox, timeline } = await start(t)
+      const { body } = await checkOut()
+      const [session] = await sandbox.sessions()
+      const paid = { ...session, status: 'complete', payment_status: 'paid' }
+      const object = { ...paid, payment_intent: 'pi_lost' }
+      await sandbox.forge({ type: 'checkout.session.completed', object })
+      await sandbox.flush()
+
+      const reply = await refund(body.paymentId, { reference: 'r' })
+
+      assert.equal(reply.status, 502)
+      assert.equal(reply.body.code, 'PROVIDER_INCONSISTENT')
+      const { status, refundableAmount } = await timeline(body.paymentId)
+      assert.deepEqual([status, refundableAmount], ['PAID', 1000])
+    })
+
+    test('money refunded behind our back is found when a refund is refused', async (t) => {
+      const { paid, payment, refund, sandbox } = await start(t)
+      const { paymentId } = await paid()
+      const { providerPaymentIntentId } = await payment(paymentId)
+      await sandbox.switch({ drop: ['*'] })
+      await sandbox.dashboardRefund(providerPaymentIntentId, 800)
+
+      const reply = await refund(paymentId, { reference: 'r', amount: 300 })
+
+      assert.equal(reply.status, 400)
+      assert.equal(reply.body.code, 'REFUND_EXCEEDS_BALANCE')
+      assert.equal(reply.body.refundableAmount, 200)
+      assert.equal((await payment(paymentId)).refundedAmount, 800)
+      assert.equal((await refund(paymentId, { reference: 'r', amount: 200 })).status, 201)
+    })
   })
-
-  test('a request that is still being worked on is 409 and may be tried again', async (t) => {
-    const { checkOut, sandbox } = await startLoop(t, { overrides })
-    await sandbox.fault({ kind: 'in-use', route: 'POST /v1/checkout/sessions' })
-
-    const busy = await checkOut({ businessReference: 'b' })
-
-    assert.equal(busy.status, 409)
-    assert.match(busy.headers.get('retry-after') ?? '', /^\d+$/)
-    assert.equal((await checkOut({ businessReference: 'b' })).status, 201)
-  })
-
-  test('a payment intent that the provider has lost is 502 and reserves nothing', async (t) => {
-    const { checkOut, refund, sandbox, timeline } = await startLoop(t, { overrides })
-    const { body } = await checkOut()
-    const [session] = await sandbox.sessions()
-    const paid = { ...session, status: 'complete', payment_status: 'paid' }
-    const object = { ...paid, payment_intent: 'pi_lost' }
-    await sandbox.forge({ type: 'checkout.session.completed', object })
-    await sandbox.flush()
-
-    const reply = await refund(body.paymentId, { reference: 'r' })
-
-    assert.equal(reply.status, 502)
-    assert.equal(reply.body.code, 'PROVIDER_INCONSISTENT')
-    const { status, refundableAmount } = await timeline(body.paymentId)
-    assert.deepEqual([status, refundableAmount], ['PAID', 1000])
-  })
-
-  test('money refunded behind our back is found when a refund is refused', async (t) => {
-    const { paid, payment, refund, sandbox } = await startLoop(t, { overrides })
-    const { paymentId } = await paid()
-    const { providerPaymentIntentId } = await payment(paymentId)
-    await sandbox.switch({ drop: ['*'] })
-    await sandbox.dashboardRefund(providerPaymentIntentId, 800)
-
-    const reply = await refund(paymentId, { reference: 'r', amount: 300 })
-
-    assert.equal(reply.status, 400)
-    assert.equal(reply.body.code, 'REFUND_EXCEEDS_BALANCE')
-    assert.equal(reply.body.refundableAmount, 200)
-    assert.equal((await payment(paymentId)).refundedAmount, 800)
-    assert.equal((await refund(paymentId, { reference: 'r', amount: 200 })).status, 201)
-  })
-})
 
 function assertProblem(reply: ApiReply, { status, title, retryAfter }: Omit<Expected, 'kind'>) {
   assert.equal(reply.status, status, JSON.stringify(reply.body))

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { engines } from '@plinth/kit/testing'
+import { shared } from './shared.ts'
 import { startLoop } from './start-loop.ts'
 
 const UNKNOWN = '5b4f5a0e-6a53-4f62-93f6-0a1f6e0b7a11'
@@ -163,86 +164,95 @@ for (const engine of engines)
     })
   })
 
-describe('the refund request', () => {
-  test('is 400 beyond any limit', async (t) => {
-    const { paid, refund } = await startLoop(t)
-    const { paymentId } = await paid()
-    const entries = Array.from({ length: 49 }, (_, index) => [`k${index}`, 'v'])
-    const refused: object[] = [
-      {},
-      { reference: ' ' },
-      { reference: 'r'.repeat(101) },
-      { reference: 'r\ud800' },
-      { reference: 'r', metadata: { k: '\ud800' } },
-      { reference: 'r', amount: 0 },
-      { reference: 'r', amount: -5 },
-      { reference: 'r', amount: 1.5 },
-      { reference: 'r', amount: '5' },
-      { reference: 'r', reason: 'BECAUSE' },
-      { reference: 'r', reason: 'duplicate' },
-      { reference: 'r', metadata: Object.fromEntries(entries) },
-      { reference: 'r', metadata: { k: 'v'.repeat(501) } },
-    ]
+for (const engine of engines)
+  describe(`the refund request on ${engine.name}`, { skip: engine.skip }, () => {
+    const loop = shared(async (scope) =>
+      startLoop(scope, { databaseUrl: await engine.freshUrl(scope) }),
+    )
 
-    for (const body of refused)
-      assert.equal((await refund(paymentId, body)).status, 400, JSON.stringify(body))
+    test('is 400 beyond any limit', async () => {
+      const { paid, refund } = loop()
+      const { paymentId } = await paid()
+      const entries = Array.from({ length: 49 }, (_, index) => [`k${index}`, 'v'])
+      const refused: object[] = [
+        {},
+        { reference: ' ' },
+        { reference: 'r'.repeat(101) },
+        { reference: 'r\ud800' },
+        { reference: 'r', metadata: { k: '\ud800' } },
+        { reference: 'r', amount: 0 },
+        { reference: 'r', amount: -5 },
+        { reference: 'r', amount: 1.5 },
+        { reference: 'r', amount: '5' },
+        { reference: 'r', reason: 'BECAUSE' },
+        { reference: 'r', reason: 'duplicate' },
+        { reference: 'r', metadata: Object.fromEntries(entries) },
+        { reference: 'r', metadata: { k: 'v'.repeat(501) } },
+      ]
+
+      for (const body of refused)
+        assert.equal((await refund(paymentId, body)).status, 400, JSON.stringify(body))
+    })
+
+    test('may hold 48 metadata entries, each reason, and null for what is absent', async () => {
+      const { paid, refund } = loop()
+      const { paymentId } = await paid()
+      const entries = Array.from({ length: 48 }, (_, index) => [`k${index}`, 'v'])
+      const full = { reference: 'a'.repeat(100), amount: 1, metadata: Object.fromEntries(entries) }
+
+      assert.equal((await refund(paymentId, full)).status, 201)
+      for (const reason of ['DUPLICATE', 'FRAUDULENT', 'REQUESTED_BY_CUSTOMER', null, ' ']) {
+        const reply = await refund(paymentId, { reference: `for ${reason}`, amount: 1, reason })
+        assert.equal(reply.status, 201, JSON.stringify(reply.body))
+        assert.equal(reply.body.reason, reason?.trim() ? reason.toLowerCase() : null)
+      }
+      const rest = { reference: 'rest', amount: null, metadata: null }
+      assert.equal((await refund(paymentId, rest)).body.amount, 994)
+    })
   })
 
-  test('may hold 48 metadata entries, each reason, and null for what is absent', async (t) => {
-    const { paid, refund } = await startLoop(t)
-    const { paymentId } = await paid()
-    const entries = Array.from({ length: 48 }, (_, index) => [`k${index}`, 'v'])
-    const full = { reference: 'a'.repeat(100), amount: 1, metadata: Object.fromEntries(entries) }
+for (const engine of engines)
+  describe(`GET /api/refunds/{id} on ${engine.name}`, { skip: engine.skip }, () => {
+    const start = async (t: { after(work: () => void): void }) =>
+      startLoop(t, { databaseUrl: await engine.freshUrl(t) })
 
-    assert.equal((await refund(paymentId, full)).status, 201)
-    for (const reason of ['DUPLICATE', 'FRAUDULENT', 'REQUESTED_BY_CUSTOMER', null, ' ']) {
-      const reply = await refund(paymentId, { reference: `for ${reason}`, amount: 1, reason })
-      assert.equal(reply.status, 201, JSON.stringify(reply.body))
-      assert.equal(reply.body.reason, reason?.trim() ? reason.toLowerCase() : null)
-    }
-    const rest = { reference: 'rest', amount: null, metadata: null }
-    assert.equal((await refund(paymentId, rest)).body.amount, 994)
+    test('shows the present state at the provider, with the payment it belongs to', async (t) => {
+      const { api, paid, refund, sandbox, payment } = await start(t)
+      const { paymentId } = await paid()
+      await sandbox.switch({ refunds: 'pending', drop: ['*'] })
+      const { body } = await refund(paymentId, { reference: 'r', amount: 400 })
+      await sandbox.succeedRefund(body.id)
+
+      const reply = await api.get(`/api/refunds/${body.id}`)
+
+      assert.equal(reply.status, 200)
+      assert.deepEqual(reply.body, { ...body, status: 'succeeded' })
+      assert.equal((await payment(paymentId)).refundedAmount, 400)
+    })
+
+    test('names no payment while no local record ties the refund to one', async (t) => {
+      const { api, paid, payment, sandbox } = await start(t)
+      const { paymentId } = await paid()
+      const { providerPaymentIntentId } = await payment(paymentId)
+      await sandbox.switch({ drop: ['*'] })
+      const made = await sandbox.dashboardRefund(providerPaymentIntentId, 100)
+
+      const reply = await api.get(`/api/refunds/${made.body.id}`)
+
+      assert.equal(reply.status, 200)
+      assert.equal(reply.body.paymentId, null)
+      assert.equal(reply.body.amount, 100)
+      assert.deepEqual(reply.body.metadata, {})
+    })
+
+    test('is 404 for an unknown id and 400 for an invalid one', async (t) => {
+      const { api } = await start(t)
+
+      const unknown = await api.get('/api/refunds/re_unknown')
+
+      assert.equal(unknown.status, 404)
+      assert.equal(unknown.body.title, 'Provider resource not found')
+      assert.equal((await api.get(`/api/refunds/${'r'.repeat(256)}`)).status, 400)
+      assert.equal((await api.get('/api/refunds/%20')).status, 400)
+    })
   })
-})
-
-describe('GET /api/refunds/{id}', () => {
-  test('shows the present state at the provider, with the payment it belongs to', async (t) => {
-    const { api, paid, refund, sandbox, payment } = await startLoop(t)
-    const { paymentId } = await paid()
-    await sandbox.switch({ refunds: 'pending', drop: ['*'] })
-    const { body } = await refund(paymentId, { reference: 'r', amount: 400 })
-    await sandbox.succeedRefund(body.id)
-
-    const reply = await api.get(`/api/refunds/${body.id}`)
-
-    assert.equal(reply.status, 200)
-    assert.deepEqual(reply.body, { ...body, status: 'succeeded' })
-    assert.equal((await payment(paymentId)).refundedAmount, 400)
-  })
-
-  test('names no payment while no local record ties the refund to one', async (t) => {
-    const { api, paid, payment, sandbox } = await startLoop(t)
-    const { paymentId } = await paid()
-    const { providerPaymentIntentId } = await payment(paymentId)
-    await sandbox.switch({ drop: ['*'] })
-    const made = await sandbox.dashboardRefund(providerPaymentIntentId, 100)
-
-    const reply = await api.get(`/api/refunds/${made.body.id}`)
-
-    assert.equal(reply.status, 200)
-    assert.equal(reply.body.paymentId, null)
-    assert.equal(reply.body.amount, 100)
-    assert.deepEqual(reply.body.metadata, {})
-  })
-
-  test('is 404 for an unknown id and 400 for an invalid one', async (t) => {
-    const { api } = await startLoop(t)
-
-    const unknown = await api.get('/api/refunds/re_unknown')
-
-    assert.equal(unknown.status, 404)
-    assert.equal(unknown.body.title, 'Provider resource not found')
-    assert.equal((await api.get(`/api/refunds/${'r'.repeat(256)}`)).status, 400)
-    assert.equal((await api.get('/api/refunds/%20')).status, 400)
-  })
-})

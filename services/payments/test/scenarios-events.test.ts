@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { armFailPoint } from '@plinth/kit'
 import { engines } from '@plinth/kit/testing'
+import { shared } from './shared.ts'
 import { startLoop } from './start-loop.ts'
 
 type Scope = { after(work: () => void): void }
@@ -312,44 +313,50 @@ for (const engine of engines)
     })
   })
 
-describe('the webhook', () => {
-  test('ignores a signed event of another kind, once and again', async (t) => {
-    const { deliver } = await startLoop(t)
-    const event = { id: 'evt_c', type: 'customer.created', data: { object: { id: 'cus_1' } } }
-
-    assert.deepEqual((await deliver(event)).body, {
-      eventId: 'evt_c',
-      eventType: 'customer.created',
-      status: 'IGNORED',
-      duplicate: false,
-    })
-    assert.equal((await deliver(event)).body.duplicate, true)
-    assert.equal((await deliver(event)).body.status, 'IGNORED')
-  })
-
-  test('is 400 for a supported event whose object cannot be read', async (t) => {
-    const { deliver } = await startLoop(t)
-    const type = 'checkout.session.completed'
-
-    assert.equal((await deliver({ id: 'e1', type, data: { object: {} } })).status, 400)
-    assert.equal(
-      (await deliver({ id: 'e2', type: 'refund.created', data: { object: { id: 're' } } })).status,
-      400,
+for (const engine of engines)
+  describe(`the webhook on ${engine.name}`, { skip: engine.skip }, () => {
+    const loop = shared(async (scope) =>
+      startLoop(scope, { databaseUrl: await engine.freshUrl(scope) }),
     )
+
+    test('ignores a signed event of another kind, once and again', async () => {
+      const { deliver } = loop()
+      const event = { id: 'evt_c', type: 'customer.created', data: { object: { id: 'cus_1' } } }
+
+      assert.deepEqual((await deliver(event)).body, {
+        eventId: 'evt_c',
+        eventType: 'customer.created',
+        status: 'IGNORED',
+        duplicate: false,
+      })
+      assert.equal((await deliver(event)).body.duplicate, true)
+      assert.equal((await deliver(event)).body.status, 'IGNORED')
+    })
+
+    test('is 400 for a supported event whose object cannot be read', async () => {
+      const { deliver } = loop()
+      const type = 'checkout.session.completed'
+
+      assert.equal((await deliver({ id: 'e1', type, data: { object: {} } })).status, 400)
+      assert.equal(
+        (await deliver({ id: 'e2', type: 'refund.created', data: { object: { id: 're' } } }))
+          .status,
+        400,
+      )
+    })
+
+    test('leaves a payment open when a card is declined', async () => {
+      const { checkOut, sandbox, payment, jobs } = loop()
+      const { body } = await checkOut()
+
+      await sandbox.decline(body.checkoutSessionId)
+      await sandbox.flush()
+      await jobs.look.runNow()
+
+      assert.equal((await payment(body.paymentId)).checkoutStatus, 'OPEN')
+      assert.equal((await payment(body.paymentId)).status, 'PENDING')
+    })
   })
-
-  test('leaves a payment open when a card is declined', async (t) => {
-    const { checkOut, sandbox, payment, jobs } = await startLoop(t)
-    const { body } = await checkOut()
-
-    await sandbox.decline(body.checkoutSessionId)
-    await sandbox.flush()
-    await jobs.look.runNow()
-
-    assert.equal((await payment(body.paymentId)).checkoutStatus, 'OPEN')
-    assert.equal((await payment(body.paymentId)).status, 'PENDING')
-  })
-})
 
 function refundEvent(id: string, paymentIntent: string, amount: number) {
   const object = { id: 're_x', amount, currency: 'eur', status: 'succeeded' }

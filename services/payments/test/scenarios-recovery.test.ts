@@ -14,7 +14,7 @@ for (const engine of engines)
       startLoop(t, {
         webhooks,
         databaseUrl: await engine.freshUrl(t),
-        env: { PROVIDER_TIMEOUT_MILLISECONDS: '200' },
+        env: { PROVIDER_TIMEOUT_MILLISECONDS: '1000' },
       })
 
     test('11 a refund whose key the provider has forgotten is looked up and never sent again', async (t) => {
