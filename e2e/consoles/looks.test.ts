@@ -96,6 +96,7 @@ async function faultsOf(page: Page, name: string): Promise<string[]> {
   return overflow ? [...faults, `${name} is ${overflow} px too wide for 320 px`] : faults
 }
 
+/** The whole page in each picture: a wide window scrolls its middle, a narrow one the document. */
 async function photograph(page: Page, folder: string, name: string): Promise<void> {
   mkdirSync(folder, { recursive: true })
   for (const [width, height] of [
@@ -103,7 +104,12 @@ async function photograph(page: Page, folder: string, name: string): Promise<voi
     [1280, 900],
   ] as const) {
     await page.setViewportSize({ width, height })
-    await page.screenshot({ path: join(folder, `${name}-${width}.png`) })
+    const hidden = await page.evaluate<number>(`(() => {
+      const main = document.querySelector('.shell main') ?? document.documentElement
+      return main.scrollHeight - main.clientHeight
+    })()`)
+    if (width > 1024) await page.setViewportSize({ width, height: height + hidden })
+    await page.screenshot({ path: join(folder, `${name}-${width}.png`), fullPage: true })
   }
 }
 

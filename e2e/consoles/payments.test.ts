@@ -18,12 +18,14 @@ describe('the payments console', { skip }, () => {
   let browser: Browser
   let address: string
   let sandbox: string
+  let identity: string
 
   before(async () => {
     browser = await openBrowser(shared)
     const suite = await startSuite(shared)
     address = consoleOf(suite.urlOf('payments'))
     sandbox = suite.urlOf('provider-sandbox')
+    identity = suite.urlOf('identity')
   })
 
   /** Creates a checkout by the form and returns the session the hosted page is for. */
@@ -40,6 +42,15 @@ describe('the payments console', { skip }, () => {
       ...{ method: 'POST', headers, body: JSON.stringify(body) },
     })
     assert.ok(reply.ok, `${path}: ${reply.status} ${await reply.text()}`)
+  }
+
+  async function accessTokenOf(username: string): Promise<string> {
+    const reply = await fetch(`${identity}/api/auth/login`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ username, password: 'password123123' }),
+    })
+    return ((await reply.json()) as { accessToken: string }).accessToken
   }
 
   test('creates a checkout, sees it paid on the hosted page, and refunds it in two parts', async (t) => {
@@ -190,6 +201,23 @@ describe('the payments console', { skip }, () => {
 
     await goTo(page, payment?.replace('#/', '') ?? '')
     await page.getByText('PAID', { exact: true }).waitFor()
+  })
+
+  test('asks for a token when the service does, uses it, and leaves it nowhere', async (t) => {
+    const guarded = await startSuite(t, { PAYMENTS_REQUIRE_ISSUER: identity })
+    const page = await openConsole(t, browser, consoleOf(guarded.urlOf('payments')))
+    await goTo(page, 'payments')
+    await page.getByRole('alert').filter({ hasText: '401' }).waitFor()
+    const token = await accessTokenOf('admin')
+
+    await page.getByRole('link', { name: 'Give one' }).click()
+    await page.getByLabel('Access token').fill(token)
+    await page.getByRole('button', { name: 'Use it' }).click()
+    await page.getByText('The service takes it.').waitFor()
+    assert.deepEqual(await findTokens(page, [token]), [])
+
+    await page.getByRole('link', { name: 'See the payments' }).click()
+    await page.getByText('No payments').waitFor()
   })
 
   test('says what is missing when no provider is configured', async (t) => {

@@ -12,10 +12,19 @@ export const route = computed(
       .replace(/^#?\/?/, '')
       .split('?')[0]
       ?.split('/')
-      .map(decodeURIComponent)
+      .map(decoded)
       .filter(Boolean) ?? [],
 )
 
 export function goTo(path: string): void {
   location.hash = `#/${path}`
+}
+
+/** An address may have been typed by hand. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
 }

@@ -33,6 +33,11 @@ export function remainingText(milliseconds: number): string {
   return `${minutes}:${String(seconds % 60).padStart(2, '0')}`
 }
 
+/** A sentence in which ids of the provider show only how they begin. */
+export function withShortIds(sentence: string): string {
+  return sentence.replace(/\b([a-z]+_(?:test_)?\w{6})\w{8,}/g, '$1…')
+}
+
 /** An amount in minor units as people write it, with the currency's own number of decimals. */
 export function moneyText(minorUnits: number, currency: string): string {
   try {

@@ -1,7 +1,25 @@
+import { signal } from '@preact/signals'
 import { createApi } from '../family/api/api.ts'
 
-// The endpoints take no credentials as shipped; whoever hosts them guards them.
-export const api = createApi({ headers: () => ({}) })
+let accessToken: string | undefined
+
+/** As shipped the endpoints ask for nothing; a service with an issuer answers 401 without a token. */
+export const tokenWanted = signal(false)
+
+export const api = createApi({
+  headers: (): Record<string, string> =>
+    accessToken ? { Authorization: `Bearer ${accessToken}` } : {},
+  renew: async () => {
+    tokenWanted.value = true
+    return false
+  },
+})
+
+/** The token stays in this closure: the field it was pasted into is emptied. */
+export function takeToken(token: string): void {
+  accessToken = token || undefined
+  tokenWanted.value = false
+}
 
 export type PaymentStatus = 'PENDING' | 'PAID' | 'FAILED' | 'PARTIALLY_REFUNDED' | 'REFUNDED'
 

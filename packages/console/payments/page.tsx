@@ -1,6 +1,7 @@
 import { route } from '../family/route.ts'
 import { HealthBar } from '../family/shell/health-bar.tsx'
 import { startConsole } from '../family/shell/start-console.tsx'
+import { AccessNote, AccessPage } from './access-page.tsx'
 import { api } from './api.ts'
 import { CheckoutPage } from './checkout-page.tsx'
 import { CustomersPage } from './customers-page.tsx'
@@ -19,9 +20,7 @@ readProvider()
 startConsole({
   title: 'Payments',
   mark: <SandboxMark />,
-  sessionBar: (
-    <HealthBar api={api} note="No sign-in: the host application guards these endpoints." />
-  ),
+  sessionBar: <HealthBar api={api} note={<AccessNote />} />,
   pages: [
     { path: '', title: 'Overview', icon: 'home', component: OverviewPage },
     { path: 'checkout', title: 'New checkout', icon: 'card', component: CheckoutPage },
@@ -29,5 +28,6 @@ startConsole({
     { path: 'webhooks', title: 'Webhook inbox', icon: 'inbox', component: WebhooksPage },
     { path: 'customers', title: 'Customers', icon: 'people', component: CustomersPage },
     { path: 'sandbox', title: 'Sandbox', icon: 'sliders', component: SandboxPage },
+    { path: 'access', title: 'Access token', icon: 'key', component: AccessPage, inside: '' },
   ],
 })

@@ -57,7 +57,7 @@ export function PaymentListPage() {
       </Form>
       {payments.loading && <Skeleton />}
       <Refusal reply={payments.refusal} />
-      {payments.body && <PaymentTable body={payments.body} />}
+      {payments.body && <PaymentTable body={payments.body} reference={reference.value} />}
       <Pager
         page={page.value}
         totalPages={payments.body?.totalPages ?? 0}
@@ -69,7 +69,15 @@ export function PaymentListPage() {
   )
 }
 
-function PaymentTable({ body }: { body: PaymentsBody }) {
+function PaymentTable({ body, reference }: { body: PaymentsBody; reference: string }) {
+  if (body.content.length === 0 && reference)
+    return (
+      <EmptyState
+        icon="search"
+        title="No payment has this reference"
+        about="It is compared as a whole, capitals included. Leave the field blank to see all payments."
+      />
+    )
   if (body.content.length === 0)
     return (
       <EmptyState

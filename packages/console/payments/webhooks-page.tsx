@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals'
-import { Button } from '../family/parts/button.tsx'
+import { Button, ButtonLink } from '../family/parts/button.tsx'
 import { Badge, EmptyState, Skeleton, type Tone } from '../family/parts/card.tsx'
 import { Page } from '../family/parts/page.tsx'
 import { Refusal } from '../family/parts/refusal.tsx'
@@ -64,7 +64,11 @@ function Inbox({ events, retry }: { events: WebhookEvent[]; retry(id: string): v
         icon="inbox"
         title="Nothing received yet"
         about="Pay a checkout: the provider tells this service within a second."
-      />
+      >
+        <ButtonLink href="#/checkout" kind="primary">
+          New checkout
+        </ButtonLink>
+      </EmptyState>
     )
   return (
     <Table caption="Webhook events" columns={columns(retry)} rows={events} keyOf={({ id }) => id} />
@@ -86,7 +90,7 @@ function columns(retry: (id: string) => void): Column<WebhookEvent>[] {
     },
     {
       title: 'Payment',
-      of: ({ paymentId }) => (paymentId ? <a href={`#/payments/${paymentId}`}>open</a> : '–'),
+      of: ({ paymentId }) => (paymentId ? <a href={`#/payments/${paymentId}`}>show</a> : '–'),
     },
     { title: 'Status', of: ({ status }) => <Badge tone={TONES[status]}>{status}</Badge> },
     {

@@ -5,6 +5,11 @@ import { TesterPage } from './tester-page.tsx'
 
 startConsole({
   title: 'Key storage',
-  sessionBar: <HealthBar api={api} note="The key stays in this page's memory." />,
+  sessionBar: (
+    <HealthBar
+      api={api}
+      note={<span class="soft long">The key stays in this page’s memory.</span>}
+    />
+  ),
   pages: [{ path: '', title: 'Files', icon: 'file', component: TesterPage }],
 })

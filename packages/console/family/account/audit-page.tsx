@@ -6,6 +6,7 @@ import { type Column, Pager, Table } from '../parts/table.tsx'
 import type { Session } from '../session.ts'
 import { useLoad } from '../use-reply.ts'
 import { dateText } from '../wording.ts'
+import { AdminWanted } from './sign-in-card.tsx'
 import { SignedInOnly } from './signed-in-only.tsx'
 
 type AuditEntry = {
@@ -51,7 +52,9 @@ function AuditTable({ session }: { session: Session }) {
   if (!events.body)
     return (
       <Refusal reply={events.refusal}>
-        {events.refusal?.status === 403 && <p>Sign in as admin to read the audit trail.</p>}
+        {events.refusal?.status === 403 && (
+          <AdminWanted session={session} to="read the audit trail" />
+        )}
       </Refusal>
     )
   return (

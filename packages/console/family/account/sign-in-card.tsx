@@ -44,18 +44,38 @@ export function SignInCard({ session }: { session: Session }) {
       </Form>
       <Refusal reply={signIn.refusal}>
         {signIn.refusal?.status === 401 && (
-          <p>If that was a demo account, they are switched off on this server: register one.</p>
+          <p>
+            Check both. If that was a demo account, they are switched off on this server: register
+            one.
+          </p>
         )}
       </Refusal>
     </Card>
   )
 }
 
-export function DemoAccounts(props: { signIn(username: string, password: string): void }) {
+/** What a caller without the role can do about a 403. */
+export function AdminWanted({ session, to }: { session: Session; to: string }) {
+  return (
+    <>
+      <p>Sign in as admin to {to}.</p>
+      <DemoAccounts signIn={session.signIn} accounts={['admin']} />
+    </>
+  )
+}
+
+type DemoAccountsProps = {
+  signIn(username: string, password: string): void
+  /** Names; all of them unless given. */
+  accounts?: string[]
+}
+
+export function DemoAccounts({ signIn, accounts }: DemoAccountsProps) {
+  const offered = DEMO_ACCOUNTS.filter(({ username }) => accounts?.includes(username) ?? true)
   return (
     <div class="row">
-      {DEMO_ACCOUNTS.map(({ username, password, about }) => (
-        <Button key={username} icon="person" onClick={() => props.signIn(username, password)}>
+      {offered.map(({ username, password, about }) => (
+        <Button key={username} icon="person" onClick={() => signIn(username, password)}>
           Sign in as {username}
           <span class="visually-hidden"> with {about}</span>
         </Button>

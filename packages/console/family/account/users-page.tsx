@@ -7,6 +7,7 @@ import { type Column, Pager, Table } from '../parts/table.tsx'
 import type { Session } from '../session.ts'
 import { useAction, useLoad } from '../use-reply.ts'
 import { dateText } from '../wording.ts'
+import { AdminWanted } from './sign-in-card.tsx'
 import { SignedInOnly } from './signed-in-only.tsx'
 
 export type UserSummary = {
@@ -49,7 +50,7 @@ function UserTable({ session }: { session: Session }) {
   if (!users.body)
     return (
       <Refusal reply={users.refusal}>
-        {users.refusal?.status === 403 && <p>Sign in as admin to see every account.</p>}
+        {users.refusal?.status === 403 && <AdminWanted session={session} to="see every account" />}
       </Refusal>
     )
   return (

@@ -20,7 +20,7 @@ export function UploadList({ queue }: { queue: UploadQueue }) {
     <Card
       title="Uploads"
       actions={
-        <Button small kind="quiet" onClick={queue.clear}>
+        <Button small onClick={queue.clear}>
           Clear finished
         </Button>
       }

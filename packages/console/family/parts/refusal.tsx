@@ -12,7 +12,7 @@ type ProblemBody = {
   requestId?: string
 }
 
-/** What the service said when it refused, in its own words, and what can be done about it. */
+/** What the service said when it refused, in its own words, and what can be done: its children. */
 export function Refusal({ reply, children }: { reply?: Reply; children?: ComponentChildren }) {
   if (!reply || reply.ok) return null
   const problem = problemOf(reply)
@@ -32,8 +32,7 @@ export function Refusal({ reply, children }: { reply?: Reply; children?: Compone
           ))}
         </ul>
       )}
-      <p>{adviceFor(reply)}</p>
-      {children}
+      {children || <p>{adviceFor(reply)}</p>}
       {problem.requestId && (
         <p class="row small">
           Request <code>{problem.requestId}</code>
@@ -61,7 +60,7 @@ export function faultOf(reply: Reply | undefined, field: string): string | undef
 
 function adviceFor({ status, headers }: Reply): string | undefined {
   if (status === 0) return 'Check that it is running, then try again.'
-  if (status === 401) return 'Sign in, or refresh the session, and try again.'
+  if (status === 401) return 'Sign in, refresh the session or give a fresh token, then try again.'
   if (status === 403) return 'This account may not do that. Another account may.'
   if (status === 429) return `Too many tries: wait ${headers['retry-after'] ?? 'some'} seconds.`
   if (status === 503) return 'Something this service depends on is not available. Try again later.'

@@ -26,7 +26,7 @@ export function Table<Row>(props: {
           {props.rows.map((row) => (
             <tr key={props.keyOf(row)}>
               {props.columns.map(({ title, of, number }) => (
-                <td key={title} class={number ? 'number' : undefined}>
+                <td key={title} data-title={title} class={number ? 'number' : undefined}>
                   {of(row)}
                 </td>
               ))}

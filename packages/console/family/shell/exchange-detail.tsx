@@ -27,6 +27,12 @@ export function ExchangeDetail({ exchange }: { exchange: Exchange }) {
         </p>
       </div>
       <SnippetView exchange={exchange} />
+      {exchange.requestBody !== undefined && (
+        <details>
+          <summary>Request body</summary>
+          <Code text={JSON.stringify(exchange.requestBody, null, 2)} label="Request body" />
+        </details>
+      )}
       {outcome?.body && (
         <section class="stack tight" aria-label="Response body">
           <h3>Response body</h3>

@@ -1,11 +1,12 @@
 import { useSignal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
 import type { Api } from '../api/api.ts'
 import { HealthBadge } from '../health-page.tsx'
 import { InspectorButton } from './inspector-button.tsx'
 
 /** The bottom bar of consoles without a session: is the service there? */
-export function HealthBar({ api, note }: { api: Api; note: string }) {
+export function HealthBar({ api, note }: { api: Api; note: ComponentChildren }) {
   const status = useSignal<string | undefined>(undefined)
   useEffect(() => {
     const check = async () => {
@@ -21,7 +22,7 @@ export function HealthBar({ api, note }: { api: Api; note: string }) {
       <span class="who">
         Health {status.value ? <HealthBadge status={status.value} /> : <span class="soft">…</span>}
       </span>
-      <span class="soft long">{note}</span>
+      {note}
       <span class="space" />
       <InspectorButton />
     </>

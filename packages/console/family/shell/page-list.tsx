@@ -1,6 +1,7 @@
 import { Badge } from '../parts/card.tsx'
 import { Icon } from '../parts/icon.tsx'
 import type { ConsolePage } from './start-console.tsx'
+import { SuiteLink } from './suite-link.tsx'
 import { menuOpen } from './visibility.ts'
 
 export function PageList({ pages, current }: { pages: ConsolePage[]; current: string }) {
@@ -18,6 +19,9 @@ export function PageList({ pages, current }: { pages: ConsolePage[]; current: st
               </a>
             </li>
           ))}
+        <li class="suite-page">
+          <SuiteLink />
+        </li>
       </ul>
     </nav>
   )

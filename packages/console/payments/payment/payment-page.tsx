@@ -4,7 +4,7 @@ import { Facts } from '../../family/parts/facts.tsx'
 import { Page } from '../../family/parts/page.tsx'
 import { Refusal } from '../../family/parts/refusal.tsx'
 import { useLoad } from '../../family/use-reply.ts'
-import { dateText, moneyText } from '../../family/wording.ts'
+import { dateText, moneyText, withShortIds } from '../../family/wording.ts'
 import { api, type Payment } from '../api.ts'
 import { CheckoutBadge, PaymentBadge } from '../status-badges.tsx'
 import { PaymentActions } from './payment-actions.tsx'
@@ -42,9 +42,10 @@ export function PaymentPage({ id }: { id: string }) {
 /** Looks every two seconds, quietly, whether a webhook changed the payment; then reads it again. */
 function usePolling(path: string, known: string | undefined, reload: () => void): void {
   useEffect(() => {
+    if (!known) return
     const timer = setInterval(async () => {
       const reply = await api.get<Payment>(path, { silent: true })
-      if (known && reply.ok && reply.body.updatedAt !== known) reload()
+      if (reply.ok && reply.body.updatedAt !== known) reload()
     }, 2000)
     return () => clearInterval(timer)
   })
@@ -63,7 +64,7 @@ function SummaryCard(props: { payment: Payment; timeline?: Timeline; reload(): v
         </span>
       }
     >
-      {timeline && <p>{timeline.explanation}</p>}
+      {timeline && <p>{withShortIds(timeline.explanation)}</p>}
       <PaymentActions payment={payment} timeline={timeline} onChange={props.reload} />
       <details>
         <summary>All fields</summary>

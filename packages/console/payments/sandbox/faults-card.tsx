@@ -30,7 +30,7 @@ export function FaultsCard() {
       about="What goes wrong with the calls this service makes. Add one, then create a checkout or a refund and see what your users would."
     >
       <Form label="Add a fault" onSend={add.run}>
-        <div class="columns">
+        <div class="columns thirds">
           <Field label="What goes wrong" name="kind" options={KINDS} value={KINDS[0]?.value} />
           <Field label="Which calls" name="route" options={ROUTES} value="*" />
           <Field label="How often" name="times" options={TIMES} value="" />
@@ -56,11 +56,11 @@ function FaultList({ faults, busy, onRemove }: FaultListProps) {
   if (faults.length === 0)
     return <p class="soft">No faults: the sandbox answers every call as it should.</p>
   const columns: Column<Fault>[] = [
-    { title: 'What goes wrong', of: kindText },
+    { title: 'Fault', of: kindText },
     { title: 'Calls', of: routeText },
     { title: 'Strikes', of: timesText },
     {
-      title: '',
+      title: 'Change',
       of: (fault) => (
         <Button small icon="cross" busy={busy} onClick={() => onRemove(fault.id)}>
           Remove

@@ -16,11 +16,11 @@ export function MoveToForm({ clock, busy, onMove }: MoveToProps) {
   }
   return (
     <Form label="Move the clock to a moment" onSend={send}>
-      <div class="row top-aligned">
+      <div class="row beside">
         <div class="grow">
           <Field label="Or to" name="moment" type="datetime-local" fault={fault.value} />
         </div>
-        <Button submits busy={busy} class="beside-field">
+        <Button submits busy={busy}>
           Move there
         </Button>
       </div>

@@ -79,7 +79,7 @@ function TestCards() {
         keyOf={({ number }) => number}
         columns={[
           { title: 'Card', of: ({ number }) => <code>{number}</code> },
-          { title: 'What happens', of: ({ outcome }) => outcome },
+          { title: 'Outcome', of: ({ outcome }) => outcome },
         ]}
       />
     </Card>

@@ -29,14 +29,15 @@ export async function listFiles(): Promise<void> {
 }
 
 export async function listMoreFiles(): Promise<void> {
-  const known = files.value ?? []
-  const page = Math.floor(known.length / PAGE_SIZE)
+  const page = Math.floor((files.value ?? []).length / PAGE_SIZE)
   const reply = await session.api.get<StoredFile[]>(`/file/list?page=${page}&size=${PAGE_SIZE}`)
   listRefusal.value = reply.ok ? undefined : reply
   if (!reply.ok) return
-  const ids = new Set(known.map(({ id }) => id))
-  files.value = [...known, ...reply.body.filter(({ id }) => !ids.has(id))]
-  totalFiles.value = Number(reply.headers['x-total-count'] ?? files.value.length)
+  // An upload may have finished while the list was under way.
+  const held = files.value ?? []
+  const ids = new Set(held.map(({ id }) => id))
+  files.value = [...held, ...reply.body.filter(({ id }) => !ids.has(id))]
+  totalFiles.value = Math.max(Number(reply.headers['x-total-count'] ?? 0), files.value.length)
 }
 
 export const queue = createUploadQueue({

@@ -1,3 +1,4 @@
+import { AdminWanted } from '../../family/account/sign-in-card.tsx'
 import { SignedInOnly } from '../../family/account/signed-in-only.tsx'
 import { Badge, Card, Skeleton } from '../../family/parts/card.tsx'
 import { Page } from '../../family/parts/page.tsx'
@@ -32,7 +33,9 @@ function Administration() {
   if (!status.body || !config.body)
     return (
       <Refusal reply={status.refusal ?? config.refusal}>
-        {status.refusal?.status === 403 && <p>Sign in as admin to administer storage.</p>}
+        {status.refusal?.status === 403 && (
+          <AdminWanted session={session} to="administer storage" />
+        )}
       </Refusal>
     )
   return (

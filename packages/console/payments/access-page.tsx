@@ -1,0 +1,59 @@
+import { useSignal } from '@preact/signals'
+import { Button } from '../family/parts/button.tsx'
+import { Card, Notice } from '../family/parts/card.tsx'
+import { Field } from '../family/parts/field.tsx'
+import { Form } from '../family/parts/form.tsx'
+import { Page } from '../family/parts/page.tsx'
+import { Refusal } from '../family/parts/refusal.tsx'
+import { useAction } from '../family/use-reply.ts'
+import { api, takeToken, tokenWanted } from './api.ts'
+
+/** For a service that asks for tokens of an issuer: this page has no sign-in of its own. */
+export function AccessPage() {
+  const round = useSignal(0)
+  const take = useAction(async ({ token = '' }: Record<string, string>) => {
+    takeToken(token.trim())
+    round.value += 1
+    return api.get('/api/payments?size=1')
+  })
+  return (
+    <Page
+      title="Access token"
+      about="This service asks for an access token of its issuer. Refunds and changes of the sandbox ask for ROLE_ADMIN."
+    >
+      <Card
+        title="Use a token"
+        about="Sign in at the identity console, choose “Copy the token itself…” on its page Session, and paste it here. It stays in the memory of this page."
+      >
+        <Form label="Use a token" onSend={take.run}>
+          <Field key={round.value} label="Access token" name="token" type="password" />
+          <div>
+            <Button submits kind="primary" icon="key" busy={take.busy}>
+              Use it
+            </Button>
+          </div>
+        </Form>
+        <Refusal reply={take.refusal}>
+          {take.refusal?.status === 401 && <p>It may have expired: copy a fresh one.</p>}
+        </Refusal>
+        {take.reply?.ok && (
+          <Notice tone="good">
+            <p role="status">
+              The service takes it. <a href="#/payments">See the payments</a>
+            </p>
+          </Notice>
+        )}
+      </Card>
+    </Page>
+  )
+}
+
+export function AccessNote() {
+  if (!tokenWanted.value)
+    return <span class="soft long">As shipped, the host application guards these endpoints.</span>
+  return (
+    <span>
+      This service wants an access token. <a href="#/access">Give one</a>
+    </span>
+  )
+}
