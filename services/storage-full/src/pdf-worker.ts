@@ -1,10 +1,11 @@
 import { readFile } from 'node:fs/promises'
 import { parentPort, workerData } from 'node:worker_threads'
-import { PDFiumLibrary } from '@hyzyla/pdfium'
+import { openPdfLibrary } from './pdf-library.ts'
 
 const LARGEST_SIDE = 512
+const LARGEST_HEAP_BYTES = 128 * 1024 * 1024
 
-const library = await PDFiumLibrary.init()
+const library = await openPdfLibrary(LARGEST_HEAP_BYTES)
 const document = await library.loadDocument(await readFile(workerData.path))
 const page = document.getPage(0)
 

@@ -1,4 +1,4 @@
-import type { Sharp } from 'sharp'
+import type { Metadata, Sharp } from 'sharp'
 
 type SharpModule = typeof import('sharp').default
 
@@ -9,6 +9,7 @@ export type Pixels = { data: Uint8Array; width: number; height: number }
 
 const LARGEST_SIDE = 256
 const LARGEST_INPUT_PIXELS = 50_000_000
+const LARGEST_HELD_BYTES = 150_000_000
 const TIME_LIMIT_SECONDS = 5
 const LOADERS = ['Jpeg', 'Png', 'Webp', 'Nsgif'].flatMap((name) => [
   `VipsForeignLoad${name}File`,
@@ -37,7 +38,23 @@ function sharpLibrary(): Promise<SharpModule> {
 export async function jpegFromImage(path: string): Promise<Drawn> {
   const sharp = await sharpLibrary()
   const options = { limitInputPixels: LARGEST_INPUT_PIXELS, failOn: 'error' } as const
+  const header = await sharp(path, options)
+    .metadata()
+    .catch(() => undefined)
+  if (!header || bytesHeld(header) > LARGEST_HELD_BYTES) return undefined
   return smallJpeg(sharp(path, { ...options, sequentialRead: true }).autoOrient())
+}
+
+/**
+ * How much memory the decoder needs at once. Most pictures pass through it line by line; WebP and
+ * whatever is sent in passes, coarse to fine, it has to hold whole.
+ */
+function bytesHeld({ format, isProgressive, width, height, ...header }: Metadata): number {
+  if (format === 'webp') return (header.pages ? 5 : 4) * width * height
+  if (!isProgressive) return 0
+  const samples = header.chromaSubsampling === '4:2:0' ? 1.5 : header.channels
+  const sampleBytes = format === 'jpeg' || header.depth === 'ushort' ? 2 : 1
+  return samples * sampleBytes * width * height
 }
 
 export async function jpegFromPixels({ data, width, height }: Pixels): Promise<Drawn> {

@@ -46,7 +46,9 @@ async function makeThumbnail(storage: Storage, file: StoredFile): Promise<Buffer
 /** A file that was deleted or moved while its thumbnail was made must not leave one behind. */
 async function keepThumbnail(storage: Storage, file: StoredFile, jpeg: Buffer): Promise<void> {
   const provider = storage.providers.at(file.location)
-  await using copy = await copyToDisk(Readable.from([jpeg]), storage.spoolFolder)
+  // A spool takes over the bytes it is given, and these are still to be sent.
+  const given = Readable.from([Buffer.from(jpeg)])
+  await using copy = await copyToDisk(given, storage.spoolFolder)
   await provider.put(thumbnailKey(file), { ...copy, contentType: 'image/jpeg' })
   failPoint('thumbnail:put')
   const kept = await updateThumbnail(storage.db, file, 'kept')

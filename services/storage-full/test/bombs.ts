@@ -1,0 +1,110 @@
+import { crc32, deflateSync } from 'node:zlib'
+import { sampleFiles } from '@plinth/kit/testing'
+
+/** A small file that asks its decoder for a great deal. */
+export type Bomb = { name: string; type: string; bytes: Buffer }
+
+const MANY_FRAMES = 10_000
+const MANY_PAGES = 1_000_000
+
+const bytesBE = (value: number) => {
+  const bytes = Buffer.alloc(4)
+  bytes.writeUInt32BE(value)
+  return bytes
+}
+
+const bytesLE = (value: number, length: number) => {
+  const bytes = Buffer.alloc(length)
+  bytes.writeUIntLE(value, 0, length)
+  return bytes
+}
+
+const zeros = (megabytes: number) => deflateSync(Buffer.alloc(megabytes * 2 ** 20))
+
+function png(width: number, height: number, ...chunks: [type: string, content: Buffer][]): Bomb {
+  const chunk = ([type, content]: [string, Buffer]) => {
+    const checked = Buffer.concat([Buffer.from(type), content])
+    return Buffer.concat([bytesBE(content.length), checked, bytesBE(crc32(checked))])
+  }
+  const header = Buffer.concat([bytesBE(width), bytesBE(height), Buffer.from([8, 2, 0, 0, 0])])
+  const parts = [['IHDR', header], ...chunks, ['IEND', Buffer.alloc(0)]] as [string, Buffer][]
+  const bytes = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), ...parts.map(chunk)])
+  return { name: 'x.png', type: 'image/png', bytes }
+}
+
+function jpeg(width: number, height: number): Bomb {
+  const size = Buffer.concat([bytesBE(height).subarray(2), bytesBE(width).subarray(2)])
+  const [before, after] = ['ffd8ffc0001108', '03012200021101031101ffd9']
+  const bytes = Buffer.concat([Buffer.from(before, 'hex'), size, Buffer.from(after, 'hex')])
+  return { name: 'x.jpg', type: 'image/jpeg', bytes }
+}
+
+function gif(side: number, frames: number): Bomb {
+  const palette = Buffer.from('800000000000ffffff', 'hex')
+  const header = Buffer.concat([Buffer.from('GIF89a'), bytesLE(side, 2), bytesLE(side, 2), palette])
+  const frame = Buffer.from('21f90400000000002c00000000010001000002024401' + '00', 'hex')
+  const all = Array.from({ length: frames }, () => frame)
+  const bytes = Buffer.concat([header, ...all, Buffer.from(';')])
+  return { name: 'x.gif', type: 'image/gif', bytes }
+}
+
+function webp(side: number, frames: number): Bomb {
+  const chunk = (type: string, content: Buffer) =>
+    Buffer.concat([Buffer.from(type), bytesLE(content.length, 4), content])
+  const place = Buffer.from('00000000000001000001000001000000', 'hex')
+  const frame = chunk('ANMF', Buffer.concat([place, sampleFiles.webp.subarray(12)]))
+  const canvas = Buffer.concat([Buffer.from([2, 0, 0, 0]), bytesLE(side - 1, 3)])
+  const header = chunk('VP8X', Buffer.concat([canvas, bytesLE(side - 1, 3)]))
+  const all = Array.from({ length: frames }, () => frame)
+  const content = Buffer.concat([header, chunk('ANIM', Buffer.alloc(6)), ...all])
+  const bytes = chunk('RIFF', Buffer.concat([Buffer.from('WEBP'), content]))
+  return { name: 'x.webp', type: 'image/webp', bytes }
+}
+
+type Pdf = { kids?: string; count?: number; page?: string; objects?: (Buffer | string)[] }
+
+function pdf({ kids = '3 0 R', count = 1, page = '', objects = [] }: Pdf): Bomb {
+  const parts = [
+    '%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n',
+    `2 0 obj<</Type/Pages/Kids[${kids}]/Count ${count}>>endobj\n`,
+    `3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 72 72]${page}>>endobj\n`,
+    ...objects,
+    'trailer<</Root 1 0 R>>\n%%EOF\n',
+  ]
+  const bytes = Buffer.concat(parts.map((part) => Buffer.from(part as string)))
+  return { name: 'x.pdf', type: 'application/pdf', bytes }
+}
+
+function pdfStream(id: number, entries: string, content: Buffer): Buffer {
+  const head = `${id} 0 obj<<${entries}/Length ${content.length}>>stream\n`
+  return Buffer.concat([Buffer.from(head), content, Buffer.from('\nendstream endobj\n')])
+}
+
+/** None of these can be shown within the limits. */
+export const impossible: Record<string, Bomb> = {
+  'a PNG of 2³¹ pixels a side': png(2 ** 31 - 1, 2 ** 31 - 1, ['IDAT', zeros(1)]),
+  'a PNG of 30,000 pixels a side': png(30_000, 30_000, ['IDAT', zeros(1)]),
+  'a JPEG of 65,500 pixels a side': jpeg(65_500, 65_500),
+  'a WebP of 10,000 frames, 7,000 pixels a side': webp(7000, MANY_FRAMES),
+  'a PDF that is none': pdf({ kids: '' }),
+  'a PDF whose pages run in circles': pdf({ kids: '2 0 R', count: MANY_PAGES }),
+  'a PDF whose page unpacks to gigabytes': pdf({
+    page: '/Contents 4 0 R',
+    objects: [pdfStream(4, '/Filter[/FlateDecode/FlateDecode]', deflateSync(zeros(400)))],
+  }),
+}
+
+/** These ask for much, and can be shown all the same. */
+export const possible: Record<string, Bomb> = {
+  'a PNG with more data than pixels': png(10, 10, ['IDAT', zeros(200)]),
+  'a PNG whose colour profile unpacks to megabytes': png(
+    10,
+    10,
+    ['iCCP', Buffer.concat([Buffer.from('x\0\0'), zeros(200)])],
+    ['IDAT', deflateSync(Buffer.alloc(310))],
+  ),
+  'a GIF of 10,000 frames': gif(6000, MANY_FRAMES),
+  'a WebP of 10,000 frames': webp(1000, MANY_FRAMES),
+  'a PDF that claims a million pages': pdf({ count: MANY_PAGES }),
+  'a PDF of a million pages': pdf({ kids: '3 0 R '.repeat(MANY_PAGES), count: MANY_PAGES }),
+}

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { type SpawnedService, sampleFiles, spawnService } from '@plinth/kit/testing'
+import { type Bomb, impossible, possible } from './bombs.ts'
+import { logIn, storageEnv, temporaryFolder, upload } from './start-storage.ts'
+
+const MAIN = join(import.meta.dirname, '../src/main.ts')
+const MOST_MEGABYTES = 256
+
+const harmless = {
+  png: { name: 'x.png', type: 'image/png', bytes: sampleFiles.png },
+  pdf: { name: 'x.pdf', type: 'application/pdf', bytes: sampleFiles.pdf },
+}
+
+/** What decodes a picture knows nothing of databases, so one of them is enough here. */
+describe('GET /file/thumbnail/{id} of files that are made to hurt', () => {
+  const cleanups: (() => Promise<void> | void)[] = []
+  let service: SpawnedService
+  let token: string
+  let megabytesBefore: number
+  before(async () => {
+    const scope = { after: (work: () => Promise<void> | void) => void cleanups.unshift(work) }
+    service = await spawnService(scope, MAIN, {
+      ...storageEnv(await temporaryFolder(scope)),
+      LOG_LEVEL: 'info',
+    })
+    token = await logIn(service.api, 'user')
+    for (const extension of ['png', 'pdf'] as const) await thumbnailOf(harmless[extension])
+    megabytesBefore = memoryOf(service, 'VmRSS')
+  })
+  after(async () => {
+    for (const cleanup of cleanups) await cleanup()
+  })
+  const thumbnailOf = async (bomb: Bomb) => {
+    const { status, body } = await upload(service.api, token, bomb)
+    assert.equal(status, 201, JSON.stringify(body))
+    const reply = await service.api.get(`/file/thumbnail/${body.id}`, { token })
+    assert.equal(reply.status, 200)
+    return reply.headers.get('content-type')
+  }
+
+  for (const [what, bomb] of Object.entries(impossible))
+    test(`${what}: the SVG`, async () => {
+      assert.equal(await thumbnailOf(bomb), 'image/svg+xml')
+    })
+
+  for (const [what, bomb] of Object.entries(possible))
+    test(`${what}: a picture, of the JPEG or the SVG kind`, async () => {
+      assert.match((await thumbnailOf(bomb)) ?? '', /^image\/(jpeg|svg\+xml)$/)
+    })
+
+  test('all at once: requests are answered, memory stays bounded, the service lives', async () => {
+    const bombs = Object.values({ ...impossible, ...possible })
+    const thumbnails = bombs.map(thumbnailOf)
+
+    const listed = await service.api.get('/file/list', { token })
+    await Promise.all(thumbnails)
+
+    assert.equal(listed.status, 200)
+    assert.equal((await service.api.get('/actuator/health')).status, 200)
+    const grown = memoryOf(service, 'VmHWM') - megabytesBefore
+    assert.ok(grown < MOST_MEGABYTES, `${grown} MB more than before`)
+  })
+})
+
+/** Megabytes that the process uses now, or the most it ever used. */
+function memoryOf({ process: { pid } }: SpawnedService, which: 'VmRSS' | 'VmHWM'): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+  return Number(new RegExp(`${which}:\\s+(\\d+) kB`).exec(status)?.[1]) / 1024
+}
