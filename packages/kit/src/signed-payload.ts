@@ -54,13 +54,15 @@ function singleOf(headers: readonly string[]): string | undefined {
 function parseSignatureHeader(header: string | undefined): SignatureHeader | undefined {
   if (!header || header.length > LONGEST_HEADER) return undefined
 
-  const items = header.split(',').map((item) => item.trim())
-  const valuesOf = (name: string) =>
-    items.filter((item) => item.startsWith(`${name}=`)).map((item) => item.slice(name.length + 1))
-  const [timestamp, ...otherTimestamps] = valuesOf('t')
-  const signatures = valuesOf('v1')
+  const timestamps: string[] = []
+  const signatures: string[] = []
+  for (const item of header.split(',').map((untrimmed) => untrimmed.trim())) {
+    if (item.startsWith('t=')) timestamps.push(item.slice(2))
+    if (item.startsWith('v1=')) signatures.push(item.slice(3))
+  }
+  const [timestamp] = timestamps
 
-  if (timestamp === undefined || otherTimestamps.length > 0) return undefined
+  if (timestamp === undefined || timestamps.length > 1) return undefined
   if (!TIMESTAMP.test(timestamp)) return undefined
   if (signatures.length === 0 || signatures.length > MOST_SIGNATURES) return undefined
   if (!signatures.every((signature) => SIGNATURE.test(signature))) return undefined

@@ -1,13 +1,13 @@
-import { type Db, prepared } from '@plinth/kit'
+import { type Db, prepared, preparedWrite } from '@plinth/kit'
 import type { AttemptFacts } from './payment-state.ts'
-import type { NewSession } from './provider/provider.ts'
 import type { AttemptRow, PaymentTables } from './tables.ts'
 
 export type Attempt = AttemptFacts & {
   paymentId: string
   url: string | null
   expiresAt: string | null
-  request: NewSession
+  /** What was sent, as JSON, so that exactly this can be sent again. */
+  request: string
   idempotencyKey: string
   firstSentAt: string
 }
@@ -24,7 +24,7 @@ export async function listAttempts(db: Db<PaymentTables>, paymentId: string): Pr
   return (await byPayment(db, { paymentId })).map(toAttempt)
 }
 
-const update = prepared((db: Db<PaymentTables>, attempt: Attempt) =>
+const update = preparedWrite((db: Db<PaymentTables>, attempt: Attempt) =>
   db
     .updateTable('attempts')
     .set({
@@ -104,7 +104,7 @@ function toRow(attempt: Attempt): AttemptRow {
     payment_intent_id: attempt.paymentIntentId,
     url: attempt.url,
     expires_at: attempt.expiresAt,
-    request: JSON.stringify(attempt.request),
+    request: attempt.request,
     idempotency_key: attempt.idempotencyKey,
     first_sent_at: attempt.firstSentAt,
   }
@@ -120,7 +120,7 @@ function toAttempt(row: AttemptRow): Attempt {
     paymentIntentId: row.payment_intent_id,
     url: row.url,
     expiresAt: row.expires_at,
-    request: JSON.parse(row.request),
+    request: row.request,
     idempotencyKey: row.idempotency_key,
     firstSentAt: row.first_sent_at,
   }

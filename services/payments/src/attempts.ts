@@ -21,7 +21,7 @@ import {
   providerRejected,
 } from './provider/failures.ts'
 import { isRemembered, provenRefused, refusedForGood } from './provider/outcomes.ts'
-import type { CheckoutSession } from './provider/provider.ts'
+import type { CheckoutSession, NewSession } from './provider/provider.ts'
 import type { PaymentTables } from './tables.ts'
 
 /** Sends an attempt that was reserved in this request, and records the session. */
@@ -37,7 +37,8 @@ export async function sendAttempt(payments: Payments, attempt: Attempt): Promise
 /** The only thing a new session can fail to find is the customer the caller named. */
 function blamed(error: unknown, { request }: Attempt): unknown {
   if (!isMissing(error)) return error
-  if (request.customerId === null) return providerFailed({ cause: error })
+  const { customerId }: NewSession = JSON.parse(request)
+  if (customerId === null) return providerFailed({ cause: error })
   return providerRejected({ cause: error, detail: error.message, extra: error.extra })
 }
 
@@ -67,8 +68,8 @@ export async function resolveAttempt(payments: Payments, attempt: Attempt): Prom
 
 async function create(payments: Payments, attempt: Attempt): Promise<void> {
   failPoint('checkout:reserved')
-  const { request, idempotencyKey } = attempt
-  const session = await requireProvider(payments).createSession(request, idempotencyKey)
+  const request: NewSession = JSON.parse(attempt.request)
+  const session = await requireProvider(payments).createSession(request, attempt.idempotencyKey)
   failPoint('checkout:after-provider-call')
   await record(payments, attempt, session, 'session created')
   failPoint('checkout:recorded')

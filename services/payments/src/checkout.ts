@@ -14,6 +14,7 @@ import { linkParkedEvents } from './parked-events.ts'
 import { findPaymentByReference, insertPayment } from './payments.repository.ts'
 import { type Payments, requireProvider, withPayment } from './payments.ts'
 import { attemptProcessing } from './problems.ts'
+import type { NewSession } from './provider/provider.ts'
 
 export type CheckoutReply = { paymentId: string; checkoutSessionId: string; checkoutUrl: string }
 
@@ -119,7 +120,7 @@ function newAttempt(
   request: CheckoutRequest,
   sequence: number,
 ): Attempt {
-  const { businessReference, attemptReference, amount, currency, description } = request
+  const { attemptReference } = request
   return {
     paymentId,
     sequence,
@@ -129,18 +130,27 @@ function newAttempt(
     paymentIntentId: null,
     url: null,
     expiresAt: null,
-    request: {
-      amount,
-      currency,
-      description,
-      customerId: request.providerCustomerId,
-      customerEmail: request.customerEmail,
-      successUrl: payments.successUrl,
-      cancelUrl: payments.cancelUrl,
-      reference: paymentId,
-      metadata: { ...request.metadata, paymentId, businessReference },
-    },
+    request: JSON.stringify(newSession(payments, paymentId, request)),
     idempotencyKey: checkoutKey(paymentId, attemptReference),
     firstSentAt: payments.clock().toISOString(),
+  }
+}
+
+function newSession(
+  { successUrl, cancelUrl }: Payments,
+  paymentId: string,
+  request: CheckoutRequest,
+): NewSession {
+  const { businessReference, amount, currency, description } = request
+  return {
+    amount,
+    currency,
+    description,
+    customerId: request.providerCustomerId,
+    customerEmail: request.customerEmail,
+    successUrl,
+    cancelUrl,
+    reference: paymentId,
+    metadata: { ...request.metadata, paymentId, businessReference },
   }
 }

@@ -41,7 +41,8 @@ async function applyRefund(
   target: EventTarget,
   about: About,
 ): Promise<void> {
-  const ledger = await observeRefund(db, refund, about)
+  const ownerId = target.owned ? target.paymentId : null
+  const ledger = await observeRefund(db, refund, about, ownerId)
   // Its intent is not known yet, but the payment is: the session will tell the rest.
   if (!ledger) return lookAgainAt(db, target, { ...about, subject: refund.id })
   const counted = ledger.refunds.find(({ id }) => id === refund.id)?.status === 'succeeded'

@@ -39,8 +39,11 @@ function positive(refund: Refund): Refund {
   return refund
 }
 
-/** Which payment an event is about; `parkedFor` names one that is not here yet. */
-export type EventTarget = { paymentId: string | null; parkedFor: string | null }
+/**
+ * Which payment an event is about; `parkedFor` names one that is not here yet. `owned` when it has
+ * the event's session or intent, which it never loses, and is not only named by the event.
+ */
+export type EventTarget = { paymentId: string | null; parkedFor: string | null; owned?: boolean }
 
 export async function findEventTarget(
   db: Db<PaymentTables>,
@@ -48,9 +51,10 @@ export async function findEventTarget(
   object: EventObject,
 ): Promise<EventTarget> {
   if (object.kind === 'other') return { paymentId: null, parkedFor: null }
+  const owner = await findByObject(db, object)
+  if (owner) return { paymentId: owner, parkedFor: null, owned: true }
   const { paymentId: named, businessReference } = metadataOf(event.object.metadata)
   const paymentId =
-    (await findByObject(db, object)) ??
     (named && (await findPayment(db, named))?.id) ??
     // Another installation may use the same references: its payments name themselves.
     (!named && businessReference && (await findPaymentByReference(db, businessReference))?.id)

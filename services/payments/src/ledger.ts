@@ -33,16 +33,20 @@ export async function openLedger(
   return locked && { ...locked, ...(await refundsOf(db, paymentId, locked.attempts)) }
 }
 
+export function intentsOf(attempts: readonly Attempt[]): Set<string> {
+  return new Set(attempts.flatMap(({ paymentIntentId }) => paymentIntentId ?? []))
+}
+
 async function refundsOf(
   db: Db<PaymentTables>,
   paymentId: string,
   attempts: Attempt[],
   refunds?: Refund[],
 ) {
-  if (!attempts.some(({ paymentIntentId }) => paymentIntentId))
-    return { refunds: [], unresolved: [] }
+  const intents = intentsOf(attempts)
+  if (intents.size === 0) return { refunds: [], unresolved: [] }
   return {
-    refunds: refunds ?? (await listRefundsOf(db, paymentId)),
+    refunds: refunds ?? (await listRefundsOf(db, intents)),
     unresolved: await listUnresolvedIntents(db, paymentId),
   }
 }
@@ -91,7 +95,9 @@ export function unfinished(
 }
 
 function sameAs(before: Payment, after: Payment): boolean {
-  return JSON.stringify(before) === JSON.stringify(after)
+  const names = Object.keys(before) as (keyof Payment)[]
+  const differing = names.filter((name) => before[name] !== after[name] && name !== 'anomalies')
+  return differing.length === 0 && before.anomalies.join() === after.anomalies.join()
 }
 
 async function note(

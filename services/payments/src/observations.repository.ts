@@ -1,4 +1,4 @@
-import { type Db, prepared } from '@plinth/kit'
+import { type Db, preparedWrite } from '@plinth/kit'
 import type { ObservationRow, PaymentTables } from './tables.ts'
 
 /** Where an observation came from. */
@@ -43,7 +43,7 @@ export function remark(about: About): Observation {
   }
 }
 
-const insert = prepared((db: Db<PaymentTables>, observation: Observation) =>
+const insert = preparedWrite((db: Db<PaymentTables>, observation: Observation) =>
   db.insertInto('observations').values({
     payment_id: observation.paymentId,
     at: observation.at,

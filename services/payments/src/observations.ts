@@ -5,7 +5,7 @@ import {
   insertAttempt,
   updateAttempt,
 } from './attempts.repository.ts'
-import { type Ledger, lockPayment, settleLedger } from './ledger.ts'
+import { intentsOf, type Ledger, lockPayment, settleLedger } from './ledger.ts'
 import { lockIntent } from './name-locks.repository.ts'
 import type { About } from './observations.repository.ts'
 import { joinSession } from './observed-session.ts'
@@ -80,32 +80,31 @@ function withCustomer(payment: Payment, { customerId }: CheckoutSession): Paymen
 
 /**
  * Joins what a refund says, inside the caller's transaction. A refund of an intent that no attempt
- * has yet is kept: it counts from the moment a session names the intent.
+ * has yet is kept: it counts from the moment a session names the intent. `ownerId` is the payment
+ * that has the intent, where that is known.
  */
 export async function observeRefund(
   db: Db<PaymentTables>,
   observed: Refund,
   about: About,
+  ownerId: string | null = null,
 ): Promise<Ledger | undefined> {
   const paymentIntentId = observed.paymentIntentId ?? (await intentOf(db, observed))
   await lockIntent(db, paymentIntentId)
-  const paymentId = paymentIntentId && (await findPaymentIdByIntent(db, paymentIntentId))
+  const paymentId =
+    ownerId ?? (paymentIntentId && (await findPaymentIdByIntent(db, paymentIntentId)))
   const locked = paymentId ? await lockPayment(db, paymentId) : undefined
-  const refunds = locked ? await listRefundsOf(db, locked.payment.id) : []
+  const intents = intentsOf(locked?.attempts ?? [])
+  const refunds = await listRefundsOf(db, intents)
 
   const known = refunds.find(({ id }) => id === observed.id) ?? (await findRefund(db, observed.id))
   const joined = joinRefund(known, observed)
   await upsertRefund(db, joined, about.at)
   if (!locked) return undefined
   await linkIntent(db, locked.payment.id, observed)
-  const ledger = { ...locked, refunds: withRefund(refunds, joined, locked.attempts) }
-  return settleLedger(db, ledger, { ...about, subject: observed.id })
-}
-
-function withRefund(refunds: Refund[], refund: Refund, attempts: Attempt[]): Refund[] {
-  const others = refunds.filter(({ id }) => id !== refund.id)
-  const ours = attempts.some(({ paymentIntentId }) => paymentIntentId === refund.paymentIntentId)
-  return ours ? [...others, refund] : others
+  const others = refunds.filter(({ id }) => id !== joined.id)
+  const ours = intents.has(joined.paymentIntentId ?? '') ? [...others, joined] : others
+  return settleLedger(db, { ...locked, refunds: ours }, { ...about, subject: observed.id })
 }
 
 /** The intent of a refund that was seen before, when this word of it does not say. */

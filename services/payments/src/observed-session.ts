@@ -64,17 +64,8 @@ function strangerOf(
     paymentIntentId: session.paymentIntentId,
     url: session.url,
     expiresAt: session.expiresAt,
-    request: {
-      amount: session.amount ?? 0,
-      currency: session.currency ?? '',
-      description: '',
-      customerId: session.customerId,
-      customerEmail: null,
-      successUrl: '',
-      cancelUrl: '',
-      reference: paymentId,
-      metadata: session.metadata,
-    },
+    // It was not sent from here, and is never sent again.
+    request: JSON.stringify({ amount: session.amount, currency: session.currency }),
     idempotencyKey: '',
     firstSentAt: session.expiresAt ?? '',
   }

@@ -1,4 +1,4 @@
-import { type Db, forUpdate, type PageRequest, prepared } from '@plinth/kit'
+import { type Db, forUpdate, type PageRequest, prepared, preparedWrite } from '@plinth/kit'
 import type { Anomaly, Derived } from './payment-state.ts'
 import type { PaymentRow, PaymentTables } from './tables.ts'
 
@@ -80,7 +80,7 @@ export async function findPaymentByReference(
 type ProjectionRow = Omit<PaymentRow, FixedColumn>
 type FixedColumn = 'business_reference' | 'amount' | 'currency' | 'created_at' | 'checks'
 
-const update = prepared((db: Db<PaymentTables>, { id, ...projection }: ProjectionRow) =>
+const update = preparedWrite((db: Db<PaymentTables>, { id, ...projection }: ProjectionRow) =>
   db.updateTable('payments').set(projection).where('id', '=', id),
 )
 

@@ -1,4 +1,4 @@
-import { type Db, prepared } from '@plinth/kit'
+import { type Db, prepared, preparedWrite } from '@plinth/kit'
 import type { Refund } from './provider/provider.ts'
 import type { PaymentTables, RefundRow } from './tables.ts'
 
@@ -11,25 +11,26 @@ export async function findRefund(db: Db<PaymentTables>, id: string): Promise<Ref
   return row && toRefund(row)
 }
 
-const byPayment = prepared((db: Db<PaymentTables>, { paymentId }: { paymentId: string }) => {
-  const intents = db
-    .selectFrom('attempts')
-    .select('payment_intent_id')
-    .where('payment_id', '=', paymentId)
-  return db
+const byIntent = prepared((db: Db<PaymentTables>, { intent }: { intent: string }) =>
+  db
     .selectFrom('refunds')
-    .selectAll()
-    .where('payment_intent_id', 'in', intents)
+    .select(['id', 'payment_intent_id', 'amount', 'currency', 'status', 'reason', 'metadata'])
+    .where('payment_intent_id', '=', intent)
     .orderBy('created_at')
-    .orderBy('id')
-})
+    .orderBy('id'),
+)
 
-/** The refunds of every intent that the payment has. */
-export async function listRefundsOf(db: Db<PaymentTables>, paymentId: string): Promise<Refund[]> {
-  return (await byPayment(db, { paymentId })).map(toRefund)
+export async function listRefundsOf(
+  db: Db<PaymentTables>,
+  paymentIntentIds: Set<string>,
+): Promise<Refund[]> {
+  const refunds: Refund[] = []
+  for (const intent of paymentIntentIds)
+    refunds.push(...(await byIntent(db, { intent })).map(toRefund))
+  return refunds
 }
 
-const upsert = prepared((db: Db<PaymentTables>, { created_at, ...refund }: RefundRow) => {
+const upsert = preparedWrite((db: Db<PaymentTables>, { created_at, ...refund }: RefundRow) => {
   const { id, amount, currency, ...news } = refund
   return db
     .insertInto('refunds')
@@ -57,7 +58,7 @@ export async function upsertRefund(
   })
 }
 
-function toRefund(row: RefundRow): Refund {
+function toRefund(row: Omit<RefundRow, 'created_at' | 'updated_at'>): Refund {
   return {
     id: row.id,
     paymentIntentId: row.payment_intent_id,

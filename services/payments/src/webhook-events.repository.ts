@@ -1,4 +1,4 @@
-import { type Db, forUpdate, type PageRequest, prepared } from '@plinth/kit'
+import { type Db, forUpdate, type PageRequest, prepared, preparedWrite } from '@plinth/kit'
 import type { PaymentTables, WebhookEventRow, WebhookEventStatus } from './tables.ts'
 
 /** A proven event in the inbox. */
@@ -17,18 +17,16 @@ export type InboxEvent = {
   processedAt: string | null
 }
 
-const claim = prepared((db: Db<PaymentTables>, row: WebhookEventRow) =>
+const claim = preparedWrite((db: Db<PaymentTables>, row: WebhookEventRow) =>
   db
     .insertInto('webhook_events')
     .values(row)
-    .onConflict((conflict) => conflict.column('id').doNothing())
-    .returning('id'),
+    .onConflict((conflict) => conflict.column('id').doNothing()),
 )
 
 /** One claim per event id: false when it was claimed before. Another node's open claim is awaited. */
 export async function claimEvent(db: Db<PaymentTables>, event: InboxEvent): Promise<boolean> {
-  const claimed = await claim(db, toRow(event))
-  return claimed.length > 0
+  return (await claim(db, toRow(event))) === 1
 }
 
 export async function findEvent(

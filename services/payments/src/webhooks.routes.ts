@@ -13,15 +13,18 @@ import { receiveEvent } from './webhooks.ts'
 export function webhookRoutes(server: Server, payments: Payments, secrets: string[]): void {
   server.register(async (scope) => {
     scope.removeAllContentTypeParsers()
-    scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => {
-      done(null, body)
-    })
+    // The one kind that is accepted has a name here, for the framework remembers only those.
+    scope.addContentTypeParser('application/json', { parseAs: 'buffer' }, keepBytes)
+    scope.addContentTypeParser('*', { parseAs: 'buffer' }, keepBytes)
     scope.post('/api/provider/webhook', (request) => {
       const bytes = provenBody(request, secrets, payments.clock())
-      const event = parseEvent(bytes)
-      return receiveEvent(payments, { event, body: bytes.toString('utf8'), source: 'webhook' })
+      return receiveEvent(payments, { ...parseEvent(bytes), source: 'webhook' })
     })
   })
+}
+
+function keepBytes(_request: Request, body: Buffer, done: (error: null, body: Buffer) => void) {
+  done(null, body)
 }
 
 /** The body of a delivery that the provider certainly sent. Nothing is written before this. */
@@ -38,10 +41,13 @@ function provenBody(request: Request, secrets: string[], now: Date): Buffer {
   throw signatureRejected()
 }
 
-// The distinct values and not the joined one: a signature in two parts is refused.
-function signatureOf({ raw }: Request): string[] | undefined {
-  const headers = raw.headersDistinct
-  return headers['provider-signature'] ?? headers['stripe-signature']
+// The values as they came and not the joined one: a signature in two parts is refused.
+function signatureOf({ raw, headers }: Request): string[] | undefined {
+  const name = ['provider-signature', 'stripe-signature'].find((header) => header in headers)
+  if (name === undefined) return undefined
+  const isValue = (_text: string, index: number, all: string[]) =>
+    index % 2 === 1 && all[index - 1]?.toLowerCase() === name
+  return raw.rawHeaders.filter(isValue)
 }
 
 function isPlainJson({ headers }: Request): boolean {

@@ -69,7 +69,7 @@ async function openSessions(service: Service, paymentId: string, history: Histor
       paymentIntentId: null,
       url: 'http://localhost/pay',
       expiresAt: null,
-      request: REQUEST,
+      request: JSON.stringify(REQUEST),
       idempotencyKey: 'not sent',
       firstSentAt: createdAt,
     })

@@ -11,15 +11,31 @@ class Placeholder {
   }
 }
 
+type Build<T, V, R> = (db: Kysely<T>, values: V) => Compilable<R>
+type Outcome<R> = { rows: R[]; affected: number }
+
 /**
  * A statement that runs so often that its text is built once for each engine, and not for each
  * run. `build` must not look at the values, for it sees placeholders; the names are always the same.
  */
 export function prepared<T, V extends object, R>(
-  build: (db: Kysely<T>, values: V) => Compilable<R>,
+  build: Build<T, V, R>,
 ): (db: Kysely<T>, values: V) => Promise<R[]> {
+  const run = runnerOf(build)
+  return async (db, values) => (await run(db, values)).rows
+}
+
+/** Like `prepared`, for a statement that only writes: tells how many rows it touched. */
+export function preparedWrite<T, V extends object, R>(
+  build: Build<T, V, R>,
+): (db: Kysely<T>, values: V) => Promise<number> {
+  const run = runnerOf(build)
+  return async (db, values) => (await run(db, values)).affected
+}
+
+function runnerOf<T, V extends object, R>(build: Build<T, V, R>) {
   const built = new Map<Engine, CompiledQuery<R>>()
-  return async (db, values) => {
+  return (db: Kysely<T>, values: V): Outcome<R> | Promise<Outcome<R>> => {
     const engine = engineOf(db)
     const query = built.get(engine) ?? build(db, placeholders(values)).compile()
     built.set(engine, query)
@@ -36,14 +52,18 @@ function bind({ parameters }: CompiledQuery, values: Record<string, unknown>): u
   return parameters.map((value) => (value instanceof Placeholder ? values[value.name] : value))
 }
 
-async function run<T, R>(
+function run<T, R>(
   db: Kysely<T>,
   query: CompiledQuery<R>,
   parameters: unknown[],
-): Promise<R[]> {
+): Outcome<R> | Promise<Outcome<R>> {
   const statement = directSqlite(db)?.prepare(query.sql)
-  if (statement?.reader) return statement.all(parameters) as R[]
-  if (!statement) return (await db.executeQuery<R>({ ...query, parameters })).rows
-  statement.run(parameters)
-  return []
+  if (!statement) return send(db, { ...query, parameters })
+  if (statement.reader) return { rows: statement.all(parameters) as R[], affected: 0 }
+  return { rows: [], affected: Number(statement.run(parameters).changes) }
+}
+
+async function send<T, R>(db: Kysely<T>, query: CompiledQuery<R>): Promise<Outcome<R>> {
+  const { rows, numAffectedRows } = await db.executeQuery(query)
+  return { rows, affected: Number(numAffectedRows ?? 0) }
 }

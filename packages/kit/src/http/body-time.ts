@@ -8,11 +8,17 @@ import type { Server } from './server.ts'
 export function limitBodyTime(server: Server, deadlineMs = 30_000): void {
   server.addHook('preParsing', (request, reply, payload, done) => {
     if (hasBody(request.headers) && !isUpload(request.headers['content-type'])) {
-      // An error event, not destroy(): that would take the connection away before the answer.
-      const timer = setTimeout(() => payload.emit('error', bodyTooSlow()), deadlineMs)
-      const stop = () => clearTimeout(timer)
-      payload.once('end', stop)
-      reply.raw.once('close', stop)
+      const watch = () => {
+        // An error event, not destroy(): that would take the connection away before the answer.
+        const timer = setTimeout(() => payload.emit('error', bodyTooSlow()), deadlineMs)
+        const stop = () => clearTimeout(timer)
+        payload.once('end', stop)
+        reply.raw.once('close', stop)
+      }
+      // A small body mostly came with its headers, and will have been read by then.
+      process.nextTick(() => {
+        if (!request.raw.complete && !reply.raw.destroyed) watch()
+      })
     }
     done(null, payload)
   })

@@ -7,14 +7,16 @@ const DECODER = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 // PostgreSQL cannot store NUL, nor half a character.
 const NAME = /^[^\p{Cc}\p{Cs}]{1,255}$/u
 
-/** The bytes of a proven delivery as an event. */
-export function parseEvent(body: Uint8Array): ProviderEvent {
-  return readEvent(parseJson(body))
+/** The bytes of a proven delivery as an event, and as the text that is kept. */
+export function parseEvent(bytes: Uint8Array): { event: ProviderEvent; body: string } {
+  const { raw, body } = parseJson(bytes)
+  return { event: readEvent(raw), body }
 }
 
-function parseJson(body: Uint8Array): unknown {
+function parseJson(bytes: Uint8Array): { raw: unknown; body: string } {
   try {
-    return JSON.parse(DECODER.decode(body))
+    const body = DECODER.decode(bytes)
+    return { raw: JSON.parse(body), body }
   } catch (cause) {
     throw eventMalformed({ cause })
   }
