@@ -16,7 +16,7 @@ export function limitBodyTime(server: Server, deadlineMs = 30_000): void {
         reply.raw.once('close', stop)
       }
       // A small body mostly came with its headers, and will have been read by then.
-      process.nextTick(() => {
+      setImmediate(() => {
         if (!request.raw.complete && !reply.raw.destroyed) watch()
       })
     }
