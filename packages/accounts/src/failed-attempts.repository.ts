@@ -4,16 +4,20 @@ import type { AccountTables } from './tables.ts'
 
 export type FailedAttempts = { failures: number; endsAt: Date }
 
+/** A window that starts now. One that ends later than it was begun by a clock since put back. */
+export type Window = { now: Date; endsAt: Date }
+
 export async function findFailedAttempts(
   db: Db<AccountTables>,
   attempt: string,
-  now: Date,
+  { now, endsAt }: Window,
 ): Promise<FailedAttempts | undefined> {
   const row = await db
     .selectFrom('failed_attempts')
     .select(['failures', 'ends_at'])
     .where('attempt', '=', attempt)
     .where('ends_at', '>', now.toISOString())
+    .where('ends_at', '<=', endsAt.toISOString())
     .executeTakeFirst()
   return row && { failures: row.failures, endsAt: new Date(row.ends_at) }
 }
@@ -22,19 +26,18 @@ export async function findFailedAttempts(
 export async function addFailedAttempt(
   db: Db<AccountTables>,
   attempt: string,
-  times: { now: Date; endsAt: Date },
+  window: Window,
 ): Promise<FailedAttempts> {
-  const now = times.now.toISOString()
-  const endsAt = times.endsAt.toISOString()
+  const endsAt = window.endsAt.toISOString()
+  const isOver = sql`failed_attempts.ends_at <= ${window.now.toISOString()}
+    or failed_attempts.ends_at > ${endsAt}`
   const row = await db
     .insertInto('failed_attempts')
     .values({ attempt, failures: 1, ends_at: endsAt })
     .onConflict((conflict) =>
       conflict.column('attempt').doUpdateSet({
-        failures: sql`case when failed_attempts.ends_at <= ${now} then 1
-          else failed_attempts.failures + 1 end`,
-        ends_at: sql`case when failed_attempts.ends_at <= ${now} then ${endsAt}
-          else failed_attempts.ends_at end`,
+        failures: sql`case when ${isOver} then 1 else failed_attempts.failures + 1 end`,
+        ends_at: sql`case when ${isOver} then ${endsAt} else failed_attempts.ends_at end`,
       }),
     )
     .returning(['failures', 'ends_at'])

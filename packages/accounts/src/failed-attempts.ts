@@ -5,6 +5,7 @@ import {
   deleteFailedAttempts,
   type FailedAttempts,
   findFailedAttempts,
+  type Window,
 } from './failed-attempts.repository.ts'
 import type { Origin } from './origin.ts'
 import { clientNetwork } from './passwords/client-network.ts'
@@ -26,7 +27,7 @@ export function findFailures(
   accounts: Accounts,
   attempt: Attempt,
 ): Promise<FailedAttempts | undefined> {
-  return findFailedAttempts(accounts.db, attempt, accounts.clock())
+  return findFailedAttempts(accounts.db, attempt, windowOf(accounts))
 }
 
 export function isSlowed({ settings }: Accounts, { failures }: FailedAttempts): boolean {
@@ -38,9 +39,12 @@ export function countFailure(
   attempt: Attempt,
   db: Db<AccountTables> = accounts.db,
 ): Promise<FailedAttempts> {
-  const now = accounts.clock()
-  const endsAt = secondsAfter(now, accounts.settings.failures.windowSeconds)
-  return addFailedAttempt(db, attempt, { now, endsAt })
+  return addFailedAttempt(db, attempt, windowOf(accounts))
+}
+
+function windowOf({ clock, settings }: Accounts): Window {
+  const now = clock()
+  return { now, endsAt: secondsAfter(now, settings.failures.windowSeconds) }
 }
 
 export function forgetFailures(db: Db<AccountTables>, attempt: Attempt): Promise<void> {

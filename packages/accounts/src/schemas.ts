@@ -3,9 +3,16 @@ import { Type } from 'typebox'
 
 const LONGEST_PASSWORD = 1024
 
-// Counted without the spaces around it; control characters and halves of a character (\p{Cs}) are
-// refused because not every database can store them.
-const USERNAME = '^\\s*[^\\s\\p{Cc}\\p{Cs}][^\\p{Cc}\\p{Cs}]{1,48}[^\\s\\p{Cc}\\p{Cs}]\\s*$'
+// Control characters and halves of a character (\p{Cs}) are refused because not every database can
+// store them, those that nobody sees and that turn the direction of writing because they make one
+// name look like another.
+const UNSEEN = '\\u00ad\\u200b\\u200e\\u200f\\u202a-\\u202e\\u2060-\\u2064\\u2066-\\u206f\\ufeff'
+const REFUSED = `\\p{Cc}\\p{Cs}${UNSEEN}`
+
+export const USERNAME_RULE = 'must have 3 to 50 characters'
+
+// Counted without the spaces around it.
+const USERNAME = `^\\s*[^\\s${REFUSED}][^${REFUSED}]{1,48}[^\\s${REFUSED}]\\s*$`
 
 export function passwordText(minLength: number) {
   return requiredText({ minLength, maxLength: LONGEST_PASSWORD })
@@ -13,7 +20,7 @@ export function passwordText(minLength: number) {
 
 export const registrationBody = (passwordMinLength: number) =>
   Type.Object({
-    username: Type.String({ pattern: USERNAME, message: 'must have 3 to 50 characters' }),
+    username: Type.String({ pattern: USERNAME, message: USERNAME_RULE }),
     email: emailText(),
     password: passwordText(passwordMinLength),
   })

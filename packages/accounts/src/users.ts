@@ -11,6 +11,7 @@ import { normalName } from './names.ts'
 import type { Origin } from './origin.ts'
 import { emailTaken, usernameTaken, userUnknown } from './problems.ts'
 import { recordRefusal } from './refusals.ts'
+import { USERNAME_RULE } from './schemas.ts'
 import {
   countUsers,
   findUserByEmail,
@@ -41,12 +42,19 @@ export async function registerUser(
 ): Promise<User> {
   const username = normalName(registration.username)
   const email = normalName(registration.email)
+  refuseOddLength(username)
   refuseCommonPassword(accounts, registration.password)
   await refuseTaken(accounts, { username, email }, origin)
   const passwordHash = await accounts.passwords.hash(registration.password, origin.address)
   const createdAt = accounts.clock().toISOString()
   const newUser = { username, email, roles, enabled: true, createdAt, passwordHash }
   return insertOrRefuse(accounts, newUser, { actor: actor ?? username, origin })
+}
+
+/** What is stored must obey the rule too: lower case and composed letters change the length. */
+function refuseOddLength(username: string): void {
+  const { length } = [...username]
+  if (length < 3 || length > 50) throw validationFailed([`username: ${USERNAME_RULE}`])
 }
 
 /** The unique indexes decide: of several registrations of one name at once, one wins. */

@@ -99,6 +99,24 @@ for (const engine of engines) {
       assert.equal(await logIn(`${password}y`), 401)
     })
 
+    test('takes composed and decomposed letters for the same name and the same address', async (t) => {
+      const { api } = await startIdentity(t, { engine })
+      const composed = { username: 'Andr\u00e9', email: 'andr\u00e9@localhost' }
+      const decomposed = { username: 'andre\u0301', email: 'andre\u0301@localhost' }
+      const { password } = ALICE
+      const register = async (name: object) => {
+        const { status, body } = await api.post('/api/auth/register', { ...name, password })
+        return [status, body.code ?? body.username]
+      }
+
+      assert.deepEqual(await register(decomposed), [201, 'andr\u00e9'])
+      assert.deepEqual(await register(composed), [409, 'USERNAME_ALREADY_EXISTS'])
+      const sameAddress = { ...composed, username: 'another' }
+      assert.deepEqual(await register(sameAddress), [409, 'EMAIL_ALREADY_EXISTS'])
+      for (const { username } of [composed, decomposed])
+        assert.equal((await api.post('/api/auth/login', { username, password })).status, 200)
+    })
+
     test('takes composed and decomposed letters for the same password', async (t) => {
       const { api } = await startIdentity(t, { engine })
       await api.post('/api/auth/register', { ...ALICE, password: 'caf\u00e9 in the morning' })
@@ -125,6 +143,9 @@ for (const engine of engines) {
       ['a username of 51 characters', { username: 'x'.repeat(51) }, 'username'],
       ['a NUL in the username', { username: 'bo\u0000b' }, 'username'],
       ['half a character in the username', { username: 'bo\ud800b' }, 'username'],
+      ['a username with a space that nobody sees', { username: 'adm\u200bin' }, 'username'],
+      ['a username that is shown backwards', { username: 'a\u202enimd' }, 'username'],
+      ['three characters that make two letters', { username: 'e\u0301x' }, 'username'],
       ['a number as username', { username: 12345 }, 'username'],
       ['no e-mail', { email: undefined }, 'email'],
       ['an e-mail without @', { email: 'not-an-email' }, 'email'],

@@ -13,10 +13,15 @@ parentPort?.on('message', (task: HashTask) => {
   }
 })
 
+/**
+ * One password has several spellings in Unicode; which one is typed depends on the keyboard.
+ * Finding the common one is done here too: hostile text makes it slow.
+ */
 function perform(task: HashTask): string | boolean {
-  if (task.kind === 'verify') return verifySync(task.hash, task.password)
+  const password = task.password.normalize('NFKC')
+  if (task.kind === 'verify') return verifySync(task.hash, password)
   const { memoryKib, passes, lanes } = task.cost
-  return hashSync(task.password, {
+  return hashSync(password, {
     algorithm: ARGON2ID,
     memoryCost: memoryKib,
     timeCost: passes,

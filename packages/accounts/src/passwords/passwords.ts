@@ -26,7 +26,7 @@ export function createPasswords(options: PasswordOptions = {}) {
 
   return {
     async hash(password: string, address: string): Promise<string> {
-      const task = { kind: 'hash', password: normal(password), cost } as const
+      const task = { kind: 'hash', password, cost } as const
       return String(await pool.run(task, clientNetwork(address)))
     },
 
@@ -34,7 +34,7 @@ export function createPasswords(options: PasswordOptions = {}) {
     async verify(hash: string | undefined, password: string, address: string): Promise<boolean> {
       const usable =
         hash !== undefined && costOf(hash) !== undefined && password.length <= LONGEST_CHECKED
-      const text = normal(password.slice(0, LONGEST_CHECKED))
+      const text = password.slice(0, LONGEST_CHECKED)
       const task = { kind: 'verify', password: text, hash: usable ? hash : decoy } as const
       return (await pool.run(task, clientNetwork(address))) === true && usable
     },
@@ -47,9 +47,4 @@ export function createPasswords(options: PasswordOptions = {}) {
 
     close: () => pool.close(),
   }
-}
-
-/** One password has several spellings in Unicode; which one is typed depends on the keyboard. */
-function normal(password: string): string {
-  return password.normalize('NFKC')
 }

@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { type Api, engines } from '@plinth/kit/testing'
+import { startPasskeyClient } from './passkey-client.ts'
+import { ALICE, adminToken, sharedIdentity, startWithAlice } from './start-identity.ts'
+
+const PASSWORD = ALICE.password
+
+const postText = (api: Api, path: string, body: string) =>
+  api.request('POST', path, { headers: { 'content-type': 'application/json' }, body })
+
+for (const engine of engines) {
+  describe(`a hostile body on ${engine.name}`, { skip: engine.skip }, () => {
+    const identity = sharedIdentity({ engine })
+    const alice = `"username":"alice","password":"${PASSWORD}"`
+    const bodies: [name: string, body: string, status: number][] = [
+      ['400,000 arrays in one another', `${'['.repeat(4e5)}${']'.repeat(4e5)}`, 400],
+      [
+        '100,000 objects in an unknown member',
+        `{${alice},"z":${'{"a":'.repeat(1e5)}1${'}'.repeat(1e5)}}`,
+        200,
+      ],
+      ['a member given twice, of which the last counts', `{"password":"wrong",${alice}}`, 200],
+      ['a poisoned prototype', `{"__proto__":{"roles":["ROLE_ADMIN"]},${alice}}`, 400],
+      ['a poisoned constructor', `{"constructor":{"prototype":{"x":1}},${alice}}`, 400],
+      ['a user named __proto__', `{"username":"__proto__","password":"x"}`, 401],
+      ['a user named constructor', `{"username":"constructor","password":"x"}`, 401],
+      ['over one mebibyte', `{${alice},"z":"${'x'.repeat(2 ** 20)}"}`, 413],
+    ]
+    for (const [name, body, status] of bodies) {
+      test(`is ${status}: ${name}`, async () => {
+        const { api } = identity()
+
+        assert.equal((await postText(api, '/api/auth/login', body)).status, status)
+        assert.equal(({} as { roles?: unknown }).roles, undefined)
+      })
+    }
+
+    test('names that objects have by themselves are names like any other', async () => {
+      const { api } = identity()
+      for (const username of ['__proto__', 'constructor', 'toString']) {
+        const account = { username, email: `${username}@localhost`, password: PASSWORD }
+
+        const { status, body } = await api.post('/api/auth/register', account)
+
+        assert.deepEqual([status, body.username], [201, username.toLowerCase()])
+        assert.equal((await api.post('/api/auth/login', account)).status, 200)
+      }
+      for (const sort of ['__proto__', 'constructor,desc', 'toString']) {
+        const token = await adminToken(api)
+        assert.equal((await api.get(`/api/users?sort=${sort}`, { token })).status, 400)
+      }
+    })
+
+    // Each of these once took time that grew with the square of its length: minutes, here.
+    const LONG = 200_000
+    const accents = `a${'\u0301\u0316'.repeat(LONG / 2)}`
+    const slow: [name: string, send: (api: Api, token: string) => Promise<{ status: number }>][] = [
+      ['a label', (api, token) => addPasskey(api, token, `${'x'.repeat(LONG)}\u0000`)],
+      ['a username', (api) => api.post('/api/auth/login', { username: accents, password: 'x' })],
+      ['a password', (api) => api.post('/api/auth/login', { ...ALICE, password: accents })],
+      ['a new name', (api) => api.post('/api/auth/register', { ...ALICE, username: accents })],
+      ['an address', (api) => api.post('/api/auth/register', { ...ALICE, email: `${accents}@b` })],
+    ]
+    for (const [name, send] of slow) {
+      test(`does not keep the service busy with ${name} of 200,000 characters`, async () => {
+        const { api, token } = identity()
+        const before = performance.now()
+
+        const { status } = await send(api, token)
+
+        assert.ok([400, 401].includes(status))
+        assert.ok(performance.now() - before < 20_000)
+      })
+    }
+  })
+
+  describe(`a clock that is put back on ${engine.name}`, { skip: engine.skip }, () => {
+    const EARLIER = new Date('2029-01-01T00:00:00.000Z')
+
+    test('lets people log in, refresh and use passkeys as before', async (t) => {
+      const { api, clock, pair } = await startWithAlice(t, { engine })
+      clock.set(EARLIER)
+
+      const { status, body } = await api.post('/api/auth/login', ALICE)
+      const { refreshToken } = pair
+      const refreshed = await api.post('/api/auth/refresh', { refreshToken })
+      const client = await startPasskeyClient(api)
+      const added = await client.register(body.accessToken)
+      const entered = await client.logIn()
+
+      const replies = [status, refreshed.status, added.status, entered.status]
+      assert.deepEqual(replies, [200, 200, 200, 200])
+      assert.equal((await api.post('/api/auth/refresh', { refreshToken })).status, 401)
+    })
+
+    test('does not slow a caller until the day it was put back from', async (t) => {
+      const env = { IDENTITY_FAILURE_LIMIT: '2' }
+      const { api, clock } = await startWithAlice(t, { engine, env })
+      const attempt = async (password: string) =>
+        (await api.post('/api/auth/login', { ...ALICE, password })).status
+      assert.deepEqual(
+        [await attempt('wrong'), await attempt('wrong'), await attempt(PASSWORD)],
+        [401, 401, 429],
+      )
+
+      clock.set(EARLIER)
+
+      assert.deepEqual([await attempt('wrong'), await attempt(PASSWORD)], [401, 200])
+    })
+
+    test('brings no rotated and no revoked refresh token back to life', async (t) => {
+      const { api, clock, pair, token } = await startWithAlice(t, { engine })
+      const refresh = (refreshToken: string) => api.post('/api/auth/refresh', { refreshToken })
+      const { body: second } = await refresh(pair.refreshToken)
+      await api.post('/api/auth/logout', { refreshToken: second.refreshToken }, { token })
+
+      clock.set(EARLIER)
+
+      assert.equal((await refresh(pair.refreshToken)).status, 401)
+      assert.equal((await refresh(second.refreshToken)).status, 401)
+    })
+  })
+}
+
+async function addPasskey(api: Api, token: string, label: string) {
+  const client = await startPasskeyClient(api)
+  return client.register(token, {}, label)
+}
