@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { isDeepStrictEqual } from 'node:util'
 import type { ApiReply } from '@plinth/kit/testing'
+import { listAttempts } from '../src/attempts.repository.ts'
 import { derivePayment } from '../src/payment-state.ts'
+import { findRefundIntent } from '../src/refund-intents.repository.ts'
 import { booksOf, refundsOf, type Story, sessionsOf } from './model-steps.ts'
 
 const EXPECTED = [200, 201, 400, 409, 429, 500, 502, 503]
@@ -18,7 +20,7 @@ export function checkReply({ status, headers, body }: ApiReply): void {
 export async function checkInvariants(story: Story): Promise<void> {
   await checkProvider(story)
   if (!story.paymentId) return
-  const { payment, attempts, refunds } = await readAtRest(story.loop, story.paymentId)
+  const { payment, attempts, refunds } = await readAtRest(story.world, story.paymentId)
   if (payment.id === undefined) return
 
   // I1
@@ -36,7 +38,7 @@ export async function checkInvariants(story: Story): Promise<void> {
 }
 
 /** A hint makes the service look by itself: both readings must be of the same moment. */
-async function readAtRest({ payment: read, timeline }: Story['loop'], paymentId: string) {
+async function readAtRest({ payment: read, timeline }: Story['world'], paymentId: string) {
   while (true) {
     const payment = await read(paymentId)
     const { attempts, refunds } = await timeline(paymentId)
@@ -55,7 +57,27 @@ async function checkProvider(story: Story): Promise<void> {
   const refunds = await refundsOf(story)
   const references = refunds.flatMap(({ metadata }) => metadata.refundReference ?? [])
   assert.equal(new Set(references).size, references.length, `refunded twice: ${references}`)
-  assert.ok(refunds.length - references.length <= story.dashboardRefunds, 'a refund of nobody')
+  await checkIntents(story)
+}
+
+/** I8: whatever the provider did was written down here before, or done by somebody else. */
+async function checkIntents(story: Story): Promise<void> {
+  const db = story.world.database()
+  const sessions = Map.groupBy(await sessionsOf(story), ({ metadata }) => metadata.paymentId ?? '')
+  for (const [paymentId, made] of sessions) {
+    const attempts = await listAttempts(db, paymentId)
+    assert.ok(made.length <= attempts.length, 'a session without an attempt')
+  }
+  let others = 0
+  for (const { amount, metadata } of await refundsOf(story)) {
+    const { refundReference } = metadata
+    if (!refundReference) others += 1
+    else {
+      const intent = await findRefundIntent(db, story.paymentId ?? '', refundReference)
+      assert.equal(intent?.amount, amount, `a refund without an intent: ${refundReference}`)
+    }
+  }
+  assert.ok(others <= story.dashboardRefunds, 'a refund of nobody')
 }
 
 /** The oracle: when the world has calmed down, the payment says what the provider's books say. */
@@ -63,7 +85,7 @@ export async function checkSettled(story: Story): Promise<void> {
   await checkInvariants(story)
   const book = (await booksOf(story)).find(({ captured }) => captured > 0)
   if (!story.paymentId) return assert.equal(book, undefined)
-  const { status, refundedAmount } = await story.loop.payment(story.paymentId)
+  const { status, refundedAmount } = await story.world.payment(story.paymentId)
   if (!book) return assert.ok([undefined, 'PENDING', 'FAILED'].includes(status), status)
   const refunded = book.refunded
   const expected = refunded === 0 ? 'PAID' : refunded < 1000 ? 'PARTIALLY_REFUNDED' : 'REFUNDED'

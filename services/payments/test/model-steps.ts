@@ -1,13 +1,13 @@
 import { armFailPoint } from '@plinth/kit'
 import type { ApiReply } from '@plinth/kit/testing'
 import { checkReply } from './invariants.ts'
-import type { startLoop } from './start-loop.ts'
+import type { World } from './world.ts'
 
 type Event = { id: string; type: string; data: { object: { metadata?: object; id: string } } }
 
 /** One payment and everything the outside world did to it. */
 export type Story = {
-  loop: Awaited<ReturnType<typeof startLoop>>
+  world: World
   businessReference: string
   paymentId: string | undefined
   /** Events that happened before this story. */
@@ -32,16 +32,16 @@ type Step = {
 
 let stories = 0
 
-export async function newStory(loop: Story['loop']): Promise<Story> {
+export async function newStory(world: World): Promise<Story> {
   stories += 1
   armFailPoint({})
-  await loop.sandbox.clearFaults()
-  await loop.sandbox.switch({ drop: ['*'], refunds: 'succeed' })
+  await world.sandbox.clearFaults()
+  await world.sandbox.switch({ drop: ['*'], refunds: 'succeed' })
   return {
-    loop,
+    world,
     businessReference: `story ${stories}`,
     paymentId: undefined,
-    old: new Set((await loop.sandbox.events()).map(({ id }: Event) => id)),
+    old: new Set((await world.sandbox.events()).map(({ id }: Event) => id)),
     delivered: [],
     dropped: new Set(),
     dashboardRefunds: 0,
@@ -49,9 +49,9 @@ export async function newStory(loop: Story['loop']): Promise<Story> {
   }
 }
 
-export async function sessionsOf({ loop, businessReference }: Story) {
+export async function sessionsOf({ world, businessReference }: Story) {
   const sessions: { id: string; status: string; metadata: Record<string, string> }[] =
-    await loop.sandbox.sessions()
+    await world.sandbox.sessions()
   return sessions.filter(({ metadata }) => metadata.businessReference === businessReference)
 }
 
@@ -60,9 +60,10 @@ export async function refundsOf(story: Story) {
   const refunds: {
     id: string
     status: string
+    amount: number
     payment_intent: string
     metadata: Record<string, string>
-  }[] = await story.loop.sandbox.refunds()
+  }[] = await story.world.sandbox.refunds()
   return refunds.filter((refund) => intents.includes(refund.payment_intent))
 }
 
@@ -74,30 +75,37 @@ type Book = {
   metadata: Record<string, string>
 }
 
-export async function booksOf({ loop, businessReference }: Story): Promise<Book[]> {
-  const { payments }: { payments: Book[] } = await loop.sandbox.books()
+export async function booksOf({ world, businessReference }: Story): Promise<Book[]> {
+  const { payments }: { payments: Book[] } = await world.sandbox.books()
   return payments.filter(({ metadata }) => metadata.businessReference === businessReference)
 }
 
-async function waiting({ loop, old, delivered, dropped }: Story): Promise<Event[]> {
-  const events: Event[] = await loop.sandbox.events()
+async function waiting({ world, old, delivered, dropped }: Story): Promise<Event[]> {
+  const events: Event[] = await world.sandbox.events()
   const done = new Set(delivered.map(({ id }) => id))
   return events.filter(({ id }) => !old.has(id) && !done.has(id) && !dropped.has(id))
 }
 
-/** Arms whatever `crash` prepared for one call of ours, and looks at the answer. */
+/** One call of ours, in which whatever `crash` armed strikes, and a look at the answer. */
 async function call(story: Story, act: () => Promise<ApiReply>): Promise<ApiReply> {
   const reply = await act()
   armFailPoint({})
   checkReply(reply)
-  if (reply.status === 201 && reply.body.paymentId) story.paymentId ??= reply.body.paymentId
-  story.paymentId ??= await findPayment(story)
+  story.paymentId = (await findPayment(story)) ?? story.paymentId
   return reply
 }
 
-async function findPayment({ loop, businessReference }: Story): Promise<string | undefined> {
+/** One call of ours in which the service ends, and is started again. */
+async function die(story: Story, route: string, act: () => Promise<ApiReply>): Promise<void> {
+  const reply = await story.world.dieIn(route, act)
+  armFailPoint({})
+  if (reply) checkReply(reply)
+  story.paymentId = (await findPayment(story)) ?? story.paymentId
+}
+
+async function findPayment({ world, businessReference }: Story): Promise<string | undefined> {
   const query = new URLSearchParams({ businessReference })
-  return (await loop.api.get(`/api/payments?${query}`)).body.content[0]?.id
+  return (await world.read(`/api/payments?${query}`)).content[0]?.id
 }
 
 /** What the customer or the bank does, as far as the provider lets them. */
@@ -105,39 +113,50 @@ const atSession = (action: string) => async (story: Story) => {
   const [session] = await sessionsOf(story)
   const body = action === 'bank-debit' ? { delaySeconds: 10 ** 8 } : {}
   if (session)
-    await story.loop.sandbox.api.post(`/sandbox/api/sessions/${session.id}/${action}`, body)
+    await story.world.sandbox.api.post(`/sandbox/api/sessions/${session.id}/${action}`, body)
 }
 
 const atRefund = (action: string) => async (story: Story) => {
   const [refund] = await refundsOf(story)
-  if (refund) await story.loop.sandbox.api.post(`/sandbox/api/refunds/${refund.id}/${action}`, {})
+  if (refund) await story.world.sandbox.api.post(`/sandbox/api/refunds/${refund.id}/${action}`, {})
 }
 
 async function deliver(story: Story, event: Event): Promise<void> {
-  const reply = await call(story, () => story.loop.deliver(event))
+  const reply = await call(story, () => story.world.deliver(event))
   if (reply.status === 200) story.delivered.push(event)
 }
 
 async function pass(story: Story, seconds: number): Promise<void> {
-  story.loop.clock.advance(seconds)
+  story.world.clock.advance(seconds)
+}
+
+function create({ world, businessReference }: Story, { attempt }: Step) {
+  const request = { businessReference, attemptReference: `a${attempt}` }
+  return () => world.checkOut(request)
+}
+
+function refund({ world, paymentId }: Story, { reference, amount }: Step) {
+  return paymentId ? () => world.refund(paymentId, { reference, amount }) : undefined
 }
 
 export const steps: Record<string, (story: Story, step: Step) => Promise<unknown>> = {
-  create: (story, { attempt }) => {
-    const { businessReference } = story
-    const request = { businessReference, attemptReference: `a${attempt}` }
-    return call(story, () => story.loop.checkOut(request))
-  },
+  create: (story, step) => call(story, create(story, step)),
+  'die-in-create': (story, step) => die(story, 'POST /v1/checkout/sessions', create(story, step)),
   pay: atSession('pay'),
   decline: atSession('decline'),
   debit: atSession('bank-debit'),
   settle: atSession('settle'),
   fail: atSession('fail'),
   expire: atSession('expire'),
-  refund: async (story, { reference, amount }) => {
-    const { paymentId } = story
-    if (paymentId) await call(story, () => story.loop.refund(paymentId, { reference, amount }))
+  refund: async (story, step) => {
+    const act = refund(story, step)
+    if (act) await call(story, act)
   },
+  'die-in-refund': async (story, step) => {
+    const act = refund(story, step)
+    if (act) await die(story, 'POST /v1/refunds', act)
+  },
+  restart: ({ world }) => world.restart(),
   'succeed-refund': atRefund('succeed'),
   'fail-refund': atRefund('fail'),
   'cancel-refund': atRefund('cancel'),
@@ -146,9 +165,9 @@ export const steps: Record<string, (story: Story, step: Step) => Promise<unknown
     if (!book || book.captured === 0) return
     story.dashboardRefunds += 1
     // A fault that was meant for us may strike here.
-    await story.loop.sandbox.dashboardRefund(book.paymentIntent, amount ?? 100).catch(() => {})
+    await story.world.sandbox.dashboardRefund(book.paymentIntent, amount ?? 100).catch(() => {})
   },
-  'refunds-go': ({ loop }, { way }) => loop.sandbox.switch({ refunds: way }),
+  'refunds-go': ({ world }, { way }) => world.sandbox.switch({ refunds: way }),
   deliver: async (story, { which = 0 }) => {
     const events = await waiting(story)
     const event = events[which % Math.max(1, events.length)]
@@ -156,7 +175,7 @@ export const steps: Record<string, (story: Story, step: Step) => Promise<unknown
   },
   'deliver-again': async (story, { which = 0 }) => {
     const event = story.delivered[which % Math.max(1, story.delivered.length)]
-    if (event) await call(story, () => story.loop.deliver(event))
+    if (event) await call(story, () => story.world.deliver(event))
   },
   drop: async (story, { which = 0 }) => {
     const events = await waiting(story)
@@ -166,30 +185,33 @@ export const steps: Record<string, (story: Story, step: Step) => Promise<unknown
   crash: async (_story, { point }) => {
     armFailPoint({ NODE_ENV: 'test', FAIL_POINT: `${point}=error` })
   },
-  fault: ({ loop }, { kind = '' }) => loop.sandbox.fault({ kind, retryAfterSeconds: 0 }),
-  outage: ({ loop }) => loop.sandbox.fault({ kind: 'outage' }),
-  'outage-over': ({ loop }) => loop.sandbox.clearFaults(),
+  fault: ({ world }, { kind = '' }) => world.sandbox.fault({ kind, retryAfterSeconds: 0 }),
+  outage: ({ world }) => world.sandbox.fault({ kind: 'outage' }),
+  'outage-over': ({ world }) => world.sandbox.clearFaults(),
   look: async (story) => {
     await pass(story, 61)
-    await story.loop.jobs.look.runNow()
+    await story.world.jobs().look.runNow()
   },
   poll: async (story) => {
     await pass(story, 400)
-    await story.loop.jobs.poll.runNow().catch(() => {})
+    await story.world
+      .jobs()
+      .poll.runNow()
+      .catch(() => {})
   },
   'a-day-passes': (story) => pass(story, 25 * 3600),
 }
 
 /** The world calms down: no more faults, and time enough for everything that heals by itself. */
 export async function settle(story: Story): Promise<void> {
-  const { loop } = story
+  const { world } = story
   armFailPoint({})
-  await loop.sandbox.clearFaults()
+  await world.sandbox.clearFaults()
   for (const event of await waiting(story)) await deliver(story, event)
   for (let round = 0; round < 4; round++) {
     await pass(story, 7 * 3600)
-    await loop.jobs.poll.runNow()
-    await loop.jobs.look.runNow()
-    await loop.jobs.retry.runNow()
+    await world.jobs().poll.runNow()
+    await world.jobs().look.runNow()
+    await world.jobs().retry.runNow()
   }
 }

@@ -1,14 +1,15 @@
 import { describe, test } from 'node:test'
 import { armFailPoint } from '@plinth/kit'
-import { propertyRuns } from '@plinth/kit/testing'
+import { engines, propertyRuns } from '@plinth/kit/testing'
 import fc from 'fast-check'
 import { checkInvariants, checkSettled } from './invariants.ts'
 import { newStory, type Story, settle, steps } from './model-steps.ts'
-import { startLoop } from './start-loop.ts'
+import { startWorld } from './world.ts'
 
-/** More with MODEL_RUNS=10000. */
-const RUNS = Number(process.env.MODEL_RUNS ?? propertyRuns(20))
+/** How many lives on each engine; more of them with MODEL_RUNS=10000. */
+const RUNS = { sqlite: propertyRuns(20), postgres: propertyRuns(8) }
 
+const LIFE = { minLength: 5, maxLength: 30, size: 'max' } as const
 const FIRST = { step: 'create', attempt: 1 }
 
 const step = fc.oneof(
@@ -21,6 +22,13 @@ const step = fc.oneof(
     step: fc.constant('refund'),
     reference: fc.constantFrom('r1', 'r2', 'r3'),
     amount: fc.constantFrom(null, 100, 400, 700, 1000),
+  }),
+  fc.record({ step: fc.constant('restart') }),
+  fc.record({ step: fc.constant('die-in-create'), attempt: fc.integer({ min: 1, max: 3 }) }),
+  fc.record({
+    step: fc.constant('die-in-refund'),
+    reference: fc.constantFrom('r1', 'r2', 'r3'),
+    amount: fc.constantFrom(null, 100, 400),
   }),
   fc.record({ step: fc.constantFrom('succeed-refund', 'fail-refund', 'cancel-refund') }),
   fc.record({ step: fc.constant('dashboard-refund'), amount: fc.constantFrom(100, 500) }),
@@ -60,24 +68,26 @@ const step = fc.oneof(
   fc.record({ step: fc.constantFrom('outage', 'outage-over', 'look', 'poll', 'a-day-passes') }),
 )
 
-describe('random lives of a payment', () => {
-  test('keep the eight money invariants after every step, and end as the books say', async (t) => {
-    t.after(() => armFailPoint({}))
-    const loop = await startLoop(t, { overrides: { providerRetries: 0 } })
-    let taken = 0
-    await fc.assert(
-      fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 30 }), async (life) => {
-        const story: Story = await newStory(loop)
-        for (const next of [FIRST, ...life]) {
-          await steps[next.step]?.(story, next)
-          await checkInvariants(story)
-          taken += 1
-        }
-        await settle(story)
-        await checkSettled(story)
-      }),
-      { numRuns: RUNS, endOnFailure: process.env.CI === undefined },
-    )
-    t.diagnostic(`${RUNS} lives, ${taken} steps`)
+for (const engine of engines)
+  describe(`random lives of a payment on ${engine.name}`, { skip: engine.skip }, () => {
+    test('keep the eight money invariants after every step, and end as the books say', async (t) => {
+      t.after(() => armFailPoint({}))
+      const world = await startWorld(t, await engine.freshUrl(t))
+      const numRuns = Number(process.env.MODEL_RUNS ?? RUNS[engine.name])
+      let taken = 0
+      await fc.assert(
+        fc.asyncProperty(fc.array(step, LIFE), async (life) => {
+          const story: Story = await newStory(world)
+          for (const next of [FIRST, ...life]) {
+            await steps[next.step]?.(story, next)
+            await checkInvariants(story)
+            taken += 1
+          }
+          await settle(story)
+          await checkSettled(story)
+        }),
+        { numRuns, endOnFailure: process.env.CI === undefined },
+      )
+      t.diagnostic(`${numRuns} lives, ${taken} steps`)
+    })
   })
-})

@@ -27,6 +27,7 @@ export function sandboxAt(api: Api, baseUrl: string) {
     failRefund: (id: string) => act(`/refunds/${id}/fail`),
     cancelRefund: (id: string) => act(`/refunds/${id}/cancel`),
     fault: (fault: Fault) => act('/faults', fault),
+    faults: async (): Promise<object[]> => (await read('/faults')).faults,
     /** Waits until every fault that was set has struck. */
     struck: async () => {
       while ((await read('/faults')).faults.length > 0) await setTimeout(5)

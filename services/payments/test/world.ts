@@ -1,0 +1,77 @@
+import { setTimeout } from 'node:timers/promises'
+import { type ApiReply, testClock } from '@plinth/kit/testing'
+import { checkoutBody, providerEnv, startSandbox } from './start-loop.ts'
+import { startPayments } from './start-payments.ts'
+
+type Scope = { after(work: () => Promise<void> | void): void }
+
+export type World = Awaited<ReturnType<typeof startWorld>>
+
+/** A provider and a database that outlive the payment service, which may end at any time. */
+export async function startWorld(t: Scope, databaseUrl: string) {
+  const clock = testClock()
+  const sandbox = await startSandbox(t, clock)
+  const options = {
+    clock,
+    databaseUrl,
+    env: providerEnv(sandbox),
+    overrides: { providerRetries: 0, providerCallMilliseconds: 5000 },
+  }
+  const open = async () => {
+    const endings: (() => Promise<void> | void)[] = []
+    const started = await startPayments({ after: (work) => void endings.push(work) }, options)
+    const close = async () => {
+      for (const end of endings) await end()
+    }
+    return { ...started, close }
+  }
+  let service = await open()
+  t.after(() => service.close())
+
+  const restart = async () => {
+    await service.close()
+    service = await open()
+  }
+
+  /**
+   * Ends the service while the provider works on a call of `act`: its connections and its database
+   * are gone when the answer comes. Undefined, unless `act` was answered without such a call.
+   */
+  const dieIn = async (route: string, act: () => Promise<ApiReply>) => {
+    await sandbox.clearFaults()
+    await sandbox.fault({ kind: 'hold', route })
+    let answer: ApiReply | undefined
+    const call = act().then(
+      (reply) => {
+        answer = reply
+      },
+      () => {},
+    )
+    while (!answer && (await sandbox.faults()).length > 0) await setTimeout(5)
+    await restart()
+    // What the dead still hold, they hold for some seconds only.
+    await service.payments.db.deleteFrom('leases').execute()
+    await sandbox.clearFaults()
+    await sandbox.release()
+    await call
+    return answer
+  }
+
+  const read = async (path: string) => (await service.api.get(path)).body
+  return {
+    clock,
+    sandbox,
+    restart,
+    dieIn,
+    read,
+    database: () => service.payments.db,
+    jobs: () => service.jobs,
+    deliver: (event: unknown) => service.deliver(event),
+    payment: (id: string) => read(`/api/payments/${id}`),
+    timeline: (id: string) => read(`/api/payments/${id}/timeline`),
+    checkOut: (request: object) =>
+      service.api.post('/api/checkout/sessions', checkoutBody(request)),
+    refund: (id: string, request: object) =>
+      service.api.post(`/api/payments/${id}/refund`, request),
+  }
+}
