@@ -15,6 +15,7 @@ export async function smallUploads(
   server: BenchServer,
   { folder, request }: { folder: string; request: (bytes: number) => BenchRequest },
 ): Promise<Row> {
+  await drive(server, request(BYTES), { connections: CLIENTS })
   const turns: { own: number; bare: number; ratio: number }[] = []
   while (turns.length < 3) {
     const load = await drive(server, request(BYTES), { connections: CLIENTS })

@@ -20,7 +20,7 @@ export { acceptUploads } from './files/accept-uploads.ts'
 export { linkOnTheWay, type PathFault, pathFault } from './files/contained-path.ts'
 export { contentDisposition } from './files/content-disposition.ts'
 export { publishFile, removeFile, syncFile, syncFolder } from './files/durable-write.ts'
-export { type FileBytes, fileBytes } from './files/file-bytes.ts'
+export type { FileBytes } from './files/file-bytes.ts'
 export { requireFileType, type TypedFile, type TypeRules } from './files/file-type.ts'
 export {
   extensionOf,

@@ -1,4 +1,4 @@
-import { type Caller, failPoint, fileBytes, requireFileType, type Upload } from '@plinth/kit'
+import { type Caller, failPoint, requireFileType, type Upload } from '@plinth/kit'
 import { deleteFileRow, findFile, insertFile, markDeleting } from './files.repository.ts'
 import { fileNotFound, fileOfAnotherUser } from './problems.ts'
 import { requireActiveLocation } from './provider-settings.ts'
@@ -33,11 +33,11 @@ export async function storeFile(
 }
 
 async function describeUpload(storage: Storage, caller: Caller, upload: Upload): Promise<NewFile> {
-  const { filename, declaredType, handle, sizeBytes, sha256 = '' } = upload
-  const { type, extension } = await requireFileType(
-    { filename, declaredType, bytes: fileBytes(handle, sizeBytes) },
-    { accepted: storage.limits.acceptedTypes, whole: storage.limits.wholeFiles },
-  )
+  const { filename, sizeBytes, sha256 = '' } = upload
+  const { type, extension } = await requireFileType(upload, {
+    accepted: storage.limits.acceptedTypes,
+    whole: storage.limits.wholeFiles,
+  })
   const objectName = newObjectName(extension.slice(1))
   return {
     ownerId: caller.userId,

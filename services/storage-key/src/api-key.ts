@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { hash, timingSafeEqual } from 'node:crypto'
 import type { Server } from '@plinth/kit'
 import { keyRejected } from './problems.ts'
 import { isFileArea } from './request-target.ts'
@@ -18,5 +18,5 @@ export function requireKey(server: Server, key: string): void {
 }
 
 function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest()
+  return hash('sha256', text, 'buffer')
 }

@@ -6,7 +6,6 @@ import {
   contentDisposition,
   entityTag,
   failPoint,
-  fileBytes,
   fileTypes,
   mediaTypeOf,
   type OpenFile,
@@ -59,10 +58,7 @@ export async function storeFile(
     folder: store.incoming,
     ...store.limits,
   })
-  const { extension } = await requireFileType(
-    { ...upload, bytes: fileBytes(upload.handle, upload.sizeBytes) },
-    { accepted: ACCEPTED, whole: store.whole },
-  )
+  const { extension } = await requireFileType(upload, { accepted: ACCEPTED, whole: store.whole })
   failPoint('upload:examined')
   const name = `${randomUUID()}${extension}`
   await upload.publish(join(store.root, name))

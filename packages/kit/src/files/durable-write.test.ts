@@ -21,22 +21,12 @@ test('publishing moves a file to its final name', async (t) => {
   assert.deepEqual(readdirSync(folder), ['final'])
 })
 
-test('publishing never replaces what has the name already', async (t) => {
+test('publishing replaces what has the name', async (t) => {
   const folder = temporaryFolder(t)
   writeFileSync(join(folder, 'final'), 'old')
   writeFileSync(join(folder, 'tmp'), 'new')
 
-  await assert.rejects(publishFile(join(folder, 'tmp'), join(folder, 'final')), { code: 'EEXIST' })
-
-  assert.equal(readFileSync(join(folder, 'final'), 'utf8'), 'old')
-})
-
-test('publishing replaces what has the name when it may', async (t) => {
-  const folder = temporaryFolder(t)
-  writeFileSync(join(folder, 'final'), 'old')
-  writeFileSync(join(folder, 'tmp'), 'new')
-
-  await publishFile(join(folder, 'tmp'), join(folder, 'final'), { replace: true })
+  await publishFile(join(folder, 'tmp'), join(folder, 'final'))
 
   assert.deepEqual(readdirSync(folder), ['final'])
   assert.equal(readFileSync(join(folder, 'final'), 'utf8'), 'new')
@@ -45,14 +35,12 @@ test('publishing replaces what has the name when it may', async (t) => {
 test('a name that cannot be made to last is taken back', async (t) => {
   const folder = temporaryFolder(t)
   t.after(() => armFailPoint({}))
-  for (const replace of [false, true]) {
-    writeFileSync(join(folder, 'tmp'), 'x')
-    armFailPoint({ NODE_ENV: 'test', FAIL_POINT: 'publish:named=EIO' })
+  writeFileSync(join(folder, 'tmp'), 'x')
+  armFailPoint({ NODE_ENV: 'test', FAIL_POINT: 'publish:named=EIO' })
 
-    await assert.rejects(publishFile(join(folder, 'tmp'), join(folder, 'final'), { replace }))
+  await assert.rejects(publishFile(join(folder, 'tmp'), join(folder, 'final')))
 
-    assert.deepEqual(readdirSync(folder), [])
-  }
+  assert.deepEqual(readdirSync(folder), [])
 })
 
 test('of two removals one finds the file', async (t) => {

@@ -1,11 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { copyFile, link, open, rename, rm, unlink } from 'node:fs/promises'
+import { copyFile, rename, rm, unlink } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { failPoint } from '../fail-point.ts'
+import { closeDescriptor, openDescriptor, syncDescriptor } from './descriptors.ts'
 import { groupRuns } from './grouped-run.ts'
-
-/** File systems that know no hard links answer with one of these. */
-const NO_HARD_LINKS = new Set(['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP', 'EMLINK'])
 
 const folderSyncs = new Map<string, () => Promise<void>>()
 
@@ -21,24 +19,20 @@ export function syncFolder(folder: string): Promise<void> {
 
 /** Makes the bytes of a file survive a power cut, whoever wrote them. */
 export async function syncFile(path: string): Promise<void> {
-  const handle = await open(path, 'r')
+  const descriptor = await openDescriptor(path, 'r')
   try {
-    await handle.sync()
+    await syncDescriptor(descriptor)
   } finally {
-    await handle.close()
+    await closeDescriptor(descriptor)
   }
 }
 
 /**
- * Gives a finished file its final name for good. A name that is taken is refused (EEXIST) unless
- * it may be replaced. When the name cannot be made to last, it is taken back.
+ * Gives a finished file its final name for good; what had the name before is replaced. When the
+ * name cannot be made to last, it is taken back.
  */
-export async function publishFile(
-  temporary: string,
-  target: string,
-  { replace = false } = {},
-): Promise<void> {
-  await (replace ? replaceName(temporary, target) : giveName(temporary, target))
+export async function publishFile(temporary: string, target: string): Promise<void> {
+  await replaceName(temporary, target)
   try {
     failPoint('publish:named')
     await syncFolder(dirname(target))
@@ -46,18 +40,6 @@ export async function publishFile(
     await unlink(target).catch(() => {})
     throw error
   }
-}
-
-/** A link, unlike a rename, refuses to replace what is already there (EEXIST). */
-async function giveName(temporary: string, target: string): Promise<void> {
-  try {
-    await link(temporary, target)
-  } catch (error) {
-    if (!NO_HARD_LINKS.has((error as NodeJS.ErrnoException).code ?? '')) throw error
-    return rename(temporary, target)
-  }
-  failPoint('publish:linked')
-  await unlink(temporary)
 }
 
 /** Also from another disk, where a rename is not possible: then by way of a copy. */

@@ -1,4 +1,4 @@
-import type { FileHandle } from 'node:fs/promises'
+import { readDescriptor } from './descriptors.ts'
 
 const SCAN_BYTES = 64 * 1024
 
@@ -9,12 +9,16 @@ export type FileBytes = {
   read(start: number, length: number): Promise<Buffer>
 }
 
-export function fileBytes(handle: FileHandle, sizeBytes: number): FileBytes {
+/** With its first bytes at hand, most looks at a file need no disk. */
+export function fileBytes(descriptor: number, sizeBytes: number, head: Buffer): FileBytes {
   return {
     sizeBytes,
     read: async (start, length) => {
-      const buffer = Buffer.alloc(Math.max(0, Math.min(length, sizeBytes - start)))
-      const { bytesRead } = await handle.read(buffer, 0, buffer.length, Math.max(0, start))
+      const end = Math.max(start, Math.min(start + length, sizeBytes))
+      if (start >= 0 && end <= head.length) return head.subarray(start, end)
+      const buffer = Buffer.alloc(end - start)
+      const from = Math.max(0, start)
+      const { bytesRead } = await readDescriptor(descriptor, buffer, 0, buffer.length, from)
       return buffer.subarray(0, bytesRead)
     },
   }

@@ -40,7 +40,7 @@ function readFields(text: string): Map<string, string> {
     // Cut at the colon: one pattern for the whole line would try every way to share out its spaces.
     const colon = line.indexOf(':')
     const name = line.slice(0, Math.max(0, colon)).toLowerCase()
-    if (!FIELD_NAME.test(name) || /(?!\t)\p{Cc}/u.test(line) || fields.has(name))
+    if (!FIELD_NAME.test(name) || /[^\P{Cc}\t]/u.test(line) || fields.has(name))
       throw uploadMalformed({ detail: 'The header of a part is malformed.' })
     fields.set(name, line.slice(colon + 1).trim())
   }

@@ -1,8 +1,10 @@
 import { createHash, type Hash, randomUUID } from 'node:crypto'
 import { constants } from 'node:fs'
-import { type FileHandle, mkdir, open, readdir, unlink } from 'node:fs/promises'
+import { mkdir, readdir, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { failPoint } from '../fail-point.ts'
+import { closeDescriptor, openDescriptor, syncDescriptor, writeDescriptor } from './descriptors.ts'
+import { type FileBytes, fileBytes } from './file-bytes.ts'
 
 const LARGE_BATCH_BYTES = 512 * 1024
 const SMALL_BATCH_BYTES = 128 * 1024
@@ -10,6 +12,8 @@ const SMALL_BATCH_BYTES = 128 * 1024
 const FEW_SPOOLS = 4
 /** Bytes that come one by one are written before their wrapping fills the memory. */
 const MOST_PIECES = 1024
+/** What a signature takes. */
+const HEAD_BYTES = 64
 const OWNER_ONLY = 0o600
 const { O_RDWR, O_CREAT, O_EXCL, O_NOFOLLOW } = constants
 
@@ -18,30 +22,31 @@ let openSpools = 0
 /** The name says which process is writing, so that a sweep leaves a neighbour's uploads alone. */
 export async function openSpool(folder: string, options: { sha256: boolean }): Promise<Spool> {
   const path = join(folder, `${process.pid}.${randomUUID()}.part`)
-  const create = () => open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, OWNER_ONLY)
-  const handle = await create().catch(async (error: NodeJS.ErrnoException) => {
+  const create = () => openDescriptor(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, OWNER_ONLY)
+  const descriptor = await create().catch(async (error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error
     // Only this folder is made anew: when its parent is gone, so is the storage.
     await mkdir(folder)
     return create()
   })
-  return new Spool(path, handle, options.sha256 ? createHash('sha256') : undefined)
+  return new Spool(path, descriptor, options.sha256 ? createHash('sha256') : undefined)
 }
 
 /** A temporary file that is being written: one batch goes to disk while the next is received. */
 export class Spool {
   readonly path: string
-  readonly handle: FileHandle
   sizeBytes = 0
+  readonly #descriptor: number
+  #head = Buffer.alloc(0)
   readonly #hash: Hash | undefined
   readonly #batchLimitBytes = openSpools < FEW_SPOOLS ? LARGE_BATCH_BYTES : SMALL_BATCH_BYTES
   #batch: Buffer[] = []
   #batchBytes = 0
   #writing: Promise<void> = Promise.resolve()
 
-  constructor(path: string, handle: FileHandle, hash: Hash | undefined) {
+  constructor(path: string, descriptor: number, hash: Hash | undefined) {
     this.path = path
-    this.handle = handle
+    this.#descriptor = descriptor
     this.#hash = hash
     openSpools += 1
   }
@@ -52,6 +57,7 @@ export class Spool {
    */
   write(bytes: Buffer): Promise<void> | undefined {
     this.#hash?.update(bytes)
+    if (this.sizeBytes === 0) this.#head = Buffer.from(bytes.subarray(0, HEAD_BYTES))
     this.#batch.push(bytes)
     this.#batchBytes += bytes.length
     this.sizeBytes += bytes.length
@@ -64,6 +70,16 @@ export class Spool {
     await this.#writing
   }
 
+  /** Makes what was written survive a power cut. */
+  sync(): Promise<void> {
+    return syncDescriptor(this.#descriptor)
+  }
+
+  /** What was written, for looking at. */
+  bytes(): FileBytes {
+    return fileBytes(this.#descriptor, this.sizeBytes, this.#head)
+  }
+
   sha256(): string | undefined {
     return this.#hash?.digest('hex')
   }
@@ -74,7 +90,7 @@ export class Spool {
     const before = this.#writing
     this.#batch = []
     this.#batchBytes = 0
-    this.#writing = before.then(() => writeAll(this.handle, batch, position))
+    this.#writing = before.then(() => writeAll(this.#descriptor, batch, position))
     // A failure is reported by whoever waits next; until then it is not an unhandled one.
     this.#writing.catch(() => {})
     return before
@@ -83,7 +99,7 @@ export class Spool {
   /** For a file that has been published. */
   async close(): Promise<void> {
     openSpools -= 1
-    await this.handle.close()
+    await closeDescriptor(this.#descriptor)
   }
 
   async discard(): Promise<void> {
@@ -95,15 +111,15 @@ export class Spool {
   }
 }
 
-async function writeAll(handle: FileHandle, batch: Buffer[], position: number): Promise<void> {
+async function writeAll(descriptor: number, batch: Buffer[], position: number): Promise<void> {
   if (batch.length === 0) return
   failPoint('upload:write')
-  const { bytesWritten } = await handle.writev(batch, position)
+  const { bytesWritten } = await writeDescriptor(descriptor, batch, position)
   const total = batch.reduce((sum, bytes) => sum + bytes.length, 0)
   if (bytesWritten === total) return batch.forEach(release)
   // A disk that fills up takes a part first and says ENOSPC to the rest.
   const rest = Buffer.concat(batch).subarray(bytesWritten)
-  await writeAll(handle, [rest], position + bytesWritten)
+  await writeAll(descriptor, [rest], position + bytesWritten)
 }
 
 /**

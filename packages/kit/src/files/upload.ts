@@ -1,7 +1,7 @@
-import type { FileHandle } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { failPoint } from '../fail-point.ts'
 import { publishFile } from './durable-write.ts'
+import type { FileBytes } from './file-bytes.ts'
 import { MultipartReader } from './multipart.ts'
 import { DEFAULT_PACE, type Pace } from './pace.ts'
 import { multipartBoundary, type PartHeader, readPartHeader } from './part-header.ts'
@@ -28,11 +28,11 @@ export type Upload = AsyncDisposable & {
   filename: string
   /** As the client wrote it, parameters included; empty when it wrote none. */
   declaredType: string
-  /** Open for reading until the upload is published or disposed of. */
-  handle: FileHandle
+  /** To be looked at until the upload is published or disposed of. */
+  bytes: FileBytes
   /** Lower-case hex, when it was asked for. */
   sha256: string | undefined
-  /** Makes the content durable under its final name; EEXIST when that is taken. */
+  /** Makes the content durable under its final name: one that nothing else can have. */
   publish(target: string): Promise<void>
 }
 
@@ -101,11 +101,11 @@ function uploadOf(spool: Spool, part: FilePart): Upload {
     sizeBytes: spool.sizeBytes,
     filename: part.filename,
     declaredType: part.declaredType ?? '',
-    handle: spool.handle,
+    bytes: spool.bytes(),
     sha256: spool.sha256(),
     publish: async (target) => {
       failPoint('upload:before-fsync')
-      await spool.handle.sync()
+      await spool.sync()
       failPoint('upload:after-fsync')
       await publishFile(spool.path, target)
       published = true

@@ -8,5 +8,5 @@ import { failPoint, publishFile, syncFile } from '@plinth/kit'
 export async function putFile(source: string, target: string): Promise<void> {
   await syncFile(source)
   failPoint('local-put:flushed')
-  await publishFile(source, target, { replace: true })
+  await publishFile(source, target)
 }
