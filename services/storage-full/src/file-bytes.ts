@@ -20,7 +20,7 @@ export async function openBytes(
   if (bytes) return bytes
   const current = await findFile(storage.db, file.id)
   if (current?.state !== 'stored') throw fileNotFound()
-  if (current.location.id === file.location.id)
+  if (current.objectName === file.objectName)
     throw storedBytesMissing({ cause: new Error(`No object for file ${file.id}`) })
   return openBytes(storage, current, range)
 }

@@ -138,7 +138,7 @@ export async function updateThumbnail(
     .set({ thumbnail })
     .where('id', '=', file.id)
     .where('state', '=', 'stored')
-    .where('location_id', '=', file.location.id)
+    .where('object_name', '=', file.objectName)
     .executeTakeFirst()
   return numUpdatedRows > 0n
 }
@@ -158,7 +158,7 @@ export async function updateLocation(
     })
     .where('id', '=', file.id)
     .where('state', '=', 'stored')
-    .where('location_id', '=', file.location.id)
+    .where('object_name', '=', file.objectName)
     .executeTakeFirst()
   return numUpdatedRows > 0n
 }

@@ -80,12 +80,12 @@ function isDiskFault(error: unknown): boolean {
 }
 
 async function sendList(request: Request, reply: Reply, storage: Storage) {
-  const query = (request.query ?? {}) as Record<string, unknown>
-  if (query.page === undefined && query.size === undefined) {
+  const { page: number, size } = (request.query ?? {}) as Record<string, unknown>
+  if (number === undefined && size === undefined) {
     reply.type('application/json; charset=utf-8')
     return reply.send(Readable.from(jsonArray(allFiles(storage, request.caller))))
   }
-  const page = pageRequest(query, [])
+  const page = pageRequest({ page: number, size }, [])
   const { files, total } = await pageOfFiles(storage, request.caller, page)
   reply.header('x-total-count', total).header('link', pageLinks(page, total))
   return files.map(describeFile)

@@ -2,13 +2,12 @@ import type { Guard, Job, Server } from '@plinth/kit'
 import { Type } from 'typebox'
 import { idFrom } from './ids.ts'
 import { cancelMove, type Move, recentMoves, requireMove, startMove } from './moves.ts'
+import { ProviderNamed } from './provider-named.ts'
 import type { Storage } from './storage.ts'
 
 type ById = { Params: { id: string } }
 
-const MoveBody = Type.Object({
-  to: Type.Union([Type.Literal('LOCAL'), Type.Literal('OBJECT')]),
-})
+const MoveBody = Type.Object({ to: ProviderNamed })
 
 export function moveRoutes(
   server: Server,

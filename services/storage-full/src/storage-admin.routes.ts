@@ -1,5 +1,6 @@
 import { type Guard, optionalText, type Server, validationFailed } from '@plinth/kit'
 import { Type } from 'typebox'
+import { ProviderNamed } from './provider-named.ts'
 import type { Storage } from './storage.ts'
 import { describeConfig, saveLocalConfig, saveObjectConfig } from './storage-config.ts'
 import { activateProvider, describeStatus, testProvider } from './storage-status.ts'
@@ -25,9 +26,7 @@ const ObjectBody = Type.Object({
   pathStyleAccess: Type.Optional(Type.Union([Type.Boolean(), Type.Null()])),
 })
 
-const ProviderBody = Type.Object({
-  provider: Type.Union([Type.Literal('LOCAL'), Type.Literal('OBJECT')]),
-})
+const ProviderBody = Type.Object({ provider: ProviderNamed })
 
 export function storageAdminRoutes(
   server: Server,

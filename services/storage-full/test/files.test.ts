@@ -80,6 +80,14 @@ for (const engine of engines)
       assert.match(reply.headers.get('link') ?? '', /page=2&size=2>; rel="next"/)
     })
 
+    test('GET /file/list reads over bad page numbers and what it does not know', async (t) => {
+      const { api, user } = await start(t)
+      await upload(api, user)
+
+      for (const query of ['page=-1', 'size=abc', 'size=0', 'page=1e9&x=1', 'page=0&sort=x,asc'])
+        assert.equal((await api.get(`/file/list?${query}`, { token: user })).status, 200, query)
+    })
+
     test('DELETE /file/{id} removes object, thumbnail and metadata', async (t) => {
       const { api, user } = await start(t)
       const { body } = await upload(api, user)

@@ -55,6 +55,18 @@ for (const engine of engines)
       assert.deepEqual([late.status, late.body.code], [404, 'LINK_NOT_FOUND'])
     })
 
+    test('a link of the longest lifetime works to its last second', async (t) => {
+      const { api, clock, link } = await start(t)
+      const { token } = await link(604_800)
+      const statusOf = async () => (await api.get(`/file/presigned/${token}`)).status
+
+      clock.advance(604_799)
+      const inTime = await statusOf()
+      clock.advance(1)
+
+      assert.deepEqual([inTime, await statusOf()], [200, 404])
+    })
+
     test('refuses in this order: 401, 400, 404, 403', async (t) => {
       const { api, user, file, admin } = await start(t)
       const mallory = await register(api, 'mallory')

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { type SpawnedService, sampleFiles, spawnService } from '@plinth/kit/testing'
@@ -7,7 +8,8 @@ import { type Bomb, impossible, possible } from './bombs.ts'
 import { logIn, storageEnv, temporaryFolder, upload } from './start-storage.ts'
 
 const MAIN = join(import.meta.dirname, '../src/main.ts')
-const MOST_MEGABYTES = 256
+/** As many files are drawn at once as there are cores but one. */
+const MOST_MEGABYTES = 150 + 200 * Math.max(1, availableParallelism() - 1)
 
 const harmless = {
   png: { name: 'x.png', type: 'image/png', bytes: sampleFiles.png },

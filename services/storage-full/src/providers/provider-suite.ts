@@ -143,3 +143,8 @@ export function providerSuite(name: string, { open, folder, skip = false }: Plac
     })
   })
 }
+
+/** What each of several calls ended with; `false` stands for one that did not fail. */
+export function codesOf(outcomes: PromiseSettledResult<unknown>[]) {
+  return new Set(outcomes.map((outcome) => outcome.status === 'rejected' && outcome.reason.code))
+}

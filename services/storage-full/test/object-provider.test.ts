@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -10,12 +10,11 @@ import type { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { after, describe, test } from 'node:test'
 import { type S3Server, s3Missing, startS3 } from '../../../test/servers/s3.ts'
-import { createLocalProvider } from '../src/providers/local.ts'
 import { createObjectProvider } from '../src/providers/object.ts'
-import { providerSuite, sourceFile } from '../src/providers/provider-suite.ts'
+import { codesOf, providerSuite, sourceFile } from '../src/providers/provider-suite.ts'
 
 const PATIENT = { connectMs: 2_000, answerMs: 10_000 }
-const IMPATIENT = { connectMs: 500, answerMs: 500 }
+const IMPATIENT = { connectMs: 2_000, answerMs: 2_000 }
 // The WHATWG "bad ports" that need no privilege: `fetch` speaks to none of them.
 const PORTS_BROWSERS_REFUSE = [10_080, 6697, 6669, 6668, 6667, 6666, 6665, 6566, 6000, 5061, 5060]
 const UNAVAILABLE = { code: 'STORAGE_UNAVAILABLE', status: 503 }
@@ -27,84 +26,10 @@ after(() => rm(folder, { recursive: true, force: true }))
 
 const object = createObjectProvider(s3.settings, PATIENT)
 after(() => object.close())
-providerSuite('a folder', {
-  open: (prefix) => createLocalProvider({ root: folder, path: 'deep/store', prefix }),
-  folder,
-})
 providerSuite('an S3-style bucket', {
   open: (prefix) => createObjectProvider(s3.settings, PATIENT, prefix),
   folder,
   skip,
-})
-
-async function listenOnOneOf(server: Server, ports: number[]): Promise<number> {
-  for (const port of ports) {
-    try {
-      await once(server.listen(port, '127.0.0.1'), 'listening')
-      return (server.address() as AddressInfo).port
-    } catch {} // Somebody else has this one.
-  }
-  throw new Error('Every port is taken')
-}
-
-function codesOf(outcomes: PromiseSettledResult<unknown>[]) {
-  return new Set(outcomes.map((outcome) => outcome.status === 'rejected' && outcome.reason.code))
-}
-
-describe('a folder that fails', () => {
-  for (const [what, root] of [
-    ['its root is gone', 'no-root'],
-    ['it is the empty place its disk is mounted at', 'mount-point'],
-  ] as const)
-    test(`is unavailable when ${what}, and nothing is made in its stead`, async () => {
-      await mkdir(join(folder, 'mount-point/store'), { recursive: true })
-      const place = { root: join(folder, root), path: 'store', prefix: 'own' }
-      const provider = createLocalProvider(place)
-      const source = await sourceFile(folder, randomBytes(9))
-      const before = await readdir(folder, { recursive: true })
-
-      const outcomes = await Promise.allSettled([
-        provider.put('own/b', source),
-        provider.open('own/b'),
-        provider.sizeOf('own/b'),
-        provider.remove('own/b'),
-        provider.check(),
-        Array.fromAsync(provider.list('own')),
-      ])
-
-      assert.deepEqual(codesOf(outcomes), new Set(['STORAGE_UNAVAILABLE']))
-      const [failed] = (await provider.probe()).filter(({ passed }) => !passed)
-      assert.match(failed?.message ?? '', /mount/)
-      assert.deepEqual(await readdir(folder, { recursive: true }), before)
-    })
-
-  test('never names the path in an error', async () => {
-    const provider = createLocalProvider({ root: folder, path: 'unmounted' })
-
-    const error = await provider.check().catch((caught) => caught)
-
-    assert.doesNotMatch(`${error.message} ${error.cause.message}`, /unmounted|tmp/)
-  })
-
-  test('is not prepared below a root that is gone', async () => {
-    const provider = createLocalProvider({ root: join(folder, 'no-root'), path: 'store' })
-
-    await assert.rejects(provider.prepare(), UNAVAILABLE)
-  })
-
-  test('tells in its probe that the folder cannot be written', async () => {
-    // Not even the superuser may write here.
-    const steps = await createLocalProvider({ root: '/proc/self', path: 'task' }).probe()
-
-    assert.deepEqual(
-      steps.map(({ name, passed }) => [name, passed]),
-      [
-        ['folder', true],
-        ['contents', true],
-        ['write', false],
-      ],
-    )
-  })
 })
 
 describe('an S3-style bucket that fails', { skip }, () => {
@@ -248,3 +173,13 @@ describe('an S3-style bucket that fails', { skip }, () => {
     provider.close()
   })
 })
+
+async function listenOnOneOf(server: Server, ports: number[]): Promise<number> {
+  for (const port of ports) {
+    try {
+      await once(server.listen(port, '127.0.0.1'), 'listening')
+      return (server.address() as AddressInfo).port
+    } catch {} // Somebody else has this one.
+  }
+  throw new Error('Every port is taken')
+}

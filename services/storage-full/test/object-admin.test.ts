@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict'
+import { after, describe, type TestContext, test } from 'node:test'
+import { engines, sampleFiles } from '@plinth/kit/testing'
+import { type S3Server, s3Missing, startS3 } from '../../../test/servers/s3.ts'
+import { activateObject, startStorage, upload } from './start-storage.ts'
+
+const noS3 = await s3Missing()
+const s3 = noS3 ? ({} as S3Server) : await startS3({ after })
+
+for (const engine of engines)
+  describe(`administration of an object store, on ${engine.name}`, {
+    skip: engine.skip || noS3,
+  }, () => {
+    const start = async (t: TestContext) =>
+      startStorage(t, { STORAGE_FULL_DATABASE_URL: await engine.freshUrl(t) })
+
+    test('PUT /api/storage/config/object persists sealed settings and never shows them', async (t) => {
+      const service = await start(t)
+      const { api, admin } = service
+
+      const saved = await api.put('/api/storage/config/object', s3.settings, { token: admin })
+      const { accessKey, secretKey, ...known } = s3.settings
+      const rotated = { ...known, secretKey: 'rotated-secret' }
+      const updated = await api.put('/api/storage/config/object', rotated, { token: admin })
+
+      assert.equal(saved.status, 200)
+      assert.deepEqual(saved.body.object, {
+        configured: true,
+        ...known,
+        accessKeyPresent: true,
+        secretKeyPresent: true,
+      })
+      assert.equal(saved.body.activeProvider, 'LOCAL')
+      assert.equal(updated.body.object.accessKeyPresent, true)
+      const told = JSON.stringify([saved.body, updated.body])
+      assert.doesNotMatch(told, new RegExp(`${secretKey}|rotated-secret`))
+      assert.ok(!told.includes(accessKey))
+      assert.doesNotMatch(await databaseText(service), /testing-secret|rotated-secret/)
+    })
+
+    test('POST /api/storage/test/object walks all steps, and says which one failed', async (t) => {
+      const { api, admin } = await start(t)
+      const save = (change: object) =>
+        api.put('/api/storage/config/object', { ...s3.settings, ...change }, { token: admin })
+      const probe = () => api.post('/api/storage/test/object', undefined, { token: admin })
+
+      await save({})
+      const good = await probe()
+      await save({ secretKey: 'wrong-secret' })
+      const refused = await probe()
+      await save({ bucket: 'no-such-bucket' })
+      const homeless = await probe()
+
+      assert.equal(good.status, 200)
+      assert.deepEqual(
+        good.body.steps.map((step: { name: string }) => step.name),
+        ['resolve', 'connect', 'clock', 'credentials', 'bucket', 'write', 'read back', 'delete'],
+      )
+      assert.equal(refused.status, 503)
+      const { provider, success, available, steps } = refused.body
+      assert.deepEqual([provider, success, available], ['OBJECT', false, false])
+      assert.equal(steps.at(-1).name, 'credentials')
+      assert.equal(homeless.body.steps.at(-1).name, 'bucket')
+      assert.doesNotMatch(JSON.stringify([refused.body, homeless.body]), /secret-|test:tester/)
+    })
+
+    test('PUT /api/storage/provider tests first; a failed test leaves the active one', async (t) => {
+      const { api, admin, user } = await start(t)
+      const wrong = { ...s3.settings, secretKey: 'wrong' }
+      await api.put('/api/storage/config/object', wrong, { token: admin })
+
+      const reply = await api.put('/api/storage/provider', { provider: 'OBJECT' }, { token: admin })
+
+      assert.equal(reply.status, 503)
+      assert.equal(reply.body.code, 'STORAGE_TEST_FAILED')
+      const status = await api.get('/api/storage/status', { token: admin })
+      assert.equal(status.body.activeProvider, 'LOCAL')
+      assert.equal((await upload(api, user)).body.provider, 'LOCAL')
+    })
+
+    test('files stay where they were put, whatever is active now', async (t) => {
+      const service = await start(t)
+      const { api, admin, user } = service
+      const local = await upload(api, user)
+
+      await activateObject(service, s3.settings)
+      const object = await upload(api, user)
+      await api.put('/api/storage/provider', { provider: 'LOCAL' }, { token: admin })
+
+      assert.deepEqual([local.body.provider, object.body.provider], ['LOCAL', 'OBJECT'])
+      for (const { body } of [local, object]) {
+        const link = await api.post(
+          '/file/generate-pre-signed-url',
+          { id: body.id, expiresInSeconds: 60 },
+          { token: user },
+        )
+        const range = { range: 'bytes=1-3' }
+        const shared = await api.get(`/file/presigned/${link.body.token}`)
+        const part = await api.get(`/file/stream/${body.id}`, { token: user, headers: range })
+        const thumbnail = await api.get(`/file/thumbnail/${body.id}`, { token: user })
+        assert.ok(shared.bytes.equals(sampleFiles.png))
+        assert.deepEqual([part.status, part.bytes], [206, sampleFiles.png.subarray(1, 4)])
+        assert.equal(thumbnail.headers.get('content-type'), 'image/jpeg')
+        assert.equal((await api.delete(`/file/${body.id}`, { token: user })).status, 204)
+      }
+    })
+  })
+
+async function databaseText({ env }: { env: Record<string, string> }): Promise<string> {
+  const url = env.STORAGE_FULL_DATABASE_URL ?? ''
+  const { default: pg } = await import('pg')
+  const { default: Sqlite } = await import('better-sqlite3')
+  const query = 'select sealed_settings from storage_settings'
+  if (url.startsWith('sqlite:'))
+    return JSON.stringify(new Sqlite(url.slice('sqlite:'.length)).prepare(query).all())
+  const client = new pg.Client(url)
+  await client.connect()
+  const { rows } = await client.query(query)
+  await client.end()
+  return JSON.stringify(rows)
+}

@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict'
+import { mkdir, symlink } from 'node:fs/promises'
+import { describe, test } from 'node:test'
+import { engines, sampleFiles } from '@plinth/kit/testing'
+import { sharedStorage, upload } from './start-storage.ts'
+
+for (const engine of engines)
+  describe(`storage configuration, on ${engine.name}`, { skip: engine.skip }, () => {
+    const { service } = sharedStorage(engine)
+
+    test('PUT /api/storage/config/local persists a contained path without activating it', async () => {
+      const { api, admin, user } = service()
+      const before = await upload(api, user)
+
+      const saved = await api.put(
+        '/api/storage/config/local',
+        { path: 'second/place' },
+        { token: admin },
+      )
+      const between = await upload(api, user)
+      const activated = await api.put(
+        '/api/storage/provider',
+        { provider: 'LOCAL' },
+        { token: admin },
+      )
+      const later = await upload(api, user)
+
+      assert.equal(saved.status, 200)
+      assert.deepEqual(saved.body.local, { configured: true, path: 'second/place' })
+      assert.equal(activated.status, 200)
+      for (const { body } of [before, between, later]) {
+        const reply = await api.get(`/file/download/${body.id}`, { token: user })
+        assert.ok(reply.bytes.equals(sampleFiles.png))
+      }
+    })
+
+    test('PUT /api/storage/config/local refuses every path that could lead elsewhere', async () => {
+      const { api, admin, root } = service()
+      const before = await api.get('/api/storage/config', { token: admin })
+      await mkdir(`${root}/inside`)
+      await symlink('/etc', `${root}/inside/link`)
+      const paths = ['/etc', '../x', 'a/../../x', 'a/..', '~', '', '  ', 'a\0b', 'inside/link']
+      for (const path of [...paths, 'inside/link/deeper', '.incoming', 'C:\\x', 'a'.repeat(5000)]) {
+        const reply = await api.put('/api/storage/config/local', { path }, { token: admin })
+
+        assert.equal(reply.status, 400, path)
+      }
+      for (const body of [{}, { path: 5 }, { path: null }])
+        assert.equal(
+          (await api.put('/api/storage/config/local', body, { token: admin })).status,
+          400,
+        )
+      const { body } = await api.get('/api/storage/config', { token: admin })
+      assert.deepEqual(body, before.body)
+    })
+
+    test('PUT /api/storage/config/local also knows the path by its other names', async () => {
+      const { api, admin } = service()
+      for (const name of ['relativePath', 'basePath', 'directory']) {
+        const reply = await api.put('/api/storage/config/local', { [name]: name }, { token: admin })
+
+        assert.deepEqual([reply.status, reply.body.local.path], [200, name])
+      }
+    })
+
+    test('PUT /api/storage/config/local reads over what leads nowhere in a path', async () => {
+      const { api, admin } = service()
+      const body = { path: './uploads//files/' }
+
+      const reply = await api.put('/api/storage/config/local', body, { token: admin })
+
+      assert.deepEqual([reply.status, reply.body.local.path], [200, 'uploads/files'])
+    })
+
+    test('PUT /api/storage/config/object refuses endpoints that are no object store', async () => {
+      const { api, admin } = service()
+      const good = { bucket: 'files', region: 'r', accessKey: 'a', secretKey: 's' }
+      const endpoints = [
+        'file:///etc/passwd',
+        'ftp://x',
+        'x',
+        'http://169.254.169.254',
+        'http://[::ffff:169.254.169.254]',
+        'http://u:p@x',
+      ]
+      for (const endpoint of [...endpoints, 'http://x/?a=b', undefined]) {
+        const reply = await api.put(
+          '/api/storage/config/object',
+          { ...good, endpoint },
+          { token: admin },
+        )
+
+        assert.equal(reply.status, 400)
+        assert.match(reply.body.errors[0], /^endpoint: /)
+      }
+      const { body } = await api.put('/api/storage/config/object', {}, { token: admin })
+      assert.equal(body.errors.length, 4)
+      const blank = { ...good, endpoint: 'http://x', accessKey: '  ', secretKey: '\t' }
+      const refused = await api.put('/api/storage/config/object', blank, { token: admin })
+      assert.deepEqual(refused.body.errors, [
+        'accessKey: must not be blank',
+        'secretKey: must not be blank',
+      ])
+    })
+  })
