@@ -30,8 +30,8 @@ export function FaultsCard() {
       about="What goes wrong with the calls this service makes. Add one, then create a checkout or a refund and see what your users would."
     >
       <Form label="Add a fault" onSend={add.run}>
-        <div class="columns thirds">
-          <Field label="What goes wrong" name="kind" options={KINDS} value={KINDS[0]?.value} />
+        <Field label="What goes wrong" name="kind" options={KINDS} value={KINDS[0]?.value} />
+        <div class="columns">
           <Field label="Which calls" name="route" options={ROUTES} value="*" />
           <Field label="How often" name="times" options={TIMES} value="" />
         </div>

@@ -16,21 +16,19 @@ export function FileGrid({ files }: { files: StoredFile[] }) {
             <Thumbnail id={file.id} />
             <span class="name">{file.originalFilename}</span>
           </a>
-          <div class="row apart small">
-            <span class="soft">
-              {sizeText(file.size)}
-              {session.isAdmin.value && ` · ${file.owner}`}
-            </span>
-            <span class="row">
-              <Badge>{file.provider}</Badge>
-              <Button
-                small
-                kind="quiet"
-                icon="trash"
-                label={`Delete ${file.originalFilename}`}
-                onClick={() => deleteSoon(file)}
-              />
-            </span>
+          <span class="soft small">
+            {sizeText(file.size)}
+            {session.isAdmin.value && ` · ${file.owner}`}
+          </span>
+          <div class="row small">
+            <Badge>{file.provider}</Badge>
+            <Button
+              small
+              kind="quiet"
+              icon="trash"
+              label={`Delete ${file.originalFilename}`}
+              onClick={() => deleteSoon(file)}
+            />
           </div>
         </li>
       ))}
