@@ -18,6 +18,9 @@ const QUIET = [
   '--disable-sync',
 ]
 
+// A loaded machine may take its time.
+const START_MS = 120_000
+
 type Cleanup = { after(cleanup: () => Promise<void>): void }
 
 let obtained: Promise<string | undefined> | undefined
@@ -32,7 +35,8 @@ export async function browserSkip(): Promise<string | false> {
 export async function openBrowser(t: Cleanup): Promise<Browser> {
   const executablePath = await obtainChromium()
   if (!executablePath) throw new Error('There is no Chromium; skip on browserSkip() first.')
-  const browser = await chromium.launch({ executablePath, headless: true, args: QUIET })
+  const options = { headless: true, args: QUIET, timeout: START_MS }
+  const browser = await chromium.launch({ executablePath, ...options })
   t.after(() => browser.close())
   return browser
 }

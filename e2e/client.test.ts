@@ -9,6 +9,7 @@ import {
   storageKeyClient,
 } from '@plinth/client'
 import { startSuite } from './stack.ts'
+import { until } from './until.ts'
 
 const PDF = new Blob(['%PDF-1.4\n%%EOF\n'], { type: 'application/pdf' })
 const PASSWORD = 'password123123'
@@ -99,9 +100,9 @@ describe('the client, against the running suite', async () => {
     })
     await payByCard(urlOf('provider-sandbox'), checkout.checkoutSessionId)
 
-    const paid = await until(() => payments.payment(checkout.paymentId), 'PAID')
+    const paid = await reaches('PAID', () => payments.payment(checkout.paymentId))
     const refund = await payments.refund(paid.id, { amount: 400, reference: 'refund-1' })
-    const left = await until(() => payments.payment(paid.id), 'PARTIALLY_REFUNDED')
+    const left = await reaches('PARTIALLY_REFUNDED', () => payments.payment(paid.id))
 
     assert.deepEqual([refund.amount, refund.paymentId], [400, paid.id])
     assert.equal((await payments.refundState(refund.id)).status, 'succeeded')
@@ -114,10 +115,7 @@ async function payByCard(sandboxUrl: string, session: string): Promise<void> {
   assert.ok(reply.ok, await reply.text())
 }
 
-/** Asks again until the webhook has arrived; the runner's own time limit ends it otherwise. */
-async function until(read: () => Promise<Payment>, status: string): Promise<Payment> {
-  for (;;) {
-    const payment = await read()
-    if (payment.status === status) return payment
-  }
+/** Asks again until the webhook has arrived. */
+function reaches(status: string, read: () => Promise<Payment>): Promise<Payment> {
+  return until(read, (payment) => payment.status === status)
 }

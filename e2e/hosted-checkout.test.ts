@@ -31,7 +31,7 @@ describe('the hosted checkout in a browser', { skip }, () => {
     const context = await browser.newContext({ javaScriptEnabled, locale: 'en-GB' })
     t.after(() => context.close())
     const page = await context.newPage()
-    page.setDefaultTimeout(10_000)
+    page.setDefaultTimeout(30_000)
     const breaches: string[] = []
     page.on('console', (message) => {
       if (message.type() === 'error') breaches.push(message.text())

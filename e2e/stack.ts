@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { freePorts } from '../launcher/free-ports.ts'
-import { startStack } from '../launcher/start-stack.ts'
+import { type Stack, startStack } from '../launcher/start-stack.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const PORTS = [
@@ -22,22 +22,25 @@ type Cleanup = { after(cleanup: () => Promise<void>): void }
 export async function startSuite(t: Cleanup, settings: Record<string, string> = {}) {
   await promisify(execFile)(process.execPath, ['packages/console/build.ts'], { cwd: ROOT })
   const folder = await mkdtemp(join(tmpdir(), 'plinth-e2e-'))
-  const ports = await freePorts(PORTS.length)
-  const numbered = PORTS.map((name, index) => [name, String(ports[index])])
-  const stack = await startStack({
-    env: {
-      SUITE_DATA: folder,
-      LOG_LEVEL: 'silent',
-      ...Object.fromEntries(numbered),
-      ...settings,
-    },
-  })
+  const stack = await startOnFreePorts({ SUITE_DATA: folder, LOG_LEVEL: 'silent', ...settings })
   t.after(async () => {
     await stack.close()
     await rm(folder, { recursive: true, force: true })
   })
   const urls = stack.services.map(({ entry, publicUrl }) => [entry.name, publicUrl])
   return { landingUrl: stack.landingUrl, urlOf: addressBook(urls) }
+}
+
+/** Another connection may take a port between the moment it was seen free and the start. */
+async function startOnFreePorts(env: Record<string, string>, tries = 3): Promise<Stack> {
+  const ports = await freePorts(PORTS.length)
+  const numbered = PORTS.map((name, index) => [name, String(ports[index])])
+  try {
+    return await startStack({ env: { ...Object.fromEntries(numbered), ...env } })
+  } catch (error) {
+    if (tries === 1 || !/ is in use\./.test(String(error))) throw error
+    return startOnFreePorts(env, tries - 1)
+  }
 }
 
 function addressBook(urls: string[][]): (service: string) => string {

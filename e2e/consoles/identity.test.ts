@@ -30,9 +30,9 @@ describe('the identity console', { skip }, () => {
 
     await page.getByText('Signed in as user.').waitFor()
     await page.getByLabel('Token Claims').getByText('"username": "user"').waitFor()
-    await page.locator('.session-bar', { hasText: /access token 14:\d\d/ }).waitFor()
-    assert.match(await page.getByLabel('The request as curl').innerText(), /\$PASSWORD/)
-    assert.match(await page.getByLabel('Response body').last().innerText(), /\$ACCESS_TOKEN/)
+    await page.locator('.session-bar', { hasText: /access token 1[0-5]:\d\d/ }).waitFor()
+    await page.getByLabel('The request as curl').getByText('$PASSWORD').waitFor()
+    await page.getByLabel('Response body').last().getByText('$ACCESS_TOKEN').waitFor()
   })
 
   test('refreshes, and shows the 401 of a used refresh token', async (t) => {
@@ -62,9 +62,9 @@ describe('the identity console', { skip }, () => {
       .evaluate((button: { click(): void }) => {
         for (let click = 0; click < 3; click += 1) button.click()
       })
-    await page.locator('.exchange-list', { hasText: '/api/auth/refresh' }).waitFor()
 
-    await page.locator('.exchange-list .badge.good').first().waitFor()
+    const row = page.locator('.exchange-list li', { hasText: '/api/auth/refresh' })
+    await row.locator('.badge.good').waitFor()
     assert.equal(refreshes.length, 1)
   })
 
@@ -75,8 +75,7 @@ describe('the identity console', { skip }, () => {
     await page.getByRole('button', { name: 'Refresh now' }).click()
     await page.getByText('rotated once').waitFor()
 
-    assert.equal(new Set(await tokens()).size, 4)
-    assert.deepEqual(await findTokens(page, await tokens()), [])
+    assert.deepEqual(await findTokens(page, await tokens(4)), [])
     await page.locator('.session-bar').getByRole('button', { name: 'Log out' }).click()
     await page.getByText('Not signed in.').waitFor()
 
@@ -112,13 +111,13 @@ describe('the identity console', { skip }, () => {
     await page.getByRole('button', { name: 'Add a passkey' }).click()
     await page.getByText('“Test device” can now sign you in').waitFor()
     await page.getByText(/user was present, user was verified/).waitFor()
-    assert.equal(await page.locator('.step.done').count(), 5)
+    await page.locator('.step.done').nth(4).waitFor()
     assert.deepEqual(await accessibilityFaults(page), [])
 
     await page.locator('.session-bar').getByRole('button', { name: 'Log out' }).click()
     await page.getByRole('button', { name: 'Use a passkey' }).click()
     await page.getByText('signed in as user', { exact: true }).waitFor()
-    assert.deepEqual(await findTokens(page, await tokens()), [])
+    assert.deepEqual(await findTokens(page, await tokens(4)), [])
 
     await page.getByRole('button', { name: 'Delete Test device' }).click()
     await page.getByText('No passkeys yet.').waitFor()
@@ -192,6 +191,7 @@ describe('the identity console', { skip }, () => {
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { name: 'Health', level: 1 }).waitFor()
     await page.getByText('UP', { exact: true }).waitFor()
+    await page.locator('.exchange-list .badge.good').nth(1).waitFor()
     const before = await page.locator('.exchange-list li').count()
     await page.getByRole('button', { name: 'Replay' }).focus()
     await page.keyboard.press('Enter')

@@ -1,10 +1,12 @@
 import type { Page } from 'playwright-core'
+import { until } from '../until.ts'
 
-/** Every token the services hand to the page from now on; a call waits for the bodies under way. */
-export function collectTokens(page: Page): () => Promise<string[]> {
+/** The tokens the services hand to the page from now on; a call waits for so many different ones. */
+export function collectTokens(page: Page): (count: number) => Promise<string[]> {
   const bodies: Promise<Record<string, unknown> | undefined>[] = []
   page.on('response', (response) => bodies.push(response.json().catch(() => undefined)))
-  return async () => (await Promise.all(bodies)).flatMap(tokensIn)
+  const read = async () => [...new Set((await Promise.all(bodies)).flatMap(tokensIn))]
+  return (count) => until(read, ({ length }) => length >= count)
 }
 
 function tokensIn(body: Record<string, unknown> | undefined): string[] {

@@ -13,7 +13,9 @@ export async function openConsole(
   address: string,
   options: BrowserContextOptions = {},
 ): Promise<Page> {
-  const context = await browser.newContext({ acceptDownloads: true, locale: 'en-GB', ...options })
+  // Without motion: a colour half-way through its transition is a fault to axe.
+  const calm = { acceptDownloads: true, locale: 'en-GB', reducedMotion: 'reduce' } as const
+  const context = await browser.newContext({ ...calm, ...options })
   await context.grantPermissions(['clipboard-read', 'clipboard-write'])
   const page = await context.newPage()
   page.setDefaultTimeout(30_000)
@@ -44,9 +46,10 @@ function watch(page: Page, origin: string): string[] {
 export const consoleOf = (service: string, page = ''): string =>
   `${service}/api-test/index.html#/${page}`
 
-/** Moves inside the page without loading it again: tokens live only as long as the page. */
+/** Moves inside the page without loading it again, and waits until the other page is there. */
 export async function goTo(page: Page, path: string): Promise<void> {
   await page.evaluate(`location.hash = ${JSON.stringify(`#/${path}`)}`)
+  await page.locator(`main[data-page="${path}"]`).waitFor()
 }
 
 export async function signIn(page: Page, username: 'user' | 'admin'): Promise<void> {

@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals'
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { Button } from '../parts/button.tsx'
 import { Icon } from '../parts/icon.tsx'
 import './files.css'
@@ -51,8 +51,9 @@ export function DropZone(props: { accept: string; about: string; onFiles(files: 
   )
 }
 
+// As soon as the zone is there: what it says about pasting must be true.
 function usePastedFiles(onFiles: (files: File[]) => void): void {
-  useEffect(() => {
+  useLayoutEffect(() => {
     const paste = (event: ClipboardEvent) => {
       const files = [...(event.clipboardData?.files ?? [])]
       if (files.length > 0) onFiles(files)

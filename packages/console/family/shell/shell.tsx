@@ -26,7 +26,7 @@ export function Shell({ definition }: { definition: ConsoleDefinition }) {
       </a>
       <TopBar definition={definition} />
       <PageList pages={definition.pages} current={page.inside ?? page.path} />
-      <main class="main" id="main" tabIndex={-1}>
+      <main class="main" id="main" tabIndex={-1} data-page={route.value.join('/')}>
         <OutageNotice />
         <Content key={route.value.join('/')} />
       </main>
