@@ -121,7 +121,9 @@ async function record(
   const { paymentId } = attempt
   const source = kind === 'session created' ? 'reply' : 'look-up'
   const about = { source, kind, at: payments.clock(), subject: session.id } as const
-  const seen = { paymentId, session, state: attemptStateOf(session) }
+  // Asked for by us, so it is ours, whether it says so or not.
+  const metadata = { ...session.metadata, paymentId }
+  const seen = { paymentId, session: { ...session, metadata }, state: attemptStateOf(session) }
   try {
     await inTransaction(payments.db, async (db) => {
       await refuseTakenSession(db, attempt, session)

@@ -26,9 +26,10 @@ function completeState({ paymentIntentStatus }: CheckoutSession): AttemptState {
 }
 
 /**
- * The attempt as it stands after the observation. A session nobody has seen before belongs to the
- * one attempt that still waits for its session; a paid one that belongs to no attempt is taken in
- * as an attempt of its own, for the money is there. Any other stranger changes nothing.
+ * The attempt as it stands after the observation. A session nobody has seen before, but which names
+ * this payment, belongs to the one attempt that still waits for its session; a paid one that belongs
+ * to no attempt is taken in as an attempt of its own, for the money is there. Any other stranger
+ * changes nothing.
  */
 export function joinSession(
   paymentId: string,
@@ -38,7 +39,7 @@ export function joinSession(
 ): Attempt | undefined {
   const known =
     attempts.find(({ sessionId }) => sessionId === session.id) ??
-    attempts.find((attempt) => attempt.state === 'reserved' && attempt.sessionId === null)
+    (session.metadata.paymentId === paymentId ? waitingOf(attempts) : undefined)
   if (!known) return state === 'paid' ? strangerOf(paymentId, attempts, session) : undefined
   return {
     ...known,
@@ -48,6 +49,10 @@ export function joinSession(
     url: session.url ?? known.url,
     expiresAt: session.expiresAt ?? known.expiresAt,
   }
+}
+
+function waitingOf(attempts: readonly Attempt[]): Attempt | undefined {
+  return attempts.find(({ state, sessionId }) => state === 'reserved' && sessionId === null)
 }
 
 function strangerOf(
