@@ -105,6 +105,7 @@ export const possible: Record<string, Bomb> = {
   ),
   'a GIF of 10,000 frames': gif(6000, MANY_FRAMES),
   'a WebP of 10,000 frames': webp(1000, MANY_FRAMES),
+  'a PDF with a script': pdf({ page: '/AA<</O<</S/JavaScript/JS(while(1);)>>>>' }),
   'a PDF that claims a million pages': pdf({ count: MANY_PAGES }),
   'a PDF of a million pages': pdf({ kids: '3 0 R '.repeat(MANY_PAGES), count: MANY_PAGES }),
 }

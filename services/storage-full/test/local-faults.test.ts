@@ -6,42 +6,48 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { describe, type TestContext, test } from 'node:test'
 import { armFailPoint } from '@plinth/kit'
-import { apiFor, becomeNobody, mayBecomeNobody, spawnService } from '@plinth/kit/testing'
-import { logIn, startStorage, storageEnv, temporaryFolder, upload } from './start-storage.ts'
+import { apiFor, becomeNobody, engines, mayBecomeNobody, spawnService } from '@plinth/kit/testing'
+import { logIn, sharedStorage, storageEnv, temporaryFolder, upload } from './start-storage.ts'
 
 const MAIN = join(import.meta.dirname, '../src/main.ts')
 const SMALL_DISK_BYTES = 3_000_000
 
-describe('a LOCAL store that fails', () => {
-  for (const step of ['upload:write', 'local-put:flushed', 'publish:named'])
-    test(`a disk that is full at ${step}: 503, nothing left, and it works again`, async (t) => {
-      const { api, user, root } = await startStorage(t)
-      t.after(() => armFailPoint({}))
+for (const engine of engines)
+  describe(`a LOCAL store that fails, on ${engine.name}`, { skip: engine.skip }, () => {
+    const { newcomer } = sharedStorage(engine)
 
-      armFailPoint({ NODE_ENV: 'test', FAIL_POINT: `${step}=ENOSPC` })
+    for (const step of ['upload:write', 'local-put:flushed', 'publish:named'])
+      test(`a disk that is full at ${step}: 503, nothing left, and it works again`, async (t) => {
+        const { api, user, root } = await newcomer()
+        const before = await filesIn(root)
+        t.after(() => armFailPoint({}))
+
+        armFailPoint({ NODE_ENV: 'test', FAIL_POINT: `${step}=ENOSPC` })
+        const refused = await upload(api, user)
+        armFailPoint({})
+
+        assert.deepEqual([refused.status, refused.body.code], [503, 'STORAGE_UNAVAILABLE'])
+        assert.deepEqual(await filesIn(root), before)
+        assert.deepEqual((await api.get('/file/list', { token: user })).body, [])
+        assert.equal((await upload(api, user)).status, 201)
+      })
+
+    test('a folder that disappears: 503 without a path, and it works again', async () => {
+      const { api, user, root, admin } = await newcomer()
+      await rename(`${root}/files`, `${root}/away`)
+
       const refused = await upload(api, user)
-      armFailPoint({})
+      const status = await api.get('/api/storage/status', { token: admin })
+      await rename(`${root}/away`, `${root}/files`)
 
-      assert.deepEqual([refused.status, refused.body.code], [503, 'STORAGE_UNAVAILABLE'])
-      assert.deepEqual(await filesIn(root), [])
-      assert.deepEqual((await api.get('/file/list', { token: user })).body, [])
+      assert.equal(refused.status, 503)
+      assert.doesNotMatch(JSON.stringify(refused.body), new RegExp(root))
+      assert.equal(status.body.available, false)
       assert.equal((await upload(api, user)).status, 201)
     })
-
-  test('a folder that disappears: 503 without a path, and it works again', async (t) => {
-    const { api, user, root, admin } = await startStorage(t)
-    await rename(`${root}/files`, `${root}/away`)
-
-    const refused = await upload(api, user)
-    const status = await api.get('/api/storage/status', { token: admin })
-    await rename(`${root}/away`, `${root}/files`)
-
-    assert.equal(refused.status, 503)
-    assert.doesNotMatch(JSON.stringify(refused.body), new RegExp(root))
-    assert.equal(status.body.available, false)
-    assert.equal((await upload(api, user)).status, 201)
   })
 
+describe('a disk that fails', () => {
   test('a folder that may not be written: 503, and the test says why', async (t) => {
     const folder = await temporaryFolder(t)
     const env = { ...storageEnv(folder), ...mayBecomeNobody, LOG_LEVEL: 'info' }

@@ -7,8 +7,22 @@ import { sharedStorage, upload } from './start-storage.ts'
 
 type Colour = { r: number; g: number; b: number }
 
-const picture = (width: number, height: number, background: Colour = { r: 200, g: 30, b: 30 }) =>
+const RED = { r: 200, g: 30, b: 30 }
+const BLUE = { r: 30, g: 30, b: 200 }
+
+const picture = (width: number, height: number, background: Colour = RED) =>
   sharp({ create: { width, height, channels: 3, background } })
+
+async function redSideOf(jpeg: Buffer): Promise<string> {
+  const { data, info } = await sharp(jpeg).raw().toBuffer({ resolveWithObject: true })
+  const isRed = (x: number, y: number) => {
+    const at = (y * info.width + x) * info.channels
+    return (data[at] ?? 0) > (data[at + 2] ?? 0)
+  }
+  const right = info.width - 1
+  if (isRed(0, 0)) return isRed(right, 0) ? 'top' : 'left'
+  return isRed(right, 0) ? 'right' : 'bottom'
+}
 
 for (const engine of engines)
   describe(`GET /file/thumbnail/{id}, on ${engine.name}`, { skip: engine.skip }, () => {
@@ -46,6 +60,25 @@ for (const engine of engines)
       const { width, height, exif, orientation } = await sharp(reply.bytes).metadata()
       assert.deepEqual([width, height], [128, 256])
       assert.deepEqual([exif, orientation], [undefined, undefined])
+    })
+
+    test('shows each of the eight orientations upright', async () => {
+      const { api, user } = await newcomer()
+      const left = { input: await picture(32, 32, RED).png().toBuffer(), left: 0, top: 0 }
+      const halves = await picture(64, 32, BLUE).composite([left]).png().toBuffer()
+      // Where the left half of the stored picture belongs.
+      const sides = ['left', 'right', 'right', 'left', 'top', 'top', 'bottom', 'bottom']
+      for (const [index, side] of sides.entries()) {
+        const bytes = await sharp(halves)
+          .withMetadata({ orientation: index + 1 })
+          .jpeg()
+          .toBuffer()
+        const { body } = await upload(api, user, { name: 'x.jpg', type: 'image/jpeg', bytes })
+
+        const reply = await api.get(`/file/thumbnail/${body.id}`, { token: user })
+
+        assert.equal(await redSideOf(reply.bytes), side, `orientation ${index + 1}`)
+      }
     })
 
     test('makes one for JPEG, WebP and GIF as well', async () => {

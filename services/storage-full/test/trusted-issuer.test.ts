@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
+import { engines } from '@plinth/kit/testing'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { startStorage, upload } from './start-storage.ts'
 
@@ -29,28 +30,34 @@ async function startIssuer(t: TestContext) {
   return { issuer, sign }
 }
 
-test('with STORAGE_FULL_TRUSTED_ISSUER its users have files of their own', async (t) => {
-  const { issuer, sign } = await startIssuer(t)
-  const service = await startStorage(t, { STORAGE_FULL_TRUSTED_ISSUER: issuer })
-  const { api, clock, user } = service
-  const remote = await sign(clock(), {})
+for (const engine of engines)
+  test(`with STORAGE_FULL_TRUSTED_ISSUER its users have files of their own, on ${engine.name}`, {
+    skip: engine.skip,
+  }, async (t) => {
+    const { issuer, sign } = await startIssuer(t)
+    const service = await startStorage(t, {
+      STORAGE_FULL_TRUSTED_ISSUER: issuer,
+      STORAGE_FULL_DATABASE_URL: await engine.freshUrl(t),
+    })
+    const { api, clock, user } = service
+    const remote = await sign(clock(), {})
 
-  const theirs = await upload(api, remote)
-  const ours = await upload(api, user)
+    const theirs = await upload(api, remote)
+    const ours = await upload(api, user)
 
-  // The local demo user has the number 2 as well: the two must not be taken for one another.
-  assert.deepEqual([theirs.status, theirs.body.owner], [201, 'remote'])
-  assert.equal(theirs.body.ownerId, `${issuer}#2`)
-  assert.equal(ours.body.ownerId, 2)
-  const statusOf = async (id: number, token: string) =>
-    (await api.get(`/file/info/${id}`, { token })).status
-  assert.equal(await statusOf(theirs.body.id, remote), 200)
-  assert.equal(await statusOf(theirs.body.id, user), 403)
-  assert.equal(await statusOf(ours.body.id, remote), 403)
-  const admin = await sign(clock(), { roles: ['ROLE_ADMIN'] })
-  assert.equal((await api.get('/api/storage/status', { token: admin })).status, 200)
-  assert.equal((await api.get('/api/users/me', { token: remote })).status, 401)
-})
+    // The local demo user has the number 2 as well: the two must not be taken for one another.
+    assert.deepEqual([theirs.status, theirs.body.owner], [201, 'remote'])
+    assert.equal(theirs.body.ownerId, `${issuer}#2`)
+    assert.equal(ours.body.ownerId, 2)
+    const statusOf = async (id: number, token: string) =>
+      (await api.get(`/file/info/${id}`, { token })).status
+    assert.equal(await statusOf(theirs.body.id, remote), 200)
+    assert.equal(await statusOf(theirs.body.id, user), 403)
+    assert.equal(await statusOf(ours.body.id, remote), 403)
+    const admin = await sign(clock(), { roles: ['ROLE_ADMIN'] })
+    assert.equal((await api.get('/api/storage/status', { token: admin })).status, 200)
+    assert.equal((await api.get('/api/users/me', { token: remote })).status, 401)
+  })
 
 test('without it a token of another issuer is refused', async (t) => {
   const { sign } = await startIssuer(t)

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { spawnService } from '@plinth/kit/testing'
+import { type S3Server, s3Missing, startS3 } from '../../../test/servers/s3.ts'
+import { logIn, storageEnv, temporaryFolder, upload } from './start-storage.ts'
+
+const MAIN = join(import.meta.dirname, '../src/main.ts')
+
+const noS3 = await s3Missing()
+const s3 = noS3 ? ({} as S3Server) : await startS3({ after })
+
+test('no key, secret, token or password reaches the log, whatever fails', {
+  skip: noS3,
+}, async (t) => {
+  const env = { ...storageEnv(await temporaryFolder(t)), LOG_LEVEL: 'trace' }
+  const service = await spawnService(t, MAIN, env)
+  const written: string[] = []
+  for (const stream of [service.process.stdout, service.process.stderr])
+    stream?.on('data', (chunk) => written.push(String(chunk)))
+  const { api } = service
+  const admin = await logIn(api, 'admin')
+  const token = { token: admin }
+  const save = (change: object) =>
+    api.put('/api/storage/config/object', { ...s3.settings, ...change }, token)
+
+  await save({ secretKey: 'a-wrong-secret' })
+  await api.put('/api/storage/provider', { provider: 'OBJECT' }, token)
+  await save({})
+  await api.put('/api/storage/provider', { provider: 'OBJECT' }, token)
+  const { body: file } = await upload(api, admin)
+  const ask = { id: file.id, expiresInSeconds: 60 }
+  const { body: link } = await api.post('/file/generate-pre-signed-url', ask, token)
+  await s3.kill()
+  const statuses = [
+    (await upload(api, admin)).status,
+    (await api.get(`/file/presigned/${link.token}`)).status,
+    (await api.post('/api/storage/test/object', undefined, token)).status,
+  ]
+  await service.kill('SIGTERM')
+
+  assert.deepEqual(statuses, [503, 503, 503])
+  const log = written.join('')
+  assert.match(log, /The object store answered/)
+  const { accessKey, secretKey } = s3.settings
+  for (const secret of [accessKey, secretKey, 'a-wrong-secret', admin, link.token, 'password123'])
+    assert.ok(!log.includes(secret), secret)
+})
