@@ -6,12 +6,15 @@ import {
   createAccessTokenVerifier,
   createLogger,
   createServer,
+  type Db,
   notFound,
   openDatabase,
   openSigningKeys,
+  preparedFind,
   run,
   type SigningKeyTables,
   signingKeyMigrations,
+  whenThere,
 } from '@plinth/kit'
 import { Type } from 'typebox'
 
@@ -37,19 +40,18 @@ async function guardedRoute(server: ReturnType<typeof createServer>): Promise<vo
   const guard = callerGuard(createAccessTokenVerifier(rules, keys).verify)
   const subject = { userId: '1', username: 'ada', roles: ['ROLE_USER'], sessionId: '1' }
   server.get('/token', () => createAccessTokenSigner(rules, keys).sign(subject))
-  // As the services read the caller of each request: built once, only the parameter changes.
-  const query = db.selectFrom('greetings').selectAll().where('id', '=', 0).compile()
+  // As the services read the caller of each request.
+  const greetingById = preparedFind((greetings: Db<Tables>, id: number) =>
+    greetings.selectFrom('greetings').selectAll().where('id', '=', id),
+  )
   server.get('/greetings/mine', {
     schema,
     onRequest: guard.caller,
-    handler: async ({ caller }) => {
-      const { rows } = await db.executeQuery<Tables['greetings']>({
-        ...query,
-        parameters: [Number(caller.userId)],
-      })
-      if (!rows[0]) throw notFound()
-      return rows[0]
-    },
+    handler: ({ caller }) =>
+      whenThere(greetingById(db, Number(caller.userId)), (greeting) => {
+        if (!greeting) throw notFound()
+        return greeting
+      }),
   })
 }
 

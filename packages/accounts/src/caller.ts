@@ -1,4 +1,4 @@
-import { type Caller, callerGuard } from '@plinth/kit'
+import { type Awaitable, type Caller, callerGuard, whenThere } from '@plinth/kit'
 import type { Accounts } from './accounts.ts'
 import { recordDenials } from './denials.ts'
 import { findUserById, type User } from './users.repository.ts'
@@ -15,19 +15,21 @@ export function accountGuard(accounts: Accounts): AccountGuard {
 const identified = new WeakMap<Caller, User>()
 
 /** Who a good token speaks for now: the roles and the state are the row's, not the token's. */
-export async function identifyCaller(
+export function identifyCaller(
   { db, verifier }: Accounts,
   token: string,
-): Promise<Caller | undefined> {
-  const subject = await verifier.verify(token)
-  if (!subject) return undefined
-  const user = await findUserById(db, Number(subject.userId))
-  if (!user?.enabled) return undefined
-  const caller = { ...subject, username: user.username, roles: user.roles }
-  identified.set(caller, user)
-  return caller
+): Awaitable<Caller | undefined> {
+  return whenThere(verifier.verify(token), (subject) => {
+    if (!subject) return undefined
+    return whenThere(findUserById(db, Number(subject.userId)), (user) => {
+      if (!user?.enabled) return undefined
+      const caller = { ...subject, username: user.username, roles: user.roles }
+      identified.set(caller, user)
+      return caller
+    })
+  })
 }
 
-export async function ownProfile(accounts: Accounts, caller: Caller): Promise<User> {
+export function ownProfile(accounts: Accounts, caller: Caller): Awaitable<User> {
   return identified.get(caller) ?? requireUser(accounts, Number(caller.userId))
 }

@@ -1,5 +1,5 @@
-import { type Db, type Engine, engineOf, forUpdate } from '@plinth/kit'
-import { type CompiledQuery, type Selectable, sql } from 'kysely'
+import { type Awaitable, type Db, forUpdate, preparedFind, whenThere } from '@plinth/kit'
+import { type Selectable, sql } from 'kysely'
 import type { AccountTables } from './tables.ts'
 
 export type User = {
@@ -41,15 +41,13 @@ export async function insertUser(db: Db<AccountTables>, user: NewUser): Promise<
   return { id, ...user }
 }
 
-const byId = new Map<Engine, CompiledQuery<UserRow>>()
+const userById = preparedFind((db: Db<AccountTables>, id: number) =>
+  db.selectFrom('users').selectAll().where('id', '=', id),
+)
 
-/** Asked for every request of every caller: the query is built once, only its parameter changes. */
-export async function findUserById(db: Db<AccountTables>, id: number): Promise<User | undefined> {
-  const engine = engineOf(db)
-  const query = byId.get(engine) ?? db.selectFrom('users').selectAll().where('id', '=', 0).compile()
-  byId.set(engine, query)
-  const { rows } = await db.executeQuery<UserRow>({ ...query, parameters: [id] })
-  return rows[0] && userOf(rows[0])
+/** Asked for every request of every caller. */
+export function findUserById(db: Db<AccountTables>, id: number): Awaitable<User | undefined> {
+  return whenThere(userById(db, id), (row) => row && userOf(row))
 }
 
 export function findUserByUsername(

@@ -1,4 +1,5 @@
 import { type KeyObject, randomUUID } from 'node:crypto'
+import { type Awaitable, whenThere } from './awaitable.ts'
 import type { Clock } from './clock.ts'
 import {
   hasValidSignature,
@@ -17,7 +18,7 @@ export type TokenSubject = {
 }
 
 /** Where public keys come from: this service's own table, or another issuer's published set. */
-export type VerificationKeys = { find(kid: string): Promise<KeyObject | undefined> }
+export type VerificationKeys = { find(kid: string): Awaitable<KeyObject | undefined> }
 
 export type TokenRules = {
   /** Left out where the keys are the service's own: they tell who signed, whatever its address. */
@@ -57,7 +58,7 @@ export function createAccessTokenSigner(
   }
 }
 
-export type AccessTokenVerifier = { verify(token: string): Promise<TokenSubject | undefined> }
+export type AccessTokenVerifier = { verify(token: string): Awaitable<TokenSubject | undefined> }
 
 /**
  * Verified tokens are remembered, because one is presented many times in its short life and the
@@ -70,12 +71,12 @@ export function createAccessTokenVerifier(
 ): AccessTokenVerifier {
   const remembered = new Map<string, Verified>()
 
-  async function recall(token: string): Promise<Verified | undefined> {
-    const known = remembered.get(token)
-    if (!known) return undefined
-    const alive = !hasExpired(known, rules.clock) && (await keys.find(known.kid)) === known.key
-    if (!alive) remembered.delete(token)
-    return alive ? known : undefined
+  function checkAnew(token: string): Awaitable<TokenSubject | undefined> {
+    remembered.delete(token)
+    return whenThere(check(token, rules, keys), (verified) => {
+      if (verified) remember(token, verified)
+      return verified?.subject
+    })
   }
 
   function remember(token: string, verified: Verified): void {
@@ -87,28 +88,28 @@ export function createAccessTokenVerifier(
   }
 
   return {
-    async verify(token) {
-      const known = await recall(token)
-      if (known) return known.subject
-      const verified = await check(token, rules, keys)
-      if (verified) remember(token, verified)
-      return verified?.subject
+    verify(token) {
+      const known = remembered.get(token)
+      if (!known || hasExpired(known, rules.clock)) return checkAnew(token)
+      return whenThere(keys.find(known.kid), (key) =>
+        key === known.key ? known.subject : checkAnew(token),
+      )
     },
   }
 }
 
 /** Claims first: a token that could not be accepted anyway never makes anyone look for a key. */
-async function check(
+function check(
   token: string,
   rules: TokenRules,
   keys: VerificationKeys,
-): Promise<Verified | undefined> {
+): Awaitable<Verified | undefined> {
   const parsed = parseToken(token)
   const claims = parsed && acceptClaims(parsed, rules)
   if (!parsed || !claims) return undefined
-  const key = await keys.find(parsed.kid)
-  if (!key || !hasValidSignature(parsed, key)) return undefined
-  return { ...claims, kid: parsed.kid, key }
+  return whenThere(keys.find(parsed.kid), (key) =>
+    key && hasValidSignature(parsed, key) ? { ...claims, kid: parsed.kid, key } : undefined,
+  )
 }
 
 function acceptClaims({ claims }: ParsedToken, rules: TokenRules) {

@@ -5,6 +5,7 @@ export {
   createAccessTokenVerifier,
   type TokenSubject,
 } from './access-token.ts'
+export { type Awaitable, whenThere } from './awaitable.ts'
 export { type Clock, secondsAfter, systemClock } from './clock.ts'
 export { idColumn } from './database/columns.ts'
 export { type Engine, engineOf, forUpdate, isUniqueViolation } from './database/engine.ts'
@@ -14,6 +15,7 @@ export type { Migration } from './database/migrate.ts'
 export { kitMigrations } from './database/migrations.ts'
 export { type Database, type Db, openDatabase } from './database/open.ts'
 export { prepared, preparedWrite } from './database/prepared.ts'
+export { preparedFind } from './database/prepared-find.ts'
 export { type Isolation, inTransaction } from './database/transaction.ts'
 export { armFailPoint, failPoint } from './fail-point.ts'
 export { acceptUploads } from './files/accept-uploads.ts'

@@ -107,7 +107,7 @@ describe('tokens of another issuer', () => {
 
     for (const answer of nonsense) {
       issuer.answer = () => answer
-      await assert.rejects(verify(token), { code: 'ISSUER_UNAVAILABLE', status: 503 })
+      await assert.rejects(async () => verify(token), { code: 'ISSUER_UNAVAILABLE', status: 503 })
     }
     issuer.answer = () => JSON.stringify({ keys: issuer.keys.map(publicJwk) })
     assert.deepEqual(await verify(token), ALICE)

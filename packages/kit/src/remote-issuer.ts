@@ -64,9 +64,9 @@ function remoteKeys({ issuer, clock }: RemoteIssuer): VerificationKeys {
   }
 
   return {
-    async find(kid) {
-      if (!keys?.has(kid) || clock() >= staleAt) await askOnce()
-      return keys?.get(kid)
+    find(kid) {
+      const known = keys?.get(kid)
+      return known && clock() < staleAt ? known : askOnce().then(() => keys?.get(kid))
     },
   }
 }

@@ -1,4 +1,6 @@
+import type { KeyObject } from 'node:crypto'
 import type { VerificationKeys } from './access-token.ts'
+import type { Awaitable } from './awaitable.ts'
 import { type Clock, secondsAfter } from './clock.ts'
 import type { Db } from './database/open.ts'
 import {
@@ -79,10 +81,14 @@ export async function openSigningKeys(options: SigningKeyOptions): Promise<Signi
     await reload()
   }
 
-  async function find(kid: string) {
-    const known = (await freshKeys()).find((key) => key.kid === kid)
-    if (known) return known.publicKey
-    await reloadAfterMiss()
+  /** At once when the key is at hand, as it is for nearly every request. */
+  function find(kid: string): Awaitable<KeyObject | undefined> {
+    const known = clock() < reloadAt && keys.find((key) => key.kid === kid)
+    return known && !isSpent(known) ? known.publicKey : look(kid)
+  }
+
+  async function look(kid: string): Promise<KeyObject | undefined> {
+    if (!(await freshKeys()).some((key) => key.kid === kid)) await reloadAfterMiss()
     return (await freshKeys()).find((key) => key.kid === kid)?.publicKey
   }
 
@@ -100,18 +106,12 @@ export async function openSigningKeys(options: SigningKeyOptions): Promise<Signi
     if (newest && secondsAfter(newest.signsFrom, seconds) <= clock()) {
       await add(newest.generation + 1, secondsAfter(clock(), ANNOUNCED_SECONDS))
     }
-    await deleteSigningKeys(
-      db,
-      keys.filter(isSpent).map(({ kid }) => kid),
-    )
+    const spent = keys.filter(isSpent).map(({ kid }) => kid)
+    await deleteSigningKeys(db, spent)
   }
 
   await reload()
   if (keys.length === 0) await add(1, clock())
-  return {
-    find,
-    current,
-    published: async () => (await freshKeys()).map(publicJwk),
-    rotateWhenOlderThan,
-  }
+  const published = async () => (await freshKeys()).map(publicJwk)
+  return { find, current, published, rotateWhenOlderThan }
 }

@@ -1,4 +1,13 @@
-import { type Db, forUpdate, type PageRequest, prepared, preparedWrite } from '@plinth/kit'
+import {
+  type Awaitable,
+  type Db,
+  forUpdate,
+  type PageRequest,
+  prepared,
+  preparedFind,
+  preparedWrite,
+  whenThere,
+} from '@plinth/kit'
 import type { Anomaly, Derived } from './payment-state.ts'
 import type { PaymentRow, PaymentTables } from './tables.ts'
 
@@ -43,13 +52,13 @@ export async function insertPayment(db: Db<PaymentTables>, payment: NewPayment):
   return inserted !== undefined
 }
 
-const byId = prepared((db: Db<PaymentTables>, { id }: { id: string }) =>
+const paymentById = preparedFind((db: Db<PaymentTables>, id: string) =>
   db.selectFrom('payments').selectAll().where('id', '=', id),
 )
 
-export async function findPayment(db: Db<PaymentTables>, id: string): Promise<Payment | undefined> {
-  const [row] = await byId(db, { id })
-  return row && toPayment(row)
+/** The most frequent read of all. */
+export function findPayment(db: Db<PaymentTables>, id: string): Awaitable<Payment | undefined> {
+  return whenThere(paymentById(db, id), (row) => row && toPayment(row))
 }
 
 const byIdForUpdate = prepared((db: Db<PaymentTables>, { id }: { id: string }) =>

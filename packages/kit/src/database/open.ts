@@ -6,6 +6,7 @@ import type { Engine } from './engine.ts'
 import { type Migration, migrate } from './migrate.ts'
 import { postgresDialect } from './postgres.ts'
 import { backUpSqlite, openSqlite, sqliteDialect } from './sqlite.ts'
+import { readBeside } from './sqlite-reader.ts'
 import { keepStatements } from './statement-cache.ts'
 
 /** A connection or a transaction: a repository function takes either. */
@@ -31,14 +32,14 @@ export async function openDatabase<T>(
   try {
     await migrate(connection.db, connection.engine, migrations, connection.backUp)
   } catch (error) {
-    await connection.db.destroy()
+    await connection.close()
     throw explained(error, url)
   }
   return {
     db: connection.db,
     engine: connection.engine,
     ping: () => ping(connection.db),
-    close: () => connection.db.destroy(),
+    close: connection.close,
   }
 }
 
@@ -56,19 +57,29 @@ function explained(error: unknown, url: string): unknown {
   return new StartError(reason, { cause: error })
 }
 
-type Connection<T> = { db: Kysely<T>; engine: Engine; backUp: () => Promise<void> }
+type Connection<T> = {
+  db: Kysely<T>
+  engine: Engine
+  backUp(): Promise<void>
+  close(): Promise<void>
+}
 
 function connect<T>(url: string, options: OpenOptions): Connection<T> {
   if (!url.startsWith('sqlite:')) {
     const db = new Kysely<T>({ dialect: postgresDialect(url, options) })
-    return { db, engine: 'postgres', backUp: async () => {} }
+    return { db, engine: 'postgres', backUp: async () => {}, close: () => db.destroy() }
   }
   const file = url.slice('sqlite:'.length)
   const sqlite = keepStatements(openSqlite(file))
   const db = new Kysely<T>({ dialect: sqliteDialect(sqlite) })
   registerSqlite(db, sqlite)
-  const backUp = () => backUpSqlite(file)
-  return { db, engine: 'sqlite', backUp }
+  const reader = file === ':memory:' ? undefined : readBeside(db, file)
+  const close = async () => {
+    // Before the other: only one that may write tidies up the log when it is the last to go.
+    reader?.close()
+    await db.destroy()
+  }
+  return { db, engine: 'sqlite', backUp: () => backUpSqlite(file), close }
 }
 
 async function ping<T>(db: Kysely<T>): Promise<boolean> {

@@ -29,6 +29,10 @@ export function openSqlite(file: string): Sqlite {
   return sqlite
 }
 
+export function isBusy(error: unknown): boolean {
+  return (error as { code?: string }).code === 'SQLITE_BUSY'
+}
+
 /** Keeps a copy of the file beside it before the schema changes; call it under the write lock. */
 export async function backUpSqlite(file: string): Promise<void> {
   if (file === ':memory:') return
@@ -84,7 +88,7 @@ class PatientConnection implements DatabaseConnection {
       try {
         return await this.#connection.executeQuery<R>(query)
       } catch (error) {
-        if ((error as { code?: string }).code !== 'SQLITE_BUSY' || waited > BUSY_MS) throw error
+        if (!isBusy(error) || waited > BUSY_MS) throw error
       }
       const pause = 1 + Math.random() * 5
       await setTimeout(pause)

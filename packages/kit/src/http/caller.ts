@@ -1,12 +1,14 @@
+import type { Awaitable } from '../awaitable.ts'
 import { accessDenied, accessTokenRejected, callerUnknown } from '../problems.ts'
-import type { Request } from './server.ts'
+import type { Reply, Request } from './server.ts'
 
 export type Caller = { userId: string; username: string; roles: string[]; sessionId: string }
 
-export type Guard = (request: Request) => Promise<void>
+/** Calls `done`, or returns a promise when it has to wait for something. */
+export type Guard = (request: Request, reply: Reply, done: () => void) => Promise<void> | undefined
 
 /** Tells whose token this is, or nothing when it is not good (any more). */
-export type Authenticate = (bearerToken: string) => Promise<Caller | undefined> | Caller | undefined
+export type Authenticate = (bearerToken: string) => Awaitable<Caller | undefined>
 
 /**
  * Guards for routes. They are `onRequest` hooks, so a caller without a right gets 401 or 403
@@ -16,23 +18,29 @@ export function callerGuard(authenticate: Authenticate): {
   caller: Guard
   role: (name: string) => Guard
 } {
-  const caller: Guard = async (request) => {
-    request.caller = await requireCaller(request, authenticate)
-  }
-  const role = (name: string): Guard => {
-    return async (request) => {
-      await caller(request)
-      if (!request.caller.roles.includes(name)) throw accessDenied()
+  const guard =
+    (refuse: (caller: Caller) => void): Guard =>
+    (request, _reply, done) => {
+      const admit = (caller: Caller | undefined) => {
+        if (!caller) throw accessTokenRejected()
+        refuse(caller)
+        request.caller = caller
+      }
+      const identified = authenticate(bearerToken(request))
+      if (identified instanceof Promise) return identified.then(admit)
+      admit(identified)
+      done()
     }
-  }
-  return { caller, role }
+  const role = (name: string) =>
+    guard(({ roles }) => {
+      if (!roles.includes(name)) throw accessDenied()
+    })
+  return { caller: guard(() => {}), role }
 }
 
-async function requireCaller(request: Request, authenticate: Authenticate): Promise<Caller> {
-  const header = request.headers.authorization
-  if (header === undefined) throw callerUnknown()
-  const token = /^Bearer +([^\s]+) *$/i.exec(header)?.[1]
-  const caller = token === undefined ? undefined : await authenticate(token)
-  if (!caller) throw accessTokenRejected()
-  return caller
+function bearerToken({ headers }: Request): string {
+  if (headers.authorization === undefined) throw callerUnknown()
+  const token = /^Bearer +([^\s]+) *$/i.exec(headers.authorization)?.[1]
+  if (token === undefined) throw accessTokenRejected()
+  return token
 }

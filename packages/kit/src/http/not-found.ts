@@ -18,8 +18,9 @@ export function answerUnknownRoutes(server: Server): void {
     if (allowed.length === 0) throw notFound()
     throw methodNotAllowed({ headers: { allow: [...new Set(allowed)].sort().join(', ') } })
   }
-  server.addHook('preParsing', async (request) => {
+  server.addHook('preParsing', (request, _reply, payload, done) => {
     if (request.is404) refuse(request)
+    done(null, payload)
   })
   server.setNotFoundHandler(refuse)
 }

@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict'
+import { describe, type TestContext, test } from 'node:test'
+import { sql } from 'kysely'
+import { engines } from '../testing/engines.ts'
+import { type Db, openDatabase } from './open.ts'
+import { preparedFind } from './prepared-find.ts'
+import { inTransaction } from './transaction.ts'
+
+type Tables = { notes: { id: number; text: string } }
+
+const noteById = preparedFind((db: Db<Tables>, id: number) =>
+  db.selectFrom('notes').selectAll().where('id', '=', id),
+)
+
+async function openNotes(t: TestContext, url: string) {
+  const notes = {
+    name: 'test-0001-notes',
+    up: async (db: Db<unknown>) => {
+      await db.schema
+        .createTable('notes')
+        .addColumn('id', 'integer', (column) => column.primaryKey())
+        .addColumn('text', 'varchar(100)', (column) => column.notNull())
+        .execute()
+    },
+  }
+  const database = await openDatabase<Tables>(url, [notes])
+  t.after(() => database.close())
+  return database.db
+}
+
+const insert = (db: Db<Tables>, id: number, text: string) =>
+  db.insertInto('notes').values({ id, text }).execute()
+
+const rename = (db: Db<Tables>, text: string) => db.updateTable('notes').set({ text }).execute()
+
+for (const engine of engines)
+  describe(`a prepared look-up on ${engine.name}`, { skip: engine.skip }, () => {
+    test('finds a row by its key, or nothing', async (t) => {
+      const db = await openNotes(t, await engine.freshUrl(t))
+      await insert(db, 1, 'one')
+      await insert(db, 2, 'two')
+
+      assert.deepEqual(await noteById(db, 2), { id: 2, text: 'two' })
+      assert.deepEqual(await noteById(db, 1), { id: 1, text: 'one' })
+      assert.equal(await noteById(db, 3), undefined)
+    })
+
+    test('sees what was committed a moment ago, by this node or by another', async (t) => {
+      const url = await engine.freshUrl(t)
+      const nodes = [await openNotes(t, url), await openNotes(t, url)] as const
+      await insert(nodes[0], 1, 'first')
+
+      for (let turn = 0; turn < 20; turn++) {
+        await rename(nodes[turn % 2 === 0 ? 0 : 1], `turn ${turn}`)
+        for (const node of nodes) assert.equal((await noteById(node, 1))?.text, `turn ${turn}`)
+      }
+    })
+
+    test('sees nothing of an open transaction, unless it is part of it', async (t) => {
+      const db = await openNotes(t, await engine.freshUrl(t))
+      await insert(db, 1, 'before')
+
+      await inTransaction(db, async (transaction) => {
+        await rename(transaction, 'after')
+
+        assert.equal((await noteById(transaction, 1))?.text, 'after')
+        assert.equal((await noteById(db, 1))?.text, 'before')
+      })
+
+      assert.equal((await noteById(db, 1))?.text, 'after')
+    })
+
+    test('never sees what a transaction took back', async (t) => {
+      const db = await openNotes(t, await engine.freshUrl(t))
+
+      const work = inTransaction(db, async (transaction) => {
+        await insert(transaction, 1, 'gone')
+        throw new Error('no')
+      })
+
+      await assert.rejects(work, /no/)
+      assert.equal(await noteById(db, 1), undefined)
+    })
+
+    test('goes on when another node has added a column meanwhile', async (t) => {
+      const db = await openNotes(t, await engine.freshUrl(t))
+      await insert(db, 1, 'one')
+      await noteById(db, 1)
+
+      await sql`alter table notes add column colour varchar(10) default 'red'`.execute(db)
+
+      assert.deepEqual(await noteById(db, 1), { id: 1, text: 'one', colour: 'red' })
+    })
+  })
+
+test('on SQLite the answer is there at once, also while a transaction is open', async (t) => {
+  const [sqlite] = engines
+  const db = await openNotes(t, (await sqlite?.freshUrl(t)) ?? '')
+  await insert(db, 1, 'one')
+
+  await inTransaction(db, async (transaction) => {
+    await rename(transaction, 'two')
+
+    assert.deepEqual(noteById(db, 1), { id: 1, text: 'one' })
+  })
+})
+
+test('a database in memory has one connection, and that one answers', async (t) => {
+  const db = await openNotes(t, 'sqlite::memory:')
+  await insert(db, 1, 'one')
+
+  assert.deepEqual(await noteById(db, 1), { id: 1, text: 'one' })
+})
+
+test('a look-up with another number of parameters is refused when it is first used', async (t) => {
+  const [sqlite] = engines
+  const db = await openNotes(t, (await sqlite?.freshUrl(t)) ?? '')
+  const byIdAndText = preparedFind((notes: Db<Tables>, id: number) =>
+    notes.selectFrom('notes').selectAll().where('id', '=', id).where('text', '=', 'one'),
+  )
+
+  assert.throws(() => byIdAndText(db, 1), /one parameter/)
+})
