@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import type { Request, Server } from './server.ts'
 
 const FORM = 'application/x-www-form-urlencoded'
@@ -18,9 +19,16 @@ export function parseJsonBodies(server: Server): void {
     },
   )
   server.addHook('preParsing', (request, _reply, payload, done) => {
+    const { headers } = request
+    if (headers['content-type'] === undefined) return done(null, payload)
     if (isFormOfNothing(request)) delete request.raw.headers['content-type']
-    done(null, payload)
+    done(null, isAnnounced(headers) ? payload : Readable.from([]))
   })
+}
+
+/** Otherwise Node has no stream for it, and a parser would wait for the end of one for ever. */
+function isAnnounced(headers: Request['headers']): boolean {
+  return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
 }
 
 /** Several HTTP clients call whatever they post a form, even when they post nothing. */

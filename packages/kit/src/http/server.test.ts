@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
 import { PassThrough } from 'node:stream'
 import { describe, type TestContext, test } from 'node:test'
 import { Type } from 'typebox'
 import { systemClock } from '../clock.ts'
+import { acceptUploads } from '../files/accept-uploads.ts'
+import { receiveUpload } from '../files/upload.ts'
 import { createLogger } from '../logging.ts'
 import { defineProblem } from '../problem.ts'
 import { listenForTest } from '../testing/listen.ts'
@@ -35,6 +38,12 @@ async function startServer(t: TestContext, options: Partial<ServerOptions> = {})
     handler: () => 'ok',
   })
   server.post('/bell', () => 'ding')
+  acceptUploads(server, /^multipart\//)
+  server.post('/upload', async ({ raw }, reply) => {
+    const limits = { folder: tmpdir(), maxFileBytes: 1, maxRequestBytes: 1 }
+    await using upload = await receiveUpload(raw, reply.raw, limits)
+    return upload.filename
+  })
   server.get('/teapot', () => {
     throw teapot({ extra: { handle: 'left' } })
   })
@@ -228,6 +237,38 @@ describe('a server of the kit', () => {
 
       assert.match(Buffer.concat(chunks).toString(), /^HTTP\/1\.1 413 .*BODY_TOO_LARGE/s)
     })
+
+  for (const [path, type, status] of [
+    ['/people', 'application/json', 400],
+    ['/bell', 'application/json', 200],
+    ['/bell', 'application/x-www-form-urlencoded', 200],
+    ['/bell', 'text/xml', 415],
+    ['/upload', 'multipart/form-data; boundary=b', 400],
+  ] as const)
+    test(`answers a POST of ${type} to ${path} that announces no body: ${status}`, async (t) => {
+      const { port } = await startServer(t)
+      const socket = connect(port, '127.0.0.1')
+      socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n`)
+      socket.write(`Content-Type: ${type}\r\n\r\n`)
+
+      const chunks = await socket.toArray()
+
+      assert.match(Buffer.concat(chunks).toString(), new RegExp(`^HTTP/1\\.1 ${status} `))
+    })
+
+  test('answers requests that were sent together, in their order', async (t) => {
+    const { port } = await startServer(t)
+    const socket = connect(port, '127.0.0.1')
+    const person = JSON.stringify(PERSON)
+    socket.write('GET /teapot HTTP/1.1\r\nHost: x\r\n\r\nPOST /people HTTP/1.1\r\nHost: x\r\n')
+    socket.write('Content-Type: application/json\r\n')
+    socket.write(`Content-Length: ${person.length}\r\n\r\n${person}`)
+    socket.write('GET /missing HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
+
+    const answers = Buffer.concat(await socket.toArray()).toString()
+
+    assert.deepEqual(answers.match(/(?<=HTTP\/1\.1 )\d+/g), ['418', '200', '404'])
+  })
 
   test('cuts a body that trickles in, and says so', async (t) => {
     const { port } = await startServer(t, { bodyDeadlineMs: 50 })

@@ -101,7 +101,12 @@ function bareServer(options: ServerOptions): Server {
     keepAliveTimeout: KEEP_ALIVE_MS,
     // A whole-request deadline would cut slow honest uploads; headers and JSON bodies have their own.
     requestTimeout: 0,
-    http: { headersTimeout: HEADERS_TIMEOUT_MS, connectionsCheckingInterval: 5_000 },
+    http: {
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      connectionsCheckingInterval: 5_000,
+      // No stream for a body that does not exist; see parseJsonBodies for who would wait for its end.
+      optimizeEmptyRequests: true,
+    },
     clientErrorHandler: answerBrokenRequests,
     frameworkErrors: (error, request, reply) => {
       answerProblem(error, request, reply, options.renderProblem)
