@@ -14,9 +14,9 @@ import {
   run,
   type SigningKeyTables,
   signingKeyMigrations,
+  Type,
   whenThere,
 } from '@plinth/kit'
-import { Type } from 'typebox'
 
 type Tables = SigningKeyTables & { greetings: { id: number; text: string } }
 

@@ -7,13 +7,16 @@ const FORBIDDEN = 403
 
 /** Leaves the decision to a guard, and writes down whom it turned away from what. */
 export function recordDenials(accounts: Accounts, guard: Guard): Guard {
-  return async (request) => {
+  const turnAway = async (request: Request, error: unknown): Promise<void> => {
+    if (error instanceof Problem && error.status === FORBIDDEN)
+      await recordDenial(accounts, request)
+    throw error
+  }
+  return (request, reply, done) => {
     try {
-      await guard(request)
+      return guard(request, reply, done)?.catch((error) => turnAway(request, error))
     } catch (error) {
-      if (error instanceof Problem && error.status === FORBIDDEN)
-        await recordDenial(accounts, request)
-      throw error
+      return turnAway(request, error)
     }
   }
 }

@@ -1,5 +1,4 @@
-import type { Problem } from '@plinth/kit'
-import { Type } from 'typebox'
+import { type Problem, Type } from '@plinth/kit'
 
 export const IdPath = Type.Object({ id: Type.String() })
 

@@ -1,5 +1,4 @@
-import { emailText, requiredText } from '@plinth/kit'
-import { Type } from 'typebox'
+import { emailText, requiredText, Type } from '@plinth/kit'
 
 const LONGEST_PASSWORD = 1024
 

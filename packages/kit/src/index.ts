@@ -56,6 +56,7 @@ export {
 } from './http/run.ts'
 export { emailText, optionalText, positiveInteger, requiredText } from './http/schemas.ts'
 export { createServer, type Reply, type Request, type Server } from './http/server.ts'
+export { Type } from './http/type.ts'
 export { faultsOf } from './http/validation.ts'
 export { createLogger, type Logger } from './logging.ts'
 export { hashOpaqueToken, newOpaqueToken } from './opaque-token.ts'

@@ -1,7 +1,6 @@
 import { type AccountGuard, originOf, TokenPairReply } from '@plinth/accounts'
-import type { Server } from '@plinth/kit'
+import { type Server, Type } from '@plinth/kit'
 import type { RegistrationResponseJSON } from '@simplewebauthn/server'
-import { Type } from 'typebox'
 import { CSRF_COOKIE, type CsrfTokens } from './csrf.ts'
 import type { Identity } from './identity.ts'
 import { authenticationOptions, logInWithPasskey } from './passkey-login.ts'

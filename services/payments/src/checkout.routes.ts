@@ -1,5 +1,5 @@
-import { positiveInteger, type Server } from '@plinth/kit'
-import { type Static, Type } from 'typebox'
+import { positiveInteger, type Server, Type } from '@plinth/kit'
+import type { Static } from 'typebox'
 import { openCheckout } from './checkout.ts'
 import type { CheckoutRequest } from './checkout-plan.ts'
 import type { PaymentGuard } from './guard.ts'

@@ -1,5 +1,4 @@
-import { emailText, type Server } from '@plinth/kit'
-import { Type } from 'typebox'
+import { emailText, type Server, Type } from '@plinth/kit'
 import { createCustomer, readCustomer } from './customers.ts'
 import type { PaymentGuard } from './guard.ts'
 import type { Payments } from './payments.ts'

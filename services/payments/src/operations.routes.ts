@@ -1,5 +1,4 @@
-import { pageRequest, type Server } from '@plinth/kit'
-import { Type } from 'typebox'
+import { pageRequest, type Server, Type } from '@plinth/kit'
 import { retryEvent } from './event-retries.ts'
 import type { PaymentGuard } from './guard.ts'
 import { pageOfEvents, pageOfPayments, SORTABLE_EVENTS, SORTABLE_PAYMENTS } from './operations.ts'

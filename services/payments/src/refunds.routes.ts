@@ -1,5 +1,5 @@
-import { positiveInteger, type Server } from '@plinth/kit'
-import { type Static, Type } from 'typebox'
+import { positiveInteger, type Server, Type } from '@plinth/kit'
+import type { Static } from 'typebox'
 import type { PaymentGuard } from './guard.ts'
 import type { Payments } from './payments.ts'
 import type { RefundRequest } from './refund-plan.ts'

@@ -1,5 +1,4 @@
-import type { Server } from '@plinth/kit'
-import { Type } from 'typebox'
+import { type Server, Type } from '@plinth/kit'
 import type { PaymentGuard } from './guard.ts'
 import type { SandboxLine } from './provider/sandbox-line.ts'
 

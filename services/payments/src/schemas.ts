@@ -1,4 +1,5 @@
-import { type TSchema, Type } from 'typebox'
+import { Type } from '@plinth/kit'
+import type { TSchema } from 'typebox'
 
 // Every character is welcome, but PostgreSQL cannot store NUL, and half a character (\p{Cs}) can be
 // neither stored nor sent. One star only: two would take quadratic time over a long text.

@@ -1,5 +1,4 @@
-import type { Guard, Job, Server } from '@plinth/kit'
-import { Type } from 'typebox'
+import { type Guard, type Job, type Server, Type } from '@plinth/kit'
 import { idFrom } from './ids.ts'
 import { cancelMove, type Move, recentMoves, requireMove, startMove } from './moves.ts'
 import { ProviderNamed } from './provider-named.ts'

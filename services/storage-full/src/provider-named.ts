@@ -1,4 +1,4 @@
-import { Type } from 'typebox'
+import { Type } from '@plinth/kit'
 
 const spelling = { message: 'must be LOCAL or OBJECT' }
 

@@ -1,5 +1,4 @@
-import { type Guard, optionalText, type Server, validationFailed } from '@plinth/kit'
-import { Type } from 'typebox'
+import { type Guard, optionalText, type Server, Type, validationFailed } from '@plinth/kit'
 import { ProviderNamed } from './provider-named.ts'
 import type { Storage } from './storage.ts'
 import { describeConfig, saveLocalConfig, saveObjectConfig } from './storage-config.ts'

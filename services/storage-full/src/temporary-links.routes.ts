@@ -1,5 +1,4 @@
-import { type Guard, positiveInteger, type Server } from '@plinth/kit'
-import { Type } from 'typebox'
+import { type Guard, positiveInteger, type Server, Type } from '@plinth/kit'
 import { idFrom } from './ids.ts'
 import { sendStoredFile } from './send-stored-file.ts'
 import type { Storage } from './storage.ts'

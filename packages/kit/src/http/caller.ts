@@ -25,8 +25,8 @@ export function callerGuard(authenticate: Authenticate): {
     (request, _reply, done) => {
       const admit = (caller: Caller | undefined) => {
         if (!caller) throw accessTokenRejected()
-        refuse(caller)
         request.caller = caller
+        refuse(caller)
       }
       const identified = authenticate(bearerToken(request))
       if (identified instanceof Promise) return identified.then(admit)

@@ -1,4 +1,5 @@
-import { type TNull, type TOptional, type TString, type TUnion, Type } from 'typebox'
+import type { TNull, TOptional, TString, TUnion } from 'typebox'
+import { Type } from './type.ts'
 
 type TextLimits = { minLength?: number; maxLength?: number }
 

@@ -3,7 +3,6 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { PassThrough } from 'node:stream'
 import { describe, type TestContext, test } from 'node:test'
-import { Type } from 'typebox'
 import { systemClock } from '../clock.ts'
 import { acceptUploads } from '../files/accept-uploads.ts'
 import { receiveUpload } from '../files/upload.ts'
@@ -13,6 +12,7 @@ import { listenForTest } from '../testing/listen.ts'
 import { callerGuard } from './caller.ts'
 import { emailText, requiredText } from './schemas.ts'
 import { createServer, type ServerOptions } from './server.ts'
+import { Type } from './type.ts'
 
 const teapot = defineProblem('TEAPOT', 418, 'Short and stout.')
 

@@ -1,5 +1,4 @@
-import { type Server, validationFailed } from '@plinth/kit'
-import { Type } from 'typebox'
+import { type Server, Type, validationFailed } from '@plinth/kit'
 import { TEST_CARDS } from '../money/payment-methods.ts'
 import type { Sandbox } from '../sandbox.ts'
 import type { Controls } from './controls.ts'

@@ -1,5 +1,4 @@
-import type { Server } from '@plinth/kit'
-import { Type } from 'typebox'
+import { type Server, Type } from '@plinth/kit'
 import type { Controls } from './controls.ts'
 import { addEndpoint, listEndpointsWithSecrets, removeEndpoint } from './endpoint-controls.ts'
 import { describeDeliveries, forgeEvent, listRecentEvents, resendEvent } from './event-controls.ts'

@@ -1,5 +1,4 @@
-import type { Server } from '@plinth/kit'
-import { Type } from 'typebox'
+import { type Server, Type } from '@plinth/kit'
 import { FAULT_KINDS, type FaultKind } from '../faults/fault.ts'
 import type { Controls } from './controls.ts'
 import { addFault, readFaults, removeFault, removeFaults } from './fault-controls.ts'

@@ -1,5 +1,4 @@
-import type { Server } from '@plinth/kit'
-import { Type } from 'typebox'
+import { type Server, Type } from '@plinth/kit'
 import { exportScenario, importScenario, resetSandbox } from '../state/scenario.ts'
 import type { Controls } from './controls.ts'
 

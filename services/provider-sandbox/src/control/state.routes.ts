@@ -1,5 +1,4 @@
-import type { Server } from '@plinth/kit'
-import { Type } from 'typebox'
+import { type Server, Type } from '@plinth/kit'
 import { countSessions, readBooks } from '../money/books.ts'
 import { REFUND_WAYS, SIGNING_WAYS } from '../state/switches.ts'
 import { advanceClock, readClock, resetClock } from './clock-controls.ts'

@@ -1,5 +1,4 @@
-import { notFound, Problem, type Server } from '@plinth/kit'
-import { Type } from 'typebox'
+import { notFound, Problem, type Server, Type } from '@plinth/kit'
 import type { Form } from '../../api/form.ts'
 import { sendPage } from '../../pages/layout.ts'
 import type { Controls } from '../controls.ts'
