@@ -3,7 +3,7 @@ import { createHmac, generateKeyPairSync, sign } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { engines } from '@plinth/kit/testing'
 import { createLocalJWKSet, jwtVerify } from 'jose'
-import { sharedIdentity } from './start-identity.ts'
+import { ALICE, sharedIdentity } from './start-identity.ts'
 
 const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
 
@@ -46,6 +46,29 @@ for (const engine of engines) {
       assert.equal(missing.headers.get('www-authenticate'), 'Bearer')
       assert.match(bad.headers.get('www-authenticate') ?? '', /error="invalid_token"/)
       assert.equal(bad.headers.get('content-type'), 'application/problem+json')
+    })
+
+    test('is not looked at by any public endpoint', async () => {
+      const { api } = identity()
+      const { body: csrf } = await api.get('/webauthn/csrf', { token: 'nonsense' })
+      const headers = { 'x-xsrf-token': csrf.token }
+      const carol = { username: 'carol', email: 'carol@localhost', password: ALICE.password }
+      const { body: pair } = await api.post('/api/auth/login', ALICE, { token: 'nonsense' })
+      const { refreshToken } = pair
+      const options = { token: 'nonsense', headers }
+
+      const replies = [
+        await api.post('/api/auth/register', carol, options),
+        await api.post('/api/auth/refresh', { refreshToken }, options),
+        await api.post('/webauthn/authenticate/options', {}, options),
+        await api.get('/actuator/health', options),
+        await api.get('/.well-known/jwks.json', options),
+      ]
+
+      assert.deepEqual(
+        replies.map(({ status }) => status),
+        [201, 200, 200, 200, 200],
+      )
     })
 
     const hostile: Record<string, (token: string) => string> = {

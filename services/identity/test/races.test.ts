@@ -128,6 +128,29 @@ for (const engine of engines) {
       }
     })
 
+    test('a password that is changed while the other session refreshes ends that session, and only that one', async (t) => {
+      const { one, two } = await startNodes(t, engine)
+      const passwords = [ALICE.password, 'another good password']
+      for (let round = 0; round < ROUNDS; round += 1) {
+        const [currentPassword = '', newPassword = ''] = passwords
+        const { body: own } = await logIn(two, currentPassword)
+        const { body: other } = await logIn(one, currentPassword)
+        const change = { currentPassword, newPassword }
+
+        const [changed, refreshed, kept] = await Promise.all([
+          two.post('/api/users/me/password', change, { token: own.accessToken }),
+          refresh(one, other.refreshToken),
+          refresh(one, own.refreshToken),
+        ])
+
+        assert.deepEqual([changed.status, kept.status], [204, 200])
+        const last = refreshed.body.refreshToken ?? other.refreshToken
+        assert.equal((await refresh(two, last)).status, 401)
+        assert.equal((await refresh(two, kept.body.refreshToken)).status, 200)
+        passwords.reverse()
+      }
+    })
+
     test('of registrations of one name on both nodes one wins', async (t) => {
       const { one, two } = await startNodes(t, engine)
       const bob = { username: 'bob', email: 'bob@localhost', password: ALICE.password }

@@ -4,54 +4,76 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { cheapHashing } from '@plinth/accounts/testing'
-import { spawnService } from '@plinth/kit/testing'
+import { openDatabase } from '@plinth/kit'
+import { engines, spawnService } from '@plinth/kit/testing'
+import { identityMigrations } from '../src/migrations/index.ts'
 import { ALICE } from './start-identity.ts'
 
 const MAIN = join(import.meta.dirname, '../src/main.ts')
 const NEW_PASSWORD = 'another unmistakable secret'
 
-describe('secrets', () => {
-  test('are in no log line, not even at the finest level, and in no file of the database', async (t) => {
-    const folder = mkdtempSync(join(tmpdir(), 'plinth-secrets-'))
-    t.after(() => rmSync(folder, { recursive: true }))
-    const {
-      api,
-      process: child,
-      kill,
-    } = await spawnService(t, MAIN, {
-      SUITE_DATA: folder,
-      IDENTITY_PORT: '0',
-      LOG_LEVEL: 'trace',
-      ...cheapHashing('IDENTITY_'),
-    })
-    const output: Buffer[] = []
-    child.stdout?.on('data', (chunk) => output.push(chunk))
-    child.stderr?.on('data', (chunk) => output.push(chunk))
+/** Every row of every table, as text. */
+async function contentsOf(databaseUrl: string): Promise<string> {
+  const { db, close } = await openDatabase<Record<string, object>>(databaseUrl, identityMigrations)
+  const rows: unknown[] = []
+  for (const { name } of await db.introspection.getTables())
+    rows.push(await db.selectFrom(name).selectAll().execute())
+  await close()
+  return JSON.stringify(rows)
+}
 
-    await api.post('/api/auth/register', ALICE)
-    const { body: first } = await api.post('/api/auth/login', ALICE)
-    await api.post('/api/auth/login', { ...ALICE, username: ALICE.password })
-    const { refreshToken } = first
-    const { body: second } = await api.post('/api/auth/refresh', { refreshToken })
-    await api.post('/api/auth/refresh', { refreshToken })
-    const token = second.accessToken
-    const change = { currentPassword: ALICE.password, newPassword: NEW_PASSWORD }
-    await api.post('/api/users/me/password', change, { token })
-    await api.request('POST', '/api/auth/login', {
-      headers: { 'content-type': 'application/json' },
-      body: `{"username":"alice","password":"${ALICE.password}"`,
-    })
-    await kill('SIGTERM')
+for (const engine of engines) {
+  describe(`secrets on ${engine.name}`, { skip: engine.skip }, () => {
+    test('are in no log line, not even at the finest level, in no table and in no file', async (t) => {
+      const folder = mkdtempSync(join(tmpdir(), 'plinth-secrets-'))
+      t.after(() => rmSync(folder, { recursive: true }))
+      const databaseUrl =
+        engine.name === 'sqlite'
+          ? `sqlite:${join(folder, 'identity.db')}`
+          : await engine.freshUrl(t)
+      const {
+        api,
+        process: child,
+        kill,
+      } = await spawnService(t, MAIN, {
+        SUITE_DATA: folder,
+        IDENTITY_PORT: '0',
+        IDENTITY_DATABASE_URL: databaseUrl,
+        LOG_LEVEL: 'trace',
+        ...cheapHashing('IDENTITY_'),
+      })
+      const output: Buffer[] = []
+      child.stdout?.on('data', (chunk) => output.push(chunk))
+      child.stderr?.on('data', (chunk) => output.push(chunk))
 
-    const stored = readdirSync(folder)
-      .filter((name) => name.startsWith('identity.db'))
-      .map((name) => readFileSync(join(folder, name)))
-    assert.ok(output.length > 0 && stored.length > 0)
-    const everything = Buffer.concat([...output, ...stored]).toString('latin1')
-    const secrets = { ALICE: ALICE.password, NEW_PASSWORD, ...first, second: second.refreshToken }
-    for (const [name, secret] of Object.entries({ ...secrets, access: token }))
-      if (typeof secret === 'string' && secret !== 'Bearer')
-        assert.ok(!everything.includes(secret), `${name} was written down`)
-    assert.ok(!everything.includes('PRIVATE KEY'))
+      await api.post('/api/auth/register', ALICE)
+      const { body: first } = await api.post('/api/auth/login', ALICE)
+      await api.post('/api/auth/login', { ...ALICE, username: ALICE.password })
+      const { refreshToken } = first
+      const { body: second } = await api.post('/api/auth/refresh', { refreshToken })
+      await api.post('/api/auth/refresh', { refreshToken })
+      const token = second.accessToken
+      const change = { currentPassword: ALICE.password, newPassword: NEW_PASSWORD }
+      await api.post('/api/users/me/password', change, { token })
+      await api.request('POST', '/api/auth/login', {
+        headers: { 'content-type': 'application/json' },
+        body: `{"username":"alice","password":"${ALICE.password}"`,
+      })
+      await kill('SIGTERM')
+
+      const stored = readdirSync(folder)
+        .filter((name) => name.startsWith('identity.db'))
+        .map((name) => readFileSync(join(folder, name)))
+      const contents = await contentsOf(databaseUrl)
+      assert.match(contents, /alice@example\.com/)
+      assert.ok(output.length > 0 && (stored.length > 0 || engine.name === 'postgres'))
+      const written = Buffer.concat([...output, ...stored]).toString('latin1')
+      const everything = written + contents
+      const secrets = { ALICE: ALICE.password, NEW_PASSWORD, ...first, second: second.refreshToken }
+      for (const [name, secret] of Object.entries({ ...secrets, access: token }))
+        if (typeof secret === 'string' && secret !== 'Bearer')
+          assert.ok(!everything.includes(secret), `${name} was written down`)
+      assert.ok(!everything.includes('PRIVATE KEY'))
+    })
   })
-})
+}
