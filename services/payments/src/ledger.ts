@@ -34,7 +34,9 @@ export async function openLedger(
 }
 
 export function intentsOf(attempts: readonly Attempt[]): Set<string> {
-  return new Set(attempts.flatMap(({ paymentIntentId }) => paymentIntentId ?? []))
+  const intents = new Set<string>()
+  for (const { paymentIntentId } of attempts) if (paymentIntentId) intents.add(paymentIntentId)
+  return intents
 }
 
 async function refundsOf(

@@ -13,6 +13,8 @@ class Placeholder {
 
 type Build<T, V, R> = (db: Kysely<T>, values: V) => Compilable<R>
 type Outcome<R> = { rows: R[]; affected: number }
+/** `names` has the name of the value in each place; the others keep what the text was built with. */
+type Statement<R> = { query: CompiledQuery<R>; names: (string | undefined)[] }
 
 /**
  * A statement that runs so often that its text is built once for each engine, and not for each
@@ -34,12 +36,18 @@ export function preparedWrite<T, V extends object, R>(
 }
 
 function runnerOf<T, V extends object, R>(build: Build<T, V, R>) {
-  const built = new Map<Engine, CompiledQuery<R>>()
+  const built = new Map<Engine, Statement<R>>()
+  const statementFor = (db: Kysely<T>, values: V): Statement<R> => {
+    const query = build(db, placeholders(values)).compile()
+    const names = query.parameters.map((value) =>
+      value instanceof Placeholder ? value.name : undefined,
+    )
+    built.set(engineOf(db), { query, names })
+    return { query, names }
+  }
   return (db: Kysely<T>, values: V): Outcome<R> | Promise<Outcome<R>> => {
-    const engine = engineOf(db)
-    const query = built.get(engine) ?? build(db, placeholders(values)).compile()
-    built.set(engine, query)
-    return run(db, query, bind(query, values as Record<string, unknown>))
+    const statement = built.get(engineOf(db)) ?? statementFor(db, values)
+    return run(db, statement.query, bind(statement, values as Record<string, unknown>))
   }
 }
 
@@ -48,8 +56,8 @@ function placeholders<V extends object>(values: V): V {
   return Object.fromEntries(entries)
 }
 
-function bind({ parameters }: CompiledQuery, values: Record<string, unknown>): unknown[] {
-  return parameters.map((value) => (value instanceof Placeholder ? values[value.name] : value))
+function bind<R>({ query, names }: Statement<R>, values: Record<string, unknown>): unknown[] {
+  return names.map((name, place) => (name === undefined ? query.parameters[place] : values[name]))
 }
 
 function run<T, R>(
