@@ -1,5 +1,11 @@
 import { kitMigrations, type Migration } from '@plinth/kit'
 import { paymentsMigration } from './0001-payments.ts'
 import { pollCursorMigration } from './0002-poll-cursor.ts'
+import { sparseIndexesMigration } from './0003-sparse-indexes.ts'
 
-export const migrations: Migration[] = [...kitMigrations, paymentsMigration, pollCursorMigration]
+export const migrations: Migration[] = [
+  ...kitMigrations,
+  paymentsMigration,
+  pollCursorMigration,
+  sparseIndexesMigration,
+]

@@ -1,0 +1,24 @@
+import type { Migration } from '@plinth/kit'
+
+const SPARSE = [
+  ['webhook_events', 'next_try_at'],
+  ['webhook_events', 'parked_for'],
+  ['payments', 'next_check_at'],
+] as const
+
+/** These columns are mostly empty, and an index of the rest is smaller and seldom written. */
+export const sparseIndexesMigration: Migration = {
+  name: 'payments-0003-sparse-indexes',
+  up: async (db) => {
+    for (const [table, column] of SPARSE) {
+      const name = `${table}_${column}_index`
+      await db.schema.dropIndex(name).execute()
+      await db.schema
+        .createIndex(name)
+        .on(table)
+        .column(column)
+        .where(column, 'is not', null)
+        .execute()
+    }
+  },
+}
