@@ -23,6 +23,8 @@ export function openSqlite(file: string): Sqlite {
   const sqlite = new SqliteDatabase(file, { timeout: OPENING_MS })
   sqlite.pragma('journal_mode = WAL')
   sqlite.pragma('synchronous = FULL')
+  // A page that is written often is copied from the log to the file once for many times: 16 MB.
+  sqlite.pragma('wal_autocheckpoint = 4000')
   sqlite.pragma('foreign_keys = ON')
   // SQLite's own waiting would block the event loop; PatientConnection waits instead.
   sqlite.pragma('busy_timeout = 0')
