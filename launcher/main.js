@@ -1,6 +1,6 @@
 // Plain JavaScript: this file is loaded before the cache is on, and by any Node there is. With the
 // cache, the types of all the others were stripped by an earlier start, which saves time and memory.
-import module from 'node:module'
+import { keepCompiledCode } from './compile-cache.js'
 
 const OLDEST_NODE = 24
 
@@ -10,5 +10,5 @@ if (Number.parseInt(process.versions.node, 10) < OLDEST_NODE) {
   process.exit(69)
 }
 
-module.enableCompileCache()
+keepCompiledCode()
 await import('./command.ts')

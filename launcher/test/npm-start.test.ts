@@ -42,16 +42,16 @@ describe('npm start', () => {
     }
   })
 
-  test('logs no address beside that line', async (t) => {
+  test('prints nothing beside that line, which also tells what is on', async (t) => {
     const { env, folder } = await testEnv(t, { LOG_LEVEL: 'info' })
     const child = launch(t, { env, folder })
     const printed: string[] = []
     child.stdout?.on('data', (chunk) => printed.push(String(chunk)))
 
-    await lineOf(child, /"msg":"started"/)
+    const line = JSON.parse(await lineOf(child, /"msg":"started"/))
 
-    const lines = printed.join('').trim().split('\n')
-    assert.equal(lines.filter((line) => line.includes('http://')).length, 1, lines.join('\n'))
+    assert.equal(printed.join('').trim().split('\n').length, 1, printed.join(''))
+    assert.match(line.announcements.join(' '), /demo accounts.*development key/)
   })
 
   test('SIGTERM closes everything and ends with 0', async (t) => {

@@ -52,7 +52,7 @@ export async function createIdentity(
   sessionRoutes(server, accounts, guard)
   auditRoutes(server, accounts, guard)
   const { relyingParty } = config
-  announce(config, log)
+  announce(config, server)
   if (relyingParty) servePasskeys(server, { accounts, db, clock, relyingParty }, { guard, log })
   else disabledPasskeyRoutes(server, guard)
   jwksRoutes(server, accounts.signingKeys)
@@ -71,8 +71,9 @@ function servePasskeys(
   server.onClose(startChallengeSweep(identity, log).stop)
 }
 
-/** What an operator should not have to find out by accident. */
-function announce({ accounts, relyingParty, publicUrl }: IdentityConfig, log: Logger): void {
-  if (accounts.demoAccounts) log.warn('demo accounts are on: everybody knows their password')
-  if (!relyingParty) log.warn({ publicUrl }, 'passkeys are off: switched off, or not possible here')
+function announce({ accounts, relyingParty, publicUrl }: IdentityConfig, server: Server): void {
+  if (accounts.demoAccounts)
+    server.announcements.push('demo accounts are on: everybody knows their password')
+  if (!relyingParty)
+    server.announcements.push(`passkeys are off: switched off, or not possible at ${publicUrl}`)
 }

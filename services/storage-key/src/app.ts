@@ -37,7 +37,9 @@ export async function createStorageKey(
   const store = await openFileStore(config)
   server.onClose(() => store.listing.close())
   if (config.apiKey === DEVELOPMENT_KEY)
-    log.warn('The development key is in use. Set STORAGE_KEY_API_KEY before others can reach this.')
+    server.announcements.push(
+      'the development key is in use: set STORAGE_KEY_API_KEY before others can reach this',
+    )
 
   answerOptions(server)
   requireKey(server, config.apiKey)

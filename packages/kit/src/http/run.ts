@@ -54,8 +54,10 @@ export async function run(start: () => Promise<Running>): Promise<void> {
   try {
     const running = await start()
     closeOnSignals(() => closeGracefully(running.server))
-    const url = await listen(running.server, running)
-    running.server.log.info({ url }, 'listening')
+    const { server } = running
+    const url = await listen(server, running)
+    for (const announcement of server.announcements) server.log.warn(announcement)
+    server.log.info({ url }, 'listening')
   } catch (error) {
     exitWith(error)
   }

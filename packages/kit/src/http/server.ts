@@ -46,6 +46,8 @@ declare module 'fastify' {
     /** True once the service has been told to stop: it finishes what it has and is not ready. */
     draining: boolean
     clock: Clock
+    /** What an operator should not have to find out by accident; told once, when all is up. */
+    announcements: string[]
     /** Runs when the server has answered its last request; the last registered runs first. */
     onClose(work: () => Promise<void> | void): void
   }
@@ -78,6 +80,7 @@ export function createServer(options: ServerOptions): Server {
   const server = bareServer(options)
   server.decorate('draining', false)
   server.decorate('clock', options.clock)
+  server.decorate('announcements', [])
   parseJsonBodies(server)
   limitBodyTime(server, options.bodyDeadlineMs)
   sendSecurityHeaders(server)
