@@ -24,6 +24,9 @@ export async function retryEvent(payments: Payments, id: string): Promise<Acknow
   return redeliver(payments, event)
 }
 
-function redeliver(payments: Payments, { body, source }: InboxEvent): Promise<Acknowledgement> {
+async function redeliver(
+  payments: Payments,
+  { body, source }: InboxEvent,
+): Promise<Acknowledgement> {
   return receiveEvent(payments, { event: readEvent(JSON.parse(body)), body, source })
 }

@@ -26,9 +26,9 @@ export async function recordFailedEvent(
   const paymentId = wrong?.paymentId ?? null
   await inTransaction(db, async (transaction) => {
     const claim = { ...newClaim(delivery, at), paymentId, tries: 0 }
-    const claimed = await claimEvent(transaction, failure(claim, error, at))
+    const claimed = await claimEvent(transaction, failedEvent(claim, error, at))
     const known = claimed ? undefined : await findEventForUpdate(transaction, claim.id)
-    if (known && hasFailed(known)) await updateEvent(transaction, failure(known, error, at))
+    if (known && hasFailed(known)) await updateEvent(transaction, failedEvent(known, error, at))
     if (!claimed || !wrong) return
     const about = { source: claim.source, kind: claim.type, eventId: claim.id, at }
     const { anomaly, message: note } = wrong
@@ -54,7 +54,7 @@ export function hasFailed({ status }: InboxEvent): boolean {
 }
 
 /** After enough tries an event is left for a person, who may still retry it. */
-function failure(event: InboxEvent, error: unknown, at: Date): InboxEvent {
+export function failedEvent(event: InboxEvent, error: unknown, at: Date): InboxEvent {
   const tries = event.tries + 1
   const dead = tries >= MOST_TRIES
   return {

@@ -1,13 +1,16 @@
 import type { Db } from '@plinth/kit'
 import { applyEvent } from './event-effects.ts'
-import { readEventObject } from './event-target.ts'
+import { type EventTarget, readEventObject } from './event-target.ts'
+import { failedEvent } from './failed-events.ts'
 import { lockReference } from './name-locks.repository.ts'
-import { insertObservation, remark } from './observations.repository.ts'
+import { type About, insertObservation, remark } from './observations.repository.ts'
+import { InconsistentObservation } from './observations.ts'
 import type { NewPayment } from './payments.repository.ts'
 import { readEvent } from './provider/events.ts'
 import { metadataOf } from './provider/objects.ts'
+import type { ProviderEvent } from './provider/provider.ts'
 import type { PaymentTables } from './tables.ts'
-import { listParkedEvents, updateEvent } from './webhook-events.repository.ts'
+import { type InboxEvent, listParkedEvents, updateEvent } from './webhook-events.repository.ts'
 
 // A database was lost, or another installation uses the same references.
 const ELSEWHERE = {
@@ -25,13 +28,26 @@ export async function linkParkedEvents(
   for (const parked of await listParkedEvents(db, businessReference)) {
     const event = readEvent(JSON.parse(parked.body))
     const about = { source: parked.source, kind: event.type, eventId: event.id, at }
-    if (metadataOf(event.object.metadata).paymentId) {
+    if (metadataOf(event.object.metadata).paymentId)
       await insertObservation(db, { ...remark(about), paymentId, ...ELSEWHERE })
-      continue
-    }
-    const object = readEventObject(event)
-    const target = { paymentId, parkedFor: null }
-    await applyEvent(db, { event, object, target }, about)
-    await updateEvent(db, { ...parked, ...target })
+    else await link(db, event, { ...parked, paymentId, parkedFor: null }, about)
+  }
+}
+
+/** What contradicts the payment is refused before anything is written, and must not prevent it. */
+async function link(
+  db: Db<PaymentTables>,
+  event: ProviderEvent,
+  parked: InboxEvent & EventTarget,
+  about: About,
+): Promise<void> {
+  try {
+    await applyEvent(db, { event, object: readEventObject(event), target: parked }, about)
+    await updateEvent(db, parked)
+  } catch (error) {
+    if (!(error instanceof InconsistentObservation)) throw error
+    await updateEvent(db, failedEvent(parked, error, about.at))
+    const { paymentId, anomaly, message: note } = error
+    await insertObservation(db, { ...remark(about), paymentId, anomaly, note })
   }
 }

@@ -73,6 +73,21 @@ for (const engine of engines)
       assert.equal(observations[0].anomaly, 'REFERENCE_USED_ELSEWHERE')
     })
 
+    test('of another amount is kept as failed, and the payment is made all the same', async (t) => {
+      const { api, deliver, checkOut, timeline } = await start(t)
+      await deliver(paidEvent('differs'))
+
+      const reply = await checkOut({ businessReference: 'differs', amount: 999 })
+
+      assert.equal(reply.status, 201)
+      const { status, observations } = await timeline(reply.body.paymentId)
+      assert.equal(status, 'PENDING')
+      assert.equal(observations[0].anomaly, 'SESSION_DIFFERS')
+      const [event] = (await api.get('/api/webhook-events?status=FAILED')).body.content
+      assert.equal(event.paymentId, reply.body.paymentId)
+      assert.match(event.error, /is for 1000 eur/)
+    })
+
     test('is never missed, however close to the payment it comes', async (t) => {
       const { deliver, checkOut, statusOf } = await start(t)
       const references = Array.from({ length: 20 }, (_, index) => `close-${index}`)
