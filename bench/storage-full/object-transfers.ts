@@ -4,7 +4,9 @@ import type { Readable } from 'node:stream'
 import { GetObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3'
 import type { S3Settings } from '../../test/servers/s3.ts'
 import type { Row } from '../harness.ts'
-import { download, race, remove, type Service, upload, withService, writeSong } from './service.ts'
+import { writeLargeFile } from '../storage/large-file.ts'
+import { race } from '../storage/race.ts'
+import { download, remove, type Service, SONG_START, upload, withService } from './service.ts'
 
 const MEGABYTES = Math.min(256, Number(process.env.BENCH_MEGABYTES ?? 256))
 const BAR = 0.8
@@ -12,7 +14,7 @@ const BAR = 0.8
 /** Through the service into a bucket and back, against the bare client and the same store. */
 export async function objectTransfers(folder: string, settings: S3Settings): Promise<Row[]> {
   const source = join(folder, 'object.mp3')
-  await writeSong(source, MEGABYTES)
+  await writeLargeFile(source, MEGABYTES, SONG_START)
   const bare = bareClient(settings)
   return withService(join(folder, 'object'), async (service) => {
     await activateObject(service, settings)
@@ -25,13 +27,13 @@ export async function objectTransfers(folder: string, settings: S3Settings): Pro
     }
     return [
       await race(
-        `upload ${MEGABYTES} MiB to OBJECT against a bare PutObject`,
+        `storage-full: upload ${MEGABYTES} MiB to OBJECT against a bare PutObject`,
         through,
         () => bare.put(source),
         size,
       ),
       await race(
-        `download ${MEGABYTES} MiB from OBJECT against a bare GetObject`,
+        `storage-full: download ${MEGABYTES} MiB from OBJECT against a bare GetObject`,
         () => download(service, id),
         bare.get,
         size,
