@@ -1,9 +1,10 @@
-import { createHash, type Hash, randomUUID } from 'node:crypto'
+import { hash, randomUUID } from 'node:crypto'
 import { constants } from 'node:fs'
 import { mkdir, readdir, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { failPoint } from '../fail-point.ts'
 import { closeDescriptor, openDescriptor, syncDescriptor, writeDescriptor } from './descriptors.ts'
+import { type FileDigest, openFileDigest } from './digest-worker.ts'
 import { type FileBytes, fileBytes } from './file-bytes.ts'
 
 const LARGE_BATCH_BYTES = 512 * 1024
@@ -29,7 +30,7 @@ export async function openSpool(folder: string, options: { sha256: boolean }): P
     await mkdir(folder)
     return create()
   })
-  return new Spool(path, descriptor, options.sha256 ? createHash('sha256') : undefined)
+  return new Spool(path, descriptor, options.sha256)
 }
 
 /** A temporary file that is being written: one batch goes to disk while the next is received. */
@@ -38,16 +39,19 @@ export class Spool {
   sizeBytes = 0
   readonly #descriptor: number
   #head = Buffer.alloc(0)
-  readonly #hash: Hash | undefined
+  readonly #hashed: boolean
+  #digest: FileDigest | undefined
+  #digesting: Promise<void> = Promise.resolve()
+  #sha256: string | undefined
   readonly #batchLimitBytes = openSpools < FEW_SPOOLS ? LARGE_BATCH_BYTES : SMALL_BATCH_BYTES
   #batch: Buffer[] = []
   #batchBytes = 0
   #writing: Promise<void> = Promise.resolve()
 
-  constructor(path: string, descriptor: number, hash: Hash | undefined) {
+  constructor(path: string, descriptor: number, hashed: boolean) {
     this.path = path
     this.#descriptor = descriptor
-    this.#hash = hash
+    this.#hashed = hashed
     openSpools += 1
   }
 
@@ -56,18 +60,21 @@ export class Spool {
    * and the caller has to wait for the one before.
    */
   write(bytes: Buffer): Promise<void> | undefined {
-    this.#hash?.update(bytes)
     if (this.sizeBytes === 0) this.#head = Buffer.from(bytes.subarray(0, HEAD_BYTES))
     this.#batch.push(bytes)
     this.#batchBytes += bytes.length
     this.sizeBytes += bytes.length
     const full = this.#batchBytes >= this.#batchLimitBytes || this.#batch.length >= MOST_PIECES
-    return full ? this.#flush() : undefined
+    if (!full) return undefined
+    if (this.#hashed) this.#digest ??= openFileDigest()
+    return this.#flush()
   }
 
   async finish(): Promise<void> {
+    if (this.#hashed && !this.#digest) this.#sha256 = hash('sha256', Buffer.concat(this.#batch))
     await this.#flush()
     await this.#writing
+    if (this.#digest) this.#sha256 = await this.#digest.finish()
   }
 
   /** Makes what was written survive a power cut. */
@@ -81,7 +88,7 @@ export class Spool {
   }
 
   sha256(): string | undefined {
-    return this.#hash?.digest('hex')
+    return this.#sha256
   }
 
   /** Until the batch before is on disk; this one then follows. */
@@ -90,10 +97,19 @@ export class Spool {
     const before = this.#writing
     this.#batch = []
     this.#batchBytes = 0
-    this.#writing = before.then(() => writeAll(this.#descriptor, batch, position))
+    this.#writing = before.then(() => this.#writeBatch(batch, position))
     // A failure is reported by whoever waits next; until then it is not an unhandled one.
     this.#writing.catch(() => {})
     return before
+  }
+
+  /** One batch may be hashed while the next is written. */
+  async #writeBatch(batch: Buffer[], position: number): Promise<void> {
+    await writeAll(this.#descriptor, batch, position)
+    await this.#digesting
+    if (!this.#digest) return batch.forEach(release)
+    this.#digesting = this.#digest.update(batch)
+    this.#digesting.catch(() => {})
   }
 
   /** For a file that has been published. */
@@ -104,6 +120,7 @@ export class Spool {
 
   async discard(): Promise<void> {
     await this.#writing.catch(() => {})
+    this.#digest?.finish().catch(() => {})
     await this.close().catch(() => {})
     await unlink(this.path).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'ENOENT') throw error
@@ -116,7 +133,7 @@ async function writeAll(descriptor: number, batch: Buffer[], position: number): 
   failPoint('upload:write')
   const { bytesWritten } = await writeDescriptor(descriptor, batch, position)
   const total = batch.reduce((sum, bytes) => sum + bytes.length, 0)
-  if (bytesWritten === total) return batch.forEach(release)
+  if (bytesWritten === total) return
   // A disk that fills up takes a part first and says ENOSPC to the rest.
   const rest = Buffer.concat(batch).subarray(bytesWritten)
   await writeAll(descriptor, [rest], position + bytesWritten)

@@ -1,0 +1,79 @@
+import { Worker } from 'node:worker_threads'
+
+export type DigestTask = { file: number; pieces: Uint8Array<ArrayBuffer>[]; last: boolean }
+
+/** A SHA-256 over bytes as they come. Both take the next call only after the one before. */
+export type FileDigest = {
+  /** Takes the bytes over: they are gone afterwards. */
+  update(pieces: Buffer[]): Promise<void>
+  /** Lower-case hex. Also for a file that is given up: nothing of it stays behind. */
+  finish(): Promise<string>
+}
+
+const IDLE_MS = 10_000
+
+let worker: DigestWorker | undefined
+let filesSeen = 0
+
+/** In a thread beside this one: hashing a large file would keep everybody else waiting. */
+export function openFileDigest(): FileDigest {
+  if (!worker || worker.lost) worker = startWorker()
+  const { perform } = worker
+  const file = (filesSeen += 1)
+  return {
+    update: async (pieces) => {
+      await perform({ file, pieces: pieces.map(ownBytes), last: false })
+    },
+    finish: () => perform({ file, pieces: [], last: true }),
+  }
+}
+
+/** Bytes that share their memory with others cannot be given away: of them a copy goes. */
+function ownBytes(piece: Buffer): Uint8Array<ArrayBuffer> {
+  const { buffer, byteLength } = piece
+  const alone = buffer instanceof ArrayBuffer && buffer.byteLength === byteLength
+  return alone ? new Uint8Array(buffer) : new Uint8Array(piece)
+}
+
+type DigestWorker = { readonly lost: boolean; perform(task: DigestTask): Promise<string> }
+
+function startWorker(): DigestWorker {
+  const thread = new Worker(new URL('./digest-thread.ts', import.meta.url))
+  const waiting: { resolve(digest: string): void; reject(error: Error): void }[] = []
+  const openFiles = new Set<number>()
+  let lost = false
+  const lose = (cause: unknown) => {
+    lost = true
+    for (const { reject } of waiting.splice(0))
+      reject(new Error('The digest thread ended.', { cause }))
+  }
+  const idle = setTimeout(() => {
+    if (waiting.length > 0 || openFiles.size > 0) return idle.refresh()
+    lost = true
+    thread.terminate()
+  }, IDLE_MS).unref()
+  thread.on('message', (digest: string) => {
+    waiting.shift()?.resolve(digest)
+    if (waiting.length === 0) thread.unref()
+  })
+  thread.on('error', lose).on('exit', lose).unref()
+  return {
+    get lost() {
+      return lost
+    },
+    perform(task) {
+      const { promise, resolve, reject } = Promise.withResolvers<string>()
+      if (lost) return Promise.reject(new Error('The digest thread ended.'))
+      if (task.last) openFiles.delete(task.file)
+      else openFiles.add(task.file)
+      waiting.push({ resolve, reject })
+      idle.refresh()
+      thread.ref() // A process must not end while somebody waits for this answer.
+      thread.postMessage(
+        task,
+        task.pieces.map(({ buffer }) => buffer),
+      )
+      return promise
+    },
+  }
+}
