@@ -19,7 +19,8 @@ let filesSeen = 0
 export function openFileDigest(): FileDigest {
   if (!worker || worker.lost) worker = startWorker()
   const { perform } = worker
-  const file = (filesSeen += 1)
+  filesSeen += 1
+  const file = filesSeen
   return {
     update: async (pieces) => {
       await perform({ file, pieces: pieces.map(ownBytes), last: false })
