@@ -15,6 +15,9 @@ export type LockedPayment = { payment: Payment; attempts: Attempt[] }
 /** Everything known about a payment. */
 export type Ledger = LockedPayment & { refunds: Refund[]; unresolved: RefundIntent[] }
 
+/** A payment as it is stored, and what was just learnt about it. */
+type Observed = LockedPayment & { refunds?: Refund[]; customerId?: string | null }
+
 const FIRST_CHECK_SECONDS = 60
 
 export async function lockPayment(
@@ -59,13 +62,14 @@ async function refundsOf(
  */
 export async function settleLedger(
   db: Db<PaymentTables>,
-  { payment, attempts, refunds }: LockedPayment & { refunds?: Refund[] },
+  { payment, attempts, refunds, customerId = null }: Observed,
   about: About,
 ): Promise<Ledger> {
   const known = { attempts, ...(await refundsOf(db, payment.id, attempts, refunds)) }
   const derived = derivePayment(payment.amount, attempts, known.refunds)
   const nextCheckAt = nextCheck(payment, derived, known, about.at)
-  const settled = { ...payment, ...derived, nextCheckAt }
+  const providerCustomerId = payment.providerCustomerId ?? customerId
+  const settled = { ...payment, ...derived, providerCustomerId, nextCheckAt }
   if (!sameAs(payment, settled)) await updateProjection(db, settled, about.at)
   if (derived.refundedAmount < payment.refundedAmount)
     await updateFailedToRetry(db, payment.id, about.at)

@@ -44,9 +44,9 @@ export async function observeSession(
 
   const joined = joinSession(paymentId, locked.attempts, session, state)
   const attempts = await writeAttempt(db, locked.attempts, joined)
-  const payment = withCustomer(locked.payment, session)
   const note = joined ? undefined : 'The session belongs to no attempt of this payment.'
-  return settleLedger(db, { payment, attempts }, { note, ...about, subject: session.id })
+  const observed = { payment: locked.payment, attempts, customerId: session.customerId }
+  return settleLedger(db, observed, { note, ...about, subject: session.id })
 }
 
 async function writeAttempt(
@@ -72,10 +72,6 @@ function refuseDifferent(payment: Payment, { id, amount, currency }: CheckoutSes
     payment.id,
     `Session ${id} is for ${said}, the payment for ${payment.amount} ${payment.currency}.`,
   )
-}
-
-function withCustomer(payment: Payment, { customerId }: CheckoutSession): Payment {
-  return { ...payment, providerCustomerId: payment.providerCustomerId ?? customerId }
 }
 
 /**

@@ -55,6 +55,24 @@ for (const engine of engines)
       assert.equal(seen.length, 1)
     })
 
+    test('a customer that only a later event names is kept', async (t) => {
+      const { checkOut, sandbox, intercept, accepted, payment } = await start(t)
+      const { body } = await checkOut()
+      const eventOf = await intercept()
+      await sandbox.pay(body.checkoutSessionId)
+      const { data, ...event } = await eventOf('checkout.session.completed')
+      const named = (id: string, customer: string | null) =>
+        accepted({ ...event, id, data: { object: { ...data.object, customer } } })
+
+      await named('evt_without', null)
+      const before = await payment(body.paymentId)
+      await named('evt_with', 'cus_learnt')
+
+      assert.equal(before.status, 'PAID')
+      assert.equal(before.providerCustomerId, null)
+      assert.equal((await payment(body.paymentId)).providerCustomerId, 'cus_learnt')
+    })
+
     test('2 async_payment_succeeded before completed(unpaid) is PAID and stays PAID', async (t) => {
       const { checkOut, sandbox, intercept, accepted, status } = await start(t)
       const { body } = await checkOut()
