@@ -1,11 +1,30 @@
 import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
+import { createServer } from 'node:net'
+
+// Below the ports that systems give out by themselves (Linux: from 32768), so that no connection
+// opened meanwhile takes one; and each process looks in a place of its own.
+const FIRST = 16_384
+const PLACES = 1_000
+const PORTS_OF_A_PLACE = 16
+let next = FIRST + (process.pid % PLACES) * PORTS_OF_A_PLACE
 
 /** Ports nobody uses at this moment, all different. */
 export async function freePorts(count: number): Promise<number[]> {
-  const probes = Array.from({ length: count }, () => createServer().listen(0, 'localhost'))
-  await Promise.all(probes.map((probe) => once(probe, 'listening')))
-  const ports = probes.map((probe) => (probe.address() as AddressInfo).port)
-  await Promise.all(probes.map((probe) => once(probe.close(), 'close')))
+  const ports: number[] = []
+  while (ports.length < count) {
+    if (await isFree(next)) ports.push(next)
+    next += 1
+  }
   return ports
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const probe = createServer().listen(port, 'localhost')
+  try {
+    await once(probe, 'listening')
+  } catch {
+    return false
+  }
+  await once(probe.close(), 'close')
+  return true
 }
