@@ -9,8 +9,12 @@ export function limitBodyTime(server: Server, deadlineMs = 30_000): void {
   server.addHook('preParsing', (request, reply, payload, done) => {
     if (hasBody(request.headers) && !isUpload(request.headers['content-type'])) {
       const watch = () => {
-        // An error event, not destroy(): that would take the connection away before the answer.
-        const timer = setTimeout(() => payload.emit('error', bodyTooSlow()), deadlineMs)
+        const timer = setTimeout(() => {
+          // Nobody reads the body of a GET, and an error that nobody hears ends the process.
+          if (payload.listenerCount('error') === 0) return
+          // An error event, not destroy(): that would take the connection away before the answer.
+          payload.emit('error', bodyTooSlow())
+        }, deadlineMs)
         const stop = () => clearTimeout(timer)
         payload.once('end', stop)
         reply.raw.once('close', stop)

@@ -3,6 +3,7 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { PassThrough } from 'node:stream'
 import { describe, type TestContext, test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import { systemClock } from '../clock.ts'
 import { acceptUploads } from '../files/accept-uploads.ts'
 import { receiveUpload } from '../files/upload.ts'
@@ -38,6 +39,7 @@ async function startServer(t: TestContext, options: Partial<ServerOptions> = {})
     handler: () => 'ok',
   })
   server.post('/bell', () => 'ding')
+  server.get('/slow', () => setTimeout(100, 'at last'))
   acceptUploads(server, /^multipart\//)
   server.post('/upload', async ({ raw }, reply) => {
     const limits = { folder: tmpdir(), maxFileBytes: 1, maxRequestBytes: 1 }
@@ -279,6 +281,17 @@ describe('a server of the kit', () => {
     const chunks = await socket.toArray()
 
     assert.match(Buffer.concat(chunks).toString(), /^HTTP\/1\.1 408 .*REQUEST_TIMEOUT/s)
+  })
+
+  test('does not mind that a body nobody reads never comes', async (t) => {
+    const { port } = await startServer(t, { bodyDeadlineMs: 1 })
+    const socket = connect(port, '127.0.0.1')
+    socket.write('GET /slow HTTP/1.1\r\nHost: x\r\nConnection: close\r\n')
+    socket.write('Content-Length: 100\r\n\r\n{"name":')
+
+    const chunks = await socket.toArray()
+
+    assert.match(Buffer.concat(chunks).toString(), /^HTTP\/1\.1 200 .*at last/s)
   })
 
   test('shares its replies only with the origins that are configured', async (t) => {
