@@ -18,9 +18,10 @@ let filesSeen = 0
 /** In a thread beside this one: hashing a large file would keep everybody else waiting. */
 export function openFileDigest(): FileDigest {
   if (!worker || worker.lost) worker = startWorker()
-  const { perform } = worker
+  const { perform, expect } = worker
   filesSeen += 1
   const file = filesSeen
+  expect(file)
   return {
     update: async (pieces) => {
       await perform({ file, pieces: pieces.map(ownBytes), last: false })
@@ -36,7 +37,12 @@ function ownBytes(piece: Buffer): Uint8Array<ArrayBuffer> {
   return alone ? new Uint8Array(buffer) : new Uint8Array(piece)
 }
 
-type DigestWorker = { readonly lost: boolean; perform(task: DigestTask): Promise<string> }
+type DigestWorker = {
+  readonly lost: boolean
+  /** From now to its last task the thread stays, however long the file's bytes take to come. */
+  expect(file: number): void
+  perform(task: DigestTask): Promise<string>
+}
 
 function startWorker(): DigestWorker {
   const thread = new Worker(new URL('./digest-thread.ts', import.meta.url))
@@ -62,18 +68,18 @@ function startWorker(): DigestWorker {
     get lost() {
       return lost
     },
+    expect: (file) => void openFiles.add(file),
     perform(task) {
       const { promise, resolve, reject } = Promise.withResolvers<string>()
-      if (lost) return Promise.reject(new Error('The digest thread ended.'))
       if (task.last) openFiles.delete(task.file)
-      else openFiles.add(task.file)
-      waiting.push({ resolve, reject })
+      if (lost) return Promise.reject(new Error('The digest thread ended.'))
       idle.refresh()
-      thread.ref() // A process must not end while somebody waits for this answer.
       thread.postMessage(
         task,
         task.pieces.map(({ buffer }) => buffer),
       )
+      waiting.push({ resolve, reject })
+      thread.ref() // A process must not end while somebody waits for this answer.
       return promise
     },
   }
