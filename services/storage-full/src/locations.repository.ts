@@ -62,6 +62,17 @@ export async function findLocationAt(
     .executeTakeFirst()
 }
 
+/** Whether a file is noted for a location, whatever its state. */
+export async function hasFiles(db: Db<StorageTables>, locationId: number): Promise<boolean> {
+  const file = await db
+    .selectFrom('files')
+    .select('id')
+    .where('location_id', '=', locationId)
+    .limit(1)
+    .executeTakeFirst()
+  return file !== undefined
+}
+
 export async function findActiveLocation(db: Db<StorageTables>): Promise<Location | undefined> {
   return db
     .selectFrom('active_storage')

@@ -9,6 +9,7 @@ import { spoolFolderIn } from './spool-folder.ts'
 import type { Storage } from './storage.ts'
 import type { StorageTables } from './tables.ts'
 import { createThumbnailWork } from './thumbnail-maker.ts'
+import { makeUnusedFolders } from './unused-folders.ts'
 
 export type OpenStorage = { storage: Storage; database: Database<StorageTables> }
 
@@ -31,6 +32,7 @@ export async function openStorage(
   try {
     await requireReadableSettings(storage)
     await prepareRoot(storage, config.root)
+    await makeUnusedFolders(storage, config.root)
     await prepareFirstStart(storage)
   } catch (error) {
     await database.close()
