@@ -15,7 +15,6 @@ import {
   type SigningKeyTables,
   signingKeyMigrations,
   Type,
-  whenThere,
 } from '@plinth/kit'
 
 type Tables = SigningKeyTables & { greetings: { id: number; text: string } }
@@ -47,11 +46,11 @@ async function guardedRoute(server: ReturnType<typeof createServer>): Promise<vo
   server.get('/greetings/mine', {
     schema,
     onRequest: guard.caller,
-    handler: ({ caller }) =>
-      whenThere(greetingById(db, Number(caller.userId)), (greeting) => {
-        if (!greeting) throw notFound()
-        return greeting
-      }),
+    handler: async ({ caller }) => {
+      const greeting = await greetingById(db, Number(caller.userId))
+      if (!greeting) throw notFound()
+      return greeting
+    },
   })
 }
 

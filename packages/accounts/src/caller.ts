@@ -1,4 +1,4 @@
-import { type Awaitable, type Caller, callerGuard, whenThere } from '@plinth/kit'
+import { type Awaitable, type Caller, callerGuard } from '@plinth/kit'
 import type { Accounts } from './accounts.ts'
 import { recordDenials } from './denials.ts'
 import { findUserById, type User } from './users.repository.ts'
@@ -15,19 +15,16 @@ export function accountGuard(accounts: Accounts): AccountGuard {
 const identified = new WeakMap<Caller, User>()
 
 /** Who a good token speaks for now: the roles and the state are the row's, not the token's. */
-export function identifyCaller(
+export async function identifyCaller(
   { db, verifier }: Accounts,
   token: string,
-): Awaitable<Caller | undefined> {
-  return whenThere(verifier.verify(token), (subject) => {
-    if (!subject) return undefined
-    return whenThere(findUserById(db, Number(subject.userId)), (user) => {
-      if (!user?.enabled) return undefined
-      const caller = { ...subject, username: user.username, roles: user.roles }
-      identified.set(caller, user)
-      return caller
-    })
-  })
+): Promise<Caller | undefined> {
+  const subject = await verifier.verify(token)
+  const user = subject && (await findUserById(db, Number(subject.userId)))
+  if (!subject || !user?.enabled) return undefined
+  const caller = { ...subject, username: user.username, roles: user.roles }
+  identified.set(caller, user)
+  return caller
 }
 
 export function ownProfile(accounts: Accounts, caller: Caller): Awaitable<User> {

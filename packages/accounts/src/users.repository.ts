@@ -1,4 +1,4 @@
-import { type Awaitable, type Db, forUpdate, preparedFind, whenThere } from '@plinth/kit'
+import { type Db, forUpdate, preparedFind } from '@plinth/kit'
 import { type Selectable, sql } from 'kysely'
 import type { AccountTables } from './tables.ts'
 
@@ -46,8 +46,9 @@ const userById = preparedFind((db: Db<AccountTables>, id: number) =>
 )
 
 /** Asked for every request of every caller. */
-export function findUserById(db: Db<AccountTables>, id: number): Awaitable<User | undefined> {
-  return whenThere(userById(db, id), (row) => row && userOf(row))
+export async function findUserById(db: Db<AccountTables>, id: number): Promise<User | undefined> {
+  const row = await userById(db, id)
+  return row && userOf(row)
 }
 
 export function findUserByUsername(

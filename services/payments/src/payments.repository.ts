@@ -1,12 +1,10 @@
 import {
-  type Awaitable,
   type Db,
   forUpdate,
   type PageRequest,
   prepared,
   preparedFind,
   preparedWrite,
-  whenThere,
 } from '@plinth/kit'
 import type { Anomaly, Derived } from './payment-state.ts'
 import type { PaymentRow, PaymentTables } from './tables.ts'
@@ -57,8 +55,9 @@ const paymentById = preparedFind((db: Db<PaymentTables>, id: string) =>
 )
 
 /** The most frequent read of all. */
-export function findPayment(db: Db<PaymentTables>, id: string): Awaitable<Payment | undefined> {
-  return whenThere(paymentById(db, id), (row) => row && toPayment(row))
+export async function findPayment(db: Db<PaymentTables>, id: string): Promise<Payment | undefined> {
+  const row = await paymentById(db, id)
+  return row && toPayment(row)
 }
 
 const byIdForUpdate = prepared((db: Db<PaymentTables>, { id }: { id: string }) =>

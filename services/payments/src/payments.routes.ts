@@ -1,4 +1,4 @@
-import { type Server, whenThere } from '@plinth/kit'
+import type { Server } from '@plinth/kit'
 import type { PaymentGuard } from './guard.ts'
 import { paymentReply } from './payment-reply.ts'
 import { type Payments, requirePayment } from './payments.ts'
@@ -8,7 +8,7 @@ export function paymentRoutes(server: Server, payments: Payments, guard: Payment
   server.get('/api/payments/:id', {
     schema: { params: PaymentParams },
     onRequest: guard.caller,
-    handler: ({ params }) =>
-      whenThere(requirePayment(payments, params.id.toLowerCase()), paymentReply),
+    handler: async ({ params }) =>
+      paymentReply(await requirePayment(payments, params.id.toLowerCase())),
   })
 }

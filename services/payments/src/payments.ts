@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
-import { type Awaitable, type Clock, type Db, type Logger, whenThere, withLease } from '@plinth/kit'
+import { type Clock, type Db, type Logger, withLease } from '@plinth/kit'
 import { findPayment, type Payment } from './payments.repository.ts'
 import { paymentBusy, paymentMissing, providerNotConfigured } from './problems.ts'
 import type { PaymentProvider } from './provider/provider.ts'
@@ -32,11 +32,10 @@ export function requireProvider(payments: Payments): PaymentProvider {
   return payments.provider
 }
 
-export function requirePayment(payments: Payments, id: string): Awaitable<Payment> {
-  return whenThere(findPayment(payments.db, id), (payment) => {
-    if (!payment) throw paymentMissing()
-    return payment
-  })
+export async function requirePayment(payments: Payments, id: string): Promise<Payment> {
+  const payment = await findPayment(payments.db, id)
+  if (!payment) throw paymentMissing()
+  return payment
 }
 
 /**

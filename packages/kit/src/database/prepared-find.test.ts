@@ -12,18 +12,19 @@ const noteById = preparedFind((db: Db<Tables>, id: number) =>
   db.selectFrom('notes').selectAll().where('id', '=', id),
 )
 
+const NOTES = {
+  name: 'test-0001-notes',
+  up: async (db: Db<unknown>) => {
+    await db.schema
+      .createTable('notes')
+      .addColumn('id', 'integer', (column) => column.primaryKey())
+      .addColumn('text', 'varchar(100)', (column) => column.notNull())
+      .execute()
+  },
+}
+
 async function openNotes(t: TestContext, url: string) {
-  const notes = {
-    name: 'test-0001-notes',
-    up: async (db: Db<unknown>) => {
-      await db.schema
-        .createTable('notes')
-        .addColumn('id', 'integer', (column) => column.primaryKey())
-        .addColumn('text', 'varchar(100)', (column) => column.notNull())
-        .execute()
-    },
-  }
-  const database = await openDatabase<Tables>(url, [notes])
+  const database = await openDatabase<Tables>(url, [NOTES])
   t.after(() => database.close())
   return database.db
 }
@@ -93,16 +94,33 @@ for (const engine of engines)
     })
   })
 
-test('on SQLite the answer is there at once, also while a transaction is open', async (t) => {
+test('on SQLite what is asked for together is found together, each by its own key', async (t) => {
   const [sqlite] = engines
   const db = await openNotes(t, (await sqlite?.freshUrl(t)) ?? '')
   await insert(db, 1, 'one')
+  await insert(db, 2, 'two')
+  const asJson = preparedFind((notes: Db<Tables>, id: number) =>
+    notes.selectFrom('notes').select(sql`json(text)`.as('value')).where('id', '=', id),
+  )
 
-  await inTransaction(db, async (transaction) => {
-    await rename(transaction, 'two')
+  const asked = [noteById(db, 2), asJson(db, 1), noteById(db, 3), noteById(db, 1)]
+  const [second, malformed, missing, first] = await Promise.allSettled(asked)
 
-    assert.deepEqual(noteById(db, 1), { id: 1, text: 'one' })
-  })
+  assert.deepEqual(second, { status: 'fulfilled', value: { id: 2, text: 'two' } })
+  assert.equal(malformed?.status, 'rejected')
+  assert.deepEqual(missing, { status: 'fulfilled', value: undefined })
+  assert.deepEqual(first, { status: 'fulfilled', value: { id: 1, text: 'one' } })
+})
+
+test('on SQLite what was asked for before the database closes is answered', async (t) => {
+  const [sqlite] = engines
+  const { db, close } = await openDatabase<Tables>((await sqlite?.freshUrl(t)) ?? '', [NOTES])
+  await insert(db, 1, 'one')
+
+  const found = noteById(db, 1)
+  await close()
+
+  assert.deepEqual(await found, { id: 1, text: 'one' })
 })
 
 test('a database in memory has one connection, and that one answers', async (t) => {

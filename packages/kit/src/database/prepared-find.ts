@@ -1,5 +1,4 @@
 import type { Compilable } from 'kysely'
-import type { Awaitable } from '../awaitable.ts'
 import type { Db } from './open.ts'
 import { prepared } from './prepared.ts'
 import { isBusy } from './sqlite.ts'
@@ -7,7 +6,7 @@ import { readerOf } from './sqlite-reader.ts'
 
 /**
  * A look-up of one row by one key that many requests make. Its text is built once, and on SQLite it
- * is answered at once by a connection that only reads: it sees all that has been committed, and
+ * is answered by a connection that only reads: it sees all that was committed when it was asked, and
  * nothing of a transaction that is still open. Given a transaction, it is part of that one.
  *
  * No named statement on PostgreSQL: once another node's migration has added a column, one that
@@ -15,7 +14,7 @@ import { readerOf } from './sqlite-reader.ts'
  */
 export function preparedFind<T, K, R>(
   build: (db: Db<T>, key: K) => Compilable<R>,
-): (db: Db<T>, key: K) => Awaitable<R | undefined> {
+): (db: Db<T>, key: K) => Promise<R | undefined> {
   const rows = prepared((db: Db<T>, { key }: { key: K }) => build(db, key))
   const first = async (db: Db<T>, key: K) => (await rows(db, { key }))[0]
   let text: string | undefined
@@ -23,12 +22,10 @@ export function preparedFind<T, K, R>(
     const reader = readerOf(db)
     if (!reader) return first(db, key)
     text ??= textOf(build(db, key))
-    try {
-      return reader.get(text, key) as R | undefined
-    } catch (error) {
+    return reader.get(text, key).catch((error) => {
       if (isBusy(error)) return first(db, key)
       throw error
-    }
+    }) as Promise<R | undefined>
   }
 }
 
