@@ -140,6 +140,16 @@ describe('a scenario', () => {
       [[receiver.url, 'whsec_settings']],
     )
   })
+
+  test('gives no id again after a reset', async (t) => {
+    const sandbox = await startSandbox(t)
+    const { session: before } = await paidOrder(sandbox)
+
+    await sandbox.api.post('/sandbox/api/reset')
+    const { session: after } = await paidOrder(sandbox)
+
+    assert.notEqual(after, before)
+  })
 })
 
 describe('a restart', () => {

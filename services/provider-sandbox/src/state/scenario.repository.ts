@@ -33,6 +33,6 @@ export async function insertRows(
       .execute()
 }
 
-export async function deleteEverything(db: Db<SandboxTables>): Promise<void> {
-  for (const table of TABLES) await db.deleteFrom(table).execute()
+export async function deleteRows(db: Db<SandboxTables>, tables: readonly Table[]): Promise<void> {
+  for (const table of tables) await db.deleteFrom(table).execute()
 }
