@@ -32,7 +32,7 @@ export function openSqlite(file: string): Sqlite {
 }
 
 export function isBusy(error: unknown): boolean {
-  return (error as { code?: string }).code === 'SQLITE_BUSY'
+  return /^SQLITE_BUSY/.test((error as { code?: string }).code ?? '')
 }
 
 /** Keeps a copy of the file beside it before the schema changes; call it under the write lock. */
