@@ -12,8 +12,8 @@ let next = FIRST + (process.pid % PLACES) * PORTS_OF_A_PLACE
 export async function freePorts(count: number): Promise<number[]> {
   const ports: number[] = []
   while (ports.length < count) {
-    if (await isFree(next)) ports.push(next)
-    next += 1
+    const port = next++
+    if (await isFree(port)) ports.push(port)
   }
   return ports
 }
