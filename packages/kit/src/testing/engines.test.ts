@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import pg from 'pg'
 import { engines } from './engines.ts'
+import { startPostgres } from './postgres.ts'
 
 const sqlite = engines.find((engine) => engine.name === 'sqlite')
 const postgres = engines.find((engine) => engine.name === 'postgres')
@@ -68,6 +69,17 @@ describe('a server of our own', { skip: postgres.skip || process.platform !== 'l
     const supervisor = Number(child.stdout.toString())
     while (existsSync(`/proc/${supervisor}`)) await new Promise((next) => setTimeout(next, 20))
     assert.equal(child.signal, 'SIGKILL')
+  })
+
+  test('goes on when it has much to say and nobody listens', async (t) => {
+    const server = await startPostgres()
+    t.after(() => server.stop())
+    const saying = "for i in 1..20000 loop raise log '%', repeat('x', 100); end loop"
+
+    await query(server.url, `do $$ begin ${saying}; end $$`)
+    const { rows } = await query(server.url, 'select 1 as one')
+
+    assert.equal(rows[0].one, 1)
   })
 })
 

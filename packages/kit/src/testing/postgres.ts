@@ -22,6 +22,7 @@ const SERVER_SETTINGS = {
   max_wal_size: '512MB',
   checkpoint_timeout: '30min',
   jit: 'off',
+  log_min_messages: 'log', // No error a client is told of; that it is ready, it still says.
 }
 
 // The shell outlives us by a moment: when it is told to stop, or we die in any way, it stops the
@@ -106,16 +107,21 @@ function diesWithParent(): string[] {
 
 async function readyToAccept(child: ChildProcess): Promise<void> {
   const errors = child.stderr as Socket
+  const { promise: ready, resolve, reject } = Promise.withResolvers<void>()
   let output = ''
-  for await (const chunk of errors.iterator({ destroyOnReturn: false })) {
+  const listen = (chunk: Buffer) => {
     output += chunk
-    if (output.includes('ready to accept connections')) {
-      errors.resume().unref()
-      child.unref()
-      return
-    }
+    if (output.includes('ready to accept connections')) resolve()
   }
-  throw new Error(`PostgreSQL did not start:\n${output}`)
+  errors.on('data', listen)
+  errors.once('close', () => reject(new Error(`PostgreSQL did not start:\n${output}`)))
+  await ready
+  // What is not read fills the pipe, and then the server stops in the middle of a statement.
+  errors
+    .off('data', listen)
+    .on('data', () => {})
+    .unref()
+  child.unref()
 }
 
 async function freePort(): Promise<number> {
