@@ -45,7 +45,9 @@ export function metadata(maxProperties: number) {
   const message = 'must have 1 to 40 characters, none of them [ or ]'
   const propertyNames = Type.String({ pattern: '^[^\\[\\]\\u0000\\p{Cs}]{1,40}$', message })
   const values = wholeText(500)
-  return nullable(Type.Record(Type.String(), values, { maxProperties, propertyNames }))
+  // The pattern of a record passes over names with a line break: theirs are the additional ones.
+  const options = { maxProperties, propertyNames, additionalProperties: values }
+  return nullable(Type.Record(Type.String(), values, options))
 }
 
 export function nullable<T extends TSchema>(schema: T) {

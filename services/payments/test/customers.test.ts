@@ -60,6 +60,7 @@ for (const engine of engines)
         { email, metadata: { ['k'.repeat(41)]: 'v' } },
         { email, metadata: { k: 'v'.repeat(501) } },
         { email, metadata: { 'a[]': 'v' } },
+        { email, metadata: { 'a\nb': 5 } },
         { email, name: '\ud800' },
         { email, description: 'a\ud800' },
         { email, metadata: { k: '\ud800' } },
