@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -24,4 +24,16 @@ test('bytes that come one by one go to disk before they pile up', async (t) => {
     Buffer.from(Array.from({ length: 10_000 }, (_, at) => at % 251)),
   )
   await spool.discard()
+})
+
+test('uploads that find their folder gone at the same time share the new one', async (t) => {
+  const parent = mkdtempSync(join(tmpdir(), 'plinth-spool-'))
+  t.after(() => rmSync(parent, { recursive: true, force: true }))
+  const folder = join(parent, 'gone')
+
+  const opened = Array.from({ length: 20 }, () => openSpool(folder, { sha256: false }))
+  const spools = await Promise.all(opened)
+
+  assert.equal(readdirSync(folder).length, 20)
+  await Promise.all(spools.map((spool) => spool.discard()))
 })

@@ -27,10 +27,15 @@ export async function openSpool(folder: string, options: { sha256: boolean }): P
   const descriptor = await create().catch(async (error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error
     // Only this folder is made anew: when its parent is gone, so is the storage.
-    await mkdir(folder)
+    await mkdir(folder).catch(unlessThere)
     return create()
   })
   return new Spool(path, descriptor, options.sha256)
+}
+
+/** Another upload was as quick. */
+function unlessThere(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EEXIST') throw error
 }
 
 /** A temporary file that is being written: one batch goes to disk while the next is received. */
