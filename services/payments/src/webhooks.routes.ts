@@ -1,4 +1,4 @@
-import { type Request, type Server, verifyPayload } from '@plinth/kit'
+import { endOfTurn, type Request, type Server, verifyPayload } from '@plinth/kit'
 import type { Payments } from './payments.ts'
 import {
   deliveryIncompatible,
@@ -16,7 +16,8 @@ export function webhookRoutes(server: Server, payments: Payments, secrets: strin
     // The one kind that is accepted has a name here, for the framework remembers only those.
     scope.addContentTypeParser('application/json', { parseAs: 'buffer' }, keepBytes)
     scope.addContentTypeParser('*', { parseAs: 'buffer' }, keepBytes)
-    scope.post('/api/provider/webhook', (request) => {
+    scope.post('/api/provider/webhook', async (request) => {
+      await endOfTurn()
       const bytes = provenBody(request, secrets, payments.clock())
       return receiveEvent(payments, { ...parseEvent(bytes), source: 'webhook' })
     })
