@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
@@ -234,6 +234,7 @@ for (const engine of engines) {
 describe('a password blocklist', () => {
   test('refuses the passwords that everybody tries first, when a file is given', async (t) => {
     const file = join(tmpdir(), `blocklist-${process.pid}.txt`)
+    t.after(() => rmSync(file))
     writeFileSync(file, '123qweasdzxc\r\nQwerty123456\n')
     const { api } = await startIdentity(t, { env: { IDENTITY_PASSWORD_BLOCKLIST: file } })
     const register = (password: string) => api.post('/api/auth/register', { ...ALICE, password })
