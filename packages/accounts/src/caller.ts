@@ -1,4 +1,4 @@
-import { type Awaitable, type Caller, callerGuard } from '@plinth/kit'
+import { type Caller, callerGuard } from '@plinth/kit'
 import type { Accounts } from './accounts.ts'
 import { recordDenials } from './denials.ts'
 import { findUserById, type User } from './users.repository.ts'
@@ -27,6 +27,6 @@ export async function identifyCaller(
   return caller
 }
 
-export function ownProfile(accounts: Accounts, caller: Caller): Awaitable<User> {
+export async function ownProfile(accounts: Accounts, caller: Caller): Promise<User> {
   return identified.get(caller) ?? requireUser(accounts, Number(caller.userId))
 }

@@ -7,16 +7,13 @@ const FORBIDDEN = 403
 
 /** Leaves the decision to a guard, and writes down whom it turned away from what. */
 export function recordDenials(accounts: Accounts, guard: Guard): Guard {
-  const turnAway = async (request: Request, error: unknown): Promise<void> => {
-    if (error instanceof Problem && error.status === FORBIDDEN)
-      await recordDenial(accounts, request)
-    throw error
-  }
-  return (request, reply, done) => {
+  return async (request) => {
     try {
-      return guard(request, reply, done)?.catch((error) => turnAway(request, error))
+      await guard(request)
     } catch (error) {
-      return turnAway(request, error)
+      if (error instanceof Problem && error.status === FORBIDDEN)
+        await recordDenial(accounts, request)
+      throw error
     }
   }
 }

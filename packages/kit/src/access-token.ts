@@ -1,5 +1,4 @@
 import { type KeyObject, randomUUID } from 'node:crypto'
-import { type Awaitable, whenThere } from './awaitable.ts'
 import type { Clock } from './clock.ts'
 import {
   hasValidSignature,
@@ -18,7 +17,7 @@ export type TokenSubject = {
 }
 
 /** Where public keys come from: this service's own table, or another issuer's published set. */
-export type VerificationKeys = { find(kid: string): Awaitable<KeyObject | undefined> }
+export type VerificationKeys = { find(kid: string): Promise<KeyObject | undefined> }
 
 export type TokenRules = {
   /** Left out where the keys are the service's own: they tell who signed, whatever its address. */
@@ -58,7 +57,7 @@ export function createAccessTokenSigner(
   }
 }
 
-export type AccessTokenVerifier = { verify(token: string): Awaitable<TokenSubject | undefined> }
+export type AccessTokenVerifier = { verify(token: string): Promise<TokenSubject | undefined> }
 
 /**
  * Verified tokens are remembered, because one is presented many times in its short life and the
@@ -71,12 +70,11 @@ export function createAccessTokenVerifier(
 ): AccessTokenVerifier {
   const remembered = new Map<string, Verified>()
 
-  function checkAnew(token: string): Awaitable<TokenSubject | undefined> {
+  async function checkAnew(token: string): Promise<TokenSubject | undefined> {
     remembered.delete(token)
-    return whenThere(check(token, rules, keys), (verified) => {
-      if (verified) remember(token, verified)
-      return verified?.subject
-    })
+    const verified = await check(token, rules, keys)
+    if (verified) remember(token, verified)
+    return verified?.subject
   }
 
   function remember(token: string, verified: Verified): void {
@@ -88,28 +86,26 @@ export function createAccessTokenVerifier(
   }
 
   return {
-    verify(token) {
+    async verify(token) {
       const known = remembered.get(token)
       if (!known || hasExpired(known, rules.clock)) return checkAnew(token)
-      return whenThere(keys.find(known.kid), (key) =>
-        key === known.key ? known.subject : checkAnew(token),
-      )
+      const isInForce = (await keys.find(known.kid)) === known.key
+      return isInForce ? known.subject : checkAnew(token)
     },
   }
 }
 
 /** Claims first: a token that could not be accepted anyway never makes anyone look for a key. */
-function check(
+async function check(
   token: string,
   rules: TokenRules,
   keys: VerificationKeys,
-): Awaitable<Verified | undefined> {
+): Promise<Verified | undefined> {
   const parsed = parseToken(token)
   const claims = parsed && acceptClaims(parsed, rules)
   if (!parsed || !claims) return undefined
-  return whenThere(keys.find(parsed.kid), (key) =>
-    key && hasValidSignature(parsed, key) ? { ...claims, kid: parsed.kid, key } : undefined,
-  )
+  const key = await keys.find(parsed.kid)
+  return key && hasValidSignature(parsed, key) ? { ...claims, kid: parsed.kid, key } : undefined
 }
 
 function acceptClaims({ claims }: ParsedToken, rules: TokenRules) {

@@ -5,7 +5,6 @@ export {
   createAccessTokenVerifier,
   type TokenSubject,
 } from './access-token.ts'
-export { type Awaitable, whenThere } from './awaitable.ts'
 export { type Clock, secondsAfter, systemClock } from './clock.ts'
 export { idColumn } from './database/columns.ts'
 export { type Engine, engineOf, forUpdate, isUniqueViolation } from './database/engine.ts'

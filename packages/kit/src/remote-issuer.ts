@@ -64,9 +64,11 @@ function remoteKeys({ issuer, clock }: RemoteIssuer): VerificationKeys {
   }
 
   return {
-    find(kid) {
+    async find(kid) {
       const known = keys?.get(kid)
-      return known && clock() < staleAt ? known : askOnce().then(() => keys?.get(kid))
+      if (known && clock() < staleAt) return known
+      await askOnce()
+      return keys?.get(kid)
     },
   }
 }

@@ -1,6 +1,5 @@
 import type { KeyObject } from 'node:crypto'
 import type { VerificationKeys } from './access-token.ts'
-import type { Awaitable } from './awaitable.ts'
 import { type Clock, secondsAfter } from './clock.ts'
 import type { Db } from './database/open.ts'
 import {
@@ -81,13 +80,7 @@ export async function openSigningKeys(options: SigningKeyOptions): Promise<Signi
     await reload()
   }
 
-  /** At once when the key is at hand, as it is for nearly every request. */
-  function find(kid: string): Awaitable<KeyObject | undefined> {
-    const known = clock() < reloadAt && keys.find((key) => key.kid === kid)
-    return known && !isSpent(known) ? known.publicKey : look(kid)
-  }
-
-  async function look(kid: string): Promise<KeyObject | undefined> {
+  async function find(kid: string): Promise<KeyObject | undefined> {
     if (!(await freshKeys()).some((key) => key.kid === kid)) await reloadAfterMiss()
     return (await freshKeys()).find((key) => key.kid === kid)?.publicKey
   }

@@ -4,11 +4,11 @@ import type { Location } from './location.ts'
 import { hasFiles, listLocations } from './locations.repository.ts'
 import type { Storage } from './storage.ts'
 
-/** What versions before 1.0 left in every folder they tested; this one never makes it. */
+/** What earlier versions left in every folder they tested; this one never makes it. */
 const OLD_PROBE = 'probe'
 
 /**
- * To versions before 1.0 a location had no folder until its first file. Where its disk is certainly
+ * To earlier versions a location had no folder until its first file. Where its disk is certainly
  * mounted and no file was stored yet, the folder is made: else it would be taken for lost, and
  * uploads refused.
  */

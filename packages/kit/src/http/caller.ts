@@ -1,16 +1,14 @@
-import type { Awaitable } from '../awaitable.ts'
 import { accessDenied, accessTokenRejected, callerUnknown } from '../problems.ts'
-import type { Reply, Request } from './server.ts'
+import type { Request } from './server.ts'
 
 export type Caller = { userId: string; username: string; roles: string[]; sessionId: string }
 
 const SCHEME = 'bearer '
 
-/** Calls `done`, or returns a promise when it has to wait for something. */
-export type Guard = (request: Request, reply: Reply, done: () => void) => Promise<void> | undefined
+export type Guard = (request: Request) => Promise<void>
 
 /** Tells whose token this is, or nothing when it is not good (any more). */
-export type Authenticate = (bearerToken: string) => Awaitable<Caller | undefined>
+export type Authenticate = (bearerToken: string) => Promise<Caller | undefined>
 
 /**
  * Guards for routes. They are `onRequest` hooks, so a caller without a right gets 401 or 403
@@ -20,24 +18,18 @@ export function callerGuard(authenticate: Authenticate): {
   caller: Guard
   role: (name: string) => Guard
 } {
-  const guard =
-    (refuse: (caller: Caller) => void): Guard =>
-    (request, _reply, done) => {
-      const admit = (caller: Caller | undefined) => {
-        if (!caller) throw accessTokenRejected()
-        request.caller = caller
-        refuse(caller)
-      }
-      const identified = authenticate(bearerToken(request))
-      if (identified instanceof Promise) return identified.then(admit)
-      admit(identified)
-      done()
+  const caller: Guard = async (request) => {
+    const identified = await authenticate(bearerToken(request))
+    if (!identified) throw accessTokenRejected()
+    request.caller = identified
+  }
+  const role =
+    (name: string): Guard =>
+    async (request) => {
+      await caller(request)
+      if (!request.caller.roles.includes(name)) throw accessDenied()
     }
-  const role = (name: string) =>
-    guard(({ roles }) => {
-      if (!roles.includes(name)) throw accessDenied()
-    })
-  return { caller: guard(() => {}), role }
+  return { caller, role }
 }
 
 function bearerToken({ headers: { authorization } }: Request): string {

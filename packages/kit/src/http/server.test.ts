@@ -17,7 +17,7 @@ import { Type } from './type.ts'
 
 const teapot = defineProblem('TEAPOT', 418, 'Short and stout.')
 
-const guard = callerGuard((token) =>
+const guard = callerGuard(async (token) =>
   token === 'good'
     ? { userId: '1', username: 'alice', roles: ['ROLE_USER'], sessionId: 's' }
     : undefined,
