@@ -12,3 +12,13 @@ export async function accessibilityFaults(page: Page, scope: Scope = {}): Promis
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
     .flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`))
 }
+
+/** How often each role stands in the tree that the browser hands to a screen reader. */
+export async function countRoles(page: Page, roles: string[]): Promise<Record<string, number>> {
+  const session = await page.context().newCDPSession(page)
+  const { nodes } = await session.send('Accessibility.getFullAXTree')
+  const present = nodes.filter(({ ignored }) => !ignored).map(({ role }) => role?.value)
+  return Object.fromEntries(
+    roles.map((role) => [role, present.filter((name) => name === role).length]),
+  )
+}

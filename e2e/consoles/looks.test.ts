@@ -6,7 +6,7 @@ import type { Browser, Page } from 'playwright-core'
 import { browserSkip, openBrowser } from '../browser.ts'
 import { startSuite } from '../stack.ts'
 import { suiteCleanup } from '../suite-cleanup.ts'
-import { accessibilityFaults } from './accessibility.ts'
+import { accessibilityFaults, countRoles } from './accessibility.ts'
 import { samplePng, textFile } from './sample-files.ts'
 import { consoleOf, goTo, openConsole, signIn } from './watched-page.ts'
 
@@ -82,6 +82,26 @@ describe('every console, in both themes', { skip, concurrency: 2 }, () => {
         assert.deepEqual(faults, [])
       })
   }
+
+  test('a table that a phone shows as a list is a table to a screen reader', async (t) => {
+    const page = await openConsole(t, browser, consoleOf(suite.urlOf('identity')))
+    await signIn(page, 'admin')
+    await page.setViewportSize({ width: 390, height: 844 })
+    await goTo(page, 'users')
+    await page.getByRole('cell', { name: 'admin@example.com' }).waitFor()
+
+    const layout = await page.evaluate('getComputedStyle(document.querySelector("td")).display')
+    const roles = await countRoles(page, ['table', 'rowgroup', 'row', 'columnheader', 'cell'])
+
+    assert.equal(layout, 'block')
+    assert.deepEqual(roles, {
+      table: 1,
+      rowgroup: 2,
+      row: await page.locator('tr').count(),
+      columnheader: await page.locator('th').count(),
+      cell: await page.locator('td').count(),
+    })
+  })
 })
 
 /** What is hard to use, and whether the page scrolls sideways on the smallest phone. */

@@ -1,3 +1,4 @@
+// biome-ignore-all lint/a11y/noRedundantRoles: a narrow table is laid out as a list, which would end its being one to some screen readers.
 import type { ComponentChildren } from 'preact'
 
 export type Column<Row> = { title: string; of(row: Row): ComponentChildren; number?: boolean }
@@ -11,22 +12,27 @@ export function Table<Row>(props: {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must take the keyboard.
     <section class="table-frame" tabIndex={0} aria-label={props.caption}>
-      <table>
+      <table role="table">
         <caption class="visually-hidden">{props.caption}</caption>
-        <thead>
-          <tr>
+        <thead role="rowgroup">
+          <tr role="row">
             {props.columns.map(({ title }) => (
-              <th key={title} scope="col">
+              <th key={title} role="columnheader" scope="col">
                 {title}
               </th>
             ))}
           </tr>
         </thead>
-        <tbody>
+        <tbody role="rowgroup">
           {props.rows.map((row) => (
-            <tr key={props.keyOf(row)}>
+            <tr key={props.keyOf(row)} role="row">
               {props.columns.map(({ title, of, number }) => (
-                <td key={title} data-title={title} class={number ? 'number' : undefined}>
+                <td
+                  key={title}
+                  role="cell"
+                  data-title={title}
+                  class={number ? 'number' : undefined}
+                >
                   {of(row)}
                 </td>
               ))}
