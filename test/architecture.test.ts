@@ -46,6 +46,23 @@ const PLANTED: Record<string, [path: string, broken: string, allowed: string][]>
       "export { x } from '@plinth/kit'",
     ],
   ],
+  'the consoles take types from the client and run nothing of it': [
+    [
+      'packages/console/family/account/users-page.tsx',
+      "import { type UserSummary } from '@plinth/client'",
+      "import type { UserSummary } from '@plinth/client'",
+    ],
+    [
+      'packages/console/payments/api.ts',
+      "await import('@plinth/client')",
+      "import type {\n  Payment,\n} from '@plinth/client'",
+    ],
+    [
+      'packages/console/payments/api.ts',
+      "import type { Problem } from '@plinth/kit'",
+      "import type { Payment } from '@plinth/client'",
+    ],
+  ],
   'a relative import stays inside its package': [
     [
       'services/payments/src/app.ts',

@@ -7,7 +7,7 @@ type Code = SourceFile & { imports: string[]; owner: string; isTest: boolean }
 const MAY_IMPORT: Record<string, string[]> = {
   kit: [],
   client: [],
-  console: [],
+  console: ['client'],
   accounts: ['kit'],
   identity: ['kit', 'accounts', 'console'],
   'storage-full': ['kit', 'accounts', 'console'],
@@ -21,6 +21,8 @@ const FORBIDDEN_NAME =
 const SQL_HOMES = /^packages\/kit\/|\.repository\.ts$|\/tables\.ts$|\/migrations\//
 const READS_ENVIRONMENT = /\/config\.ts$|^packages\/kit\/src\/(testing\/|http\/run\.ts$)/
 const LINES_PER_FILE = 250
+/** An import of ours that is still there when the types are stripped. */
+const CODE_OF_OURS = /^(import|export)(?! type\b)[^'=]*'@plinth\/.*|import\('@plinth\/.*/m
 
 export const rules: Rule[] = [
   source('packages import only the packages below them', ({ imports, owner }) =>
@@ -28,6 +30,16 @@ export const rules: Rule[] = [
       .filter((name) => name.startsWith('@plinth/'))
       .filter((name) => !MAY_IMPORT[owner]?.includes(name.split('/')[1] ?? '')),
   ),
+  {
+    name: 'the consoles take types from the client and run nothing of it',
+    broken: (file) =>
+      file.path.startsWith('packages/console/')
+        ? [
+            ...matches(file, CODE_OF_OURS),
+            ...file.imports.filter((name) => /^@plinth\/(?!client$)/.test(name)),
+          ]
+        : [],
+  },
   source('a relative import stays inside its package', ({ path, imports }) => {
     const home = path.split('/').slice(0, 2).join('/')
     return imports.filter(

@@ -1,7 +1,8 @@
+import type { TokenPair } from '@plinth/client'
 import { computed, signal } from '@preact/signals'
 import { type Api, createApi, type Reply } from './api/api.ts'
 import { type Claims, claimsOf, type DecodedToken, decodeToken } from './decoded-token.ts'
-import { createTokenVault, type TokenPair } from './token-vault.ts'
+import { createTokenVault } from './token-vault.ts'
 
 export type Session = ReturnType<typeof createSession>
 

@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { TokenPair } from '@plinth/client'
 import type { Reply } from './api/api.ts'
-import { createTokenVault, type TokenPair } from './token-vault.ts'
+import { createTokenVault } from './token-vault.ts'
 
 const pair = (number: number): TokenPair => ({
   accessToken: `access-${number}`,
   refreshToken: `refresh-${number}`,
+  tokenType: 'Bearer',
+  expiresInSeconds: 30,
   refreshTokenExpiresInSeconds: 60,
 })
 

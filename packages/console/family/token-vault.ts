@@ -1,10 +1,5 @@
+import type { TokenPair } from '@plinth/client'
 import type { Reply } from './api/api.ts'
-
-export type TokenPair = {
-  accessToken: string
-  refreshToken: string
-  refreshTokenExpiresInSeconds: number
-}
 
 type Rotation = (refreshToken: string) => Promise<Reply<TokenPair>>
 

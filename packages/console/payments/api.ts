@@ -21,35 +21,6 @@ export function takeToken(token: string): void {
   tokenWanted.value = false
 }
 
-export type PaymentStatus = 'PENDING' | 'PAID' | 'FAILED' | 'PARTIALLY_REFUNDED' | 'REFUNDED'
-
-export type Payment = {
-  id: string
-  businessReference: string
-  providerCustomerId: string | null
-  providerCheckoutSessionId: string | null
-  providerPaymentIntentId: string | null
-  checkoutAttemptReference: string | null
-  checkoutStatus: 'OPEN' | 'COMPLETE' | 'EXPIRED' | null
-  amount: number
-  refundedAmount: number
-  currency: string
-  status: PaymentStatus
-  createdAt: string
-  updatedAt: string
-}
-
-export type Checkout = { paymentId: string; checkoutSessionId: string; checkoutUrl: string }
-
-export type Refund = {
-  id: string
-  paymentIntentId: string
-  amount: number
-  currency: string
-  status: string
-  reason: string | null
-}
-
 /** A reference nobody used before, short enough to read aloud. */
 export function newReference(prefix: string): string {
   const bytes = crypto.getRandomValues(new Uint8Array(4))

@@ -1,3 +1,4 @@
+import type { CheckoutSession } from '@plinth/client'
 import { Button, ButtonLink } from '../family/parts/button.tsx'
 import { Card } from '../family/parts/card.tsx'
 import { Facts } from '../family/parts/facts.tsx'
@@ -5,13 +6,13 @@ import { Form } from '../family/parts/form.tsx'
 import { Page } from '../family/parts/page.tsx'
 import { faultOf, Refusal } from '../family/parts/refusal.tsx'
 import { useAction } from '../family/use-reply.ts'
-import { api, type Checkout } from './api.ts'
+import { api } from './api.ts'
 import { CheckoutFields } from './checkout-fields.tsx'
 import { noticeCheckoutUrl } from './sandbox.ts'
 
 export function CheckoutPage() {
   const create = useAction(async ({ amount, ...values }: Record<string, string>) => {
-    const reply = await api.post<Checkout>('/api/checkout/sessions', {
+    const reply = await api.post<CheckoutSession>('/api/checkout/sessions', {
       ...values,
       amount: Number(amount),
     })
@@ -39,7 +40,7 @@ export function CheckoutPage() {
   )
 }
 
-function CheckoutReady({ checkout }: { checkout: Checkout }) {
+function CheckoutReady({ checkout }: { checkout: CheckoutSession }) {
   return (
     <Card
       title="The checkout is open"

@@ -1,3 +1,4 @@
+import type { Customer } from '@plinth/client'
 import { Button } from '../family/parts/button.tsx'
 import { Card } from '../family/parts/card.tsx'
 import { Facts } from '../family/parts/facts.tsx'
@@ -7,8 +8,6 @@ import { Page } from '../family/parts/page.tsx'
 import { faultOf, Refusal } from '../family/parts/refusal.tsx'
 import { useAction } from '../family/use-reply.ts'
 import { api } from './api.ts'
-
-type Customer = { id: string; email: string; name: string | null; description: string | null }
 
 export function CustomersPage() {
   return (

@@ -1,3 +1,4 @@
+import type { Page as PageOf, Payment } from '@plinth/client'
 import { useSignal } from '@preact/signals'
 import { Button, ButtonLink } from '../family/parts/button.tsx'
 import { EmptyState, Skeleton } from '../family/parts/card.tsx'
@@ -8,10 +9,8 @@ import { Refusal } from '../family/parts/refusal.tsx'
 import { type Column, Pager, Table } from '../family/parts/table.tsx'
 import { useLoad } from '../family/use-reply.ts'
 import { dateText, moneyText } from '../family/wording.ts'
-import { api, type Payment } from './api.ts'
+import { api } from './api.ts'
 import { CheckoutBadge, PaymentBadge } from './status-badges.tsx'
-
-type PaymentsBody = { content: Payment[]; totalPages: number; totalElements: number }
 
 const COLUMNS: Column<Payment>[] = [
   {
@@ -33,7 +32,7 @@ export function PaymentListPage() {
   const page = useSignal(0)
   const reference = useSignal('')
   const filter = reference.value && `&businessReference=${encodeURIComponent(reference.value)}`
-  const payments = useLoad<PaymentsBody>(
+  const payments = useLoad<PageOf<Payment>>(
     () => api.get(`/api/payments?page=${page.value}&size=20&sort=createdAt,desc${filter}`),
     [page.value, reference.value],
   )
@@ -69,7 +68,7 @@ export function PaymentListPage() {
   )
 }
 
-function PaymentTable({ body, reference }: { body: PaymentsBody; reference: string }) {
+function PaymentTable({ body, reference }: { body: PageOf<Payment>; reference: string }) {
   if (body.content.length === 0 && reference)
     return (
       <EmptyState

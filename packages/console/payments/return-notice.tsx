@@ -1,7 +1,8 @@
+import type { Payment } from '@plinth/client'
 import { Notice } from '../family/parts/card.tsx'
 import { useLoad } from '../family/use-reply.ts'
 import { moneyText } from '../family/wording.ts'
-import { api, type Payment } from './api.ts'
+import { api } from './api.ts'
 import { PaymentBadge } from './status-badges.tsx'
 
 const WORDS: Record<string, string> = {

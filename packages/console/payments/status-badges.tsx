@@ -1,7 +1,7 @@
+import type { Payment } from '@plinth/client'
 import { Badge, type Tone } from '../family/parts/card.tsx'
-import type { Payment, PaymentStatus } from './api.ts'
 
-const TONES: Record<PaymentStatus, Tone> = {
+const TONES: Record<Payment['status'], Tone> = {
   PENDING: 'warn',
   PAID: 'good',
   FAILED: 'bad',

@@ -1,3 +1,4 @@
+import type { Page as PageOf } from '@plinth/client'
 import { useSignal } from '@preact/signals'
 import { Button, ButtonLink } from '../family/parts/button.tsx'
 import { Badge, EmptyState, Skeleton, type Tone } from '../family/parts/card.tsx'
@@ -18,13 +19,11 @@ type WebhookEvent = {
   receivedAt: string
 }
 
-type InboxBody = { content: WebhookEvent[]; totalPages: number }
-
 const TONES: Record<string, Tone> = { PROCESSED: 'good', FAILED: 'bad', DEAD: 'bad' }
 
 export function WebhooksPage() {
   const page = useSignal(0)
-  const inbox = useLoad<InboxBody>(
+  const inbox = useLoad<PageOf<WebhookEvent>>(
     () => api.get(`/api/webhook-events?page=${page.value}&size=20&sort=receivedAt,desc`),
     [page.value],
   )

@@ -1,3 +1,4 @@
+import type { FileMetadata } from '@plinth/client'
 import { saveFile } from '../family/files/save-file.ts'
 import { Button } from '../family/parts/button.tsx'
 import { Card, Skeleton } from '../family/parts/card.tsx'
@@ -6,8 +7,6 @@ import { Refusal } from '../family/parts/refusal.tsx'
 import { useAction, useLoad } from '../family/use-reply.ts'
 import { dateText } from '../family/wording.ts'
 import { api, listFiles, selectedName } from './store.ts'
-
-type FileMetadata = { name: string; sizeKB: number; mimeType: string; lastModified: string }
 
 export function FileDetail({ name }: { name: string }) {
   const path = encodeURIComponent(name)

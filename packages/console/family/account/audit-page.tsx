@@ -1,3 +1,4 @@
+import type { AuditEvent, Page as PageOf } from '@plinth/client'
 import { useSignal } from '@preact/signals'
 import { Badge, Skeleton } from '../parts/card.tsx'
 import { Page } from '../parts/page.tsx'
@@ -9,17 +10,7 @@ import { dateText } from '../wording.ts'
 import { AdminWanted } from './sign-in-card.tsx'
 import { SignedInOnly } from './signed-in-only.tsx'
 
-type AuditEntry = {
-  id: number
-  at: string
-  event: string
-  actor: string | null
-  subject: string | null
-  address: string | null
-  result: string
-}
-
-const COLUMNS: Column<AuditEntry>[] = [
+const COLUMNS: Column<AuditEvent>[] = [
   { title: 'When', of: ({ at }) => dateText(at), number: true },
   { title: 'Event', of: ({ event }) => <code>{event}</code> },
   { title: 'Who', of: ({ actor, subject }) => actor ?? subject ?? '–' },
@@ -44,7 +35,7 @@ export function AuditPage({ session }: { session: Session }) {
 
 function AuditTable({ session }: { session: Session }) {
   const page = useSignal(0)
-  const events = useLoad<{ content: AuditEntry[]; totalPages: number }>(
+  const events = useLoad<PageOf<AuditEvent>>(
     () => session.api.get(`/api/audit?page=${page.value}&size=25&sort=id,desc`),
     [page.value, session.claims.value?.sub],
   )

@@ -1,3 +1,4 @@
+import type { OwnSession } from '@plinth/client'
 import { Button } from '../parts/button.tsx'
 import { Badge, Card, Skeleton } from '../parts/card.tsx'
 import { Refusal } from '../parts/refusal.tsx'
@@ -5,15 +6,6 @@ import { Table } from '../parts/table.tsx'
 import type { Session } from '../session.ts'
 import { useAction, useLoad } from '../use-reply.ts'
 import { dateText } from '../wording.ts'
-
-type OwnSession = {
-  id: string
-  createdAt: string
-  lastUsedAt: string
-  address: string | null
-  userAgent: string | null
-  current: boolean
-}
 
 export function OwnSessionsCard({ session }: { session: Session }) {
   const sessions = useLoad<OwnSession[]>(() => session.api.get('/api/users/me/sessions'))

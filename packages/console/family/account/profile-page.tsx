@@ -1,3 +1,4 @@
+import type { Profile } from '@plinth/client'
 import { Badge, Card, Skeleton } from '../parts/card.tsx'
 import { Facts } from '../parts/facts.tsx'
 import { Page } from '../parts/page.tsx'
@@ -7,8 +8,6 @@ import { useLoad } from '../use-reply.ts'
 import { OwnSessionsCard } from './own-sessions-card.tsx'
 import { PasswordCard } from './password-card.tsx'
 import { SignedInOnly } from './signed-in-only.tsx'
-
-type Profile = { id: number; username: string; email: string; roles: string[]; enabled: boolean }
 
 export function ProfilePage(props: { session: Session; passwordMinimum: number }) {
   const { session } = props

@@ -1,3 +1,4 @@
+import type { Page as PageOf, UserSummary } from '@plinth/client'
 import { useSignal } from '@preact/signals'
 import { Button } from '../parts/button.tsx'
 import { Badge, Skeleton } from '../parts/card.tsx'
@@ -9,17 +10,6 @@ import { useAction, useLoad } from '../use-reply.ts'
 import { dateText } from '../wording.ts'
 import { AdminWanted } from './sign-in-card.tsx'
 import { SignedInOnly } from './signed-in-only.tsx'
-
-export type UserSummary = {
-  id: number
-  username: string
-  email: string
-  roles: string[]
-  enabled: boolean
-  createdAt: string
-}
-
-type UsersBody = { content: UserSummary[]; totalPages: number; totalElements: number }
 
 export function UsersPage({ session }: { session: Session }) {
   return (
@@ -37,7 +27,7 @@ export function UsersPage({ session }: { session: Session }) {
 function UserTable({ session }: { session: Session }) {
   const page = useSignal(0)
   const who = session.claims.value?.sub
-  const users = useLoad<UsersBody>(
+  const users = useLoad<PageOf<UserSummary>>(
     () => session.api.get(`/api/users?page=${page.value}&size=20&sort=id,asc`),
     [page.value, who],
   )

@@ -1,3 +1,4 @@
+import type { Passkey } from '@plinth/client'
 import { Button } from '../../family/parts/button.tsx'
 import { Card, Notice, Skeleton } from '../../family/parts/card.tsx'
 import { Refusal } from '../../family/parts/refusal.tsx'
@@ -5,8 +6,6 @@ import { Table } from '../../family/parts/table.tsx'
 import { useAction, useLoad } from '../../family/use-reply.ts'
 import { dateText } from '../../family/wording.ts'
 import { session } from '../session.ts'
-
-type Passkey = { id: string; label: string; createdAt: string; lastUsedAt: string }
 
 /** `version` changes when a passkey was added, so that the list is read again. */
 export function PasskeyList({ version }: { version: number }) {

@@ -1,7 +1,8 @@
+import type { CheckoutSession, Payment } from '@plinth/client'
 import { Button, ButtonLink } from '../../family/parts/button.tsx'
 import { Refusal } from '../../family/parts/refusal.tsx'
 import { useAction } from '../../family/use-reply.ts'
-import { api, type Checkout, newReference, type Payment } from '../api.ts'
+import { api, newReference } from '../api.ts'
 import { noticeCheckoutUrl } from '../sandbox.ts'
 import type { Timeline } from './timeline.ts'
 
@@ -11,7 +12,7 @@ type ActionProps = { payment: Payment; timeline?: Timeline; onChange(): void }
 export function PaymentActions({ payment, timeline, onChange }: ActionProps) {
   const again = useAction(async () => {
     const { businessReference, amount, currency } = payment
-    const reply = await api.post<Checkout>('/api/checkout/sessions', {
+    const reply = await api.post<CheckoutSession>('/api/checkout/sessions', {
       ...{ businessReference, amount, currency },
       attemptReference: newReference('attempt'),
       description: `Payment ${businessReference}`,

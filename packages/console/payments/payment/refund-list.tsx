@@ -1,7 +1,7 @@
+import type { Payment } from '@plinth/client'
 import { Badge, type Tone } from '../../family/parts/card.tsx'
 import { Table } from '../../family/parts/table.tsx'
 import { moneyText } from '../../family/wording.ts'
-import type { Payment } from '../api.ts'
 import type { Timeline } from './timeline.ts'
 
 const REFUND_TONES: Record<string, Tone> = {

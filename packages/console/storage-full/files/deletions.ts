@@ -1,7 +1,8 @@
+import type { StoredFile } from '@plinth/client'
 import { signal } from '@preact/signals'
 import type { Reply } from '../../family/api/api.ts'
 import { session } from '../session.ts'
-import { forgetFile, type StoredFile } from './library.ts'
+import { forgetFile } from './library.ts'
 
 const SECONDS_TO_UNDO = 5
 

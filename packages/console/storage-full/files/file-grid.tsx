@@ -1,9 +1,9 @@
+import type { StoredFile } from '@plinth/client'
 import { Button } from '../../family/parts/button.tsx'
 import { Badge } from '../../family/parts/card.tsx'
 import { sizeText } from '../../family/wording.ts'
 import { session } from '../session.ts'
 import { deleteSoon } from './deletions.ts'
-import type { StoredFile } from './library.ts'
 import { Thumbnail } from './thumbnail.tsx'
 import './file-grid.css'
 

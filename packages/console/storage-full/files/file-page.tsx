@@ -1,3 +1,4 @@
+import type { StoredFile } from '@plinth/client'
 import { SignedInOnly } from '../../family/account/signed-in-only.tsx'
 import { saveFile } from '../../family/files/save-file.ts'
 import { Button } from '../../family/parts/button.tsx'
@@ -10,7 +11,6 @@ import { useAction, useLoad } from '../../family/use-reply.ts'
 import { dateText, sizeText } from '../../family/wording.ts'
 import { session } from '../session.ts'
 import { deleteSoon } from './deletions.ts'
-import type { StoredFile } from './library.ts'
 import { LinksCard } from './links-card.tsx'
 import { PreviewCard } from './preview-card.tsx'
 

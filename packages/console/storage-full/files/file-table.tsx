@@ -1,9 +1,9 @@
+import type { StoredFile } from '@plinth/client'
 import { Button } from '../../family/parts/button.tsx'
 import { Badge } from '../../family/parts/card.tsx'
 import { type Column, Table } from '../../family/parts/table.tsx'
 import { dateText, sizeText } from '../../family/wording.ts'
 import { deleteSoon } from './deletions.ts'
-import type { StoredFile } from './library.ts'
 import { Thumbnail } from './thumbnail.tsx'
 
 const COLUMNS: Column<StoredFile>[] = [

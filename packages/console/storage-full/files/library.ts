@@ -1,19 +1,9 @@
+import type { StoredFile } from '@plinth/client'
 import { signal } from '@preact/signals'
 import type { Reply } from '../../family/api/api.ts'
 import { FULL_EDITION_KINDS } from '../../family/files/file-kinds.ts'
 import { createUploadQueue } from '../../family/files/upload-queue.ts'
 import { session } from '../session.ts'
-
-export type StoredFile = {
-  id: number
-  originalFilename: string
-  contentType: string
-  size: number
-  checksumSha256: string
-  owner: string
-  provider: 'LOCAL' | 'OBJECT'
-  createdAt: string
-}
 
 const PAGE_SIZE = 48
 

@@ -1,3 +1,4 @@
+import type { StoredFile, TemporaryLink } from '@plinth/client'
 import { useEffect } from 'preact/hooks'
 import { Button, ButtonLink } from '../../family/parts/button.tsx'
 import { Card } from '../../family/parts/card.tsx'
@@ -8,9 +9,8 @@ import { QrCode } from '../../family/parts/qr-code.tsx'
 import { faultOf, Refusal } from '../../family/parts/refusal.tsx'
 import { useAction, useLoad } from '../../family/use-reply.ts'
 import { dateText } from '../../family/wording.ts'
-import type { StoredFile } from './library.ts'
 import { LinkTable } from './link-table.tsx'
-import { createLink, type KnownLink, listLinks, type NewLink } from './links.ts'
+import { createLink, type KnownLink, listLinks } from './links.ts'
 
 const PRESETS = [
   { label: '5 minutes', seconds: 300 },
@@ -31,7 +31,7 @@ export function LinksCard({ file }: { file: StoredFile }) {
     addEventListener('focus', links.reload)
     return () => removeEventListener('focus', links.reload)
   })
-  const made = create.reply?.ok ? (create.reply.body as NewLink) : undefined
+  const made = create.reply?.ok ? (create.reply.body as TemporaryLink) : undefined
   return (
     <Card
       title="Share by link"
@@ -55,7 +55,7 @@ export function LinksCard({ file }: { file: StoredFile }) {
 }
 
 /** A link that has been revoked is no longer in the list. */
-function isLive({ expiresAt }: NewLink, known: KnownLink[] | undefined): boolean {
+function isLive({ expiresAt }: TemporaryLink, known: KnownLink[] | undefined): boolean {
   return !known || known.some((link) => link.expiresAt === expiresAt)
 }
 
@@ -81,7 +81,7 @@ function CustomLifetime(props: { create(seconds: number): void; fault?: string }
   )
 }
 
-function LinkView({ link }: { link: NewLink }) {
+function LinkView({ link }: { link: TemporaryLink }) {
   return (
     <div class="row" role="status">
       <QrCode text={link.url} label="QR code of the link" />

@@ -1,6 +1,5 @@
+import type { TemporaryLink } from '@plinth/client'
 import { session } from '../session.ts'
-
-export type NewLink = { token: string; url: string; expiresAt: string }
 
 export type KnownLink = {
   id: number
@@ -10,7 +9,7 @@ export type KnownLink = {
 }
 
 export const createLink = (id: number, expiresInSeconds: number) =>
-  session.api.post<NewLink>('/file/generate-pre-signed-url', { id, expiresInSeconds })
+  session.api.post<TemporaryLink>('/file/generate-pre-signed-url', { id, expiresInSeconds })
 
 export const listLinks = (id: number) => session.api.get<KnownLink[]>(`/file/${id}/links`)
 

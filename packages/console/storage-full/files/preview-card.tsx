@@ -1,9 +1,9 @@
+import type { StoredFile } from '@plinth/client'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { Card } from '../../family/parts/card.tsx'
 import { Code } from '../../family/parts/code.tsx'
 import { session } from '../session.ts'
-import type { StoredFile } from './library.ts'
 import { createLink } from './links.ts'
 import { Thumbnail } from './thumbnail.tsx'
 

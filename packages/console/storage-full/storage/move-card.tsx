@@ -1,3 +1,4 @@
+import type { ProviderName, StorageStatus } from '@plinth/client'
 import { useEffect } from 'preact/hooks'
 import { Button } from '../../family/parts/button.tsx'
 import { Badge, Card } from '../../family/parts/card.tsx'
@@ -5,7 +6,6 @@ import { Refusal } from '../../family/parts/refusal.tsx'
 import { useAction, useLoad } from '../../family/use-reply.ts'
 import { dateText } from '../../family/wording.ts'
 import { session } from '../session.ts'
-import type { ProviderName, StorageStatus } from './storage.ts'
 
 type Move = {
   id: number

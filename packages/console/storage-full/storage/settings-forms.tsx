@@ -1,9 +1,9 @@
+import type { StorageConfig } from '@plinth/client'
 import type { Reply } from '../../family/api/api.ts'
 import { Button } from '../../family/parts/button.tsx'
 import { Field } from '../../family/parts/field.tsx'
 import { Form } from '../../family/parts/form.tsx'
 import { faultOf } from '../../family/parts/refusal.tsx'
-import type { StorageConfig } from './storage.ts'
 
 type SettingsProps = { config: StorageConfig; save(settings: object): void; reply?: Reply }
 
@@ -66,7 +66,7 @@ export function ObjectSettings({ config, save, reply }: SettingsProps) {
         <input
           type="checkbox"
           name="pathStyleAccess"
-          defaultChecked={!object.configured || object.pathStyleAccess}
+          defaultChecked={object.pathStyleAccess ?? true}
         />
         Bucket in the path, as most self-hosted stores want it
       </label>

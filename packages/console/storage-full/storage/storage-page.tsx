@@ -1,3 +1,4 @@
+import type { ProviderName, StorageConfig, StorageStatus } from '@plinth/client'
 import { AdminWanted } from '../../family/account/sign-in-card.tsx'
 import { SignedInOnly } from '../../family/account/signed-in-only.tsx'
 import { Badge, Card, Skeleton } from '../../family/parts/card.tsx'
@@ -6,7 +7,6 @@ import { Refusal } from '../../family/parts/refusal.tsx'
 import { useLoad } from '../../family/use-reply.ts'
 import { session } from '../session.ts'
 import { MoveCard } from './move-card.tsx'
-import type { ProviderName, StorageConfig, StorageStatus } from './storage.ts'
 import { StorageWizard } from './storage-wizard.tsx'
 
 export function StoragePage() {

@@ -1,3 +1,4 @@
+import type { ProviderName, StorageConfig, StorageStatus } from '@plinth/client'
 import { useSignal } from '@preact/signals'
 import { Button } from '../../family/parts/button.tsx'
 import { Card, Notice } from '../../family/parts/card.tsx'
@@ -6,14 +7,7 @@ import { Step, type StepState, Steps } from '../../family/parts/steps.tsx'
 import { useAction } from '../../family/use-reply.ts'
 import { ProbeSteps } from './probe-steps.tsx'
 import { LocalSettings, ObjectSettings } from './settings-forms.tsx'
-import {
-  activateProvider,
-  type ProviderName,
-  type StorageConfig,
-  type StorageStatus,
-  saveSettings,
-  testProvider,
-} from './storage.ts'
+import { activateProvider, saveSettings, testProvider } from './storage.ts'
 
 type WizardProps = { status: StorageStatus; config: StorageConfig; onChange(): Promise<void> }
 

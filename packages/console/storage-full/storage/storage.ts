@@ -1,29 +1,6 @@
+import type { ProviderName } from '@plinth/client'
 import type { Reply } from '../../family/api/api.ts'
 import { session } from '../session.ts'
-
-export type ProviderName = 'LOCAL' | 'OBJECT'
-
-type ProviderState = { configured: boolean; available: boolean; active: boolean }
-
-export type StorageStatus = {
-  activeProvider: ProviderName
-  available: boolean
-  providers: Record<ProviderName, ProviderState>
-}
-
-export type StorageConfig = {
-  activeProvider: ProviderName
-  local: { configured: boolean; path: string | null }
-  object: {
-    configured: boolean
-    endpoint: string | null
-    region: string | null
-    bucket: string | null
-    pathStyleAccess: boolean
-    accessKeyPresent: boolean
-    secretKeyPresent: boolean
-  }
-}
 
 export type ProbeStep = { name: string; passed: boolean; message: string }
 
