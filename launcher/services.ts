@@ -5,7 +5,7 @@ import type { Env, Server, ServiceSettings } from '@plinth/kit'
 import type { StorageFullConfig } from '@plinth/storage-full'
 import type { StorageKeyConfig } from '@plinth/storage-key'
 
-export type Login = { username: string; password: string; roles: string[] }
+type Login = { username: string; password: string; roles: string[] }
 
 /** What is switched on because this is development, and would be refused in production. */
 export type Conveniences = { named: string[]; logins?: Login[]; apiKey?: string }

@@ -1,6 +1,6 @@
 /** The shape of the project, as rules over file paths and source text. Nothing here touches the disk. */
 export type SourceFile = { path: string; source: string; dependencies?: string[] }
-export type Rule = { name: string; broken(file: Code): string[] }
+type Rule = { name: string; broken(file: Code): string[] }
 type Code = SourceFile & { imports: string[]; owner: string; isTest: boolean }
 
 /** Who may import whom. An edge that is not listed here does not exist. */

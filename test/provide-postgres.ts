@@ -2,7 +2,7 @@ import { startPostgres } from '../packages/kit/src/testing/postgres.ts'
 import { dropTestDatabases } from '../packages/kit/src/testing/test-databases.ts'
 
 /** One server for all test processes, and what to tell them about it. */
-export type ProvidedPostgres = { env: Record<string, string>; stop(): Promise<void> }
+type ProvidedPostgres = { env: Record<string, string>; stop(): Promise<void> }
 
 export async function providePostgres(
   given = process.env.TEST_POSTGRES_URL,

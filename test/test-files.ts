@@ -7,7 +7,7 @@ import type { Outcome } from './outcome.ts'
 const ROOT = join(import.meta.dirname, '..')
 const FILE_TIMEOUT_MS = 600_000
 
-export type TestRun = {
+type TestRun = {
   files: string[]
   concurrency: number
   env: Record<string, string>

@@ -1,7 +1,7 @@
 import type { Db, PageRequest } from '@plinth/kit'
 import type { AccountTables } from './tables.ts'
 
-export type AuditEntry = {
+type AuditEntry = {
   at: string
   event: string
   actor: string | null

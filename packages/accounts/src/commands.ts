@@ -8,7 +8,7 @@ import { changeUser } from './user-changes.ts'
 import { findUserByUsername } from './users.repository.ts'
 import { ADMIN_ROLE, registerUser, USER_ROLE, type User } from './users.ts'
 
-export const USER_USAGE = `Usage:
+const USER_USAGE = `Usage:
   user create <username> <email> [--admin]   prints a first password
   user enable <username>
   user disable <username>                    ends all sessions at once

@@ -9,7 +9,7 @@ import { refuseWhenSlowed } from './refusals.ts'
 import { openSession, type TokenPair } from './sessions.ts'
 import { findUserByUsername, type User, updatePasswordHash } from './users.repository.ts'
 
-export type Credentials = { username: string; password: string }
+type Credentials = { username: string; password: string }
 
 /**
  * Unknown user, wrong password and disabled user cost the same hash in the same queue and the same

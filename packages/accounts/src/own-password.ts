@@ -8,7 +8,7 @@ import { revokeSessions } from './sessions.repository.ts'
 import { lockUser, type User, updatePasswordHash } from './users.repository.ts'
 import { refuseCommonPassword, requireUser } from './users.ts'
 
-export type PasswordChange = { currentPassword: string; newPassword: string }
+type PasswordChange = { currentPassword: string; newPassword: string }
 
 /** Needs the old password, and ends every session but the one that asks. */
 export async function changeOwnPassword(

@@ -13,7 +13,7 @@ export const USERNAME_RULE = 'must have 3 to 50 characters'
 // Counted without the spaces around it.
 const USERNAME = `^\\s*[^\\s${REFUSED}][^${REFUSED}]{1,48}[^\\s${REFUSED}]\\s*$`
 
-export function passwordText(minLength: number) {
+function passwordText(minLength: number) {
   return requiredText({ minLength, maxLength: LONGEST_PASSWORD })
 }
 

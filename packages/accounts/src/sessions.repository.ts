@@ -2,7 +2,7 @@ import type { Db } from '@plinth/kit'
 import { type Selectable, sql } from 'kysely'
 import type { AccountTables } from './tables.ts'
 
-export type Session = {
+type Session = {
   id: number
   userId: number
   active: boolean
@@ -14,7 +14,7 @@ export type Session = {
 
 export type KnownSession = Session & { tokenHash: string }
 
-export type SessionUse = {
+type SessionUse = {
   tokenHash: string
   now: Date
   expiresAt: Date
@@ -100,7 +100,7 @@ export async function listLiveSessions(
 }
 
 /** Which of a user's sessions to end; `others` spares the one given. */
-export type SessionChoice = { id: number } | { tokenHash: string } | { otherThan: number } | 'all'
+type SessionChoice = { id: number } | { tokenHash: string } | { otherThan: number } | 'all'
 
 /** Ends live sessions of one user and says how many there were. */
 export async function revokeSessions(

@@ -12,7 +12,7 @@ import {
   updateUserState,
 } from './users.repository.ts'
 
-export type UserChange = { enabled?: boolean; roles?: string[] }
+type UserChange = { enabled?: boolean; roles?: string[] }
 
 /**
  * Enables, disables, gives and takes roles. It takes effect at once: a disabled user's sessions

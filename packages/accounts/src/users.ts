@@ -28,10 +28,10 @@ export { USER_SORTS } from './users-page.repository.ts'
 
 export const USER_ROLE = 'ROLE_USER'
 
-export type Registration = { username: string; email: string; password: string }
+type Registration = { username: string; email: string; password: string }
 
 /** Who makes an account for somebody else, and with which roles. */
-export type Registrar = { actor?: string; roles?: string[] }
+type Registrar = { actor?: string; roles?: string[] }
 
 /** Creates an account. Roles are never the caller's choice. */
 export async function registerUser(

@@ -25,7 +25,7 @@ export type TemporaryLink = {
   expiresAt: string
 }
 
-export type ProviderState = { configured: boolean; available: boolean; active: boolean }
+type ProviderState = { configured: boolean; available: boolean; active: boolean }
 
 export type StorageStatus = {
   activeProvider: ProviderName

@@ -1,6 +1,6 @@
 import { effect, signal } from '@preact/signals'
 
-export type Appearance = 'system' | 'light' | 'dark'
+type Appearance = 'system' | 'light' | 'dark'
 
 /** Kept in memory only: the consoles store nothing in the browser, not even this. */
 export const appearance = signal<Appearance>('system')

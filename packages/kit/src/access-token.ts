@@ -19,7 +19,7 @@ export type TokenSubject = {
 /** Where public keys come from: this service's own table, or another issuer's published set. */
 export type VerificationKeys = { find(kid: string): Promise<KeyObject | undefined> }
 
-export type TokenRules = {
+type TokenRules = {
   /** Left out where the keys are the service's own: they tell who signed, whatever its address. */
   issuer?: string
   audience: string

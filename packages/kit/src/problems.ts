@@ -74,10 +74,3 @@ export const internalFailure = defineProblem(
   500,
   'Something went wrong on our side. The request id finds it in the log.',
 )
-
-export const shuttingDown = defineProblem(
-  'SHUTTING_DOWN',
-  503,
-  'The service is shutting down. Try again in a moment.',
-  { headers: { 'retry-after': '5' } },
-)

@@ -3,7 +3,7 @@ import { generatedKey } from './generated-key.ts'
 
 export type Env = Record<string, string | undefined>
 
-export type SettingFault = { name: string; found: string; expected: string; example?: string }
+type SettingFault = { name: string; found: string; expected: string; example?: string }
 
 /** Every fault in the settings, together, so that one round of mending is enough. */
 export class SettingsError extends Error {

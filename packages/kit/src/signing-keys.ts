@@ -17,7 +17,7 @@ import {
   type SigningKeyTables,
 } from './signing-keys.repository.ts'
 
-export type SigningKeyOptions = {
+type SigningKeyOptions = {
   db: Db<SigningKeyTables>
   clock: Clock
   /** 32 bytes; the same on every node. */

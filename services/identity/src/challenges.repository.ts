@@ -1,7 +1,7 @@
 import type { Db } from '@plinth/kit'
 import type { PasskeyTables } from './tables.ts'
 
-export type Challenge = {
+type Challenge = {
   challengeHash: string
   ceremony: string
   userId: number | null

@@ -2,7 +2,7 @@ import { type Clock, type Db, hashOpaqueToken, newOpaqueToken, secondsAfter } fr
 import { insertChallenge, spendChallenge } from './challenges.repository.ts'
 import type { PasskeyTables } from './tables.ts'
 
-export type Ceremony = 'register' | 'authenticate'
+type Ceremony = 'register' | 'authenticate'
 
 type Store = { db: Db<PasskeyTables>; clock: Clock }
 

@@ -1,5 +1,5 @@
 /** What the browser says about the page that asked; signed by the authenticator with the rest. */
-export type ClientData = { challenge: string; framed: boolean }
+type ClientData = { challenge: string; framed: boolean }
 
 /**
  * Reads the parts that must be known before a verifier can be asked: the challenge, to look it up,

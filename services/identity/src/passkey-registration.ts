@@ -51,7 +51,7 @@ export async function registrationOptions(identity: Identity, caller: Caller) {
   }
 }
 
-export type NewPasskey = { credential: RegistrationResponseJSON; label: string }
+type NewPasskey = { credential: RegistrationResponseJSON; label: string }
 
 /** Every way to fail ends in the same answer: the verifier's own words name the challenge. */
 export async function registerPasskey(

@@ -34,7 +34,7 @@ export function passTime(model: Model, seconds: number): Model {
 }
 
 /** The state after the operation, or nothing when the service may not answer it like that. */
-export function apply(before: Model, operation: Operation, answer: Answer): Model | undefined {
+function apply(before: Model, operation: Operation, answer: Answer): Model | undefined {
   const model = structuredClone(before)
   return answer.status === perform(model, operation, answer) ? model : undefined
 }

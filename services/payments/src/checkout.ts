@@ -16,7 +16,7 @@ import { type Payments, requireProvider, withPayment } from './payments.ts'
 import { attemptProcessing } from './problems.ts'
 import type { NewSession } from './provider/provider.ts'
 
-export type CheckoutReply = { paymentId: string; checkoutSessionId: string; checkoutUrl: string }
+type CheckoutReply = { paymentId: string; checkoutSessionId: string; checkoutUrl: string }
 
 /** Creates a payable session for a logical payment, or hands out the one that is open already. */
 export async function openCheckout(

@@ -14,7 +14,7 @@ const HINT_EVENTS = [
   'payment_intent.canceled',
 ]
 
-export type EventKind = 'session' | 'refund' | 'hint' | 'other'
+type EventKind = 'session' | 'refund' | 'hint' | 'other'
 
 export function eventKindOf(type: string): EventKind {
   if (SESSION_EVENTS.includes(type)) return 'session'

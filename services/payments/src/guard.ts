@@ -3,7 +3,7 @@ import { type Clock, callerGuard, createRemoteIssuer, type Guard } from '@plinth
 /** What a route asks of its caller; empty as shipped, where the host application does the asking. */
 export type PaymentGuard = { caller: Guard[]; refunder: Guard[] }
 
-export type IssuerSettings = { url: string; audience: string } | undefined
+type IssuerSettings = { url: string; audience: string } | undefined
 
 /** With an issuer configured, callers show its token, and only administrators give money back. */
 export function paymentGuard(issuer: IssuerSettings, clock: Clock): PaymentGuard {

@@ -5,7 +5,7 @@ import { lookAtDuePayments } from './look-again.ts'
 import { updateUnresolvedToCheck } from './payments.repository.ts'
 import type { Payments } from './payments.ts'
 
-export type Pace = { lookEverySeconds: number; pollEverySeconds: number }
+type Pace = { lookEverySeconds: number; pollEverySeconds: number }
 
 export type Jobs = { look: Job; retry: Job; poll: Job; stop(): Promise<void> }
 

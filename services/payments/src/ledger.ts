@@ -10,7 +10,7 @@ import type { PaymentTables } from './tables.ts'
 import { updateFailedToRetry } from './webhook-events.repository.ts'
 
 /** A payment and its attempts, under the payment's lock. */
-export type LockedPayment = { payment: Payment; attempts: Attempt[] }
+type LockedPayment = { payment: Payment; attempts: Attempt[] }
 
 /** Everything known about a payment. */
 export type Ledger = LockedPayment & { refunds: Refund[]; unresolved: RefundIntent[] }

@@ -2,7 +2,7 @@ import { type Db, preparedWrite } from '@plinth/kit'
 import type { ObservationRow, PaymentTables } from './tables.ts'
 
 /** Where an observation came from. */
-export type Source = 'webhook' | 'poll' | 'reply' | 'look-up' | 'request'
+type Source = 'webhook' | 'poll' | 'reply' | 'look-up' | 'request'
 
 export type Observation = {
   paymentId: string | null

@@ -29,7 +29,7 @@ export class InconsistentObservation extends Error {
   }
 }
 
-export type SeenSession = { paymentId: string; session: CheckoutSession; state: AttemptState }
+type SeenSession = { paymentId: string; session: CheckoutSession; state: AttemptState }
 
 /** Joins what a session says to its payment, inside the caller's transaction. */
 export async function observeSession(

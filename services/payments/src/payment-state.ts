@@ -30,7 +30,7 @@ export type RefundFacts = { paymentIntentId: string | null; amount: number; stat
 export type Anomaly = 'PAID_TWICE' | 'PAID_WITHOUT_INTENT' | 'REFUNDED_BEYOND_AMOUNT'
 
 /** The exposed side of a payment, derived and cached. */
-export type Projection = {
+type Projection = {
   status: PaymentStatus
   checkoutStatus: CheckoutStatus | null
   refundedAmount: number

@@ -162,7 +162,7 @@ export async function updateUnresolvedToCheck(db: Db<PaymentTables>, now: Date):
     .execute()
 }
 
-export const PAYMENT_SORTS = {
+const PAYMENT_SORTS = {
   createdAt: 'created_at',
   updatedAt: 'updated_at',
   amount: 'amount',

@@ -13,7 +13,7 @@ export type PaymentTables = LeaseTables & {
 }
 
 /** `window_after` is the last event read of a window that ends at `window_to`. */
-export type EventPollRow = {
+type EventPollRow = {
   name: string
   polled_until: string
   window_to: string | null

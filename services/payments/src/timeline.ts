@@ -37,7 +37,7 @@ function shownRefund({ id, paymentIntentId, amount, status, reason }: Refund) {
   return { id, paymentIntentId, amount, status, reason }
 }
 
-export function explain(ledger: Ledger): string {
+function explain(ledger: Ledger): string {
   const { payment, attempts } = ledger
   const session = payment.sessionId ?? 'none'
   if (payment.checkoutStatus === 'COMPLETE' && payment.status !== 'PENDING')

@@ -109,7 +109,7 @@ export async function listParkedEvents(
   return rows.map(toEvent)
 }
 
-export const EVENT_SORTS = { receivedAt: 'received_at', type: 'type', status: 'status' } as const
+const EVENT_SORTS = { receivedAt: 'received_at', type: 'type', status: 'status' } as const
 
 export async function listEvents(
   db: Db<PaymentTables>,

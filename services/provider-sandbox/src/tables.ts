@@ -1,7 +1,7 @@
 import type { Generated } from 'kysely'
 
 /** Every object of the provider's API, as its JSON is; `seq` is the order of creation. */
-export type ObjectRow = {
+type ObjectRow = {
   seq: number
   id: string
   kind: string

@@ -1,7 +1,7 @@
 import type { Api } from '@plinth/kit/testing'
 import type Stripe from 'stripe'
 
-export const SUCCESS_URL = 'http://localhost:9/success?session={CHECKOUT_SESSION_ID}'
+const SUCCESS_URL = 'http://localhost:9/success?session={CHECKOUT_SESSION_ID}'
 export const CANCEL_URL = 'http://localhost:9/cancel'
 
 /** The parameters of a checkout for one thing at one price. */

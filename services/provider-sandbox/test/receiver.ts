@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 
-export type Received = {
+type Received = {
   // biome-ignore lint/suspicious/noExplicitAny: a test asserts the shape it expects
   event: any
   body: Buffer

@@ -2,7 +2,7 @@ import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { KEY } from './start-storage-key.ts'
 
-export type RawReply = { status: number; head: string; body: string }
+type RawReply = { status: number; head: string; body: string }
 
 /** One request exactly as written, since a client would tidy the target up. */
 export async function rawRequest(

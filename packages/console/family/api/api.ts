@@ -18,7 +18,7 @@ export type Call = {
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a reply is whatever the service answers.
-export type AnyBody = any
+type AnyBody = any
 
 export type Reply<Body = AnyBody> = {
   status: number
@@ -30,7 +30,7 @@ export type Reply<Body = AnyBody> = {
 
 export type Api = ReturnType<typeof createApi>
 
-export type Credentials = {
+type Credentials = {
   headers(): Record<string, string>
   /** Called once after a 401; true when the call is worth sending again. */
   renew?(): Promise<boolean>

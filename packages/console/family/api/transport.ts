@@ -1,4 +1,4 @@
-export type Transmission = {
+type Transmission = {
   method: string
   path: string
   headers: Record<string, string>

@@ -30,7 +30,7 @@ function modelOf(aaguid: Uint8Array): string {
   return KNOWN_MODELS[id] ?? id
 }
 
-export type ClientData = { type: string; origin: string; challenge: string; crossOrigin?: boolean }
+type ClientData = { type: string; origin: string; challenge: string; crossOrigin?: boolean }
 
 export function readClientData(base64url: string): ClientData {
   return JSON.parse(new TextDecoder().decode(bytesOf(base64url)))

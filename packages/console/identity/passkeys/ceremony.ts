@@ -4,7 +4,7 @@ import type { StepState } from '../../family/parts/steps.tsx'
 import { session } from '../session.ts'
 import { passkeyErrorWords } from './browser-errors.ts'
 
-export type CeremonyStep = {
+type CeremonyStep = {
   title: string
   state: StepState
   facts?: Record<string, string>

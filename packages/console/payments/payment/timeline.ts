@@ -1,6 +1,6 @@
 import type { Observation } from './observation.ts'
 
-export type Attempt = {
+type Attempt = {
   reference: string
   state: string
   sessionId: string | null

@@ -14,7 +14,7 @@ export type Fault = {
   delayMs: number | null
 }
 
-export type GivenFault = { kind: string; route: string; times: number | null; delayMs?: number }
+type GivenFault = { kind: string; route: string; times: number | null; delayMs?: number }
 
 export type Switches = {
   paused: boolean

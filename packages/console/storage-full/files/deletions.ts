@@ -6,7 +6,7 @@ import { forgetFile } from './library.ts'
 
 const SECONDS_TO_UNDO = 5
 
-export type Deletion = { file: StoredFile; timer: number; refusal?: Reply }
+type Deletion = { file: StoredFile; timer: number; refusal?: Reply }
 
 /** Files about to be deleted: the call is made when the time to undo is over. */
 export const deletions = signal<Deletion[]>([])

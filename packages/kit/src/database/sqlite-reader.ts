@@ -1,6 +1,6 @@
 import SqliteDatabase from 'better-sqlite3'
 
-export type SqliteReader = {
+type SqliteReader = {
   /** The first row, or nothing; fails like the driver when the file is locked. */
   get(sql: string, key: unknown): Promise<unknown>
   close(): void

@@ -79,7 +79,7 @@ type FrameworkError = {
   validationContext?: string
 }
 
-export function toProblem(error: unknown): Problem {
+function toProblem(error: unknown): Problem {
   if (error instanceof Problem) return error
   const { code = '', statusCode = 500, validation } = (error ?? {}) as FrameworkError
   if (validation) return validationFailed(describeFaults(validation))

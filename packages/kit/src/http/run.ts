@@ -6,7 +6,7 @@ import { StartError } from '../start-error.ts'
 import type { Server } from './server.ts'
 
 /** `portSetting` is named when the port is taken. */
-export type Address = { host: string; port: number; portSetting?: string }
+type Address = { host: string; port: number; portSetting?: string }
 
 export type Running = Address & { server: Server }
 

@@ -1,4 +1,4 @@
-export type ApiOptions = {
+type ApiOptions = {
   token?: string
   headers?: Record<string, string>
   /** Sent as it is; `post`, `put` and `patch` take a value to send as JSON instead. */

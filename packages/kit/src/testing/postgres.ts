@@ -9,7 +9,7 @@ import { promisify } from 'node:util'
 import { findPostgresPrograms, type PostgresPrograms } from './postgres-programs.ts'
 
 /** A PostgreSQL of our own, empty, in a temporary folder, that dies with this process. */
-export type PostgresServer = { url: string; pid: number; stop(): Promise<void> }
+type PostgresServer = { url: string; pid: number; stop(): Promise<void> }
 
 // fsync stays on: the tests that kill a process mid-write are about durability.
 const SERVER_SETTINGS = {

@@ -1,7 +1,7 @@
 import { Problem } from '@plinth/kit'
 
 /** What a failed call tells about the things it may have done all the same. */
-export type CallFacts = {
+type CallFacts = {
   /** An earlier try of the same call got lost, so a refusal says nothing about that one. */
   lostTry: boolean
   /** The provider repeated the outcome it has stored for the idempotency key. */

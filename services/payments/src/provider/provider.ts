@@ -92,7 +92,7 @@ export type PaymentProvider = {
   listEvents(query: EventQuery): Promise<EventPage>
 }
 
-export type EventQuery = {
+type EventQuery = {
   types: readonly string[]
   from: Date
   to: Date

@@ -32,7 +32,7 @@ export type IncomingCall = {
   hungUp: AbortSignal
 }
 
-export type AnsweredCall = { answer: Answer; fault: string | null }
+type AnsweredCall = { answer: Answer; fault: string | null }
 
 const readExpand = list(required(text()), 100)
 

@@ -12,7 +12,7 @@ const LONGEST_KEY = 255
 /** Keeps the answer in the transaction of the work it answers. */
 export type Remember = (sandbox: Sandbox, answer: Answer) => Promise<void>
 
-export type KeyedCall = { key: string; fingerprint: string; requestId: string }
+type KeyedCall = { key: string; fingerprint: string; requestId: string }
 
 /**
  * Does the work once for each key. Later calls with the key get the very same answer, whatever it

@@ -3,7 +3,7 @@ import { findObject, listObjects, type ObjectFilter } from '../objects/objects.r
 import type { Sandbox } from '../sandbox.ts'
 import { resourceMissing } from './provider-errors.ts'
 
-export type PageOf = { limit?: number; starting_after?: string; ending_before?: string }
+type PageOf = { limit?: number; starting_after?: string; ending_before?: string }
 
 export type List<T> = { object: 'list'; data: T[]; has_more: boolean; url: string }
 

@@ -2,7 +2,7 @@ import type { Sandbox } from '../sandbox.ts'
 import type { Form } from './form.ts'
 
 /** One call of the provider's API, read and authenticated; `expand` is already taken out. */
-export type Call = { id: string; form: Form; path: string }
+type Call = { id: string; form: Form; path: string }
 
 /**
  * What one endpoint does: its parameters are checked first, then it works in a transaction that is

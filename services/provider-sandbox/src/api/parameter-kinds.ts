@@ -57,7 +57,7 @@ export function webAddress(): Reader<string | undefined> {
 }
 
 /** Accepted by every call. */
-export const expandable = { expand: list(required(text()), 100) }
+const expandable = { expand: list(required(text()), 100) }
 
 /** Accepted by every list. */
 export const pageable = {

@@ -11,7 +11,7 @@ import { invalidForm } from './provider-errors.ts'
 
 type Method = 'GET' | 'POST' | 'DELETE'
 
-export type ProviderApi = {
+type ProviderApi = {
   get(path: string, operation: Operation): void
   post(path: string, operation: Operation): void
   delete(path: string, operation: Operation): void

@@ -1,8 +1,8 @@
 import { Problem } from '@plinth/kit'
 
-export type ErrorType = 'invalid_request_error' | 'idempotency_error' | 'api_error' | 'card_error'
+type ErrorType = 'invalid_request_error' | 'idempotency_error' | 'api_error' | 'card_error'
 
-export type ErrorFacts = {
+type ErrorFacts = {
   status: number
   message: string
   type?: ErrorType

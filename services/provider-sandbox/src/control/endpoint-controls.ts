@@ -3,7 +3,7 @@ import { deleteObject, findHidden, findObject, listObjects } from '../objects/ob
 import type { Sandbox } from '../sandbox.ts'
 import { type EndpointSecrets, insertEndpoint } from '../webhooks/webhook-endpoints.ts'
 
-export type GivenEndpoint = {
+type GivenEndpoint = {
   url: string
   secret: string
   secondSecret?: string

@@ -24,7 +24,7 @@ export async function resendEvent(sandbox: Sandbox, id: string): Promise<Event> 
   })
 }
 
-export type ForgedEvent = { type: string; object: { id: string }; livemode?: boolean }
+type ForgedEvent = { type: string; object: { id: string }; livemode?: boolean }
 
 /** An event that nothing caused, properly signed: for what a provider should never send. */
 export async function forgeEvent(sandbox: Sandbox, forged: ForgedEvent): Promise<Event> {

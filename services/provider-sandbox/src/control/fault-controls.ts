@@ -3,7 +3,7 @@ import type { Fault, FaultKind } from '../faults/fault.ts'
 import { deleteFault, deleteFaults, insertFault, listFaults } from '../faults/faults.repository.ts'
 import type { Sandbox } from '../sandbox.ts'
 
-export type GivenFault = {
+type GivenFault = {
   kind: FaultKind
   route?: string
   times?: number | null

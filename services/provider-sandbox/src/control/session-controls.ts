@@ -5,7 +5,7 @@ import { answerChallenge, type PaymentOutcome, payByCard } from '../money/card-p
 import { cancelRefund, failRefund, settleRefund } from '../money/refunds.ts'
 import { change, type Sandbox } from '../sandbox.ts'
 
-export const GOOD_CARD = '4242424242424242'
+const GOOD_CARD = '4242424242424242'
 export const DECLINED_CARD = '4000000000000002'
 const GOOD_ACCOUNT = '000123456789'
 

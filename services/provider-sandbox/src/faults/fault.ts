@@ -1,5 +1,5 @@
 /** Where in the life of a call a fault strikes. */
-export type Stage = 'before' | 'during' | 'after'
+type Stage = 'before' | 'during' | 'after'
 
 /**
  * What can go wrong on demand. `before` is before anything was done, even before the idempotency

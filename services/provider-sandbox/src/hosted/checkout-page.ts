@@ -4,7 +4,7 @@ import type { CheckoutSession, LineItem, PaymentError } from '../objects/object-
 import { type Html, html } from '../pages/html.ts'
 import type { Page } from '../pages/layout.ts'
 
-export type Checkout = {
+type Checkout = {
   session: CheckoutSession
   items: LineItem[]
   error: PaymentError | null

@@ -3,7 +3,7 @@ import { listObjects } from '../objects/objects.repository.ts'
 import type { Sandbox } from '../sandbox.ts'
 import { sumLedger } from './ledger.ts'
 
-export type PaymentBook = {
+type PaymentBook = {
   paymentIntent: string
   session: string | null
   status: string

@@ -69,7 +69,7 @@ export async function cancelRefund(sandbox: Sandbox, id: string): Promise<Refund
   return changeRefund(sandbox, refund, { ...canceled, pending_reason: undefined })
 }
 
-export async function requireRefund(sandbox: Sandbox, id: string): Promise<Refund> {
+async function requireRefund(sandbox: Sandbox, id: string): Promise<Refund> {
   const refund = await findObject(sandbox.db, 'refund', id)
   if (!refund) throw resourceMissing('refund', id)
   return refund

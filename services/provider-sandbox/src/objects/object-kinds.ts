@@ -69,7 +69,7 @@ export type LineItem = {
   quantity: number
 }
 
-export type Price = Base<'price'> & {
+type Price = Base<'price'> & {
   active: false
   billing_scheme: 'per_unit'
   currency: string
@@ -136,7 +136,7 @@ export type Charge = Base<'charge'> & {
   status: 'succeeded' | 'pending' | 'failed'
 }
 
-export type RefundStatus = 'pending' | 'requires_action' | 'succeeded' | 'failed' | 'canceled'
+type RefundStatus = 'pending' | 'requires_action' | 'succeeded' | 'failed' | 'canceled'
 
 export type Refund = Omit<Base<'refund'>, 'livemode'> & {
   amount: number

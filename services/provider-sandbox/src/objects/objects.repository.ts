@@ -89,7 +89,7 @@ export type ObjectFilter = {
   delivered?: boolean
 }
 
-export type Cursor = { after?: string; before?: string; limit?: number }
+type Cursor = { after?: string; before?: string; limit?: number }
 
 /** Newest first and without what was deleted; `before` walks towards the newest. */
 export async function listObjects<K extends Kind>(

@@ -4,7 +4,7 @@ import { type Html, html } from './html.ts'
 export type Page = { title: string; main: Html; wide?: boolean }
 
 /** Every page says what it is: nobody may take it for the real provider. */
-export function renderPage({ title, main, wide = false }: Page): string {
+function renderPage({ title, main, wide = false }: Page): string {
   return html`<!doctype html>
 <html lang="en">
 <head>

@@ -21,10 +21,10 @@ import {
 } from '../session-controls.ts'
 import { turnSwitches } from '../state-controls.ts'
 
-export type Field = (name: string) => string
+type Field = (name: string) => string
 
 /** Where on the page an action belongs, and what it does with the fields of its form. */
-export type PageAction = {
+type PageAction = {
   part: string
   run: (controls: Controls, field: Field) => Promise<unknown> | unknown
 }

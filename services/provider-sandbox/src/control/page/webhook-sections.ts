@@ -5,7 +5,7 @@ import type { describeDeliveries } from '../event-controls.ts'
 import { actionButton, code, input, section, select, table } from './parts.ts'
 
 type Endpoints = Awaited<ReturnType<typeof listEndpointsWithSecrets>>
-export type Deliveries = Awaited<ReturnType<typeof describeDeliveries>>
+type Deliveries = Awaited<ReturnType<typeof describeDeliveries>>
 
 export function endpointsSection(endpoints: Endpoints): Html {
   const rows = endpoints.map(({ id, url, enabledEvents }) => [
