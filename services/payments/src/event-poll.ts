@@ -16,6 +16,7 @@ const OVERLAP_SECONDS = 600
 const FIRST_WINDOW_SECONDS = 3600
 /** The provider keeps events for thirty days. */
 const OLDEST_SECONDS = 30 * 24 * 3600
+const CUT_SHORT = "the provider's list of events has more, but no id to go on from"
 
 /**
  * Reads the provider's list of events, so that a webhook that never arrived is healed. The list is
@@ -27,8 +28,9 @@ export async function pollEvents(payments: Payments, signal: AbortSignal): Promi
   if (!provider) return
   let poll = windowOf(await findEventPoll(db), clock())
   while (poll.window && !signal.aborted) {
-    const { events, next } = await readPage(payments, provider, poll)
+    const { events, next, cutShort } = await readPage(payments, provider, poll)
     if (!(await takeNew(payments, events, signal))) return
+    if (cutShort) payments.log.warn({ ...poll.window }, CUT_SHORT)
     poll = next === null ? finished(poll) : { ...poll, window: { ...poll.window, after: next } }
     await upsertEventPoll(db, poll)
   }

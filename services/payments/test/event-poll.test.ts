@@ -85,6 +85,39 @@ for (const engine of engines)
       assert.equal((begins[11] ?? 0) - (begins[0] ?? 0), 3600)
     })
 
+    test('is read past ids that no database keeps', async (t) => {
+      const events = [
+        ...many(98),
+        hint('e'.repeat(256)),
+        hint('evt_\u0000'),
+        ...many(150).slice(98),
+      ]
+      const { inbox, poll, pages } = await start(t, events)
+
+      await poll()
+
+      assert.equal((await inbox('&status=PROCESSED')).totalElements, 150)
+      assert.equal((await inbox('&status=DEAD')).totalElements, 2)
+      assert.deepEqual(
+        pages.map((query) => query.get('starting_after')),
+        [null, 'evt_97'],
+      )
+    })
+
+    test('ends at a page that has no id to go on from, and the next window begins after it', async (t) => {
+      const tooLong = Array.from({ length: 101 }, (_, index) => hint(`${index}`.padStart(256, 'e')))
+      const { inbox, poll, pages, clock } = await start(t, tooLong)
+
+      await poll()
+      clock.advance(3600)
+      await poll()
+
+      assert.equal((await inbox('&status=DEAD')).totalElements, 100)
+      const begins = pages.map((query) => Number(query.get('created[gte]')))
+      assert.equal((begins[1] ?? 0) - (begins[0] ?? 0), 3600)
+      assert.equal(pages.length, 2)
+    })
+
     test('goes on at the page where it was broken off', async (t) => {
       const { inbox, poll, pages, provider, list, clock } = await start(t, many(250))
       const broken = (query: URLSearchParams) =>

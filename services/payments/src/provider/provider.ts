@@ -100,7 +100,13 @@ type EventQuery = {
   after: string | null
 }
 
-export type EventPage = { events: ListedEvent[]; next: string | null }
+export type EventPage = {
+  events: ListedEvent[]
+  /** What to ask for the next page with; null after the last. */
+  next: string | null
+  /** There is more, but nothing on the page to go on from. */
+  cutShort: boolean
+}
 
 /** An event of the provider's list and the text it is kept as; some cannot be read. */
 export type ListedEvent = {

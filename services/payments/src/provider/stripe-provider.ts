@@ -1,7 +1,7 @@
 import type Stripe from 'stripe'
-import { readListedEvent } from './events.ts'
+import { isName, readListedEvent } from './events.ts'
 import { mustExist, providerFailed, providerResourceMissing } from './failures.ts'
-import { isObject, readCustomer, readRefund, readSession, textOf } from './objects.ts'
+import { isObject, readCustomer, readRefund, readSession } from './objects.ts'
 import type { NewSession, PaymentProvider } from './provider.ts'
 import { createStripeCall, type StripeCall, type StripeOptions } from './stripe-client.ts'
 
@@ -104,19 +104,19 @@ function eventCalls(call: StripeCall) {
       const created = { gte: unixSeconds(from), lte: unixSeconds(to) }
       const query = { limit: PAGE, types: [...types], created, starting_after: after ?? undefined }
       const page = await call((stripe) => stripe.events.list(query))
-      const next = page.has_more ? lastIdOf(page.data) : null
-      return {
-        events: page.data.map(readListedEvent).reverse(),
-        next: next === after ? null : next,
-      }
+      const last = page.has_more ? lastIdOf(page.data) : null
+      const next = last === after ? null : last
+      const events = page.data.map(readListedEvent).reverse()
+      return { events, next, cutShort: page.has_more && next === null }
     },
   } satisfies Partial<PaymentProvider>
 }
 
-function lastIdOf(data: unknown[]): string {
-  const last = data.findLast((item) => isObject(item) && textOf(item.id) !== null)
-  if (!isObject(last)) throw providerFailed()
-  return textOf(last.id) ?? ''
+/** The last id that can be kept. What follows it comes again with the next page, and is known then. */
+function lastIdOf(data: unknown[]): string | null {
+  if (data.length === 0) throw providerFailed()
+  const ids = data.map((item) => (isObject(item) ? item.id : undefined))
+  return ids.findLast(isName) ?? null
 }
 
 type Cursor = { limit: number; starting_after?: string }
