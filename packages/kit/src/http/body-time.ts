@@ -1,9 +1,11 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { bodyTooSlow } from '../problems.ts'
 import type { Server } from './server.ts'
 
 /**
  * A body that trickles in holds a connection for nothing. Uploads are exempt: they are as slow as
- * the client's line and watch their own pace.
+ * the client's line and watch their own pace. What is still to come after the answer has the same
+ * time, whatever it is: nobody waits for the body of a GET, nor of a request that was refused.
  */
 export function limitBodyTime(server: Server, deadlineMs = 30_000): void {
   server.addHook('preParsing', (request, reply, payload, done) => {
@@ -26,6 +28,15 @@ export function limitBodyTime(server: Server, deadlineMs = 30_000): void {
     }
     done(null, payload)
   })
+  server.server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    if (hasBody(request.headers)) response.once('finish', () => cutRest(request, deadlineMs))
+  })
+}
+
+function cutRest(request: IncomingMessage, deadlineMs: number): void {
+  if (request.complete) return
+  const timer = setTimeout(() => request.destroy(), deadlineMs).unref()
+  request.once('end', () => clearTimeout(timer))
 }
 
 function hasBody(headers: Record<string, unknown>): boolean {

@@ -55,6 +55,14 @@ async function startServer(t: TestContext, options: Partial<ServerOptions> = {})
   return listenForTest(t, server)
 }
 
+async function startServerWithoutUploads(t: TestContext, options: Partial<ServerOptions>) {
+  const log = createLogger('test', 'silent')
+  const server = createServer({ name: 'test', version: '1', log, clock: systemClock, ...options })
+  server.get('/plain', () => 'plain')
+  server.post('/guarded', { onRequest: guard.caller, handler: () => 'ok' })
+  return listenForTest(t, server)
+}
+
 const PERSON = { name: 'Ada', email: 'ada@localhost', age: 36 }
 
 describe('a server of the kit', () => {
@@ -293,6 +301,23 @@ describe('a server of the kit', () => {
 
     assert.match(Buffer.concat(chunks).toString(), /^HTTP\/1\.1 200 .*at last/s)
   })
+
+  for (const [what, line, status, type = 'text/plain'] of [
+    ['a GET', 'GET /plain', 200],
+    ['an address that cannot be read', 'GET /%zz', 400],
+    ['a caller who was refused', 'POST /guarded', 401],
+    ['what calls itself an upload', 'GET /plain', 200, 'multipart/form-data'],
+  ] as const)
+    test(`does not wait for ever for the rest of a body after the answer to ${what}`, async (t) => {
+      const { port } = await startServerWithoutUploads(t, { bodyDeadlineMs: 50 })
+      const socket = connect(port, '127.0.0.1')
+      socket.write(`${line} HTTP/1.1\r\nHost: x\r\nContent-Type: ${type}\r\n`)
+      socket.write('Content-Length: 10\r\n\r\n12345')
+
+      const chunks = await socket.toArray()
+
+      assert.match(Buffer.concat(chunks).toString(), new RegExp(`^HTTP/1\\.1 ${status} `))
+    })
 
   test('shares its replies only with the origins that are configured', async (t) => {
     const { api } = await startServer(t, { corsOrigins: ['https://app.example'] })
