@@ -5,10 +5,11 @@ const FORM = 'application/x-www-form-urlencoded'
 
 /**
  * An empty body is "no body", even when the client says it is JSON: endpoints without one accept
- * it, and a schema reports it like any other fault.
+ * it, and a schema reports it like any other fault. A member that would become the prototype is one
+ * that nobody knows, and left out.
  */
 export function parseJsonBodies(server: Server): void {
-  const parse = server.getDefaultJsonParser('error', 'error')
+  const parse = server.getDefaultJsonParser('remove', 'remove')
   server.removeContentTypeParser('text/plain')
   server.addContentTypeParser(
     'application/json',
