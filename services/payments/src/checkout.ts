@@ -8,13 +8,12 @@ import {
   planCheckout,
   refuseDifferent,
 } from './checkout-plan.ts'
-import { checkoutKey } from './idempotency-keys.ts'
 import { lockPayment, settleLedger } from './ledger.ts'
+import { newAttempt } from './new-attempt.ts'
 import { linkParkedEvents } from './parked-events.ts'
 import { findPaymentByReference, insertPayment } from './payments.repository.ts'
 import { type Payments, requireProvider, withPayment } from './payments.ts'
 import { attemptProcessing } from './problems.ts'
-import type { NewSession } from './provider/provider.ts'
 
 type CheckoutReply = { paymentId: string; checkoutSessionId: string; checkoutUrl: string }
 
@@ -112,45 +111,4 @@ function nextStep(
     await settleLedger(db, { payment, attempts: [...attempts, attempt] }, { ...about, note })
     return { step: 'send-first', attempt }
   })
-}
-
-function newAttempt(
-  payments: Payments,
-  paymentId: string,
-  request: CheckoutRequest,
-  sequence: number,
-): Attempt {
-  const { attemptReference } = request
-  return {
-    paymentId,
-    sequence,
-    reference: attemptReference,
-    state: 'reserved',
-    sessionId: null,
-    paymentIntentId: null,
-    url: null,
-    expiresAt: null,
-    request: JSON.stringify(newSession(payments, paymentId, request)),
-    idempotencyKey: checkoutKey(paymentId, attemptReference),
-    firstSentAt: payments.clock().toISOString(),
-  }
-}
-
-function newSession(
-  { successUrl, cancelUrl }: Payments,
-  paymentId: string,
-  request: CheckoutRequest,
-): NewSession {
-  const { businessReference, amount, currency, description } = request
-  return {
-    amount,
-    currency,
-    description,
-    customerId: request.providerCustomerId,
-    customerEmail: request.customerEmail,
-    successUrl,
-    cancelUrl,
-    reference: paymentId,
-    metadata: { ...request.metadata, paymentId, businessReference },
-  }
 }

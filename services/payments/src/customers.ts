@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { type Payments, requireProvider } from './payments.ts'
-import { isMissing, providerFailed } from './provider/failures.ts'
+import { isMissing, providerFailed } from './provider/problems.ts'
 import type { Customer, NewCustomer } from './provider/provider.ts'
 
 /** Customers live at the provider only. */

@@ -8,7 +8,7 @@ import {
 } from './observations.repository.ts'
 import { InconsistentObservation, observeRefund, observeSession } from './observations.ts'
 import { attemptStateOf } from './observed-session.ts'
-import { updateNextCheck } from './payments.repository.ts'
+import { updateNextCheck } from './payment-checks.repository.ts'
 import type { CheckoutSession, ProviderEvent, Refund } from './provider/provider.ts'
 import type { PaymentTables } from './tables.ts'
 

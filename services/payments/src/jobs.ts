@@ -2,7 +2,7 @@ import { type Job, startJob } from '@plinth/kit'
 import { pollEvents } from './event-poll.ts'
 import { retryDueEvents } from './event-retries.ts'
 import { lookAtDuePayments } from './look-again.ts'
-import { updateUnresolvedToCheck } from './payments.repository.ts'
+import { updateUnresolvedToCheck } from './payment-checks.repository.ts'
 import type { Payments } from './payments.ts'
 
 type Pace = { lookEverySeconds: number; pollEverySeconds: number }

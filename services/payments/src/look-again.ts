@@ -1,8 +1,8 @@
 import { inTransaction, secondsAfter } from '@plinth/kit'
 import { lookUpAttempt, resolveAttempt } from './attempts.ts'
 import { type Ledger, openLedger, unfinished } from './ledger.ts'
+import { listPaymentsToCheck, updateNextCheck } from './payment-checks.repository.ts'
 import { latestOf } from './payment-state.ts'
-import { listPaymentsToCheck, updateNextCheck } from './payments.repository.ts'
 import { type Payments, requireProvider, tryPayment } from './payments.ts'
 import { recordRefunds, resolveIntent } from './refund-intents.ts'
 

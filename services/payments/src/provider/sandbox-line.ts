@@ -1,5 +1,5 @@
 import { notFound } from '@plinth/kit'
-import { providerUnavailable } from './failures.ts'
+import { providerUnavailable } from './problems.ts'
 
 type Question = { method: string; path: string; body?: unknown; requestId: string }
 type Answer = { status: number; type: string; body: Buffer }

@@ -1,13 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type Stripe from 'stripe'
-import {
-  type Answer,
-  providerFailed,
-  providerUnavailable,
-  translateFailure,
-  UnexplainedFailure,
-} from './failures.ts'
+import { type Answer, translateFailure, UnexplainedFailure } from './failures.ts'
 import { withFacts } from './outcomes.ts'
+import { providerFailed, providerUnavailable } from './problems.ts'
 
 export type StripeOptions = {
   secretKey: string

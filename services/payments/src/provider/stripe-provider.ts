@@ -1,7 +1,7 @@
 import type Stripe from 'stripe'
 import { isName, readListedEvent } from './events.ts'
-import { mustExist, providerFailed, providerResourceMissing } from './failures.ts'
 import { isObject, readCustomer, readRefund, readSession } from './objects.ts'
+import { mustExist, providerFailed, providerResourceMissing } from './problems.ts'
 import type { NewSession, PaymentProvider } from './provider.ts'
 import { createStripeCall, type StripeCall, type StripeOptions } from './stripe-client.ts'
 

@@ -1,0 +1,66 @@
+import { type Db, failPoint, inTransaction } from '@plinth/kit'
+import { type Attempt, deleteReservedAttempt, findAttemptBySession } from './attempts.repository.ts'
+import { lockPayment, settleLedger } from './ledger.ts'
+import { lockSession } from './name-locks.repository.ts'
+import { insertObservation, remark } from './observations.repository.ts'
+import { InconsistentObservation, observeSession } from './observations.ts'
+import { attemptStateOf } from './observed-session.ts'
+import { deletePayment } from './payments.repository.ts'
+import type { Payments } from './payments.ts'
+import { providerInconsistent } from './provider/problems.ts'
+import type { CheckoutSession } from './provider/provider.ts'
+import type { PaymentTables } from './tables.ts'
+
+/** Joins a session that we asked for to the attempt it belongs to. */
+export async function recordSession(
+  payments: Payments,
+  attempt: Attempt,
+  session: CheckoutSession,
+  kind: string,
+): Promise<void> {
+  const { paymentId } = attempt
+  const source = kind === 'session created' ? 'reply' : 'look-up'
+  const about = { source, kind, at: payments.clock(), subject: session.id } as const
+  // Asked for by us, so it is ours, whether it says so or not.
+  const metadata = { ...session.metadata, paymentId }
+  const seen = { paymentId, session: { ...session, metadata }, state: attemptStateOf(session) }
+  try {
+    await inTransaction(payments.db, async (db) => {
+      await refuseTakenSession(db, attempt, session)
+      await observeSession(db, seen, about)
+    })
+  } catch (error) {
+    if (!(error instanceof InconsistentObservation)) throw error
+    const { message: note, anomaly } = error
+    await insertObservation(payments.db, { ...remark(about), paymentId, note, anomaly })
+    throw providerInconsistent({ cause: error })
+  }
+}
+
+/** A provider that gives one session to two attempts would have two customers pay one of them. */
+async function refuseTakenSession(
+  db: Db<PaymentTables>,
+  { paymentId, sequence }: Attempt,
+  { id }: CheckoutSession,
+): Promise<void> {
+  await lockSession(db, id)
+  const owner = await findAttemptBySession(db, id)
+  if (!owner || (owner.paymentId === paymentId && owner.sequence === sequence)) return
+  const message = `Session ${id} is another attempt's already.`
+  throw new InconsistentObservation('SESSION_USED_ELSEWHERE', paymentId, message)
+}
+
+/** Takes back an attempt that certainly has no session; a payment never attempted goes with it. */
+export async function withdrawAttempt({ db, clock }: Payments, attempt: Attempt): Promise<void> {
+  const { paymentId, reference } = attempt
+  const about = { source: 'reply', kind: 'checkout refused', at: clock() } as const
+  await inTransaction(db, async (transaction) => {
+    const locked = await lockPayment(transaction, paymentId)
+    if (!locked || !(await deleteReservedAttempt(transaction, attempt))) return
+    const attempts = locked.attempts.filter(({ sequence }) => sequence !== attempt.sequence)
+    if (attempts.length === 0) return deletePayment(transaction, paymentId)
+    const note = `Attempt ${reference}`
+    await settleLedger(transaction, { ...locked, attempts }, { ...about, note })
+  })
+  failPoint('checkout:withdrawn')
+}
