@@ -1,12 +1,11 @@
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { failPoint } from '@plinth/kit'
-import { openBytes } from './file-bytes.ts'
 import { updateThumbnail } from './files.repository.ts'
 import type { Storage } from './storage.ts'
 import { asStorageFault } from './storage-fault.ts'
 import { type StoredFile, thumbnailKey } from './stored-file.ts'
-import { copyToDisk } from './temporary-files.ts'
+import { copyToDisk, originalOnDisk } from './temporary-files.ts'
 import { canHaveThumbnail, jpegOf } from './thumbnail-maker.ts'
 
 /** The file's JPEG thumbnail, made once and kept; nothing for a file that cannot have one. */
@@ -33,7 +32,7 @@ function makeOnce(storage: Storage, file: StoredFile): Promise<Buffer | undefine
 }
 
 async function makeThumbnail(storage: Storage, file: StoredFile): Promise<Buffer | undefined> {
-  await using original = await copyToDisk(await openBytes(storage, file), storage.spoolFolder)
+  await using original = await originalOnDisk(storage, file)
   failPoint('thumbnail:read')
   const { drawing } = storage.thumbnails
   const jpeg = await drawing(() => jpegOf(original.path, file.contentType))

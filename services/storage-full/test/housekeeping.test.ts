@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { appendFile, mkdir, readdir, rm, utimes, writeFile } from 'node:fs/promises'
+import { appendFile, link, mkdir, readdir, rm, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
@@ -70,6 +70,23 @@ test('temporary files of machines that never came back are removed after a day',
   await sweepAbandonedSpools(root)
 
   assert.deepEqual(await readdir(spool), ['2.new.part'])
+})
+
+test('a second name of an old file is not taken for a leftover while the file is there', async (t) => {
+  const root = await temporaryFolder(t)
+  const spool = join(root, '.incoming/busy')
+  const [stored, second] = [join(root, 'stored'), join(spool, '1.drawn.part')]
+  await mkdir(spool, { recursive: true })
+  await writeFile(stored, 'x')
+  await utimes(stored, 0, 0)
+  await link(stored, second)
+
+  await sweepAbandonedSpools(root)
+  const whileStored = await readdir(spool)
+  await rm(stored)
+  await sweepAbandonedSpools(root)
+
+  assert.deepEqual([whileStored, await readdir(spool)], [['1.drawn.part'], []])
 })
 
 describe('the command line', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
-import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
+import { randomBytes, randomUUID } from 'node:crypto'
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
@@ -15,6 +15,40 @@ after(() => rm(folder, { recursive: true, force: true }))
 providerSuite('a folder', {
   open: (prefix) => createLocalProvider({ root: folder, path: 'deep/store', prefix }),
   folder,
+})
+
+describe('a second name for an object in a folder', () => {
+  const target = () => join(folder, randomUUID())
+  const prepared = async () => {
+    const provider = createLocalProvider({ root: folder, path: 'linked', prefix: 'own' })
+    await provider.prepare()
+    return provider
+  }
+
+  test('gives its bytes, also after the object is removed', async () => {
+    const provider = await prepared()
+    const bytes = randomBytes(9)
+    const path = target()
+    await provider.put('own/a', await sourceFile(folder, bytes))
+
+    assert.equal(await provider.link?.('own/a', path), true)
+    await provider.remove('own/a')
+
+    assert.deepEqual(await readFile(path), bytes)
+  })
+
+  test('is refused for an object that is not there, and for a symbolic link', async () => {
+    const provider = await prepared()
+    await symlink('/etc/hostname', join(folder, 'linked/own/symbolic'))
+    const path = target()
+
+    const links = await Promise.all(
+      ['own/absent', 'own/symbolic'].map((key) => provider.link?.(key, path)),
+    )
+
+    assert.deepEqual(links, [false, false])
+    await assert.rejects(readFile(path), { code: 'ENOENT' })
+  })
 })
 
 describe('a folder that fails', () => {

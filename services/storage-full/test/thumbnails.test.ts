@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
-import { readdir } from 'node:fs/promises'
+import { readdir, rm } from 'node:fs/promises'
 import { describe, test } from 'node:test'
 import { engines, sampleFiles } from '@plinth/kit/testing'
 import sharp from 'sharp'
+import { spoolFolderIn } from '../src/spool-folder.ts'
 import { sharedStorage, upload } from './start-storage.ts'
 
 type Colour = { r: number; g: number; b: number }
@@ -138,6 +139,17 @@ for (const engine of engines)
 
       assert.equal(first.headers.get('content-type'), 'image/svg+xml')
       assert.deepEqual(second.bytes, first.bytes)
+    })
+
+    test('makes it from a copy where the file cannot be given a second name', async () => {
+      const { api, user, root } = await newcomer()
+      const { body } = await upload(api, user)
+      // The place of second names: a copy makes it anew.
+      await rm(spoolFolderIn(root), { recursive: true })
+
+      const reply = await api.get(`/file/thumbnail/${body.id}`, { token: user })
+
+      assert.equal(reply.headers.get('content-type'), 'image/jpeg')
     })
 
     test('makes it once however many ask at the same time', async () => {

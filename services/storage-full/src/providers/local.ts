@@ -5,6 +5,7 @@ import type { Readable } from 'node:stream'
 import { openRegularFile, readRange } from '@plinth/kit'
 import { storageUnavailable } from '../problems.ts'
 import { makeFolders } from './local-folder.ts'
+import { linkFile } from './local-link.ts'
 import { localProbe } from './local-probe.ts'
 import { putFile } from './local-put.ts'
 import type { ByteRange, StorageProvider } from './provider.ts'
@@ -25,6 +26,7 @@ export function createLocalProvider({ root, path, prefix }: LocalPlace): Storage
     prepare: () => orUnavailable(makeFolders(root, join(path, prefix ?? ''))),
     put: (key, source) => orUnavailable(putFile(source.path, pathOf(key))),
     open: (key, range) => orUnavailable(openFile(pathOf(key), range)),
+    link: (key, path) => linkFile(pathOf(key), path),
     sizeOf: (key) => orUnavailable(fileSize(pathOf(key))),
     remove: (key) => orUnavailable(unlessAbsent(pathOf(key), unlink)),
     list: (listed) => listFolder(folder, listed),

@@ -35,6 +35,11 @@ export type StorageProvider = {
   put(key: string, source: SourceFile): Promise<void>
   /** Destroy the stream to let go of it early. */
   open(key: string, range?: ByteRange): Promise<Readable | undefined>
+  /**
+   * Where objects are files already: gives one a second name, so that it need not be copied to be
+   * read as a file. Says whether that was possible.
+   */
+  link?(key: string, path: string): Promise<boolean>
   sizeOf(key: string): Promise<number | undefined>
   remove(key: string): Promise<void>
   list(prefix: string): AsyncIterable<string>
