@@ -57,13 +57,7 @@ export function PaymentListPage() {
       {payments.loading && <Skeleton />}
       <Refusal reply={payments.refusal} />
       {payments.body && <PaymentTable body={payments.body} reference={reference.value} />}
-      <Pager
-        page={page.value}
-        totalPages={payments.body?.totalPages ?? 0}
-        onMove={(next) => {
-          page.value = next
-        }}
-      />
+      <Pager page={page} totalPages={payments.body?.totalPages ?? 0} />
     </Page>
   )
 }

@@ -45,13 +45,7 @@ export function WebhooksPage() {
       {inbox.loading && <Skeleton />}
       <Refusal reply={inbox.refusal ?? retry.refusal} />
       {inbox.body && <Inbox events={inbox.body.content} retry={retry.run} />}
-      <Pager
-        page={page.value}
-        totalPages={inbox.body?.totalPages ?? 0}
-        onMove={(next) => {
-          page.value = next
-        }}
-      />
+      <Pager page={page} totalPages={inbox.body?.totalPages ?? 0} />
     </Page>
   )
 }

@@ -1,9 +1,4 @@
-import { AuditPage } from '../family/account/audit-page.tsx'
-import { ProfilePage } from '../family/account/profile-page.tsx'
-import { SessionPage } from '../family/account/session-page.tsx'
-import { DEMO_ACCOUNTS } from '../family/account/sign-in-card.tsx'
-import { UsersPage } from '../family/account/users-page.tsx'
-import { HealthPage } from '../family/health-page.tsx'
+import { administrationPages, ownPages, signInActions } from '../family/account/account-pages.tsx'
 import { SessionBar } from '../family/shell/session-bar.tsx'
 import { startConsole } from '../family/shell/start-console.tsx'
 import { FilePage } from './files/file-page.tsx'
@@ -14,48 +9,12 @@ import { StoragePage } from './storage/storage-page.tsx'
 startConsole({
   title: 'Storage',
   sessionBar: <SessionBar session={session} signInPath="session" />,
-  actions: () => [
-    ...DEMO_ACCOUNTS.map(({ username, password }) => ({
-      title: `Sign in as ${username}`,
-      run: () => session.signIn(username, password),
-    })),
-    { title: 'Log out', run: session.logOut },
-  ],
+  actions: () => [...signInActions(session), { title: 'Log out', run: session.logOut }],
   pages: [
     { path: '', title: 'Files', icon: 'file', component: FilesPage },
     { path: 'files', title: 'File', icon: 'file', component: FilePage, inside: '' },
     { path: 'storage', title: 'Storage', icon: 'disks', note: 'admin', component: StoragePage },
-    {
-      path: 'session',
-      title: 'Session',
-      icon: 'session',
-      component: () => <SessionPage session={session} passwordMinimum={8} />,
-    },
-    {
-      path: 'profile',
-      title: 'Profile',
-      icon: 'person',
-      component: () => <ProfilePage session={session} passwordMinimum={8} />,
-    },
-    {
-      path: 'users',
-      title: 'Users',
-      icon: 'people',
-      note: 'admin',
-      component: () => <UsersPage session={session} />,
-    },
-    {
-      path: 'audit',
-      title: 'Audit',
-      icon: 'scroll',
-      note: 'admin',
-      component: () => <AuditPage session={session} />,
-    },
-    {
-      path: 'health',
-      title: 'Health',
-      icon: 'pulse',
-      component: () => <HealthPage api={session.api} />,
-    },
+    ...ownPages(session, 8),
+    ...administrationPages(session),
   ],
 })

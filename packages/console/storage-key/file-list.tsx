@@ -24,7 +24,7 @@ export function FileList() {
         </Button>
       }
     >
-      <ul class="stored-names">
+      <ul class="picks stored-names">
         {names.value.map((name) => (
           <li key={name}>
             <button

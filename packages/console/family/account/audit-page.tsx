@@ -56,13 +56,7 @@ function AuditTable({ session }: { session: Session }) {
         rows={events.body.content}
         keyOf={({ id }) => id}
       />
-      <Pager
-        page={page.value}
-        totalPages={events.body.totalPages}
-        onMove={(next) => {
-          page.value = next
-        }}
-      />
+      <Pager page={page} totalPages={events.body.totalPages} />
     </>
   )
 }

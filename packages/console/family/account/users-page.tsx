@@ -52,13 +52,7 @@ function UserTable({ session }: { session: Session }) {
         rows={users.body.content}
         keyOf={({ id }) => id}
       />
-      <Pager
-        page={page.value}
-        totalPages={users.body.totalPages}
-        onMove={(next) => {
-          page.value = next
-        }}
-      />
+      <Pager page={page} totalPages={users.body.totalPages} />
     </>
   )
 }

@@ -1,4 +1,5 @@
 // biome-ignore-all lint/a11y/noRedundantRoles: a narrow table is laid out as a list, which would end its being one to some screen readers.
+import type { Signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 
 export type Column<Row> = { title: string; of(row: Row): ComponentChildren; number?: boolean }
@@ -45,27 +46,24 @@ export function Table<Row>(props: {
 }
 
 /** Steps through a paged list; hidden while everything fits on one page. */
-export function Pager(props: { page: number; totalPages: number; onMove(page: number): void }) {
-  const { page, totalPages, onMove } = props
+export function Pager({ page, totalPages }: { page: Signal<number>; totalPages: number }) {
+  const moveBy = (pages: number) => () => {
+    page.value += pages
+  }
   if (totalPages <= 1) return null
   return (
     <nav class="row" aria-label="Pages of the list">
-      <button
-        type="button"
-        class="button small"
-        disabled={page === 0}
-        onClick={() => onMove(page - 1)}
-      >
+      <button type="button" class="button small" disabled={page.value === 0} onClick={moveBy(-1)}>
         Previous
       </button>
       <span class="soft">
-        Page {page + 1} of {totalPages}
+        Page {page.value + 1} of {totalPages}
       </span>
       <button
         type="button"
         class="button small"
-        disabled={page + 1 >= totalPages}
-        onClick={() => onMove(page + 1)}
+        disabled={page.value + 1 >= totalPages}
+        onClick={moveBy(1)}
       >
         Next
       </button>

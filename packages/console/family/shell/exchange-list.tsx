@@ -3,7 +3,7 @@ import { StatusBadge } from './status-badge.tsx'
 
 export function ExchangeList(props: { exchanges: Exchange[]; selected: number }) {
   return (
-    <ol class="exchange-list" aria-label="Requests, newest first">
+    <ol class="picks exchange-list" aria-label="Requests, newest first">
       {props.exchanges.map((exchange) => (
         <li key={exchange.id}>
           <button
