@@ -1,7 +1,7 @@
 import { pageRequest, type Server, Type } from '@plinth/kit'
 import { retryEvent } from './event-retries.ts'
 import type { PaymentGuard } from './guard.ts'
-import { pageOfEvents, pageOfPayments, SORTABLE_EVENTS, SORTABLE_PAYMENTS } from './operations.ts'
+import { EVENT_SORTS, PAYMENT_SORTS, pageOfEvents, pageOfPayments } from './operations.ts'
 import type { Payments } from './payments.ts'
 import { PaymentParams } from './schemas.ts'
 import { readTimeline } from './timeline.ts'
@@ -16,7 +16,7 @@ export function operationRoutes(server: Server, payments: Payments, guard: Payme
       pageOfPayments(
         payments,
         { businessReference: textIn(query, 'businessReference') },
-        pageRequest(query, SORTABLE_PAYMENTS),
+        pageRequest(query, PAYMENT_SORTS),
       ),
   })
 
@@ -32,7 +32,7 @@ export function operationRoutes(server: Server, payments: Payments, guard: Payme
       pageOfEvents(
         payments,
         { status: textIn(query, 'status'), type: textIn(query, 'type') },
-        pageRequest(query, SORTABLE_EVENTS),
+        pageRequest(query, EVENT_SORTS),
       ),
   })
 

@@ -4,14 +4,8 @@ import { listPayments } from './payments.repository.ts'
 import type { Payments } from './payments.ts'
 import { type InboxEvent, listEvents } from './webhook-events.repository.ts'
 
-export const SORTABLE_PAYMENTS = [
-  'createdAt',
-  'updatedAt',
-  'amount',
-  'status',
-  'businessReference',
-] as const
-export const SORTABLE_EVENTS = ['receivedAt', 'type', 'status'] as const
+export { PAYMENT_SORTS } from './payments.repository.ts'
+export { EVENT_SORTS } from './webhook-events.repository.ts'
 
 export async function pageOfPayments(
   { db }: Payments,

@@ -116,13 +116,15 @@ export async function deletePayment(db: Db<PaymentTables>, id: string): Promise<
   await db.deleteFrom('payments').where('id', '=', id).execute()
 }
 
-const PAYMENT_SORTS = {
+const SORT_COLUMNS = {
   createdAt: 'created_at',
   updatedAt: 'updated_at',
   amount: 'amount',
   status: 'status',
   businessReference: 'business_reference',
 } as const
+
+export const PAYMENT_SORTS = Object.keys(SORT_COLUMNS)
 
 type Filter = { businessReference?: string }
 
@@ -139,7 +141,7 @@ export async function listPayments(
 
   let rows = query.selectAll()
   for (const { property, direction } of page.sort)
-    rows = rows.orderBy(PAYMENT_SORTS[property as keyof typeof PAYMENT_SORTS], direction)
+    rows = rows.orderBy(SORT_COLUMNS[property as keyof typeof SORT_COLUMNS], direction)
   rows = rows.orderBy('created_at', 'desc').orderBy('id')
   const found = await rows.limit(page.size).offset(page.offset).execute()
   return { payments: found.map(toPayment), total }

@@ -109,7 +109,9 @@ export async function listParkedEvents(
   return rows.map(toEvent)
 }
 
-const EVENT_SORTS = { receivedAt: 'received_at', type: 'type', status: 'status' } as const
+const SORT_COLUMNS = { receivedAt: 'received_at', type: 'type', status: 'status' } as const
+
+export const EVENT_SORTS = Object.keys(SORT_COLUMNS)
 
 export async function listEvents(
   db: Db<PaymentTables>,
@@ -125,7 +127,7 @@ export async function listEvents(
 
   let rows = query.selectAll()
   for (const { property, direction } of page.sort)
-    rows = rows.orderBy(EVENT_SORTS[property as keyof typeof EVENT_SORTS], direction)
+    rows = rows.orderBy(SORT_COLUMNS[property as keyof typeof SORT_COLUMNS], direction)
   rows = rows.orderBy('received_at', 'desc').orderBy('id')
   const found = await rows.limit(page.size).offset(page.offset).execute()
   return { events: found.map(toEvent), total }
