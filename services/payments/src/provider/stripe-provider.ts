@@ -1,16 +1,15 @@
 import type Stripe from 'stripe'
-import { isName, readListedEvent } from './events.ts'
-import { isObject, readCustomer, readRefund, readSession } from './objects.ts'
-import { mustExist, providerFailed, providerResourceMissing } from './problems.ts'
+import { readListedEvent } from './events.ts'
+import { readCustomer, readRefund, readSession } from './objects.ts'
+import { mustExist, providerResourceMissing } from './problems.ts'
 import type { NewSession, PaymentProvider } from './provider.ts'
 import { createStripeCall, type StripeCall, type StripeOptions } from './stripe-client.ts'
+import { lastIdOf, PAGE_SIZE, pagesOf } from './stripe-lists.ts'
 
 const LOOK_UP = { expand: ['payment_intent'] }
-const PAGE = 100
 
 type Raw = Record<string, unknown>
 type Reply = { id: string; lastResponse: { headers: Record<string, string> } }
-type Page<T> = { data: T[]; has_more: boolean }
 
 export function createStripeProvider(options: StripeOptions): PaymentProvider {
   const call = createStripeCall(options)
@@ -102,7 +101,12 @@ function eventCalls(call: StripeCall) {
   return {
     async listEvents({ types, from, to, after }) {
       const created = { gte: unixSeconds(from), lte: unixSeconds(to) }
-      const query = { limit: PAGE, types: [...types], created, starting_after: after ?? undefined }
+      const query = {
+        limit: PAGE_SIZE,
+        types: [...types],
+        created,
+        starting_after: after ?? undefined,
+      }
       const page = await call((stripe) => stripe.events.list(query))
       const last = page.has_more ? lastIdOf(page.data) : null
       const next = last === after ? null : last
@@ -110,28 +114,6 @@ function eventCalls(call: StripeCall) {
       return { events, next, cutShort: page.has_more && next === null }
     },
   } satisfies Partial<PaymentProvider>
-}
-
-/** The last id that can be kept. What follows it comes again with the next page, and is known then. */
-function lastIdOf(data: unknown[]): string | null {
-  if (data.length === 0) throw providerFailed()
-  const ids = data.map((item) => (isObject(item) ? item.id : undefined))
-  return ids.findLast(isName) ?? null
-}
-
-type Cursor = { limit: number; starting_after?: string }
-
-async function* pagesOf<T extends { id: string }>(
-  fetchPage: (cursor: Cursor) => Promise<Page<T>>,
-): AsyncGenerator<T> {
-  let cursor: Cursor = { limit: PAGE }
-  while (true) {
-    const page = await fetchPage(cursor)
-    yield* page.data
-    const last = page.data.at(-1)
-    if (!page.has_more || !last || last.id === cursor.starting_after) return
-    cursor = { limit: PAGE, starting_after: last.id }
-  }
 }
 
 function liveModeOf(secretKey: string): boolean | undefined {
