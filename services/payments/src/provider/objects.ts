@@ -47,7 +47,7 @@ export function isObject(value: unknown): value is Raw {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-export function textOf(value: unknown): string | null {
+function textOf(value: unknown): string | null {
   return typeof value === 'string' && value !== '' ? value : null
 }
 
