@@ -35,6 +35,7 @@ export {
 export { groupRuns } from './files/grouped-run.ts'
 export { entityTag, type OpenFile, openRegularFile, readRange } from './files/open-file.ts'
 export type { Pace } from './files/pace.ts'
+export type { RangeStream } from './files/range-stream.ts'
 export { type Representation, sendFile } from './files/send-file.ts'
 export { openSpool, type Spool, sweepSpools } from './files/spool.ts'
 export { receiveUpload, type Upload, type UploadLimits } from './files/upload.ts'

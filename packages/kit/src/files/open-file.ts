@@ -1,6 +1,5 @@
 import { type BigIntStats, constants } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
-import type { Readable } from 'node:stream'
 import { RangeStream } from './range-stream.ts'
 
 const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK, O_NOCTTY } = constants
@@ -34,8 +33,13 @@ function absent(error: NodeJS.ErrnoException): undefined {
 }
 
 /** Reads the bytes from `start` to `end`, both included, and closes the file when it is done. */
-export function readRange({ handle }: OpenFile, start: number, end: number): Readable {
-  return new RangeStream(handle, start, end)
+export function readRange(
+  { handle }: OpenFile,
+  start: number,
+  end: number,
+  options?: { largestChunkBytes: number },
+): RangeStream {
+  return new RangeStream(handle, start, end, options)
 }
 
 /** A strong validator: any write to the file, or another file in its place, changes it. */

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { open, truncate } from 'node:fs/promises'
-import { createServer } from 'node:http'
+import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
-import { buffer } from 'node:stream/consumers'
+import { buffer, text } from 'node:stream/consumers'
 import { describe, type TestContext, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { RangeStream } from './range-stream.ts'
@@ -62,6 +63,32 @@ describe('a range of a file', () => {
     )
 
     assert.deepEqual([...new Set(digests)], [digest(CONTENT)])
+  })
+
+  test('reaches a slow server as the body of a request, and tells how far it is', async (t) => {
+    const path = largeFile(t)
+    const server = createServer(async (incoming, response) => {
+      const hash = createHash('sha256')
+      for await (const chunk of incoming) {
+        hash.update(chunk)
+        await nextTurn()
+      }
+      response.end(hash.digest('hex'))
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    t.after(() => server.close())
+    const { port } = server.address() as AddressInfo
+    const range = new RangeStream(await open(path), 0, CONTENT.length - 1, {
+      largestChunkBytes: 2 ** 20,
+    })
+    const read = [range.bytesRead]
+
+    const headers = { 'content-length': CONTENT.length }
+    const sent = range.pipe(request({ port, host: '127.0.0.1', method: 'PUT', headers }))
+    const [reply] = await once(sent, 'response')
+
+    assert.equal(await text(reply), digest(CONTENT))
+    assert.deepEqual([...read, range.bytesRead], [0, CONTENT.length])
   })
 
   test('gives a destination that keeps several chunks a new buffer for each', async (t) => {

@@ -1,8 +1,8 @@
 import type { FileHandle } from 'node:fs/promises'
-import { ServerResponse } from 'node:http'
+import { OutgoingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 
-/** A response takes long over this much, so that handing it over costs little beside it. */
+/** A message takes long over this much, so that handing it over costs little beside it. */
 const LARGE_CHUNK_BYTES = 2 * 1024 * 1024
 const SMALL_CHUNK_BYTES = 256 * 1024
 /** With more streams than this, each takes less: their memory together stays small. */
@@ -13,33 +13,46 @@ let openStreams = 0
 /**
  * The bytes of a file from `start` to `end`, both included; closes the file when it is done.
  *
- * Piped to a response it fills two buffers in turn, one while the other is on its way to the
- * client, and makes no garbage. Any other consumer may keep its chunks and gets new buffers.
+ * Piped to an HTTP message it fills two buffers in turn, one while the other is on its way to the
+ * other side, and makes no garbage. Any other consumer may keep its chunks and gets new buffers.
  */
 export class RangeStream extends Readable {
   readonly #handle: FileHandle
-  readonly #chunkBytes = openStreams < FEW_STREAMS ? LARGE_CHUNK_BYTES : SMALL_CHUNK_BYTES
+  readonly #chunkBytes: number
+  readonly #start: number
   #position: number
   readonly #end: number
 
-  constructor(handle: FileHandle, start: number, end: number) {
+  constructor(
+    handle: FileHandle,
+    start: number,
+    end: number,
+    { largestChunkBytes = LARGE_CHUNK_BYTES } = {},
+  ) {
     // The least there is: one chunk is read ahead, no more.
     super({ highWaterMark: 1 })
     this.#handle = handle
+    this.#chunkBytes = openStreams < FEW_STREAMS ? largestChunkBytes : SMALL_CHUNK_BYTES
+    this.#start = start
     this.#position = start
     this.#end = end
     openStreams += 1
   }
 
+  /** How much was taken from the file so far. */
+  get bytesRead(): number {
+    return this.#position - this.#start
+  }
+
   override pipe<T extends NodeJS.WritableStream>(destination: T, options?: { end?: boolean }): T {
-    const direct = destination instanceof ServerResponse && this.readableFlowing === null
+    const direct = destination instanceof OutgoingMessage && this.readableFlowing === null
     if (!direct) return super.pipe(destination, options)
     this.once('end', () => options?.end !== false && destination.end())
     this.#sendTo(destination).catch((error) => this.destroy(error))
     return destination
   }
 
-  async #sendTo(response: ServerResponse): Promise<void> {
+  async #sendTo(message: OutgoingMessage): Promise<void> {
     const buffers = [this.#newBuffer(), this.#newBuffer()] as const
     let ahead = this.#readInto(buffers[0])
     for (let turn = 1; ; turn += 1) {
@@ -48,7 +61,7 @@ export class RangeStream extends Readable {
       // What this one holds was flushed in the turn before.
       ahead = this.#readInto(buffers[turn % 2 === 0 ? 0 : 1])
       ahead.catch(() => {}) // Reported when it is waited for.
-      if (!(await flushed(response, chunk))) return
+      if (!(await flushed(message, chunk))) return
     }
     this.push(null)
     this.resume()
@@ -86,9 +99,9 @@ export class RangeStream extends Readable {
   }
 }
 
-/** Whether the bytes went out. If not, the response is closed, and who sent it knows why. */
-function flushed(response: ServerResponse, bytes: Buffer): Promise<boolean> {
+/** Whether the bytes went out. If not, the message is closed, and who sent it knows why. */
+function flushed(message: OutgoingMessage, bytes: Buffer): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>()
-  response.write(bytes, (error) => resolve(!error))
+  message.write(bytes, (error) => resolve(!error))
   return promise
 }

@@ -1,7 +1,6 @@
-import { createReadStream } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
-import { failPoint } from '@plinth/kit'
+import { failPoint, openRegularFile, type RangeStream, readRange } from '@plinth/kit'
 import { storageUnavailable } from '../problems.ts'
 import {
   faultCode,
@@ -15,7 +14,6 @@ import { objectProbe } from './object-probe.ts'
 import { abortWhenStuck, endWhenSilent } from './patience.ts'
 import type { ByteRange, SourceFile, StorageProvider } from './provider.ts'
 
-const READ_BYTES = 2 ** 20
 const CHECK_MS = 2_000
 const BROKEN_CONNECTION = new Set(['ECONNRESET', 'EPIPE'])
 
@@ -83,7 +81,7 @@ async function sendFile(
   source: SourceFile,
   patience: Patience,
 ): Promise<void> {
-  const body = createReadStream(source.path, { highWaterMark: READ_BYTES })
+  const body = await openSource(source)
   const progress = abortWhenStuck(body, source.sizeBytes, patience.answerMs)
   const command = new sdk.PutObjectCommand({
     ...target,
@@ -99,6 +97,12 @@ async function sendFile(
     progress.stop()
     body.destroy()
   }
+}
+
+async function openSource({ path, sizeBytes }: SourceFile): Promise<RangeStream> {
+  const file = await openRegularFile(path)
+  if (!file) throw new Error('The file to be stored is gone.')
+  return readRange(file, 0, sizeBytes - 1)
 }
 
 async function openObject(

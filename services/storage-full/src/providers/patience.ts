@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
+import type { RangeStream } from '@plinth/kit'
 
 const STORED_BYTES_PER_MS = 10_000
 
@@ -24,16 +25,18 @@ export function endWhenSilent(body: IncomingMessage, silenceMs: number): Readabl
  * Aborts an upload whose source has made no progress: a long transfer is fine, a stuck one not.
  * After the last byte the store gets time in proportion, to bring them all to its disks.
  */
-export function abortWhenStuck(source: Readable, sizeBytes: number, silenceMs: number) {
+export function abortWhenStuck(source: RangeStream, sizeBytes: number, silenceMs: number) {
   const stuck = new AbortController()
   const abort = () => stuck.abort()
-  let timer = setTimeout(abort, silenceMs)
-  source.on('data', () => timer.refresh())
+  let bytesBefore = 0
+  let timer = setInterval(() => {
+    if (source.bytesRead === bytesBefore) abort()
+    bytesBefore = source.bytesRead
+  }, silenceMs)
   source.once('end', () => {
-    clearTimeout(timer)
+    clearInterval(timer)
     timer = setTimeout(abort, silenceMs + sizeBytes / STORED_BYTES_PER_MS)
   })
   source.once('error', abort)
-  source.pause()
-  return { signal: stuck.signal, stop: () => clearTimeout(timer) }
+  return { signal: stuck.signal, stop: () => clearInterval(timer) }
 }
