@@ -14,6 +14,8 @@ import { objectProbe } from './object-probe.ts'
 import { abortWhenStuck, endWhenSilent } from './patience.ts'
 import type { ByteRange, SourceFile, StorageProvider } from './provider.ts'
 
+/** Each is a sign of progress: the slowest line should manage one within the patience. */
+const SENT_BYTES = 2 ** 20
 const CHECK_MS = 2_000
 const BROKEN_CONNECTION = new Set(['ECONNRESET', 'EPIPE'])
 
@@ -102,7 +104,7 @@ async function sendFile(
 async function openSource({ path, sizeBytes }: SourceFile): Promise<RangeStream> {
   const file = await openRegularFile(path)
   if (!file) throw new Error('The file to be stored is gone.')
-  return readRange(file, 0, sizeBytes - 1)
+  return readRange(file, 0, sizeBytes - 1, { largestChunkBytes: SENT_BYTES })
 }
 
 async function openObject(
