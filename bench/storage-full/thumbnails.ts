@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import sharp from 'sharp'
-import { drive, type Row } from '../harness.ts'
+import { type BenchRequest, drive, type Row } from '../harness.ts'
 import { type Service, upload, withService } from './service.ts'
 
 const PICTURES = Number(process.env.BENCH_PICTURES ?? 64)
@@ -18,8 +18,7 @@ export async function thumbnails(folder: string): Promise<Row[]> {
       path: '/file/list?page=0&size=20',
       headers: { authorization: `Bearer ${service.token}` },
     }
-    await drive(service, list, { connections: 2 }) // What is compared is warm in both.
-    const idle = await drive(service, list, { connections: 2 })
+    const idle = await idleP99(service, list)
     const idleMb = service.memoryMb() ?? 0
 
     const started = performance.now()
@@ -29,7 +28,7 @@ export async function thumbnails(folder: string): Promise<Row[]> {
     const perSecond = PICTURES / ((performance.now() - started) / 1000)
 
     const grown = (service.peakMemoryMb() ?? 0) - idleMb
-    const slowdown = busy.p99Ms / idle.p99Ms
+    const slowdown = busy.p99Ms / idle
     return [
       {
         name: 'storage-full: thumbnails of 24-megapixel photos',
@@ -44,13 +43,20 @@ export async function thumbnails(folder: string): Promise<Row[]> {
       },
       {
         name: 'storage-full: p99 of a list meanwhile, against idle',
-        figure: `${busy.p99Ms.toFixed(1)} to ${idle.p99Ms.toFixed(1)} ms`,
+        figure: `${busy.p99Ms.toFixed(1)} to ${idle.toFixed(1)} ms`,
         ratio: slowdown,
         bar: `≤ ${LARGEST_SLOWDOWN}`,
         met: slowdown <= LARGEST_SLOWDOWN,
       },
     ]
   })
+}
+
+/** Warm, as it is meanwhile. Of two turns the better one: a disturbed one would flatter us. */
+async function idleP99(service: Service, list: BenchRequest): Promise<number> {
+  const turns: number[] = []
+  while (turns.length < 3) turns.push((await drive(service, list, { connections: 2 })).p99Ms)
+  return Math.min(...turns.slice(1))
 }
 
 async function thumbnail({ url, token }: Service, id: number): Promise<void> {
