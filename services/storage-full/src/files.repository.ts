@@ -1,32 +1,34 @@
-import { type Db, inTransaction } from '@plinth/kit'
-import type { NotNull } from 'kysely'
+import { type Db, inTransaction, prepared, preparedWrite } from '@plinth/kit'
+import type { Insertable, NotNull } from 'kysely'
 import type { NewFile, StoredFile } from './stored-file.ts'
 import type { StorageTables, ThumbnailState } from './tables.ts'
 
+const insert = prepared((db: Db<StorageTables>, row: Insertable<StorageTables['files']>) =>
+  db.insertInto('files').values(row).returning('id'),
+)
+
 /** A row becomes visible here, after its bytes are durable. */
 export async function insertFile(db: Db<StorageTables>, file: NewFile): Promise<StoredFile> {
+  const row = {
+    owner_id: file.ownerId,
+    owner_name: file.ownerName,
+    original_filename: file.originalFilename,
+    stored_filename: file.storedFilename,
+    extension: file.extension,
+    content_type: file.contentType,
+    size_bytes: file.sizeBytes,
+    checksum_sha256: file.checksumSha256,
+    location_id: file.location.id,
+    object_name: file.objectName,
+    state: 'stored',
+    thumbnail: 'none',
+    created_at: file.createdAt,
+  } as const
   return inTransaction(db, async (transaction) => {
-    const { id } = await transaction
-      .insertInto('files')
-      .values({
-        owner_id: file.ownerId,
-        owner_name: file.ownerName,
-        original_filename: file.originalFilename,
-        stored_filename: file.storedFilename,
-        extension: file.extension,
-        content_type: file.contentType,
-        size_bytes: file.sizeBytes,
-        checksum_sha256: file.checksumSha256,
-        location_id: file.location.id,
-        object_name: file.objectName,
-        state: 'stored',
-        thumbnail: 'none',
-        created_at: file.createdAt,
-      })
-      .returning('id')
-      .executeTakeFirstOrThrow()
-    await addToTotal(transaction, file.ownerId, 1)
-    return { ...file, id, state: 'stored', thumbnail: 'none' }
+    const [inserted] = await insert(transaction, row)
+    if (!inserted) throw new Error('The database gave the new file no id')
+    await addToTotal(transaction, { ownerId: file.ownerId, change: 1 })
+    return { ...file, id: inserted.id, state: 'stored', thumbnail: 'none' }
   })
 }
 
@@ -118,7 +120,7 @@ export async function markDeleting(
       .returning('owner_id')
       .executeTakeFirst()
     if (!marked) return undefined
-    await addToTotal(transaction, marked.owner_id, -1)
+    await addToTotal(transaction, { ownerId: marked.owner_id, change: -1 })
     return findFile(transaction, id)
   })
 }
@@ -163,17 +165,18 @@ export async function updateLocation(
   return numUpdatedRows > 0n
 }
 
-async function addToTotal(db: Db<StorageTables>, ownerId: string, change: 1 | -1): Promise<void> {
-  await db
+type Change = { ownerId: string; change: number }
+
+const addToTotal = preparedWrite((db: Db<StorageTables>, { ownerId, change }: Change) =>
+  db
     .insertInto('file_totals')
     .values({ owner_id: ownerId, total: change })
     .onConflict((conflict) =>
       conflict
         .column('owner_id')
         .doUpdateSet((row) => ({ total: row('file_totals.total', '+', change) })),
-    )
-    .execute()
-}
+    ),
+)
 
 type FileRow = Awaited<ReturnType<ReturnType<typeof selectFiles>['execute']>>[number]
 

@@ -1,7 +1,10 @@
-import type { Db } from '@plinth/kit'
+import { type Db, preparedFind } from '@plinth/kit'
 import type { Location } from './location.ts'
 import type { ProviderName } from './providers/provider.ts'
 import type { StorageTables } from './tables.ts'
+
+/** The table has one row. */
+const ACTIVE_ID = 1
 
 type NewLocation = {
   provider: ProviderName
@@ -73,12 +76,16 @@ export async function hasFiles(db: Db<StorageTables>, locationId: number): Promi
   return file !== undefined
 }
 
-export async function findActiveLocation(db: Db<StorageTables>): Promise<Location | undefined> {
-  return db
+const activeById = preparedFind((db: Db<StorageTables>, id: number) =>
+  db
     .selectFrom('active_storage')
     .innerJoin('storage_locations', 'storage_locations.id', 'active_storage.location_id')
     .select(COLUMNS)
-    .executeTakeFirst()
+    .where('active_storage.id', '=', id),
+)
+
+export function findActiveLocation(db: Db<StorageTables>): Promise<Location | undefined> {
+  return activeById(db, ACTIVE_ID)
 }
 
 export async function updateActiveLocation(
@@ -89,7 +96,7 @@ export async function updateActiveLocation(
   const active = { location_id: locationId, activated_at: now.toISOString() }
   await db
     .insertInto('active_storage')
-    .values({ id: 1, ...active })
+    .values({ id: ACTIVE_ID, ...active })
     .onConflict((conflict) => conflict.column('id').doUpdateSet(active))
     .execute()
 }
