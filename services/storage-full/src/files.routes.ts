@@ -14,6 +14,7 @@ import { describeFile } from './file-reply.ts'
 import { deleteFile, requireFile, storeFile } from './files.ts'
 import { idFrom } from './ids.ts'
 import { storageUnavailable } from './problems.ts'
+import { requireActiveLocation } from './provider-settings.ts'
 import type { Storage } from './storage.ts'
 import type { StoredFile } from './stored-file.ts'
 
@@ -61,8 +62,10 @@ export function uploadRoute(server: Server, storage: Storage, caller: Guard): vo
 /** A spool folder that is full or gone is a storage that is unavailable, not a bug. */
 async function receive(request: Request, reply: Reply, storage: Storage): Promise<Upload> {
   const { maxFileBytes } = storage.limits
+  const { provider } = await requireActiveLocation(storage)
   const limits = {
     folder: storage.spoolFolder,
+    syncEarly: provider === 'LOCAL',
     maxFileBytes,
     maxRequestBytes: maxFileBytes + MULTIPART_FRAME_BYTES,
     sha256: true,

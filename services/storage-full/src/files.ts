@@ -25,7 +25,7 @@ export async function storeFile(
 ): Promise<StoredFile> {
   const file = await describeUpload(storage, caller, upload)
   failPoint('store:checked')
-  await storage.providers.at(file.location).put(objectKey(file), { ...file, path: upload.path })
+  await storage.providers.at(file.location).put(objectKey(file), { ...file, content: upload })
   failPoint('store:put')
   const stored = await insertFile(storage.db, file)
   failPoint('store:row')

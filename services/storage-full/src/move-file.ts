@@ -7,7 +7,7 @@ import type { Location } from './location.ts'
 import type { Storage } from './storage.ts'
 import { asStorageFault } from './storage-fault.ts'
 import { newObjectName, objectKey, type StoredFile, thumbnailKey } from './stored-file.ts'
-import { copyToDisk } from './temporary-files.ts'
+import { spoolBytes } from './temporary-files.ts'
 
 /** The bytes are not those of the upload: moving them would hide it. */
 export class DamagedBytesError extends Error {
@@ -44,11 +44,13 @@ async function copyVerified(
   file: StoredFile,
   target: Pick<StoredFile, 'location' | 'objectName'>,
 ): Promise<void> {
-  await using copy = await copyToDisk(await openBytes(storage, file), storage.spoolFolder)
+  const syncEarly = target.location.provider === 'LOCAL'
+  const original = await openBytes(storage, file)
+  await using content = await spoolBytes(original, storage.spoolFolder, { syncEarly })
   failPoint('move:read')
-  refuseDamaged(copy.checksumSha256, file)
+  refuseDamaged(content.sha256, file)
   const provider = storage.providers.at(target.location)
-  await provider.put(objectKey(target), { ...copy, contentType: file.contentType })
+  await provider.put(objectKey(target), { ...file, content })
   failPoint('move:put')
   const arrived = await provider.open(objectKey(target))
   refuseDamaged(arrived && (await checksumOf(arrived)), file)

@@ -5,7 +5,7 @@ import { updateThumbnail } from './files.repository.ts'
 import type { Storage } from './storage.ts'
 import { asStorageFault } from './storage-fault.ts'
 import { type StoredFile, thumbnailKey } from './stored-file.ts'
-import { copyToDisk, originalOnDisk } from './temporary-files.ts'
+import { originalOnDisk, spoolBytes } from './temporary-files.ts'
 import { canHaveThumbnail, jpegOf } from './thumbnail-maker.ts'
 
 /** The file's JPEG thumbnail, made once and kept; nothing for a file that cannot have one. */
@@ -47,8 +47,9 @@ async function keepThumbnail(storage: Storage, file: StoredFile, jpeg: Buffer): 
   const provider = storage.providers.at(file.location)
   // A spool takes over the bytes it is given, and these are still to be sent.
   const given = Readable.from([Buffer.from(jpeg)])
-  await using copy = await copyToDisk(given, storage.spoolFolder)
-  await provider.put(thumbnailKey(file), { ...copy, contentType: 'image/jpeg' })
+  await using content = await spoolBytes(given, storage.spoolFolder, {})
+  const checksumSha256 = content.sha256 ?? ''
+  await provider.put(thumbnailKey(file), { content, contentType: 'image/jpeg', checksumSha256 })
   failPoint('thumbnail:put')
   const kept = await updateThumbnail(storage.db, file, 'kept')
   failPoint('thumbnail:row')

@@ -18,16 +18,27 @@ const MAIN = join(import.meta.dirname, '../src/main.ts')
 type Step = [name: string, orphans: number]
 
 const UPLOAD_STEPS: Step[] = [
-  ['upload:opened', 0],
   ['upload:received', 0],
   ['store:checked', 0],
   ['store:put', 1],
   ['store:row', 0],
 ]
 const LOCAL_STEPS: Step[] = [
-  ['local-put:flushed', 0],
+  ['upload:opened', 0],
+  ['upload:write', 0],
+  ['upload:after-fsync', 0],
   ['publish:named', 1],
 ]
+/** Of a file that is too large for memory. */
+const LARGE_STEPS: Step[] = [
+  ['upload:write', 0],
+  ['upload:received', 0],
+]
+const LARGE_LOCAL_STEPS: Step[] = [
+  ['upload:after-fsync', 0],
+  ['publish:named', 1],
+]
+const LARGE = { name: 'a.txt', type: 'text/plain', bytes: Buffer.alloc(1_000_000, 'a') }
 const OBJECT_STEPS: Step[] = [['object-put:stored', 1]]
 const DELETE_STEPS = ['delete:marked', 'delete:object', 'delete:thumbnail']
 const THUMBNAIL_STEPS = ['thumbnail:read', 'thumbnail:put', 'thumbnail:row']
@@ -60,11 +71,19 @@ export async function crashMatrix(engine: TestEngine): Promise<void> {
 
 function transfers(engine: TestEngine, provider: ProviderName, house: House): void {
   const steps = [...UPLOAD_STEPS, ...(provider === 'LOCAL' ? LOCAL_STEPS : OBJECT_STEPS)]
+  const largeSteps = [...LARGE_STEPS, ...(provider === 'LOCAL' ? LARGE_LOCAL_STEPS : [])]
 
   describe(`kill -9 at every step, files at ${provider}, on ${engine.name}`, () => {
     for (const [step, orphans] of steps)
       test(`upload, killed at ${step}`, async (t) => {
         await house.crash(t, step, ({ api, token }) => upload(api, token))
+
+        assert.equal((await house.recover()).swept, orphans)
+      })
+
+    for (const [step, orphans] of largeSteps)
+      test(`upload of a large file, killed at ${step}`, async (t) => {
+        await house.crash(t, step, ({ api, token }) => upload(api, token, LARGE))
 
         assert.equal((await house.recover()).swept, orphans)
       })

@@ -16,7 +16,7 @@ for (const engine of engines)
   describe(`a LOCAL store that fails, on ${engine.name}`, { skip: engine.skip }, () => {
     const { newcomer } = sharedStorage(engine)
 
-    for (const step of ['upload:write', 'local-put:flushed', 'publish:named'])
+    for (const step of ['upload:write', 'upload:after-fsync', 'publish:named'])
       test(`a disk that is full at ${step}: 503, nothing left, and it works again`, async (t) => {
         const { api, user, root } = await newcomer()
         const before = await filesIn(root)

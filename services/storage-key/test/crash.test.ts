@@ -8,6 +8,7 @@ import {
   apiAt,
   filesIn,
   KEY,
+  PNG,
   startStorageKey,
   temporaryFolder,
   upload,
@@ -38,13 +39,26 @@ const STEPS = [
   ['upload:published', true],
 ] as const
 
+/** What fits into memory touches the disk only in the end; what does not is written as it comes. */
+const UPLOADS = [
+  ['small', sampleFiles.png, STEPS],
+  [
+    'large',
+    Buffer.concat([PNG, Buffer.alloc(1_000_000)]),
+    STEPS.filter(([step]) => step !== 'upload:opened'),
+  ],
+] as const
+const EVERY_STEP = UPLOADS.flatMap(([size, content, steps]) =>
+  steps.map(([step, named]) => ({ size, content, step, named })),
+)
+
 describe('kill -9 during an upload, then a restart', () => {
-  for (const [step, named] of STEPS)
-    test(`at ${step}: acknowledged files are whole, nothing is left over`, async (t) => {
+  for (const { size, content, step, named } of EVERY_STEP)
+    test(`of a ${size} file at ${step}: acknowledged files are whole, nothing is left over`, async (t) => {
       const { api, root } = await startStorageKey(t)
-      const { body: acknowledged } = await upload(api, { content: sampleFiles.png })
+      const { body: acknowledged } = await upload(api, { content })
       const doomed = await spawn(t, root, `${step}=kill`)
-      await assert.rejects(upload(doomed.keyed, { content: sampleFiles.png }))
+      await assert.rejects(upload(doomed.keyed, { content }))
       await doomed.ended
 
       const restarted = await spawn(t, root)
@@ -53,7 +67,7 @@ describe('kill -9 during an upload, then a restart', () => {
       // Killed between naming and answering, the file is there although nobody was told.
       assert.equal(names.length, named ? 2 : 1)
       assert.ok(names.includes(acknowledged))
-      for (const name of names) assert.ok(readFileSync(join(root, name)).equals(sampleFiles.png))
+      for (const name of names) assert.ok(readFileSync(join(root, name)).equals(content))
       assert.deepEqual(filesIn(root).incoming, [])
     })
 
@@ -71,14 +85,16 @@ describe('kill -9 during an upload, then a restart', () => {
 })
 
 describe('a failing step', () => {
-  for (const [step] of STEPS.filter(([name]) => name !== 'upload:published'))
+  for (const { size, content, step } of EVERY_STEP.filter(
+    ({ step }) => step !== 'upload:published',
+  ))
     for (const failure of ['ENOSPC', 'EIO'])
-      test(`${failure} at ${step} is 500, tells no path and leaves nothing`, async (t) => {
+      test(`${failure} at ${step} of a ${size} file is 500, tells no path and leaves nothing`, async (t) => {
         const { api, root } = await startStorageKey(t)
         armFailPoint({ NODE_ENV: 'test', FAIL_POINT: `${step}=${failure}` })
         t.after(() => armFailPoint({}))
 
-        const reply = await upload(api, { content: sampleFiles.png })
+        const reply = await upload(api, { content })
 
         assert.equal(reply.status, 500)
         assert.ok(!reply.bytes.includes(root))

@@ -4,6 +4,7 @@ import { dirname } from 'node:path'
 import { failPoint } from '../fail-point.ts'
 import { closeDescriptor, openDescriptor, syncDescriptor } from './descriptors.ts'
 import { groupRuns } from './grouped-run.ts'
+import { createTemporaryFile, removeTemporaryFile, writePieces } from './temporary-file.ts'
 
 const folderSyncs = new Map<string, () => Promise<void>>()
 
@@ -42,6 +43,34 @@ export async function publishFile(temporary: string, target: string): Promise<vo
   }
 }
 
+/** Puts a small file under its final name for good; nothing of it stays otherwise. */
+export async function storeDurably(
+  content: Uint8Array,
+  temporary: string,
+  target: string,
+): Promise<void> {
+  try {
+    await writeDurably(content, temporary)
+    await publishFile(temporary, target)
+  } catch (error) {
+    await removeTemporaryFile(temporary)
+    throw error
+  }
+}
+
+async function writeDurably(content: Uint8Array, path: string): Promise<void> {
+  const descriptor = await createTemporaryFile(path)
+  try {
+    failPoint('upload:opened')
+    await writePieces(descriptor, [content], 0)
+    failPoint('upload:before-fsync')
+    await syncDescriptor(descriptor)
+    failPoint('upload:after-fsync')
+  } finally {
+    await closeDescriptor(descriptor)
+  }
+}
+
 /** Also from another disk, where a rename is not possible: then by way of a copy. */
 async function replaceName(source: string, target: string): Promise<void> {
   try {
@@ -58,6 +87,7 @@ async function copyInto(source: string, target: string): Promise<void> {
     await copyFile(source, partial)
     await syncFile(partial)
     await rename(partial, target)
+    await unlink(source)
   } catch (error) {
     await rm(partial, { force: true })
     throw error

@@ -1,6 +1,8 @@
 import { readDescriptor } from './descriptors.ts'
 
 const SCAN_BYTES = 64 * 1024
+/** What a signature takes. */
+export const HEAD_BYTES = 64
 
 /** A file that is looked at in places, never read whole into memory. */
 export type FileBytes = {
@@ -14,13 +16,22 @@ export function fileBytes(descriptor: number, sizeBytes: number, head: Buffer): 
   return {
     sizeBytes,
     read: async (start, length) => {
-      const end = Math.max(start, Math.min(start + length, sizeBytes))
-      if (start >= 0 && end <= head.length) return head.subarray(start, end)
-      const buffer = Buffer.alloc(end - start)
       const from = Math.max(0, start)
+      const end = Math.max(from, Math.min(start + length, sizeBytes))
+      if (end <= head.length) return head.subarray(from, end)
+      const buffer = Buffer.alloc(end - from)
       const { bytesRead } = await readDescriptor(descriptor, buffer, 0, buffer.length, from)
       return buffer.subarray(0, bytesRead)
     },
+  }
+}
+
+/** A small file, all of which is at hand. */
+export function memoryBytes(content: Uint8Array<ArrayBuffer>): FileBytes {
+  const bytes = Buffer.from(content.buffer)
+  return {
+    sizeBytes: bytes.length,
+    read: async (start, length) => bytes.subarray(Math.max(0, start), Math.max(0, start + length)),
   }
 }
 

@@ -1,8 +1,6 @@
-import { type FileBytes, isPlainText } from './file-bytes.ts'
+import { type FileBytes, HEAD_BYTES, isPlainText } from './file-bytes.ts'
 import { extensionOf, FILE_TYPES, type FileType, type FileTypeName } from './file-types.ts'
 import { fileDamaged, fileEmpty, fileTypeDisagrees, fileTypeUnsupported } from './problems.ts'
-
-const HEAD_BYTES = 64
 
 export type TypedFile = { filename: string; declaredType: string; bytes: FileBytes }
 

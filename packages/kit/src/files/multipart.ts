@@ -13,8 +13,8 @@ const NOTHING = Buffer.alloc(0)
  */
 export class MultipartReader {
   readonly #delimiter: Buffer
-  #state: 'preamble' | 'boundary' | 'header' | 'content' | 'finished' = 'preamble'
-  #held: Buffer = Buffer.from('\r\n')
+  #state: 'start' | 'preamble' | 'boundary' | 'header' | 'content' | 'finished' = 'start'
+  #held: Buffer = NOTHING
 
   constructor(boundary: string) {
     this.#delimiter = Buffer.from(`\r\n--${boundary}`)
@@ -40,9 +40,23 @@ export class MultipartReader {
   }
 
   #step(bytes: Buffer): { event?: MultipartEvent; rest: Buffer; hold?: boolean } {
+    if (this.#state === 'start') return this.#readStart(bytes)
     if (this.#state === 'boundary') return this.#readBoundaryEnd(bytes)
     if (this.#state === 'header') return this.#readHeader(bytes)
     return this.#readContent(bytes)
+  }
+
+  /** Only here a boundary has no line break before it. */
+  #readStart(bytes: Buffer) {
+    const boundary = this.#delimiter.subarray(2)
+    const start = bytes.subarray(0, boundary.length)
+    if (!start.equals(boundary.subarray(0, start.length))) {
+      this.#state = 'preamble'
+      return { rest: bytes }
+    }
+    if (start.length < boundary.length) return { rest: bytes, hold: true }
+    this.#state = 'boundary'
+    return { rest: bytes.subarray(boundary.length) }
   }
 
   /** Up to the next boundary; what could be the beginning of one is held back. */

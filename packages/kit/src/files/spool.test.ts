@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict'
+import { hash, randomBytes } from 'node:crypto'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
+import { buffer, text } from 'node:stream/consumers'
 import { test } from 'node:test'
-import { openSpool } from './spool.ts'
+import { Spool } from './spool.ts'
 
 test('bytes that come one by one go to disk before they pile up', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'plinth-spool-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
-  const spool = await openSpool(folder, { sha256: false })
+  await using spool = new Spool(folder, { sha256: false })
   let waits = 0
 
   for (let count = 0; count < 10_000; count += 1) {
@@ -23,7 +25,6 @@ test('bytes that come one by one go to disk before they pile up', async (t) => {
     readFileSync(spool.path),
     Buffer.from(Array.from({ length: 10_000 }, (_, at) => at % 251)),
   )
-  await spool.discard()
 })
 
 test('uploads that find their folder gone at the same time share the new one', async (t) => {
@@ -31,9 +32,48 @@ test('uploads that find their folder gone at the same time share the new one', a
   t.after(() => rmSync(parent, { recursive: true, force: true }))
   const folder = join(parent, 'gone')
 
-  const opened = Array.from({ length: 20 }, () => openSpool(folder, { sha256: false }))
-  const spools = await Promise.all(opened)
+  const spools = Array.from({ length: 20 }, () => new Spool(folder, { sha256: true, onDisk: true }))
+  for (const spool of spools) spool.write(Buffer.from('x'))
+  await Promise.all(spools.map((spool) => spool.finish()))
 
   assert.equal(readdirSync(folder).length, 20)
-  await Promise.all(spools.map((spool) => spool.discard()))
+  await Promise.all(spools.map((spool) => spool[Symbol.asyncDispose]()))
+  assert.deepEqual(readdirSync(folder), [])
+})
+
+test('a small file is kept in memory, and touches the disk only under its name', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'plinth-spool-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  await using spool = new Spool(folder, { sha256: true })
+
+  spool.write(Buffer.from('hello '))
+  spool.write(Buffer.from('world'))
+  await spool.finish()
+
+  assert.deepEqual(readdirSync(folder), [])
+  assert.equal(spool.sha256, hash('sha256', 'hello world'))
+  assert.equal(await text(await spool.read()), 'hello world')
+  assert.equal((await (await spool.bytes()).read(6, 100)).toString(), 'world')
+  await spool.publish(join(folder, 'published'))
+  assert.deepEqual(readdirSync(folder), ['published'])
+  assert.equal(readFileSync(join(folder, 'published'), 'utf8'), 'hello world')
+})
+
+test('a large file is read, looked at and published from its temporary file', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'plinth-spool-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  const content = randomBytes(40 * 2 ** 20) // enough for the disk to begin before the end
+  await using spool = new Spool(folder, { sha256: true })
+
+  for (let at = 0; at < content.length; at += 60_000)
+    await spool.write(Buffer.from(content.subarray(at, at + 60_000)))
+  await spool.finish()
+
+  assert.deepEqual(readdirSync(folder), [basename(spool.path)])
+  assert.equal(spool.sha256, hash('sha256', content))
+  assert.ok((await buffer(await spool.read())).equals(content))
+  assert.deepEqual(await (await spool.bytes()).read(-10, 80), content.subarray(0, 70))
+  await spool.publish(join(folder, 'published'))
+  assert.deepEqual(readdirSync(folder), ['published'])
+  assert.ok(readFileSync(join(folder, 'published')).equals(content))
 })

@@ -10,7 +10,7 @@ import { text } from 'node:stream/consumers'
 import { describe, type TestContext, test } from 'node:test'
 import { discardAfterAnswer, discardBeforeClosing } from '../http/linger.ts'
 import { Problem } from '../problem.ts'
-import { sweepSpools } from './spool.ts'
+import { sweepSpools } from './sweep-spools.ts'
 import { receiveUpload, type Upload, type UploadLimits } from './upload.ts'
 
 const HEAD =
@@ -117,6 +117,20 @@ describe('an upload', () => {
     )
   })
 
+  test('that comes in many pieces at once is received whole', async (t) => {
+    const receiver = await startReceiver(t)
+    const pieces = body('hello').match(/.{1,7}/gs) ?? []
+    const chunks = pieces.map((piece) => `${piece.length.toString(16)}\r\n${piece}\r\n`).join('')
+
+    const reply = await exchange(
+      receiver.port,
+      `POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: ${HEADERS['content-type']}\r\nTransfer-Encoding: chunked\r\n\r\n${chunks}0\r\n\r\n`,
+    )
+
+    assert.match(reply, /^HTTP\/1\.1 200 /)
+    assert.equal(readFileSync(join(receiver.folder, 'published'), 'utf8'), 'hello')
+  })
+
   test('may be exactly as large as allowed, and not a byte larger', async (t) => {
     const receiver = await startReceiver(t)
 
@@ -177,10 +191,10 @@ describe('an upload', () => {
   })
 
   test('that is aborted half-way leaves nothing', async (t) => {
-    const receiver = await startReceiver(t)
+    const receiver = await startReceiver(t, { maxFileBytes: 2 ** 21, maxRequestBytes: 2 ** 21 })
     const socket = connect(receiver.port, '127.0.0.1')
     socket.write(
-      `POST / HTTP/1.1\r\nHost: x\r\nContent-Type: ${HEADERS['content-type']}\r\nContent-Length: 1500\r\n\r\n${body('x').slice(0, 100)}`,
+      `POST / HTTP/1.1\r\nHost: x\r\nContent-Type: ${HEADERS['content-type']}\r\nContent-Length: 1500000\r\n\r\n${body('x'.repeat(10 ** 6)).slice(0, -10)}`,
     )
     while (receiver.files().length === 0) await new Promise(setImmediate)
 

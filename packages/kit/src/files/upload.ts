@@ -1,13 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { failPoint } from '../fail-point.ts'
-import { publishFile } from './durable-write.ts'
 import type { FileBytes } from './file-bytes.ts'
 import { MultipartReader } from './multipart.ts'
 import { DEFAULT_PACE, type Pace } from './pace.ts'
 import { multipartBoundary, type PartHeader, readPartHeader } from './part-header.ts'
 import { uploadMalformed, uploadTooLarge } from './problems.ts'
 import { readBody } from './request-body.ts'
-import { openSpool, type Spool } from './spool.ts'
+import { Spool } from './spool.ts'
 
 export type UploadLimits = {
   /** Where the temporary file goes: on the file system of the final one. */
@@ -15,26 +14,23 @@ export type UploadLimits = {
   maxFileBytes: number
   maxRequestBytes: number
   sha256?: boolean
+  /** Unless it will not be published but sent elsewhere. */
+  syncEarly?: boolean
   pace?: Pace
 }
 
 /**
- * One received file, complete but under a temporary name. Dispose of it (`await using`): unless it
+ * One received file, complete but not yet under its name. Dispose of it (`await using`): unless it
  * was published, nothing of it stays.
  */
-export type Upload = AsyncDisposable & {
-  path: string
-  sizeBytes: number
-  filename: string
-  /** As the client wrote it, parameters included; empty when it wrote none. */
-  declaredType: string
-  /** To be looked at until the upload is published or disposed of. */
-  bytes: FileBytes
-  /** Lower-case hex, when it was asked for. */
-  sha256: string | undefined
-  /** Makes the content durable under its final name: one that nothing else can have. */
-  publish(target: string): Promise<void>
-}
+export type Upload = AsyncDisposable &
+  Pick<Spool, 'sizeBytes' | 'sha256' | 'read' | 'publish'> & {
+    filename: string
+    /** As the client wrote it, parameters included; empty when it wrote none. */
+    declaredType: string
+    /** To be looked at until the upload is published or disposed of. */
+    bytes: FileBytes
+  }
 
 /** Receives the one part `file` of a multipart request into a temporary file. */
 export async function receiveUpload(
@@ -45,16 +41,16 @@ export async function receiveUpload(
   const reader = new MultipartReader(multipartBoundary(request.headers['content-type']))
   if (Number(request.headers['content-length'] ?? 0) > limits.maxRequestBytes)
     throw uploadTooLarge()
-  const spool = await openSpool(limits.folder, { sha256: limits.sha256 ?? false })
+  const { folder, sha256 = false, syncEarly } = limits
+  const spool = new Spool(folder, { sha256, syncEarly })
   try {
-    failPoint('upload:opened')
     if (request.headers.expect?.toLowerCase() === '100-continue') response.writeContinue()
     const part = await receivePart(request, reader, spool, limits)
     await spool.finish()
     failPoint('upload:received')
-    return uploadOf(spool, part)
+    return await uploadOf(spool, part)
   } catch (error) {
-    await spool.discard()
+    await spool[Symbol.asyncDispose]()
     throw error
   }
 }
@@ -69,7 +65,7 @@ async function receivePart(
 ): Promise<FilePart> {
   let part: FilePart | undefined
   await readBody(request, { maxBytes: maxRequestBytes, pace }, (chunk) => {
-    let writing: Promise<void> | undefined
+    let writing: Promise<unknown> | undefined
     for (const event of reader.read(chunk)) {
       if (event.kind === 'header') part = filePart(readPartHeader(event.text), part)
       else if (spool.sizeBytes + event.bytes.length > maxFileBytes) throw uploadTooLarge()
@@ -94,23 +90,15 @@ function filePart(header: PartHeader, before: FilePart | undefined): FilePart {
   return { ...header, filename }
 }
 
-function uploadOf(spool: Spool, part: FilePart): Upload {
-  let published = false
+async function uploadOf(spool: Spool, part: FilePart): Promise<Upload> {
   return {
-    path: spool.path,
     sizeBytes: spool.sizeBytes,
     filename: part.filename,
     declaredType: part.declaredType ?? '',
-    bytes: spool.bytes(),
-    sha256: spool.sha256(),
-    publish: async (target) => {
-      failPoint('upload:before-fsync')
-      await spool.sync()
-      failPoint('upload:after-fsync')
-      await publishFile(spool.path, target)
-      published = true
-      failPoint('upload:published')
-    },
-    [Symbol.asyncDispose]: () => (published ? spool.close() : spool.discard()),
+    bytes: await spool.bytes(),
+    sha256: spool.sha256,
+    read: () => spool.read(),
+    publish: (target) => spool.publish(target),
+    [Symbol.asyncDispose]: () => spool[Symbol.asyncDispose](),
   }
 }

@@ -7,7 +7,6 @@ import { storageUnavailable } from '../problems.ts'
 import { makeFolders } from './local-folder.ts'
 import { linkFile } from './local-link.ts'
 import { localProbe } from './local-probe.ts'
-import { putFile } from './local-put.ts'
 import type { ByteRange, StorageProvider } from './provider.ts'
 
 /** A folder below the root; the prefix is the folder in it that the keys of a location share. */
@@ -24,7 +23,7 @@ export function createLocalProvider({ root, path, prefix }: LocalPlace): Storage
   const provider: StorageProvider = {
     name: 'LOCAL',
     prepare: () => orUnavailable(makeFolders(root, join(path, prefix ?? ''))),
-    put: (key, source) => orUnavailable(putFile(source.path, pathOf(key))),
+    put: (key, { content }) => orUnavailable(content.publish(pathOf(key))),
     open: (key, range) => orUnavailable(openFile(pathOf(key), range)),
     link: (key, path) => linkFile(pathOf(key), path),
     sizeOf: (key) => orUnavailable(fileSize(pathOf(key))),

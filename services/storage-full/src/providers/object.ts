@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
-import { failPoint, openRegularFile, type RangeStream, readRange } from '@plinth/kit'
+import { failPoint } from '@plinth/kit'
 import { storageUnavailable } from '../problems.ts'
 import {
   faultCode,
@@ -14,8 +14,6 @@ import { objectProbe } from './object-probe.ts'
 import { abortWhenStuck, endWhenSilent } from './patience.ts'
 import type { ByteRange, SourceFile, StorageProvider } from './provider.ts'
 
-/** Each is a sign of progress: the slowest line should manage one within the patience. */
-const SENT_BYTES = 2 ** 20
 const CHECK_MS = 2_000
 const BROKEN_CONNECTION = new Set(['ECONNRESET', 'EPIPE'])
 
@@ -83,12 +81,13 @@ async function sendFile(
   source: SourceFile,
   patience: Patience,
 ): Promise<void> {
-  const body = await openSource(source)
-  const progress = abortWhenStuck(body, source.sizeBytes, patience.answerMs)
+  const { sizeBytes } = source.content
+  const body = await source.content.read()
+  const progress = abortWhenStuck(body, sizeBytes, patience.answerMs)
   const command = new sdk.PutObjectCommand({
     ...target,
     Body: body,
-    ContentLength: source.sizeBytes,
+    ContentLength: sizeBytes,
     ContentType: source.contentType,
     ChecksumSHA256: Buffer.from(source.checksumSha256, 'hex').toString('base64'),
   })
@@ -99,12 +98,6 @@ async function sendFile(
     progress.stop()
     body.destroy()
   }
-}
-
-async function openSource({ path, sizeBytes }: SourceFile): Promise<RangeStream> {
-  const file = await openRegularFile(path)
-  if (!file) throw new Error('The file to be stored is gone.')
-  return readRange(file, 0, sizeBytes - 1, { largestChunkBytes: SENT_BYTES })
 }
 
 async function openObject(

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
-import type { RangeStream } from '@plinth/kit'
+import type { SpoolReading } from '@plinth/kit'
 
 const STORED_BYTES_PER_MS = 10_000
 
@@ -25,7 +25,7 @@ export function endWhenSilent(body: IncomingMessage, silenceMs: number): Readabl
  * Aborts an upload whose source has made no progress: a long transfer is fine, a stuck one not.
  * After the last byte the store gets time in proportion, to bring them all to its disks.
  */
-export function abortWhenStuck(source: RangeStream, sizeBytes: number, silenceMs: number) {
+export function abortWhenStuck(source: SpoolReading, sizeBytes: number, silenceMs: number) {
   const stuck = new AbortController()
   const abort = () => stuck.abort()
   let bytesBefore = 0

@@ -1,8 +1,7 @@
-import { createHash, randomUUID } from 'node:crypto'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { randomUUID } from 'node:crypto'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
+import { Spool } from '@plinth/kit'
 import type { StorageProvider } from './provider.ts'
 
 /** The last three steps of every probe: write an object, read it back, remove it. */
@@ -12,7 +11,7 @@ export function probeObject(provider: StorageProvider, prefix?: string) {
   const content = Buffer.from(`probe ${randomUUID()}`)
   return {
     write: async () => {
-      await withFile(content, (path) => provider.put(key, { path, ...describe(content) }))
+      await write(provider, key, content)
       return 'A small object was written.'
     },
     readBack: async () => {
@@ -29,21 +28,10 @@ export function probeObject(provider: StorageProvider, prefix?: string) {
   }
 }
 
-function describe(content: Buffer) {
-  return {
-    sizeBytes: content.length,
-    contentType: 'text/plain',
-    checksumSha256: createHash('sha256').update(content).digest('hex'),
-  }
-}
-
-async function withFile(content: Buffer, use: (path: string) => Promise<void>): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), 'storage-probe-'))
-  try {
-    const path = join(folder, 'probe.txt')
-    await writeFile(path, content)
-    await use(path)
-  } finally {
-    await rm(folder, { recursive: true, force: true })
-  }
+async function write(provider: StorageProvider, key: string, text: Buffer): Promise<void> {
+  await using content = new Spool(tmpdir(), { sha256: true })
+  content.write(text)
+  await content.finish()
+  const checksumSha256 = content.sha256 ?? ''
+  await provider.put(key, { content, contentType: 'text/plain', checksumSha256 })
 }

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
-import { createHash, randomBytes, randomUUID } from 'node:crypto'
-import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { buffer } from 'node:stream/consumers'
 import { after, before, describe, test } from 'node:test'
+import { Spool } from '@plinth/kit'
 import type { ByteRange, SourceFile, StorageProvider } from './provider.ts'
 
 type Place = {
@@ -14,16 +13,13 @@ type Place = {
   skip?: string | false
 }
 
-/** A file on disk with these bytes, as the upload leaves it. */
+/** These bytes, as an upload leaves them. */
 export async function sourceFile(folder: string, bytes: Buffer): Promise<SourceFile> {
-  const path = join(folder, randomUUID())
-  await writeFile(path, bytes)
-  return {
-    path,
-    sizeBytes: bytes.length,
-    contentType: 'application/octet-stream',
-    checksumSha256: createHash('sha256').update(bytes).digest('hex'),
-  }
+  const content = new Spool(folder, { sha256: true })
+  await content.write(Buffer.from(bytes))
+  await content.finish()
+  const checksumSha256 = content.sha256 ?? ''
+  return { content, contentType: 'application/octet-stream', checksumSha256 }
 }
 
 /** What every provider must do, whatever it is made of. */

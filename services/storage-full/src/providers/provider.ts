@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream'
+import type { Spool } from '@plinth/kit'
 
 export const PROVIDER_NAMES = ['LOCAL', 'OBJECT'] as const
 
@@ -7,10 +8,9 @@ export type ProviderName = (typeof PROVIDER_NAMES)[number]
 /** First and last byte, both included. */
 export type ByteRange = { start: number; end: number }
 
-/** A complete file on this machine's disk, on its way into a provider. */
+/** A complete file on its way into a provider. */
 export type SourceFile = {
-  path: string
-  sizeBytes: number
+  content: Pick<Spool, 'sizeBytes' | 'read' | 'publish'>
   contentType: string
   checksumSha256: string
 }
