@@ -1,4 +1,5 @@
 /** Small files made durable with nothing around it: write, fsync, rename, fsync of the folder. */
+import { randomUUID } from 'node:crypto'
 import { open, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 
@@ -21,10 +22,10 @@ async function store(name: string): Promise<void> {
 
 async function filesPerSecond(duration: number): Promise<number> {
   const [started, before] = [performance.now(), count]
-  const write = async (_: unknown, writer: number) => {
+  const write = async () => {
     while (performance.now() - started < duration * 1000) {
       count += 1
-      await store(`${writer}-${count}`)
+      await store(randomUUID())
     }
   }
   await Promise.all(Array.from({ length: writers }, write))

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdtempSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { type BenchRequest, type BenchServer, drive, type Row } from '../harness.ts'
@@ -8,23 +8,30 @@ const SECONDS = Number(process.env.BENCH_SECONDS ?? 5)
 const CLIENTS = 50
 const BYTES = 10 * 1024
 const BAR = 0.6
+const TURNS = 5
 
-/** Small uploads of many clients, against the same system calls with nothing around them. */
+/**
+ * Small uploads of many clients, against the same system calls with nothing around them. Each side
+ * keeps its folder: a file system gets slower with the files in one, and with those just removed.
+ */
 export async function smallUploads(
   name: string,
   server: BenchServer,
   { folder, request }: { folder: string; request: (bytes: number) => BenchRequest },
 ): Promise<Row> {
+  const bareFolder = join(folder, 'bare')
+  mkdirSync(bareFolder)
   await drive(server, request(BYTES), { connections: CLIENTS })
+  await bareWritesPerSecond(bareFolder)
   const turns: { own: number; bare: number; ratio: number }[] = []
-  while (turns.length < 3) {
+  while (turns.length < TURNS) {
     const load = await drive(server, request(BYTES), { connections: CLIENTS })
     if (load.unexpected > 0) throw new Error(`An upload was answered ${load.sample}.`)
     const own = load.requestsPerSecond
-    const bare = await bareWritesPerSecond(folder)
+    const bare = await bareWritesPerSecond(bareFolder)
     turns.push({ own, bare, ratio: own / bare })
   }
-  const middle = turns.sort((a, b) => a.ratio - b.ratio)[1]
+  const middle = turns.sort((a, b) => a.ratio - b.ratio)[TURNS >> 1]
   const { own, bare, ratio = 0 } = middle ?? {}
   return {
     name: `${name}: durable 10 KB uploads against bare write, fsync, rename, fsync`,
@@ -38,12 +45,7 @@ export async function smallUploads(
 
 async function bareWritesPerSecond(folder: string): Promise<number> {
   const script = join(import.meta.dirname, '../servers/bare-writes.ts')
-  const work = {
-    folder: mkdtempSync(join(folder, 'bare-')),
-    bytes: BYTES,
-    writers: CLIENTS,
-    seconds: SECONDS,
-  }
+  const work = { folder, bytes: BYTES, writers: CLIENTS, seconds: SECONDS }
   const { stdout } = await promisify(execFile)(process.execPath, [script, JSON.stringify(work)])
   return Number(stdout)
 }

@@ -87,7 +87,7 @@ async function copyInto(source: string, target: string): Promise<void> {
     await copyFile(source, partial)
     await syncFile(partial)
     await rename(partial, target)
-    await unlink(source)
+    await unlink(source).catch(() => {}) // At the latest the next start sweeps it away.
   } catch (error) {
     await rm(partial, { force: true })
     throw error

@@ -14,7 +14,7 @@ export type UploadLimits = {
   maxFileBytes: number
   maxRequestBytes: number
   sha256?: boolean
-  /** Unless it will not be published but sent elsewhere. */
+  /** False for what will be sent elsewhere instead of being published here. */
   syncEarly?: boolean
   pace?: Pace
 }
