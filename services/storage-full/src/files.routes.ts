@@ -11,16 +11,13 @@ import {
 } from '@plinth/kit'
 import { allFiles, pageOfFiles } from './file-list.ts'
 import { describeFile } from './file-reply.ts'
-import { deleteFile, requireFile, storeFile } from './files.ts'
+import { deleteFile, requireFile, storeFile, uploadLimits } from './files.ts'
 import { idFrom } from './ids.ts'
 import { storageUnavailable } from './problems.ts'
-import { requireActiveLocation } from './provider-settings.ts'
 import type { Storage } from './storage.ts'
 import type { StoredFile } from './stored-file.ts'
 
 type ById = { Params: { id: string } }
-
-const MULTIPART_FRAME_BYTES = 64 * 1024
 
 export function fileRoutes(server: Server, storage: Storage, caller: Guard): void {
   server.get('/file/list', {
@@ -61,15 +58,7 @@ export function uploadRoute(server: Server, storage: Storage, caller: Guard): vo
 
 /** A spool folder that is full or gone is a storage that is unavailable, not a bug. */
 async function receive(request: Request, reply: Reply, storage: Storage): Promise<Upload> {
-  const { maxFileBytes } = storage.limits
-  const { provider } = await requireActiveLocation(storage)
-  const limits = {
-    folder: storage.spoolFolder,
-    syncEarly: provider === 'LOCAL',
-    maxFileBytes,
-    maxRequestBytes: maxFileBytes + MULTIPART_FRAME_BYTES,
-    sha256: true,
-  }
+  const limits = await uploadLimits(storage)
   try {
     return await receiveUpload(request.raw, reply.raw, limits)
   } catch (error) {

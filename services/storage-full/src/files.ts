@@ -1,4 +1,10 @@
-import { type Caller, failPoint, requireFileType, type Upload } from '@plinth/kit'
+import {
+  type Caller,
+  failPoint,
+  requireFileType,
+  type Upload,
+  type UploadLimits,
+} from '@plinth/kit'
 import { deleteFileRow, findFile, insertFile, markDeleting } from './files.repository.ts'
 import { fileNotFound, fileOfAnotherUser } from './problems.ts'
 import { requireActiveLocation } from './provider-settings.ts'
@@ -12,6 +18,21 @@ import {
 } from './stored-file.ts'
 
 export const ADMIN_ROLE = 'ROLE_ADMIN'
+
+const MULTIPART_FRAME_BYTES = 64 * 1024
+
+/** How an upload is received that the provider active now will probably keep. */
+export async function uploadLimits(storage: Storage): Promise<UploadLimits> {
+  const { maxFileBytes } = storage.limits
+  const { provider } = await requireActiveLocation(storage)
+  return {
+    folder: storage.spoolFolder,
+    maxFileBytes,
+    maxRequestBytes: maxFileBytes + MULTIPART_FRAME_BYTES,
+    sha256: true,
+    toBePublished: provider === 'LOCAL',
+  }
+}
 
 /**
  * Stores an upload at the active provider, and only there. The row comes last: a failure before it

@@ -44,9 +44,9 @@ async function copyVerified(
   file: StoredFile,
   target: Pick<StoredFile, 'location' | 'objectName'>,
 ): Promise<void> {
-  const syncEarly = target.location.provider === 'LOCAL'
+  const options = { sha256: true, toBePublished: target.location.provider === 'LOCAL' }
   const original = await openBytes(storage, file)
-  await using content = await spoolBytes(original, storage.spoolFolder, { syncEarly })
+  await using content = await spoolBytes(original, storage.spoolFolder, options)
   failPoint('move:read')
   refuseDamaged(content.sha256, file)
   const provider = storage.providers.at(target.location)

@@ -6,13 +6,13 @@ import type { Storage } from './storage.ts'
 import { asStorageFault } from './storage-fault.ts'
 import { objectKey, type StoredFile } from './stored-file.ts'
 
-/** Takes bytes in, where uploads wait too, and hashes them on the way. */
+/** Takes bytes in, where uploads wait too. */
 export async function spoolBytes(
   bytes: Readable,
   folder: string,
-  options: Omit<SpoolOptions, 'sha256'>,
+  options: SpoolOptions,
 ): Promise<Spool> {
-  const spool = new Spool(folder, { ...options, sha256: true })
+  const spool = new Spool(folder, options)
   try {
     for await (const chunk of bytes) await spool.write(chunk)
     await spool.finish()
@@ -35,7 +35,8 @@ export async function originalOnDisk(
   if (await provider.link?.(objectKey(file), path))
     return { path, [Symbol.asyncDispose]: () => rm(path, { force: true }) }
   return spoolBytes(await openBytes(storage, file), storage.spoolFolder, {
+    sha256: false,
     onDisk: true,
-    syncEarly: false,
+    toBePublished: false,
   })
 }

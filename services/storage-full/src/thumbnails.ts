@@ -47,7 +47,7 @@ async function keepThumbnail(storage: Storage, file: StoredFile, jpeg: Buffer): 
   const provider = storage.providers.at(file.location)
   // A spool takes over the bytes it is given, and these are still to be sent.
   const given = Readable.from([Buffer.from(jpeg)])
-  await using content = await spoolBytes(given, storage.spoolFolder, {})
+  await using content = await spoolBytes(given, storage.spoolFolder, { sha256: true })
   const checksumSha256 = content.sha256 ?? ''
   await provider.put(thumbnailKey(file), { content, contentType: 'image/jpeg', checksumSha256 })
   failPoint('thumbnail:put')

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
-import { after, describe, test } from 'node:test'
+import { after, describe, type TestContext, test } from 'node:test'
 import { type S3Server, s3Missing, startS3 } from '../../../test/servers/s3.ts'
 import { createObjectProvider } from '../src/providers/object.ts'
 import { codesOf, providerSuite, sourceFile } from '../src/providers/provider-suite.ts'
@@ -173,6 +173,47 @@ describe('an S3-style bucket that fails', { skip }, () => {
     provider.close()
   })
 })
+
+describe('an object store whose connection breaks', () => {
+  for (const size of [100, 3_000_000])
+    test(`once: the ${size} bytes are sent again, from the first`, async (t) => {
+      const bytes = randomBytes(size)
+      const { settings, requests, stored } = await breakingStore(t, { times: 1 })
+      const provider = createObjectProvider(settings, PATIENT)
+      t.after(() => provider.close())
+
+      await provider.put('x/y', await sourceFile(folder, bytes))
+
+      assert.equal(requests(), 2)
+      assert.ok(stored()?.equals(bytes))
+    })
+
+  test('again and again: it is unavailable', async (t) => {
+    const { settings, requests } = await breakingStore(t, { times: 9 })
+    const provider = createObjectProvider(settings, PATIENT)
+    t.after(() => provider.close())
+
+    await assert.rejects(provider.put('x/y', await sourceFile(folder, randomBytes(9))), UNAVAILABLE)
+
+    assert.equal(requests(), 2)
+  })
+})
+
+/** Resets its first connections when the request has come, and stores what comes next. */
+async function breakingStore(t: TestContext, { times }: { times: number }) {
+  let [requests, stored] = [0, undefined as Buffer | undefined]
+  const server = createServer(async (request, response) => {
+    requests += 1
+    if (requests <= times) return void request.socket.resetAndDestroy()
+    stored = await buffer(request)
+    response.writeHead(200, { etag: '"x"' }).end()
+  })
+  t.after(() => void server.close())
+  const endpoint = `http://127.0.0.1:${await listenOnOneOf(server, [0])}`
+  const keys = { accessKey: 'tester', secretKey: 'tester-secret' }
+  const settings = { endpoint, region: 'r', bucket: 'b', pathStyleAccess: true, ...keys }
+  return { settings, requests: () => requests, stored: () => stored }
+}
 
 async function listenOnOneOf(server: Server, ports: number[]): Promise<number> {
   for (const port of ports) {

@@ -4,7 +4,7 @@ const SCAN_BYTES = 64 * 1024
 /** What a signature takes. */
 export const HEAD_BYTES = 64
 
-/** A file that is looked at in places, never read whole into memory. */
+/** A file that is looked at in places. */
 export type FileBytes = {
   sizeBytes: number
   /** Fewer bytes than asked for when the file ends first. */
@@ -27,11 +27,11 @@ export function fileBytes(descriptor: number, sizeBytes: number, head: Buffer): 
 }
 
 /** A small file, all of which is at hand. */
-export function memoryBytes(content: Uint8Array<ArrayBuffer>): FileBytes {
-  const bytes = Buffer.from(content.buffer)
+export function memoryBytes(content: Buffer): FileBytes {
   return {
-    sizeBytes: bytes.length,
-    read: async (start, length) => bytes.subarray(Math.max(0, start), Math.max(0, start + length)),
+    sizeBytes: content.length,
+    read: async (start, length) =>
+      content.subarray(Math.max(0, start), Math.max(0, start + length)),
   }
 }
 

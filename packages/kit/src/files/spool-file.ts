@@ -5,6 +5,7 @@ import { publishFile } from './durable-write.ts'
 import { type FileBytes, fileBytes } from './file-bytes.ts'
 import { openRegularFile, readRange } from './open-file.ts'
 import type { RangeStream } from './range-stream.ts'
+import type { SpoolOptions } from './spool.ts'
 import { createTemporaryFile, removeTemporaryFile, writePieces } from './temporary-file.ts'
 
 /** Small enough that the slowest reader takes one before it is given up. */
@@ -12,13 +13,7 @@ const READ_BYTES = 2 ** 20
 /** The disk begins to write while more is received, instead of all at the end. */
 const EARLY_SYNC_BYTES = 16 * 2 ** 20
 
-export type SpoolFileOptions = {
-  sha256: boolean
-  /** Not for a file that is to be removed: that takes much longer when it is on the disk already. */
-  syncEarly: boolean
-}
-
-export async function openSpoolFile(path: string, options: SpoolFileOptions): Promise<SpoolFile> {
+export async function openSpoolFile(path: string, options: SpoolOptions): Promise<SpoolFile> {
   return new SpoolFile(path, await createTemporaryFile(path), options)
 }
 
@@ -26,28 +21,28 @@ export async function openSpoolFile(path: string, options: SpoolFileOptions): Pr
 export class SpoolFile {
   readonly #path: string
   readonly #descriptor: number
-  readonly #digest: FileDigest | undefined
+  readonly #options: SpoolOptions
+  #digest: FileDigest | undefined
   #digesting: Promise<void> = Promise.resolve()
   #finished: Promise<string | undefined> | undefined
-  readonly #syncsEarly: boolean
   #unsyncedBytes = 0
   #syncing: Promise<void> | undefined
   #syncFault: unknown
 
-  constructor(path: string, descriptor: number, { sha256, syncEarly }: SpoolFileOptions) {
+  constructor(path: string, descriptor: number, options: SpoolOptions) {
     this.#path = path
-    this.#syncsEarly = syncEarly
     this.#descriptor = descriptor
-    this.#digest = sha256 ? openFileDigest() : undefined
+    this.#options = options
   }
 
   /** Takes the pieces over. One batch may be hashed while the next is written. */
   async append(pieces: Buffer[], position: number): Promise<void> {
     await writePieces(this.#descriptor, pieces, position)
     this.#unsyncedBytes += pieces.reduce((sum, { length }) => sum + length, 0)
-    if (this.#syncsEarly) this.#syncEarly()
+    if (this.#options.toBePublished ?? true) this.#syncEarly()
     await this.#digesting
-    if (!this.#digest) return pieces.forEach(release)
+    if (!this.#options.sha256) return pieces.forEach(release)
+    this.#digest ??= openFileDigest()
     this.#digesting = this.#digest.update(pieces)
     this.#digesting.catch(() => {})
   }
@@ -67,8 +62,19 @@ export class SpoolFile {
 
   /** All is written: its digest, when it was asked for. */
   finish(): Promise<string | undefined> {
-    this.#finished ??= this.#digesting.then(() => this.#digest?.finish())
+    this.#finished ??= this.#finishDigest()
     return this.#finished
+  }
+
+  /** Also when a batch could not be hashed: the thread must forget the file. */
+  async #finishDigest(): Promise<string | undefined> {
+    const hashed = await this.#digesting.then(
+      () => true,
+      () => false,
+    )
+    const digest = await this.#digest?.finish()
+    if (!hashed) throw new Error('The digest of an upload was lost.')
+    return digest
   }
 
   bytes(sizeBytes: number, head: Buffer): FileBytes {

@@ -12,12 +12,15 @@ const SMALL_BATCH_BYTES = 128 * 1024
 const FEW_SPOOLS = 4
 /** Bytes that come one by one are written before their wrapping fills the memory. */
 const MOST_PIECES = 1024
-const NOTHING = new Uint8Array()
+const NOTHING = Buffer.alloc(0)
 
 export type SpoolOptions = {
   sha256: boolean
-  /** Whether it will be published: then a large file is brought to the disk as it comes. */
-  syncEarly?: boolean
+  /**
+   * True when nothing is said: then a large file is brought to the disk as it comes. What is sent
+   * elsewhere stays in the system's memory, because that is the quickest to remove again.
+   */
+  toBePublished?: boolean
   /** Also a small file gets its path. */
   onDisk?: boolean
 }
@@ -43,7 +46,7 @@ export class Spool implements AsyncDisposable {
   sha256: string | undefined
   readonly #options: SpoolOptions
   #head = Buffer.alloc(0)
-  #content: Uint8Array<ArrayBuffer> = NOTHING
+  #content = NOTHING
   #file: Promise<SpoolFile> | undefined
   #published = false
   readonly #batchLimitBytes = openSpools < FEW_SPOOLS ? LARGE_BATCH_BYTES : SMALL_BATCH_BYTES
@@ -79,7 +82,7 @@ export class Spool implements AsyncDisposable {
   }
 
   #keepInMemory(): void {
-    this.#content = joined(this.#batch, this.sizeBytes)
+    this.#content = Buffer.concat(this.#batch)
     this.#batch = []
     if (this.#options.sha256) this.sha256 = hash('sha256', this.#content)
   }
@@ -90,8 +93,7 @@ export class Spool implements AsyncDisposable {
     const before = this.#writing
     this.#batch = []
     this.#batchBytes = 0
-    const { sha256, syncEarly = true } = this.#options
-    this.#file ??= openSpoolFile(this.path, { sha256, syncEarly })
+    this.#file ??= openSpoolFile(this.path, this.#options)
     const file = this.#file
     this.#writing = before.then(async () => (await file).append(batch, position))
     // A failure is reported by whoever waits next; until then it is not an unhandled one.
@@ -109,7 +111,7 @@ export class Spool implements AsyncDisposable {
   async read(): Promise<SpoolReading> {
     const file = await this.#file
     if (file) return file.read(this.sizeBytes)
-    return Object.assign(Readable.from([this.#content]), { bytesRead: 0 })
+    return Object.assign(Readable.from([this.#content]), { bytesRead: this.sizeBytes })
   }
 
   /** Makes the content durable under its final name: one that nothing else can have. */
@@ -127,14 +129,7 @@ export class Spool implements AsyncDisposable {
     await this.#writing.catch(() => {})
     const file = await this.#file?.catch(() => undefined)
     await file?.close().catch(() => {})
-    if (!this.#published) await file?.remove()
+    // What cannot be removed now is swept away at the next start.
+    if (!this.#published) await file?.remove().catch(() => {})
   }
-}
-
-/** In memory of its own, which can be given to a thread. */
-function joined(pieces: Buffer[], sizeBytes: number): Uint8Array<ArrayBuffer> {
-  const content = Buffer.allocUnsafeSlow(sizeBytes)
-  let at = 0
-  for (const piece of pieces) at += piece.copy(content, at)
-  return content
 }

@@ -9,13 +9,12 @@ import { readBody } from './request-body.ts'
 import { Spool } from './spool.ts'
 
 export type UploadLimits = {
-  /** Where the temporary file goes: on the file system of the final one. */
+  /** Where a temporary file goes: on the file system of the final one. */
   folder: string
   maxFileBytes: number
   maxRequestBytes: number
   sha256?: boolean
-  /** False for what will be sent elsewhere instead of being published here. */
-  syncEarly?: boolean
+  toBePublished?: boolean
   pace?: Pace
 }
 
@@ -32,7 +31,7 @@ export type Upload = AsyncDisposable &
     bytes: FileBytes
   }
 
-/** Receives the one part `file` of a multipart request into a temporary file. */
+/** Receives the one part `file` of a multipart request. */
 export async function receiveUpload(
   request: IncomingMessage,
   response: ServerResponse,
@@ -41,8 +40,8 @@ export async function receiveUpload(
   const reader = new MultipartReader(multipartBoundary(request.headers['content-type']))
   if (Number(request.headers['content-length'] ?? 0) > limits.maxRequestBytes)
     throw uploadTooLarge()
-  const { folder, sha256 = false, syncEarly } = limits
-  const spool = new Spool(folder, { sha256, syncEarly })
+  const { folder, sha256 = false, toBePublished } = limits
+  const spool = new Spool(folder, { sha256, toBePublished })
   try {
     if (request.headers.expect?.toLowerCase() === '100-continue') response.writeContinue()
     const part = await receivePart(request, reader, spool, limits)

@@ -69,7 +69,9 @@ async function putObject(
   try {
     await sendFile(client, target, source, patience)
   } catch (error) {
-    if (!BROKEN_CONNECTION.has(faultCode(error))) throw unavailable(error)
+    // By its code: the SDK calls such an error a TimeoutError.
+    if (!BROKEN_CONNECTION.has((error as NodeJS.ErrnoException).code ?? ''))
+      throw unavailable(error)
     await orUnavailable(sendFile(client, target, source, patience))
   }
   failPoint('object-put:stored')
