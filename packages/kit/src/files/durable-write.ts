@@ -53,7 +53,7 @@ export async function storeDurably(
     await writeDurably(content, temporary)
     await publishFile(temporary, target)
   } catch (error) {
-    await removeTemporaryFile(temporary)
+    await removeTemporaryFile(temporary).catch(() => {}) // The first error is the one to report.
     throw error
   }
 }
