@@ -30,7 +30,7 @@ export async function uploadLimits(storage: Storage): Promise<UploadLimits> {
     maxFileBytes,
     maxRequestBytes: maxFileBytes + MULTIPART_FRAME_BYTES,
     sha256: true,
-    toBePublished: provider === 'LOCAL',
+    passedOn: provider !== 'LOCAL',
   }
 }
 

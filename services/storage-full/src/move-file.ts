@@ -44,7 +44,7 @@ async function copyVerified(
   file: StoredFile,
   target: Pick<StoredFile, 'location' | 'objectName'>,
 ): Promise<void> {
-  const options = { sha256: true, toBePublished: target.location.provider === 'LOCAL' }
+  const options = { sha256: true, passedOn: target.location.provider !== 'LOCAL' }
   const original = await openBytes(storage, file)
   await using content = await spoolBytes(original, storage.spoolFolder, options)
   failPoint('move:read')

@@ -37,6 +37,6 @@ export async function originalOnDisk(
   return spoolBytes(await openBytes(storage, file), storage.spoolFolder, {
     sha256: false,
     onDisk: true,
-    toBePublished: false,
+    passedOn: true,
   })
 }

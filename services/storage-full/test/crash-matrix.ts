@@ -38,6 +38,12 @@ const LARGE_LOCAL_STEPS: Step[] = [
   ['upload:after-fsync', 0],
   ['publish:named', 1],
 ]
+/** Of a file so large that it goes past the system's cache. */
+const HUGE_LOCAL_STEPS: Step[] = [
+  ['upload:direct-write', 0],
+  ['upload:after-fsync', 0],
+]
+const HUGE = { name: 'a.txt', type: 'text/plain', bytes: Buffer.alloc(24_000_000, 'a') }
 const LARGE = { name: 'a.txt', type: 'text/plain', bytes: Buffer.alloc(1_000_000, 'a') }
 const OBJECT_STEPS: Step[] = [['object-put:stored', 1]]
 const DELETE_STEPS = ['delete:marked', 'delete:object', 'delete:thumbnail']
@@ -84,6 +90,13 @@ function transfers(engine: TestEngine, provider: ProviderName, house: House): vo
     for (const [step, orphans] of largeSteps)
       test(`upload of a large file, killed at ${step}`, async (t) => {
         await house.crash(t, step, ({ api, token }) => upload(api, token, LARGE))
+
+        assert.equal((await house.recover()).swept, orphans)
+      })
+
+    for (const [step, orphans] of provider === 'LOCAL' ? HUGE_LOCAL_STEPS : [])
+      test(`upload of a huge file, killed at ${step}`, async (t) => {
+        await house.crash(t, step, ({ api, token }) => upload(api, token, HUGE))
 
         assert.equal((await house.recover()).swept, orphans)
       })

@@ -16,6 +16,8 @@ import {
 
 const MAIN = join(import.meta.dirname, '../src/main.ts')
 
+const ROOMY = { STORAGE_KEY_MAX_FILE_SIZE: '64MB', STORAGE_KEY_MAX_REQUEST_SIZE: '64MB' }
+
 async function spawn(t: Parameters<typeof spawnService>[0], root: string, failPoint = '') {
   const service = await spawnService(t, MAIN, {
     STORAGE_KEY_PORT: '0',
@@ -23,6 +25,7 @@ async function spawn(t: Parameters<typeof spawnService>[0], root: string, failPo
     STORAGE_KEY_ROOT: root,
     STORAGE_KEY_API_KEY: KEY,
     FAIL_POINT: failPoint,
+    ...ROOMY,
   })
   return { ...service, keyed: apiAt(service.baseUrl) }
 }
@@ -31,6 +34,7 @@ async function spawn(t: Parameters<typeof spawnService>[0], root: string, failPo
 const STEPS = [
   ['upload:opened', false],
   ['upload:write', false],
+  ['upload:direct-write', false],
   ['upload:received', false],
   ['upload:examined', false],
   ['upload:before-fsync', false],
@@ -39,23 +43,32 @@ const STEPS = [
   ['upload:published', true],
 ] as const
 
-/** What fits into memory touches the disk only in the end; what does not is written as it comes. */
+/**
+ * What fits into memory touches the disk only in the end; what does not is written as it comes, and
+ * what is huge past the system's cache.
+ */
 const UPLOADS = [
-  ['small', sampleFiles.png, STEPS],
-  [
-    'large',
-    Buffer.concat([PNG, Buffer.alloc(1_000_000)]),
-    STEPS.filter(([step]) => step !== 'upload:opened'),
-  ],
-] as const
-const EVERY_STEP = UPLOADS.flatMap(([size, content, steps]) =>
-  steps.map(([step, named]) => ({ size, content, step, named })),
+  { size: 'small', content: sampleFiles.png, without: ['upload:direct-write'] },
+  { size: 'large', content: pngOf(1_000_000), without: ['upload:opened', 'upload:direct-write'] },
+  { size: 'huge', content: pngOf(24_000_000), without: ['upload:opened'] },
+]
+const EVERY_STEP = UPLOADS.flatMap(({ size, content, without }) =>
+  STEPS.filter(([step]) => !without.includes(step)).map(([step, named]) => ({
+    size,
+    content,
+    step,
+    named,
+  })),
 )
+
+function pngOf(bytes: number): Buffer {
+  return Buffer.concat([PNG, Buffer.alloc(bytes, 'plinth ')])
+}
 
 describe('kill -9 during an upload, then a restart', () => {
   for (const { size, content, step, named } of EVERY_STEP)
     test(`of a ${size} file at ${step}: acknowledged files are whole, nothing is left over`, async (t) => {
-      const { api, root } = await startStorageKey(t)
+      const { api, root } = await startStorageKey(t, ROOMY)
       const { body: acknowledged } = await upload(api, { content })
       const doomed = await spawn(t, root, `${step}=kill`)
       await assert.rejects(upload(doomed.keyed, { content }))
@@ -90,7 +103,7 @@ describe('a failing step', () => {
   ))
     for (const failure of ['ENOSPC', 'EIO'])
       test(`${failure} at ${step} of a ${size} file is 500, tells no path and leaves nothing`, async (t) => {
-        const { api, root } = await startStorageKey(t)
+        const { api, root } = await startStorageKey(t, ROOMY)
         armFailPoint({ NODE_ENV: 'test', FAIL_POINT: `${step}=${failure}` })
         t.after(() => armFailPoint({}))
 

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readlinkSync, rmSync } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import type { Worker } from 'node:worker_threads'
+import workerThreads, { type Worker } from 'node:worker_threads'
 import { systemClock } from '../clock.ts'
 import { createServer } from '../http/server.ts'
 import { createLogger } from '../logging.ts'
@@ -14,6 +15,18 @@ import { receiveUpload } from './upload.ts'
 
 /** Enough for the thread, and all of it received by the time the loss is noticed. */
 const CONTENT = Buffer.alloc(700 * 1024, 'plinth ')
+
+/** What this process has open; nothing where the system does not show it. */
+function descriptorTargets(): string[] {
+  if (!existsSync('/proc/self/fd')) return []
+  return readdirSync('/proc/self/fd').map((descriptor) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${descriptor}`)
+    } catch {
+      return '' // Closed since the folder was read.
+    }
+  })
+}
 
 async function startReceiver(t: TestContext) {
   const folder = mkdtempSync(join(tmpdir(), 'plinth-digest-'))
@@ -32,8 +45,28 @@ async function startReceiver(t: TestContext) {
     body.set('file', new Blob([CONTENT]), 'a.txt')
     return fetch(`http://127.0.0.1:${port}/file`, { method: 'POST', body })
   }
-  return { upload, files: () => readdirSync(folder) }
+  const openFiles = () => descriptorTargets().filter((target) => target.startsWith(folder))
+  return { upload, files: () => readdirSync(folder), openFiles }
 }
+
+test('a digest thread that cannot start costs the upload, and leaves nothing', async (t) => {
+  const { upload, files, openFiles } = await startReceiver(t)
+  t.mock.method(workerThreads, 'Worker', () => {
+    throw new Error('No thread can be had.')
+  })
+  syncBuiltinESMExports()
+  t.after(() => {
+    t.mock.restoreAll()
+    syncBuiltinESMExports()
+  })
+
+  const failed = await upload()
+
+  assert.equal(failed.status, 500)
+  await failed.text()
+  assert.deepEqual(files(), [])
+  assert.deepEqual(openFiles(), [])
+})
 
 test('a digest thread that dies costs the upload under way, and nothing else', async (t) => {
   const { upload, files } = await startReceiver(t)

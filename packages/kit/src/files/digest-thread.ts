@@ -1,16 +1,14 @@
 import { createHash, type Hash } from 'node:crypto'
-import { parentPort } from 'node:worker_threads'
+import { parentPort, workerData } from 'node:worker_threads'
 import type { DigestTask } from './digest-worker.ts'
 
+const memory: SharedArrayBuffer = workerData
 const hashes = new Map<number, Hash>()
 
-parentPort?.on('message', ({ file, pieces, last }: DigestTask) => {
+parentPort?.on('message', ({ file, offset, length, last }: DigestTask) => {
   const hash = hashes.get(file) ?? createHash('sha256')
   hashes.set(file, hash)
-  for (const piece of pieces) {
-    hash.update(piece)
-    piece.buffer.transfer(0) // Gone at once, not when the heap is next looked through.
-  }
+  hash.update(new Uint8Array(memory, offset, length))
   if (last) hashes.delete(file)
   parentPort?.postMessage(last ? hash.digest('hex') : '')
 })

@@ -1,11 +1,12 @@
 import { Worker } from 'node:worker_threads'
+import { type Block, blockMemory } from './aligned-blocks.ts'
 
-export type DigestTask = { file: number; pieces: Uint8Array<ArrayBuffer>[]; last: boolean }
+export type DigestTask = { file: number; offset: number; length: number; last: boolean }
 
-/** A SHA-256 over bytes as they come. Both take the next call only after the one before. */
+/** A SHA-256 over bytes as they come. */
 export type FileDigest = {
-  /** Takes the bytes over: they are gone afterwards. */
-  update(pieces: Buffer[]): Promise<void>
+  /** The first bytes of a block, which stays as it is until they are hashed. */
+  update(block: Block, length: number): Promise<void>
   /** Lower-case hex. Also for a file that is given up: nothing of it stays behind. */
   finish(): Promise<string>
 }
@@ -23,18 +24,11 @@ export function openFileDigest(): FileDigest {
   const file = filesSeen
   expect(file)
   return {
-    update: async (pieces) => {
-      await perform({ file, pieces: pieces.map(ownBytes), last: false })
+    update: async ({ offset }, length) => {
+      await perform({ file, offset, length, last: false })
     },
-    finish: () => perform({ file, pieces: [], last: true }),
+    finish: () => perform({ file, offset: 0, length: 0, last: true }),
   }
-}
-
-/** Bytes that share their memory with others cannot be given away: of them a copy goes. */
-function ownBytes(piece: Buffer): Uint8Array<ArrayBuffer> {
-  const { buffer, byteLength } = piece
-  const alone = buffer instanceof ArrayBuffer && buffer.byteLength === byteLength
-  return alone ? new Uint8Array(buffer) : new Uint8Array(piece)
 }
 
 type DigestWorker = {
@@ -45,7 +39,9 @@ type DigestWorker = {
 }
 
 function startWorker(): DigestWorker {
-  const thread = new Worker(new URL('./digest-thread.ts', import.meta.url))
+  const thread = new Worker(new URL('./digest-thread.ts', import.meta.url), {
+    workerData: blockMemory(),
+  })
   const waiting: { resolve(digest: string): void; reject(error: Error): void }[] = []
   const openFiles = new Set<number>()
   let lost = false
@@ -74,10 +70,7 @@ function startWorker(): DigestWorker {
       if (task.last) openFiles.delete(task.file)
       if (lost) return Promise.reject(new Error('The digest thread ended.'))
       idle.refresh()
-      thread.postMessage(
-        task,
-        task.pieces.map(({ buffer }) => buffer),
-      )
+      thread.postMessage(task)
       waiting.push({ resolve, reject })
       thread.ref() // A process must not end while somebody waits for this answer.
       return promise

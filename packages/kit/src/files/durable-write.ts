@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import { failPoint } from '../fail-point.ts'
 import { closeDescriptor, openDescriptor, syncDescriptor } from './descriptors.ts'
 import { groupRuns } from './grouped-run.ts'
-import { createTemporaryFile, removeTemporaryFile, writePieces } from './temporary-file.ts'
+import { createTemporaryFile, removeTemporaryFile, writeBytes } from './temporary-file.ts'
 
 const folderSyncs = new Map<string, () => Promise<void>>()
 
@@ -62,7 +62,7 @@ async function writeDurably(content: Uint8Array, path: string): Promise<void> {
   const descriptor = await createTemporaryFile(path)
   try {
     failPoint('upload:opened')
-    await writePieces(descriptor, [content], 0)
+    await writeBytes(descriptor, content, 0)
     failPoint('upload:before-fsync')
     await syncDescriptor(descriptor)
     failPoint('upload:after-fsync')

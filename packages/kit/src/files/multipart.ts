@@ -63,6 +63,7 @@ export class MultipartReader {
   #readContent(bytes: Buffer) {
     const found = bytes.indexOf(this.#delimiter)
     const end = found >= 0 ? found : this.#possibleDelimiter(bytes)
+    if (end === bytes.length) return { event: this.#contentEvent(bytes), rest: NOTHING }
     const event = this.#contentEvent(bytes.subarray(0, end))
     if (found < 0) return { event, rest: bytes.subarray(end), hold: true }
     this.#state = 'boundary'

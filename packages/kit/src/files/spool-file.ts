@@ -1,17 +1,20 @@
 import { failPoint } from '../fail-point.ts'
+import { type Block, giveBack, takeBlock } from './aligned-blocks.ts'
 import { closeDescriptor, syncDescriptor } from './descriptors.ts'
 import { type FileDigest, openFileDigest } from './digest-worker.ts'
+import { DirectWriter } from './direct-writer.ts'
 import { publishFile } from './durable-write.ts'
 import { type FileBytes, fileBytes } from './file-bytes.ts'
 import { openRegularFile, readRange } from './open-file.ts'
 import type { RangeStream } from './range-stream.ts'
+import type { ReceivedBytes } from './received-bytes.ts'
 import type { SpoolOptions } from './spool.ts'
-import { createTemporaryFile, removeTemporaryFile, writePieces } from './temporary-file.ts'
+import { createTemporaryFile, removeTemporaryFile } from './temporary-file.ts'
 
 /** Small enough that the slowest reader takes one before it is given up. */
 const READ_BYTES = 2 ** 20
-/** The disk begins to write while more is received, instead of all at the end. */
-const EARLY_SYNC_BYTES = 16 * 2 ** 20
+/** So many blocks of one file are written and hashed while more of it is received. */
+const MOST_UNDER_WAY = 2
 
 export async function openSpoolFile(path: string, options: SpoolOptions): Promise<SpoolFile> {
   return new SpoolFile(path, await createTemporaryFile(path), options)
@@ -21,43 +24,43 @@ export async function openSpoolFile(path: string, options: SpoolOptions): Promis
 export class SpoolFile {
   readonly #path: string
   readonly #descriptor: number
-  readonly #options: SpoolOptions
+  readonly #writer: DirectWriter
+  readonly #hashed: boolean
   #digest: FileDigest | undefined
-  #digesting: Promise<void> = Promise.resolve()
+  #underWay: Promise<void>[] = []
+  #written: Promise<void> = Promise.resolve()
   #finished: Promise<string | undefined> | undefined
-  #unsyncedBytes = 0
-  #syncing: Promise<void> | undefined
-  #syncFault: unknown
 
   constructor(path: string, descriptor: number, options: SpoolOptions) {
     this.#path = path
     this.#descriptor = descriptor
-    this.#options = options
+    this.#hashed = options.sha256
+    this.#writer = new DirectWriter(path, descriptor, !options.passedOn)
   }
 
-  /** Takes the pieces over. One batch may be hashed while the next is written. */
-  async append(pieces: Buffer[], position: number): Promise<void> {
-    await writePieces(this.#descriptor, pieces, position)
-    this.#unsyncedBytes += pieces.reduce((sum, { length }) => sum + length, 0)
-    if (this.#options.toBePublished ?? true) this.#syncEarly()
-    await this.#digesting
-    if (!this.#options.sha256) return pieces.forEach(release)
-    this.#digest ??= openFileDigest()
-    this.#digesting = this.#digest.update(pieces)
-    this.#digesting.catch(() => {})
+  /** Takes so many bytes, one block at most, and begins to store them. Tells of earlier failures. */
+  async append(received: ReceivedBytes, length: number, position: number): Promise<void> {
+    if (this.#underWay.length === MOST_UNDER_WAY) await this.#underWay.shift()
+    const block = await takeBlock()
+    const storing = this.#store(block, received, { length, position }).finally(() =>
+      giveBack(block),
+    )
+    storing.catch(() => {})
+    this.#underWay.push(storing)
   }
 
-  /** A failure counts at the end: the system tells of it only once. */
-  #syncEarly(): void {
-    if (this.#unsyncedBytes < EARLY_SYNC_BYTES || this.#syncing) return
-    this.#unsyncedBytes = 0
-    this.#syncing = syncDescriptor(this.#descriptor)
-      .catch((error) => {
-        this.#syncFault ??= error
-      })
-      .finally(() => {
-        this.#syncing = undefined
-      })
+  async #store(
+    block: Block,
+    received: ReceivedBytes,
+    { length, position }: { length: number; position: number },
+  ): Promise<void> {
+    const bytes = block.bytes.subarray(0, length)
+    received.moveInto(bytes)
+    if (this.#hashed) this.#digest ??= openFileDigest()
+    this.#written = this.#written.then(() => this.#writer.write(bytes, position))
+    const work = [this.#written, this.#digest?.update(block, length)]
+    await Promise.allSettled(work) // Neither may still use the block that is given back.
+    await Promise.all(work)
   }
 
   /** All is written: its digest, when it was asked for. */
@@ -66,14 +69,12 @@ export class SpoolFile {
     return this.#finished
   }
 
-  /** Also when a batch could not be hashed: the thread must forget the file. */
+  /** Also when a block was not stored: the thread must forget the file. */
   async #finishDigest(): Promise<string | undefined> {
-    const hashed = await this.#digesting.then(
-      () => true,
-      () => false,
-    )
-    const digest = await this.#digest?.finish()
-    if (!hashed) throw new Error('The digest of an upload was lost.')
+    await Promise.allSettled(this.#underWay)
+    const digest = this.#digest?.finish()
+    digest?.catch(() => {}) // A block that was not stored is the better reason.
+    await Promise.all(this.#underWay)
     return digest
   }
 
@@ -89,8 +90,6 @@ export class SpoolFile {
 
   async publish(target: string): Promise<void> {
     failPoint('upload:before-fsync')
-    await this.#syncing
-    if (this.#syncFault) throw this.#syncFault
     await syncDescriptor(this.#descriptor)
     failPoint('upload:after-fsync')
     await publishFile(this.#path, target)
@@ -98,19 +97,10 @@ export class SpoolFile {
 
   async close(): Promise<void> {
     await this.finish().catch(() => {})
-    await this.#syncing
-    await closeDescriptor(this.#descriptor)
+    await Promise.allSettled([this.#writer.close(), closeDescriptor(this.#descriptor)])
   }
 
   remove(): Promise<void> {
     return removeTemporaryFile(this.#path)
   }
-}
-
-/**
- * Gives the memory of received bytes back at once. V8 would let many megabytes of them pile up and
- * then go through the whole heap for them. A part of a larger buffer is left to it all the same.
- */
-function release({ buffer, byteLength }: Buffer): void {
-  if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0)
 }

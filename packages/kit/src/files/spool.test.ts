@@ -7,24 +7,58 @@ import { buffer, text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { Spool } from './spool.ts'
 
-test('bytes that come one by one go to disk before they pile up', async (t) => {
+test('bytes that come one by one and then in bulk are all there, in their order', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'plinth-spool-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
-  await using spool = new Spool(folder, { sha256: false })
-  let waits = 0
+  const content = randomBytes(5 * 2 ** 20)
+  await using spool = new Spool(folder, { sha256: true })
 
-  for (let count = 0; count < 10_000; count += 1) {
-    const written = spool.write(Buffer.from([count % 251]))
-    if (written) waits += 1
-    await written
-  }
+  for (let at = 0; at < 10_000; at += 1) await spool.write(Buffer.from([content[at] ?? 0]))
+  await spool.write(content.subarray(10_000))
   await spool.finish()
 
-  assert.equal(waits, 9)
-  assert.deepEqual(
-    readFileSync(spool.path),
-    Buffer.from(Array.from({ length: 10_000 }, (_, at) => at % 251)),
-  )
+  assert.equal(spool.sha256, hash('sha256', content))
+  assert.ok(readFileSync(spool.path).equals(content))
+})
+
+test('more files than there are blocks are stored at once, although one is given up', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'plinth-spool-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  const content = randomBytes(5 * 2 ** 20 + 1)
+  const store = async (spool: Spool) => {
+    for (let at = 0; at < content.length; at += 60_000)
+      await spool.write(Buffer.from(content.subarray(at, at + 60_000)))
+    await spool.finish()
+  }
+  const [givenUp, ...kept] = Array.from({ length: 12 }, () => new Spool(folder, { sha256: true }))
+
+  givenUp?.write(Buffer.from(content.subarray(0, 3 * 2 ** 20)))
+  await Promise.all([givenUp?.[Symbol.asyncDispose](), ...kept.map(store)])
+
+  for (const spool of kept) {
+    assert.equal(spool.sha256, hash('sha256', content))
+    assert.ok(readFileSync(spool.path).equals(content))
+    await spool[Symbol.asyncDispose]()
+  }
+  assert.deepEqual(readdirSync(folder), [])
+})
+
+test('a piece that somebody else took away costs one file, and no block', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'plinth-spool-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  for (let count = 0; count < 5; count += 1) {
+    await using robbed = new Spool(folder, { sha256: true, onDisk: true })
+    const piece = Buffer.allocUnsafeSlow(1000)
+    robbed.write(piece)
+    piece.buffer.transfer(0)
+    await assert.rejects(robbed.finish(), TypeError)
+  }
+  await using spool = new Spool(folder, { sha256: true, onDisk: true })
+
+  spool.write(Buffer.from('x'))
+  await spool.finish()
+
+  assert.equal(spool.sha256, hash('sha256', 'x'))
 })
 
 test('uploads that find their folder gone at the same time share the new one', async (t) => {
@@ -62,7 +96,7 @@ test('a small file is kept in memory, and touches the disk only under its name',
 test('a large file is read, looked at and published from its temporary file', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'plinth-spool-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
-  const content = randomBytes(40 * 2 ** 20) // enough for the disk to begin before the end
+  const content = randomBytes(40 * 2 ** 20) // enough to be written past the system's cache
   await using spool = new Spool(folder, { sha256: true })
 
   for (let at = 0; at < content.length; at += 60_000)

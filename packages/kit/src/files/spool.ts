@@ -2,25 +2,29 @@ import { hash, randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { failPoint } from '../fail-point.ts'
+import { BLOCK_BYTES } from './aligned-blocks.ts'
 import { storeDurably } from './durable-write.ts'
 import { type FileBytes, HEAD_BYTES, memoryBytes } from './file-bytes.ts'
+import { ReceivedBytes } from './received-bytes.ts'
 import { openSpoolFile, type SpoolFile } from './spool-file.ts'
 
-const LARGE_BATCH_BYTES = 512 * 1024
+/**
+ * So much is gathered before it goes to disk. Not 512 KB: batches of that size get pages of that size
+ * in the system's cache, and these the host of a virtual machine takes back whenever they are free.
+ */
+const BATCH_BYTES = 448 * 1024
 const SMALL_BATCH_BYTES = 128 * 1024
 /** With more spools than this, each takes less: their memory together stays small. */
 const FEW_SPOOLS = 4
-/** Bytes that come one by one are written before their wrapping fills the memory. */
-const MOST_PIECES = 1024
 const NOTHING = Buffer.alloc(0)
 
 export type SpoolOptions = {
   sha256: boolean
   /**
-   * True when nothing is said: then a large file is brought to the disk as it comes. What is sent
-   * elsewhere stays in the system's memory, because that is the quickest to remove again.
+   * It will be sent elsewhere and not published here: then it stays in the system's memory, which
+   * is the quickest to read and to remove again. Otherwise a large file goes straight to the disk.
    */
-  toBePublished?: boolean
+  passedOn?: boolean
   /** Also a small file gets its path. */
   onDisk?: boolean
 }
@@ -37,7 +41,7 @@ export type SpoolReading = Readable & { readonly bytesRead: number }
 
 /**
  * A file that is being received: in memory while it is small, in a temporary file as soon as it is
- * not. Then one batch goes to disk while the next is received. Dispose of it (`await using`): unless
+ * not. Then some of it goes to disk while more is received. Dispose of it (`await using`): unless
  * it was published, nothing of it stays.
  */
 export class Spool implements AsyncDisposable {
@@ -49,10 +53,10 @@ export class Spool implements AsyncDisposable {
   #content = NOTHING
   #file: Promise<SpoolFile> | undefined
   #published = false
-  readonly #batchLimitBytes = openSpools < FEW_SPOOLS ? LARGE_BATCH_BYTES : SMALL_BATCH_BYTES
-  #batch: Buffer[] = []
-  #batchBytes = 0
-  #writing: Promise<unknown> = Promise.resolve()
+  readonly #few = openSpools < FEW_SPOOLS
+  readonly #received = new ReceivedBytes()
+  #waitingBytes = 0
+  #appended: Promise<void> = Promise.resolve()
 
   constructor(folder: string, options: SpoolOptions) {
     this.path = spoolPath(folder)
@@ -60,45 +64,47 @@ export class Spool implements AsyncDisposable {
     openSpools += 1
   }
 
-  /**
-   * Takes the bytes over: they are gone once they are written. A promise only when a batch is full
-   * and the caller has to wait for the one before.
-   */
-  write(bytes: Buffer): Promise<unknown> | undefined {
+  /** Takes the bytes over. A promise when the caller has to wait before the next ones. */
+  write(bytes: Buffer): Promise<void> | undefined {
+    if (bytes.length === 0) return undefined
     if (this.sizeBytes === 0) this.#head = Buffer.from(bytes.subarray(0, HEAD_BYTES))
-    this.#batch.push(bytes)
-    this.#batchBytes += bytes.length
     this.sizeBytes += bytes.length
-    const full = this.#batchBytes >= this.#batchLimitBytes || this.#batch.length >= MOST_PIECES
-    return full ? this.#flush() : undefined
+    this.#waitingBytes += bytes.length
+    this.#received.push(bytes)
+    if (this.#waitingBytes < this.#batchBytes) return undefined
+    while (this.#waitingBytes >= this.#batchBytes) this.#append(this.#batchBytes)
+    return this.#appended
+  }
+
+  get #batchBytes(): number {
+    if (!this.#few) return SMALL_BATCH_BYTES
+    return this.#file && !this.#options.passedOn ? BLOCK_BYTES : BATCH_BYTES
   }
 
   /** All has been received. */
   async finish(): Promise<void> {
     if (!this.#file && !this.#options.onDisk) return this.#keepInMemory()
-    this.#flush()
-    await this.#writing
+    if (this.#waitingBytes > 0 || !this.#file) this.#append(this.#waitingBytes)
+    await this.#appended
     this.sha256 = await (await this.#file)?.finish()
   }
 
   #keepInMemory(): void {
-    this.#content = Buffer.concat(this.#batch)
-    this.#batch = []
+    this.#content = Buffer.allocUnsafe(this.sizeBytes)
+    this.#received.moveInto(this.#content)
     if (this.#options.sha256) this.sha256 = hash('sha256', this.#content)
   }
 
-  /** Until the batch before is on disk; this one then follows. */
-  #flush(): Promise<unknown> {
-    const [batch, position] = [this.#batch, this.sizeBytes - this.#batchBytes]
-    const before = this.#writing
-    this.#batch = []
-    this.#batchBytes = 0
+  #append(length: number): void {
+    const position = this.sizeBytes - this.#waitingBytes
+    this.#waitingBytes -= length
     this.#file ??= openSpoolFile(this.path, this.#options)
     const file = this.#file
-    this.#writing = before.then(async () => (await file).append(batch, position))
+    this.#appended = this.#appended.then(async () =>
+      (await file).append(this.#received, length, position),
+    )
     // A failure is reported by whoever waits next; until then it is not an unhandled one.
-    this.#writing.catch(() => {})
-    return before
+    this.#appended.catch(() => {})
   }
 
   /** To be looked at until it is published or disposed of. */
@@ -126,7 +132,7 @@ export class Spool implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     openSpools -= 1
     this.#content = NOTHING
-    await this.#writing.catch(() => {})
+    await this.#appended.catch(() => {})
     const file = await this.#file?.catch(() => undefined)
     await file?.close().catch(() => {})
     // What cannot be removed now is swept away at the next start.

@@ -22,19 +22,16 @@ function unlessThere(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EEXIST') throw error
 }
 
-export async function writePieces(
+export async function writeBytes(
   descriptor: number,
-  pieces: Uint8Array[],
+  bytes: Uint8Array,
   position: number,
 ): Promise<void> {
-  const total = pieces.reduce((sum, { length }) => sum + length, 0)
-  if (total === 0) return
   failPoint('upload:write')
-  const { bytesWritten } = await writeDescriptor(descriptor, pieces, position)
-  if (bytesWritten === total) return
+  const { bytesWritten } = await writeDescriptor(descriptor, bytes, 0, bytes.length, position)
+  if (bytesWritten === bytes.length) return
   // A disk that fills up takes a part first and says ENOSPC to the rest.
-  const rest = Buffer.concat(pieces).subarray(bytesWritten)
-  await writePieces(descriptor, [rest], position + bytesWritten)
+  await writeBytes(descriptor, bytes.subarray(bytesWritten), position + bytesWritten)
 }
 
 export async function removeTemporaryFile(path: string): Promise<void> {
