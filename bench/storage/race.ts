@@ -1,6 +1,6 @@
 import type { Row } from '../harness.ts'
 
-const TURNS = 5
+const TURNS = 11
 /** Until what runs is compiled and what is read is in memory. */
 const WARM_UPS = 3
 
