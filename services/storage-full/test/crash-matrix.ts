@@ -76,30 +76,25 @@ export async function crashMatrix(engine: TestEngine): Promise<void> {
 }
 
 function transfers(engine: TestEngine, provider: ProviderName, house: House): void {
-  const steps = [...UPLOAD_STEPS, ...(provider === 'LOCAL' ? LOCAL_STEPS : OBJECT_STEPS)]
-  const largeSteps = [...LARGE_STEPS, ...(provider === 'LOCAL' ? LARGE_LOCAL_STEPS : [])]
+  const local = provider === 'LOCAL'
+  const uploads = [
+    { what: 'upload', steps: [...UPLOAD_STEPS, ...(local ? LOCAL_STEPS : OBJECT_STEPS)] },
+    {
+      what: 'upload of a large file',
+      file: LARGE,
+      steps: [...LARGE_STEPS, ...(local ? LARGE_LOCAL_STEPS : [])],
+    },
+    { what: 'upload of a huge file', file: HUGE, steps: local ? HUGE_LOCAL_STEPS : [] },
+  ]
 
   describe(`kill -9 at every step, files at ${provider}, on ${engine.name}`, () => {
-    for (const [step, orphans] of steps)
-      test(`upload, killed at ${step}`, async (t) => {
-        await house.crash(t, step, ({ api, token }) => upload(api, token))
+    for (const { what, file, steps } of uploads)
+      for (const [step, orphans] of steps)
+        test(`${what}, killed at ${step}`, async (t) => {
+          await house.crash(t, step, ({ api, token }) => upload(api, token, file))
 
-        assert.equal((await house.recover()).swept, orphans)
-      })
-
-    for (const [step, orphans] of largeSteps)
-      test(`upload of a large file, killed at ${step}`, async (t) => {
-        await house.crash(t, step, ({ api, token }) => upload(api, token, LARGE))
-
-        assert.equal((await house.recover()).swept, orphans)
-      })
-
-    for (const [step, orphans] of provider === 'LOCAL' ? HUGE_LOCAL_STEPS : [])
-      test(`upload of a huge file, killed at ${step}`, async (t) => {
-        await house.crash(t, step, ({ api, token }) => upload(api, token, HUGE))
-
-        assert.equal((await house.recover()).swept, orphans)
-      })
+          assert.equal((await house.recover()).swept, orphans)
+        })
 
     for (const step of DELETE_STEPS)
       test(`delete, killed at ${step}`, async (t) => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
-import { existsSync, mkdtempSync, readdirSync, readlinkSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,23 +10,12 @@ import { systemClock } from '../clock.ts'
 import { createServer } from '../http/server.ts'
 import { createLogger } from '../logging.ts'
 import { listenForTest } from '../testing/listen.ts'
+import { openFiles } from '../testing/open-files.ts'
 import { acceptUploads } from './accept-uploads.ts'
 import { receiveUpload } from './upload.ts'
 
 /** Enough for the thread, and all of it received by the time the loss is noticed. */
 const CONTENT = Buffer.alloc(700 * 1024, 'plinth ')
-
-/** What this process has open; nothing where the system does not show it. */
-function descriptorTargets(): string[] {
-  if (!existsSync('/proc/self/fd')) return []
-  return readdirSync('/proc/self/fd').map((descriptor) => {
-    try {
-      return readlinkSync(`/proc/self/fd/${descriptor}`)
-    } catch {
-      return '' // Closed since the folder was read.
-    }
-  })
-}
 
 async function startReceiver(t: TestContext) {
   const folder = mkdtempSync(join(tmpdir(), 'plinth-digest-'))
@@ -45,12 +34,12 @@ async function startReceiver(t: TestContext) {
     body.set('file', new Blob([CONTENT]), 'a.txt')
     return fetch(`http://127.0.0.1:${port}/file`, { method: 'POST', body })
   }
-  const openFiles = () => descriptorTargets().filter((target) => target.startsWith(folder))
-  return { upload, files: () => readdirSync(folder), openFiles }
+  const opened = () => openFiles().filter(({ path }) => path.startsWith(folder))
+  return { upload, files: () => readdirSync(folder), opened }
 }
 
 test('a digest thread that cannot start costs the upload, and leaves nothing', async (t) => {
-  const { upload, files, openFiles } = await startReceiver(t)
+  const { upload, files, opened } = await startReceiver(t)
   t.mock.method(workerThreads, 'Worker', () => {
     throw new Error('No thread can be had.')
   })
@@ -65,7 +54,7 @@ test('a digest thread that cannot start costs the upload, and leaves nothing', a
   assert.equal(failed.status, 500)
   await failed.text()
   assert.deepEqual(files(), [])
-  assert.deepEqual(openFiles(), [])
+  assert.deepEqual(opened(), [])
 })
 
 test('a digest thread that dies costs the upload under way, and nothing else', async (t) => {

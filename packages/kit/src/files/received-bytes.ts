@@ -6,7 +6,6 @@ export class ReceivedBytes {
   #pieces: Buffer[] = []
   /** So much of the first piece was moved before. */
   #moved = 0
-
   #loose = 0
 
   /** Takes the piece over: its memory may be gone afterwards. */

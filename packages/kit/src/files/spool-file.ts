@@ -8,7 +8,6 @@ import { type FileBytes, fileBytes } from './file-bytes.ts'
 import { openRegularFile, readRange } from './open-file.ts'
 import type { RangeStream } from './range-stream.ts'
 import type { ReceivedBytes } from './received-bytes.ts'
-import type { SpoolOptions } from './spool.ts'
 import { createTemporaryFile, removeTemporaryFile } from './temporary-file.ts'
 
 /** Small enough that the slowest reader takes one before it is given up. */
@@ -16,7 +15,16 @@ const READ_BYTES = 2 ** 20
 /** So many blocks of one file are written and hashed while more of it is received. */
 const MOST_UNDER_WAY = 2
 
-export async function openSpoolFile(path: string, options: SpoolOptions): Promise<SpoolFile> {
+export type SpoolFileOptions = {
+  sha256: boolean
+  /**
+   * It will be sent elsewhere and not published here: then it stays in the system's memory, which
+   * is the quickest to read and to remove again. Otherwise a large file goes straight to the disk.
+   */
+  passedOn?: boolean
+}
+
+export async function openSpoolFile(path: string, options: SpoolFileOptions): Promise<SpoolFile> {
   return new SpoolFile(path, await createTemporaryFile(path), options)
 }
 
@@ -31,7 +39,7 @@ export class SpoolFile {
   #written: Promise<void> = Promise.resolve()
   #finished: Promise<string | undefined> | undefined
 
-  constructor(path: string, descriptor: number, options: SpoolOptions) {
+  constructor(path: string, descriptor: number, options: SpoolFileOptions) {
     this.#path = path
     this.#descriptor = descriptor
     this.#hashed = options.sha256

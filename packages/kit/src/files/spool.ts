@@ -6,7 +6,7 @@ import { BLOCK_BYTES } from './aligned-blocks.ts'
 import { storeDurably } from './durable-write.ts'
 import { type FileBytes, HEAD_BYTES, memoryBytes } from './file-bytes.ts'
 import { ReceivedBytes } from './received-bytes.ts'
-import { openSpoolFile, type SpoolFile } from './spool-file.ts'
+import { openSpoolFile, type SpoolFile, type SpoolFileOptions } from './spool-file.ts'
 
 /**
  * So much is gathered before it goes to disk. Not 512 KB: batches of that size get pages of that size
@@ -18,13 +18,7 @@ const SMALL_BATCH_BYTES = 128 * 1024
 const FEW_SPOOLS = 4
 const NOTHING = Buffer.alloc(0)
 
-export type SpoolOptions = {
-  sha256: boolean
-  /**
-   * It will be sent elsewhere and not published here: then it stays in the system's memory, which
-   * is the quickest to read and to remove again. Otherwise a large file goes straight to the disk.
-   */
-  passedOn?: boolean
+export type SpoolOptions = SpoolFileOptions & {
   /** Also a small file gets its path. */
   onDisk?: boolean
 }
