@@ -2,7 +2,7 @@
 // cache, the types of all the others were stripped by an earlier start, which saves time and memory.
 import { keepCompiledCode } from './compile-cache.js'
 
-const OLDEST_NODE = 24
+const OLDEST_NODE = 26
 
 if (Number.parseInt(process.versions.node, 10) < OLDEST_NODE) {
   const found = `This is Node ${process.versions.node}; Plinth needs ${OLDEST_NODE} or later.`
