@@ -14,12 +14,13 @@ export default async function bench(): Promise<Row[]> {
   return runSections({
     local: localTransfers,
     small: (folder) =>
-      withService(join(folder, 'small'), async (service) => [
-        await smallUploads('storage-full', service, {
-          folder,
-          request: (bytes) => songUpload(service, bytes),
-        }),
-      ]),
+      withService(join(folder, 'small'), async (service) => {
+        const load = { folder, request: (bytes: number) => songUpload(service, bytes) }
+        return [
+          await smallUploads('storage-full', service, load),
+          await smallUploads('storage-full', service, { ...load, rows: true }),
+        ]
+      }),
     memory,
     thumbnails,
     lists: listings,

@@ -1,12 +1,17 @@
-/** Small files made durable with nothing around it: write, fsync, rename, fsync of the folder. */
+/**
+ * Small files made durable with nothing around it: write, fsync, rename, fsync of the folder, and a
+ * row in SQLite when it is asked for.
+ */
 import { randomUUID } from 'node:crypto'
 import { open, rename } from 'node:fs/promises'
 import { join } from 'node:path'
+import SqliteDatabase from 'better-sqlite3'
 
-type Work = { folder: string; bytes: number; writers: number; seconds: number }
+type Work = { folder: string; bytes: number; writers: number; seconds: number; rows: boolean }
 
-const { folder, bytes, writers, seconds }: Work = JSON.parse(process.argv[2] ?? '{}')
+const { folder, bytes, writers, seconds, rows }: Work = JSON.parse(process.argv[2] ?? '{}')
 const content = Buffer.alloc(bytes, 1)
+const insertRow = rows ? openRows() : () => {}
 let count = 0
 
 async function store(name: string): Promise<void> {
@@ -18,6 +23,17 @@ async function store(name: string): Promise<void> {
   const parent = await open(folder, 'r')
   await parent.sync()
   await parent.close()
+  insertRow(name)
+}
+
+/** As durable as ours: each row is on the disk before the next one. */
+function openRows(): (name: string) => void {
+  const database = new SqliteDatabase(join(folder, 'rows.db'))
+  database.pragma('journal_mode = WAL')
+  database.pragma('synchronous = FULL')
+  database.exec('create table if not exists files (id integer primary key, name text unique)')
+  const insert = database.prepare('insert into files (name) values (?)')
+  return (name) => void insert.run(name)
 }
 
 async function filesPerSecond(duration: number): Promise<number> {
