@@ -21,7 +21,14 @@ export function postgresDialect(
     connectionTimeoutMillis: CONNECT_MS,
     types,
   })
-  // An idle connection that breaks is replaced; without a listener it would end the process.
-  pool.on('error', (error) => options.log?.warn({ err: error }, 'a database connection was lost'))
+  // Only idle connections have a listener of the pool; one that is lost while in use has ours.
+  pool.on('connect', (client) => survive(client, options.log))
+  pool.on('error', () => {})
   return new PostgresDialect({ pool })
+}
+
+/** An error that nobody listens to would end the process; whoever waits for an answer fails anyway. */
+function survive(client: pg.PoolClient, log: Logger | undefined): void {
+  client.once('error', (error) => log?.warn({ err: error }, 'a database connection was lost'))
+  client.on('error', () => {})
 }

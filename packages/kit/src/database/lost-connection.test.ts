@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { PassThrough } from 'node:stream'
+import { describe, type TestContext, test } from 'node:test'
+import { sql } from 'kysely'
+import { systemClock } from '../clock.ts'
+import { createServer } from '../http/server.ts'
+import { createLogger } from '../logging.ts'
+import { engines } from '../testing/engines.ts'
+import { listenForTest } from '../testing/listen.ts'
+import { type Db, openDatabase } from './open.ts'
+import { inTransaction } from './transaction.ts'
+
+const postgres = engines.find(({ name }) => name === 'postgres')
+
+describe('a connection that is lost', { skip: postgres?.skip }, () => {
+  test('between two statements of a transaction fails that request alone', async (t) => {
+    const { db, lost } = await openWatched(t)
+    const server = createServer({
+      name: 'test',
+      version: '1',
+      log: createLogger('test', 'silent'),
+      clock: systemClock,
+    })
+    server.get('/unlucky', () =>
+      inTransaction(db, async (transaction) => {
+        await terminate(db, await processOf(transaction))
+        return processOf(transaction)
+      }),
+    )
+    server.get('/lucky', () => inTransaction(db, processOf))
+    const { api } = await listenForTest(t, server)
+
+    const warned = lost()
+    assert.equal((await api.get('/unlucky')).status, 500)
+    await warned
+    assert.equal((await api.get('/lucky')).status, 200)
+  })
+
+  test('in the middle of a statement fails that statement alone', async (t) => {
+    const { db, lost } = await openWatched(t)
+    const unlucky = inTransaction(db, async (transaction) => {
+      await terminate(transaction, await processOf(transaction))
+    })
+
+    const warned = lost()
+    await assert.rejects(unlucky)
+    await warned
+
+    assert.ok(await processOf(db))
+  })
+
+  test('while nobody uses it is replaced', async (t) => {
+    const { db, lost } = await openWatched(t)
+    const warned = lost()
+
+    const idle = await inTransaction(db, async (other) => {
+      const pid = await processOf(db)
+      await terminate(other, pid)
+      return pid
+    })
+    await warned
+
+    assert.notEqual(await processOf(db), idle)
+  })
+})
+
+/** A database, and how to wait for the warning that one of its connections is gone. */
+async function openWatched(t: TestContext) {
+  const lines = new PassThrough()
+  const log = createLogger('test', 'warn', lines)
+  const database = await openDatabase<object>((await postgres?.freshUrl(t)) ?? '', [], { log })
+  t.after(() => database.close())
+  const lost = async () => {
+    const [line] = await once(lines, 'data')
+    assert.match(String(line), /a database connection was lost/)
+  }
+  return { db: database.db, lost }
+}
+
+async function processOf(db: Db<object>): Promise<number> {
+  const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(db)
+  return rows[0]?.pid ?? 0
+}
+
+/** Returns when the process at the other end of that connection has ended. */
+async function terminate(db: Db<object>, pid: number): Promise<void> {
+  await sql`select pg_terminate_backend(${pid}, 60000)`.execute(db)
+}
