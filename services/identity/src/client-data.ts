@@ -1,3 +1,5 @@
+import { decodeBase64url } from './base64url.ts'
+
 /** What the browser says about the page that asked; signed by the authenticator with the rest. */
 type ClientData = { challenge: string; framed: boolean }
 
@@ -6,10 +8,11 @@ type ClientData = { challenge: string; framed: boolean }
  * and whether the page sat in somebody else's frame, which this service never does.
  */
 export function readClientData(encoded: unknown): ClientData | undefined {
-  if (typeof encoded !== 'string') return undefined
+  const bytes = decodeBase64url(encoded)
+  if (!bytes) return undefined
   try {
-    const text = Buffer.from(encoded, 'base64url').toString('utf8')
-    const { challenge, crossOrigin, topOrigin } = JSON.parse(text) as Record<string, unknown>
+    const json: Record<string, unknown> = JSON.parse(bytes.toString('utf8'))
+    const { challenge, crossOrigin, topOrigin } = json
     if (typeof challenge !== 'string') return undefined
     return { challenge, framed: Boolean(crossOrigin) || topOrigin !== undefined }
   } catch {

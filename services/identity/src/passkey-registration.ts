@@ -1,6 +1,7 @@
 import { type Origin, recordEvent, recordRefusal } from '@plinth/accounts'
 import { type Caller, inTransaction, isUniqueViolation, newOpaqueToken, Problem } from '@plinth/kit'
 import type { RegistrationResponseJSON } from '@simplewebauthn/server'
+import { decodeBase64url } from './base64url.ts'
 import { CEREMONY_SECONDS, issueChallenge, redeemChallenge } from './challenges.ts'
 import { readClientData } from './client-data.ts'
 import { type Identity, passkeyTables } from './identity.ts'
@@ -108,7 +109,8 @@ async function attestedCredential(
 ): Promise<Attested> {
   const { verifyRegistrationResponse } = await import('@simplewebauthn/server')
   const { decodeAttestationObject } = await import('@simplewebauthn/server/helpers')
-  const attestation = Buffer.from(credential.response.attestationObject, 'base64url')
+  const attestation = decodeBase64url(credential.response.attestationObject)
+  if (!attestation) throw new Error('Attestation object not in base64url')
   const format = decodeAttestationObject(attestation).get('fmt')
   if (!FORMATS.has(format)) throw new Error(`Attestation format ${format}`)
   const { registrationInfo } = await verifyRegistrationResponse({

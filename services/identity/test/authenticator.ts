@@ -17,6 +17,7 @@ export type Falsified = {
   challenge?: string
   crossOrigin?: boolean
   topOrigin?: string
+  note?: string
   userHandle?: string | null
   counter?: number
   flags?: number
@@ -46,6 +47,7 @@ export function createAuthenticator(origin: string, algorithm: Algorithm = 'ES25
         origin: falsified.origin ?? origin,
         crossOrigin: falsified.crossOrigin ?? false,
         ...(falsified.topOrigin && { topOrigin: falsified.topOrigin }),
+        ...(falsified.note && { note: falsified.note }),
       }),
     )
 
