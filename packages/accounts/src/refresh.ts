@@ -26,16 +26,17 @@ export async function refreshSession(
   const { tokenHash } = refreshTokenHashes(next)
   const { address, userAgent } = origin
   const use = { tokenHash, ...sessionTimes(accounts), address, userAgent }
+  const sign = await accounts.accessTokens.prepare()
   const rotated = await inTransaction(accounts.db, async (db) => {
     const session = await rotateSession(db, refreshTokenHashes(refreshToken).tokenHash, use)
     const user = session && (await findUserById(db, session.userId))
     if (!session || !user) return undefined
     const event = { event: 'REFRESH', actor: user.username, subject: user.username }
     await recordEvent({ ...accounts, db }, event, origin)
-    return { user, sessionId: session.id }
+    return { user, sessionId: session.id, refreshToken: next }
   })
   if (!rotated) throw await rejectRefresh(accounts, refreshToken, origin)
-  return tokenPair(accounts, rotated, next)
+  return tokenPair(accounts, rotated, sign)
 }
 
 /**

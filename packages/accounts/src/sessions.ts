@@ -1,4 +1,10 @@
-import { type Caller, type Db, inTransaction, secondsAfter } from '@plinth/kit'
+import {
+  type Caller,
+  type Db,
+  inTransaction,
+  type SignAccessToken,
+  secondsAfter,
+} from '@plinth/kit'
 import type { Accounts } from './accounts.ts'
 import { recordEvent } from './audit.ts'
 import type { Origin } from './origin.ts'
@@ -34,6 +40,7 @@ export async function openSession(
   origin: Origin,
 ): Promise<TokenPair | undefined> {
   const refreshToken = newRefreshToken()
+  const sign = await accounts.accessTokens.prepare()
   const opened = await inTransaction(accounts.db, async (db) => {
     const user = await lockUser(db, entry.userId)
     if (!user?.enabled || !(await entry.admit(db, user))) return undefined
@@ -43,9 +50,9 @@ export async function openSession(
     const { id } = await insertSession(db, { userId: user.id, ...hashes, ...use })
     const event = { event: entry.event, actor: user.username, subject: user.username }
     await recordEvent({ ...accounts, db }, event, origin)
-    return { user, sessionId: id }
+    return { user, sessionId: id, refreshToken }
   })
-  return opened && tokenPair(accounts, opened, refreshToken)
+  return opened && tokenPair(accounts, opened, sign)
 }
 
 export function sessionTimes({ clock, settings }: Accounts): { now: Date; expiresAt: Date } {
@@ -53,13 +60,13 @@ export function sessionTimes({ clock, settings }: Accounts): { now: Date; expire
   return { now, expiresAt: secondsAfter(now, settings.refreshTokenLifetimeSeconds) }
 }
 
-export async function tokenPair(
+export function tokenPair(
   { accessTokens, settings }: Accounts,
-  { user, sessionId }: { user: User; sessionId: number },
-  refreshToken: string,
-): Promise<TokenPair> {
+  { user, sessionId, refreshToken }: { user: User; sessionId: number; refreshToken: string },
+  sign: SignAccessToken,
+): TokenPair {
   return {
-    accessToken: await accessTokens.sign({
+    accessToken: sign({
       userId: String(user.id),
       username: user.username,
       roles: user.roles,

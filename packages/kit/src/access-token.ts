@@ -32,28 +32,39 @@ const CACHED_TOKENS = 10_000
 // Nodes of one service do not share a clock to the second; nobody's clock is a minute off unnoticed.
 const MAX_CLOCK_SKEW_SECONDS = 60
 
+export type SignAccessToken = (subject: TokenSubject) => string
+
 export type AccessTokenSigner = ReturnType<typeof createAccessTokenSigner>
 
 export function createAccessTokenSigner(
   rules: TokenRules & { issuer: string; lifetimeSeconds: number },
   keys: { current(): Promise<PrivateSigningKey> },
 ) {
+  const claimsOf = (subject: TokenSubject) => {
+    const issuedAt = Math.floor(rules.clock().getTime() / 1000)
+    return {
+      iss: rules.issuer,
+      aud: rules.audience,
+      iat: issuedAt,
+      exp: issuedAt + rules.lifetimeSeconds,
+      sub: subject.userId,
+      username: subject.username,
+      roles: subject.roles,
+      sid: subject.sessionId,
+      jti: randomUUID(),
+    }
+  }
+
+  /** Has the key before anything is spent for the token: what it returns cannot fail any more. */
+  async function prepare(): Promise<SignAccessToken> {
+    const key = await keys.current()
+    return (subject) => signToken(key, claimsOf(subject))
+  }
+
   return {
     lifetimeSeconds: rules.lifetimeSeconds,
-    async sign(subject: TokenSubject): Promise<string> {
-      const issuedAt = Math.floor(rules.clock().getTime() / 1000)
-      return signToken(await keys.current(), {
-        iss: rules.issuer,
-        aud: rules.audience,
-        iat: issuedAt,
-        exp: issuedAt + rules.lifetimeSeconds,
-        sub: subject.userId,
-        username: subject.username,
-        roles: subject.roles,
-        sid: subject.sessionId,
-        jti: randomUUID(),
-      })
-    },
+    prepare,
+    sign: async (subject: TokenSubject) => (await prepare())(subject),
   }
 }
 

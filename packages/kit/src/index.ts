@@ -3,6 +3,7 @@ export {
   type AccessTokenVerifier,
   createAccessTokenSigner,
   createAccessTokenVerifier,
+  type SignAccessToken,
   type TokenSubject,
 } from './access-token.ts'
 export { type Clock, secondsAfter, systemClock } from './clock.ts'

@@ -123,15 +123,21 @@ for (const engine of engines) {
       assert.ok(await node.find(kid))
     })
 
-    test('a key that was deleted stops verifying within a minute', async (t) => {
+    test('a key that was deleted stops verifying within a minute, and all nodes sign with one new key', async (t) => {
       const { openNode, clock, db } = await openKeyTable(t, engine)
-      const node = await openNode()
-      const { kid } = await node.current()
+      const nodes = [await openNode(), await openNode()]
+      const old = await Promise.all(nodes.map((node) => node.current()))
 
       await db.deleteFrom('signing_keys').execute()
       clock.advance(60)
 
-      assert.equal(await node.find(kid), undefined)
+      const current = await Promise.all(nodes.map((node) => node.current()))
+      const [kid = ''] = current.map((key) => key.kid)
+      assert.equal(new Set([kid, ...current.map((key) => key.kid)]).size, 1)
+      for (const node of nodes) {
+        assert.equal(await node.find(old[0]?.kid ?? ''), undefined)
+        assert.ok(await node.find(kid))
+      }
     })
   })
 }

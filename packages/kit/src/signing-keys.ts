@@ -41,7 +41,8 @@ const MISS_COOLDOWN_SECONDS = 10
 /**
  * The keys of one service, shared by its nodes through the database. Rows never change: which key
  * signs follows from their times alone, so nodes agree without talking. A key keeps verifying after
- * its successor took over until the last token it can have signed is dead.
+ * its successor took over until the last token it can have signed is dead. Whoever finds no key at
+ * all, at the first start or because an operator deleted them, makes one that signs at once.
  */
 export async function openSigningKeys(options: SigningKeyOptions): Promise<SigningKeys> {
   const { db, clock, masterKey, tokenLifetimeSeconds } = options
@@ -51,6 +52,7 @@ export async function openSigningKeys(options: SigningKeyOptions): Promise<Signi
 
   async function reload(): Promise<void> {
     const stored = await listSigningKeys(db)
+    if (stored.length === 0) return add(1, clock())
     // An unchanged key stays the same object: verified tokens are remembered by it.
     keys = stored.map(
       (row) => keys.find(({ kid }) => kid === row.kid) ?? openSigningKey(row, masterKey),
@@ -104,7 +106,6 @@ export async function openSigningKeys(options: SigningKeyOptions): Promise<Signi
   }
 
   await reload()
-  if (keys.length === 0) await add(1, clock())
   const published = async () => (await freshKeys()).map(publicJwk)
   return { find, current, published, rotateWhenOlderThan }
 }

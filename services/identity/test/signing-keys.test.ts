@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import { describe, type TestContext, test } from 'node:test'
+import { openDatabase } from '@plinth/kit'
+import { engines, type TestEngine } from '@plinth/kit/testing'
+import { identityMigrations } from '../src/migrations/index.ts'
+import type { IdentityTables } from '../src/tables.ts'
+import { ALICE, startWithAlice } from './start-identity.ts'
+
+/** A service with alice signed in, and an operator at its table of keys. */
+async function startWithKeyTable(t: TestContext, engine: TestEngine) {
+  const started = await startWithAlice(t, { engine })
+  const { databaseUrl } = started.config
+  const { db, close } = await openDatabase<IdentityTables>(databaseUrl, identityMigrations)
+  t.after(close)
+  return { ...started, db }
+}
+
+for (const engine of engines) {
+  describe(`the table of signing keys on ${engine.name}`, { skip: engine.skip }, () => {
+    test('emptied, a minute later old access tokens are dead, and login and refresh work', async (t) => {
+      const { api, clock, db, pair, token } = await startWithKeyTable(t, engine)
+      await db.deleteFrom('signing_keys').execute()
+      clock.advance(60)
+
+      const dead = await api.get('/api/users/me', { token })
+      const { refreshToken } = pair
+      const pairs = [
+        await api.post('/api/auth/refresh', { refreshToken }),
+        await api.post('/api/auth/login', ALICE),
+      ]
+
+      assert.equal(dead.status, 401)
+      for (const { status, body } of pairs) {
+        assert.equal(status, 200)
+        assert.equal((await api.get('/api/users/me', { token: body.accessToken })).status, 200)
+      }
+    })
+
+    test('unreadable, a refresh that fails for it costs no token, and a login opens no session', async (t) => {
+      const { api, clock, db, pair } = await startWithKeyTable(t, engine)
+      const { refreshToken } = pair
+      const { kid } = await db.selectFrom('signing_keys').select('kid').executeTakeFirstOrThrow()
+      await db.updateTable('signing_keys').set({ kid: 'unreadable' }).execute()
+      clock.advance(60)
+
+      const failed = [
+        await api.post('/api/auth/refresh', { refreshToken }),
+        await api.post('/api/auth/login', ALICE),
+      ]
+      await db.updateTable('signing_keys').set({ kid }).execute()
+      const mended = await api.post('/api/auth/refresh', { refreshToken })
+
+      assert.deepEqual(
+        failed.map(({ status }) => status),
+        [500, 500],
+      )
+      assert.equal(mended.status, 200)
+      const { accessToken: token } = mended.body
+      assert.equal((await api.get('/api/users/me/sessions', { token })).body.length, 1)
+    })
+  })
+}
