@@ -14,6 +14,7 @@ import { DEVELOPMENT_KEY, type StorageKeyConfig } from './config.ts'
 import { renderError } from './error-body.ts'
 import { fileRoutes } from './files.routes.ts'
 import { isHealthy, openFileStore } from './files.ts'
+import { startSweeping } from './leftovers.ts'
 import { answerOptions } from './options.ts'
 import { routeOf } from './request-target.ts'
 
@@ -36,6 +37,7 @@ export async function createStorageKey(
   })
   const store = await openFileStore(config)
   server.onClose(() => store.listing.close())
+  server.onClose(await startSweeping(store.incoming, log))
   if (config.apiKey === DEVELOPMENT_KEY)
     server.announcements.push(
       'the development key is in use: set STORAGE_KEY_API_KEY before others can reach this',

@@ -15,7 +15,6 @@ import {
   receiveUpload,
   removeFile,
   requireFileType,
-  sweepSpools,
 } from '@plinth/kit'
 import type { StorageKeyConfig } from './config.ts'
 import { createListing, type Listing } from './listing.ts'
@@ -32,16 +31,14 @@ export type FileStore = {
   whole: boolean
 }
 
-/** Makes the folder when it is missing and removes what interrupted uploads have left. */
+/** Makes the folder when it is missing. */
 export async function openFileStore(config: StorageKeyConfig): Promise<FileStore> {
   await mkdir(config.root, { recursive: true })
   const root = await realpath(config.root)
-  const incoming = join(root, '.incoming')
-  await sweepSpools(incoming)
   const { maxFileBytes, maxRequestBytes } = config
   return {
     root,
-    incoming,
+    incoming: join(root, '.incoming'),
     listing: createListing(root),
     limits: { maxFileBytes, maxRequestBytes },
     whole: config.contentCheck === 'structure',

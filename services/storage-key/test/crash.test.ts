@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { armFailPoint } from '@plinth/kit'
+import { armFailPoint, HOST_NAME } from '@plinth/kit'
 import { sampleFiles, spawnService } from '@plinth/kit/testing'
 import {
   apiAt,
@@ -121,11 +121,22 @@ describe('the start', () => {
     const root = temporaryFolder(t)
     const first = await spawn(t, root)
     await first.kill()
-    writeFileSync(join(root, '.incoming', '999999999.x.part'), 'half a file')
+    writeFileSync(join(root, '.incoming', `${HOST_NAME}.999999999.x.part`), 'half a file')
 
     await spawn(t, root)
 
     assert.deepEqual(filesIn(root), { stored: [], incoming: [] })
+  })
+
+  test('leaves alone what another machine is receiving into the same folder', async (t) => {
+    const root = temporaryFolder(t)
+    const incoming = join(root, '.incoming')
+    mkdirSync(incoming)
+    writeFileSync(join(incoming, 'other.999999999.x.part'), 'half a file')
+
+    await spawn(t, root)
+
+    assert.deepEqual(filesIn(root).incoming, ['other.999999999.x.part'])
   })
 
   test('makes the folder when there is none yet', async (t) => {

@@ -1,4 +1,5 @@
 import { hash, randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { failPoint } from '../fail-point.ts'
@@ -18,6 +19,9 @@ const SMALL_BATCH_BYTES = 128 * 1024
 const FEW_SPOOLS = 4
 const NOTHING = Buffer.alloc(0)
 
+/** Several machines may share a folder. */
+export const HOST_NAME = hostname().replace(/[^\w.-]/g, '_') || 'host'
+
 export type SpoolOptions = SpoolFileOptions & {
   /** Also a small file gets its path. */
   onDisk?: boolean
@@ -27,7 +31,7 @@ let openSpools = 0
 
 /** The name says which process is writing, so that a sweep leaves a neighbour's uploads alone. */
 export function spoolPath(folder: string): string {
-  return join(folder, `${process.pid}.${randomUUID()}.part`)
+  return join(folder, `${HOST_NAME}.${process.pid}.${randomUUID()}.part`)
 }
 
 /** How far it has come shows whether its reader is stuck. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -10,7 +10,6 @@ import { text } from 'node:stream/consumers'
 import { describe, type TestContext, test } from 'node:test'
 import { discardAfterAnswer, discardBeforeClosing } from '../http/linger.ts'
 import { Problem } from '../problem.ts'
-import { sweepSpools } from './sweep-spools.ts'
 import { receiveUpload, type Upload, type UploadLimits } from './upload.ts'
 
 const HEAD =
@@ -286,16 +285,4 @@ describe('an upload', () => {
 
       assert.match(await text(socket), /^HTTP\/1.1 4\d\d /)
     })
-})
-
-describe('the sweep', () => {
-  test('removes leftovers of processes that are gone and spares those of a living one', async (t) => {
-    const receiver = await startReceiver(t)
-    for (const name of ['999999999.a.part', `${process.ppid}.b.part`, 'junk'])
-      writeFileSync(join(receiver.folder, name), '')
-
-    assert.equal(await sweepSpools(receiver.folder), 2)
-
-    assert.deepEqual(receiver.files(), [`${process.ppid}.b.part`])
-  })
 })

@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict'
+import { existsSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { createLogger } from '@plinth/kit'
+import { startSweeping } from './leftovers.ts'
+
+test('what another machine left is swept a day later, at the start and while the service runs', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'plinth-leftovers-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const leave = (name: string) => {
+    writeFileSync(join(folder, name), 'half a file')
+    utimesSync(join(folder, name), 0, 0)
+    return join(folder, name)
+  }
+  leave('1.of-an-earlier-version.part')
+  writeFileSync(join(folder, 'other.1.live.part'), 'half a file')
+  t.mock.timers.enable({ apis: ['setInterval'] })
+
+  const stop = await startSweeping(folder, createLogger('test', 'silent'))
+  const atStart = readdirSync(folder)
+  const later = leave('other.1.dead.part')
+  t.mock.timers.tick(3_600_000)
+  while (existsSync(later)) await new Promise(setImmediate)
+  stop()
+
+  assert.deepEqual(atStart, ['other.1.live.part'])
+  assert.deepEqual(readdirSync(folder), ['other.1.live.part'])
+})
