@@ -3,9 +3,10 @@ import { type Attempt, listAttempts } from './attempts.repository.ts'
 import { type About, insertObservation, remark } from './observations.repository.ts'
 import { type Anomaly, type Derived, derivePayment, latestOf } from './payment-state.ts'
 import { findPaymentForUpdate, type Payment, updateProjection } from './payments.repository.ts'
-import type { Refund } from './provider/provider.ts'
+import type { CheckoutSession, Refund } from './provider/provider.ts'
 import { listUnresolvedIntents, type RefundIntent } from './refund-intents.repository.ts'
 import { listRefundsOf } from './refunds.repository.ts'
+import { shownCustomer } from './shown-customer.ts'
 import type { PaymentTables } from './tables.ts'
 import { updateFailedToRetry } from './webhook-events.repository.ts'
 
@@ -16,7 +17,7 @@ type LockedPayment = { payment: Payment; attempts: Attempt[] }
 export type Ledger = LockedPayment & { refunds: Refund[]; unresolved: RefundIntent[] }
 
 /** A payment as it is stored, and what was just learnt about it. */
-type Observed = LockedPayment & { refunds?: Refund[]; customerId?: string | null }
+type Observed = LockedPayment & { refunds?: Refund[]; session?: CheckoutSession }
 
 const FIRST_CHECK_SECONDS = 60
 
@@ -62,13 +63,14 @@ async function refundsOf(
  */
 export async function settleLedger(
   db: Db<PaymentTables>,
-  { payment, attempts, refunds, customerId = null }: Observed,
+  { payment, attempts, refunds, session }: Observed,
   about: About,
 ): Promise<Ledger> {
   const known = { attempts, ...(await refundsOf(db, payment.id, attempts, refunds)) }
   const derived = derivePayment(payment.amount, attempts, known.refunds)
   const nextCheckAt = nextCheck(payment, derived, known, about.at)
-  const providerCustomerId = payment.providerCustomerId ?? customerId
+  const shown = attempts.find(({ reference }) => reference === derived.attemptReference)
+  const providerCustomerId = shownCustomer(payment, shown, session)
   const settled = { ...payment, ...derived, providerCustomerId, nextCheckAt }
   if (!sameAs(payment, settled)) await updateProjection(db, settled, about.at)
   if (derived.refundedAmount < payment.refundedAmount)

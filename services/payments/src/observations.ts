@@ -45,7 +45,7 @@ export async function observeSession(
   const joined = joinSession(paymentId, locked.attempts, session, state)
   const attempts = await writeAttempt(db, locked.attempts, joined)
   const note = joined ? undefined : 'The session belongs to no attempt of this payment.'
-  const observed = { payment: locked.payment, attempts, customerId: session.customerId }
+  const observed = { payment: locked.payment, attempts, session }
   return settleLedger(db, observed, { note, ...about, subject: session.id })
 }
 

@@ -27,6 +27,32 @@ for (const engine of engines)
       assert.equal(after, before)
     })
 
+    test('shows the customer of the attempt that it shows', async () => {
+      const { api, checkOut, payment, sandbox } = loop()
+      const [one, two] = [
+        (await api.post('/api/customers', { email: 'one@localhost' })).body.id,
+        (await api.post('/api/customers', { email: 'two@localhost' })).body.id,
+      ]
+      const attempt = async (attemptReference: string, providerCustomerId: string | null) => {
+        const request = { businessReference: 'customers', attemptReference, providerCustomerId }
+        const { body } = await checkOut(request)
+        return { ...body, customer: (await payment(body.paymentId)).providerCustomerId }
+      }
+      const first = await attempt('one', one)
+      await sandbox.expire(first.checkoutSessionId)
+      const guest = await attempt('guest', null)
+      await sandbox.expire(guest.checkoutSessionId)
+      const last = await attempt('two', two)
+      await sandbox.pay(last.checkoutSessionId)
+      await sandbox.flush()
+
+      const shown = await payment(first.paymentId)
+
+      assert.deepEqual([first.customer, guest.customer, last.customer], [one, null, two])
+      assert.deepEqual([shown.status, shown.providerCustomerId], ['PAID', two])
+      assert.equal(shown.providerCheckoutSessionId, last.checkoutSessionId)
+    })
+
     test('takes a UUID in capital letters', async () => {
       const { api, checkOut } = loop()
       const { body } = await checkOut()
@@ -135,6 +161,21 @@ for (const engine of engines)
         assert.equal((await api.get('/api/payments')).status, status)
         assert.equal((await api.get('/api/webhook-events')).status, status)
       }
+    })
+
+    test('find nothing under a name with NUL', async (t) => {
+      const { api, paid } = await startLoop(t, { databaseUrl: await engine.freshUrl(t) })
+      await paid()
+
+      for (const query of [
+        'payments?businessReference=%00',
+        'webhook-events?status=%00',
+        'webhook-events?type=a%00b',
+      ]) {
+        const { status, body } = await api.get(`/api/${query}`)
+        assert.deepEqual([status, body.totalElements, body.content], [200, 0, []], query)
+      }
+      assert.equal((await api.post('/api/webhook-events/%00/retry')).status, 404)
     })
 
     test('list the inbox and retry an event', async (t) => {
