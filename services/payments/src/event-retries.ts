@@ -1,7 +1,7 @@
 import type { Acknowledgement } from './deliveries.ts'
 import type { Payments } from './payments.ts'
 import { eventMissing } from './problems.ts'
-import { readEvent } from './provider/events.ts'
+import { isName, readEvent } from './provider/events.ts'
 import { findEvent, type InboxEvent, listEventsToRetry } from './webhook-events.repository.ts'
 import { receiveEvent } from './webhooks.ts'
 
@@ -19,7 +19,7 @@ export async function retryDueEvents(payments: Payments, signal: AbortSignal): P
 
 /** A person asks for another try, also of an event that was given up. */
 export async function retryEvent(payments: Payments, id: string): Promise<Acknowledgement> {
-  const event = await findEvent(payments.db, id)
+  const event = isName(id) ? await findEvent(payments.db, id) : undefined
   if (!event) throw eventMissing()
   return redeliver(payments, event)
 }

@@ -12,6 +12,7 @@ export async function pageOfPayments(
   filter: { businessReference?: string },
   page: PageRequest,
 ) {
+  if (matchesNothing(filter)) return pageOf([], 0, page)
   const { payments, total } = await listPayments(db, filter, page)
   const shown = payments.map((payment) => ({
     ...paymentReply(payment),
@@ -25,8 +26,14 @@ export async function pageOfEvents(
   filter: { status?: string; type?: string },
   page: PageRequest,
 ) {
+  if (matchesNothing(filter)) return pageOf([], 0, page)
   const { events, total } = await listEvents(db, filter, page)
   return pageOf(events.map(shownEvent), total, page)
+}
+
+/** Nothing that is stored holds NUL, and PostgreSQL refuses to be asked for it. */
+function matchesNothing(filter: Record<string, string | undefined>): boolean {
+  return Object.values(filter).some((value) => value?.includes('\u0000'))
 }
 
 function shownEvent({ body, ...event }: InboxEvent) {
