@@ -6,7 +6,13 @@ import { updateLocation } from './files.repository.ts'
 import type { Location } from './location.ts'
 import type { Storage } from './storage.ts'
 import { asStorageFault } from './storage-fault.ts'
-import { newObjectName, objectKey, type StoredFile, thumbnailKey } from './stored-file.ts'
+import {
+  newObjectName,
+  objectKey,
+  type Placed,
+  type StoredFile,
+  thumbnailKey,
+} from './stored-file.ts'
 import { spoolBytes } from './temporary-files.ts'
 
 /** The bytes are not those of the upload: moving them would hide it. */
@@ -31,19 +37,23 @@ export async function moveFile(
     objectName: target.objectName,
   })
   failPoint('move:row')
-  const unused = switched ? file : target
-  const provider = storage.providers.at(unused.location)
-  await provider.remove(objectKey(unused))
-  failPoint('move:object')
-  await provider.remove(thumbnailKey(unused))
+  await removeUnused(storage, switched ? file : target)
   return switched
 }
 
-async function copyVerified(
-  storage: Storage,
-  file: StoredFile,
-  target: Pick<StoredFile, 'location' | 'objectName'>,
-): Promise<void> {
+/** What cannot be removed is left to the sweeper: the move of this file is decided already. */
+async function removeUnused({ providers, log }: Storage, unused: Placed): Promise<void> {
+  const provider = providers.at(unused.location)
+  try {
+    await provider.remove(objectKey(unused))
+    failPoint('move:object')
+    await provider.remove(thumbnailKey(unused))
+  } catch (error) {
+    log.warn({ err: error }, 'what a move left behind could not be removed yet')
+  }
+}
+
+async function copyVerified(storage: Storage, file: StoredFile, target: Placed): Promise<void> {
   const options = { sha256: true, passedOn: target.location.provider !== 'LOCAL' }
   const original = await openBytes(storage, file)
   await using content = await spoolBytes(original, storage.spoolFolder, options)

@@ -2,7 +2,8 @@ import { type Caller, isUniqueViolation, Problem } from '@plinth/kit'
 import { listFilesAfter } from './files.repository.ts'
 import type { Location } from './location.ts'
 import { findLocation } from './locations.repository.ts'
-import { DamagedBytesError, moveFile } from './move-file.ts'
+import { hasCode, isFaultOfFile } from './move-faults.ts'
+import { moveFile } from './move-file.ts'
 import {
   countFilesElsewhere,
   endMove,
@@ -114,14 +115,10 @@ async function moveOne(storage: Storage, file: StoredFile, target: Location): Pr
     const moved = await moveFile(storage, file, target)
     return moved ? { ...gone, moved: 1, bytes: file.sizeBytes } : gone
   } catch (error) {
-    if (!isFaultOfFile(error)) throw error
+    if (hasCode(error, 'FILE_NOT_FOUND')) return gone
+    const way = { from: file.location, to: target }
+    if (!(await isFaultOfFile(storage, error, way))) throw error
     storage.log.error({ err: error, file: file.id }, 'a file could not be moved')
     return { ...gone, failed: 1, error: `File ${file.id}: ${(error as Error).message}` }
   }
-}
-
-/** One damaged or lost file must not keep the others from moving. */
-function isFaultOfFile(error: unknown): boolean {
-  if (error instanceof DamagedBytesError) return true
-  return error instanceof Problem && ['STORED_BYTES_MISSING', 'FILE_NOT_FOUND'].includes(error.code)
 }

@@ -69,7 +69,7 @@ export async function activateProvider(storage: Storage, name: ProviderName) {
   return describeStatus(storage)
 }
 
-async function answers(provider: StorageProvider): Promise<boolean> {
+export async function answers(provider: StorageProvider): Promise<boolean> {
   return provider.check().then(
     () => true,
     () => false,

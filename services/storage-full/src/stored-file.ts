@@ -22,7 +22,8 @@ export type StoredFile = {
   objectName: string
 }
 
-type Placed = Pick<StoredFile, 'location' | 'objectName'>
+/** Where the bytes of a file are. */
+export type Placed = Pick<StoredFile, 'location' | 'objectName'>
 
 /**
  * Every object gets a name that was never used before. Whoever is late in removing one, after a

@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict'
+import { rename } from 'node:fs/promises'
+import { after, describe, type TestContext, test } from 'node:test'
+import { createLogger } from '@plinth/kit'
+import { engines } from '@plinth/kit/testing'
+import { type S3Server, s3Missing, startS3 } from '../../../test/servers/s3.ts'
+import { continueMove, requireMove, startMove } from '../src/moves.ts'
+import { openStorage } from '../src/open-storage.ts'
+import { activateObject, startStorage, type TestStorage, upload } from './start-storage.ts'
+import { startGate } from './store-gate.ts'
+
+const LARGE = { name: 'a.txt', type: 'text/plain', bytes: Buffer.alloc(100_000, 'a') }
+
+const noS3 = await s3Missing()
+const s3 = noS3 ? ({} as S3Server) : await startS3({ after })
+
+for (const engine of engines)
+  describe(`a move that meets obstacles, on ${engine.name}`, { skip: engine.skip || noS3 }, () => {
+    const start = async (t: TestContext) => {
+      const gate = await startGate(t, s3.settings)
+      const STORAGE_FULL_DATABASE_URL = await engine.freshUrl(t)
+      const service = await startStorage(t, { STORAGE_FULL_DATABASE_URL })
+      const { api, admin } = service
+      await api.put('/api/storage/config/object', gate.settings, { token: admin })
+      return { service, gate, ...service }
+    }
+
+    test('a file that the target refuses is passed over, and the others are moved', async (t) => {
+      const { service, gate, api, user } = await start(t)
+      await upload(api, user, LARGE)
+      await upload(api, user)
+      gate.let(({ method, bytes }) => method !== 'PUT' || bytes < LARGE.bytes.length)
+
+      const move = await moved(service, 'OBJECT')
+
+      assert.deepEqual([move.state, move.moved, move.failed], ['DONE', 1, 1])
+      assert.match(move.lastError, /^File 1: /)
+      assert.deepEqual(await providersOf(service), ['OBJECT', 'LOCAL'])
+    })
+
+    test('a file that the source does not give is passed over, and the others are moved', async (t) => {
+      const { service, gate, api, user } = await start(t)
+      await activateObject(service, gate.settings)
+      const { body: refused } = await upload(api, user)
+      await upload(api, user)
+      gate.let(({ method, key }) => method !== 'GET' || !key.includes(refused.storedFilename))
+
+      const move = await moved(service, 'LOCAL')
+
+      assert.deepEqual([move.state, move.moved, move.failed], ['DONE', 1, 1])
+      assert.deepEqual(await providersOf(service), ['LOCAL', 'OBJECT'])
+    })
+
+    test('files of a bucket that is gone are passed over; a new move takes them when it is back', async (t) => {
+      const { service, gate, api, user } = await start(t)
+      await activateObject(service, gate.settings)
+      await upload(api, user)
+      await activateLocal(service, 'second')
+      await upload(api, user)
+      await activateLocal(service, 'files')
+      gate.close()
+
+      const first = await moved(service, 'LOCAL')
+      gate.reopen()
+      const second = await moved(service, 'LOCAL')
+
+      assert.deepEqual([first.state, first.moved, first.failed], ['DONE', 1, 1])
+      assert.deepEqual([second.total, second.moved, second.failed], [1, 1, 0])
+    })
+
+    test('a target that goes down stops the move, and it goes on when the target is back', async (t) => {
+      const { service, gate, api, user } = await start(t)
+      for (let count = 0; count < 3; count++) await upload(api, user)
+      const round = await rounds(t, service, 'OBJECT')
+      gate.close()
+
+      const down = await round()
+      gate.reopen()
+      const back = await round()
+
+      assert.deepEqual([down.state, down.moved, down.failed], ['RUNNING', 0, 0])
+      assert.match(down.lastError ?? '', /cannot be reached/)
+      assert.deepEqual([back.state, back.moved, back.failed], ['DONE', 3, 0])
+    })
+
+    test('a source that uploads go to stops the move while it is down', async (t) => {
+      const { service, api, user, root } = await start(t)
+      for (let count = 0; count < 3; count++) await upload(api, user)
+      const round = await rounds(t, service, 'OBJECT')
+      await rename(`${root}/files`, `${root}/away`)
+
+      const down = await round()
+      await rename(`${root}/away`, `${root}/files`)
+      const back = await round()
+
+      assert.deepEqual([down.state, down.moved, down.failed], ['RUNNING', 0, 0])
+      assert.deepEqual([back.state, back.moved, back.failed], ['DONE', 3, 0])
+    })
+
+    test('originals that may not be removed do not hold the move up', async (t) => {
+      const { service, gate, api, user } = await start(t)
+      await activateObject(service, gate.settings)
+      for (let count = 0; count < 3; count++) await upload(api, user)
+      gate.let(({ method }) => method !== 'DELETE')
+
+      const move = await moved(service, 'LOCAL')
+
+      assert.deepEqual([move.state, move.moved, move.failed], ['DONE', 3, 0])
+      assert.deepEqual(await providersOf(service), ['LOCAL', 'LOCAL', 'LOCAL'])
+    })
+
+    test('a file deleted before its turn is neither moved nor failed', async (t) => {
+      const { service, gate, api, user } = await start(t)
+      for (let count = 0; count < 2; count++) await upload(api, user)
+      gate.let(async ({ method }) => {
+        if (method === 'PUT') await api.delete('/file/2', { token: user })
+        return true
+      })
+
+      const move = await moved(service, 'OBJECT')
+
+      assert.deepEqual([move.state, move.moved, move.failed], ['DONE', 1, 0])
+      assert.equal(move.lastError, null)
+    })
+  })
+
+/** Starts a move and follows it to its end. */
+async function moved({ api, admin }: TestStorage, to: string) {
+  const { body: started } = await api.post('/api/storage/moves', { to }, { token: admin })
+  while (true) {
+    const { body } = await api.get(`/api/storage/moves/${started.id}`, { token: admin })
+    if (body.state !== 'RUNNING') return body
+  }
+}
+
+/** Starts a move without a service that would go on with it by itself; each call is one round. */
+async function rounds(t: TestContext, { server, config, clock }: TestStorage, to: 'OBJECT') {
+  await server.close()
+  const log = createLogger('moves', 'silent')
+  const { storage, database } = await openStorage(config, { clock, log })
+  t.after(async () => {
+    storage.providers.close()
+    await database.close()
+  })
+  const { id } = await startMove(storage, { username: 'tester' }, to)
+  return async () => {
+    await continueMove(storage, new AbortController().signal)
+    return requireMove(storage, id)
+  }
+}
+
+async function activateLocal({ api, admin }: TestStorage, path: string): Promise<void> {
+  await api.put('/api/storage/config/local', { path }, { token: admin })
+  const { status } = await api.put('/api/storage/provider', { provider: 'LOCAL' }, { token: admin })
+  assert.equal(status, 200)
+}
+
+/** Newest file first. */
+async function providersOf({ api, user }: TestStorage): Promise<string[]> {
+  const { body } = await api.get('/file/list', { token: user })
+  return body.map(({ provider }: { provider: string }) => provider)
+}

@@ -1,0 +1,65 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { pipeline } from 'node:stream/promises'
+import type { S3Settings } from '../../../test/servers/s3.ts'
+
+type FileRequest = { method: string; key: string; bytes: number }
+type Decide = (request: FileRequest) => boolean | Promise<boolean>
+type Scope = { after(work: () => Promise<void> | void): void }
+
+/**
+ * Stands before a real bucket and decides about each request for a file whether it passes. All
+ * others pass, also those of a provider's test.
+ */
+export async function startGate(t: Scope, { endpoint, ...settings }: S3Settings) {
+  let [open, decide]: [boolean, Decide] = [true, () => true]
+  const server = createServer(async (asked, answer) => {
+    if (!open) return void asked.socket.destroy()
+    const wanted = fileRequest(asked)
+    if (!wanted || (await decide(wanted)))
+      await passOn(asked, answer, endpoint).catch(() => void answer.destroy())
+    else refuse(asked, answer)
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  return {
+    settings: { ...settings, endpoint: `http://127.0.0.1:${port}` },
+    let: (decision: Decide) => {
+      decide = decision
+    },
+    /** Nobody gets an answer, as if the store were gone. */
+    close: () => {
+      open = false
+    },
+    reopen: () => {
+      open = true
+    },
+  }
+}
+
+function fileRequest({ method = '', url = '', headers }: IncomingMessage) {
+  const [, key] = /\/(files-\w+\/(?!probe-)[^?]+)/.exec(url) ?? []
+  return key && { method, key, bytes: Number(headers['content-length'] ?? 0) }
+}
+
+/** With the headers as they came: they are signed. */
+async function passOn(asked: IncomingMessage, answer: ServerResponse, endpoint: string) {
+  const { method, url = '', headers } = asked
+  const passed = request(new URL(url, endpoint), { method, headers, agent: false })
+  const answered = once(passed, 'response') as Promise<[IncomingMessage]>
+  await Promise.all([pipeline(asked, passed), answered])
+  const [reply] = await answered
+  answer.writeHead(reply.statusCode ?? 502, reply.headers)
+  await pipeline(reply, answer)
+}
+
+function refuse(asked: IncomingMessage, answer: ServerResponse): void {
+  asked.resume()
+  answer.writeHead(403, { 'content-type': 'application/xml' })
+  answer.end('<Error><Code>AccessDenied</Code></Error>')
+}
