@@ -1,8 +1,9 @@
 import { jsonOf, nothingOf, type Send } from './request.ts'
-import { Session, type TokenPair } from './session.ts'
+import { Session } from './session.ts'
+import type { TokenPair } from './token-pair.ts'
 
 export type Profile = {
-  id: number | string
+  id: number
   username: string
   email: string
   roles: string[]
@@ -12,10 +13,10 @@ export type Profile = {
 export type UserSummary = Profile & { createdAt: string }
 
 export type OwnSession = {
-  id: string
+  id: number
   createdAt: string
   lastUsedAt: string
-  address: string | null
+  address: string
   userAgent: string | null
   current: boolean
 }
@@ -52,24 +53,19 @@ export function accountCalls(send: Send, session = new Session(send)) {
 
     refresh: () => session.refresh(),
 
-    logOut: async (): Promise<void> => {
-      const json = { refreshToken: session.pair?.refreshToken }
-      await nothingOf(calling('POST', '/api/auth/logout', { json }))
-      session.pair = undefined
-    },
+    logOut: () => session.end(),
 
     me: () => jsonOf<Profile>(calling('GET', '/api/users/me')),
 
     users: (query: PageQuery = {}) =>
       jsonOf<Page<UserSummary>>(calling('GET', '/api/users', { query })),
 
-    updateUser: (id: Profile['id'], json: { enabled?: boolean; roles?: string[] }) =>
-      jsonOf<UserSummary>(calling('PATCH', `/api/users/${encodeURIComponent(id)}`, { json })),
+    updateUser: (id: number, json: { enabled?: boolean; roles?: string[] }) =>
+      jsonOf<UserSummary>(calling('PATCH', `/api/users/${id}`, { json })),
 
     sessions: () => jsonOf<OwnSession[]>(calling('GET', '/api/users/me/sessions')),
 
-    endSession: (id: string) =>
-      nothingOf(calling('DELETE', `/api/users/me/sessions/${encodeURIComponent(id)}`)),
+    endSession: (id: number) => nothingOf(calling('DELETE', `/api/users/me/sessions/${id}`)),
 
     changePassword: (currentPassword: string, newPassword: string) => {
       const json = { currentPassword, newPassword }

@@ -11,7 +11,7 @@ export type CustomerRequest = {
 
 export type Customer = {
   id: string
-  email: string
+  email: string | null
   name: string | null
   description: string | null
   metadata: Metadata
@@ -37,7 +37,7 @@ export type Payment = {
   providerCustomerId: string | null
   providerCheckoutSessionId: string | null
   providerPaymentIntentId: string | null
-  checkoutAttemptReference: string
+  checkoutAttemptReference: string | null
   checkoutStatus: 'OPEN' | 'COMPLETE' | 'EXPIRED' | null
   amount: number
   refundedAmount: number
@@ -57,7 +57,7 @@ export type RefundRequest = {
 export type Refund = {
   id: string
   paymentId: string | null
-  paymentIntentId: string
+  paymentIntentId: string | null
   amount: number
   currency: string
   status: string

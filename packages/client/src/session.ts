@@ -1,13 +1,6 @@
 import { ProblemError } from './problem-error.ts'
-import { type Call, jsonOf, type Send } from './request.ts'
-
-export type TokenPair = {
-  accessToken: string
-  refreshToken: string
-  tokenType: 'Bearer'
-  expiresInSeconds: number
-  refreshTokenExpiresInSeconds: number
-}
+import { type Call, jsonOf, nothingOf, type Send } from './request.ts'
+import { type CallWith, type TokenPair, withToken } from './token-pair.ts'
 
 /**
  * Keeps the token pair of one signed-in user and sends requests with it. Refresh tokens work only
@@ -35,16 +28,36 @@ export class Session {
     this.#pair = pair
   }
 
-  /** Sends with the access token; once more with a new one when it had expired. */
-  async send(method: string, path: string, call: Call = {}): Promise<Response> {
+  /**
+   * Sends with the access token; once more with a new one when it had expired. A call that names
+   * a token is a function of the pair, because the second time it has to name the new one.
+   */
+  async send(method: string, path: string, call: Call | CallWith = {}): Promise<Response> {
     const used = this.#pair
     try {
       return await this.#send(method, path, withToken(call, used))
     } catch (error) {
       if (!used || !isExpired(error)) throw error
     }
-    const pair = this.#pair === used ? await this.refresh() : this.#pair
-    return this.#send(method, path, withToken(call, pair))
+    if (this.#pair === used) await this.refresh()
+    return this.#send(method, path, withToken(call, this.#pair))
+  }
+
+  /**
+   * Ends the session at the service, and only then forgets its tokens. The service ends nothing
+   * for a token that a refresh has replaced, so a logout that met a refresh is sent again.
+   */
+  async end(): Promise<void> {
+    await this.#refreshing?.catch(() => {})
+    if (!this.#pair) return
+    let named: TokenPair | undefined
+    const logout: CallWith = (pair) => {
+      named = pair
+      return { json: { refreshToken: pair?.refreshToken } }
+    }
+    await nothingOf(this.send('POST', '/api/auth/logout', logout))
+    if (this.#refreshing || this.#pair !== named) return this.end()
+    this.#pair = undefined
   }
 
   /** Trades the refresh token for a new pair. Parallel calls share one trade. */
@@ -56,20 +69,22 @@ export class Session {
   }
 
   async #trade(): Promise<TokenPair> {
-    const json = { refreshToken: this.#pair?.refreshToken ?? '' }
+    const spent = this.#pair
+    const json = { refreshToken: spent?.refreshToken ?? '' }
     try {
-      this.#pair = await jsonOf<TokenPair>(this.#send('POST', '/api/auth/refresh', { json }))
-      return this.#pair
+      const next = await jsonOf<TokenPair>(this.#send('POST', '/api/auth/refresh', { json }))
+      this.#replace(spent, next)
+      return next
     } catch (error) {
-      if (error instanceof ProblemError && error.status === 401) this.#pair = undefined
+      if (isExpired(error)) this.#replace(spent, undefined)
       throw error
     }
   }
-}
 
-function withToken(call: Call, pair: TokenPair | undefined): Call {
-  if (!pair) return call
-  return { ...call, headers: { ...call.headers, authorization: `Bearer ${pair.accessToken}` } }
+  /** Whoever signed in or out during a refresh has the last word. */
+  #replace(spent: TokenPair | undefined, next: TokenPair | undefined): void {
+    if (this.#pair === spent) this.#pair = next
+  }
 }
 
 function isExpired(error: unknown): boolean {

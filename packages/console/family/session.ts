@@ -44,17 +44,15 @@ export function createSession({ renewsItself }: { renewsItself: boolean }) {
     return received(await api.post<TokenPair>('/api/auth/login', credentials, { open: true }))
   }
 
-  async function logOut(): Promise<Reply | undefined> {
-    if (!vault.refreshToken()) return undefined
-    const reply = await api.post('/api/auth/logout', { refreshToken: vault.refreshToken() })
-    vault.put(undefined)
-    return reply
+  function postLogout(refreshToken: string): Promise<Reply> {
+    return api.post('/api/auth/logout', { refreshToken }, { once: true })
   }
 
   return {
     ...{ api, decoded, claims, refreshExpiresAt, automatic, rotations, hasSpentToken },
-    ...{ received, signIn, logOut },
+    ...{ received, signIn },
     refresh: vault.refresh,
+    logOut: () => vault.end(postLogout),
     isAdmin: computed(() => claims.value?.roles.includes('ROLE_ADMIN') ?? false),
     replaySpentToken: () => postRefresh(vault.spentRefreshToken() ?? ''),
     copyAccessToken: () => navigator.clipboard.writeText(vault.accessToken() ?? ''),

@@ -9,7 +9,7 @@ import { dateText } from '../wording.ts'
 
 export function OwnSessionsCard({ session }: { session: Session }) {
   const sessions = useLoad<OwnSession[]>(() => session.api.get('/api/users/me/sessions'))
-  const end = useAction(async (id: string) => {
+  const end = useAction(async (id: number) => {
     const reply = await session.api.delete(`/api/users/me/sessions/${id}`)
     await sessions.reload()
     return reply
@@ -38,7 +38,7 @@ export function OwnSessionsCard({ session }: { session: Session }) {
   )
 }
 
-function EndButton({ row, end }: { row: OwnSession; end(id: string): void }) {
+function EndButton({ row, end }: { row: OwnSession; end(id: number): void }) {
   if (row.current) return <Badge tone="good">this one</Badge>
   return (
     <Button small kind="danger" onClick={() => end(row.id)}>
@@ -47,7 +47,7 @@ function EndButton({ row, end }: { row: OwnSession; end(id: string): void }) {
   )
 }
 
-function placeOf(address: string | null, userAgent: string | null): string {
+function placeOf(address: string, userAgent: string | null): string {
   const browser = /(Edg|Firefox|Chrome|Safari|curl)[/ ]([\d]+)/.exec(userAgent ?? '')
   return [address, browser ? `${browser[1]} ${browser[2]}` : null].filter(Boolean).join(' · ')
 }

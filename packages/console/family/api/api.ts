@@ -11,6 +11,8 @@ export type Call = {
   headers?: Record<string, string>
   /** Sent without credentials. */
   open?: boolean
+  /** Not sent again after a 401: its body names the token that a renewal replaces. */
+  once?: boolean
   /** Kept out of the inspector: polls and thumbnails nobody asked to see. */
   silent?: boolean
   signal?: AbortSignal
@@ -39,7 +41,8 @@ type Credentials = {
 export function createApi(credentials: Credentials) {
   async function send<Body = AnyBody>(call: Call): Promise<Reply<Body>> {
     const reply = await exchange<Body>(call, credentials, send)
-    if (reply.status !== 401 || call.open || !(await credentials.renew?.())) return reply
+    if (reply.status !== 401 || call.open || call.once) return reply
+    if (!(await credentials.renew?.())) return reply
     return exchange<Body>(call, credentials, send)
   }
   const shorthand =

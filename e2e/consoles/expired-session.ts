@@ -1,0 +1,29 @@
+import type { Page } from 'playwright-core'
+import { signIn } from './watched-page.ts'
+
+/** Signs in, with an access token that has expired to the page and is worth nothing to the service. */
+export async function signInExpired(page: Page): Promise<void> {
+  await page.route('**/api/auth/login', async (route) => {
+    const response = await route.fetch()
+    const pair = await response.json()
+    await route.fulfill({ response, json: { ...pair, accessToken: expired(pair.accessToken) } })
+  })
+  await signIn(page, 'user')
+}
+
+function expired(accessToken: string): string {
+  const [header, claims = '', signature] = accessToken.split('.')
+  const known = JSON.parse(Buffer.from(claims, 'base64url').toString())
+  const past = JSON.stringify({ ...known, iat: 1, exp: 2 })
+  return [header, Buffer.from(past).toString('base64url'), signature].join('.')
+}
+
+/** The status of a refresh, asked for outside the page. */
+export async function refreshStatus(address: string, refreshToken = ''): Promise<number> {
+  const reply = await fetch(new URL('/api/auth/refresh', address), {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ refreshToken }),
+  })
+  return reply.status
+}

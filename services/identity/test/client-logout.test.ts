@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict'
+import { describe, type TestContext, test } from 'node:test'
+import { identityClient } from '@plinth/client'
+import { ALICE, startWithAlice } from './start-identity.ts'
+
+type Fetch = typeof fetch
+
+/** A client of alice's, and a second login that sees whether the session of the first lives. */
+async function startClient(t: TestContext, around: (send: Fetch) => Fetch = (send) => send) {
+  const { baseUrl, clock, api } = await startWithAlice(t)
+  const client = identityClient(baseUrl, { fetch: around(fetch) })
+  const second = identityClient(baseUrl)
+  for (const one of [client, second]) await one.logIn(ALICE.username, ALICE.password)
+  const own = (await client.sessions()).find(({ current }) => current)
+  const isOver = async () => !(await second.sessions()).some(({ id }) => id === own?.id)
+  return { api, client, clock, isOver }
+}
+
+/** Lets `first` happen before the first request to a path is sent. */
+function before(path: string, first: () => Promise<unknown>) {
+  let waiting = true
+  return (send: Fetch): Fetch =>
+    async (url, init) => {
+      const now = waiting && String(url).endsWith(path)
+      if (now) waiting = false
+      if (now) await first()
+      return send(url, init)
+    }
+}
+
+describe('logOut() of the client ends the session at the service', () => {
+  test('with a valid access token', async (t) => {
+    const { client, isOver } = await startClient(t)
+    assert.equal(await isOver(), false)
+
+    await client.logOut()
+
+    assert.equal(client.session.signedIn, false)
+    assert.equal(await isOver(), true)
+  })
+
+  test('after the access token expired', async (t) => {
+    const { client, clock, isOver } = await startClient(t)
+    clock.advance(900)
+
+    await client.logOut()
+
+    assert.equal(client.session.signedIn, false)
+    assert.equal(await isOver(), true)
+  })
+
+  test('while a refresh is under way', async (t) => {
+    const { api, client } = await startClient(t)
+    const refreshing = client.refresh()
+
+    await client.logOut()
+
+    const { refreshToken } = await refreshing
+    assert.equal(client.session.signedIn, false)
+    assert.equal((await api.post('/api/auth/refresh', { refreshToken })).status, 401)
+  })
+
+  test('when a refresh overtakes the logout', async (t) => {
+    const overtaken = before('/api/auth/logout', () => client.refresh())
+    const { client, isOver } = await startClient(t, overtaken)
+
+    await client.logOut()
+
+    assert.equal(client.session.signedIn, false)
+    assert.equal(await isOver(), true)
+  })
+
+  test('and keeps the tokens when the service was not reached', async (t) => {
+    const cut = before('/api/auth/logout', () => Promise.reject(new Error('no network')))
+    const { client, isOver } = await startClient(t, cut)
+
+    await assert.rejects(client.logOut(), /no network/)
+    assert.equal(client.session.signedIn, true)
+    await client.logOut()
+
+    assert.equal(await isOver(), true)
+  })
+})
+
+test('a refresh does not sign in again a client that was signed out meanwhile', async (t) => {
+  const signedOut = before('/api/auth/refresh', async () => {
+    client.session.pair = undefined
+  })
+  const { client } = await startClient(t, signedOut)
+
+  await client.refresh()
+
+  assert.equal(client.session.signedIn, false)
+})
