@@ -1,0 +1,41 @@
+import type * as client from '@plinth/client'
+import type { Static } from 'typebox'
+import type { pageOfEvents } from '../packages/accounts/src/audit.ts'
+import type * as accounts from '../packages/accounts/src/schemas.ts'
+import type { pageOfUsers } from '../packages/accounts/src/users.ts'
+import type { ownPasskeys } from '../services/identity/src/passkeys.ts'
+import type { openCheckout } from '../services/payments/src/checkout.ts'
+import type { readCustomer } from '../services/payments/src/customers.ts'
+import type { paymentReply } from '../services/payments/src/payment-reply.ts'
+import type { readRefund } from '../services/payments/src/refunds.ts'
+import type { describeFile } from '../services/storage-full/src/file-reply.ts'
+import type { describeConfig } from '../services/storage-full/src/storage-config.ts'
+import type { describeStatus } from '../services/storage-full/src/storage-status.ts'
+import type { createLink } from '../services/storage-full/src/temporary-links.ts'
+import type { describeFile as describeFlatFile } from '../services/storage-key/src/files.ts'
+
+type Reply<Work extends (...given: never[]) => unknown> = Awaited<ReturnType<Work>>
+
+/** Compiles only while everything the service sends is what the client says it gets. */
+type Gets<Declared, Sent extends Declared> = Sent
+
+/** The client may import no service, so the compiler compares the two here. */
+export type ClientReplies = [
+  Gets<client.Profile, Static<typeof accounts.ProfileReply>>,
+  Gets<client.Profile & { message: string }, Static<typeof accounts.RegistrationReply>>,
+  Gets<client.UserSummary, Static<typeof accounts.UserReply>>,
+  Gets<client.Page<client.UserSummary>, Reply<typeof pageOfUsers>>,
+  Gets<client.TokenPair, Static<typeof accounts.TokenPairReply>>,
+  Gets<client.OwnSession[], Static<typeof accounts.SessionsReply>>,
+  Gets<client.Page<client.AuditEvent>, Reply<typeof pageOfEvents>>,
+  Gets<client.Passkey[], Reply<typeof ownPasskeys>>,
+  Gets<client.StoredFile, Reply<typeof describeFile>>,
+  Gets<client.TemporaryLink, Reply<typeof createLink>>,
+  Gets<client.StorageConfig, Reply<typeof describeConfig>>,
+  Gets<client.StorageStatus, Reply<typeof describeStatus>>,
+  Gets<client.FileMetadata, Reply<typeof describeFlatFile>>,
+  Gets<client.Customer, Reply<typeof readCustomer>>,
+  Gets<client.CheckoutSession, Reply<typeof openCheckout>>,
+  Gets<client.Payment, Reply<typeof paymentReply>>,
+  Gets<client.Refund, Reply<typeof readRefund>>,
+]
