@@ -35,7 +35,7 @@ export function startedLine(stack: Stack, startedInMs: number): string {
     services: Object.fromEntries(urls),
     dataFolder: stack.config.dataFolder,
     development: conveniencesOf(stack),
-    announcements: stack.services.flatMap(({ server }) => server.announcements),
+    announcements: [...new Set(stack.services.flatMap(({ server }) => server.announcements))],
   })
 }
 

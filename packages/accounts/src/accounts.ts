@@ -8,7 +8,7 @@ import {
   openSigningKeys,
   type SigningKeys,
 } from '@plinth/kit'
-import { seedDemoAccounts } from './demo-accounts.ts'
+import { refuseDemoAccounts, seedDemoAccounts } from './demo-accounts.ts'
 import { readBlocklist } from './passwords/blocklist.ts'
 import { createPasswords, type Passwords } from './passwords/passwords.ts'
 import type { AccountSettings } from './settings.ts'
@@ -51,6 +51,12 @@ export async function openAccounts<T extends AccountTables>(
     verifier: createAccessTokenVerifier(rules, signingKeys),
     close: () => passwords.close(),
   }
-  if (settings.demoAccounts) await seedDemoAccounts(accounts)
+  try {
+    if (settings.demoAccounts) await seedDemoAccounts(accounts)
+    await refuseDemoAccounts(accounts)
+  } catch (error) {
+    await accounts.close()
+    throw error
+  }
   return accounts
 }

@@ -1,6 +1,6 @@
-import { inTransaction, isUniqueViolation } from '@plinth/kit'
+import { inTransaction, isUniqueViolation, StartError } from '@plinth/kit'
 import type { Accounts } from './accounts.ts'
-import { countUsers, insertUser, type NewUser } from './users.repository.ts'
+import { countUsers, findUserByUsername, insertUser, type NewUser } from './users.repository.ts'
 
 /** Known to everybody who reads the documentation: for trying things out, never for production. */
 const DEMO_PASSWORD = 'password123123'
@@ -19,6 +19,26 @@ export async function seedDemoAccounts(accounts: Accounts): Promise<void> {
   } catch (error) {
     if (!isUniqueViolation(error)) throw error
   }
+}
+
+/** What a start in development seeded must not be served in production unnoticed. */
+export async function refuseDemoAccounts(accounts: Accounts): Promise<void> {
+  const setting = accounts.settings.demoAccountsRefusedFor
+  if (!setting) return
+  const names = Object.keys(DEMO_ROLES)
+  const open = await Promise.all(names.map((name) => isOpenToEverybody(accounts, name)))
+  const found = names.filter((_, index) => open[index])
+  if (found.length === 0) return
+  throw new StartError(
+    `This database has demo accounts whose password everybody knows: ${found.join(', ')}.
+  Give each a new one with "user reset-password <username>" at the command line of this service, or
+  close it with "user disable <username>". To serve them all the same: ${setting}=true`,
+  )
+}
+
+async function isOpenToEverybody({ db, passwords }: Accounts, username: string): Promise<boolean> {
+  const user = await findUserByUsername(db, username)
+  return !!user?.enabled && (await passwords.verify(user.passwordHash, DEMO_PASSWORD, 'start'))
 }
 
 async function demoUser(accounts: Accounts, username: string, roles: string[]): Promise<NewUser> {

@@ -42,7 +42,9 @@ describe('account settings', () => {
   test('in production have no demo accounts, no generated key and no cheap hashes', () => {
     const production = { NODE_ENV: 'production' }
 
-    assert.equal(read({ ...production, X_MASTER_KEY: MASTER_KEY }).demoAccounts, false)
+    const settings = read({ ...production, X_MASTER_KEY: MASTER_KEY })
+    assert.equal(settings.demoAccounts, false)
+    assert.equal(settings.demoAccountsRefusedFor, 'X_DEMO_ACCOUNTS')
     assert.deepEqual(
       faultsOf({ ...production, X_PASSWORD_MEMORY_KIB: '8', X_PASSWORD_PASSES: '1' }),
       ['X_MASTER_KEY', 'X_PASSWORD_MEMORY_KIB', 'X_PASSWORD_PASSES'],

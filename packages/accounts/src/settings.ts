@@ -14,6 +14,8 @@ export type AccountSettings = {
   blocklistFile: string | undefined
   hashing: PasswordOptions
   demoAccounts: boolean
+  /** Those of an earlier start are refused; this is the setting that would allow them. */
+  demoAccountsRefusedFor: string | undefined
   /** Without a body, logout ends the session of the access token. */
   logoutBodyOptional: boolean
   /** What a second use of a refresh token does to its session. */
@@ -21,6 +23,11 @@ export type AccountSettings = {
   failures: { limit: number; windowSeconds: number }
   auditDays: number
   keyRotationDays: number
+}
+
+/** For the command line, which neither seeds demo accounts nor minds them: it mends them. */
+export function operatorSettings(settings: AccountSettings): AccountSettings {
+  return { ...settings, demoAccounts: false, demoAccountsRefusedFor: undefined }
 }
 
 type Host = {
@@ -36,6 +43,7 @@ type Host = {
 export function accountSettings(settings: Settings, host: Host): AccountSettings {
   const { prefix, dataFolder } = host
   const named = (name: string) => `${prefix}${name}`
+  const demoAccounts = settings.convenience(named('DEMO_ACCOUNTS'))
   return {
     masterKey: settings.key(named('MASTER_KEY'), join(dataFolder, `${host.name}-master.key`)),
     issuer: settings.url(named('TOKEN_ISSUER'), host.publicUrl),
@@ -48,7 +56,9 @@ export function accountSettings(settings: Settings, host: Host): AccountSettings
     }),
     blocklistFile: blocklistFile(settings, named('PASSWORD_BLOCKLIST')),
     hashing: hashingSettings(settings, prefix),
-    demoAccounts: settings.convenience(named('DEMO_ACCOUNTS')),
+    demoAccounts,
+    demoAccountsRefusedFor:
+      settings.production && !demoAccounts ? named('DEMO_ACCOUNTS') : undefined,
     logoutBodyOptional: host.logoutBodyOptional,
     refreshReuse: settings.choice(named('REFRESH_REUSE'), ['reject', 'revoke'], 'reject'),
     failures: {

@@ -41,7 +41,10 @@ export async function createIdentity(
     log,
   })
   const { db } = database
-  const accounts = await openAccounts(db, config.accounts, clock)
+  const accounts = await openAccounts(db, config.accounts, clock).catch(async (error) => {
+    await database.close()
+    throw error
+  })
   const server = createServer({ ...config, name: NAME, version: VERSION, log, clock })
   server.onClose(database.close)
   server.onClose(accounts.close)

@@ -1,4 +1,4 @@
-import { openAccounts, runUserCommand } from '@plinth/accounts'
+import { openAccounts, operatorSettings, runUserCommand } from '@plinth/accounts'
 import { openDatabase, Problem, systemClock } from '@plinth/kit'
 import { loadConfig } from './config.ts'
 import { identityMigrations } from './migrations/index.ts'
@@ -8,7 +8,7 @@ import type { IdentityTables } from './tables.ts'
 async function main([topic, ...words]: string[]): Promise<string> {
   const config = loadConfig()
   const { db, close } = await openDatabase<IdentityTables>(config.databaseUrl, identityMigrations)
-  const accounts = await openAccounts(db, { ...config.accounts, demoAccounts: false }, systemClock)
+  const accounts = await openAccounts(db, operatorSettings(config.accounts), systemClock)
   try {
     return await runUserCommand(accounts, topic === 'user' ? words : [])
   } finally {

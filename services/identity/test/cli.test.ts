@@ -1,28 +1,10 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { promisify } from 'node:util'
-import { cheapHashing } from '@plinth/accounts/testing'
 import { engines } from '@plinth/kit/testing'
+import { commandLine } from './command-line.ts'
 import { ALICE, adminToken, startWithAlice } from './start-identity.ts'
 
 type Row = Record<string, string | number | null>
-
-const CLI = join(import.meta.dirname, '../src/cli.ts')
-
-/** Runs the command line against the database of a running service. */
-function commandLine(databaseUrl: string, settings: Record<string, string> = {}) {
-  const env = {
-    ...cheapHashing('IDENTITY_'),
-    SUITE_DATA: tmpdir(),
-    IDENTITY_MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
-    IDENTITY_DATABASE_URL: databaseUrl,
-    ...settings,
-  }
-  return (...words: string[]) => promisify(execFile)(process.execPath, [CLI, ...words], { env })
-}
 
 for (const engine of engines) {
   describe(`node services/identity/src/cli.ts user on ${engine.name}`, {

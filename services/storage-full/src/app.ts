@@ -39,7 +39,11 @@ export async function createStorageFull(
 ): Promise<Server> {
   const log = createLogger(NAME, config.logLevel)
   const { storage, database } = await openStorage(config, { clock, log })
-  const accounts = await openAccounts(database.db, config.accounts, clock)
+  const accounts = await openAccounts(database.db, config.accounts, clock).catch(async (error) => {
+    storage.providers.close()
+    await database.close()
+    throw error
+  })
   const housekeeping = startHousekeeping(storage, config.root)
   const server = createServer({ ...config, name: NAME, version: VERSION, log, clock })
   server.onClose(database.close)
@@ -47,6 +51,8 @@ export async function createStorageFull(
   server.onClose(accounts.close)
   server.onClose(startMaintenance(accounts, log).stop)
   server.onClose(housekeeping.stop)
+  if (config.accounts.demoAccounts)
+    server.announcements.push('demo accounts are on: everybody knows their password')
 
   const accountCallers = accountGuard(accounts)
   userRoutes(server, accounts, accountCallers)

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { openAccounts, runUserCommand } from '@plinth/accounts'
+import { openAccounts, operatorSettings, runUserCommand } from '@plinth/accounts'
 import {
   createLogger,
   type Db,
@@ -64,8 +64,7 @@ async function withStorage(command: Command): Promise<number> {
 
 /** In production nobody has an account at first: the first administrator is made here. */
 async function user({ db }: Storage, config: StorageFullConfig, [, ...words]: string[]) {
-  const settings = { ...config.accounts, demoAccounts: false }
-  const accounts = await openAccounts(db, settings, systemClock)
+  const accounts = await openAccounts(db, operatorSettings(config.accounts), systemClock)
   try {
     console.log(await runUserCommand(accounts, words))
     return 0

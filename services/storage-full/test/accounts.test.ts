@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { engines } from '@plinth/kit/testing'
+import { createStorageFull, loadConfig } from '../src/index.ts'
 import { DEMO_PASSWORD, startStorage } from './start-storage.ts'
 
 const ALICE = { username: 'alice', email: 'alice@example.com', password: '8letters' }
@@ -23,6 +24,20 @@ for (const engine of engines)
       assert.equal(created.status, 201)
       assert.deepEqual(created.body.roles, ['ROLE_USER'])
       assert.equal(short.status, 400)
+    })
+
+    test('in production are refused at start while a demo account has the known password', async (t) => {
+      const { env } = await start(t)
+      const production = {
+        ...env,
+        NODE_ENV: 'production',
+        STORAGE_FULL_PASSWORD_MEMORY_KIB: '',
+        STORAGE_FULL_PASSWORD_PASSES: '',
+      }
+
+      await assert.rejects(createStorageFull(loadConfig(production)), {
+        message: /demo accounts .*: admin, user\..*STORAGE_FULL_DEMO_ACCOUNTS=true$/s,
+      })
     })
 
     test('POST /api/auth/login, refresh and GET /api/users/me', async (t) => {

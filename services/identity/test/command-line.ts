@@ -1,0 +1,19 @@
+import { execFile } from 'node:child_process'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { cheapHashing } from '@plinth/accounts/testing'
+
+const CLI = join(import.meta.dirname, '../src/cli.ts')
+
+/** Runs the command line against the database of a running service. */
+export function commandLine(databaseUrl: string, settings: Record<string, string> = {}) {
+  const env = {
+    ...cheapHashing('IDENTITY_'),
+    SUITE_DATA: tmpdir(),
+    IDENTITY_MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
+    IDENTITY_DATABASE_URL: databaseUrl,
+    ...settings,
+  }
+  return (...words: string[]) => promisify(execFile)(process.execPath, [CLI, ...words], { env })
+}

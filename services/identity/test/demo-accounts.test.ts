@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict'
+import { describe, type TestContext, test } from 'node:test'
+import { StartError } from '@plinth/kit'
+import { engines, type TestEngine } from '@plinth/kit/testing'
+import { commandLine } from './command-line.ts'
+import { ADMIN, startIdentity } from './start-identity.ts'
+
+// Blank settings are absent: production allows no cheap hashes.
+const PRODUCTION = {
+  NODE_ENV: 'production',
+  IDENTITY_PASSWORD_MEMORY_KIB: '',
+  IDENTITY_PASSWORD_PASSES: '',
+}
+
+/** A database that a start in development has seeded, and how production starts on it. */
+async function seededDatabase(t: TestContext, engine: TestEngine) {
+  const { config, api } = await startIdentity(t, { engine })
+  const { databaseUrl } = config
+  const startProduction = (env: Record<string, string> = {}) =>
+    startIdentity(t, { env: { ...PRODUCTION, IDENTITY_DATABASE_URL: databaseUrl, ...env } })
+  return { api, startProduction, run: commandLine(databaseUrl, PRODUCTION) }
+}
+
+for (const engine of engines) {
+  describe(`production on a database with demo accounts on ${engine.name}`, {
+    skip: engine.skip,
+  }, () => {
+    test('does not start, and says which they are and what to do', async (t) => {
+      const { startProduction } = await seededDatabase(t, engine)
+
+      const refusal = await startProduction().catch((error) => error)
+
+      assert.ok(refusal instanceof StartError)
+      assert.match(refusal.message, /: admin, user\.\n/)
+      assert.match(
+        refusal.message,
+        /user reset-password.*user disable.*IDENTITY_DEMO_ACCOUNTS=true/s,
+      )
+    })
+
+    test('starts when the command line has closed them', async (t) => {
+      const { startProduction, run } = await seededDatabase(t, engine)
+
+      await run('user', 'disable', 'user')
+      await assert.rejects(startProduction(), /: admin\.\n/)
+      const { stdout } = await run('user', 'reset-password', 'admin')
+      const { api } = await startProduction()
+
+      const password = /: (\S+)\n$/.exec(stdout)?.[1]
+      assert.equal((await api.post('/api/auth/login', { ...ADMIN, password })).status, 200)
+      for (const username of ['admin', 'user'])
+        assert.equal((await api.post('/api/auth/login', { ...ADMIN, username })).status, 401)
+    })
+
+    test('starts when they are allowed by name, and announces them', async (t) => {
+      const { startProduction } = await seededDatabase(t, engine)
+
+      const { api, server } = await startProduction({ IDENTITY_DEMO_ACCOUNTS: 'true' })
+
+      assert.equal((await api.post('/api/auth/login', ADMIN)).status, 200)
+      assert.match(server.announcements.join(), /demo accounts are on/)
+    })
+  })
+}
