@@ -1,7 +1,8 @@
 import cluster from 'node:cluster'
-import { type Env, run, StartError } from '@plinth/kit'
+import { closeOnSignals, type Env, run, StartError } from '@plinth/kit'
 import { loadWorkerCount } from './config.ts'
 import { services } from './services.ts'
+import { followPrimary } from './worker.ts'
 import { runWorkers } from './workers.ts'
 
 /** One service as a process of its own, or several processes of it behind one port. */
@@ -10,10 +11,11 @@ export async function runService(name: string, env: Env = process.env): Promise<
   if (!entry) throw unknownService(name)
   const workers = loadWorkerCount(env)
   if (workers > 1 && cluster.isPrimary) return runWorkers(workers)
+  const closeOn = cluster.worker ? followPrimary(cluster.worker) : closeOnSignals
   await run(async () => {
     const { config, create } = await entry.prepare(env)
     return { server: await create(), ...config, portSetting: entry.portSetting }
-  })
+  }, closeOn)
 }
 
 function unknownService(name: string): StartError {

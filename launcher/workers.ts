@@ -1,34 +1,71 @@
 import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
+import { closeOnSignals } from '@plinth/kit'
+import { CLOSE } from './worker.ts'
 
-/**
- * Runs this program in several processes that share one port. A process that dies is replaced; one
- * that never got as far as listening ends everything, because another would fail the same way.
- */
+const FIRST_PAUSE_MS = 100
+const LONGEST_PAUSE_MS = 10_000
+
+/** Runs this program in several processes that share one port. */
 export async function runWorkers(count: number): Promise<void> {
-  let stopping = false
-  const stop = (signal: NodeJS.Signals) => {
-    if (stopping) process.exit(signal === 'SIGINT' ? 130 : 143)
-    stopping = true
-    for (const worker of workers()) worker.process.kill('SIGTERM')
-  }
-  process.on('SIGTERM', stop).on('SIGINT', stop)
-
-  const listening = new WeakSet<Worker>()
-  cluster.on('listening', (worker) => listening.add(worker))
-  cluster.on('exit', (worker, code) => {
-    if (stopping) return
-    if (!listening.has(worker)) process.exit(code || 1)
-    console.error(JSON.stringify({ msg: 'worker replaced', pid: worker.process.pid, code }))
-    cluster.fork()
-  })
+  const workers = new Workers()
+  closeOnSignals(() => workers.close())
+  // A second signal is from somebody who does not want to wait for any of them.
+  process.once('exit', () => workers.kill())
   // The first one goes ahead: it migrates the database, and a fault is reported once.
-  await once(cluster.fork(), 'listening')
-  for (let started = 1; started < count; started++) cluster.fork()
-  while (!stopping || workers().length > 0) await once(cluster, 'exit')
-  process.exit(0)
+  await once(workers.fork(), 'listening')
+  for (let started = 1; started < count; started++) workers.fork()
 }
 
-function workers(): Worker[] {
-  return Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined)
+class Workers {
+  readonly #running = new Set<Worker>()
+  #oneHasListened = false
+  #closing = false
+  #failures = 0
+
+  fork(): Worker {
+    const worker = cluster.fork()
+    let listened = false
+    this.#running.add(worker)
+    worker.once('listening', () => {
+      listened = true
+      this.#oneHasListened = true
+      this.#failures = 0
+    })
+    worker.once('exit', (code) => {
+      this.#running.delete(worker)
+      if (!this.#closing) this.#replace(worker, code, listened)
+    })
+    return worker
+  }
+
+  /**
+   * A first process that cannot start ends everything: another would fail the same way. Later the
+   * others still answer, and what the new one misses, such as the database, may come back.
+   */
+  #replace(worker: Worker, code: number, listened: boolean): void {
+    if (!this.#oneHasListened) process.exit(code || 1)
+    const pauseMs = listened ? 0 : this.#nextPause()
+    console.error(
+      JSON.stringify({ msg: 'worker replaced', pid: worker.process.pid, code, pauseMs }),
+    )
+    setTimeout(() => this.#closing || this.fork(), pauseMs)
+  }
+
+  #nextPause(): number {
+    this.#failures += 1
+    return Math.min(FIRST_PAUSE_MS * 2 ** this.#failures, LONGEST_PAUSE_MS)
+  }
+
+  async close(): Promise<void> {
+    this.#closing = true
+    const ended = [...this.#running].map((worker) => once(worker, 'exit'))
+    // One that is just ending cannot be told any more, and need not be.
+    for (const worker of this.#running) worker.send(CLOSE, () => {})
+    await Promise.all(ended)
+  }
+
+  kill(): void {
+    for (const worker of this.#running) worker.process.kill('SIGKILL')
+  }
 }

@@ -6,12 +6,15 @@ import { createInterface } from 'node:readline'
 const MAIN = join(import.meta.dirname, '../main.js')
 
 type TestScope = { after(work: () => void): void }
-type Launch = { env: Record<string, string>; folder: string; args?: string[] }
+/** `detached` gives it a process group of its own, as a terminal does. */
+type Launch = { env: Record<string, string>; folder: string; args?: string[]; detached?: boolean }
 
 /** Runs the launcher as `npm start` does, in `folder`; killed when the test ends. */
-export function launch(t: TestScope, { env, folder, args = [] }: Launch): ChildProcess {
+export function launch(t: TestScope, options: Launch): ChildProcess {
+  const { env, folder, args = [], detached = false } = options
   const child = spawn(process.execPath, [MAIN, ...args], {
     cwd: folder,
+    detached,
     env: { PATH: process.env.PATH, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -22,12 +25,17 @@ export function launch(t: TestScope, { env, folder, args = [] }: Launch): ChildP
 }
 
 /** Waits for so many lines that match and returns the last, or says how the process ended instead. */
-export async function lineOf(child: ChildProcess, pattern: RegExp, count = 1): Promise<string> {
+export async function lineOf(
+  child: ChildProcess,
+  pattern: RegExp,
+  count = 1,
+  output = child.stdout,
+): Promise<string> {
   const errors: string[] = []
   child.stderr?.on('data', (chunk) => errors.push(String(chunk)))
   const { promise, resolve, reject } = Promise.withResolvers<string>()
   let seen = 0
-  createInterface({ input: child.stdout as NodeJS.ReadableStream }).on('line', (line) => {
+  createInterface({ input: output as NodeJS.ReadableStream }).on('line', (line) => {
     if (pattern.test(line)) seen += 1
     if (seen === count) resolve(line)
   })

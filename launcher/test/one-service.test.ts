@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict'
-import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
-import { describe, type TestContext, test } from 'node:test'
-import { setTimeout as wait } from 'node:timers/promises'
+import { describe, test } from 'node:test'
 import { apiFor, engines } from '@plinth/kit/testing'
-import { failureOf, launch, lineOf } from './launch.ts'
+import { failureOf, launch } from './launch.ts'
+import { startIdentity, workersOf } from './start-identity.ts'
 import { testEnv } from './test-env.ts'
 
 describe('npm start -- identity', () => {
@@ -81,20 +79,3 @@ describe('WORKERS=2 npm start -- identity', { skip: process.platform !== 'linux'
     assert.equal(errors.match(/IDENTITY_PORT /g)?.length, 1)
   })
 })
-
-async function startIdentity(t: TestContext, overrides: Record<string, string>) {
-  const { env, folder } = await testEnv(t, { LOG_LEVEL: 'info', ...overrides })
-  const child = launch(t, { env, folder, args: ['identity'] })
-  const line = await lineOf(child, /"msg":"listening"/, Number(overrides.WORKERS ?? 1))
-  return { child, env, baseUrl: JSON.parse(line).url as string }
-}
-
-/** The processes of the primary, once there are so many and `gone` is not among them. */
-async function workersOf(primary: ChildProcess, count: number, gone?: number): Promise<number[]> {
-  for (;;) {
-    const file = `/proc/${primary.pid}/task/${primary.pid}/children`
-    const pids = readFileSync(file, 'utf8').trim().split(' ').map(Number)
-    if (pids.length === count && !pids.includes(gone ?? 0)) return pids
-    await wait(10)
-  }
-}

@@ -49,11 +49,14 @@ export async function closeGracefully(server: Server): Promise<void> {
 }
 
 /** The whole life of a service as a process of its own. */
-export async function run(start: () => Promise<Running>): Promise<void> {
+export async function run(
+  start: () => Promise<Running>,
+  closeOn: (close: () => Promise<void>) => void = closeOnSignals,
+): Promise<void> {
   armFailPoint(process.env)
   try {
     const running = await start()
-    closeOnSignals(() => closeGracefully(running.server))
+    closeOn(() => closeGracefully(running.server))
     const { server } = running
     const url = await listen(server, running)
     for (const announcement of server.announcements) server.log.warn(announcement)

@@ -1,0 +1,28 @@
+import type { ChildProcess } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import type { TestContext } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import { launch, lineOf } from './launch.ts'
+import { testEnv } from './test-env.ts'
+
+/** `npm start -- identity`, once all its processes listen. */
+export async function startIdentity(t: TestContext, overrides: Record<string, string>) {
+  const { env, folder } = await testEnv(t, { LOG_LEVEL: 'info', ...overrides })
+  const child = launch(t, { env, folder, args: ['identity'], detached: true })
+  const line = await lineOf(child, /"msg":"listening"/, Number(overrides.WORKERS ?? 1))
+  return { child, env, folder, baseUrl: JSON.parse(line).url as string }
+}
+
+/** The processes of the primary, once there are so many and `gone` is not among them. */
+export async function workersOf(
+  primary: ChildProcess,
+  count: number,
+  gone?: number,
+): Promise<number[]> {
+  for (;;) {
+    const file = `/proc/${primary.pid}/task/${primary.pid}/children`
+    const pids = (readFileSync(file, 'utf8').match(/\d+/g) ?? []).map(Number)
+    if (pids.length === count && !pids.includes(gone ?? 0)) return pids
+    await wait(10)
+  }
+}

@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import { lineOf } from './launch.ts'
+import { startIdentity, workersOf } from './start-identity.ts'
+import { beginLogin } from './unfinished-login.ts'
+
+const skip = process.platform !== 'linux'
+
+describe('a request under way in one of several processes', { skip }, () => {
+  test('is answered after a Ctrl-C that all of them hear, and the primary twice because of npm', async (t) => {
+    const { child, baseUrl } = await startIdentity(t, { WORKERS: '2' })
+    const allEnded = once(child, 'close')
+    const login = await beginLogin(baseUrl)
+    const primary = child.pid ?? 0
+
+    process.kill(-primary, 'SIGINT')
+    process.kill(primary, 'SIGINT')
+
+    await nobodyListens(baseUrl)
+    assert.equal(await login.finish(), 200)
+    assert.deepEqual(await allEnded, [0, null])
+  })
+
+  test('is answered after a SIGTERM to each of them', async (t) => {
+    const { child, baseUrl } = await startIdentity(t, { WORKERS: '2' })
+    const allEnded = once(child, 'close')
+    const login = await beginLogin(baseUrl)
+
+    child.kill('SIGTERM')
+    const [busy = 0] = await workersOf(child, 1)
+    process.kill(busy, 'SIGTERM')
+
+    assert.equal(await login.finish(), 200)
+    assert.deepEqual(await allEnded, [0, null])
+  })
+
+  test('is answered when the primary is gone', async (t) => {
+    const { child, baseUrl } = await startIdentity(t, { WORKERS: '2' })
+    const allEnded = once(child, 'close')
+    const workers = await workersOf(child, 2)
+    const login = await beginLogin(baseUrl)
+
+    child.kill('SIGKILL')
+
+    await oneEnded(workers)
+    assert.equal(await login.finish(), 200)
+    await allEnded
+  })
+
+  test('is cut by a second signal', async (t) => {
+    const { child, baseUrl } = await startIdentity(t, { WORKERS: '2' })
+    const allEnded = once(child, 'close')
+    const login = await beginLogin(baseUrl)
+    child.kill('SIGTERM')
+    await nobodyListens(baseUrl)
+
+    child.kill('SIGTERM')
+
+    assert.deepEqual(await allEnded, [143, null])
+    await assert.rejects(login.finish())
+  })
+})
+
+describe('a process that cannot be replaced at once', { skip }, () => {
+  test('is tried again later, and the other one answers meanwhile', async (t) => {
+    const { child, baseUrl, folder } = await startIdentity(t, { WORKERS: '2' })
+    const [victim = 0] = await workersOf(child, 2)
+    const endedTwice = lineOf(child, /worker replaced/, 2, child.stderr)
+    const listensAgain = lineOf(child, /"msg":"listening"/)
+    writeFileSync(join(folder, '.env'), 'IDENTITY_FAILURE_LIMIT=nonsense')
+
+    process.kill(victim, 'SIGKILL')
+
+    await endedTwice
+    assert.equal((await fetch(`${baseUrl}/actuator/health`)).status, 200)
+    rmSync(join(folder, '.env'))
+    await listensAgain
+  })
+})
+
+/** Returns when every process has been told to close. */
+async function nobodyListens(baseUrl: string): Promise<void> {
+  for (;;) {
+    const socket = connect(Number(new URL(baseUrl).port), 'localhost')
+    const refused = await once(socket, 'connect').then(
+      () => false,
+      () => true,
+    )
+    socket.destroy()
+    if (refused) return
+    await wait(10)
+  }
+}
+
+/** An orphan that has ended may still be listed, where nobody collects them: as a zombie. */
+async function oneEnded(pids: number[]): Promise<void> {
+  const hasEnded = (pid: number) => {
+    try {
+      return readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ')
+    } catch {
+      return true
+    }
+  }
+  while (!pids.some(hasEnded)) await wait(10)
+}
