@@ -1,35 +1,19 @@
-import { Problem } from '@plinth/kit'
-import { listFilesAfter } from './files.repository.ts'
-import { listLocations } from './locations.repository.ts'
+import { findFile, listFilesAfter } from './files.repository.ts'
 import { checksumOf } from './move-file.ts'
 import type { Storage } from './storage.ts'
 import { objectKey, type StoredFile } from './stored-file.ts'
-import { keysAt, withoutFile } from './sweep.ts'
-
-export type Difference = {
-  problem: 'missing' | 'damaged' | 'unreachable' | 'orphan'
-  /** A file id, or the key of an object that belongs to no file. */
-  subject: string
-}
+import { type Difference, verifyObjects } from './verify-objects.ts'
 
 const FILES_AT_ONCE = 200
 
 /** Reads every byte of every file and every key of every location, and tells what differs. */
 export async function* verifyFiles(storage: Storage): AsyncGenerator<Difference | 'sound'> {
   for await (const file of everyFile(storage)) {
-    const problem = await faultOf(storage, file)
-    yield problem === undefined ? 'sound' : { problem, subject: `file ${file.id}` }
+    const finding = await findingOf(storage, file)
+    if (finding === 'sound') yield finding
+    else if (finding !== 'gone') yield { problem: finding, subject: `file ${file.id}` }
   }
-  for (const location of await listLocations(storage.db)) {
-    try {
-      for await (const keys of keysAt(storage, location))
-        for (const key of await withoutFile(storage.db, location, keys))
-          yield { problem: 'orphan', subject: `${location.provider} ${key}` }
-    } catch (error) {
-      if (!(error instanceof Problem)) throw error
-      yield { problem: 'unreachable', subject: `${location.provider} location ${location.id}` }
-    }
-  }
+  yield* verifyObjects(storage)
 }
 
 async function* everyFile({ db }: Storage): AsyncGenerator<StoredFile> {
@@ -43,14 +27,22 @@ async function* everyFile({ db }: Storage): AsyncGenerator<StoredFile> {
   }
 }
 
-async function faultOf(
-  { providers }: Storage,
-  file: StoredFile,
-): Promise<Difference['problem'] | undefined> {
+type Finding = Difference['problem'] | 'sound' | 'gone'
+
+/** The file may have been deleted or moved since its row was read; then the row knows. */
+async function findingOf(storage: Storage, file: StoredFile): Promise<Finding> {
+  const finding = await compare(storage, file)
+  if (finding === 'sound') return finding
+  const current = await findFile(storage.db, file.id)
+  if (current?.state !== 'stored') return 'gone'
+  return current.objectName === file.objectName ? finding : findingOf(storage, current)
+}
+
+async function compare({ providers }: Storage, file: StoredFile): Promise<Finding> {
   try {
     const bytes = await providers.at(file.location).open(objectKey(file))
     if (!bytes) return 'missing'
-    return (await checksumOf(bytes)) === file.checksumSha256 ? undefined : 'damaged'
+    return (await checksumOf(bytes)) === file.checksumSha256 ? 'sound' : 'damaged'
   } catch {
     return 'unreachable'
   }

@@ -6,7 +6,7 @@ import { engines } from '@plinth/kit/testing'
 import { type S3Server, s3Missing, startS3 } from '../../../test/servers/s3.ts'
 import { continueMove, requireMove, startMove } from '../src/moves.ts'
 import { openStorage } from '../src/open-storage.ts'
-import { activateObject, startStorage, type TestStorage, upload } from './start-storage.ts'
+import { activateObject, moveAll, startStorage, type TestStorage, upload } from './start-storage.ts'
 import { startGate } from './store-gate.ts'
 
 const LARGE = { name: 'a.txt', type: 'text/plain', bytes: Buffer.alloc(100_000, 'a') }
@@ -31,7 +31,7 @@ for (const engine of engines)
       await upload(api, user)
       gate.let(({ method, bytes }) => method !== 'PUT' || bytes < LARGE.bytes.length)
 
-      const move = await moved(service, 'OBJECT')
+      const move = await moveAll(service, 'OBJECT')
 
       assert.deepEqual([move.state, move.moved, move.failed], ['DONE', 1, 1])
       assert.match(move.lastError, /^File 1: /)
@@ -45,7 +45,7 @@ for (const engine of engines)
       await upload(api, user)
       gate.let(({ method, key }) => method !== 'GET' || !key.includes(refused.storedFilename))
 
-      const move = await moved(service, 'LOCAL')
+      const move = await moveAll(service, 'LOCAL')
 
       assert.deepEqual([move.state, move.moved, move.failed], ['DONE', 1, 1])
       assert.deepEqual(await providersOf(service), ['LOCAL', 'OBJECT'])
@@ -60,9 +60,9 @@ for (const engine of engines)
       await activateLocal(service, 'files')
       gate.close()
 
-      const first = await moved(service, 'LOCAL')
+      const first = await moveAll(service, 'LOCAL')
       gate.reopen()
-      const second = await moved(service, 'LOCAL')
+      const second = await moveAll(service, 'LOCAL')
 
       assert.deepEqual([first.state, first.moved, first.failed], ['DONE', 1, 1])
       assert.deepEqual([second.total, second.moved, second.failed], [1, 1, 0])
@@ -103,7 +103,7 @@ for (const engine of engines)
       for (let count = 0; count < 3; count++) await upload(api, user)
       gate.let(({ method }) => method !== 'DELETE')
 
-      const move = await moved(service, 'LOCAL')
+      const move = await moveAll(service, 'LOCAL')
 
       assert.deepEqual([move.state, move.moved, move.failed], ['DONE', 3, 0])
       assert.deepEqual(await providersOf(service), ['LOCAL', 'LOCAL', 'LOCAL'])
@@ -117,21 +117,12 @@ for (const engine of engines)
         return true
       })
 
-      const move = await moved(service, 'OBJECT')
+      const move = await moveAll(service, 'OBJECT')
 
       assert.deepEqual([move.state, move.moved, move.failed], ['DONE', 1, 0])
       assert.equal(move.lastError, null)
     })
   })
-
-/** Starts a move and follows it to its end. */
-async function moved({ api, admin }: TestStorage, to: string) {
-  const { body: started } = await api.post('/api/storage/moves', { to }, { token: admin })
-  while (true) {
-    const { body } = await api.get(`/api/storage/moves/${started.id}`, { token: admin })
-    if (body.state !== 'RUNNING') return body
-  }
-}
 
 /** Starts a move without a service that would go on with it by itself; each call is one round. */
 async function rounds(t: TestContext, { server, config, clock }: TestStorage, to: 'OBJECT') {

@@ -106,3 +106,12 @@ export async function activateObject({ api, admin }: TestStorage, settings: obje
   if (saved.status !== 200 || active.status !== 200)
     throw new Error(`OBJECT not activated: ${JSON.stringify([saved.body, active.body])}`)
 }
+
+/** Starts a move and follows it to its end. */
+export async function moveAll({ api, admin }: TestStorage, to: string) {
+  const { body: started } = await api.post('/api/storage/moves', { to }, { token: admin })
+  while (true) {
+    const { body } = await api.get(`/api/storage/moves/${started.id}`, { token: admin })
+    if (body.state !== 'RUNNING') return body
+  }
+}
