@@ -4,7 +4,8 @@ import { findSettings, isInUse, requireActiveLocation, saveSettings } from './pr
 import type { ObjectSettings } from './providers/object-client.ts'
 import type { Storage } from './storage.ts'
 
-const LONGEST_PATH = 1024
+const LONGEST_PATH_BYTES = 1024
+const LONGEST_NAME_BYTES = 255
 const FOLDER_NAME = /^[\p{L}\p{N}_-][\p{L}\p{N} ._-]{0,200}$/u
 const BUCKET_NAME = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/
 // Addresses by which a machine in a cloud reads its own credentials.
@@ -36,10 +37,10 @@ export async function describeConfig(storage: Storage) {
 /** Saves a folder below the storage root, and only there. */
 export async function saveLocalConfig(storage: Storage, root: string, given: string) {
   const path = given.split('/').filter(isName).join('/')
-  const contained = !given.startsWith('/') && given.length <= LONGEST_PATH && path !== ''
-  if (!contained || !path.split('/').every((name) => FOLDER_NAME.test(name)))
+  const contained = !given.startsWith('/') && Buffer.byteLength(given) <= LONGEST_PATH_BYTES
+  if (!contained || !path.split('/').every(isFolderName))
     throw validationFailed(['path: must be a plain relative path below the storage root'])
-  if ((await linkOnTheWay(root, path)) !== undefined)
+  if ((await linkOnTheWay(root, path).catch(refuseImpossible)) !== undefined)
     throw validationFailed(['path: must not lead through a symbolic link'])
   const settings = { provider: 'LOCAL', local: { path } } as const
   await saveSettings(storage, settings)
@@ -64,6 +65,16 @@ async function prepareNew(storage: Storage, settings: ProviderSettings): Promise
 /** An empty part and `.` lead nowhere. */
 function isName(part: string): boolean {
   return part !== '' && part !== '.'
+}
+
+function isFolderName(name: string): boolean {
+  return FOLDER_NAME.test(name) && Buffer.byteLength(name) <= LONGEST_NAME_BYTES
+}
+
+/** Something that is no folder is on the way, or the file system takes only shorter paths. */
+function refuseImpossible(error: NodeJS.ErrnoException): never {
+  if (error.code !== 'ENOTDIR' && error.code !== 'ENAMETOOLONG') throw error
+  throw validationFailed(['path: cannot be a folder here'])
 }
 
 /** What is left out, or null, stays as it was. */

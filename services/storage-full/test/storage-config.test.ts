@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdir, symlink } from 'node:fs/promises'
+import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { describe, test } from 'node:test'
 import { engines, sampleFiles } from '@plinth/kit/testing'
 import { sharedStorage, upload } from './start-storage.ts'
@@ -50,6 +50,25 @@ for (const engine of engines)
           (await api.put('/api/storage/config/local', body, { token: admin })).status,
           400,
         )
+      const { body } = await api.get('/api/storage/config', { token: admin })
+      assert.deepEqual(body, before.body)
+    })
+
+    test('PUT /api/storage/config/local refuses what can never be a folder', async () => {
+      const { api, admin, root } = service()
+      const before = await api.get('/api/storage/config', { token: admin })
+      await writeFile(`${root}/plain`, '')
+      const deep = Array.from({ length: 100 }, () => '\u{20000}').join('/')
+      for (const path of [
+        'plain/sub',
+        'plain/sub/deeper',
+        '長'.repeat(100),
+        `${deep}/${deep}/${deep}`,
+      ]) {
+        const reply = await api.put('/api/storage/config/local', { path }, { token: admin })
+
+        assert.deepEqual([reply.status, reply.body.code], [400, 'VALIDATION_ERROR'], path)
+      }
       const { body } = await api.get('/api/storage/config', { token: admin })
       assert.deepEqual(body, before.body)
     })
