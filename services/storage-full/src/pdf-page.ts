@@ -11,7 +11,7 @@ const HEAP_MB = 64
  * Draws the first page in a thread that is thrown away afterwards, or killed when it takes too
  * long. The renderer is WebAssembly: a malicious document stays inside it.
  */
-export async function firstPageOf(path: string): Promise<Pixels | 'too slow' | undefined> {
+export async function firstPageOf(path: string): Promise<Pixels | 'undecided' | undefined> {
   const { size } = await stat(path)
   if (size > LARGEST_PDF_BYTES) return undefined
   const worker = new Worker(new URL('./pdf-worker.ts', import.meta.url), {
@@ -22,12 +22,14 @@ export async function firstPageOf(path: string): Promise<Pixels | 'too slow' | u
   })
   // It may still fail after it was given up, and nobody listens to that any more.
   worker.on('error', () => {})
-  const deadline = AbortSignal.timeout(TIME_LIMIT_MS)
   try {
-    const [page] = await once(worker, 'message', { signal: deadline })
-    return page.data.length > 0 ? page : undefined
-  } catch {
-    return deadline.aborted ? 'too slow' : undefined
+    const signal = AbortSignal.timeout(TIME_LIMIT_MS)
+    const [page] = await once(worker, 'message', { signal })
+    return page && page.data.length > 0 ? page : undefined
+  } catch (error) {
+    // Its memory is limited because of the document; anything else is not the document's fault.
+    const { code } = error as NodeJS.ErrnoException
+    return code === 'ERR_WORKER_OUT_OF_MEMORY' ? undefined : 'undecided'
   } finally {
     await worker.terminate()
   }

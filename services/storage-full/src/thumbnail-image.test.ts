@@ -38,3 +38,7 @@ test('what the decoder must hold whole has a lower limit than what passes line b
   )
   assert.equal(await drawn(await picture(5000, 4000).jpeg({ progressive: true }).toBuffer()), true)
 })
+
+test('a picture that cannot be opened is not judged', async () => {
+  assert.equal(await jpegFromImage('no-such-file.png'), 'undecided')
+})

@@ -1,9 +1,10 @@
+import { open } from 'node:fs/promises'
 import type { Metadata, Sharp } from 'sharp'
 
 type SharpModule = typeof import('sharp').default
 
-/** `too slow` says nothing about the picture: the machine may have been busy. */
-export type Drawn = Buffer | 'too slow' | undefined
+/** `undecided` says nothing about the picture: the machine was busy, or short of something. */
+export type Drawn = Buffer | 'undecided' | undefined
 
 export type Pixels = { data: Uint8Array; width: number; height: number }
 
@@ -30,7 +31,10 @@ async function loadSharp(): Promise<SharpModule> {
 }
 
 function sharpLibrary(): Promise<SharpModule> {
-  loading ??= loadSharp()
+  loading ??= loadSharp().catch((error) => {
+    loading = undefined
+    throw error
+  })
   return loading
 }
 
@@ -38,11 +42,24 @@ function sharpLibrary(): Promise<SharpModule> {
 export async function jpegFromImage(path: string): Promise<Drawn> {
   const sharp = await sharpLibrary()
   const options = { limitInputPixels: LARGEST_INPUT_PIXELS, failOn: 'error' } as const
-  const header = await sharp(path, options)
-    .metadata()
-    .catch(() => undefined)
-  if (!header || bytesHeld(header) > LARGEST_HELD_BYTES) return undefined
-  return smallJpeg(sharp(path, { ...options, sequentialRead: true }).autoOrient())
+  try {
+    const header = await sharp(path, options).metadata()
+    if (bytesHeld(header) > LARGEST_HELD_BYTES) return undefined
+    return await smallJpeg(sharp(path, { ...options, sequentialRead: true }).autoOrient())
+  } catch (error) {
+    return isShortage(error) || !(await canBeOpened(path)) ? 'undecided' : undefined
+  }
+}
+
+function isShortage(error: unknown): boolean {
+  return /timeout|memory|allocat/i.test(String(error))
+}
+
+/** Of a file it could not open the decoder says that its format is unknown. */
+async function canBeOpened(path: string): Promise<boolean> {
+  const file = await open(path).catch(() => undefined)
+  await file?.close()
+  return file !== undefined
 }
 
 /**
@@ -59,19 +76,16 @@ function bytesHeld({ format, isProgressive, width, height, ...header }: Metadata
 
 export async function jpegFromPixels({ data, width, height }: Pixels): Promise<Drawn> {
   const sharp = await sharpLibrary()
-  return smallJpeg(sharp(data, { raw: { width, height, channels: 4 } }))
+  const page = sharp(data, { raw: { width, height, channels: 4 } })
+  return smallJpeg(page).catch((error) => (isShortage(error) ? 'undecided' : undefined))
 }
 
 /** What is not asked for stays out of the result: no EXIF, no position, no colour profile. */
-async function smallJpeg(picture: Sharp): Promise<Drawn> {
-  try {
-    return await picture
-      .resize(LARGEST_SIDE, LARGEST_SIDE, { fit: 'inside', withoutEnlargement: true })
-      .flatten({ background: 'white' })
-      .jpeg({ quality: 80 })
-      .timeout({ seconds: TIME_LIMIT_SECONDS })
-      .toBuffer()
-  } catch (error) {
-    return /timeout/i.test(String(error)) ? 'too slow' : undefined
-  }
+function smallJpeg(picture: Sharp): Promise<Buffer> {
+  return picture
+    .resize(LARGEST_SIDE, LARGEST_SIDE, { fit: 'inside', withoutEnlargement: true })
+    .flatten({ background: 'white' })
+    .jpeg({ quality: 80 })
+    .timeout({ seconds: TIME_LIMIT_SECONDS })
+    .toBuffer()
 }

@@ -36,5 +36,5 @@ export function canHaveThumbnail(contentType: string): boolean {
 export async function jpegOf(path: string, contentType: string): Promise<Drawn> {
   if (contentType !== PDF) return jpegFromImage(path)
   const page = await firstPageOf(path)
-  return page && page !== 'too slow' ? jpegFromPixels(page) : page
+  return page && page !== 'undecided' ? jpegFromPixels(page) : page
 }

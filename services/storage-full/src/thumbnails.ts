@@ -36,10 +36,17 @@ async function makeThumbnail(storage: Storage, file: StoredFile): Promise<Buffer
   failPoint('thumbnail:read')
   const { drawing } = storage.thumbnails
   const jpeg = await drawing(() => jpegOf(original.path, file.contentType))
-  if (jpeg === 'too slow') return undefined
-  if (jpeg) await keepThumbnail(storage, file, jpeg)
+  if (jpeg === 'undecided') return undefined
+  if (jpeg) await keepIfPossible(storage, file, jpeg)
   else await updateThumbnail(storage.db, file, 'impossible')
   return jpeg
+}
+
+/** A store that takes nothing now is no reason to keep from the caller what is there. */
+async function keepIfPossible(storage: Storage, file: StoredFile, jpeg: Buffer): Promise<void> {
+  await keepThumbnail(storage, file, jpeg).catch((error) =>
+    storage.log.warn({ err: error, file: file.id }, 'a thumbnail could not be kept'),
+  )
 }
 
 /** A file that was deleted or moved while its thumbnail was made must not leave one behind. */

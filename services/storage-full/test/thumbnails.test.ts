@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
-import { readdir, rm } from 'node:fs/promises'
-import { describe, test } from 'node:test'
+import { watch } from 'node:fs'
+import { readdir, rm, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { describe, type TestContext, test } from 'node:test'
+import { armFailPoint } from '@plinth/kit'
 import { engines, sampleFiles } from '@plinth/kit/testing'
 import sharp from 'sharp'
 import { spoolFolderIn } from '../src/spool-folder.ts'
@@ -25,16 +28,40 @@ async function redSideOf(jpeg: Buffer): Promise<string> {
   return isRed(right, 0) ? 'right' : 'bottom'
 }
 
+/** From now on whoever makes a thumbnail fails, at this step. */
+function failAt(t: TestContext, step: string, effect = 'error'): void {
+  armFailPoint({ NODE_ENV: 'test', FAIL_POINT: `${step}=${effect}` })
+  t.after(() => armFailPoint({}))
+}
+
+/** Counts how often a file in a folder gets its name, until it is asked. */
+function countNamings(folder: string, name: string) {
+  let count = 0
+  const sentinel = Promise.withResolvers<void>()
+  const watcher = watch(folder, (event, changed) => {
+    if (event === 'rename' && changed === name) count += 1
+    if (changed === 'sentinel') sentinel.resolve()
+  })
+  return async () => {
+    await writeFile(join(folder, 'sentinel'), '')
+    await sentinel.promise
+    watcher.close()
+    await rm(join(folder, 'sentinel'))
+    return count
+  }
+}
+
 for (const engine of engines)
   describe(`GET /file/thumbnail/{id}, on ${engine.name}`, { skip: engine.skip }, () => {
     const { newcomer } = sharedStorage(engine)
 
-    test('returns a JPEG of at most 256 pixels for a picture, made once and kept', async () => {
+    test('returns a JPEG of at most 256 pixels for a picture, made once and kept', async (t) => {
       const { api, user, root } = await newcomer()
       const bytes = await picture(1000, 500).png().toBuffer()
       const { body } = await upload(api, user, { bytes })
 
       const first = await api.get(`/file/thumbnail/${body.id}`, { token: user })
+      failAt(t, 'thumbnail:read')
       const second = await api.get(`/file/thumbnail/${body.id}`, { token: user })
 
       assert.equal(first.status, 200)
@@ -128,17 +155,34 @@ for (const engine of engines)
       assert.match(reply.headers.get('content-security-policy') ?? '', /sandbox/)
     })
 
-    test('returns the SVG for a picture that cannot be decoded, and does not try again', async () => {
+    test('returns the SVG for a picture that cannot be decoded, and does not try again', async (t) => {
       const { api, user } = await newcomer()
       const bytes = Buffer.from(sampleFiles.png)
       bytes.fill(0x55, 41, bytes.length - 12)
       const { body } = await upload(api, user, { bytes })
 
       const first = await api.get(`/file/thumbnail/${body.id}`, { token: user })
+      failAt(t, 'thumbnail:read')
       const second = await api.get(`/file/thumbnail/${body.id}`, { token: user })
 
       assert.equal(first.headers.get('content-type'), 'image/svg+xml')
+      assert.equal(second.status, 200)
       assert.deepEqual(second.bytes, first.bytes)
+    })
+
+    test('returns the JPEG although the disk has no room to keep it', async (t) => {
+      const { api, user } = await newcomer()
+      const { body } = await upload(api, user)
+      const ask = () => api.get(`/file/thumbnail/${body.id}`, { token: user })
+      failAt(t, 'publish:named', 'ENOSPC')
+
+      const unkept = await ask()
+      armFailPoint({})
+      const kept = await ask()
+
+      assert.deepEqual([unkept.status, kept.status], [200, 200])
+      assert.equal(unkept.headers.get('content-type'), 'image/jpeg')
+      assert.ok(kept.bytes.equals(unkept.bytes))
     })
 
     test('makes it from a copy where the file cannot be given a second name', async () => {
@@ -158,9 +202,13 @@ for (const engine of engines)
         bytes: await picture(2000, 2000).png().toBuffer(),
       })
       const ask = () => api.get(`/file/thumbnail/${body.id}`, { token: user })
+      const names = await readdir(root, { recursive: true })
+      const stored = join(root, names.find((name) => name.endsWith(body.storedFilename)) ?? '')
+      const timesMade = countNamings(dirname(stored), `${body.storedFilename}.thumbnail.jpg`)
 
       const replies = await Promise.all(Array.from({ length: 20 }, ask))
 
+      assert.equal(await timesMade(), 1)
       assert.equal(new Set(replies.map(({ bytes }) => bytes.toString('hex'))).size, 1)
       const spool = await readdir(`${root}/.incoming`, { recursive: true, withFileTypes: true })
       assert.deepEqual(
