@@ -33,7 +33,7 @@ export async function resolveIntent(
   const fresh = payments.clock() < forgotten
   const found = await searchRefund(payments, intent).catch((error) => {
     // While the key is fresh, sending again is safe without a look.
-    if (!fresh || !refusedForGood(error)) throw error
+    if (!fresh || !refusedForGood(error)) throw blamed(error)
   })
   if (found) return found
   if (!fresh) {

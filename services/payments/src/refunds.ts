@@ -5,6 +5,7 @@ import { refundableAmount } from './payment-state.ts'
 import { type Payments, requirePayment, requireProvider, withPayment } from './payments.ts'
 import { paymentMissing, refundBeyondBalance } from './problems.ts'
 import { refusedForGood } from './provider/outcomes.ts'
+import { mustExist } from './provider/problems.ts'
 import type { Refund } from './provider/provider.ts'
 import {
   findRefundIntent,
@@ -67,7 +68,7 @@ async function reconcileRefunds(payments: Payments, intent: RefundIntent): Promi
 
 /** What is known is shown as the provider sees it now. */
 async function refreshRefund(payments: Payments, refundId: string): Promise<Refund> {
-  const refund = await requireProvider(payments).findRefund(refundId)
+  const refund = await mustExist(requireProvider(payments).findRefund(refundId))
   await recordRefunds(payments, [refund], 'refund looked up')
   return refund
 }

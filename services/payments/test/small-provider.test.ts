@@ -155,6 +155,32 @@ for (const engine of engines)
       assert.equal(body.refundableAmount, 0)
     })
 
+    test('that has lost a refund it made is 502 and never asked for another', async (t) => {
+      const { provider, paid, refund } = await start(t)
+      const id = await paid()
+      const request = { reference: 'r', amount: 400 }
+      assert.equal((await refund(id, request)).status, 201)
+      delete provider.replies['GET /v1/refunds/re_1']
+
+      const reply = await refund(id, request)
+
+      assert.deepEqual([reply.status, reply.body.code], [502, 'PROVIDER_INCONSISTENT'])
+      assert.equal(provider.asked.filter((path) => path === 'POST /v1/refunds').length, 1)
+    })
+
+    test('that has lost the intent of a refund nobody knows of is 502', async (t) => {
+      const { provider, paid, refund, clock } = await start(t)
+      const id = await paid()
+      Object.assign(provider.replies, { 'POST /v1/refunds': { status: 500, body: {} } })
+      assert.equal((await refund(id, { reference: 'r' })).status, 502)
+      clock.advance(25 * 3600)
+
+      const reply = await refund(id, { reference: 'r' })
+
+      assert.deepEqual([reply.status, reply.body.code], [502, 'PROVIDER_INCONSISTENT'])
+      assert.equal(provider.asked.filter((path) => path === 'POST /v1/refunds').length, 1)
+    })
+
     test('is enough for a checkout, its reuse and a payment', async (t) => {
       const { api, payment } = await start(t)
       const request = checkoutBody()
