@@ -88,6 +88,8 @@ async function take(payments: Payments, listed: ListedEvent): Promise<void> {
     await receiveEvent(payments, { event, body, source: 'poll' })
     payments.log.info({ eventId }, 'an event arrived by poll and not by webhook')
   } catch (error) {
+    // Only a problem says that the event is kept, or can be: the cursor must not pass any other.
+    if (!(error instanceof Problem)) throw error
     payments.log.warn({ err: error, eventId }, 'a polled event failed')
     if (isMalformed(error)) await recordUnreadableEvent(payments, listed)
   }

@@ -22,7 +22,8 @@ export class InconsistentObservation extends Error {
   readonly paymentId: string
 
   constructor(anomaly: string, paymentId: string, message: string) {
-    super(message)
+    // It is kept with the event, and PostgreSQL keeps no NUL.
+    super(message.replaceAll('\u0000', ''))
     this.name = 'InconsistentObservation'
     this.anomaly = anomaly
     this.paymentId = paymentId

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { engines } from '@plinth/kit/testing'
 import { startSmallProvider } from './small-provider.ts'
-import { providerEnv } from './start-loop.ts'
+import { checkoutBody, providerEnv } from './start-loop.ts'
 import { startPayments } from './start-payments.ts'
 
 type Scope = { after(work: () => void): void }
@@ -137,6 +137,42 @@ for (const engine of engines)
         [null, 'evt_99', 'evt_199'],
       )
       assert.equal(new Set(pages.map((query) => query.get('created[lte]'))).size, 1)
+    })
+
+    test('is read again from the same place when an event could not even be kept', async (t) => {
+      const events = [hint('a')]
+      const { inbox, poll, pages, clock, payments } = await start(t, events)
+      await poll()
+      events.unshift(hint('b'))
+      const { schema } = payments.db
+      // While it is there no second polled event can be written down.
+      await schema.createIndex('fault').on('webhook_events').column('source').unique().execute()
+
+      await assert.rejects(poll())
+      const between = (await inbox()).totalElements
+      await schema.dropIndex('fault').execute()
+      clock.advance(3600)
+      await poll()
+
+      assert.equal(between, 1)
+      assert.equal((await inbox('&status=PROCESSED')).totalElements, 2)
+      const begins = pages.map((query) => query.get('created[gte]'))
+      assert.equal(begins[1], begins[2])
+    })
+
+    test('is read past an event that differs in a currency no database keeps', async (t) => {
+      const events: Listed[] = []
+      const { api, inbox, poll, provider } = await start(t, events)
+      provider.replies['POST /v1/checkout/sessions'] = { body: { id: 'cs_1', url: 'https://p' } }
+      await api.post('/api/checkout/sessions', checkoutBody())
+      const object = { id: 'cs_1', currency: 'e\u0000r', payment_status: 'paid' }
+      events.push({ ...hint('odd'), type: 'checkout.session.completed', data: { object } })
+      events.push(hint('next'))
+
+      await poll()
+
+      assert.equal((await inbox('&status=FAILED')).content[0].id, 'odd')
+      assert.equal((await inbox('&status=PROCESSED')).content[0].id, 'next')
     })
 
     test('begins anew when the provider has forgotten where it was broken off', async (t) => {
