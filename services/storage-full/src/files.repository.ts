@@ -68,11 +68,16 @@ export async function listFilesAfter(
   return rows.map(fileOf)
 }
 
-export async function listDeletingFiles(db: Db<StorageTables>): Promise<StoredFile[]> {
+/** Oldest first. */
+export async function listDeletingFiles(
+  db: Db<StorageTables>,
+  query: { afterId: number; limit: number },
+): Promise<StoredFile[]> {
   const rows = await selectFiles(db)
     .where('files.state', '=', 'deleting')
+    .where('files.id', '>', query.afterId)
     .orderBy('files.id')
-    .limit(1000)
+    .limit(query.limit)
     .execute()
   return rows.map(fileOf)
 }

@@ -12,7 +12,7 @@ export function startHousekeeping(storage: Storage, root: string) {
   const job = (name: string, everySeconds: number, run: (signal: AbortSignal) => Promise<void>) =>
     startJob({ db, name, everySeconds, log: storage.log, run })
 
-  const deletions = job('storage-deletions', 60, () => finishDeletions(storage))
+  const deletions = job('storage-deletions', 60, (signal) => finishDeletions(storage, signal))
   const sweeping = job('storage-sweep', 3600, async (signal) => {
     await sweepAbandonedSpools(root)
     await sweep(storage, signal)
@@ -26,5 +26,5 @@ export function startHousekeeping(storage: Storage, root: string) {
 }
 
 async function stopAll(jobs: Job[]): Promise<void> {
-  for (const job of jobs) await job.stop()
+  await Promise.all(jobs.map((job) => job.stop()))
 }

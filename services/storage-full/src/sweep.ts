@@ -1,4 +1,5 @@
 import { secondsAfter } from '@plinth/kit'
+import { everyFile } from './every-file.ts'
 import { findObjectNames, listDeletingFiles } from './files.repository.ts'
 import { finishDeletion } from './files.ts'
 import type { Location } from './location.ts'
@@ -13,8 +14,9 @@ type Sweeping = Pick<Storage, 'db' | 'clock' | 'log' | 'providers' | 'limits'>
 const KEYS_AT_ONCE = 500
 
 /** Finishes the deletions that a crash or an unreachable provider interrupted. */
-export async function finishDeletions(storage: Sweeping): Promise<void> {
-  for (const file of await listDeletingFiles(storage.db)) {
+export async function finishDeletions(storage: Sweeping, signal?: AbortSignal): Promise<void> {
+  for await (const file of everyFile((query) => listDeletingFiles(storage.db, query))) {
+    if (signal?.aborted) return
     try {
       await finishDeletion(storage, file)
     } catch (error) {
@@ -28,6 +30,7 @@ export async function sweep(storage: Sweeping, signal?: AbortSignal): Promise<nu
   await deleteExpiredLinks(storage.db, storage.clock())
   let removed = 0
   for (const location of await listLocations(storage.db)) {
+    if (signal?.aborted) break
     try {
       removed += await sweepLocation(storage, location, signal)
     } catch (error) {
@@ -45,7 +48,7 @@ async function sweepLocation(
   let removed = 0
   for await (const keys of keysAt(storage, location)) {
     if (signal?.aborted) break
-    removed += await sweepKeys(storage, location, keys)
+    removed += await sweepKeys(storage, location, keys, signal)
   }
   return removed
 }
@@ -58,6 +61,7 @@ async function sweepKeys(
   { db, clock, providers, limits }: Sweeping,
   location: Location,
   keys: string[],
+  signal?: AbortSignal,
 ): Promise<number> {
   const now = clock()
   const orphans = await withoutFile(db, location, keys)
@@ -69,9 +73,14 @@ async function sweepKeys(
   await insertOrphans(db, location.id, orphans, now)
   const before = secondsAfter(now, -limits.orphanAgeSeconds)
   const overdue = await findOverdueOrphans(db, location.id, orphans, before)
-  for (const key of overdue) await providers.at(location).remove(key)
-  await deleteOrphans(db, location.id, overdue)
-  return overdue.length
+  let removed = 0
+  for (const key of overdue) {
+    if (signal?.aborted) break
+    await providers.at(location).remove(key)
+    await deleteOrphans(db, location.id, [key])
+    removed += 1
+  }
+  return removed
 }
 
 /** Of these objects, the ones no file refers to. */

@@ -1,30 +1,19 @@
+import { everyFile } from './every-file.ts'
 import { findFile, listFilesAfter } from './files.repository.ts'
 import { checksumOf } from './move-file.ts'
 import type { Storage } from './storage.ts'
 import { objectKey, type StoredFile } from './stored-file.ts'
 import { type Difference, verifyObjects } from './verify-objects.ts'
 
-const FILES_AT_ONCE = 200
-
 /** Reads every byte of every file and every key of every location, and tells what differs. */
 export async function* verifyFiles(storage: Storage): AsyncGenerator<Difference | 'sound'> {
-  for await (const file of everyFile(storage)) {
+  for await (const file of everyFile((query) => listFilesAfter(storage.db, query))) {
+    if (file.state !== 'stored') continue
     const finding = await findingOf(storage, file)
     if (finding === 'sound') yield finding
     else if (finding !== 'gone') yield { problem: finding, subject: `file ${file.id}` }
   }
   yield* verifyObjects(storage)
-}
-
-async function* everyFile({ db }: Storage): AsyncGenerator<StoredFile> {
-  let afterId = 0
-  while (true) {
-    const files = await listFilesAfter(db, { afterId, limit: FILES_AT_ONCE })
-    for (const file of files) if (file.state === 'stored') yield file
-    const last = files.at(-1)
-    if (!last) return
-    afterId = last.id
-  }
 }
 
 type Finding = Difference['problem'] | 'sound' | 'gone'
