@@ -1,13 +1,12 @@
 /** `npm start` runs everything; `npm start -- identity` one service, `WORKERS=4` in four processes. */
 import { isatty } from 'node:tty'
-import { closeOnSignals, exitWith } from '@plinth/kit'
-import { readEnvFile } from './env-file.ts'
+import { closeOnSignals, exitWith, readEnvFile } from '@plinth/kit'
 import { panelOf, startedLine } from './panel.ts'
 import { runService } from './run-service.ts'
 import { startStack } from './start-stack.ts'
 
 try {
-  readEnvFile('.env')
+  readEnvFile()
   const [name] = process.argv.slice(2)
   await (name === undefined ? runSuite() : runService(name))
 } catch (error) {

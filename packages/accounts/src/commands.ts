@@ -1,45 +1,42 @@
-import { faultsOf, newOpaqueToken } from '@plinth/kit'
+import { faultsOf, newOpaqueToken, Problem } from '@plinth/kit'
 import type { Accounts } from './accounts.ts'
+import { readWords, UsageError } from './command-words.ts'
 import { normalName } from './names.ts'
 import type { Origin } from './origin.ts'
 import { resetPassword } from './own-password.ts'
-import { registrationBody } from './schemas.ts'
+import { registrationBody, UserChangeBody } from './schemas.ts'
 import { changeUser } from './user-changes.ts'
 import { findUserByUsername } from './users.repository.ts'
 import { ADMIN_ROLE, registerUser, USER_ROLE, type User } from './users.ts'
 
-const USER_USAGE = `Usage:
-  user create <username> <email> [--admin]   prints a first password
-  user enable <username>
-  user disable <username>                    ends all sessions at once
-  user reset-password <username>             prints a new password, ends all sessions`
+/** As in sysexits.h where that has a code. */
+const REFUSED = 1
+const USAGE_ERROR = 64
 
 const OPERATOR = 'command line'
 const ORIGIN: Origin = { address: OPERATOR, userAgent: null, requestId: null }
 const BY = { actor: OPERATOR, origin: ORIGIN }
 
-/** What an operator does at the machine itself. Returns what to print; throws what went wrong. */
-export async function runUserCommand(accounts: Accounts, words: string[]): Promise<string> {
-  const { admin, command, username, email } = readWords(words)
-  if (command === 'create') return createUser(accounts, { username, email }, admin)
-  const user = await requireNamed(accounts, username)
-  if (command === 'reset-password') return resetTo(accounts, user)
-  await changeUser(accounts, user.id, { enabled: command === 'enable' }, BY)
-  return `${user.username} is ${command}d.`
+/** What an operator does at the machine itself. Prints what came of it; returns the exit code. */
+export async function runUserCommand(accounts: Accounts, words: string[]): Promise<number> {
+  try {
+    console.log(await perform(accounts, words))
+    return 0
+  } catch (error) {
+    if (!(error instanceof Problem || error instanceof UsageError)) throw error
+    console.error(error.message)
+    return error instanceof Problem ? REFUSED : USAGE_ERROR
+  }
 }
 
-const OPERANDS: Record<string, number> = { create: 2, enable: 1, disable: 1, 'reset-password': 1 }
-
-function readWords(words: string[]) {
-  const flags = words.filter((word) => word.startsWith('--'))
-  const [command = '', username = '', email = '', ...rest] = words.filter(
-    (word) => !flags.includes(word),
-  )
-  const given = [username, email, ...rest].filter((word) => word !== '').length
-  const allowed = command === 'create' ? ['--admin'] : []
-  const understood = flags.every((flag) => allowed.includes(flag)) && given === OPERANDS[command]
-  if (!understood) throw new Error(USER_USAGE)
-  return { admin: flags.length > 0, command, username, email }
+async function perform(accounts: Accounts, words: string[]): Promise<string> {
+  const { admin, command, username, rest } = readWords(words)
+  if (command === 'create') return createUser(accounts, { username, email: rest.join() }, admin)
+  const user = await requireNamed(accounts, username)
+  if (command === 'reset-password') return resetTo(accounts, user)
+  if (command === 'roles') return changeRoles(accounts, user, rest)
+  await changeUser(accounts, user.id, { enabled: command === 'enable' }, BY)
+  return `${user.username} is ${command}d.`
 }
 
 /** Names and password obey the rules of a registration over HTTP, told in the same words. */
@@ -50,7 +47,7 @@ async function createUser(
 ): Promise<string> {
   const registration = { ...name, password: madePassword(accounts) }
   const faults = faultsOf(registrationBody(accounts.settings.passwordMinLength), registration)
-  if (faults.length > 0) throw new Error(faults.join('\n'))
+  if (faults.length > 0) throw new UsageError(faults.join('\n'))
   const roles = admin ? [ADMIN_ROLE, USER_ROLE] : [USER_ROLE]
   const user = await registerUser(accounts, registration, ORIGIN, { actor: OPERATOR, roles })
   return `Created ${user.username} (${roles.join(', ')}). First password: ${registration.password}`
@@ -63,6 +60,14 @@ function madePassword({ settings }: Accounts): string {
   return password
 }
 
+/** The rule of `PATCH /api/users/{id}`, told in the same words. */
+async function changeRoles(accounts: Accounts, user: User, roles: string[]): Promise<string> {
+  const faults = faultsOf(UserChangeBody, { roles })
+  if (faults.length > 0) throw new UsageError(faults.join('\n'))
+  await changeUser(accounts, user.id, { roles }, BY)
+  return `${user.username} has ${roles.join(', ')}.`
+}
+
 async function resetTo(accounts: Accounts, user: User): Promise<string> {
   const password = madePassword(accounts)
   await resetPassword(accounts, user, password, BY)
@@ -71,6 +76,6 @@ async function resetTo(accounts: Accounts, user: User): Promise<string> {
 
 async function requireNamed(accounts: Accounts, username: string): Promise<User> {
   const user = await findUserByUsername(accounts.db, normalName(username))
-  if (!user) throw new Error(`There is no user "${username}".`)
+  if (!user) throw new UsageError(`There is no user "${username}".`)
   return user
 }

@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { engines } from '@plinth/kit/testing'
 import { commandLine } from './command-line.ts'
@@ -35,6 +38,52 @@ for (const engine of engines) {
       const { stdout } = await run('user', 'reset-password', 'alice')
       assert.equal(await logIn(), 401)
       assert.equal(await logIn(/: (\S+)\n$/.exec(stdout)?.[1]), 200)
+    })
+
+    test('gives and takes roles by the rules of PATCH /api/users/{id}', async (t) => {
+      const { api, config, token, userId } = await startWithAlice(t, { engine })
+      const run = commandLine(config.databaseUrl)
+      const listUsers = async () => (await api.get('/api/users', { token })).status
+      const admin = await adminToken(api)
+
+      const { stdout } = await run('user', 'roles', 'Alice', 'ROLE_USER', 'ROLE_ADMIN')
+      assert.equal(stdout, 'alice has ROLE_USER, ROLE_ADMIN.\n')
+      assert.equal(await listUsers(), 200)
+      await run('user', 'roles', 'alice', 'ROLE_USER')
+      assert.equal(await listUsers(), 403)
+      for (const roles of [['ROLE_ROOT'], ['ROLE_USER', 'ROLE_USER']]) {
+        const { body } = await api.patch(`/api/users/${userId}`, { roles }, { token: admin })
+        const refusal = await run('user', 'roles', 'alice', ...roles).catch((error) => error)
+        assert.deepEqual([refusal.code, refusal.stderr], [64, `${body.errors.join('\n')}\n`])
+      }
+      await assert.rejects(run('user', 'roles', 'admin', 'ROLE_USER'), /last enabled admin/)
+    })
+
+    test('reads .env in the working directory, as the service does; what is set outside wins', async (t) => {
+      const { api, config } = await startWithAlice(t, { engine })
+      const folder = await mkdtemp(join(tmpdir(), 'identity-cli-'))
+      t.after(() => rm(folder, { recursive: true }))
+      const lines = [`IDENTITY_DATABASE_URL=${config.databaseUrl}`, 'IDENTITY_MASTER_KEY=nonsense']
+      await writeFile(join(folder, '.env'), lines.join('\n'))
+      const run = commandLine('', { IDENTITY_DATABASE_URL: undefined }, folder)
+
+      await run('user', 'disable', 'alice')
+
+      assert.equal((await api.post('/api/auth/login', ALICE)).status, 401)
+    })
+
+    test('ends with 78 for faulty settings, 69 for a database it cannot open, 1 for a refusal', async (t) => {
+      const { config } = await startWithAlice(t, { engine })
+      const words = ['user', 'disable', 'admin']
+      const failureOf = (url: string, settings = {}) =>
+        commandLine(url, settings)(...words).catch((error) => error)
+
+      const faulty = await failureOf(config.databaseUrl, { IDENTITY_PASSWORD_MIN_LENGTH: '1' })
+      const absent = await failureOf(`sqlite:${import.meta.dirname}`)
+      const refused = await failureOf(config.databaseUrl)
+
+      assert.deepEqual([faulty.code, absent.code, refused.code], [78, 69, 1])
+      assert.match(faulty.stderr, /IDENTITY_PASSWORD_MIN_LENGTH/)
     })
 
     test('holds names to the rules of a registration over HTTP, in the same words', async (t) => {
@@ -96,7 +145,12 @@ for (const engine of engines) {
       const run = commandLine(config.databaseUrl)
 
       const misspelt = ['user', 'create', 'root', 'root@localhost', '--amdin']
-      for (const words of [['user'], ['user', 'create', 'root'], ['user', 'enable'], misspelt])
+      for (const words of [
+        ['user'],
+        ['user', 'create', 'root'],
+        ['user', 'roles', 'alice'],
+        misspelt,
+      ])
         await assert.rejects(run(...words), /Usage:/)
       await assert.rejects(run('user', 'disable', 'nobody'), /There is no user "nobody"/)
       await assert.rejects(run('user', 'disable', 'admin'), /last enabled administrator/)

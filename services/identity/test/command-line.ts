@@ -6,8 +6,14 @@ import { cheapHashing } from '@plinth/accounts/testing'
 
 const CLI = join(import.meta.dirname, '../src/cli.ts')
 
-/** Runs the command line against the database of a running service. */
-export function commandLine(databaseUrl: string, settings: Record<string, string> = {}) {
+type Overrides = Record<string, string | undefined>
+
+/** Runs the command line against the database of a running service; `cwd` may hold a `.env`. */
+export function commandLine(
+  databaseUrl: string,
+  settings: Overrides = {},
+  cwd = import.meta.dirname,
+) {
   const env = {
     ...cheapHashing('IDENTITY_'),
     SUITE_DATA: tmpdir(),
@@ -15,5 +21,6 @@ export function commandLine(databaseUrl: string, settings: Record<string, string
     IDENTITY_DATABASE_URL: databaseUrl,
     ...settings,
   }
-  return (...words: string[]) => promisify(execFile)(process.execPath, [CLI, ...words], { env })
+  const options = { env, cwd }
+  return (...words: string[]) => promisify(execFile)(process.execPath, [CLI, ...words], options)
 }

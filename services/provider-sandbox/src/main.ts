@@ -1,7 +1,8 @@
-import { run } from '@plinth/kit'
+import { readEnvFile, run } from '@plinth/kit'
 import { createProviderSandbox, loadConfig } from './index.ts'
 
 await run(async () => {
+  readEnvFile()
   const config = loadConfig()
   const server = await createProviderSandbox(config)
   return { server, host: config.host, port: config.port, portSetting: 'SANDBOX_PORT' }

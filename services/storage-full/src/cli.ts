@@ -7,6 +7,7 @@ import {
   exitWith,
   type LeaseTables,
   Problem,
+  readEnvFile,
   systemClock,
   withLease,
 } from '@plinth/kit'
@@ -23,7 +24,7 @@ const USAGE = `Usage:
   files verify            compares every file with its bytes and reports what differs
   files move --to OBJECT  moves every file to a provider (LOCAL or OBJECT)
   files sweep             finishes deletions and removes objects that belong to no file
-  user …                  creates, enables and disables accounts; alone it shows how`
+  user …                  creates and changes accounts; alone it shows how`
 
 const REFUSED_OR_DIFFERENT = 1
 const USAGE_ERROR = 64
@@ -47,6 +48,7 @@ async function main(words: string[]): Promise<number> {
 type Command = (storage: Storage, config: StorageFullConfig) => Promise<number>
 
 async function withStorage(command: Command): Promise<number> {
+  readEnvFile()
   const config = loadConfig()
   const log = createLogger('storage-full', 'error')
   const { storage, database } = await openStorage(config, { clock: systemClock, log })
@@ -66,11 +68,7 @@ async function withStorage(command: Command): Promise<number> {
 async function user({ db }: Storage, config: StorageFullConfig, [, ...words]: string[]) {
   const accounts = await openAccounts(db, operatorSettings(config.accounts), systemClock)
   try {
-    console.log(await runUserCommand(accounts, words))
-    return 0
-  } catch (error) {
-    console.error((error as Error).message)
-    return error instanceof Problem ? REFUSED_OR_DIFFERENT : USAGE_ERROR
+    return await runUserCommand(accounts, words)
   } finally {
     await accounts.close()
   }

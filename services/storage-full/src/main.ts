@@ -1,8 +1,9 @@
-import { run } from '@plinth/kit'
+import { readEnvFile, run } from '@plinth/kit'
 import { createStorageFull } from './app.ts'
 import { loadConfig } from './config.ts'
 
 await run(async () => {
+  readEnvFile()
   const config = loadConfig()
   return { server: await createStorageFull(config), host: config.host, port: config.port }
 })

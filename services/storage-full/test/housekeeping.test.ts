@@ -91,7 +91,7 @@ test('a second name of an old file is not taken for a leftover while the file is
 
 describe('the command line', () => {
   const run = async (env: Record<string, string>, ...words: string[]) => {
-    const options = { env: { PATH: process.env.PATH, ...env } }
+    const options = { env: { PATH: process.env.PATH, ...env }, cwd: env.SUITE_DATA }
     return promisify(execFile)(process.execPath, [CLI, ...words], options).then(
       ({ stdout }) => ({ code: 0, stdout, stderr: '' }),
       (error) => ({ code: error.code, stdout: error.stdout, stderr: error.stderr }),
@@ -134,6 +134,16 @@ describe('the command line', () => {
     assert.equal((await api.get('/api/storage/status', { token })).status, 200)
     assert.equal(usage.code, 64)
     assert.match(usage.stderr, /user create/)
+  })
+
+  test('reads .env in the working directory, and ends with 78 when a setting in it is faulty', async (t) => {
+    const env = storageEnv(await temporaryFolder(t))
+    await writeFile(join(env.SUITE_DATA, '.env'), 'STORAGE_FULL_MAX_FILE_SIZE=large\n')
+
+    const { code, stderr } = await run(env, 'user', 'enable', 'alice')
+
+    assert.equal(code, 78)
+    assert.match(stderr, /STORAGE_FULL_MAX_FILE_SIZE/)
   })
 
   test('files move refuses a provider that is not configured; anything else shows the usage', async (t) => {

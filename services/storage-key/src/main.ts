@@ -1,8 +1,9 @@
-import { run } from '@plinth/kit'
+import { readEnvFile, run } from '@plinth/kit'
 import { createStorageKey } from './app.ts'
 import { loadConfig } from './config.ts'
 
 await run(async () => {
+  readEnvFile()
   const config = loadConfig()
   return { ...config, server: await createStorageKey(config), portSetting: 'STORAGE_KEY_PORT' }
 })
