@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, mkdir, readdir, rename } from 'node:fs/promises'
+import { chmod, mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { describe, type TestContext, test } from 'node:test'
@@ -31,6 +31,35 @@ for (const engine of engines)
         assert.deepEqual((await api.get('/file/list', { token: user })).body, [])
         assert.equal((await upload(api, user)).status, 201)
       })
+
+    test('the test goes the way of an upload: it fails where uploads cannot wait', async () => {
+      const { api, user, admin, root } = await newcomer()
+      await rename(`${root}/.incoming`, `${root}/away`)
+      await writeFile(`${root}/.incoming`, '')
+
+      const refused = await upload(api, user)
+      const probe = await api.post('/api/storage/test/local', undefined, { token: admin })
+      await rm(`${root}/.incoming`)
+      await rename(`${root}/away`, `${root}/.incoming`)
+
+      assert.deepEqual([refused.status, probe.status], [503, 503])
+      assert.equal(probe.body.steps.at(-1).name, 'write')
+      assert.equal((await upload(api, user)).status, 201)
+    })
+
+    test('the test needs no other folder than uploads do', async (t) => {
+      const { api, admin, root } = await newcomer()
+      const before = process.env.TMPDIR
+      t.after(() => {
+        if (before === undefined) delete process.env.TMPDIR
+        else process.env.TMPDIR = before
+      })
+      process.env.TMPDIR = `${root}/absent/deeper`
+
+      const probe = await api.post('/api/storage/test/local', undefined, { token: admin })
+
+      assert.equal(probe.status, 200)
+    })
 
     test('a folder that disappears: 503 without a path, and it works again', async () => {
       const { api, user, root, admin } = await newcomer()

@@ -11,6 +11,7 @@ const UNAVAILABLE = { code: 'STORAGE_UNAVAILABLE', status: 503 }
 
 const folder = await mkdtemp(join(tmpdir(), 'providers-'))
 after(() => rm(folder, { recursive: true, force: true }))
+await mkdir(join(folder, '.incoming'))
 
 providerSuite('a folder', {
   open: (prefix) => createLocalProvider({ root: folder, path: 'deep/store', prefix }),

@@ -8,11 +8,12 @@ type Place = {
   own: string
   /** Its name, when files were put there before. */
   prefix: string | undefined
+  spoolFolder: string
 }
 
 /** Makes nothing that is missing: else a disk that is not mounted would pass. */
 export async function localProbe(place: Place, provider: StorageProvider): Promise<ProbeStep[]> {
-  const object = probeObject(provider, place.prefix)
+  const object = probeObject(provider, place)
   return runProbe([
     { name: 'folder', run: () => requireFolder(place.folder), advise: adviseFolder },
     { name: 'contents', run: () => requireContents(place), advise: () => adviseContents(place) },
@@ -51,5 +52,5 @@ function adviseWrite(error: unknown): string {
   const { cause } = error as Error
   if (cause instanceof Error && /ENOSPC|EDQUOT/.test(cause.message))
     return 'The disk is full: free some space or choose a folder on another disk.'
-  return 'The folder is not writable: give the user the service runs as the right to write in it.'
+  return 'The folder, or .incoming below the storage root, where uploads wait, is not writable: give the user the service runs as the right to write in both.'
 }

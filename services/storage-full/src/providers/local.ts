@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { openRegularFile, readRange } from '@plinth/kit'
 import { storageUnavailable } from '../problems.ts'
+import { spoolFolderIn } from '../spool-folder.ts'
 import { makeFolders } from './local-folder.ts'
 import { linkFile } from './local-link.ts'
 import { localProbe } from './local-probe.ts'
@@ -30,7 +31,7 @@ export function createLocalProvider({ root, path, prefix }: LocalPlace): Storage
     remove: (key) => orUnavailable(unlessAbsent(pathOf(key), unlink)),
     list: (listed) => listFolder(folder, listed),
     check: () => orUnavailable(access(own, constants.W_OK | constants.X_OK)),
-    probe: () => localProbe({ folder, own, prefix }, provider),
+    probe: () => localProbe({ folder, own, prefix, spoolFolder: spoolFolderIn(root) }, provider),
     close: () => {},
   }
   return provider

@@ -2,6 +2,7 @@ import { lookup } from 'node:dns/promises'
 import { once } from 'node:events'
 import http, { type IncomingMessage } from 'node:http'
 import https from 'node:https'
+import { tmpdir } from 'node:os'
 import { systemClock } from '@plinth/kit'
 import {
   faultCode,
@@ -30,7 +31,8 @@ type Place = {
 
 /** Walks the way of a request and says at the first obstacle what to change. */
 export async function objectProbe(place: Place, provider: StorageProvider): Promise<ProbeStep[]> {
-  const object = probeObject(provider, place.prefix)
+  // So small an object waits in memory: the folder is never written to.
+  const object = probeObject(provider, { prefix: place.prefix, spoolFolder: tmpdir() })
   const endpoint = new URL(place.settings.endpoint)
   let storeDate: string | undefined
   const connect = async () => {

@@ -1,23 +1,31 @@
 import { randomUUID } from 'node:crypto'
-import { tmpdir } from 'node:os'
 import { buffer } from 'node:stream/consumers'
 import { Spool } from '@plinth/kit'
 import type { StorageProvider } from './provider.ts'
 
+type Place = {
+  /** Where uploads wait too: a probe goes the way of an upload. */
+  spoolFolder: string
+  prefix?: string | undefined
+}
+
 /** The last three steps of every probe: write an object, read it back, remove it. */
-export function probeObject(provider: StorageProvider, prefix?: string) {
+export function probeObject(provider: StorageProvider, { prefix, spoolFolder }: Place) {
   const name = `probe-${randomUUID()}.txt`
   const key = prefix === undefined ? name : `${prefix}/${name}`
   const content = Buffer.from(`probe ${randomUUID()}`)
   return {
     write: async () => {
-      await write(provider, key, content)
+      await write(provider, key, content, spoolFolder)
       return 'A small object was written.'
     },
     readBack: async () => {
-      const stream = await provider.open(key)
-      const found = stream ? await buffer(stream) : undefined
-      if (!found?.equals(content)) throw new Error('other bytes')
+      try {
+        await requireBytes(provider, key, content)
+      } catch (error) {
+        await provider.remove(key).catch(() => {}) // The probe ends here, and its object with it.
+        throw error
+      }
       return 'The same bytes came back.'
     },
     remove: async () => {
@@ -28,8 +36,19 @@ export function probeObject(provider: StorageProvider, prefix?: string) {
   }
 }
 
-async function write(provider: StorageProvider, key: string, text: Buffer): Promise<void> {
-  await using content = new Spool(tmpdir(), { sha256: true })
+async function requireBytes(provider: StorageProvider, key: string, text: Buffer): Promise<void> {
+  const stream = await provider.open(key)
+  const found = stream ? await buffer(stream) : undefined
+  if (!found?.equals(text)) throw new Error('other bytes')
+}
+
+async function write(
+  provider: StorageProvider,
+  key: string,
+  text: Buffer,
+  folder: string,
+): Promise<void> {
+  await using content = new Spool(folder, { sha256: true })
   content.write(text)
   await content.finish()
   const checksumSha256 = content.sha256 ?? ''
