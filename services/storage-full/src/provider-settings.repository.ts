@@ -1,4 +1,4 @@
-import type { Db } from '@plinth/kit'
+import { type Db, forUpdate } from '@plinth/kit'
 import type { ProviderName } from './providers/provider.ts'
 import type { StorageTables } from './tables.ts'
 
@@ -12,6 +12,15 @@ export async function findSealedSettings(
     .where('provider', '=', provider)
     .executeTakeFirst()
   return row?.sealed_settings
+}
+
+/** Nobody else changes them until this transaction ends. */
+export async function lockSealedSettings(
+  db: Db<StorageTables>,
+  provider: ProviderName,
+): Promise<void> {
+  const row = db.selectFrom('storage_settings').select('provider').where('provider', '=', provider)
+  await forUpdate(db, row).execute()
 }
 
 export async function updateSealedSettings(

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { inTransaction } from '@plinth/kit'
 import type { Location } from './location.ts'
 import {
   findActiveLocation,
@@ -9,7 +10,11 @@ import {
 } from './locations.repository.ts'
 import { type ProviderSettings, placeOf } from './locations.ts'
 import { storageNotConfigured } from './problems.ts'
-import { findSealedSettings, updateSealedSettings } from './provider-settings.repository.ts'
+import {
+  findSealedSettings,
+  lockSealedSettings,
+  updateSealedSettings,
+} from './provider-settings.repository.ts'
 import { PROVIDER_NAMES, type ProviderName, type StorageProvider } from './providers/provider.ts'
 import type { Storage } from './storage.ts'
 
@@ -39,6 +44,18 @@ export async function requireSettings(
 export async function saveSettings(storage: Keeping, settings: ProviderSettings): Promise<void> {
   const sealed = storage.providers.seal(settings)
   await updateSealedSettings(storage.db, settings.provider, sealed, storage.clock())
+}
+
+/** Saves what `change` makes of the saved settings; of two at once, the second sees the first. */
+export async function changeSettings(
+  storage: Keeping,
+  provider: ProviderName,
+  change: (before: ProviderSettings | undefined) => ProviderSettings,
+): Promise<void> {
+  await inTransaction(storage.db, async (db) => {
+    await lockSealedSettings(db, provider)
+    await saveSettings({ ...storage, db }, change(await findSettings({ ...storage, db }, provider)))
+  })
 }
 
 export async function requireActiveLocation({ db }: Pick<Storage, 'db'>): Promise<Location> {

@@ -1,6 +1,12 @@
 import { linkOnTheWay, validationFailed } from '@plinth/kit'
 import type { ProviderSettings } from './locations.ts'
-import { findSettings, isInUse, requireActiveLocation, saveSettings } from './provider-settings.ts'
+import {
+  changeSettings,
+  findSettings,
+  isInUse,
+  requireActiveLocation,
+  saveSettings,
+} from './provider-settings.ts'
 import type { ObjectSettings } from './providers/object-client.ts'
 import type { Storage } from './storage.ts'
 
@@ -82,9 +88,18 @@ export type GivenObjectConfig = { [Name in keyof ObjectSettings]?: ObjectSetting
 
 /** Saves a bucket. Keys that are left out or blank stay as they were saved before. */
 export async function saveObjectConfig(storage: Storage, given: GivenObjectConfig) {
-  const saved = await findSettings(storage, 'OBJECT')
-  const before: GivenObjectConfig = saved?.provider === 'OBJECT' ? saved.object : {}
-  const object = {
+  await changeSettings(storage, 'OBJECT', (saved) => {
+    const before = saved?.provider === 'OBJECT' ? saved.object : {}
+    const object = mergedObjectConfig(before, given)
+    const faults = objectConfigFaults(object, storage.limits.objectEndpoints)
+    if (faults.length > 0) throw validationFailed(faults)
+    return { provider: 'OBJECT', object }
+  })
+  return describeConfig(storage)
+}
+
+function mergedObjectConfig(before: GivenObjectConfig, given: GivenObjectConfig): ObjectSettings {
+  return {
     endpoint: (given.endpoint ?? before.endpoint ?? '').replace(/\/+$/, ''),
     region: given.region ?? before.region ?? 'us-east-1',
     bucket: given.bucket ?? before.bucket ?? '',
@@ -92,10 +107,6 @@ export async function saveObjectConfig(storage: Storage, given: GivenObjectConfi
     secretKey: given.secretKey?.trim() || before.secretKey || '',
     pathStyleAccess: given.pathStyleAccess ?? before.pathStyleAccess ?? true,
   }
-  const faults = objectConfigFaults(object, storage.limits.objectEndpoints)
-  if (faults.length > 0) throw validationFailed(faults)
-  await saveSettings(storage, { provider: 'OBJECT', object })
-  return describeConfig(storage)
 }
 
 function objectConfigFaults(object: ObjectSettings, allowedEndpoints: string[]): string[] {

@@ -1,4 +1,4 @@
-import type { Db } from '@plinth/kit'
+import { type Db, forUpdate } from '@plinth/kit'
 import type { StorageTables } from './tables.ts'
 
 export type TemporaryLink = {
@@ -11,18 +11,25 @@ export type TemporaryLink = {
 
 export type NewLink = { fileId: number; tokenHash: string; createdAt: Date; expiresAt: Date }
 
-export async function insertLink(db: Db<StorageTables>, link: NewLink): Promise<void> {
-  await db
+/** Fails to when the file was deleted in the same moment. */
+export async function insertLink(db: Db<StorageTables>, link: NewLink): Promise<boolean> {
+  const row = db
+    .selectFrom('files')
+    .select((file) => [
+      'id',
+      file.val(link.tokenHash).as('token_hash'),
+      file.val(link.createdAt.toISOString()).as('created_at'),
+      file.val(link.expiresAt.toISOString()).as('expires_at'),
+      file.lit(0).as('opened_count'),
+    ])
+    .where('id', '=', link.fileId)
+    .where('state', '=', 'stored')
+  const { numInsertedOrUpdatedRows = 0n } = await db
     .insertInto('temporary_links')
-    .values({
-      file_id: link.fileId,
-      token_hash: link.tokenHash,
-      created_at: link.createdAt.toISOString(),
-      expires_at: link.expiresAt.toISOString(),
-      opened_count: 0,
-      last_opened_at: null,
-    })
-    .execute()
+    .columns(['file_id', 'token_hash', 'created_at', 'expires_at', 'opened_count'])
+    .expression(forUpdate(db, row))
+    .executeTakeFirst()
+  return numInsertedOrUpdatedRows > 0n
 }
 
 /** Which file an unexpired link leads to. */

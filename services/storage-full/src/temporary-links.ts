@@ -1,7 +1,7 @@
 import { type Caller, hashOpaqueToken, newOpaqueToken, secondsAfter } from '@plinth/kit'
 import { findFile } from './files.repository.ts'
 import { requireFile } from './files.ts'
-import { linkNotFound } from './problems.ts'
+import { fileNotFound, linkNotFound } from './problems.ts'
 import type { Storage } from './storage.ts'
 import type { StoredFile } from './stored-file.ts'
 import {
@@ -24,7 +24,8 @@ export async function createLink(storage: Storage, caller: Caller, request: Link
   const createdAt = storage.clock()
   const expiresAt = secondsAfter(createdAt, expiresInSeconds)
   const tokenHash = hashOpaqueToken(token)
-  await insertLink(storage.db, { fileId: file.id, tokenHash, createdAt, expiresAt })
+  const link = { fileId: file.id, tokenHash, createdAt, expiresAt }
+  if (!(await insertLink(storage.db, link))) throw fileNotFound()
   return {
     id: file.id,
     token,

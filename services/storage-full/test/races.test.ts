@@ -47,6 +47,21 @@ for (const engine of engines)
       }
     })
 
+    test('a link while its file is deleted: 200 or 404', async () => {
+      const { api, user } = await newcomer()
+      for (let round = 0; round < 20; round++) {
+        const { body } = await upload(api, user)
+        const link = { id: body.id, expiresInSeconds: 60 }
+
+        const [linked] = await Promise.all([
+          api.post('/file/generate-pre-signed-url', link, { token: user }),
+          api.delete(`/file/${body.id}`, { token: user }),
+        ])
+
+        assert.ok([200, 404].includes(linked.status), `${linked.status}`)
+      }
+    })
+
     test('activation during uploads: every file is where it says it is', {
       skip: noS3,
     }, async (t) => {

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict'
+import { describe, type TestContext, test } from 'node:test'
+import { createLogger } from '@plinth/kit'
+import { engines, testClock } from '@plinth/kit/testing'
+import { loadConfig } from '../src/index.ts'
+import { openStorage } from '../src/open-storage.ts'
+import { requireSettings } from '../src/provider-settings.ts'
+import { saveObjectConfig } from '../src/storage-config.ts'
+import { insertLink } from '../src/temporary-links.repository.ts'
+import { storageEnv, temporaryFolder } from './start-storage.ts'
+
+const BUCKET = { endpoint: 'http://localhost:9', bucket: 'files', accessKey: 'a', secretKey: 's' }
+
+for (const engine of engines)
+  describe(`changes that meet, on ${engine.name}`, { skip: engine.skip }, () => {
+    const open = async (t: TestContext) => {
+      const config = loadConfig(storageEnv(await temporaryFolder(t), await engine.freshUrl(t)))
+      const log = createLogger('test', 'silent')
+      const { storage, database } = await openStorage(config, { clock: testClock(), log })
+      t.after(() => database.close())
+      return storage
+    }
+
+    test('a configuration without keys never brings back keys that were just replaced', async (t) => {
+      const storage = await open(t)
+      await saveObjectConfig(storage, BUCKET)
+      for (const round of ['1', '2', '3', '4', '5']) {
+        await Promise.all([
+          saveObjectConfig(storage, { accessKey: round, secretKey: round }),
+          saveObjectConfig(storage, { region: round }),
+        ])
+
+        const saved = await requireSettings(storage, 'OBJECT')
+        assert.ok(saved.provider === 'OBJECT')
+        const { accessKey, secretKey, region } = saved.object
+        assert.deepEqual([accessKey, secretKey, region], [round, round, round])
+      }
+    })
+
+    test('a file that is gone gets no link', async (t) => {
+      const { db, clock } = await open(t)
+      const now = clock()
+
+      const link = { fileId: 1, tokenHash: 'hash', createdAt: now, expiresAt: now }
+
+      assert.equal(await insertLink(db, link), false)
+    })
+  })
