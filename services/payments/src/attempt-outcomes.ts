@@ -1,5 +1,9 @@
 import { type Db, failPoint, inTransaction } from '@plinth/kit'
 import { type Attempt, deleteReservedAttempt, findAttemptBySession } from './attempts.repository.ts'
+import {
+  findCheckoutGeneration,
+  upsertCheckoutGeneration,
+} from './checkout-generations.repository.ts'
 import { lockPayment, settleLedger } from './ledger.ts'
 import { lockSession } from './name-locks.repository.ts'
 import { insertObservation, remark } from './observations.repository.ts'
@@ -50,8 +54,16 @@ async function refuseTakenSession(
   throw new InconsistentObservation('SESSION_USED_ELSEWHERE', paymentId, message)
 }
 
-/** Takes back an attempt that certainly has no session; a payment never attempted goes with it. */
-export async function withdrawAttempt({ db, clock }: Payments, attempt: Attempt): Promise<void> {
+/**
+ * Takes back an attempt that certainly has no session; a payment never attempted goes with it. A
+ * key that is spent would only repeat its refusal, so the next attempt gets another. One that is
+ * not is used again: should a node that lost its lease have sent it, both are given one session.
+ */
+export async function withdrawAttempt(
+  { db, clock }: Payments,
+  attempt: Attempt,
+  key: 'spent' | 'unused',
+): Promise<void> {
   const { paymentId, reference } = attempt
   const about = { source: 'reply', kind: 'checkout refused', at: clock() } as const
   await inTransaction(db, async (transaction) => {
@@ -59,8 +71,14 @@ export async function withdrawAttempt({ db, clock }: Payments, attempt: Attempt)
     if (!locked || !(await deleteReservedAttempt(transaction, attempt))) return
     const attempts = locked.attempts.filter(({ sequence }) => sequence !== attempt.sequence)
     if (attempts.length === 0) return deletePayment(transaction, paymentId)
+    if (key === 'spent') await raiseGeneration(transaction, paymentId)
     const note = `Attempt ${reference}`
     await settleLedger(transaction, { ...locked, attempts }, { ...about, note })
   })
   failPoint('checkout:withdrawn')
+}
+
+async function raiseGeneration(db: Db<PaymentTables>, paymentId: string): Promise<void> {
+  const generation = (await findCheckoutGeneration(db, paymentId)) + 1
+  await upsertCheckoutGeneration(db, { paymentId, generation })
 }

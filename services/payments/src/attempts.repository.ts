@@ -42,15 +42,20 @@ export async function updateAttempt(db: Db<PaymentTables>, attempt: Attempt): Pr
   await update(db, attempt)
 }
 
-/** Only an attempt that never became a session can be taken back. */
+/**
+ * Only an attempt that never became a session can be taken back, and only this very one: its
+ * sequence may be another's already.
+ */
 export async function deleteReservedAttempt(
   db: Db<PaymentTables>,
-  { paymentId, sequence }: Attempt,
+  { paymentId, sequence, idempotencyKey, firstSentAt }: Attempt,
 ): Promise<boolean> {
   const deleted = await db
     .deleteFrom('attempts')
     .where('payment_id', '=', paymentId)
     .where('sequence', '=', sequence)
+    .where('idempotency_key', '=', idempotencyKey)
+    .where('first_sent_at', '=', firstSentAt)
     .where('state', '=', 'reserved')
     .returning('sequence')
     .executeTakeFirst()

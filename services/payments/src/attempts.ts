@@ -1,9 +1,10 @@
 import { failPoint, secondsAfter } from '@plinth/kit'
 import { recordSession, withdrawAttempt } from './attempt-outcomes.ts'
-import { type Attempt, listAttempts } from './attempts.repository.ts'
+import type { Attempt } from './attempts.repository.ts'
 import { KEY_LIFETIME_SECONDS } from './idempotency-keys.ts'
+import { searchSession } from './lost-sessions.ts'
 import { type Payments, requireProvider } from './payments.ts'
-import { isRemembered, provenRefused, refusedForGood } from './provider/outcomes.ts'
+import { isKeyUsed, isRemembered, provenRefused, refusedForGood } from './provider/outcomes.ts'
 import { isMissing, mustExist, providerFailed, providerRejected } from './provider/problems.ts'
 import type { NewSession } from './provider/provider.ts'
 
@@ -12,7 +13,9 @@ export async function sendAttempt(payments: Payments, attempt: Attempt): Promise
   try {
     await create(payments, attempt)
   } catch (error) {
-    if (provenRefused(error)) await withdrawAttempt(payments, attempt)
+    if (isKeyUsed(error) && (await searchSession(payments, attempt))) return
+    const key = refusedForGood(error) ? 'spent' : 'unused'
+    if (provenRefused(error)) await withdrawAttempt(payments, attempt, key)
     throw blamed(error, attempt)
   }
 }
@@ -27,26 +30,30 @@ function blamed(error: unknown, { request }: Attempt): unknown {
 
 /**
  * Finds out what became of an attempt whose outcome is unknown: the same request under the same key
- * gives the same session. When the key is too old, or its reply is a failure for ever, the sessions
- * of that time are searched instead. An attempt that certainly has no session is withdrawn.
+ * gives the same session. When the key is too old, was used with other content, or its reply is a
+ * failure for ever, the sessions since then are searched instead. An attempt that certainly has no
+ * session is withdrawn.
  */
 export async function resolveAttempt(payments: Payments, attempt: Attempt): Promise<void> {
   const forgotten = secondsAfter(new Date(attempt.firstSentAt), KEY_LIFETIME_SECONDS)
-  if (payments.clock() >= forgotten) {
-    if (!(await searchSession(payments, attempt))) await withdrawAttempt(payments, attempt)
-    return
-  }
+  if (payments.clock() >= forgotten) return findOrWithdraw(payments, attempt)
   try {
     await create(payments, attempt)
   } catch (error) {
-    if (refusedForGood(error)) return withdrawAttempt(payments, attempt)
+    if (isKeyUsed(error)) return findOrWithdraw(payments, attempt)
+    if (refusedForGood(error)) return withdrawAttempt(payments, attempt, 'spent')
     const found = await searchSession(payments, attempt).catch(() => {
       throw error
     })
     if (found) return
     if (!isRemembered(error)) throw error
-    await withdrawAttempt(payments, attempt)
+    await withdrawAttempt(payments, attempt, 'spent')
   }
+}
+
+async function findOrWithdraw(payments: Payments, attempt: Attempt): Promise<void> {
+  if (await searchSession(payments, attempt)) return
+  await withdrawAttempt(payments, attempt, 'spent')
 }
 
 async function create(payments: Payments, attempt: Attempt): Promise<void> {
@@ -73,24 +80,4 @@ export async function expireAttempt(payments: Payments, attempt: Attempt): Promi
     throw error
   })
   await recordSession(payments, attempt, session, 'session expired')
-}
-
-async function searchSession(payments: Payments, attempt: Attempt): Promise<boolean> {
-  const provider = requireProvider(payments)
-  const from = secondsAfter(new Date(attempt.firstSentAt), -300)
-  const taken = (await listAttempts(payments.db, attempt.paymentId)).map(
-    ({ sessionId }) => sessionId,
-  )
-  for await (const session of provider.listSessions({ from, to: payments.clock() })) {
-    const ours = session.metadata.paymentId === attempt.paymentId && !taken.includes(session.id)
-    if (!ours) continue
-    await recordSession(
-      payments,
-      attempt,
-      await mustExist(provider.findSession(session.id)),
-      'session found',
-    )
-    return true
-  }
-  return false
 }

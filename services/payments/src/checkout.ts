@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { inTransaction } from '@plinth/kit'
-import { type Attempt, insertAttempt } from './attempts.repository.ts'
+import type { Attempt } from './attempts.repository.ts'
 import { expireAttempt, lookUpAttempt, resolveAttempt, sendAttempt } from './attempts.ts'
 import {
   type CheckoutRequest,
@@ -8,10 +8,9 @@ import {
   planCheckout,
   refuseDifferent,
 } from './checkout-plan.ts'
-import { lockPayment, settleLedger } from './ledger.ts'
-import { newAttempt } from './new-attempt.ts'
-import { linkParkedEvents } from './parked-events.ts'
-import { findPaymentByReference, insertPayment } from './payments.repository.ts'
+import { reserveAttempt, reservePayment } from './checkout-reservations.ts'
+import { lockPayment } from './ledger.ts'
+import { findPaymentByReference } from './payments.repository.ts'
 import { type Payments, requireProvider, withPayment } from './payments.ts'
 import { attemptProcessing } from './problems.ts'
 
@@ -29,10 +28,13 @@ export async function openCheckout(
 
 async function createOrReuse(payments: Payments, request: CheckoutRequest): Promise<CheckoutReply> {
   while (true) {
-    const paymentId = await reservePayment(payments, request)
-    const attempt = await withPayment(payments, paymentId, () =>
-      payableAttempt(payments, paymentId, request),
-    )
+    const known = await findPaymentByReference(payments.db, request.businessReference)
+    if (known) refuseDifferent(request, known)
+    const paymentId = known?.id ?? randomUUID()
+    const attempt = await withPayment(payments, paymentId, async () => {
+      const first = known ? undefined : await reservePayment(payments, paymentId, request)
+      return payableAttempt(payments, paymentId, request, first)
+    })
     if (attempt)
       return {
         paymentId,
@@ -42,23 +44,6 @@ async function createOrReuse(payments: Payments, request: CheckoutRequest): Prom
   }
 }
 
-/** The id of the payment this request is about; of racing requests one inserts it. */
-async function reservePayment(payments: Payments, request: CheckoutRequest): Promise<string> {
-  const { businessReference, amount, currency, providerCustomerId } = request
-  const known = await findPaymentByReference(payments.db, businessReference)
-  if (known) {
-    refuseDifferent(request, known)
-    return known.id
-  }
-  const id = randomUUID()
-  const createdAt = payments.clock().toISOString()
-  await inTransaction(payments.db, async (db) => {
-    const payment = { id, businessReference, amount, currency, providerCustomerId, createdAt }
-    if (await insertPayment(db, payment)) await linkParkedEvents(db, payment, payments.clock())
-  })
-  return reservePayment(payments, request)
-}
-
 const MOST_STEPS = 8
 
 /** Goes step by step until there is an open session; undefined when the payment was withdrawn. */
@@ -66,8 +51,10 @@ async function payableAttempt(
   payments: Payments,
   paymentId: string,
   request: CheckoutRequest,
+  first: Attempt | undefined,
 ): Promise<Attempt | undefined> {
-  let asked: number | undefined
+  if (first) await sendAttempt(payments, first)
+  let asked = first?.sequence
   for (let count = 0; count < MOST_STEPS; count++) {
     const next = await nextStep(payments, paymentId, request, asked)
     if (next?.step === 'reuse') return next.attempt
@@ -100,15 +87,9 @@ function nextStep(
   return inTransaction(payments.db, async (db) => {
     const locked = await lockPayment(db, paymentId)
     if (!locked) return undefined
-    const { payment, attempts } = locked
-    const plan = planCheckout(request, { payment, attempts, asked, now })
+    const plan = planCheckout(request, { ...locked, asked, now })
     if (plan.step !== 'reserve') return plan
-
-    const attempt = newAttempt(payments, paymentId, request, plan.sequence)
-    await insertAttempt(db, attempt)
-    const about = { source: 'request', kind: 'checkout requested', at: now } as const
-    const note = `Attempt ${attempt.reference}`
-    await settleLedger(db, { payment, attempts: [...attempts, attempt] }, { ...about, note })
+    const attempt = await reserveAttempt({ ...payments, db }, locked, request, plan.sequence)
     return { step: 'send-first', attempt }
   })
 }

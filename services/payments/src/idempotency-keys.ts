@@ -1,13 +1,19 @@
 import { createHash } from 'node:crypto'
 
-/** References may hold any characters, a key may not: the key carries their hash. */
-export function checkoutKey(paymentId: string, attemptReference: string): string {
-  return `co1:${paymentId}:${hashOf(attemptReference)}`
+/**
+ * References may hold any characters, a key may not: the key carries their hash. `generation` grows
+ * only when the key before it is known to have produced nothing.
+ */
+export function checkoutKey(paymentId: string, reference: string, generation: number): string {
+  return keyOf('co1', paymentId, reference, generation)
 }
 
-/** `generation` grows only when the key before it is known to have produced nothing. */
 export function refundKey(paymentId: string, reference: string, generation: number): string {
-  const key = `re1:${paymentId}:${hashOf(reference)}`
+  return keyOf('re1', paymentId, reference, generation)
+}
+
+function keyOf(kind: string, paymentId: string, reference: string, generation: number): string {
+  const key = `${kind}:${paymentId}:${hashOf(reference)}`
   return generation === 0 ? key : `${key}:${generation}`
 }
 

@@ -9,7 +9,8 @@ export function newAttempt(
   payments: Payments,
   paymentId: string,
   request: CheckoutRequest,
-  sequence: number,
+  sequence = 1,
+  generation = 0,
 ): Attempt {
   const { attemptReference } = request
   return {
@@ -22,7 +23,7 @@ export function newAttempt(
     url: null,
     expiresAt: null,
     request: JSON.stringify(newSession(payments, paymentId, request)),
-    idempotencyKey: checkoutKey(paymentId, attemptReference),
+    idempotencyKey: checkoutKey(paymentId, attemptReference, generation),
     firstSentAt: payments.clock().toISOString(),
   }
 }

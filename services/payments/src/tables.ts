@@ -5,6 +5,7 @@ import type { AttemptState, CheckoutStatus, PaymentStatus, RefundStatus } from '
 export type PaymentTables = LeaseTables & {
   payments: PaymentRow
   attempts: AttemptRow
+  checkout_generations: CheckoutGenerationRow
   refund_intents: RefundIntentRow
   refunds: RefundRow
   webhook_events: WebhookEventRow
@@ -56,6 +57,9 @@ export type AttemptRow = {
   idempotency_key: string
   first_sent_at: string
 }
+
+/** Counts the checkout keys that are spent for nothing; the next key must differ from them. */
+type CheckoutGenerationRow = { payment_id: string; generation: number }
 
 export type RefundIntentState = 'reserved' | 'linked' | 'refused'
 

@@ -5,9 +5,11 @@ import { text } from 'node:stream/consumers'
 
 type TestScope = { after(work: () => Promise<void> | void): void }
 
-type Reply = { status?: number; body: object }
+export type Reply = { status?: number; body: object }
 
-export type Replies = Record<string, Reply | ((query: URLSearchParams) => Reply)>
+type Answer = (query: URLSearchParams, idempotencyKey: string) => Reply | Promise<Reply>
+
+export type Replies = Record<string, Reply | Answer>
 
 const NO_SUCH_PATH: Reply = {
   status: 404,
@@ -23,7 +25,9 @@ export async function startSmallProvider(t: TestScope, replies: Replies) {
     const path = `${request.method} ${pathname}`
     asked.push(path)
     const reply = replies[path] ?? NO_SUCH_PATH
-    const { status = 200, body } = typeof reply === 'function' ? reply(searchParams) : reply
+    const key = String(request.headers['idempotency-key'])
+    const { status = 200, body } =
+      typeof reply === 'function' ? await reply(searchParams, key) : reply
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
   })
   await once(server.listen(0, 'localhost'), 'listening')

@@ -2,10 +2,12 @@ import { kitMigrations, type Migration } from '@plinth/kit'
 import { paymentsMigration } from './0001-payments.ts'
 import { pollCursorMigration } from './0002-poll-cursor.ts'
 import { sparseIndexesMigration } from './0003-sparse-indexes.ts'
+import { checkoutGenerationsMigration } from './0004-checkout-generations.ts'
 
 export const migrations: Migration[] = [
   ...kitMigrations,
   paymentsMigration,
   pollCursorMigration,
   sparseIndexesMigration,
+  checkoutGenerationsMigration,
 ]

@@ -84,7 +84,8 @@ export type PaymentProvider = {
   createSession(session: NewSession, idempotencyKey: string): Promise<CheckoutSession>
   findSession(id: string): Promise<CheckoutSession>
   expireSession(id: string): Promise<CheckoutSession>
-  listSessions(window: { from: Date; to: Date }): AsyncIterable<CheckoutSession>
+  /** Without an end: the provider's clock may be ahead of ours. */
+  listSessions(since: Date): AsyncIterable<CheckoutSession>
   createRefund(refund: NewRefund, idempotencyKey: string): Promise<Refund>
   findRefund(id: string): Promise<Refund>
   listRefunds(paymentIntentId: string): Promise<Refund[]>

@@ -62,8 +62,8 @@ function sessionCalls(call: StripeCall) {
       return readSession(raw(await call((stripe) => stripe.checkout.sessions.expire(id, {}, key))))
     },
 
-    async *listSessions({ from, to }) {
-      const created = { gte: unixSeconds(from), lte: unixSeconds(to) }
+    async *listSessions(since) {
+      const created = { gte: unixSeconds(since) }
       const pages = pagesOf((cursor) =>
         call((stripe) => stripe.checkout.sessions.list({ ...cursor, created })),
       )

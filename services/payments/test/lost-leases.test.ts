@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { describe, test } from 'node:test'
+import { engines } from '@plinth/kit/testing'
+import { type Reply, startSmallProvider } from './small-provider.ts'
+import { checkoutBody, providerEnv } from './start-loop.ts'
+import { startPayments } from './start-payments.ts'
+
+type TestScope = { after(work: () => Promise<void> | void): void }
+
+/** A new session that the provider was asked for, and how it answers. */
+type Call = { key: string; answer: (reply: Reply) => void }
+
+const PATIENT = { providerCallMilliseconds: 60_000, providerDeadlineMilliseconds: 60_000 }
+const PATH = '/v1/checkout/sessions'
+const sessionOf = (id: string): Reply => ({ body: { id, url: `https://pay.example/${id}` } })
+const refusal = (status: number, type: string): Reply => ({
+  status,
+  body: { error: { type, message: 'No.' } },
+})
+const REFUSED = refusal(400, 'invalid_request_error')
+const RATE_LIMITED = refusal(429, 'invalid_request_error')
+const BROKEN = refusal(500, 'api_error')
+
+/** Calls in the order of their arrival, each taken once. */
+function createCalls() {
+  const arrived = new EventTarget()
+  const waiting: Call[] = []
+  return {
+    add: (call: Call) => {
+      waiting.push(call)
+      arrived.dispatchEvent(new Event('call'))
+    },
+    next: async (): Promise<Call> => {
+      while (true) {
+        const call = waiting.shift()
+        if (call) return call
+        await once(arrived, 'call')
+      }
+    },
+  }
+}
+
+for (const engine of engines)
+  describe(`a node that lost its lease on ${engine.name}`, { skip: engine.skip }, () => {
+    /** Two nodes, and a payment whose first attempt has expired. */
+    const start = async (t: TestScope) => {
+      const calls = createCalls()
+      const provider = await startSmallProvider(t, {
+        [`POST ${PATH}`]: (_, key) =>
+          new Promise<Reply>((answer) => {
+            calls.add({ key, answer })
+          }),
+        [`GET ${PATH}`]: BROKEN,
+        [`GET ${PATH}/cs_1`]: { body: { id: 'cs_1', status: 'expired' } },
+        [`GET ${PATH}/cs_2`]: sessionOf('cs_2'),
+      })
+      const options = {
+        env: providerEnv(provider),
+        databaseUrl: await engine.freshUrl(t),
+        // A lease is lost here when the test says so, and no call is given up before its answer.
+        overrides: { providerRetries: 0, leaseSeconds: 600, ...PATIENT },
+      }
+      const [slow, other] = [await startPayments(t, options), await startPayments(t, options)]
+      const request = checkoutBody()
+      const first = slow.api.post('/api/checkout/sessions', request)
+      ;(await calls.next()).answer(sessionOf('cs_1'))
+      await first
+      const second = ({ api }: typeof slow) =>
+        api.post('/api/checkout/sessions', { ...request, attemptReference: 'two' })
+      const loseLease = () => slow.payments.db.deleteFrom('leases').execute()
+      return { calls, slow, other, second, loseLease }
+    }
+
+    test('takes back only its own attempt, not the one that came after it', async (t) => {
+      const { calls, slow, other, second, loseLease } = await start(t)
+      const late = second(slow)
+      const lateCall = await calls.next()
+      await loseLease()
+      const taken = second(other)
+      ;(await calls.next()).answer(REFUSED)
+      const newCall = await calls.next()
+
+      lateCall.answer(REFUSED)
+      const refused = await late
+      newCall.answer(sessionOf('cs_2'))
+      const reply = await Promise.race([taken, calls.next().then(() => assert.fail('sent again'))])
+
+      assert.equal(refused.status, 400)
+      assert.equal(reply.status, 201)
+      assert.equal(reply.body.checkoutSessionId, 'cs_2')
+    })
+
+    test('leaves the key to others when its own request alone was turned away', async (t) => {
+      const { calls, slow, other, second, loseLease } = await start(t)
+      const late = second(slow)
+      const lateCall = await calls.next()
+      await loseLease()
+      const lost = second(other)
+      const lostCall = await calls.next()
+      lostCall.answer(BROKEN)
+      const unknown = await lost
+      lateCall.answer(RATE_LIMITED)
+      const limited = await late
+
+      const again = second(other)
+      const call = await calls.next()
+      call.answer(sessionOf('cs_2'))
+
+      assert.deepEqual([unknown.status, limited.status], [502, 429])
+      assert.equal(call.key, lostCall.key)
+      assert.equal((await again).body.checkoutSessionId, 'cs_2')
+    })
+  })
