@@ -46,6 +46,7 @@ export { actuatorRoutes } from './http/actuator.ts'
 export { type Authenticate, type Caller, callerGuard, type Guard } from './http/caller.ts'
 export { consoleRoutes, pageHeaders } from './http/console-pages.ts'
 export { jwksRoutes } from './http/jwks.ts'
+export { listen } from './http/listen.ts'
 export { type PageRequest, pageOf, pageRequest, type Sort } from './http/page.ts'
 export { renderProblem } from './http/problem-handler.ts'
 export {
@@ -53,7 +54,6 @@ export {
   closeOnSignals,
   EXIT,
   exitWith,
-  listen,
   type Running,
   run,
 } from './http/run.ts'

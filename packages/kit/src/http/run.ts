@@ -1,12 +1,9 @@
-import type { AddressInfo } from 'node:net'
 import { armFailPoint } from '../fail-point.ts'
 import { SealBrokenError } from '../sealed-text.ts'
 import { SettingsError } from '../settings.ts'
 import { StartError } from '../start-error.ts'
+import { type Address, listen } from './listen.ts'
 import type { Server } from './server.ts'
-
-/** `portSetting` is named when the port is taken. */
-type Address = { host: string; port: number; portSetting?: string }
 
 export type Running = Address & { server: Server }
 
@@ -14,31 +11,6 @@ const DRAIN_MS = 25_000
 
 /** Exit codes as operators know them from sysexits.h. */
 export const EXIT = { unavailable: 69, settings: 78 }
-
-/** Starts to accept connections and tells the address. */
-export async function listen(server: Server, address: Address): Promise<string> {
-  const { host, port } = address
-  await server.ready()
-  // The framework logs each address by itself; whoever called this says it once and better.
-  const { level } = server.log
-  server.log.level = 'silent'
-  try {
-    await server.listen({ host, port })
-  } catch (error) {
-    throw (error as NodeJS.ErrnoException).code === 'EADDRINUSE' ? portInUse(address) : error
-  } finally {
-    server.log.level = level
-  }
-  const { port: bound } = server.server.address() as AddressInfo
-  const name = host === '0.0.0.0' || host === '::' ? 'localhost' : host
-  return `http://${name.includes(':') ? `[${name}]` : name}:${bound}`
-}
-
-function portInUse({ port, portSetting = "the service's …_PORT setting" }: Address): StartError {
-  return new StartError(
-    `Port ${port} is in use. Stop what uses it, or choose another with ${portSetting}.`,
-  )
-}
 
 /** Readiness goes false, what is under way is finished, then everything is closed. */
 export async function closeGracefully(server: Server): Promise<void> {

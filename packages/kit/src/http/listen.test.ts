@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer as createSocketServer } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { describe, type TestContext, test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import { systemClock } from '../clock.ts'
+import { createLogger } from '../logging.ts'
+import { StartError } from '../start-error.ts'
+import { listen } from './listen.ts'
+import { closeGracefully } from './run.ts'
+import { createServer } from './server.ts'
+
+// All of 127.0.0.0/8 is this machine on Linux, so these two can stand for 127.0.0.1 and ::1.
+const BOTH = ['127.0.0.1', '127.0.0.2']
+const skip = process.platform !== 'linux'
+
+describe('a host with two addresses', { skip }, () => {
+  test('is served at both, under the same limits', async (t) => {
+    const server = startable(t)
+    const { port } = new URL(await listen(server, { host: 'localhost', port: 0 }, BOTH))
+
+    for (const address of BOTH) {
+      const talk = (request: string) => exchange(address, Number(port), request)
+      assert.match(await talk('GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n'), / 200 OK/)
+      assert.match(await talk('NONSENSE\r\n\r\n'), / 400 [\s\S]*"code":"BAD_REQUEST"/)
+      assert.match(await talk(UNFINISHED), / 408 /)
+    }
+  })
+
+  test('is told in plain words that the port is taken at the second', async (t) => {
+    const other = createSocketServer().listen(0, BOTH[1])
+    t.after(() => other.close())
+    await once(other, 'listening')
+    const { port } = other.address() as AddressInfo
+
+    const listening = listen(startable(t), { host: 'localhost', port }, BOTH)
+
+    await assert.rejects(listening, (error) => {
+      assert.ok(error instanceof StartError)
+      assert.match(error.message, new RegExp(`Port ${port} is in use`))
+      return true
+    })
+  })
+
+  test('closes when what is under way at the second is answered', async (t) => {
+    const server = startable(t)
+    const events: string[] = []
+    const begun = Promise.withResolvers<void>()
+    const released = Promise.withResolvers<void>()
+    server.get('/slow', async () => {
+      begun.resolve()
+      await released.promise
+      events.push('answered')
+      return 'at last'
+    })
+    server.onClose(() => void events.push('closed'))
+    const { port } = new URL(await listen(server, { host: 'localhost', port: 0 }, BOTH))
+    const request = 'GET /slow HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n'
+    const answer = exchange(BOTH[1] ?? '', Number(port), request)
+    await begun.promise
+
+    const firstClosed = once(server.server, 'close')
+    const closing = closeGracefully(server)
+    await firstClosed
+    await setImmediate()
+    released.resolve()
+    await closing
+
+    assert.match(await answer, /at last$/)
+    assert.deepEqual(events, ['answered', 'closed'])
+  })
+
+  test('does without one that this machine does not have', async (t) => {
+    const missing = ['127.0.0.1', '192.0.2.1']
+
+    const url = await listen(startable(t), { host: 'localhost', port: 0 }, missing)
+
+    const { port } = new URL(url)
+    assert.equal((await fetch(`http://127.0.0.1:${port}`)).status, 200)
+  })
+})
+
+const UNFINISHED =
+  'POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{'
+
+function startable(t: TestContext) {
+  const log = createLogger('test', 'silent')
+  const limits = { bodyDeadlineMs: 20 }
+  const server = createServer({ name: 'test', version: '1', log, clock: systemClock, ...limits })
+  server.get('/', () => 'hello')
+  server.post('/', () => 'hello')
+  t.after(() => {
+    server.server.closeAllConnections()
+    return server.close()
+  })
+  return server
+}
+
+/** All that comes back. */
+async function exchange(address: string, port: number, request: string): Promise<string> {
+  const socket = connect(port, address)
+  socket.write(request)
+  return text(socket)
+}
