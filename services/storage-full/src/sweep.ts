@@ -70,9 +70,10 @@ async function sweepKeys(
     location.id,
     keys.filter((key) => !orphans.includes(key)),
   )
-  await insertOrphans(db, location.id, orphans, now)
   const before = secondsAfter(now, -limits.orphanAgeSeconds)
+  // Before this sighting is noted: however short the time, one is never enough.
   const overdue = await findOverdueOrphans(db, location.id, orphans, before)
+  await insertOrphans(db, location.id, orphans, now)
   let removed = 0
   for (const key of overdue) {
     if (signal?.aborted) break

@@ -191,7 +191,7 @@ async function recover(env: Record<string, string>) {
     await (storage.db as unknown as Db<LeaseTables>).deleteFrom('leases').execute()
     await finishDeletions(storage)
     await continueMove(storage, new AbortController().signal)
-    const swept = await sweep(storage)
+    const swept = (await sweep(storage)) + (await sweep(storage))
 
     const findings = await Array.fromAsync(verifyFiles(storage))
     assert.deepEqual(new Set(findings), new Set(['sound']))

@@ -89,6 +89,7 @@ for (const engine of engines)
       for (let count = 0; count < 3; count++) await upload(service.api, service.user)
       const { storage } = await open(t, service.env)
       await storage.db.deleteFrom('files').execute()
+      await sweep(storage)
       const stopping = new AbortController()
       gate.let(() => {
         stopping.abort()
