@@ -11,7 +11,7 @@ import {
 } from '@plinth/kit'
 import { requireKey } from './api-key.ts'
 import { DEVELOPMENT_KEY, type StorageKeyConfig } from './config.ts'
-import { renderError } from './error-body.ts'
+import { renderBrokenRequest, renderError } from './error-body.ts'
 import { fileRoutes } from './files.routes.ts'
 import { isHealthy, openFileStore } from './files.ts'
 import { startSweeping } from './leftovers.ts'
@@ -33,6 +33,7 @@ export async function createStorageKey(
     log,
     clock,
     renderProblem: renderError,
+    renderBrokenRequest: renderBrokenRequest(clock),
     rewriteUrl: routeOf,
   })
   const store = await openFileStore(config)

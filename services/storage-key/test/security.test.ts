@@ -116,6 +116,30 @@ describe('odd requests', () => {
     assert.deepEqual([target.status, header.status], [431, 431])
   })
 
+  for (const [what, request, status, error] of [
+    ['what is not HTTP', 'what is this?\r\n\r\n', 400, 'Bad Request'],
+    [
+      'a header of 17 KB',
+      `GET /file/list HTTP/1.1\r\nX: ${'a'.repeat(17_000)}\r\n\r\n`,
+      431,
+      'Request Header Fields Too Large',
+    ],
+  ] as const)
+    test(`${what} is refused in the form of every other error`, async (t) => {
+      const { port } = await startStorageKey(t)
+
+      const { head, body } = await exchange(port, request)
+
+      assert.match(head, /content-type: application\/json(;|\r|$)/)
+      assert.deepEqual(JSON.parse(body), {
+        timestamp: '2030-01-01T00:00:00.000Z',
+        status,
+        error,
+        message: 'The request could not be read.',
+        path: '',
+      })
+    })
+
   test('X-HTTP-Method-Override changes nothing', async (t) => {
     const { api, root } = await startStorageKey(t)
     writeFileSync(join(root, 'a.png'), 'x')

@@ -15,7 +15,7 @@ import type { Static, TSchema } from 'typebox'
 import type { Clock } from '../clock.ts'
 import type { Logger } from '../logging.ts'
 import { limitBodyTime } from './body-time.ts'
-import { answerBrokenRequests } from './broken-request.ts'
+import { answerBrokenRequests, type BrokenRequestRenderer } from './broken-request.ts'
 import type { Caller } from './caller.ts'
 import { shareWithOrigins } from './cors.ts'
 import { parseJsonBodies } from './json-body.ts'
@@ -68,6 +68,7 @@ export type ServerOptions = {
   /** How long a body that is no upload may take. */
   bodyDeadlineMs?: number
   renderProblem?: ProblemRenderer
+  renderBrokenRequest?: BrokenRequestRenderer
   /** Chooses the route from the raw request; `request.originalUrl` keeps what was asked. */
   rewriteUrl?: (request: { method?: string; url?: string }) => string
 }
@@ -110,7 +111,7 @@ function bareServer(options: ServerOptions): Server {
       // No stream for a body that does not exist; see parseJsonBodies for who would wait for its end.
       optimizeEmptyRequests: true,
     },
-    clientErrorHandler: answerBrokenRequests,
+    clientErrorHandler: answerBrokenRequests(options.renderBrokenRequest),
     frameworkErrors: (error, request, reply) => {
       answerProblem(error, request, reply, options.renderProblem)
     },
