@@ -1,4 +1,4 @@
-import { type Env, readSettings, serviceSettings } from '@plinth/kit'
+import { type Env, hostUrl, readSettings, type Settings, serviceSettings } from '@plinth/kit'
 
 export type SuiteConfig = ReturnType<typeof loadConfig>
 
@@ -8,9 +8,14 @@ export function loadConfig(env: Env = process.env) {
     production: settings.production,
     sandbox: settings.convenience('SUITE_SANDBOX'),
     // Payments and the sandbox are told each other's address before either is started.
-    paymentsPort: settings.integer('PAYMENTS_PORT', 8084, { max: 65535 }),
-    sandboxPort: settings.integer('SANDBOX_PORT', 8085, { max: 65535 }),
+    paymentsUrl: addressOf(settings, 'PAYMENTS_', 8084),
+    sandboxUrl: addressOf(settings, 'SANDBOX_', 8085),
   }))
+}
+
+function addressOf(settings: Settings, prefix: string, port: number): string {
+  const host = settings.text(`${prefix}HOST`, 'localhost')
+  return hostUrl(host, settings.integer(`${prefix}PORT`, port, { max: 65535 }))
 }
 
 /** How many processes of one service; read apart, so that it needs no other setting. */

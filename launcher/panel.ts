@@ -4,8 +4,8 @@ import type { Stack } from './start-stack.ts'
 /** What a person at a terminal needs to know, once. */
 export function panelOf(stack: Stack, startedInMs: number): string {
   const lines: [label: string, text: string][] = [
-    ['Start here', stack.landingUrl],
-    ...stack.services.map(({ entry, url }): [string, string] => [entry.title, url]),
+    ['Start here', stack.config.publicUrl],
+    ...stack.services.map(({ entry, publicUrl }): [string, string] => [entry.title, publicUrl]),
     ['', ''],
     ...loginLines(stack),
     ['Data', stack.config.dataFolder],

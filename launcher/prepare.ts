@@ -30,11 +30,7 @@ export async function prepareStack(
 function planFor(env: Env, config: SuiteConfig): { env: Env; entries: ServiceEntry[] } {
   if (!config.sandbox)
     return { env, entries: services.filter(({ name }) => name !== 'provider-sandbox') }
-  const introduced = withSandboxKeys(env, {
-    dataFolder: config.dataFolder,
-    sandboxUrl: `http://localhost:${config.sandboxPort}`,
-    paymentsUrl: `http://localhost:${config.paymentsPort}`,
-  })
+  const introduced = withSandboxKeys(env, config)
   // SUITE_SANDBOX=on is what somebody said by name; once is enough.
   return { env: { ...introduced, SANDBOX_ALLOW_PRODUCTION: 'true' }, entries: services }
 }

@@ -29,6 +29,16 @@ describe('the panel of npm start', () => {
     assert.match(panel, /For development +demo accounts, a known API key, a payment provider/)
   })
 
+  test('names the addresses that others are told', async (t) => {
+    const { panel } = await start(t, {
+      SUITE_PUBLIC_URL: 'https://plinth.example',
+      IDENTITY_PUBLIC_URL: 'https://id.plinth.example',
+    })
+
+    assert.match(panel, /Start here +https:\/\/plinth\.example$/m)
+    assert.match(panel, /Identity +https:\/\/id\.plinth\.example$/m)
+  })
+
   test('in production names no login, no key and no convenience', async (t) => {
     const { panel } = await start(t, PRODUCTION)
 

@@ -3,6 +3,9 @@ import { describe, type TestContext, test } from 'node:test'
 import { startStack } from '../start-stack.ts'
 import { testEnv } from './test-env.ts'
 
+// All of 127.0.0.0/8 is this machine there.
+const isLinux = process.platform === 'linux'
+
 describe('payments under npm start', () => {
   test('has the sandbox for a provider when none is configured', async (t) => {
     const { payments } = await start(t, {})
@@ -11,6 +14,15 @@ describe('payments under npm start', () => {
 
     assert.equal(reply.status, 201)
     assert.match(reply.body.checkoutUrl, /^http:\/\/localhost:\d+\//)
+  })
+
+  test('finds it at the address it has been given', { skip: !isLinux }, async (t) => {
+    const { payments } = await start(t, { SANDBOX_HOST: '127.0.0.2' })
+
+    const reply = await checkOut(payments)
+
+    assert.equal(reply.status, 201)
+    assert.match(reply.body.checkoutUrl, /^http:\/\/127\.0\.0\.2:\d+\//)
   })
 
   test('is not configured with SUITE_SANDBOX=off, and there is no sandbox', async (t) => {

@@ -42,6 +42,7 @@ export { HOST_NAME, Spool, type SpoolOptions, type SpoolReading, spoolPath } fro
 export { sweepOldSpools, sweepSpools } from './files/sweep-spools.ts'
 export { receiveUpload, type Upload, type UploadLimits } from './files/upload.ts'
 export { generatedKey } from './generated-key.ts'
+export { hostUrl } from './host-url.ts'
 export { actuatorRoutes } from './http/actuator.ts'
 export { type Authenticate, type Caller, callerGuard, type Guard } from './http/caller.ts'
 export { consoleRoutes, pageHeaders } from './http/console-pages.ts'

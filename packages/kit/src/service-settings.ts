@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
+import { namedHostUrl } from './host-url.ts'
 import type { Settings } from './settings.ts'
 
 export type ServiceSettings = {
@@ -28,7 +29,7 @@ export function serviceSettings(
     host,
     port,
     portSetting,
-    publicUrl: settings.url(`${prefix}PUBLIC_URL`, `http://localhost:${port}`),
+    publicUrl: settings.url(`${prefix}PUBLIC_URL`, namedHostUrl(host, port)),
     dataFolder: resolve(settings.text('SUITE_DATA', 'data')),
     logLevel: settings.choice('LOG_LEVEL', LOG_LEVELS, 'info'),
     trustedProxies: trustedProxies(settings, `${prefix}TRUSTED_PROXIES`),

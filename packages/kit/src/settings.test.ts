@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { databaseUrl, serviceSettings } from './service-settings.ts'
-import { readSettings, SettingsError } from './settings.ts'
+import { type Env, readSettings, SettingsError } from './settings.ts'
 
 function folderFor(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'plinth-settings-'))
@@ -101,6 +101,24 @@ describe('settings', () => {
       database: 'sqlite:/d/x.db',
     })
   })
+
+  for (const [host, publicUrl] of [
+    ['192.168.1.5', 'http://192.168.1.5:8081'],
+    ['fd00::5', 'http://[fd00::5]:8081'],
+    ['identity.example', 'http://identity.example:8081'],
+    ['0.0.0.0', 'http://localhost:8081'],
+    ['::', 'http://localhost:8081'],
+    ['127.0.0.1', 'http://localhost:8081'],
+    ['::1', 'http://localhost:8081'],
+    ['fe80::1%eth0', 'http://localhost:8081'],
+  ])
+    test(`a service at ${host} is reached at ${publicUrl}, unless somebody says better`, () => {
+      const read = (env: Env) =>
+        readSettings(env, (s) => serviceSettings(s, 'X_', { port: 8081 })).publicUrl
+
+      assert.equal(read({ X_HOST: host }), publicUrl)
+      assert.equal(read({ X_HOST: host, X_PUBLIC_URL: 'https://a.example' }), 'https://a.example')
+    })
 
   for (const [name, good, bad] of [
     ['X_TRUSTED_PROXIES', 'loopback, 10.0.0.0/8, ::1', ['proxy.example', '10.0.0.0/33', '::1/x']],

@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net'
+import { hostUrl } from '../host-url.ts'
 import { StartError } from '../start-error.ts'
 import { addressesOf, furtherDoors } from './addresses.ts'
 import type { Server } from './server.ts'
@@ -29,7 +30,7 @@ export async function listen(
   } finally {
     server.log.level = level
   }
-  return urlOf(address.host, portOf(server))
+  return hostUrl(address.host, portOf(server))
 }
 
 /** A name may list an address that is switched off, as IPv6 often is; port 0 was nobody's choice. */
@@ -40,11 +41,6 @@ function isNeeded({ code = '' }: NodeJS.ErrnoException, { port }: Address): bool
 
 function portOf(server: Server): number {
   return (server.server.address() as AddressInfo).port
-}
-
-function urlOf(host: string, port: number): string {
-  const name = host === '0.0.0.0' || host === '::' ? 'localhost' : host
-  return `http://${name.includes(':') ? `[${name}]` : name}:${port}`
 }
 
 function portInUse({ port, portSetting = "the service's …_PORT setting" }: Address): StartError {
