@@ -1,4 +1,4 @@
-import type { Db } from '@plinth/kit'
+import { type Db, forUpdate } from '@plinth/kit'
 import { sql } from 'kysely'
 import type { AccountTables } from './tables.ts'
 
@@ -10,16 +10,29 @@ export type Window = { now: Date; endsAt: Date }
 export async function findFailedAttempts(
   db: Db<AccountTables>,
   attempt: string,
-  { now, endsAt }: Window,
+  window: Window,
 ): Promise<FailedAttempts | undefined> {
-  const row = await db
+  const row = await attemptsWithin(db, attempt, window).executeTakeFirst()
+  return row && { failures: row.failures, endsAt: new Date(row.ends_at) }
+}
+
+/** Until the transaction ends nobody else counts on. */
+export async function lockFailedAttempts(
+  db: Db<AccountTables>,
+  attempt: string,
+  window: Window,
+): Promise<FailedAttempts | undefined> {
+  const row = await forUpdate(db, attemptsWithin(db, attempt, window)).executeTakeFirst()
+  return row && { failures: row.failures, endsAt: new Date(row.ends_at) }
+}
+
+function attemptsWithin(db: Db<AccountTables>, attempt: string, { now, endsAt }: Window) {
+  return db
     .selectFrom('failed_attempts')
     .select(['failures', 'ends_at'])
     .where('attempt', '=', attempt)
     .where('ends_at', '>', now.toISOString())
     .where('ends_at', '<=', endsAt.toISOString())
-    .executeTakeFirst()
-  return row && { failures: row.failures, endsAt: new Date(row.ends_at) }
 }
 
 /** Counts one more in a single statement, so that parallel failures on several nodes all count. */

@@ -5,6 +5,7 @@ import {
   deleteFailedAttempts,
   type FailedAttempts,
   findFailedAttempts,
+  lockFailedAttempts,
   type Window,
 } from './failed-attempts.repository.ts'
 import type { Origin } from './origin.ts'
@@ -32,6 +33,16 @@ export function findFailures(
 
 export function isSlowed({ settings }: Accounts, { failures }: FailedAttempts): boolean {
   return failures >= settings.failures.limit
+}
+
+/** Asked again where a right password is let in: others may have failed while it was checked. */
+export async function isSlowedNow(
+  accounts: Accounts,
+  attempt: Attempt,
+  db: Db<AccountTables>,
+): Promise<boolean> {
+  const failed = await lockFailedAttempts(db, attempt, windowOf(accounts))
+  return failed !== undefined && isSlowed(accounts, failed)
 }
 
 export function countFailure(

@@ -1,11 +1,9 @@
-import { inTransaction } from '@plinth/kit'
 import type { Accounts } from './accounts.ts'
-import { recordEvent } from './audit.ts'
-import { type Attempt, attemptOf, countFailure, forgetFailures } from './failed-attempts.ts'
+import { type Attempt, attemptOf, forgetFailures, isSlowedNow } from './failed-attempts.ts'
 import { normalName } from './names.ts'
 import type { Origin } from './origin.ts'
 import { credentialsRejected } from './problems.ts'
-import { refuseWhenSlowed } from './refusals.ts'
+import { recordFailure, refuseWhenSlowed } from './refusals.ts'
 import { openSession, type TokenPair } from './sessions.ts'
 import { findUserByUsername, type User, updatePasswordHash } from './users.repository.ts'
 
@@ -34,12 +32,12 @@ export async function logIn(
       ? await enter(accounts, { user, password, attempt }, origin)
       : undefined
   if (pair) return pair
-  // Right a moment ago, but the stored hash is another now: renewed by a login at the same time, or
-  // really changed. Looking once more tells which.
+  // Right a moment ago, but not let in: the stored hash is another now, renewed by a login at the
+  // same time or really changed, or others have failed too often. Looking once more tells which.
   if (user?.enabled && matches && triesLeft > 0)
     return logIn(accounts, credentials, origin, triesLeft - 1)
 
-  await rejectLogin(accounts, { user, attempt }, origin)
+  await recordFailure(accounts, attempt, refusal, origin)
   throw credentialsRejected()
 }
 
@@ -56,6 +54,7 @@ async function enter(accounts: Accounts, proven: Proven, origin: Origin) {
       event: 'LOGIN',
       async admit(db, now) {
         if (now.passwordHash !== user.passwordHash) return false
+        if (await isSlowedNow(accounts, attempt, db)) return false
         if (newHash) await updatePasswordHash(db, user.id, newHash)
         await forgetFailures(db, attempt)
         return true
@@ -63,16 +62,4 @@ async function enter(accounts: Accounts, proven: Proven, origin: Origin) {
     },
     origin,
   )
-}
-
-async function rejectLogin(
-  accounts: Accounts,
-  { user, attempt }: { user: User | undefined; attempt: Attempt },
-  origin: Origin,
-): Promise<void> {
-  await inTransaction(accounts.db, async (db) => {
-    await countFailure(accounts, attempt, db)
-    const event = { event: 'LOGIN', subject: user?.username, result: 'REFUSED' } as const
-    await recordEvent({ ...accounts, db }, event, origin)
-  })
 }

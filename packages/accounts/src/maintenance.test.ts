@@ -1,44 +1,9 @@
 import assert from 'node:assert/strict'
-import { describe, type TestContext, test } from 'node:test'
-import { openDatabase, readSettings } from '@plinth/kit'
-import { engines, type TestEngine, testClock } from '@plinth/kit/testing'
-import { openAccounts } from './accounts.ts'
+import { describe, test } from 'node:test'
+import { engines } from '@plinth/kit/testing'
 import { logIn } from './login.ts'
 import { maintain } from './maintenance.ts'
-import { accountMigrations } from './migrations/index.ts'
-import { accountSettings } from './settings.ts'
-import type { AccountTables } from './tables.ts'
-import { cheapHashing } from './testing.ts'
-
-const ORIGIN = { address: '127.0.0.1', userAgent: null, requestId: null }
-const USER = { username: 'user', password: 'password123123' }
-
-async function startAccounts(t: TestContext, engine: TestEngine) {
-  const clock = testClock()
-  const database = await openDatabase<AccountTables>(await engine.freshUrl(t), accountMigrations)
-  const env = { X_MASTER_KEY: Buffer.alloc(32).toString('base64'), ...cheapHashing('X_') }
-  const settings = readSettings(env, (read) =>
-    accountSettings(read, {
-      name: 'x',
-      prefix: 'X_',
-      publicUrl: 'http://localhost',
-      dataFolder: '/nowhere',
-      passwordMinLength: 8,
-      logoutBodyOptional: true,
-    }),
-  )
-  const accounts = await openAccounts(database.db, settings, clock)
-  t.after(async () => {
-    await accounts.close()
-    await database.close()
-  })
-  const count = async (table: 'sessions' | 'failed_attempts' | 'audit_events') => {
-    const rows = await database.db.selectFrom(table).selectAll().execute()
-    return rows.length
-  }
-  const maintainNow = () => maintain(accounts, new AbortController().signal)
-  return { accounts, clock, db: database.db, count, maintainNow }
-}
+import { ORIGIN, startAccounts, USER } from './testing/start-accounts.ts'
 
 for (const engine of engines) {
   describe(`maintenance on ${engine.name}`, { skip: engine.skip }, () => {

@@ -1,9 +1,9 @@
 import { type Caller, inTransaction, type Problem, validationFailed } from '@plinth/kit'
 import type { Accounts } from './accounts.ts'
 import { recordEvent } from './audit.ts'
-import { type Attempt, attemptOf, countFailure, forgetFailures } from './failed-attempts.ts'
+import { type Attempt, attemptOf, forgetFailures, isSlowedNow } from './failed-attempts.ts'
 import type { Origin } from './origin.ts'
-import { type Refusal, refuseWhenSlowed } from './refusals.ts'
+import { type Refusal, recordFailure, refuseWhenSlowed } from './refusals.ts'
 import { revokeSessions } from './sessions.repository.ts'
 import { lockUser, type User, updatePasswordHash } from './users.repository.ts'
 import { refuseCommonPassword, requireUser } from './users.ts'
@@ -25,11 +25,12 @@ export async function changeOwnPassword(
   refuseCommonPassword(accounts, change.newPassword, 'newPassword')
   const { passwords } = accounts
   const known = await passwords.verify(user.passwordHash, change.currentPassword, origin.address)
-  if (!known) throw await rejectChange(accounts, event, attempt, origin)
+  if (!known) throw await rejectChange(accounts, attempt, event, origin)
   const newHash = await passwords.hash(change.newPassword, origin.address)
   const changed = await inTransaction(accounts.db, async (db) => {
     const now = await lockUser(db, user.id)
     if (now?.passwordHash !== user.passwordHash) return false
+    if (await isSlowedNow(accounts, attempt, db)) return false
     await updatePasswordHash(db, user.id, newHash)
     await revokeSessions(db, user.id, { otherThan: Number(caller.sessionId) }, accounts.clock())
     await forgetFailures(db, attempt)
@@ -37,8 +38,9 @@ export async function changeOwnPassword(
     return true
   })
   if (changed) return
-  // The hash is another now: renewed by a login at the same time, or really changed.
-  if (triesLeft === 0) throw wrongPassword()
+  // The hash is another now: renewed by a login at the same time, or really changed. Or others have
+  // failed too often meanwhile.
+  if (triesLeft === 0) throw await rejectChange(accounts, attempt, event, origin)
   return changeOwnPassword(accounts, caller, change, origin, triesLeft - 1)
 }
 
@@ -61,15 +63,10 @@ export async function resetPassword(
 
 async function rejectChange(
   accounts: Accounts,
-  event: Refusal,
   attempt: Attempt,
+  event: Refusal,
   origin: Origin,
 ): Promise<Problem> {
-  await inTransaction(accounts.db, async (db) => {
-    await countFailure(accounts, attempt, db)
-    await recordEvent({ ...accounts, db }, { ...event, result: 'REFUSED' }, origin)
-  })
-  return wrongPassword()
+  await recordFailure(accounts, attempt, event, origin)
+  return validationFailed(['currentPassword: is not the current password'])
 }
-
-const wrongPassword = () => validationFailed(['currentPassword: is not the current password'])

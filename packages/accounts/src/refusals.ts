@@ -42,6 +42,26 @@ export async function refuseWhenSlowed(
   throw slowedDown(accounts, failed)
 }
 
+/**
+ * Counts a wrong password. Of many that were checked at once, those past the limit hear what they
+ * would have heard one after another: a burst learns no more than a patient guesser.
+ */
+export async function recordFailure(
+  accounts: Accounts,
+  attempt: Attempt,
+  refusal: Refusal,
+  origin: Origin,
+): Promise<void> {
+  const { limit } = accounts.settings.failures
+  const failed = await inTransaction(accounts.db, async (db) => {
+    const counted = await countFailure(accounts, attempt, db)
+    const event = { ...refusal, result: 'REFUSED' } as const
+    if (counted.failures <= limit) await recordEvent({ ...accounts, db }, event, origin)
+    return counted
+  })
+  if (failed.failures > limit) await refuseWhenSlowed(accounts, attempt, refusal, origin)
+}
+
 async function recordFirst(
   accounts: Accounts,
   { refusal, attempt, rows }: { refusal: Refusal; attempt: Attempt; rows: number },

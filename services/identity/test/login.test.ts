@@ -108,6 +108,23 @@ for (const engine of engines) {
       assert.equal((await attempt(ALICE.password)).status, 200)
     })
 
+    test('is slowed also when all attempts come at once: as many are answered as one by one', async (t) => {
+      const env = { IDENTITY_FAILURE_LIMIT: '5' }
+      const { api } = await startWithAlice(t, { engine, env })
+      for (const username of ['alice', 'nobody']) {
+        const guess = (n: number) =>
+          api.post('/api/auth/login', { username, password: `guess ${n}` })
+
+        const replies = await Promise.all(Array.from({ length: 30 }, (_, n) => guess(n)))
+
+        const slowed = replies.filter(({ status }) => status === 429)
+        assert.equal(replies.filter(({ status }) => status === 401).length, 5)
+        assert.equal(slowed.length, 25)
+        for (const { headers } of slowed) assert.equal(headers.get('retry-after'), '3600')
+      }
+      assert.equal((await api.post('/api/auth/login', ALICE)).status, 429)
+    })
+
     test('starts counting failures anew after a success', async (t) => {
       const env = { IDENTITY_FAILURE_LIMIT: '3' }
       const { api } = await startWithAlice(t, { engine, env })

@@ -122,6 +122,20 @@ for (const engine of engines) {
       assert.deepEqual(statuses, [400, 400, 429])
     })
 
+    test('answers no more guesses when they come at once', async (t) => {
+      const env = { IDENTITY_FAILURE_LIMIT: '5' }
+      const { api, token } = await startWithAlice(t, { engine, env })
+      const guess = async (currentPassword: string) => {
+        const body = { ...change, currentPassword }
+        return (await api.post('/api/users/me/password', body, { token })).status
+      }
+
+      const statuses = await Promise.all(Array.from({ length: 20 }, (_, n) => guess(`guess ${n}`)))
+
+      assert.equal(statuses.filter((status) => status === 400).length, 5)
+      assert.equal(statuses.filter((status) => status === 429).length, 15)
+    })
+
     test('lets one of two racing changes through', async (t) => {
       const { api, token } = await startWithAlice(t, { engine })
       const changeTo = async (newPassword: string) =>

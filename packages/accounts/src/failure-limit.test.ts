@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict'
+import { describe, type TestContext, test } from 'node:test'
+import { engines, type TestEngine } from '@plinth/kit/testing'
+import type { Accounts } from './accounts.ts'
+import { logIn } from './login.ts'
+import { changeOwnPassword } from './own-password.ts'
+import { ORIGIN, startAccounts, USER } from './testing/start-accounts.ts'
+
+const LIMIT = 3
+const CALLER = { userId: '2', username: 'user', roles: ['ROLE_USER'], sessionId: '1' }
+const CHANGE = { currentPassword: USER.password, newPassword: 'another password' }
+const SLOWED = { code: 'TOO_MANY_ATTEMPTS' }
+
+type Failing = (accounts: Accounts) => Promise<unknown>
+
+const failedLogin: Failing = (accounts) => logIn(accounts, { ...USER, password: 'wrong' }, ORIGIN)
+const failedChange: Failing = (accounts) =>
+  changeOwnPassword(accounts, CALLER, { ...CHANGE, currentPassword: 'wrong' }, ORIGIN)
+
+/** Accounts where others fail as often as is allowed while the first right password is checked. */
+async function startOvertaken(t: TestContext, engine: TestEngine, fail: Failing) {
+  const started = await startAccounts(t, engine, { X_FAILURE_LIMIT: String(LIMIT) })
+  const { accounts } = started
+  let overtaken = false
+  const verify: Accounts['passwords']['verify'] = async (...password) => {
+    const matches = await accounts.passwords.verify(...password)
+    if (!overtaken) for (let n = 0; n < LIMIT; n += 1) await assert.rejects(fail(accounts))
+    overtaken = true
+    return matches
+  }
+  return { ...started, accounts: { ...accounts, passwords: { ...accounts.passwords, verify } } }
+}
+
+for (const engine of engines) {
+  describe(`a right password that is checked while others fail on ${engine.name}`, {
+    skip: engine.skip,
+  }, () => {
+    test('opens no session once the limit is reached', async (t) => {
+      const { accounts, count } = await startOvertaken(t, engine, failedLogin)
+
+      await assert.rejects(logIn(accounts, USER, ORIGIN), SLOWED)
+
+      assert.equal(await count('sessions'), 0)
+    })
+
+    test('changes no password once the limit is reached', async (t) => {
+      const { accounts } = await startOvertaken(t, engine, failedChange)
+
+      await assert.rejects(changeOwnPassword(accounts, CALLER, CHANGE, ORIGIN), SLOWED)
+
+      assert.ok(await logIn(accounts, USER, ORIGIN))
+    })
+  })
+}
