@@ -7,6 +7,7 @@ import { type Column, Pager, Table } from '../parts/table.tsx'
 import type { Session } from '../session.ts'
 import { useLoad } from '../use-reply.ts'
 import { dateText } from '../wording.ts'
+import { toneOf } from './audit-tone.ts'
 import { AdminWanted } from './sign-in-card.tsx'
 import { SignedInOnly } from './signed-in-only.tsx'
 
@@ -17,9 +18,7 @@ const COLUMNS: Column<AuditEvent>[] = [
   { title: 'From', of: ({ address }) => address ?? '–' },
   {
     title: 'Result',
-    of: ({ result }) => (
-      <Badge tone={/fail|refus|den|replay/i.test(result) ? 'bad' : 'good'}>{result}</Badge>
-    ),
+    of: ({ result }) => <Badge tone={toneOf(result)}>{result}</Badge>,
   },
 ]
 
