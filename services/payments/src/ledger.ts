@@ -71,7 +71,9 @@ export async function settleLedger(
   const nextCheckAt = nextCheck(payment, derived, known, about.at)
   const shown = attempts.find(({ reference }) => reference === derived.attemptReference)
   const providerCustomerId = shownCustomer(payment, shown, session)
-  const settled = { ...payment, ...derived, providerCustomerId, nextCheckAt }
+  // A wait that begins now has nothing to do with one that ended before.
+  const checks = payment.nextCheckAt === null ? 0 : payment.checks
+  const settled = { ...payment, ...derived, providerCustomerId, nextCheckAt, checks }
   if (!sameAs(payment, settled)) await updateProjection(db, settled, about.at)
   if (derived.refundedAmount < payment.refundedAmount)
     await updateFailedToRetry(db, payment.id, about.at)

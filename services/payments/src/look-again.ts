@@ -8,7 +8,7 @@ import { recordRefunds, resolveIntent } from './refund-intents.ts'
 
 const BATCH = 50
 /** How long to wait after each look that left something open. */
-const DELAYS_SECONDS = [60, 300, 900, 3600, 3 * 3600, 6 * 3600]
+const DELAYS_SECONDS = [300, 900, 3600, 3 * 3600, 6 * 3600]
 
 /**
  * Recovery and reconciliation are one thing: payments that still wait for an answer are looked at

@@ -86,7 +86,7 @@ export async function findPaymentByReference(
 }
 
 type ProjectionRow = Omit<PaymentRow, FixedColumn>
-type FixedColumn = 'business_reference' | 'amount' | 'currency' | 'created_at' | 'checks'
+type FixedColumn = 'business_reference' | 'amount' | 'currency' | 'created_at'
 
 const update = preparedWrite((db: Db<PaymentTables>, { id, ...projection }: ProjectionRow) =>
   db.updateTable('payments').set(projection).where('id', '=', id),
@@ -109,6 +109,7 @@ export async function updateProjection(
     anomalies: payment.anomalies.join(','),
     updated_at: now.toISOString(),
     next_check_at: payment.nextCheckAt,
+    checks: payment.checks,
   })
 }
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import { engines, testClock } from '@plinth/kit/testing'
 import { checkoutBody, providerEnv, startLoop, startSandbox } from './start-loop.ts'
 import { startPayments } from './start-payments.ts'
@@ -196,6 +197,36 @@ for (const engine of engines)
       await jobs.look.runNow()
 
       assert.equal((await payment(body.paymentId)).status, 'PAID')
+    })
+
+    test('23 an open payment is looked at ever more rarely, and for a new attempt anew', async (t) => {
+      const { checkOut, sandbox, deliver, timeline, clock, jobs } = await startLoop(t, {
+        webhooks: false,
+        databaseUrl: await engine.freshUrl(t),
+        overrides: { providerRetries: 0 },
+      })
+      const { body } = await checkOut({ businessReference: 'b', attemptReference: 'one' })
+      /** Lets the time of the next look come, and looks. Tells how many minutes that took. */
+      const nextLook = async () => {
+        const { nextCheckAt } = await timeline(body.paymentId)
+        const seconds = (Date.parse(nextCheckAt) - clock().getTime()) / 1000
+        clock.advance(seconds)
+        while (!(await jobs.look.runNow())) await setTimeout(5)
+        return seconds / 60
+      }
+      const first: number[] = []
+      while (first.length < 7) first.push(await nextLook())
+      await sandbox.expire(body.checkoutSessionId)
+      const [expired] = await sandbox.events()
+      await deliver(expired)
+      await sandbox.fault({ kind: 'outage', route: SESSIONS })
+      const lost = await checkOut({ businessReference: 'b', attemptReference: 'two' })
+
+      const second = [await nextLook(), await nextLook(), await nextLook()]
+
+      assert.deepEqual(first, [1, 5, 15, 60, 180, 360, 360])
+      assert.deepEqual([expired.type, lost.status], ['checkout.session.expired', 503])
+      assert.deepEqual(second, [1, 5, 15])
     })
 
     test('23 any webhook that never comes is healed by the list of events', async (t) => {
