@@ -4,7 +4,8 @@ import { type Ledger, openLedger, unfinished } from './ledger.ts'
 import { listPaymentsToCheck, updateNextCheck } from './payment-checks.repository.ts'
 import { latestOf } from './payment-state.ts'
 import { type Payments, requireProvider, tryPayment } from './payments.ts'
-import { recordRefunds, resolveIntent } from './refund-intents.ts'
+import { resolveIntent } from './refund-intents.ts'
+import { recordRefunds } from './refund-outcomes.ts'
 
 const BATCH = 50
 /** How long to wait after each look that left something open. */
@@ -47,7 +48,7 @@ async function lookAtRefunds(payments: Payments, paymentId: string): Promise<voi
   const paymentIntentId = ledger?.payment.paymentIntentId
   if (!paymentIntentId || ledger.payment.checkoutStatus !== 'COMPLETE') return
   const refunds = await requireProvider(payments).listRefunds(paymentIntentId)
-  await recordRefunds(payments, refunds, 'refund looked up')
+  await recordRefunds(payments, refunds)
 }
 
 async function scheduleNext(

@@ -5,6 +5,7 @@ import type { PaymentTables } from './tables.ts'
 const INTENTS = 0
 const REFERENCES = 1
 const SESSIONS = 2
+const REFUNDS = 3
 
 /**
  * Held until the transaction ends. A refund may be seen before anybody knows whose intent it is
@@ -26,6 +27,11 @@ export async function lockReference(db: Db<PaymentTables>, reference: string): P
 /** Likewise two payments for which the provider names the same session. */
 export async function lockSession(db: Db<PaymentTables>, sessionId: string): Promise<void> {
   await lockName(db, SESSIONS, sessionId)
+}
+
+/** Likewise two payments for which the provider names the same refund. */
+export async function lockRefund(db: Db<PaymentTables>, refundId: string): Promise<void> {
+  await lockName(db, REFUNDS, refundId)
 }
 
 async function lockName(db: Db<PaymentTables>, space: number, name: string): Promise<void> {

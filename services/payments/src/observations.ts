@@ -120,10 +120,13 @@ function joinRefund(known: Refund | undefined, observed: Refund): Refund {
   }
 }
 
-/** The refund an intent of ours was waiting for; from now on the refund itself is counted. */
+/**
+ * The refund an intent of ours was waiting for; from now on the refund itself is counted. One that
+ * was given up is no different: its reference must never make a second refund.
+ */
 async function linkIntent(db: Db<PaymentTables>, paymentId: string, refund: Refund): Promise<void> {
   const reference = refund.metadata.refundReference
   const intent = reference ? await findRefundIntent(db, paymentId, reference) : undefined
-  if (intent?.state !== 'reserved' || intent.amount !== refund.amount) return
+  if (!intent || intent.state === 'linked' || intent.amount !== refund.amount) return
   await updateIntentState(db, intent, { state: 'linked', refundId: refund.id })
 }

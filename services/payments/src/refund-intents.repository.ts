@@ -68,18 +68,25 @@ export async function insertRefundIntent(
     .execute()
 }
 
+/**
+ * False when the intent has become something else meanwhile: linked to its refund, or taken back
+ * and reserved anew by another node.
+ */
 export async function updateIntentState(
   db: Db<PaymentTables>,
-  { paymentId, reference }: RefundIntent,
+  { paymentId, reference, generation }: RefundIntent,
   outcome: { state: RefundIntentState; refundId: string | null },
-): Promise<void> {
-  await db
+): Promise<boolean> {
+  const updated = await db
     .updateTable('refund_intents')
     .set({ state: outcome.state, refund_id: outcome.refundId })
     .where('payment_id', '=', paymentId)
     .where('reference', '=', reference)
-    .where('state', '=', 'reserved')
-    .execute()
+    .where('generation', '=', generation)
+    .where('state', '!=', 'linked')
+    .returning('reference')
+    .executeTakeFirst()
+  return updated !== undefined
 }
 
 function toRow(intent: RefundIntent): RefundIntentRow {

@@ -1,14 +1,11 @@
-import { failPoint, inTransaction, secondsAfter } from '@plinth/kit'
+import { failPoint, secondsAfter } from '@plinth/kit'
 import { KEY_LIFETIME_SECONDS } from './idempotency-keys.ts'
-import { openLedger, settleLedger } from './ledger.ts'
-import { insertObservation, remark } from './observations.repository.ts'
-import { observeRefund } from './observations.ts'
 import { type Payments, requireProvider } from './payments.ts'
 import { isRemembered, provenRefused, refusedForGood } from './provider/outcomes.ts'
 import { isMissing, providerInconsistent } from './provider/problems.ts'
 import type { Refund } from './provider/provider.ts'
-import { type RefundIntent, updateIntentState } from './refund-intents.repository.ts'
-import { findRefund } from './refunds.repository.ts'
+import type { RefundIntent } from './refund-intents.repository.ts'
+import { recordRefund, recordRefunds, releaseIntent } from './refund-outcomes.ts'
 
 /** Sends an intent that was reserved in this request, and records the refund. */
 export async function sendIntent(payments: Payments, intent: RefundIntent): Promise<Refund> {
@@ -58,25 +55,9 @@ async function create(payments: Payments, intent: RefundIntent): Promise<Refund>
   failPoint('refund:reserved')
   const refund = await requireProvider(payments).createRefund(intent, intent.idempotencyKey)
   failPoint('refund:after-provider-call')
-  await refuseTakenRefund(payments, intent, refund)
-  await recordRefunds(payments, [refund], 'refund created')
+  await recordRefund(payments, intent, refund)
   failPoint('refund:recorded')
   return refund
-}
-
-/** A provider that gives one refund to two payments has given back the money of one of them. */
-async function refuseTakenRefund(
-  { db, clock }: Payments,
-  { paymentId, paymentIntentId }: RefundIntent,
-  { id: subject }: Refund,
-): Promise<void> {
-  const owner = (await findRefund(db, subject))?.paymentIntentId
-  if (!owner || owner === paymentIntentId) return
-  const about = { source: 'reply', kind: 'refund created', at: clock(), subject } as const
-  const note = `Refund ${subject} is another payment's already.`
-  const anomaly = 'REFUND_USED_ELSEWHERE'
-  await insertObservation(db, { ...remark(about), paymentId, note, anomaly })
-  throw providerInconsistent()
 }
 
 /** The only thing a refund can fail to find is the payment intent we stored: no fault of a caller. */
@@ -89,30 +70,6 @@ async function searchRefund(
   { paymentIntentId, reference }: RefundIntent,
 ): Promise<Refund | undefined> {
   const refunds = await requireProvider(payments).listRefunds(paymentIntentId)
-  await recordRefunds(payments, refunds, 'refund looked up')
+  await recordRefunds(payments, refunds)
   return refunds.find(({ metadata }) => metadata.refundReference === reference)
-}
-
-/** Records what the provider says about refunds, all of it in one transaction. */
-export async function recordRefunds(
-  { db, clock }: Payments,
-  refunds: Refund[],
-  kind: 'refund created' | 'refund looked up',
-): Promise<void> {
-  const source = kind === 'refund created' ? 'reply' : 'look-up'
-  await inTransaction(db, async (transaction) => {
-    for (const refund of refunds)
-      await observeRefund(transaction, refund, { source, kind, at: clock() })
-  })
-}
-
-/** Gives back the money reserved for an intent that certainly produced nothing. */
-async function releaseIntent({ db, clock }: Payments, intent: RefundIntent): Promise<void> {
-  await inTransaction(db, async (transaction) => {
-    const ledger = await openLedger(transaction, intent.paymentId)
-    await updateIntentState(transaction, intent, { state: 'refused', refundId: null })
-    const about = { source: 'look-up', kind: 'refund refused', at: clock() } as const
-    if (ledger) await settleLedger(transaction, ledger, { ...about, subject: intent.reference })
-  })
-  failPoint('refund:released')
 }

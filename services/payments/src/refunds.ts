@@ -12,7 +12,8 @@ import {
   insertRefundIntent,
   type RefundIntent,
 } from './refund-intents.repository.ts'
-import { recordRefunds, resolveIntent, sendIntent } from './refund-intents.ts'
+import { resolveIntent, sendIntent } from './refund-intents.ts'
+import { recordRefunds } from './refund-outcomes.ts'
 import { planRefund, type RefundRequest, type RefundStep } from './refund-plan.ts'
 import { findRefund } from './refunds.repository.ts'
 import type { PaymentTables } from './tables.ts'
@@ -62,14 +63,14 @@ async function sendOrExplain(payments: Payments, intent: RefundIntent): Promise<
 
 async function reconcileRefunds(payments: Payments, intent: RefundIntent): Promise<Ledger> {
   const refunds = await requireProvider(payments).listRefunds(intent.paymentIntentId)
-  await recordRefunds(payments, refunds, 'refund looked up')
+  await recordRefunds(payments, refunds)
   return inTransaction(payments.db, (db) => requireLedger(db, intent.paymentId))
 }
 
 /** What is known is shown as the provider sees it now. */
 async function refreshRefund(payments: Payments, refundId: string): Promise<Refund> {
   const refund = await mustExist(requireProvider(payments).findRefund(refundId))
-  await recordRefunds(payments, [refund], 'refund looked up')
+  await recordRefunds(payments, [refund])
   return refund
 }
 
@@ -78,7 +79,7 @@ export async function readRefund(payments: Payments, refundId: string): Promise<
   const refund = await requireProvider(payments).findRefund(refundId)
   const known = await findRefund(payments.db, refund.id)
   if (!known?.paymentIntentId) return { ...refund, paymentId: null }
-  await recordRefunds(payments, [refund], 'refund looked up')
+  await recordRefunds(payments, [refund])
   const paymentId = await findPaymentIdByIntent(payments.db, known.paymentIntentId)
   return { ...refund, paymentId: paymentId ?? null }
 }

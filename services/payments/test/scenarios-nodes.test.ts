@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
+import { EventEmitter, on } from 'node:events'
 import { describe, test } from 'node:test'
 import { engines, testClock } from '@plinth/kit/testing'
+import { type Reply, startSmallProvider } from './small-provider.ts'
 import { checkoutBody, providerEnv, startSandbox } from './start-loop.ts'
 import { startPayments } from './start-payments.ts'
 
@@ -102,6 +104,28 @@ for (const engine of engines)
       assert.equal((await sandbox.refunds()).length, 1)
     })
 
+    test('18 a node that lost its lease does not take back what another has asked for', async (t) => {
+      const { provider, posts, one, two, paymentId } = await startApart(t, await engine.freshUrl(t))
+      const request = { reference: 'r', amount: 400 }
+      const path = `/api/payments/${paymentId}`
+      const late = one.api.post(`${path}/refund`, request)
+      const held = await posts.next()
+      await one.payments.db.deleteFrom('leases').execute()
+
+      const other = two.api.post(`${path}/refund`, request)
+      answer(await posts.next(), REFUSED)
+      const made = await posts.next()
+      answer(held, REFUSED)
+      const refused = await late
+      const between = (await one.api.get(`${path}/timeline`)).body
+      answer(made, { body: { id: 're_1', status: 'succeeded', amount: 400 } })
+
+      assert.deepEqual([refused.status, between.refundableAmount], [400, 600])
+      assert.equal((await other).body.id, 're_1')
+      assert.equal((await one.api.post(`${path}/refund`, request)).body.id, 're_1')
+      assert.equal(provider.asked.filter((asked) => asked === 'POST /v1/refunds').length, 3)
+    })
+
     test('1 fifty deliveries at once on two nodes have one effect', async (t) => {
       const { nodes, sandbox, atOnce } = await start(t)
       const { body } = await nodes[0].api.post('/api/checkout/sessions', checkoutBody())
@@ -147,3 +171,41 @@ for (const engine of engines)
       assert.equal(`${shown.status} ${shown.refundedAmount}`, 'PARTIALLY_REFUNDED 600')
     })
   })
+
+// What is held must not time out, however busy the machine is.
+const PATIENT = {
+  providerRetries: 0,
+  providerCallMilliseconds: 60_000,
+  providerDeadlineMilliseconds: 60_000,
+}
+
+type Answer = (reply: Reply) => void
+
+const REFUSED: Reply = {
+  status: 400,
+  body: { error: { type: 'invalid_request_error', message: 'No.' } },
+}
+
+function answer(post: { value: unknown }, reply: Reply): void {
+  const [resolve] = post.value as [Answer]
+  resolve(reply)
+}
+
+/** Two nodes with a paid payment, and a provider whose refunds the test answers one by one. */
+async function startApart(t: { after(work: () => void): void }, databaseUrl: string) {
+  const asking = new EventEmitter()
+  const posts = on(asking, 'refund')
+  const provider = await startSmallProvider(t, {
+    'POST /v1/checkout/sessions': { body: { id: 'cs_1', url: 'https://pay.example/cs_1' } },
+    'POST /v1/refunds': () => new Promise<Reply>((resolve) => asking.emit('refund', resolve)),
+    'GET /v1/refunds': { body: { object: 'list', data: [], has_more: false } },
+    'GET /v1/refunds/re_1': { body: { id: 're_1', status: 'succeeded', amount: 400 } },
+  })
+  const env = { ...providerEnv(provider), PAYMENTS_LEASE_SECONDS: '600' }
+  const options = { env, databaseUrl, overrides: PATIENT }
+  const [one, two] = [await startPayments(t, options), await startPayments(t, options)]
+  const { body } = await one.api.post('/api/checkout/sessions', checkoutBody())
+  const object = { id: 'cs_1', payment_status: 'paid', payment_intent: 'pi_1' }
+  await one.deliver({ id: 'evt_1', type: 'checkout.session.completed', data: { object } })
+  return { provider, posts, one, two, paymentId: body.paymentId }
+}

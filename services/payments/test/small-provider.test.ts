@@ -22,7 +22,7 @@ async function startWith(t: TestScope, databaseUrl: string) {
   const started = await startPayments(t, {
     env: providerEnv(provider),
     databaseUrl,
-    overrides: { providerRetries: 0 },
+    overrides: { providerRetries: 0, providerCallMilliseconds: 60_000 },
   })
   const { api, deliver } = started
   const payment = async (id: string) => (await api.get(`/api/payments/${id}`)).body
@@ -153,6 +153,45 @@ for (const engine of engines)
       const { body } = await api.get(`/api/payments/${second}/timeline`)
       assert.equal(body.observations.at(-1).anomaly, 'REFUND_USED_ELSEWHERE')
       assert.equal(body.refundableAmount, 0)
+    })
+
+    test('that gives one refund to two payments at once makes 502 of one', async (t) => {
+      const { payment, provider, paid, refund } = await start(t)
+      const first = await paid()
+      provider.replies['POST /v1/checkout/sessions'] = { body: { id: 'cs_2', url: 'https://p' } }
+      const second = await paid('2')
+      const both = Promise.withResolvers<void>()
+      let posts = 0
+      provider.replies['POST /v1/refunds'] = async () => {
+        posts += 1
+        if (posts === 2) both.resolve()
+        await both.promise
+        return { body: { id: 're_1', status: 'succeeded' } }
+      }
+
+      const replies = await Promise.all([first, second].map((id) => refund(id, { reference: 'r' })))
+
+      assert.deepEqual(replies.map(({ status }) => status).sort(), [201, 502])
+      const shown = [await payment(first), await payment(second)]
+      assert.deepEqual(shown.map(({ status }) => status).sort(), ['PAID', 'REFUNDED'])
+    })
+
+    test('that refused a refund and made it all the same is not asked for another', async (t) => {
+      const { provider, paid, refund, deliver, payment } = await start(t)
+      const id = await paid()
+      provider.replies['POST /v1/refunds'] = { status: 400, body: REFUSED }
+      const refused = await refund(id, { reference: 'r', amount: 400 })
+      const made = { id: 're_1', status: 'succeeded', amount: 400, payment_intent: 'pi_1' }
+      await deliver(
+        eventOf('refund.created', { ...made, metadata: { refundReference: 'r' } } as typeof made),
+      )
+
+      const again = await refund(id, { reference: 'r', amount: 400 })
+
+      assert.equal(refused.status, 400)
+      assert.deepEqual([again.status, again.body.id], [201, 're_1'])
+      assert.equal((await payment(id)).refundedAmount, 400)
+      assert.equal(provider.asked.filter((path) => path === 'POST /v1/refunds').length, 1)
     })
 
     test('that has lost a refund it made is 502 and never asked for another', async (t) => {
