@@ -100,6 +100,19 @@ describe('npm start', () => {
     assert.doesNotMatch(errors, /\n {4}at /)
   })
 
+  test('a data folder that cannot be made is named together with its setting', async (t) => {
+    const { env, folder } = await testEnv(t)
+    const file = join(folder, 'file')
+    writeFileSync(file, '')
+    const unusable = { ...env, SUITE_DATA: join(file, 'data') }
+
+    const { exitCode, errors } = await failureOf(launch(t, { env: unusable, folder }))
+
+    assert.equal(exitCode, 69)
+    assert.match(errors, /The folder .*data cannot be used: .* Choose another with SUITE_DATA/)
+    assert.doesNotMatch(errors, /\n {4}at /)
+  })
+
   test('faults in the settings of several services are reported together', async (t) => {
     const { env, folder } = await testEnv(t, { IDENTITY_PORT: 'eighty', SUITE_SANDBOX: 'perhaps' })
 

@@ -1,15 +1,17 @@
 import { randomBytes } from 'node:crypto'
-import { linkSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
+import { linkSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { inDataFolder } from './data-folder.ts'
 
 /**
  * A 32-byte key kept in a file, made on the first call. Two processes that start at once agree:
  * a link cannot replace an existing file, so the first one wins and both read what is there.
  */
 export function generatedKey(file: string): Buffer {
-  const kept = keptKey(file)
-  if (kept) return kept
-  mkdirSync(dirname(file), { recursive: true })
+  return inDataFolder(dirname(file), 'SUITE_DATA', () => keptKey(file) ?? newKey(file))
+}
+
+function newKey(file: string): Buffer {
   const draft = `${file}.${randomBytes(6).toString('hex')}`
   writeFileSync(draft, `${randomBytes(32).toString('base64')}\n`, { mode: 0o600, flush: true })
   try {

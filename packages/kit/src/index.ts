@@ -7,6 +7,7 @@ export {
   type TokenSubject,
 } from './access-token.ts'
 export { type Clock, secondsAfter, systemClock } from './clock.ts'
+export { makeDataFolder } from './data-folder.ts'
 export { idColumn } from './database/columns.ts'
 export { type Engine, engineOf, forUpdate, isUniqueViolation } from './database/engine.ts'
 export type { LeaseTables } from './database/leases.repository.ts'

@@ -1,5 +1,12 @@
-import { mkdir, stat } from 'node:fs/promises'
-import { type Clock, type Database, type Logger, openDatabase, sweepSpools } from '@plinth/kit'
+import { stat } from 'node:fs/promises'
+import {
+  type Clock,
+  type Database,
+  type Logger,
+  makeDataFolder,
+  openDatabase,
+  sweepSpools,
+} from '@plinth/kit'
 import type { StorageFullConfig } from './config.ts'
 import { findActiveLocation } from './locations.repository.ts'
 import { createProviders } from './locations.ts'
@@ -47,7 +54,7 @@ export async function openStorage(
  */
 async function prepareRoot({ db, log, spoolFolder }: Storage, root: string): Promise<void> {
   const active = await findActiveLocation(db)
-  if (active?.provider !== 'LOCAL') await mkdir(root, { recursive: true })
+  if (active?.provider !== 'LOCAL') makeDataFolder(root, 'SUITE_DATA or STORAGE_FULL_ROOT')
   const present = await stat(root).catch(() => undefined)
   if (present) await sweepSpools(spoolFolder)
   else log.error('the storage root does not exist: mount its disk, or create it')

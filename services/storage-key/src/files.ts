@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { access, constants, lstat, mkdir, realpath, stat } from 'node:fs/promises'
+import { access, constants, lstat, realpath, stat } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import {
@@ -7,6 +7,7 @@ import {
   entityTag,
   failPoint,
   fileTypes,
+  makeDataFolder,
   mediaTypeOf,
   type OpenFile,
   openRegularFile,
@@ -33,7 +34,7 @@ export type FileStore = {
 
 /** Makes the folder when it is missing. */
 export async function openFileStore(config: StorageKeyConfig): Promise<FileStore> {
-  await mkdir(config.root, { recursive: true })
+  makeDataFolder(config.root, 'SUITE_DATA or STORAGE_KEY_ROOT')
   const root = await realpath(config.root)
   const { maxFileBytes, maxRequestBytes } = config
   return {

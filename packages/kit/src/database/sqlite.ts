@@ -1,4 +1,3 @@
-import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import SqliteDatabase from 'better-sqlite3'
@@ -11,6 +10,7 @@ import {
   type SqliteDialectConfig,
   SqliteDriver,
 } from 'kysely'
+import { inDataFolder } from '../data-folder.ts'
 
 type Sqlite = InstanceType<typeof SqliteDatabase>
 
@@ -19,7 +19,11 @@ const OPENING_MS = 5_000
 
 /** WAL with a full sync on each commit: what was acknowledged survives a power cut. */
 export function openSqlite(file: string): Sqlite {
-  if (file !== ':memory:') mkdirSync(dirname(file), { recursive: true })
+  if (file === ':memory:') return configured(file)
+  return inDataFolder(dirname(file), 'SUITE_DATA or …_DATABASE_URL', () => configured(file))
+}
+
+function configured(file: string): Sqlite {
   const sqlite = new SqliteDatabase(file, { timeout: OPENING_MS })
   sqlite.pragma('journal_mode = WAL')
   sqlite.pragma('synchronous = FULL')
