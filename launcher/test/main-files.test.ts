@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { promisify } from 'node:util'
+import { services } from '../services.ts'
+
+for (const { name, portSetting } of services)
+  describe(`node services/${name}/src/main.ts`, () => {
+    test('reads .env in the working directory, and ends with 78 when a setting in it is faulty', async (t) => {
+      const cwd = mkdtempSync(join(tmpdir(), 'plinth-main-'))
+      t.after(() => rmSync(cwd, { recursive: true, force: true }))
+      writeFileSync(join(cwd, '.env'), `${portSetting}=nonsense\n`)
+      const main = join(import.meta.dirname, `../../services/${name}/src/main.ts`)
+      // One that starts all the same would never end by itself.
+      const options = { cwd, env: { PATH: process.env.PATH }, timeout: 60_000 }
+
+      const failure = await promisify(execFile)(process.execPath, [main], options).catch(
+        (error) => error,
+      )
+
+      assert.equal(failure.code, 78)
+      assert.match(failure.stderr, new RegExp(portSetting))
+    })
+  })
