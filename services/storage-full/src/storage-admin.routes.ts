@@ -1,7 +1,8 @@
 import { type Guard, optionalText, type Server, Type, validationFailed } from '@plinth/kit'
+import { saveObjectConfig } from './object-config.ts'
 import { ProviderNamed } from './provider-named.ts'
 import type { Storage } from './storage.ts'
-import { describeConfig, saveLocalConfig, saveObjectConfig } from './storage-config.ts'
+import { describeConfig, saveLocalConfig } from './storage-config.ts'
 import { activateProvider, describeStatus, testProvider } from './storage-status.ts'
 
 const Text = optionalText({ maxLength: 2048 })
