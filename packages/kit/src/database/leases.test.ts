@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { describe, type TestContext, test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import { sql } from 'kysely'
 import { createLogger } from '../logging.ts'
 import { engines } from '../testing/engines.ts'
 import { claimLease, type LeaseTables } from './leases.repository.ts'
 import { startJob, withLease } from './leases.ts'
 import { kitMigrations } from './migrations.ts'
-import { openDatabase } from './open.ts'
+import { type Db, openDatabase } from './open.ts'
 
 async function openNode(t: TestContext, url: string) {
   const { db, close } = await openDatabase<LeaseTables>(url, kitMigrations)
@@ -15,6 +17,20 @@ async function openNode(t: TestContext, url: string) {
 }
 
 const log = createLogger('test', 'silent')
+
+/** From now on whoever claims a lease takes a while to write it down. */
+async function slowDownClaims(db: Db<LeaseTables>): Promise<void> {
+  await sql`create function take_a_while() returns trigger language plpgsql
+    as 'begin perform pg_sleep(0.3); return new; end'`.execute(db)
+  await sql`create trigger slow before insert on leases
+    for each row execute function take_a_while()`.execute(db)
+}
+
+async function claimsUnderWay(db: Db<LeaseTables>): Promise<boolean> {
+  const { rows } = await sql`select pid from pg_stat_activity
+    where datname = current_database() and wait_event = 'PgSleep'`.execute(db)
+  return rows.length > 0
+}
 
 for (const engine of engines)
   describe(`leases on ${engine.name}`, { skip: engine.skip }, () => {
@@ -95,5 +111,19 @@ for (const engine of engines)
       await job.stop()
 
       assert.deepEqual([next, ended, await long], [false, true, true])
+    })
+
+    // SQLite has one writer at a time: there nothing can be under way beside the end.
+    if (engine.name === 'sqlite') return
+    test('a lease that is being renewed when the work ends does not come back', async (t) => {
+      const db = await openNode(t, await engine.freshUrl(t))
+
+      await withLease(db, 'sweep', 0.3, async () => {
+        await slowDownClaims(db)
+        while (!(await claimsUnderWay(db))) await setImmediate()
+      })
+      while (await claimsUnderWay(db)) await setImmediate()
+
+      assert.deepEqual(await db.selectFrom('leases').selectAll().execute(), [])
     })
   })

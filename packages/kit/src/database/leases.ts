@@ -18,14 +18,21 @@ export async function withLease<T extends LeaseTables>(
   if (!(await claimLease(leases, name, holder, leaseSeconds))) return false
   const lost = new AbortController()
   const keep = async () => {
-    const kept = await claimLease(leases, name, holder, leaseSeconds).catch(() => false)
-    if (!kept) lost.abort()
+    const held = await claimLease(leases, name, holder, leaseSeconds).catch(() => false)
+    if (!held) lost.abort()
   }
-  const timer = setInterval(keep, (leaseSeconds * 1000) / 3).unref()
+  let kept = Promise.resolve()
+  const keepOn = () => {
+    const earlier = kept
+    kept = keep().then(() => earlier)
+  }
+  const timer = setInterval(keepOn, (leaseSeconds * 1000) / 3).unref()
   try {
     await work(lost.signal)
   } finally {
     clearInterval(timer)
+    // A claim on its way by another connection would bring the lease back.
+    await kept
     await deleteLease(leases, name, holder)
   }
   return true
