@@ -299,9 +299,15 @@ for (const engine of engines)
         customerEmail: `${'e'.repeat(60)}@${'d'.repeat(193)}`,
         metadata: { ...many(47), ['k'.repeat(40)]: 'v'.repeat(500) },
       })
+      const drawn = await checkOut({
+        description: '🪑'.repeat(255),
+        attemptReference: '🧾'.repeat(100),
+        metadata: { ['🔑'.repeat(40)]: '🧾'.repeat(500) },
+      })
       const blank = await checkOut({ customerEmail: ' ', providerCustomerId: '', metadata: null })
 
       assert.equal(full.status, 201, JSON.stringify(full.body))
+      assert.equal(drawn.status, 201, JSON.stringify(drawn.body))
       assert.equal(blank.status, 201, JSON.stringify(blank.body))
     })
 

@@ -1,6 +1,6 @@
 import type { Metadata } from '../objects/object-kinds.ts'
 import type { FormValue } from './form.ts'
-import { integer, list, object, type Reader, required, text } from './parameters.ts'
+import { integer, lengthOf, list, object, type Reader, required, text } from './parameters.ts'
 import { parameterInvalid } from './provider-errors.ts'
 
 const MOST_ENTRIES = 50
@@ -23,9 +23,9 @@ export function metadata(): Reader<Metadata | undefined> {
 }
 
 function readEntry(key: string, value: FormValue, name: string): string {
-  if (key.length > LONGEST_KEY)
+  if (lengthOf(key) > LONGEST_KEY)
     throw parameterInvalid(name, `Metadata keys can be at most ${LONGEST_KEY} characters`)
-  if (typeof value !== 'string' || value.length > LONGEST_VALUE)
+  if (typeof value !== 'string' || lengthOf(value) > LONGEST_VALUE)
     throw parameterInvalid(name, `Metadata values can be at most ${LONGEST_VALUE} characters`)
   return value
 }

@@ -61,10 +61,15 @@ export function text(limits: { max?: number } = {}): Reader<string | undefined> 
     if (typeof value !== 'string')
       throw parameterInvalid(name, 'Invalid string', 'parameter_invalid_string')
     if (value === '') throw parameterEmpty(name)
-    if (value.length > max)
+    if (lengthOf(value) > max)
       throw parameterInvalid(name, `Invalid string: must be at most ${max} characters`)
     return value
   }
+}
+
+/** In characters, as a caller counts: many a character takes two places in a string. */
+export function lengthOf(text: string): number {
+  return [...text].length
 }
 
 export function choice<const T extends string>(options: readonly T[]): Reader<T | undefined> {
