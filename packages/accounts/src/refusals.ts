@@ -38,8 +38,12 @@ export async function refuseWhenSlowed(
 ): Promise<void> {
   const failed = await findFailures(accounts, attempt)
   if (!failed || !isSlowed(accounts, failed)) return
-  await recordFirst(accounts, { refusal, attempt: `slowed ${attempt}`, rows: 0 }, origin)
+  await recordSlowed(accounts, attempt, refusal, origin)
   throw slowedDown(accounts, failed)
+}
+
+function recordSlowed(accounts: Accounts, attempt: Attempt, refusal: Refusal, origin: Origin) {
+  return recordFirst(accounts, { refusal, attempt: `slowed ${attempt}`, rows: 0 }, origin)
 }
 
 /**
@@ -59,7 +63,9 @@ export async function recordFailure(
     if (counted.failures <= limit) await recordEvent({ ...accounts, db }, event, origin)
     return counted
   })
-  if (failed.failures > limit) await refuseWhenSlowed(accounts, attempt, refusal, origin)
+  if (failed.failures <= limit) return
+  await recordSlowed(accounts, attempt, refusal, origin)
+  throw slowedDown(accounts, failed)
 }
 
 async function recordFirst(
