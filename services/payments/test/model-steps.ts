@@ -16,6 +16,8 @@ export type Story = {
   dropped: Set<string>
   /** How often somebody pressed the refund button at the provider, heard or not. */
   dashboardRefunds: number
+  /** A fail point is armed. */
+  breaking: boolean
   wasSettled: boolean
 }
 
@@ -45,6 +47,7 @@ export async function newStory(world: World): Promise<Story> {
     delivered: [],
     dropped: new Set(),
     dashboardRefunds: 0,
+    breaking: false,
     wasSettled: false,
   }
 }
@@ -89,8 +92,8 @@ async function waiting({ world, old, delivered, dropped }: Story): Promise<Event
 /** One call of ours, in which whatever `crash` armed strikes, and a look at the answer. */
 async function call(story: Story, act: () => Promise<ApiReply>): Promise<ApiReply> {
   const reply = await act()
-  armFailPoint({})
-  checkReply(reply)
+  checkReply(reply, story.breaking)
+  disarm(story)
   story.paymentId = (await findPayment(story)) ?? story.paymentId
   return reply
 }
@@ -98,9 +101,14 @@ async function call(story: Story, act: () => Promise<ApiReply>): Promise<ApiRepl
 /** One call of ours in which the service ends, and is started again. */
 async function die(story: Story, route: string, act: () => Promise<ApiReply>): Promise<void> {
   const reply = await story.world.dieIn(route, act)
-  armFailPoint({})
-  if (reply) checkReply(reply)
+  disarm(story)
+  if (reply) checkReply(reply, true)
   story.paymentId = (await findPayment(story)) ?? story.paymentId
+}
+
+function disarm(story: Story): void {
+  armFailPoint({})
+  story.breaking = false
 }
 
 async function findPayment({ world, businessReference }: Story): Promise<string | undefined> {
@@ -182,7 +190,8 @@ export const steps: Record<string, (story: Story, step: Step) => Promise<unknown
     const event = events[which % Math.max(1, events.length)]
     if (event) story.dropped.add(event.id)
   },
-  crash: async (_story, { point }) => {
+  crash: async (story, { point }) => {
+    story.breaking = true
     armFailPoint({ NODE_ENV: 'test', FAIL_POINT: `${point}=error` })
   },
   fault: ({ world }, { kind = '' }) => world.sandbox.fault({ kind, retryAfterSeconds: 0 }),
@@ -205,7 +214,7 @@ export const steps: Record<string, (story: Story, step: Step) => Promise<unknown
 /** The world calms down: no more faults, and time enough for everything that heals by itself. */
 export async function settle(story: Story): Promise<void> {
   const { world } = story
-  armFailPoint({})
+  disarm(story)
   await world.sandbox.clearFaults()
   for (const event of await waiting(story)) await deliver(story, event)
   for (let round = 0; round < 4; round++) {
