@@ -3,7 +3,13 @@ import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { describe, type TestContext, test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import { systemClock } from '../clock.ts'
+import { createLogger } from '../logging.ts'
+import { listenForTest } from '../testing/listen.ts'
 import { type SpawnedService, spawnService } from '../testing/spawn.ts'
+import { closeGracefully } from './run.ts'
+import { createServer } from './server.ts'
 
 const SMALL_SERVICE = join(import.meta.dirname, '../testing/small-process.ts')
 
@@ -18,6 +24,29 @@ function logged(service: SpawnedService, message: string): Promise<void> {
   lines.on('line', (line) => line.includes(message) && resolve())
   return promise
 }
+
+test('a connection that is kept after the last answer is not waited for', async (t) => {
+  const log = createLogger('test', 'silent')
+  const server = createServer({ name: 'test', version: '1', log, clock: systemClock })
+  const begun = Promise.withResolvers<void>()
+  const released = Promise.withResolvers<string>()
+  server.get('/slow', () => {
+    begun.resolve()
+    return released.promise
+  })
+  const { api } = await listenForTest(t, server)
+  const cut = t.mock.method(server.server, 'closeAllConnections')
+  const slow = api.get('/slow')
+  await begun.promise
+
+  const closing = closeGracefully(server)
+  while (server.server.listening) await setImmediate()
+  released.resolve('at last')
+  await closing
+
+  assert.equal((await slow).body, 'at last')
+  assert.equal(cut.mock.callCount(), 0)
+})
 
 describe('a running service', () => {
   test('SIGTERM finishes the request under way, closes everything and ends with 0', async (t) => {

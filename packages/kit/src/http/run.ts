@@ -15,6 +15,8 @@ export const EXIT = { unavailable: 69, settings: 78 }
 /** Readiness goes false, what is under way is finished, then everything is closed. */
 export async function closeGracefully(server: Server): Promise<void> {
   server.draining = true
+  // Whoever keeps a connection after the last answer would be waited for; nothing follows on it.
+  server.server.keepAliveTimeout = 1
   const timer = setTimeout(() => server.server.closeAllConnections(), DRAIN_MS)
   await server.close()
   clearTimeout(timer)
