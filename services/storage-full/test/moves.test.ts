@@ -4,9 +4,11 @@ import { appendFile, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, describe, type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
+import { ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3'
 import { engines, sampleFiles } from '@plinth/kit/testing'
 import { type S3Server, s3Missing, startS3 } from '../../../test/servers/s3.ts'
 import { startStorage, type TestStorage, upload } from './start-storage.ts'
+import { startGate } from './store-gate.ts'
 
 const CLI = join(import.meta.dirname, '../src/cli.ts')
 
@@ -85,7 +87,7 @@ for (const engine of engines)
       assert.deepEqual(await providersOf(service), new Set(['OBJECT', 'LOCAL']))
     })
 
-    test('refuses a second move, an unconfigured and a failing provider', async (t) => {
+    test('refuses an unknown and a failing provider', async (t) => {
       const { api, admin } = await start(t)
       const post = (to: unknown) => api.post('/api/storage/moves', { to }, { token: admin })
       const wrong = { ...s3.settings, secretKey: 'wrong' }
@@ -94,9 +96,25 @@ for (const engine of engines)
       await api.put('/api/storage/config/object', wrong, { token: admin })
       assert.equal((await post('OBJECT')).status, 503)
       assert.equal((await api.get('/api/storage/moves/1', { token: admin })).status, 404)
-      const replies = await Promise.all([post('LOCAL'), post('LOCAL')])
-      const statuses = replies.map(({ status }) => status)
-      assert.ok(statuses.includes(202))
+    })
+
+    test('refuses a second move while one is running', async (t) => {
+      const service = await start(t)
+      const { api, user, admin } = service
+      const post = (to: string) => api.post('/api/storage/moves', { to }, { token: admin })
+      const gate = await startGate(t, s3.settings)
+      await api.put('/api/storage/config/object', gate.settings, { token: admin })
+      await upload(api, user)
+      const refused = Promise.withResolvers<boolean>()
+      gate.let(() => refused.promise)
+
+      const first = await post('OBJECT')
+      const second = await post('LOCAL')
+      refused.resolve(true)
+      await finished(service, first.body.id)
+
+      assert.deepEqual([first.status, second.status], [202, 409])
+      assert.equal(second.body.code, 'MOVE_UNDER_WAY')
     })
 
     test('a move that is cancelled stops and leaves every file readable', async (t) => {
@@ -130,15 +148,18 @@ for (const engine of engines)
     test('a file deleted while it is moved is gone on both sides', async (t) => {
       const service = await start(t)
       const { api, user, admin } = service
+      const before = await bucketObjects()
       for (let count = 0; count < 6; count++) await upload(api, user)
 
       const { body } = await api.post('/api/storage/moves', { to: 'OBJECT' }, { token: admin })
       const deletions = [1, 2, 3, 4, 5, 6].map((id) => api.delete(`/file/${id}`, { token: user }))
       const statuses = (await Promise.all(deletions)).map(({ status }) => status)
-      await finished(service, body.id)
+      const move = await finished(service, body.id)
 
       assert.deepEqual(new Set(statuses), new Set([204]))
+      assert.deepEqual([move.state, move.failed], ['DONE', 0])
       assert.deepEqual(await localObjects(service), [])
+      assert.deepEqual(await bucketObjects(), before)
       assert.deepEqual((await api.get('/file/list', { token: user })).body, [])
     })
   })
@@ -179,4 +200,13 @@ async function providersOf({ api, user }: TestStorage): Promise<Set<string>> {
 async function localObjects({ root }: TestStorage): Promise<string[]> {
   const names = await readdir(`${root}/files`, { recursive: true })
   return names.filter((name) => name.endsWith('.png'))
+}
+
+async function bucketObjects(): Promise<(string | undefined)[]> {
+  const { accessKey: accessKeyId, secretKey: secretAccessKey, bucket, ...settings } = s3.settings
+  const credentials = { accessKeyId, secretAccessKey }
+  const client = new S3Client({ ...settings, forcePathStyle: true, credentials })
+  const { Contents = [] } = await client.send(new ListObjectsV2Command({ Bucket: bucket }))
+  client.destroy()
+  return Contents.map(({ Key }) => Key)
 }
