@@ -128,6 +128,10 @@ def start_storage_servers(settings, devices):
             "mount_check": "false",
             "disable_fallocate": "true",
             "fallocate_reserve": "0",
+            # On a busy machine, too, a list knows of every object whose request was answered.
+            "conn_timeout": "10",
+            "node_timeout": "60",
+            "container_update_timeout": "60",
             "bind_port": str(port),
         }
         spawn(serve, socket, controller(options, log))
