@@ -3,9 +3,15 @@ import { readdir } from 'node:fs/promises'
 import { Socket } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
+import {
+  DeleteBucketCommand,
+  DeleteObjectCommand,
+  ListObjectsV2Command,
+  S3Client,
+} from '@aws-sdk/client-s3'
 import { engines, sampleFiles } from '@plinth/kit/testing'
 import sharp from 'sharp'
-import { type S3Server, s3Missing, startS3 } from '../../../test/servers/s3.ts'
+import { type S3Server, type S3Settings, s3Missing, startS3 } from '../../../test/servers/s3.ts'
 import { activateObject, sharedStorage, startStorage, upload } from './start-storage.ts'
 
 const IMPATIENT = { STORAGE_FULL_OBJECT_TIMEOUT_SECONDS: '4' }
@@ -89,6 +95,21 @@ for (const engine of engines)
       assert.equal(refused.status, 503)
       assert.deepEqual((await api.get('/file/list', { token: user })).body, [])
     })
+
+    test('without its bucket: a file cannot be deleted, and stays in the list', async (t) => {
+      const STORAGE_FULL_DATABASE_URL = await engine.freshUrl(t)
+      const own = await startS3(t)
+      const service = await startStorage(t, { STORAGE_FULL_DATABASE_URL })
+      const { api, user } = service
+      await activateObject(service, own.settings)
+      const { body: file } = await upload(api, user)
+      await removeBucket(own.settings)
+
+      const reply = await api.delete(`/file/${file.id}`, { token: user })
+
+      assert.deepEqual([reply.status, reply.body.code], [503, 'STORAGE_UNAVAILABLE'])
+      assert.deepEqual((await api.get('/file/list', { token: user })).body, [file])
+    })
   })
 
 test('readers who leave let go of the object store', { skip: noS3 }, async (t) => {
@@ -109,6 +130,15 @@ test('readers who leave let go of the object store', { skip: noS3 }, async (t) =
   const again = await api.get(`/file/download/${body.id}`, { token: user })
   assert.ok(again.bytes.equals(photograph))
 })
+
+async function removeBucket({ bucket: Bucket, accessKey, secretKey, ...settings }: S3Settings) {
+  const credentials = { accessKeyId: accessKey, secretAccessKey: secretKey }
+  const client = new S3Client({ ...settings, forcePathStyle: true, credentials })
+  const { Contents = [] } = await client.send(new ListObjectsV2Command({ Bucket }))
+  for (const { Key } of Contents) await client.send(new DeleteObjectCommand({ Bucket, Key }))
+  await client.send(new DeleteBucketCommand({ Bucket }))
+  client.destroy()
+}
 
 /** Connections of this process, in which the service runs, to the object store. */
 function socketsTo(endpoint: string): number {

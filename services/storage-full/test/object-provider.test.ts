@@ -59,6 +59,16 @@ describe('an S3-style bucket that fails', { skip }, () => {
     assert.equal(error.code, 'STORAGE_UNAVAILABLE')
   })
 
+  test('with a missing bucket: no object in it is taken for absent', async () => {
+    const provider = createObjectProvider({ ...s3.settings, bucket: 'no-such-bucket' }, PATIENT)
+
+    const calls = [provider.open('x/y'), provider.sizeOf('x/y'), provider.remove('x/y')]
+    const outcomes = await Promise.allSettled(calls)
+
+    assert.deepEqual(codesOf(outcomes), new Set(['STORAGE_UNAVAILABLE']))
+    provider.close()
+  })
+
   test('with nothing listening at the endpoint', async () => {
     const { failed, error } = await failing({ endpoint: 'http://127.0.0.1:1' })
 

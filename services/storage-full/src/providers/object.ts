@@ -35,7 +35,12 @@ export function createObjectProvider(
     put: async (key, source) => putObject(await store(), { ...bucket, Key: key }, source, patience),
     open: async (key, range) =>
       orAbsent(openObject(await store(), { ...bucket, Key: key }, patience, range)),
-    sizeOf: async (key) => orAbsent(objectSize(await store(), { ...bucket, Key: key })),
+    async sizeOf(key) {
+      const size = await orAbsent(objectSize(await store(), { ...bucket, Key: key }))
+      // An answer without a body does not say whether the object is missing, or its bucket.
+      if (size === undefined) await provider.check()
+      return size
+    },
     async remove(key) {
       const { sdk, s3 } = await store()
       await orAbsent(s3.send(new sdk.DeleteObjectCommand({ ...bucket, Key: key })))
