@@ -1,5 +1,4 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { parseArgs } from 'node:util'
 import { openAccounts, operatorSettings, runUserCommand } from '@plinth/accounts'
 import {
   createLogger,
@@ -29,23 +28,24 @@ const USAGE = `Usage:
 const REFUSED_OR_DIFFERENT = 1
 const USAGE_ERROR = 64
 
+type Command = (storage: Storage, config: StorageFullConfig) => Promise<number>
+
 async function main(words: string[]): Promise<number> {
-  if (words[0] === 'user') return withStorage((storage, config) => user(storage, config, words))
-  const { positionals, values } = parseArgs({
-    args: words,
-    allowPositionals: true,
-    options: { to: { type: 'string' } },
-  })
-  const [noun, verb] = positionals
-  const to = PROVIDER_NAMES.find((name) => name === values.to)
-  if (noun === 'files' && verb === 'verify') return withStorage(verify)
-  if (noun === 'files' && verb === 'sweep') return withStorage(sweepNow)
-  if (noun === 'files' && verb === 'move' && to) return withStorage((storage) => move(storage, to))
+  const command = commandOf(words)
+  if (command) return withStorage(command)
   console.error(USAGE)
   return USAGE_ERROR
 }
 
-type Command = (storage: Storage, config: StorageFullConfig) => Promise<number>
+/** A word that is not understood is never passed over. */
+function commandOf(words: string[]): Command | undefined {
+  if (words[0] === 'user') return (storage, config) => user(storage, config, words)
+  const line = words.join(' ').replace('--to=', '--to ')
+  if (line === 'files verify') return verify
+  if (line === 'files sweep') return sweepNow
+  const to = PROVIDER_NAMES.find((name) => line === `files move --to ${name}`)
+  return to && ((storage) => move(storage, to))
+}
 
 async function withStorage(command: Command): Promise<number> {
   readEnvFile()

@@ -150,12 +150,18 @@ describe('the command line', () => {
     const { env } = await startStorage(t)
 
     const move = await run(env, 'files', 'move', '--to', 'OBJECT')
-    const unknown = await run(env, 'files', 'eat')
 
     assert.equal(move.code, 1)
     assert.match(move.stderr, /no saved configuration/)
-    assert.equal(unknown.code, 64)
-    assert.match(unknown.stderr, /Usage/)
+    for (const words of [
+      ['files', 'eat'],
+      ['files', 'verify', '--all'],
+      ['files', 'move'],
+    ]) {
+      const unknown = await run(env, ...words)
+      assert.equal(unknown.code, 64)
+      assert.match(unknown.stderr, /Usage/)
+    }
   })
 })
 
