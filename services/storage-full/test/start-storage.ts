@@ -35,9 +35,10 @@ export function storageEnv(folder: string, databaseUrl = `sqlite:${folder}/stora
 
 type Scope = { after(work: () => Promise<void> | void): void }
 
+/** Cleaning up goes in the order of making: the service may still write while its folder goes. */
 export async function temporaryFolder(t: Scope): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'storage-full-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
+  t.after(() => rm(folder, { recursive: true, force: true, maxRetries: 20 }))
   return folder
 }
 

@@ -1,4 +1,5 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
@@ -22,9 +23,10 @@ export async function startStorageKey(t: TestContext, settings: Record<string, s
   return { root, server, clock, baseUrl, port, anonymous: api, api: keyed(api) }
 }
 
-export function temporaryFolder(t: { after(work: () => void): void }): string {
+/** Cleaning up goes in the order of making: the service may still write while its folder goes. */
+export function temporaryFolder(t: { after(work: () => Promise<void>): void }): string {
   const folder = mkdtempSync(join(tmpdir(), 'plinth-storage-key-'))
-  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  t.after(() => rm(folder, { recursive: true, force: true, maxRetries: 20 }))
   return folder
 }
 
