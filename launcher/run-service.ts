@@ -2,7 +2,7 @@ import cluster from 'node:cluster'
 import { closeOnSignals, type Env, run, StartError } from '@plinth/kit'
 import { loadWorkerCount } from './config.ts'
 import { services } from './services.ts'
-import { followPrimary } from './worker.ts'
+import { followPrimary, LISTENING } from './worker.ts'
 import { runWorkers } from './workers.ts'
 
 /** One service as a process of its own, or several processes of it behind one port. */
@@ -16,6 +16,7 @@ export async function runService(name: string, env: Env = process.env): Promise<
     const { config, create } = await entry.prepare(env)
     return { server: await create(), ...config, portSetting: entry.portSetting }
   }, closeOn)
+  cluster.worker?.send(LISTENING)
 }
 
 function unknownService(name: string): StartError {

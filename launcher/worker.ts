@@ -3,6 +3,9 @@ import type { Worker } from 'node:cluster'
 /** What the primary says to a process that is to finish what it has and end. */
 export const CLOSE = 'close'
 
+/** What a process says to the primary when it listens at every address. */
+export const LISTENING = 'listening'
+
 type Close = () => Promise<void>
 
 /**

@@ -1,7 +1,7 @@
 import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
 import { closeOnSignals } from '@plinth/kit'
-import { CLOSE } from './worker.ts'
+import { CLOSE, LISTENING } from './worker.ts'
 
 const FIRST_PAUSE_MS = 100
 const LONGEST_PAUSE_MS = 10_000
@@ -13,8 +13,8 @@ export async function runWorkers(count: number): Promise<void> {
   // A second signal is from somebody who does not want to wait for any of them.
   process.once('exit', () => workers.kill())
   // The first one goes ahead: it migrates the database, and a fault is reported once.
-  await once(workers.fork(), 'listening')
-  for (let started = 1; started < count; started++) workers.fork()
+  await workers.fork()
+  for (let started = 1; started < count; started++) void workers.fork()
 }
 
 class Workers {
@@ -23,20 +23,23 @@ class Workers {
   #closing = false
   #failures = 0
 
-  fork(): Worker {
+  /** Until it listens. By its own word: Node tells of the first address, and another may be taken. */
+  fork(): Promise<void> {
     const worker = cluster.fork()
+    const { promise: listens, resolve } = Promise.withResolvers<void>()
     let listened = false
     this.#running.add(worker)
-    worker.once('listening', () => {
-      listened = true
-      this.#oneHasListened = true
+    worker.on('message', (message) => {
+      if (message !== LISTENING) return
+      listened = this.#oneHasListened = true
       this.#failures = 0
+      resolve()
     })
     worker.once('exit', (code) => {
       this.#running.delete(worker)
       if (!this.#closing) this.#replace(worker, code, listened)
     })
-    return worker
+    return listens
   }
 
   /**
@@ -49,7 +52,7 @@ class Workers {
     console.error(
       JSON.stringify({ msg: 'worker replaced', pid: worker.process.pid, code, pauseMs }),
     )
-    setTimeout(() => this.#closing || this.fork(), pauseMs)
+    setTimeout(() => this.#closing || void this.fork(), pauseMs)
   }
 
   #nextPause(): number {

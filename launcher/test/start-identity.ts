@@ -6,9 +6,13 @@ import { launch, lineOf } from './launch.ts'
 import { testEnv } from './test-env.ts'
 
 /** `npm start -- identity`, once all its processes listen. */
-export async function startIdentity(t: TestContext, overrides: Record<string, string>) {
+export async function startIdentity(
+  t: TestContext,
+  overrides: Record<string, string>,
+  detached = false,
+) {
   const { env, folder } = await testEnv(t, { LOG_LEVEL: 'info', ...overrides })
-  const child = launch(t, { env, folder, args: ['identity'], detached: true })
+  const child = launch(t, { env, folder, args: ['identity'], detached })
   const line = await lineOf(child, /"msg":"listening"/, Number(overrides.WORKERS ?? 1))
   return { child, env, folder, baseUrl: JSON.parse(line).url as string }
 }

@@ -17,7 +17,7 @@ const PORT_SETTINGS = [
 /** Settings for a stack that meets nobody else's: free ports and a temporary data folder. */
 export async function testEnv(t: TestScope, overrides: Record<string, string> = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'plinth-stack-'))
-  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  t.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 20 }))
   const ports = await freePorts(PORT_SETTINGS.length)
   const env: Record<string, string> = { SUITE_DATA: join(folder, 'data'), LOG_LEVEL: 'silent' }
   PORT_SETTINGS.forEach((setting, index) => {

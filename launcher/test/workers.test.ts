@@ -13,7 +13,7 @@ const skip = process.platform !== 'linux'
 
 describe('a request under way in one of several processes', { skip }, () => {
   test('is answered after a Ctrl-C that all of them hear, and the primary twice because of npm', async (t) => {
-    const { child, baseUrl } = await startIdentity(t, { WORKERS: '2' })
+    const { child, baseUrl } = await startIdentity(t, { WORKERS: '2' }, true)
     const allEnded = once(child, 'close')
     const login = await beginLogin(baseUrl)
     const primary = child.pid ?? 0

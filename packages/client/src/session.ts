@@ -39,8 +39,9 @@ export class Session {
     } catch (error) {
       if (!used || !isExpired(error)) throw error
     }
-    if (this.#pair === used) await this.refresh()
-    return this.#send(method, path, withToken(call, this.#pair))
+    // The pair of the same user: somebody else may sign in meanwhile.
+    const pair = this.#pair === used ? await this.refresh() : this.#pair
+    return this.#send(method, path, withToken(call, pair))
   }
 
   /**

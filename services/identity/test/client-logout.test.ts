@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { identityClient } from '@plinth/client'
-import { ALICE, startWithAlice } from './start-identity.ts'
+import { ADMIN, ALICE, startWithAlice } from './start-identity.ts'
 
 type Fetch = typeof fetch
 
@@ -91,4 +91,15 @@ test('a refresh does not sign in again a client that was signed out meanwhile', 
   await client.refresh()
 
   assert.equal(client.session.signedIn, false)
+})
+
+test('a request is repeated for the user who made it, whoever signs in meanwhile', async (t) => {
+  const signedIn = before('/api/auth/refresh', () => client.logIn(ADMIN.username, ADMIN.password))
+  const { client, clock } = await startClient(t, signedIn)
+  clock.advance(900)
+
+  const { username } = await client.me()
+
+  assert.equal(username, ALICE.username)
+  assert.equal((await client.me()).username, ADMIN.username)
 })

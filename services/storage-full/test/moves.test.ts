@@ -137,7 +137,7 @@ for (const engine of engines)
       const service = await start(t)
       for (let count = 0; count < 3; count++) await upload(service.api, service.user)
 
-      const options = { env: { PATH: process.env.PATH, ...service.env } }
+      const options = { cwd: service.folder, env: { PATH: process.env.PATH, ...service.env } }
       const words = [CLI, 'files', 'move', '--to', 'OBJECT']
       const { stdout } = await promisify(execFile)(process.execPath, words, options)
 

@@ -15,16 +15,16 @@ test('what another machine left is swept a day later, at the start and while the
     return join(folder, name)
   }
   leave('1.of-an-earlier-version.part')
-  writeFileSync(join(folder, 'other.1.live.part'), 'half a file')
+  writeFileSync(join(folder, '1.other.live.part'), 'half a file')
   t.mock.timers.enable({ apis: ['setInterval'] })
 
   const stop = await startSweeping(folder, createLogger('test', 'silent'))
   const atStart = readdirSync(folder)
-  const later = leave('other.1.dead.part')
+  const later = leave('1.other.dead.part')
   t.mock.timers.tick(3_600_000)
   while (existsSync(later)) await new Promise(setImmediate)
   stop()
 
-  assert.deepEqual(atStart, ['other.1.live.part'])
-  assert.deepEqual(readdirSync(folder), ['other.1.live.part'])
+  assert.deepEqual(atStart, ['1.other.live.part'])
+  assert.deepEqual(readdirSync(folder), ['1.other.live.part'])
 })

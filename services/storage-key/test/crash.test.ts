@@ -121,7 +121,7 @@ describe('the start', () => {
     const root = temporaryFolder(t)
     const first = await spawn(t, root)
     await first.kill()
-    writeFileSync(join(root, '.incoming', `${HOST_NAME}.999999999.x.part`), 'half a file')
+    writeFileSync(join(root, '.incoming', `999999999.${HOST_NAME}.x.part`), 'half a file')
 
     await spawn(t, root)
 
@@ -132,11 +132,11 @@ describe('the start', () => {
     const root = temporaryFolder(t)
     const incoming = join(root, '.incoming')
     mkdirSync(incoming)
-    writeFileSync(join(incoming, 'other.999999999.x.part'), 'half a file')
+    writeFileSync(join(incoming, '999999999.other.x.part'), 'half a file')
 
     await spawn(t, root)
 
-    assert.deepEqual(filesIn(root).incoming, ['other.999999999.x.part'])
+    assert.deepEqual(filesIn(root).incoming, ['999999999.other.x.part'])
   })
 
   test('makes the folder when there is none yet', async (t) => {

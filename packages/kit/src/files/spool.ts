@@ -29,9 +29,12 @@ export type SpoolOptions = SpoolFileOptions & {
 
 let openSpools = 0
 
-/** The name says which process is writing, so that a sweep leaves a neighbour's uploads alone. */
+/**
+ * The name says which process is writing, so that a sweep leaves a neighbour's uploads alone. Its
+ * number comes first: that is where the sweep of earlier versions looks.
+ */
 export function spoolPath(folder: string): string {
-  return join(folder, `${HOST_NAME}.${process.pid}.${randomUUID()}.part`)
+  return join(folder, `${process.pid}.${HOST_NAME}.${randomUUID()}.part`)
 }
 
 /** How far it has come shows whether its reader is stuck. */

@@ -14,9 +14,9 @@ function folderWith(t: TestContext, names: string[]): string {
 }
 
 test('leftovers of processes that are gone go, and not those of a living one', async (t) => {
-  const living = `${HOST_NAME}.${process.ppid}.b.part`
+  const living = `${process.ppid}.${HOST_NAME}.b.part`
   const ownBefore = basename(spoolPath(''))
-  const folder = folderWith(t, [`${HOST_NAME}.999999999.a.part`, living, ownBefore])
+  const folder = folderWith(t, [`999999999.${HOST_NAME}.a.part`, living, ownBefore])
 
   assert.equal(await sweepSpools(folder), 2)
 
@@ -24,7 +24,7 @@ test('leftovers of processes that are gone go, and not those of a living one', a
 })
 
 test('a file of another machine is spared although its process number is ours, or nobody’s', async (t) => {
-  const names = [`${process.pid}.c.part`, `other.999999999.b.part`, `other.${process.pid}.a.part`]
+  const names = [`${process.pid}.c.part`, `999999999.other.b.part`, `${process.pid}.other.a.part`]
   const folder = folderWith(t, names)
 
   assert.equal(await sweepSpools(folder), 0)
@@ -34,13 +34,13 @@ test('a file of another machine is spared although its process number is ours, o
 
 test('a folder is no leftover, whatever its name', async (t) => {
   const folder = folderWith(t, [])
-  mkdirSync(join(folder, `${HOST_NAME}.999999999.a.part`))
+  mkdirSync(join(folder, `999999999.${HOST_NAME}.a.part`))
 
   assert.equal(await sweepSpools(folder), 0)
 })
 
 test('processes that start together may sweep the same leftovers', async (t) => {
-  const names = Array.from({ length: 200 }, (_, index) => `${HOST_NAME}.999999999.${index}.part`)
+  const names = Array.from({ length: 200 }, (_, index) => `999999999.${HOST_NAME}.${index}.part`)
   const folder = folderWith(t, names)
 
   await Promise.all(Array.from({ length: 4 }, () => sweepSpools(folder)))
@@ -49,11 +49,11 @@ test('processes that start together may sweep the same leftovers', async (t) => 
 })
 
 test('after a day it does not matter whose a file was', async (t) => {
-  const names = [`${process.ppid}.old.part`, 'other.1.old.part', 'other.1.new.part']
+  const names = [`${process.ppid}.old.part`, '1.other.old.part', '1.other.new.part']
   const folder = folderWith(t, names)
   for (const name of names.slice(0, 2)) utimesSync(join(folder, name), 0, 0)
 
   await sweepOldSpools(folder)
 
-  assert.deepEqual(readdirSync(folder), ['other.1.new.part'])
+  assert.deepEqual(readdirSync(folder), ['1.other.new.part'])
 })

@@ -17,7 +17,7 @@ export async function sweepSpools(folder: string): Promise<number> {
 
 /** A process number says nothing about another machine's processes. */
 function isLeftHere(name: string): boolean {
-  const [, host, digits] = /^(.+)\.(\d+)\.[^.]+\.part$/.exec(name) ?? []
+  const [, digits, host] = /^(\d+)\.(.+)\.[^.]+\.part$/.exec(name) ?? []
   const pid = Number(digits)
   if (host !== HOST_NAME || !Number.isSafeInteger(pid)) return false
   return pid === process.pid || !isRunning(pid)

@@ -17,7 +17,9 @@ export async function addressesOf(host: string): Promise<string[]> {
  */
 export function furtherDoors(server: Server) {
   const doors: Door[] = []
+  let closing = false
   server.addHook('preClose', async () => {
+    closing = true
     const closed = doors.map((door) => once(door.close(), 'close'))
     if (doors.length > 0) server.server.close()
     await Promise.all(closed)
@@ -25,6 +27,7 @@ export function furtherDoors(server: Server) {
   const open = async (address: string, port: number) => {
     const door = doorTo(server).listen(port, address)
     await once(door, 'listening')
+    if (closing) door.close()
     doors.push(door)
   }
   return { open }

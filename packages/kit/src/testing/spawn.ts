@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { tmpdir } from 'node:os'
 import { createInterface } from 'node:readline'
 import { type Api, apiFor } from './api.ts'
 
@@ -22,6 +23,7 @@ export async function spawnService(
   env: Record<string, string>,
 ): Promise<SpawnedService> {
   const child = spawn(process.execPath, [mainFile], {
+    cwd: tmpdir(), // Not where a developer's .env may be.
     env: { PATH: process.env.PATH, NODE_ENV: 'test', LOG_LEVEL: 'info', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
