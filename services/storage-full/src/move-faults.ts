@@ -21,7 +21,7 @@ export function hasCode(error: unknown, code: string): boolean {
  * The target, and the place that uploads go to, are sure to be mended, so it is worth to wait for
  * them. Any other source may be gone for good: its files are passed over and stay where they are.
  */
-async function isOutage(storage: Storage, { from, to }: Way): Promise<boolean> {
+export async function isOutage(storage: Storage, { from, to }: Way): Promise<boolean> {
   // Not only a look: a target that takes nothing more would fail every file that is left.
   const steps = await storage.providers.at(to).probe()
   if (steps.some(({ passed }) => !passed)) return true

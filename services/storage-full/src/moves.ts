@@ -2,7 +2,7 @@ import { type Caller, isUniqueViolation, Problem } from '@plinth/kit'
 import { listFilesAfter } from './files.repository.ts'
 import type { Location } from './location.ts'
 import { findLocation } from './locations.repository.ts'
-import { hasCode, isFaultOfFile } from './move-faults.ts'
+import { hasCode, isFaultOfFile, isOutage } from './move-faults.ts'
 import { moveFile } from './move-file.ts'
 import {
   countFilesElsewhere,
@@ -112,7 +112,7 @@ async function moveOne(storage: Storage, file: StoredFile, target: Location): Pr
   const gone: Progress = { fileId: file.id, moved: 0, failed: 0, bytes: 0 }
   if (file.state !== 'stored') return gone
   try {
-    const moved = await moveFile(storage, file, target)
+    const moved = await moveOrRetry(storage, file, target)
     return moved ? { ...gone, moved: 1, bytes: file.sizeBytes } : gone
   } catch (error) {
     if (hasCode(error, 'FILE_NOT_FOUND')) return gone
@@ -120,5 +120,16 @@ async function moveOne(storage: Storage, file: StoredFile, target: Location): Pr
     if (!(await isFaultOfFile(storage, error, way))) throw error
     storage.log.error({ err: error, file: file.id }, 'a file could not be moved')
     return { ...gone, failed: 1, error: `File ${file.id}: ${(error as Error).message}` }
+  }
+}
+
+/** Nobody comes back to a file that failed, so what may be over by now is tried once more. */
+async function moveOrRetry(storage: Storage, file: StoredFile, target: Location): Promise<boolean> {
+  try {
+    return await moveFile(storage, file, target)
+  } catch (error) {
+    const way = { from: file.location, to: target }
+    if (!hasCode(error, 'STORAGE_UNAVAILABLE') || (await isOutage(storage, way))) throw error
+    return moveFile(storage, file, target)
   }
 }

@@ -11,7 +11,10 @@ const HEAP_MB = 64
  * Draws the first page in a thread that is thrown away afterwards, or killed when it takes too
  * long. The renderer is WebAssembly: a malicious document stays inside it.
  */
-export async function firstPageOf(path: string): Promise<Pixels | 'undecided' | undefined> {
+export async function firstPageOf(
+  path: string,
+  timeLimitMs = TIME_LIMIT_MS,
+): Promise<Pixels | 'undecided' | undefined> {
   const { size } = await stat(path)
   if (size > LARGEST_PDF_BYTES) return undefined
   const worker = new Worker(new URL('./pdf-worker.ts', import.meta.url), {
@@ -23,7 +26,7 @@ export async function firstPageOf(path: string): Promise<Pixels | 'undecided' | 
   // It may still fail after it was given up, and nobody listens to that any more.
   worker.on('error', () => {})
   try {
-    const signal = AbortSignal.timeout(TIME_LIMIT_MS)
+    const signal = AbortSignal.timeout(timeLimitMs)
     const [page] = await once(worker, 'message', { signal })
     return page && page.data.length > 0 ? page : undefined
   } catch (error) {

@@ -38,6 +38,18 @@ for (const engine of engines)
       assert.deepEqual(await providersOf(service), ['OBJECT', 'LOCAL'])
     })
 
+    test('a refusal that is over when it is tried once more counts for nothing', async (t) => {
+      const { service, gate, api, user } = await start(t)
+      await upload(api, user)
+      let refused = 0
+      gate.let(({ method }) => method !== 'PUT' || refused++ > 0)
+
+      const move = await moveAll(service, 'OBJECT')
+
+      assert.deepEqual([move.state, move.moved, move.failed], ['DONE', 1, 0])
+      assert.ok(refused > 1)
+    })
+
     test('a file that the source does not give is passed over, and the others are moved', async (t) => {
       const { service, gate, api, user } = await start(t)
       await activateObject(service, gate.settings)

@@ -15,7 +15,7 @@ test('a document that cannot be drawn is judged', async (t) => {
   for (const bytes of [Buffer.from('%PDF-1.4\nno document'), PAGELESS]) {
     await writeFile(path, bytes)
 
-    assert.equal(await firstPageOf(path), undefined)
+    assert.equal(await firstPageOf(path, 60_000), undefined)
   }
 })
 

@@ -38,7 +38,7 @@ function failAt(t: TestContext, step: string, effect = 'error'): void {
 function countNamings(folder: string, name: string) {
   let count = 0
   const sentinel = Promise.withResolvers<void>()
-  const watcher = watch(folder, (event, changed) => {
+  const watcher = watch(folder, { persistent: false }, (event, changed) => {
     if (event === 'rename' && changed === name) count += 1
     if (changed === 'sentinel') sentinel.resolve()
   })

@@ -29,6 +29,10 @@ export function createObjectProvider(
     return client
   }
   const bucket = { Bucket: settings.bucket }
+  const requireBucket = async (requestTimeout: number) => {
+    const { sdk, s3 } = await store()
+    await orUnavailable(s3.send(new sdk.HeadBucketCommand(bucket), { requestTimeout }))
+  }
   const provider: StorageProvider = {
     name: 'OBJECT',
     prepare: async () => {}, // a bucket is made by whoever owns the store
@@ -38,7 +42,7 @@ export function createObjectProvider(
     async sizeOf(key) {
       const size = await orAbsent(objectSize(await store(), { ...bucket, Key: key }))
       // An answer without a body does not say whether the object is missing, or its bucket.
-      if (size === undefined) await provider.check()
+      if (size === undefined) await requireBucket(patience.answerMs)
       return size
     },
     async remove(key) {
@@ -48,11 +52,7 @@ export function createObjectProvider(
     async *list(prefix) {
       yield* listObjects(await store(), settings.bucket, prefix)
     },
-    async check() {
-      const { sdk, s3 } = await store()
-      const requestTimeout = Math.min(CHECK_MS, patience.answerMs)
-      await orUnavailable(s3.send(new sdk.HeadBucketCommand(bucket), { requestTimeout }))
-    },
+    check: () => requireBucket(Math.min(CHECK_MS, patience.answerMs)),
     probe: async () => objectProbe({ settings, patience, prefix, client: await store() }, provider),
     close: () => void client?.then(({ s3 }) => s3.destroy()),
   }
