@@ -1,8 +1,23 @@
+import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
+import { collectTokens } from './token-probe.ts'
 import { signIn } from './watched-page.ts'
 
-/** Signs in, with an access token that has expired to the page and is worth nothing to the service. */
-export async function signInExpired(page: Page): Promise<void> {
+/** Signs in, lets the access token expire, logs out, and sees at the service that it is over. */
+export async function logOutExpired(page: Page, address: string): Promise<void> {
+  const tokens = collectTokens(page)
+  await signInExpired(page)
+
+  await page.locator('.session-bar').getByRole('button', { name: 'Log out' }).click()
+  await page.getByText('Not signed in.').waitFor()
+
+  const [, first, , last] = await tokens(4)
+  assert.notEqual(first, last)
+  assert.equal(await refreshStatus(address, last), 401)
+}
+
+/** With an access token that has expired to the page and is worth nothing to the service. */
+async function signInExpired(page: Page): Promise<void> {
   await page.route('**/api/auth/login', async (route) => {
     const response = await route.fetch()
     const pair = await response.json()
@@ -19,7 +34,7 @@ function expired(accessToken: string): string {
 }
 
 /** The status of a refresh, asked for outside the page. */
-export async function refreshStatus(address: string, refreshToken = ''): Promise<number> {
+async function refreshStatus(address: string, refreshToken = ''): Promise<number> {
   const reply = await fetch(new URL('/api/auth/refresh', address), {
     method: 'POST',
     headers: { 'content-type': 'application/json' },

@@ -5,7 +5,7 @@ import { browserSkip, openBrowser } from '../browser.ts'
 import { startSuite } from '../stack.ts'
 import { suiteCleanup } from '../suite-cleanup.ts'
 import { accessibilityFaults } from './accessibility.ts'
-import { refreshStatus, signInExpired } from './expired-session.ts'
+import { logOutExpired } from './expired-session.ts'
 import { collectTokens, findTokens } from './token-probe.ts'
 import { addVirtualAuthenticator } from './virtual-authenticator.ts'
 import { consoleOf, goTo, openConsole, signIn } from './watched-page.ts'
@@ -85,16 +85,7 @@ describe('the identity console', { skip }, () => {
   })
 
   test('logs out after the access token expired, and the session is over', async (t) => {
-    const page = await openConsole(t, browser, address)
-    const tokens = collectTokens(page)
-    await signInExpired(page)
-
-    await page.locator('.session-bar').getByRole('button', { name: 'Log out' }).click()
-    await page.getByText('Not signed in.').waitFor()
-
-    const [, first, , last] = await tokens(4)
-    assert.notEqual(first, last)
-    assert.equal(await refreshStatus(address, last), 401)
+    await logOutExpired(await openConsole(t, browser, address), address)
   })
 
   test('registers, with every fault shown at its field first', async (t) => {

@@ -8,7 +8,7 @@ import { startSuite } from '../stack.ts'
 import { suiteCleanup } from '../suite-cleanup.ts'
 import { until } from '../until.ts'
 import { accessibilityFaults } from './accessibility.ts'
-import { refreshStatus, signInExpired } from './expired-session.ts'
+import { logOutExpired } from './expired-session.ts'
 import { samplePng, silentMp3, textFile } from './sample-files.ts'
 import { collectTokens, findTokens } from './token-probe.ts'
 import { consoleOf, goTo, openConsole, signIn } from './watched-page.ts'
@@ -72,16 +72,7 @@ describe('the full edition’s workbench', { skip }, () => {
   })
 
   test('logs out after the access token expired, and the session is over', async (t) => {
-    const page = await openConsole(t, browser, address)
-    const tokens = collectTokens(page)
-    await signInExpired(page)
-
-    await page.locator('.session-bar').getByRole('button', { name: 'Log out' }).click()
-    await page.getByText('Not signed in.').waitFor()
-
-    const [, first, , last] = await tokens(4)
-    assert.notEqual(first, last)
-    assert.equal(await refreshStatus(address, last), 401)
+    await logOutExpired(await openConsole(t, browser, address), address)
   })
 
   test('refuses a file whose bytes contradict its name, and names the odd one out', async (t) => {

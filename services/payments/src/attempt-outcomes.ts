@@ -6,13 +6,12 @@ import {
 } from './checkout-generations.repository.ts'
 import { lockPayment, settleLedger } from './ledger.ts'
 import { lockSession } from './name-locks.repository.ts'
-import { insertObservation, remark } from './observations.repository.ts'
 import { InconsistentObservation, observeSession } from './observations.ts'
 import { attemptStateOf } from './observed-session.ts'
 import { deletePayment } from './payments.repository.ts'
 import type { Payments } from './payments.ts'
-import { providerInconsistent } from './provider/problems.ts'
 import type { CheckoutSession } from './provider/provider.ts'
+import { recordReply } from './provider-replies.ts'
 import type { PaymentTables } from './tables.ts'
 
 /** Joins a session that we asked for to the attempt it belongs to. */
@@ -28,17 +27,10 @@ export async function recordSession(
   // Asked for by us, so it is ours, whether it says so or not.
   const metadata = { ...session.metadata, paymentId }
   const seen = { paymentId, session: { ...session, metadata }, state: attemptStateOf(session) }
-  try {
-    await inTransaction(payments.db, async (db) => {
-      await refuseTakenSession(db, attempt, session)
-      await observeSession(db, seen, about)
-    })
-  } catch (error) {
-    if (!(error instanceof InconsistentObservation)) throw error
-    const { message: note, anomaly } = error
-    await insertObservation(payments.db, { ...remark(about), paymentId, note, anomaly })
-    throw providerInconsistent({ cause: error })
-  }
+  await recordReply(payments.db, about, async (db) => {
+    await refuseTakenSession(db, attempt, session)
+    await observeSession(db, seen, about)
+  })
 }
 
 /** A provider that gives one session to two attempts would have two customers pay one of them. */

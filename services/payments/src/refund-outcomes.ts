@@ -1,11 +1,10 @@
 import { type Db, failPoint, inTransaction } from '@plinth/kit'
 import { openLedger, settleLedger } from './ledger.ts'
 import { lockRefund } from './name-locks.repository.ts'
-import { insertObservation, remark } from './observations.repository.ts'
 import { InconsistentObservation, observeRefund } from './observations.ts'
 import type { Payments } from './payments.ts'
-import { providerInconsistent } from './provider/problems.ts'
 import type { Refund } from './provider/provider.ts'
+import { recordReply } from './provider-replies.ts'
 import { type RefundIntent, updateIntentState } from './refund-intents.repository.ts'
 import { findRefund } from './refunds.repository.ts'
 import type { PaymentTables } from './tables.ts'
@@ -22,17 +21,10 @@ export async function recordRefund(
     at: clock(),
     subject: refund.id,
   } as const
-  try {
-    await inTransaction(db, async (transaction) => {
-      await refuseTakenRefund(transaction, intent, refund)
-      await observeRefund(transaction, refund, about)
-    })
-  } catch (error) {
-    if (!(error instanceof InconsistentObservation)) throw error
-    const { message: note, anomaly, paymentId } = error
-    await insertObservation(db, { ...remark(about), paymentId, note, anomaly })
-    throw providerInconsistent({ cause: error })
-  }
+  await recordReply(db, about, async (transaction) => {
+    await refuseTakenRefund(transaction, intent, refund)
+    await observeRefund(transaction, refund, about)
+  })
 }
 
 /** A provider that gives one refund to two payments has given back the money of one of them. */
