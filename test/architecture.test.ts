@@ -48,7 +48,7 @@ const PLANTED: Record<string, [path: string, broken: string, allowed: string][]>
   ],
   'the consoles take types from the client and run nothing of it': [
     [
-      'packages/console/family/account/users-page.tsx',
+      'packages/console/shared/account/administration/users-page.tsx',
       "import { type UserSummary } from '@plinth/client'",
       "import type { UserSummary } from '@plinth/client'",
     ],

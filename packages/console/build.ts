@@ -2,8 +2,8 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
+import { CONSOLE_NAMES, documentOf } from './document.ts'
 import { type ConsoleName, consoleFolder } from './index.ts'
-import { CONSOLE_NAMES, indexPage } from './index-page.ts'
 
 const BUDGETS = [
   { file: 'page.js', gzipBytes: 45_000 },
@@ -31,7 +31,7 @@ async function bundle(name: ConsoleName): Promise<void> {
     legalComments: 'none',
     logLevel: 'warning',
   })
-  writeFileSync(join(folder, 'index.html'), indexPage(name))
+  writeFileSync(join(folder, 'index.html'), documentOf(name))
 }
 
 function overBudget(name: ConsoleName): string[] {

@@ -1,12 +1,10 @@
-import { DEMO_ACCOUNTS } from '../family/account/sign-in-card.tsx'
-import { Button, ButtonLink } from '../family/parts/button.tsx'
-import { Card } from '../family/parts/card.tsx'
-import { Page } from '../family/parts/page.tsx'
-import { Refusal } from '../family/parts/refusal.tsx'
-import { Step, Steps } from '../family/parts/steps.tsx'
-import { useAction } from '../family/use-reply.ts'
-import { firstSteps } from './first-steps.ts'
-import { session } from './session.ts'
+import { DEMO_ACCOUNTS } from '../shared/account/session/sign-in.tsx'
+import { useAction } from '../shared/api/use-reply.ts'
+import { Button, ButtonLink } from '../shared/components/button.tsx'
+import { Card, Page } from '../shared/components/page.tsx'
+import { Refusal } from '../shared/components/refusal.tsx'
+import { Step, Steps } from '../shared/components/steps.tsx'
+import { firstSteps, session } from './session.ts'
 
 const USER = DEMO_ACCOUNTS[0]
 

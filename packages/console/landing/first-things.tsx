@@ -1,6 +1,5 @@
-import { Icon, type IconName } from '../family/parts/icon.tsx'
-import { consoleAddress } from './console-address.ts'
-import type { RunningService } from './services.ts'
+import { Icon, type IconName } from '../shared/components/icon.tsx'
+import { consoleAddress, type RunningService } from './services.ts'
 
 const FIRST: { service: string; icon: IconName; title: string; about: string; page: string }[] = [
   {

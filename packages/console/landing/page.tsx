@@ -1,7 +1,72 @@
-import '../family/look/look.css'
+import '../shared/styles/index.css'
 import './landing.css'
 import { render } from 'preact'
-import { LandingPage } from './landing-page.tsx'
+import { useEffect } from 'preact/hooks'
+import { PlinthMark } from '../shared/components/icon.tsx'
+import { Notice, Skeleton } from '../shared/components/page.tsx'
+import { AppearanceButton } from '../shared/shell/appearance.tsx'
+import { FirstThings } from './first-things.tsx'
+import { ServiceCard } from './service-card.tsx'
+import { reachable, readServices, services } from './services.ts'
 
 const root = document.getElementById('app')
 if (root) render(<LandingPage />, root)
+
+const POLL_MILLISECONDS = 5000
+
+function LandingPage() {
+  useEffect(() => {
+    readServices()
+    const timer = setInterval(readServices, POLL_MILLISECONDS)
+    return () => clearInterval(timer)
+  }, [])
+  return (
+    <div class="landing">
+      <header class="row apart">
+        <span class="wordmark">
+          <PlinthMark /> Plinth
+        </span>
+        <AppearanceButton />
+      </header>
+      <main class="stack wide">
+        <div>
+          <h1>{headline()}</h1>
+          <p class="lead soft">
+            Accounts, files and payments as plain HTTP services on this machine. Open a console,
+            click, and copy the request.
+          </p>
+        </div>
+        <Unreachable />
+        <FirstThings services={services.value ?? []} />
+        <section class="stack" aria-labelledby="services-title">
+          <h2 id="services-title">The services</h2>
+          <div class="service-cards">
+            {services.value?.map((each) => <ServiceCard key={each.name} service={each} />) ?? (
+              <Skeleton />
+            )}
+          </div>
+        </section>
+      </main>
+    </div>
+  )
+}
+
+function headline(): string {
+  if (!reachable.value) return 'Not running.'
+  if (!services.value) return 'Looking around…'
+  return services.value.every(({ healthy }) => healthy)
+    ? 'Everything is running.'
+    : 'Almost everything is running.'
+}
+
+function Unreachable() {
+  if (reachable.value) return null
+  return (
+    <Notice tone="warn" alert>
+      <p>
+        <strong>The launcher does not answer.</strong> It was probably stopped. Run{' '}
+        <code>npm start</code> again; this page looks every few seconds.
+      </p>
+    </Notice>
+  )
+}

@@ -1,9 +1,8 @@
-import { ButtonLink } from '../family/parts/button.tsx'
-import { Badge } from '../family/parts/card.tsx'
-import { CopyButton } from '../family/parts/code.tsx'
-import { Facts } from '../family/parts/facts.tsx'
-import { consoleAddress } from './console-address.ts'
-import type { RunningService } from './services.ts'
+import { ButtonLink } from '../shared/components/button.tsx'
+import { CopyButton } from '../shared/components/code.tsx'
+import { Badge } from '../shared/components/page.tsx'
+import { Facts } from '../shared/components/table.tsx'
+import { consoleAddress, type RunningService } from './services.ts'
 
 export function ServiceCard({ service }: { service: RunningService }) {
   const { name, title, version, url, healthy } = service

@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals'
-import { createApi } from '../family/api/api.ts'
+import { createApi } from '../shared/api/api.ts'
 
 export type RunningService = {
   name: string
@@ -22,4 +22,10 @@ export async function readServices(): Promise<void> {
   const reply = await api.get<RunningService[]>('/api/services', { silent: true })
   reachable.value = reply.ok
   if (reply.ok) services.value = reply.body
+}
+
+/** A console's address that knows the way back here. */
+export function consoleAddress({ name, consoleUrl }: RunningService, page = ''): string {
+  const back = name !== 'provider-sandbox' && location.port ? `?suite=${location.port}` : ''
+  return `${consoleUrl}${back}${page}`
 }

@@ -1,11 +1,9 @@
 import { useSignal } from '@preact/signals'
-import { Button } from '../family/parts/button.tsx'
-import { Card, Notice } from '../family/parts/card.tsx'
-import { Field } from '../family/parts/field.tsx'
-import { Form } from '../family/parts/form.tsx'
-import { Page } from '../family/parts/page.tsx'
-import { Refusal } from '../family/parts/refusal.tsx'
-import { useAction } from '../family/use-reply.ts'
+import { useAction } from '../shared/api/use-reply.ts'
+import { Button } from '../shared/components/button.tsx'
+import { Field, Form } from '../shared/components/form.tsx'
+import { Card, Notice, Page } from '../shared/components/page.tsx'
+import { Refusal } from '../shared/components/refusal.tsx'
 import { api, takeToken, tokenWanted } from './api.ts'
 
 /** For a service that asks for tokens of an issuer: this page has no sign-in of its own. */

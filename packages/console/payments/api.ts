@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals'
-import { createApi } from '../family/api/api.ts'
+import { createApi } from '../shared/api/api.ts'
 
 let accessToken: string | undefined
 

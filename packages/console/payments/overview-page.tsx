@@ -1,11 +1,14 @@
+import type { Payment } from '@plinth/client'
 import { useEffect } from 'preact/hooks'
-import { ButtonLink } from '../family/parts/button.tsx'
-import { Badge, Card, Notice, Skeleton } from '../family/parts/card.tsx'
-import { Facts } from '../family/parts/facts.tsx'
-import { Page } from '../family/parts/page.tsx'
-import { Step, Steps } from '../family/parts/steps.tsx'
-import { ReturnNotice } from './return-notice.tsx'
-import { configuration, readConfiguration } from './sandbox.ts'
+import { useLoad } from '../shared/api/use-reply.ts'
+import { ButtonLink } from '../shared/components/button.tsx'
+import { Badge, Card, Notice, Page, Skeleton } from '../shared/components/page.tsx'
+import { Step, Steps } from '../shared/components/steps.tsx'
+import { Facts } from '../shared/components/table.tsx'
+import { moneyText } from '../shared/wording.ts'
+import { api } from './api.ts'
+import { PaymentBadge } from './payment/status-badges.tsx'
+import { configuration, readConfiguration } from './provider.tsx'
 
 export function OverviewPage() {
   useEffect(() => {
@@ -77,4 +80,37 @@ function ConfigurationCard() {
 
 function SetBadge({ set }: { set: boolean }) {
   return <Badge tone={set ? 'good' : 'warn'}>{set ? 'configured' : 'not configured'}</Badge>
+}
+
+const WORDS: Record<string, string> = {
+  success: 'The customer is back from the hosted page.',
+  cancelled: 'The customer left the hosted page without paying.',
+}
+
+/** Where the hosted page sends the customer back to, when no other page is configured. */
+function ReturnNotice() {
+  const outcome = new URLSearchParams(location.search).get('checkout')
+  const words = outcome && WORDS[outcome]
+  return words ? <Returned words={words} good={outcome === 'success'} /> : null
+}
+
+function Returned({ words, good }: { words: string; good: boolean }) {
+  const newest = useLoad<{ content: Payment[] }>(() =>
+    api.get('/api/payments?size=1&sort=updatedAt,desc'),
+  )
+  const payment = newest.body?.content[0]
+  return (
+    <Notice tone={good ? 'good' : 'warn'}>
+      <p role="status">
+        <strong>{words}</strong> A return is only a visit: what counts is the signed webhook.
+      </p>
+      {payment && (
+        <p class="row">
+          <a href={`#/payments/${payment.id}`}>{payment.businessReference}</a>
+          {moneyText(payment.amount, payment.currency)}
+          <PaymentBadge payment={payment} />
+        </p>
+      )}
+    </Notice>
+  )
 }

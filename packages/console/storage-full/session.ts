@@ -1,3 +1,3 @@
-import { createSession } from '../family/session.ts'
+import { createSession } from '../shared/account/session/session.ts'
 
 export const session = createSession({ renewsItself: true })

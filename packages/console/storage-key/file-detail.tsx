@@ -1,11 +1,11 @@
 import type { FileMetadata } from '@plinth/client'
-import { saveFile } from '../family/files/save-file.ts'
-import { Button } from '../family/parts/button.tsx'
-import { Card, Skeleton } from '../family/parts/card.tsx'
-import { Facts } from '../family/parts/facts.tsx'
-import { Refusal } from '../family/parts/refusal.tsx'
-import { useAction, useLoad } from '../family/use-reply.ts'
-import { dateText } from '../family/wording.ts'
+import { useAction, useLoad } from '../shared/api/use-reply.ts'
+import { Button } from '../shared/components/button.tsx'
+import { Card, Skeleton } from '../shared/components/page.tsx'
+import { Refusal } from '../shared/components/refusal.tsx'
+import { Facts } from '../shared/components/table.tsx'
+import { saveFile } from '../shared/files/save-file.ts'
+import { dateText } from '../shared/wording.ts'
 import { api, listFiles, selectedName } from './store.ts'
 
 export function FileDetail({ name }: { name: string }) {

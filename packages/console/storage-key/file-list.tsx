@@ -1,6 +1,6 @@
-import { Button } from '../family/parts/button.tsx'
-import { Card, EmptyState } from '../family/parts/card.tsx'
-import { Icon } from '../family/parts/icon.tsx'
+import { Button } from '../shared/components/button.tsx'
+import { Icon } from '../shared/components/icon.tsx'
+import { Card, EmptyState } from '../shared/components/page.tsx'
 import { listFiles, names, selectedName } from './store.ts'
 import './file-list.css'
 

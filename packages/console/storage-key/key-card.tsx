@@ -1,8 +1,7 @@
 import { useSignal } from '@preact/signals'
-import { Button } from '../family/parts/button.tsx'
-import { Badge, Card, Notice } from '../family/parts/card.tsx'
-import { Field } from '../family/parts/field.tsx'
-import { Form } from '../family/parts/form.tsx'
+import { Button } from '../shared/components/button.tsx'
+import { Field, Form } from '../shared/components/form.tsx'
+import { Badge, Card, Notice } from '../shared/components/page.tsx'
 import { DEVELOPMENT_KEY, keyAccepted, useKey, usesDevelopmentKey } from './store.ts'
 
 export function KeyCard() {

@@ -1,5 +1,5 @@
-import { HealthBar } from '../family/shell/health-bar.tsx'
-import { startConsole } from '../family/shell/start-console.tsx'
+import { HealthBar } from '../shared/health.tsx'
+import { startConsole } from '../shared/shell/shell.tsx'
 import { api } from './store.ts'
 import { TesterPage } from './tester-page.tsx'
 

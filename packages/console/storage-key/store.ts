@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals'
-import { createApi } from '../family/api/api.ts'
-import { COMMON_KINDS } from '../family/files/file-kinds.ts'
-import { createUploadQueue } from '../family/files/upload-queue.ts'
+import { createApi } from '../shared/api/api.ts'
+import { COMMON_KINDS } from '../shared/files/file-kinds.ts'
+import { createUploadQueue } from '../shared/files/upload-queue.ts'
 
 /** The one key this page knows by itself; any other is typed in by hand. */
 export const DEVELOPMENT_KEY = 'storage-local-dev-key'

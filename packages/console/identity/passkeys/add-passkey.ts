@@ -1,6 +1,5 @@
-import { firstSteps } from '../first-steps.ts'
-import { session } from '../session.ts'
-import { readAuthenticatorData, readClientData } from './authenticator-data.ts'
+import { firstSteps, session } from '../session.ts'
+import { originWords, readAuthenticatorData, readClientData } from './authenticator-data.ts'
 import { askBrowser, beginCeremony, failStep, fetchCsrfHeader, finishStep } from './ceremony.ts'
 
 /** The registration ceremony, told in its five steps. */
@@ -53,8 +52,4 @@ function showReply(credential: PublicKeyCredential): void {
     Key: ALGORITHMS[response.getPublicKeyAlgorithm()] ?? 'unknown algorithm',
     Reached: response.getTransports().join(', ') || 'not told',
   })
-}
-
-export function originWords(origin: string): string {
-  return origin === location.origin ? `${origin} ✓ this page` : `${origin} ✗ not this page`
 }

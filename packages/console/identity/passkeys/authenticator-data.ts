@@ -1,4 +1,4 @@
-import { bytesOf } from '../../family/decoded-token.ts'
+import { bytesOf } from '../../shared/account/session/decoded-token.ts'
 
 const FLAGS: [bit: number, words: string][] = [
   [0x01, 'user was present'],
@@ -34,4 +34,8 @@ type ClientData = { type: string; origin: string; challenge: string; crossOrigin
 
 export function readClientData(base64url: string): ClientData {
   return JSON.parse(new TextDecoder().decode(bytesOf(base64url)))
+}
+
+export function originWords(origin: string): string {
+  return origin === location.origin ? `${origin} ✓ this page` : `${origin} ✗ not this page`
 }

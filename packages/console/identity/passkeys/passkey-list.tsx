@@ -1,10 +1,10 @@
 import type { Passkey } from '@plinth/client'
-import { Button } from '../../family/parts/button.tsx'
-import { Card, Notice, Skeleton } from '../../family/parts/card.tsx'
-import { Refusal } from '../../family/parts/refusal.tsx'
-import { Table } from '../../family/parts/table.tsx'
-import { useAction, useLoad } from '../../family/use-reply.ts'
-import { dateText } from '../../family/wording.ts'
+import { useAction, useLoad } from '../../shared/api/use-reply.ts'
+import { Button } from '../../shared/components/button.tsx'
+import { Card, Notice, Skeleton } from '../../shared/components/page.tsx'
+import { Refusal } from '../../shared/components/refusal.tsx'
+import { Table } from '../../shared/components/table.tsx'
+import { dateText } from '../../shared/wording.ts'
 import { session } from '../session.ts'
 
 /** `version` changes when a passkey was added, so that the list is read again. */

@@ -1,15 +1,15 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { DemoAccounts } from '../../family/account/sign-in-card.tsx'
-import { Button } from '../../family/parts/button.tsx'
-import { Card, Notice } from '../../family/parts/card.tsx'
-import { Field } from '../../family/parts/field.tsx'
-import { Form } from '../../family/parts/form.tsx'
-import { Page } from '../../family/parts/page.tsx'
+import { DemoAccounts } from '../../shared/account/session/sign-in.tsx'
+import { Button } from '../../shared/components/button.tsx'
+import { Field, Form } from '../../shared/components/form.tsx'
+import { Card, Notice, Page } from '../../shared/components/page.tsx'
+import { Refusal } from '../../shared/components/refusal.tsx'
+import { Step, Steps } from '../../shared/components/steps.tsx'
+import { Facts } from '../../shared/components/table.tsx'
 import { session } from '../session.ts'
 import { addPasskey } from './add-passkey.ts'
 import { CeremonyStopped, ceremony } from './ceremony.ts'
-import { CeremonyView } from './ceremony-view.tsx'
 import { PasskeyList } from './passkey-list.tsx'
 import { signInWithPasskey } from './use-passkey.ts'
 
@@ -102,5 +102,27 @@ function Unsupported() {
         the name <code>localhost</code>; this page is at <code>{location.origin}</code>.
       </p>
     </Notice>
+  )
+}
+
+function CeremonyView() {
+  if (ceremony.value.length === 0) return null
+  return (
+    <Card title="What just happened" about="The ceremony step by step, with every value decoded.">
+      <Steps>
+        {ceremony.value.map((step) => (
+          <Step key={step.title} title={step.title} state={step.state}>
+            {step.facts && <Facts of={step.facts} />}
+            {step.state === 'busy' && <p class="soft small">Waiting…</p>}
+            {step.fault && (
+              <p role="alert">
+                <strong>{step.fault}</strong>
+              </p>
+            )}
+            <Refusal reply={step.refusal} />
+          </Step>
+        ))}
+      </Steps>
+    </Card>
   )
 }

@@ -1,8 +1,6 @@
-import { bytesOf } from '../../family/decoded-token.ts'
-import { firstSteps } from '../first-steps.ts'
-import { session } from '../session.ts'
-import { originWords } from './add-passkey.ts'
-import { readAuthenticatorData, readClientData } from './authenticator-data.ts'
+import { bytesOf } from '../../shared/account/session/decoded-token.ts'
+import { firstSteps, session } from '../session.ts'
+import { originWords, readAuthenticatorData, readClientData } from './authenticator-data.ts'
 import { askBrowser, beginCeremony, failStep, fetchCsrfHeader, finishStep } from './ceremony.ts'
 
 /** The authentication ceremony: no username is asked, the passkey names the account. */

@@ -1,9 +1,9 @@
 import type { CheckoutSession, Payment } from '@plinth/client'
-import { Button, ButtonLink } from '../../family/parts/button.tsx'
-import { Refusal } from '../../family/parts/refusal.tsx'
-import { useAction } from '../../family/use-reply.ts'
+import { useAction } from '../../shared/api/use-reply.ts'
+import { Button, ButtonLink } from '../../shared/components/button.tsx'
+import { Refusal } from '../../shared/components/refusal.tsx'
 import { api, newReference } from '../api.ts'
-import { noticeCheckoutUrl } from '../sandbox.ts'
+import { noticeCheckoutUrl } from '../provider.tsx'
 import type { Timeline } from './timeline.ts'
 
 type ActionProps = { payment: Payment; timeline?: Timeline; onChange(): void }

@@ -1,7 +1,13 @@
-import { Badge, Card } from '../../family/parts/card.tsx'
-import { dateText } from '../../family/wording.ts'
-import { changeOf, type Lane, laneOf, type Observation, wordsOf } from './observation.ts'
-import type { Timeline } from './timeline.ts'
+import { Badge, Card } from '../../shared/components/page.tsx'
+import { dateText } from '../../shared/wording.ts'
+import {
+  changeOf,
+  type Lane,
+  laneOf,
+  type Observation,
+  type Timeline,
+  wordsOf,
+} from './timeline.ts'
 import './payment-timeline.css'
 
 const LANES: Record<Lane, string> = {

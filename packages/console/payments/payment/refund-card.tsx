@@ -1,14 +1,14 @@
 import type { Payment, Refund } from '@plinth/client'
 import { useSignal } from '@preact/signals'
-import { Button } from '../../family/parts/button.tsx'
-import { Card, Notice } from '../../family/parts/card.tsx'
-import { Form } from '../../family/parts/form.tsx'
-import { faultOf, Refusal } from '../../family/parts/refusal.tsx'
-import { useAction } from '../../family/use-reply.ts'
-import { moneyText } from '../../family/wording.ts'
+import { useAction } from '../../shared/api/use-reply.ts'
+import { Button } from '../../shared/components/button.tsx'
+import { Field, Form } from '../../shared/components/form.tsx'
+import { Badge, Card, Notice } from '../../shared/components/page.tsx'
+import { faultOf, Refusal } from '../../shared/components/refusal.tsx'
+import { Table } from '../../shared/components/table.tsx'
+import type { Tone } from '../../shared/components/tone.ts'
+import { moneyText } from '../../shared/wording.ts'
 import { api, newReference } from '../api.ts'
-import { RefundFields } from './refund-fields.tsx'
-import { RefundList } from './refund-list.tsx'
 import type { Timeline } from './timeline.ts'
 
 type RefundProps = { payment: Payment; timeline?: Timeline; onChange(): void }
@@ -78,4 +78,69 @@ function refundBlocked(payment: Payment, left: number): string | undefined {
 
 function nothingLeft(left: number): string | undefined {
   return left > 0 ? undefined : '400: refunds under way already use up what is left.'
+}
+
+const REASONS = [
+  { value: '', label: 'Not given' },
+  { value: 'REQUESTED_BY_CUSTOMER', label: 'Requested by the customer' },
+  { value: 'DUPLICATE', label: 'Duplicate' },
+  { value: 'FRAUDULENT', label: 'Fraudulent' },
+]
+
+function RefundFields(props: {
+  left: number
+  reference: string
+  fault(field: string): string | undefined
+}) {
+  return (
+    <div class="columns">
+      <Field
+        label="Amount in minor units"
+        name="amount"
+        optional
+        inputMode="numeric"
+        hint={`Left blank, everything that is left: ${props.left}.`}
+        fault={props.fault('amount')}
+      />
+      <Field
+        label="Reason"
+        name="reason"
+        options={REASONS}
+        optional
+        fault={props.fault('reason')}
+      />
+      <Field
+        label="Reference"
+        name="reference"
+        value={props.reference}
+        hint="Sent twice, it refunds once."
+        fault={props.fault('reference')}
+      />
+    </div>
+  )
+}
+
+const REFUND_TONES: Record<string, Tone> = {
+  succeeded: 'good',
+  pending: 'warn',
+  failed: 'bad',
+}
+
+function RefundList({ payment, timeline }: { payment: Payment; timeline?: Timeline }) {
+  if (!timeline || timeline.refunds.length === 0) return null
+  return (
+    <Table
+      caption="Refunds of this payment"
+      rows={timeline.refunds}
+      keyOf={({ id }) => id}
+      columns={[
+        { title: 'Refund', of: ({ id }) => <code>{id}</code> },
+        { title: 'Amount', of: ({ amount }) => moneyText(amount, payment.currency), number: true },
+        {
+          title: 'Status',
+          of: ({ status }) => <Badge tone={REFUND_TONES[status]}>{status}</Badge>,
+        },
+      ]}
+    />
+  )
 }

@@ -1,4 +1,4 @@
-import type { Reply } from '../../family/api/api.ts'
+import type { Reply } from '../../shared/api/api.ts'
 import { api } from '../api.ts'
 
 /** The service hands these on to the sandbox: the page may call no other origin. */

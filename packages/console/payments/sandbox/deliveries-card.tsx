@@ -1,8 +1,8 @@
 import { useSignal } from '@preact/signals'
-import { Button } from '../../family/parts/button.tsx'
-import { Card, Skeleton } from '../../family/parts/card.tsx'
-import { Refusal } from '../../family/parts/refusal.tsx'
-import { useAction, useLoad } from '../../family/use-reply.ts'
+import { useAction, useLoad } from '../../shared/api/use-reply.ts'
+import { Button } from '../../shared/components/button.tsx'
+import { Card, Skeleton } from '../../shared/components/page.tsx'
+import { Refusal } from '../../shared/components/refusal.tsx'
 import { readSwitches, resetSwitches, type Switches, turnSwitches } from './controls.ts'
 
 type Turn = {

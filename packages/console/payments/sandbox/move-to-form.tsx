@@ -1,7 +1,6 @@
 import { useSignal } from '@preact/signals'
-import { Button } from '../../family/parts/button.tsx'
-import { Field } from '../../family/parts/field.tsx'
-import { Form } from '../../family/parts/form.tsx'
+import { Button } from '../../shared/components/button.tsx'
+import { Field, Form } from '../../shared/components/form.tsx'
 import type { Clock } from './controls.ts'
 
 type MoveToProps = { clock: Clock; busy: boolean; onMove(seconds: number): void }

@@ -1,8 +1,8 @@
 import type { StoredFile } from '@plinth/client'
 import { signal } from '@preact/signals'
-import type { Reply } from '../../family/api/api.ts'
-import { FULL_EDITION_KINDS } from '../../family/files/file-kinds.ts'
-import { createUploadQueue } from '../../family/files/upload-queue.ts'
+import type { Reply } from '../../shared/api/api.ts'
+import { FULL_EDITION_KINDS } from '../../shared/files/file-kinds.ts'
+import { createUploadQueue } from '../../shared/files/upload-queue.ts'
 import { session } from '../session.ts'
 
 const PAGE_SIZE = 48

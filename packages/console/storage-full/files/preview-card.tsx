@@ -1,10 +1,10 @@
 import type { StoredFile } from '@plinth/client'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { Card } from '../../family/parts/card.tsx'
-import { Code } from '../../family/parts/code.tsx'
+import { Code } from '../../shared/components/code.tsx'
+import { Card } from '../../shared/components/page.tsx'
 import { session } from '../session.ts'
-import { createLink } from './links.ts'
+import { createLink } from './links.tsx'
 import { Thumbnail } from './thumbnail.tsx'
 
 const PREVIEW_LINK_SECONDS = 300

@@ -1,10 +1,10 @@
 import type { ProviderName, StorageStatus } from '@plinth/client'
 import { useEffect } from 'preact/hooks'
-import { Button } from '../../family/parts/button.tsx'
-import { Badge, Card } from '../../family/parts/card.tsx'
-import { Refusal } from '../../family/parts/refusal.tsx'
-import { useAction, useLoad } from '../../family/use-reply.ts'
-import { dateText } from '../../family/wording.ts'
+import { useAction, useLoad } from '../../shared/api/use-reply.ts'
+import { Button } from '../../shared/components/button.tsx'
+import { Badge, Card } from '../../shared/components/page.tsx'
+import { Refusal } from '../../shared/components/refusal.tsx'
+import { dateText } from '../../shared/wording.ts'
 import { session } from '../session.ts'
 
 type Move = {

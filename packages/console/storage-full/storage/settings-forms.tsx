@@ -1,9 +1,8 @@
 import type { StorageConfig } from '@plinth/client'
-import type { Reply } from '../../family/api/api.ts'
-import { Button } from '../../family/parts/button.tsx'
-import { Field } from '../../family/parts/field.tsx'
-import { Form } from '../../family/parts/form.tsx'
-import { faultOf } from '../../family/parts/refusal.tsx'
+import type { Reply } from '../../shared/api/api.ts'
+import { Button } from '../../shared/components/button.tsx'
+import { Field, Form } from '../../shared/components/form.tsx'
+import { faultOf } from '../../shared/components/refusal.tsx'
 
 type SettingsProps = { config: StorageConfig; save(settings: object): void; reply?: Reply }
 

@@ -1,13 +1,13 @@
 import type { ProviderName, StorageConfig, StorageStatus } from '@plinth/client'
 import { useSignal } from '@preact/signals'
-import { Button } from '../../family/parts/button.tsx'
-import { Card, Notice } from '../../family/parts/card.tsx'
-import { Refusal } from '../../family/parts/refusal.tsx'
-import { Step, type StepState, Steps } from '../../family/parts/steps.tsx'
-import { useAction } from '../../family/use-reply.ts'
-import { ProbeSteps } from './probe-steps.tsx'
+import type { Reply } from '../../shared/api/api.ts'
+import { useAction } from '../../shared/api/use-reply.ts'
+import { Button } from '../../shared/components/button.tsx'
+import { Badge, Card, Notice } from '../../shared/components/page.tsx'
+import { Refusal } from '../../shared/components/refusal.tsx'
+import { Step, type StepState, Steps } from '../../shared/components/steps.tsx'
+import { session } from '../session.ts'
 import { LocalSettings, ObjectSettings } from './settings-forms.tsx'
-import { activateProvider, saveSettings, testProvider } from './storage.ts'
 
 type WizardProps = { status: StorageStatus; config: StorageConfig; onChange(): Promise<void> }
 
@@ -106,3 +106,36 @@ function stateOf(passed: boolean | undefined, busy: boolean): StepState {
   if (passed === undefined) return 'later'
   return passed ? 'done' : 'failed'
 }
+
+/** What the server tried on the way to a stored object, up to the first thing that failed. */
+function ProbeSteps({ reply }: { reply?: Reply }) {
+  if (!reply) return null
+  const steps: ProbeStep[] = Array.isArray(reply.body?.steps) ? reply.body.steps : []
+  return (
+    <>
+      <ul class="stack tight" role="status" aria-label="Test steps">
+        {steps.map(({ name, passed, message }) => (
+          <li key={name} class="row">
+            <Badge tone={passed ? 'good' : 'bad'}>{passed ? 'passed' : 'failed'}</Badge>
+            <strong>{name}</strong>
+            <span class="soft">{message}</span>
+          </li>
+        ))}
+      </ul>
+      <Refusal reply={reply} />
+    </>
+  )
+}
+
+type ProbeStep = { name: string; passed: boolean; message: string }
+
+const FOLDERS: Record<ProviderName, string> = { LOCAL: 'local', OBJECT: 'object' }
+
+const saveSettings = (provider: ProviderName, settings: object): Promise<Reply> =>
+  session.api.put(`/api/storage/config/${FOLDERS[provider]}`, settings)
+
+const testProvider = (provider: ProviderName): Promise<Reply> =>
+  session.api.post(`/api/storage/test/${FOLDERS[provider]}`)
+
+const activateProvider = (provider: ProviderName): Promise<Reply> =>
+  session.api.put('/api/storage/provider', { provider })

@@ -1,0 +1,87 @@
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { now } from '../../clock.ts'
+import { Button, ButtonLink } from '../../components/button.tsx'
+import { Icon } from '../../components/icon.tsx'
+import { Badge } from '../../components/page.tsx'
+import { InspectorButton } from '../../shell/inspector/inspector-button.tsx'
+import { remainingText } from '../../wording.ts'
+import type { Session } from './session.ts'
+
+export function SessionBar({ session, signInPath }: { session: Session; signInPath: string }) {
+  const claims = session.claims.value
+  if (!claims)
+    return (
+      <>
+        <span>Not signed in.</span>
+        <span class="soft long">Tokens live only in this page: reloading it signs you out.</span>
+        <span class="space" />
+        <InspectorButton />
+        <ButtonLink href={`#/${signInPath}`} small>
+          Sign in
+        </ButtonLink>
+      </>
+    )
+  return (
+    <>
+      <span class="who">
+        <Icon name="person" />
+        {claims.username}
+        <span class="row long">
+          {claims.roles.map((role) => (
+            <Badge key={role} tone="accent">
+              {role}
+            </Badge>
+          ))}
+        </span>
+      </span>
+      <AccessMeter expiresAt={claims.exp * 1000} issuedAt={claims.iat * 1000} />
+      <span class="soft long">
+        refresh token {remainingText(session.refreshExpiresAt.value - now.value)}
+      </span>
+      <span class="space" />
+      <InspectorButton />
+      <Button small icon="refresh" label="Refresh" onClick={session.refresh}>
+        <span class="long">Refresh</span>
+      </Button>
+      <Button small icon="leave" label="Log out" onClick={session.logOut}>
+        <span class="long">Log out</span>
+      </Button>
+    </>
+  )
+}
+
+function AccessMeter({ expiresAt, issuedAt }: { expiresAt: number; issuedAt: number }) {
+  const left = Math.max(0, expiresAt - now.value)
+  const text = left > 0 ? remainingText(left) : 'expired'
+  return (
+    <span class="meter">
+      <span>
+        <span class="long">access token </span>
+        {text}
+      </span>
+      <progress
+        value={left}
+        max={expiresAt - issuedAt}
+        aria-label="Life left in the access token"
+      />
+      <Announcement left={left} />
+    </span>
+  )
+}
+
+/** Tells a screen reader at one minute, ten seconds and the end, not every second. */
+function Announcement({ left }: { left: number }) {
+  const words = useSignal('')
+  const stage =
+    left === 0 ? 'expired' : left < 10_000 ? '10 seconds' : left < 60_000 ? '1 minute' : ''
+  useEffect(() => {
+    if (stage === '') words.value = ''
+    else words.value = stage === 'expired' ? 'Access token expired' : `Access token: ${stage} left`
+  }, [stage, words])
+  return (
+    <span class="visually-hidden" role="status">
+      {words.value}
+    </span>
+  )
+}

@@ -1,0 +1,96 @@
+import { useAction } from '../../api/use-reply.ts'
+import { Button } from '../../components/button.tsx'
+import { Badge, Card, Notice, Page } from '../../components/page.tsx'
+import { Refusal } from '../../components/refusal.tsx'
+import { RegisterCard } from './register-card.tsx'
+import type { Session } from './session.ts'
+import { SignInCard } from './sign-in.tsx'
+import { TokenCard } from './token-card.tsx'
+
+export function SessionPage(props: { session: Session; passwordMinimum: number }) {
+  const { session } = props
+  if (!session.claims.value)
+    return (
+      <Page
+        title="Sign in"
+        about="Tokens are kept only in the memory of this page. Reloading it signs you out."
+      >
+        <SignInCard session={session} />
+        <RegisterCard {...props} />
+      </Page>
+    )
+  return (
+    <Page title="Session" about="The token pair of this session, and what can be done with it.">
+      <Notice tone="good">
+        <p role="status">
+          Signed in as <strong>{session.claims.value.username}</strong>.
+        </p>
+      </Notice>
+      <TokenCard session={session} />
+      <RefreshCard session={session} />
+      <Card
+        title="Log out"
+        about="Ends the refresh-token session. The access token already issued stays valid until it expires."
+      >
+        <div>
+          <Button kind="danger" icon="leave" onClick={session.logOut}>
+            Log out
+          </Button>
+        </div>
+      </Card>
+    </Page>
+  )
+}
+
+/** Rotation made visible: refresh, then present the spent token again and watch it be refused. */
+function RefreshCard({ session }: { session: Session }) {
+  const replay = useAction(session.replaySpentToken)
+  const rotations = session.rotations.value
+  const spent = session.hasSpentToken.value
+  return (
+    <Card
+      title="Refresh token"
+      about="Opaque, works once. Each refresh gives a new pair and spends the old token."
+      actions={
+        <Badge tone="accent">
+          {rotations === 1 ? 'rotated once' : `rotated ${rotations} times`}
+        </Badge>
+      }
+    >
+      <div class="row">
+        <Button kind="primary" icon="refresh" onClick={session.refresh}>
+          Refresh now
+        </Button>
+        <Button
+          icon="session"
+          busy={replay.busy}
+          blocked={!spent && 'There is no used token yet: refresh once first.'}
+          onClick={() => replay.run()}
+        >
+          Replay the used token
+        </Button>
+      </div>
+      {!spent && <p class="small soft">Refresh once, then replay the used token to see the 401.</p>}
+      {replay.refusal?.status === 401 ? (
+        <Notice tone="good">
+          <p role="status">
+            <strong>401, as it should be.</strong> The used token is worthless; the newer one still
+            works.
+          </p>
+        </Notice>
+      ) : (
+        <Refusal reply={replay.refusal} />
+      )}
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={session.automatic.value}
+          onChange={(event) => {
+            session.automatic.value = event.currentTarget.checked
+          }}
+        />
+        Refresh by itself when the access token has expired
+      </label>
+    </Card>
+  )
+}

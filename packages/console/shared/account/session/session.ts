@@ -1,0 +1,64 @@
+import type { TokenPair } from '@plinth/client'
+import { computed, signal } from '@preact/signals'
+import { type Api, createApi, type Reply } from '../../api/api.ts'
+import { type Claims, claimsOf, type DecodedToken, decodeToken } from './decoded-token.ts'
+import { createTokenVault } from './token-vault.ts'
+
+export type Session = ReturnType<typeof createSession>
+
+/** The signed-in state of one page; what it publishes is decoded and is no credential. */
+export function createSession({ renewsItself }: { renewsItself: boolean }) {
+  const decoded = signal<DecodedToken | undefined>(undefined)
+  const refreshExpiresAt = signal(0)
+  const automatic = signal(renewsItself)
+  const rotations = signal(0)
+  const hasSpentToken = signal(false)
+  const claims = computed<Claims | undefined>(() => decoded.value && claimsOf(decoded.value))
+
+  const vault = createTokenVault(postRefresh, (pair) => {
+    decoded.value = pair && decodeToken(pair.accessToken)
+    hasSpentToken.value = vault.spentRefreshToken() !== undefined
+    refreshExpiresAt.value = pair ? Date.now() + pair.refreshTokenExpiresInSeconds * 1000 : 0
+  })
+  const expired = () => claims.value !== undefined && claims.value.exp * 1000 <= Date.now()
+  const api: Api = createApi({
+    headers: () => bearer(vault.accessToken()),
+    renew: async () => automatic.value && expired() && vault.refresh(),
+  })
+
+  async function postRefresh(refreshToken: string): Promise<Reply<TokenPair>> {
+    const reply = await api.post<TokenPair>('/api/auth/refresh', { refreshToken }, { open: true })
+    if (reply.ok) rotations.value += 1
+    return reply
+  }
+
+  /** Takes the pair out of a reply, so that no page holds a token by holding the reply. */
+  function received(reply: Reply<TokenPair>): Reply {
+    if (!reply.ok) return reply
+    vault.put(reply.body)
+    return { ...reply, body: undefined, content: new Blob() }
+  }
+
+  async function signIn(username: string, password: string): Promise<Reply> {
+    const credentials = { username, password }
+    return received(await api.post<TokenPair>('/api/auth/login', credentials, { open: true }))
+  }
+
+  function postLogout(refreshToken: string): Promise<Reply> {
+    return api.post('/api/auth/logout', { refreshToken }, { once: true })
+  }
+
+  return {
+    ...{ api, decoded, claims, refreshExpiresAt, automatic, rotations, hasSpentToken },
+    ...{ received, signIn },
+    refresh: vault.refresh,
+    logOut: () => vault.end(postLogout),
+    isAdmin: computed(() => claims.value?.roles.includes('ROLE_ADMIN') ?? false),
+    replaySpentToken: () => postRefresh(vault.spentRefreshToken() ?? ''),
+    copyAccessToken: () => navigator.clipboard.writeText(vault.accessToken() ?? ''),
+  }
+}
+
+function bearer(accessToken: string | undefined): Record<string, string> {
+  return accessToken ? { Authorization: `Bearer ${accessToken}` } : {}
+}

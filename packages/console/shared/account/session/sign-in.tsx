@@ -1,0 +1,95 @@
+import type { ComponentChildren } from 'preact'
+import { useAction } from '../../api/use-reply.ts'
+import { Button } from '../../components/button.tsx'
+import { Field, Form } from '../../components/form.tsx'
+import { Card, EmptyState } from '../../components/page.tsx'
+import { faultOf, Refusal } from '../../components/refusal.tsx'
+import type { Session } from './session.ts'
+
+// The seeded accounts of the default configuration; they are in the documentation too.
+export const DEMO_ACCOUNTS = [
+  { username: 'user', password: 'password123123', about: 'ROLE_USER' },
+  { username: 'admin', password: 'password123123', about: 'ROLE_USER and ROLE_ADMIN' },
+]
+
+export function SignInCard({ session }: { session: Session }) {
+  const signIn = useAction(session.signIn)
+  return (
+    <Card title="Sign in" about="With a demo account in one click, or with your own.">
+      <DemoAccounts signIn={signIn.run} />
+      <Form
+        label="Sign in"
+        onSend={({ username = '', password = '' }) => signIn.run(username, password)}
+      >
+        <div class="columns">
+          <Field
+            label="Username"
+            name="username"
+            autocomplete="username"
+            fault={faultOf(signIn.reply, 'username')}
+          />
+          <Field
+            label="Password"
+            name="password"
+            type="password"
+            autocomplete="current-password"
+            fault={faultOf(signIn.reply, 'password')}
+          />
+        </div>
+        <div>
+          <Button kind="primary" submits busy={signIn.busy}>
+            Sign in
+          </Button>
+        </div>
+      </Form>
+      <Refusal reply={signIn.refusal}>
+        {signIn.refusal?.status === 401 && (
+          <p>
+            Check both. If that was a demo account, they are switched off on this server: register
+            one.
+          </p>
+        )}
+      </Refusal>
+    </Card>
+  )
+}
+
+/** What a caller without the role can do about a 403. */
+export function AdminWanted({ session, to }: { session: Session; to: string }) {
+  return (
+    <>
+      <p>Sign in as admin to {to}.</p>
+      <DemoAccounts signIn={session.signIn} accounts={['admin']} />
+    </>
+  )
+}
+
+type DemoAccountsProps = {
+  signIn(username: string, password: string): void
+  /** Names; all of them unless given. */
+  accounts?: string[]
+}
+
+export function DemoAccounts({ signIn, accounts }: DemoAccountsProps) {
+  const offered = DEMO_ACCOUNTS.filter(({ username }) => accounts?.includes(username) ?? true)
+  return (
+    <div class="row">
+      {offered.map(({ username, password, about }) => (
+        <Button key={username} icon="person" onClick={() => signIn(username, password)}>
+          Sign in as {username}
+          <span class="visually-hidden"> with {about}</span>
+        </Button>
+      ))}
+    </div>
+  )
+}
+
+/** Shows its content to a signed-in caller, and everyone else the way in. */
+export function SignedInOnly(props: { session: Session; children: ComponentChildren }) {
+  if (props.session.claims.value) return <>{props.children}</>
+  return (
+    <EmptyState icon="person" title="Sign in first" about="This page needs an access token.">
+      <DemoAccounts signIn={props.session.signIn} />
+    </EmptyState>
+  )
+}

@@ -1,0 +1,74 @@
+import type { TokenPair } from '@plinth/client'
+import type { Reply } from '../../api/api.ts'
+
+type Rotation = (refreshToken: string) => Promise<Reply<TokenPair>>
+type Logout = (refreshToken: string) => Promise<Reply>
+
+/**
+ * Holds the tokens of one page. They live in this closure and nowhere else: no storage, no cookie,
+ * no global, no signal. `onChange` hears of every new pair, so that its dates can be shown.
+ */
+export function createTokenVault(rotate: Rotation, onChange: (pair?: TokenPair) => void) {
+  let pair: TokenPair | undefined
+  let spentRefreshToken: string | undefined
+  let rotating: Promise<Reply<TokenPair> | undefined> | undefined
+
+  function put(next: TokenPair | undefined): void {
+    if (pair) spentRefreshToken = pair.refreshToken
+    pair = next
+    onChange(next)
+  }
+
+  async function rotateOnce(): Promise<Reply<TokenPair> | undefined> {
+    const spent = pair
+    if (!spent) return undefined
+    const reply = await rotate(spent.refreshToken)
+    // Whoever signed in or out meanwhile has the last word.
+    if (reply.ok && pair === spent) put(reply.body)
+    return reply
+  }
+
+  /** A refresh token works once, so callers that meet here share one request. */
+  function rotation(): Promise<Reply<TokenPair> | undefined> {
+    rotating ??= rotateOnce().finally(() => {
+      rotating = undefined
+    })
+    return rotating
+  }
+
+  async function refresh(): Promise<boolean> {
+    return (await rotation())?.ok ?? false
+  }
+
+  /** Logs out and, when the access token had expired, once more with a new pair. */
+  async function end(logOut: Logout): Promise<Reply | undefined> {
+    const reply = await endOnce(logOut)
+    if (reply?.status !== 401) return reply
+    const renewal = await rotation()
+    if (renewal?.ok) return endOnce(logOut)
+    if (renewal?.status === 401) put(undefined)
+    return reply
+  }
+
+  /**
+   * Gives the pair up only when the service has ended its session. The service ends nothing for a
+   * token that a refresh has replaced, so a logout that met a refresh is sent again.
+   */
+  async function endOnce(logOut: Logout): Promise<Reply | undefined> {
+    await rotating
+    const named = pair
+    if (!named) return undefined
+    const reply = await logOut(named.refreshToken)
+    if (rotating || pair !== named) return endOnce(logOut)
+    if (reply.ok) put(undefined)
+    return reply
+  }
+
+  return {
+    put,
+    refresh,
+    end,
+    accessToken: () => pair?.accessToken,
+    spentRefreshToken: () => spentRefreshToken,
+  }
+}

@@ -1,0 +1,141 @@
+import { concealBody, concealHeaders } from './concealment.ts'
+import { recordOutcome, recordRequest } from './exchange-log.ts'
+import { type Received, transmit } from './transport.ts'
+
+export type Call = {
+  method: string
+  path: string
+  json?: unknown
+  file?: File
+  headers?: Record<string, string>
+  /** Sent without credentials. */
+  open?: boolean
+  /** Not sent again after a 401: its body names the token that a renewal replaces. */
+  once?: boolean
+  /** Kept out of the inspector: polls and thumbnails nobody asked to see. */
+  silent?: boolean
+  signal?: AbortSignal
+  onProgress?(share: number): void
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a reply is whatever the service answers.
+type AnyBody = any
+
+export type Reply<Body = AnyBody> = {
+  status: number
+  ok: boolean
+  headers: Record<string, string>
+  body: Body
+  content: Blob
+}
+
+export type Api = ReturnType<typeof createApi>
+
+type Credentials = {
+  headers(): Record<string, string>
+  /** Called once after a 401; true when the call is worth sending again. */
+  renew?(): Promise<boolean>
+}
+
+export function createApi(credentials: Credentials) {
+  async function send<Body = AnyBody>(call: Call): Promise<Reply<Body>> {
+    const reply = await exchange<Body>(call, credentials, send)
+    if (reply.status !== 401 || call.open || call.once) return reply
+    if (!(await credentials.renew?.())) return reply
+    return exchange<Body>(call, credentials, send)
+  }
+  const shorthand =
+    (method: string) =>
+    <Body = AnyBody>(path: string, json?: unknown, rest: Partial<Call> = {}) =>
+      send<Body>({ method, path, json, ...rest })
+
+  return {
+    send,
+    get: <Body = AnyBody>(path: string, rest: Partial<Call> = {}) =>
+      send<Body>({ method: 'GET', path, ...rest }),
+    post: shorthand('POST'),
+    put: shorthand('PUT'),
+    patch: shorthand('PATCH'),
+    delete: <Body = AnyBody>(path: string, rest: Partial<Call> = {}) =>
+      send<Body>({ method: 'DELETE', path, ...rest }),
+  }
+}
+
+async function exchange<Body>(
+  call: Call,
+  credentials: Credentials,
+  send: (call: Call) => Promise<unknown>,
+): Promise<Reply<Body>> {
+  const headers = requestHeaders(call, credentials)
+  const startedAt = performance.now()
+  const id = call.silent ? undefined : recordRequest(shown(call, headers, send))
+  const received = await transmit({ ...call, headers, body: requestBody(call) })
+  const text = isText(received) ? await received.content.text() : ''
+  if (id !== undefined)
+    recordOutcome(
+      id,
+      {
+        status: received.status,
+        durationMs: performance.now() - startedAt,
+        sizeBytes: received.content.size,
+        headers: received.headers,
+        body: shownBody(received, text),
+      },
+      call.signal?.aborted,
+    )
+  return {
+    status: received.status,
+    ok: received.status >= 200 && received.status < 300,
+    headers: received.headers,
+    content: received.content,
+    body: parsed(text) as Body,
+  }
+}
+
+function requestHeaders(call: Call, credentials: Credentials): Record<string, string> {
+  return {
+    ...(call.json === undefined ? {} : { 'Content-Type': 'application/json' }),
+    ...(call.open ? {} : credentials.headers()),
+    ...call.headers,
+  }
+}
+
+function requestBody(call: Call): string | FormData | undefined {
+  if (call.file) {
+    const form = new FormData()
+    form.append('file', call.file)
+    return form
+  }
+  return call.json === undefined ? undefined : JSON.stringify(call.json)
+}
+
+function shown(call: Call, headers: Record<string, string>, send: (call: Call) => void) {
+  return {
+    method: call.method,
+    path: call.path,
+    requestHeaders: concealHeaders(headers),
+    requestBody: concealBody(call.json),
+    requestFile: call.file && { name: call.file.name, type: call.file.type },
+    resend: () => send({ ...call, signal: undefined, onProgress: undefined }),
+  }
+}
+
+function isText({ headers, content }: Received): boolean {
+  return content.size < 2_000_000 && /json|^text\//.test(headers['content-type'] ?? '')
+}
+
+/** A body as the inspector shows it: laid out, with every secret replaced by its name. */
+function shownBody({ headers, content }: Received, text: string): string {
+  if (/json/.test(headers['content-type'] ?? '') && text !== '')
+    return JSON.stringify(concealBody(parsed(text)), null, 2)
+  if (text === '' && content.size > 0) return `(${content.size} bytes of ${content.type})`
+  return text
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}

@@ -1,0 +1,91 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import { Icon, type IconName } from './icon.tsx'
+import type { Tone } from './tone.ts'
+
+/** Frame of every page. The heading takes the focus, so that a screen reader announces the move. */
+export function Page(props: {
+  title: ComponentChildren
+  about?: ComponentChildren
+  /** The way back to the list this page belongs to. */
+  back?: { href: string; title: string }
+  children: ComponentChildren
+}) {
+  const heading = useRef<HTMLHeadingElement>(null)
+  useEffect(() => heading.current?.focus({ preventScroll: true }), [])
+  return (
+    <div class="page">
+      <header>
+        {props.back && (
+          <a class="back" href={props.back.href}>
+            ← {props.back.title}
+          </a>
+        )}
+        <h1 ref={heading} tabIndex={-1}>
+          {props.title}
+        </h1>
+        {props.about && <p>{props.about}</p>}
+      </header>
+      {props.children}
+    </div>
+  )
+}
+
+export function Card(props: {
+  title: ComponentChildren
+  about?: ComponentChildren
+  actions?: ComponentChildren
+  children?: ComponentChildren
+}) {
+  return (
+    <section class="card">
+      <header>
+        <div>
+          <h2>{props.title}</h2>
+          {props.about && <p>{props.about}</p>}
+        </div>
+        {props.actions && <div class="row">{props.actions}</div>}
+      </header>
+      {props.children}
+    </section>
+  )
+}
+
+export function EmptyState(props: {
+  icon: IconName
+  title: string
+  about: ComponentChildren
+  children?: ComponentChildren
+}) {
+  return (
+    <div class="empty">
+      <Icon name={props.icon} />
+      <h2>{props.title}</h2>
+      <p>{props.about}</p>
+      {props.children}
+    </div>
+  )
+}
+
+export function Badge(props: { tone?: Tone; children: ComponentChildren }) {
+  return <span class={`badge ${props.tone ?? 'plain'}`}>{props.children}</span>
+}
+
+export function Notice(props: { tone?: Tone; children: ComponentChildren; alert?: boolean }) {
+  return (
+    <div class={`notice ${props.tone ?? ''}`} role={props.alert ? 'alert' : undefined}>
+      {props.children}
+    </div>
+  )
+}
+
+export function Skeleton() {
+  return (
+    <div class="skeleton" role="status">
+      <span />
+      <span />
+      <span />
+      <p class="visually-hidden">Loading</p>
+    </div>
+  )
+}

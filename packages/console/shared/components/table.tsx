@@ -1,0 +1,88 @@
+// biome-ignore-all lint/a11y/noRedundantRoles: a narrow table is laid out as a list, which would end its being one to some screen readers.
+import type { Signal } from '@preact/signals'
+import { type ComponentChildren, Fragment } from 'preact'
+
+export type Column<Row> = { title: string; of(row: Row): ComponentChildren; number?: boolean }
+
+export function Table<Row>(props: {
+  caption: string
+  columns: Column<Row>[]
+  rows: Row[]
+  keyOf(row: Row): string | number
+}) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must take the keyboard.
+    <section class="table-frame" tabIndex={0} aria-label={props.caption}>
+      <table role="table">
+        <caption class="visually-hidden">{props.caption}</caption>
+        <thead role="rowgroup">
+          <tr role="row">
+            {props.columns.map(({ title }) => (
+              <th key={title} role="columnheader" scope="col">
+                {title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody role="rowgroup">
+          {props.rows.map((row) => (
+            <tr key={props.keyOf(row)} role="row">
+              {props.columns.map(({ title, of, number }) => (
+                <td
+                  key={title}
+                  role="cell"
+                  data-title={title}
+                  class={number ? 'number' : undefined}
+                >
+                  {of(row)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  )
+}
+
+/** Steps through a paged list; hidden while everything fits on one page. */
+export function Pager({ page, totalPages }: { page: Signal<number>; totalPages: number }) {
+  const moveBy = (pages: number) => () => {
+    page.value += pages
+  }
+  if (totalPages <= 1) return null
+  return (
+    <nav class="row" aria-label="Pages of the list">
+      <button type="button" class="button small" disabled={page.value === 0} onClick={moveBy(-1)}>
+        Previous
+      </button>
+      <span class="soft">
+        Page {page.value + 1} of {totalPages}
+      </span>
+      <button
+        type="button"
+        class="button small"
+        disabled={page.value + 1 >= totalPages}
+        onClick={moveBy(1)}
+      >
+        Next
+      </button>
+    </nav>
+  )
+}
+
+/** Names and values side by side; entries without a value are left out. */
+export function Facts({ of }: { of: Record<string, ComponentChildren> }) {
+  return (
+    <dl class="facts">
+      {Object.entries(of).map(([name, value]) =>
+        value === undefined ? null : (
+          <Fragment key={name}>
+            <dt>{name}</dt>
+            <dd>{value ?? <span class="soft">none</span>}</dd>
+          </Fragment>
+        ),
+      )}
+    </dl>
+  )
+}

@@ -1,0 +1,64 @@
+import { useSignal } from '@preact/signals'
+import { useLayoutEffect, useRef } from 'preact/hooks'
+import { Button } from '../components/button.tsx'
+import { Icon } from '../components/icon.tsx'
+import './files.css'
+
+/** Takes files by drop, by paste and by a button, so that nobody has to drag. */
+export function DropZone(props: { accept: string; about: string; onFiles(files: File[]): void }) {
+  const over = useSignal(false)
+  const input = useRef<HTMLInputElement>(null)
+  usePastedFiles(props.onFiles)
+  const drop = (event: DragEvent) => {
+    event.preventDefault()
+    over.value = false
+    props.onFiles([...(event.dataTransfer?.files ?? [])])
+  }
+  const hover = (inside: boolean) => (event: DragEvent) => {
+    event.preventDefault()
+    over.value = inside
+  }
+  return (
+    <section
+      class={`drop-zone ${over.value ? 'over' : ''}`}
+      aria-label="Upload files"
+      onDragOver={hover(true)}
+      onDragLeave={hover(false)}
+      onDrop={drop}
+    >
+      <Icon name="upload" />
+      <p>
+        <strong>Drop files here</strong>, paste them, or
+      </p>
+      <Button kind="primary" onClick={() => input.current?.click()}>
+        Choose files
+      </Button>
+      <p class="small soft">{props.about}</p>
+      <input
+        ref={input}
+        class="visually-hidden"
+        type="file"
+        multiple
+        accept={props.accept}
+        tabIndex={-1}
+        aria-label="Files to upload"
+        onChange={({ currentTarget }) => {
+          props.onFiles([...(currentTarget.files ?? [])])
+          currentTarget.value = ''
+        }}
+      />
+    </section>
+  )
+}
+
+// As soon as the zone is there: what it says about pasting must be true.
+function usePastedFiles(onFiles: (files: File[]) => void): void {
+  useLayoutEffect(() => {
+    const paste = (event: ClipboardEvent) => {
+      const files = [...(event.clipboardData?.files ?? [])]
+      if (files.length > 0) onFiles(files)
+    }
+    addEventListener('paste', paste)
+    return () => removeEventListener('paste', paste)
+  }, [onFiles])
+}

@@ -1,0 +1,118 @@
+import { now } from '../clock.ts'
+import { Button } from '../components/button.tsx'
+import { Badge, Card } from '../components/page.tsx'
+import { Refusal } from '../components/refusal.tsx'
+import type { Tone } from '../components/tone.ts'
+import { sizeText } from '../wording.ts'
+import type { FileVerdict } from './file-check.ts'
+import type { Upload, UploadQueue } from './upload-queue.ts'
+
+const TONES: Record<Upload['state'], Tone> = {
+  waiting: 'plain',
+  sending: 'accent',
+  stored: 'good',
+  refused: 'bad',
+  cancelled: 'warn',
+}
+
+export function UploadList({ queue }: { queue: UploadQueue }) {
+  if (queue.uploads.value.length === 0) return null
+  return (
+    <Card
+      title="Uploads"
+      actions={
+        <Button small onClick={queue.clear}>
+          Clear finished
+        </Button>
+      }
+    >
+      <ul class="uploads" aria-live="polite">
+        {queue.uploads.value.map((upload) => (
+          <li key={upload.id}>
+            <UploadRow upload={upload} queue={queue} />
+          </li>
+        ))}
+      </ul>
+    </Card>
+  )
+}
+
+function UploadRow({ upload, queue }: { upload: Upload; queue: UploadQueue }) {
+  const { file, state } = upload
+  return (
+    <div class="stack tight">
+      <div class="row apart">
+        <span class="upload-name">{file.name}</span>
+        <span class="row">
+          <span class="soft small">{sizeText(file.size)}</span>
+          <Badge tone={TONES[state]}>{state}</Badge>
+          <UploadAction upload={upload} queue={queue} />
+        </span>
+      </div>
+      {state === 'sending' && (
+        <div class="row">
+          <progress class="grow" value={upload.share} max={1} aria-label={`Sending ${file.name}`} />
+          <span class="small soft">{timeLeft(upload)}</span>
+        </div>
+      )}
+      {state === 'refused' && upload.verdict && !upload.verdict.accepted && (
+        <VerdictTable verdict={upload.verdict} />
+      )}
+      <Refusal reply={upload.reply} />
+    </div>
+  )
+}
+
+function UploadAction({ upload, queue }: { upload: Upload; queue: UploadQueue }) {
+  const { state, verdict, reply, id } = upload
+  if (state === 'sending' || state === 'waiting')
+    return (
+      <Button small onClick={() => queue.cancel(id)}>
+        Cancel
+      </Button>
+    )
+  if (state === 'cancelled' || (state === 'refused' && (reply || verdict?.accepted)))
+    return (
+      <Button small onClick={() => queue.retry(upload)}>
+        Try again
+      </Button>
+    )
+  if (state === 'refused')
+    return (
+      <Button small onClick={() => queue.retry(upload)}>
+        Send it anyway
+      </Button>
+    )
+  return null
+}
+
+function timeLeft({ share, startedAt }: Upload): string {
+  const elapsed = now.value && startedAt ? performance.now() - startedAt : 0
+  if (share < 0.02 || elapsed < 1500) return `${Math.round(share * 100)} %`
+  return `${Math.round(share * 100)} %, ${Math.ceil((elapsed * (1 - share)) / share / 1000)} s left`
+}
+
+/** The three witnesses of a file side by side: the odd one out is why it is refused. */
+function VerdictTable({ verdict }: { verdict: FileVerdict }) {
+  const rows = [
+    { title: 'Extension', ...verdict.extension },
+    { title: 'Declared type', ...verdict.declared },
+    { title: 'Bytes', ...verdict.bytes },
+  ]
+  return (
+    <div class="notice bad" role="alert">
+      <strong>{verdict.reason}</strong>
+      <dl class="facts">
+        {rows.map(({ title, value, kind }) => (
+          <div key={title} class="witness">
+            <dt>{title}</dt>
+            <dd>
+              <code>{value}</code> → {kind ?? 'nothing accepted here'}
+            </dd>
+          </div>
+        ))}
+      </dl>
+      <p class="small">The browser looked first. The server checks again in any case.</p>
+    </div>
+  )
+}

@@ -1,0 +1,72 @@
+import { useSignal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
+import { useEffect } from 'preact/hooks'
+import type { Api } from './api/api.ts'
+import { useLoad } from './api/use-reply.ts'
+import { Button } from './components/button.tsx'
+import { Badge, Card, Page, Skeleton } from './components/page.tsx'
+import { Refusal } from './components/refusal.tsx'
+import { Facts } from './components/table.tsx'
+import { InspectorButton } from './shell/inspector/inspector-button.tsx'
+
+type Health = { status: string }
+type About = { app?: { name: string; version: string } }
+
+export function HealthPage({ api }: { api: Api }) {
+  const health = useLoad<Health>(() => api.get('/actuator/health', { open: true }))
+  const about = useLoad<About>(() => api.get('/actuator/info', { open: true }))
+  return (
+    <Page title="Health" about="What a load balancer or a monitor sees. No credentials are needed.">
+      <Card
+        title="This service"
+        actions={
+          <Button small icon="refresh" onClick={health.reload}>
+            Check again
+          </Button>
+        }
+      >
+        {health.loading ? (
+          <Skeleton />
+        ) : (
+          <Facts
+            of={{
+              Health: <HealthBadge status={health.body?.status ?? 'DOWN'} />,
+              Name: about.body?.app?.name,
+              Version: about.body?.app?.version,
+              Address: <code>{location.origin}</code>,
+            }}
+          />
+        )}
+        <Refusal reply={health.refusal} />
+      </Card>
+    </Page>
+  )
+}
+
+function HealthBadge({ status }: { status: string }) {
+  return <Badge tone={status === 'UP' ? 'good' : 'bad'}>{status}</Badge>
+}
+
+/** The bottom bar of consoles without a session: is the service there? */
+export function HealthBar({ api, note }: { api: Api; note: ComponentChildren }) {
+  const status = useSignal<string | undefined>(undefined)
+  useEffect(() => {
+    const check = async () => {
+      const reply = await api.get('/actuator/health', { open: true, silent: true })
+      status.value = reply.status === 0 ? 'NOT REACHABLE' : String(reply.body?.status ?? 'DOWN')
+    }
+    check()
+    const timer = setInterval(check, 15_000)
+    return () => clearInterval(timer)
+  }, [api, status])
+  return (
+    <>
+      <span class="who">
+        Health {status.value ? <HealthBadge status={status.value} /> : <span class="soft">…</span>}
+      </span>
+      {note}
+      <span class="space" />
+      <InspectorButton />
+    </>
+  )
+}

@@ -1,0 +1,97 @@
+import { signal } from '@preact/signals'
+import type { Exchange } from '../../api/exchange-log.ts'
+import { Button } from '../../components/button.tsx'
+import { Code, CopyButton } from '../../components/code.tsx'
+import { sizeText } from '../../wording.ts'
+import { curlOf, fetchOf } from './snippets.ts'
+import { StatusBadge } from './status-badge.tsx'
+
+export function ExchangeDetail({ exchange }: { exchange: Exchange }) {
+  const { outcome } = exchange
+  return (
+    <>
+      <div class="exchange-head">
+        <p class="line">
+          {exchange.method} {exchange.path}
+        </p>
+        <p class="row small">
+          <StatusBadge outcome={outcome} />
+          {outcome && (
+            <span class="soft">
+              {Math.round(outcome.durationMs)} ms · {sizeText(outcome.sizeBytes)}
+            </span>
+          )}
+          <span class="space" />
+          <Button small icon="refresh" onClick={exchange.resend}>
+            Replay
+          </Button>
+        </p>
+      </div>
+      <SnippetView exchange={exchange} />
+      {exchange.requestBody !== undefined && (
+        <details>
+          <summary>Request body</summary>
+          <Code text={JSON.stringify(exchange.requestBody, null, 2)} label="Request body" />
+        </details>
+      )}
+      {outcome?.body && (
+        <section class="stack tight" aria-label="Response body">
+          <h3>Response body</h3>
+          <Code text={outcome.body} label="Response body" />
+        </section>
+      )}
+      <HeaderList title="Response headers" headers={outcome?.headers ?? {}} />
+      <HeaderList title="Request headers" headers={exchange.requestHeaders} />
+    </>
+  )
+}
+
+function HeaderList({ title, headers }: { title: string; headers: Record<string, string> }) {
+  const entries = Object.entries(headers)
+  if (entries.length === 0) return null
+  return (
+    <details>
+      <summary>
+        {title} ({entries.length})
+      </summary>
+      <dl class="headers">
+        {entries.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}: </dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+    </details>
+  )
+}
+
+const language = signal<'curl' | 'fetch'>('curl')
+
+/** The request as code. Secrets appear by name only, so the text is safe to paste anywhere. */
+function SnippetView({ exchange }: { exchange: Exchange }) {
+  const render = language.value === 'curl' ? curlOf : fetchOf
+  const text = render(exchange, location.origin)
+  return (
+    <section class="stack tight" aria-label="Request as code">
+      <div class="row apart">
+        <div class="tabs">
+          {(['curl', 'fetch'] as const).map((name) => (
+            <Button
+              key={name}
+              small
+              pressed={language.value === name}
+              onClick={() => {
+                language.value = name
+              }}
+            >
+              {name}
+            </Button>
+          ))}
+        </div>
+        <CopyButton text={() => text} />
+      </div>
+      <Code text={text} label={`The request as ${language.value}`} />
+    </section>
+  )
+}

@@ -1,0 +1,23 @@
+import { exchanges } from '../../api/exchange-log.ts'
+import { Button } from '../../components/button.tsx'
+import { inspectorOpen } from '../visibility.ts'
+import { StatusBadge } from './status-badge.tsx'
+
+/** Opens the inspector where there is no room to show it all the time. */
+export function InspectorButton() {
+  const [latest] = exchanges.value
+  return (
+    <Button
+      class="open-inspector"
+      small
+      icon="wires"
+      expanded={inspectorOpen.value}
+      onClick={() => {
+        inspectorOpen.value = !inspectorOpen.value
+      }}
+    >
+      <span class="inspector-word">Requests</span>
+      {latest && <StatusBadge outcome={latest.outcome} />}
+    </Button>
+  )
+}

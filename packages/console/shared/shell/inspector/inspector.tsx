@@ -1,0 +1,81 @@
+import { useEffect, useRef } from 'preact/hooks'
+import { type Exchange, exchanges, selectedExchange } from '../../api/exchange-log.ts'
+import { Button } from '../../components/button.tsx'
+import { Badge } from '../../components/page.tsx'
+import { inspectorOpen } from '../visibility.ts'
+import { ExchangeDetail } from './exchange-detail.tsx'
+import { StatusBadge } from './status-badge.tsx'
+
+/** The live view of every request the page makes. */
+export function Inspector() {
+  const all = exchanges.value
+  const sheet = useRef<HTMLElement>(null)
+  useEffect(() => {
+    if (inspectorOpen.value) sheet.current?.querySelector<HTMLElement>('.close')?.focus()
+  }, [inspectorOpen.value])
+  const selected = all.find(({ id }) => id === selectedExchange.value)
+  return (
+    <aside
+      ref={sheet}
+      class={`inspector ${inspectorOpen.value ? 'open' : ''}`}
+      aria-label="Request inspector"
+      onKeyDown={({ key }) => {
+        if (key === 'Escape') closeInspector()
+      }}
+    >
+      <header>
+        <h2>Requests</h2>
+        <Badge>{all.length}</Badge>
+        <Button
+          class="close"
+          kind="quiet"
+          small
+          icon="cross"
+          label="Close the request inspector"
+          onClick={closeInspector}
+        />
+      </header>
+      <div class="scroll">
+        {selected ? (
+          <>
+            <ExchangeList exchanges={all} selected={selected.id} />
+            <ExchangeDetail exchange={selected} />
+          </>
+        ) : (
+          <p class="soft">
+            Nothing sent yet. Every request this page makes appears here at once, ready to copy as
+            curl or fetch.
+          </p>
+        )}
+      </div>
+    </aside>
+  )
+}
+
+/** The focus goes back to the button that opened the sheet, where there is one. */
+function closeInspector(): void {
+  inspectorOpen.value = false
+  document.querySelector<HTMLElement>('.open-inspector')?.focus()
+}
+
+function ExchangeList(props: { exchanges: Exchange[]; selected: number }) {
+  return (
+    <ol class="picks exchange-list" aria-label="Requests, newest first">
+      {props.exchanges.map((exchange) => (
+        <li key={exchange.id}>
+          <button
+            type="button"
+            aria-pressed={exchange.id === props.selected}
+            onClick={() => {
+              selectedExchange.value = exchange.id
+            }}
+          >
+            <strong>{exchange.method}</strong>
+            <span class="path">{exchange.path}</span>
+            <StatusBadge outcome={exchange.outcome} />
+          </button>
+        </li>
+      ))}
+    </ol>
+  )
+}

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { concealBody, concealHeaders } from '../../api/concealment.ts'
+import type { Exchange } from '../../api/exchange-log.ts'
+import { curlOf, fetchOf } from './snippets.ts'
+
+const ORIGIN = 'http://localhost:8081'
+
+function exchange(values: Partial<Exchange>): Exchange {
+  const nothing = { id: 1, method: 'GET', path: '/x', requestHeaders: {}, resend: () => {} }
+  return { ...nothing, ...values }
+}
+
+test('a token is a shell variable in double quotes', () => {
+  const requestHeaders = concealHeaders({ Authorization: 'Bearer eyJsecret' })
+
+  const curl = curlOf(exchange({ path: '/api/users/me', requestHeaders }), ORIGIN)
+
+  assert.equal(
+    curl,
+    `curl -X GET 'http://localhost:8081/api/users/me' \\\n  -H "Authorization: Bearer $ACCESS_TOKEN"`,
+  )
+})
+
+test('a password is spliced into the quoted body', () => {
+  const requestBody = concealBody({ username: "o'hara", password: 'secret' })
+
+  const curl = curlOf(exchange({ method: 'POST', requestBody }), ORIGIN)
+
+  assert.match(curl, /-d '\{"username":"o'\\''hara","password":"'"\$PASSWORD"'"\}'/)
+  assert.doesNotMatch(curl, /secret/)
+})
+
+test('a key of storage settings is hidden like a password', () => {
+  const body = concealBody({ bucket: 'files', accessKey: 'AK', secretKey: 'SK', other: ['SK'] })
+
+  assert.deepEqual(body, {
+    ...{ bucket: 'files', accessKey: '$ACCESS_KEY', secretKey: '$SECRET_KEY', other: ['SK'] },
+  })
+})
+
+test('fetch names the variables a program has to fill in', () => {
+  const requestHeaders = concealHeaders({ 'X-API-KEY': 'k', 'Content-Type': 'application/json' })
+  const requestBody = concealBody({ refreshToken: 'r' })
+
+  const code = fetchOf(exchange({ method: 'POST', requestHeaders, requestBody }), ORIGIN)
+
+  assert.match(code, /"X-API-KEY": `\$\{API_KEY\}`/)
+  assert.match(code, /"refreshToken": REFRESH_TOKEN/)
+})
+
+test('an upload is a form field with its declared type', () => {
+  const requestFile = { name: 'lake.png', type: 'image/png' }
+
+  assert.match(curlOf(exchange({ requestFile }), ORIGIN), /-F 'file=@lake\.png;type=image\/png'/)
+  assert.match(fetchOf(exchange({ requestFile }), ORIGIN), /form\.append\('file', file\)/)
+})

@@ -1,0 +1,50 @@
+import { PLACEHOLDER } from '../../api/concealment.ts'
+import type { Exchange } from '../../api/exchange-log.ts'
+
+/** The same request for a shell. Secrets are shell variables, so the text can be shared. */
+export function curlOf(exchange: Exchange, origin: string): string {
+  const parts = [`curl -X ${exchange.method} '${quoted(origin + exchange.path)}'`]
+  for (const [name, value] of Object.entries(exchange.requestHeaders))
+    parts.push(`-H ${headerArgument(`${name}: ${value}`)}`)
+  if (exchange.requestBody !== undefined)
+    parts.push(`-d '${quoted(JSON.stringify(exchange.requestBody))}'`)
+  if (exchange.requestFile)
+    parts.push(`-F 'file=@${quoted(exchange.requestFile.name)};type=${exchange.requestFile.type}'`)
+  return parts.join(' \\\n  ')
+}
+
+/** The same request for a program; the placeholders are its variables. */
+export function fetchOf(exchange: Exchange, origin: string): string {
+  const options = [`  method: '${exchange.method}',`]
+  const headers = Object.entries(exchange.requestHeaders).map(
+    ([name, value]) => `    ${JSON.stringify(name)}: ${expression(value)},`,
+  )
+  if (headers.length > 0) options.push('  headers: {', ...headers, '  },')
+  if (exchange.requestBody !== undefined)
+    options.push(`  body: JSON.stringify(${objectLiteral(exchange.requestBody)}),`)
+  if (exchange.requestFile) options.push('  body: form,')
+  const form = exchange.requestFile
+    ? "const form = new FormData()\nform.append('file', file)\n"
+    : ''
+  return `${form}await fetch(${JSON.stringify(origin + exchange.path)}, {\n${options.join('\n')}\n})`
+}
+
+// A header with a variable in it reads best in double quotes, where the shell fills it in.
+function headerArgument(header: string): string {
+  return /^[^"`\\]*\$[A-Z_]+$/.test(header) ? `"${header}"` : `'${quoted(header)}'`
+}
+
+function quoted(text: string): string {
+  return text.replaceAll("'", "'\\''").replace(PLACEHOLDER, `'"$$$1"'`)
+}
+
+function expression(value: string): string {
+  return value.includes('$')
+    ? `\`${value.replace(PLACEHOLDER, (_, name) => `\${${name}}`)}\``
+    : JSON.stringify(value)
+}
+
+function objectLiteral(body: unknown): string {
+  const text = JSON.stringify(body, null, 2).replaceAll('\n', '\n  ')
+  return text.replaceAll(/"\$([A-Z_]+)"/g, '$1')
+}

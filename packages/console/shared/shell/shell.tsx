@@ -1,0 +1,60 @@
+import '../styles/index.css'
+import { render } from 'preact'
+import { useEffect } from 'preact/hooks'
+import { exchanges } from '../api/exchange-log.ts'
+import type { ConsoleDefinition } from './definition.ts'
+import { Inspector } from './inspector/inspector.tsx'
+import { PageList } from './navigation.tsx'
+import { Palette } from './palette.tsx'
+import { route } from './route.ts'
+import { TopBar } from './top-bar.tsx'
+import { menuOpen } from './visibility.ts'
+
+export function startConsole(definition: ConsoleDefinition): void {
+  const root = document.getElementById('app')
+  if (root) render(<Shell definition={definition} />, root)
+}
+
+function Shell({ definition }: { definition: ConsoleDefinition }) {
+  const [path = ''] = route.value
+  const page = definition.pages.find((each) => each.path === path) ?? definition.pages[0]
+  const title = page?.title ?? definition.title
+  useEffect(() => {
+    document.title = `${title} · ${definition.title} · Plinth`
+    menuOpen.value = false
+  }, [title, definition.title])
+  if (!page) return null
+  const Content = page.component
+  return (
+    <div class="shell">
+      <a class="button skip" href="#main">
+        Skip to the page
+      </a>
+      <TopBar definition={definition} />
+      <PageList pages={definition.pages} current={page.inside ?? page.path} />
+      <main class="main" id="main" tabIndex={-1} data-page={route.value.join('/')}>
+        <OutageNotice />
+        <Content key={route.value.join('/')} />
+      </main>
+      <Inspector />
+      <footer class="session-bar">{definition.sessionBar}</footer>
+      <Palette definition={definition} />
+    </div>
+  )
+}
+
+/** One line at the top while the service does not answer at all. */
+function OutageNotice() {
+  const latest = exchanges.value.find(({ outcome }) => outcome)
+  const unreachable = latest?.outcome?.status === 0 && !latest.cancelled
+  return (
+    <div role="alert">
+      {unreachable && (
+        <p class="outage">
+          <strong>The service does not answer.</strong> Check that it runs at {location.origin},
+          then try again.
+        </p>
+      )}
+    </div>
+  )
+}

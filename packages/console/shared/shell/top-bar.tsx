@@ -1,0 +1,44 @@
+import { Button } from '../components/button.tsx'
+import { PlinthMark } from '../components/icon.tsx'
+import { AppearanceButton } from './appearance.tsx'
+import type { ConsoleDefinition } from './definition.ts'
+import { SuiteLink } from './navigation.tsx'
+import { menuOpen, paletteOpen } from './visibility.ts'
+
+export function TopBar({ definition }: { definition: ConsoleDefinition }) {
+  return (
+    <header class="top">
+      <Button
+        class="menu"
+        kind="quiet"
+        icon="menu"
+        label="Pages"
+        expanded={menuOpen.value}
+        onClick={() => {
+          menuOpen.value = !menuOpen.value
+        }}
+      />
+      <a class="brand" href="#/">
+        <PlinthMark />
+        {definition.title}
+      </a>
+      {definition.mark}
+      <span class="where mono">{location.origin}</span>
+      <span class="space" />
+      <SuiteLink />
+      <Button
+        kind="quiet"
+        icon="search"
+        onClick={() => {
+          paletteOpen.value = true
+        }}
+      >
+        <span class="search-label">Search</span>
+        <span class="keys" aria-hidden="true">
+          Ctrl K
+        </span>
+      </Button>
+      <AppearanceButton />
+    </header>
+  )
+}

@@ -1,0 +1,86 @@
+import type { StoredFile } from '@plinth/client'
+import { Button } from '../../shared/components/button.tsx'
+import { Badge } from '../../shared/components/page.tsx'
+import { type Column, Table } from '../../shared/components/table.tsx'
+import { dateText, sizeText } from '../../shared/wording.ts'
+import { session } from '../session.ts'
+import { deleteSoon } from './deletions.tsx'
+import { Thumbnail } from './thumbnail.tsx'
+import './files.css'
+
+export function FileGrid({ files }: { files: StoredFile[] }) {
+  return (
+    <ul class="file-grid" aria-label="Files">
+      {files.map((file) => (
+        <li key={file.id}>
+          <a href={`#/files/${file.id}`} onKeyDown={moveWithArrows}>
+            <Thumbnail id={file.id} />
+            <span class="name">{file.originalFilename}</span>
+          </a>
+          <span class="soft small">
+            {sizeText(file.size)}
+            {session.isAdmin.value && ` · ${file.owner}`}
+          </span>
+          <div class="row small">
+            <Badge>{file.provider}</Badge>
+            <Button
+              small
+              kind="quiet"
+              icon="trash"
+              label={`Delete ${file.originalFilename}`}
+              onClick={() => deleteSoon(file)}
+            />
+          </div>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+/** Arrow keys walk through the pictures; Tab still reaches everything. */
+function moveWithArrows(event: KeyboardEvent): void {
+  const steps: Record<string, number> = { ArrowRight: 1, ArrowLeft: -1 }
+  const step = steps[event.key]
+  const current = event.currentTarget as HTMLElement
+  const links = [...(current.closest('ul')?.querySelectorAll<HTMLElement>('li > a') ?? [])]
+  const target = step && links[links.indexOf(current) + step]
+  if (!target) return
+  event.preventDefault()
+  target.focus()
+}
+
+const COLUMNS: Column<StoredFile>[] = [
+  {
+    title: 'Picture',
+    of: ({ id }) => (
+      <span class="list-thumbnail">
+        <Thumbnail id={id} />
+      </span>
+    ),
+  },
+  {
+    title: 'Name',
+    of: ({ id, originalFilename }) => <a href={`#/files/${id}`}>{originalFilename}</a>,
+  },
+  { title: 'Size', of: ({ size }) => sizeText(size), number: true },
+  { title: 'Type', of: ({ contentType }) => contentType },
+  { title: 'Owner', of: ({ owner }) => owner },
+  { title: 'Provider', of: ({ provider }) => <Badge>{provider}</Badge> },
+  { title: 'Stored', of: ({ createdAt }) => dateText(createdAt) },
+  {
+    title: 'Action',
+    of: (file) => (
+      <Button
+        small
+        kind="danger"
+        icon="trash"
+        label={`Delete ${file.originalFilename}`}
+        onClick={() => deleteSoon(file)}
+      />
+    ),
+  },
+]
+
+export function FileTable({ files }: { files: StoredFile[] }) {
+  return <Table caption="Files" columns={COLUMNS} rows={files} keyOf={({ id }) => id} />
+}

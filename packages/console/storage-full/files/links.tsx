@@ -1,0 +1,171 @@
+import type { StoredFile, TemporaryLink } from '@plinth/client'
+import { useEffect } from 'preact/hooks'
+import { encode } from 'uqr'
+import { useAction, useLoad } from '../../shared/api/use-reply.ts'
+import { now } from '../../shared/clock.ts'
+import { Button, ButtonLink } from '../../shared/components/button.tsx'
+import { CopyButton } from '../../shared/components/code.tsx'
+import { Field, Form } from '../../shared/components/form.tsx'
+import { Card } from '../../shared/components/page.tsx'
+import { faultOf, Refusal } from '../../shared/components/refusal.tsx'
+import { Table } from '../../shared/components/table.tsx'
+import { dateText, remainingText } from '../../shared/wording.ts'
+import { session } from '../session.ts'
+
+type KnownLink = {
+  id: number
+  createdAt: string
+  expiresAt: string
+  openedCount?: number
+}
+
+export const createLink = (id: number, expiresInSeconds: number) =>
+  session.api.post<TemporaryLink>('/file/generate-pre-signed-url', { id, expiresInSeconds })
+
+const listLinks = (id: number) => session.api.get<KnownLink[]>(`/file/${id}/links`)
+
+const revokeLink = (id: number, linkId: number) => session.api.delete(`/file/${id}/links/${linkId}`)
+
+const PRESETS = [
+  { label: '5 minutes', seconds: 300 },
+  { label: '1 hour', seconds: 3600 },
+  { label: '1 day', seconds: 86_400 },
+  { label: '7 days', seconds: 604_800 },
+]
+
+export function LinksCard({ file }: { file: StoredFile }) {
+  const links = useLoad<KnownLink[]>(() => listLinks(file.id), [file.id])
+  const create = useAction(async (seconds: number) => {
+    const reply = await createLink(file.id, seconds)
+    await links.reload()
+    return reply
+  })
+  // Whoever comes back from the tab of an opened link wants to see it counted.
+  useEffect(() => {
+    addEventListener('focus', links.reload)
+    return () => removeEventListener('focus', links.reload)
+  })
+  const made = create.reply?.ok ? (create.reply.body as TemporaryLink) : undefined
+  return (
+    <Card
+      title="Share by link"
+      about="Whoever has the link can read this file until it expires. At most 7 days."
+    >
+      <fieldset class="choices">
+        <legend>Make a link that works for</legend>
+        {PRESETS.map(({ label, seconds }) => (
+          <Button key={label} icon="link" busy={create.busy} onClick={() => create.run(seconds)}>
+            {label}
+          </Button>
+        ))}
+      </fieldset>
+      <CustomLifetime create={create.run} fault={faultOf(create.reply, 'expiresInSeconds')} />
+      <Refusal reply={create.refusal} />
+      {made && isLive(made, links.body) && <LinkView link={made} />}
+      <Refusal reply={links.refusal} />
+      <LinkTable fileId={file.id} links={links.body ?? []} onChange={links.reload} />
+    </Card>
+  )
+}
+
+/** A link that has been revoked is no longer in the list. */
+function isLive({ expiresAt }: TemporaryLink, known: KnownLink[] | undefined): boolean {
+  return !known || known.some((link) => link.expiresAt === expiresAt)
+}
+
+function CustomLifetime(props: { create(seconds: number): void; fault?: string }) {
+  return (
+    <details>
+      <summary>Another length of time</summary>
+      <Form label="Custom lifetime" onSend={({ seconds }) => props.create(Number(seconds))}>
+        <div class="row bottom">
+          <div class="grow">
+            <Field
+              label="Seconds, 1 to 604800"
+              name="seconds"
+              value="600"
+              inputMode="numeric"
+              fault={props.fault}
+            />
+          </div>
+          <Button submits>Make a link</Button>
+        </div>
+      </Form>
+    </details>
+  )
+}
+
+function LinkView({ link }: { link: TemporaryLink }) {
+  return (
+    <div class="row" role="status">
+      <QrCode text={link.url} label="QR code of the link" />
+      <div class="stack tight grow">
+        <strong>The link is ready.</strong>
+        <code>{link.url}</code>
+        <span class="small soft">
+          Works until {dateText(link.expiresAt)}
+          {onThisMachine(link.url) ? ', on this machine only: its address is localhost.' : '.'}
+        </span>
+        <div class="row">
+          <CopyButton text={() => link.url} label="Copy the link" />
+          <ButtonLink href={link.url} newTab small icon="open">
+            Open it
+          </ButtonLink>
+        </div>
+      </div>
+    </div>
+  )
+}
+
+function onThisMachine(url: string): boolean {
+  return /^(localhost|127\.|\[::1\])/.test(new URL(url).hostname)
+}
+
+function LinkTable(props: { fileId: number; links: KnownLink[]; onChange(): Promise<void> }) {
+  const revoke = useAction(async (linkId: number) => {
+    const reply = await revokeLink(props.fileId, linkId)
+    await props.onChange()
+    return reply
+  })
+  if (props.links.length === 0) return null
+  return (
+    <>
+      <Refusal reply={revoke.refusal} />
+      <Table
+        caption="Links to this file"
+        rows={props.links}
+        keyOf={({ id }) => id}
+        columns={[
+          { title: 'Made', of: ({ createdAt }) => dateText(createdAt) },
+          { title: 'Works for', of: ({ expiresAt }) => lifeLeft(expiresAt), number: true },
+          { title: 'Opened', of: ({ openedCount }) => openedCount ?? 0, number: true },
+          {
+            title: 'Action',
+            of: ({ id }) => (
+              <Button small kind="danger" onClick={() => revoke.run(id)}>
+                Revoke
+              </Button>
+            ),
+          },
+        ]}
+      />
+    </>
+  )
+}
+
+function lifeLeft(expiresAt: string): string {
+  const left = new Date(expiresAt).getTime() - now.value
+  return left > 0 ? remainingText(left) : 'expired'
+}
+
+function QrCode({ text, label }: { text: string; label: string }) {
+  const { data, size } = encode(text, { border: 1 })
+  const squares = data.flatMap((row, y) =>
+    row.flatMap((dark, x) => (dark ? [`M${x} ${y}h1v1h-1z`] : [])),
+  )
+  return (
+    <svg class="qr" viewBox={`0 0 ${size} ${size}`} role="img" aria-label={label}>
+      <path d={squares.join('')} />
+    </svg>
+  )
+}
