@@ -70,7 +70,7 @@ export const rules: Rule[] = [
       : matches(file, /process\.env\b/),
   ),
   source('the time comes from a clock', (file) =>
-    file.path === 'packages/kit/src/clock.ts'
+    file.path === 'packages/kit/src/runtime/clock.ts'
       ? []
       : matches(file, /Date\.now\(|new Date\(\)|new Date\b(?!\()/),
   ),

@@ -1,17 +1,18 @@
 import type * as client from '@plinth/client'
 import type { Static } from 'typebox'
-import type { pageOfEvents } from '../packages/accounts/src/audit.ts'
-import type * as accounts from '../packages/accounts/src/schemas.ts'
-import type { pageOfUsers } from '../packages/accounts/src/users.ts'
+import type { pageOfEvents } from '../packages/accounts/src/audit/audit.ts'
+import type * as sessions from '../packages/accounts/src/sessions/schemas.ts'
+import type * as accounts from '../packages/accounts/src/users/schemas.ts'
+import type { pageOfUsers } from '../packages/accounts/src/users/users.ts'
 import type { ownPasskeys } from '../services/identity/src/passkeys.ts'
-import type { openCheckout } from '../services/payments/src/checkout.ts'
-import type { readCustomer } from '../services/payments/src/customers.ts'
-import type { paymentReply } from '../services/payments/src/payment-reply.ts'
-import type { readRefund } from '../services/payments/src/refunds.ts'
-import type { describeFile } from '../services/storage-full/src/file-reply.ts'
-import type { describeConfig } from '../services/storage-full/src/storage-config.ts'
-import type { describeStatus } from '../services/storage-full/src/storage-status.ts'
-import type { createLink } from '../services/storage-full/src/temporary-links.ts'
+import type { openCheckout } from '../services/payments/src/checkout/checkout.ts'
+import type { readCustomer } from '../services/payments/src/checkout/customers.ts'
+import type { paymentReply } from '../services/payments/src/payment/payments.ts'
+import type { readRefund } from '../services/payments/src/refunds/refunds.ts'
+import type { describeFile } from '../services/storage-full/src/files/files.ts'
+import type { createLink } from '../services/storage-full/src/files/links.ts'
+import type { describeConfig } from '../services/storage-full/src/locations/configure.ts'
+import type { describeStatus } from '../services/storage-full/src/locations/status.ts'
 import type { describeFile as describeFlatFile } from '../services/storage-key/src/files.ts'
 
 type Reply<Work extends (...given: never[]) => unknown> = Awaited<ReturnType<Work>>
@@ -25,8 +26,8 @@ export type ClientReplies = [
   Gets<client.Profile & { message: string }, Static<typeof accounts.RegistrationReply>>,
   Gets<client.UserSummary, Static<typeof accounts.UserReply>>,
   Gets<client.Page<client.UserSummary>, Reply<typeof pageOfUsers>>,
-  Gets<client.TokenPair, Static<typeof accounts.TokenPairReply>>,
-  Gets<client.OwnSession[], Static<typeof accounts.SessionsReply>>,
+  Gets<client.TokenPair, Static<typeof sessions.TokenPairReply>>,
+  Gets<client.OwnSession[], Static<typeof sessions.SessionsReply>>,
   Gets<client.Page<client.AuditEvent>, Reply<typeof pageOfEvents>>,
   Gets<client.Passkey[], Reply<typeof ownPasskeys>>,
   Gets<client.StoredFile, Reply<typeof describeFile>>,

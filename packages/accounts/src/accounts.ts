@@ -1,18 +1,28 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import {
   type AccessTokenSigner,
   type AccessTokenVerifier,
   type Clock,
+  type callerGuard,
   createAccessTokenSigner,
   createAccessTokenVerifier,
   type Db,
   openSigningKeys,
+  type Settings,
   type SigningKeys,
 } from '@plinth/kit'
-import { refuseDemoAccounts, seedDemoAccounts } from './demo-accounts.ts'
-import { readBlocklist } from './passwords/blocklist.ts'
-import { createPasswords, type Passwords } from './passwords/passwords.ts'
-import type { AccountSettings } from './settings.ts'
-import type { AccountTables } from './tables.ts'
+import type { AccountTables } from './database/tables.ts'
+import { refuseDemoAccounts, seedDemoAccounts } from './host.ts'
+import {
+  createPasswords,
+  type PasswordOptions,
+  type Passwords,
+  readBlocklist,
+} from './passwords/passwords.ts'
+import { DEFAULT_COST } from './passwords/phc.ts'
+
+export { ADMIN_ROLE } from './database/users.repository.ts'
 
 /** What the account rules need; every rule takes it as its first argument. */
 export type Accounts = {
@@ -59,4 +69,105 @@ export async function openAccounts<T extends AccountTables>(
     throw error
   }
   return accounts
+}
+
+export type AccountGuard = ReturnType<typeof callerGuard>
+
+export type AccountSettings = {
+  masterKey: Buffer
+  issuer: string
+  audience: string
+  accessTokenLifetimeSeconds: number
+  refreshTokenLifetimeSeconds: number
+  passwordMinLength: number
+  blocklistFile: string | undefined
+  hashing: PasswordOptions
+  demoAccounts: boolean
+  /** Those of an earlier start are refused; this is the setting that would allow them. */
+  demoAccountsRefusedFor: string | undefined
+  /** Without a body, logout ends the session of the access token. */
+  logoutBodyOptional: boolean
+  /** What a second use of a refresh token does to its session. */
+  refreshReuse: 'reject' | 'revoke'
+  failures: { limit: number; windowSeconds: number }
+  auditDays: number
+  keyRotationDays: number
+}
+
+/** For the command line, which neither seeds demo accounts nor minds them: it mends them. */
+export function operatorSettings(settings: AccountSettings): AccountSettings {
+  return { ...settings, demoAccounts: false, demoAccountsRefusedFor: undefined }
+}
+
+type Host = {
+  name: string
+  prefix: string
+  publicUrl: string
+  dataFolder: string
+  passwordMinLength: number
+  logoutBodyOptional: boolean
+}
+
+/** The account settings of one host, under its own prefix. */
+export function accountSettings(settings: Settings, host: Host): AccountSettings {
+  const { prefix, dataFolder } = host
+  const named = (name: string) => `${prefix}${name}`
+  const demoAccounts = settings.convenience(named('DEMO_ACCOUNTS'))
+  return {
+    masterKey: settings.key(named('MASTER_KEY'), join(dataFolder, `${host.name}-master.key`)),
+    issuer: settings.url(named('TOKEN_ISSUER'), host.publicUrl),
+    audience: settings.text(named('TOKEN_AUDIENCE'), 'plinth'),
+    accessTokenLifetimeSeconds: 900,
+    refreshTokenLifetimeSeconds: 1_209_600,
+    passwordMinLength: settings.integer(named('PASSWORD_MIN_LENGTH'), host.passwordMinLength, {
+      min: host.passwordMinLength,
+      max: 128,
+    }),
+    blocklistFile: blocklistFile(settings, named('PASSWORD_BLOCKLIST')),
+    hashing: hashingSettings(settings, prefix),
+    demoAccounts,
+    demoAccountsRefusedFor:
+      settings.production && !demoAccounts ? named('DEMO_ACCOUNTS') : undefined,
+    logoutBodyOptional: host.logoutBodyOptional,
+    refreshReuse: settings.choice(named('REFRESH_REUSE'), ['reject', 'revoke'], 'reject'),
+    failures: {
+      limit: settings.integer(named('FAILURE_LIMIT'), 100, { min: 1 }),
+      windowSeconds: settings.integer(named('FAILURE_WINDOW_SECONDS'), 3600, { min: 1 }),
+    },
+    auditDays: settings.integer(named('AUDIT_DAYS'), 365, { min: 1 }),
+    keyRotationDays: settings.integer(named('KEY_ROTATION_DAYS'), 90, { min: 1 }),
+  }
+}
+
+/** Cheaper hashes are for tests; in production nothing goes below the default. */
+function hashingSettings(settings: Settings, prefix: string): PasswordOptions {
+  const { memoryKib, passes, lanes } = DEFAULT_COST
+  const floor = settings.production ? memoryKib : 8
+  const workers = settings.integer(`${prefix}PASSWORD_WORKERS`, 0, { max: 64 })
+  return {
+    cost: {
+      memoryKib: settings.integer(`${prefix}PASSWORD_MEMORY_KIB`, memoryKib, {
+        min: floor,
+        max: 262_144,
+      }),
+      passes: settings.integer(`${prefix}PASSWORD_PASSES`, passes, {
+        min: settings.production ? passes : 1,
+        max: 10,
+      }),
+      lanes,
+    },
+    ...(workers > 0 && { workers }),
+    deadlineSeconds: settings.integer(`${prefix}PASSWORD_QUEUE_SECONDS`, 10, { min: 1, max: 60 }),
+  }
+}
+
+function blocklistFile(settings: Settings, name: string): string | undefined {
+  const file = settings.optional(name)
+  if (file !== undefined && !existsSync(file))
+    settings.fault(
+      name,
+      'Expected a file with one refused password per line.',
+      '/etc/blocklist.txt',
+    )
+  return file
 }

@@ -1,16 +1,22 @@
-export { type Accounts, openAccounts } from './accounts.ts'
-export { auditRoutes } from './audit.routes.ts'
-export { recordEvent, type SecurityEvent } from './audit.ts'
-export { type AccountGuard, accountGuard, identifyCaller } from './caller.ts'
-export { runUserCommand } from './commands.ts'
-export { maintain, startMaintenance, sweep } from './maintenance.ts'
-export { accountMigrations } from './migrations/index.ts'
-export { type Origin, originOf } from './origin.ts'
-export { recordRefusal } from './refusals.ts'
-export { TokenPairReply } from './schemas.ts'
-export { sessionRoutes } from './sessions.routes.ts'
-export { type Entry, openSession, type TokenPair } from './sessions.ts'
-export { type AccountSettings, accountSettings, operatorSettings } from './settings.ts'
-export type { AccountTables } from './tables.ts'
-export { userRoutes } from './users.routes.ts'
-export { ADMIN_ROLE, registerUser, requireUser, USER_ROLE, type User } from './users.ts'
+export {
+  type AccountGuard,
+  type AccountSettings,
+  type Accounts,
+  accountSettings,
+  openAccounts,
+  operatorSettings,
+} from './accounts.ts'
+export { auditRoutes } from './audit/audit.routes.ts'
+export { type Origin, originOf, recordEvent, type SecurityEvent } from './audit/audit.ts'
+export { recordRefusal } from './audit/failure-limit.ts'
+export { accountMigrations } from './database/migrations/index.ts'
+export type { AccountTables } from './database/tables.ts'
+export { ADMIN_ROLE, USER_ROLE, type User } from './database/users.repository.ts'
+export { maintain, startMaintenance, sweep } from './host.ts'
+export { accountGuard, identifyCaller } from './sessions/caller.ts'
+export { TokenPairReply } from './sessions/schemas.ts'
+export { sessionRoutes } from './sessions/sessions.routes.ts'
+export { type Entry, openSession, type TokenPair } from './sessions/sessions.ts'
+export { runUserCommand } from './users/commands.ts'
+export { userRoutes } from './users/users.routes.ts'
+export { registerUser, requireUser } from './users/users.ts'

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { engines } from '@plinth/kit/testing'
-import { logIn } from './login.ts'
-import { maintain } from './maintenance.ts'
-import { ORIGIN, startAccounts, USER } from './testing/start-accounts.ts'
+import { ORIGIN, startAccounts, USER } from '../testing/start-accounts.ts'
+import { maintain } from './host.ts'
+import { logIn } from './sessions/login.ts'
 
 for (const engine of engines) {
   describe(`maintenance on ${engine.name}`, { skip: engine.skip }, () => {

@@ -45,10 +45,3 @@ export const tooManyFailures = defineProblem(
   429,
   'Too many attempts have failed. Try again later.',
 )
-
-export const passwordQueueFull = defineProblem(
-  'TOO_BUSY',
-  503,
-  'Too many people are signing in at this moment. Try again shortly.',
-  { headers: { 'retry-after': '5' } },
-)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { type Env, readSettings, SettingsError } from '@plinth/kit'
-import { accountSettings } from './settings.ts'
+import { accountSettings } from './accounts.ts'
 
 const MASTER_KEY = Buffer.alloc(32, 1).toString('base64')
 

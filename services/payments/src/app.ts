@@ -1,32 +1,33 @@
+import { consoleFolder } from '@plinth/console'
 import {
   actuatorRoutes,
   type Clock,
+  callerGuard,
+  consoleRoutes,
   createLogger,
+  createRemoteIssuer,
   createServer,
   openDatabase,
   type Server,
   systemClock,
 } from '@plinth/kit'
-import { checkoutRoutes } from './checkout.routes.ts'
+import { checkoutRoutes } from './checkout/checkout.routes.ts'
+import { customerRoutes } from './checkout/customers.routes.ts'
 import type { PaymentsConfig } from './config.ts'
-import { configurationRoutes } from './configuration.routes.ts'
-import { paymentConsoleRoutes } from './console.routes.ts'
-import { customerRoutes } from './customers.routes.ts'
-import { paymentGuard } from './guard.ts'
-import { type Jobs, recoverAtStart, startJobs, wakerOf } from './jobs.ts'
-import { migrations } from './migrations/index.ts'
-import { operationRoutes } from './operations.routes.ts'
-import { paymentRoutes } from './payments.routes.ts'
-import type { Payments } from './payments.ts'
-import { createSandboxLine } from './provider/sandbox-line.ts'
-import { createStripeProvider } from './provider/stripe-provider.ts'
-import { refundRoutes } from './refunds.routes.ts'
-import { sandboxRoutes } from './sandbox.routes.ts'
-import { createSingleFlight } from './single-flight.ts'
-import type { PaymentTables } from './tables.ts'
-import { webhookRoutes } from './webhooks.routes.ts'
+import { createSingleFlight, type PaymentGuard, type Payments } from './payment/context.ts'
+import { migrations } from './payment/database/migrations/index.ts'
+import type { PaymentTables } from './payment/database/tables.ts'
+import { paymentOperationRoutes, paymentRoutes } from './payment/payments.routes.ts'
+import { createSandboxLine, sandboxRoutes } from './provider/sandbox-controls.routes.ts'
+import { createStripeProvider } from './provider/stripe.ts'
+import { type Jobs, recoverAtStart, startJobs, wakerOf } from './recovery/jobs.ts'
+import { refundRoutes } from './refunds/refunds.routes.ts'
+import { eventOperationRoutes, webhookRoutes } from './webhooks/webhooks.routes.ts'
+
+export { loadConfig, type PaymentsConfig } from './config.ts'
 
 const NAME = 'payments'
+
 const VERSION = '1.0.0'
 
 type Surroundings = { clock?: Clock }
@@ -68,7 +69,10 @@ export async function openPayments(
   paymentRoutes(server, payments, guard)
   refundRoutes(server, payments, guard)
   webhookRoutes(server, payments, config.webhookSecrets)
-  if (config.operations) operationRoutes(server, payments, guard)
+  if (config.operations) {
+    paymentOperationRoutes(server, payments, guard)
+    eventOperationRoutes(server, payments, guard)
+  }
   actuatorRoutes(server, { name: NAME, version: VERSION, healthy: database.ping })
   if (config.console) paymentConsoleRoutes(server, config)
   if (config.console && config.sandboxControls) sandboxRoutes(server, sandboxLineFor(config), guard)
@@ -89,4 +93,29 @@ function providerFor(config: PaymentsConfig) {
 
 function sandboxLineFor({ apiBase = '', providerDeadlineMilliseconds }: PaymentsConfig) {
   return createSandboxLine(apiBase, providerDeadlineMilliseconds)
+}
+
+type Configured = { providerApiConfigured: boolean; webhookConfigured: boolean }
+
+/** Tells whether the secrets are there and nothing about them. */
+function configurationRoutes(server: Server, configured: Configured): void {
+  server.get('/api/configuration', () => configured)
+}
+
+type Provider = { sandbox: boolean; apiBase?: string }
+
+/** The console, and what it has to say about the provider: a sandbox must never look real. */
+function paymentConsoleRoutes(server: Server, { sandbox, apiBase }: Provider): void {
+  server.get('/api-test/provider.json', () => ({ sandboxUrl: sandbox ? (apiBase ?? null) : null }))
+  consoleRoutes(server, consoleFolder('payments'))
+}
+
+type IssuerSettings = { url: string; audience: string } | undefined
+
+/** With an issuer configured, callers show its token, and only administrators give money back. */
+function paymentGuard(issuer: IssuerSettings, clock: Clock): PaymentGuard {
+  if (!issuer) return { caller: [], refunder: [] }
+  const tokens = createRemoteIssuer({ issuer: issuer.url, audience: issuer.audience, clock })
+  const guard = callerGuard((token) => tokens.verify(token))
+  return { caller: [guard.caller], refunder: [guard.role('ROLE_ADMIN')] }
 }

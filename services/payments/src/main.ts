@@ -1,5 +1,6 @@
 import { readEnvFile, run } from '@plinth/kit'
-import { createPayments, loadConfig } from './index.ts'
+import { createPayments } from './app.ts'
+import { loadConfig } from './config.ts'
 
 await run(async () => {
   readEnvFile()

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Env } from '@plinth/kit'
 import { engines } from '@plinth/kit/testing'
-import { loadConfig } from '../src/index.ts'
+import { loadConfig } from '../src/config.ts'
 import { shared } from './shared.ts'
 import { startPayments } from './start-payments.ts'
 

@@ -1,4 +1,5 @@
-import type { AttemptState, PaymentStatus, RefundStatus } from '../src/payment-state.ts'
+import type { AttemptState, PaymentStatus } from '../src/payment/state.ts'
+import type { RefundStatus } from '../src/provider/provider.ts'
 
 /** One thing the provider says: about an attempt, or about a refund of an attempt's intent. */
 export type Step =

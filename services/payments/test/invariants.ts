@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { isDeepStrictEqual } from 'node:util'
 import type { ApiReply } from '@plinth/kit/testing'
-import { listAttempts } from '../src/attempts.repository.ts'
-import { derivePayment } from '../src/payment-state.ts'
-import { findRefundIntent } from '../src/refund-intents.repository.ts'
+import { listAttempts } from '../src/payment/database/attempts.repository.ts'
+import { findRefundIntent } from '../src/payment/database/refunds.repository.ts'
+import { derivePayment } from '../src/payment/state.ts'
 import { booksOf, refundsOf, type Story, sessionsOf } from './model-steps.ts'
 
 const EXPECTED = [200, 201, 400, 409, 429, 502, 503]

@@ -1,7 +1,7 @@
 import type { Clock, Env } from '@plinth/kit'
 import { listenForTest, testClock } from '@plinth/kit/testing'
 import { createProviderSandbox, loadConfig } from '@plinth/provider-sandbox'
-import type { PaymentsConfig } from '../src/index.ts'
+import type { PaymentsConfig } from '../src/config.ts'
 import { type Sandbox, sandboxAt } from './sandbox.ts'
 import { startPayments, WEBHOOK_SECRET } from './start-payments.ts'
 

@@ -1,7 +1,7 @@
 import { type Env, signPayload } from '@plinth/kit'
 import { type Api, listenForTest, testClock } from '@plinth/kit/testing'
 import { openPayments } from '../src/app.ts'
-import { loadConfig, type PaymentsConfig } from '../src/index.ts'
+import { loadConfig, type PaymentsConfig } from '../src/config.ts'
 
 export const WEBHOOK_SECRET = 'whsec_of_the_tests'
 

@@ -1,3 +1,4 @@
+import type { AddressInfo } from 'node:net'
 import {
   actuatorRoutes,
   type Clock,
@@ -9,33 +10,33 @@ import {
   systemClock,
 } from '@plinth/kit'
 import { apiRoutes } from './api/api.routes.ts'
-import { parseFormBodies } from './api/form-bodies.ts'
+import { createHeldCalls } from './api/faults/held-calls.ts'
 import { deleteUnfinishedKeys } from './api/idempotency.repository.ts'
-import { renderForApi } from './api/problem-envelope.ts'
 import type { SandboxConfig } from './config.ts'
-import { actionRoutes } from './control/actions.routes.ts'
-import type { Controls } from './control/controls.ts'
-import { deliveryRoutes } from './control/deliveries.routes.ts'
-import { faultRoutes } from './control/fault.routes.ts'
-import { pageRoutes } from './control/page/page.routes.ts'
-import { scenarioRoutes } from './control/scenario.routes.ts'
-import { stateRoutes } from './control/state.routes.ts'
-import { createHeldCalls } from './faults/held-calls.ts'
-import { hostedRoutes } from './hosted/hosted.routes.ts'
-import { state } from './migrations/0001-state.ts'
-import { deliveries } from './migrations/0002-deliveries.ts'
-import { faultsAndRequests } from './migrations/0003-faults-and-requests.ts'
+import { actionRoutes } from './controls/actions.routes.ts'
+import type { Controls } from './controls/controls.ts'
+import { deliveryRoutes } from './controls/deliveries.routes.ts'
+import { faultRoutes, scenarioRoutes, stateRoutes } from './controls/state.routes.ts'
+import { pageRoutes } from './pages/control/page.routes.ts'
+import { hostedRoutes } from './pages/hosted/hosted.routes.ts'
 import { refuseOtherSites } from './pages/other-sites.ts'
-import { publicUrlOf } from './public-url.ts'
-import type { Sandbox } from './sandbox.ts'
-import { relaxDurability } from './state/state.repository.ts'
-import type { SandboxTables } from './tables.ts'
-import { movableClock } from './time/sandbox-clock.ts'
-import { startTicking } from './time/ticking.ts'
-import { startDeliverer } from './webhooks/deliverer.ts'
-import { ensureEndpointOfSettings } from './webhooks/webhook-endpoints.ts'
+import { renderForApi } from './protocol/answer.ts'
+import { parseFormBodies } from './protocol/form.ts'
+import { startTicking } from './resources/timers.ts'
+import { startDeliverer } from './resources/webhooks/deliverer.ts'
+import { ensureEndpointOfSettings } from './resources/webhooks/endpoints.ts'
+import { movableClock } from './state/clock.ts'
+import { state } from './state/migrations/0001-state.ts'
+import { deliveries } from './state/migrations/0002-deliveries.ts'
+import { faultsAndRequests } from './state/migrations/0003-faults-and-requests.ts'
+import type { Sandbox } from './state/sandbox.ts'
+import type { SandboxTables } from './state/tables.ts'
+import { relaxDurability } from './state/values.repository.ts'
+
+export { loadConfig, type SandboxConfig } from './config.ts'
 
 const VERSION = '1.0.0'
+
 const MIGRATIONS = [...kitMigrations, state, deliveries, faultsAndRequests]
 
 /** The whole sandbox; it delivers and keeps time until it is closed. */
@@ -91,4 +92,11 @@ export async function createProviderSandbox(
   server.onClose(() => deliverer.stop())
   server.onClose(startTicking(sandbox))
   return server
+}
+
+/** The configured address; on a port that the system chose, the address it turned out to be. */
+function publicUrlOf(server: Server, config: SandboxConfig): string {
+  const address = server.server.address() as AddressInfo | null
+  if (config.port !== 0 || !address) return config.publicUrl
+  return `http://localhost:${address.port}`
 }

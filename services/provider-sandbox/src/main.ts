@@ -1,5 +1,6 @@
 import { readEnvFile, run } from '@plinth/kit'
-import { createProviderSandbox, loadConfig } from './index.ts'
+import { createProviderSandbox } from './app.ts'
+import { loadConfig } from './config.ts'
 
 await run(async () => {
   readEnvFile()

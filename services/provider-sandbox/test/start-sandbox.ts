@@ -1,7 +1,8 @@
 import type { TestContext } from 'node:test'
 import { listenForTest, testClock } from '@plinth/kit/testing'
 import Stripe from 'stripe'
-import { createProviderSandbox, loadConfig } from '../src/index.ts'
+import { createProviderSandbox } from '../src/app.ts'
+import { loadConfig } from '../src/config.ts'
 
 /** A fresh sandbox on an empty database in memory, and the provider's own client for it. */
 export async function startSandbox(

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { type Api, spawnService } from '@plinth/kit/testing'
-import { loadConfig } from '../src/index.ts'
+import { loadConfig } from '../src/config.ts'
 
 describe('the settings', () => {
   test('start it on the loopback address', () => {

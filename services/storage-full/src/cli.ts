@@ -10,14 +10,14 @@ import {
   systemClock,
   withLease,
 } from '@plinth/kit'
+import { openStorage } from './app.ts'
 import { loadConfig, type StorageFullConfig } from './config.ts'
-import { MOVES_LEASE } from './housekeeping.ts'
-import { continueMove, requireMove, startMove } from './moves.ts'
-import { openStorage } from './open-storage.ts'
-import { PROVIDER_NAMES, type ProviderName } from './providers/provider.ts'
-import type { Storage } from './storage.ts'
-import { finishDeletions, sweep } from './sweep.ts'
-import { verifyFiles } from './verify.ts'
+import { PROVIDER_NAMES, type ProviderName } from './database/tables.ts'
+import type { Storage } from './files/storage.ts'
+import { MOVES_LEASE } from './upkeep/jobs.ts'
+import { continueMove, requireMove, startMove } from './upkeep/moves.ts'
+import { finishDeletions, sweep } from './upkeep/sweep.ts'
+import { verifyFiles } from './upkeep/verify.ts'
 
 const USAGE = `Usage:
   files verify            compares every file with its bytes and reports what differs
@@ -26,6 +26,7 @@ const USAGE = `Usage:
   user …                  creates and changes accounts; alone it shows how`
 
 const REFUSED_OR_DIFFERENT = 1
+
 const USAGE_ERROR = 64
 
 type Command = (storage: Storage, config: StorageFullConfig) => Promise<number>

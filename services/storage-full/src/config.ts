@@ -13,8 +13,11 @@ import {
 export type StorageFullConfig = ReturnType<typeof loadConfig>
 
 const PREFIX = 'STORAGE_FULL_'
+
 const MAX_FILE_BYTES = 104_857_600
+
 const HOUR_SECONDS = 3_600
+
 const DAY_SECONDS = 86_400
 
 export function loadConfig(env: Env = process.env) {

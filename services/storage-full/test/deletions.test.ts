@@ -4,12 +4,12 @@ import { after, describe, type TestContext, test } from 'node:test'
 import { createLogger, systemClock } from '@plinth/kit'
 import { engines } from '@plinth/kit/testing'
 import { type S3Server, s3Missing, startS3 } from '../../../test/servers/s3.ts'
-import { startHousekeeping } from '../src/housekeeping.ts'
-import { loadConfig } from '../src/index.ts'
-import { openStorage } from '../src/open-storage.ts'
-import { locate, requireActiveLocation } from '../src/provider-settings.ts'
-import type { Storage } from '../src/storage.ts'
-import { finishDeletions, sweep } from '../src/sweep.ts'
+import { openStorage } from '../src/app.ts'
+import { loadConfig } from '../src/config.ts'
+import type { Storage } from '../src/files/storage.ts'
+import { locate, requireActiveLocation } from '../src/locations/locations.ts'
+import { startHousekeeping } from '../src/upkeep/jobs.ts'
+import { finishDeletions, sweep } from '../src/upkeep/sweep.ts'
 import {
   activateObject,
   startStorage,

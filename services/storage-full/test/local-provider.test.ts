@@ -4,8 +4,8 @@ import { mkdir, mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/promises
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
-import { createLocalProvider } from '../src/providers/local.ts'
-import { codesOf, providerSuite, sourceFile } from '../src/providers/provider-suite.ts'
+import { createLocalProvider } from '../src/locations/providers/local.ts'
+import { codesOf, providerSuite, sourceFile } from './provider-suite.ts'
 
 const UNAVAILABLE = { code: 'STORAGE_UNAVAILABLE', status: 503 }
 

@@ -10,8 +10,8 @@ import type { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { after, describe, type TestContext, test } from 'node:test'
 import { type S3Server, s3Missing, startS3 } from '../../../test/servers/s3.ts'
-import { createObjectProvider } from '../src/providers/object.ts'
-import { codesOf, providerSuite, sourceFile } from '../src/providers/provider-suite.ts'
+import { createObjectProvider } from '../src/locations/providers/object.ts'
+import { codesOf, providerSuite, sourceFile } from './provider-suite.ts'
 
 const PATIENT = { connectMs: 2_000, answerMs: 10_000 }
 const IMPATIENT = { connectMs: 2_000, answerMs: 2_000 }

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { createLogger } from '@plinth/kit'
 import { engines, testClock } from '@plinth/kit/testing'
-import { loadConfig } from '../src/index.ts'
-import { openStorage } from '../src/open-storage.ts'
-import { sweep } from '../src/sweep.ts'
+import { openStorage } from '../src/app.ts'
+import { loadConfig } from '../src/config.ts'
+import { sweep } from '../src/upkeep/sweep.ts'
 import { storageEnv, temporaryFolder } from './start-storage.ts'
 
 for (const engine of engines)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { firstPageOf } from '../src/pdf-page.ts'
+import { firstPageOf } from '../src/thumbnails/pdf-page.ts'
 import { temporaryFolder } from './start-storage.ts'
 
 const PAGELESS = Buffer.from(

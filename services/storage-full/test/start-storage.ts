@@ -12,7 +12,8 @@ import {
   type TestEngine,
   testClock,
 } from '@plinth/kit/testing'
-import { createStorageFull, loadConfig } from '../src/index.ts'
+import { createStorageFull } from '../src/app.ts'
+import { loadConfig } from '../src/config.ts'
 
 export const DEMO_PASSWORD = 'password123123'
 

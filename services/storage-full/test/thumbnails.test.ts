@@ -6,7 +6,7 @@ import { describe, type TestContext, test } from 'node:test'
 import { armFailPoint } from '@plinth/kit'
 import { engines, sampleFiles } from '@plinth/kit/testing'
 import sharp from 'sharp'
-import { spoolFolderIn } from '../src/spool-folder.ts'
+import { spoolFolderIn } from '../src/locations/providers/local.ts'
 import { sharedStorage, upload } from './start-storage.ts'
 
 type Colour = { r: number; g: number; b: number }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { createFairQueue } from './fair-queue.ts'
+import { createFairQueue } from './pool.ts'
 
 const drain = (queue: ReturnType<typeof createFairQueue<string>>) => {
   const seen: string[] = []

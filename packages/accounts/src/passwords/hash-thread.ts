@@ -1,6 +1,6 @@
 import { parentPort } from 'node:worker_threads'
 import { hashSync, verifySync } from '@node-rs/argon2'
-import type { HashTask } from './hash-worker.ts'
+import type { HashTask } from './phc.ts'
 
 const ARGON2ID = 2
 

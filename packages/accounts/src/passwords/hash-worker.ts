@@ -1,9 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import type { HashCost } from './phc.ts'
-
-export type HashTask =
-  | { kind: 'hash'; password: string; cost: HashCost }
-  | { kind: 'verify'; password: string; hash: string }
+import type { HashTask } from './phc.ts'
 
 export type HashOutcome = string | boolean
 
@@ -17,6 +13,7 @@ export type HashWorker = {
 }
 
 type Answer = { result: HashOutcome; error?: string }
+
 type Waiting = { resolve(outcome: HashOutcome): void; reject(error: Error): void }
 
 export function startHashWorker(): HashWorker {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
-import type { HashTask } from './hash-worker.ts'
-import { createPasswordPool, type PoolOptions } from './password-pool.ts'
+import type { HashTask } from './phc.ts'
+import { createPasswordPool, type PoolOptions } from './pool.ts'
 
 const cost = { memoryKib: 8, passes: 1, lanes: 1 }
 const dear = { memoryKib: 65_536, passes: 8, lanes: 1 }

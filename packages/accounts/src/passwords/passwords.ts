@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { clientNetwork } from './client-network.ts'
-import { createPasswordPool, type PoolOptions } from './password-pool.ts'
 import { costOf, DEFAULT_COST, decoyHash, type HashCost, isAtLeast } from './phc.ts'
+import { createPasswordPool, type PoolOptions } from './pool.ts'
 
 export type PasswordOptions = Partial<PoolOptions> & { cost?: HashCost }
 
@@ -47,4 +48,11 @@ export function createPasswords(options: PasswordOptions = {}) {
 
     close: () => pool.close(),
   }
+}
+
+/** Passwords that everybody tries first, one per line of a file; without a file, none. */
+export function readBlocklist(file: string | undefined): ReadonlySet<string> {
+  if (!file) return new Set()
+  const lines = readFileSync(file, 'utf8').split(/\r?\n/)
+  return new Set(lines.map((line) => line.toLowerCase()).filter((line) => line !== ''))
 }

@@ -1,3 +1,7 @@
+export type HashTask =
+  | { kind: 'hash'; password: string; cost: HashCost }
+  | { kind: 'verify'; password: string; hash: string }
+
 /** The cost of one argon2id hash. */
 export type HashCost = { memoryKib: number; passes: number; lanes: number }
 
@@ -6,6 +10,7 @@ export const DEFAULT_COST: HashCost = { memoryKib: 19_456, passes: 2, lanes: 1 }
 
 // A hash from elsewhere must not be able to ask for a gigabyte or for minutes.
 const DEAREST: HashCost = { memoryKib: 262_144, passes: 10, lanes: 4 }
+
 const CHEAPEST: HashCost = { memoryKib: 8, passes: 1, lanes: 1 }
 
 const PHC =

@@ -1,4 +1,9 @@
-import { type Kysely, PostgresAdapter } from 'kysely'
+import {
+  type ColumnDataType,
+  type ColumnDefinitionBuilder,
+  type Kysely,
+  PostgresAdapter,
+} from 'kysely'
 
 export type Engine = 'sqlite' | 'postgres'
 
@@ -24,4 +29,15 @@ export function isUniqueViolation(error: unknown, name?: string): boolean {
     code === 'SQLITE_CONSTRAINT_UNIQUE' ||
     code === 'SQLITE_CONSTRAINT_PRIMARYKEY'
   return unique && (name === undefined || `${constraint} ${message}`.includes(name))
+}
+
+type Column = [
+  type: ColumnDataType,
+  build: (column: ColumnDefinitionBuilder) => ColumnDefinitionBuilder,
+]
+
+/** A number that the database counts up and never gives out twice. */
+export function idColumn(engine: Engine): Column {
+  if (engine === 'sqlite') return ['integer', (column) => column.primaryKey().autoIncrement()]
+  return ['bigint', (column) => column.primaryKey().generatedByDefaultAsIdentity()]
 }

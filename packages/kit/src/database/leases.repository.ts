@@ -1,5 +1,6 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { engineOf } from './engine.ts'
+import type { Migration } from './migrate.ts'
 import type { Db } from './open.ts'
 
 export type LeaseTables = { leases: { name: string; holder: string; until_ms: number } }
@@ -43,3 +44,18 @@ export async function deleteLease(
 ): Promise<void> {
   await db.deleteFrom('leases').where('name', '=', name).where('holder', '=', holder).execute()
 }
+
+/** The kit's own tables; every service with a database lists these first. */
+export const kitMigrations: Migration[] = [
+  {
+    name: 'kit-0001-leases',
+    up: async (db) => {
+      await db.schema
+        .createTable('leases')
+        .addColumn('name', 'varchar(200)', (column) => column.primaryKey())
+        .addColumn('holder', 'varchar(64)', (column) => column.notNull())
+        .addColumn('until_ms', 'bigint', (column) => column.notNull())
+        .execute()
+    },
+  },
+]

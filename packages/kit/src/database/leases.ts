@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Logger } from '../logging.ts'
+import type { Logger } from '../runtime/logging.ts'
 import { claimLease, deleteLease, type LeaseTables } from './leases.repository.ts'
 import type { Db } from './open.ts'
 

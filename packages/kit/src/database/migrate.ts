@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely'
-import { StartError } from '../start-error.ts'
+import { StartError } from '../problems.ts'
 import type { Engine } from './engine.ts'
 
 /** Forward only. Names are unique for all time: `accounts-0001-users`. */

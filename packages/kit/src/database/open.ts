@@ -1,13 +1,12 @@
-import { Kysely } from 'kysely'
-import type { Logger } from '../logging.ts'
-import { StartError } from '../start-error.ts'
-import { registerSqlite } from './direct-sqlite.ts'
+import { Kysely, PostgresDialect } from 'kysely'
+import pg from 'pg'
+import { StartError } from '../problems.ts'
+import type { Logger } from '../runtime/logging.ts'
 import type { Engine } from './engine.ts'
 import { type Migration, migrate } from './migrate.ts'
-import { postgresDialect } from './postgres.ts'
-import { backUpSqlite, openSqlite, sqliteDialect } from './sqlite.ts'
-import { readBeside } from './sqlite-reader.ts'
-import { keepStatements } from './statement-cache.ts'
+import { registerSqlite } from './sqlite/direct.ts'
+import { backUpSqlite, keepStatements, openSqlite, sqliteDialect } from './sqlite/driver.ts'
+import { readBeside } from './sqlite/reader.ts'
 
 /** A connection or a transaction: a repository function takes either. */
 export type Db<T> = Kysely<T>
@@ -89,4 +88,36 @@ async function ping<T>(db: Kysely<T>): Promise<boolean> {
   } catch {
     return false
   }
+}
+
+const CONNECT_MS = 5_000
+
+const INT8 = 20
+
+/** 64-bit integers as numbers: ids and amounts stay within 2^53, and SQLite gives numbers too. */
+const types: pg.CustomTypesConfig = {
+  getTypeParser: ((oid: number, format?: 'text') =>
+    oid === INT8 ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
+}
+
+function postgresDialect(
+  connectionString: string,
+  options: { log?: Logger; poolSize?: number },
+): PostgresDialect {
+  const pool = new pg.Pool({
+    connectionString,
+    max: options.poolSize ?? 10,
+    connectionTimeoutMillis: CONNECT_MS,
+    types,
+  })
+  // Only idle connections have a listener of the pool; one that is lost while in use has ours.
+  pool.on('connect', (client) => survive(client, options.log))
+  pool.on('error', () => {})
+  return new PostgresDialect({ pool })
+}
+
+/** An error that nobody listens to would end the process; whoever waits for an answer fails anyway. */
+function survive(client: pg.PoolClient, log: Logger | undefined): void {
+  client.once('error', (error) => log?.warn({ err: error }, 'a database connection was lost'))
+  client.on('error', () => {})
 }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { sql } from 'kysely'
-import { engines } from '../testing/engines.ts'
+import { engines } from '../../testing/engines.ts'
 import { type Db, openDatabase } from './open.ts'
-import { preparedFind } from './prepared-find.ts'
+import { preparedFind } from './prepared.ts'
 import { inTransaction } from './transaction.ts'
 
 type Tables = { notes: { id: number; text: string } }

@@ -1,6 +1,9 @@
 import type { Compilable, CompiledQuery, Kysely } from 'kysely'
-import { directSqlite } from './direct-sqlite.ts'
 import { type Engine, engineOf } from './engine.ts'
+import type { Db } from './open.ts'
+import { directSqlite } from './sqlite/direct.ts'
+import { isBusy } from './sqlite/driver.ts'
+import { readerOf } from './sqlite/reader.ts'
 
 /** Takes the place of a value while the text of a statement is built. */
 class Placeholder {
@@ -12,7 +15,9 @@ class Placeholder {
 }
 
 type Build<T, V, R> = (db: Kysely<T>, values: V) => Compilable<R>
+
 type Outcome<R> = { rows: R[]; affected: number }
+
 /** `names` has the name of the value in each place; the others keep what the text was built with. */
 type Statement<R> = { query: CompiledQuery<R>; names: (string | undefined)[] }
 
@@ -74,4 +79,35 @@ function run<T, R>(
 async function send<T, R>(db: Kysely<T>, query: CompiledQuery<R>): Promise<Outcome<R>> {
   const { rows, numAffectedRows } = await db.executeQuery(query)
   return { rows, affected: Number(numAffectedRows ?? 0) }
+}
+
+/**
+ * A look-up of one row by one key that many requests make. Its text is built once, and on SQLite it
+ * is answered by a connection that only reads: it sees all that was committed when it was asked, and
+ * nothing of a transaction that is still open. Given a transaction, it is part of that one.
+ *
+ * No named statement on PostgreSQL: once another node's migration has added a column, one that
+ * selects all of them fails on every connection that knows it.
+ */
+export function preparedFind<T, K, R>(
+  build: (db: Db<T>, key: K) => Compilable<R>,
+): (db: Db<T>, key: K) => Promise<R | undefined> {
+  const rows = prepared((db: Db<T>, { key }: { key: K }) => build(db, key))
+  const first = async (db: Db<T>, key: K) => (await rows(db, { key }))[0]
+  let text: string | undefined
+  return (db, key) => {
+    const reader = readerOf(db)
+    if (!reader) return first(db, key)
+    text ??= textOf(build(db, key))
+    return reader.get(text, key).catch((error) => {
+      if (isBusy(error)) return first(db, key)
+      throw error
+    }) as Promise<R | undefined>
+  }
+}
+
+function textOf<R>(query: Compilable<R>): string {
+  const { sql, parameters } = query.compile()
+  if (parameters.length !== 1) throw new Error(`Not one parameter but others: ${sql}`)
+  return sql
 }

@@ -1,12 +1,14 @@
 import { setTimeout } from 'node:timers/promises'
 import type { Kysely, Transaction } from 'kysely'
 import { engineOf } from './engine.ts'
-import { inGroup } from './group-commit.ts'
+import { inGroup } from './sqlite/group-commit.ts'
 
 export type Isolation = 'read committed' | 'repeatable read' | 'serializable'
 
 const SERIALISATION_FAILURES = new Set(['40001', '40P01'])
+
 const ATTEMPTS = 20
+
 const LONGEST_PAUSE_MS = 200
 
 /**

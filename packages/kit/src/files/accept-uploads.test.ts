@@ -3,12 +3,12 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
-import { systemClock } from '../clock.ts'
+import { listenForTest } from '../../testing/listen.ts'
 import { createServer } from '../http/server.ts'
-import { createLogger } from '../logging.ts'
 import { notFound } from '../problems.ts'
-import { listenForTest } from '../testing/listen.ts'
-import { acceptUploads } from './accept-uploads.ts'
+import { systemClock } from '../runtime/clock.ts'
+import { createLogger } from '../runtime/logging.ts'
+import { acceptUploads } from './upload.ts'
 
 async function startServer(t: TestContext) {
   const log = createLogger('test', 'silent')

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { describe, test } from 'node:test'
 import { assert as check, constantFrom, oneof, property, string, stringMatching } from 'fast-check'
-import { propertyRuns } from '../testing/property-runs.ts'
+import { propertyRuns } from '../../testing/property-runs.ts'
 import { linkOnTheWay, pathFault } from './contained-path.ts'
 
 describe('what keeps a path from being one flat name', () => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { assert as check, property, string } from 'fast-check'
-import { propertyRuns } from '../testing/property-runs.ts'
-import { contentDisposition } from './content-disposition.ts'
+import { propertyRuns } from '../../testing/property-runs.ts'
+import { contentDisposition } from './send-file.ts'
 
 describe('Content-Disposition', () => {
   for (const [name, expected] of [

@@ -6,13 +6,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import workerThreads, { type Worker } from 'node:worker_threads'
-import { systemClock } from '../clock.ts'
+import { listenForTest } from '../../testing/listen.ts'
+import { openFiles } from '../../testing/open-files.ts'
 import { createServer } from '../http/server.ts'
-import { createLogger } from '../logging.ts'
-import { listenForTest } from '../testing/listen.ts'
-import { openFiles } from '../testing/open-files.ts'
-import { acceptUploads } from './accept-uploads.ts'
-import { receiveUpload } from './upload.ts'
+import { systemClock } from '../runtime/clock.ts'
+import { createLogger } from '../runtime/logging.ts'
+import { acceptUploads, receiveUpload } from './upload.ts'
 
 /** Enough for the thread, and all of it received by the time the loss is noticed. */
 const CONTENT = Buffer.alloc(700 * 1024, 'plinth ')

@@ -3,8 +3,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { armFailPoint } from '../fail-point.ts'
-import { publishFile, removeFile } from './durable-write.ts'
+import { armFailPoint } from '../runtime/fail-point.ts'
+import { publishFile, removeFile } from './disk.ts'
 
 function temporaryFolder(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'plinth-durable-'))

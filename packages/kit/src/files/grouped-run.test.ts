@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { groupRuns } from './grouped-run.ts'
+import { groupRuns } from './disk.ts'
 
 test('calls during a run share the next one, which begins after all of them', async () => {
   const gates: PromiseWithResolvers<number>[] = []

@@ -10,8 +10,8 @@ import {
   string,
   uint8Array,
 } from 'fast-check'
-import { Problem } from '../problem.ts'
-import { propertyRuns } from '../testing/property-runs.ts'
+import { propertyRuns } from '../../testing/property-runs.ts'
+import { Problem } from '../problems.ts'
 import { MultipartReader } from './multipart.ts'
 
 const BOUNDARY = 'b0undary'

@@ -1,6 +1,7 @@
 import { type BigIntStats, constants } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
-import { RangeStream } from './range-stream.ts'
+import { OutgoingMessage } from 'node:http'
+import { Readable } from 'node:stream'
 
 const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK, O_NOCTTY } = constants
 
@@ -45,4 +46,110 @@ export function readRange(
 /** A strong validator: any write to the file, or another file in its place, changes it. */
 export function entityTag({ ino, size, mtimeNs }: BigIntStats): string {
   return `"${ino.toString(36)}-${size.toString(36)}-${mtimeNs.toString(36)}"`
+}
+
+/** A message takes long over this much, so that handing it over costs little beside it. */
+const LARGE_CHUNK_BYTES = 2 * 1024 * 1024
+
+const SMALL_CHUNK_BYTES = 256 * 1024
+
+/** With more streams than this, each takes less: their memory together stays small. */
+const FEW_STREAMS = 4
+
+let openStreams = 0
+
+/**
+ * The bytes of a file from `start` to `end`, both included; closes the file when it is done.
+ *
+ * Piped to an HTTP message it fills two buffers in turn, one while the other is on its way to the
+ * other side, and makes no garbage. Any other consumer may keep its chunks and gets new buffers.
+ */
+export class RangeStream extends Readable {
+  readonly #handle: FileHandle
+  readonly #chunkBytes: number
+  readonly #start: number
+  #position: number
+  readonly #end: number
+
+  constructor(
+    handle: FileHandle,
+    start: number,
+    end: number,
+    { largestChunkBytes = LARGE_CHUNK_BYTES } = {},
+  ) {
+    // The least there is: one chunk is read ahead, no more.
+    super({ highWaterMark: 1 })
+    this.#handle = handle
+    this.#chunkBytes = openStreams < FEW_STREAMS ? largestChunkBytes : SMALL_CHUNK_BYTES
+    this.#start = start
+    this.#position = start
+    this.#end = end
+    openStreams += 1
+  }
+
+  /** How much was taken from the file so far. */
+  get bytesRead(): number {
+    return this.#position - this.#start
+  }
+
+  override pipe<T extends NodeJS.WritableStream>(destination: T, options?: { end?: boolean }): T {
+    const direct = destination instanceof OutgoingMessage && this.readableFlowing === null
+    if (!direct) return super.pipe(destination, options)
+    this.once('end', () => options?.end !== false && destination.end())
+    this.#sendTo(destination).catch((error) => this.destroy(error))
+    return destination
+  }
+
+  async #sendTo(message: OutgoingMessage): Promise<void> {
+    const buffers = [this.#newBuffer(), this.#newBuffer()] as const
+    let ahead = this.#readInto(buffers[0])
+    for (let turn = 1; ; turn += 1) {
+      const chunk = await ahead
+      if (!chunk) break
+      // What this one holds was flushed in the turn before.
+      ahead = this.#readInto(buffers[turn % 2 === 0 ? 0 : 1])
+      ahead.catch(() => {}) // Reported when it is waited for.
+      if (!(await flushed(message, chunk))) return
+    }
+    this.push(null)
+    this.resume()
+  }
+
+  override _read(): void {
+    this.#readInto(this.#newBuffer()).then(
+      (chunk) => this.push(chunk ?? null),
+      (error) => this.destroy(error),
+    )
+  }
+
+  #newBuffer(): Buffer {
+    const left = this.#end - this.#position + 1
+    return Buffer.allocUnsafeSlow(Math.max(0, Math.min(this.#chunkBytes, left)))
+  }
+
+  /** The next bytes, or `undefined` after the last. */
+  async #readInto(buffer: Buffer): Promise<Buffer | undefined> {
+    const length = Math.min(buffer.length, this.#end - this.#position + 1)
+    if (length <= 0) return undefined
+    const { bytesRead } = await this.#handle.read(buffer, 0, length, this.#position)
+    this.#position += bytesRead
+    // The length has been promised: a file that shrank meanwhile must not look complete.
+    if (bytesRead === 0) throw new Error('The file became shorter while it was read.')
+    return buffer.subarray(0, bytesRead)
+  }
+
+  override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
+    openStreams -= 1
+    this.#handle.close().then(
+      () => callback(error),
+      (closing) => callback(error ?? closing),
+    )
+  }
+}
+
+/** Whether the bytes went out. If not, the message is closed, and who sent it knows why. */
+function flushed(message: OutgoingMessage, bytes: Buffer): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>()
+  message.write(bytes, (error) => resolve(!error))
+  return promise
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
-import { DEFAULT_PACE, guardPace } from './pace.ts'
+import { DEFAULT_PACE, guardPace } from './upload-body.ts'
 
 /** A client that sends `bytes` every `seconds`, while our disk takes `diskSeconds` for each. */
 function drive(t: TestContext, client: { bytes: number; seconds: number; diskSeconds?: number }) {

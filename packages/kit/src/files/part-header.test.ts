@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { assert as check, property, string } from 'fast-check'
-import { Problem } from '../problem.ts'
-import { propertyRuns } from '../testing/property-runs.ts'
-import { multipartBoundary, readPartHeader } from './part-header.ts'
+import { propertyRuns } from '../../testing/property-runs.ts'
+import { Problem } from '../problems.ts'
+import { multipartBoundary, readPartHeader } from './multipart.ts'
 
 const MALFORMED = { code: 'MALFORMED_UPLOAD', status: 400 }
 

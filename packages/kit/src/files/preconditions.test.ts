@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { failedPrecondition, rangeStillFits } from './preconditions.ts'
+import { failedPrecondition, rangeStillFits } from './send-file.ts'
 
 const CURRENT = { etag: '"a,b"', lastModified: new Date('2030-01-02T03:04:05.678Z') }
 const AT = 'Wed, 02 Jan 2030 03:04:05 GMT'

@@ -1,4 +1,4 @@
-import { defineProblem } from '../problem.ts'
+import { defineProblem } from '../problems.ts'
 
 export const uploadMalformed = defineProblem(
   'MALFORMED_UPLOAD',

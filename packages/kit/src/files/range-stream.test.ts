@@ -11,7 +11,7 @@ import { Writable } from 'node:stream'
 import { buffer, text } from 'node:stream/consumers'
 import { describe, type TestContext, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { RangeStream } from './range-stream.ts'
+import { RangeStream } from './open-file.ts'
 
 const CONTENT = randomBytes(5 * 2 ** 20 + 12_345)
 const digest = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')

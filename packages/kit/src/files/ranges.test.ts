@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { assert as check, integer, oneof, property, string, tuple } from 'fast-check'
-import { propertyRuns } from '../testing/property-runs.ts'
-import { requestedRange } from './ranges.ts'
+import { propertyRuns } from '../../testing/property-runs.ts'
+import { requestedRange } from './send-file.ts'
 
 const WHOLE = undefined
 

@@ -1,8 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { Readable } from 'node:stream'
-import type { Reply, Request } from '../http/server.ts'
-import { failedPrecondition, rangeStillFits } from './preconditions.ts'
-import { type ByteRange, requestedRange } from './ranges.ts'
+import type { Reply, Request } from '../http/framework.ts'
 
 /** A stored file as HTTP sees it, wherever its bytes are. */
 export type Representation = {
@@ -58,7 +56,7 @@ type Answer = { status: number; headers: Record<string, string>; range?: ByteRan
 type Asking = { method: string; headers: IncomingHttpHeaders }
 
 /** Status, headers and bytes, decided before anything is opened. Only GET knows ranges. */
-export function answerFor({ method, headers: asked }: Asking, file: Representation): Answer {
+function answerFor({ method, headers: asked }: Asking, file: Representation): Answer {
   const failed = failedPrecondition(asked, file)
   if (failed) return { status: failed, headers: validatorsOf(file) }
 
@@ -102,4 +100,125 @@ function validatorsOf(file: Representation): Record<string, string> {
 
 function digestField(sha256: string): string {
   return `sha-256=:${Buffer.from(sha256, 'hex').toString('base64')}:`
+}
+
+const LONGEST_NAME = 150
+
+/**
+ * `Content-Disposition` by RFC 6266: a plain name for old clients and the true one by RFC 8187.
+ * Whatever the name holds, the result is one header line of ASCII.
+ */
+export function contentDisposition(kind: 'attachment' | 'inline', name: string): string {
+  const shown = presentableName(name)
+  const plain = shown.replace(/[^\x20-\x7e]/g, '_').replace(/["\\%]/g, '_')
+  return `${kind}; filename="${plain}"; filename*=UTF-8''${encodeExtended(shown)}`
+}
+
+/** The last part of a name, without what could mislead a person or a file system. */
+function presentableName(name: string): string {
+  const last = name.toWellFormed().split(/[/\\]/).at(-1) ?? ''
+  const visible = last.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '').trim()
+  return shortened(visible.replace(/^\.+$/, '')) || 'file'
+}
+
+/** Cuts the middle rather than the extension. */
+function shortened(name: string): string {
+  const characters = [...name]
+  if (characters.length <= LONGEST_NAME) return name
+  return [...characters.slice(0, LONGEST_NAME - 20), ...characters.slice(-20)].join('')
+}
+
+/** RFC 8187 allows fewer characters than `encodeURIComponent` leaves alone. */
+function encodeExtended(name: string): string {
+  return encodeURIComponent(name).replace(
+    /['()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  )
+}
+
+/** What a condition is held against. The tag is strong, in its quotes. */
+type Validators = { etag: string; lastModified: Date | undefined }
+
+/**
+ * The status that a conditional GET or HEAD ends with, in the order of RFC 9110 section 13.2.2;
+ * `undefined` when the request goes on as if it had no conditions.
+ */
+export function failedPrecondition(
+  headers: IncomingHttpHeaders,
+  current: Validators,
+): 304 | 412 | undefined {
+  if (headers['if-match'] !== undefined) {
+    if (!listsTag(headers['if-match'], current.etag, strongly)) return 412
+  } else if (changedSince(headers['if-unmodified-since'], current)) return 412
+
+  if (headers['if-none-match'] !== undefined)
+    return listsTag(headers['if-none-match'], current.etag, weakly) ? 304 : undefined
+  return unchangedSince(headers['if-modified-since'], current) ? 304 : undefined
+}
+
+/** Whether `Range` may be honoured: no `If-Range`, or one that names the current state exactly. */
+export function rangeStillFits(ifRange: string | undefined, current: Validators): boolean {
+  if (ifRange === undefined) return true
+  if (/^(W\/)?"/.test(ifRange)) return ifRange === current.etag
+  const date = httpDate(ifRange)
+  return date !== undefined && date === wholeSeconds(current.lastModified)
+}
+
+type Comparison = (listed: string, etag: string) => boolean
+
+const strongly: Comparison = (listed, etag) => listed === etag
+
+const weakly: Comparison = (listed, etag) => listed.replace(/^W\//, '') === etag
+
+function listsTag(header: string, etag: string, matches: Comparison): boolean {
+  if (header.trim() === '*') return true
+  return (header.match(/(?:W\/)?"[^"]*"/g) ?? []).some((listed) => matches(listed, etag))
+}
+
+function changedSince(header: string | undefined, { lastModified }: Validators): boolean {
+  const [date, modified] = [httpDate(header), wholeSeconds(lastModified)]
+  return date !== undefined && modified !== undefined && modified > date
+}
+
+function unchangedSince(header: string | undefined, { lastModified }: Validators): boolean {
+  const [date, modified] = [httpDate(header), wholeSeconds(lastModified)]
+  return date !== undefined && modified !== undefined && modified <= date
+}
+
+/** Dates on the wire have whole seconds, so the file's own time is compared without the rest. */
+function wholeSeconds(date: Date | undefined): number | undefined {
+  return date && Math.floor(date.getTime() / 1000)
+}
+
+/** Seconds since 1970 from any of the three forms of RFC 9110; `undefined` for anything else. */
+function httpDate(text: string | undefined): number | undefined {
+  if (!text || !/^[A-Z][a-z]{2,8},? .*\d\d:\d\d:\d\d/.test(text)) return undefined
+  const milliseconds = Date.parse(text.endsWith(' GMT') ? text : `${text} GMT`)
+  return Number.isNaN(milliseconds) ? undefined : Math.floor(milliseconds / 1000)
+}
+
+/** Bytes from `start` to `end`, both included, as in `Content-Range`. */
+type ByteRange = { start: number; end: number }
+
+/**
+ * The range a `Range` header asks for, by RFC 9110 section 14. `undefined` means the whole: no
+ * header, another unit, a malformed one, or several ranges, which a server may always ignore.
+ */
+export function requestedRange(
+  header: string | undefined,
+  sizeBytes: number,
+): ByteRange | 'unsatisfiable' | undefined {
+  const match = /^bytes=[ \t]*(\d*)-(\d*)[ \t]*$/i.exec(header ?? '')
+  const [first, last] = [match?.[1] ?? '', match?.[2] ?? '']
+  if (first === '' && last === '') return undefined
+  if (first === '') return suffix(Number(last), sizeBytes)
+  const start = Number(first)
+  const end = last === '' ? sizeBytes - 1 : Math.min(Number(last), sizeBytes - 1)
+  if (last !== '' && Number(last) < start) return undefined
+  return start < sizeBytes ? { start, end } : 'unsatisfiable'
+}
+
+function suffix(length: number, sizeBytes: number): ByteRange | 'unsatisfiable' {
+  if (length === 0 || sizeBytes === 0) return 'unsatisfiable'
+  return { start: Math.max(0, sizeBytes - length), end: sizeBytes - 1 }
 }

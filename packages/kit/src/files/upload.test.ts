@@ -8,8 +8,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { describe, type TestContext, test } from 'node:test'
-import { discardAfterAnswer, discardBeforeClosing } from '../http/linger.ts'
-import { Problem } from '../problem.ts'
+import { discardAfterAnswer, discardBeforeClosing } from '../http/bodies.ts'
+import { Problem } from '../problems.ts'
 import { receiveUpload, type Upload, type UploadLimits } from './upload.ts'
 
 const HEAD =

@@ -1,12 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { failPoint } from '../fail-point.ts'
-import type { FileBytes } from './file-bytes.ts'
-import { MultipartReader } from './multipart.ts'
-import { DEFAULT_PACE, type Pace } from './pace.ts'
-import { multipartBoundary, type PartHeader, readPartHeader } from './part-header.ts'
+import { discardAfterAnswer, discardBeforeClosing } from '../http/bodies.ts'
+import type { Server } from '../http/framework.ts'
+import { failPoint } from '../runtime/fail-point.ts'
+import type { FileBytes } from './disk.ts'
+import { MultipartReader, multipartBoundary, type PartHeader, readPartHeader } from './multipart.ts'
 import { uploadMalformed, uploadTooLarge } from './problems.ts'
-import { readBody } from './request-body.ts'
-import { Spool } from './spool.ts'
+import { Spool } from './spool/spool.ts'
+import { DEFAULT_PACE, type Pace, readBody } from './upload-body.ts'
 
 export type UploadLimits = {
   /** Where a temporary file goes: on the file system of the final one. */
@@ -100,4 +100,23 @@ async function uploadOf(spool: Spool, part: FilePart): Promise<Upload> {
     publish: (target) => spool.publish(target),
     [Symbol.asyncDispose]: () => spool[Symbol.asyncDispose](),
   }
+}
+
+/**
+ * Prepares a server for `receiveUpload`: bodies of these types are left to the handler unread,
+ * a client that asks first (`Expect: 100-continue`) is told to send only once its request is
+ * acceptable, and one refused half-way gets to read the answer.
+ */
+export function acceptUploads(server: Server, types: string | string[] | RegExp): void {
+  server.addContentTypeParser(types, (_request, _payload, done) => done(null))
+  server.server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+    // Other bodies are small, and their routes know nothing of this.
+    if (!/^multipart\//i.test(request.headers['content-type'] ?? '')) response.writeContinue()
+    server.server.emit('request', request, response)
+  })
+  server.addHook('onSend', (request, reply) => discardBeforeClosing(request.raw, reply.raw))
+  server.addHook('onResponse', (request, _reply, done) => {
+    discardAfterAnswer(request.raw)
+    done()
+  })
 }

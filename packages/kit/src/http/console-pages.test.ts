@@ -3,11 +3,11 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
-import { systemClock } from '../clock.ts'
-import { createLogger } from '../logging.ts'
-import { listenForTest } from '../testing/listen.ts'
-import { consoleRoutes } from './console-pages.ts'
+import { listenForTest } from '../../testing/listen.ts'
+import { systemClock } from '../runtime/clock.ts'
+import { createLogger } from '../runtime/logging.ts'
 import { createServer } from './server.ts'
+import { consoleRoutes } from './standard-routes.ts'
 
 async function startConsole(t: TestContext, built = true) {
   const folder = mkdtempSync(join(tmpdir(), 'plinth-console-'))

@@ -4,11 +4,10 @@ import { type AddressInfo, connect, createServer as createSocketServer } from 'n
 import { text } from 'node:stream/consumers'
 import { describe, type TestContext, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import { systemClock } from '../clock.ts'
-import { createLogger } from '../logging.ts'
-import { StartError } from '../start-error.ts'
-import { listen } from './listen.ts'
-import { closeGracefully } from './run.ts'
+import { StartError } from '../problems.ts'
+import { systemClock } from '../runtime/clock.ts'
+import { createLogger } from '../runtime/logging.ts'
+import { closeGracefully, listen } from './run.ts'
 import { createServer } from './server.ts'
 
 // All of 127.0.0.0/8 is this machine on Linux, so these two can stand for 127.0.0.1 and ::1.

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { Problem } from '../problem.ts'
+import { Problem } from '../problems.ts'
 import { pageOf, pageRequest } from './page.ts'
 
 const SORTABLE = ['username', 'createdAt']

@@ -5,7 +5,9 @@ export type Sort = { property: string; direction: 'asc' | 'desc' }
 export type PageRequest = { page: number; size: number; offset: number; sort: Sort[] }
 
 const DEFAULT_SIZE = 20
+
 const LARGEST_SIZE = 2000
+
 const LARGEST_OFFSET = Number.MAX_SAFE_INTEGER
 
 /**

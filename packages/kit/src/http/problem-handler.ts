@@ -1,16 +1,17 @@
 import { STATUS_CODES } from 'node:http'
-import { Problem } from '../problem.ts'
+import type { Socket } from 'node:net'
 import {
   bodyTooLarge,
   internalFailure,
   malformedBody,
   malformedRequest,
   mediaTypeUnsupported,
+  Problem,
   validationFailed,
 } from '../problems.ts'
-import { discardAfterAnswer, discardBeforeClosing } from './linger.ts'
-import type { Reply, Request, Server } from './server.ts'
-import { describeFaults, type SchemaFault } from './validation-faults.ts'
+import { discardAfterAnswer, discardBeforeClosing } from './bodies.ts'
+import type { Reply, Request, Server } from './framework.ts'
+import { describeFaults, type SchemaFault } from './schema.ts'
 
 export type ProblemRenderer = (problem: Problem, request: Request) => { type: string; body: string }
 
@@ -90,4 +91,37 @@ function toProblem(error: unknown): Problem {
   if (ofTheFramework && statusCode >= 400 && statusCode < 500)
     return malformedRequest({ cause: error })
   return internalFailure({ cause: error })
+}
+
+const STATUS_OF: Record<string, number> = {
+  HPE_HEADER_OVERFLOW: 431,
+  ERR_HTTP_REQUEST_TIMEOUT: 408,
+}
+
+const DETAIL = 'The request could not be read.'
+
+export type BrokenRequestRenderer = (
+  status: number,
+  detail: string,
+) => { type: string; body: string }
+
+/** Answers what is not even HTTP; there is no request yet, so no route and no request id. */
+export function answerBrokenRequests(render: BrokenRequestRenderer = renderBrokenRequest) {
+  return (error: NodeJS.ErrnoException, socket: Socket): void => {
+    if (error.code === 'ECONNRESET' || socket.destroyed) return
+    const status = STATUS_OF[error.code ?? ''] ?? 400
+    const { type, body } = render(status, DETAIL)
+    if (socket.writable)
+      socket.write(
+        `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: ${type}\r\n` +
+          `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+      )
+    socket.destroySoon()
+  }
+}
+
+const renderBrokenRequest: BrokenRequestRenderer = (status, detail) => {
+  const title = STATUS_CODES[status]
+  const body = { type: 'about:blank', title, status, detail, code: 'BAD_REQUEST' }
+  return { type: 'application/problem+json', body: JSON.stringify(body) }
 }

@@ -1,9 +1,12 @@
-import { armFailPoint } from '../fail-point.ts'
-import { SealBrokenError } from '../sealed-text.ts'
-import { SettingsError } from '../settings.ts'
-import { StartError } from '../start-error.ts'
-import { type Address, listen } from './listen.ts'
-import type { Server } from './server.ts'
+import { lookup } from 'node:dns/promises'
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Server as Door } from 'node:net'
+import { StartError } from '../problems.ts'
+import { armFailPoint } from '../runtime/fail-point.ts'
+import { hostUrl } from '../runtime/service-settings.ts'
+import { SettingsError } from '../runtime/settings.ts'
+import { SealBrokenError } from '../tokens/sealed-text.ts'
+import type { Server } from './framework.ts'
 
 export type Running = Address & { server: Server }
 
@@ -70,4 +73,85 @@ function explain(error: unknown): string {
   if (error instanceof SealBrokenError)
     return `✖ The …_MASTER_KEY is not the one this data was sealed with. ${error.message}.`
   return `✖ ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`
+}
+
+/** `localhost` is two addresses on many machines, and a client may choose either. */
+async function addressesOf(host: string): Promise<string[]> {
+  if (host !== 'localhost') return [host]
+  const found = await lookup(host, { all: true })
+  return [...new Set(found.map(({ address }) => address))]
+}
+
+/**
+ * The framework would open a server for each further address, without our limits, and neither wait
+ * for it nor tell when the port is taken. Here they are doors to the one server. Call it before the
+ * server is ready, and `open` when it listens.
+ */
+function furtherDoors(server: Server) {
+  const doors: Door[] = []
+  let closing = false
+  server.addHook('preClose', async () => {
+    closing = true
+    const closed = doors.map((door) => once(door.close(), 'close'))
+    if (doors.length > 0) server.server.close()
+    await Promise.all(closed)
+  })
+  const open = async (address: string, port: number) => {
+    const door = doorTo(server).listen(port, address)
+    await once(door, 'listening')
+    if (closing) door.close()
+    doors.push(door)
+  }
+  return { open }
+}
+
+function doorTo(server: Server): Door {
+  return createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
+    server.server.emit('connection', socket)
+  })
+}
+
+/** `portSetting` is named when the port is taken. */
+type Address = { host: string; port: number; portSetting?: string }
+
+/** Starts to accept connections at all `addresses` of the host and tells where. */
+export async function listen(
+  server: Server,
+  address: Address,
+  addresses?: string[],
+): Promise<string> {
+  const doors = furtherDoors(server)
+  await server.ready()
+  const [first, ...others] = addresses ?? (await addressesOf(address.host))
+  // The framework logs each address by itself; whoever called this says it once and better.
+  const { level } = server.log
+  server.log.level = 'silent'
+  try {
+    await server.listen({ host: first, port: address.port })
+    for (const other of others)
+      await doors.open(other, portOf(server)).catch((error) => {
+        if (isNeeded(error, address)) throw error
+      })
+  } catch (error) {
+    throw (error as NodeJS.ErrnoException).code === 'EADDRINUSE' ? portInUse(address) : error
+  } finally {
+    server.log.level = level
+  }
+  return hostUrl(address.host, portOf(server))
+}
+
+/** A name may list an address that is switched off, as IPv6 often is; port 0 was nobody's choice. */
+function isNeeded({ code = '' }: NodeJS.ErrnoException, { port }: Address): boolean {
+  if (code === 'EADDRINUSE') return port !== 0
+  return code !== 'EADDRNOTAVAIL' && code !== 'EAFNOSUPPORT'
+}
+
+function portOf(server: Server): number {
+  return (server.server.address() as AddressInfo).port
+}
+
+function portInUse({ port, portSetting = "the service's …_PORT setting" }: Address): StartError {
+  return new StartError(
+    `Port ${port} is in use. Stop what uses it, or choose another with ${portSetting}.`,
+  )
 }

@@ -1,45 +1,18 @@
 import { randomInt, randomUUID } from 'node:crypto'
+import { type FastifyBaseLogger, fastify, LogController } from 'fastify'
+import type { Clock } from '../runtime/clock.ts'
+import type { Logger } from '../runtime/logging.ts'
+import { limitBodyTime, parseJsonBodies } from './bodies.ts'
+import type { Caller, SchemaTypes, Server } from './framework.ts'
+import { answerUnknownRoutes, logRequests, sendSecurityHeaders, shareWithOrigins } from './hooks.ts'
 import {
-  type FastifyBaseLogger,
-  type FastifyInstance,
-  type FastifyReply,
-  type FastifyRequest,
-  type FastifyTypeProvider,
-  fastify,
-  LogController,
-  type RawReplyDefaultExpression,
-  type RawRequestDefaultExpression,
-  type RawServerDefault,
-} from 'fastify'
-import type { Static, TSchema } from 'typebox'
-import type { Clock } from '../clock.ts'
-import type { Logger } from '../logging.ts'
-import { limitBodyTime } from './body-time.ts'
-import { answerBrokenRequests, type BrokenRequestRenderer } from './broken-request.ts'
-import type { Caller } from './caller.ts'
-import { shareWithOrigins } from './cors.ts'
-import { parseJsonBodies } from './json-body.ts'
-import { answerUnknownRoutes } from './not-found.ts'
-import { answerProblem, handleProblems, type ProblemRenderer } from './problem-handler.ts'
-import { logRequests } from './request-log.ts'
-import { sendSecurityHeaders } from './security-headers.ts'
-import { VALIDATION } from './validation.ts'
-
-interface SchemaTypes extends FastifyTypeProvider {
-  validator: this['schema'] extends TSchema ? Static<this['schema']> : unknown
-  serializer: this['schema'] extends TSchema ? Static<this['schema']> : unknown
-}
-
-/** The web framework, as the rest of the code sees it. Nobody else imports it. */
-export type Server = FastifyInstance<
-  RawServerDefault,
-  RawRequestDefaultExpression,
-  RawReplyDefaultExpression,
-  FastifyBaseLogger,
-  SchemaTypes
->
-export type Request = FastifyRequest
-export type Reply = FastifyReply
+  answerBrokenRequests,
+  answerProblem,
+  type BrokenRequestRenderer,
+  handleProblems,
+  type ProblemRenderer,
+} from './problem-handler.ts'
+import { VALIDATION } from './schema.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -74,7 +47,9 @@ export type ServerOptions = {
 }
 
 const HEADERS_TIMEOUT_MS = 15_000
+
 const KEEP_ALIVE_MS = 65_000
+
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/
 
 export function createServer(options: ServerOptions): Server {
@@ -130,6 +105,7 @@ function childless(log: Logger): Logger {
 
 // A random part for the process and a count are as unique as a random id each, and cost a tenth.
 const PROCESS_ID = randomUUID().slice(0, -12)
+
 let requestCount = randomInt(2 ** 40)
 
 function requestId(given: string | string[] | undefined): string {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Type as TypeBox } from 'typebox'
-import { Type } from './type.ts'
+import { Type } from './schema.ts'
 
 const SCHEMAS: Record<string, (words: typeof Type) => unknown> = {
   String: (type) => type.String({ maxLength: 3, message: 'short' }),

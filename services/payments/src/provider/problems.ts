@@ -1,4 +1,12 @@
 import { defineProblem, Problem } from '@plinth/kit'
+import { INVALID } from '../payment/problems.ts'
+
+export const eventMalformed = defineProblem(
+  'EVENT_MALFORMED',
+  400,
+  'The body is not an event of the provider.',
+  INVALID,
+)
 
 export const providerRejected = defineProblem(
   'PROVIDER_REJECTED_REQUEST',

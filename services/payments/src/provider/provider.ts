@@ -1,4 +1,4 @@
-import type { RefundStatus } from '../payment-state.ts'
+import type { REFUND_STATUSES } from '../payment/state.ts'
 
 export type Metadata = Record<string, string>
 
@@ -116,3 +116,5 @@ export type ListedEvent = {
   event: ProviderEvent | undefined
   body: string
 }
+
+export type RefundStatus = (typeof REFUND_STATUSES)[number]

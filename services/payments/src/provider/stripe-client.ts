@@ -1,7 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type Stripe from 'stripe'
-import { type Answer, translateFailure, UnexplainedFailure } from './failures.ts'
-import { withFacts } from './outcomes.ts'
+import { type Answer, translateFailure, UnexplainedFailure, withFacts } from './failures.ts'
 import { providerFailed, providerUnavailable } from './problems.ts'
 
 export type StripeOptions = {

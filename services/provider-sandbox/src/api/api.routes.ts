@@ -1,21 +1,18 @@
 import type { Server } from '@plinth/kit'
+import { createSession } from '../resources/checkout/new-session.ts'
 import {
   expireSessionCall,
   listSessionItems,
   listSessions,
   retrieveSession,
-} from '../checkout/checkout-sessions.ts'
-import { createSession } from '../checkout/new-session.ts'
+} from '../resources/checkout/sessions.ts'
 import {
   createCustomer,
   deleteCustomer,
   listCustomers,
   retrieveCustomer,
   updateCustomer,
-} from '../customers.ts'
-import type { HeldCalls } from '../faults/held-calls.ts'
-import { createRefund } from '../money/new-refund.ts'
-import { cancelRefundCall, listRefunds, retrieveRefund, updateRefund } from '../money/refunds.ts'
+} from '../resources/customers.ts'
 import {
   listBalanceTransactions,
   listCharges,
@@ -23,15 +20,23 @@ import {
   listPaymentIntents,
   retrieve,
   retrieveBalance,
-} from '../retrievals.ts'
-import type { Sandbox } from '../sandbox.ts'
+} from '../resources/lists.ts'
+import { createRefund } from '../resources/money/new-refund.ts'
+import {
+  cancelRefundCall,
+  listRefunds,
+  retrieveRefund,
+  updateRefund,
+} from '../resources/money/refunds.ts'
 import {
   createEndpoint,
   deleteEndpoint,
   listEndpoints,
   updateEndpoint,
-} from '../webhooks/webhook-endpoints.ts'
-import { providerApi } from './provider-api.ts'
+} from '../resources/webhooks/endpoints.ts'
+import type { Sandbox } from '../state/sandbox.ts'
+import type { HeldCalls } from './faults/held-calls.ts'
+import { providerApi } from './pipeline.ts'
 
 /** The provider's API: every endpoint the sandbox answers. */
 export function apiRoutes(server: Server, sandbox: Sandbox, held: HeldCalls): void {

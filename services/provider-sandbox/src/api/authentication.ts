@@ -1,4 +1,4 @@
-import { ProviderError } from './provider-errors.ts'
+import { ProviderError } from '../protocol/errors.ts'
 
 /** Any key will do, except one that could move real money. */
 export function authenticate(authorization: string | undefined): void {

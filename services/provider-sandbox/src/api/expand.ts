@@ -1,7 +1,7 @@
-import { listLineItems } from '../checkout/line-items.ts'
-import { findAnyObject } from '../objects/objects.repository.ts'
-import type { Sandbox } from '../sandbox.ts'
-import { parameterInvalid } from './provider-errors.ts'
+import { parameterInvalid } from '../protocol/errors.ts'
+import { listLineItems } from '../resources/checkout/line-items.ts'
+import { findAnyObject } from '../state/objects.repository.ts'
+import type { Sandbox } from '../state/sandbox.ts'
 
 type Expandable = { [member: string]: unknown }
 

@@ -1,5 +1,5 @@
 import type { Db } from '@plinth/kit'
-import type { IdempotencyRow, SandboxTables } from '../tables.ts'
+import type { IdempotencyRow, SandboxTables } from '../state/tables.ts'
 
 /** Takes a key nobody holds, or one that has expired. One statement, so one winner. */
 export async function claimKey(

@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto'
 import { secondsAfter } from '@plinth/kit'
-import type { Sandbox } from '../sandbox.ts'
-import type { Answer } from './answer.ts'
-import type { Form } from './form.ts'
+import type { Answer } from '../protocol/answer.ts'
+import { ProviderError } from '../protocol/errors.ts'
+import type { Form } from '../protocol/form.ts'
+import type { Sandbox } from '../state/sandbox.ts'
 import { claimKey, deleteKey, findKey, updateKey } from './idempotency.repository.ts'
-import { ProviderError } from './provider-errors.ts'
 
 const KEPT_SECONDS = 24 * 60 * 60
+
 const LONGEST_KEY = 255
 
 /** Keeps the answer in the transaction of the work it answers. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { html } from './html.ts'
+import { html } from './layout.ts'
 
 test('text is escaped, markup is kept, nothing is nothing', () => {
   const inner = html`<b>${'<&"\'>'}</b>`

@@ -1,0 +1,54 @@
+import { type Clock, type Db, type PageRequest, pageOf, type Request } from '@plinth/kit'
+import type { Accounts } from '../accounts.ts'
+import {
+  countAuditEvents,
+  insertAuditEvent,
+  listAuditEvents,
+} from '../database/audit.repository.ts'
+import type { AccountTables } from '../database/tables.ts'
+
+export { AUDIT_SORTS } from '../database/audit.repository.ts'
+
+export type SecurityEvent = {
+  event: string
+  /** Who did it, when that is known. */
+  actor?: string
+  /** To whom or what it was done. */
+  subject?: string
+  /** THROTTLED: refused too, and more of the same that follow are not written down for a while. */
+  result?: 'SUCCESS' | 'REFUSED' | 'THROTTLED' | 'UNCHANGED'
+}
+
+/**
+ * One row per security event, written in the transaction of what it reports where there is one.
+ * A name that nobody has is never written: people type passwords into the wrong field.
+ */
+export async function recordEvent<T extends AccountTables>(
+  { db, clock }: { db: Db<T>; clock: Clock },
+  { event, actor, subject, result = 'SUCCESS' }: SecurityEvent,
+  { address, requestId }: Origin,
+): Promise<void> {
+  await insertAuditEvent(db as unknown as Db<AccountTables>, {
+    at: clock().toISOString(),
+    event,
+    actor: actor ?? null,
+    subject: subject ?? null,
+    address,
+    result,
+    requestId,
+  })
+}
+
+export async function pageOfEvents({ db }: Accounts, page: PageRequest) {
+  return pageOf(await listAuditEvents(db, page), await countAuditEvents(db), page)
+}
+
+/** Where a request came from: what the audit log and a list of sessions show of it. */
+export type Origin = { address: string; userAgent: string | null; requestId: string | null }
+
+const LONGEST_USER_AGENT = 300
+
+export function originOf(request: Request): Origin {
+  const userAgent = request.headers['user-agent']?.slice(0, LONGEST_USER_AGENT) ?? null
+  return { address: request.ip, userAgent, requestId: request.id }
+}

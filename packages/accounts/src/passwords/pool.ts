@@ -1,0 +1,158 @@
+import { defineProblem } from '@plinth/kit'
+import { type HashOutcome, type HashWorker, startHashWorker } from './hash-worker.ts'
+import type { HashTask } from './phc.ts'
+
+const passwordQueueFull = defineProblem(
+  'TOO_BUSY',
+  503,
+  'Too many people are signing in at this moment. Try again shortly.',
+  { headers: { 'retry-after': '5' } },
+)
+
+/**
+ * A bounded queue with one lane per client. Lanes are served in turn, so somebody who sends a
+ * thousand requests waits behind his own and not in front of everybody else. When it is full the
+ * longest lane gives up its last entry.
+ */
+export function createFairQueue<T>(limit: number) {
+  const lanes = new Map<string, T[]>()
+  let size = 0
+
+  function longestLane(): [string, T[]] | undefined {
+    let longest: [string, T[]] | undefined
+    for (const lane of lanes) if (!longest || lane[1].length > longest[1].length) longest = lane
+    return longest
+  }
+
+  function drop(client: string, lane: T[], at: number): T | undefined {
+    const [entry] = lane.splice(at, 1)
+    if (lane.length === 0) lanes.delete(client)
+    size -= 1
+    return entry
+  }
+
+  return {
+    get size() {
+      return size
+    },
+
+    /** Adds an entry; returns the one that had to go, which may be the same. */
+    push(client: string, entry: T): T | undefined {
+      const lane = lanes.get(client) ?? []
+      lane.push(entry)
+      lanes.set(client, lane)
+      size += 1
+      if (size <= limit) return undefined
+      const [longest, entries] = longestLane() ?? [client, lane]
+      return drop(longest, entries, entries.length - 1)
+    },
+
+    /** The next entry; its lane goes to the back. */
+    shift(): T | undefined {
+      const [next] = lanes
+      if (!next) return undefined
+      const [client, lane] = next
+      const entry = drop(client, lane, 0)
+      if (lanes.delete(client)) lanes.set(client, lane)
+      return entry
+    },
+
+    remove(client: string, entry: T): void {
+      const lane = lanes.get(client)
+      const at = lane?.indexOf(entry) ?? -1
+      if (lane && at >= 0) drop(client, lane, at)
+    },
+  }
+}
+
+export type PoolOptions = { workers: number; queueLimit: number; deadlineSeconds: number }
+
+// A thread is a third of the memory of a service that has nothing to do.
+const IDLE_MS = 10_000
+
+type Job = {
+  task: HashTask
+  timer: NodeJS.Timeout
+  resolve(outcome: HashOutcome): void
+  reject(error: unknown): void
+}
+
+// A thread has its next task at hand when it finishes one, so that it never waits for the event loop.
+const TASKS_AT_HAND = 2
+
+/**
+ * Hashing has its own threads: not the event loop, which would stop answering, and not libuv's
+ * pool, where every file access and key check would queue behind it. As many run at once as there
+ * are workers, which also bounds the memory; what cannot be served in time is told so.
+ */
+export function createPasswordPool(options: PoolOptions) {
+  const queue = createFairQueue<Job>(options.queueLimit)
+  const workers = new Set<HashWorker>()
+  const resting = new Map<HashWorker, NodeJS.Timeout>()
+  let closed = false
+
+  function leastLoaded(): HashWorker | undefined {
+    const [least] = [...workers].sort((a, b) => a.load - b.load)
+    if (least?.load === 0 || closed) return least
+    if (workers.size >= options.workers) return least
+    const fresh = startHashWorker()
+    workers.add(fresh)
+    return fresh
+  }
+
+  function dispatch(): void {
+    while (queue.size > 0) {
+      const worker = leastLoaded()
+      if (!worker || worker.load >= TASKS_AT_HAND) return
+      const job = queue.shift()
+      if (job) void serve(worker, job)
+    }
+  }
+
+  async function serve(worker: HashWorker, job: Job): Promise<void> {
+    clearTimeout(job.timer)
+    clearTimeout(resting.get(worker))
+    try {
+      job.resolve(await worker.perform(job.task))
+    } catch (error) {
+      job.reject(error)
+    }
+    if (worker.lost) workers.delete(worker)
+    dispatch()
+    if (worker.load === 0) resting.set(worker, setTimeout(() => letGo(worker), IDLE_MS).unref())
+  }
+
+  function letGo(worker: HashWorker): void {
+    workers.delete(worker)
+    resting.delete(worker)
+    void worker.terminate()
+  }
+
+  return {
+    /** `client` is whoever shares a turn in the queue. */
+    run(task: HashTask, client: string): Promise<HashOutcome> {
+      const { promise, resolve, reject } = Promise.withResolvers<HashOutcome>()
+      const giveUp = () => {
+        queue.remove(client, job)
+        reject(passwordQueueFull())
+      }
+      const timer = setTimeout(giveUp, options.deadlineSeconds * 1000)
+      const job: Job = { task, timer, resolve, reject }
+      const dropped = queue.push(client, job)
+      if (dropped) turnAway(dropped)
+      dispatch()
+      return promise
+    },
+
+    async close(): Promise<void> {
+      closed = true
+      for (let job = queue.shift(); job; job = queue.shift()) turnAway(job)
+      await Promise.all([...workers].map((worker) => worker.terminate()))
+    },
+  }
+}
+
+function turnAway(job: Job): void {
+  clearTimeout(job.timer)
+  job.reject(passwordQueueFull())
+}

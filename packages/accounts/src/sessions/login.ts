@@ -1,0 +1,71 @@
+import type { Accounts } from '../accounts.ts'
+import type { Origin } from '../audit/audit.ts'
+import {
+  type Attempt,
+  attemptOf,
+  forgetFailures,
+  isSlowedNow,
+  recordFailure,
+  refuseWhenSlowed,
+} from '../audit/failure-limit.ts'
+import { normalName } from '../database/names.ts'
+import { findUserByUsername, type User, updatePasswordHash } from '../database/users.repository.ts'
+import { credentialsRejected } from '../problems.ts'
+import { openSession, type TokenPair } from './sessions.ts'
+
+type Credentials = { username: string; password: string }
+
+/**
+ * Unknown user, wrong password and disabled user cost the same hash in the same queue and the same
+ * statements in the database, and get the same answer.
+ */
+export async function logIn(
+  accounts: Accounts,
+  credentials: Credentials,
+  origin: Origin,
+  triesLeft = 1,
+): Promise<TokenPair> {
+  const username = normalName(credentials.username)
+  const attempt = attemptOf('login', username, origin)
+  const user = await findUserByUsername(accounts.db, username)
+  const refusal = { event: 'LOGIN', subject: user?.username }
+  await refuseWhenSlowed(accounts, attempt, refusal, origin)
+
+  const { password } = credentials
+  const matches = await accounts.passwords.verify(user?.passwordHash, password, origin.address)
+  const pair =
+    user?.enabled && matches
+      ? await enter(accounts, { user, password, attempt }, origin)
+      : undefined
+  if (pair) return pair
+  // Right a moment ago, but not let in: the stored hash is another now, renewed by a login at the
+  // same time or really changed, or others have failed too often. Looking once more tells which.
+  if (user?.enabled && matches && triesLeft > 0)
+    return logIn(accounts, credentials, origin, triesLeft - 1)
+
+  await recordFailure(accounts, attempt, refusal, origin)
+  throw credentialsRejected()
+}
+
+type Proven = { user: User; password: string; attempt: Attempt }
+
+async function enter(accounts: Accounts, proven: Proven, origin: Origin) {
+  const { user, password, attempt } = proven
+  const outdated = accounts.passwords.isOutdated(user.passwordHash)
+  const newHash = outdated ? await accounts.passwords.hash(password, origin.address) : undefined
+  return openSession(
+    accounts,
+    {
+      userId: user.id,
+      event: 'LOGIN',
+      async admit(db, now) {
+        if (now.passwordHash !== user.passwordHash) return false
+        if (await isSlowedNow(accounts, attempt, db)) return false
+        if (newHash) await updatePasswordHash(db, user.id, newHash)
+        await forgetFailures(db, attempt)
+        return true
+      },
+    },
+    origin,
+  )
+}

@@ -1,0 +1,81 @@
+import { inTransaction, type Problem } from '@plinth/kit'
+import type { Accounts } from '../accounts.ts'
+import { type Origin, recordEvent } from '../audit/audit.ts'
+import { recordRefusal, slowedDown } from '../audit/failure-limit.ts'
+import {
+  findSessionByFamily,
+  type KnownSession,
+  revokeSessions,
+  rotateSession,
+} from '../database/sessions.repository.ts'
+import { findUserById } from '../database/users.repository.ts'
+import { refreshTokenRejected } from '../problems.ts'
+import { requireUser } from '../users/users.ts'
+import {
+  nextRefreshToken,
+  refreshTokenHashes,
+  sessionTimes,
+  type TokenPair,
+  tokenPair,
+} from './sessions.ts'
+
+/** Trades a refresh token for a new pair; the presented one is spent, whatever happens after. */
+export async function refreshSession(
+  accounts: Accounts,
+  refreshToken: string,
+  origin: Origin,
+): Promise<TokenPair> {
+  const next = nextRefreshToken(refreshToken)
+  const { tokenHash } = refreshTokenHashes(next)
+  const { address, userAgent } = origin
+  const use = { tokenHash, ...sessionTimes(accounts), address, userAgent }
+  const sign = await accounts.accessTokens.prepare()
+  const rotated = await inTransaction(accounts.db, async (db) => {
+    const session = await rotateSession(db, refreshTokenHashes(refreshToken).tokenHash, use)
+    const user = session && (await findUserById(db, session.userId))
+    if (!session || !user) return undefined
+    const event = { event: 'REFRESH', actor: user.username, subject: user.username }
+    await recordEvent({ ...accounts, db }, event, origin)
+    return { user, sessionId: session.id, refreshToken: next }
+  })
+  if (!rotated) throw await rejectRefresh(accounts, refreshToken, origin)
+  return tokenPair(accounts, rotated, sign)
+}
+
+/**
+ * A token of a session we know is 401 whatever else holds, as the specification's table has it: of
+ * any number of racing refreshes one wins and all the others hear the same. Only made-up tokens
+ * are slowed, and counted after the fact, so that a good one is always honoured.
+ */
+async function rejectRefresh(
+  accounts: Accounts,
+  refreshToken: string,
+  origin: Origin,
+): Promise<Problem> {
+  const { tokenFamily, tokenHash } = refreshTokenHashes(refreshToken)
+  return inTransaction(accounts.db, async (db) => {
+    const inside = { ...accounts, db }
+    const session = await findSessionByFamily(db, tokenFamily)
+    if (session) {
+      await refuseKnown(inside, session, tokenHash, origin)
+      return refreshTokenRejected()
+    }
+    const failed = await recordRefusal(inside, { event: 'REFRESH' }, origin)
+    const slowed = failed.failures > accounts.settings.failures.limit
+    return slowed ? slowedDown(accounts, failed) : refreshTokenRejected()
+  })
+}
+
+async function refuseKnown(
+  accounts: Accounts,
+  session: KnownSession,
+  tokenHash: string,
+  origin: Origin,
+): Promise<void> {
+  const replayed = session.tokenHash !== tokenHash
+  if (replayed && accounts.settings.refreshReuse === 'revoke')
+    await revokeSessions(accounts.db, session.userId, { id: session.id }, accounts.clock())
+  const { username } = await requireUser(accounts, session.userId)
+  const event = replayed ? 'REFRESH_REPLAYED' : 'REFRESH'
+  await recordRefusal(accounts, { event, subject: username }, origin)
+}

@@ -1,0 +1,151 @@
+import { randomBytes } from 'node:crypto'
+import {
+  type Caller,
+  type Db,
+  hashOpaqueToken,
+  inTransaction,
+  type SignAccessToken,
+  secondsAfter,
+} from '@plinth/kit'
+import type { Accounts } from '../accounts.ts'
+import { type Origin, recordEvent } from '../audit/audit.ts'
+import { insertSession, listLiveSessions, revokeSessions } from '../database/sessions.repository.ts'
+import type { AccountTables } from '../database/tables.ts'
+import { lockUser, type User } from '../database/users.repository.ts'
+import { sessionUnknown } from '../problems.ts'
+
+export type TokenPair = {
+  accessToken: string
+  refreshToken: string
+  tokenType: 'Bearer'
+  expiresInSeconds: number
+  refreshTokenExpiresInSeconds: number
+}
+
+/** A user who has shown who he is, and what must still hold at the moment of entry. */
+export type Entry = {
+  userId: number
+  event: string
+  admit(db: Db<AccountTables>, user: User): Promise<boolean>
+}
+
+/**
+ * The one way into the system: password and passkey login end here. The user's row is locked
+ * while the session is made, so a user who is being disabled, or whose password is being changed,
+ * either gets no session or gets one that the change then revokes.
+ */
+export async function openSession(
+  accounts: Accounts,
+  entry: Entry,
+  origin: Origin,
+): Promise<TokenPair | undefined> {
+  const refreshToken = newRefreshToken()
+  const sign = await accounts.accessTokens.prepare()
+  const opened = await inTransaction(accounts.db, async (db) => {
+    const user = await lockUser(db, entry.userId)
+    if (!user?.enabled || !(await entry.admit(db, user))) return undefined
+    const { address, userAgent } = origin
+    const use = { ...sessionTimes(accounts), address, userAgent }
+    const hashes = refreshTokenHashes(refreshToken)
+    const { id } = await insertSession(db, { userId: user.id, ...hashes, ...use })
+    const event = { event: entry.event, actor: user.username, subject: user.username }
+    await recordEvent({ ...accounts, db }, event, origin)
+    return { user, sessionId: id, refreshToken }
+  })
+  return opened && tokenPair(accounts, opened, sign)
+}
+
+export function sessionTimes({ clock, settings }: Accounts): { now: Date; expiresAt: Date } {
+  const now = clock()
+  return { now, expiresAt: secondsAfter(now, settings.refreshTokenLifetimeSeconds) }
+}
+
+export function tokenPair(
+  { accessTokens, settings }: Accounts,
+  { user, sessionId, refreshToken }: { user: User; sessionId: number; refreshToken: string },
+  sign: SignAccessToken,
+): TokenPair {
+  return {
+    accessToken: sign({
+      userId: String(user.id),
+      username: user.username,
+      roles: user.roles,
+      sessionId: String(sessionId),
+    }),
+    refreshToken,
+    tokenType: 'Bearer',
+    expiresInSeconds: accessTokens.lifetimeSeconds,
+    refreshTokenExpiresInSeconds: settings.refreshTokenLifetimeSeconds,
+  }
+}
+
+/**
+ * Ends the session a refresh token belongs to, if it is the caller's own and still live; without
+ * a token the session of the access token. The access token itself lives on until it expires.
+ */
+export async function logOut(
+  accounts: Accounts,
+  caller: Caller,
+  refreshToken: string | undefined,
+  origin: Origin,
+): Promise<void> {
+  const session =
+    refreshToken === undefined ? { id: Number(caller.sessionId) } : refreshTokenHashes(refreshToken)
+  await inTransaction(accounts.db, async (db) => {
+    const ended = await revokeSessions(db, Number(caller.userId), session, accounts.clock())
+    const result = ended > 0 ? 'SUCCESS' : 'UNCHANGED'
+    const { username } = caller
+    const event = { event: 'LOGOUT', actor: username, subject: username, result } as const
+    await recordEvent({ ...accounts, db }, event, origin)
+  })
+}
+
+export async function ownSessions({ db, clock }: Accounts, caller: Caller) {
+  const sessions = await listLiveSessions(db, Number(caller.userId), clock())
+  return sessions.map((session) => ({
+    ...session,
+    current: String(session.id) === caller.sessionId,
+  }))
+}
+
+export async function endOwnSession(
+  accounts: Accounts,
+  caller: Caller,
+  id: number,
+  origin: Origin,
+): Promise<void> {
+  await inTransaction(accounts.db, async (db) => {
+    const ended = await revokeSessions(db, Number(caller.userId), { id }, accounts.clock())
+    if (ended === 0) throw sessionUnknown()
+    const { username } = caller
+    const event = { event: 'SESSION_REVOKED', actor: username, subject: username }
+    await recordEvent({ ...accounts, db }, event, origin)
+  })
+}
+
+/**
+ * 32 random bytes in two parts. The first 15 name the session's family and stay through every
+ * rotation, so that a replay of any earlier token is recognised with one row per session; the
+ * other 17 are the secret and are new each time. Only hashes of either are stored.
+ */
+const FAMILY_BYTES = 15
+
+const SECRET_BYTES = 17
+
+const FAMILY_LENGTH = 20
+
+function newRefreshToken(): string {
+  return randomBytes(FAMILY_BYTES + SECRET_BYTES).toString('base64url')
+}
+
+export function nextRefreshToken(token: string): string {
+  return familyPart(token) + randomBytes(SECRET_BYTES).toString('base64url')
+}
+
+export function refreshTokenHashes(token: string): { tokenFamily: string; tokenHash: string } {
+  return { tokenFamily: hashOpaqueToken(familyPart(token)), tokenHash: hashOpaqueToken(token) }
+}
+
+function familyPart(token: string): string {
+  return token.slice(0, FAMILY_LENGTH)
+}

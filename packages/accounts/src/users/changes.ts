@@ -1,0 +1,52 @@
+import { inTransaction } from '@plinth/kit'
+import type { Accounts } from '../accounts.ts'
+import { type Origin, recordEvent } from '../audit/audit.ts'
+import { revokeSessions } from '../database/sessions.repository.ts'
+import {
+  ADMIN_ROLE,
+  lockEnabledAdmins,
+  lockUser,
+  type User,
+  updateUserState,
+} from '../database/users.repository.ts'
+import { lastAdministrator, userUnknown } from '../problems.ts'
+
+type UserChange = { enabled?: boolean; roles?: string[] }
+
+/**
+ * Enables, disables, gives and takes roles. It takes effect at once: a disabled user's sessions
+ * end here, and every request asks the user's row who he is now.
+ */
+export async function changeUser(
+  accounts: Accounts,
+  id: number,
+  change: UserChange,
+  by: { actor: string; origin: Origin },
+): Promise<User> {
+  return inTransaction(accounts.db, async (db) => {
+    const admins = await lockEnabledAdmins(db)
+    const before = await lockUser(db, id)
+    if (!before) throw userUnknown()
+    const { enabled = before.enabled, roles = before.roles } = change
+    const after = { ...before, enabled, roles }
+    const isLastAdmin = admins.length === 1 && admins[0] === id
+    if (isLastAdmin && !(enabled && roles.includes(ADMIN_ROLE))) throw lastAdministrator()
+    await updateUserState(db, id, after)
+    if (!enabled) await revokeSessions(db, id, 'all', accounts.clock())
+    for (const event of changesBetween(before, after)) {
+      const record = { event, actor: by.actor, subject: before.username }
+      await recordEvent({ ...accounts, db }, record, by.origin)
+    }
+    return after
+  })
+}
+
+function changesBetween(before: User, after: User): string[] {
+  const events: string[] = []
+  if (before.enabled !== after.enabled) {
+    events.push(after.enabled ? 'USER_ENABLED' : 'USER_DISABLED')
+  }
+  const rolesOf = ({ roles }: User) => roles.toSorted().join()
+  if (rolesOf(before) !== rolesOf(after)) events.push('ROLES_CHANGED')
+  return events
+}

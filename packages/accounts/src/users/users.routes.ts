@@ -1,0 +1,62 @@
+import { pageRequest, type Server } from '@plinth/kit'
+import { type AccountGuard, type Accounts, ADMIN_ROLE } from '../accounts.ts'
+import { originOf } from '../audit/audit.ts'
+import { IdPath, pathId } from '../path-id.ts'
+import { userUnknown } from '../problems.ts'
+import { changeUser } from './changes.ts'
+import {
+  ProfileReply,
+  passwordChangeBody,
+  RegistrationReply,
+  registrationBody,
+  UserChangeBody,
+  UserReply,
+} from './schemas.ts'
+import { changeOwnPassword, ownProfile, pageOfUsers, registerUser, USER_SORTS } from './users.ts'
+
+/** register · me · own password · list · enable, disable, roles */
+export function userRoutes(server: Server, accounts: Accounts, guard: AccountGuard): void {
+  const { passwordMinLength } = accounts.settings
+
+  server.post('/api/auth/register', {
+    schema: { body: registrationBody(passwordMinLength), response: { 201: RegistrationReply } },
+    handler: async (request, reply) => {
+      const user = await registerUser(accounts, request.body, originOf(request))
+      return reply.code(201).send({ message: 'User registered.', ...user })
+    },
+  })
+
+  server.get('/api/users/me', {
+    onRequest: guard.caller,
+    schema: { response: { 200: ProfileReply } },
+    handler: ({ caller }) => ownProfile(accounts, caller),
+  })
+
+  server.post('/api/users/me/password', {
+    onRequest: guard.caller,
+    schema: { body: passwordChangeBody(passwordMinLength) },
+    handler: async (request, reply) => {
+      await changeOwnPassword(accounts, request.caller, request.body, originOf(request))
+      return reply.code(204).send()
+    },
+  })
+
+  administrationRoutes(server, accounts, guard)
+}
+
+function administrationRoutes(server: Server, accounts: Accounts, guard: AccountGuard): void {
+  server.get('/api/users', {
+    onRequest: guard.role(ADMIN_ROLE),
+    handler: ({ query }) => pageOfUsers(accounts, pageRequest(query, USER_SORTS)),
+  })
+
+  server.patch('/api/users/:id', {
+    onRequest: guard.role(ADMIN_ROLE),
+    schema: { params: IdPath, body: UserChangeBody, response: { 200: UserReply } },
+    handler: (request) => {
+      const id = pathId(request.params.id, userUnknown)
+      const by = { actor: request.caller.username, origin: originOf(request) }
+      return changeUser(accounts, id, request.body, by)
+    },
+  })
+}

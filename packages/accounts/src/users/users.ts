@@ -1,0 +1,193 @@
+import {
+  type Caller,
+  inTransaction,
+  isUniqueViolation,
+  type PageRequest,
+  type Problem,
+  pageOf,
+  validationFailed,
+} from '@plinth/kit'
+import type { Accounts } from '../accounts.ts'
+import { type Origin, recordEvent } from '../audit/audit.ts'
+import {
+  type Attempt,
+  attemptOf,
+  forgetFailures,
+  isSlowedNow,
+  type Refusal,
+  recordFailure,
+  recordRefusal,
+  refuseWhenSlowed,
+} from '../audit/failure-limit.ts'
+import { normalName } from '../database/names.ts'
+import { revokeSessions } from '../database/sessions.repository.ts'
+import {
+  countUsers,
+  findUserByEmail,
+  findUserById,
+  findUserByUsername,
+  insertUser,
+  listUsers,
+  lockUser,
+  type NewUser,
+  USER_ROLE,
+  type User,
+  updatePasswordHash,
+} from '../database/users.repository.ts'
+import { emailTaken, usernameTaken, userUnknown } from '../problems.ts'
+import { identified } from '../sessions/caller.ts'
+import { USERNAME_RULE } from './schemas.ts'
+
+export { USER_SORTS } from '../database/users.repository.ts'
+
+export async function ownProfile(accounts: Accounts, caller: Caller): Promise<User> {
+  return identified.get(caller) ?? requireUser(accounts, Number(caller.userId))
+}
+
+type Registration = { username: string; email: string; password: string }
+
+/** Who makes an account for somebody else, and with which roles. */
+type Registrar = { actor?: string; roles?: string[] }
+
+/** Creates an account. Roles are never the caller's choice. */
+export async function registerUser(
+  accounts: Accounts,
+  registration: Registration,
+  origin: Origin,
+  { actor, roles = [USER_ROLE] }: Registrar = {},
+): Promise<User> {
+  const username = normalName(registration.username)
+  const email = normalName(registration.email)
+  refuseOddLength(username)
+  refuseCommonPassword(accounts, registration.password)
+  await refuseTaken(accounts, { username, email }, origin)
+  const passwordHash = await accounts.passwords.hash(registration.password, origin.address)
+  const createdAt = accounts.clock().toISOString()
+  const newUser = { username, email, roles, enabled: true, createdAt, passwordHash }
+  return insertOrRefuse(accounts, newUser, { actor: actor ?? username, origin })
+}
+
+/** What is stored must obey the rule too: lower case and composed letters change the length. */
+function refuseOddLength(username: string): void {
+  const { length } = [...username]
+  if (length < 3 || length > 50) throw validationFailed([`username: ${USERNAME_RULE}`])
+}
+
+/** The unique indexes decide: of several registrations of one name at once, one wins. */
+async function insertOrRefuse(
+  accounts: Accounts,
+  newUser: NewUser,
+  { actor, origin }: { actor: string; origin: Origin },
+): Promise<User> {
+  try {
+    return await inTransaction(accounts.db, async (db) => {
+      const user = await insertUser(db, newUser)
+      const event = { event: 'REGISTER', actor, subject: user.username }
+      await recordEvent({ ...accounts, db }, event, origin)
+      return user
+    })
+  } catch (error) {
+    if (isUniqueViolation(error)) await refuseTaken(accounts, newUser, origin)
+    throw error
+  }
+}
+
+async function refuseTaken(
+  accounts: Accounts,
+  { username, email }: { username: string; email: string },
+  origin: Origin,
+): Promise<void> {
+  const named = await findUserByUsername(accounts.db, username)
+  const holder = named ?? (await findUserByEmail(accounts.db, email))
+  if (!holder) return
+  await recordRefusal(accounts, { event: 'REGISTER', subject: holder.username }, origin)
+  throw named ? usernameTaken() : emailTaken()
+}
+
+function refuseCommonPassword(
+  { blockedPasswords }: Accounts,
+  password: string,
+  field = 'password',
+): void {
+  if (blockedPasswords.has(password.toLowerCase()))
+    throw validationFailed([`${field}: is one that everybody tries first`])
+}
+
+export async function requireUser({ db }: Accounts, id: number): Promise<User> {
+  const user = await findUserById(db, id)
+  if (!user) throw userUnknown()
+  return user
+}
+
+export async function pageOfUsers({ db }: Accounts, page: PageRequest) {
+  const users = await listUsers(db, page)
+  return pageOf(users.map(summaryOf), await countUsers(db), page)
+}
+
+/** Names what leaves: everything but the password hash. */
+function summaryOf({ id, username, email, roles, enabled, createdAt }: User) {
+  return { id, username, email, roles, enabled, createdAt }
+}
+
+type PasswordChange = { currentPassword: string; newPassword: string }
+
+/** Needs the old password, and ends every session but the one that asks. */
+export async function changeOwnPassword(
+  accounts: Accounts,
+  caller: Caller,
+  change: PasswordChange,
+  origin: Origin,
+  triesLeft = 1,
+): Promise<void> {
+  const user = await requireUser(accounts, Number(caller.userId))
+  const event = { event: 'PASSWORD_CHANGED', actor: user.username, subject: user.username }
+  const attempt = attemptOf('password', user.username, origin)
+  await refuseWhenSlowed(accounts, attempt, event, origin)
+  refuseCommonPassword(accounts, change.newPassword, 'newPassword')
+  const { passwords } = accounts
+  const known = await passwords.verify(user.passwordHash, change.currentPassword, origin.address)
+  if (!known) throw await rejectChange(accounts, attempt, event, origin)
+  const newHash = await passwords.hash(change.newPassword, origin.address)
+  const changed = await inTransaction(accounts.db, async (db) => {
+    const now = await lockUser(db, user.id)
+    if (now?.passwordHash !== user.passwordHash) return false
+    if (await isSlowedNow(accounts, attempt, db)) return false
+    await updatePasswordHash(db, user.id, newHash)
+    await revokeSessions(db, user.id, { otherThan: Number(caller.sessionId) }, accounts.clock())
+    await forgetFailures(db, attempt)
+    await recordEvent({ ...accounts, db }, event, origin)
+    return true
+  })
+  if (changed) return
+  // The hash is another now: renewed by a login at the same time, or really changed. Or others have
+  // failed too often meanwhile.
+  if (triesLeft === 0) throw await rejectChange(accounts, attempt, event, origin)
+  return changeOwnPassword(accounts, caller, change, origin, triesLeft - 1)
+}
+
+/** For an operator: no old password, and every session ends. */
+export async function resetPassword(
+  accounts: Accounts,
+  user: User,
+  newPassword: string,
+  by: { actor: string; origin: Origin },
+): Promise<void> {
+  const newHash = await accounts.passwords.hash(newPassword, by.origin.address)
+  await inTransaction(accounts.db, async (db) => {
+    await lockUser(db, user.id)
+    await updatePasswordHash(db, user.id, newHash)
+    await revokeSessions(db, user.id, 'all', accounts.clock())
+    const event = { event: 'PASSWORD_RESET', actor: by.actor, subject: user.username }
+    await recordEvent({ ...accounts, db }, event, by.origin)
+  })
+}
+
+async function rejectChange(
+  accounts: Accounts,
+  attempt: Attempt,
+  event: Refusal,
+  origin: Origin,
+): Promise<Problem> {
+  await recordFailure(accounts, attempt, event, origin)
+  return validationFailed(['currentPassword: is not the current password'])
+}

@@ -1,0 +1,41 @@
+import type { TestContext } from 'node:test'
+import { type Env, openDatabase, readSettings } from '@plinth/kit'
+import { type TestEngine, testClock } from '@plinth/kit/testing'
+import { accountSettings, openAccounts } from '../src/accounts.ts'
+import { accountMigrations } from '../src/database/migrations/index.ts'
+import type { AccountTables } from '../src/database/tables.ts'
+import { maintain } from '../src/host.ts'
+import { cheapHashing } from './index.ts'
+
+export const ORIGIN = { address: '127.0.0.1', userAgent: null, requestId: null }
+
+export const USER = { username: 'user', password: 'password123123' }
+
+/** The accounts on a fresh database, without a server; closed with the test. */
+export async function startAccounts(t: TestContext, engine: TestEngine, overrides: Env = {}) {
+  const clock = testClock()
+  const database = await openDatabase<AccountTables>(await engine.freshUrl(t), accountMigrations)
+  const X_MASTER_KEY = Buffer.alloc(32).toString('base64')
+  const env = { X_MASTER_KEY, ...cheapHashing('X_'), ...overrides }
+  const settings = readSettings(env, (read) =>
+    accountSettings(read, {
+      name: 'x',
+      prefix: 'X_',
+      publicUrl: 'http://localhost',
+      dataFolder: '/nowhere',
+      passwordMinLength: 8,
+      logoutBodyOptional: true,
+    }),
+  )
+  const accounts = await openAccounts(database.db, settings, clock)
+  t.after(async () => {
+    await accounts.close()
+    await database.close()
+  })
+  const count = async (table: 'sessions' | 'failed_attempts' | 'audit_events') => {
+    const rows = await database.db.selectFrom(table).selectAll().execute()
+    return rows.length
+  }
+  const maintainNow = () => maintain(accounts, new AbortController().signal)
+  return { accounts, clock, db: database.db, count, maintainNow }
+}

@@ -1,0 +1,197 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { asyncProperty, assert as check, constantFrom, uint8Array } from 'fast-check'
+import { propertyRuns } from '../../../testing/property-runs.ts'
+import { sampleFiles } from '../../../testing/sample-files.ts'
+import { Problem } from '../../problems.ts'
+import type { FileBytes } from '../disk.ts'
+import { extensionOf, FILE_TYPES, type FileTypeName, fileTypes, mediaTypeOf } from './catalogue.ts'
+import { requireFileType } from './type.ts'
+
+function bytesOf(content: Uint8Array): FileBytes {
+  const buffer = Buffer.from(content)
+  return {
+    sizeBytes: buffer.length,
+    read: async (start, length) => buffer.subarray(start, start + length),
+  }
+}
+
+function examine(
+  filename: string,
+  declaredType: string,
+  content: Uint8Array,
+  rules = { accepted: FILE_TYPES, whole: true },
+) {
+  return requireFileType({ filename, declaredType, bytes: bytesOf(content) }, rules)
+}
+
+const NAMES = FILE_TYPES.map(({ name }) => name)
+const mediaType = (name: FileTypeName) => mediaTypeOf(`x.${name}`)
+
+describe('a file whose extension, declared type and content agree', () => {
+  for (const name of NAMES)
+    test(`is accepted: ${name}`, async () => {
+      const { type } = await examine(`a.${name}`, mediaType(name), sampleFiles[name])
+
+      assert.equal(type.name, name)
+    })
+
+  test('keeps its own spelling of the extension, lower-cased', async () => {
+    const { extension } = await examine('A.JPEG', 'IMAGE/JPEG', sampleFiles.jpg)
+
+    assert.equal(extension, '.jpeg')
+  })
+
+  test('may be declared by the name Windows gives it', async () => {
+    await examine('a.zip', 'application/x-zip-compressed', sampleFiles.zip)
+    await examine('a.mp3', 'audio/mp3', sampleFiles.mp3)
+  })
+})
+
+describe('a disagreement is refused and says what each of the three speaks for', () => {
+  for (const name of NAMES)
+    for (const other of NAMES.filter((each) => each !== name)) {
+      test(`${name} by name and type, ${other} by content`, async () => {
+        await assert.rejects(examine(`a.${name}`, mediaType(name), sampleFiles[other]), (error) => {
+          assert.ok(error instanceof Problem)
+          assert.equal(error.code, 'FILE_TYPE_MISMATCH')
+          // A text file has no signature, so it is recognised only where one is expected.
+          const content = other === 'txt' ? null : other
+          assert.deepEqual(error.extra.claims, { extension: name, declaredType: name, content })
+          return true
+        })
+      })
+      test(`${name} by name and content, ${other} by declared type`, async () => {
+        await assert.rejects(examine(`a.${name}`, mediaType(other), sampleFiles[name]), {
+          code: 'FILE_TYPE_MISMATCH',
+        })
+      })
+    }
+
+  for (const declared of ['', 'image/png; charset=utf-8', 'image/png ', 'image/*', 'png'])
+    test(`png declared as ${JSON.stringify(declared)}`, async () => {
+      await assert.rejects(examine('a.png', declared, sampleFiles.png), {
+        code: 'FILE_TYPE_MISMATCH',
+      })
+    })
+})
+
+describe('an extension that is not accepted', () => {
+  for (const filename of [
+    'a',
+    'a.',
+    'a.svg',
+    'a.html',
+    'a.png.exe',
+    'a.png.',
+    'dir.png/a',
+    'a.exe',
+  ])
+    test(filename, async () => {
+      await assert.rejects(examine(filename, 'image/png', sampleFiles.png), {
+        code: 'UNSUPPORTED_FILE_TYPE',
+      })
+    })
+
+  test('is one the rules have been narrowed to leave out', async () => {
+    const rules = { accepted: fileTypes(['png', 'pdf']), whole: true }
+
+    await examine('a.pdf', 'application/pdf', sampleFiles.pdf, rules)
+    await assert.rejects(examine('a.gif', 'image/gif', sampleFiles.gif, rules), {
+      code: 'UNSUPPORTED_FILE_TYPE',
+    })
+  })
+})
+
+describe('a file that is not whole', () => {
+  const truncatable = NAMES.filter((name) => !['txt', 'mp3'].includes(name))
+  for (const name of truncatable) {
+    test(`${name}: cut short by one byte`, async () => {
+      const cut = sampleFiles[name].subarray(0, name === 'pdf' ? -8 : -1)
+
+      await assert.rejects(examine(`a.${name}`, mediaType(name), cut), { code: 'DAMAGED_FILE' })
+    })
+
+    test(`${name}: with a script attached`, async () => {
+      const attached = Buffer.concat([
+        sampleFiles[name],
+        Buffer.from('<script>alert(1)</script>'.repeat(50)),
+      ])
+
+      await assert.rejects(examine(`a.${name}`, mediaType(name), attached), {
+        code: 'DAMAGED_FILE',
+      })
+    })
+
+    test(`${name}: its first bytes are enough when only the signature counts`, async () => {
+      const rules = { accepted: FILE_TYPES, whole: false }
+
+      await examine(`a.${name}`, mediaType(name), sampleFiles[name].subarray(0, 12), rules)
+    })
+  }
+
+  test('a PDF whose header is not at the first byte is none', async () => {
+    const late = Buffer.concat([Buffer.from('\n'), sampleFiles.pdf])
+
+    await assert.rejects(examine('a.pdf', 'application/pdf', late), { code: 'FILE_TYPE_MISMATCH' })
+  })
+
+  test('an empty one is refused as that', async () => {
+    await assert.rejects(examine('a.png', 'image/png', Buffer.alloc(0)), { code: 'EMPTY_FILE' })
+  })
+})
+
+describe('plain text', () => {
+  for (const [what, content] of [
+    ['NUL', Buffer.from('a\0b')],
+    ['broken UTF-8', Buffer.from([0x61, 0xff])],
+    ['a truncated character', Buffer.from('ä').subarray(0, 1)],
+  ] as const)
+    test(`has no ${what}`, async () => {
+      await assert.rejects(examine('a.txt', 'text/plain', content), { code: 'FILE_TYPE_MISMATCH' })
+    })
+
+  for (const words of ['ID3 tags explained', 'The ftyp box', 'GIF89a', 'RIFF and WEBP'])
+    test(`may begin like another type: ${JSON.stringify(words)}`, async () => {
+      const { type } = await examine('a.txt', 'text/plain', Buffer.from(`${words}, in words\n`))
+
+      assert.equal(type.name, 'txt')
+    })
+
+  test('is not what a PDF is, though it may be made of nothing else', async () => {
+    const content = Buffer.from('%PDF-1.4\n1 0 obj<</Type/Catalog>>endobj\n')
+
+    await assert.rejects(examine('a.txt', 'text/plain', content), { code: 'FILE_TYPE_MISMATCH' })
+  })
+
+  test('may have a character across the border of two reads', async () => {
+    await examine('a.txt', 'text/plain', Buffer.from(`x${'ä'.repeat(70_000)}`))
+  })
+})
+
+describe('names', () => {
+  test('the extension is that of the last part', () => {
+    assert.equal(extensionOf('a.b/c.PNG'), '.png')
+    assert.equal(extensionOf('C:\\x.y\\c'), '')
+    assert.equal(extensionOf('.png'), '.png')
+  })
+
+  test('an unknown name is just bytes', () => {
+    assert.equal(mediaTypeOf('readme'), 'application/octet-stream')
+    assert.equal(mediaTypeOf('x.JPEG'), 'image/jpeg')
+  })
+})
+
+test('no content makes the check fail with anything but a problem', async () => {
+  await check(
+    asyncProperty(constantFrom(...NAMES), uint8Array({ maxLength: 300 }), async (name, noise) => {
+      const content = Buffer.concat([sampleFiles[name].subarray(0, 12), noise])
+      try {
+        await examine(`a.${name}`, mediaType(name), content)
+      } catch (error) {
+        assert.ok(error instanceof Problem, String(error))
+      }
+    }),
+    { numRuns: propertyRuns(1000) },
+  )
+})

@@ -1,0 +1,87 @@
+import { type FileBytes, HEAD_BYTES } from '../disk.ts'
+import { fileDamaged, fileEmpty, fileTypeDisagrees, fileTypeUnsupported } from '../problems.ts'
+import { extensionOf, FILE_TYPES, type FileType, type FileTypeName } from './catalogue.ts'
+
+const SCAN_BYTES = 64 * 1024
+
+/** Whether the whole file is UTF-8 without NUL. */
+async function isPlainText(bytes: FileBytes): Promise<boolean> {
+  const decoder = new TextDecoder('utf-8', { fatal: true })
+  try {
+    for (let start = 0; start < bytes.sizeBytes; start += SCAN_BYTES) {
+      const chunk = await bytes.read(start, SCAN_BYTES)
+      if (chunk.includes(0)) return false
+      decoder.decode(chunk, { stream: true })
+    }
+    decoder.decode()
+    return true
+  } catch {
+    return false
+  }
+}
+
+export type TypedFile = { filename: string; declaredType: string; bytes: FileBytes }
+
+export type TypeRules = {
+  accepted: readonly FileType[]
+  /** Also look at the structure: a truncated file, or one with another attached, is refused. */
+  whole: boolean
+}
+
+/**
+ * The type that extension, declared type and content all agree on; otherwise a refusal whose
+ * `claims` say, for each of the three, what it speaks for.
+ */
+export async function requireFileType(
+  file: TypedFile,
+  { accepted, whole }: TypeRules,
+): Promise<{ type: FileType; extension: string }> {
+  const extension = extensionOf(file.filename)
+  const type = accepted.find(({ extensions }) => extensions.includes(extension))
+  if (!type) throw fileTypeUnsupported({ extra: { extension, accepted: extensionsOf(accepted) } })
+  if (file.bytes.sizeBytes === 0) throw fileEmpty()
+
+  const head = await file.bytes.read(0, HEAD_BYTES)
+  const claims = {
+    extension: type.name,
+    declaredType: typeDeclared(file.declaredType)?.name ?? null,
+    content: await typeOfContent(head, file.bytes, type.name),
+  }
+  if (claims.declaredType !== type.name || claims.content !== type.name)
+    throw fileTypeDisagrees({ detail: explain(claims), extra: { claims } })
+  if (whole && type.whole && !(await type.whole(head, file.bytes))) throw fileDamaged()
+  return { type, extension }
+}
+
+type Claims = Record<'extension' | 'declaredType' | 'content', FileTypeName | null>
+
+function explain({ extension, declaredType, content }: Claims): string {
+  return (
+    `The extension says ${extension}, the declared type says ${declaredType ?? 'something else'}, ` +
+    `the content is ${content ?? 'something else'}: all three must agree.`
+  )
+}
+
+/** Case does not matter; a parameter makes it another type. */
+function typeDeclared(declaredType: string): FileType | undefined {
+  const declared = declaredType.toLowerCase()
+  return FILE_TYPES.find(
+    ({ mediaType, alsoDeclared }) => mediaType === declared || alsoDeclared?.includes(declared),
+  )
+}
+
+async function typeOfContent(
+  head: Buffer,
+  bytes: FileBytes,
+  expected: FileTypeName,
+): Promise<FileTypeName | null> {
+  const signed = FILE_TYPES.find(({ signature }) => signature?.(head))?.name ?? null
+  // Plain text has no signature, and proving it costs a pass over the whole file. It may begin
+  // with any words, such as ID3; of the other types only a PDF can consist of nothing but text.
+  if (expected === 'txt' && signed !== 'pdf' && (await isPlainText(bytes))) return 'txt'
+  return signed
+}
+
+function extensionsOf(types: readonly FileType[]): string[] {
+  return types.flatMap(({ extensions }) => extensions)
+}

@@ -1,0 +1,148 @@
+import { Ajv } from 'ajv'
+import type { TNull, TOptional, TSchema, TString, TUnion, Type as TypeBox } from 'typebox'
+
+type TextLimits = { minLength?: number; maxLength?: number }
+
+const NOT_BLANK = '\\S'
+
+// Permissive on purpose: one @ with something on both sides; `a@localhost` is an address.
+// Control characters and halves of a character are refused because PostgreSQL cannot store them.
+const EMAIL = '^\\s*[^\\s@\\p{Cc}\\p{Cs}]+@[^\\s@\\p{Cc}\\p{Cs}]+\\s*$'
+
+/** Present and not blank. */
+export function requiredText(limits: TextLimits = {}): TString {
+  return Type.String({ pattern: NOT_BLANK, message: 'must not be blank', ...limits })
+}
+
+/** May be absent or null. */
+export function optionalText(limits: TextLimits = {}): TOptional<TUnion<[TString, TNull]>> {
+  return Type.Optional(Type.Union([Type.String(limits), Type.Null()]))
+}
+
+export function emailText(maxLength = 254): TString {
+  return Type.String({ pattern: EMAIL, message: 'must be an e-mail address', maxLength })
+}
+
+export function positiveInteger(maximum = Number.MAX_SAFE_INTEGER) {
+  return Type.Integer({
+    minimum: 1,
+    maximum,
+    message: `must be a whole number from 1 to ${maximum}`,
+  })
+}
+
+type Schema = Record<string, unknown>
+
+const optional = new WeakSet<Schema>()
+
+const simple = (type: string) => (options?: Schema) => ({ type, ...options })
+
+const words = {
+  String: simple('string'),
+  Integer: simple('integer'),
+  Number: simple('number'),
+  Boolean: simple('boolean'),
+  Null: simple('null'),
+  Literal: (value: string | number, options?: Schema) => ({
+    type: typeof value,
+    const: value,
+    ...options,
+  }),
+  Array: (items: Schema, options?: Schema) => ({ type: 'array', items, ...options }),
+  Union: (anyOf: Schema[], options?: Schema) => ({ anyOf, ...options }),
+  Record: (_text: Schema, value: Schema, options?: Schema) => ({
+    type: 'object',
+    patternProperties: { '^.*$': value },
+    ...options,
+  }),
+  Object: (properties: Record<string, Schema>, options?: Schema) => {
+    const required = Object.entries(properties).filter(([, schema]) => !optional.has(schema))
+    const names = required.length > 0 && { required: required.map(([name]) => name) }
+    return { type: 'object', ...names, properties, ...options }
+  },
+  Optional: (schema: Schema) => {
+    const copy = { ...schema }
+    optional.add(copy)
+    return copy
+  },
+  Unsafe: (schema: Schema) => schema,
+}
+
+/**
+ * The words of TypeBox that our schemas are made of, with TypeBox's own types. What they make is
+ * plain JSON Schema, a line each; loading the library for it took a tenth of the whole start.
+ */
+export const Type = words as unknown as Pick<typeof TypeBox, keyof typeof words>
+
+export type SchemaFault = {
+  instancePath: string
+  keyword: string
+  message?: string
+  params: Record<string, unknown>
+  /** Set on a fault of a name and not of a value. */
+  propertyName?: string
+  parentSchema?: { message?: string }
+}
+
+/** What each schema rule means to a reader, `field: message`; a field's first fault is enough. */
+export function describeFaults(faults: SchemaFault[]): string[] {
+  const byField = new Map<string, string>()
+  for (const fault of faults.filter(isTelling)) {
+    const field = fieldOf(fault)
+    if (!byField.has(field)) byField.set(field, messageOf(fault))
+  }
+  return [...byField].map(([field, message]) => `${field}: ${message}`)
+}
+
+const UNTELLING = ['anyOf', 'if', 'propertyNames']
+
+/** A field that may be null reports both branches of its schema; only the other one helps. */
+function isTelling(fault: SchemaFault): boolean {
+  if (UNTELLING.includes(fault.keyword)) return false
+  return !(fault.keyword === 'type' && fault.params.type === 'null')
+}
+
+function fieldOf({ instancePath, keyword, params, propertyName }: SchemaFault): string {
+  const parts = instancePath.split('/').slice(1).map(unescapePointer)
+  if (keyword === 'required') parts.push(String(params.missingProperty))
+  if (propertyName !== undefined) parts.push(propertyName)
+  return parts.length === 0 ? 'body' : parts.join('.')
+}
+
+function messageOf({ keyword, message, params, parentSchema }: SchemaFault): string {
+  if (keyword === 'required') return 'is required'
+  if (parentSchema?.message && keyword !== 'type' && !/Length$/.test(keyword))
+    return parentSchema.message
+  if (keyword === 'minLength' && params.limit === 1) return 'must not be blank'
+  if (keyword === 'minLength') return `must have at least ${params.limit} characters`
+  if (keyword === 'maxLength') return `must have at most ${params.limit} characters`
+  if (keyword === 'maxProperties') return `must have at most ${params.limit} entries`
+  if (keyword === 'type') return `must be ${article(String(params.type))}`
+  return message ?? 'is not acceptable'
+}
+
+function article(type: string): string {
+  return /^[aeio]/.test(type) ? `an ${type}` : `a ${type}`
+}
+
+function unescapePointer(part: string): string {
+  return part.replaceAll('~1', '/').replaceAll('~0', '~')
+}
+
+/** How every schema is applied: nothing is converted or dropped, and every fault is told. */
+export const VALIDATION = {
+  coerceTypes: false,
+  removeAdditional: false,
+  allErrors: true,
+  verbose: true,
+  keywords: ['message'],
+}
+
+/**
+ * Holds a value that did not come over HTTP to the schema of one that does: the same rules and
+ * the same words.
+ */
+export function faultsOf(schema: TSchema, value: unknown): string[] {
+  const validate = new Ajv(VALIDATION).compile(schema)
+  return validate(value) ? [] : describeFaults((validate.errors ?? []) as SchemaFault[])
+}

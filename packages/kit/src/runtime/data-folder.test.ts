@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict'
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { describe, type TestContext, test } from 'node:test'
+import { openSqlite } from '../database/sqlite/driver.ts'
+import { StartError } from '../problems.ts'
+import { generatedKey } from './data-folder.ts'
+
+const users: Record<string, (file: string) => unknown> = {
+  'a SQLite file': (file) => openSqlite(file).close(),
+  'a generated key': generatedKey,
+}
+
+for (const [name, use] of Object.entries(users))
+  describe(`the folder of ${name}`, { skip: process.platform === 'win32' }, () => {
+    test('is entered by nobody else when we made it', (t) => {
+      const file = join(folderFor(t), 'data', 'inner', 'file')
+
+      use(file)
+
+      for (const folder of [dirname(file), dirname(dirname(file))])
+        assert.equal(statSync(folder).mode & 0o777, 0o700)
+    })
+
+    test('keeps its mode when it was there', (t) => {
+      const folder = join(folderFor(t), 'data')
+      mkdirSync(folder)
+      chmodSync(folder, 0o755)
+
+      use(join(folder, 'file'))
+
+      assert.equal(statSync(folder).mode & 0o777, 0o755)
+    })
+
+    test('is named with its setting when it cannot be made', (t) => {
+      const file = join(folderFor(t), 'file')
+      writeFileSync(file, '')
+
+      assert.throws(() => use(join(file, 'data', 'x')), isAboutSuiteData)
+    })
+
+    test('is named with its setting when it cannot be written', (t) => {
+      const folder = folderFor(t)
+      chmodSync(folder, 0o555)
+
+      assert.throws(() => asNobody(() => use(join(folder, 'x'))), isAboutSuiteData)
+    })
+  })
+
+function folderFor(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'plinth-data-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  return folder
+}
+
+function isAboutSuiteData(error: Error): boolean {
+  assert.ok(error instanceof StartError)
+  assert.match(error.message, /^The folder .* cannot be used: .* Choose another with SUITE_DATA/)
+  return true
+}
+
+/** Permissions do not bind the superuser, and tests may run as one. */
+function asNobody(work: () => void): void {
+  const isSuperuser = process.getuid?.() === 0
+  if (isSuperuser) process.seteuid?.(65534)
+  try {
+    work()
+  } finally {
+    if (isSuperuser) process.seteuid?.(0)
+  }
+}

@@ -1,0 +1,58 @@
+import { randomBytes } from 'node:crypto'
+import { linkSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { StartError } from '../problems.ts'
+
+const OWNER_ONLY = 0o700
+
+const UNUSABLE = /^(EACCES|EEXIST|ENOENT|ENOSPC|ENOTDIR|EPERM|EROFS|SQLITE_(CANTOPEN|READONLY))/
+
+/** Makes a folder that is missing, for ourselves alone; one that is there keeps its mode. */
+export function makeDataFolder(folder: string, setting: string): void {
+  inDataFolder(folder, setting, () => {})
+}
+
+/** The same, then does `work` in it. A folder that cannot be used is named with its setting. */
+export function inDataFolder<T>(folder: string, setting: string, work: () => T): T {
+  try {
+    mkdirSync(folder, { recursive: true, mode: OWNER_ONLY })
+    return work()
+  } catch (error) {
+    const { code = '', message } = error as NodeJS.ErrnoException
+    if (!UNUSABLE.test(code)) throw error
+    const reason = `The folder ${folder} cannot be used: ${message}. Choose another with ${setting}.`
+    throw new StartError(reason, { cause: error })
+  }
+}
+
+/**
+ * A 32-byte key kept in a file, made on the first call. Two processes that start at once agree:
+ * a link cannot replace an existing file, so the first one wins and both read what is there.
+ */
+export function generatedKey(file: string): Buffer {
+  return inDataFolder(dirname(file), 'SUITE_DATA', () => keptKey(file) ?? newKey(file))
+}
+
+function newKey(file: string): Buffer {
+  const draft = `${file}.${randomBytes(6).toString('hex')}`
+  writeFileSync(draft, `${randomBytes(32).toString('base64')}\n`, { mode: 0o600, flush: true })
+  try {
+    linkSync(draft, file)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  } finally {
+    unlinkSync(draft)
+  }
+  return keptKey(file) as Buffer
+}
+
+function keptKey(file: string): Buffer | undefined {
+  try {
+    const key = Buffer.from(readFileSync(file, 'utf8'), 'base64')
+    if (key.length === 32) return key
+    throw new Error(`${file} should hold 32 bytes in base64, and does not`)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}

@@ -1,0 +1,99 @@
+import { isIP } from 'node:net'
+import { resolve } from 'node:path'
+import type { Settings } from './settings.ts'
+
+export type ServiceSettings = {
+  host: string
+  port: number
+  portSetting: string
+  publicUrl: string
+  dataFolder: string
+  logLevel: string
+  trustedProxies: string[]
+  corsOrigins: string[]
+}
+
+const LOG_LEVELS = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const
+
+/** The settings every service has, under its own prefix. */
+export function serviceSettings(
+  settings: Settings,
+  prefix: string,
+  defaults: { port: number },
+): ServiceSettings {
+  const portSetting = `${prefix}PORT`
+  const port = settings.integer(portSetting, defaults.port, { max: 65535 })
+  const host = settings.text(`${prefix}HOST`, 'localhost')
+  return {
+    host,
+    port,
+    portSetting,
+    publicUrl: settings.url(`${prefix}PUBLIC_URL`, namedHostUrl(host, port)),
+    dataFolder: resolve(settings.text('SUITE_DATA', 'data')),
+    logLevel: settings.choice('LOG_LEVEL', LOG_LEVELS, 'info'),
+    trustedProxies: trustedProxies(settings, `${prefix}TRUSTED_PROXIES`),
+    corsOrigins: corsOrigins(settings, `${prefix}CORS_ORIGINS`),
+  }
+}
+
+const NAMED_NETWORKS = ['loopback', 'linklocal', 'uniquelocal']
+
+function trustedProxies(settings: Settings, name: string): string[] {
+  const proxies = settings.list(name, [])
+  if (!proxies.every((proxy) => NAMED_NETWORKS.includes(proxy) || isNetwork(proxy)))
+    settings.fault(name, 'Expected addresses or networks.', '10.0.0.0/8,127.0.0.1')
+  return proxies
+}
+
+function isNetwork(text: string): boolean {
+  const [address = '', length = '1', ...rest] = text.split('/')
+  const longest = isIP(address) === 6 ? 128 : 32
+  const fits = /^\d{1,3}$/.test(length) && Number(length) >= 1 && Number(length) <= longest
+  return isIP(address) !== 0 && fits && rest.length === 0
+}
+
+function corsOrigins(settings: Settings, name: string): string[] {
+  const origins = settings.list(name, [])
+  if (!origins.every((origin) => URL.canParse(origin) && new URL(origin).origin === origin))
+    settings.fault(
+      name,
+      'Expected origins: scheme, host and port, nothing after them.',
+      'https://app.example',
+    )
+  return origins
+}
+
+/** `sqlite:<file>` or `postgres://…`; by default a SQLite file in the data folder. */
+export function databaseUrl(
+  settings: Settings,
+  prefix: string,
+  dataFolder: string,
+  name: string,
+): string {
+  const setting = `${prefix}DATABASE_URL`
+  const url = settings.text(setting, `sqlite:${dataFolder}/${name}.db`)
+  if (!/^(sqlite:.|postgres(ql)?:\/\/.)/.test(url))
+    settings.fault(
+      setting,
+      'Expected sqlite:<file> or postgres://….',
+      `sqlite:${dataFolder}/${name}.db`,
+    )
+  return url
+}
+
+const EVERY_ADDRESS = new Set(['0.0.0.0', '::'])
+
+const LOOPBACK = new Set(['127.0.0.1', '::1'])
+
+/** Where this machine reaches what listens at `host`. */
+export function hostUrl(host: string, port: number): string {
+  const name = EVERY_ADDRESS.has(host) ? 'localhost' : host
+  return `http://${name.includes(':') ? `[${name}]` : name}:${port}`
+}
+
+/** What others are told unless somebody says better: what only this machine reaches is `localhost`. */
+function namedHostUrl(host: string, port: number): string {
+  const url = hostUrl(host, port)
+  // An address with a zone, such as fe80::1%eth0, has no place in a URL.
+  return LOOPBACK.has(host) || !URL.canParse(url) ? hostUrl('localhost', port) : url
+}

@@ -1,0 +1,156 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { generatedKey } from './data-folder.ts'
+
+export type Env = Record<string, string | undefined>
+
+type SettingFault = { name: string; found: string; expected: string; example?: string }
+
+/** Every fault in the settings, together, so that one round of mending is enough. */
+export class SettingsError extends Error {
+  readonly faults: SettingFault[]
+
+  constructor(faults: SettingFault[]) {
+    super(describe(faults))
+    this.name = 'SettingsError'
+    this.faults = faults
+  }
+}
+
+function describe(faults: SettingFault[]): string {
+  const count = faults.length === 1 ? '1 setting needs' : `${faults.length} settings need`
+  const lines = faults.map(({ name, found, expected, example }) => {
+    const hint = example === undefined ? '' : ` For example: ${name}=${example}`
+    return `  ${name}  ${found}\n      ${expected}${hint}`
+  })
+  return `${count} attention (nothing was started)\n\n${lines.join('\n')}`
+}
+
+/** Reads settings into one value; throws a SettingsError that names every fault at once. */
+export function readSettings<T>(env: Env, read: (settings: Settings) => T): T {
+  const settings = new Settings(env)
+  const value = read(settings)
+  if (settings.faults.length > 0) throw new SettingsError(settings.faults)
+  return value
+}
+
+const YES = new Set(['true', 'on', 'yes', '1'])
+
+const NO = new Set(['false', 'off', 'no', '0'])
+
+const SIZE_UNITS: Record<string, number> = { '': 1, b: 1, kb: 2 ** 10, mb: 2 ** 20, gb: 2 ** 30 }
+
+export class Settings {
+  readonly faults: SettingFault[] = []
+  readonly production: boolean
+  readonly #env: Env
+
+  constructor(env: Env) {
+    this.#env = env
+    this.production = env.NODE_ENV === 'production'
+  }
+
+  /** Records a fault and goes on, so that the others are found too. The value is never shown. */
+  fault(name: string, expected: string, example?: string): void {
+    const found = this.raw(name) === undefined ? '(not set)' : '(set)'
+    this.faults.push({ name, found, expected, example })
+  }
+
+  /** The setting as given: `X_FILE` names a file that holds it. */
+  raw(name: string): string | undefined {
+    const file = this.#env[`${name}_FILE`]
+    if (!file) return this.#env[name]
+    try {
+      return readFileSync(file, 'utf8').replace(/\r?\n$/, '')
+    } catch {
+      this.faults.push({
+        name: `${name}_FILE`,
+        found: file,
+        expected: 'Expected a readable file that holds the value.',
+      })
+      return undefined
+    }
+  }
+
+  /** Blank counts as absent. */
+  optional(name: string): string | undefined {
+    const value = this.raw(name)?.trim()
+    return value === '' ? undefined : value
+  }
+
+  text(name: string, fallback?: string): string {
+    const value = this.optional(name) ?? fallback
+    if (value === undefined) this.fault(name, 'Expected a value.')
+    return value ?? ''
+  }
+
+  integer(name: string, fallback: number, range: { min?: number; max?: number } = {}): number {
+    const { min = 0, max = Number.MAX_SAFE_INTEGER } = range
+    const text = this.optional(name)
+    if (text === undefined) return fallback
+    const value = /^-?\d+$/.test(text) ? Number(text) : Number.NaN
+    if (value >= min && value <= max) return value
+    this.fault(name, `Expected a whole number from ${min} to ${max}.`, String(fallback))
+    return fallback
+  }
+
+  flag(name: string, fallback: boolean): boolean {
+    const text = this.optional(name)?.toLowerCase()
+    if (text === undefined) return fallback
+    if (!YES.has(text) && !NO.has(text)) this.fault(name, 'Expected true or false.', 'true')
+    return YES.has(text)
+  }
+
+  /** On by default for development; in production it must be switched on by name. */
+  convenience(name: string): boolean {
+    return this.flag(name, !this.production)
+  }
+
+  size(name: string, fallbackBytes: number): number {
+    const text = this.optional(name)
+    if (text === undefined) return fallbackBytes
+    const match = /^(\d+)\s*([kmg]?b)?$/i.exec(text)
+    const bytes = Number(match?.[1]) * (SIZE_UNITS[(match?.[2] ?? '').toLowerCase()] ?? Number.NaN)
+    if (Number.isSafeInteger(bytes) && bytes > 0) return bytes
+    this.fault(name, 'Expected a size such as 10MB or 10485760.', '10MB')
+    return fallbackBytes
+  }
+
+  choice<const T extends string>(name: string, options: readonly T[], fallback: T): T {
+    const text = this.optional(name)
+    const found = options.find((option) => option === text)
+    if (text !== undefined && !found)
+      this.fault(name, `Expected one of ${options.join(', ')}.`, fallback)
+    return found ?? fallback
+  }
+
+  list(name: string, fallback: string[]): string[] {
+    const text = this.optional(name)
+    if (text === undefined) return fallback
+    return text
+      .split(',')
+      .map((part) => part.trim())
+      .filter((part) => part !== '')
+  }
+
+  url(name: string, fallback: string): string {
+    const text = this.optional(name) ?? fallback
+    if (/^https?:\/\/[^/?#\s]/.test(text) && URL.canParse(text)) return text.replace(/\/+$/, '')
+    this.fault(name, 'Expected an address that starts with http:// or https://.', fallback)
+    return fallback
+  }
+
+  /** A 32-byte key in base64. Outside production it is made once and kept in `file`. */
+  key(name: string, file: string): Buffer {
+    const text = this.optional(name)
+    const key = text === undefined ? undefined : Buffer.from(text, 'base64')
+    if (key?.length === 32) return key
+    if (text === undefined && !this.production) return generatedKey(file)
+    this.fault(name, 'Expected 32 random bytes in base64.', '$(openssl rand -base64 32)')
+    return Buffer.alloc(32)
+  }
+}
+
+/** Settings from `.env` in the working directory; what is set outside wins. */
+export function readEnvFile(): void {
+  if (existsSync('.env')) process.loadEnvFile('.env')
+}

@@ -1,2 +1,0 @@
-/** Why nothing was started, in words that need no stack trace. */
-export class StartError extends Error {}

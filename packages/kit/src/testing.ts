@@ -1,8 +1,0 @@
-export { type Api, type ApiReply, apiFor } from './testing/api.ts'
-export { type TestClock, testClock } from './testing/clock.ts'
-export { engines, type TestEngine } from './testing/engines.ts'
-export { listenForTest } from './testing/listen.ts'
-export { becomeNobody, mayBecomeNobody } from './testing/nobody.ts'
-export { propertyRuns } from './testing/property-runs.ts'
-export { sampleFiles } from './testing/sample-files.ts'
-export { type SpawnedService, spawnService } from './testing/spawn.ts'

@@ -1,0 +1,65 @@
+import type { Migration } from '../database/migrate.ts'
+import type { Db } from '../database/open.ts'
+
+export type SigningKeyTables = {
+  signing_keys: {
+    generation: number
+    kid: string
+    sealed_private_key: string
+    signs_from: string
+  }
+}
+
+export type StoredSigningKey = {
+  generation: number
+  kid: string
+  sealedPrivateKey: string
+  signsFrom: Date
+}
+
+/** Oldest first. */
+export async function listSigningKeys(db: Db<SigningKeyTables>): Promise<StoredSigningKey[]> {
+  const rows = await db.selectFrom('signing_keys').selectAll().orderBy('generation').execute()
+  return rows.map((row) => ({
+    generation: row.generation,
+    kid: row.kid,
+    sealedPrivateKey: row.sealed_private_key,
+    signsFrom: new Date(row.signs_from),
+  }))
+}
+
+/** Of several nodes that add the same generation at once, one wins and the others change nothing. */
+export async function insertSigningKey(
+  db: Db<SigningKeyTables>,
+  key: StoredSigningKey,
+): Promise<void> {
+  await db
+    .insertInto('signing_keys')
+    .values({
+      generation: key.generation,
+      kid: key.kid,
+      sealed_private_key: key.sealedPrivateKey,
+      signs_from: key.signsFrom.toISOString(),
+    })
+    .onConflict((conflict) => conflict.column('generation').doNothing())
+    .execute()
+}
+
+export async function deleteSigningKeys(db: Db<SigningKeyTables>, kids: string[]): Promise<void> {
+  if (kids.length > 0) await db.deleteFrom('signing_keys').where('kid', 'in', kids).execute()
+}
+
+export const signingKeyMigrations: Migration[] = [
+  {
+    name: 'signing-keys-0001-keys',
+    async up(db) {
+      await db.schema
+        .createTable('signing_keys')
+        .addColumn('generation', 'integer', (column) => column.primaryKey())
+        .addColumn('kid', 'text', (column) => column.notNull().unique())
+        .addColumn('sealed_private_key', 'text', (column) => column.notNull())
+        .addColumn('signs_from', 'text', (column) => column.notNull())
+        .execute()
+    },
+  },
+]

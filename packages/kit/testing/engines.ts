@@ -1,0 +1,60 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { startPostgres } from './postgres.ts'
+import { findPostgresPrograms } from './postgres-programs.ts'
+import { openTestDatabases, type TestDatabases } from './test-databases.ts'
+
+/** One of the two databases every repository must work on. `skip` is false, or why it cannot run. */
+export type TestEngine = {
+  name: 'sqlite' | 'postgres'
+  skip: string | false
+  /** The URL of an empty database that belongs to this test alone. */
+  freshUrl(t: Pick<TestContext, 'after'>): Promise<string>
+}
+
+/** `for (const engine of engines) describe(`on ${engine.name}`, { skip: engine.skip }, …)` */
+export const engines: TestEngine[] = [
+  {
+    name: 'sqlite',
+    skip: false,
+    freshUrl: async () => `sqlite:${join(sqliteFolder(), nextName())}`,
+  },
+  { name: 'postgres', skip: whyNoPostgres(), freshUrl: async (t) => (await databases()).fresh(t) },
+]
+
+function whyNoPostgres(env = process.env): string | false {
+  if (env.TEST_POSTGRES_MISSING) return env.TEST_POSTGRES_MISSING
+  if (env.TEST_POSTGRES_URL || findPostgresPrograms()) return false
+  return 'no PostgreSQL: set TEST_POSTGRES_URL, or install one'
+}
+
+// `npm test` starts one server for all test files; a file run by itself starts its own.
+let opening: Promise<TestDatabases> | undefined
+
+function databases(url = process.env.TEST_POSTGRES_URL): Promise<TestDatabases> {
+  opening ??= Promise.resolve(url ?? startPostgres().then((server) => server.url)).then(
+    openTestDatabases,
+  )
+  return opening
+}
+
+// Removed when the process ends and not when the test does: a test's own clean-up, which still
+// writes to the database while closing it, runs after ours.
+let folder: string | undefined
+
+function sqliteFolder(): string {
+  if (folder) return folder
+  const made = mkdtempSync(join(tmpdir(), 'plinth-sqlite-'))
+  process.once('exit', () => rmSync(made, { recursive: true, force: true }))
+  folder = made
+  return made
+}
+
+let count = 0
+
+function nextName(): string {
+  count += 1
+  return `test-${count}.db`
+}

@@ -1,0 +1,8 @@
+export { type Api, type ApiReply, apiFor } from './api.ts'
+export { type TestClock, testClock } from './clock.ts'
+export { engines, type TestEngine } from './engines.ts'
+export { listenForTest } from './listen.ts'
+export { becomeNobody, mayBecomeNobody } from './nobody.ts'
+export { propertyRuns } from './property-runs.ts'
+export { sampleFiles } from './sample-files.ts'
+export { type SpawnedService, spawnService } from './spawn.ts'

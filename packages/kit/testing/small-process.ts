@@ -1,0 +1,34 @@
+import { run } from '../src/http/run.ts'
+import { createServer } from '../src/http/server.ts'
+import { actuatorRoutes } from '../src/http/standard-routes.ts'
+import { systemClock } from '../src/runtime/clock.ts'
+import { createLogger } from '../src/runtime/logging.ts'
+import { serviceSettings } from '../src/runtime/service-settings.ts'
+import { readSettings } from '../src/runtime/settings.ts'
+
+/** The smallest service there is, run as a process of its own by the tests of `run`. */
+await run(async () => {
+  const config = readSettings(process.env, (settings) => ({
+    ...serviceSettings(settings, 'SMALL_', { port: 8099 }),
+    greeting: settings.text('SMALL_GREETING'),
+  }))
+  const log = createLogger('small', config.logLevel)
+  const server = createServer({ name: 'small', version: '1', log, clock: systemClock })
+  actuatorRoutes(server, { name: 'small', version: '1', healthy: async () => true })
+  const { promise: draining, resolve: drain } = Promise.withResolvers<void>()
+  server.addHook('preClose', async () => {
+    log.info('draining')
+    drain()
+  })
+  server.get('/slow', async () => {
+    log.info('slow request has begun')
+    await draining
+    return config.greeting
+  })
+  server.get('/stuck', () => {
+    log.info('stuck request has begun')
+    return new Promise(() => {})
+  })
+  server.onClose(() => log.info('everything is closed'))
+  return { server, host: config.host, port: config.port }
+})

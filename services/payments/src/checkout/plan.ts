@@ -1,0 +1,71 @@
+import { secondsAfter } from '@plinth/kit'
+import type { Attempt } from '../payment/database/attempts.repository.ts'
+import type { Payment } from '../payment/database/payments.repository.ts'
+import {
+  attemptProcessing,
+  attemptReferenceSpent,
+  paymentDiffers,
+  paymentSettled,
+} from '../payment/problems.ts'
+import { latestOf } from '../payment/state.ts'
+
+const SHORTEST_LIFE_SECONDS = 1800
+
+export type CheckoutRequest = {
+  amount: number
+  currency: string
+  description: string
+  businessReference: string
+  attemptReference: string
+  customerEmail: string | null
+  providerCustomerId: string | null
+  metadata: Record<string, string>
+}
+
+/** What to do next for a caller who wants a payable session. */
+export type CheckoutStep =
+  | { step: 'reserve'; sequence: number }
+  | { step: 'send' | 'look-up' | 'expire' | 'reuse'; attempt: Attempt }
+
+type Situation = {
+  payment: Payment
+  attempts: readonly Attempt[]
+  /** The attempt the provider was asked about in this very request. */
+  asked: number | undefined
+  now: Date
+}
+
+/**
+ * Never two payable sessions: a new attempt is reserved only when the provider itself has said
+ * that the last one has ended, and an open session is handed out again only after asking.
+ */
+export function planCheckout(request: CheckoutRequest, situation: Situation): CheckoutStep {
+  const { payment, attempts, asked, now } = situation
+  refuseDifferent(request, payment)
+  if (attempts.some(({ state }) => state === 'paid')) throw paymentSettled()
+
+  const latest = latestOf(attempts)
+  if (latest?.state === 'reserved') return { step: 'send', attempt: latest }
+  if (latest?.state === 'open' || latest?.state === 'processing') {
+    if (asked !== latest.sequence) return { step: 'look-up', attempt: latest }
+    if (latest.state === 'processing') throw attemptProcessing()
+    return { step: isOverdue(latest, now) ? 'expire' : 'reuse', attempt: latest }
+  }
+  if (attempts.some(({ reference }) => reference === request.attemptReference))
+    throw attemptReferenceSpent()
+  return { step: 'reserve', sequence: (latest?.sequence ?? 0) + 1 }
+}
+
+export function refuseDifferent(
+  request: Pick<CheckoutRequest, 'amount' | 'currency'>,
+  payment: Pick<Payment, 'amount' | 'currency'>,
+): void {
+  if (request.amount !== payment.amount || request.currency !== payment.currency)
+    throw paymentDiffers()
+}
+
+/** A session lives half an hour at least: one that is younger is not overdue, a clock is wrong. */
+function isOverdue({ expiresAt, firstSentAt }: Attempt, now: Date): boolean {
+  const shortest = secondsAfter(new Date(firstSentAt), SHORTEST_LIFE_SECONDS)
+  return expiresAt !== null && expiresAt <= now.toISOString() && shortest <= now
+}

@@ -1,2 +1,0 @@
-export { createPayments } from './app.ts'
-export { loadConfig, type PaymentsConfig } from './config.ts'

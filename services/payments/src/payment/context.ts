@@ -1,0 +1,79 @@
+import { setTimeout } from 'node:timers/promises'
+import { type Clock, type Db, type Guard, type Logger, withLease } from '@plinth/kit'
+import type { PaymentProvider } from '../provider/provider.ts'
+import type { PaymentTables } from './database/tables.ts'
+import { paymentBusy, providerNotConfigured } from './problems.ts'
+
+/** What a route asks of its caller; empty as shipped, where the host application does the asking. */
+export type PaymentGuard = { caller: Guard[]; refunder: Guard[] }
+
+/** What the rules of this service need from their host. */
+export type Payments = {
+  db: Db<PaymentTables>
+  clock: Clock
+  log: Logger
+  /** Absent while no credential is configured. */
+  provider: PaymentProvider | undefined
+  successUrl: string
+  cancelUrl: string
+  /** A dead node's hold on a payment ends after this. */
+  leaseSeconds: number
+  /** How long a request waits for another that works on the same payment. */
+  patienceMilliseconds: number
+  /** A caller's impatient repetition shares the answer of the first request. */
+  sharing: SingleFlight
+  /** Asks the background work to look now and not at its next turn. */
+  wake: () => void
+}
+
+const PAUSE_MILLISECONDS = 25
+
+export function requireProvider(payments: Payments): PaymentProvider {
+  if (!payments.provider) throw providerNotConfigured()
+  return payments.provider
+}
+
+/**
+ * Runs work that talks to the provider about one payment. No two nodes do so at once: the others
+ * wait their turn and then find what the first one left.
+ */
+export async function withPayment<T>(
+  payments: Payments,
+  id: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  const patience = performance.now() + payments.patienceMilliseconds
+  while (performance.now() < patience) {
+    const turn = await tryPayment(payments, id, work)
+    if (turn) return turn.result
+    await setTimeout(PAUSE_MILLISECONDS * (0.5 + Math.random()))
+  }
+  throw paymentBusy()
+}
+
+/** Like `withPayment`, but leaves the payment alone when somebody else is at it. */
+export async function tryPayment<T>(
+  { db, leaseSeconds }: Payments,
+  id: string,
+  work: () => Promise<T>,
+): Promise<{ result: T } | undefined> {
+  let turn: { result: T } | undefined
+  await withLease(db, `payment:${id}`, leaseSeconds, async () => {
+    turn = { result: await work() }
+  })
+  return turn
+}
+
+/** Runs work once for all who ask for the same thing while it is under way. */
+type SingleFlight = <T>(key: string, work: () => Promise<T>) => Promise<T>
+
+export function createSingleFlight(): SingleFlight {
+  const flights = new Map<string, Promise<unknown>>()
+  return <T>(key: string, work: () => Promise<T>) => {
+    const underWay = flights.get(key) as Promise<T> | undefined
+    if (underWay) return underWay
+    const flight = work().finally(() => flights.delete(key))
+    flights.set(key, flight)
+    return flight
+  }
+}

@@ -1,0 +1,125 @@
+import type { LeaseTables } from '@plinth/kit'
+import type { Generated } from 'kysely'
+import type { RefundStatus } from '../../provider/provider.ts'
+import type { AttemptState, CheckoutStatus, PaymentStatus } from '../state.ts'
+
+export type PaymentTables = LeaseTables & {
+  payments: PaymentRow
+  attempts: AttemptRow
+  checkout_generations: CheckoutGenerationRow
+  refund_intents: RefundIntentRow
+  refunds: RefundRow
+  webhook_events: WebhookEventRow
+  observations: ObservationRow
+  event_polls: EventPollRow
+}
+
+/** `window_after` is the last event read of a window that ends at `window_to`. */
+type EventPollRow = {
+  name: string
+  polled_until: string
+  window_to: string | null
+  window_after: string | null
+}
+
+/** The exposed columns are a cache of what `derivePayment` says about the rows below. */
+export type PaymentRow = {
+  id: string
+  business_reference: string
+  amount: number
+  currency: string
+  provider_customer_id: string | null
+  status: PaymentStatus
+  checkout_status: CheckoutStatus | null
+  refunded_amount: number
+  session_id: string | null
+  payment_intent_id: string | null
+  attempt_reference: string | null
+  /** Names separated by commas; empty when all is well. */
+  anomalies: string
+  created_at: string
+  updated_at: string
+  /** When to ask the provider again; null while there is nothing to wait for. */
+  next_check_at: string | null
+  checks: number
+}
+
+export type AttemptRow = {
+  payment_id: string
+  sequence: number
+  reference: string
+  state: AttemptState
+  session_id: string | null
+  payment_intent_id: string | null
+  url: string | null
+  expires_at: string | null
+  /** The whole request as JSON: an unknown outcome is resolved by sending exactly this again. */
+  request: string
+  idempotency_key: string
+  first_sent_at: string
+}
+
+/** Counts the checkout keys that are spent for nothing; the next key must differ from them. */
+type CheckoutGenerationRow = { payment_id: string; generation: number }
+
+export type RefundIntentState = 'reserved' | 'linked' | 'refused'
+
+export type RefundIntentRow = {
+  payment_id: string
+  reference: string
+  content_hash: string
+  payment_intent_id: string
+  amount: number
+  reason: string | null
+  metadata: string
+  state: RefundIntentState
+  /** Counts the keys used for this reference; a new one only after the last proved fruitless. */
+  generation: number
+  idempotency_key: string
+  first_sent_at: string
+  refund_id: string | null
+}
+
+export type RefundRow = {
+  id: string
+  payment_intent_id: string | null
+  amount: number
+  currency: string
+  status: RefundStatus
+  reason: string | null
+  metadata: string
+  created_at: string
+  updated_at: string
+}
+
+export type WebhookEventStatus = 'PROCESSED' | 'IGNORED' | 'FAILED' | 'DEAD'
+
+export type WebhookEventRow = {
+  id: string
+  type: string
+  status: WebhookEventStatus
+  source: 'webhook' | 'poll'
+  body: string
+  payment_id: string | null
+  /** The business reference of a payment that is not here yet. */
+  parked_for: string | null
+  tries: number
+  next_try_at: string | null
+  error: string | null
+  received_at: string
+  processed_at: string | null
+}
+
+export type ObservationRow = {
+  id: Generated<number>
+  payment_id: string | null
+  at: string
+  source: string
+  kind: string
+  subject: string | null
+  event_id: string | null
+  note: string | null
+  anomaly: string | null
+  status_before: string | null
+  status_after: string | null
+}

@@ -1,0 +1,156 @@
+import type { RefundStatus } from '../provider/provider.ts'
+
+/**
+ * The state machine, as pure functions. What the provider says about a session or a refund is
+ * never applied in order of arrival: it is joined to what is known already, and the higher word
+ * wins. The exposed payment is derived from the result, so any order of the same observations,
+ * with any repetition, ends in the same payment.
+ */
+
+/** Lowest first. Money wins: nothing said later can undo `paid`. */
+const ATTEMPT_STATES = ['reserved', 'open', 'expired', 'processing', 'failed', 'paid'] as const
+
+export type AttemptState = (typeof ATTEMPT_STATES)[number]
+
+/** Lowest first. A refund that succeeded may still fail, but a failed one never succeeds. */
+export const REFUND_STATUSES = [
+  'requires_action',
+  'pending',
+  'succeeded',
+  'failed',
+  'canceled',
+] as const
+
+export type PaymentStatus = 'PENDING' | 'PAID' | 'FAILED' | 'PARTIALLY_REFUNDED' | 'REFUNDED'
+
+export type CheckoutStatus = 'OPEN' | 'COMPLETE' | 'EXPIRED'
+
+/** What matters of one checkout attempt. `sequence` counts the attempts of a payment. */
+export type AttemptFacts = {
+  sequence: number
+  reference: string
+  state: AttemptState
+  sessionId: string | null
+  paymentIntentId: string | null
+}
+
+export type RefundFacts = { paymentIntentId: string | null; amount: number; status: RefundStatus }
+
+export type Anomaly = 'PAID_TWICE' | 'PAID_WITHOUT_INTENT' | 'REFUNDED_BEYOND_AMOUNT'
+
+/** The exposed side of a payment, derived and cached. */
+type Projection = {
+  status: PaymentStatus
+  checkoutStatus: CheckoutStatus | null
+  refundedAmount: number
+  sessionId: string | null
+  paymentIntentId: string | null
+  attemptReference: string | null
+}
+
+export type Derived = Projection & { anomalies: Anomaly[] }
+
+export function joinAttemptState(known: AttemptState, observed: AttemptState): AttemptState {
+  return higher(ATTEMPT_STATES, known, observed)
+}
+
+export function joinRefundStatus(known: RefundStatus, observed: RefundStatus): RefundStatus {
+  return higher(REFUND_STATUSES, known, observed)
+}
+
+function higher<T>(ranks: readonly T[], known: T, observed: T): T {
+  return ranks.indexOf(observed) > ranks.indexOf(known) ? observed : known
+}
+
+export function derivePayment(
+  amount: number,
+  attempts: readonly AttemptFacts[],
+  refunds: readonly RefundFacts[],
+): Derived {
+  const paid = attempts.filter(({ state }) => state === 'paid').sort(bySequence)
+  const settling = paid[0]
+  if (!settling) return deriveUnpaid(attempts)
+
+  const refunded = sumOf(refundsOf(settling, refunds), ['succeeded'])
+  return {
+    ...identityOf(settling),
+    checkoutStatus: 'COMPLETE',
+    status: settledStatus(amount, refunded),
+    refundedAmount: Math.min(refunded, amount),
+    anomalies: anomaliesOf(amount, refunded, paid),
+  }
+}
+
+function deriveUnpaid(attempts: readonly AttemptFacts[]): Derived {
+  const latest = latestOf(attempts)
+  return {
+    ...identityOf(latest),
+    status: latest?.state === 'failed' ? 'FAILED' : 'PENDING',
+    checkoutStatus: checkoutStatusOf(latest?.state),
+    refundedAmount: 0,
+    anomalies: [],
+  }
+}
+
+function identityOf(attempt: AttemptFacts | undefined) {
+  return {
+    sessionId: attempt?.sessionId ?? null,
+    paymentIntentId: attempt?.paymentIntentId ?? null,
+    attemptReference: attempt?.reference ?? null,
+  }
+}
+
+function settledStatus(amount: number, refunded: number): PaymentStatus {
+  if (refunded === 0) return 'PAID'
+  return refunded < amount ? 'PARTIALLY_REFUNDED' : 'REFUNDED'
+}
+
+function checkoutStatusOf(state: AttemptState | undefined): CheckoutStatus | null {
+  if (state === undefined || state === 'reserved') return null
+  if (state === 'open') return 'OPEN'
+  return state === 'expired' ? 'EXPIRED' : 'COMPLETE'
+}
+
+function anomaliesOf(amount: number, refunded: number, paid: AttemptFacts[]): Anomaly[] {
+  const anomalies: Anomaly[] = []
+  if (paid.length > 1) anomalies.push('PAID_TWICE')
+  if (paid[0]?.paymentIntentId === null) anomalies.push('PAID_WITHOUT_INTENT')
+  if (refunded > amount) anomalies.push('REFUNDED_BEYOND_AMOUNT')
+  return anomalies
+}
+
+/**
+ * What may still be refunded. Refunds under way and intents whose outcome is unknown are reserved,
+ * so that two refunds can never promise the same money.
+ */
+export function refundableAmount(
+  amount: number,
+  attempts: readonly AttemptFacts[],
+  refunds: readonly RefundFacts[],
+  unresolvedIntents: readonly { amount: number }[],
+): number {
+  const settling = attempts.filter(({ state }) => state === 'paid').sort(bySequence)[0]
+  const taken = sumOf(refundsOf(settling, refunds), ['succeeded', 'pending', 'requires_action'])
+  const intended = unresolvedIntents.reduce((sum, intent) => sum + intent.amount, 0)
+  return Math.max(0, amount - taken - intended)
+}
+
+/** Only refunds of the settling intent count: giving back a surplus payment refunds nothing owed. */
+function refundsOf(attempt: AttemptFacts | undefined, refunds: readonly RefundFacts[]) {
+  const intent = attempt?.paymentIntentId
+  return intent ? refunds.filter(({ paymentIntentId }) => paymentIntentId === intent) : []
+}
+
+function sumOf(refunds: readonly RefundFacts[], statuses: RefundStatus[]): number {
+  return refunds
+    .filter(({ status }) => statuses.includes(status))
+    .reduce((sum, refund) => sum + refund.amount, 0)
+}
+
+export function latestOf<T extends { sequence: number }>(attempts: readonly T[]): T | undefined {
+  return [...attempts].sort(bySequence).at(-1)
+}
+
+function bySequence(left: { sequence: number }, right: { sequence: number }): number {
+  return left.sequence - right.sequence
+}

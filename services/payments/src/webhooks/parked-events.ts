@@ -1,0 +1,56 @@
+import type { Db } from '@plinth/kit'
+import { lockReference } from '../payment/database/locks.repository.ts'
+import {
+  type About,
+  insertObservation,
+  remark,
+} from '../payment/database/observations.repository.ts'
+import type { NewPayment } from '../payment/database/payments.repository.ts'
+import type { PaymentTables } from '../payment/database/tables.ts'
+import { InconsistentObservation } from '../payment/problems.ts'
+import { metadataOf, readEvent } from '../provider/objects.ts'
+import type { ProviderEvent } from '../provider/provider.ts'
+import { type EventTarget, readEventObject } from './event-target.ts'
+import { type InboxEvent, listParkedEvents, updateEvent } from './events.repository.ts'
+import { failedEvent } from './failed-events.ts'
+import { applyEvent } from './receive.ts'
+
+// A database was lost, or another installation uses the same references.
+const ELSEWHERE = {
+  note: 'An event names this business reference but another payment.',
+  anomaly: 'REFERENCE_USED_ELSEWHERE',
+}
+
+/** Applies the events that were waiting for this payment to appear. */
+export async function linkParkedEvents(
+  db: Db<PaymentTables>,
+  { id: paymentId, businessReference }: Pick<NewPayment, 'id' | 'businessReference'>,
+  at: Date,
+): Promise<void> {
+  await lockReference(db, businessReference)
+  for (const parked of await listParkedEvents(db, businessReference)) {
+    const event = readEvent(JSON.parse(parked.body))
+    const about = { source: parked.source, kind: event.type, eventId: event.id, at }
+    if (metadataOf(event.object.metadata).paymentId)
+      await insertObservation(db, { ...remark(about), paymentId, ...ELSEWHERE })
+    else await link(db, event, { ...parked, paymentId, parkedFor: null }, about)
+  }
+}
+
+/** What contradicts the payment is refused before anything is written, and must not prevent it. */
+async function link(
+  db: Db<PaymentTables>,
+  event: ProviderEvent,
+  parked: InboxEvent & EventTarget,
+  about: About,
+): Promise<void> {
+  try {
+    await applyEvent(db, { event, object: readEventObject(event), target: parked }, about)
+    await updateEvent(db, parked)
+  } catch (error) {
+    if (!(error instanceof InconsistentObservation)) throw error
+    await updateEvent(db, failedEvent(parked, error, about.at))
+    const { paymentId, anomaly, message: note } = error
+    await insertObservation(db, { ...remark(about), paymentId, anomaly, note })
+  }
+}

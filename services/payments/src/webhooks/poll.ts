@@ -1,0 +1,108 @@
+import { Problem, secondsAfter } from '@plinth/kit'
+import type { Payments } from '../payment/context.ts'
+import { refusedForGood } from '../provider/failures.ts'
+import { eventMalformed } from '../provider/problems.ts'
+import type { EventPage, ListedEvent, PaymentProvider } from '../provider/provider.ts'
+import { POLLED_EVENTS } from './event-target.ts'
+import { listKnownEventIds } from './events.repository.ts'
+import { recordUnreadableEvent } from './failed-events.ts'
+import { type EventPoll, findEventPoll, upsertEventPoll } from './poll.repository.ts'
+import { receiveEvent } from './receive.ts'
+
+/** Webhooks get this long to arrive by themselves. */
+const GRACE_SECONDS = 300
+
+/** Read again each time: the provider's times are whole seconds, and its list may lag. */
+const OVERLAP_SECONDS = 600
+
+const FIRST_WINDOW_SECONDS = 3600
+
+/** The provider keeps events for thirty days. */
+const OLDEST_SECONDS = 30 * 24 * 3600
+
+const CUT_SHORT = "the provider's list of events has more, but no id to go on from"
+
+/**
+ * Reads the provider's list of events, so that a webhook that never arrived is healed. The list is
+ * read page by page, and every page moves the cursor: however many events there are, and however
+ * often this is broken off, it goes on where it was.
+ */
+export async function pollEvents(payments: Payments, signal: AbortSignal): Promise<void> {
+  const { provider, db, clock } = payments
+  if (!provider) return
+  let poll = windowOf(await findEventPoll(db), clock())
+  while (poll.window && !signal.aborted) {
+    const { events, next, cutShort } = await readPage(payments, provider, poll)
+    if (!(await takeNew(payments, events, signal))) return
+    if (cutShort) payments.log.warn({ ...poll.window }, CUT_SHORT)
+    poll = next === null ? finished(poll) : { ...poll, window: { ...poll.window, after: next } }
+    await upsertEventPoll(db, poll)
+  }
+}
+
+/** The window that was under way, or one that ends where webhooks have had their time. */
+function windowOf(poll: EventPoll | undefined, now: Date): EventPoll {
+  const to = poll?.window?.to ?? secondsAfter(now, -GRACE_SECONDS)
+  const polledUntil = poll?.polledUntil ?? secondsAfter(to, -FIRST_WINDOW_SECONDS)
+  return { polledUntil, window: { to, after: poll?.window?.after ?? null } }
+}
+
+function finished({ polledUntil, window }: EventPoll): EventPoll {
+  return { polledUntil: window?.to ?? polledUntil, window: null }
+}
+
+async function readPage(
+  { db, clock }: Payments,
+  provider: PaymentProvider,
+  poll: EventPoll,
+): Promise<EventPage> {
+  const { to, after } = poll.window ?? { to: clock(), after: null }
+  const overlapping = secondsAfter(poll.polledUntil, -OVERLAP_SECONDS)
+  const from = latest(overlapping, secondsAfter(to, -OLDEST_SECONDS))
+  try {
+    return await provider.listEvents({ types: POLLED_EVENTS, from, to, after })
+  } catch (error) {
+    // The provider has forgotten the event we stopped at: the next round begins the window anew.
+    if (after !== null && refusedForGood(error))
+      await upsertEventPoll(db, { ...poll, window: null })
+    throw error
+  }
+}
+
+async function takeNew(
+  payments: Payments,
+  events: ListedEvent[],
+  signal: AbortSignal,
+): Promise<boolean> {
+  const known = await listKnownEventIds(
+    payments.db,
+    events.map(({ id }) => id),
+  )
+  for (const listed of events.filter(({ id }) => !known.has(id))) {
+    if (signal.aborted) return false
+    await take(payments, listed)
+  }
+  return true
+}
+
+async function take(payments: Payments, listed: ListedEvent): Promise<void> {
+  const { event, body, id: eventId } = listed
+  try {
+    if (!event) throw eventMalformed()
+    await receiveEvent(payments, { event, body, source: 'poll' })
+    payments.log.info({ eventId }, 'an event arrived by poll and not by webhook')
+  } catch (error) {
+    // Only a problem says that the event is kept, or can be: the cursor must not pass any other.
+    if (!(error instanceof Problem)) throw error
+    payments.log.warn({ err: error, eventId }, 'a polled event failed')
+    if (isMalformed(error)) await recordUnreadableEvent(payments, listed)
+  }
+}
+
+function isMalformed(error: unknown): boolean {
+  return error instanceof Problem && error.code === eventMalformed().code
+}
+
+function latest(left: Date, right: Date): Date {
+  return left > right ? left : right
+}

@@ -1,0 +1,138 @@
+import { type Server, Type } from '@plinth/kit'
+import { FAULT_KINDS, type FaultKind } from '../api/faults/fault.ts'
+import { countSessions, readBooks } from '../resources/money/books.ts'
+import type { Controls } from './controls.ts'
+import { exportScenario, importScenario, resetSandbox } from './scenario.ts'
+import {
+  addFault,
+  advanceClock,
+  forgetIdempotencyKeys,
+  listRecent,
+  listRecentRequests,
+  REFUND_WAYS,
+  readAllSwitches,
+  readClock,
+  readFaults,
+  removeFault,
+  removeFaults,
+  resetClock,
+  resetSwitches,
+  SIGNING_WAYS,
+  turnSwitches,
+} from './state.ts'
+
+const AdvanceBody = Type.Object({ seconds: Type.Integer({ minimum: 0, maximum: 10 ** 9 }) })
+
+const CountQuery = Type.Object({ by: Type.String() })
+
+const SwitchesBody = Type.Object(
+  {
+    paused: Type.Optional(Type.Boolean()),
+    drop: Type.Optional(Type.Array(Type.String())),
+    delaySeconds: Type.Optional(Type.Integer({ minimum: 0 })),
+    duplicates: Type.Optional(Type.Integer({ minimum: 0, maximum: 100 })),
+    reorder: Type.Optional(Type.Integer({ minimum: 0 })),
+    eventSecond: Type.Optional(Type.Union([Type.Integer({ minimum: 0 }), Type.Null()])),
+    signWith: Type.Optional(Type.Union(SIGNING_WAYS.map((way) => Type.Literal(way)))),
+    apiVersion: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+    refunds: Type.Optional(Type.Union(REFUND_WAYS.map((way) => Type.Literal(way)))),
+    amountLimits: Type.Optional(Type.Boolean()),
+  },
+  { additionalProperties: false },
+)
+
+/** The clock, the switches, and what there is to see. */
+export function stateRoutes(server: Server, controls: Controls): void {
+  const { sandbox } = controls
+  server.get('/sandbox/api/clock', () => readClock(controls))
+  server.post('/sandbox/api/clock/advance', {
+    schema: { body: AdvanceBody },
+    handler: ({ body }) => advanceClock(controls, body.seconds),
+  })
+  server.delete('/sandbox/api/clock', () => resetClock(controls))
+
+  server.get('/sandbox/api/switches', () => readAllSwitches(sandbox))
+  server.patch('/sandbox/api/switches', {
+    schema: { body: SwitchesBody },
+    handler: ({ body }) => turnSwitches(sandbox, body),
+  })
+  server.delete('/sandbox/api/switches', () => resetSwitches(sandbox))
+
+  server.get('/sandbox/api/sessions', () => listRecent(sandbox, 'checkout.session'))
+  server.get('/sandbox/api/refunds', () => listRecent(sandbox, 'refund'))
+  server.get('/sandbox/api/requests', () => listRecentRequests(sandbox))
+  server.delete('/sandbox/api/idempotency-keys', async (_request, reply) => {
+    await forgetIdempotencyKeys(sandbox)
+    return reply.code(204).send()
+  })
+
+  server.get('/sandbox/api/books', () => readBooks(sandbox))
+  server.get('/sandbox/api/books/sessions', {
+    schema: { querystring: CountQuery },
+    handler: ({ query }) => countSessions(sandbox, query.by),
+  })
+}
+
+const KINDS = Object.keys(FAULT_KINDS) as FaultKind[]
+
+const FaultBody = Type.Object({
+  kind: Type.Union(KINDS.map((kind) => Type.Literal(kind))),
+  route: Type.Optional(Type.String({ pattern: '^(\\*|(GET|POST|DELETE) (\\*|/v1/\\S+))$' })),
+  times: Type.Optional(Type.Union([Type.Integer({ minimum: 1 }), Type.Null()])),
+  probability: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
+  delayMs: Type.Optional(Type.Union([Type.Integer({ minimum: 0 }), Type.Null()])),
+  retryAfterSeconds: Type.Optional(Type.Integer({ minimum: 0 })),
+})
+
+const FaultParams = Type.Object({ id: Type.String({ pattern: '^\\d{1,15}$' }) })
+
+/** What goes wrong with the next calls. */
+export function faultRoutes(server: Server, { sandbox, held }: Controls): void {
+  server.get('/sandbox/api/faults', async () => ({
+    faults: await readFaults(sandbox),
+    kinds: FAULT_KINDS,
+  }))
+  server.post('/sandbox/api/faults', {
+    schema: { body: FaultBody },
+    handler: async ({ body }, reply) => reply.code(201).send(await addFault(sandbox, body)),
+  })
+  server.delete('/sandbox/api/faults', async (_request, reply) => {
+    await removeFaults(sandbox)
+    return reply.code(204).send()
+  })
+  server.delete('/sandbox/api/faults/:id', {
+    schema: { params: FaultParams },
+    handler: async ({ params }, reply) => {
+      await removeFault(sandbox, Number(params.id))
+      return reply.code(204).send()
+    },
+  })
+  server.post('/sandbox/api/faults/release', () => ({ released: held.release() }))
+}
+
+const MOST_BYTES = 64 * 2 ** 20
+
+const ScenarioBody = Type.Object({
+  plinthSandbox: Type.Literal(1),
+  tables: Type.Record(Type.String(), Type.Array(Type.Object({}))),
+})
+
+/** The whole state as a file, to keep, to send to someone, or to start a test from. */
+export function scenarioRoutes(server: Server, { sandbox, clock }: Controls): void {
+  server.get('/sandbox/api/scenario', (_request, reply) => {
+    reply.header('content-disposition', 'attachment; filename="scenario.json"')
+    return exportScenario(sandbox)
+  })
+  server.put('/sandbox/api/scenario', {
+    schema: { body: ScenarioBody },
+    bodyLimit: MOST_BYTES,
+    handler: async ({ body }, reply) => {
+      await importScenario(sandbox, clock, body)
+      return reply.code(204).send()
+    },
+  })
+  server.post('/sandbox/api/reset', async (_request, reply) => {
+    await resetSandbox(sandbox, clock)
+    return reply.code(204).send()
+  })
+}

@@ -1,0 +1,103 @@
+import { notFound } from '@plinth/kit'
+import type { Fault, FaultKind } from '../api/faults/fault.ts'
+import {
+  deleteFault,
+  deleteFaults,
+  insertFault,
+  listFaults,
+} from '../api/faults/faults.repository.ts'
+import { deleteKeys } from '../api/idempotency.repository.ts'
+import { moveClock } from '../resources/timers.ts'
+import type { Kind } from '../state/object-kinds.ts'
+import { listObjects } from '../state/objects.repository.ts'
+import type { Sandbox } from '../state/sandbox.ts'
+import { listRequests } from '../state/timers.repository.ts'
+import {
+  DEFAULT_SWITCHES,
+  readSwitches,
+  type Switches,
+  setSwitches,
+} from '../state/values.repository.ts'
+import type { Controls } from './controls.ts'
+
+export { REFUND_WAYS, SIGNING_WAYS } from '../state/values.repository.ts'
+
+export function readClock({ clock }: Controls) {
+  return { now: clock().toISOString(), offsetSeconds: clock.offsetSeconds() }
+}
+
+/** Ends when everything that became due on the way has been done and sent. */
+export async function advanceClock(controls: Controls, seconds: number) {
+  const { sandbox, clock, deliverer } = controls
+  await moveClock(sandbox, clock, seconds, deliverer.flush)
+  return readClock(controls)
+}
+
+/** Back to the machine's time. What happened on the way stays; what is due later waits for it. */
+export async function resetClock(controls: Controls) {
+  await controls.clock.reset()
+  return readClock(controls)
+}
+
+type GivenFault = {
+  kind: FaultKind
+  route?: string
+  times?: number | null
+  probability?: number
+  delayMs?: number | null
+  retryAfterSeconds?: number
+}
+
+/** One strike on any call, unless told otherwise; an outage lasts until it is removed. */
+export async function addFault(sandbox: Sandbox, given: GivenFault): Promise<Fault> {
+  const { times = given.kind === 'outage' ? null : 1 } = given
+  return insertFault(sandbox.db, {
+    route: given.route ?? '*',
+    kind: given.kind,
+    remaining: times,
+    probability: given.probability ?? 1,
+    delayMs: given.delayMs ?? null,
+    retryAfterSeconds: given.retryAfterSeconds ?? 1,
+  })
+}
+
+export const readFaults = (sandbox: Sandbox): Promise<Fault[]> => listFaults(sandbox.db)
+
+export const removeFaults = (sandbox: Sandbox): Promise<void> => deleteFaults(sandbox.db)
+
+export async function removeFault(sandbox: Sandbox, id: number): Promise<void> {
+  if (!(await deleteFault(sandbox.db, id))) throw notFound()
+}
+
+const MOST_SHOWN = 200
+
+export const listRecent = (sandbox: Sandbox, kind: Kind) =>
+  listObjects(sandbox.db, kind, {}, { limit: MOST_SHOWN })
+
+export async function listRecentRequests(sandbox: Sandbox) {
+  const requests = await listRequests(sandbox.db, MOST_SHOWN)
+  return requests.map(({ id, at, method, path, status, fault, ...row }) => ({
+    id,
+    at,
+    method,
+    path,
+    idempotencyKey: row.idempotency_key,
+    status,
+    replayed: row.replayed === 1,
+    fault,
+  }))
+}
+
+/** As if a day had passed for the idempotency keys alone. */
+export const forgetIdempotencyKeys = (sandbox: Sandbox) => deleteKeys(sandbox.db)
+
+export const readAllSwitches = (sandbox: Sandbox) => readSwitches(sandbox.db)
+
+/** Deliveries that were held back by a switch may be due now. */
+export async function turnSwitches(sandbox: Sandbox, given: Partial<Switches>) {
+  const switches = await setSwitches(sandbox.db, given)
+  sandbox.wake()
+  return switches
+}
+
+export const resetSwitches = (sandbox: Sandbox) => turnSwitches(sandbox, DEFAULT_SWITCHES)

@@ -1,2 +1,0 @@
-export { createProviderSandbox } from './app.ts'
-export { loadConfig, type SandboxConfig } from './config.ts'

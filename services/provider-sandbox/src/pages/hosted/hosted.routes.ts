@@ -1,0 +1,59 @@
+import { readFileSync } from 'node:fs'
+import type { Reply, Request, Server } from '@plinth/kit'
+import type { Form } from '../../protocol/form.ts'
+import type { Sandbox } from '../../state/sandbox.ts'
+import { sendPage } from '../layout.ts'
+import {
+  findSession,
+  pageFor,
+  type Step,
+  stepAnswering,
+  stepByBank,
+  stepByCard,
+  stepExpiring,
+  takeStep,
+} from './hosted.ts'
+import { returnAddress, returnOrigins, unknownPage } from './pages.ts'
+
+type Field = (name: string) => string
+
+/** The page where a customer pays, declines or goes away. It needs no script. */
+export function hostedRoutes(server: Server, sandbox: Sandbox): void {
+  const style = readFileSync(new URL('../style.css', import.meta.url))
+  server.get('/sandbox/style.css', (_request, reply) =>
+    reply.headers({ 'content-type': 'text/css', 'cache-control': 'no-cache' }).send(style),
+  )
+  server.get('/pay/:id', (request, reply) => show(sandbox, request, reply))
+  server.get('/pay/:id/challenge', (request, reply) => show(sandbox, request, reply))
+
+  const step = (path: string, stepOf: (field: Field) => Step) =>
+    server.post(`/pay/:id/${path}`, (request, reply) => take(sandbox, request, reply, stepOf))
+  step('card', (field) => stepByCard(field('number'), field('expiry')))
+  step('bank', (field) => stepByBank(field('account')))
+  step('challenge', (field) => stepAnswering(field('accepted') === 'true'))
+  step('expire', () => stepExpiring)
+}
+
+const idOf = (request: Request) => (request.params as { id: string }).id
+
+async function show(sandbox: Sandbox, request: Request, reply: Reply): Promise<Reply> {
+  const session = await findSession(sandbox, idOf(request))
+  if (!session) return sendPage(reply, unknownPage(), 404)
+  return sendPage(reply, await pageFor(sandbox, session), 200, returnOrigins(session))
+}
+
+/** Every step ends in a redirect, so that reloading never pays again. */
+async function take(
+  sandbox: Sandbox,
+  request: Request,
+  reply: Reply,
+  stepOf: (field: Field) => Step,
+): Promise<Reply> {
+  const form = (request.body ?? {}) as Form
+  const field = (name: string) => (typeof form[name] === 'string' ? form[name] : '')
+  await takeStep(sandbox, idOf(request), stepOf(field))
+  const session = await findSession(sandbox, idOf(request))
+  if (!session) return sendPage(reply, unknownPage(), 404)
+  const onward = session.status === 'complete' ? returnAddress(session) : null
+  return reply.redirect(onward ?? `/pay/${session.id}`, 303)
+}

@@ -1,0 +1,134 @@
+import { formatAmount } from '../../resources/money/currencies.ts'
+import { type Behaviour, TEST_ACCOUNTS, TEST_CARDS } from '../../resources/money/payment-methods.ts'
+import type { CheckoutSession, LineItem, PaymentError } from '../../state/object-kinds.ts'
+import { type Html, html, type Page } from '../layout.ts'
+
+type Checkout = {
+  session: CheckoutSession
+  items: LineItem[]
+  error: PaymentError | null
+  bankDebitSeconds: number
+}
+
+export function checkoutPage(checkout: Checkout): Page {
+  const { session, error } = checkout
+  const amount = formatAmount(session.amount_total, session.currency)
+  const methods = session.payment_method_types
+  const main = html`
+<h1>Pay ${amount}</h1>
+${error && html`<p class="notice bad" role="alert"><strong>The payment did not go through.</strong> ${error.message}</p>`}
+${itemList(checkout)}
+${methods.includes('card') && cardForm(session, amount)}
+${methods.includes('us_bank_account') && bankForm(session, amount, checkout.bankDebitSeconds)}
+${session.cancel_url !== null && html`<p><a href="${session.cancel_url}">Cancel and go back</a></p>`}
+<section class="aside" aria-labelledby="tools">
+<h2 id="tools">Sandbox</h2>
+<form method="post" action="/pay/${session.id}/expire"><button class="quiet">Let it expire</button></form>
+<p class="hint">This checkout is ${session.id}.</p>
+</section>`
+  return { title: error ? `Not paid: ${amount}` : `Pay ${amount}`, main }
+}
+
+function itemList({ session, items }: Checkout): Html {
+  return html`<section aria-labelledby="items">
+<h2 id="items">What you pay for</h2>
+<ul class="items">
+${items.map(
+  (item) => html`<li><span>${item.description}${item.quantity > 1 && ` × ${item.quantity}`}</span>
+<span>${formatAmount(item.amount_total, session.currency)}</span></li>`,
+)}
+</ul>
+${session.customer_email !== null && html`<p class="hint">A receipt would go to ${session.customer_email}.</p>`}
+</section>`
+}
+
+function cardForm(session: CheckoutSession, amount: string): Html {
+  return html`<form method="post" action="/pay/${session.id}/card" class="card" aria-labelledby="by-card">
+<h2 id="by-card">Card</h2>
+<label for="number">Card number</label>
+<input id="number" name="number" inputmode="numeric" autocomplete="cc-number" required
+  maxlength="23" value="4242 4242 4242 4242" aria-describedby="cards">
+<div class="pair">
+<div><label for="expiry">Expires (MM/YY)</label>
+<input id="expiry" name="expiry" autocomplete="cc-exp" required pattern="\\d\\d ?/ ?\\d\\d" value="12/60"></div>
+<div><label for="cvc">CVC</label>
+<input id="cvc" name="cvc" inputmode="numeric" autocomplete="cc-csc" required pattern="\\d{3,4}" value="123"></div>
+</div>
+<button>Pay ${amount}</button>
+${numbers('cards', 'Test cards', TEST_CARDS)}
+</form>`
+}
+
+function bankForm(session: CheckoutSession, amount: string, seconds: number): Html {
+  return html`<form method="post" action="/pay/${session.id}/bank" class="card" aria-labelledby="by-bank">
+<h2 id="by-bank">Bank debit</h2>
+<p class="hint" id="later">The money comes later: here after ${seconds} seconds.</p>
+<label for="account">Account number</label>
+<input id="account" name="account" inputmode="numeric" required pattern="\\d{4,17}"
+  value="000123456789" aria-describedby="later accounts">
+<button class="second">Pay ${amount} by bank debit</button>
+${numbers('accounts', 'Test accounts', TEST_ACCOUNTS)}
+</form>`
+}
+
+function numbers(id: string, title: string, methods: Record<string, Behaviour>): Html {
+  return html`<details id="${id}"><summary>${title}</summary>
+<ul>${Object.entries(methods).map(
+    ([number, { title: outcome }]) => html`<li><code>${number}</code> ${outcome}</li>`,
+  )}</ul></details>`
+}
+
+/** Where the bank asks whether it is really the customer. */
+export function challengePage(session: CheckoutSession): Page {
+  const amount = formatAmount(session.amount_total, session.currency)
+  const main = html`
+<h1>Is it you?</h1>
+<p>Your bank asks you to confirm this payment of ${amount}.</p>
+<form method="post" action="/pay/${session.id}/challenge" class="card">
+<button name="accepted" value="true">Yes, confirm</button>
+<button name="accepted" value="false" class="quiet">No, refuse</button>
+</form>`
+  return { title: 'Your bank asks', main }
+}
+
+/** A session that can no longer be paid: what became of it, and the way back. */
+export function finishedPage(session: CheckoutSession): Page {
+  const amount = formatAmount(session.amount_total, session.currency)
+  const back = returnAddress(session)
+  const { title, text } = endingOf(session, amount)
+  const main = html`
+<h1>${title}</h1>
+<p>${text}</p>
+${back !== null && html`<p><a class="button" href="${back}">Go back to the shop</a></p>`}`
+  return { title, main }
+}
+
+function endingOf({ status, payment_status: paid }: CheckoutSession, amount: string) {
+  if (status === 'expired')
+    return { title: 'This checkout has expired', text: `Nothing was paid. It was for ${amount}.` }
+  if (paid === 'unpaid')
+    return {
+      title: 'The payment is on its way',
+      text: `The bank debit of ${amount} has been ordered and settles later.`,
+    }
+  return { title: 'This has been paid', text: `The payment of ${amount} is complete.` }
+}
+
+export function unknownPage(): Page {
+  const main = html`<h1>There is no such checkout</h1>
+<p>The address is wrong, or the sandbox was reset since the checkout began.</p>`
+  return { title: 'No such checkout', main }
+}
+
+/** Where the customer goes when the checkout is over. */
+export function returnAddress(session: CheckoutSession): string | null {
+  if (session.status !== 'complete') return session.cancel_url
+  return session.success_url.replaceAll('{CHECKOUT_SESSION_ID}', session.id)
+}
+
+/** The places a form of the hosted page may lead to, for the page's policy. */
+export function returnOrigins(session: CheckoutSession): string[] {
+  return [session.success_url, session.cancel_url]
+    .filter((url) => url !== null)
+    .map((url) => new URL(url).origin)
+}

@@ -1,0 +1,61 @@
+import { type Problem, type Request, renderProblem } from '@plinth/kit'
+import { ProviderError, unknownUrl } from './errors.ts'
+
+/** A reply that is ready to be sent, and how the connection breaks while it is sent. */
+export type Answer = {
+  status: number
+  body: string
+  headers?: Record<string, string>
+  cut?: 'reset' | 'truncated'
+}
+
+/** An answer for the wire is indented, as the provider's are. */
+export function jsonOf(value: object): string {
+  return `${JSON.stringify(value, null, 2)}\n`
+}
+
+export function errorAnswer(error: ProviderError, requestLogUrl: string): Answer {
+  const { status, message, type, code, param } = error.facts
+  const body = {
+    error: {
+      ...(code !== undefined && { code, doc_url: docUrl(code) }),
+      message,
+      ...(param !== undefined && { param }),
+      request_log_url: requestLogUrl,
+      type,
+    },
+  }
+  return { status, body: jsonOf(body), headers: error.facts.headers }
+}
+
+function docUrl(code: string): string {
+  return `https://docs.stripe.com/error-codes#${code.replaceAll('_', '-')}`
+}
+
+/** What the provider says when it broke: by itself no proof that nothing was done. */
+export const brokenAnswer = (requestLogUrl: string) =>
+  errorAnswer(
+    new ProviderError({
+      status: 500,
+      type: 'api_error',
+      message: 'An unknown error occurred (the sandbox was told to fail).',
+    }),
+    requestLogUrl,
+  )
+
+/** On the provider's paths every failure wears its envelope, also those found before a route. */
+export function renderForApi(problem: Problem, request: Request): { type: string; body: string } {
+  const path = request.url.split('?', 1)[0] ?? ''
+  if (!path.startsWith('/v1/')) return renderProblem(problem, request)
+  return {
+    type: 'application/json',
+    body: errorAnswer(toProviderError(problem, request.method, path), '').body,
+  }
+}
+
+function toProviderError(problem: Problem, method: string, path: string): ProviderError {
+  if (problem instanceof ProviderError) return problem
+  if (problem.status === 404 || problem.status === 405) return unknownUrl(method, path)
+  const type = problem.status >= 500 ? 'api_error' : 'invalid_request_error'
+  return new ProviderError({ status: problem.status, type, message: problem.message })
+}

@@ -1,0 +1,188 @@
+import type { Metadata } from '../state/object-kinds.ts'
+import type { CreatedRange } from '../state/objects.repository.ts'
+import { parameterEmpty, parameterInvalid, parameterMissing, parameterUnknown } from './errors.ts'
+import type { Form, FormValue } from './form.ts'
+
+/** Reads one parameter, or says what is wrong with it. An absent one is `undefined`. */
+type Reader<T> = (value: FormValue | undefined, name: string) => T
+
+type Shape = Record<string, Reader<unknown>>
+
+type Read<S extends Shape> = { [K in keyof S]: S[K] extends Reader<infer T> ? T : never }
+
+/** The parameters of one call. A name that is not in the shape is refused. */
+export function readParameters<S extends Shape>(form: Form, shape: S): Read<S> {
+  return readShape(form, shape, '')
+}
+
+function readShape<S extends Shape>(form: Form, shape: S, holder: string): Read<S> {
+  const nameOf = (key: string) => (holder === '' ? key : `${holder}[${key}]`)
+  const stranger = Object.keys(form).find((key) => !Object.hasOwn(shape, key))
+  if (stranger !== undefined) throw parameterUnknown(nameOf(stranger))
+  const entries = Object.entries(shape).map(([key, read]) => [key, read(form[key], nameOf(key))])
+  return Object.fromEntries(entries) as Read<S>
+}
+
+export function required<T>(read: Reader<T | undefined>): Reader<T> {
+  return (value, name) => {
+    const found = read(value, name)
+    if (found === undefined) throw parameterMissing(name)
+    return found
+  }
+}
+
+export function object<S extends Shape>(shape: S): Reader<Read<S> | undefined> {
+  return (value, name) => {
+    if (value === undefined) return undefined
+    if (typeof value === 'string')
+      throw parameterInvalid(name, 'Invalid object', 'parameter_invalid_object')
+    return readShape(value, shape, name)
+  }
+}
+
+export function list<T>(read: Reader<T>, most: number): Reader<T[] | undefined> {
+  return (value, name) => {
+    if (value === undefined) return undefined
+    if (typeof value === 'string') throw parameterInvalid(name, 'Invalid array')
+    const keys = Object.keys(value)
+    if (keys.some((key, index) => key !== String(index)))
+      throw parameterInvalid(name, 'Invalid array')
+    if (keys.length > most)
+      throw parameterInvalid(name, `Array ${name} exceeded maximum ${most} allowed elements.`)
+    return keys.map((key) => read(value[key], `${name}[${key}]`))
+  }
+}
+
+export function text(limits: { max?: number } = {}): Reader<string | undefined> {
+  const { max = 5000 } = limits
+  return (value, name) => {
+    if (value === undefined) return undefined
+    if (typeof value !== 'string')
+      throw parameterInvalid(name, 'Invalid string', 'parameter_invalid_string')
+    if (value === '') throw parameterEmpty(name)
+    if (lengthOf(value) > max)
+      throw parameterInvalid(name, `Invalid string: must be at most ${max} characters`)
+    return value
+  }
+}
+
+/** In characters, as a caller counts: many a character takes two places in a string. */
+function lengthOf(text: string): number {
+  return [...text].length
+}
+
+export function choice<const T extends string>(options: readonly T[]): Reader<T | undefined> {
+  return (value, name) => {
+    const given = text()(value, name)
+    const found = options.find((option) => option === given)
+    if (given !== undefined && found === undefined)
+      throw parameterInvalid(name, `Invalid ${name}: must be one of ${options.join(', ')}`)
+    return found
+  }
+}
+
+export function integer(limits: { min?: number; max?: number } = {}): Reader<number | undefined> {
+  const { min = 0, max = Number.MAX_SAFE_INTEGER } = limits
+  return (value, name) => {
+    const given = text()(value, name)
+    if (given === undefined) return undefined
+    const number = /^-?\d{1,16}$/.test(given) ? Number(given) : Number.NaN
+    if (!Number.isSafeInteger(number))
+      throw parameterInvalid(name, `Invalid integer: ${given}`, 'parameter_invalid_integer')
+    if (number < min)
+      throw parameterInvalid(
+        name,
+        `This value must be greater than or equal to ${min}.`,
+        'parameter_invalid_integer',
+      )
+    if (number > max)
+      throw parameterInvalid(
+        name,
+        `This value must be less than or equal to ${max}.`,
+        'parameter_invalid_integer',
+      )
+    return number
+  }
+}
+
+export function flag(): Reader<boolean | undefined> {
+  return (value, name) => {
+    const given = choice(['true', 'false'])(value, name)
+    return given === undefined ? undefined : given === 'true'
+  }
+}
+
+const MOST_ENTRIES = 50
+
+const LONGEST_KEY = 40
+
+const LONGEST_VALUE = 500
+
+/** An empty value removes an entry, an empty `metadata` removes them all: see `mergeMetadata`. */
+export function metadata(): Reader<Metadata | undefined> {
+  return (value, name) => {
+    if (value === undefined) return undefined
+    if (value === '') return {}
+    if (typeof value === 'string') throw parameterInvalid(name, 'Invalid metadata')
+    const entries = Object.entries(value)
+    if (entries.length > MOST_ENTRIES)
+      throw parameterInvalid(name, `Metadata can have at most ${MOST_ENTRIES} keys`)
+    return Object.fromEntries(
+      entries.map(([key, entry]) => [key, readEntry(key, entry, `${name}[${key}]`)]),
+    )
+  }
+}
+
+function readEntry(key: string, value: FormValue, name: string): string {
+  if (lengthOf(key) > LONGEST_KEY)
+    throw parameterInvalid(name, `Metadata keys can be at most ${LONGEST_KEY} characters`)
+  if (typeof value !== 'string' || lengthOf(value) > LONGEST_VALUE)
+    throw parameterInvalid(name, `Metadata values can be at most ${LONGEST_VALUE} characters`)
+  return value
+}
+
+export function mergeMetadata(present: Metadata, change: Metadata | undefined): Metadata {
+  if (change === undefined) return present
+  if (Object.keys(change).length === 0) return {}
+  return Object.fromEntries(
+    Object.entries({ ...present, ...change }).filter(([, value]) => value !== ''),
+  )
+}
+
+export function email(): Reader<string | undefined> {
+  return (value, name) => {
+    const given = text({ max: 512 })(value, name)
+    if (given !== undefined && !/^[^\s@]+@[^\s@]+$/.test(given))
+      throw parameterInvalid(name, `Invalid email address: ${given}`, 'email_invalid')
+    return given
+  }
+}
+
+export function webAddress(): Reader<string | undefined> {
+  return (value, name) => {
+    const given = text()(value, name)
+    if (given !== undefined && !(/^https?:\/\//.test(given) && URL.canParse(given)))
+      throw parameterInvalid(name, 'Not a valid URL', 'url_invalid')
+    return given
+  }
+}
+
+/** Accepted by every call. */
+const expandable = { expand: list(required(text()), 100) }
+
+/** Accepted by every list. */
+export const pageable = {
+  ...expandable,
+  limit: integer({ min: 1, max: 100 }),
+  starting_after: text(),
+  ending_before: text(),
+}
+
+const range = object({ gt: integer(), gte: integer(), lt: integer(), lte: integer() })
+
+/** A moment, or a range of moments, in Unix seconds. */
+export const createdRange: Reader<CreatedRange | undefined> = (value, name) => {
+  if (typeof value !== 'string') return range(value, name)
+  const moment = integer()(value, name)
+  return { gte: moment, lte: moment }
+}

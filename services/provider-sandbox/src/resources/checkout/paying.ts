@@ -1,0 +1,195 @@
+import { secondsAfter } from '@plinth/kit'
+import { requestRefused } from '../../protocol/errors.ts'
+import type { CheckoutSession, PaymentError, PaymentIntent } from '../../state/object-kinds.ts'
+import { findParent, updateObject } from '../../state/objects.repository.ts'
+import type { Sandbox } from '../../state/sandbox.ts'
+import { deleteTimersOf, insertTimer } from '../../state/timers.repository.ts'
+import { beginCharge, failCharge, requireCharge, settleCharge } from '../money/charges.ts'
+import { beginPayment, changeIntent, requirePaymentIntent } from '../money/payment-intents.ts'
+import {
+  accountDetails,
+  behaviourOf,
+  behaviourOfAccount,
+  behaviourOfCard,
+  cardDetails,
+} from '../money/payment-methods.ts'
+import { recordEvent } from '../webhooks/events.ts'
+import { completeSession, requireOpenSession, requireSession } from './sessions.ts'
+
+/**
+ * The customer agrees to a bank debit: the session is complete, the money comes later or never.
+ * A delay of null means that it waits until someone decides.
+ */
+export async function payByBank(
+  sandbox: Sandbox,
+  sessionId: string,
+  account: string,
+  delaySeconds: number | null = sandbox.config.bankDebitSeconds,
+): Promise<PaymentOutcome> {
+  const session = await requireOpenSession(sandbox, sessionId)
+  if (session.amount_total === 0) return completeForNothing(sandbox, session)
+  const intent = await beginPayment(sandbox, session)
+  const charge = await beginCharge(sandbox, session, intent, accountDetails(account))
+  await recordEvent(sandbox, 'charge.pending', charge)
+  const processing = {
+    status: 'processing',
+    latest_charge: charge.id,
+    payment_method: charge.payment_method,
+    last_payment_error: null,
+  } as const
+  await changeIntent(sandbox, intent, processing, 'payment_intent.processing')
+  await completeSession(sandbox, sessionId, 'unpaid')
+
+  const action = behaviourOfAccount(account).error ? 'fail-payment' : 'settle-payment'
+  if (delaySeconds !== null)
+    await insertTimer(sandbox.db, action, intent.id, secondsAfter(sandbox.clock(), delaySeconds))
+  return { state: 'processing' }
+}
+
+/** The money has come after all. */
+export async function settlePayment(sandbox: Sandbox, intentId: string): Promise<CheckoutSession> {
+  const intent = await takeProcessing(sandbox, intentId)
+  await settleCharge(sandbox, await requireCharge(sandbox, intent.latest_charge))
+  await succeed(sandbox, intent)
+  const session = await sessionOf(sandbox, intentId)
+  const paid: CheckoutSession = { ...session, payment_status: 'paid' }
+  await updateObject(sandbox.db, paid)
+  await recordEvent(sandbox, 'checkout.session.async_payment_succeeded', paid)
+  return paid
+}
+
+/** The debit is returned. The session itself stays as it was: complete and unpaid. */
+export async function failPayment(sandbox: Sandbox, intentId: string): Promise<CheckoutSession> {
+  const intent = await takeProcessing(sandbox, intentId)
+  const charge = await requireCharge(sandbox, intent.latest_charge)
+  await decline(sandbox, intent, behaviourOf(charge.payment_method_details)?.error ?? RETURNED)
+  const session = await sessionOf(sandbox, intentId)
+  await recordEvent(sandbox, 'checkout.session.async_payment_failed', session)
+  return session
+}
+
+const RETURNED: PaymentError = {
+  type: 'invalid_request_error',
+  code: 'debit_not_authorized',
+  message: 'The bank returned the debit.',
+}
+
+async function takeProcessing(sandbox: Sandbox, intentId: string): Promise<PaymentIntent> {
+  const intent = await requirePaymentIntent(sandbox, intentId)
+  if (intent.status !== 'processing')
+    throw requestRefused(
+      `Only a processing payment can settle or fail; this one is ${intent.status}.`,
+    )
+  await deleteTimersOf(sandbox.db, intentId)
+  return intent
+}
+
+async function sessionOf(sandbox: Sandbox, intentId: string): Promise<CheckoutSession> {
+  return requireSession(sandbox, (await findParent(sandbox.db, intentId)) ?? '')
+}
+
+export type PaymentOutcome =
+  | { state: 'paid' | 'processing' | 'challenge' }
+  | { state: 'declined'; error: PaymentError }
+
+/** The customer pays by card. A declined card leaves the session open for another try. */
+export async function payByCard(
+  sandbox: Sandbox,
+  sessionId: string,
+  number: string,
+  expiry?: string,
+): Promise<PaymentOutcome> {
+  const session = await requireOpenSession(sandbox, sessionId)
+  if (session.amount_total === 0) return completeForNothing(sandbox, session)
+  const behaviour = behaviourOfCard(number, isOver(expiry, sandbox.clock()))
+  const intent = await beginPayment(sandbox, session)
+  const charge = await beginCharge(sandbox, session, intent, cardDetails(number))
+  const tried = { ...intent, latest_charge: charge.id, payment_method: charge.payment_method }
+
+  if (behaviour.error) return decline(sandbox, tried, behaviour.error)
+  if (behaviour.challenge) return askBank(sandbox, session, tried)
+  return takeMoney(sandbox, sessionId, tried)
+}
+
+/** Whether a card that is good through `MM/YY` is no longer good. */
+function isOver(expiry: string | undefined, now: Date): boolean {
+  const [, month, year] = /^(\d\d)\/(\d\d)$/.exec(expiry ?? '') ?? []
+  if (month === undefined || year === undefined) return expiry !== undefined
+  return now >= new Date(Date.UTC(2000 + Number(year), Number(month)))
+}
+
+/** Nothing to pay, so no payment intent either. */
+async function completeForNothing(
+  sandbox: Sandbox,
+  session: CheckoutSession,
+): Promise<PaymentOutcome> {
+  await completeSession(sandbox, session.id, 'no_payment_required')
+  return { state: 'paid' }
+}
+
+/** The customer has answered the bank's question. */
+export async function answerChallenge(
+  sandbox: Sandbox,
+  sessionId: string,
+  accepted: boolean,
+): Promise<PaymentOutcome> {
+  const { payment_intent: id } = await requireOpenSession(sandbox, sessionId)
+  const intent = id === null ? undefined : await requirePaymentIntent(sandbox, id)
+  if (intent?.status !== 'requires_action') throw requestRefused('The bank is not asking anything.')
+  const answered = { ...intent, next_action: null }
+  return accepted
+    ? takeMoney(sandbox, sessionId, answered)
+    : decline(sandbox, answered, CHALLENGE_FAILED)
+}
+
+const CHALLENGE_FAILED: PaymentError = {
+  type: 'invalid_request_error',
+  code: 'payment_intent_authentication_failure',
+  message: 'Your bank could not verify that it is you. Please choose another way to pay.',
+}
+
+async function takeMoney(
+  sandbox: Sandbox,
+  sessionId: string,
+  intent: PaymentIntent,
+): Promise<PaymentOutcome> {
+  await settleCharge(sandbox, await requireCharge(sandbox, intent.latest_charge))
+  await succeed(sandbox, intent)
+  await completeSession(sandbox, sessionId, 'paid')
+  return { state: 'paid' }
+}
+
+async function succeed(sandbox: Sandbox, intent: PaymentIntent): Promise<void> {
+  const succeeded = {
+    status: 'succeeded',
+    amount_received: intent.amount,
+    last_payment_error: null,
+  } as const
+  await changeIntent(sandbox, intent, succeeded, 'payment_intent.succeeded')
+}
+
+/** The charge fails and the payment intent waits for another method. */
+async function decline(
+  sandbox: Sandbox,
+  intent: PaymentIntent,
+  error: PaymentError,
+): Promise<PaymentOutcome> {
+  await failCharge(sandbox, await requireCharge(sandbox, intent.latest_charge), error)
+  const declined = { status: 'requires_payment_method', last_payment_error: error } as const
+  await changeIntent(sandbox, intent, declined, 'payment_intent.payment_failed')
+  return { state: 'declined', error }
+}
+
+async function askBank(
+  sandbox: Sandbox,
+  session: CheckoutSession,
+  intent: PaymentIntent,
+): Promise<PaymentOutcome> {
+  const url = `${sandbox.publicUrl()}/pay/${session.id}/challenge`
+  const asking = {
+    status: 'requires_action',
+    next_action: { type: 'redirect_to_url', redirect_to_url: { url } },
+  } as const
+  await changeIntent(sandbox, intent, asking, 'payment_intent.requires_action')
+  return { state: 'challenge' }
+}

@@ -1,0 +1,129 @@
+import type { PaymentError, PaymentMethodDetails } from '../../state/object-kinds.ts'
+
+/** How a test card or a test account behaves, as people know them from the provider's documents. */
+export type Behaviour = {
+  title: string
+  error?: PaymentError
+  /** The bank asks the customer first. */
+  challenge?: boolean
+  /** How refunds to it go. */
+  refunds?: 'pending' | 'fail-later'
+}
+
+const declined = (declineCode: string, message: string, code = 'card_declined'): PaymentError => ({
+  type: 'card_error',
+  code,
+  ...(code === 'card_declined' && { decline_code: declineCode }),
+  message,
+})
+
+export const TEST_CARDS: Record<string, Behaviour> = {
+  '4242424242424242': { title: 'Succeeds' },
+  '5555555555554444': { title: 'Succeeds (Mastercard)' },
+  '378282246310005': { title: 'Succeeds (American Express)' },
+  '4000000000000002': {
+    title: 'Declined',
+    error: declined('generic_decline', 'Your card was declined.'),
+  },
+  '4000000000009995': {
+    title: 'Declined: insufficient funds',
+    error: declined('insufficient_funds', 'Your card has insufficient funds.'),
+  },
+  '4000000000009987': {
+    title: 'Declined: lost card',
+    error: declined('lost_card', 'Your card was declined.'),
+  },
+  '4000000000000069': {
+    title: 'Declined: expired card',
+    error: declined('', 'Your card has expired.', 'expired_card'),
+  },
+  '4000000000000127': {
+    title: 'Declined: wrong CVC',
+    error: declined('', "Your card's security code is incorrect.", 'incorrect_cvc'),
+  },
+  '4000000000000119': {
+    title: 'Declined: processing error',
+    error: declined('', 'An error occurred while processing your card.', 'processing_error'),
+  },
+  '4000002500003155': { title: 'The bank asks first (3-D Secure)', challenge: true },
+  '4000000000007726': { title: 'Succeeds; refunds are pending, then succeed', refunds: 'pending' },
+  '4000000000005126': { title: 'Succeeds; refunds succeed, then fail', refunds: 'fail-later' },
+}
+
+const returned = (code: string, message: string): PaymentError => ({
+  type: 'invalid_request_error',
+  code,
+  message,
+})
+
+export const TEST_ACCOUNTS: Record<string, Behaviour> = {
+  '000123456789': { title: 'Settles later', refunds: 'pending' },
+  '000111111113': {
+    title: 'Fails later: account closed',
+    error: returned('account_closed', 'The bank account has been closed.'),
+  },
+  '000222222227': {
+    title: 'Fails later: insufficient funds',
+    error: returned('insufficient_funds', 'The bank account has insufficient funds.'),
+  },
+}
+
+const UNKNOWN_CARD: Behaviour = {
+  title: 'Not a test card',
+  error: declined(
+    'test_mode_live_card',
+    'Your card was declined: the sandbox takes test cards only.',
+  ),
+}
+
+const EXPIRED_CARD = '4000000000000069'
+
+const WRONG_NUMBER: Behaviour = {
+  title: 'Not a card number',
+  error: declined('', 'Your card number is incorrect.', 'incorrect_number'),
+}
+
+const UNKNOWN_ACCOUNT: Behaviour = {
+  title: 'Not a test account',
+  error: returned('no_account', 'No bank account was found with this number.'),
+}
+
+export function behaviourOfCard(number: string, expired = false): Behaviour {
+  if (expired) return TEST_CARDS[EXPIRED_CARD] ?? WRONG_NUMBER
+  return TEST_CARDS[number] ?? (isCardNumber(number) ? UNKNOWN_CARD : WRONG_NUMBER)
+}
+
+export function behaviourOfAccount(number: string): Behaviour {
+  return TEST_ACCOUNTS[number] ?? UNKNOWN_ACCOUNT
+}
+
+/** The behaviour of a charge's method, which its last four digits still tell. */
+export function behaviourOf(details: PaymentMethodDetails): Behaviour | undefined {
+  const [methods, last4] =
+    details.type === 'card'
+      ? [TEST_CARDS, details.card.last4]
+      : [TEST_ACCOUNTS, details.us_bank_account.last4]
+  return Object.entries(methods).find(([number]) => number.endsWith(last4))?.[1]
+}
+
+export function cardDetails(number: string): PaymentMethodDetails {
+  const brand = { 3: 'amex', 5: 'mastercard' }[Number(number[0])] ?? 'visa'
+  return {
+    type: 'card',
+    card: { brand, last4: number.slice(-4), country: 'US', funding: 'credit' },
+  }
+}
+
+export function accountDetails(number: string): PaymentMethodDetails {
+  const account = { bank_name: 'SANDBOX BANK', last4: number.slice(-4) }
+  return { type: 'us_bank_account', us_bank_account: account }
+}
+
+/** The checksum that catches a mistyped digit. */
+function isCardNumber(number: string): boolean {
+  if (!/^\d{12,19}$/.test(number)) return false
+  const digits = [...number].reverse().map(Number)
+  const doubled = (digit: number) => (digit > 4 ? digit * 2 - 9 : digit * 2)
+  const sum = digits.reduce((total, digit, n) => total + (n % 2 ? doubled(digit) : digit), 0)
+  return sum % 10 === 0
+}

@@ -1,0 +1,88 @@
+import { type Clock, Problem, secondsAfter } from '@plinth/kit'
+import type { MovableClock } from '../state/clock.ts'
+import { change, type Sandbox } from '../state/sandbox.ts'
+import type { TimerRow } from '../state/tables.ts'
+import { deleteTimer, findDueTimer } from '../state/timers.repository.ts'
+import { readSwitches } from '../state/values.repository.ts'
+import { failPayment, settlePayment } from './checkout/paying.ts'
+import { expireSession } from './checkout/sessions.ts'
+import { failRefund, settleRefund } from './money/refunds.ts'
+import { findNextDue } from './webhooks/deliveries.repository.ts'
+
+const ACTIONS: Record<string, (sandbox: Sandbox, id: string) => Promise<unknown>> = {
+  'expire-session': expireSession,
+  'settle-payment': settlePayment,
+  'fail-payment': failPayment,
+  'settle-refund': settleRefund,
+  'fail-refund': failRefund,
+}
+
+/** Does what has become due, each thing as of the moment it was due. */
+export async function runTimers(sandbox: Sandbox): Promise<void> {
+  const findNext = () => findDueTimer(sandbox.db, sandbox.clock())
+  for (let timer = await findNext(); timer; timer = await findNext()) await fire(sandbox, timer)
+}
+
+async function fire(sandbox: Sandbox, timer: TimerRow): Promise<void> {
+  const clock: Clock = () => new Date(timer.due_at)
+  try {
+    await change({ ...sandbox, clock }, async (inside) => {
+      await deleteTimer(inside.db, timer.id)
+      await ACTIONS[timer.action]?.(inside, timer.object_id)
+    })
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error
+    // Something else had already decided it, so there is nothing left to do.
+    await deleteTimer(sandbox.db, timer.id)
+  }
+}
+
+/**
+ * Moves the clock, stopping at everything that becomes due on the way: a retry that falls between
+ * two others happens between them.
+ */
+export async function moveClock(
+  sandbox: Sandbox,
+  clock: MovableClock,
+  seconds: number,
+  deliver: () => Promise<void>,
+): Promise<void> {
+  const target = secondsAfter(clock(), seconds)
+  const findNext = async () => {
+    const { paused } = await readSwitches(sandbox.db)
+    return findNextDue(sandbox.db, target, !paused)
+  }
+  for (let due = await findNext(); due; due = await findNext()) {
+    if (due > clock()) await clock.moveTo(due)
+    await runTimers(sandbox)
+    await deliver()
+  }
+  await clock.moveTo(target)
+}
+
+const EVERY_MS = 500
+
+/** Looks twice a second whether something has become due. Returns the way to stop it. */
+export function startTicking(sandbox: Sandbox): () => Promise<void> {
+  let round: Promise<void> = Promise.resolve()
+  let busy = false
+  const tick = async () => {
+    if (busy) return
+    busy = true
+    try {
+      await runTimers(sandbox)
+      sandbox.wake()
+    } catch (error) {
+      sandbox.log.error({ err: error }, 'a timer failed')
+    } finally {
+      busy = false
+    }
+  }
+  const timer = setInterval(() => {
+    round = tick()
+  }, EVERY_MS).unref()
+  return async () => {
+    clearInterval(timer)
+    await round
+  }
+}

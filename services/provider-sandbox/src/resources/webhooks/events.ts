@@ -1,0 +1,62 @@
+import { secondsAfter } from '@plinth/kit'
+import type { Event, ProviderObject, WebhookEndpoint } from '../../state/object-kinds.ts'
+import { insertObject, listObjects } from '../../state/objects.repository.ts'
+import { type Sandbox, secondsOf } from '../../state/sandbox.ts'
+import { newId, readSwitches, type Switches } from '../../state/values.repository.ts'
+import { insertDelivery } from './deliveries.repository.ts'
+
+export const API_VERSION = '2026-10-28.endive'
+
+/** Writes down what happened, and its deliveries, in the transaction in which it happened. */
+export async function recordEvent(
+  sandbox: Sandbox,
+  type: string,
+  subject: ProviderObject,
+  { previous, livemode = false }: { previous?: object; livemode?: boolean } = {},
+): Promise<Event> {
+  const switches = await readSwitches(sandbox.db)
+  const event: Event = {
+    id: await newId(sandbox, 'evt'),
+    object: 'event',
+    api_version: switches.apiVersion ?? API_VERSION,
+    created: switches.eventSecond ?? secondsOf(sandbox.clock()),
+    data: { object: subject, ...(previous && { previous_attributes: previous }) },
+    livemode,
+    pending_webhooks: 0,
+    request: {
+      id: sandbox.request?.id ?? null,
+      idempotency_key: sandbox.request?.idempotencyKey ?? null,
+    },
+    type,
+  }
+  event.pending_webhooks = await queueDeliveries(sandbox, event, switches)
+  await insertObject(sandbox.db, event, { parent: subject.id })
+  return event
+}
+
+/** Puts an event up for delivery to everyone who asked for its type; tells to how many. */
+export async function queueDeliveries(
+  sandbox: Sandbox,
+  event: Event,
+  switches: Switches,
+): Promise<number> {
+  const enabled = { where: { status: 'enabled' } }
+  const endpoints = await listObjects(sandbox.db, 'webhook_endpoint', enabled)
+  const interested = endpoints.filter((endpoint) => wants(endpoint, event.type))
+  const dropped = switches.drop.includes('*') || switches.drop.includes(event.type)
+  const copies = dropped ? 1 : 1 + switches.duplicates
+  for (const endpoint of interested)
+    for (let copy = 0; copy < copies; copy++)
+      await insertDelivery(sandbox.db, {
+        event_id: event.id,
+        endpoint_id: endpoint.id,
+        state: dropped ? 'dropped' : 'waiting',
+        attempts: 0,
+        next_attempt_at: secondsAfter(sandbox.clock(), switches.delaySeconds).toISOString(),
+      })
+  return dropped ? 0 : interested.length
+}
+
+function wants(endpoint: WebhookEndpoint, type: string): boolean {
+  return endpoint.enabled_events.some((name) => name === '*' || name === type)
+}

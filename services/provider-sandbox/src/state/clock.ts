@@ -1,0 +1,32 @@
+import type { Clock, Db } from '@plinth/kit'
+import type { SandboxTables } from './tables.ts'
+import { findValue, updateValue } from './values.repository.ts'
+
+const OFFSET = 'clock-offset-ms'
+
+/** The machine's time and an offset that is kept across restarts. */
+export type MovableClock = Clock & {
+  offsetSeconds(): number
+  /** Only forwards. */
+  moveTo(moment: Date): Promise<void>
+  reset(): Promise<void>
+  /** Takes up the offset that is stored. */
+  load(): Promise<void>
+}
+
+export function movableClock(base: Clock, db: Db<SandboxTables>): MovableClock {
+  let offsetMs = 0
+  const now = () => new Date(base().getTime() + offsetMs)
+  const store = async (milliseconds: number) => {
+    offsetMs = milliseconds
+    await updateValue(db, OFFSET, milliseconds)
+  }
+  return Object.assign(now, {
+    offsetSeconds: () => offsetMs / 1000,
+    moveTo: (moment: Date) => store(Math.max(offsetMs, moment.getTime() - base().getTime())),
+    reset: () => store(0),
+    load: async () => {
+      offsetMs = (await findValue<number>(db, OFFSET)) ?? 0
+    },
+  })
+}

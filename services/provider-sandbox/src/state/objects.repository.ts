@@ -1,0 +1,152 @@
+import type { Db } from '@plinth/kit'
+import { type SelectQueryBuilder, sql } from 'kysely'
+import type { Kind, ObjectKinds, ProviderObject } from './object-kinds.ts'
+import type { SandboxTables } from './tables.ts'
+
+type SandboxDb = Db<SandboxTables>
+
+type Beside = { parent?: string; hidden?: unknown }
+
+export async function insertObject(
+  db: SandboxDb,
+  object: ProviderObject,
+  { parent, hidden = {} }: Beside = {},
+): Promise<void> {
+  await db
+    .insertInto('objects')
+    .values({
+      id: object.id,
+      kind: object.object,
+      created: 'created' in object ? object.created : 0,
+      parent: parent ?? null,
+      body: JSON.stringify(object),
+      hidden: JSON.stringify(hidden),
+    })
+    .execute()
+}
+
+export async function updateObject(db: SandboxDb, object: ProviderObject): Promise<void> {
+  const body = JSON.stringify(object)
+  await db.updateTable('objects').set({ body }).where('id', '=', object.id).execute()
+}
+
+export async function deleteObject(db: SandboxDb, id: string): Promise<void> {
+  await db.deleteFrom('objects').where('id', '=', id).execute()
+}
+
+export async function findObject<K extends Kind>(
+  db: SandboxDb,
+  kind: K,
+  id: string,
+): Promise<ObjectKinds[K] | undefined> {
+  const row = await db
+    .selectFrom('objects')
+    .select('body')
+    .where('id', '=', id)
+    .where('kind', '=', kind)
+    .executeTakeFirst()
+  return row && JSON.parse(row.body)
+}
+
+/** Whatever the id names, for `expand`. */
+export async function findAnyObject(db: SandboxDb, id: string): Promise<object | undefined> {
+  const row = await db.selectFrom('objects').select('body').where('id', '=', id).executeTakeFirst()
+  return row && JSON.parse(row.body)
+}
+
+/** The object another one belongs to. */
+export async function findParent(db: SandboxDb, id: string): Promise<string | undefined> {
+  const row = await db
+    .selectFrom('objects')
+    .select('parent')
+    .where('id', '=', id)
+    .executeTakeFirst()
+  return row?.parent ?? undefined
+}
+
+/** What is kept beside an object and never shown. */
+export async function findHidden<T>(db: SandboxDb, id: string): Promise<T | undefined> {
+  const row = await db
+    .selectFrom('objects')
+    .select('hidden')
+    .where('id', '=', id)
+    .executeTakeFirst()
+  return row && JSON.parse(row.hidden)
+}
+
+export async function updateHidden(db: SandboxDb, id: string, value: unknown): Promise<void> {
+  const hidden = JSON.stringify(value)
+  await db.updateTable('objects').set({ hidden }).where('id', '=', id).execute()
+}
+
+export type ObjectFilter = {
+  /** Members of the object and the value they must have. */
+  where?: Record<string, string | undefined>
+  types?: string[]
+  created?: CreatedRange
+  parent?: string
+  /** Events whose every delivery has arrived, or those of which one has not. */
+  delivered?: boolean
+}
+
+type Cursor = { after?: string; before?: string; limit?: number }
+
+/** Newest first and without what was deleted; `before` walks towards the newest. */
+export async function listObjects<K extends Kind>(
+  db: SandboxDb,
+  kind: K,
+  filter: ObjectFilter = {},
+  { after, before, limit }: Cursor = {},
+): Promise<ObjectKinds[K][]> {
+  let query = filtered(db, kind, filter)
+  const seqOf = (id: string) => db.selectFrom('objects').select('seq').where('id', '=', id)
+  if (after !== undefined) query = query.where('seq', '<', seqOf(after))
+  if (before !== undefined) query = query.where('seq', '>', seqOf(before))
+  if (limit !== undefined) query = query.limit(limit)
+  const rows = await query.orderBy('seq', before === undefined ? 'desc' : 'asc').execute()
+  const objects = rows.map((row) => JSON.parse(row.body))
+  return before === undefined ? objects : objects.reverse()
+}
+
+function filtered(
+  db: SandboxDb,
+  kind: Kind,
+  { where = {}, types, created = {}, parent, delivered }: ObjectFilter,
+): SelectQueryBuilder<SandboxTables, 'objects', { body: string }> {
+  let query = db
+    .selectFrom('objects')
+    .select('body')
+    .where('kind', '=', kind)
+    .where(memberOf('deleted'), 'is', null)
+  if (parent !== undefined) query = query.where('parent', '=', parent)
+  if (delivered !== undefined)
+    query = query.where((eb) => {
+      const missing = eb
+        .selectFrom('deliveries')
+        .select('id')
+        .whereRef('event_id', '=', 'objects.id')
+        .where('state', '!=', 'delivered')
+      return delivered ? eb.not(eb.exists(missing)) : eb.exists(missing)
+    })
+  if (types) query = query.where(memberOf('type'), 'in', types)
+  for (const [member, value] of Object.entries(where))
+    if (value !== undefined) query = query.where(memberOf(member), '=', value)
+  for (const [limit, sign] of CREATED_LIMITS) {
+    const moment = created[limit]
+    if (moment !== undefined) query = query.where('created', sign, moment)
+  }
+  return query
+}
+
+const CREATED_LIMITS = [
+  ['gt', '>'],
+  ['gte', '>='],
+  ['lt', '<'],
+  ['lte', '<='],
+] as const
+
+function memberOf(name: string) {
+  return sql<string | null>`json_extract(body, ${sql.lit(`$.${name}`)})`
+}
+
+export type CreatedRange = { gt?: number; gte?: number; lt?: number; lte?: number }

@@ -1,0 +1,76 @@
+import type { AccountTables } from '@plinth/accounts'
+import type { Generated } from 'kysely'
+
+export type StorageTables = AccountTables & {
+  /** Where files are or were put. A row is never deleted: old files are read through it. */
+  storage_locations: {
+    id: Generated<number>
+    provider: ProviderName
+    /** What makes it the same place: a folder, or an endpoint and a bucket. */
+    place: string
+    /** The keys of this installation start with it, so that a shared bucket is swept safely. */
+    prefix: string
+    sealed_settings: string
+    created_at: string
+  }
+  /** What an administrator saved last for each provider; used at the next activation. */
+  storage_settings: { provider: ProviderName; sealed_settings: string; saved_at: string }
+  /** One row. */
+  active_storage: { id: number; location_id: number; activated_at: string }
+  files: {
+    id: Generated<number>
+    owner_id: string
+    owner_name: string
+    original_filename: string
+    stored_filename: string
+    extension: string
+    content_type: string
+    size_bytes: number
+    checksum_sha256: string
+    location_id: number
+    /** The object's name at its location; a move gives it a new one. */
+    object_name: string
+    state: FileState
+    thumbnail: ThumbnailState
+    created_at: string
+  }
+  /** How many stored files each owner has, so that no page counts a million rows. */
+  file_totals: { owner_id: string; total: number }
+  temporary_links: {
+    id: Generated<number>
+    file_id: number
+    token_hash: string
+    created_at: string
+    expires_at: string
+    opened_count: number
+    last_opened_at: string | null
+  }
+  /** Objects without a file, and when the sweeper saw each of them first. */
+  orphans: { location_id: number; object_key: string; first_seen_at: string }
+  file_moves: {
+    id: Generated<number>
+    target_location_id: number
+    state: MoveState
+    total: number
+    moved: number
+    failed: number
+    moved_bytes: number
+    /** Files up to this id are done. */
+    cursor_id: number
+    last_error: string | null
+    requested_by: string
+    created_at: string
+    updated_at: string
+  }
+}
+
+export type FileState = 'stored' | 'deleting'
+
+/** Not asked for yet, kept beside the object, or not possible for this file. */
+export type ThumbnailState = 'none' | 'kept' | 'impossible'
+
+export type MoveState = 'RUNNING' | 'DONE' | 'CANCELLED'
+
+export const PROVIDER_NAMES = ['LOCAL', 'OBJECT'] as const
+
+export type ProviderName = (typeof PROVIDER_NAMES)[number]

@@ -1,0 +1,222 @@
+import { type Db, inTransaction, prepared, preparedWrite } from '@plinth/kit'
+import type { Insertable, NotNull } from 'kysely'
+import type { StorageTables, ThumbnailState } from '../database/tables.ts'
+import type { NewFile, StoredFile } from './storage.ts'
+
+const insert = prepared((db: Db<StorageTables>, row: Insertable<StorageTables['files']>) =>
+  db.insertInto('files').values(row).returning('id'),
+)
+
+/** A row becomes visible here, after its bytes are durable. */
+export async function insertFile(db: Db<StorageTables>, file: NewFile): Promise<StoredFile> {
+  const row = {
+    owner_id: file.ownerId,
+    owner_name: file.ownerName,
+    original_filename: file.originalFilename,
+    stored_filename: file.storedFilename,
+    extension: file.extension,
+    content_type: file.contentType,
+    size_bytes: file.sizeBytes,
+    checksum_sha256: file.checksumSha256,
+    location_id: file.location.id,
+    object_name: file.objectName,
+    state: 'stored',
+    thumbnail: 'none',
+    created_at: file.createdAt,
+  } as const
+  return inTransaction(db, async (transaction) => {
+    const [inserted] = await insert(transaction, row)
+    if (!inserted) throw new Error('The database gave the new file no id')
+    await addToTotal(transaction, { ownerId: file.ownerId, change: 1 })
+    return { ...file, id: inserted.id, state: 'stored', thumbnail: 'none' }
+  })
+}
+
+export async function findFile(db: Db<StorageTables>, id: number): Promise<StoredFile | undefined> {
+  const row = await selectFiles(db).where('files.id', '=', id).executeTakeFirst()
+  return row && fileOf(row)
+}
+
+type FileQuery = { ownerId?: string; beforeId?: number; offset?: number; limit: number }
+
+/** Newest first. */
+export async function listFiles(db: Db<StorageTables>, query: FileQuery): Promise<StoredFile[]> {
+  const { ownerId, beforeId, offset, limit } = query
+  const rows = await selectFiles(db)
+    .where('files.state', '=', 'stored')
+    .$if(ownerId !== undefined, (files) => files.where('files.owner_id', '=', ownerId ?? ''))
+    .$if(beforeId !== undefined, (files) => files.where('files.id', '<', beforeId ?? 0))
+    .orderBy('files.id', 'desc')
+    .limit(limit)
+    .$if(offset !== undefined, (files) => files.offset(offset ?? 0))
+    .execute()
+  return rows.map(fileOf)
+}
+
+/** Oldest first, whatever their state: for work that goes over every file. */
+export async function listFilesAfter(
+  db: Db<StorageTables>,
+  query: { afterId: number; limit: number; notAt?: number },
+): Promise<StoredFile[]> {
+  const { notAt } = query
+  const rows = await selectFiles(db)
+    .where('files.id', '>', query.afterId)
+    .$if(notAt !== undefined, (files) => files.where('files.location_id', '!=', notAt ?? 0))
+    .orderBy('files.id')
+    .limit(query.limit)
+    .execute()
+  return rows.map(fileOf)
+}
+
+/** Oldest first. */
+export async function listDeletingFiles(
+  db: Db<StorageTables>,
+  query: { afterId: number; limit: number },
+): Promise<StoredFile[]> {
+  const rows = await selectFiles(db)
+    .where('files.state', '=', 'deleting')
+    .where('files.id', '>', query.afterId)
+    .orderBy('files.id')
+    .limit(query.limit)
+    .execute()
+  return rows.map(fileOf)
+}
+
+export async function countFiles(db: Db<StorageTables>, ownerId?: string): Promise<number> {
+  const row = await db
+    .selectFrom('file_totals')
+    .select((count) => count.fn.sum<number>('total').as('total'))
+    .$if(ownerId !== undefined, (totals) => totals.where('owner_id', '=', ownerId ?? ''))
+    .executeTakeFirst()
+  return Number(row?.total ?? 0)
+}
+
+/** Of these names, the ones that belong to a file at this location. */
+export async function findObjectNames(
+  db: Db<StorageTables>,
+  locationId: number,
+  names: string[],
+): Promise<Set<string>> {
+  if (names.length === 0) return new Set()
+  const rows = await db
+    .selectFrom('files')
+    .select('object_name')
+    .where('location_id', '=', locationId)
+    .where('object_name', 'in', names)
+    .execute()
+  return new Set(rows.map((row) => row.object_name))
+}
+
+/**
+ * From here on nobody finds the file; whoever marks it, or comes back after a crash, removes its
+ * bytes. Says where they are now, which a move may just have changed. Of several callers one gets
+ * the file.
+ */
+export async function markDeleting(
+  db: Db<StorageTables>,
+  id: number,
+): Promise<StoredFile | undefined> {
+  return inTransaction(db, async (transaction) => {
+    const marked = await transaction
+      .updateTable('files')
+      .set({ state: 'deleting' })
+      .where('id', '=', id)
+      .where('state', '=', 'stored')
+      .returning('owner_id')
+      .executeTakeFirst()
+    if (!marked) return undefined
+    await addToTotal(transaction, { ownerId: marked.owner_id, change: -1 })
+    return findFile(transaction, id)
+  })
+}
+
+export async function deleteFileRow(db: Db<StorageTables>, id: number): Promise<void> {
+  await db.deleteFrom('files').where('id', '=', id).where('state', '=', 'deleting').execute()
+}
+
+/** Only while the file is still there and still where it was: else the thumbnail has no owner. */
+export async function updateThumbnail(
+  db: Db<StorageTables>,
+  file: StoredFile,
+  thumbnail: ThumbnailState,
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('files')
+    .set({ thumbnail })
+    .where('id', '=', file.id)
+    .where('state', '=', 'stored')
+    .where('object_name', '=', file.objectName)
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
+}
+
+/** The moment a move takes effect; refused when the file was deleted or moved in the meantime. */
+export async function updateLocation(
+  db: Db<StorageTables>,
+  file: StoredFile,
+  target: { locationId: number; objectName: string },
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('files')
+    .set({
+      location_id: target.locationId,
+      object_name: target.objectName,
+      thumbnail: file.thumbnail === 'kept' ? 'none' : file.thumbnail,
+    })
+    .where('id', '=', file.id)
+    .where('state', '=', 'stored')
+    .where('object_name', '=', file.objectName)
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
+}
+
+type Change = { ownerId: string; change: number }
+
+const addToTotal = preparedWrite((db: Db<StorageTables>, { ownerId, change }: Change) =>
+  db
+    .insertInto('file_totals')
+    .values({ owner_id: ownerId, total: change })
+    .onConflict((conflict) =>
+      conflict
+        .column('owner_id')
+        .doUpdateSet((row) => ({ total: row('file_totals.total', '+', change) })),
+    ),
+)
+
+type FileRow = Awaited<ReturnType<ReturnType<typeof selectFiles>['execute']>>[number]
+
+function selectFiles(db: Db<StorageTables>) {
+  return (
+    db
+      .selectFrom('files')
+      // A left join, though every file has a location: it makes the files lead, in index order.
+      .leftJoin('storage_locations', 'storage_locations.id', 'files.location_id')
+      .selectAll('files')
+      .select(['provider', 'prefix', 'sealed_settings'])
+      .$narrowType<{ provider: NotNull; prefix: NotNull; sealed_settings: NotNull }>()
+  )
+}
+
+function fileOf(row: FileRow): StoredFile {
+  return {
+    id: row.id,
+    ownerId: row.owner_id,
+    ownerName: row.owner_name,
+    originalFilename: row.original_filename,
+    storedFilename: row.stored_filename,
+    extension: row.extension,
+    contentType: row.content_type,
+    sizeBytes: row.size_bytes,
+    checksumSha256: row.checksum_sha256,
+    state: row.state,
+    thumbnail: row.thumbnail,
+    createdAt: row.created_at,
+    objectName: row.object_name,
+    location: {
+      id: row.location_id,
+      provider: row.provider,
+      prefix: row.prefix,
+      sealedSettings: row.sealed_settings,
+    },
+  }
+}

@@ -1,0 +1,130 @@
+import { Readable } from 'node:stream'
+import {
+  acceptUploads,
+  type Guard,
+  pageRequest,
+  type Reply,
+  type Request,
+  receiveUpload,
+  type Server,
+  type Upload,
+} from '@plinth/kit'
+import { storageUnavailable } from '../locations/problems.ts'
+import { sendStoredFile } from './bytes.ts'
+import {
+  allFiles,
+  deleteFile,
+  describeFile,
+  pageOfFiles,
+  requireFile,
+  storeFile,
+  uploadLimits,
+} from './files.ts'
+import { idFrom, type Storage, type StoredFile } from './storage.ts'
+
+type ById = { Params: { id: string } }
+
+export function fileRoutes(server: Server, storage: Storage, caller: Guard): void {
+  server.get('/file/list', {
+    onRequest: caller,
+    handler: (request, reply) => sendList(request, reply, storage),
+  })
+
+  server.get<ById>('/file/info/:id', {
+    onRequest: caller,
+    handler: async ({ caller, params }) =>
+      describeFile(await requireFile(storage, caller, idFrom(params.id))),
+  })
+
+  server.delete<ById>('/file/:id', {
+    onRequest: caller,
+    handler: async ({ caller, params }, reply) => {
+      await deleteFile(storage, caller, idFrom(params.id))
+      return reply.code(204).send()
+    },
+  })
+}
+
+/** In a scope of its own, because here every body is left to the handler. */
+export function uploadRoute(server: Server, storage: Storage, caller: Guard): void {
+  server.register(async (scope) => {
+    acceptUploads(scope as Server, '*')
+    scope.post('/file', {
+      onRequest: caller,
+      handler: async (request, reply) => {
+        await using upload = await receive(request, reply, storage)
+        const file = await storeFile(storage, request.caller, upload)
+        reply.code(201).header('location', `/file/info/${file.id}`)
+        return describeFile(file)
+      },
+    })
+  })
+}
+
+/** A spool folder that is full or gone is a storage that is unavailable, not a bug. */
+async function receive(request: Request, reply: Reply, storage: Storage): Promise<Upload> {
+  const limits = await uploadLimits(storage)
+  try {
+    return await receiveUpload(request.raw, reply.raw, limits)
+  } catch (error) {
+    throw isDiskFault(error) ? storageUnavailable({ cause: error }) : error
+  }
+}
+
+function isDiskFault(error: unknown): boolean {
+  const { code, syscall } = (error ?? {}) as NodeJS.ErrnoException
+  return syscall !== undefined || code === 'ENOSPC'
+}
+
+async function sendList(request: Request, reply: Reply, storage: Storage) {
+  const { page: number, size } = (request.query ?? {}) as Record<string, unknown>
+  if (number === undefined && size === undefined) {
+    reply.type('application/json; charset=utf-8')
+    return reply.send(Readable.from(jsonArray(allFiles(storage, request.caller))))
+  }
+  const page = pageRequest({ page: number, size }, [])
+  const { files, total } = await pageOfFiles(storage, request.caller, page)
+  reply.header('x-total-count', total).header('link', pageLinks(page, total))
+  return files.map(describeFile)
+}
+
+async function* jsonArray(batches: AsyncIterable<StoredFile[]>): AsyncGenerator<string> {
+  let separator = '['
+  for await (const files of batches) {
+    if (files.length === 0) continue
+    yield separator + files.map((file) => JSON.stringify(describeFile(file))).join(',')
+    separator = ','
+  }
+  yield separator === '[' ? '[]' : ']'
+}
+
+/** RFC 8288: where the neighbouring pages are. */
+function pageLinks({ page, size }: { page: number; size: number }, total: number): string {
+  const last = Math.max(0, Math.ceil(total / size) - 1)
+  const link = (to: number, relation: string) =>
+    `</file/list?page=${to}&size=${size}>; rel="${relation}"`
+  return [
+    link(0, 'first'),
+    ...(page > 0 ? [link(Math.min(page - 1, last), 'prev')] : []),
+    ...(page < last ? [link(page + 1, 'next')] : []),
+    link(last, 'last'),
+  ].join(', ')
+}
+
+export function fileBytesRoutes(server: Server, storage: Storage, caller: Guard): void {
+  server.get<ById>('/file/stream/:id', {
+    onRequest: caller,
+    handler: async (request, reply) => {
+      const file = await requireFile(storage, request.caller, idFrom(request.params.id))
+      return sendStoredFile(request, reply, storage, { file, as: 'inline' })
+    },
+  })
+
+  server.get<ById>('/file/download/:id', {
+    onRequest: caller,
+    handler: async (request, reply) => {
+      const file = await requireFile(storage, request.caller, idFrom(request.params.id))
+      return sendStoredFile(request, reply, storage, { file, as: 'attachment' })
+    },
+  })
+}

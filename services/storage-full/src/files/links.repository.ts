@@ -1,0 +1,102 @@
+import { type Db, forUpdate } from '@plinth/kit'
+import type { StorageTables } from '../database/tables.ts'
+
+type TemporaryLink = {
+  id: number
+  createdAt: string
+  expiresAt: string
+  openedCount: number
+  lastOpenedAt: string | null
+}
+
+type NewLink = { fileId: number; tokenHash: string; createdAt: Date; expiresAt: Date }
+
+/** Fails to when the file was deleted in the same moment. */
+export async function insertLink(db: Db<StorageTables>, link: NewLink): Promise<boolean> {
+  const row = db
+    .selectFrom('files')
+    .select((file) => [
+      'id',
+      file.val(link.tokenHash).as('token_hash'),
+      file.val(link.createdAt.toISOString()).as('created_at'),
+      file.val(link.expiresAt.toISOString()).as('expires_at'),
+      file.lit(0).as('opened_count'),
+    ])
+    .where('id', '=', link.fileId)
+    .where('state', '=', 'stored')
+  const { numInsertedOrUpdatedRows = 0n } = await db
+    .insertInto('temporary_links')
+    .columns(['file_id', 'token_hash', 'created_at', 'expires_at', 'opened_count'])
+    .expression(forUpdate(db, row))
+    .executeTakeFirst()
+  return numInsertedOrUpdatedRows > 0n
+}
+
+/** Which file an unexpired link leads to. */
+export async function findLinkedFileId(
+  db: Db<StorageTables>,
+  tokenHash: string,
+  now: Date,
+): Promise<number | undefined> {
+  const row = await db
+    .selectFrom('temporary_links')
+    .select('file_id')
+    .where('token_hash', '=', tokenHash)
+    .where('expires_at', '>', now.toISOString())
+    .executeTakeFirst()
+  return row?.file_id
+}
+
+/** Counts a use, and fails to when the link was revoked in the same moment. */
+export async function updateOpened(
+  db: Db<StorageTables>,
+  tokenHash: string,
+  now: Date,
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('temporary_links')
+    .set((row) => ({
+      opened_count: row('opened_count', '+', 1),
+      last_opened_at: now.toISOString(),
+    }))
+    .where('token_hash', '=', tokenHash)
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
+}
+
+export async function listLinks(
+  db: Db<StorageTables>,
+  fileId: number,
+  now: Date,
+): Promise<TemporaryLink[]> {
+  return db
+    .selectFrom('temporary_links')
+    .select([
+      'id',
+      'created_at as createdAt',
+      'expires_at as expiresAt',
+      'opened_count as openedCount',
+      'last_opened_at as lastOpenedAt',
+    ])
+    .where('file_id', '=', fileId)
+    .where('expires_at', '>', now.toISOString())
+    .orderBy('id', 'desc')
+    .execute()
+}
+
+export async function deleteLink(
+  db: Db<StorageTables>,
+  fileId: number,
+  linkId: number,
+): Promise<boolean> {
+  const { numDeletedRows } = await db
+    .deleteFrom('temporary_links')
+    .where('id', '=', linkId)
+    .where('file_id', '=', fileId)
+    .executeTakeFirst()
+  return numDeletedRows > 0n
+}
+
+export async function deleteExpiredLinks(db: Db<StorageTables>, now: Date): Promise<void> {
+  await db.deleteFrom('temporary_links').where('expires_at', '<=', now.toISOString()).execute()
+}

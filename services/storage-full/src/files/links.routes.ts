@@ -1,0 +1,47 @@
+import { type Guard, positiveInteger, type Server, Type } from '@plinth/kit'
+import { sendStoredFile } from './bytes.ts'
+import { createLink, fileBehindLink, LONGEST_LINK_SECONDS, linksOf, revokeLink } from './links.ts'
+import { idFrom, type Storage } from './storage.ts'
+
+type ByToken = { Params: { token: string } }
+
+type ById = { Params: { id: string } }
+
+type ByLink = { Params: { id: string; linkId: string } }
+
+const LinkBody = Type.Object({
+  id: positiveInteger(),
+  expiresInSeconds: positiveInteger(LONGEST_LINK_SECONDS),
+})
+
+export function temporaryLinkRoutes(server: Server, storage: Storage, caller: Guard): void {
+  server.post('/file/generate-pre-signed-url', {
+    onRequest: caller,
+    schema: { body: LinkBody },
+    handler: ({ caller, body }) => createLink(storage, caller, body),
+  })
+
+  server.get<ByToken>('/file/presigned/:token', {
+    handler: async (request, reply) => {
+      const counted = request.method === 'GET'
+      const file = await fileBehindLink(storage, request.params.token, { counted })
+      reply.header('x-robots-tag', 'noindex')
+      const cacheControl = 'no-store'
+      return sendStoredFile(request, reply, storage, { file, as: 'inline', cacheControl })
+    },
+  })
+
+  server.get<ById>('/file/:id/links', {
+    onRequest: caller,
+    handler: ({ caller, params }) => linksOf(storage, caller, idFrom(params.id)),
+  })
+
+  server.delete<ByLink>('/file/:id/links/:linkId', {
+    onRequest: caller,
+    handler: async ({ caller, params }, reply) => {
+      const link = { fileId: idFrom(params.id), linkId: idFrom(params.linkId, 'linkId') }
+      await revokeLink(storage, caller, link)
+      return reply.code(204).send()
+    },
+  })
+}

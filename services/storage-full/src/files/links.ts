@@ -1,0 +1,64 @@
+import { type Caller, hashOpaqueToken, newOpaqueToken, secondsAfter } from '@plinth/kit'
+import { findFile } from './files.repository.ts'
+import { requireFile } from './files.ts'
+import {
+  deleteLink,
+  findLinkedFileId,
+  insertLink,
+  listLinks,
+  updateOpened,
+} from './links.repository.ts'
+import { fileNotFound, linkNotFound } from './problems.ts'
+import type { Storage, StoredFile } from './storage.ts'
+
+export const LONGEST_LINK_SECONDS = 604_800
+
+type LinkRequest = { id: number; expiresInSeconds: number }
+
+/** The token is told once, here; the database keeps only its hash and gives nobody access. */
+export async function createLink(storage: Storage, caller: Caller, request: LinkRequest) {
+  const { id, expiresInSeconds } = request
+  const file = await requireFile(storage, caller, id)
+  const token = newOpaqueToken()
+  const createdAt = storage.clock()
+  const expiresAt = secondsAfter(createdAt, expiresInSeconds)
+  const tokenHash = hashOpaqueToken(token)
+  const link = { fileId: file.id, tokenHash, createdAt, expiresAt }
+  if (!(await insertLink(storage.db, link))) throw fileNotFound()
+  return {
+    id: file.id,
+    token,
+    url: `${storage.publicUrl}/file/presigned/${token}`,
+    expiresInSeconds,
+    expiresAt: expiresAt.toISOString(),
+  }
+}
+
+/** The file behind a token that is known, unexpired and not revoked. Opening it is counted. */
+export async function fileBehindLink(
+  storage: Storage,
+  token: string,
+  { counted }: { counted: boolean },
+): Promise<StoredFile> {
+  const tokenHash = hashOpaqueToken(token)
+  const now = storage.clock()
+  const fileId = await findLinkedFileId(storage.db, tokenHash, now)
+  const file = fileId === undefined ? undefined : await findFile(storage.db, fileId)
+  if (file?.state !== 'stored') throw linkNotFound()
+  if (counted && !(await updateOpened(storage.db, tokenHash, now))) throw linkNotFound()
+  return file
+}
+
+export async function linksOf(storage: Storage, caller: Caller, fileId: number) {
+  const file = await requireFile(storage, caller, fileId)
+  return listLinks(storage.db, file.id, storage.clock())
+}
+
+export async function revokeLink(
+  storage: Storage,
+  caller: Caller,
+  { fileId, linkId }: { fileId: number; linkId: number },
+): Promise<void> {
+  const file = await requireFile(storage, caller, fileId)
+  if (!(await deleteLink(storage.db, file.id, linkId))) throw linkNotFound()
+}

@@ -1,0 +1,42 @@
+import { defineProblem } from '@plinth/kit'
+
+export const storedBytesMissing = defineProblem(
+  'STORED_BYTES_MISSING',
+  503,
+  'The storage answers, but no longer has the bytes of this file.',
+  { title: 'Storage unavailable' },
+)
+
+export const fileNotFound = defineProblem('FILE_NOT_FOUND', 404, 'There is no file with this id.', {
+  title: 'File not found',
+})
+
+export const fileOfAnotherUser = defineProblem(
+  'ACCESS_DENIED',
+  403,
+  'The file belongs to another user.',
+)
+
+// One answer for a forged, an expired and a revoked token and for a deleted file: whoever tries
+// tokens learns nothing.
+export const linkNotFound = defineProblem(
+  'LINK_NOT_FOUND',
+  404,
+  'The link does not exist or has expired.',
+  { title: 'Link not found' },
+)
+
+export const moveNotFound = defineProblem('MOVE_NOT_FOUND', 404, 'There is no move with this id.')
+
+export const moveUnderWay = defineProblem(
+  'MOVE_UNDER_WAY',
+  409,
+  'Files are being moved already. Wait for it to finish, or cancel it.',
+)
+
+export const thumbnailsBusy = defineProblem(
+  'THUMBNAILS_BUSY',
+  503,
+  'Too many thumbnails are being made. Try again in a moment.',
+  { headers: { 'retry-after': '2' } },
+)

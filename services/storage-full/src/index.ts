@@ -1,2 +1,0 @@
-export { createStorageFull } from './app.ts'
-export { loadConfig, type StorageFullConfig } from './config.ts'

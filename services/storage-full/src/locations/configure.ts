@@ -1,0 +1,136 @@
+import { linkOnTheWay, validationFailed } from '@plinth/kit'
+import type { Storage } from '../files/storage.ts'
+import {
+  changeSettings,
+  findSettings,
+  isInUse,
+  requireActiveLocation,
+  saveSettings,
+} from './locations.ts'
+import type { ObjectSettings, ProviderSettings } from './providers/provider.ts'
+
+const BUCKET_NAME = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/
+
+// Addresses by which a machine in a cloud reads its own credentials.
+const LINK_LOCAL = /^(169\.254\.|\[fe[89ab]|\[::ffff:a9fe:|\[fd00:ec2::)/i
+
+/** What is left out, or null, stays as it was. */
+type GivenObjectConfig = { [Name in keyof ObjectSettings]?: ObjectSettings[Name] | null }
+
+/** Saves a bucket. Keys that are left out or blank stay as they were saved before. */
+export async function saveObjectConfig(storage: Storage, given: GivenObjectConfig) {
+  await changeSettings(storage, 'OBJECT', (saved) => {
+    const before = saved?.provider === 'OBJECT' ? saved.object : {}
+    const object = mergedObjectConfig(before, given)
+    const faults = objectConfigFaults(object, storage.limits.objectEndpoints)
+    if (faults.length > 0) throw validationFailed(faults)
+    return { provider: 'OBJECT', object }
+  })
+  return describeConfig(storage)
+}
+
+function mergedObjectConfig(before: GivenObjectConfig, given: GivenObjectConfig): ObjectSettings {
+  return {
+    endpoint: (given.endpoint ?? before.endpoint ?? '').replace(/\/+$/, ''),
+    region: given.region ?? before.region ?? 'us-east-1',
+    bucket: given.bucket ?? before.bucket ?? '',
+    accessKey: given.accessKey?.trim() || before.accessKey || '',
+    secretKey: given.secretKey?.trim() || before.secretKey || '',
+    pathStyleAccess: given.pathStyleAccess ?? before.pathStyleAccess ?? true,
+  }
+}
+
+function objectConfigFaults(object: ObjectSettings, allowedEndpoints: string[]): string[] {
+  const faults: string[] = []
+  const endpointFault = faultOfEndpoint(object.endpoint, allowedEndpoints)
+  if (endpointFault) faults.push(`endpoint: ${endpointFault}`)
+  if (!BUCKET_NAME.test(object.bucket)) faults.push('bucket: must be a bucket name')
+  if (!/^[\w-]{1,64}$/.test(object.region))
+    faults.push('region: must be a region such as us-east-1')
+  if (object.accessKey === '') faults.push('accessKey: must not be blank')
+  if (object.secretKey === '') faults.push('secretKey: must not be blank')
+  return faults
+}
+
+/** An administrator could otherwise make this service call anything it can reach. */
+function faultOfEndpoint(endpoint: string, allowed: string[]): string | undefined {
+  const url = URL.canParse(endpoint) ? new URL(endpoint) : undefined
+  if (!url || !/^https?:$/.test(url.protocol)) return 'must start with http:// or https://'
+  if (url.username || url.password || url.search || url.hash)
+    return 'must be an address without user, query or fragment'
+  if (LINK_LOCAL.test(url.hostname)) return 'must not be a link-local address'
+  if (allowed.length > 0 && !allowed.includes(endpoint)) return 'is not one of the allowed stores'
+  return undefined
+}
+
+const LONGEST_PATH_BYTES = 1024
+
+const LONGEST_NAME_BYTES = 255
+
+const FOLDER_NAME = /^[\p{L}\p{N}_-][\p{L}\p{N} ._-]{0,200}$/u
+
+/** What is saved for both providers. Credentials are told to be there, never shown. */
+export async function describeConfig(storage: Storage) {
+  const local = await findSettings(storage, 'LOCAL')
+  const object = await findSettings(storage, 'OBJECT')
+  const bucket = object?.provider === 'OBJECT' ? object.object : undefined
+  return {
+    activeProvider: (await requireActiveLocation(storage)).provider,
+    local: {
+      configured: local !== undefined,
+      path: local?.provider === 'LOCAL' ? local.local.path : null,
+    },
+    object: {
+      configured: bucket !== undefined,
+      endpoint: bucket?.endpoint ?? null,
+      region: bucket?.region ?? null,
+      bucket: bucket?.bucket ?? null,
+      pathStyleAccess: bucket?.pathStyleAccess ?? null,
+      accessKeyPresent: Boolean(bucket?.accessKey),
+      secretKeyPresent: Boolean(bucket?.secretKey),
+    },
+  }
+}
+
+/** Saves a folder below the storage root, and only there. */
+export async function saveLocalConfig(storage: Storage, root: string, given: string) {
+  const path = given.split('/').filter(isName).join('/')
+  const contained = !given.startsWith('/') && Buffer.byteLength(given) <= LONGEST_PATH_BYTES
+  if (!contained || !path.split('/').every(isFolderName))
+    throw validationFailed(['path: must be a plain relative path below the storage root'])
+  if ((await linkOnTheWay(root, path).catch(refuseImpossible)) !== undefined)
+    throw validationFailed(['path: must not lead through a symbolic link'])
+  const settings = { provider: 'LOCAL', local: { path } } as const
+  await saveSettings(storage, settings)
+  await prepareNew(storage, settings)
+  return describeConfig(storage)
+}
+
+/**
+ * A folder is made when it is chosen, not when it is tested: once it is in use, a missing one is a
+ * disk that is not mounted. If it cannot be made, the test says why.
+ */
+async function prepareNew(storage: Storage, settings: ProviderSettings): Promise<void> {
+  if (await isInUse(storage, settings)) return
+  await storage.providers
+    .trial(settings)
+    .prepare()
+    .catch((error) => {
+      storage.log.warn({ err: error }, 'the chosen folder could not be made')
+    })
+}
+
+/** An empty part and `.` lead nowhere. */
+function isName(part: string): boolean {
+  return part !== '' && part !== '.'
+}
+
+function isFolderName(name: string): boolean {
+  return FOLDER_NAME.test(name) && Buffer.byteLength(name) <= LONGEST_NAME_BYTES
+}
+
+/** Something that is no folder is on the way, or the file system takes only shorter paths. */
+function refuseImpossible(error: NodeJS.ErrnoException): never {
+  if (error.code !== 'ENOTDIR' && error.code !== 'ENAMETOOLONG') throw error
+  throw validationFailed(['path: cannot be a folder here'])
+}

@@ -1,0 +1,78 @@
+import { type Guard, optionalText, type Server, Type, validationFailed } from '@plinth/kit'
+import type { Storage } from '../files/storage.ts'
+import { describeConfig, saveLocalConfig, saveObjectConfig } from './configure.ts'
+import { ProviderNamed } from './locations.ts'
+import { activateProvider, describeStatus, testProvider } from './status.ts'
+
+const Text = optionalText({ maxLength: 2048 })
+
+const LocalBody = Type.Object({
+  path: Text,
+  relativePath: Text,
+  basePath: Text,
+  directory: Text,
+})
+
+const ObjectBody = Type.Object({
+  endpoint: Text,
+  region: Text,
+  bucket: Text,
+  bucketName: Text,
+  accessKey: Text,
+  accessKeyId: Text,
+  secretKey: Text,
+  secretAccessKey: Text,
+  pathStyleAccess: Type.Optional(Type.Union([Type.Boolean(), Type.Null()])),
+})
+
+const ProviderBody = Type.Object({ provider: ProviderNamed })
+
+export function storageAdminRoutes(
+  server: Server,
+  storage: Storage,
+  { admin, root }: { admin: Guard; root: string },
+): void {
+  server.get('/api/storage/status', { onRequest: admin, handler: () => describeStatus(storage) })
+
+  server.get('/api/storage/config', { onRequest: admin, handler: () => describeConfig(storage) })
+
+  server.put('/api/storage/config/local', {
+    onRequest: admin,
+    schema: { body: LocalBody },
+    handler: ({ body }) => {
+      const path = body.path ?? body.relativePath ?? body.basePath ?? body.directory
+      if (path == null) throw validationFailed(['path: must not be blank'])
+      return saveLocalConfig(storage, root, path)
+    },
+  })
+
+  server.put('/api/storage/config/object', {
+    onRequest: admin,
+    schema: { body: ObjectBody },
+    handler: ({ body }) => {
+      const { bucketName, accessKeyId, secretAccessKey, ...named } = body
+      return saveObjectConfig(storage, {
+        ...named,
+        bucket: named.bucket ?? bucketName,
+        accessKey: named.accessKey ?? accessKeyId,
+        secretKey: named.secretKey ?? secretAccessKey,
+      })
+    },
+  })
+
+  server.post('/api/storage/test/local', {
+    onRequest: admin,
+    handler: () => testProvider(storage, 'LOCAL'),
+  })
+
+  server.post('/api/storage/test/object', {
+    onRequest: admin,
+    handler: () => testProvider(storage, 'OBJECT'),
+  })
+
+  server.put('/api/storage/provider', {
+    onRequest: admin,
+    schema: { body: ProviderBody },
+    handler: ({ body }) => activateProvider(storage, body.provider),
+  })
+}

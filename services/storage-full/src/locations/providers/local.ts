@@ -1,0 +1,124 @@
+import { constants } from 'node:fs'
+import { access, link, lstat, mkdir, opendir, stat, unlink } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { HOST_NAME, openRegularFile, readRange, sweepOldSpools, syncFolder } from '@plinth/kit'
+import { storageUnavailable } from '../problems.ts'
+import { localProbe } from './local-probe.ts'
+import type { ByteRange, StorageProvider } from './provider.ts'
+
+/** A folder below the root; the prefix is the folder in it that the keys of a location share. */
+type LocalPlace = { root: string; path: string; prefix?: string }
+
+/**
+ * Keeps objects as plain files, one folder per key prefix. That folder is made once: where it is
+ * missing, its disk is not mounted, and nothing is read or written in its stead.
+ */
+export function createLocalProvider({ root, path, prefix }: LocalPlace): StorageProvider {
+  const folder = join(root, path)
+  const own = join(folder, prefix ?? '')
+  const pathOf = (key: string) => join(folder, key)
+  const provider: StorageProvider = {
+    name: 'LOCAL',
+    prepare: () => orUnavailable(makeFolders(root, join(path, prefix ?? ''))),
+    put: (key, { content }) => orUnavailable(content.publish(pathOf(key))),
+    open: (key, range) => orUnavailable(openFile(pathOf(key), range)),
+    link: (key, path) => linkFile(pathOf(key), path),
+    sizeOf: (key) => orUnavailable(fileSize(pathOf(key))),
+    remove: (key) => orUnavailable(unlessAbsent(pathOf(key), unlink)),
+    list: (listed) => listFolder(folder, listed),
+    check: () => orUnavailable(access(own, constants.W_OK | constants.X_OK)),
+    probe: () => localProbe({ folder, own, prefix, spoolFolder: spoolFolderIn(root) }, provider),
+    close: () => {},
+  }
+  return provider
+}
+
+async function openFile(path: string, range?: ByteRange): Promise<Readable | undefined> {
+  const file = await openRegularFile(path)
+  if (!file) return requireFolderOf(path)
+  const { start, end } = range ?? { start: 0, end: Number(file.stats.size) - 1 }
+  return readRange(file, start, end)
+}
+
+async function fileSize(path: string): Promise<number | undefined> {
+  return (await unlessAbsent(path, (present) => stat(present)))?.size
+}
+
+async function* listFolder(folder: string, prefix: string): AsyncIterable<string> {
+  for await (const entry of await orUnavailable(opendir(join(folder, prefix))))
+    if (entry.isFile()) yield `${prefix}/${entry.name}`
+}
+
+async function unlessAbsent<T>(
+  path: string,
+  work: (path: string) => Promise<T>,
+): Promise<T | undefined> {
+  try {
+    return await work(path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    return requireFolderOf(path)
+  }
+}
+
+/** A file is absent only where its folder is present: a disk that is not mounted has lost nothing. */
+async function requireFolderOf(path: string): Promise<undefined> {
+  await access(dirname(path))
+}
+
+/** The message of a file system error names the path, so only its code is kept. */
+async function orUnavailable<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work
+  } catch (error) {
+    const { code = 'unknown' } = error as NodeJS.ErrnoException
+    throw storageUnavailable({ cause: new Error(`The storage folder answered ${code}`) })
+  }
+}
+
+/**
+ * Makes the folders of a path, one below the other, so that they last. What they begin in is never
+ * made: a root that is missing is a disk that is not mounted.
+ */
+async function makeFolders(root: string, path: string): Promise<void> {
+  let folder = root
+  for (const name of path.split('/')) {
+    folder = join(folder, name)
+    await makeFolder(folder)
+  }
+}
+
+async function makeFolder(folder: string): Promise<void> {
+  try {
+    await mkdir(folder)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return
+    throw error
+  }
+  await syncFolder(dirname(folder))
+}
+
+/** Not across disks, and not on every kind of disk. A symbolic link is refused, as in a download. */
+async function linkFile(source: string, path: string): Promise<boolean> {
+  try {
+    await link(source, path)
+  } catch {
+    return false
+  }
+  if ((await lstat(path)).isFile()) return true
+  await unlink(path)
+  return false
+}
+
+const SPOOLS = '.incoming'
+
+/** Where this machine's uploads wait: several machines may share a storage root. */
+export function spoolFolderIn(root: string): string {
+  return join(root, SPOOLS, HOST_NAME)
+}
+
+/** Removes what machines that never came back have left. */
+export async function sweepAbandonedSpools(root: string): Promise<void> {
+  await sweepOldSpools(join(root, SPOOLS))
+}

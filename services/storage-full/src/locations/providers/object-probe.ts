@@ -1,0 +1,136 @@
+import { lookup } from 'node:dns/promises'
+import { once } from 'node:events'
+import http, { type IncomingMessage } from 'node:http'
+import https from 'node:https'
+import { tmpdir } from 'node:os'
+import { systemClock } from '@plinth/kit'
+import { faultCode, type ObjectClient, type Patience } from './object-client.ts'
+import { probeObject, runProbe } from './probe.ts'
+import type { ObjectSettings, ProbeStep, StorageProvider } from './provider.ts'
+
+const SKEW_LIMIT_SECONDS = 300
+
+// the protocol itself allows 15 minutes
+
+type Place = {
+  settings: ObjectSettings
+  patience: Patience
+  prefix: string | undefined
+  client: ObjectClient
+}
+
+/** Walks the way of a request and says at the first obstacle what to change. */
+export async function objectProbe(place: Place, provider: StorageProvider): Promise<ProbeStep[]> {
+  // So small an object waits in memory: the folder is never written to.
+  const object = probeObject(provider, { prefix: place.prefix, spoolFolder: tmpdir() })
+  const endpoint = new URL(place.settings.endpoint)
+  let storeDate: string | undefined
+  const connect = async () => {
+    storeDate = await dateAt(endpoint, place.patience)
+    return 'The endpoint answers.'
+  }
+  return runProbe([
+    {
+      name: 'resolve',
+      run: () => resolve(endpoint.hostname),
+      advise: () => 'The name in the endpoint is not known: check its spelling.',
+    },
+    { name: 'connect', run: connect, advise: adviseConnect },
+    { name: 'clock', run: async () => compareClocks(storeDate), advise: adviseClock },
+    { name: 'credentials', run: () => tryCredentials(place), advise: adviseCredentials },
+    { name: 'bucket', run: () => tryBucket(place), advise: adviseBucket },
+    { name: 'write', run: object.write, advise: adviseWrite },
+    { name: 'read back', run: object.readBack, advise: () => 'The store gave back other bytes.' },
+    { name: 'delete', run: object.remove, advise: () => 'The access key may not delete objects.' },
+  ])
+}
+
+async function resolve(hostname: string): Promise<string> {
+  await lookup(hostname.replace(/^\[|\]$/g, ''))
+  return 'The name of the endpoint is known.'
+}
+
+/**
+ * Any answer will do, also a refusal: an unsigned request only shows that somebody is there. Not
+ * with `fetch`, which refuses ports that an object store may well have.
+ */
+async function dateAt(endpoint: URL, patience: Patience): Promise<string | undefined> {
+  const { request } = endpoint.protocol === 'https:' ? https : http
+  const signal = AbortSignal.timeout(patience.answerMs)
+  const asking = request(endpoint, { agent: false, signal }).end()
+  const [reply] = (await once(asking, 'response')) as [IncomingMessage]
+  reply.on('error', () => {}) // Only its head was of interest.
+  asking.destroy()
+  return reply.headers.date
+}
+
+/** Signatures carry the machine's own time, so that is what the store's is compared with. */
+function compareClocks(storeDate: string | undefined): string {
+  if (storeDate === undefined) return 'The store does not tell its time.'
+  const skewSeconds = Math.abs(Date.parse(storeDate) - systemClock().getTime()) / 1000
+  if (skewSeconds > SKEW_LIMIT_SECONDS) throw new Error('clock skew')
+  return `The clocks differ by ${Math.round(skewSeconds)} s.`
+}
+
+async function tryCredentials(place: Place): Promise<string> {
+  try {
+    await listOne(place)
+  } catch (error) {
+    // The store looks at the signature first: if the bucket is what is missing, it was good.
+    if (faultCode(error) !== 'NoSuchBucket') throw error
+  }
+  return 'The store accepts the access key and its secret.'
+}
+
+async function tryBucket(place: Place): Promise<string> {
+  await listOne(place)
+  return 'The bucket is there.'
+}
+
+async function listOne({ client: { sdk, s3 }, settings }: Place): Promise<void> {
+  await s3.send(new sdk.ListObjectsV2Command({ Bucket: settings.bucket, MaxKeys: 1 }))
+}
+
+const ON_CONNECT: Record<string, string> = {
+  ECONNREFUSED: 'Nothing listens there: check the port of the endpoint, and that the store runs.',
+  ABORT_ERR: 'The endpoint does not answer: check the address, the store and the firewall.',
+  EHOSTUNREACH: 'The endpoint cannot be reached: check the address, the route and the firewall.',
+  ECONNRESET: 'The endpoint hangs up: if it speaks TLS, write https:// instead.',
+  EPROTO: 'The endpoint does not speak TLS: write http:// instead.',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'The certificate is self-signed: add it to NODE_EXTRA_CA_CERTS.',
+  CERT_HAS_EXPIRED: 'The certificate of the endpoint has expired: renew it.',
+}
+
+const ON_CREDENTIALS: Record<string, string> = {
+  SignatureDoesNotMatch: 'The access key and the secret key do not fit: enter both again.',
+  InvalidAccessKeyId: 'The store does not know this access key: enter it again.',
+  AccessDenied: 'The access key may not list this bucket: allow it to list, read, write, delete.',
+  RequestTimeTooSkewed: 'The clocks differ too much: set this machine’s clock.',
+  AuthorizationHeaderMalformed: 'The region is not the one the store expects: correct it.',
+  PermanentRedirect: 'The bucket lives in another region: correct the region or the endpoint.',
+  TimeoutError: 'The store accepts connections but does not answer: look at the store itself.',
+}
+
+function adviseConnect(error: unknown): string {
+  const { code = 'unknown' } = error as NodeJS.ErrnoException
+  return ON_CONNECT[code] ?? `The endpoint cannot be spoken to (${code}): check the address.`
+}
+
+function adviseClock(): string {
+  return 'The clocks of this machine and of the store differ by minutes: set them.'
+}
+
+function adviseCredentials(error: unknown): string {
+  const code = faultCode(error)
+  return ON_CREDENTIALS[code] ?? `The store refuses the access key (${code}).`
+}
+
+function adviseBucket(error: unknown): string {
+  if (faultCode(error) === 'NoSuchBucket')
+    return 'The bucket does not exist: create it, or correct its name.'
+  return `The bucket cannot be used (${faultCode(error)}).`
+}
+
+function adviseWrite(): string {
+  return 'The bucket cannot be written to: check the rights of the access key, and the store’s disk.'
+}

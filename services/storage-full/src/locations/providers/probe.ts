@@ -1,0 +1,72 @@
+import { randomUUID } from 'node:crypto'
+import { buffer } from 'node:stream/consumers'
+import { Spool } from '@plinth/kit'
+import type { ProbeStep, StorageProvider } from './provider.ts'
+
+type Step = { name: string; run(): Promise<string>; advise(error: unknown): string }
+
+/** Runs the steps in order; the first failure ends the probe with advice instead of a result. */
+export async function runProbe(steps: Step[]): Promise<ProbeStep[]> {
+  const done: ProbeStep[] = []
+  for (const { name, run, advise } of steps) {
+    try {
+      done.push({ name, passed: true, message: await run() })
+    } catch (error) {
+      done.push({ name, passed: false, message: advise(error) })
+      break
+    }
+  }
+  return done
+}
+
+type Place = {
+  /** Where uploads wait too: a probe goes the way of an upload. */
+  spoolFolder: string
+  prefix?: string | undefined
+}
+
+/** The last three steps of every probe: write an object, read it back, remove it. */
+export function probeObject(provider: StorageProvider, { prefix, spoolFolder }: Place) {
+  const name = `probe-${randomUUID()}.txt`
+  const key = prefix === undefined ? name : `${prefix}/${name}`
+  const content = Buffer.from(`probe ${randomUUID()}`)
+  return {
+    write: async () => {
+      await write(provider, key, content, spoolFolder)
+      return 'A small object was written.'
+    },
+    readBack: async () => {
+      try {
+        await requireBytes(provider, key, content)
+      } catch (error) {
+        await provider.remove(key).catch(() => {}) // The probe ends here, and its object with it.
+        throw error
+      }
+      return 'The same bytes came back.'
+    },
+    remove: async () => {
+      await provider.remove(key)
+      if ((await provider.sizeOf(key)) !== undefined) throw new Error('still there')
+      return 'The object was removed.'
+    },
+  }
+}
+
+async function requireBytes(provider: StorageProvider, key: string, text: Buffer): Promise<void> {
+  const stream = await provider.open(key)
+  const found = stream ? await buffer(stream) : undefined
+  if (!found?.equals(text)) throw new Error('other bytes')
+}
+
+async function write(
+  provider: StorageProvider,
+  key: string,
+  text: Buffer,
+  folder: string,
+): Promise<void> {
+  await using content = new Spool(folder, { sha256: true })
+  content.write(text)
+  await content.finish()
+  const checksumSha256 = content.sha256 ?? ''
+  await provider.put(key, { content, contentType: 'text/plain', checksumSha256 })
+}

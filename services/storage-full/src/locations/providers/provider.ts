@@ -1,0 +1,85 @@
+import type { Readable } from 'node:stream'
+import type { Spool } from '@plinth/kit'
+import type { ProviderName } from '../../database/tables.ts'
+
+export type ObjectSettings = {
+  endpoint: string
+  region: string
+  bucket: string
+  accessKey: string
+  secretKey: string
+  pathStyleAccess: boolean
+}
+
+/** First and last byte, both included. */
+export type ByteRange = { start: number; end: number }
+
+/** A complete file on its way into a provider. */
+export type SourceFile = {
+  content: Pick<Spool, 'sizeBytes' | 'read' | 'publish'>
+  contentType: string
+  checksumSha256: string
+}
+
+export type ProbeStep = { name: string; passed: boolean; message: string }
+
+/**
+ * A place that keeps bytes under keys such as `3f2a/8c1e….png`. Every failure of the place itself
+ * is thrown as the problem STORAGE_UNAVAILABLE; a key that is not there is not a failure.
+ */
+export type StorageProvider = {
+  name: ProviderName
+  /**
+   * Makes the place, once, when it is chosen. Nothing else does: a place that is gone must not come
+   * back empty.
+   */
+  prepare(): Promise<void>
+  /**
+   * Resolves when the bytes are durable. Never leaves half an object under the key; replaces what
+   * was there. The source may be gone afterwards.
+   */
+  put(key: string, source: SourceFile): Promise<void>
+  /** Destroy the stream to let go of it early. */
+  open(key: string, range?: ByteRange): Promise<Readable | undefined>
+  /**
+   * Where objects are files already: gives one a second name, so that it need not be copied to be
+   * read as a file. Says whether that was possible.
+   */
+  link?(key: string, path: string): Promise<boolean>
+  sizeOf(key: string): Promise<number | undefined>
+  remove(key: string): Promise<void>
+  list(prefix: string): AsyncIterable<string>
+  /** A quick look whether the place answers. */
+  check(): Promise<void>
+  /** Every step on the way to a stored object, up to the first that fails. */
+  probe(): Promise<ProbeStep[]>
+  close(): void
+}
+
+type LocalSettings = { path: string }
+
+/** The settings of one provider, as they are saved and as a location keeps them. */
+export type ProviderSettings =
+  | { provider: 'LOCAL'; local: LocalSettings }
+  | { provider: 'OBJECT'; object: ObjectSettings }
+
+export type Providers = {
+  /** The provider through which the files of a location are reached. */
+  at(location: Location): StorageProvider
+  /**
+   * A provider for settings that are not in use yet; close it after use. The prefix is that of the
+   * location they lead to, if there is one already.
+   */
+  trial(settings: ProviderSettings, prefix?: string): StorageProvider
+  seal(settings: ProviderSettings): string
+  unseal(provider: ProviderName, sealed: string): ProviderSettings
+  close(): void
+}
+
+/** A place that files were put into: a folder below the root, or a bucket. */
+export type Location = {
+  id: number
+  provider: ProviderName
+  prefix: string
+  sealedSettings: string
+}

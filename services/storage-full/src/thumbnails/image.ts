@@ -1,0 +1,95 @@
+import { open } from 'node:fs/promises'
+import type { Metadata, Sharp } from 'sharp'
+
+type SharpModule = typeof import('sharp').default
+
+/** `undecided` says nothing about the picture: the machine was busy, or short of something. */
+export type Drawn = Buffer | 'undecided' | undefined
+
+export type Pixels = { data: Uint8Array; width: number; height: number }
+
+const LARGEST_SIDE = 256
+
+const LARGEST_INPUT_PIXELS = 50_000_000
+
+const LARGEST_HELD_BYTES = 150_000_000
+
+const TIME_LIMIT_SECONDS = 5
+
+const LOADERS = ['Jpeg', 'Png', 'Webp', 'Nsgif'].flatMap((name) => [
+  `VipsForeignLoad${name}File`,
+  `VipsForeignLoad${name}Buffer`,
+])
+
+let loading: Promise<SharpModule> | undefined
+
+/** The decoder library is large, so it is loaded with the first picture. */
+async function loadSharp(): Promise<SharpModule> {
+  const { default: sharp } = await import('sharp')
+  sharp.cache(false)
+  sharp.concurrency(1)
+  // Only what uploads may be: a renamed SVG or TIFF never reaches its decoder.
+  sharp.block({ operation: ['VipsForeignLoad'] })
+  sharp.unblock({ operation: LOADERS })
+  return sharp
+}
+
+function sharpLibrary(): Promise<SharpModule> {
+  loading ??= loadSharp().catch((error) => {
+    loading = undefined
+    throw error
+  })
+  return loading
+}
+
+/** Nothing when the picture is broken or too large. */
+export async function jpegFromImage(path: string): Promise<Drawn> {
+  const sharp = await sharpLibrary()
+  const options = { limitInputPixels: LARGEST_INPUT_PIXELS, failOn: 'error' } as const
+  try {
+    const header = await sharp(path, options).metadata()
+    if (bytesHeld(header) > LARGEST_HELD_BYTES) return undefined
+    return await smallJpeg(sharp(path, { ...options, sequentialRead: true }).autoOrient())
+  } catch (error) {
+    return isShortage(error) || !(await canBeOpened(path)) ? 'undecided' : undefined
+  }
+}
+
+function isShortage(error: unknown): boolean {
+  return /timeout|memory|allocat/i.test(String(error))
+}
+
+/** Of a file it could not open the decoder says that its format is unknown. */
+async function canBeOpened(path: string): Promise<boolean> {
+  const file = await open(path).catch(() => undefined)
+  await file?.close()
+  return file !== undefined
+}
+
+/**
+ * How much memory the decoder needs at once. Most pictures pass through it line by line; WebP and
+ * whatever is sent in passes, coarse to fine, it has to hold whole.
+ */
+function bytesHeld({ format, isProgressive, width, height, ...header }: Metadata): number {
+  if (format === 'webp') return (header.pages ? 5 : 4) * width * height
+  if (!isProgressive) return 0
+  const samples = header.chromaSubsampling === '4:2:0' ? 1.5 : header.channels
+  const sampleBytes = format === 'jpeg' || header.depth === 'ushort' ? 2 : 1
+  return samples * sampleBytes * width * height
+}
+
+export async function jpegFromPixels({ data, width, height }: Pixels): Promise<Drawn> {
+  const sharp = await sharpLibrary()
+  const page = sharp(data, { raw: { width, height, channels: 4 } })
+  return smallJpeg(page).catch((error) => (isShortage(error) ? 'undecided' : undefined))
+}
+
+/** What is not asked for stays out of the result: no EXIF, no position, no colour profile. */
+function smallJpeg(picture: Sharp): Promise<Buffer> {
+  return picture
+    .resize(LARGEST_SIDE, LARGEST_SIDE, { fit: 'inside', withoutEnlargement: true })
+    .flatten({ background: 'white' })
+    .jpeg({ quality: 80 })
+    .timeout({ seconds: TIME_LIMIT_SECONDS })
+    .toBuffer()
+}

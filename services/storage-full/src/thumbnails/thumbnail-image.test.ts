@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import sharp from 'sharp'
+import { jpegFromImage } from './image.ts'
+
+async function fileWith(t: TestContext, bytes: Buffer | string): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'thumbnail-'))
+  t.after(() => rm(folder, { recursive: true }))
+  await writeFile(join(folder, 'x.png'), bytes)
+  return join(folder, 'x.png')
+}
+
+const picture = (width: number, height: number) =>
+  sharp({ create: { width, height, channels: 3, background: '#a33' } })
+
+test('a loader that no accepted type needs never sees a file, whatever it is called', async (t) => {
+  const tiff = await picture(4, 4).tiff().toBuffer()
+  const svg = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><rect width="9"/></svg>'
+  // The first picture sets the library up, which blocks its loaders for good.
+  await jpegFromImage(await fileWith(t, await picture(4, 4).png().toBuffer()))
+
+  for (const bytes of [tiff, svg])
+    assert.equal(await jpegFromImage(await fileWith(t, bytes)), undefined)
+})
+
+test('what the decoder must hold whole has a lower limit than what passes line by line', async (t) => {
+  const large = picture(6000, 5000)
+  const drawn = async (bytes: Buffer) =>
+    Buffer.isBuffer(await jpegFromImage(await fileWith(t, bytes)))
+
+  assert.equal(await drawn(await large.jpeg().toBuffer()), true)
+  assert.equal(
+    await drawn(await large.jpeg({ progressive: true, chromaSubsampling: '4:4:4' }).toBuffer()),
+    false,
+  )
+  assert.equal(await drawn(await picture(5000, 4000).jpeg({ progressive: true }).toBuffer()), true)
+})
+
+test('a picture that cannot be opened is not judged', async () => {
+  assert.equal(await jpegFromImage('no-such-file.png'), 'undecided')
+})

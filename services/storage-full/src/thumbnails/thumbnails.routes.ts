@@ -1,0 +1,39 @@
+import { createHash } from 'node:crypto'
+import { Readable } from 'node:stream'
+import {
+  contentDisposition,
+  type Guard,
+  type Representation,
+  type Server,
+  sendFile,
+} from '@plinth/kit'
+import { requireFile } from '../files/files.ts'
+import { idFrom, type Storage, type StoredFile } from '../files/storage.ts'
+import { fallbackPicture, thumbnailOf } from './thumbnails.ts'
+
+type ById = { Params: { id: string } }
+
+export function thumbnailRoutes(server: Server, storage: Storage, caller: Guard): void {
+  server.get<ById>('/file/thumbnail/:id', {
+    onRequest: caller,
+    handler: async (request, reply) => {
+      const file = await requireFile(storage, request.caller, idFrom(request.params.id))
+      return sendFile(request, reply, pictureOf(file, await thumbnailOf(storage, file)))
+    },
+  })
+}
+
+function pictureOf(file: StoredFile, thumbnail: Buffer | undefined): Representation {
+  const picture = thumbnail ?? Buffer.from(fallbackPicture(file.extension))
+  const sha256 = createHash('sha256').update(picture).digest('hex')
+  const name = thumbnail ? 'thumbnail.jpg' : 'thumbnail.svg'
+  return {
+    sizeBytes: picture.length,
+    etag: `"${sha256}"`,
+    lastModified: undefined,
+    mediaType: thumbnail ? 'image/jpeg' : 'image/svg+xml',
+    disposition: contentDisposition('inline', name),
+    sha256,
+    open: (start, end) => Readable.from([picture.subarray(start, end + 1)]),
+  }
+}

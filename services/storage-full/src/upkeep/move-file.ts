@@ -1,0 +1,69 @@
+import { failPoint } from '@plinth/kit'
+import { checksumOf, openBytes, spoolBytes } from '../files/bytes.ts'
+import { updateLocation } from '../files/files.repository.ts'
+import {
+  newObjectName,
+  objectKey,
+  type Placed,
+  type Storage,
+  type StoredFile,
+  thumbnailKey,
+} from '../files/storage.ts'
+import type { Location } from '../locations/providers/provider.ts'
+
+/** The bytes are not those of the upload: moving them would hide it. */
+export class DamagedBytesError extends Error {
+  override name = 'DamagedBytesError'
+}
+
+/**
+ * Copies a file, checks the copy byte by byte, switches the row, and only then removes the
+ * original: at every moment the row names an object that is complete. Tells whether it was moved;
+ * a file that was deleted meanwhile is not.
+ */
+export async function moveFile(
+  storage: Storage,
+  file: StoredFile,
+  location: Location,
+): Promise<boolean> {
+  const target = { location, objectName: newObjectName(file.extension) }
+  await copyVerified(storage, file, target)
+  const switched = await updateLocation(storage.db, file, {
+    locationId: location.id,
+    objectName: target.objectName,
+  })
+  failPoint('move:row')
+  await removeUnused(storage, switched ? file : target)
+  return switched
+}
+
+/** What cannot be removed is left to the sweeper: the move of this file is decided already. */
+async function removeUnused({ providers, log }: Storage, unused: Placed): Promise<void> {
+  const provider = providers.at(unused.location)
+  try {
+    await provider.remove(objectKey(unused))
+    failPoint('move:object')
+    await provider.remove(thumbnailKey(unused))
+  } catch (error) {
+    log.warn({ err: error }, 'what a move left behind could not be removed yet')
+  }
+}
+
+async function copyVerified(storage: Storage, file: StoredFile, target: Placed): Promise<void> {
+  const options = { sha256: true, passedOn: target.location.provider !== 'LOCAL' }
+  const original = await openBytes(storage, file)
+  await using content = await spoolBytes(original, storage.spoolFolder, options)
+  failPoint('move:read')
+  refuseDamaged(content.sha256, file)
+  const provider = storage.providers.at(target.location)
+  await provider.put(objectKey(target), { ...file, content })
+  failPoint('move:put')
+  const arrived = await provider.open(objectKey(target))
+  refuseDamaged(arrived && (await checksumOf(arrived)), file)
+  failPoint('move:verified')
+}
+
+function refuseDamaged(checksum: string | undefined, file: StoredFile): void {
+  if (checksum !== file.checksumSha256)
+    throw new DamagedBytesError(`The bytes of file ${file.id} do not match its checksum`)
+}

@@ -1,0 +1,148 @@
+import type { Db } from '@plinth/kit'
+import type { MoveState, ProviderName, StorageTables } from '../database/tables.ts'
+
+export type Move = {
+  id: number
+  to: ProviderName
+  state: MoveState
+  total: number
+  moved: number
+  failed: number
+  movedBytes: number
+  lastError: string | null
+  requestedBy: string
+  createdAt: string
+  updatedAt: string
+  targetLocationId: number
+  cursorId: number
+}
+
+type NewMove = { targetLocationId: number; total: number; requestedBy: string; now: Date }
+
+export async function insertMove(db: Db<StorageTables>, move: NewMove): Promise<number> {
+  const now = move.now.toISOString()
+  const { id } = await db
+    .insertInto('file_moves')
+    .values({
+      target_location_id: move.targetLocationId,
+      state: 'RUNNING',
+      total: move.total,
+      moved: 0,
+      failed: 0,
+      moved_bytes: 0,
+      cursor_id: 0,
+      last_error: null,
+      requested_by: move.requestedBy,
+      created_at: now,
+      updated_at: now,
+    })
+    .returning('id')
+    .executeTakeFirstOrThrow()
+  return id
+}
+
+export async function findMove(db: Db<StorageTables>, id: number): Promise<Move | undefined> {
+  return selectMoves(db).where('file_moves.id', '=', id).executeTakeFirst()
+}
+
+export async function findRunningMove(db: Db<StorageTables>): Promise<Move | undefined> {
+  return selectMoves(db).where('file_moves.state', '=', 'RUNNING').executeTakeFirst()
+}
+
+export async function listMoves(db: Db<StorageTables>): Promise<Move[]> {
+  return selectMoves(db).orderBy('file_moves.id', 'desc').limit(50).execute()
+}
+
+export async function countFilesElsewhere(
+  db: Db<StorageTables>,
+  locationId: number,
+): Promise<number> {
+  const { count } = await db
+    .selectFrom('files')
+    .select((files) => files.fn.countAll<number>().as('count'))
+    .where('state', '=', 'stored')
+    .where('location_id', '!=', locationId)
+    .executeTakeFirstOrThrow()
+  return Number(count)
+}
+
+export type Progress = {
+  fileId: number
+  moved: 0 | 1
+  failed: 0 | 1
+  bytes: number
+  error?: string
+}
+
+/** Refused once the move has ended, which is how a cancelled one stops. */
+export async function updateProgress(
+  db: Db<StorageTables>,
+  moveId: number,
+  progress: Progress,
+  now: Date,
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('file_moves')
+    .set((row) => ({
+      moved: row('moved', '+', progress.moved),
+      failed: row('failed', '+', progress.failed),
+      moved_bytes: row('moved_bytes', '+', progress.bytes),
+      cursor_id: progress.fileId,
+      ...(progress.error !== undefined && { last_error: progress.error }),
+      updated_at: now.toISOString(),
+    }))
+    .where('id', '=', moveId)
+    .where('state', '=', 'RUNNING')
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
+}
+
+export async function updateMoveError(
+  db: Db<StorageTables>,
+  moveId: number,
+  error: string,
+  now: Date,
+): Promise<void> {
+  await db
+    .updateTable('file_moves')
+    .set({ last_error: error, updated_at: now.toISOString() })
+    .where('id', '=', moveId)
+    .execute()
+}
+
+/** Tells whether the move was still running. */
+export async function endMove(
+  db: Db<StorageTables>,
+  moveId: number,
+  state: 'DONE' | 'CANCELLED',
+  now: Date,
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('file_moves')
+    .set({ state, updated_at: now.toISOString() })
+    .where('id', '=', moveId)
+    .where('state', '=', 'RUNNING')
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
+}
+
+function selectMoves(db: Db<StorageTables>) {
+  return db
+    .selectFrom('file_moves')
+    .innerJoin('storage_locations', 'storage_locations.id', 'file_moves.target_location_id')
+    .select([
+      'file_moves.id',
+      'storage_locations.provider as to',
+      'file_moves.state',
+      'file_moves.total',
+      'file_moves.moved',
+      'file_moves.failed',
+      'file_moves.moved_bytes as movedBytes',
+      'file_moves.last_error as lastError',
+      'file_moves.requested_by as requestedBy',
+      'file_moves.created_at as createdAt',
+      'file_moves.updated_at as updatedAt',
+      'file_moves.target_location_id as targetLocationId',
+      'file_moves.cursor_id as cursorId',
+    ])
+}

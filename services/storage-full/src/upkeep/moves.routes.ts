@@ -1,0 +1,44 @@
+import { type Guard, type Job, type Server, Type } from '@plinth/kit'
+import { idFrom, type Storage } from '../files/storage.ts'
+import { ProviderNamed } from '../locations/locations.ts'
+import { cancelMove, type Move, recentMoves, requireMove, startMove } from './moves.ts'
+
+type ById = { Params: { id: string } }
+
+const MoveBody = Type.Object({ to: ProviderNamed })
+
+export function moveRoutes(
+  server: Server,
+  storage: Storage,
+  { admin, job }: { admin: Guard; job: Job },
+): void {
+  server.post('/api/storage/moves', {
+    onRequest: admin,
+    schema: { body: MoveBody },
+    handler: async ({ caller, body, log }, reply) => {
+      const move = await startMove(storage, caller, body.to)
+      job.runNow().catch((error) => log.error({ err: error }, 'the move stopped'))
+      reply.code(202).header('location', `/api/storage/moves/${move.id}`)
+      return describeMove(move)
+    },
+  })
+
+  server.get('/api/storage/moves', {
+    onRequest: admin,
+    handler: async () => (await recentMoves(storage)).map(describeMove),
+  })
+
+  server.get<ById>('/api/storage/moves/:id', {
+    onRequest: admin,
+    handler: async ({ params }) => describeMove(await requireMove(storage, idFrom(params.id))),
+  })
+
+  server.delete<ById>('/api/storage/moves/:id', {
+    onRequest: admin,
+    handler: async ({ params }) => describeMove(await cancelMove(storage, idFrom(params.id))),
+  })
+}
+
+function describeMove({ targetLocationId, cursorId, ...move }: Move) {
+  return move
+}

@@ -1,0 +1,49 @@
+import type { Db } from '@plinth/kit'
+import type { StorageTables } from '../database/tables.ts'
+
+/** Notes objects without a file; those noted before keep the time they were first seen. */
+export async function insertOrphans(
+  db: Db<StorageTables>,
+  locationId: number,
+  keys: string[],
+  now: Date,
+): Promise<void> {
+  if (keys.length === 0) return
+  const first_seen_at = now.toISOString()
+  await db
+    .insertInto('orphans')
+    .values(keys.map((object_key) => ({ location_id: locationId, object_key, first_seen_at })))
+    .onConflict((conflict) => conflict.columns(['location_id', 'object_key']).doNothing())
+    .execute()
+}
+
+/** Of these keys, the ones that were seen without a file since before `before`. */
+export async function findOverdueOrphans(
+  db: Db<StorageTables>,
+  locationId: number,
+  keys: string[],
+  before: Date,
+): Promise<string[]> {
+  if (keys.length === 0) return []
+  const rows = await db
+    .selectFrom('orphans')
+    .select('object_key')
+    .where('location_id', '=', locationId)
+    .where('object_key', 'in', keys)
+    .where('first_seen_at', '<=', before.toISOString())
+    .execute()
+  return rows.map((row) => row.object_key)
+}
+
+export async function deleteOrphans(
+  db: Db<StorageTables>,
+  locationId: number,
+  keys: string[],
+): Promise<void> {
+  if (keys.length === 0) return
+  await db
+    .deleteFrom('orphans')
+    .where('location_id', '=', locationId)
+    .where('object_key', 'in', keys)
+    .execute()
+}

@@ -1,0 +1,99 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { Problem } from '@plinth/kit'
+import { checksumOf } from '../files/bytes.ts'
+import { findFile, listFilesAfter } from '../files/files.repository.ts'
+import { objectKey, type Storage, type StoredFile } from '../files/storage.ts'
+import { listLocations } from '../locations/locations.repository.ts'
+import type { Location } from '../locations/providers/provider.ts'
+import { findRunningMove } from './moves.repository.ts'
+import { everyFile, keysAt, withoutFile } from './sweep.ts'
+
+/** Reads every byte of every file and every key of every location, and tells what differs. */
+export async function* verifyFiles(storage: Storage): AsyncGenerator<Difference | 'sound'> {
+  for await (const file of everyFile((query) => listFilesAfter(storage.db, query))) {
+    if (file.state !== 'stored') continue
+    const finding = await findingOf(storage, file)
+    if (finding === 'sound') yield finding
+    else if (finding !== 'gone') yield { problem: finding, subject: `file ${file.id}` }
+  }
+  yield* verifyObjects(storage)
+}
+
+type Finding = Difference['problem'] | 'sound' | 'gone'
+
+/** The file may have been deleted or moved since its row was read; then the row knows. */
+async function findingOf(storage: Storage, file: StoredFile): Promise<Finding> {
+  const finding = await compare(storage, file)
+  if (finding === 'sound') return finding
+  const current = await findFile(storage.db, file.id)
+  if (current?.state !== 'stored') return 'gone'
+  return current.objectName === file.objectName ? finding : findingOf(storage, current)
+}
+
+async function compare({ providers }: Storage, file: StoredFile): Promise<Finding> {
+  try {
+    const bytes = await providers.at(file.location).open(objectKey(file))
+    if (!bytes) return 'missing'
+    return (await checksumOf(bytes)) === file.checksumSha256 ? 'sound' : 'damaged'
+  } catch {
+    return 'unreachable'
+  }
+}
+
+type Difference = {
+  problem: 'missing' | 'damaged' | 'unreachable' | 'orphan'
+  /** A file id, or the key of an object that belongs to no file. */
+  subject: string
+}
+
+type Suspects = { location: Location; keys: string[] }
+
+/** Longer than an upload takes from its last byte to its row. */
+const SECOND_LOOK_MS = 1000
+
+/** Tells of objects without a file, once a second look has found them so, too. */
+async function* verifyObjects(storage: Storage): AsyncGenerator<Difference> {
+  const suspects: Suspects[] = []
+  for (const location of await listLocations(storage.db))
+    try {
+      suspects.push(...(await Array.fromAsync(suspectsAt(storage, location))))
+    } catch (error) {
+      yield unreachable(location, error)
+    }
+  if (suspects.length > 0) await pause(SECOND_LOOK_MS)
+  for (const { location, keys } of await withoutMoving(storage, suspects))
+    try {
+      for (const key of await orphansAmong(storage, { location, keys }))
+        yield { problem: 'orphan', subject: `${location.provider} ${key}` }
+    } catch (error) {
+      yield unreachable(location, error)
+    }
+}
+
+async function* suspectsAt(storage: Storage, location: Location): AsyncGenerator<Suspects> {
+  for await (const page of keysAt(storage, location)) {
+    const keys = await withoutFile(storage.db, location, page)
+    if (keys.length > 0) yield { location, keys }
+  }
+}
+
+/** Where a move is under way, one of them is the copy that it is checking. */
+async function withoutMoving({ db }: Storage, suspects: Suspects[]): Promise<Suspects[]> {
+  const move = await findRunningMove(db)
+  return suspects.filter(({ location }) => location.id !== move?.targetLocationId)
+}
+
+async function orphansAmong(
+  { db, providers }: Storage,
+  { location, keys }: Suspects,
+): Promise<string[]> {
+  const present: string[] = []
+  for (const key of await withoutFile(db, location, keys))
+    if ((await providers.at(location).sizeOf(key)) !== undefined) present.push(key)
+  return present
+}
+
+function unreachable({ id, provider }: Location, error: unknown): Difference {
+  if (!(error instanceof Problem)) throw error
+  return { problem: 'unreachable', subject: `${provider} location ${id}` }
+}
