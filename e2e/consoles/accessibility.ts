@@ -13,7 +13,7 @@ export async function accessibilityFaults(page: Page, scope: Scope = {}): Promis
     .flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`))
 }
 
-/** How often each role stands in the tree that the browser hands to a screen reader. */
+/** How often each role occurs in the accessibility tree of the browser. */
 export async function countRoles(page: Page, roles: string[]): Promise<Record<string, number>> {
   const session = await page.context().newCDPSession(page)
   const { nodes } = await session.send('Accessibility.getFullAXTree')

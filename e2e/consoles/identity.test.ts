@@ -88,7 +88,7 @@ describe('the identity console', { skip }, () => {
     await logOutExpired(await openConsole(t, browser, address), address)
   })
 
-  test('registers, with every fault shown at its field first', async (t) => {
+  test('registers, after showing every error at its field', async (t) => {
     const page = await openConsole(t, browser, consoleOf(new URL(address).origin, 'session'))
     const form = page.getByRole('form', { name: 'Register' })
     await form.getByLabel('Username').fill('grace')

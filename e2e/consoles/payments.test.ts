@@ -117,7 +117,7 @@ describe('the payments console', { skip }, () => {
     await page.getByRole('status').getByText('checkout OPEN').waitFor()
   })
 
-  test('creates and finds a customer, and lists every fault of a bad one', async (t) => {
+  test('creates and finds a customer, and lists every error of an invalid one', async (t) => {
     const page = await openConsole(t, browser, address)
     await goTo(page, 'customers')
 
@@ -210,10 +210,10 @@ describe('the payments console', { skip }, () => {
     await page.getByRole('alert').filter({ hasText: '401' }).waitFor()
     const token = await accessTokenOf('admin')
 
-    await page.getByRole('link', { name: 'Give one' }).click()
+    await page.getByRole('link', { name: 'Enter one' }).click()
     await page.getByLabel('Access token').fill(token)
     await page.getByRole('button', { name: 'Use it' }).click()
-    await page.getByText('The service takes it.').waitFor()
+    await page.getByText('The service accepts it.').waitFor()
     assert.deepEqual(await findTokens(page, [token]), [])
 
     await page.getByRole('link', { name: 'See the payments' }).click()

@@ -75,7 +75,7 @@ describe('the full edition’s workbench', { skip }, () => {
     await logOutExpired(await openConsole(t, browser, address), address)
   })
 
-  test('refuses a file whose bytes contradict its name, and names the odd one out', async (t) => {
+  test('refuses a file whose bytes contradict its name, and shows which one disagrees', async (t) => {
     const page = await openFiles(t)
 
     await page
@@ -192,7 +192,7 @@ describe('the full edition’s workbench', { skip }, () => {
     await page.getByLabel('Files to upload').setInputFiles(samplePng('old.png', 2.5))
     const card = page.locator('.file-grid li', { hasText: 'old.png' })
     await card.locator('img').waitFor()
-    // From here on time passes only when it is told to.
+    // From here on the clock stands still until the test moves it.
     await page.clock.install()
     await page.clock.pauseAt(Date.now() + 60_000)
 
@@ -269,7 +269,7 @@ describe('the full edition’s workbench', { skip }, () => {
     await page.locator('.file-grid li', { hasText: 'in-bucket.png' }).getByText('OBJECT').waitFor()
   })
 
-  test('tells a user without the role that storage is for administrators', async (t) => {
+  test('shows a user without the role that storage is for administrators', async (t) => {
     const page = await openFiles(t)
 
     await goTo(page, 'storage')

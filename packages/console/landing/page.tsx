@@ -53,7 +53,7 @@ function LandingPage() {
 
 function headline(): string {
   if (!reachable.value) return 'Not running.'
-  if (!services.value) return 'Looking around…'
+  if (!services.value) return 'Loading…'
   return services.value.every(({ healthy }) => healthy)
     ? 'Everything is running.'
     : 'Almost everything is running.'

@@ -24,7 +24,7 @@ export async function readServices(): Promise<void> {
   if (reply.ok) services.value = reply.body
 }
 
-/** A console's address that knows the way back here. */
+/** The address of a console, with the port that leads back here. */
 export function consoleAddress({ name, consoleUrl }: RunningService, page = ''): string {
   const back = name !== 'provider-sandbox' && location.port ? `?suite=${location.port}` : ''
   return `${consoleUrl}${back}${page}`

@@ -4,7 +4,7 @@ import { Button } from '../shared/components/button.tsx'
 import { Field, Form } from '../shared/components/form.tsx'
 import { Card, Notice, Page } from '../shared/components/page.tsx'
 import { Refusal } from '../shared/components/refusal.tsx'
-import { api, takeToken, tokenWanted } from './api.ts'
+import { api, takeToken, tokenRequired } from './api.ts'
 
 /** For a service that asks for tokens of an issuer: this page has no sign-in of its own. */
 export function AccessPage() {
@@ -37,7 +37,7 @@ export function AccessPage() {
         {take.reply?.ok && (
           <Notice tone="good">
             <p role="status">
-              The service takes it. <a href="#/payments">See the payments</a>
+              The service accepts it. <a href="#/payments">See the payments</a>
             </p>
           </Notice>
         )}
@@ -47,11 +47,11 @@ export function AccessPage() {
 }
 
 export function AccessNote() {
-  if (!tokenWanted.value)
+  if (!tokenRequired.value)
     return <span class="soft long">As shipped, the host application guards these endpoints.</span>
   return (
     <span>
-      This service wants an access token. <a href="#/access">Give one</a>
+      This service requires an access token. <a href="#/access">Enter one</a>
     </span>
   )
 }

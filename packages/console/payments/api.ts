@@ -4,13 +4,13 @@ import { createApi } from '../shared/api/api.ts'
 let accessToken: string | undefined
 
 /** As shipped the endpoints ask for nothing; a service with an issuer answers 401 without a token. */
-export const tokenWanted = signal(false)
+export const tokenRequired = signal(false)
 
 export const api = createApi({
   headers: (): Record<string, string> =>
     accessToken ? { Authorization: `Bearer ${accessToken}` } : {},
   renew: async () => {
-    tokenWanted.value = true
+    tokenRequired.value = true
     return false
   },
 })
@@ -18,10 +18,10 @@ export const api = createApi({
 /** The token stays in this closure: the field it was pasted into is emptied. */
 export function takeToken(token: string): void {
   accessToken = token || undefined
-  tokenWanted.value = false
+  tokenRequired.value = false
 }
 
-/** A reference nobody used before, short enough to read aloud. */
+/** A random reference, short enough to read aloud. */
 export function newReference(prefix: string): string {
   const bytes = crypto.getRandomValues(new Uint8Array(4))
   return `${prefix}-${[...bytes].map((byte) => byte.toString(36).padStart(2, '0')).join('')}`

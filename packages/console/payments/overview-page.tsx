@@ -17,7 +17,7 @@ export function OverviewPage() {
   return (
     <Page
       title="Checkout, refunds and webhooks"
-      about="A local record of every payment, kept true by signed messages from the provider."
+      about="A local record of every payment, kept up to date by signed messages from the provider."
     >
       <ReturnNotice />
       <Card title="Try it in three steps" about="With the sandbox provider no money moves.">

@@ -35,7 +35,7 @@ export function WebhooksPage() {
   return (
     <Page
       title="Webhook inbox"
-      about="Every delivery whose signature was proved. Each event id is claimed once; repeats change nothing."
+      about="Every delivery with a verified signature. Each event id is claimed once; repeats change nothing."
     >
       <div>
         <Button icon="refresh" onClick={inbox.reload}>
@@ -56,7 +56,7 @@ function Inbox({ events, retry }: { events: WebhookEvent[]; retry(id: string): v
       <EmptyState
         icon="inbox"
         title="Nothing received yet"
-        about="Pay a checkout: the provider tells this service within a second."
+        about="Pay a checkout: the provider notifies this service within a second."
       >
         <ButtonLink href="#/checkout" kind="primary">
           New checkout

@@ -47,7 +47,7 @@ function HealthBadge({ status }: { status: string }) {
   return <Badge tone={status === 'UP' ? 'good' : 'bad'}>{status}</Badge>
 }
 
-/** The bottom bar of consoles without a session: is the service there? */
+/** The bottom bar of consoles without a session: whether the service is up. */
 export function HealthBar({ api, note }: { api: Api; note: ComponentChildren }) {
   const status = useSignal<string | undefined>(undefined)
   useEffect(() => {

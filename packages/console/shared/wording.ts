@@ -17,7 +17,7 @@ export function dateText(value: string | number | null | undefined): string {
   return date.toLocaleString(undefined, { ...format, year })
 }
 
-/** A moment to the second, with its day in any case. */
+/** Date and time to the second. */
 export function momentText(milliseconds: number): string {
   const date = { weekday: 'short', day: 'numeric', month: 'short', year: 'numeric' } as const
   return `${new Date(milliseconds).toLocaleDateString(undefined, date)}, ${new Date(milliseconds).toLocaleTimeString()}`
@@ -33,7 +33,7 @@ export function remainingText(milliseconds: number): string {
   return `${minutes}:${String(seconds % 60).padStart(2, '0')}`
 }
 
-/** A sentence in which ids of the provider show only how they begin. */
+/** Shortens the provider's ids in a sentence. */
 export function withShortIds(sentence: string): string {
   return sentence.replace(/\b([a-z]+_(?:test_)?\w{6})\w{8,}/g, '$1…')
 }

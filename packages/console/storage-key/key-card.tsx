@@ -54,7 +54,7 @@ function Refused() {
             ? 'This server refuses the development key: type yours.'
             : 'This server refuses that key.'}
         </strong>{' '}
-        The configured key is never sent to this page; ask whoever runs the server.
+        The configured key is never sent to this page; ask the operator of the server.
       </p>
     </Notice>
   )

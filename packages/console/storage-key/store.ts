@@ -10,7 +10,7 @@ let apiKey = DEVELOPMENT_KEY
 
 export const api = createApi({ headers: () => ({ 'X-API-KEY': apiKey }) })
 
-/** Whether the server took the key: unknown until the first call. */
+/** Whether the server accepted the key; unknown until the first call. */
 export const keyAccepted = signal<boolean | undefined>(undefined)
 export const usesDevelopmentKey = signal(true)
 export const names = signal<string[] | undefined>(undefined)

@@ -20,7 +20,7 @@ export function TesterPage() {
       {keyAccepted.value !== false && (
         <DropZone
           accept=".png,.jpg,.jpeg,.pdf,.webp"
-          about="PNG, JPEG, PDF or WebP, up to 10 MB unless the server is set otherwise"
+          about="PNG, JPEG, PDF or WebP, up to 10 MB unless the server is configured otherwise"
           onFiles={queue.add}
         />
       )}

@@ -2,7 +2,7 @@ import { firstSteps, session } from '../session.ts'
 import { originWords, readAuthenticatorData, readClientData } from './authenticator-data.ts'
 import { askBrowser, beginCeremony, failStep, fetchCsrfHeader, finishStep } from './ceremony.ts'
 
-/** The registration ceremony, told in its five steps. */
+/** The registration ceremony, shown in its five steps. */
 export async function addPasskey(label: string): Promise<void> {
   beginCeremony()
   const csrf = await fetchCsrfHeader()
@@ -33,7 +33,7 @@ async function fetchOptions(
   finishStep(1, {
     'Relying party': `${rp.id} (${rp.name})`,
     Account: user.name,
-    Challenge: `${challenge.slice(0, 16)}…, good for one try`,
+    Challenge: `${challenge.slice(0, 16)}…, valid once`,
     Algorithms: pubKeyCredParams.map(({ alg }) => ALGORITHMS[alg] ?? alg).join(', '),
     Excluded: `${excludeCredentials?.length ?? 0} passkeys this account already has`,
   })
@@ -50,6 +50,6 @@ function showReply(credential: PublicKeyCredential): void {
     Origin: originWords(client.origin),
     ...readAuthenticatorData(new Uint8Array(response.getAuthenticatorData())),
     Key: ALGORITHMS[response.getPublicKeyAlgorithm()] ?? 'unknown algorithm',
-    Reached: response.getTransports().join(', ') || 'not told',
+    Reached: response.getTransports().join(', ') || 'not disclosed',
   })
 }

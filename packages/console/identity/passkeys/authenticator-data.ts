@@ -8,7 +8,7 @@ const FLAGS: [bit: number, words: string][] = [
 ]
 
 const KNOWN_MODELS: Record<string, string> = {
-  '00000000000000000000000000000000': 'not told (attestation is off)',
+  '00000000000000000000000000000000': 'not disclosed (attestation is off)',
   ea9b8d664d011d213ce4b6b48cb575d4: 'Google Password Manager',
   fbfc3007154e4ecc8c0b6e020557d7bd: 'iCloud Keychain',
   '08987058cadc4b81b6e130de50dcbe96': 'Windows Hello',

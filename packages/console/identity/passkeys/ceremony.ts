@@ -22,7 +22,7 @@ const TITLES = [
   'Verdict of the server',
 ]
 
-/** Thrown to stop a ceremony; the step that failed already tells why. */
+/** Thrown to stop a ceremony; the step that failed shows why. */
 export class CeremonyStopped extends Error {}
 
 export function beginCeremony(): void {
@@ -52,14 +52,14 @@ export async function fetchCsrfHeader(): Promise<Record<string, string>> {
   return { [reply.body.headerName]: reply.body.token }
 }
 
-/** Step three: hands over to the browser, and explains it when the browser says no. */
+/** Step three: asks the browser and explains a refusal. */
 export async function askBrowser(
   ask: () => Promise<Credential | null>,
 ): Promise<PublicKeyCredential> {
   try {
     const startedAt = performance.now()
     const credential = await ask()
-    if (!credential) failStep(2, { fault: 'The browser gave no credential.' })
+    if (!credential) failStep(2, { fault: 'The browser returned no credential.' })
     const seconds = ((performance.now() - startedAt) / 1000).toFixed(1)
     finishStep(2, { Waited: `${seconds} s for the authenticator` })
     return credential as PublicKeyCredential

@@ -64,7 +64,7 @@ async function removePasskey(id: string) {
   return reply
 }
 
-// Tells the password manager that the key is of no use any more; not every browser can be told.
+// Asks the password manager to forget the key; not every browser supports this.
 function forgetOnDevice(credentialId: string): void {
   if (typeof PublicKeyCredential === 'undefined') return
   const manager = PublicKeyCredential as unknown as {

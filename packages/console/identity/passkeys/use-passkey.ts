@@ -33,7 +33,7 @@ async function fetchOptions(
   if (!reply.ok) failStep(1, { refusal: reply })
   finishStep(1, {
     Domain: reply.body.rpId ?? location.hostname,
-    Challenge: `${reply.body.challenge.slice(0, 16)}…, good for one try`,
+    Challenge: `${reply.body.challenge.slice(0, 16)}…, valid once`,
     Verification: reply.body.userVerification ?? 'preferred',
   })
   return reply.body

@@ -22,7 +22,7 @@ export function CheckoutPage() {
   return (
     <Page
       title="New checkout"
-      about="The business reference names the payment; the attempt reference names this try. Sending both again is safe: the open page is returned."
+      about="The business reference names the payment; the attempt reference names this attempt. Sending both again is safe: the open page is returned."
     >
       <Card title="What is to be paid">
         <Form label="New checkout" onSend={create.run}>
@@ -110,7 +110,7 @@ function CheckoutFields({ fault }: { fault(field: string): string | undefined })
         label="Attempt reference"
         name="attemptReference"
         value="attempt-1"
-        hint="A new one for each try."
+        hint="A new one for each attempt."
         fault={fault('attemptReference')}
       />
       <Field

@@ -8,7 +8,7 @@ import type { Timeline } from './timeline.ts'
 
 type ActionProps = { payment: Payment; timeline?: Timeline; onChange(): void }
 
-/** What may be done with the checkout now; what may not says why. */
+/** What can be done with the checkout now, and why the rest cannot. */
 export function PaymentActions({ payment, timeline, onChange }: ActionProps) {
   const again = useAction(async () => {
     const { businessReference, amount, currency } = payment

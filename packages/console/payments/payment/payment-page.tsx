@@ -39,7 +39,7 @@ export function PaymentPage({ id }: { id: string }) {
   )
 }
 
-/** Looks every two seconds, quietly, whether a webhook changed the payment; then reads it again. */
+/** Polls every two seconds, outside the inspector, and reloads when a webhook changed the payment. */
 function usePolling(path: string, known: string | undefined, reload: () => void): void {
   useEffect(() => {
     if (!known) return

@@ -25,8 +25,8 @@ export function RefundCard({ payment, timeline, onChange }: RefundProps) {
   const left = timeline?.refundableAmount ?? payment.amount - payment.refundedAmount
   const blocked = refundBlocked(payment, left)
   const about = blocked
-    ? 'What was paid can go back, at once or in parts.'
-    : `Up to ${moneyText(left, payment.currency)} can go back.`
+    ? 'A paid amount can be refunded at once or in parts.'
+    : `Up to ${moneyText(left, payment.currency)} can be refunded.`
   return (
     <Card title="Refund" about={about}>
       {blocked ? (

@@ -38,7 +38,7 @@ const WORDS: Record<string, string> = {
   'checkout.session.async_payment_succeeded': 'The bank confirmed the payment',
   'checkout.session.async_payment_failed': 'The bank refused the payment',
   'checkout.session.expired': 'The hosted page expired',
-  'payment_intent.payment_failed': 'A try on the hosted page was declined',
+  'payment_intent.payment_failed': 'An attempt on the hosted page was declined',
   'refund.created': 'The refund was accepted',
   'refund.updated': 'The refund moved on',
   'refund.failed': 'The refund failed',

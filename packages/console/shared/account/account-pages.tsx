@@ -25,7 +25,7 @@ export function ownPages(session: Session, passwordMinimum: number): ConsolePage
   ]
 }
 
-/** The pages of those who look after the service. */
+/** The pages for administrators. */
 export function administrationPages(session: Session): ConsolePage[] {
   return [
     {

@@ -12,7 +12,7 @@ export type Call = {
   open?: boolean
   /** Not sent again after a 401: its body names the token that a renewal replaces. */
   once?: boolean
-  /** Kept out of the inspector: polls and thumbnails nobody asked to see. */
+  /** Kept out of the inspector: polls and thumbnails. */
   silent?: boolean
   signal?: AbortSignal
   onProgress?(share: number): void
@@ -33,7 +33,7 @@ export type Api = ReturnType<typeof createApi>
 
 type Credentials = {
   headers(): Record<string, string>
-  /** Called once after a 401; true when the call is worth sending again. */
+  /** Called once after a 401; true when the call should be sent again. */
   renew?(): Promise<boolean>
 }
 

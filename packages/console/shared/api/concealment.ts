@@ -1,4 +1,4 @@
-/** What stands in the inspector and in snippets where a secret was sent or received. */
+/** The placeholders that the inspector and the snippets show instead of secrets. */
 const MEMBERS: Record<string, string> = {
   accessToken: '$ACCESS_TOKEN',
   refreshToken: '$REFRESH_TOKEN',

@@ -9,7 +9,7 @@ export type Exchange = {
   requestBody?: unknown
   requestFile?: { name: string; type: string }
   outcome?: Outcome
-  /** Given up by the user, which is no fault of the service. */
+  /** Cancelled by the user, so not a failure of the service. */
   cancelled?: boolean
   resend(): void
 }

@@ -3,7 +3,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import { Icon, type IconName } from './icon.tsx'
 import type { Tone } from './tone.ts'
 
-/** Frame of every page. The heading takes the focus, so that a screen reader announces the move. */
+/** Frame of every page. The heading takes the focus, so that a screen reader announces the page. */
 export function Page(props: {
   title: ComponentChildren
   about?: ComponentChildren

@@ -12,7 +12,7 @@ type ProblemBody = {
   requestId?: string
 }
 
-/** What the service said when it refused, in its own words, and what can be done: its children. */
+/** A failed reply in the words of the service. The children say what to do about it. */
 export function Refusal({ reply, children }: { reply?: Reply; children?: ComponentChildren }) {
   if (!reply || reply.ok) return null
   const problem = problemOf(reply)
@@ -61,7 +61,7 @@ export function faultOf(reply: Reply | undefined, field: string): string | undef
 function adviceFor({ status, headers }: Reply): string | undefined {
   if (status === 0) return 'Check that it is running, then try again.'
   if (status === 401) return 'Sign in, refresh the session or give a fresh token, then try again.'
-  if (status === 403) return 'This account may not do that. Another account may.'
+  if (status === 403) return 'This account is not allowed to do that.'
   if (status === 429) return `Too many tries: wait ${headers['retry-after'] ?? 'some'} seconds.`
   if (status === 503) return 'Something this service depends on is not available. Try again later.'
   if (status >= 500) return 'The fault is on the server. Its log has the request id.'

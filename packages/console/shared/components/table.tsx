@@ -1,4 +1,4 @@
-// biome-ignore-all lint/a11y/noRedundantRoles: a narrow table is laid out as a list, which would end its being one to some screen readers.
+// biome-ignore-all lint/a11y/noRedundantRoles: a narrow table is laid out as blocks, which some screen readers no longer announce as a table.
 import type { Signal } from '@preact/signals'
 import { type ComponentChildren, Fragment } from 'preact'
 

@@ -4,7 +4,7 @@ import { Button } from '../components/button.tsx'
 import { Icon } from '../components/icon.tsx'
 import './files.css'
 
-/** Takes files by drop, by paste and by a button, so that nobody has to drag. */
+/** Takes files by drop, by paste and by a button, so that dragging is never required. */
 export function DropZone(props: { accept: string; about: string; onFiles(files: File[]): void }) {
   const over = useSignal(false)
   const input = useRef<HTMLInputElement>(null)
@@ -51,7 +51,7 @@ export function DropZone(props: { accept: string; about: string; onFiles(files: 
   )
 }
 
-// As soon as the zone is there: what it says about pasting must be true.
+// A layout effect, so that pasting works as soon as the zone is visible.
 function usePastedFiles(onFiles: (files: File[]) => void): void {
   useLayoutEffect(() => {
     const paste = (event: ClipboardEvent) => {

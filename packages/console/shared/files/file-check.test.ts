@@ -24,7 +24,7 @@ for (const [what, given, reason] of REFUSED)
     assert.match(verdict.reason ?? '', reason)
   })
 
-test('accepts a picture whose three witnesses agree, whatever the case of its name', async () => {
+test('accepts a picture whose extension, type and bytes agree, in upper case too', async () => {
   assert.equal((await checkFile(file('A.PNG', 'image/png', PNG), COMMON_KINDS)).accepted, true)
 })
 

@@ -92,7 +92,7 @@ function timeLeft({ share, startedAt }: Upload): string {
   return `${Math.round(share * 100)} %, ${Math.ceil((elapsed * (1 - share)) / share / 1000)} s left`
 }
 
-/** The three witnesses of a file side by side: the odd one out is why it is refused. */
+/** Extension, declared type and bytes side by side: the one that disagrees is why it is refused. */
 function VerdictTable({ verdict }: { verdict: FileVerdict }) {
   const rows = [
     { title: 'Extension', ...verdict.extension },
@@ -104,15 +104,15 @@ function VerdictTable({ verdict }: { verdict: FileVerdict }) {
       <strong>{verdict.reason}</strong>
       <dl class="facts">
         {rows.map(({ title, value, kind }) => (
-          <div key={title} class="witness">
+          <div key={title} class="verdict-row">
             <dt>{title}</dt>
             <dd>
-              <code>{value}</code> → {kind ?? 'nothing accepted here'}
+              <code>{value}</code> → {kind ?? 'not an accepted type'}
             </dd>
           </div>
         ))}
       </dl>
-      <p class="small">The browser looked first. The server checks again in any case.</p>
+      <p class="small">Checked by the browser. The server checks again in any case.</p>
     </div>
   )
 }

@@ -23,7 +23,7 @@ export type UploadQueue = ReturnType<typeof createUploadQueue>
 
 const AT_ONCE = 3
 
-/** Sends dropped files, three at a time. What the browser can see is wrong is not sent unasked. */
+/** Sends dropped files, three at a time. What the server would refuse is sent only on request. */
 export function createUploadQueue({ kinds, send, onStored }: QueueOptions) {
   const uploads = signal<Upload[]>([])
   const aborts = new Map<number, AbortController>()

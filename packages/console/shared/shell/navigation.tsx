@@ -29,8 +29,8 @@ export function PageList({ pages, current }: { pages: ConsolePage[]; current: st
 const PORT = /^\d{2,5}$/
 
 /**
- * Back to the landing page for those who came from it: it names its port in the address. Only a
- * port on the same host is ever linked to, so a made-up address cannot lead anyone elsewhere.
+ * Links back to the landing page, which puts its port into the address. Only a port on the same
+ * host is accepted, so a forged address cannot lead to another site.
  */
 export function SuiteLink() {
   const port = new URLSearchParams(location.search).get('suite') ?? ''

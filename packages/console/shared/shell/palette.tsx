@@ -14,7 +14,7 @@ export function Palette({ definition }: { definition: ConsoleDefinition }) {
     addEventListener('keydown', openOnShortcut)
     return () => removeEventListener('keydown', openOnShortcut)
   }, [])
-  // Before the browser draws: what is typed right after the shortcut belongs in the field.
+  // A layout effect, so that what is typed right after the shortcut reaches the field.
   useLayoutEffect(() => {
     query.value = ''
     if (paletteOpen.value) dialog.current?.showModal()
@@ -53,7 +53,7 @@ export function Palette({ definition }: { definition: ConsoleDefinition }) {
 }
 
 function PaletteEntries({ entries }: { entries: ConsoleAction[] }) {
-  if (entries.length === 0) return <p class="soft nothing">Nothing has that name.</p>
+  if (entries.length === 0) return <p class="soft nothing">No matches.</p>
   return (
     <ul>
       {entries.map((entry) => (

@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
 
-/** What is unfolded; on wide screens the list of pages and the inspector are always there. */
+/** Which panels are open; on wide screens the page list and the inspector are always visible. */
 export const menuOpen = signal(false)
 export const inspectorOpen = signal(false)
 export const paletteOpen = signal(false)

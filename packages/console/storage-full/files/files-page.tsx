@@ -39,7 +39,7 @@ export function FilesPage() {
     >
       <DropZone
         accept=".png,.jpg,.jpeg,.webp,.gif,.pdf,.txt,.mp4,.mp3,.zip"
-        about="Images, PDF, text, MP4, MP3 or ZIP, up to 100 MB unless the server is set otherwise"
+        about="Images, PDF, text, MP4, MP3 or ZIP, up to 100 MB unless the server is configured otherwise"
         onFiles={queue.add}
       />
       <UploadList queue={queue} />
@@ -52,8 +52,8 @@ export function FilesPage() {
 
 function FileView() {
   if (!files.value) return listRefusal.value ? null : <Skeleton />
-  const doomed = new Set(deletions.value.map(({ file }) => file.id))
-  const shown = files.value.filter(({ id }) => !doomed.has(id))
+  const deleting = new Set(deletions.value.map(({ file }) => file.id))
+  const shown = files.value.filter(({ id }) => !deleting.has(id))
   if (shown.length === 0)
     return <EmptyState icon="file" title="No files yet" about="Drop one above: it appears here." />
   return (

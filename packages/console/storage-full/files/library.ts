@@ -7,7 +7,7 @@ import { session } from '../session.ts'
 
 const PAGE_SIZE = 48
 
-/** The caller's files, newest first, as far as they have been asked for. */
+/** The caller's files, newest first, as far as they have been loaded. */
 export const files = signal<StoredFile[] | undefined>(undefined)
 export const totalFiles = signal(0)
 export const listRefusal = signal<Reply | undefined>(undefined)
@@ -23,7 +23,7 @@ export async function listMoreFiles(): Promise<void> {
   const reply = await session.api.get<StoredFile[]>(`/file/list?page=${page}&size=${PAGE_SIZE}`)
   listRefusal.value = reply.ok ? undefined : reply
   if (!reply.ok) return
-  // An upload may have finished while the list was under way.
+  // An upload may have finished while the list was loading.
   const held = files.value ?? []
   const ids = new Set(held.map(({ id }) => id))
   files.value = [...held, ...reply.body.filter(({ id }) => !ids.has(id))]

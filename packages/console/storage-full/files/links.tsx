@@ -40,7 +40,7 @@ export function LinksCard({ file }: { file: StoredFile }) {
     await links.reload()
     return reply
   })
-  // Whoever comes back from the tab of an opened link wants to see it counted.
+  // Opening a link in another tab changes its count.
   useEffect(() => {
     addEventListener('focus', links.reload)
     return () => removeEventListener('focus', links.reload)
@@ -49,7 +49,7 @@ export function LinksCard({ file }: { file: StoredFile }) {
   return (
     <Card
       title="Share by link"
-      about="Whoever has the link can read this file until it expires. At most 7 days."
+      about="Anyone with the link can read this file until it expires. At most 7 days."
     >
       <fieldset class="choices">
         <legend>Make a link that works for</legend>

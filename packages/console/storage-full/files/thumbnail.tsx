@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { session } from '../session.ts'
 
-/** Loads when it comes into view and lets go of the bytes when it leaves the page. */
+/** Loads when it comes into view and releases the bytes when it leaves the page. */
 export function Thumbnail({ id }: { id: number }) {
   const frame = useRef<HTMLSpanElement>(null)
   const address = useSignal<string | undefined>(undefined)

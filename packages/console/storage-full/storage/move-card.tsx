@@ -17,7 +17,7 @@ type Move = {
   createdAt: string
 }
 
-/** Moves what is stored already; every file stays readable all the while. */
+/** Moves stored files; every file stays readable throughout. */
 export function MoveCard({ status }: { status: StorageStatus }) {
   const moves = useLoad<Move[]>(() => session.api.get('/api/storage/moves', { silent: true }))
   const start = useAction(async (to: ProviderName) => {
@@ -34,7 +34,7 @@ export function MoveCard({ status }: { status: StorageStatus }) {
   return (
     <Card
       title="Move stored files"
-      about="Activating a provider only decides where new files go. This moves the others, verified by checksum, without a moment in which one cannot be read."
+      about="Activating a provider only decides where new files go. This moves the others, verified by checksum, and every file stays readable throughout."
     >
       <div class="row">
         {(['LOCAL', 'OBJECT'] as const).map((to) => (

@@ -13,7 +13,7 @@ export function LocalSettings({ config, save, reply }: SettingsProps) {
         label="Folder"
         name="path"
         value={config.local.path ?? ''}
-        hint="Relative to the storage root of the server; it cannot lead out of it."
+        hint="Relative to the storage root of the server, which it cannot leave."
         fault={faultOf(reply, 'path')}
       />
       <div>
@@ -67,7 +67,7 @@ export function ObjectSettings({ config, save, reply }: SettingsProps) {
           name="pathStyleAccess"
           defaultChecked={object.pathStyleAccess ?? true}
         />
-        Bucket in the path, as most self-hosted stores want it
+        Bucket in the path, as most self-hosted stores expect
       </label>
       <div>
         <Button submits>Save settings</Button>

@@ -1,5 +1,5 @@
 import type { ProviderName, StorageConfig, StorageStatus } from '@plinth/client'
-import { AdminWanted, SignedInOnly } from '../../shared/account/session/sign-in.tsx'
+import { AdminRequired, SignedInOnly } from '../../shared/account/session/sign-in.tsx'
 import { useLoad } from '../../shared/api/use-reply.ts'
 import { Badge, Card, Page, Skeleton } from '../../shared/components/page.tsx'
 import { Refusal } from '../../shared/components/refusal.tsx'
@@ -32,7 +32,7 @@ function Administration() {
     return (
       <Refusal reply={status.refusal ?? config.refusal}>
         {status.refusal?.status === 403 && (
-          <AdminWanted session={session} to="administer storage" />
+          <AdminRequired session={session} to="administer storage" />
         )}
       </Refusal>
     )

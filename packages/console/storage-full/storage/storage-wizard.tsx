@@ -11,7 +11,7 @@ import { LocalSettings, ObjectSettings } from './settings-forms.tsx'
 
 type WizardProps = { status: StorageStatus; config: StorageConfig; onChange(): Promise<void> }
 
-/** Choose, configure, test, activate: each step says in words what is still missing. */
+/** Choose, configure, test, activate: each step says what is still missing. */
 export function StorageWizard(props: WizardProps) {
   const provider = useSignal<ProviderName>(props.status.activeProvider)
   return (
@@ -107,7 +107,7 @@ function stateOf(passed: boolean | undefined, busy: boolean): StepState {
   return passed ? 'done' : 'failed'
 }
 
-/** What the server tried on the way to a stored object, up to the first thing that failed. */
+/** The steps of the server's test, up to the first that failed. */
 function ProbeSteps({ reply }: { reply?: Reply }) {
   if (!reply) return null
   const steps: ProbeStep[] = Array.isArray(reply.body?.steps) ? reply.body.steps : []

@@ -7,7 +7,7 @@ import { type Column, Pager, Table } from '../../components/table.tsx'
 import { resultTone } from '../../components/tone.ts'
 import { dateText } from '../../wording.ts'
 import type { Session } from '../session/session.ts'
-import { AdminWanted, SignedInOnly } from '../session/sign-in.tsx'
+import { AdminRequired, SignedInOnly } from '../session/sign-in.tsx'
 
 const COLUMNS: Column<AuditEvent>[] = [
   { title: 'When', of: ({ at }) => dateText(at), number: true },
@@ -41,7 +41,7 @@ function AuditTable({ session }: { session: Session }) {
     return (
       <Refusal reply={events.refusal}>
         {events.refusal?.status === 403 && (
-          <AdminWanted session={session} to="read the audit trail" />
+          <AdminRequired session={session} to="read the audit trail" />
         )}
       </Refusal>
     )

@@ -7,7 +7,7 @@ import { Refusal } from '../../components/refusal.tsx'
 import { type Column, Pager, Table } from '../../components/table.tsx'
 import { dateText } from '../../wording.ts'
 import type { Session } from '../session/session.ts'
-import { AdminWanted, SignedInOnly } from '../session/sign-in.tsx'
+import { AdminRequired, SignedInOnly } from '../session/sign-in.tsx'
 
 export function UsersPage({ session }: { session: Session }) {
   return (
@@ -38,7 +38,9 @@ function UserTable({ session }: { session: Session }) {
   if (!users.body)
     return (
       <Refusal reply={users.refusal}>
-        {users.refusal?.status === 403 && <AdminWanted session={session} to="see every account" />}
+        {users.refusal?.status === 403 && (
+          <AdminRequired session={session} to="see every account" />
+        )}
       </Refusal>
     )
   return (

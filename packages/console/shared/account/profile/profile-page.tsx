@@ -11,7 +11,7 @@ import { PasswordCard } from './password-card.tsx'
 export function ProfilePage(props: { session: Session; passwordMinimum: number }) {
   const { session } = props
   return (
-    <Page title="Profile" about="The account the access token speaks for.">
+    <Page title="Profile" about="The account this access token belongs to.">
       <SignedInOnly session={session}>
         <ProfileCard key={session.claims.value?.sub} session={session} />
         <OwnSessionsCard session={session} />

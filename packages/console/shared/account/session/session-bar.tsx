@@ -63,14 +63,14 @@ function AccessMeter({ expiresAt, issuedAt }: { expiresAt: number; issuedAt: num
       <progress
         value={left}
         max={expiresAt - issuedAt}
-        aria-label="Life left in the access token"
+        aria-label="Time left on the access token"
       />
       <Announcement left={left} />
     </span>
   )
 }
 
-/** Tells a screen reader at one minute, ten seconds and the end, not every second. */
+/** Announced to a screen reader at one minute, ten seconds and the end, not every second. */
 function Announcement({ left }: { left: number }) {
   const words = useSignal('')
   const stage =

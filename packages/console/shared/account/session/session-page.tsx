@@ -42,7 +42,7 @@ export function SessionPage(props: { session: Session; passwordMinimum: number }
   )
 }
 
-/** Rotation made visible: refresh, then present the spent token again and watch it be refused. */
+/** Shows rotation: refresh, then replay the used token and see it refused. */
 function RefreshCard({ session }: { session: Session }) {
   const replay = useAction(session.replaySpentToken)
   const rotations = session.rotations.value
@@ -50,7 +50,7 @@ function RefreshCard({ session }: { session: Session }) {
   return (
     <Card
       title="Refresh token"
-      about="Opaque, works once. Each refresh gives a new pair and spends the old token."
+      about="Opaque and single-use. Each refresh returns a new pair and invalidates the old token."
       actions={
         <Badge tone="accent">
           {rotations === 1 ? 'rotated once' : `rotated ${rotations} times`}
@@ -89,7 +89,7 @@ function RefreshCard({ session }: { session: Session }) {
             session.automatic.value = event.currentTarget.checked
           }}
         />
-        Refresh by itself when the access token has expired
+        Refresh automatically when the access token has expired
       </label>
     </Card>
   )

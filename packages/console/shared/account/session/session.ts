@@ -6,7 +6,7 @@ import { createTokenVault } from './token-vault.ts'
 
 export type Session = ReturnType<typeof createSession>
 
-/** The signed-in state of one page; what it publishes is decoded and is no credential. */
+/** The signed-in state of one page. It publishes decoded values only, never a credential. */
 export function createSession({ renewsItself }: { renewsItself: boolean }) {
   const decoded = signal<DecodedToken | undefined>(undefined)
   const refreshExpiresAt = signal(0)

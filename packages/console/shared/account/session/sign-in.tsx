@@ -45,8 +45,8 @@ export function SignInCard({ session }: { session: Session }) {
       <Refusal reply={signIn.refusal}>
         {signIn.refusal?.status === 401 && (
           <p>
-            Check both. If that was a demo account, they are switched off on this server: register
-            one.
+            Check both. If that was a demo account, this server has them turned off: register your
+            own.
           </p>
         )}
       </Refusal>
@@ -55,7 +55,7 @@ export function SignInCard({ session }: { session: Session }) {
 }
 
 /** What a caller without the role can do about a 403. */
-export function AdminWanted({ session, to }: { session: Session; to: string }) {
+export function AdminRequired({ session, to }: { session: Session; to: string }) {
   return (
     <>
       <p>Sign in as admin to {to}.</p>
@@ -84,7 +84,7 @@ export function DemoAccounts({ signIn, accounts }: DemoAccountsProps) {
   )
 }
 
-/** Shows its content to a signed-in caller, and everyone else the way in. */
+/** Shows its content to a signed-in caller and offers everyone else a sign-in. */
 export function SignedInOnly(props: { session: Session; children: ComponentChildren }) {
   if (props.session.claims.value) return <>{props.children}</>
   return (

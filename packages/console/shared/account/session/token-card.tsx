@@ -7,7 +7,7 @@ import { dateText, remainingText } from '../../wording.ts'
 import type { Session } from './session.ts'
 import './token-card.css'
 
-/** The access token taken apart. It is decoded here; only the service checks the signature. */
+/** The access token, decoded. Only the service checks the signature. */
 export function TokenCard({ session }: { session: Session }) {
   const token = session.decoded.value
   const claims = session.claims.value
@@ -76,7 +76,7 @@ function CopyTokenButton({ session }: { session: Session }) {
     )
   return (
     <div class="row">
-      <span class="small">Whoever has it can act as you until it expires.</span>
+      <span class="small">Anyone who has it can act as you until it expires.</span>
       <Button small kind="danger" onClick={copy}>
         Copy it anyway
       </Button>

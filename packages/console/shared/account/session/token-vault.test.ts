@@ -50,7 +50,7 @@ test('without a session there is nothing to refresh', async () => {
   assert.deepEqual(sent, [])
 })
 
-test('a refresh does not bring back a session that was given up meanwhile', async () => {
+test('a refresh does not restore a session that ended in the meantime', async () => {
   const { vault } = vaultThatCounts()
   vault.put(pair(1))
 
@@ -61,7 +61,7 @@ test('a refresh does not bring back a session that was given up meanwhile', asyn
   assert.equal(vault.accessToken(), undefined)
 })
 
-/** Logouts that are answered with these, and then with 200 whatever they name. */
+/** Answers logouts with these statuses, and all further ones with 200. */
 function logoutThatAnswers(...statuses: number[]) {
   const named: string[] = []
   const logOut = async (refreshToken: string) => {
@@ -109,7 +109,7 @@ test('a logout that a refresh overtook is sent again', async () => {
   assert.equal(vault.accessToken(), undefined)
 })
 
-test('the tokens are kept when a logout fails, and given up when the session is over', async () => {
+test('the tokens are kept when a logout fails, and discarded when the session is over', async () => {
   const over = async () => ({ ok: false, status: 401 }) as Reply<TokenPair>
   const vault = createTokenVault(over, () => {})
   const { logOut } = logoutThatAnswers(503, 401)

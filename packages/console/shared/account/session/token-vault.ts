@@ -6,7 +6,7 @@ type Logout = (refreshToken: string) => Promise<Reply>
 
 /**
  * Holds the tokens of one page. They live in this closure and nowhere else: no storage, no cookie,
- * no global, no signal. `onChange` hears of every new pair, so that its dates can be shown.
+ * no global, no signal. `onChange` gets every new pair, so that its dates can be shown.
  */
 export function createTokenVault(rotate: Rotation, onChange: (pair?: TokenPair) => void) {
   let pair: TokenPair | undefined
@@ -23,12 +23,12 @@ export function createTokenVault(rotate: Rotation, onChange: (pair?: TokenPair) 
     const spent = pair
     if (!spent) return undefined
     const reply = await rotate(spent.refreshToken)
-    // Whoever signed in or out meanwhile has the last word.
+    // A sign-in or logout in the meantime wins.
     if (reply.ok && pair === spent) put(reply.body)
     return reply
   }
 
-  /** A refresh token works once, so callers that meet here share one request. */
+  /** A refresh token works once, so concurrent callers share one request. */
   function rotation(): Promise<Reply<TokenPair> | undefined> {
     rotating ??= rotateOnce().finally(() => {
       rotating = undefined
@@ -51,8 +51,8 @@ export function createTokenVault(rotate: Rotation, onChange: (pair?: TokenPair) 
   }
 
   /**
-   * Gives the pair up only when the service has ended its session. The service ends nothing for a
-   * token that a refresh has replaced, so a logout that met a refresh is sent again.
+   * Discards the pair only when the service has ended its session. The service ends nothing for a
+   * token that a refresh has replaced, so a logout that overlapped a refresh is sent again.
    */
   async function endOnce(logOut: Logout): Promise<Reply | undefined> {
     await rotating
