@@ -1,9 +1,9 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import type { BenchRequest, Row } from '../harness.ts'
+import type { BenchRequest, BenchServer, Row } from '../harness.ts'
 import { writeLargeFile } from '../storage/large-file.ts'
 import { memoryGrowth } from '../storage/memory-growth.ts'
-import { plantFiles } from './listings.ts'
+import { keepList, plantFiles } from './listings.ts'
 import { HEADERS, PNG_START, pngUpload, withService } from './service.ts'
 
 const MEGABYTES = Number(process.env.BENCH_MEGABYTES ?? 1024)
@@ -13,6 +13,7 @@ type Load = {
   what: string
   request: BenchRequest
   prepare?: (root: string) => Promise<void> | void
+  warmUp?: (server: BenchServer) => Promise<void>
 }
 
 export async function memory(folder: string): Promise<Row[]> {
@@ -27,18 +28,20 @@ export async function memory(folder: string): Promise<Row[]> {
       what: 'lists',
       request: { path: '/file/list', headers: HEADERS },
       prepare: plantFiles,
+      warmUp: keepList,
     }),
     await growth(folder, { what: '10 MB uploads', request: pngUpload(TEN_MEGABYTES) }),
   ]
 }
 
 /** Each in a process of its own: a peak never goes down again. */
-async function growth(folder: string, { what, request, prepare }: Load): Promise<Row> {
+async function growth(folder: string, { what, request, prepare, warmUp }: Load): Promise<Row> {
   const root = join(folder, what)
   mkdirSync(root)
   await prepare?.(root)
-  const warmUp = { method: 'DELETE', path: '/file/missing', headers: HEADERS }
-  return withService(root, (server) =>
-    memoryGrowth('storage-key', server, { what, warmUp, request }),
-  )
+  const missing = { method: 'DELETE', path: '/file/missing', headers: HEADERS }
+  return withService(root, async (server) => {
+    await warmUp?.(server)
+    return memoryGrowth('storage-key', server, { what, warmUp: missing, request })
+  })
 }

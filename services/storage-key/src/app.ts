@@ -37,7 +37,6 @@ export async function createStorageKey(
     rewriteUrl: routeOf,
   })
   const store = await openFileStore(config)
-  server.onClose(() => store.listing.close())
   server.onClose(await startSweeping(store.incoming, log))
   if (config.apiKey === DEVELOPMENT_KEY)
     server.announcements.push(

@@ -9,7 +9,7 @@ export function fileRoutes(server: Server, store: FileStore): void {
   })
 
   server.get('/file/list', async (_request, reply) =>
-    reply.type('application/json').send(await store.listing.body()),
+    reply.type('application/json').send(await store.list()),
   )
 
   server.get('/file/info/:filename', (request) =>

@@ -27,7 +27,7 @@ const ACCEPTED = fileTypes(['png', 'jpg', 'pdf', 'webp'])
 export type FileStore = {
   root: string
   incoming: string
-  listing: Listing
+  list: Listing
   limits: { maxFileBytes: number; maxRequestBytes: number }
   whole: boolean
 }
@@ -40,7 +40,7 @@ export async function openFileStore(config: StorageKeyConfig): Promise<FileStore
   return {
     root,
     incoming: join(root, '.incoming'),
-    listing: createListing(root),
+    list: createListing(root),
     limits: { maxFileBytes, maxRequestBytes },
     whole: config.contentCheck === 'structure',
   }
@@ -60,7 +60,6 @@ export async function storeFile(
   failPoint('upload:examined')
   const name = `${randomUUID()}${extension}`
   await upload.publish(join(store.root, name))
-  store.listing.touch(name)
   return name
 }
 
@@ -95,7 +94,6 @@ export async function deleteFile(store: FileStore, name: string): Promise<boolea
   if (stats && !stats.isFile()) throw notAFile()
   const removed = stats !== undefined && (await removeFile(path))
   if (!removed) await requireRoot(store)
-  store.listing.touch(name)
   return removed
 }
 

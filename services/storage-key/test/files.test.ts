@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, rmSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  mkdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
@@ -60,6 +69,55 @@ describe('GET /file/list', () => {
     symlinkSync(second, join(root, 'by-hand-too'))
 
     assert.deepEqual(await list(), [second])
+  })
+
+  test('shows a file placed or removed by hand in the very next list, within one second', async (t) => {
+    const { api, root } = await startStorageKey(t)
+    const list = async () => (await api.get('/file/list')).body
+    const path = join(root, 'by-hand')
+
+    for (let turn = 0; turn < 50; turn += 1) {
+      writeFileSync(path, '')
+      assert.deepEqual(await list(), ['by-hand'])
+      rmSync(path)
+      assert.deepEqual(await list(), [])
+    }
+  })
+
+  test('shows a file whose arrival did not change the times of the folder', async (t) => {
+    const { api, root } = await startStorageKey(t)
+    const { atime, mtime } = statSync(root)
+    assert.deepEqual((await api.get('/file/list')).body, [])
+
+    writeFileSync(join(root, 'restored'), '')
+    utimesSync(root, atime, mtime)
+
+    assert.deepEqual((await api.get('/file/list')).body, ['restored'])
+  })
+
+  test('shows 1,500 files that arrive together', async (t) => {
+    const { api, root } = await startStorageKey(t)
+    await api.get('/file/list')
+
+    for (let count = 0; count < 1500; count += 1) writeFileSync(join(root, `f${count}`), '')
+
+    assert.equal((await api.get('/file/list')).body.length, 1500)
+  })
+
+  test('follows a folder that is replaced by another', async (t) => {
+    const { api, root } = await startStorageKey(t)
+    const list = async () => (await api.get('/file/list')).body
+    const other = temporaryFolder(t)
+    writeFileSync(join(other, 'new'), '')
+    writeFileSync(join(root, 'old'), '')
+    assert.deepEqual(await list(), ['old'])
+
+    rmSync(root, { recursive: true })
+    renameSync(other, root)
+
+    assert.deepEqual(await list(), ['new'])
+    writeFileSync(join(root, 'newer'), '')
+    assert.deepEqual(await list(), ['new', 'newer'])
   })
 
   test('HEAD gives its length', async (t) => {

@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { propertyRuns } from '@plinth/kit/testing'
 import {
   array,
   asyncProperty,
+  boolean,
   assert as check,
   constantFrom,
   oneof,
+  record,
   string,
   uint8Array,
 } from 'fast-check'
@@ -104,6 +106,31 @@ describe('whatever is sent', () => {
         assert.deepEqual(filesIn(root).incoming, [])
       }),
       { numRuns: propertyRuns(400) },
+    )
+  })
+
+  test('files added and removed by hand in any order: the list is the folder', async (t) => {
+    const { api, root } = await startStorageKey(t)
+    const list = async () => (await api.get('/file/list')).body
+    const expected = new Set<string>()
+    const change = record({
+      name: constantFrom('a', 'b', 'c', 'd', 'e'),
+      present: boolean(),
+      thenList: boolean(),
+    })
+
+    await check(
+      asyncProperty(array(change, { maxLength: 30 }), async (changes) => {
+        for (const { name, present, thenList } of changes) {
+          if (present) writeFileSync(join(root, name), '')
+          else rmSync(join(root, name), { force: true })
+          if (present) expected.add(name)
+          else expected.delete(name)
+          if (thenList) assert.deepEqual(await list(), [...expected].sort())
+        }
+        assert.deepEqual(await list(), [...expected].sort())
+      }),
+      { numRuns: propertyRuns(100) },
     )
   })
 })
