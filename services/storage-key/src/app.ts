@@ -9,18 +9,19 @@ import {
   type Server,
   systemClock,
 } from '@plinth/kit'
-import { requireKey } from './api-key.ts'
+import { answerOptions, requireKey } from './access.ts'
 import { DEVELOPMENT_KEY, type StorageKeyConfig } from './config.ts'
-import { renderBrokenRequest, renderError } from './error-body.ts'
 import { fileRoutes } from './files.routes.ts'
-import { isHealthy, openFileStore } from './files.ts'
-import { startSweeping } from './leftovers.ts'
-import { answerOptions } from './options.ts'
+import { isHealthy, openFileStore, startSweeping } from './files.ts'
+import { renderBrokenRequest, renderError } from './problems.ts'
 import { routeOf } from './request-target.ts'
+
+export { loadConfig, type StorageKeyConfig } from './config.ts'
 
 const NAME = 'storage-key'
 const VERSION = '2.0.0'
 
+/** The wiring of the service, and every route it has. */
 export async function createStorageKey(
   config: StorageKeyConfig,
   { clock = systemClock }: { clock?: Clock } = {},
@@ -32,12 +33,13 @@ export async function createStorageKey(
     version: VERSION,
     log,
     clock,
-    renderProblem: renderError,
-    renderBrokenRequest: renderBrokenRequest(clock),
+    renderProblem: (problem, { originalUrl }) =>
+      renderError(problem, { path: originalUrl.split('?', 1)[0] ?? '', at: clock() }),
+    renderBrokenRequest: (status, message) => renderBrokenRequest(status, message, clock()),
     rewriteUrl: routeOf,
   })
   const store = await openFileStore(config)
-  server.onClose(await startSweeping(store.incoming, log))
+  server.onClose(await startSweeping(store, log))
   if (config.apiKey === DEVELOPMENT_KEY)
     server.announcements.push(
       'the development key is in use: set STORAGE_KEY_API_KEY before others can reach this',

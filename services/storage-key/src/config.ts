@@ -3,7 +3,7 @@ import { type Env, readSettings, type Settings, serviceSettings } from '@plinth/
 
 export type StorageKeyConfig = ReturnType<typeof loadConfig>
 
-/** Known to everyone, and what the tester page fills in. */
+/** Public: the tester page fills it in. */
 export const DEVELOPMENT_KEY = 'storage-local-dev-key'
 
 const TEN_MEGABYTES = 10 * 1024 * 1024

@@ -1,10 +1,10 @@
-import { type Request, type Server, sendFile } from '@plinth/kit'
+import { type Reply, type Request, receiveUpload, type Server, sendFile } from '@plinth/kit'
 import { deleteFile, describeFile, type FileStore, representFile, storeFile } from './files.ts'
 import { requestedName } from './request-target.ts'
 
 export function fileRoutes(server: Server, store: FileStore): void {
   server.post('/file', async (request, reply) => {
-    const name = await storeFile(store, request.raw, reply.raw)
+    const name = await receiveFile(request, reply, store)
     return reply.type('text/plain; charset=utf-8').send(name)
   })
 
@@ -21,6 +21,12 @@ export function fileRoutes(server: Server, store: FileStore): void {
   )
 
   server.delete('/file/:filename', (request) => deleteFile(store, nameIn(request)))
+}
+
+/** Returns once nothing temporary is left of the upload. */
+async function receiveFile(request: Request, reply: Reply, store: FileStore): Promise<string> {
+  await using upload = await receiveUpload(request.raw, reply.raw, store.uploads)
+  return await storeFile(store, upload)
 }
 
 function nameIn(request: Request): string {

@@ -1,21 +1,24 @@
 import { randomUUID } from 'node:crypto'
 import { access, constants, lstat, realpath, stat } from 'node:fs/promises'
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import {
   contentDisposition,
   entityTag,
   failPoint,
   fileTypes,
+  type Logger,
   makeDataFolder,
   mediaTypeOf,
   type OpenFile,
   openRegularFile,
   type Representation,
   readRange,
-  receiveUpload,
   removeFile,
   requireFileType,
+  sweepOldSpools,
+  sweepSpools,
+  type Upload,
+  type UploadLimits,
 } from '@plinth/kit'
 import type { StorageKeyConfig } from './config.ts'
 import { createListing, type Listing } from './listing.ts'
@@ -23,39 +26,49 @@ import { fileMissing, notAFile } from './problems.ts'
 
 const ACCEPTED = fileTypes(['png', 'jpg', 'pdf', 'webp'])
 
-/** One flat folder. Uploads under way are in a folder inside it: the same file system, not listed. */
+const HOUR_MS = 3_600_000
+
+/** One flat folder. Uploads are received in a folder inside it: on the same file system, unlisted. */
 export type FileStore = {
   root: string
-  incoming: string
+  uploads: UploadLimits
   list: Listing
-  limits: { maxFileBytes: number; maxRequestBytes: number }
   whole: boolean
 }
 
-/** Makes the folder when it is missing. */
+/** Creates the folder when it is missing. */
 export async function openFileStore(config: StorageKeyConfig): Promise<FileStore> {
   makeDataFolder(config.root, 'SUITE_DATA or STORAGE_KEY_ROOT')
   const root = await realpath(config.root)
   const { maxFileBytes, maxRequestBytes } = config
   return {
     root,
-    incoming: join(root, '.incoming'),
+    uploads: { folder: join(root, '.incoming'), maxFileBytes, maxRequestBytes },
     list: createListing(root),
-    limits: { maxFileBytes, maxRequestBytes },
     whole: config.contentCheck === 'structure',
   }
 }
 
-/** Receives, examines and keeps one file; tells the name it is kept under. */
-export async function storeFile(
-  store: FileStore,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<string> {
-  await using upload = await receiveUpload(request, response, {
-    folder: store.incoming,
-    ...store.limits,
-  })
+/**
+ * Removes what interrupted uploads left behind: files of this host now, and files of other hosts
+ * or of versions that did not record a host once they are a day old.
+ */
+export async function startSweeping(
+  { uploads }: Pick<FileStore, 'uploads'>,
+  log: Logger,
+): Promise<() => void> {
+  const sweepOld = () =>
+    sweepOldSpools(uploads.folder).catch((error) =>
+      log.warn({ err: error }, 'old temporary files could not be removed'),
+    )
+  await sweepSpools(uploads.folder)
+  await sweepOld()
+  const timer = setInterval(sweepOld, HOUR_MS).unref()
+  return () => clearInterval(timer)
+}
+
+/** Checks an upload, keeps it under a new name and returns that name. */
+export async function storeFile(store: FileStore, upload: Upload): Promise<string> {
   const { extension } = await requireFileType(upload, { accepted: ACCEPTED, whole: store.whole })
   failPoint('upload:examined')
   const name = `${randomUUID()}${extension}`
@@ -87,7 +100,7 @@ export async function describeFile(store: FileStore, name: string) {
   }
 }
 
-/** Whether there was such a file. A link is never followed and never removed. */
+/** Returns whether the file existed. A link is neither followed nor removed. */
 export async function deleteFile(store: FileStore, name: string): Promise<boolean> {
   const path = join(store.root, name)
   const stats = await lstat(path).catch(absent)
@@ -97,7 +110,7 @@ export async function deleteFile(store: FileStore, name: string): Promise<boolea
   return removed
 }
 
-/** Whether files can be kept at all. */
+/** Whether the folder can be read and written. */
 export async function isHealthy({ root }: FileStore): Promise<boolean> {
   await access(root, constants.R_OK | constants.W_OK | constants.X_OK)
   return (await stat(root)).isDirectory()
@@ -114,7 +127,7 @@ function absent(error: NodeJS.ErrnoException): undefined {
   if (error.code !== 'ENOENT' && error.code !== 'ENOTDIR') throw error
 }
 
-/** Without its folder a file is not missing: the storage is. */
+/** When the folder itself is gone, the files are not: that is a failure of the storage, not a 404. */
 async function requireRoot({ root }: FileStore): Promise<void> {
   const stats = await stat(root)
   if (!stats.isDirectory()) throw new Error('The storage folder is not a folder.')

@@ -1,4 +1,5 @@
-import { defineProblem } from '@plinth/kit'
+import { STATUS_CODES } from 'node:http'
+import { defineProblem, type Problem } from '@plinth/kit'
 
 export const keyRejected = defineProblem('UNAUTHORIZED', 401, 'Unauthorized', {
   headers: { 'www-authenticate': 'ApiKey' },
@@ -23,3 +24,22 @@ export const notAFile = defineProblem(
   400,
   'Only regular files can be deleted; this is a link or a folder.',
 )
+
+type ErrorFields = { status: number; message: string; path: string }
+
+/** This edition has an error body of its own; a 401 is plain text, as the specification says. */
+export function renderError(problem: Problem, where: { path: string; at: Date }) {
+  const { status, message, extra } = problem
+  if (status === 401) return { type: 'text/plain; charset=utf-8', body: 'Unauthorized' }
+  return errorBody({ status, message, path: where.path, ...extra }, where.at)
+}
+
+/** A request that is not valid HTTP has no path. */
+export function renderBrokenRequest(status: number, message: string, at: Date) {
+  return errorBody({ status, message, path: '' }, at)
+}
+
+function errorBody({ status, ...rest }: ErrorFields, at: Date) {
+  const body = { timestamp: at.toISOString(), status, error: STATUS_CODES[status], ...rest }
+  return { type: 'application/json', body: JSON.stringify(body) }
+}

@@ -1,7 +1,7 @@
 import { type PathFault, type Problem, pathFault } from '@plinth/kit'
 import { nameAbsolute, nameClimbs, nameInvalid, nameNested } from './problems.ts'
 
-/** Stands for the requested name in the routes; the name itself is read from the raw target. */
+/** Placeholder for the requested name in routes; the name itself is read from the raw target. */
 const NAME = 'requested'
 const LONGEST_NAME_BYTES = 255
 
@@ -14,7 +14,7 @@ const REFUSALS: Record<PathFault, () => Problem> = {
 
 /**
  * The route for a request, decided on the raw target: a parser that folds `..` or decodes `%2F`
- * first would hide what was asked. Everything of the file area leads to one of five paths, so the
+ * first would hide an attack. Every target in the file area maps to one of five paths, so the
  * router never refuses a name before the key has been checked.
  */
 export function routeOf({ method, url = '/' }: { method?: string; url?: string }): string {
@@ -28,7 +28,7 @@ export function routeOf({ method, url = '/' }: { method?: string; url?: string }
 }
 
 /**
- * Whether any reading of the target ends up at `/file`: decoded once or more, with `\` for `/`,
+ * Whether any server might resolve the target to `/file`: decoded once or more, with `\` for `/`,
  * with `;parameters` dropped, with `.` and `..` resolved or not, in any case.
  */
 export function isFileArea(url: string): boolean {
@@ -54,7 +54,7 @@ function leadsToFiles(path: string): boolean {
   return parts[0] === 'file' || resolved[0] === 'file'
 }
 
-/** The flat name a target asks for, or why it is none. */
+/** The flat name that a target asks for; throws the problem of an invalid one. */
 export function requestedName(url: string, route: 'file' | 'info'): string {
   const rest = fileAreaRest(url) ?? ''
   const raw = route === 'info' ? infoName(rest) : rest.slice(1)
@@ -65,7 +65,7 @@ export function requestedName(url: string, route: 'file' | 'info'): string {
   return name
 }
 
-/** The target without query; one in absolute form (`http://host/path`) means its path. */
+/** The path of a target, which may be in absolute form (`http://host/path?query`). */
 function pathOf(url: string): string {
   const path = url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '').split('?', 1)[0] ?? ''
   return path.startsWith('/') ? path : `/${path}`
@@ -90,7 +90,7 @@ function decoded(text: string): string | undefined {
   }
 }
 
-/** Decodes what can be decoded and leaves the rest, as the most careless server might. */
+/** Decodes valid escapes and keeps the rest, as a careless server might. */
 function leniently(text: string): string {
   return text.replace(/%([0-9a-f]{2})/gi, (_escape, hex) =>
     String.fromCharCode(Number.parseInt(hex, 16)),

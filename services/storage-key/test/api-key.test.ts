@@ -85,7 +85,7 @@ describe('without the right key', () => {
     assert.deepEqual(filesIn(root), { stored: [], incoming: [] })
   })
 
-  test('a client that sends everything anyway gets to read the answer', async (t) => {
+  test('a client that sends its whole body anyway can read the 401', async (t) => {
     const { anonymous } = await startStorageKey(t)
 
     const reply = await upload(anonymous, { content: Buffer.alloc(20 * 2 ** 20) })
@@ -95,7 +95,7 @@ describe('without the right key', () => {
 })
 
 describe('with the right key', () => {
-  test('the name of the header is in any case', async (t) => {
+  test('the header name is not case-sensitive', async (t) => {
     const { port } = await startStorageKey(t)
 
     const headers = [`x-Api-kEy: ${KEY}`]
@@ -181,7 +181,7 @@ describe('GET /actuator/health', () => {
     '/actuator/health/liveness',
     '/actuator/metrics',
   ])
-    test(`${path} is not there`, async (t) => {
+    test(`${path} does not exist`, async (t) => {
       const { anonymous } = await startStorageKey(t)
 
       assert.equal((await anonymous.get(path)).status, 404)
@@ -189,7 +189,7 @@ describe('GET /actuator/health', () => {
 })
 
 describe('GET /api-test', () => {
-  test('leads to a public page that is the same whatever the key', async (t) => {
+  test('redirects to a public page that is the same whatever the key', async (t) => {
     const one = await startStorageKey(t)
     const two = await startStorageKey(t, { STORAGE_KEY_API_KEY: 'another-secret' })
 

@@ -31,7 +31,7 @@ describe('the settings', () => {
       assert.throws(() => loadConfig({ STORAGE_KEY_API_KEY: key }), refused('STORAGE_KEY_API_KEY'))
     })
 
-  test('refuse the development key in production, also when it is spelled out', () => {
+  test('refuse the development key in production, even when it is set explicitly', () => {
     const production = { NODE_ENV: 'production' }
 
     assert.throws(() => loadConfig(production), refused('STORAGE_KEY_API_KEY'))
@@ -41,7 +41,7 @@ describe('the settings', () => {
     )
   })
 
-  test('allow it in production when it is switched on by name', () => {
+  test('allow it in production with STORAGE_KEY_DEVELOPMENT_KEY=true', () => {
     const config = loadConfig({ NODE_ENV: 'production', STORAGE_KEY_DEVELOPMENT_KEY: 'true' })
 
     assert.equal(config.apiKey, 'storage-local-dev-key')

@@ -44,8 +44,8 @@ const STEPS = [
 ] as const
 
 /**
- * What fits into memory touches the disk only in the end; what does not is written as it comes, and
- * what is huge past the system's cache.
+ * A small file stays in memory until it is complete; a large one is written as it arrives, and a huge one
+ * bypasses the page cache.
  */
 const UPLOADS = [
   { size: 'small', content: sampleFiles.png, without: ['upload:direct-write'] },
@@ -67,7 +67,7 @@ function pngOf(bytes: number): Buffer {
 
 describe('kill -9 during an upload, then a restart', () => {
   for (const { size, content, step, named } of EVERY_STEP)
-    test(`of a ${size} file at ${step}: acknowledged files are whole, nothing is left over`, async (t) => {
+    test(`of a ${size} file at ${step}: acknowledged files are complete, nothing is left over`, async (t) => {
       const { api, root } = await startStorageKey(t, ROOMY)
       const { body: acknowledged } = await upload(api, { content })
       const doomed = await spawn(t, root, `${step}=kill`)
@@ -77,14 +77,14 @@ describe('kill -9 during an upload, then a restart', () => {
       const restarted = await spawn(t, root)
       const { body: names } = await restarted.keyed.get('/file/list')
 
-      // Killed between naming and answering, the file is there although nobody was told.
+      // Killed between the rename and the reply, the file exists although the client was not told.
       assert.equal(names.length, named ? 2 : 1)
       assert.ok(names.includes(acknowledged))
       for (const name of names) assert.ok(readFileSync(join(root, name)).equals(content))
       assert.deepEqual(filesIn(root).incoming, [])
     })
 
-  test('a deletion that was cut off has happened', async (t) => {
+  test('an interrupted deletion is complete', async (t) => {
     const root = temporaryFolder(t)
     writeFileSync(join(root, 'a.png'), 'x')
     const doomed = await spawn(t, root, 'remove:unlinked=kill')
@@ -102,7 +102,7 @@ describe('a failing step', () => {
     ({ step }) => step !== 'upload:published',
   ))
     for (const failure of ['ENOSPC', 'EIO'])
-      test(`${failure} at ${step} of a ${size} file is 500, tells no path and leaves nothing`, async (t) => {
+      test(`${failure} at ${step} of a ${size} file is 500, reveals no path and leaves nothing`, async (t) => {
         const { api, root } = await startStorageKey(t, ROOMY)
         armFailPoint({ NODE_ENV: 'test', FAIL_POINT: `${step}=${failure}` })
         t.after(() => armFailPoint({}))
@@ -117,7 +117,7 @@ describe('a failing step', () => {
 })
 
 describe('the start', () => {
-  test('sweeps what a crash has left', async (t) => {
+  test('removes what a crash left behind', async (t) => {
     const root = temporaryFolder(t)
     const first = await spawn(t, root)
     await first.kill()
@@ -128,7 +128,7 @@ describe('the start', () => {
     assert.deepEqual(filesIn(root), { stored: [], incoming: [] })
   })
 
-  test('leaves alone what another machine is receiving into the same folder', async (t) => {
+  test('keeps what another host is receiving into the same folder', async (t) => {
     const root = temporaryFolder(t)
     const incoming = join(root, '.incoming')
     mkdirSync(incoming)
@@ -139,7 +139,7 @@ describe('the start', () => {
     assert.deepEqual(filesIn(root).incoming, ['999999999.other.x.part'])
   })
 
-  test('makes the folder when there is none yet', async (t) => {
+  test('creates the folder when it is missing', async (t) => {
     const root = join(temporaryFolder(t), 'a', 'b')
 
     const service = await spawn(t, root)

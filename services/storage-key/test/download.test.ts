@@ -31,7 +31,7 @@ describe('GET /file/{filename}', () => {
     assert.match(reply.headers.get('etag') ?? '', /^"[^"]+"$/)
   })
 
-  test('is safe to show to a browser', async (t) => {
+  test('has the headers that make it safe in a browser', async (t) => {
     const { api } = await startWithFile(t)
 
     const { headers } = await api.get('/file/digits.png')
@@ -105,7 +105,7 @@ describe('GET /file/{filename}', () => {
       assert.equal(reply.headers.get('content-range'), contentRange)
     })
 
-  test('honours conditions', async (t) => {
+  test('honours conditional requests', async (t) => {
     const { api } = await startWithFile(t)
     const first = await api.get('/file/digits.png')
     const etag = first.headers.get('etag') ?? ''

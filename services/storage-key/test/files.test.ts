@@ -15,7 +15,7 @@ import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { filesIn, startStorageKey, temporaryFolder, upload } from './start-storage-key.ts'
 
-/** One of everything that is in the folder but is not a file. */
+/** One of each kind of entry that is not a regular file. */
 function plantOddities(t: TestContext, root: string): string[] {
   const outside = temporaryFolder(t)
   writeFileSync(join(outside, 'secret'), 'secret')
@@ -183,7 +183,7 @@ describe('a symbolic link, folder, FIFO or socket', () => {
     assert.deepEqual(filesIn(root).stored, oddities.sort())
   })
 
-  test('the folder for uploads under way is one of them', async (t) => {
+  test('the folder for incoming uploads is treated as a folder', async (t) => {
     const { api } = await startStorageKey(t)
 
     assert.equal((await api.get('/file/.incoming')).status, 404)
@@ -206,7 +206,7 @@ describe('DELETE /file/{filename}', () => {
     assert.deepEqual(filesIn(root).stored, [])
   })
 
-  test('of list deletes a file called list', async (t) => {
+  test('/file/list deletes a file called list', async (t) => {
     const { api, root } = await startStorageKey(t)
 
     assert.equal((await api.delete('/file/list')).body, false)
@@ -214,7 +214,7 @@ describe('DELETE /file/{filename}', () => {
     assert.equal((await api.delete('/file/list')).body, true)
   })
 
-  test('of two at once one finds the file', async (t) => {
+  test('two at once: one deletes the file, the other finds none', async (t) => {
     const { api } = await startStorageKey(t)
     const { body: name } = await upload(api)
 

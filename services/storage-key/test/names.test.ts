@@ -7,7 +7,7 @@ import { startStorageKey } from './start-storage-key.ts'
 
 const LONG = 'a'.repeat(256)
 
-/** Each spelling as it stands in the request line, after `/file/` or `/file/info/`. */
+/** Each name as written in the request line, after `/file/` or `/file/info/`. */
 const MATRIX: [name: string, status: number][] = [
   // undecodable, blank, control characters, too long
   ['%zz', 400],
@@ -67,7 +67,7 @@ const MATRIX: [name: string, status: number][] = [
   ['a/..', 400],
   ['a/./b', 400],
   ['a%2f..%2fb', 400],
-  // flat names that are just not there
+  // valid names of missing files
   ['missing.png', 404],
   ['%252e%252e%252f', 404],
   ['%252fetc%252fpasswd', 404],

@@ -20,8 +20,8 @@ import { filesIn, KEY, startStorageKey, temporaryFolder } from './start-storage-
 const escaped = (bytes: Uint8Array) =>
   [...bytes].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join('')
 
-describe('whatever is sent', () => {
-  test('any bytes as a name stay in the folder and never give 500', async (t) => {
+describe('for any input', () => {
+  test('a name of any bytes never leaves the folder and never gives 500', async (t) => {
     const outer = temporaryFolder(t)
     writeFileSync(join(outer, 'canary'), 'CANARY')
     const { port } = await startStorageKey(t, { STORAGE_KEY_ROOT: join(outer, 'root') })
@@ -67,7 +67,7 @@ describe('whatever is sent', () => {
     )
   })
 
-  test('any multipart body is stored whole or refused, never 500, and leaves nothing', async (t) => {
+  test('any multipart body is stored completely or refused, never 500, and leaves nothing', async (t) => {
     const { port, root } = await startStorageKey(t)
     const header = 'Content-Disposition: form-data; name="file"; filename="a.png"'
     const piece = oneof(

@@ -9,7 +9,7 @@ import { filesIn, KEY, PNG, startStorageKey, temporaryFolder, upload } from './s
 
 const openDescriptors = () => readdirSync('/proc/self/fd').length
 
-describe('at the same time', () => {
+describe('concurrently', () => {
   test('a name swapped for a link is never followed', async (t) => {
     const { api, root } = await startStorageKey(t)
     const outside = temporaryFolder(t)
@@ -35,7 +35,7 @@ describe('at the same time', () => {
     for (const { status, body } of replies) assert.ok(status === 404 || body === 'public', body)
   })
 
-  test('a download goes on although the file is deleted', async (t) => {
+  test('a download continues after the file is deleted', async (t) => {
     const { api, baseUrl, root } = await startStorageKey(t)
     const content = randomBytes(30 * 2 ** 20)
     writeFileSync(join(root, 'large.png'), content)
@@ -59,7 +59,7 @@ describe('at the same time', () => {
     assert.deepEqual((await api.get('/file/list')).body, filesIn(root).stored)
   })
 
-  test('uploads, lists and deletions never show a part of a file', async (t) => {
+  test('uploads, lists and deletions never show a partial file', async (t) => {
     const { api } = await startStorageKey(t)
     const content = Buffer.concat([PNG, randomBytes(300_000)])
     let uploading = true
@@ -97,7 +97,7 @@ describe('at the same time', () => {
   })
 })
 
-describe('a client that leaves', () => {
+describe('a client that disconnects', () => {
   for (const share of [0, 0.6, 0.999])
     test(`after ${share * 100} % of an upload leaves no file and no descriptor`, async (t) => {
       const { api, port, root, server } = await startStorageKey(t)

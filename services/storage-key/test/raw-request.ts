@@ -4,7 +4,7 @@ import { KEY } from './start-storage-key.ts'
 
 type RawReply = { status: number; head: string; body: string }
 
-/** One request exactly as written, since a client would tidy the target up. */
+/** Sends a request exactly as written: an HTTP client would normalise the target. */
 export async function rawRequest(
   port: number,
   target: string,

@@ -67,7 +67,7 @@ describe('the upload protocol', () => {
       })
 
       assert.equal((await post(port, [...headers], content)).status, status)
-      // What cannot be parsed is answered at once, while the upload before it is given up.
+      // The parser answers immediately, while the upload before it is still being discarded.
       while (filesIn(root).incoming.length > 0) await new Promise(setImmediate)
       assert.deepEqual(filesIn(root), { stored: [], incoming: [] })
     })
@@ -90,7 +90,7 @@ describe('the upload protocol', () => {
       assert.ok(user + system < 1_000_000, `${user + system} µs`)
     })
 
-  test('a refused upload does not spoil the connection for the next request', async (t) => {
+  test('a refused upload leaves the connection usable for the next request', async (t) => {
     const { port } = await startStorageKey(t)
     const socket = connect(port, '127.0.0.1')
     const wrong = body('not a png')
@@ -106,7 +106,7 @@ describe('the upload protocol', () => {
   })
 })
 
-describe('odd requests', () => {
+describe('unusual requests', () => {
   test('a target of 100 KB or headers of 17 KB are refused, not 500', async (t) => {
     const { port } = await startStorageKey(t)
 
@@ -125,7 +125,7 @@ describe('odd requests', () => {
       'Request Header Fields Too Large',
     ],
   ] as const)
-    test(`${what} is refused in the form of every other error`, async (t) => {
+    test(`${what} is refused with the usual error body`, async (t) => {
       const { port } = await startStorageKey(t)
 
       const { head, body } = await exchange(port, request)
@@ -172,7 +172,7 @@ describe('odd requests', () => {
     assert.equal((await api.get('/file/a%0d%0aSet-Cookie:x=1')).status, 400)
   })
 
-  test('no answer has a header that tells what runs here', async (t) => {
+  test('no header reveals the software', async (t) => {
     const { anonymous } = await startStorageKey(t)
 
     const { headers } = await anonymous.get('/nothing')

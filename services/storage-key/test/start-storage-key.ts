@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { type Api, apiFor, listenForTest, testClock } from '@plinth/kit/testing'
-import { createStorageKey, loadConfig } from '../src/index.ts'
+import { createStorageKey, loadConfig } from '../src/app.ts'
 
 export const KEY = 'a-key-for-tests'
 
-/** A fresh service on an empty folder; closed and removed when the test ends. */
+/** A service on an empty folder; both are closed and removed when the test ends. */
 export async function startStorageKey(t: TestContext, settings: Record<string, string> = {}) {
   const root = temporaryFolder(t)
   const config = loadConfig({
@@ -23,7 +23,7 @@ export async function startStorageKey(t: TestContext, settings: Record<string, s
   return { root, server, clock, baseUrl, port, anonymous: api, api: keyed(api) }
 }
 
-/** Cleaning up goes in the order of making: the service may still write while its folder goes. */
+/** Hooks run in the order of registration, so the service may still write while the folder is removed. */
 export function temporaryFolder(t: { after(work: () => Promise<void>): void }): string {
   const folder = mkdtempSync(join(tmpdir(), 'plinth-storage-key-'))
   t.after(() => rm(folder, { recursive: true, force: true, maxRetries: 20 }))
@@ -44,7 +44,7 @@ export function keyed(api: Api, key = KEY): Pick<Api, 'get' | 'head' | 'delete' 
 
 export const apiAt = (baseUrl: string) => keyed(apiFor(baseUrl))
 
-/** What is in the folder besides the folder for uploads, and what is in that one. */
+/** What is in the storage folder and in its folder for incoming uploads. */
 export function filesIn(root: string): { stored: string[]; incoming: string[] } {
   return {
     stored: readdirSync(root)
@@ -67,5 +67,5 @@ export function upload(api: Pick<Api, 'request'>, part: Part = {}) {
   return api.request('POST', '/file', { body: form(part) })
 }
 
-/** The signature and a little more. */
+/** The signature of a PNG and the start of its header. */
 export const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')

@@ -31,7 +31,7 @@ import {
 
 const MAIN = join(import.meta.dirname, '../src/main.ts')
 
-/** A file system of two megabytes, or nothing where mounting is not allowed. */
+/** A file system of two megabytes; `undefined` where mounting is not allowed. */
 function mountSmallDisk(t: TestContext): string | undefined {
   const folder = mkdtempSync(join(tmpdir(), 'plinth-small-disk-'))
   const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', folder]).status === 0
@@ -43,7 +43,7 @@ function mountSmallDisk(t: TestContext): string | undefined {
 }
 
 describe('a full disk', () => {
-  test('is 500 for uploads, leaves nothing, and is over when there is room', async (t) => {
+  test('is 500 for uploads, leaves nothing, and recovers when space is free', async (t) => {
     const disk = mountSmallDisk(t)
     if (!disk) return t.skip('no tmpfs can be mounted here; crash.test.ts injects ENOSPC')
     const { api } = await startStorageKey(t, { STORAGE_KEY_ROOT: disk })
@@ -98,7 +98,7 @@ describe('a storage folder that', () => {
     assert.deepEqual(await statusesOf(api, root), broken)
   })
 
-  test('may not be read or entered is 500 everywhere', async (t) => {
+  test('is not readable is 500 everywhere', async (t) => {
     const outer = temporaryFolder(t)
     const root = join(outer, 'root')
     mkdirSync(root)

@@ -77,7 +77,7 @@ describe('POST /file', () => {
       assert.deepEqual(filesIn(root), { stored: [], incoming: [] })
     })
 
-  test('says which of the three disagree', async (t) => {
+  test('says which of extension, declared type and content disagree', async (t) => {
     const { api } = await startStorageKey(t)
 
     const reply = await upload(api, { type: 'application/pdf', content: sampleFiles.webp })
@@ -120,7 +120,7 @@ describe('POST /file', () => {
       assert.deepEqual(Object.keys(reply.body), ['timestamp', 'status', 'error', 'message', 'path'])
     })
 
-  test('checks the structure too when it is told to', async (t) => {
+  test('checks the structure with STORAGE_KEY_CONTENT_CHECK=structure', async (t) => {
     const { api } = await startStorageKey(t, { STORAGE_KEY_CONTENT_CHECK: 'structure' })
 
     assert.equal((await upload(api, { content: sampleFiles.png })).status, 200)
@@ -156,7 +156,7 @@ describe('POST /file, sizes', () => {
     assert.deepEqual(filesIn(root), { stored: [], incoming: [] })
   })
 
-  test('by default takes 10 MB a request and lets the client read the refusal of more', async (t) => {
+  test('by default accepts 10 MB a request and lets the client read the 413 for more', async (t) => {
     const { api, root } = await startStorageKey(t)
     const content = (length: number) => Buffer.concat([PNG, Buffer.alloc(length)])
 

@@ -4,11 +4,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { createLogger } from '@plinth/kit'
-import { startSweeping } from './leftovers.ts'
+import { startSweeping } from './files.ts'
 
-test('what another machine left is swept a day later, at the start and while the service runs', async (t) => {
+test('leftovers of other hosts are swept after a day, at the start and while the service runs', {
+  timeout: 30_000,
+}, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'plinth-leftovers-'))
   t.after(() => rmSync(folder, { recursive: true }))
+  const uploads = { folder, maxFileBytes: 1, maxRequestBytes: 1 }
   const leave = (name: string) => {
     writeFileSync(join(folder, name), 'half a file')
     utimesSync(join(folder, name), 0, 0)
@@ -18,7 +21,7 @@ test('what another machine left is swept a day later, at the start and while the
   writeFileSync(join(folder, '1.other.live.part'), 'half a file')
   t.mock.timers.enable({ apis: ['setInterval'] })
 
-  const stop = await startSweeping(folder, createLogger('test', 'silent'))
+  const stop = await startSweeping({ uploads }, createLogger('test', 'silent'))
   const atStart = readdirSync(folder)
   const later = leave('1.other.dead.part')
   t.mock.timers.tick(3_600_000)

@@ -1,2 +1,0 @@
-export { createStorageKey } from './app.ts'
-export { loadConfig, type StorageKeyConfig } from './config.ts'
