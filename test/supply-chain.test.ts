@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { promisify } from 'node:util'
+
+type Locked = {
+  link?: boolean
+  integrity?: string
+  resolved?: string
+  hasInstallScript?: boolean
+}
+type Manifest = Partial<Record<(typeof KINDS)[number], Record<string, string>>> & {
+  scripts?: Record<string, string>
+  allowScripts?: Record<string, boolean>
+}
+
+const ROOT = join(import.meta.dirname, '..')
+const KINDS = ['dependencies', 'devDependencies', 'optionalDependencies'] as const
+const read = (file: string) => readFileSync(join(ROOT, file), 'utf8')
+const root: Manifest = JSON.parse(read('package.json'))
+const manifests: Manifest[] = globSync('{.,packages/*,services/*}/package.json', { cwd: ROOT }).map(
+  (file) => JSON.parse(read(file)),
+)
+const installed = Object.entries<Locked>(JSON.parse(read('package-lock.json')).packages).filter(
+  ([path, { link }]) => path.startsWith('node_modules/') && !link,
+)
+
+describe('the supply chain', () => {
+  test('every package in the lock file has an integrity hash and no download address', () => {
+    assert.ok(installed.length > 100)
+    for (const [path, { integrity, resolved }] of installed) {
+      assert.match(integrity ?? '', /^sha512-/, path)
+      assert.equal(resolved, undefined, path)
+    }
+  })
+
+  test('no install script of a package runs', () => {
+    for (const [path, { hasInstallScript }] of installed)
+      if (hasInstallScript)
+        assert.equal(root.allowScripts?.[path.replace(/^.*node_modules\//, '')], false, path)
+  })
+
+  test('every direct dependency has an exact version', () => {
+    for (const manifest of manifests)
+      for (const [name, version] of KINDS.flatMap((kind) => Object.entries(manifest[kind] ?? {})))
+        assert.match(version, /^\d+\.\d+\.\d+(-[\w.]+)?$/, name)
+  })
+
+  test('docs/dependencies.md lists the direct dependencies, each with a reason', () => {
+    const rows = [...read('docs/dependencies.md').matchAll(/^\| `([^`]+)` \| .+? \| (.+) \|$/gm)]
+    const listed = rows.map(([, name]) => name).sort()
+    const direct = manifests
+      .flatMap((manifest) => KINDS.flatMap((kind) => Object.keys(manifest[kind] ?? {})))
+      .filter((name) => !name.startsWith('@plinth/'))
+
+    assert.deepEqual(listed, [...new Set(direct)].sort())
+    for (const [, name, reason = ''] of rows) assert.ok(reason.trim().length > 3, name)
+  })
+
+  test('npm run sbom writes a CycloneDX document with every installed package', async () => {
+    const [command = '', ...words] = root.scripts?.sbom?.split(' ') ?? []
+    const { stdout } = await promisify(execFile)(command, words, {
+      cwd: ROOT,
+      maxBuffer: 64 * 1024 * 1024,
+      timeout: 60_000,
+    })
+    const document = JSON.parse(stdout)
+
+    assert.equal(document.bomFormat, 'CycloneDX')
+    const names = new Set(document.components.map((each: { name: string }) => each.name))
+    for (const name of ['fastify', 'better-sqlite3', 'avvio']) assert.ok(names.has(name), name)
+  })
+})
