@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { freePorts } from '../launcher/free-ports.ts'
+import { freePorts } from '../test/servers/free-ports.ts'
 import { type BenchServer, type Row, startServer } from './harness.ts'
 
 const OTHERS = ['IDENTITY', 'STORAGE_FULL', 'STORAGE_KEY', 'PAYMENTS', 'SANDBOX']

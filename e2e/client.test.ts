@@ -8,8 +8,8 @@ import {
   storageClient,
   storageKeyClient,
 } from '@plinth/client'
+import { until } from '../test/until.ts'
 import { startSuite } from './stack.ts'
-import { until } from './until.ts'
 
 const PDF = new Blob(['%PDF-1.4\n%%EOF\n'], { type: 'application/pdf' })
 const PASSWORD = 'password123123'

@@ -3,18 +3,10 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { freePorts } from '../launcher/free-ports.ts'
-import { type Stack, startStack } from '../launcher/start-stack.ts'
+import { type Stack, startStack } from '../launcher/stack/stack.ts'
+import { freePortSettings } from '../test/servers/free-ports.ts'
 
 const ROOT = join(import.meta.dirname, '..')
-const PORTS = [
-  'SUITE_PORT',
-  'IDENTITY_PORT',
-  'STORAGE_FULL_PORT',
-  'STORAGE_KEY_PORT',
-  'PAYMENTS_PORT',
-  'SANDBOX_PORT',
-]
 
 type Cleanup = { after(cleanup: () => Promise<void>): void }
 
@@ -27,27 +19,21 @@ export async function startSuite(t: Cleanup, settings: Record<string, string> = 
     await stack.close()
     await rm(folder, { recursive: true, force: true })
   })
-  const urls = stack.services.map(({ entry, publicUrl }) => [entry.name, publicUrl])
-  return { landingUrl: stack.landingUrl, urlOf: addressBook(urls) }
+  const urls = new Map(stack.services.map(({ entry, publicUrl }) => [entry.name, publicUrl]))
+  const urlOf = (service: string) => {
+    const url = urls.get(service)
+    if (!url) throw new Error(`The suite runs no ${service}.`)
+    return url
+  }
+  return { landingUrl: stack.landingUrl, urlOf }
 }
 
-/** Another connection may take a port between the moment it was seen free and the start. */
+/** Tries again when another connection has taken a port since it was found free. */
 async function startOnFreePorts(env: Record<string, string>, tries = 3): Promise<Stack> {
-  const ports = await freePorts(PORTS.length)
-  const numbered = PORTS.map((name, index) => [name, String(ports[index])])
   try {
-    return await startStack({ env: { ...Object.fromEntries(numbered), ...env } })
+    return await startStack({ env: { ...(await freePortSettings()), ...env } })
   } catch (error) {
     if (tries === 1 || !/ is in use\./.test(String(error))) throw error
     return startOnFreePorts(env, tries - 1)
-  }
-}
-
-function addressBook(urls: string[][]): (service: string) => string {
-  const known = new Map(urls.map(([name = '', url = '']) => [name, url]))
-  return (service) => {
-    const url = known.get(service)
-    if (!url) throw new Error(`The suite runs no ${service}.`)
-    return url
   }
 }

@@ -1,9 +1,12 @@
 /** `npm start` runs everything; `npm start -- identity` one service, `WORKERS=4` in four processes. */
+import cluster from 'node:cluster'
 import { isatty } from 'node:tty'
-import { closeOnSignals, exitWith, readEnvFile } from '@plinth/kit'
-import { panelOf, startedLine } from './panel.ts'
-import { runService } from './run-service.ts'
-import { startStack } from './start-stack.ts'
+import { closeOnSignals, type Env, exitWith, readEnvFile, run, StartError } from '@plinth/kit'
+import { loadWorkerCount } from './config.ts'
+import { services } from './services.ts'
+import { panelOf, startedLine } from './stack/panel.ts'
+import { startStack } from './stack/stack.ts'
+import { followPrimary, reportListening, runWorkers } from './workers.ts'
 
 try {
   readEnvFile()
@@ -20,4 +23,22 @@ async function runSuite(): Promise<void> {
   const stack = await startStack()
   closeOnSignals(stack.close)
   console.log((terminal ? panelOf : startedLine)(stack, performance.now()))
+}
+
+async function runService(name: string, env: Env = process.env): Promise<void> {
+  const entry = services.find((service) => service.name === name)
+  if (!entry) throw unknownService(name)
+  const workers = loadWorkerCount(env)
+  if (workers > 1 && cluster.isPrimary) return runWorkers(workers)
+  const closeOn = cluster.worker ? followPrimary(cluster.worker) : closeOnSignals
+  await run(async () => {
+    const { config, create } = await entry.prepare(env)
+    return { server: await create(), ...config, portSetting: entry.portSetting }
+  }, closeOn)
+  reportListening()
+}
+
+function unknownService(name: string): StartError {
+  const names = services.map((service) => service.name)
+  return new StartError(`There is no service "${name}". Expected one of ${names.join(', ')}.`)
 }

@@ -1,11 +1,24 @@
-// Part of the installation: compiles what `npm start` will load, so that the first one is as quick
-// as the others. It makes every service, without a port and on a temporary folder, and puts it away.
+// Part of the installation: compiles what `npm start` loads, so that the first start is as quick as
+// the next. Creates every service without a port and on a temporary folder, and closes it again.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { flushCompileCache } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { keepCompiledCode } from './compile-cache.js'
 
 keepCompiledCode()
+const folder = mkdtempSync(join(tmpdir(), 'plinth-compile-'))
 try {
-  const { compileAhead } = await import('./compile-ahead.ts')
-  await compileAhead()
+  const { prepareStack } = await import('./stack/prepare.ts')
+  const { createLanding } = await import('./stack/landing.ts')
+  const { config, prepared } = await prepareStack({ SUITE_DATA: folder, LOG_LEVEL: 'silent' })
+  const services = await Promise.all(prepared.map(({ service }) => service.create()))
+  const servers = [...services, createLanding(config, [])]
+  await Promise.all(servers.map((server) => server.ready()))
+  await Promise.all(servers.map((server) => server.close()))
+  flushCompileCache()
 } catch (error) {
   console.error(`The first start will take longer: ${error}`)
+} finally {
+  rmSync(folder, { recursive: true, force: true })
 }

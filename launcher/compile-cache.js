@@ -2,8 +2,8 @@ import module from 'node:module'
 import { join } from 'node:path'
 
 /**
- * Code is compiled, and its types are stripped, once for all starts. Kept with the packages it was
- * made from; where that folder is missing or read-only, things are only slower.
+ * Keeps compiled code, with its types stripped, for later starts. It lies beside the packages it was
+ * made from; where that folder is missing or read-only, starting is only slower.
  */
 export function keepCompiledCode() {
   module.enableCompileCache(join(import.meta.dirname, '../node_modules/.cache/plinth'))

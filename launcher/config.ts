@@ -7,7 +7,7 @@ export function loadConfig(env: Env = process.env) {
     ...serviceSettings(settings, 'SUITE_', { port: 8080 }),
     production: settings.production,
     sandbox: settings.convenience('SUITE_SANDBOX'),
-    // Payments and the sandbox are told each other's address before either is started.
+    // Payments and the sandbox get each other's address before either of them starts.
     paymentsUrl: addressOf(settings, 'PAYMENTS_', 8084),
     sandboxUrl: addressOf(settings, 'SANDBOX_', 8085),
   }))
@@ -18,7 +18,7 @@ function addressOf(settings: Settings, prefix: string, port: number): string {
   return hostUrl(host, settings.integer(`${prefix}PORT`, port, { max: 65535 }))
 }
 
-/** How many processes of one service; read apart, so that it needs no other setting. */
+/** How many processes of one service. Read alone: it must not depend on other settings. */
 export function loadWorkerCount(env: Env = process.env): number {
   return readSettings(env, (settings) => settings.integer('WORKERS', 1, { min: 1, max: 64 }))
 }

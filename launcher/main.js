@@ -1,5 +1,5 @@
-// Plain JavaScript: this file is loaded before the cache is on, and by any Node there is. With the
-// cache, the types of all the others were stripped by an earlier start, which saves time and memory.
+// Plain JavaScript: any version of Node can load it, and it switches the compile cache on before the
+// first TypeScript file is loaded.
 import { keepCompiledCode } from './compile-cache.js'
 
 const OLDEST_NODE = 26

@@ -7,14 +7,23 @@ import type { StorageKeyConfig } from '@plinth/storage-key'
 
 type Login = { username: string; password: string; roles: string[] }
 
-/** What is switched on because this is development, and would be refused in production. */
+/** What is on by default in development and refused in production. */
 export type Conveniences = { named: string[]; logins?: Login[]; apiKey?: string }
 
-/** A service that has its settings and can be started. */
+/** A service whose settings have been read. */
 export type PreparedService = {
   config: ServiceSettings
   conveniences: Conveniences
   create(): Promise<Server>
+}
+
+export type RunningService = {
+  entry: ServiceEntry
+  server: Server
+  /** Where this machine reaches it; `publicUrl` is what others are told. */
+  url: string
+  publicUrl: string
+  conveniences: Conveniences
 }
 
 export type ServiceEntry = {
@@ -24,7 +33,7 @@ export type ServiceEntry = {
   version: string
   portSetting: string
   consolePath: string
-  /** Loads the service's code: a process that runs one service never reads the others. */
+  /** Loads the service's code, so a process that runs one service never loads the others. */
   prepare(env: Env): Promise<PreparedService>
 }
 
@@ -60,7 +69,8 @@ export const services: ServiceEntry[] = [
   service({
     name: 'storage-full',
     title: 'Storage, full edition',
-    description: 'Files of users, on disk or in a bucket, with thumbnails and temporary links.',
+    description:
+      'Files with an owner, on disk or in a bucket, with thumbnails and temporary links.',
     portSetting: 'STORAGE_FULL_PORT',
     load: async () => {
       const { createStorageFull, loadConfig } = await import('@plinth/storage-full')
@@ -93,7 +103,7 @@ export const services: ServiceEntry[] = [
   service({
     name: 'provider-sandbox',
     title: 'Sandbox provider',
-    description: 'Plays the payment provider: offline, and with faults on demand.',
+    description: 'Stands in for the payment provider: works offline, fails on demand.',
     portSetting: 'SANDBOX_PORT',
     consolePath: '/sandbox',
     load: async () => {

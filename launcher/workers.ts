@@ -1,7 +1,12 @@
+/** Several processes of one service behind one port: the primary's side, then the worker's. */
 import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
 import { closeOnSignals } from '@plinth/kit'
-import { CLOSE, LISTENING } from './worker.ts'
+
+/** From the primary to a worker: finish the requests in flight and exit. */
+const CLOSE = 'close'
+/** From a worker to the primary: listening on every address. */
+const LISTENING = 'listening'
 
 const FIRST_PAUSE_MS = 100
 const LONGEST_PAUSE_MS = 10_000
@@ -10,9 +15,9 @@ const LONGEST_PAUSE_MS = 10_000
 export async function runWorkers(count: number): Promise<void> {
   const workers = new Workers()
   closeOnSignals(() => workers.close())
-  // A second signal is from somebody who does not want to wait for any of them.
+  // A second signal ends this process without waiting for the workers, so they must not outlive it.
   process.once('exit', () => workers.kill())
-  // The first one goes ahead: it migrates the database, and a fault is reported once.
+  // The first starts alone: it migrates the database, and a fault is reported once.
   await workers.fork()
   for (let started = 1; started < count; started++) void workers.fork()
 }
@@ -23,7 +28,10 @@ class Workers {
   #closing = false
   #failures = 0
 
-  /** Until it listens. By its own word: Node tells of the first address, and another may be taken. */
+  /**
+   * Resolves when the new worker listens. The worker says so itself: Node's own event comes with the
+   * first address, when the second may still turn out to be in use.
+   */
   fork(): Promise<void> {
     const worker = cluster.fork()
     const { promise: listens, resolve } = Promise.withResolvers<void>()
@@ -43,8 +51,8 @@ class Workers {
   }
 
   /**
-   * A first process that cannot start ends everything: another would fail the same way. Later the
-   * others still answer, and what the new one misses, such as the database, may come back.
+   * If the very first worker cannot start, everything ends: another would fail the same way. Later
+   * the other workers still answer, and what the new one lacks, such as the database, may come back.
    */
   #replace(worker: Worker, code: number, listened: boolean): void {
     if (!this.#oneHasListened) process.exit(code || 1)
@@ -63,7 +71,7 @@ class Workers {
   async close(): Promise<void> {
     this.#closing = true
     const ended = [...this.#running].map((worker) => once(worker, 'exit'))
-    // One that is just ending cannot be told any more, and need not be.
+    // Sending fails for a worker that is already exiting, which is as good.
     for (const worker of this.#running) worker.send(CLOSE, () => {})
     await Promise.all(ended)
   }
@@ -71,4 +79,38 @@ class Workers {
   kill(): void {
     for (const worker of this.#running) worker.process.kill('SIGKILL')
   }
+}
+
+type Close = () => Promise<void>
+
+/**
+ * Makes a worker ignore signals and close when the primary says so or is gone. Ctrl-C and
+ * supervisors signal every process, and a worker that counted both its own signal and the primary's
+ * would take the second for "end at once". Returns a function that sets what closing means; until
+ * then there is nothing to finish.
+ */
+export function followPrimary(worker: Worker): (close: Close) => void {
+  let close: Close | undefined = async () => {}
+  const stop = () => {
+    close?.().then(
+      () => process.exit(0),
+      () => process.exit(1),
+    )
+    close = undefined
+  }
+  process.on('SIGTERM', () => {}).on('SIGINT', () => {})
+  process.on('message', (message) => message === CLOSE && stop())
+  worker.once('disconnect', () => {
+    // Without this Node ends a worker that lost its primary at once, with the requests in flight.
+    worker.exitedAfterDisconnect = true
+    stop()
+  })
+  return (whole) => {
+    if (close) close = whole
+  }
+}
+
+/** Does nothing in a process that is not a worker. */
+export function reportListening(): void {
+  cluster.worker?.send(LISTENING)
 }

@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core'
-import { until } from '../until.ts'
+import { until } from '../../test/until.ts'
 
 /** The tokens the services hand to the page from now on; a call waits for so many different ones. */
 export function collectTokens(page: Page): (count: number) => Promise<string[]> {

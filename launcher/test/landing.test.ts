@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { apiFor } from '@plinth/kit/testing'
-import { startStack } from '../start-stack.ts'
+import { startStack } from '../stack/stack.ts'
 import { testEnv } from './test-env.ts'
 
 type Listed = { name: string; healthy: boolean; consoleUrl: string }
@@ -26,7 +26,7 @@ describe('the landing page', () => {
       assert.equal((await fetch(consoleUrl)).status, 200, name)
   })
 
-  test('tells which service has stopped answering', async (t) => {
+  test('shows which service has stopped answering', async (t) => {
     const { landing, stack } = await start(t)
     await stack.services.find(({ entry }) => entry.name === 'storage-key')?.server.close()
 

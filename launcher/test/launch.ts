@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 
 const MAIN = join(import.meta.dirname, '../main.js')
+const PATIENCE_MS = 60_000
 
 type TestScope = { after(work: () => void): void }
 /** `detached` gives it a process group of its own, as a terminal does. */
@@ -24,7 +25,7 @@ export function launch(t: TestScope, options: Launch): ChildProcess {
   return child
 }
 
-/** Waits for so many lines that match and returns the last, or says how the process ended instead. */
+/** Waits for `count` lines that match and returns the last; fails when the process ends before. */
 export async function lineOf(
   child: ChildProcess,
   pattern: RegExp,
@@ -34,21 +35,33 @@ export async function lineOf(
   const errors: string[] = []
   child.stderr?.on('data', (chunk) => errors.push(String(chunk)))
   const { promise, resolve, reject } = Promise.withResolvers<string>()
+  const failed = (why: string) => reject(new Error(`${why}: ${errors.join('')}`))
+  const timer = setTimeout(() => failed(`no line like ${pattern}`), PATIENCE_MS)
   let seen = 0
   createInterface({ input: output as NodeJS.ReadableStream }).on('line', (line) => {
     if (pattern.test(line)) seen += 1
     if (seen === count) resolve(line)
   })
-  child.once('close', (code) => reject(new Error(`ended with ${code}: ${errors.join('')}`)))
-  return promise
+  child.once('close', (code) => failed(`ended with ${code}`))
+  return promise.finally(() => clearTimeout(timer))
+}
+
+/** Waits until the process has ended and its output is closed. */
+export async function endOf(
+  child: ChildProcess,
+): Promise<{ exitCode: number | null; signal: NodeJS.Signals | null }> {
+  const [exitCode, signal] = await once(child, 'close', {
+    signal: AbortSignal.timeout(PATIENCE_MS),
+  })
+  return { exitCode, signal }
 }
 
 /** Waits for the end of a process that should not have started. */
 export async function failureOf(
   child: ChildProcess,
-): Promise<{ exitCode: number; errors: string }> {
+): Promise<{ exitCode: number | null; errors: string }> {
   const errors: string[] = []
   child.stderr?.on('data', (chunk) => errors.push(String(chunk)))
-  const [exitCode] = await once(child, 'close')
+  const { exitCode } = await endOf(child)
   return { exitCode, errors: errors.join('') }
 }

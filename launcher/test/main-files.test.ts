@@ -14,7 +14,7 @@ for (const { name, portSetting } of services)
       t.after(() => rmSync(cwd, { recursive: true, force: true }))
       writeFileSync(join(cwd, '.env'), `${portSetting}=nonsense\n`)
       const main = join(import.meta.dirname, `../../services/${name}/src/main.ts`)
-      // One that starts all the same would never end by itself.
+      // The timeout is for a service that starts after all: it would run for ever.
       const options = { cwd, env: { PATH: process.env.PATH }, timeout: 60_000 }
 
       const failure = await promisify(execFile)(process.execPath, [main], options).catch(

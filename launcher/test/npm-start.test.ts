@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import type { ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { services } from '../services.ts'
-import { failureOf, launch, lineOf } from './launch.ts'
+import { endOf, failureOf, launch, lineOf } from './launch.ts'
 import { testEnv } from './test-env.ts'
 
 type Started = { child: ChildProcess; line: { landing: string; services: Record<string, string> } }
@@ -42,7 +41,7 @@ describe('npm start', () => {
     }
   })
 
-  test('prints nothing beside that line, which also tells what is on', async (t) => {
+  test('prints nothing but that line, which also says what is on for development', async (t) => {
     const { env, folder } = await testEnv(t, { LOG_LEVEL: 'info' })
     const child = launch(t, { env, folder })
     const printed: string[] = []
@@ -60,8 +59,7 @@ describe('npm start', () => {
 
     child.kill('SIGTERM')
 
-    const [exitCode] = await once(child, 'exit')
-    assert.equal(exitCode, 0)
+    assert.equal((await endOf(child)).exitCode, 0)
   })
 
   test('a second start keeps data and generated secrets', async (t) => {
@@ -69,7 +67,7 @@ describe('npm start', () => {
     const first = await start(t, env, folder)
     const keys = await (await fetch(`${first.line.services.identity}/.well-known/jwks.json`)).text()
     first.child.kill('SIGTERM')
-    await once(first.child, 'exit')
+    await endOf(first.child)
 
     const second = await start(t, env, folder)
 
@@ -100,7 +98,7 @@ describe('npm start', () => {
     assert.doesNotMatch(errors, /\n {4}at /)
   })
 
-  test('a data folder that cannot be made is named together with its setting', async (t) => {
+  test('a data folder that cannot be created is named together with its setting', async (t) => {
     const { env, folder } = await testEnv(t)
     const file = join(folder, 'file')
     writeFileSync(file, '')
@@ -123,7 +121,7 @@ describe('npm start', () => {
     assert.match(errors, /SUITE_SANDBOX/)
   })
 
-  test('WORKERS without a service is refused with the way to say it', async (t) => {
+  test('WORKERS without a service is refused with the right command', async (t) => {
     const { env, folder } = await testEnv(t, { WORKERS: '2' })
 
     const { exitCode, errors } = await failureOf(launch(t, { env, folder }))

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { describe, test } from 'node:test'
 import { apiFor, engines } from '@plinth/kit/testing'
-import { failureOf, launch } from './launch.ts'
+import { endOf, failureOf, launch } from './launch.ts'
 import { startIdentity, workersOf } from './start-identity.ts'
 import { testEnv } from './test-env.ts'
 
@@ -65,8 +64,7 @@ describe('WORKERS=2 npm start -- identity', { skip: process.platform !== 'linux'
 
     child.kill('SIGTERM')
 
-    const [exitCode] = await once(child, 'exit')
-    assert.equal(exitCode, 0)
+    assert.equal((await endOf(child)).exitCode, 0)
     for (const pid of workers) assert.throws(() => process.kill(pid, 0), /ESRCH/)
   })
 

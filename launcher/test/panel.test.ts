@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { SettingsError } from '@plinth/kit'
-import { panelOf } from '../panel.ts'
-import { startStack } from '../start-stack.ts'
+import { panelOf } from '../stack/panel.ts'
+import { startStack } from '../stack/stack.ts'
 import { testEnv } from './test-env.ts'
 
 const KEY = Buffer.alloc(32, 7).toString('base64')
@@ -18,7 +18,7 @@ const PRODUCTION = {
 }
 
 describe('the panel of npm start', () => {
-  test('tells addresses, logins, the data folder and what is on for development', async (t) => {
+  test('lists addresses, logins, the data folder and what is on for development', async (t) => {
     const { env, panel } = await start(t, {})
 
     for (const setting of Object.keys(env).filter((name) => name.endsWith('_PORT')))
@@ -29,7 +29,7 @@ describe('the panel of npm start', () => {
     assert.match(panel, /For development +demo accounts, a known API key, a payment provider/)
   })
 
-  test('names the addresses that others are told', async (t) => {
+  test('names the public addresses', async (t) => {
     const { panel } = await start(t, {
       SUITE_PUBLIC_URL: 'https://plinth.example',
       IDENTITY_PUBLIC_URL: 'https://id.plinth.example',
@@ -45,7 +45,7 @@ describe('the panel of npm start', () => {
     assert.doesNotMatch(panel, /Sign in|X-API-KEY|development|Sandbox/)
   })
 
-  test('in production nothing starts on the defaults, and all of it is said at once', async (t) => {
+  test('in production nothing starts on the defaults, and every fault is reported at once', async (t) => {
     const { env } = await testEnv(t, { NODE_ENV: 'production' })
 
     const names = ['IDENTITY_MASTER_KEY', 'STORAGE_FULL_MASTER_KEY', 'STORAGE_KEY_API_KEY']

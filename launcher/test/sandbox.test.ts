@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
-import { startStack } from '../start-stack.ts'
+import { startStack } from '../stack/stack.ts'
 import { testEnv } from './test-env.ts'
 
 // All of 127.0.0.0/8 is this machine there.

@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import type { TestContext } from 'node:test'
-import { setTimeout as wait } from 'node:timers/promises'
+import { until } from '../../test/until.ts'
 import { launch, lineOf } from './launch.ts'
 import { testEnv } from './test-env.ts'
 
@@ -17,16 +17,16 @@ export async function startIdentity(
   return { child, env, folder, baseUrl: JSON.parse(line).url as string }
 }
 
-/** The processes of the primary, once there are so many and `gone` is not among them. */
+/** The worker processes, once there are `count` of them and `gone` is not among them. */
 export async function workersOf(
   primary: ChildProcess,
   count: number,
   gone?: number,
 ): Promise<number[]> {
-  for (;;) {
-    const file = `/proc/${primary.pid}/task/${primary.pid}/children`
-    const pids = (readFileSync(file, 'utf8').match(/\d+/g) ?? []).map(Number)
-    if (pids.length === count && !pids.includes(gone ?? 0)) return pids
-    await wait(10)
-  }
+  const file = `/proc/${primary.pid}/task/${primary.pid}/children`
+  return until(
+    () => (readFileSync(file, 'utf8').match(/\d+/g) ?? []).map(Number),
+    (pids) => pids.length === count && !pids.includes(gone ?? 0),
+    10,
+  )
 }

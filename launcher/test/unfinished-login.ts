@@ -1,9 +1,11 @@
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 
+const PATIENCE_MS = 60_000
+
 type UnfinishedLogin = { finish(): Promise<number | undefined> }
 
-/** A login whose server waits for the body, which is sent by `finish`; that tells the status. */
+/** A login whose body is sent by `finish`, which returns the status of the reply. */
 export async function beginLogin(baseUrl: string): Promise<UnfinishedLogin> {
   const body = JSON.stringify({ username: 'admin', password: 'password123123' })
   const call = request(`${baseUrl}/api/auth/login`, {
@@ -15,10 +17,12 @@ export async function beginLogin(baseUrl: string): Promise<UnfinishedLogin> {
       expect: '100-continue',
     },
   })
-  const answered = once(call, 'response') as Promise<[IncomingMessage]>
-  answered.catch(() => {}) // It may be cut before anybody waits for it.
+  const answered = once(call, 'response', {
+    signal: AbortSignal.timeout(PATIENCE_MS),
+  }) as Promise<[IncomingMessage]>
+  answered.catch(() => {}) // It may be cut before `finish` awaits it.
   call.flushHeaders()
-  await once(call, 'continue')
+  await once(call, 'continue', { signal: AbortSignal.timeout(PATIENCE_MS) })
   const finish = async () => {
     call.end(body)
     const [reply] = await answered

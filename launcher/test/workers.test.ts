@@ -4,31 +4,31 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { setTimeout as wait } from 'node:timers/promises'
-import { lineOf } from './launch.ts'
+import { until } from '../../test/until.ts'
+import { endOf, lineOf } from './launch.ts'
 import { startIdentity, workersOf } from './start-identity.ts'
 import { beginLogin } from './unfinished-login.ts'
 
 const skip = process.platform !== 'linux'
 
-describe('a request under way in one of several processes', { skip }, () => {
-  test('is answered after a Ctrl-C that all of them hear, and the primary twice because of npm', async (t) => {
+describe('a request in flight in one of several processes', { skip }, () => {
+  test('is answered after a Ctrl-C that reaches all of them, and the primary twice through npm', async (t) => {
     const { child, baseUrl } = await startIdentity(t, { WORKERS: '2' }, true)
-    const allEnded = once(child, 'close')
+    const allEnded = endOf(child)
     const login = await beginLogin(baseUrl)
     const primary = child.pid ?? 0
 
     process.kill(-primary, 'SIGINT')
     process.kill(primary, 'SIGINT')
 
-    await nobodyListens(baseUrl)
+    await portIsClosed(baseUrl)
     assert.equal(await login.finish(), 200)
-    assert.deepEqual(await allEnded, [0, null])
+    assert.deepEqual(await allEnded, { exitCode: 0, signal: null })
   })
 
   test('is answered after a SIGTERM to each of them', async (t) => {
     const { child, baseUrl } = await startIdentity(t, { WORKERS: '2' })
-    const allEnded = once(child, 'close')
+    const allEnded = endOf(child)
     const login = await beginLogin(baseUrl)
 
     child.kill('SIGTERM')
@@ -36,12 +36,12 @@ describe('a request under way in one of several processes', { skip }, () => {
     process.kill(busy, 'SIGTERM')
 
     assert.equal(await login.finish(), 200)
-    assert.deepEqual(await allEnded, [0, null])
+    assert.deepEqual(await allEnded, { exitCode: 0, signal: null })
   })
 
   test('is answered when the primary is gone', async (t) => {
     const { child, baseUrl } = await startIdentity(t, { WORKERS: '2' })
-    const allEnded = once(child, 'close')
+    const allEnded = endOf(child)
     const workers = await workersOf(child, 2)
     const login = await beginLogin(baseUrl)
 
@@ -54,14 +54,14 @@ describe('a request under way in one of several processes', { skip }, () => {
 
   test('is cut by a second signal', async (t) => {
     const { child, baseUrl } = await startIdentity(t, { WORKERS: '2' })
-    const allEnded = once(child, 'close')
+    const allEnded = endOf(child)
     const login = await beginLogin(baseUrl)
     child.kill('SIGTERM')
-    await nobodyListens(baseUrl)
+    await portIsClosed(baseUrl)
 
     child.kill('SIGTERM')
 
-    assert.deepEqual(await allEnded, [143, null])
+    assert.deepEqual(await allEnded, { exitCode: 143, signal: null })
     await assert.rejects(login.finish())
   })
 })
@@ -83,21 +83,21 @@ describe('a process that cannot be replaced at once', { skip }, () => {
   })
 })
 
-/** Returns when every process has been told to close. */
-async function nobodyListens(baseUrl: string): Promise<void> {
-  for (;;) {
+/** Returns when every worker has been told to close. */
+async function portIsClosed(baseUrl: string): Promise<void> {
+  const isRefused = async () => {
     const socket = connect(Number(new URL(baseUrl).port), 'localhost')
     const refused = await once(socket, 'connect').then(
       () => false,
       () => true,
     )
     socket.destroy()
-    if (refused) return
-    await wait(10)
+    return refused
   }
+  await until(isRefused, (refused) => refused, 10)
 }
 
-/** An orphan that has ended may still be listed, where nobody collects them: as a zombie. */
+/** An orphan that has ended stays listed as a zombie where no init process collects it. */
 async function oneEnded(pids: number[]): Promise<void> {
   const hasEnded = (pid: number) => {
     try {
@@ -106,5 +106,9 @@ async function oneEnded(pids: number[]): Promise<void> {
       return true
     }
   }
-  while (!pids.some(hasEnded)) await wait(10)
+  await until(
+    () => pids.some(hasEnded),
+    (ended) => ended,
+    10,
+  )
 }

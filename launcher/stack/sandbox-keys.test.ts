@@ -11,7 +11,7 @@ function planIn(t: TestContext) {
   return { dataFolder, sandboxUrl: 'http://localhost:8085', paymentsUrl: 'http://localhost:8084' }
 }
 
-test('payments and the sandbox are introduced to each other', (t) => {
+test('payments and the sandbox get the address and keys of each other', (t) => {
   const env = withSandboxKeys({}, planIn(t))
 
   assert.match(env.PROVIDER_SECRET_KEY ?? '', /^sk_test_[0-9a-f]{32}$/)
@@ -33,6 +33,6 @@ for (const [name, value] of [
   ['PROVIDER_WEBHOOK_SECRET', 'whsec_mine'],
   ['PROVIDER_SECRET_KEY_FILE', '/run/secrets/provider'],
 ] as const)
-  test(`${name}="${value}" is somebody's choice and stays`, (t) => {
+  test(`${name}="${value}" is left as it was set`, (t) => {
     assert.deepEqual(withSandboxKeys({ [name]: value }, planIn(t)), { [name]: value })
   })

@@ -1,7 +1,7 @@
 import { styleText } from 'node:util'
-import type { Stack } from './start-stack.ts'
+import type { Stack } from './stack.ts'
 
-/** What a person at a terminal needs to know, once. */
+/** What a person at a terminal needs to know. */
 export function panelOf(stack: Stack, startedInMs: number): string {
   const lines: [label: string, text: string][] = [
     ['Start here', stack.config.publicUrl],
@@ -12,7 +12,7 @@ export function panelOf(stack: Stack, startedInMs: number): string {
     ...convenienceLines(stack),
   ]
   const width = Math.max(...lines.map(([label]) => label.length)) + 3
-  const title = `Plinth runs, started in ${(startedInMs / 1000).toFixed(1)} s`
+  const title = `Plinth is running, started in ${(startedInMs / 1000).toFixed(1)} s`
   const body = lines.map(([label, text]) => `  ${label.padEnd(width)}${text}`.trimEnd())
   return [
     '',
@@ -25,7 +25,7 @@ export function panelOf(stack: Stack, startedInMs: number): string {
   ].join('\n')
 }
 
-/** The same for a program: one line, and nothing that could be used to sign in. */
+/** The same for a program: one line, without passwords or keys. */
 export function startedLine(stack: Stack, startedInMs: number): string {
   const urls = stack.services.map(({ entry, url }) => [entry.name, url])
   return JSON.stringify({

@@ -1,17 +1,8 @@
 import { closeGracefully, type Env, listen, type Server } from '@plinth/kit'
-import type { SuiteConfig } from './config.ts'
+import type { SuiteConfig } from '../config.ts'
+import type { RunningService } from '../services.ts'
 import { createLanding } from './landing.ts'
 import { type Prepared, prepareStack } from './prepare.ts'
-import type { Conveniences, ServiceEntry } from './services.ts'
-
-export type RunningService = {
-  entry: ServiceEntry
-  server: Server
-  /** Where this machine reaches it; `publicUrl` is what others are told. */
-  url: string
-  publicUrl: string
-  conveniences: Conveniences
-}
 
 export type Stack = {
   config: SuiteConfig

@@ -1,7 +1,7 @@
 import { type Env, SettingsError, StartError } from '@plinth/kit'
-import { loadConfig, loadWorkerCount, type SuiteConfig } from './config.ts'
+import { loadConfig, loadWorkerCount, type SuiteConfig } from '../config.ts'
+import { type PreparedService, type ServiceEntry, services } from '../services.ts'
 import { withSandboxKeys } from './sandbox-keys.ts'
-import { type PreparedService, type ServiceEntry, services } from './services.ts'
 
 export type Prepared = { entry: ServiceEntry; service: PreparedService }
 
@@ -30,9 +30,9 @@ export async function prepareStack(
 function planFor(env: Env, config: SuiteConfig): { env: Env; entries: ServiceEntry[] } {
   if (!config.sandbox)
     return { env, entries: services.filter(({ name }) => name !== 'provider-sandbox') }
-  const introduced = withSandboxKeys(env, config)
-  // SUITE_SANDBOX=on is what somebody said by name; once is enough.
-  return { env: { ...introduced, SANDBOX_ALLOW_PRODUCTION: 'true' }, entries: services }
+  const connected = withSandboxKeys(env, config)
+  // In production SUITE_SANDBOX=on names the sandbox; it need not be allowed a second time.
+  return { env: { ...connected, SANDBOX_ALLOW_PRODUCTION: 'true' }, entries: services }
 }
 
 async function collectFaults<T>(
@@ -48,7 +48,7 @@ async function collectFaults<T>(
   }
 }
 
-/** Settings that services share would be reported once by each. */
+/** Each service reports a fault in a setting that all of them read. */
 function distinct(faults: SettingsError['faults']): SettingsError['faults'] {
   return [...new Map(faults.map((fault) => [fault.name, fault])).values()]
 }

@@ -7,11 +7,11 @@ import {
   type Server,
   systemClock,
 } from '@plinth/kit'
-import type { SuiteConfig } from './config.ts'
-import { isHealthy } from './health.ts'
-import type { RunningService } from './start-stack.ts'
+import type { SuiteConfig } from '../config.ts'
+import type { RunningService } from '../services.ts'
 
 const VERSION = '1.0.0'
+const HEALTH_TIMEOUT_MS = 3_000
 
 /** The page that lists what runs here, and the JSON behind it. */
 export function createLanding(config: SuiteConfig, services: RunningService[]): Server {
@@ -41,5 +41,18 @@ async function describeService({ entry, publicUrl, url, conveniences }: RunningS
     healthy: await isHealthy(url),
     logins: conveniences.logins ?? [],
     apiKey: conveniences.apiKey ?? null,
+  }
+}
+
+/** Asks over HTTP, as a client would: a service that cannot answer is not healthy. */
+async function isHealthy(url: string): Promise<boolean> {
+  try {
+    const reply = await fetch(`${url}/actuator/health`, {
+      signal: AbortSignal.timeout(HEALTH_TIMEOUT_MS),
+    })
+    await reply.arrayBuffer()
+    return reply.ok
+  } catch {
+    return false
   }
 }

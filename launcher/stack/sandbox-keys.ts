@@ -5,8 +5,8 @@ import { type Env, generatedKey } from '@plinth/kit'
 type SandboxPlan = { dataFolder: string; sandboxUrl: string; paymentsUrl: string }
 
 /**
- * Introduces the payments service and the sandbox provider to each other, unless a provider is
- * configured. A setting that is there but blank counts: it asks for "not configured".
+ * Gives payments and the sandbox provider each other's address and keys, unless a provider is
+ * configured. A blank setting counts as configured: it asks for a service without a provider.
  */
 export function withSandboxKeys(env: Env, plan: SandboxPlan): Env {
   const names = ['PROVIDER_SECRET_KEY', 'PROVIDER_WEBHOOK_SECRET', 'PROVIDER_API_BASE']

@@ -1,0 +1,38 @@
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { services } from '../../launcher/services.ts'
+
+// Below the ports that systems hand out themselves (Linux: from 32768), so that no connection
+// opened meanwhile takes one. Each process searches a range of its own.
+const FIRST = 16_384
+const RANGES = 1_000
+const PORTS_PER_RANGE = 16
+let next = FIRST + (process.pid % RANGES) * PORTS_PER_RANGE
+
+/** Ports that are free at this moment, all different. */
+export async function freePorts(count: number): Promise<number[]> {
+  const ports: number[] = []
+  while (ports.length < count) {
+    const port = next++
+    if (await isFree(port)) ports.push(port)
+  }
+  return ports
+}
+
+/** A free port for every `…_PORT` setting of `npm start`. */
+export async function freePortSettings(): Promise<Record<string, string>> {
+  const names = ['SUITE_PORT', ...services.map(({ portSetting }) => portSetting)]
+  const ports = await freePorts(names.length)
+  return Object.fromEntries(names.map((name, index) => [name, String(ports[index])]))
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const probe = createServer().listen(port, 'localhost')
+  try {
+    await once(probe, 'listening')
+  } catch {
+    return false
+  }
+  await once(probe.close(), 'close')
+  return true
+}
