@@ -2,15 +2,17 @@
  * `npm test`: type check, lint, architecture, unit and HTTP tests, end-to-end tests, on servers it
  * obtains and stops itself. The last line is the sum of all of them.
  * `npm run check` (`--fast`) leaves the end-to-end tests out and tries fewer random inputs.
+ * `TEST_STRICT=on` makes a skipped test a failure.
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
-import { lint, typeCheck } from './checks.ts'
-import { closingLines, type Outcome, outcomeOf } from './outcome.ts'
-import { providePostgres } from './provide-postgres.ts'
-import { runTestFiles, testFiles } from './test-files.ts'
+import { lint, typeCheck } from './runner/checks.ts'
+import { closingLines, hasFailed, type Outcome, outcomeOf } from './runner/outcome.ts'
+import { providePostgres } from './runner/postgres.ts'
+import { runTestFiles, testFiles } from './runner/test-files.ts'
 
 const fast = process.argv.includes('--fast')
+const strict = process.env.TEST_STRICT === 'on'
 const postgres = await providePostgres()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupt(signal))
 
@@ -19,13 +21,13 @@ for (const step of steps()) outcomes.push(await step())
 await postgres.stop()
 
 const outcome = outcomeOf(outcomes)
-process.stdout.write(closingLines(outcome))
-process.exit(outcome.failed.length > 0 ? 1 : 0)
+process.stdout.write(closingLines(outcome, strict))
+process.exit(hasFailed(outcome, strict) ? 1 : 0)
 
 async function interrupt(signal: NodeJS.Signals): Promise<void> {
   await postgres.stop()
-  process.stdout.write(`\nInterrupted.\n${closingLines(outcomeOf(outcomes))}`)
-  // Test files run as processes of ours, which a signal to us does not reach.
+  process.stdout.write(`\nInterrupted.\n${closingLines(outcomeOf(outcomes), strict)}`)
+  // A signal to this process does not reach the test files, which are processes of their own.
   for (const pid of childProcesses()) process.kill(pid, 'SIGTERM')
   process.exit(signal === 'SIGINT' ? 130 : 143)
 }
@@ -36,11 +38,11 @@ function childProcesses(): number[] {
 }
 
 function steps(): (() => Promise<Outcome>)[] {
-  const architecture = testFiles('test/architecture.test.ts')
+  const architecture = testFiles('test/architecture*.test.ts')
   const inside = testFiles('{packages,services,launcher,bench,test}/**/*.test.ts').filter(
     (file) => !architecture.includes(file),
   )
-  // Each end-to-end file runs a whole stack, most of them a browser too.
+  // One at a time: each end-to-end file runs a whole stack, and most a browser too.
   const endToEnd = fast ? [] : testFiles('e2e/**/*.test.ts')
   return [
     typeCheck,

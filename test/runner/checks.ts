@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { type Outcome, outcomeOf } from './outcome.ts'
 
-const ROOT = join(import.meta.dirname, '..')
+const ROOT = join(import.meta.dirname, '../..')
 
 /** The browser pages have types of their own: a page knows the DOM and no Node. */
 export async function typeCheck(): Promise<Outcome> {

@@ -1,5 +1,5 @@
-import { startPostgres } from '../packages/kit/testing/postgres.ts'
-import { dropTestDatabases } from '../packages/kit/testing/test-databases.ts'
+import { startPostgres } from '../../packages/kit/testing/postgres.ts'
+import { dropTestDatabases } from '../../packages/kit/testing/test-databases.ts'
 
 /** One server for all test processes, and what to tell them about it. */
 type ProvidedPostgres = { env: Record<string, string>; stop(): Promise<void> }

@@ -1,0 +1,38 @@
+/** What one step of the test command found. A skipped suite counts as many times as it has tests. */
+export type Outcome = {
+  passed: number
+  failed: string[]
+  skipped: Skip[]
+}
+
+export type Skip = { name: string; reason: string; tests: number }
+
+export function outcomeOf(outcomes: Outcome[]): Outcome {
+  return {
+    passed: outcomes.reduce((sum, outcome) => sum + outcome.passed, 0),
+    failed: outcomes.flatMap((outcome) => outcome.failed),
+    skipped: outcomes.flatMap((outcome) => outcome.skipped),
+  }
+}
+
+/** Strict mode is for machines on which everything can run: there a skip is a failure. */
+export function hasFailed({ failed, skipped }: Outcome, strict: boolean): boolean {
+  return failed.length > 0 || (strict && skipped.length > 0)
+}
+
+/** Repeats what a reader would have to scroll for, then the line that tools read. */
+export function closingLines(outcome: Outcome, strict: boolean): string {
+  const { passed, failed, skipped } = outcome
+  const skippedTests = skipped.reduce((sum, { tests }) => sum + tests, 0)
+  const lines = [
+    ...failed.map((name) => `✖ ${name}`),
+    ...skipped.map(({ name, reason, tests }) => `﹣ ${name}${countOf(tests)} # ${reason}`),
+    ...(strict && skippedTests > 0 ? ['✖ TEST_STRICT=on: a skipped test is a failure'] : []),
+    `${passed} passed, ${failed.length} failed, ${skippedTests} skipped`,
+  ]
+  return `\n${lines.join('\n')}\n`
+}
+
+function countOf(tests: number): string {
+  return tests === 1 ? '' : ` (${tests} tests)`
+}

@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { closingLines, hasFailed, type Outcome, outcomeOf } from './outcome.ts'
+
+const SAMPLE = `
+import { describe, test } from 'node:test'
+test('passes', () => {})
+test('is skipped', { skip: 'no such server' }, () => {})
+describe('a suite', () => { test('fails', () => { throw new Error('on purpose') }) })
+`
+
+const SKIPPED_SUITES = `
+import { before, describe, test } from 'node:test'
+for (const engine of ['one', 'other'])
+  describe('on ' + engine, { skip: engine === 'other' && 'no such server' }, () => {
+    before(() => { if (engine === 'other') throw new Error('must not run') })
+    for (const name of ['a', 'b']) test(name, () => {})
+    describe('inside', () => { test('c', () => {}) })
+  })
+describe('breaks when it is read', { skip: 'no such server' }, () => { undefined.server })
+`
+
+test('counts what passed, failed and was skipped, with names and reasons', (t) => {
+  const outcome = runSample(t, SAMPLE)
+
+  assert.equal(outcome.passed, 1)
+  assert.equal(outcome.failed.length, 1)
+  assert.match(outcome.failed[0] ?? '', /^fails \(/)
+  assert.deepEqual(outcome.skipped, [{ name: 'is skipped', reason: 'no such server', tests: 1 }])
+})
+
+test('a skipped suite counts as many times as it has tests', (t) => {
+  const outcome = runSample(t, SKIPPED_SUITES)
+
+  assert.equal(outcome.passed, 3)
+  assert.deepEqual(outcome.failed, [])
+  assert.deepEqual(outcome.skipped, [
+    { name: 'on other', reason: 'no such server', tests: 3 },
+    { name: 'breaks when it is read', reason: 'no such server', tests: 1 },
+  ])
+})
+
+test('a file that cannot even be loaded has failed', (t) => {
+  const outcome = runSample(t, "import './missing.ts'")
+
+  assert.equal(outcome.failed.length, 1)
+})
+
+test('a file that never ends has failed', { timeout: 60_000 }, (t) => {
+  const outcome = runSample(t, 'setInterval(() => {}, 1000)', { TEST_FILE_SECONDS: '1' })
+
+  assert.equal(outcome.failed.length, 1)
+})
+
+test('the closing line is the sum of all steps, alone on the last line', () => {
+  const first = { passed: 2, failed: ['one'], skipped: [] }
+  const second = { passed: 3, failed: [], skipped: [{ name: 'two', reason: 'why', tests: 4 }] }
+
+  const lines = closingLines(outcomeOf([first, second]), false).split('\n')
+
+  assert.equal(lines.at(-2), '5 passed, 1 failed, 4 skipped')
+  assert.ok(lines.includes('✖ one'))
+  assert.ok(lines.includes('﹣ two (4 tests) # why'))
+})
+
+test('a skip fails the run in strict mode, and only there', () => {
+  const skipped = { passed: 3, failed: [], skipped: [{ name: 'two', reason: 'why', tests: 1 }] }
+  const complete = { passed: 3, failed: [], skipped: [] }
+
+  assert.equal(hasFailed(skipped, true), true)
+  assert.equal(hasFailed(skipped, false), false)
+  assert.equal(hasFailed(complete, true), false)
+  assert.match(closingLines(skipped, true), /a skipped test is a failure\n3 passed, 0 failed, 1 /)
+})
+
+// The runner cannot run inside a test process, so a process of its own prints the outcome.
+function runSample(
+  t: { after(fn: () => void): void },
+  sample: string,
+  sampleEnv: Record<string, string> = {},
+): Outcome {
+  const folder = mkdtempSync(join(tmpdir(), 'plinth-runner-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const file = join(folder, 'sample.test.mjs')
+  writeFileSync(file, sample)
+  const options = { files: [file], concurrency: 1, env: sampleEnv }
+  const script = `
+    import { runTestFiles } from ${JSON.stringify(import.meta.resolve('./test-files.ts'))}
+    const outcome = await runTestFiles('Sample', ${JSON.stringify(options)})
+    console.log('\\n' + JSON.stringify(outcome))`
+  const { NODE_TEST_CONTEXT: _, ...env } = process.env
+  const main = join(folder, 'main.mjs')
+  writeFileSync(main, script)
+  const { stdout } = spawnSync(process.execPath, [main], { env, encoding: 'utf8', timeout: 60_000 })
+  return JSON.parse(stdout.trim().split('\n').at(-1) ?? '')
+}

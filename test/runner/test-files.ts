@@ -1,0 +1,76 @@
+import { execFile } from 'node:child_process'
+import { globSync } from 'node:fs'
+import { join, relative, resolve } from 'node:path'
+import { run } from 'node:test'
+import { spec } from 'node:test/reporters'
+import { promisify } from 'node:util'
+import type { Outcome, Skip } from './outcome.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+const TEST_TIMEOUT_MS = 300_000
+const FILE_SECONDS = '600'
+const COUNT_TIMEOUT_MS = 60_000
+
+type TestRun = {
+  files: string[]
+  concurrency: number
+  env: Record<string, string>
+}
+
+export function testFiles(pattern: string): string[] {
+  return globSync(pattern, { cwd: ROOT, exclude: ['**/node_modules/**'] }).sort()
+}
+
+/** Runs every file in a process of its own and shows each test as it ends. */
+export async function runTestFiles(title: string, options: TestRun): Promise<Outcome> {
+  const outcome: Outcome = { passed: 0, failed: [], skipped: [] }
+  if (options.files.length === 0) return outcome
+  process.stdout.write(`\n${title}\n`)
+  const env = { ...process.env, NODE_ENV: 'test', TEST_FILE_SECONDS: FILE_SECONDS, ...options.env }
+  const stream = run({
+    cwd: ROOT,
+    files: options.files.map((file) => resolve(ROOT, file)),
+    concurrency: options.concurrency,
+    env,
+    timeout: TEST_TIMEOUT_MS,
+    execArgv: ['--import', join(import.meta.dirname, 'file-deadline.ts')],
+  })
+  const skippedSuites = new Map<string, Skip[]>()
+  stream.on('test:pass', ({ name, skip, details, entryFile = '' }) => {
+    if (!skip) {
+      if (details.type !== 'suite') outcome.passed += 1
+      return
+    }
+    const skipped = { name, reason: skip === true ? 'no reason given' : skip, tests: 1 }
+    outcome.skipped.push(skipped)
+    if (details.type === 'suite') skippedSuites.getOrInsert(entryFile, []).push(skipped)
+  })
+  stream.on('test:fail', ({ name, file, details }) => {
+    if (details.type === 'suite' && isAboutSubtests(details.error)) return
+    outcome.failed.push(`${name} (${relative(ROOT, file ?? '')})`)
+  })
+  for await (const text of stream.compose(spec)) process.stdout.write(text)
+  for (const [file, suites] of skippedSuites) await countTests(file, suites, env)
+  return outcome
+}
+
+// A suite fails because a test in it did; that test has been counted.
+function isAboutSubtests(error: Error): boolean {
+  return 'failureType' in error && error.failureType === 'subtestsFailed'
+}
+
+/** Node reports a skipped suite as one; this sets the number of its tests. */
+async function countTests(file: string, suites: Skip[], env: NodeJS.ProcessEnv): Promise<void> {
+  const program = join(import.meta.dirname, 'skipped-suites.ts')
+  const options = { env, timeout: COUNT_TIMEOUT_MS }
+  const counting = promisify(execFile)(process.execPath, [program, file], options)
+  const lines = await counting.then(
+    ({ stdout }) => stdout.trim().split('\n'),
+    () => ['[]'],
+  )
+  const counts: { name: string; tests: number }[] = JSON.parse(lines.at(-1) ?? '[]')
+  for (const suite of suites) {
+    const index = counts.findIndex(({ name }) => name === suite.name)
+    if (index >= 0) suite.tests = counts.splice(index, 1)[0]?.tests || 1
+  }
+}
