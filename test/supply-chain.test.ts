@@ -56,7 +56,7 @@ describe('the supply chain', () => {
       .filter((name) => !name.startsWith('@plinth/'))
 
     assert.deepEqual(listed, [...new Set(direct)].sort())
-    for (const [, name, reason = ''] of rows) assert.ok(reason.trim().length > 3, name)
+    for (const [, name = '', reason = ''] of rows) assert.ok(reason.trim().length > 3, name)
   })
 
   test('npm run sbom writes a CycloneDX document with every installed package', async () => {
