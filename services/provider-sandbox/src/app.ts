@@ -6,12 +6,12 @@ import {
   createServer,
   kitMigrations,
   openDatabase,
+  renderProblem,
   type Server,
   systemClock,
 } from '@plinth/kit'
 import { apiRoutes } from './api/api.routes.ts'
 import { createHeldCalls } from './api/faults/held-calls.ts'
-import { deleteUnfinishedKeys } from './api/idempotency.repository.ts'
 import type { SandboxConfig } from './config.ts'
 import { actionRoutes } from './controls/actions.routes.ts'
 import type { Controls } from './controls/controls.ts'
@@ -54,7 +54,8 @@ export async function createProviderSandbox(
     clock,
     trustedProxies: config.trustedProxies,
     corsOrigins: config.corsOrigins,
-    renderProblem: renderForApi,
+    renderProblem: (problem, request) =>
+      renderForApi(problem, request.method, request.url) ?? renderProblem(problem, request),
   })
   const sandbox: Sandbox = {
     db: database.db,
@@ -70,7 +71,6 @@ export async function createProviderSandbox(
   const controls: Controls = { sandbox, clock, deliverer, held }
   await relaxDurability(sandbox.db)
   await clock.load()
-  await deleteUnfinishedKeys(sandbox.db)
   await ensureEndpointOfSettings(sandbox)
 
   refuseOtherSites(server, config.corsOrigins)

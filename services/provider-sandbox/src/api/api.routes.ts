@@ -1,4 +1,8 @@
-import type { Server } from '@plinth/kit'
+import type { Reply, Request, Server } from '@plinth/kit'
+import type { Answer } from '../protocol/answer.ts'
+import { invalidForm } from '../protocol/errors.ts'
+import { type Form, parseForm } from '../protocol/form.ts'
+import type { Operation } from '../protocol/operation.ts'
 import { createSession } from '../resources/checkout/new-session.ts'
 import {
   expireSessionCall,
@@ -35,12 +39,13 @@ import {
   updateEndpoint,
 } from '../resources/webhooks/endpoints.ts'
 import type { Sandbox } from '../state/sandbox.ts'
+import { newId } from '../state/values.repository.ts'
 import type { HeldCalls } from './faults/held-calls.ts'
-import { providerApi } from './pipeline.ts'
+import { type Api, answerCall, type IncomingCall } from './pipeline.ts'
 
 /** The provider's API: every endpoint the sandbox answers. */
 export function apiRoutes(server: Server, sandbox: Sandbox, held: HeldCalls): void {
-  const api = providerApi(server, sandbox, held)
+  const api = endpointsOf(server, { sandbox, held, keysInUse: new Map() })
 
   api.post('/v1/customers', createCustomer)
   api.get('/v1/customers', listCustomers)
@@ -77,4 +82,82 @@ export function apiRoutes(server: Server, sandbox: Sandbox, held: HeldCalls): vo
   api.get('/v1/balance', retrieveBalance)
   api.get('/v1/balance_transactions', listBalanceTransactions)
   api.get('/v1/balance_transactions/:id', retrieve('balance_transaction'))
+}
+
+/** Adds endpoints of the provider's API, each by what it does. */
+function endpointsOf(server: Server, api: Api) {
+  const add = (method: 'GET' | 'POST' | 'DELETE') => (path: string, operation: Operation) => {
+    server.route({
+      method,
+      url: path,
+      handler: async (request, reply) => {
+        const call = await readCall(api.sandbox, request, reply, `${method} ${path}`)
+        return send(reply, await answerCall(api, call, operation), headersOf(request, call))
+      },
+    })
+  }
+  return { get: add('GET'), post: add('POST'), delete: add('DELETE') }
+}
+
+async function readCall(
+  sandbox: Sandbox,
+  request: Request,
+  reply: Reply,
+  route: string,
+): Promise<IncomingCall> {
+  const { method, url, params, headers } = request
+  const [path = '', query = ''] = url.split(/\?(.*)/s)
+  const key = headers['idempotency-key']
+  const requestId = await newId(sandbox, 'req', 14)
+  return {
+    requestId,
+    requestLogUrl: `${sandbox.publicUrl()}/sandbox#${requestId}`,
+    method,
+    route,
+    url,
+    path,
+    id: (params as { id?: string }).id ?? '',
+    authorization: headers.authorization,
+    idempotencyKey: typeof key === 'string' && key !== '' ? key : undefined,
+    readForm: () => (method === 'GET' ? parseForm(query) : formOf(request)),
+    hungUp: hangUpSignal(reply),
+  }
+}
+
+function formOf(request: Request): Form {
+  if (request.body === undefined || request.body === null) return parseForm('')
+  if (/^application\/x-www-form-urlencoded/i.test(request.headers['content-type'] ?? ''))
+    return request.body as Form
+  throw invalidForm(
+    'Invalid request (check that your POST content type is application/x-www-form-urlencoded).',
+  )
+}
+
+function hangUpSignal(reply: Reply): AbortSignal {
+  const controller = new AbortController()
+  reply.raw.once('close', () => controller.abort())
+  return controller.signal
+}
+
+function headersOf(request: Request, call: IncomingCall): Record<string, string> {
+  const version = request.headers['stripe-version']
+  return {
+    'content-type': 'application/json',
+    'request-id': call.requestId,
+    ...(typeof version === 'string' && { 'stripe-version': version }),
+    ...(call.idempotencyKey !== undefined && { 'idempotency-key': call.idempotencyKey }),
+  }
+}
+
+function send(reply: Reply, answer: Answer, common: Record<string, string>): Reply {
+  const { status, body, cut } = answer
+  const headers = { ...common, ...answer.headers }
+  if (cut === undefined) return reply.code(status).headers(headers).send(body)
+  reply.hijack()
+  if (cut === 'truncated') {
+    const bytes = Buffer.from(body)
+    reply.raw.writeHead(status, { ...headers, 'content-length': bytes.length })
+    reply.raw.write(bytes.subarray(0, bytes.length / 2), () => reply.raw.destroy())
+  } else reply.raw.socket?.resetAndDestroy()
+  return reply
 }

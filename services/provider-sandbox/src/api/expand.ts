@@ -1,4 +1,6 @@
 import { parameterInvalid } from '../protocol/errors.ts'
+import type { FormValue } from '../protocol/form.ts'
+import { list, required, text } from '../protocol/parameters.ts'
 import { listLineItems } from '../resources/checkout/line-items.ts'
 import { findAnyObject } from '../state/objects.repository.ts'
 import type { Sandbox } from '../state/sandbox.ts'
@@ -7,12 +9,19 @@ type Expandable = { [member: string]: unknown }
 
 const DEEPEST = 4
 
+const pathList = list(required(text()), 100)
+
+export function readExpand(value: FormValue | undefined): string[] {
+  return pathList(value, 'expand') ?? []
+}
+
 /** Replaces ids by the objects they name, along paths such as `data.payment_intent.latest_charge`. */
 export async function expandPaths(
   sandbox: Sandbox,
   object: object,
   paths: string[],
 ): Promise<object> {
+  if (paths.length === 0) return object
   const expanded = structuredClone(object)
   for (const path of paths) {
     const steps = path.split('.')

@@ -1,55 +1,64 @@
 import type { Db } from '@plinth/kit'
-import type { IdempotencyRow, SandboxTables } from '../state/tables.ts'
+import type { SandboxTables } from '../state/tables.ts'
 
-/** Takes a key nobody holds, or one that has expired. One statement, so one winner. */
-export async function claimKey(
+export type KeptAnswer = {
+  key: string
+  fingerprint: string
+  requestId: string
+  expiresAt: Date
+  status: number
+  body: string
+}
+
+/** False when another call has kept an answer under the key that is still good at `now`. */
+export async function insertKey(
   db: Db<SandboxTables>,
-  claim: { key: string; fingerprint: string; expiresAt: Date; requestId: string; now: Date },
+  { key, ...kept }: KeptAnswer,
+  now: Date,
 ): Promise<boolean> {
-  const fresh = {
-    fingerprint: claim.fingerprint,
-    expires_at: claim.expiresAt.toISOString(),
-    status: null,
-    body: null,
-    request_id: claim.requestId,
+  const row = {
+    fingerprint: kept.fingerprint,
+    expires_at: kept.expiresAt.toISOString(),
+    status: kept.status,
+    body: kept.body,
+    request_id: kept.requestId,
   }
-  const row = await db
+  const inserted = await db
     .insertInto('idempotency_keys')
-    .values({ key: claim.key, ...fresh })
+    .values({ key, ...row })
     .onConflict((conflict) =>
       conflict
         .column('key')
-        .doUpdateSet(fresh)
-        .where('idempotency_keys.expires_at', '<=', claim.now.toISOString()),
+        .doUpdateSet(row)
+        .where((eb) =>
+          eb.or([
+            eb('idempotency_keys.expires_at', '<=', now.toISOString()),
+            eb('idempotency_keys.status', 'is', null),
+          ]),
+        ),
     )
     .returning('key')
     .executeTakeFirst()
-  return row !== undefined
+  return inserted !== undefined
 }
 
+/** Up to version 1.0 a row without a status was a call under way; one that is left means nothing. */
 export async function findKey(
   db: Db<SandboxTables>,
   key: string,
-): Promise<IdempotencyRow | undefined> {
-  return db.selectFrom('idempotency_keys').selectAll().where('key', '=', key).executeTakeFirst()
-}
-
-export async function updateKey(
-  db: Db<SandboxTables>,
-  key: string,
-  answer: { status: number; body: string },
-): Promise<void> {
-  const { status, body } = answer
-  await db.updateTable('idempotency_keys').set({ status, body }).where('key', '=', key).execute()
-}
-
-export async function deleteKey(db: Db<SandboxTables>, key: string): Promise<void> {
-  await db.deleteFrom('idempotency_keys').where('key', '=', key).execute()
-}
-
-/** Keys whose call never ended, because the process did. */
-export async function deleteUnfinishedKeys(db: Db<SandboxTables>): Promise<void> {
-  await db.deleteFrom('idempotency_keys').where('status', 'is', null).execute()
+  now: Date,
+): Promise<Omit<KeptAnswer, 'key' | 'expiresAt'> | undefined> {
+  return db
+    .selectFrom('idempotency_keys')
+    .select(['fingerprint', 'request_id as requestId'])
+    .select((eb) => [
+      eb.ref('status').$notNull().as('status'),
+      eb.ref('body').$notNull().as('body'),
+    ])
+    .where('key', '=', key)
+    .where('expires_at', '>', now.toISOString())
+    .where('status', 'is not', null)
+    .executeTakeFirst()
 }
 
 export async function deleteKeys(db: Db<SandboxTables>): Promise<void> {

@@ -1,59 +1,64 @@
 import { createHash } from 'node:crypto'
-import { secondsAfter } from '@plinth/kit'
+import { type Db, secondsAfter } from '@plinth/kit'
 import type { Answer } from '../protocol/answer.ts'
 import { ProviderError } from '../protocol/errors.ts'
 import type { Form } from '../protocol/form.ts'
 import type { Sandbox } from '../state/sandbox.ts'
-import { claimKey, deleteKey, findKey, updateKey } from './idempotency.repository.ts'
+import type { SandboxTables } from '../state/tables.ts'
+import { findKey, insertKey } from './idempotency.repository.ts'
 
 const KEPT_SECONDS = 24 * 60 * 60
 
 const LONGEST_KEY = 255
 
-/** Keeps the answer in the transaction of the work it answers. */
-export type Remember = (sandbox: Sandbox, answer: Answer) => Promise<void>
+/** The fingerprint of the call under way for each key. The sandbox is one process. */
+export type KeysInUse = Map<string, string>
+
+/** Stores the answer for later calls, in the transaction of the work it answers. */
+export type Keep = (db: Db<SandboxTables>, answer: Answer) => Promise<void>
 
 type KeyedCall = { key: string; fingerprint: string; requestId: string }
 
 /**
- * Does the work once for each key. Later calls with the key get the very same answer, whatever it
- * was; while the first call is under way, and for other parameters, they are refused.
+ * Does the work once for each key. Later calls with the key get the same answer; while the first
+ * is under way, and for other parameters, they are refused. Work that fails keeps nothing, so the
+ * key is free again. The insert decides between two calls that both found no answer.
  */
 export async function answerOnce(
   sandbox: Sandbox,
+  inUse: KeysInUse,
   { key, fingerprint, requestId }: KeyedCall,
-  work: (remember: Remember) => Promise<Answer>,
+  work: (keep: Keep) => Promise<Answer>,
 ): Promise<Answer> {
   if (key.length > LONGEST_KEY) throw keyTooLong()
   const now = sandbox.clock()
-  const expiresAt = secondsAfter(now, KEPT_SECONDS)
-  if (!(await claimKey(sandbox.db, { key, fingerprint, expiresAt, requestId, now })))
-    return replay(sandbox, key, fingerprint)
+  const first = await findKey(sandbox.db, key, now)
+  const present = first?.fingerprint ?? inUse.get(key)
+  if (present !== undefined && present !== fingerprint) throw keyReused(key)
+  if (first) return replay(first)
+  if (present !== undefined) throw keyInUse(key)
 
-  let kept = false
+  const call = { key, fingerprint, requestId, expiresAt: secondsAfter(now, KEPT_SECONDS) }
+  inUse.set(key, fingerprint)
   try {
-    return await work(async ({ db }, answer) => {
-      await updateKey(db, key, answer)
-      kept = true
+    return await work(async (db, { status, body }) => {
+      if (!(await insertKey(db, { ...call, status, body }, now))) throw keyInUse(key)
     })
   } finally {
-    if (!kept) await deleteKey(sandbox.db, key)
+    inUse.delete(key)
   }
 }
 
-async function replay(sandbox: Sandbox, key: string, fingerprint: string): Promise<Answer> {
-  const first = await findKey(sandbox.db, key)
-  if (first && first.fingerprint !== fingerprint) throw keyReused(key)
-  if (first?.status == null || first.body === null) throw keyInUse(key)
+function replay({ status, body, requestId }: Answer & { requestId: string }): Answer {
   const headers = {
     'idempotent-replayed': 'true',
-    'original-request': first.request_id,
-    ...(first.status >= 500 && { 'stripe-should-retry': 'false' }),
+    'original-request': requestId,
+    ...(status >= 500 && { 'stripe-should-retry': 'false' }),
   }
-  return { status: first.status, body: first.body, headers }
+  return { status, body, headers }
 }
 
-/** The same endpoint with the same parameters, in whatever order they came. */
+/** The same endpoint with the same parameters in any order. */
 export function fingerprintOf(method: string, path: string, form: Form): string {
   return createHash('sha256')
     .update(`${method} ${path} ${canonical(form)}`)
@@ -85,4 +90,5 @@ export const keyInUse = (key: string) =>
     type: 'idempotency_error',
     code: 'idempotency_key_in_use',
     message: `There is currently another in-progress request using this idempotency key (that probably means you submitted twice, and the other request is still going through): ${key}. Please try again later.`,
+    unremembered: true,
   })

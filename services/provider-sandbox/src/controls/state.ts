@@ -7,11 +7,11 @@ import {
   listFaults,
 } from '../api/faults/faults.repository.ts'
 import { deleteKeys } from '../api/idempotency.repository.ts'
+import { listRequests } from '../api/requests.repository.ts'
 import { moveClock } from '../resources/timers.ts'
 import type { Kind } from '../state/object-kinds.ts'
 import { listObjects } from '../state/objects.repository.ts'
 import type { Sandbox } from '../state/sandbox.ts'
-import { listRequests } from '../state/timers.repository.ts'
 import {
   DEFAULT_SWITCHES,
   readSwitches,
@@ -74,19 +74,7 @@ const MOST_SHOWN = 200
 export const listRecent = (sandbox: Sandbox, kind: Kind) =>
   listObjects(sandbox.db, kind, {}, { limit: MOST_SHOWN })
 
-export async function listRecentRequests(sandbox: Sandbox) {
-  const requests = await listRequests(sandbox.db, MOST_SHOWN)
-  return requests.map(({ id, at, method, path, status, fault, ...row }) => ({
-    id,
-    at,
-    method,
-    path,
-    idempotencyKey: row.idempotency_key,
-    status,
-    replayed: row.replayed === 1,
-    fault,
-  }))
-}
+export const listRecentRequests = (sandbox: Sandbox) => listRequests(sandbox.db, MOST_SHOWN)
 
 /** As if a day had passed for the idempotency keys alone. */
 export const forgetIdempotencyKeys = (sandbox: Sandbox) => deleteKeys(sandbox.db)

@@ -1,4 +1,4 @@
-import { type Problem, type Request, renderProblem } from '@plinth/kit'
+import type { Problem } from '@plinth/kit'
 import { ProviderError, unknownUrl } from './errors.ts'
 
 /** A reply that is ready to be sent, and how the connection breaks while it is sent. */
@@ -32,24 +32,13 @@ function docUrl(code: string): string {
   return `https://docs.stripe.com/error-codes#${code.replaceAll('_', '-')}`
 }
 
-/** What the provider says when it broke: by itself no proof that nothing was done. */
-export const brokenAnswer = (requestLogUrl: string) =>
-  errorAnswer(
-    new ProviderError({
-      status: 500,
-      type: 'api_error',
-      message: 'An unknown error occurred (the sandbox was told to fail).',
-    }),
-    requestLogUrl,
-  )
-
-/** On the provider's paths every failure wears its envelope, also those found before a route. */
-export function renderForApi(problem: Problem, request: Request): { type: string; body: string } {
-  const path = request.url.split('?', 1)[0] ?? ''
-  if (!path.startsWith('/v1/')) return renderProblem(problem, request)
+/** On the provider's paths every failure has its shape, also one found before a route. */
+export function renderForApi(problem: Problem, method: string, url: string) {
+  const path = url.split('?', 1)[0] ?? ''
+  if (!path.startsWith('/v1/')) return undefined
   return {
     type: 'application/json',
-    body: errorAnswer(toProviderError(problem, request.method, path), '').body,
+    body: errorAnswer(toProviderError(problem, method, path), '').body,
   }
 }
 

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Answer, brokenAnswer, errorAnswer } from '../../protocol/answer.ts'
+import type { Answer } from '../../protocol/answer.ts'
 import { ProviderError } from '../../protocol/errors.ts'
 import type { Sandbox } from '../../state/sandbox.ts'
 import { nextNumber, seededFraction } from '../../state/values.repository.ts'
 import { unauthorized } from '../authentication.ts'
 import { keyInUse } from '../idempotency.ts'
-import type { Fault } from './fault.ts'
+import type { FAULT_KINDS, Fault, FaultKind } from './fault.ts'
 import { listFaults, spendFault } from './faults.repository.ts'
 import type { HeldCalls } from './held-calls.ts'
 
@@ -23,85 +23,95 @@ async function strikes(sandbox: Sandbox, { probability }: Fault): Promise<boolea
   return seededFraction(sandbox.config.seed, `fault:${draw}`) < probability
 }
 
-export type Struck = {
-  fault: Fault | undefined
-  held: HeldCalls
-  hungUp: AbortSignal
-  requestLogUrl: string
+/** The fault that was drawn for a call, and what it can do to it. */
+export type Struck = { fault: Fault | undefined; held: HeldCalls; hungUp: AbortSignal }
+
+type Strike = Struck & { fault: Fault }
+
+/** One entry for each kind of a stage: the compiler misses those that are left out. */
+type Strikes<S, Work> = Record<
+  { [K in FaultKind]: (typeof FAULT_KINDS)[K]['stage'] extends S ? K : never }[FaultKind],
+  Work
+>
+
+function find<Work>(strikes: Record<string, Work>, fault: Fault | undefined): Work | undefined {
+  return fault && strikes[fault.kind]
 }
 
-const NOTHING: Answer = { status: 0, body: '', cut: 'reset' }
-
-const PROXY_PAGE = '<!doctype html><title>Bad gateway</title><h1>Bad gateway</h1>\n'
-
-const page = (status: number): Answer => ({
-  status,
-  body: PROXY_PAGE,
-  headers: { 'content-type': 'text/html' },
-})
-
-/** Faults that answer before anything is looked at. */
-export function strikeBefore({ fault, requestLogUrl }: Struck): Answer | undefined {
-  const refuse = (error: ProviderError) => errorAnswer(error, requestLogUrl)
-  switch (fault?.kind) {
-    case 'reset-before':
-    case 'outage':
-      return NOTHING
-    case 'error-before':
-      return brokenAnswer(requestLogUrl)
-    case 'html-before':
-      return page(502)
-    case 'in-use':
-      return refuse(keyInUse('(the sandbox was told so)'))
-    case 'unauthorized':
-      return refuse(unauthorized('Invalid API Key provided (the sandbox was told so).'))
-    case 'forbidden':
-      return refuse(forbidden())
-    case 'rate-limit':
-      return refuse(rateLimited(fault.retryAfterSeconds))
-    default:
-      return undefined
-  }
+/** Before anything is looked at: an answer, or a refusal that is thrown. */
+const BEFORE: Strikes<'before', (strike: Strike) => Answer> = {
+  'reset-before': () => NO_ANSWER,
+  outage: () => NO_ANSWER,
+  'html-before': () => proxyPage(502),
+  'error-before': () => refuse(broken()),
+  'in-use': () => refuse(keyInUse('(the sandbox was told so)')),
+  unauthorized: () => refuse(unauthorized('Invalid API Key provided (the sandbox was told so).')),
+  forbidden: () => refuse(forbidden()),
+  'rate-limit': ({ fault }) => refuse(rateLimited(fault.retryAfterSeconds)),
 }
 
-/** Faults that strike while the call holds its key. */
-export async function strikeDuring({ fault, held, hungUp, requestLogUrl }: Struck) {
-  if (fault?.kind === 'latency') await delay(fault.delayMs ?? 1000)
-  if (fault?.kind === 'error-instead')
-    return { answer: frozen(brokenAnswer(requestLogUrl)), remembered: true }
-  if (fault?.kind !== 'hang') return undefined
-  await held.hold(hungUp, fault.delayMs)
-  return { answer: NOTHING, remembered: false }
+export function strikeBefore(struck: Struck): Answer | undefined {
+  return find(BEFORE, struck.fault)?.(struck as Strike)
 }
 
-/** What the key is to remember instead of the true answer. */
-export function answerToRemember({ fault, requestLogUrl }: Struck, answer: Answer): Answer {
-  return fault?.kind === 'error-after' ? frozen(brokenAnswer(requestLogUrl)) : answer
+/** While the call holds its key: an answer instead of the work, or none. */
+const DURING: Strikes<'during', (strike: Strike) => Promise<Answer | undefined>> = {
+  latency: async ({ fault }) => delay(fault.delayMs ?? 1000, undefined),
+  hang: async ({ fault, held, hungUp }) => {
+    await held.hold(hungUp, fault.delayMs)
+    return NO_ANSWER
+  },
+  'error-instead': async () => refuse(frozen()),
 }
 
-/** Faults that strike when the effect is there and only the answer is left. */
+export async function strikeDuring(struck: Struck): Promise<Answer | undefined> {
+  return find(DURING, struck.fault)?.(struck as Strike)
+}
+
+/** What the key keeps instead of the true answer, though the work is done. */
+export function refusalAfter({ fault }: Struck): ProviderError | undefined {
+  return fault?.kind === 'error-after' ? frozen() : undefined
+}
+
+/** When the work is done and only the answer is left. */
+const AFTER: Strikes<'after', (strike: Strike, answer: Answer) => Promise<Answer>> = {
+  hold: async ({ fault, held, hungUp }, answer) => {
+    await held.hold(hungUp, fault.delayMs)
+    return answer
+  },
+  'reset-after': async (_strike, answer) => ({ ...answer, cut: 'reset' }),
+  truncated: async (_strike, answer) => ({ ...answer, cut: 'truncated' }),
+  'html-after': async () => proxyPage(200),
+  // `refusalAfter` has replaced it already.
+  'error-after': async (_strike, answer) => answer,
+}
+
 export async function strikeAfter(struck: Struck, answer: Answer): Promise<Answer> {
-  const { fault, held, hungUp } = struck
-  switch (fault?.kind) {
-    case 'hold':
-      await held.hold(hungUp, fault.delayMs)
-      return answer
-    case 'reset-after':
-      return { ...answer, cut: 'reset' }
-    case 'truncated':
-      return { ...answer, cut: 'truncated' }
-    case 'html-after':
-      return page(200)
-    default:
-      return answer
-  }
+  return (await find(AFTER, struck.fault)?.(struck as Strike, answer)) ?? answer
 }
 
-// A remembered failure would only be replayed: the provider tells its clients not to try again.
-const frozen = (answer: Answer): Answer => ({
-  ...answer,
-  headers: { 'stripe-should-retry': 'false' },
-})
+const NO_ANSWER: Answer = { status: 0, body: '', cut: 'reset' }
+
+function proxyPage(status: number): Answer {
+  const body = '<!doctype html><title>Bad gateway</title><h1>Bad gateway</h1>\n'
+  return { status, body, headers: { 'content-type': 'text/html' } }
+}
+
+function refuse(error: ProviderError): never {
+  throw error
+}
+
+/** What the provider says when it broke: no proof that nothing was done. */
+const broken = (headers?: Record<string, string>) =>
+  new ProviderError({
+    status: 500,
+    type: 'api_error',
+    message: 'An unknown error occurred (the sandbox was told to fail).',
+    headers,
+  })
+
+/** A failure that a key keeps would only be replayed: the provider asks not to try again. */
+const frozen = () => broken({ 'stripe-should-retry': 'false' })
 
 const forbidden = () =>
   new ProviderError({

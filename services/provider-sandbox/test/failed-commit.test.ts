@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import { startSandbox } from './start-sandbox.ts'
+
+test('a call whose commit failed leaves its idempotency key free', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'sandbox-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const file = join(folder, 'sandbox.db')
+  const { api, stripe } = await startSandbox(t, { SANDBOX_DATABASE_URL: `sqlite:${file}` })
+  const create = () =>
+    api.request('POST', '/v1/customers', {
+      token: 'sk_test_x',
+      headers: { 'idempotency-key': 'k1', 'content-type': 'application/x-www-form-urlencoded' },
+      body: 'name=Jenny',
+    })
+  const database = new DatabaseSync(file)
+  t.after(() => database.close())
+
+  // A deferred constraint is checked by the commit, after every statement has succeeded.
+  database.exec(`
+    create table missing (id integer primary key);
+    create table broken (id integer references missing (id) deferrable initially deferred);
+    create trigger break_commit after insert on objects begin insert into broken values (1); end`)
+  const failed = await create()
+  database.exec('drop trigger break_commit')
+  const again = await create()
+
+  assert.equal(failed.status, 500)
+  assert.equal(again.status, 200)
+  assert.equal(again.headers.get('idempotent-replayed'), null)
+  assert.equal((await stripe.customers.list()).data.length, 1)
+})
