@@ -39,7 +39,7 @@ import {
   updateEndpoint,
 } from '../resources/webhooks/endpoints.ts'
 import type { Sandbox } from '../state/sandbox.ts'
-import { newId } from '../state/values.repository.ts'
+import { newId } from '../state/seeded.ts'
 import type { HeldCalls } from './faults/held-calls.ts'
 import { type Api, answerCall, type IncomingCall } from './pipeline.ts'
 

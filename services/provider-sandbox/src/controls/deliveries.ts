@@ -5,8 +5,8 @@ import { queueDeliveries, recordEvent } from '../resources/webhooks/events.ts'
 import type { Event, ProviderObject } from '../state/object-kinds.ts'
 import { deleteObject, findHidden, findObject, listObjects } from '../state/objects.repository.ts'
 import { change, type Sandbox } from '../state/sandbox.ts'
+import { DEFAULT_SWITCHES } from '../state/switches.ts'
 import type { AttemptRow, DeliveryRow } from '../state/tables.ts'
-import { DEFAULT_SWITCHES } from '../state/values.repository.ts'
 
 type GivenEndpoint = {
   url: string

@@ -12,15 +12,10 @@ import { moveClock } from '../resources/timers.ts'
 import type { Kind } from '../state/object-kinds.ts'
 import { listObjects } from '../state/objects.repository.ts'
 import type { Sandbox } from '../state/sandbox.ts'
-import {
-  DEFAULT_SWITCHES,
-  readSwitches,
-  type Switches,
-  setSwitches,
-} from '../state/values.repository.ts'
+import { DEFAULT_SWITCHES, readSwitches, type Switches, setSwitches } from '../state/switches.ts'
 import type { Controls } from './controls.ts'
 
-export { REFUND_WAYS, SIGNING_WAYS } from '../state/values.repository.ts'
+export { REFUND_WAYS, SIGNING_WAYS } from '../state/switches.ts'
 
 export function readClock({ clock }: Controls) {
   return { now: clock().toISOString(), offsetSeconds: clock.offsetSeconds() }

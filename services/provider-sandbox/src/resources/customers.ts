@@ -13,7 +13,7 @@ import {
 import type { Customer, DeletedCustomer } from '../state/object-kinds.ts'
 import { findObject, insertObject, updateObject } from '../state/objects.repository.ts'
 import { type Sandbox, secondsOf } from '../state/sandbox.ts'
-import { newId } from '../state/values.repository.ts'
+import { newId } from '../state/seeded.ts'
 import { recordEvent } from './webhooks/events.ts'
 
 const fields = {

@@ -22,7 +22,7 @@ import {
   turnSwitches,
 } from '../../controls/state.ts'
 import { type Sandbox, secondsOf } from '../../state/sandbox.ts'
-import { REFUND_WAYS, SIGNING_WAYS, type Switches } from '../../state/values.repository.ts'
+import { REFUND_WAYS, SIGNING_WAYS, type Switches } from '../../state/switches.ts'
 
 type Field = (name: string) => string
 

@@ -1,5 +1,5 @@
 import type { describeDeliveries, listEndpointsWithSecrets } from '../../controls/deliveries.ts'
-import { REFUND_WAYS, SIGNING_WAYS, type Switches } from '../../state/values.repository.ts'
+import { REFUND_WAYS, SIGNING_WAYS, type Switches } from '../../state/switches.ts'
 import { type Html, html } from '../layout.ts'
 import { actionButton, code, input, section, select, table } from './parts.ts'
 

@@ -12,7 +12,7 @@ import {
 import type { LineItem } from '../../state/object-kinds.ts'
 import { insertObject, listObjects } from '../../state/objects.repository.ts'
 import { type Sandbox, secondsOf } from '../../state/sandbox.ts'
-import { newId } from '../../state/values.repository.ts'
+import { newId } from '../../state/seeded.ts'
 import { checkStep, readCurrency } from '../money/currencies.ts'
 
 const MOST_ITEMS = 100

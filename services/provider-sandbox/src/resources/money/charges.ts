@@ -7,7 +7,7 @@ import type {
 } from '../../state/object-kinds.ts'
 import { findObject, insertObject, updateObject } from '../../state/objects.repository.ts'
 import { type Sandbox, secondsOf } from '../../state/sandbox.ts'
-import { newId } from '../../state/values.repository.ts'
+import { newId } from '../../state/seeded.ts'
 import { recordEvent } from '../webhooks/events.ts'
 import { enterInLedger } from './ledger.ts'
 

@@ -1,7 +1,7 @@
 import type { BalanceTransaction } from '../../state/object-kinds.ts'
 import { insertObject, listObjects } from '../../state/objects.repository.ts'
 import { type Sandbox, secondsOf } from '../../state/sandbox.ts'
-import { newId } from '../../state/values.repository.ts'
+import { newId } from '../../state/seeded.ts'
 
 type Entry = { amount: number; currency: string; source: string; type: BalanceTransaction['type'] }
 

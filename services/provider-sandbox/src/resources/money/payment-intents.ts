@@ -6,7 +6,7 @@ import {
   updateObject,
 } from '../../state/objects.repository.ts'
 import { type Sandbox, secondsOf } from '../../state/sandbox.ts'
-import { newId, seededText } from '../../state/values.repository.ts'
+import { newId, seededText } from '../../state/seeded.ts'
 import { recordEvent } from '../webhooks/events.ts'
 
 /** What a session keeps for the payment intent that does not exist yet. */

@@ -1,6 +1,6 @@
 import type { Sandbox } from '../../state/sandbox.ts'
+import { readSwitches, type Switches } from '../../state/switches.ts'
 import type { DeliveryRow } from '../../state/tables.ts'
-import { readSwitches, type Switches } from '../../state/values.repository.ts'
 import { deliver } from './deliver.ts'
 import { listDueDeliveries } from './deliveries.repository.ts'
 

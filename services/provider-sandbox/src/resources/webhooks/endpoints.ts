@@ -21,7 +21,7 @@ import {
   updateObject,
 } from '../../state/objects.repository.ts'
 import { type Sandbox, secondsOf } from '../../state/sandbox.ts'
-import { newId, seededText } from '../../state/values.repository.ts'
+import { newId, seededText } from '../../state/seeded.ts'
 import { API_VERSION } from './events.ts'
 
 /** Kept beside an endpoint: the second secret signs while the first is being replaced. */

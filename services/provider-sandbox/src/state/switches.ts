@@ -1,0 +1,62 @@
+import type { Db } from '@plinth/kit'
+import type { SandboxTables } from './tables.ts'
+import { findValue, updateValue } from './values.repository.ts'
+
+export const SIGNING_WAYS = ['current', 'second', 'both', 'wrong'] as const
+
+export const REFUND_WAYS = [
+  'by-method',
+  'succeed',
+  'pending',
+  'requires-action',
+  'fail-later',
+] as const
+
+/** How the sandbox misbehaves until it is told otherwise. */
+export type Switches = {
+  /** Deliveries wait until this is off again. */
+  paused: boolean
+  /** Event types that are never delivered; `*` is all of them. */
+  drop: string[]
+  /** How long each first delivery waits, on the sandbox's clock. */
+  delaySeconds: number
+  /** How many more times each event is delivered. */
+  duplicates: number
+  /** How many first deliveries are gathered and then sent in reverse order; below 2 is off. */
+  reorder: number
+  /** The second that every event claims to be from, or null for the true one. */
+  eventSecond: number | null
+  signWith: (typeof SIGNING_WAYS)[number]
+  /** The version that events claim to be in, or null for the current one. */
+  apiVersion: string | null
+  /** How refunds go; `by-method` leaves it to the card. */
+  refunds: (typeof REFUND_WAYS)[number]
+  /** Whether the provider's least and most amounts are enforced. */
+  amountLimits: boolean
+}
+
+export const DEFAULT_SWITCHES: Switches = {
+  paused: false,
+  drop: [],
+  delaySeconds: 0,
+  duplicates: 0,
+  reorder: 0,
+  eventSecond: null,
+  signWith: 'current',
+  apiVersion: null,
+  refunds: 'by-method',
+  amountLimits: false,
+}
+
+export async function readSwitches(db: Db<SandboxTables>): Promise<Switches> {
+  return { ...DEFAULT_SWITCHES, ...(await findValue<Partial<Switches>>(db, 'switches')) }
+}
+
+export async function setSwitches(
+  db: Db<SandboxTables>,
+  given: Partial<Switches>,
+): Promise<Switches> {
+  const switches = { ...(await readSwitches(db)), ...given }
+  await updateValue(db, 'switches', switches)
+  return switches
+}
