@@ -7,12 +7,15 @@ import {
   insertAttempt,
   upsertCheckoutGeneration,
 } from '../payment/database/attempts.repository.ts'
-import { deletePayment, insertPayment } from '../payment/database/payments.repository.ts'
+import {
+  deletePayment,
+  insertPayment,
+  type NewPayment,
+} from '../payment/database/payments.repository.ts'
 import type { PaymentTables } from '../payment/database/tables.ts'
 import { type Ledger, lockPayment, settleLedger } from '../payment/record.ts'
 import { checkoutKey } from '../provider/idempotency-keys.ts'
 import type { NewSession } from '../provider/provider.ts'
-import { linkParkedEvents } from '../webhooks/parked-events.ts'
 import type { CheckoutRequest } from './plan.ts'
 
 /**
@@ -44,6 +47,9 @@ async function raiseGeneration(db: Db<PaymentTables>, paymentId: string): Promis
   await upsertCheckoutGeneration(db, { paymentId, generation })
 }
 
+/** Applies what is known of a payment before it exists, inside the same transaction. */
+type LinkEarlierEvents = (db: Db<PaymentTables>, payment: NewPayment, at: Date) => Promise<void>
+
 type Known = Pick<Ledger, 'payment' | 'attempts'>
 
 /**
@@ -55,6 +61,7 @@ export function reservePayment(
   payments: Payments,
   id: string,
   request: CheckoutRequest,
+  linkEarlierEvents: LinkEarlierEvents,
 ): Promise<Attempt | undefined> {
   const { businessReference, amount, currency, providerCustomerId } = request
   const now = payments.clock()
@@ -62,7 +69,7 @@ export function reservePayment(
   return inTransaction(payments.db, async (db) => {
     const payment = { id, businessReference, amount, currency, providerCustomerId, createdAt }
     if (!(await insertPayment(db, payment))) return undefined
-    await linkParkedEvents(db, payment, now)
+    await linkEarlierEvents(db, payment, now)
     const locked = await lockPayment(db, id)
     if (!locked || locked.attempts.length > 0) return undefined
     return insertReserved({ ...payments, db }, locked, newAttempt(payments, id, request))

@@ -16,6 +16,7 @@ import { isKeyUsed, isRemembered, provenRefused, refusedForGood } from '../provi
 import { KEY_LIFETIME_SECONDS } from '../provider/idempotency-keys.ts'
 import { isMissing, mustExist, providerFailed, providerRejected } from '../provider/problems.ts'
 import type { CheckoutSession, NewSession } from '../provider/provider.ts'
+import { linkParkedEvents } from '../webhooks/parked-events.ts'
 import { reserveAttempt, reservePayment, withdrawAttempt } from './attempts.ts'
 import { type CheckoutRequest, type CheckoutStep, planCheckout, refuseDifferent } from './plan.ts'
 
@@ -37,7 +38,9 @@ async function createOrReuse(payments: Payments, request: CheckoutRequest): Prom
     if (known) refuseDifferent(request, known)
     const paymentId = known?.id ?? randomUUID()
     const attempt = await withPayment(payments, paymentId, async () => {
-      const first = known ? undefined : await reservePayment(payments, paymentId, request)
+      const first = known
+        ? undefined
+        : await reservePayment(payments, paymentId, request, linkParkedEvents)
       return payableAttempt(payments, paymentId, request, first)
     })
     if (attempt)

@@ -2,7 +2,7 @@ import { defineProblem } from '@plinth/kit'
 
 const CONFLICT = { title: 'Request conflict' }
 
-export const INVALID = { title: 'Invalid request' }
+const INVALID = { title: 'Invalid request' }
 
 const NOT_FOUND = { title: 'Resource not found' }
 

@@ -13,13 +13,13 @@ const ATTEMPT_STATES = ['reserved', 'open', 'expired', 'processing', 'failed', '
 export type AttemptState = (typeof ATTEMPT_STATES)[number]
 
 /** Lowest first. A refund that succeeded may still fail, but a failed one never succeeds. */
-export const REFUND_STATUSES = [
+const REFUND_RANKS: readonly RefundStatus[] = [
   'requires_action',
   'pending',
   'succeeded',
   'failed',
   'canceled',
-] as const
+]
 
 export type PaymentStatus = 'PENDING' | 'PAID' | 'FAILED' | 'PARTIALLY_REFUNDED' | 'REFUNDED'
 
@@ -55,7 +55,7 @@ export function joinAttemptState(known: AttemptState, observed: AttemptState): A
 }
 
 export function joinRefundStatus(known: RefundStatus, observed: RefundStatus): RefundStatus {
-  return higher(REFUND_STATUSES, known, observed)
+  return higher(REFUND_RANKS, known, observed)
 }
 
 function higher<T>(ranks: readonly T[], known: T, observed: T): T {

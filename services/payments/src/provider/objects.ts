@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto'
-import { REFUND_STATUSES } from '../payment/state.ts'
 import { eventMalformed } from './problems.ts'
-import type {
-  CheckoutSession,
-  Customer,
-  ListedEvent,
-  Metadata,
-  ProviderEvent,
-  Refund,
-  RefundStatus,
+import {
+  type CheckoutSession,
+  type Customer,
+  type ListedEvent,
+  type Metadata,
+  type ProviderEvent,
+  REFUND_STATUSES,
+  type Refund,
+  type RefundStatus,
 } from './provider.ts'
 
 type Raw = Record<string, unknown>

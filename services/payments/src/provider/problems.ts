@@ -1,5 +1,6 @@
 import { defineProblem, Problem } from '@plinth/kit'
-import { INVALID } from '../payment/problems.ts'
+
+const INVALID = { title: 'Invalid request' }
 
 export const eventMalformed = defineProblem(
   'EVENT_MALFORMED',
@@ -12,7 +13,7 @@ export const providerRejected = defineProblem(
   'PROVIDER_REJECTED_REQUEST',
   400,
   'The provider rejected a value of the request.',
-  { title: 'Invalid request' },
+  INVALID,
 )
 
 export const providerResourceMissing = defineProblem(

@@ -1,5 +1,3 @@
-import type { REFUND_STATUSES } from '../payment/state.ts'
-
 export type Metadata = Record<string, string>
 
 export type Customer = {
@@ -45,6 +43,16 @@ export type NewSession = {
   reference: string
   metadata: Metadata
 }
+
+export const REFUND_STATUSES = [
+  'requires_action',
+  'pending',
+  'succeeded',
+  'failed',
+  'canceled',
+] as const
+
+export type RefundStatus = (typeof REFUND_STATUSES)[number]
 
 export type Refund = {
   id: string
@@ -116,5 +124,3 @@ export type ListedEvent = {
   event: ProviderEvent | undefined
   body: string
 }
-
-export type RefundStatus = (typeof REFUND_STATUSES)[number]

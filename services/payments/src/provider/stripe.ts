@@ -42,7 +42,7 @@ const LOOK_UP = { expand: ['payment_intent'] }
 
 type Raw = Record<string, unknown>
 
-type Reply = { id: string; lastResponse: { headers: Record<string, string> } }
+type ClientReply = { id: string; lastResponse: { headers: Record<string, string> } }
 
 export function createStripeProvider(options: StripeOptions): PaymentProvider {
   const call = createStripeCall(options)
@@ -175,7 +175,7 @@ function payerOf({ customerId, customerEmail }: NewSession) {
 }
 
 /** A replayed reply is a snapshot of the moment of creation: the object has to be read again. */
-function replayed(reply: Reply): boolean {
+function replayed(reply: ClientReply): boolean {
   return reply.lastResponse.headers['idempotent-replayed'] === 'true'
 }
 

@@ -7,13 +7,12 @@ import {
 } from '../payment/database/observations.repository.ts'
 import type { NewPayment } from '../payment/database/payments.repository.ts'
 import type { PaymentTables } from '../payment/database/tables.ts'
+import { attemptStateOf, observeSession } from '../payment/observe.ts'
 import { InconsistentObservation } from '../payment/problems.ts'
-import { metadataOf, readEvent } from '../provider/objects.ts'
+import { metadataOf, readEvent, readSession } from '../provider/objects.ts'
 import type { ProviderEvent } from '../provider/provider.ts'
-import { type EventTarget, readEventObject } from './event-target.ts'
 import { type InboxEvent, listParkedEvents, updateEvent } from './events.repository.ts'
 import { failedEvent } from './failed-events.ts'
-import { applyEvent } from './receive.ts'
 
 // A database was lost, or another installation uses the same references.
 const ELSEWHERE = {
@@ -21,7 +20,10 @@ const ELSEWHERE = {
   anomaly: 'REFERENCE_USED_ELSEWHERE',
 }
 
-/** Applies the events that were waiting for this payment to appear. */
+/**
+ * Applies the events that were waiting for this payment to appear, inside the caller's transaction:
+ * one of the sessions may be paid already. Only events of sessions are ever parked.
+ */
 export async function linkParkedEvents(
   db: Db<PaymentTables>,
   { id: paymentId, businessReference }: Pick<NewPayment, 'id' | 'businessReference'>,
@@ -41,11 +43,13 @@ export async function linkParkedEvents(
 async function link(
   db: Db<PaymentTables>,
   event: ProviderEvent,
-  parked: InboxEvent & EventTarget,
+  parked: InboxEvent & { paymentId: string },
   about: About,
 ): Promise<void> {
   try {
-    await applyEvent(db, { event, object: readEventObject(event), target: parked }, about)
+    const session = readSession(event.object)
+    const state = attemptStateOf(session, event.type)
+    await observeSession(db, { paymentId: parked.paymentId, session, state }, about)
     await updateEvent(db, parked)
   } catch (error) {
     if (!(error instanceof InconsistentObservation)) throw error

@@ -33,7 +33,7 @@ export type Acknowledgement = {
 }
 
 /** Joins one proven event to the payment it is about, inside the caller's transaction. */
-export async function applyEvent(
+async function applyEvent(
   db: Db<PaymentTables>,
   { event, object, target }: { event: ProviderEvent; object: EventObject; target: EventTarget },
   about: About,
