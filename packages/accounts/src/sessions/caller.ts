@@ -1,4 +1,4 @@
-import { type Caller, callerGuard, type Guard, Problem, type Request } from '@plinth/kit'
+import { accessDenied, type Caller, callerGuard, type Guard, type Request } from '@plinth/kit'
 import type { AccountGuard, Accounts } from '../accounts.ts'
 import { originOf } from '../audit/audit.ts'
 import { recordRefusal } from '../audit/failure-limit.ts'
@@ -25,16 +25,13 @@ export async function identifyCaller(
   return caller
 }
 
-const FORBIDDEN = 403
-
 /** Leaves the decision to a guard, and writes down whom it turned away from what. */
 function recordDenials(accounts: Accounts, guard: Guard): Guard {
   return async (request) => {
     try {
       await guard(request)
     } catch (error) {
-      if (error instanceof Problem && error.status === FORBIDDEN)
-        await recordDenial(accounts, request)
+      if (accessDenied.is(error)) await recordDenial(accounts, request)
       throw error
     }
   }

@@ -14,7 +14,12 @@ import { attemptProcessing, InconsistentObservation } from '../payment/problems.
 import { lockPayment } from '../payment/record.ts'
 import { isKeyUsed, isRemembered, provenRefused, refusedForGood } from '../provider/failures.ts'
 import { KEY_LIFETIME_SECONDS } from '../provider/idempotency-keys.ts'
-import { isMissing, mustExist, providerFailed, providerRejected } from '../provider/problems.ts'
+import {
+  mustExist,
+  providerFailed,
+  providerRejected,
+  providerResourceMissing,
+} from '../provider/problems.ts'
 import type { CheckoutSession, NewSession } from '../provider/provider.ts'
 import { linkParkedEvents } from '../webhooks/parked-events.ts'
 import { reserveAttempt, reservePayment, withdrawAttempt } from './attempts.ts'
@@ -148,7 +153,7 @@ async function sendAttempt(payments: Payments, attempt: Attempt): Promise<void> 
 
 /** The only thing a new session can fail to find is the customer the caller named. */
 function blamed(error: unknown, { request }: Attempt): unknown {
-  if (!isMissing(error)) return error
+  if (!providerResourceMissing.is(error)) return error
   const { customerId }: NewSession = JSON.parse(request)
   if (customerId === null) return providerFailed({ cause: error })
   return providerRejected({ cause: error, detail: error.message, extra: error.extra })

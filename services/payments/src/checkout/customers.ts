@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { type Payments, requireProvider } from '../payment/context.ts'
-import { isMissing, providerFailed } from '../provider/problems.ts'
+import { providerFailed, providerResourceMissing } from '../provider/problems.ts'
 import type { Customer, NewCustomer } from '../provider/provider.ts'
 
 /** Customers live at the provider only. */
@@ -12,7 +12,7 @@ export function createCustomer(
   const created = requireProvider(payments).createCustomer(customer, `cu1:${idempotencyKey}`)
   return created.catch((error) => {
     // Nothing in the request names anything that could be missing.
-    throw isMissing(error) ? providerFailed({ cause: error }) : error
+    throw providerResourceMissing.is(error) ? providerFailed({ cause: error }) : error
   })
 }
 

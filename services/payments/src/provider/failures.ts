@@ -101,26 +101,25 @@ export function withFacts(problem: Problem, facts: CallFacts): Problem {
   return problem
 }
 
-const KEY_USED = 'PROVIDER_REFERENCE_REUSED'
+const BEFORE_EXECUTION = [rateLimited, credentialRejected]
 
-const BEFORE_EXECUTION = new Set(['PROVIDER_RATE_LIMITED', 'PROVIDER_CREDENTIAL_REJECTED'])
-
-const FOR_GOOD = new Set(['PROVIDER_REJECTED_REQUEST', 'PROVIDER_RESOURCE_NOT_FOUND', KEY_USED])
+const FOR_GOOD = [providerRejected, providerResourceMissing, keyReused]
 
 /** True when this request is refused for ever. Unless `isKeyUsed`, none under its key did anything. */
 export function refusedForGood(error: unknown): boolean {
-  return error instanceof Problem && FOR_GOOD.has(error.code)
+  return FOR_GOOD.some((kind) => kind.is(error))
 }
 
 /** True when this one call certainly did nothing. Anything else may have happened all the same. */
 export function provenRefused(error: unknown): boolean {
   if (!(error instanceof Problem)) return false
-  return FOR_GOOD.has(error.code) || (BEFORE_EXECUTION.has(error.code) && !factsOf(error).lostTry)
+  if (refusedForGood(error)) return true
+  return BEFORE_EXECUTION.some((kind) => kind.is(error)) && !factsOf(error).lostTry
 }
 
 /** True when the key was used with other content: what came of that only a look-up tells. */
 export function isKeyUsed(error: unknown): boolean {
-  return error instanceof Problem && error.code === KEY_USED
+  return keyReused.is(error)
 }
 
 /** True when the first request under the key is over: what a look-up does not find now never was. */

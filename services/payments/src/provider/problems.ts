@@ -1,4 +1,4 @@
-import { defineProblem, Problem } from '@plinth/kit'
+import { defineProblem } from '@plinth/kit'
 
 const INVALID = { title: 'Invalid request' }
 
@@ -22,10 +22,6 @@ export const providerResourceMissing = defineProblem(
   'The provider knows nothing under this id.',
   { title: 'Provider resource not found' },
 )
-
-export function isMissing(error: unknown): error is Problem {
-  return error instanceof Problem && error.code === 'PROVIDER_RESOURCE_NOT_FOUND'
-}
 
 export const keyReused = defineProblem(
   'PROVIDER_REFERENCE_REUSED',
@@ -68,7 +64,7 @@ export async function mustExist<T>(reading: Promise<T>): Promise<T> {
   try {
     return await reading
   } catch (error) {
-    throw isMissing(error) ? providerInconsistent({ cause: error }) : error
+    throw providerResourceMissing.is(error) ? providerInconsistent({ cause: error }) : error
   }
 }
 

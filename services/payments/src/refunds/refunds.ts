@@ -21,7 +21,7 @@ import { type Ledger, openLedger, settleLedger } from '../payment/record.ts'
 import { refundableAmount } from '../payment/state.ts'
 import { isRemembered, provenRefused, refusedForGood } from '../provider/failures.ts'
 import { KEY_LIFETIME_SECONDS } from '../provider/idempotency-keys.ts'
-import { isMissing, mustExist, providerInconsistent } from '../provider/problems.ts'
+import { mustExist, providerInconsistent, providerResourceMissing } from '../provider/problems.ts'
 import type { Refund } from '../provider/provider.ts'
 import { planRefund, type RefundRequest, type RefundStep } from './plan.ts'
 
@@ -172,7 +172,7 @@ async function create(payments: Payments, intent: RefundIntent): Promise<Refund>
 
 /** The only thing a refund can fail to find is the payment intent we stored: no fault of a caller. */
 function blamed(error: unknown): unknown {
-  return isMissing(error) ? providerInconsistent({ cause: error }) : error
+  return providerResourceMissing.is(error) ? providerInconsistent({ cause: error }) : error
 }
 
 async function searchRefund(

@@ -95,12 +95,8 @@ async function take(payments: Payments, listed: ListedEvent): Promise<void> {
     // Only a problem says that the event is kept, or can be: the cursor must not pass any other.
     if (!(error instanceof Problem)) throw error
     payments.log.warn({ err: error, eventId }, 'a polled event failed')
-    if (isMalformed(error)) await recordUnreadableEvent(payments, listed)
+    if (eventMalformed.is(error)) await recordUnreadableEvent(payments, listed)
   }
-}
-
-function isMalformed(error: unknown): boolean {
-  return error instanceof Problem && error.code === eventMalformed().code
 }
 
 function latest(left: Date, right: Date): Date {

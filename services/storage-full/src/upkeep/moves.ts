@@ -1,10 +1,11 @@
 import { type Caller, isUniqueViolation, Problem } from '@plinth/kit'
 import type { ProviderName } from '../database/tables.ts'
 import { listFilesAfter } from '../files/files.repository.ts'
-import { moveNotFound, moveUnderWay } from '../files/problems.ts'
+import { fileNotFound, moveNotFound, moveUnderWay, storedBytesMissing } from '../files/problems.ts'
 import type { Storage, StoredFile } from '../files/storage.ts'
 import { findLocation } from '../locations/locations.repository.ts'
 import { locate, requireActiveLocation, requireSettings } from '../locations/locations.ts'
+import { storageUnavailable } from '../locations/problems.ts'
 import type { Location } from '../locations/providers/provider.ts'
 import { answers, testSettings } from '../locations/status.ts'
 import { DamagedBytesError, moveFile } from './move-file.ts'
@@ -113,7 +114,7 @@ async function moveOne(storage: Storage, file: StoredFile, target: Location): Pr
     const moved = await moveOrRetry(storage, file, target)
     return moved ? { ...gone, moved: 1, bytes: file.sizeBytes } : gone
   } catch (error) {
-    if (hasCode(error, 'FILE_NOT_FOUND')) return gone
+    if (fileNotFound.is(error)) return gone
     const way = { from: file.location, to: target }
     if (!(await isFaultOfFile(storage, error, way))) throw error
     storage.log.error({ err: error, file: file.id }, 'a file could not be moved')
@@ -127,7 +128,7 @@ async function moveOrRetry(storage: Storage, file: StoredFile, target: Location)
     return await moveFile(storage, file, target)
   } catch (error) {
     const way = { from: file.location, to: target }
-    if (!hasCode(error, 'STORAGE_UNAVAILABLE') || (await isOutage(storage, way))) throw error
+    if (!storageUnavailable.is(error) || (await isOutage(storage, way))) throw error
     return moveFile(storage, file, target)
   }
 }
@@ -136,12 +137,8 @@ type Way = { from: Location; to: Location }
 
 /** One file that cannot be copied must not keep the others from moving. */
 async function isFaultOfFile(storage: Storage, error: unknown, way: Way): Promise<boolean> {
-  if (error instanceof DamagedBytesError || hasCode(error, 'STORED_BYTES_MISSING')) return true
-  return hasCode(error, 'STORAGE_UNAVAILABLE') && !(await isOutage(storage, way))
-}
-
-function hasCode(error: unknown, code: string): boolean {
-  return error instanceof Problem && error.code === code
+  if (error instanceof DamagedBytesError || storedBytesMissing.is(error)) return true
+  return storageUnavailable.is(error) && !(await isOutage(storage, way))
 }
 
 /**
