@@ -25,7 +25,7 @@ const rules = { issuer: 'bench', audience: 'bench', clock, lifetimeSeconds: 900 
 
 await run(async () => {
   const log = createLogger('bench', process.env.LOG_LEVEL ?? 'warn')
-  const server = createServer({ name: 'bench', version: '1.0.0', log, clock })
+  const server = createServer({ log, clock })
   server.get('/greeting', { schema, handler: () => ({ id: 1, text: 'Good morning' }) })
   await guardedRoute(server)
   return { server, host: 'localhost', port: Number(process.env.BENCH_PORT) }

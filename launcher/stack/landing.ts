@@ -16,8 +16,6 @@ const HEALTH_TIMEOUT_MS = 3_000
 /** The page that lists what runs here, and the JSON behind it. */
 export function createLanding(config: SuiteConfig, services: RunningService[]): Server {
   const server = createServer({
-    name: 'landing',
-    version: VERSION,
     log: createLogger('landing', config.logLevel),
     clock: systemClock,
     trustedProxies: config.trustedProxies,

@@ -1,12 +1,12 @@
-export { type Engine, engineOf, forUpdate, idColumn, isUniqueViolation } from './database/engine.ts'
+export { engineOf, forUpdate, idColumn, isUniqueViolation } from './database/engine.ts'
 export { kitMigrations, type LeaseTables } from './database/leases.repository.ts'
 export { type Job, startJob, withLease } from './database/leases.ts'
 export type { Migration } from './database/migrate.ts'
 export { type Database, type Db, openDatabase } from './database/open.ts'
 export { prepared, preparedFind, preparedWrite } from './database/prepared.ts'
-export { type Isolation, inTransaction } from './database/transaction.ts'
+export { inTransaction } from './database/transaction.ts'
 export { linkOnTheWay, type PathFault, pathFault } from './files/contained-path.ts'
-export { type FileBytes, groupRuns, removeFile, syncFolder } from './files/disk.ts'
+export { groupRuns, removeFile, syncFolder } from './files/disk.ts'
 export { entityTag, type OpenFile, openRegularFile, readRange } from './files/open-file.ts'
 export { contentDisposition, type Representation, sendFile } from './files/send-file.ts'
 export {
@@ -18,16 +18,13 @@ export {
 } from './files/spool/spool.ts'
 export { sweepOldSpools, sweepSpools } from './files/spool/sweep.ts'
 export {
-  extensionOf,
   FILE_TYPES,
   type FileType,
-  type FileTypeName,
   fileTypes,
   mediaTypeOf,
 } from './files/types/catalogue.ts'
-export { requireFileType, type TypedFile, type TypeRules } from './files/types/type.ts'
+export { requireFileType } from './files/types/type.ts'
 export { acceptUploads, receiveUpload, type Upload, type UploadLimits } from './files/upload.ts'
-export type { Pace } from './files/upload-body.ts'
 export {
   type Authenticate,
   type Caller,
@@ -42,10 +39,8 @@ export { renderProblem } from './http/problem-handler.ts'
 export {
   closeGracefully,
   closeOnSignals,
-  EXIT,
   exitWith,
   listen,
-  type Running,
   run,
 } from './http/run.ts'
 export {
@@ -57,18 +52,10 @@ export {
   Type,
 } from './http/schema.ts'
 export { createServer } from './http/server.ts'
-export { actuatorRoutes, consoleRoutes, jwksRoutes, pageHeaders } from './http/standard-routes.ts'
+export { actuatorRoutes, consoleRoutes, jwksRoutes } from './http/standard-routes.ts'
 export {
   accessDenied,
-  accessTokenRejected,
-  bodyTooLarge,
-  callerUnknown,
   defineProblem,
-  internalFailure,
-  malformedBody,
-  malformedRequest,
-  mediaTypeUnsupported,
-  methodNotAllowed,
   notFound,
   Problem,
   type ProblemOptions,
@@ -77,7 +64,6 @@ export {
 } from './problems.ts'
 export { type Clock, secondsAfter, systemClock } from './runtime/clock.ts'
 export { generatedKey, makeDataFolder } from './runtime/data-folder.ts'
-export { endOfTurn } from './runtime/end-of-turn.ts'
 export { armFailPoint, failPoint } from './runtime/fail-point.ts'
 export { createLogger, type Logger } from './runtime/logging.ts'
 export {
@@ -93,14 +79,11 @@ export {
   createAccessTokenSigner,
   createAccessTokenVerifier,
   type SignAccessToken,
-  type TokenSubject,
 } from './tokens/access-token.ts'
 export { hashOpaqueToken, newOpaqueToken } from './tokens/opaque-token.ts'
-export { createRemoteIssuer, type RemoteIssuer } from './tokens/remote-issuer.ts'
-export { openText, SealBrokenError, sealText } from './tokens/sealed-text.ts'
+export { createRemoteIssuer } from './tokens/remote-issuer.ts'
+export { openText, sealText } from './tokens/sealed-text.ts'
 export {
-  type SignatureCheck,
-  type SignatureVerdict,
   signPayload,
   verifyPayload,
 } from './tokens/signed-payload.ts'

@@ -13,7 +13,7 @@ await run(async () => {
     greeting: settings.text('SMALL_GREETING'),
   }))
   const log = createLogger('small', config.logLevel)
-  const server = createServer({ name: 'small', version: '1', log, clock: systemClock })
+  const server = createServer({ log, clock: systemClock })
   actuatorRoutes(server, { name: 'small', version: '1', healthy: async () => true })
   const { promise: draining, resolve: drain } = Promise.withResolvers<void>()
   server.addHook('preClose', async () => {

@@ -45,7 +45,7 @@ export async function createIdentity(
     await database.close()
     throw error
   })
-  const server = createServer({ ...config, name: NAME, version: VERSION, log, clock })
+  const server = createServer({ ...config, log, clock })
   server.onClose(database.close)
   server.onClose(accounts.close)
   server.onClose(startMaintenance(accounts, log).stop)

@@ -47,7 +47,7 @@ export async function openPayments(
 ): Promise<{ server: Server; jobs: Jobs; payments: Payments }> {
   const log = createLogger(NAME, config.logLevel)
   const database = await openDatabase<PaymentTables>(config.databaseUrl, migrations, { log })
-  const server = createServer({ ...config, name: NAME, version: VERSION, log, clock })
+  const server = createServer({ ...config, log, clock })
   server.onClose(database.close)
 
   const failed = (error: unknown) => log.error({ err: error }, 'looking at payments failed')

@@ -48,8 +48,6 @@ export async function createProviderSandbox(
   const database = await openDatabase<SandboxTables>(config.databaseUrl, MIGRATIONS, { log })
   const clock = movableClock(trueClock, database.db)
   const server = createServer({
-    name: 'provider-sandbox',
-    version: VERSION,
     log,
     clock,
     trustedProxies: config.trustedProxies,

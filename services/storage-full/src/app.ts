@@ -68,7 +68,7 @@ export async function createStorageFull(
     throw error
   })
   const housekeeping = startHousekeeping(storage, config.root)
-  const server = createServer({ ...config, name: NAME, version: VERSION, log, clock })
+  const server = createServer({ ...config, log, clock })
   server.onClose(database.close)
   server.onClose(storage.providers.close)
   server.onClose(accounts.close)

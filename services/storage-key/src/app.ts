@@ -29,8 +29,6 @@ export async function createStorageKey(
   const log = createLogger(NAME, config.logLevel)
   const server = createServer({
     ...config,
-    name: NAME,
-    version: VERSION,
     log,
     clock,
     renderProblem: (problem, { originalUrl }) =>

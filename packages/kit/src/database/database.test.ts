@@ -5,7 +5,7 @@ import SqliteDatabase from 'better-sqlite3'
 import { sql } from 'kysely'
 import { engines, type TestEngine } from '../../testing/engines.ts'
 import { StartError } from '../problems.ts'
-import { idColumn, isUniqueViolation } from './engine.ts'
+import { forUpdate, idColumn, isUniqueViolation } from './engine.ts'
 import type { Migration } from './migrate.ts'
 import { type Database, openDatabase } from './open.ts'
 import { inTransaction } from './transaction.ts'
@@ -191,15 +191,12 @@ describe('the copy of a SQLite file that is made before its schema changes', () 
 /** Read, then write: right only if nobody else wrote in between. */
 function increment(node: Database<NoteTables> | undefined): Promise<void> {
   const { db } = node as Database<NoteTables>
-  return inTransaction(
-    db,
-    async (transaction) => {
-      const row = await transaction.selectFrom('notes').select('copies').executeTakeFirstOrThrow()
-      await transaction
-        .updateTable('notes')
-        .set({ copies: row.copies + 1 })
-        .execute()
-    },
-    { isolation: 'serializable' },
-  )
+  return inTransaction(db, async (transaction) => {
+    const note = transaction.selectFrom('notes').select('copies')
+    const { copies } = await forUpdate(transaction, note).executeTakeFirstOrThrow()
+    await transaction
+      .updateTable('notes')
+      .set({ copies: copies + 1 })
+      .execute()
+  })
 }

@@ -17,8 +17,6 @@ describe('a connection that is lost', { skip: postgres?.skip }, () => {
   test('between two statements of a transaction fails that request alone', async (t) => {
     const { db, lost } = await openWatched(t)
     const server = createServer({
-      name: 'test',
-      version: '1',
       log: createLogger('test', 'silent'),
       clock: systemClock,
     })

@@ -1,9 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
-import type { Kysely, Transaction } from 'kysely'
+import type { Kysely } from 'kysely'
 import { engineOf } from './engine.ts'
 import { inGroup } from './sqlite/group-commit.ts'
-
-export type Isolation = 'read committed' | 'repeatable read' | 'serializable'
 
 const SERIALISATION_FAILURES = new Set(['40001', '40P01'])
 
@@ -18,25 +16,17 @@ const LONGEST_PAUSE_MS = 200
 export async function inTransaction<T, R>(
   db: Kysely<T>,
   work: (db: Kysely<T>) => Promise<R>,
-  options: { isolation?: Isolation } = {},
 ): Promise<R> {
   if (db.isTransaction) return work(db)
   if (engineOf(db) === 'sqlite') return inGroup(db, work)
   for (let attempt = 1; ; attempt++) {
     try {
-      return await begin(db, options.isolation).execute((transaction: Transaction<T>) =>
-        work(transaction),
-      )
+      return await db.transaction().execute(work)
     } catch (error) {
       if (attempt === ATTEMPTS || !isSerialisationFailure(error)) throw error
     }
     await setTimeout(Math.random() * Math.min(2 ** attempt, LONGEST_PAUSE_MS))
   }
-}
-
-function begin<T>(db: Kysely<T>, isolation: Isolation | undefined) {
-  const transaction = db.transaction()
-  return isolation === undefined ? transaction : transaction.setIsolationLevel(isolation)
 }
 
 function isSerialisationFailure(error: unknown): boolean {

@@ -12,7 +12,7 @@ import { acceptUploads } from './upload.ts'
 
 async function startServer(t: TestContext) {
   const log = createLogger('test', 'silent')
-  const server = createServer({ name: 'test', version: '1', log, clock: systemClock })
+  const server = createServer({ log, clock: systemClock })
   acceptUploads(server, 'multipart/form-data')
   server.post('/json', ({ body }) => ({ received: body }))
   server.post('/refused', {

@@ -20,7 +20,7 @@ async function startReceiver(t: TestContext) {
   const folder = mkdtempSync(join(tmpdir(), 'plinth-digest-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   const log = createLogger('test', 'silent')
-  const server = createServer({ name: 'test', version: '1', log, clock: systemClock })
+  const server = createServer({ log, clock: systemClock })
   acceptUploads(server, /^multipart\//)
   const limits = { folder, maxFileBytes: 2 ** 24, maxRequestBytes: 2 ** 24, sha256: true }
   server.post('/file', async ({ raw }, reply) => {

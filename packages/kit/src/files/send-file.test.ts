@@ -16,7 +16,7 @@ async function startServer(
   stalledMs?: number,
 ) {
   const log = createLogger('test', 'silent')
-  const server = createServer({ name: 'test', version: '1', log, clock: systemClock })
+  const server = createServer({ log, clock: systemClock })
   const file: Representation = {
     sizeBytes: CONTENT.length,
     etag: '"tag"',

@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { finished } from 'node:stream'
 import { Problem } from '../problems.ts'
-import { endOfTurn } from '../runtime/end-of-turn.ts'
 import { uploadAborted, uploadTooLarge, uploadTooSlow } from './problems.ts'
 
 /** How slow a client may be before it is taken for an attack on our connections. */
@@ -58,14 +57,13 @@ type BodyLimits = { maxBytes: number; pace: Pace }
 
 /**
  * Hands over a body, at once when all of it came together with its headers, and otherwise as it
- * comes. Waits first for the end of the turn, so that small bodies are dealt with one after another.
+ * comes.
  */
 export async function readBody(
   request: IncomingMessage,
   limits: BodyLimits,
   take: (chunk: Buffer) => Promise<unknown> | undefined,
 ): Promise<void> {
-  await endOfTurn()
   if (!request.complete) return receiveBody(request, limits, take)
   if (request.readableLength > limits.maxBytes) throw uploadTooLarge()
   for (let chunk = request.read(); chunk !== null; chunk = request.read()) await take(chunk)

@@ -8,7 +8,7 @@ import { actuatorRoutes } from './standard-routes.ts'
 
 async function startActuator(t: TestContext, healthy: () => Promise<boolean>, discovery?: boolean) {
   const log = createLogger('test', 'silent')
-  const server = createServer({ name: 'test', version: '2.0.0', log, clock: systemClock })
+  const server = createServer({ log, clock: systemClock })
   actuatorRoutes(server, { name: 'test', version: '2.0.0', healthy, discovery })
   return { server, ...(await listenForTest(t, server)) }
 }

@@ -18,7 +18,7 @@ async function startConsole(t: TestContext, built = true) {
     writeFileSync(join(folder, 'dist', 'page.js'), 'export {}')
   }
   const log = createLogger('test', 'silent')
-  const server = createServer({ name: 'test', version: '1', log, clock: systemClock })
+  const server = createServer({ log, clock: systemClock })
   consoleRoutes(server, join(folder, 'dist'))
   return listenForTest(t, server)
 }

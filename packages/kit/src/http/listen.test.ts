@@ -86,7 +86,7 @@ const UNFINISHED =
 function startable(t: TestContext) {
   const log = createLogger('test', 'silent')
   const limits = { bodyDeadlineMs: 20 }
-  const server = createServer({ name: 'test', version: '1', log, clock: systemClock, ...limits })
+  const server = createServer({ log, clock: systemClock, ...limits })
   server.get('/', () => 'hello')
   server.post('/', () => 'hello')
   t.after(() => {

@@ -27,7 +27,7 @@ function logged(service: SpawnedService, message: string): Promise<void> {
 
 test('a connection that is kept after the last answer is not waited for', async (t) => {
   const log = createLogger('test', 'silent')
-  const server = createServer({ name: 'test', version: '1', log, clock: systemClock })
+  const server = createServer({ log, clock: systemClock })
   const begun = Promise.withResolvers<void>()
   const released = Promise.withResolvers<string>()
   server.get('/slow', () => {

@@ -23,7 +23,7 @@ const guard = callerGuard(async (token) =>
 
 async function startServer(t: TestContext, options: Partial<ServerOptions> = {}) {
   const log = createLogger('test', 'silent')
-  const server = createServer({ name: 'test', version: '1', log, clock: systemClock, ...options })
+  const server = createServer({ log, clock: systemClock, ...options })
   const body = Type.Object({
     name: requiredText({ maxLength: 5 }),
     email: emailText(),
@@ -55,7 +55,7 @@ async function startServer(t: TestContext, options: Partial<ServerOptions> = {})
 
 async function startServerWithoutUploads(t: TestContext, options: Partial<ServerOptions>) {
   const log = createLogger('test', 'silent')
-  const server = createServer({ name: 'test', version: '1', log, clock: systemClock, ...options })
+  const server = createServer({ log, clock: systemClock, ...options })
   server.get('/plain', () => 'plain')
   server.post('/guarded', { onRequest: guard.caller, handler: () => 'ok' })
   return listenForTest(t, server)

@@ -31,8 +31,6 @@ declare module 'fastify' {
 }
 
 export type ServerOptions = {
-  name: string
-  version: string
   log: Logger
   clock: Clock
   trustedProxies?: string[]

@@ -1,4 +1,4 @@
-import { endOfTurn, pageRequest, type Request, type Server, Type, verifyPayload } from '@plinth/kit'
+import { pageRequest, type Request, type Server, Type, verifyPayload } from '@plinth/kit'
 import type { PaymentGuard, Payments } from '../payment/context.ts'
 import { textIn } from '../payment/fields.ts'
 import {
@@ -21,7 +21,6 @@ export function webhookRoutes(server: Server, payments: Payments, secrets: strin
     scope.addContentTypeParser('application/json', { parseAs: 'buffer' }, keepBytes)
     scope.addContentTypeParser('*', { parseAs: 'buffer' }, keepBytes)
     scope.post('/api/provider/webhook', async (request) => {
-      await endOfTurn()
       const bytes = provenBody(request, secrets, payments.clock())
       return receiveEvent(payments, { ...parseEvent(bytes), source: 'webhook' })
     })
