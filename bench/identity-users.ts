@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { accountSettings, openAccounts, registerUser } from '@plinth/accounts'
 import { openDatabase, readSettings, systemClock } from '@plinth/kit'
 import { sql } from 'kysely'
-import { identityMigrations } from '../services/identity/src/migrations/index.ts'
-import type { IdentityTables } from '../services/identity/src/tables.ts'
+import { identityMigrations } from '../services/identity/src/database/migrations/index.ts'
+import type { IdentityTables } from '../services/identity/src/database/tables.ts'
 
 const ORIGIN = { address: 'bench', userAgent: null, requestId: null }
 

@@ -20,13 +20,15 @@ import {
   type Server,
   systemClock,
 } from '@plinth/kit'
-import { startChallengeSweep } from './challenge-sweep.ts'
 import type { IdentityConfig } from './config.ts'
-import { createCsrfTokens } from './csrf.ts'
-import type { Identity } from './identity.ts'
-import { identityMigrations } from './migrations/index.ts'
-import { disabledPasskeyRoutes, passkeyRoutes } from './passkeys.routes.ts'
-import type { IdentityTables } from './tables.ts'
+import { identityMigrations } from './database/migrations/index.ts'
+import type { IdentityTables } from './database/tables.ts'
+import { startChallengeSweep } from './passkeys/challenges.ts'
+import { createCsrfTokens } from './passkeys/csrf.ts'
+import { disabledPasskeyRoutes, passkeyRoutes } from './passkeys/passkeys.routes.ts'
+import type { Passkeys } from './passkeys/passkeys.ts'
+
+export { type IdentityConfig, loadConfig } from './config.ts'
 
 const NAME = 'identity'
 const VERSION = '2.0.0'
@@ -66,12 +68,12 @@ export async function createIdentity(
 
 function servePasskeys(
   server: Server,
-  identity: Identity,
+  passkeys: Passkeys,
   { guard, log }: { guard: AccountGuard; log: Logger },
 ): void {
-  const csrf = createCsrfTokens(identity.accounts.settings.masterKey, identity.clock)
-  passkeyRoutes(server, identity, { guard, csrf })
-  server.onClose(startChallengeSweep(identity, log).stop)
+  const csrf = createCsrfTokens(passkeys.accounts.settings.masterKey, passkeys.clock)
+  passkeyRoutes(server, passkeys, { guard, csrf })
+  server.onClose(startChallengeSweep(passkeys, log).stop)
 }
 
 function announce({ accounts, relyingParty, publicUrl }: IdentityConfig, server: Server): void {

@@ -1,8 +1,8 @@
 import { openAccounts, operatorSettings, runUserCommand } from '@plinth/accounts'
 import { exitWith, openDatabase, readEnvFile, systemClock } from '@plinth/kit'
 import { loadConfig } from './config.ts'
-import { identityMigrations } from './migrations/index.ts'
-import type { IdentityTables } from './tables.ts'
+import { identityMigrations } from './database/migrations/index.ts'
+import type { IdentityTables } from './database/tables.ts'
 
 /** `node services/identity/src/cli.ts user create alice alice@example.org` */
 async function main([topic, ...words]: string[]): Promise<number> {

@@ -1,6 +1,6 @@
 import { accountSettings } from '@plinth/accounts'
 import { databaseUrl, type Env, readSettings, serviceSettings } from '@plinth/kit'
-import { relyingParty } from './relying-party.ts'
+import { relyingParty } from './passkeys/relying-party.ts'
 
 export type IdentityConfig = ReturnType<typeof loadConfig>
 
@@ -21,7 +21,7 @@ export function loadConfig(env: Env = process.env) {
         passwordMinLength: 12,
         logoutBodyOptional: false,
       }),
-      /** Absent: passkeys are off. */
+      /** `undefined`: passkeys are off. */
       relyingParty: relyingParty(settings, publicUrl),
     }
   })

@@ -85,7 +85,7 @@ for (const engine of engines) {
       assert.equal(body.totalElements, 4)
     })
 
-    test('has a row for everybody who is turned away for want of a role, and from what', async (t) => {
+    test('has a row for each caller without the role, with the endpoint', async (t) => {
       const { api, token, userId } = await startWithAlice(t, { engine })
       await api.get('/api/users?page=1', { token })
       await api.get('/api/audit', { token })
@@ -99,7 +99,7 @@ for (const engine of engines) {
       ])
     })
 
-    test('has a row for a registration of a name or an address that somebody has', async (t) => {
+    test('has a row for a registration with a username or e-mail address that is taken', async (t) => {
       const { api } = await startWithAlice(t, { engine })
       await api.post('/api/auth/register', { ...ALICE, email: 'other@localhost' })
       await api.post('/api/auth/register', { ...ALICE, username: 'other' })
@@ -135,12 +135,12 @@ for (const engine of engines) {
     })
   })
 
-  describe(`what one caller can write into the audit on ${engine.name}`, {
+  describe(`the number of audit rows one caller can cause on ${engine.name}`, {
     skip: engine.skip,
   }, () => {
     const env = { IDENTITY_FAILURE_LIMIT: '2' }
 
-    test('of logins that are answered 429 is one row for each name and window', async (t) => {
+    test('is one per name and window for logins answered 429', async (t) => {
       const { api, clock } = await startWithAlice(t, { engine, env })
       const fail = async (username: string) => {
         const attempt = () => api.post('/api/auth/login', { username, password: 'wrong' })
@@ -167,7 +167,7 @@ for (const engine of engines) {
       ])
     })
 
-    test('of one row for a 429 is one also when many of them come at once', async (t) => {
+    test('is one for many logins answered 429 at once', async (t) => {
       const { api } = await startWithAlice(t, { engine, env })
       const attempt = () => api.post('/api/auth/login', { ...ALICE, password: 'wrong' })
       await attempt()
@@ -180,7 +180,7 @@ for (const engine of engines) {
       assert.equal(rows.filter(([, , result]) => result === 'THROTTLED').length, 1)
     })
 
-    test('of guesses at the own password that are answered 429 is one row', async (t) => {
+    test('is one for guesses at the own password answered 429', async (t) => {
       const { api, token } = await startWithAlice(t, { engine, env })
       const guess = { currentPassword: 'guess', newPassword: 'a wholly new password' }
       for (let n = 0; n < 5; n += 1) await api.post('/api/users/me/password', guess, { token })
@@ -207,7 +207,7 @@ for (const engine of engines) {
       },
     }
     for (const [event, repeat] of Object.entries(repeated)) {
-      test(`of one refused ${event} over and over ends with a row that says so, for an hour`, async (t) => {
+      test(`is limited for a repeated ${event}, and the last row of an hour says THROTTLED`, async (t) => {
         const alice = await startWithAlice(t, { engine, env })
         const { api, clock, pair } = alice
         await api.post('/api/auth/refresh', { refreshToken: pair.refreshToken })

@@ -7,7 +7,7 @@ import {
 } from 'node:crypto'
 import { encodeCbor } from './cbor.ts'
 
-/** An authenticator in software. Every field a bad client could falsify can be falsified. */
+/** A software authenticator. Tests can falsify every field that a hostile client could. */
 export type Algorithm = 'ES256' | 'EdDSA' | 'RS256'
 
 export type Falsified = {
@@ -62,7 +62,7 @@ export function createAuthenticator(origin: string, algorithm: Algorithm = 'ES25
     id: credentialId.toString('base64url'),
     privateKey,
 
-    /** What `navigator.credentials.create` gives back. */
+    /** What `navigator.credentials.create` returns. */
     create(options: Options, falsified: Falsified = {}) {
       userHandle = options.user?.id ?? ''
       const clientData = clientDataOf('webauthn.create', options, falsified)
@@ -106,7 +106,7 @@ export function createAuthenticator(origin: string, algorithm: Algorithm = 'ES25
       }
     },
 
-    /** What `navigator.credentials.get` gives back. */
+    /** What `navigator.credentials.get` returns. */
     get(options: Options, falsified: Falsified = {}) {
       const clientData = clientDataOf('webauthn.get', options, falsified)
       counter = falsified.counter ?? counter + 1

@@ -37,7 +37,7 @@ for (const engine of engines) {
         assert.equal(await statusFor(undefined, path), 401)
     })
 
-    test('is named in the challenge of the answer, with the reason when it was bad', async () => {
+    test('is requested in WWW-Authenticate, with the reason when it was invalid', async () => {
       const { api } = identity()
 
       const missing = await api.get('/api/users/me')
@@ -48,7 +48,7 @@ for (const engine of engines) {
       assert.equal(bad.headers.get('content-type'), 'application/problem+json')
     })
 
-    test('is not looked at by any public endpoint', async () => {
+    test('is ignored by every public endpoint', async () => {
       const { api } = identity()
       const { body: csrf } = await api.get('/webauthn/csrf', { token: 'nonsense' })
       const headers = { 'x-xsrf-token': csrf.token }
@@ -118,7 +118,7 @@ for (const engine of engines) {
   })
 }
 
-/** The same six bits that count, and one that does not. */
+/** Decodes to the same bytes: only an unused bit of the last character differs. */
 function flip(token: string): string {
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
   return alphabet[alphabet.indexOf(token.at(-1) ?? '') ^ 1] ?? ''

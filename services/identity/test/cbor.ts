@@ -1,4 +1,4 @@
-/** As much of CBOR as an attestation needs: integers, byte and text strings, arrays, maps. */
+/** The part of CBOR that an attestation needs: integers, byte and text strings, arrays, maps. */
 export function encodeCbor(value: unknown): Buffer {
   if (typeof value === 'number') {
     return value >= 0 ? head(0, value) : head(1, -1 - value)

@@ -59,7 +59,7 @@ for (const engine of engines) {
       await assert.rejects(run('user', 'roles', 'admin', 'ROLE_USER'), /last enabled admin/)
     })
 
-    test('reads .env in the working directory, as the service does; what is set outside wins', async (t) => {
+    test('reads .env in the working directory, as the service does; the environment takes precedence', async (t) => {
       const { api, config } = await startWithAlice(t, { engine })
       const folder = await mkdtemp(join(tmpdir(), 'identity-cli-'))
       t.after(() => rm(folder, { recursive: true }))
@@ -72,7 +72,7 @@ for (const engine of engines) {
       assert.equal((await api.post('/api/auth/login', ALICE)).status, 401)
     })
 
-    test('ends with 78 for faulty settings, 69 for a database it cannot open, 1 for a refusal', async (t) => {
+    test('exits with 78 for invalid settings, 69 for a database it cannot open, 1 for a refusal', async (t) => {
       const { config } = await startWithAlice(t, { engine })
       const words = ['user', 'disable', 'admin']
       const failureOf = (url: string, settings = {}) =>
@@ -86,7 +86,7 @@ for (const engine of engines) {
       assert.match(faulty.stderr, /IDENTITY_PASSWORD_MIN_LENGTH/)
     })
 
-    test('holds names to the rules of a registration over HTTP, in the same words', async (t) => {
+    test('validates names like a registration over HTTP, with the same messages', async (t) => {
       const { api, config } = await startWithAlice(t, { engine })
       const run = commandLine(config.databaseUrl)
       const names = [
@@ -105,7 +105,7 @@ for (const engine of engines) {
       }
     })
 
-    test('trims and lower-cases like a registration, and makes a password as long as asked for', async (t) => {
+    test('trims and lower-cases like a registration, and generates a password of the required length', async (t) => {
       const { api, config } = await startWithAlice(t, { engine })
       const run = commandLine(config.databaseUrl, { IDENTITY_PASSWORD_MIN_LENGTH: '128' })
 
@@ -118,7 +118,7 @@ for (const engine of engines) {
       assert.equal(status, 200)
     })
 
-    test('is named as the one who did it in the audit', async (t) => {
+    test('is the actor in the audit', async (t) => {
       const { api, config } = await startWithAlice(t, { engine })
       const run = commandLine(config.databaseUrl)
       await run('user', 'create', 'root', 'root@localhost', '--admin')
@@ -140,7 +140,7 @@ for (const engine of engines) {
       )
     })
 
-    test('explains itself and ends with a failure when it is called wrongly', async (t) => {
+    test('prints its usage and fails when called with wrong arguments', async (t) => {
       const { config } = await startWithAlice(t, { engine })
       const run = commandLine(config.databaseUrl)
 

@@ -5,7 +5,7 @@ import { ADMIN, ALICE, startWithAlice } from './start-identity.ts'
 
 type Fetch = typeof fetch
 
-/** A client of alice's, and a second login that sees whether the session of the first lives. */
+/** A client of alice, and a second login that can see whether the first session is alive. */
 async function startClient(t: TestContext, around: (send: Fetch) => Fetch = (send) => send) {
   const { baseUrl, clock, api } = await startWithAlice(t)
   const client = identityClient(baseUrl, { fetch: around(fetch) })
@@ -49,7 +49,7 @@ describe('logOut() of the client ends the session at the service', () => {
     assert.equal(await isOver(), true)
   })
 
-  test('while a refresh is under way', async (t) => {
+  test('while a refresh is in flight', async (t) => {
     const { api, client } = await startClient(t)
     const refreshing = client.refresh()
 
@@ -70,7 +70,7 @@ describe('logOut() of the client ends the session at the service', () => {
     assert.equal(await isOver(), true)
   })
 
-  test('and keeps the tokens when the service was not reached', async (t) => {
+  test('and keeps the tokens when the service is unreachable', async (t) => {
     const cut = before('/api/auth/logout', () => Promise.reject(new Error('no network')))
     const { client, isOver } = await startClient(t, cut)
 
@@ -82,7 +82,7 @@ describe('logOut() of the client ends the session at the service', () => {
   })
 })
 
-test('a refresh does not sign in again a client that was signed out meanwhile', async (t) => {
+test('a refresh does not sign a client in again that was signed out in the meantime', async (t) => {
   const signedOut = before('/api/auth/refresh', async () => {
     client.session.pair = undefined
   })
@@ -93,7 +93,7 @@ test('a refresh does not sign in again a client that was signed out meanwhile', 
   assert.equal(client.session.signedIn, false)
 })
 
-test('a request is repeated for the user who made it, whoever signs in meanwhile', async (t) => {
+test('a request is repeated as the user who made it, even if another signs in in the meantime', async (t) => {
   const signedIn = before('/api/auth/refresh', () => client.logIn(ADMIN.username, ADMIN.password))
   const { client, clock } = await startClient(t, signedIn)
   clock.advance(900)

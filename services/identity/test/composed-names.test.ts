@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import type { AccountTables } from '@plinth/accounts'
 import { openDatabase } from '@plinth/kit'
 import { engines } from '@plinth/kit/testing'
-import { identityMigrations } from '../src/migrations/index.ts'
+import { identityMigrations } from '../src/database/migrations/index.ts'
 import { ALICE, startIdentity } from './start-identity.ts'
 
 type Tables = AccountTables & { schema_migrations: { name: string } }
@@ -11,7 +11,7 @@ type Tables = AccountTables & { schema_migrations: { name: string } }
 const RENE = { ...ALICE, username: 'ren\u00e9', email: 'ren\u00e9@example.com' }
 const DECOMPOSED = { username: 'rene\u0301', email: 'rene\u0301@example.com' }
 
-/** Makes a database what it was before names were composed. */
+/** Turns a database back to before the migration that composes names. */
 async function takeBack(url: string, userId: number): Promise<void> {
   const { db, close } = await openDatabase<Tables>(url, identityMigrations)
   await db.updateTable('users').set(DECOMPOSED).where('id', '=', userId).execute()
@@ -24,7 +24,7 @@ async function takeBack(url: string, userId: number): Promise<void> {
 
 for (const engine of engines) {
   describe(`names stored with decomposed letters on ${engine.name}`, { skip: engine.skip }, () => {
-    test('are found after an update', async (t) => {
+    test('are found after the migration', async (t) => {
       const env = { IDENTITY_DATABASE_URL: await engine.freshUrl(t) }
       const before = await startIdentity(t, { engine, env })
       const { body: user } = await before.api.post('/api/auth/register', RENE)
@@ -38,7 +38,7 @@ for (const engine of engines) {
       assert.equal(again.body.code, 'EMAIL_ALREADY_EXISTS')
     })
 
-    test('do not prevent an update when the composed name is taken', async (t) => {
+    test('do not stop the migration when the composed name is taken', async (t) => {
       const env = { IDENTITY_DATABASE_URL: await engine.freshUrl(t) }
       const before = await startIdentity(t, { engine, env })
       await before.api.post('/api/auth/register', RENE)

@@ -24,7 +24,7 @@ for (const engine of engines) {
       assert.equal(headers.get('set-cookie'), `XSRF-TOKEN=${token}; Path=/; SameSite=Strict`)
     })
 
-    test('reads the token that the browser already has', async () => {
+    test('returns the token that the browser already has', async () => {
       const { api } = identity()
       const { body: first } = await api.get('/webauthn/csrf')
 
@@ -36,7 +36,7 @@ for (const engine of engines) {
       assert.notEqual(third.token, first.token)
     })
 
-    test('marks the cookie Secure behind a proxy that speaks https', async (t) => {
+    test('marks the cookie Secure behind an https proxy', async (t) => {
       const env = { IDENTITY_TRUSTED_PROXIES: '127.0.0.1' }
       const { api } = await startIdentity(t, { engine, env })
 
@@ -50,7 +50,7 @@ for (const engine of engines) {
 
   describe(`the ceremony CSRF token on ${engine.name}`, { skip: engine.skip }, () => {
     for (const [method, path] of CEREMONIES) {
-      test(`is required by ${method} ${path}, before the caller and the body are looked at`, async (t) => {
+      test(`is required by ${method} ${path}, before the caller and the body are checked`, async (t) => {
         const { api, token, clock } = await startWithAlice(t, { engine })
         const { body: good } = await api.get('/webauthn/csrf')
         const { body: other } = await api.get('/webauthn/csrf')
@@ -82,7 +82,7 @@ for (const engine of engines) {
       })
     }
 
-    test('does not replace the Bearer token where one is needed, and the other way round', async (t) => {
+    test('does not replace the Bearer token where one is needed, and vice versa', async (t) => {
       const { api, token } = await startWithAlice(t, { engine })
       const { body: csrf } = await api.get('/webauthn/csrf')
       const headers = { 'x-xsrf-token': csrf.token }
@@ -93,7 +93,7 @@ for (const engine of engines) {
       }
     })
 
-    test('is good on every node that has the same master key', async (t) => {
+    test('is valid on every node with the same master key', async (t) => {
       const [one, two] = [await startIdentity(t, { engine }), await startIdentity(t, { engine })]
       const { body: csrf } = await one.api.get('/webauthn/csrf')
 
@@ -105,7 +105,7 @@ for (const engine of engines) {
     })
   })
 
-  describe(`a passkey body that is nonsense on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`a malformed passkey body on ${engine.name}`, { skip: engine.skip }, () => {
     const identity = sharedIdentity({ engine })
     const nonsense: unknown[] = [
       undefined,

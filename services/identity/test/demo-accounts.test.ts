@@ -5,14 +5,14 @@ import { engines, type TestEngine } from '@plinth/kit/testing'
 import { commandLine } from './command-line.ts'
 import { ADMIN, startIdentity } from './start-identity.ts'
 
-// Blank settings are absent: production allows no cheap hashes.
+// A blank setting counts as absent: production does not allow cheap hashes.
 const PRODUCTION = {
   NODE_ENV: 'production',
   IDENTITY_PASSWORD_MEMORY_KIB: '',
   IDENTITY_PASSWORD_PASSES: '',
 }
 
-/** A database that a start in development has seeded, and how production starts on it. */
+/** A database seeded in development, and a way to start production on it. */
 async function seededDatabase(t: TestContext, engine: TestEngine) {
   const { config, api } = await startIdentity(t, { engine })
   const { databaseUrl } = config
@@ -25,7 +25,7 @@ for (const engine of engines) {
   describe(`production on a database with demo accounts on ${engine.name}`, {
     skip: engine.skip,
   }, () => {
-    test('does not start, and says which they are and what to do', async (t) => {
+    test('does not start, and names them and the remedy', async (t) => {
       const { startProduction } = await seededDatabase(t, engine)
 
       const refusal = await startProduction().catch((error) => error)
@@ -38,7 +38,7 @@ for (const engine of engines) {
       )
     })
 
-    test('starts when the command line has closed them', async (t) => {
+    test('starts after the command line has reset or disabled them', async (t) => {
       const { startProduction, run } = await seededDatabase(t, engine)
 
       await run('user', 'disable', 'user')
@@ -52,7 +52,7 @@ for (const engine of engines) {
         assert.equal((await api.post('/api/auth/login', { ...ADMIN, username })).status, 401)
     })
 
-    test('starts when they are allowed by name, and announces them', async (t) => {
+    test('starts with IDENTITY_DEMO_ACCOUNTS=true, and announces them', async (t) => {
       const { startProduction } = await seededDatabase(t, engine)
 
       const { api, server } = await startProduction({ IDENTITY_DEMO_ACCOUNTS: 'true' })

@@ -37,7 +37,7 @@ for (const engine of engines) {
       })
     }
 
-    test('names that objects have by themselves are names like any other', async () => {
+    test('property names of Object.prototype are ordinary usernames', async () => {
       const { api } = identity()
       for (const username of ['__proto__', 'constructor', 'toString']) {
         const account = { username, email: `${username}@localhost`, password: PASSWORD }
@@ -53,7 +53,7 @@ for (const engine of engines) {
       }
     })
 
-    // Each of these once took time that grew with the square of its length: minutes, here.
+    // Each of these once took quadratic time: minutes at this length.
     const LONG = 200_000
     const accents = `a${'\u0301\u0316'.repeat(LONG / 2)}`
     const slow: [name: string, send: (api: Api, token: string) => Promise<{ status: number }>][] = [
@@ -76,7 +76,7 @@ for (const engine of engines) {
     }
   })
 
-  describe(`a clock that is put back on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`a clock that is set back on ${engine.name}`, { skip: engine.skip }, () => {
     const EARLIER = new Date('2029-01-01T00:00:00.000Z')
 
     test('lets people log in, refresh and use passkeys as before', async (t) => {
@@ -95,7 +95,7 @@ for (const engine of engines) {
       assert.equal((await api.post('/api/auth/refresh', { refreshToken })).status, 401)
     })
 
-    test('does not slow a caller until the day it was put back from', async (t) => {
+    test('does not slow a caller until the date before the change', async (t) => {
       const env = { IDENTITY_FAILURE_LIMIT: '2' }
       const { api, clock } = await startWithAlice(t, { engine, env })
       const attempt = async (password: string) =>
@@ -110,7 +110,7 @@ for (const engine of engines) {
       assert.deepEqual([await attempt('wrong'), await attempt(PASSWORD)], [401, 200])
     })
 
-    test('brings no rotated and no revoked refresh token back to life', async (t) => {
+    test('revives no rotated and no revoked refresh token', async (t) => {
       const { api, clock, pair, token } = await startWithAlice(t, { engine })
       const refresh = (refreshToken: string) => api.post('/api/auth/refresh', { refreshToken })
       const { body: second } = await refresh(pair.refreshToken)

@@ -65,7 +65,7 @@ for (const engine of engines) {
       assert.equal((await api.post('/api/auth/login', ADMIN)).status, 401)
     })
 
-    test('does not bring demo accounts back into a table that has users', async (t) => {
+    test('does not seed demo accounts into a table that has users', async (t) => {
       const url = await engine.freshUrl(t)
       await startWithAlice(t, {
         engine,
@@ -77,7 +77,7 @@ for (const engine of engines) {
       assert.equal((await api.post('/api/auth/login', ALICE)).status, 200)
     })
 
-    test('hashes again when hashing has become dearer, and the password stays good, also for logins at the same time', async (t) => {
+    test('rehashes when the hashing cost has risen, and concurrent logins still succeed', async (t) => {
       const url = await engine.freshUrl(t)
       const env = { IDENTITY_DATABASE_URL: url }
       await startWithAlice(t, { engine, env })
@@ -108,7 +108,7 @@ for (const engine of engines) {
       assert.equal((await attempt(ALICE.password)).status, 200)
     })
 
-    test('is slowed also when all attempts come at once: as many are answered as one by one', async (t) => {
+    test('is slowed in a burst too: as many attempts are answered as one by one', async (t) => {
       const env = { IDENTITY_FAILURE_LIMIT: '5' }
       const { api } = await startWithAlice(t, { engine, env })
       for (const username of ['alice', 'nobody']) {
@@ -125,7 +125,7 @@ for (const engine of engines) {
       assert.equal((await api.post('/api/auth/login', ALICE)).status, 429)
     })
 
-    test('starts counting failures anew after a success', async (t) => {
+    test('resets the failure count after a success', async (t) => {
       const env = { IDENTITY_FAILURE_LIMIT: '3' }
       const { api } = await startWithAlice(t, { engine, env })
       const attempt = async (password: string) =>
@@ -137,7 +137,7 @@ for (const engine of engines) {
       assert.equal(await attempt(ALICE.password), 200)
     })
 
-    test('does not believe X-Forwarded-For when it counts failures', async (t) => {
+    test('ignores X-Forwarded-For when counting failures', async (t) => {
       const env = { IDENTITY_FAILURE_LIMIT: '2' }
       const { api } = await startWithAlice(t, { engine, env })
       const attempt = async (address: string) => {
@@ -152,7 +152,7 @@ for (const engine of engines) {
     })
   })
 
-  describe(`a login that is refused unread on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`a login with an invalid request on ${engine.name}`, { skip: engine.skip }, () => {
     const identity = sharedIdentity({ engine })
     const bodies: [name: string, body: unknown, status: number][] = [
       ['no username', { password: 'x' }, 400],
@@ -181,8 +181,8 @@ for (const engine of engines) {
   })
 }
 
-describe('more logins at once than can be hashed', () => {
-  test('are served in turn, and past the deadline told with 503 when to come again', async (t) => {
+describe('more concurrent logins than can be hashed', () => {
+  test('are served in turn, and get 503 with Retry-After past the deadline', async (t) => {
     const { api } = await startWithAlice(t, {
       env: {
         IDENTITY_DEMO_ACCOUNTS: 'false',

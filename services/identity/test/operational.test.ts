@@ -7,7 +7,7 @@ for (const engine of engines) {
   describe(`operational endpoints on ${engine.name}`, { skip: engine.skip }, () => {
     const identity = sharedIdentity({ engine })
 
-    test('GET /actuator links to health and info with absolute addresses', async () => {
+    test('GET /actuator links to health and info with absolute URLs', async () => {
       const { api, baseUrl } = identity()
 
       const { status, body, headers } = await api.get('/actuator')

@@ -7,7 +7,7 @@ const NEW_PASSWORD = 'a wholly new password'
 
 for (const engine of engines) {
   describe(`own sessions on ${engine.name}`, { skip: engine.skip }, () => {
-    test('are listed with where they came from, the current one marked', async (t) => {
+    test('are listed with their origin, the current one marked', async (t) => {
       const { api, clock, token } = await startWithAlice(t, { engine })
       const startedAt = clock().toISOString()
       clock.advance(60)
@@ -38,7 +38,7 @@ for (const engine of engines) {
       )
     })
 
-    test('move their last use with every refresh', async (t) => {
+    test('update their last use with every refresh', async (t) => {
       const { api, clock, pair, token } = await startWithAlice(t, { engine })
       const createdAt = clock().toISOString()
       clock.advance(60)
@@ -50,7 +50,7 @@ for (const engine of engines) {
       assert.equal(session.lastUsedAt, clock().toISOString())
     })
 
-    test('end one by one; a dead, foreign or unknown one is 404', async (t) => {
+    test('can be ended one by one; an ended, foreign or unknown one is 404', async (t) => {
       const { api, pair, token } = await startWithAlice(t, { engine })
       const admin = await adminToken(api)
       const [session] = (await api.get('/api/users/me/sessions', { token })).body
@@ -66,7 +66,7 @@ for (const engine of engines) {
       assert.deepEqual((await api.get('/api/users/me/sessions', { token })).body, [])
     })
 
-    test('are nobody’s without a token', async (t) => {
+    test('need a token', async (t) => {
       const { api } = await startWithAlice(t, { engine })
 
       assert.equal((await api.get('/api/users/me/sessions')).status, 401)
@@ -111,7 +111,7 @@ for (const engine of engines) {
       assert.equal((await api.post('/api/users/me/password', change)).status, 401)
     })
 
-    test('does not let a stolen access token guess the current password for ever', async (t) => {
+    test('limits how often a stolen access token can guess the current password', async (t) => {
       const env = { IDENTITY_FAILURE_LIMIT: '2' }
       const { api, token } = await startWithAlice(t, { engine, env })
       const guess = { ...change, currentPassword: 'guess' }
@@ -122,7 +122,7 @@ for (const engine of engines) {
       assert.deepEqual(statuses, [400, 400, 429])
     })
 
-    test('answers no more guesses when they come at once', async (t) => {
+    test('limits a burst of guesses too', async (t) => {
       const env = { IDENTITY_FAILURE_LIMIT: '5' }
       const { api, token } = await startWithAlice(t, { engine, env })
       const guess = async (currentPassword: string) => {
@@ -136,7 +136,7 @@ for (const engine of engines) {
       assert.equal(statuses.filter((status) => status === 429).length, 15)
     })
 
-    test('lets one of two racing changes through', async (t) => {
+    test('lets one of two concurrent changes succeed', async (t) => {
       const { api, token } = await startWithAlice(t, { engine })
       const changeTo = async (newPassword: string) =>
         (await api.post('/api/users/me/password', { ...change, newPassword }, { token })).status

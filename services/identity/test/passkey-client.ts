@@ -3,7 +3,7 @@ import { type Algorithm, createAuthenticator, type Falsified } from './authentic
 
 export const ORIGIN = 'http://localhost:8081'
 
-/** A browser with a passkey: does the ceremonies against a running service. */
+/** A browser with a passkey, which runs the ceremonies against a service. */
 export async function startPasskeyClient(api: Api, algorithm: Algorithm = 'ES256') {
   const authenticator = createAuthenticator(ORIGIN, algorithm)
   const { body: csrf } = await api.get('/webauthn/csrf')

@@ -4,8 +4,8 @@ import { engines } from '@plinth/kit/testing'
 import { startPasskeyClient } from './passkey-client.ts'
 import { sharedIdentity } from './start-identity.ts'
 
-// `+` is 62 for one decoder of base64url and 0 for another: these texts are honest for the second,
-// and something else for the first.
+// One base64url decoder reads `+` as 62, another as 0: these texts are valid for the second and
+// mean something else to the first.
 const NOTE = '@'.repeat(6)
 const IN_THE_NOTE = (text: string) => text.replace('QEBA', 'QEB+')
 const IN_THE_AAGUID = (text: string) => text.replace(/(A{12})A(A{11})/, '$1+$2')
@@ -21,7 +21,7 @@ const SPELLINGS: [reason: string, member: Member, spell: (text: string) => strin
 type Member = 'attestationObject' | 'clientDataJSON'
 
 for (const engine of engines) {
-  describe(`a ceremony whose text two decoders read differently on ${engine.name}`, {
+  describe(`a ceremony whose encoding is ambiguous on ${engine.name}`, {
     skip: engine.skip,
   }, () => {
     const identity = sharedIdentity({ engine })
@@ -61,7 +61,7 @@ for (const engine of engines) {
       })
     }
 
-    test('is accepted in both ceremonies in the one spelling that they share', async () => {
+    test('is accepted in both ceremonies in its canonical form', async () => {
       const { api, token } = identity()
       const client = await startPasskeyClient(api)
 

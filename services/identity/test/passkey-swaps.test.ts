@@ -4,7 +4,7 @@ import { engines, type TestEngine } from '@plinth/kit/testing'
 import { startPasskeyClient } from './passkey-client.ts'
 import { adminToken, startWithAlice } from './start-identity.ts'
 
-/** Alice and the administrator, each with a passkey in a browser of their own. */
+/** Alice and the administrator, each with a passkey in their own browser. */
 async function startWithTwo(t: TestContext, engine: TestEngine) {
   const started = await startWithAlice(t, { engine })
   const { api, token } = started
@@ -24,7 +24,7 @@ for (const engine of engines) {
       assert.equal(status, 401)
     })
 
-    test("are refused: another user's signature, id and handle put together as one's own", async (t) => {
+    test("are refused: a mix of the own and another user's signature, id and handle", async (t) => {
       const { alices, admins, token } = await startWithTwo(t, engine)
       const { user } = await alices.registrationOptions(token)
       const assertion = admins.authenticator.get(await admins.authenticationOptions())
@@ -80,19 +80,19 @@ for (const engine of engines) {
       return { ...started, send }
     }
 
-    test('is good for one passkey', async (t) => {
+    test('works for one passkey', async (t) => {
       const { send } = await add(t)
 
       assert.deepEqual([await send(), await send()], [200, 400])
     })
 
-    test('is spent by an attempt that failed', async (t) => {
+    test('is spent by a failed attempt', async (t) => {
       const { send } = await add(t)
 
       assert.deepEqual([await send({ rpId: 'evil.example' }), await send()], [400, 400])
     })
 
-    test('is good for one of two passkeys that are registered with it at once', async (t) => {
+    test('works for one of two passkeys registered with it at once', async (t) => {
       const { send } = await add(t)
 
       const statuses = await Promise.all([send(), send()])

@@ -26,14 +26,14 @@ const BAD_REGISTRATIONS: Record<string, Falsified> = {
   'a top page without a frame': { topOrigin: 'https://evil.example' },
   'the type of a login': { type: 'webauthn.get' },
   'an unknown challenge': { challenge: randomBytes(32).toString('base64url') },
-  'nobody present': { flags: UV },
+  'no user present': { flags: UV },
   'backed up but not eligible': { flags: UP | BS },
   'an algorithm that was not offered': { alg: -36 },
   'an attestation signed by another key': {
     attestation: 'packed',
     signWith: newKeyPair('ES256').privateKey,
   },
-  'an attestation format nobody asked for': { attestation: 'tpm' },
+  'an attestation format that was not requested': { attestation: 'tpm' },
   'a credential id over 1023 bytes': { credentialId: randomBytes(1024) },
   'an id that is not the attested one': { id: randomBytes(32).toString('base64url') },
 }
@@ -49,12 +49,12 @@ const BAD_LOGINS: Record<string, Falsified> = {
   'no userHandle': { userHandle: null },
   'an unknown credential': { id: randomBytes(32).toString('base64url') },
   'a signature of another key': { signWith: newKeyPair('ES256').privateKey },
-  'nobody present': { flags: UV },
+  'no user present': { flags: UV },
   'a key that became eligible for backup': { flags: UP | UV | BE },
   'backed up but not eligible': { flags: UP | UV | BS },
 }
 
-/** Alice, signed in, with a browser that holds a passkey for her. */
+/** Alice, signed in, with a passkey in her browser. */
 async function startWithPasskey(t: TestContext, engine: TestEngine) {
   const started = await startWithAlice(t, { engine })
   const client = await startPasskeyClient(started.api)
@@ -85,7 +85,7 @@ for (const engine of engines) {
       })
     }
 
-    test('registration options carry all that the contract names', async (t) => {
+    test('registration options have every member of the contract', async (t) => {
       const { token, client } = await startWithPasskey(t, engine)
 
       const options = await client.registrationOptions(token)
@@ -142,7 +142,7 @@ for (const engine of engines) {
       assert.equal((await client.register(token, { attestation: 'packed' })).status, 200)
     })
 
-    test('refuses a challenge the second time, also when the first attempt failed', async (t) => {
+    test('refuses a challenge the second time, even when the first attempt failed', async (t) => {
       const { client } = await startWithPasskey(t, engine)
       const options = await client.authenticationOptions()
 
@@ -152,7 +152,7 @@ for (const engine of engines) {
       assert.deepEqual([bad.status, good.status], [401, 401])
     })
 
-    test('lets one of two racing logins with one challenge through', async (t) => {
+    test('lets one of two concurrent logins with one challenge succeed', async (t) => {
       const { client } = await startWithPasskey(t, engine)
       const options = await client.authenticationOptions()
       const credential = client.authenticator.get(options)
@@ -170,7 +170,7 @@ for (const engine of engines) {
       assert.equal((await client.present(client.authenticator.get(options))).status, 401)
     })
 
-    test('refuses a registration challenge at login, and the other way round', async (t) => {
+    test('refuses a registration challenge at login, and vice versa', async (t) => {
       const { api, client, token } = await startWithPasskey(t, engine)
       const forRegistration = await client.registrationOptions(token)
       const forLogin = await client.authenticationOptions()
@@ -196,7 +196,7 @@ for (const engine of engines) {
       assert.equal(reply.status, 400)
     })
 
-    test('refuses a credential id that is already registered, for anybody', async (t) => {
+    test('refuses a credential id that is already registered, for any user', async (t) => {
       const { api, client, token } = await startWithPasskey(t, engine)
       const { body: admin } = await api.post('/api/auth/login', ADMIN)
 
@@ -204,7 +204,7 @@ for (const engine of engines) {
       assert.equal((await client.register(admin.accessToken)).status, 400)
     })
 
-    test('refuses a counter that does not grow, measured against the last login', async (t) => {
+    test('refuses a counter that does not grow since the last login', async (t) => {
       const { client } = await startWithPasskey(t, engine)
 
       assert.equal((await client.logIn({ counter: 10 })).status, 200)
@@ -214,7 +214,7 @@ for (const engine of engines) {
       assert.equal((await client.logIn({ counter: 11 })).status, 200)
     })
 
-    test('lets one of two racing logins with one counter through', async (t) => {
+    test('lets one of two concurrent logins with one counter succeed', async (t) => {
       const { client } = await startWithPasskey(t, engine)
 
       const replies = await Promise.all([
@@ -225,14 +225,14 @@ for (const engine of engines) {
       assert.deepEqual(replies.map(({ status }) => status).sort(), [200, 401])
     })
 
-    test('accepts an authenticator that does not count', async (t) => {
+    test('accepts an authenticator without a counter', async (t) => {
       const { client } = await startWithPasskey(t, engine)
 
       assert.equal((await client.logIn({ counter: 0 })).status, 200)
       assert.equal((await client.logIn({ counter: 0 })).status, 200)
     })
 
-    test('refuses a disabled user, and accepts him again when he is enabled', async (t) => {
+    test('refuses a disabled user, and accepts the user again once enabled', async (t) => {
       const { api, client, userId } = await startWithPasskey(t, engine)
       const { body: admin } = await api.post('/api/auth/login', ADMIN)
       const setEnabled = (enabled: boolean) =>
@@ -256,7 +256,7 @@ for (const engine of engines) {
       assert.deepEqual(await list(), [{ ...passkey, lastUsedAt: clock().toISOString() }])
     })
 
-    test('deletes an own passkey, and then it is good for nothing', async (t) => {
+    test('deletes an own passkey, which then works no more', async (t) => {
       const { api, client, token } = await startWithPasskey(t, engine)
       const path = `/webauthn/register/${client.authenticator.id}`
 
@@ -317,7 +317,7 @@ for (const engine of engines) {
     })
   })
 
-  // What is refused changes nothing, so these share one service.
+  // A refusal changes nothing, so these share one service.
   describe(`a falsified ceremony on ${engine.name}`, { skip: engine.skip }, () => {
     const identity = sharedIdentity({ engine })
 

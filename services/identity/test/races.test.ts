@@ -21,7 +21,7 @@ const refresh = async (api: Api, refreshToken: string) =>
 
 const postgres = engines.find(({ name }) => name === 'postgres') as TestEngine
 
-describe('three nodes that start at once on an empty PostgreSQL', { skip: postgres.skip }, () => {
+describe('three nodes that start together on an empty PostgreSQL', { skip: postgres.skip }, () => {
   test('agree on the demo accounts and on one signing key, whatever their ports', async (t) => {
     const env = { IDENTITY_DATABASE_URL: await postgres.freshUrl(t) }
 
@@ -42,7 +42,7 @@ describe('three nodes that start at once on an empty PostgreSQL', { skip: postgr
 
 for (const engine of engines) {
   describe(`races on two nodes of ${engine.name}`, { skip: engine.skip }, () => {
-    test('of many refreshes with one token exactly one wins, whichever node they reach', async (t) => {
+    test('many refreshes with one token: exactly one succeeds, on whichever node', async (t) => {
       const { one, two } = await startNodes(t, engine)
       let { refreshToken } = (await logIn(one)).body
       for (let round = 0; round < ROUNDS; round += 1) {
@@ -57,7 +57,7 @@ for (const engine of engines) {
       }
     })
 
-    test('a token spent on one node is spent on the other at once', async (t) => {
+    test('a token used on one node is used on the other at once', async (t) => {
       const { one, two } = await startNodes(t, engine)
       const { body: pair } = await logIn(one)
       await refresh(one, pair.refreshToken)
@@ -67,7 +67,7 @@ for (const engine of engines) {
       assert.equal(me.status, 200)
     })
 
-    test('a session that is ended while it refreshes mints nothing that lives', async (t) => {
+    test('a session ended during its refresh has no valid token', async (t) => {
       const { one, two } = await startNodes(t, engine)
       for (let round = 0; round < ROUNDS; round += 1) {
         const { body: pair } = await logIn(one)
@@ -86,7 +86,7 @@ for (const engine of engines) {
       }
     })
 
-    test('a user who is disabled while he logs in or refreshes has nothing that lives', async (t) => {
+    test('a user disabled during a login or refresh has no valid token', async (t) => {
       const { one, two, userId } = await startNodes(t, engine)
       const token = await adminToken(one)
       const setEnabled = (enabled: boolean) =>
@@ -106,7 +106,7 @@ for (const engine of engines) {
       }
     })
 
-    test('a password that is changed while somebody logs in with the old one lets nobody stay', async (t) => {
+    test('a login with the old password during a password change has no valid session', async (t) => {
       const { one, two } = await startNodes(t, engine)
       const passwords = [ALICE.password, 'another good password']
       for (let round = 0; round < ROUNDS; round += 1) {
@@ -128,7 +128,7 @@ for (const engine of engines) {
       }
     })
 
-    test('a password that is changed while the other session refreshes ends that session, and only that one', async (t) => {
+    test('a password change during the refresh of another session ends that session only', async (t) => {
       const { one, two } = await startNodes(t, engine)
       const passwords = [ALICE.password, 'another good password']
       for (let round = 0; round < ROUNDS; round += 1) {
@@ -151,7 +151,7 @@ for (const engine of engines) {
       }
     })
 
-    test('of registrations of one name on both nodes one wins', async (t) => {
+    test('registrations of one name on both nodes: one succeeds', async (t) => {
       const { one, two } = await startNodes(t, engine)
       const bob = { username: 'bob', email: 'bob@localhost', password: ALICE.password }
 

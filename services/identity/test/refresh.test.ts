@@ -7,7 +7,7 @@ const refresh = (api: Api, refreshToken: string) => api.post('/api/auth/refresh'
 
 for (const engine of engines) {
   describe(`POST /api/auth/refresh on ${engine.name}`, { skip: engine.skip }, () => {
-    test('trades a refresh token for a new pair', async (t) => {
+    test('exchanges a refresh token for a new pair', async (t) => {
       const { api, pair } = await startWithAlice(t, { engine })
 
       const { status, body } = await refresh(api, pair.refreshToken)
@@ -20,7 +20,7 @@ for (const engine of engines) {
       assert.equal((await refresh(api, body.refreshToken)).status, 200)
     })
 
-    test('refuses a rotated token at once, later and after it was refused, and the newer one stays usable', async (t) => {
+    test('refuses a rotated token now, later and repeatedly, and the newer one stays usable', async (t) => {
       const { api, clock, pair } = await startWithAlice(t, { engine })
       const { body: second } = await refresh(api, pair.refreshToken)
 
@@ -68,7 +68,7 @@ for (const engine of engines) {
       assert.equal((await refresh(api, pair.refreshToken)).status, 401)
     })
 
-    test('refuses a disabled user, also after he was enabled again', async (t) => {
+    test('refuses a disabled user, even after the user is enabled again', async (t) => {
       const { api, pair, userId } = await startWithAlice(t, { engine })
       const token = await adminToken(api)
       const setEnabled = (enabled: boolean) =>
@@ -80,7 +80,7 @@ for (const engine of engines) {
       assert.equal((await refresh(api, pair.refreshToken)).status, 401)
     })
 
-    test('lets exactly one of 150 racing refreshes through and answers the others 401, with one live successor', async (t) => {
+    test('lets exactly one of 150 concurrent refreshes succeed; the others are 401, and one token is valid', async (t) => {
       const { api, pair } = await startWithAlice(t, { engine })
 
       const replies = await Promise.all(
@@ -93,7 +93,7 @@ for (const engine of engines) {
       assert.equal((await refresh(api, winners[0]?.body.refreshToken)).status, 200)
     })
 
-    test('answers 401 to a rotated, a revoked and an expired token, however often they come back', async (t) => {
+    test('answers 401 to a rotated, a revoked and an expired token, however often they are sent', async (t) => {
       const env = { IDENTITY_FAILURE_LIMIT: '1' }
       const { api, clock, pair, token } = await startWithAlice(t, { engine, env })
       const { body: second } = await refresh(api, pair.refreshToken)
@@ -111,7 +111,7 @@ for (const engine of engines) {
       assert.deepEqual(await statuses(second.refreshToken), [401, 401, 401, 401])
     })
 
-    test('leaves no live token when it races with logout, unless it came first and the logout was void', async (t) => {
+    test('leaves no valid token when it races with logout, unless it came first and the logout had no effect', async (t) => {
       const { api } = await startWithAlice(t, { engine })
       for (let round = 0; round < 20; round += 1) {
         const { body: pair } = await api.post('/api/auth/login', ALICE)
@@ -131,7 +131,7 @@ for (const engine of engines) {
       }
     })
 
-    test('slows a caller who makes tokens up after the limit, never a good token', async (t) => {
+    test('slows a caller with invented tokens after the limit, never a valid token', async (t) => {
       const env = { IDENTITY_FAILURE_LIMIT: '3' }
       const { api, pair } = await startWithAlice(t, { engine, env })
       const statuses: number[] = []
@@ -141,7 +141,7 @@ for (const engine of engines) {
       assert.equal((await refresh(api, pair.refreshToken)).status, 200)
     })
 
-    test('stores no refresh token, only what cannot be turned back into one', async (t) => {
+    test('stores hashes of refresh tokens only', async (t) => {
       const { api, pair, token } = await startWithAlice(t, { engine })
 
       const everything = [
@@ -156,7 +156,7 @@ for (const engine of engines) {
     })
   })
 
-  describe(`a refresh that is refused unread on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`a refresh with an invalid request on ${engine.name}`, { skip: engine.skip }, () => {
     const identity = sharedIdentity({ engine })
     const bodies: [name: string, body: unknown, status: number][] = [
       ['no token', {}, 400],

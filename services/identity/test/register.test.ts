@@ -57,7 +57,7 @@ for (const engine of engines) {
       ])
     })
 
-    test('of 20 registrations of one name at once exactly one is created', async (t) => {
+    test('20 registrations of one name at once: exactly one is created', async (t) => {
       const { api } = await startIdentity(t, { engine })
 
       const replies = await Promise.all(
@@ -87,7 +87,7 @@ for (const engine of engines) {
       assert.equal(body.enabled, true)
     })
 
-    test('keeps passwords apart that differ only after 72 bytes, and spaces that are typed', async (t) => {
+    test('distinguishes passwords that differ after 72 bytes or in their spaces', async (t) => {
       const { api } = await startIdentity(t, { engine })
       const password = ` ${'x'.repeat(100)} `
       await api.post('/api/auth/register', { ...ALICE, password })
@@ -99,7 +99,7 @@ for (const engine of engines) {
       assert.equal(await logIn(`${password}y`), 401)
     })
 
-    test('takes composed and decomposed letters for the same name and the same address', async (t) => {
+    test('treats composed and decomposed letters as the same name and address', async (t) => {
       const { api } = await startIdentity(t, { engine })
       const composed = { username: 'Andr\u00e9', email: 'andr\u00e9@localhost' }
       const decomposed = { username: 'andre\u0301', email: 'andre\u0301@localhost' }
@@ -117,7 +117,7 @@ for (const engine of engines) {
         assert.equal((await api.post('/api/auth/login', { username, password })).status, 200)
     })
 
-    test('takes composed and decomposed letters for the same password', async (t) => {
+    test('treats composed and decomposed letters as the same password', async (t) => {
       const { api } = await startIdentity(t, { engine })
       await api.post('/api/auth/register', { ...ALICE, password: 'caf\u00e9 in the morning' })
 
@@ -143,7 +143,7 @@ for (const engine of engines) {
       ['a username of 51 characters', { username: 'x'.repeat(51) }, 'username'],
       ['a NUL in the username', { username: 'bo\u0000b' }, 'username'],
       ['half a character in the username', { username: 'bo\ud800b' }, 'username'],
-      ['a username with a space that nobody sees', { username: 'adm\u200bin' }, 'username'],
+      ['a username with a zero-width space', { username: 'adm\u200bin' }, 'username'],
       ['a username that is shown backwards', { username: 'a\u202enimd' }, 'username'],
       ['three characters that make two letters', { username: 'e\u0301x' }, 'username'],
       ['a number as username', { username: 12345 }, 'username'],
@@ -179,7 +179,7 @@ for (const engine of engines) {
       })
     }
 
-    test('names every faulty field at once', async () => {
+    test('lists every invalid field at once', async () => {
       const { body } = await identity().api.post('/api/auth/register', {})
 
       assert.deepEqual(body.errors.map((error: string) => error.split(':')[0]).sort(), [
@@ -203,7 +203,7 @@ for (const engine of engines) {
     })
   })
 
-  describe(`what a registration accepts on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`a registration accepts on ${engine.name}`, { skip: engine.skip }, () => {
     const identity = sharedIdentity({ engine })
     const accepted: [name: string, changes: object][] = [
       ['a password of exactly 12 characters', { password: '123456789012' }],
@@ -232,7 +232,7 @@ for (const engine of engines) {
 }
 
 describe('a password blocklist', () => {
-  test('refuses the passwords that everybody tries first, when a file is given', async (t) => {
+  test('refuses the common passwords of a file', async (t) => {
     const file = join(tmpdir(), `blocklist-${process.pid}.txt`)
     t.after(() => rmSync(file))
     writeFileSync(file, '123qweasdzxc\r\nQwerty123456\n')

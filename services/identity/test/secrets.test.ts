@@ -6,7 +6,7 @@ import { describe, test } from 'node:test'
 import { cheapHashing } from '@plinth/accounts/testing'
 import { openDatabase } from '@plinth/kit'
 import { engines, spawnService } from '@plinth/kit/testing'
-import { identityMigrations } from '../src/migrations/index.ts'
+import { identityMigrations } from '../src/database/migrations/index.ts'
 import { ALICE } from './start-identity.ts'
 
 const MAIN = join(import.meta.dirname, '../src/main.ts')
@@ -24,7 +24,7 @@ async function contentsOf(databaseUrl: string): Promise<string> {
 
 for (const engine of engines) {
   describe(`secrets on ${engine.name}`, { skip: engine.skip }, () => {
-    test('are in no log line, not even at the finest level, in no table and in no file', async (t) => {
+    test('are in no log line at any level, in no table and in no file', async (t) => {
       const folder = mkdtempSync(join(tmpdir(), 'plinth-secrets-'))
       t.after(() => rmSync(folder, { recursive: true }))
       const databaseUrl =

@@ -4,9 +4,9 @@ export type Model = {
   enabled: boolean
   password: string
   sessions: Session[]
-  /** Every refresh token ever handed out, and the session it belongs to. */
+  /** Every refresh token ever issued, and its session. */
   tokens: Record<string, number>
-  /** Every access token ever handed out. */
+  /** Every access token ever issued. */
   access: Record<string, { session: number; expiresAt: number }>
 }
 
@@ -33,7 +33,7 @@ export function passTime(model: Model, seconds: number): Model {
   return { ...structuredClone(model), nowSeconds: model.nowSeconds + seconds }
 }
 
-/** The state after the operation, or nothing when the service may not answer it like that. */
+/** The state after the operation; `undefined` when the reply is not allowed. */
 function apply(before: Model, operation: Operation, answer: Answer): Model | undefined {
   const model = structuredClone(before)
   return answer.status === perform(model, operation, answer) ? model : undefined
@@ -96,7 +96,7 @@ function isLive(model: Model, index: number, token: string): boolean {
   return model.nowSeconds < session.expiresAt
 }
 
-/** A logged-out session's access token stays good until it expires; a disabled user's does not. */
+/** After a logout the access token stays valid until it expires; after disabling it does not. */
 function mayCall(model: Model, access: string): boolean {
   return model.enabled && model.nowSeconds < (model.access[access]?.expiresAt ?? 0)
 }
@@ -106,8 +106,8 @@ function revoke(model: Model, chosen: (index: number) => boolean): void {
 }
 
 /**
- * What the state may be after several operations at once: every order of them that explains all
- * the answers. None means that the service did something no order can explain.
+ * The possible states after several concurrent operations: one for every order of them that explains
+ * all replies. None means that no order explains what the service did.
  */
 export function applyAll(
   states: Model[],

@@ -14,7 +14,7 @@ import { ADMIN, startIdentity } from './start-identity.ts'
 
 const PASSWORDS = ['the first password', 'the second password']
 
-/** What to do, in numbers that are read against whatever tokens exist by then. */
+/** An operation; its numbers pick from the tokens that exist when it runs. */
 type Step =
   | { kind: 'at once'; wishes: Wish[] }
   | { kind: 'time'; seconds: number }
@@ -54,7 +54,7 @@ const steps = (atOnce: number): fc.Arbitrary<Step[]> =>
     { minLength: 4, maxLength: 14 },
   )
 
-/** One or more nodes on one database, all of which can be stopped and started again. */
+/** One or more nodes on one database, which can be restarted. */
 async function startNodes(t: TestContext, engine: TestEngine, count: number) {
   const clock = testClock()
   const env = {
@@ -80,7 +80,7 @@ async function startNodes(t: TestContext, engine: TestEngine, count: number) {
 type Nodes = Awaited<ReturnType<typeof startNodes>>
 let users = 0
 
-/** A new user on running nodes, with everything that was ever handed to him. */
+/** A new user on running nodes, with every token the user ever got. */
 async function newClient(nodes: Nodes) {
   users += 1
   const username = `user-${users}`
@@ -91,7 +91,7 @@ async function newClient(nodes: Nodes) {
   const access = ['never issued']
 
   const concrete = ({ kind, pick, other }: Wish): Operation => {
-    // Half of the time one of the latest, which is likely to be alive, otherwise any at all.
+    // Half of the time one of the latest, which is probably valid, otherwise any.
     const reach = pick % 2 === 0 ? Math.min(tokens.length, 2) : tokens.length
     const token = tokens[tokens.length - 1 - ((pick >> 1) % reach)] ?? ''
     const bearer = access[access.length - 1 - (other % Math.min(access.length, 3))] ?? ''
@@ -173,20 +173,20 @@ async function follow(nodes: Nodes, plan: Step[]): Promise<void> {
       states = states.map((state) => passTime(state, step.seconds))
     }
   }
-  // In the end every token ever seen is tried once more: what is dead must have stayed dead.
+  // Finally every token is tried once more: an invalid one must have stayed invalid.
   for (const token of [...client.tokens]) await atOnce([{ kind: 'refresh', token }])
 }
 
 for (const engine of engines) {
   describe(`the session table on ${engine.name}`, { skip: engine.skip }, () => {
-    test('any sequence of login, refresh, logout, disable, enable, password change, time and restart follows it', async (t) => {
+    test('holds for any sequence of login, refresh, logout, disable, enable, password change, time and restart', async (t) => {
       const nodes = await startNodes(t, engine, 1)
       const property = fc.asyncProperty(steps(1), (plan) => follow(nodes, plan))
 
       await fc.assert(property, { numRuns: propertyRuns(25) })
     })
 
-    test('any interleaving of them on two nodes can be explained by some order', async (t) => {
+    test('any interleaving on two nodes is equivalent to some order', async (t) => {
       const nodes = await startNodes(t, engine, 2)
       const property = fc.asyncProperty(steps(4), (plan) => follow(nodes, plan))
 

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { openDatabase } from '@plinth/kit'
 import { engines, type TestEngine } from '@plinth/kit/testing'
-import { identityMigrations } from '../src/migrations/index.ts'
-import type { IdentityTables } from '../src/tables.ts'
+import { identityMigrations } from '../src/database/migrations/index.ts'
+import type { IdentityTables } from '../src/database/tables.ts'
 import { ALICE, startWithAlice } from './start-identity.ts'
 
-/** A service with alice signed in, and an operator at its table of keys. */
+/** A service with alice signed in, and direct access to its signing keys. */
 async function startWithKeyTable(t: TestContext, engine: TestEngine) {
   const started = await startWithAlice(t, { engine })
   const { databaseUrl } = started.config
@@ -16,8 +16,8 @@ async function startWithKeyTable(t: TestContext, engine: TestEngine) {
 }
 
 for (const engine of engines) {
-  describe(`the table of signing keys on ${engine.name}`, { skip: engine.skip }, () => {
-    test('emptied, a minute later old access tokens are dead, and login and refresh work', async (t) => {
+  describe(`the signing keys on ${engine.name}`, { skip: engine.skip }, () => {
+    test('once deleted, old access tokens are invalid a minute later, and login and refresh work', async (t) => {
       const { api, clock, db, pair, token } = await startWithKeyTable(t, engine)
       await db.deleteFrom('signing_keys').execute()
       clock.advance(60)
@@ -36,7 +36,7 @@ for (const engine of engines) {
       }
     })
 
-    test('unreadable, a refresh that fails for it costs no token, and a login opens no session', async (t) => {
+    test('while unreadable, a failed refresh uses up no token and a login opens no session', async (t) => {
       const { api, clock, db, pair } = await startWithKeyTable(t, engine)
       const { refreshToken } = pair
       const { kid } = await db.selectFrom('signing_keys').select('kid').executeTakeFirstOrThrow()
@@ -48,14 +48,14 @@ for (const engine of engines) {
         await api.post('/api/auth/login', ALICE),
       ]
       await db.updateTable('signing_keys').set({ kid }).execute()
-      const mended = await api.post('/api/auth/refresh', { refreshToken })
+      const recovered = await api.post('/api/auth/refresh', { refreshToken })
 
       assert.deepEqual(
         failed.map(({ status }) => status),
         [500, 500],
       )
-      assert.equal(mended.status, 200)
-      const { accessToken: token } = mended.body
+      assert.equal(recovered.status, 200)
+      const { accessToken: token } = recovered.body
       assert.equal((await api.get('/api/users/me/sessions', { token })).body.length, 1)
     })
   })

@@ -4,7 +4,7 @@ import { engines } from '@plinth/kit/testing'
 import { startPasskeyClient } from './passkey-client.ts'
 import { ALICE, adminToken, sharedIdentity } from './start-identity.ts'
 
-// One test for each row of the specification's tables, in its order and in its words.
+// One test for each row of the specification's tables, in the same order and words.
 for (const engine of engines) {
   describe(`the specification's endpoints on ${engine.name}`, { skip: engine.skip }, () => {
     const identity = sharedIdentity({ engine })

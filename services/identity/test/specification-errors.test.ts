@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { type ApiReply, engines } from '@plinth/kit/testing'
 import { ADMIN, ALICE, adminToken, sharedIdentity } from './start-identity.ts'
 
-// One test for each condition of the specification's table of errors, in its order and words.
+// One test for each condition of the specification's table of errors, in the same order and words.
 for (const engine of engines) {
   describe(`the specification's errors on ${engine.name}`, { skip: engine.skip }, () => {
     const identity = sharedIdentity({ engine })

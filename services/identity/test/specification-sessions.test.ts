@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { engines } from '@plinth/kit/testing'
 import { ALICE, adminToken, sharedIdentity } from './start-identity.ts'
 
-// One test for each row of the specification's tables, in its order and in its words.
+// One test for each row of the specification's tables, in the same order and words.
 for (const engine of engines) {
   describe(`the specification's requests, sessions and limits on ${engine.name}`, {
     skip: engine.skip,

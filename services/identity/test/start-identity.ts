@@ -2,7 +2,7 @@ import { tmpdir } from 'node:os'
 import { after, before, type TestContext } from 'node:test'
 import { cheapHashing } from '@plinth/accounts/testing'
 import { engines, listenForTest, type TestEngine, testClock } from '@plinth/kit/testing'
-import { createIdentity, loadConfig } from '../src/index.ts'
+import { createIdentity, loadConfig } from '../src/app.ts'
 
 export const ALICE = {
   username: 'alice',
@@ -50,7 +50,7 @@ export async function adminToken(api: {
   return body.accessToken as string
 }
 
-/** One service for a whole `describe`, for rows that change nothing the others look at. */
+/** One service for a whole `describe`, for tests that do not affect each other. */
 export function sharedIdentity(overrides: Overrides = {}) {
   const ends: (() => Promise<void> | void)[] = []
   let started: Awaited<ReturnType<typeof startWithAlice>> | undefined

@@ -37,7 +37,7 @@ for (const engine of engines) {
       return api.get(`/api/users${query}`, { token: await adminToken(api) })
     }
 
-    test('is 401 for nobody, 403 for a user without ROLE_ADMIN, 200 for an administrator', async () => {
+    test('is 401 without a token, 403 without ROLE_ADMIN, 200 for an administrator', async () => {
       const { api, token } = identity()
 
       assert.equal((await api.get('/api/users')).status, 401)
@@ -106,7 +106,7 @@ for (const engine of engines) {
       assert.deepEqual(await names('?page=999999999999999&size=2'), [])
     })
 
-    test('shows everybody exactly once, whatever it is sorted by', async () => {
+    test('shows every user exactly once, whatever the sort order', async () => {
       const everybody = ['admin', 'alice', 'user']
       const sorts = ['', 'id', 'id,desc', 'username', 'email,desc', 'createdAt,desc', 'enabled']
       for (const sort of sorts) {
@@ -119,20 +119,20 @@ for (const engine of engines) {
       assert.deepEqual(await names('?sort=id,desc&size=2&page=1'), ['admin'])
     })
 
-    test('falls back to the defaults for numbers that make no sense', async () => {
+    test('falls back to the defaults for invalid numbers', async () => {
       for (const query of ['?page=-1', '?page=x', '?size=0', '?size=1e9x', '?page=1.5&size='])
         assert.equal((await names(query)).length, 3)
       assert.equal((await page('?size=100000')).body.size, 2000)
     })
 
-    test('is 400 for a property that cannot be sorted by', async () => {
+    test('is 400 for an unknown sort property', async () => {
       for (const sort of ['passwordHash', 'password_hash,desc', 'roles', 'x;drop table users'])
         assert.equal((await page(`?sort=${encodeURIComponent(sort)}`)).status, 400)
     })
   })
 
   describe(`PATCH /api/users/{id} on ${engine.name}`, { skip: engine.skip }, () => {
-    test('gives and takes a role, effective for tokens already issued', async (t) => {
+    test('adds and removes a role, effective for tokens already issued', async (t) => {
       const { api, token, userId } = await startWithAlice(t, { engine })
       const admin = await adminToken(api)
       const setRoles = (roles: string[]) =>
@@ -174,7 +174,7 @@ for (const engine of engines) {
       assert.deepEqual((await api.get('/api/users/me', { token: alice })).body, before)
     })
 
-    test('does not let the last enabled administrator go', async (t) => {
+    test('keeps the last enabled administrator', async (t) => {
       const { api, userId } = await startWithAlice(t, { engine })
       const token = await adminToken(api)
       const { body: me } = await api.get('/api/users/me', { token })
@@ -187,7 +187,7 @@ for (const engine of engines) {
       assert.equal((await changeMe({ enabled: false })).status, 200)
     })
 
-    test('keeps one administrator when two demote each other at the same time', async (t) => {
+    test('keeps one administrator when two demote each other concurrently', async (t) => {
       const { api, token: alice, userId } = await startWithAlice(t, { engine })
       const admin = await adminToken(api)
       const { body: me } = await api.get('/api/users/me', { token: admin })

@@ -1,8 +1,8 @@
 import type { VectorOptions } from './w3c-vectors.ts'
 
 /**
- * What section 16 publishes and nobody can derive again: ECDSA signatures, since ours are random
- * and theirs are not, and the certificates of attestations. `digest` is the SHA-256 of the published
+ * What section 16 publishes and a test cannot derive: ECDSA signatures, which ours make with random
+ * nonces, and the certificates of attestations. `digest` is the SHA-256 of the published
  * attestation object.
  */
 export type Published = {

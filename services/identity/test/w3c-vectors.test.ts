@@ -3,15 +3,15 @@ import { createHash } from 'node:crypto'
 import { describe, type TestContext, test } from 'node:test'
 import { hashOpaqueToken, openDatabase, secondsAfter } from '@plinth/kit'
 import { engines, type TestEngine } from '@plinth/kit/testing'
-import { insertChallenge } from '../src/challenges.repository.ts'
-import { identityMigrations } from '../src/migrations/index.ts'
-import { insertPasskey } from '../src/passkeys.repository.ts'
-import type { PasskeyTables } from '../src/tables.ts'
+import { insertChallenge } from '../src/database/challenges.repository.ts'
+import { identityMigrations } from '../src/database/migrations/index.ts'
+import { insertPasskey } from '../src/database/passkeys.repository.ts'
+import type { IdentityTables } from '../src/database/tables.ts'
 import { startWithAlice } from './start-identity.ts'
 import { PUBLISHED, type Published } from './w3c-published.ts'
 import { deriveVector, type Vector } from './w3c-vectors.ts'
 
-/** The service as the relying party of the standard, with its challenges put in place. */
+/** The service as the relying party of the standard, with the challenges of its vectors. */
 async function startAsExample(t: TestContext, engine: TestEngine) {
   const started = await startWithAlice(t, {
     engine,
@@ -21,7 +21,7 @@ async function startAsExample(t: TestContext, engine: TestEngine) {
     },
   })
   const { api, clock, config, token } = started
-  const { db, close } = await openDatabase<PasskeyTables>(config.databaseUrl, identityMigrations)
+  const { db, close } = await openDatabase<IdentityTables>(config.databaseUrl, identityMigrations)
   t.after(close)
   const { body: csrf } = await api.get('/webauthn/csrf')
   const headers = { 'x-xsrf-token': csrf.token as string }
@@ -55,7 +55,7 @@ async function register(
   return (await api.post('/webauthn/register', body, { token, headers })).status
 }
 
-/** Registers behind the service's back what it refuses to register, so that a login can be tried. */
+/** Stores a passkey that the service refuses to register, so that a login can be tested. */
 async function putInPlace({ db, userId }: Example, { registration }: Vector): Promise<void> {
   await insertPasskey(db, {
     credentialId: base64url(registration.credentialId),
@@ -126,7 +126,7 @@ for (const engine of engines) {
       })
     }
 
-    test('16.2 with one bit of the published signature turned is refused', async (t) => {
+    test('16.2 with one flipped bit in the published signature is refused', async (t) => {
       const example = await startAsExample(t, engine)
       const [published] = PUBLISHED as [Published]
       const vector = deriveVector(published.info, published.options)

@@ -1,5 +1,5 @@
 import type { Db } from '@plinth/kit'
-import type { PasskeyTables } from './tables.ts'
+import type { IdentityTables } from './tables.ts'
 
 type Challenge = {
   challengeHash: string
@@ -8,7 +8,7 @@ type Challenge = {
   expiresAt: Date
 }
 
-export async function insertChallenge(db: Db<PasskeyTables>, challenge: Challenge): Promise<void> {
+export async function insertChallenge(db: Db<IdentityTables>, challenge: Challenge): Promise<void> {
   await db
     .insertInto('passkey_challenges')
     .values({
@@ -20,9 +20,9 @@ export async function insertChallenge(db: Db<PasskeyTables>, challenge: Challeng
     .execute()
 }
 
-/** Takes a challenge away and tells what it was for; nobody gets it a second time. */
+/** Deletes a challenge and returns what it was for; only one caller gets it. */
 export async function spendChallenge(
-  db: Db<PasskeyTables>,
+  db: Db<IdentityTables>,
   challengeHash: string,
 ): Promise<Challenge | undefined> {
   const row = await db
@@ -40,9 +40,9 @@ export async function spendChallenge(
   )
 }
 
-/** Removes at most `limit` rows that nobody came back for and says how many it found. */
+/** Removes at most `limit` expired rows and returns how many. */
 export async function deleteExpiredChallenges(
-  db: Db<PasskeyTables>,
+  db: Db<IdentityTables>,
   now: Date,
   limit: number,
 ): Promise<number> {

@@ -1,8 +1,8 @@
 import type { AccountTables } from '@plinth/accounts'
 import type { Generated } from 'kysely'
 
-export type PasskeyTables = {
-  /** The random name under which authenticators know a user; it says nothing about him. */
+export type IdentityTables = AccountTables & {
+  /** The random handle under which authenticators know a user; it reveals nothing about the user. */
   passkey_users: { user_id: number; handle: string }
   passkeys: {
     id: Generated<number>
@@ -23,5 +23,3 @@ export type PasskeyTables = {
     expires_at: string
   }
 }
-
-export type IdentityTables = AccountTables & PasskeyTables

@@ -1,6 +1,6 @@
 import type { Db } from '@plinth/kit'
 import type { Selectable } from 'kysely'
-import type { PasskeyTables } from './tables.ts'
+import type { IdentityTables } from './tables.ts'
 
 export type Passkey = {
   credentialId: string
@@ -14,9 +14,9 @@ export type Passkey = {
   lastUsedAt: string
 }
 
-/** The user's handle, made the first time somebody asks; the same for ever after. */
+/** The user's handle: `fresh` when there is none yet, and unchanged ever after. */
 export async function claimUserHandle(
-  db: Db<PasskeyTables>,
+  db: Db<IdentityTables>,
   userId: number,
   fresh: string,
 ): Promise<string> {
@@ -33,7 +33,7 @@ export async function claimUserHandle(
   return row.handle
 }
 
-export async function insertPasskey(db: Db<PasskeyTables>, passkey: Passkey): Promise<void> {
+export async function insertPasskey(db: Db<IdentityTables>, passkey: Passkey): Promise<void> {
   await db
     .insertInto('passkeys')
     .values({
@@ -51,7 +51,7 @@ export async function insertPasskey(db: Db<PasskeyTables>, passkey: Passkey): Pr
 }
 
 export async function findPasskey(
-  db: Db<PasskeyTables>,
+  db: Db<IdentityTables>,
   credentialId: string,
 ): Promise<(Passkey & { userHandle: string }) | undefined> {
   const row = await db
@@ -64,7 +64,7 @@ export async function findPasskey(
   return row && { ...passkeyOf(row), userHandle: row.handle }
 }
 
-export async function listPasskeys(db: Db<PasskeyTables>, userId: number): Promise<Passkey[]> {
+export async function listPasskeys(db: Db<IdentityTables>, userId: number): Promise<Passkey[]> {
   const rows = await db
     .selectFrom('passkeys')
     .selectAll()
@@ -75,12 +75,11 @@ export async function listPasskeys(db: Db<PasskeyTables>, userId: number): Promi
 }
 
 /**
- * Moves the signature counter on, compared with what is stored at this very moment: of two logins
- * with one counter, which a copied key would make, only one gets through. An authenticator that
- * does not count always says 0.
+ * Advances the signature counter in one conditional update: of two logins with the same counter, as
+ * a copied key would send, only one succeeds. An authenticator without a counter always sends 0.
  */
 export async function advanceCounter(
-  db: Db<PasskeyTables>,
+  db: Db<IdentityTables>,
   credentialId: string,
   counter: number,
   now: Date,
@@ -95,7 +94,7 @@ export async function advanceCounter(
 }
 
 export async function deletePasskey(
-  db: Db<PasskeyTables>,
+  db: Db<IdentityTables>,
   userId: number,
   credentialId: string,
 ): Promise<boolean> {
@@ -107,7 +106,7 @@ export async function deletePasskey(
   return numDeletedRows === 1n
 }
 
-function passkeyOf(row: Selectable<PasskeyTables['passkeys']>): Passkey {
+function passkeyOf(row: Selectable<IdentityTables['passkeys']>): Passkey {
   return {
     credentialId: row.credential_id,
     userId: row.user_id,

@@ -18,7 +18,7 @@ export const passkeyNotAdded = defineProblem(
   'The passkey could not be registered. Ask for new options and try again.',
 )
 
-// One answer for everything that can be wrong with a passkey login.
+// The same answer for every failed passkey login.
 export const passkeyRejected = defineProblem(
   'INVALID_CREDENTIALS',
   401,

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import type { Settings } from '@plinth/kit'
 
-/** Who passkeys are made for: a name shared by one or more web addresses. */
+/** Passkeys belong to this domain (`id`) and work on these origins, which must be at it or below. */
 export type RelyingParty = { id: string; name: string; origins: string[] }
 
 const NAMES = {
@@ -12,9 +12,9 @@ const NAMES = {
 }
 
 /**
- * A wrong name or address shows up in the browser as an error that explains nothing, so it is
- * looked for here. What was set by hand must be right; an address that merely cannot have
- * passkeys, such as a bare IP, switches them off.
+ * Browsers report a wrong domain or origin with an error that explains nothing, so it is checked at
+ * start. Explicit settings must be right; a default address that cannot have passkeys, such as an
+ * IP address, switches them off.
  */
 export function relyingParty(settings: Settings, publicUrl: string): RelyingParty | undefined {
   if (!settings.flag(NAMES.switch, true)) return undefined
@@ -23,8 +23,8 @@ export function relyingParty(settings: Settings, publicUrl: string): RelyingPart
   const party = { id, name: settings.text(NAMES.name, 'Plinth'), origins }
   const faults = [...idFaults(id), ...origins.flatMap((origin) => originFaults(origin, id))]
   if (faults.length === 0) return party
-  const byHand = [NAMES.switch, NAMES.id, NAMES.origins].some((name) => settings.optional(name))
-  if (!byHand) return undefined
+  const isExplicit = [NAMES.switch, NAMES.id, NAMES.origins].some((name) => settings.optional(name))
+  if (!isExplicit) return undefined
   for (const [name, expected, example] of faults) settings.fault(name, expected, example)
   return party
 }

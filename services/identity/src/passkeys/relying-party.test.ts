@@ -16,7 +16,7 @@ describe('the relying party of passkeys', () => {
     assert.deepEqual(read({}, 'https://id.example.org/base')?.origins, ['https://id.example.org'])
   })
 
-  test('is none when switched off, or when nobody asked and the address cannot have passkeys', () => {
+  test('is undefined when switched off, or by default where the address cannot have passkeys', () => {
     assert.equal(read({ IDENTITY_PASSKEYS: 'off' }), undefined)
     assert.equal(read({}, 'http://192.168.1.5:8081'), undefined)
     assert.equal(read({}, 'http://id.example.org'), undefined)
@@ -62,7 +62,7 @@ describe('the relying party of passkeys', () => {
     ],
   ]
   for (const [name, env, words] of mistakes) {
-    test(`explains ${name} in plain words before anything starts`, () => {
+    test(`reports ${name} before the service starts`, () => {
       assert.throws(
         () => read(env),
         (error) => error instanceof SettingsError && words.test(error.message),

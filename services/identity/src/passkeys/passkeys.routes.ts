@@ -1,14 +1,16 @@
 import { type AccountGuard, originOf, TokenPairReply } from '@plinth/accounts'
-import { type Server, Type } from '@plinth/kit'
+import { type Guard, type Request, type Server, Type } from '@plinth/kit'
 import type { RegistrationResponseJSON } from '@simplewebauthn/server'
-import { CSRF_COOKIE, type CsrfTokens } from './csrf.ts'
-import type { Identity } from './identity.ts'
-import { authenticationOptions, logInWithPasskey } from './passkey-login.ts'
-import { registerPasskey, registrationOptions } from './passkey-registration.ts'
-import { ownPasskeys, removePasskey } from './passkeys.ts'
+import type { CsrfTokens } from './csrf.ts'
+import { authenticationOptions, logInWithPasskey } from './login.ts'
+import { ownPasskeys, type Passkeys, removePasskey } from './passkeys.ts'
 import { passkeysDisabled } from './problems.ts'
+import { registerPasskey, registrationOptions } from './registration.ts'
 
-// Written so that one pass decides: a pattern with two open ends takes hours over a megabyte.
+const CSRF_COOKIE = 'XSRF-TOKEN'
+const CSRF_HEADERS = ['x-xsrf-token', 'x-csrf-token']
+
+// Matches in one pass: a pattern that is open at both ends takes hours for a megabyte.
 const LABEL = '^(?=[^]*\\S)[^\\p{Cc}\\p{Cs}]*$'
 
 const NewPasskeyBody = Type.Object({
@@ -27,23 +29,24 @@ const CredentialPath = Type.Object({ credentialId: Type.String() })
 /** csrf · register · authenticate · list · delete. CSRF is checked first, then the caller. */
 export function passkeyRoutes(
   server: Server,
-  identity: Identity,
+  passkeys: Passkeys,
   { guard, csrf }: { guard: AccountGuard; csrf: CsrfTokens },
 ): void {
-  const forCaller = { onRequest: [csrf.guard, guard.caller] }
+  const requireCsrf = csrfGuard(csrf)
+  const forCaller = { onRequest: [requireCsrf, guard.caller] }
   csrfRoute(server, csrf)
-  loginRoutes(server, identity, csrf)
+  loginRoutes(server, passkeys, requireCsrf)
 
   server.post('/webauthn/register/options', {
     ...forCaller,
-    handler: ({ caller }) => registrationOptions(identity, caller),
+    handler: ({ caller }) => registrationOptions(passkeys, caller),
   })
 
   server.post('/webauthn/register', {
     ...forCaller,
     schema: { body: NewPasskeyBody },
     handler: async (request) => {
-      await registerPasskey(identity, request.caller, request.body.publicKey, originOf(request))
+      await registerPasskey(passkeys, request.caller, request.body.publicKey, originOf(request))
       return { success: true }
     },
   })
@@ -53,41 +56,54 @@ export function passkeyRoutes(
     schema: { params: CredentialPath },
     handler: async (request, reply) => {
       const { credentialId } = request.params
-      await removePasskey(identity, request.caller, credentialId, originOf(request))
+      await removePasskey(passkeys, request.caller, credentialId, originOf(request))
       return reply.code(204).send()
     },
   })
 
   server.get('/api/users/me/passkeys', {
     onRequest: guard.caller,
-    handler: ({ caller }) => ownPasskeys(identity, caller),
+    handler: ({ caller }) => ownPasskeys(passkeys, caller),
   })
 }
 
 function csrfRoute(server: Server, csrf: CsrfTokens): void {
   server.get('/webauthn/csrf', (request, reply) => {
-    const token = csrf.tokenFor(request)
-    // Plain http has no `Secure` cookies, and clients other than browsers would not send one.
+    const token = csrf.tokenFor(cookieOf(request))
+    // Over plain http browsers reject `Secure` cookies, and other clients do not send them.
     const secure = request.protocol === 'https' ? '; Secure' : ''
     reply.header('set-cookie', `${CSRF_COOKIE}=${token}; Path=/; SameSite=Strict${secure}`)
     return { headerName: 'X-XSRF-TOKEN', parameterName: '_csrf', token }
   })
 }
 
-function loginRoutes(server: Server, identity: Identity, csrf: CsrfTokens): void {
+function csrfGuard(csrf: CsrfTokens): Guard {
+  return async (request) => {
+    const token = CSRF_HEADERS.map((name) => request.headers[name]).find((value) => value)
+    csrf.requireToken(token, cookieOf(request))
+  }
+}
+
+function cookieOf(request: Request): string | undefined {
+  const pairs = (request.headers.cookie ?? '').split(';').map((pair) => pair.trim())
+  const prefix = `${CSRF_COOKIE}=`
+  return pairs.find((pair) => pair.startsWith(prefix))?.slice(prefix.length)
+}
+
+function loginRoutes(server: Server, passkeys: Passkeys, requireCsrf: Guard): void {
   server.post('/webauthn/authenticate/options', {
-    onRequest: csrf.guard,
-    handler: () => authenticationOptions(identity),
+    onRequest: requireCsrf,
+    handler: () => authenticationOptions(passkeys),
   })
 
   server.post('/login/webauthn', {
-    onRequest: csrf.guard,
+    onRequest: requireCsrf,
     schema: { response: { 200: TokenPairReply } },
-    handler: (request) => logInWithPasskey(identity, request.body, originOf(request)),
+    handler: (request) => logInWithPasskey(passkeys, request.body, originOf(request)),
   })
 }
 
-/** With passkeys switched off every one of these paths says so. */
+/** When passkeys are switched off, every path answers that they are. */
 export function disabledPasskeyRoutes(server: Server, guard: AccountGuard): void {
   const refuse = () => {
     throw passkeysDisabled()

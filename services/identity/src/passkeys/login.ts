@@ -5,49 +5,53 @@ import {
   requireUser,
   type TokenPair,
 } from '@plinth/accounts'
+import type { Db } from '@plinth/kit'
 import type { AuthenticationResponseJSON } from '@simplewebauthn/server'
+import { advanceCounter, findPasskey, type Passkey } from '../database/passkeys.repository.ts'
+import type { IdentityTables } from '../database/tables.ts'
 import { CEREMONY_SECONDS, issueChallenge, redeemChallenge } from './challenges.ts'
 import { readClientData } from './client-data.ts'
-import { type Identity, passkeyTables } from './identity.ts'
-import { advanceCounter, findPasskey, type Passkey } from './passkeys.repository.ts'
+import type { Passkeys } from './passkeys.ts'
 import { passkeyRejected } from './problems.ts'
 
-/** No user is named and no credential listed: whoever asks learns nothing about who has one. */
-export async function authenticationOptions({ db, clock, relyingParty }: Identity) {
+/** Names no user and lists no credential, so it does not reveal who has a passkey. */
+export async function authenticationOptions(passkeys: Passkeys) {
   return {
-    challenge: await issueChallenge({ db: passkeyTables(db), clock }, 'authenticate'),
+    challenge: await issueChallenge(passkeys, 'authenticate'),
     timeout: CEREMONY_SECONDS * 1000,
-    rpId: relyingParty.id,
+    rpId: passkeys.relyingParty.id,
     allowCredentials: [],
     userVerification: 'preferred',
     extensions: {},
   }
 }
 
-/** Ends in the same kind of session as a password, or in one answer for all that can be wrong. */
+/** Opens the same kind of session as a password does; every failure gets the same answer. */
 export async function logInWithPasskey(
-  identity: Identity,
+  passkeys: Passkeys,
   credential: unknown,
   origin: Origin,
 ): Promise<TokenPair> {
   const assertion = assertionOf(credential)
-  const passkey = assertion && (await findPasskey(passkeyTables(identity.db), assertion.id))
-  const counter = assertion && (await verifyAssertion(identity, assertion, passkey))
+  const passkey = assertion && (await findPasskey(passkeys.db, assertion.id))
+  const counter = assertion && (await verifyAssertion(passkeys, assertion, passkey))
   const pair =
-    passkey && counter !== undefined ? await enter(identity, passkey, counter, origin) : undefined
+    passkey && counter !== undefined ? await enter(passkeys, passkey, counter, origin) : undefined
   if (pair) return pair
-  await recordRejection(identity, passkey, origin)
+  await recordRejection(passkeys, passkey, origin)
   throw passkeyRejected()
 }
 
-/** The counter is moved on in the transaction that opens the session: both happen or neither. */
-function enter({ accounts, clock }: Identity, passkey: Passkey, counter: number, origin: Origin) {
+/** The counter advances in the transaction that opens the session: both happen or neither. */
+function enter({ accounts, clock }: Passkeys, passkey: Passkey, counter: number, origin: Origin) {
+  const { userId, credentialId } = passkey
   return openSession(
     accounts,
     {
-      userId: passkey.userId,
+      userId,
       event: 'PASSKEY_USED',
-      admit: (db) => advanceCounter(passkeyTables(db), passkey.credentialId, counter, clock()),
+      admit: (db) =>
+        advanceCounter(db as unknown as Db<IdentityTables>, credentialId, counter, clock()),
     },
     origin,
   )
@@ -55,32 +59,32 @@ function enter({ accounts, clock }: Identity, passkey: Passkey, counter: number,
 
 function assertionOf(credential: unknown): AuthenticationResponseJSON | undefined {
   const { id, response } = (credential ?? {}) as Partial<AuthenticationResponseJSON>
-  // PostgreSQL cannot compare with a NUL, and no credential id has anything outside this alphabet.
+  // A credential id has only these characters; PostgreSQL refuses a NUL in a parameter.
   const named = typeof id === 'string' && /^[A-Za-z0-9_-]{1,1364}$/.test(id)
   const answered = typeof response === 'object' && response !== null
   return named && answered ? (credential as AuthenticationResponseJSON) : undefined
 }
 
-/** Returns the authenticator's new counter, or nothing when anything at all is wrong. */
+/** Returns the authenticator's new counter; `undefined` when anything is wrong. */
 async function verifyAssertion(
-  identity: Identity,
+  passkeys: Passkeys,
   assertion: AuthenticationResponseJSON,
   passkey: (Passkey & { userHandle: string }) | undefined,
 ): Promise<number | undefined> {
   const clientData = readClientData(assertion.response.clientDataJSON)
   if (!clientData) return undefined
-  const store = { db: passkeyTables(identity.db), clock: identity.clock }
-  const redeemed = await redeemChallenge(store, clientData.challenge, 'authenticate')
+  const redeemed = await redeemChallenge(passkeys, clientData.challenge, 'authenticate')
   if (!redeemed || clientData.framed || !passkey) return undefined
   if (assertion.response.userHandle !== passkey.userHandle) return undefined
-  return checkSignature(identity, assertion, { passkey, challenge: clientData.challenge })
+  return checkSignature(passkeys, assertion, { passkey, challenge: clientData.challenge })
 }
 
 async function checkSignature(
-  { relyingParty }: Identity,
+  { relyingParty }: Passkeys,
   assertion: AuthenticationResponseJSON,
   { passkey, challenge }: { passkey: Passkey; challenge: string },
 ): Promise<number | undefined> {
+  // Loading takes half a second, so the first ceremony does it. If it fails, that is a 500: not caught.
   const { verifyAuthenticationResponse } = await import('@simplewebauthn/server')
   try {
     const { verified, authenticationInfo } = await verifyAuthenticationResponse({
@@ -104,7 +108,7 @@ async function checkSignature(
 }
 
 async function recordRejection(
-  { accounts }: Identity,
+  { accounts }: Passkeys,
   passkey: Passkey | undefined,
   origin: Origin,
 ): Promise<void> {

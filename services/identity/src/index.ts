@@ -1,2 +1,0 @@
-export { createIdentity } from './app.ts'
-export { type IdentityConfig, loadConfig } from './config.ts'
