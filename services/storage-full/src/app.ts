@@ -35,17 +35,15 @@ import { fileBytesRoutes, fileRoutes, uploadRoute } from './files/files.routes.t
 import { ADMIN_ROLE } from './files/files.ts'
 import { temporaryLinkRoutes } from './files/links.routes.ts'
 import type { Storage } from './files/storage.ts'
-import { findActiveLocation } from './locations/locations.repository.ts'
-import { storageAdminRoutes } from './locations/locations.routes.ts'
+import { locationRoutes } from './locations/locations.routes.ts'
 import {
-  makeUnusedFolders,
+  findActiveLocation,
   prepareFirstStart,
   requireReadableSettings,
 } from './locations/locations.ts'
-import { spoolFolderIn } from './locations/providers/local.ts'
 import { createProviders } from './locations/providers/open.ts'
-import { createThumbnailWork } from './thumbnails/maker.ts'
 import { thumbnailRoutes } from './thumbnails/thumbnails.routes.ts'
+import { createThumbnails } from './thumbnails/thumbnails.ts'
 import { startHousekeeping } from './upkeep/jobs.ts'
 import { moveRoutes } from './upkeep/moves.routes.ts'
 
@@ -67,7 +65,7 @@ export async function createStorageFull(
     await database.close()
     throw error
   })
-  const housekeeping = startHousekeeping(storage, config.root)
+  const housekeeping = startHousekeeping(storage)
   const server = createServer({ ...config, log, clock })
   server.onClose(database.close)
   server.onClose(storage.providers.close)
@@ -88,9 +86,12 @@ export async function createStorageFull(
   uploadRoute(server, storage, guard.caller)
   fileRoutes(server, storage, guard.caller)
   fileBytesRoutes(server, storage, guard.caller)
-  thumbnailRoutes(server, storage, guard.caller)
+  thumbnailRoutes(server, storage, {
+    caller: guard.caller,
+    thumbnails: createThumbnails(storage),
+  })
   temporaryLinkRoutes(server, storage, guard.caller)
-  storageAdminRoutes(server, storage, { admin, root: config.root })
+  locationRoutes(server, storage, { admin, root: config.root })
   moveRoutes(server, storage, { admin, job: housekeeping.moves })
 
   actuatorRoutes(server, { name: NAME, version: VERSION, healthy: database.ping })
@@ -111,15 +112,13 @@ export async function openStorage(
     clock,
     log,
     providers: createProviders({ ...config, masterKey: config.accounts.masterKey }),
-    thumbnails: createThumbnailWork(),
-    spoolFolder: spoolFolderIn(config.root),
+    spoolFolder: config.spoolFolder,
     publicUrl: config.publicUrl,
     limits: config.limits,
   }
   try {
     await requireReadableSettings(storage)
     await prepareRoot(storage, config.root)
-    await makeUnusedFolders(storage, config.root)
     await prepareFirstStart(storage)
   } catch (error) {
     await database.close()

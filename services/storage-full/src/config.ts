@@ -5,6 +5,7 @@ import {
   type Env,
   FILE_TYPES,
   fileTypes,
+  HOST_NAME,
   readSettings,
   type Settings,
   serviceSettings,
@@ -24,11 +25,14 @@ export function loadConfig(env: Env = process.env) {
   return readSettings(env, (settings) => {
     const service = serviceSettings(settings, PREFIX, { port: 8082 })
     const { publicUrl, dataFolder } = service
+    const root = resolve(settings.text('STORAGE_FULL_ROOT', join(dataFolder, 'storage-full')))
     return {
       ...service,
       databaseUrl: databaseUrl(settings, PREFIX, dataFolder, 'storage-full'),
-      root: resolve(settings.text('STORAGE_FULL_ROOT', join(dataFolder, 'storage-full'))),
-      patience: {
+      root,
+      // Several machines may share a root; each finds its own spools again.
+      spoolFolder: join(root, '.incoming', HOST_NAME),
+      storeTimeouts: {
         connectMs: 2_000,
         answerMs: 1000 * settings.integer('STORAGE_FULL_OBJECT_TIMEOUT_SECONDS', 10, { min: 1 }),
       },

@@ -42,7 +42,7 @@ for (const engine of engines)
       const { storage, root } = await open(t, storageEnv(await temporaryFolder(t), url))
       const lost = await locate(storage, { provider: 'LOCAL', local: { path: 'lost' } })
       await rm(`${root}/lost`, { recursive: true })
-      const { id } = await requireActiveLocation(storage)
+      const { id } = await requireActiveLocation(storage.db)
       await insertMarked(storage, [...Array(MANY).fill(lost.id), id])
 
       await finishDeletions(storage)
@@ -62,7 +62,7 @@ for (const engine of engines)
         await service.api.delete(`/file/${id}`, { token: service.user })
       }
       await service.server.close()
-      const { storage, root } = await open(t, service.env)
+      const { storage } = await open(t, service.env)
       const before = await marked(storage)
 
       let stopped: Promise<void> | undefined
@@ -73,7 +73,7 @@ for (const engine of engines)
           return true
         })
       })
-      const { stop } = startHousekeeping(storage, root)
+      const { stop } = startHousekeeping(storage)
       await asked
       await stopped
 

@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { appendFile, link, mkdir, readdir, rm, utimes, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { appendFile, mkdir, readdir, rm, utimes, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
 import { createLogger } from '@plinth/kit'
 import { engines, testClock } from '@plinth/kit/testing'
 import { openStorage } from '../src/app.ts'
 import { loadConfig } from '../src/config.ts'
-import { sweepAbandonedSpools } from '../src/locations/providers/local.ts'
 import { sweep } from '../src/upkeep/sweep.ts'
 import { logIn, startStorage, storageEnv, temporaryFolder, upload } from './start-storage.ts'
 
@@ -30,6 +29,19 @@ for (const engine of engines)
       const objects = join(config.root, 'files', prefix)
       return { storage, clock, objects }
     }
+
+    test('removes temporary files of machines that never came back, after a day', async (t) => {
+      const { storage } = await open(t)
+      const spool = join(dirname(storage.spoolFolder), 'gone')
+      await mkdir(spool, { recursive: true })
+      await writeFile(join(spool, '1.old.part'), 'x')
+      await writeFile(join(spool, '2.new.part'), 'x')
+      await utimes(join(spool, '1.old.part'), 0, 0)
+
+      await sweep(storage)
+
+      assert.deepEqual(await readdir(spool), ['2.new.part'])
+    })
 
     test('removes an object without a file only when it was seen twice, a day apart', async (t) => {
       const { storage, clock, objects } = await open(t)
@@ -58,36 +70,6 @@ for (const engine of engines)
       assert.deepEqual(await readdir(foreign), ['theirs.png'])
     })
   })
-
-test('temporary files of machines that never came back are removed after a day', async (t) => {
-  const root = await temporaryFolder(t)
-  const spool = join(root, '.incoming/gone')
-  await mkdir(spool, { recursive: true })
-  await writeFile(join(spool, '1.old.part'), 'x')
-  await writeFile(join(spool, '2.new.part'), 'x')
-  await utimes(join(spool, '1.old.part'), 0, 0)
-
-  await sweepAbandonedSpools(root)
-
-  assert.deepEqual(await readdir(spool), ['2.new.part'])
-})
-
-test('a second name of an old file is not taken for a leftover while the file is there', async (t) => {
-  const root = await temporaryFolder(t)
-  const spool = join(root, '.incoming/busy')
-  const [stored, second] = [join(root, 'stored'), join(spool, '1.drawn.part')]
-  await mkdir(spool, { recursive: true })
-  await writeFile(stored, 'x')
-  await utimes(stored, 0, 0)
-  await link(stored, second)
-
-  await sweepAbandonedSpools(root)
-  const whileStored = await readdir(spool)
-  await rm(stored)
-  await sweepAbandonedSpools(root)
-
-  assert.deepEqual([whileStored, await readdir(spool)], [['1.drawn.part'], []])
-})
 
 describe('the command line', () => {
   const run = async (env: Record<string, string>, ...words: string[]) => {

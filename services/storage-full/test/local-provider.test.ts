@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { randomBytes, randomUUID } from 'node:crypto'
-import { mkdir, mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/promises'
+import { randomBytes } from 'node:crypto'
+import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
@@ -11,45 +11,12 @@ const UNAVAILABLE = { code: 'STORAGE_UNAVAILABLE', status: 503 }
 
 const folder = await mkdtemp(join(tmpdir(), 'providers-'))
 after(() => rm(folder, { recursive: true, force: true }))
-await mkdir(join(folder, '.incoming'))
+const spoolFolder = join(folder, '.incoming')
+await mkdir(spoolFolder)
 
 providerSuite('a folder', {
-  open: (prefix) => createLocalProvider({ root: folder, path: 'deep/store', prefix }),
+  open: (prefix) => createLocalProvider({ root: folder, path: 'deep/store', prefix, spoolFolder }),
   folder,
-})
-
-describe('a second name for an object in a folder', () => {
-  const target = () => join(folder, randomUUID())
-  const prepared = async () => {
-    const provider = createLocalProvider({ root: folder, path: 'linked', prefix: 'own' })
-    await provider.prepare()
-    return provider
-  }
-
-  test('gives its bytes, also after the object is removed', async () => {
-    const provider = await prepared()
-    const bytes = randomBytes(9)
-    const path = target()
-    await provider.put('own/a', await sourceFile(folder, bytes))
-
-    assert.equal(await provider.link?.('own/a', path), true)
-    await provider.remove('own/a')
-
-    assert.deepEqual(await readFile(path), bytes)
-  })
-
-  test('is refused for an object that is not there, and for a symbolic link', async () => {
-    const provider = await prepared()
-    await symlink('/etc/hostname', join(folder, 'linked/own/symbolic'))
-    const path = target()
-
-    const links = await Promise.all(
-      ['own/absent', 'own/symbolic'].map((key) => provider.link?.(key, path)),
-    )
-
-    assert.deepEqual(links, [false, false])
-    await assert.rejects(readFile(path), { code: 'ENOENT' })
-  })
 })
 
 describe('a folder that fails', () => {
@@ -59,7 +26,7 @@ describe('a folder that fails', () => {
   ] as const)
     test(`is unavailable when ${what}, and nothing is made in its stead`, async () => {
       await mkdir(join(folder, 'mount-point/store'), { recursive: true })
-      const place = { root: join(folder, root), path: 'store', prefix: 'own' }
+      const place = { root: join(folder, root), path: 'store', prefix: 'own', spoolFolder }
       const provider = createLocalProvider(place)
       const source = await sourceFile(folder, randomBytes(9))
       const before = await readdir(folder, { recursive: true })
@@ -80,7 +47,7 @@ describe('a folder that fails', () => {
     })
 
   test('never names the path in an error', async () => {
-    const provider = createLocalProvider({ root: folder, path: 'unmounted' })
+    const provider = createLocalProvider({ root: folder, path: 'unmounted', spoolFolder })
 
     const error = await provider.check().catch((caught) => caught)
 
@@ -88,14 +55,22 @@ describe('a folder that fails', () => {
   })
 
   test('is not prepared below a root that is gone', async () => {
-    const provider = createLocalProvider({ root: join(folder, 'no-root'), path: 'store' })
+    const provider = createLocalProvider({
+      root: join(folder, 'no-root'),
+      path: 'store',
+      spoolFolder,
+    })
 
     await assert.rejects(provider.prepare(), UNAVAILABLE)
   })
 
   test('tells in its probe that the folder cannot be written', async () => {
     // Not even the superuser may write here.
-    const steps = await createLocalProvider({ root: '/proc/self', path: 'task' }).probe()
+    const steps = await createLocalProvider({
+      root: '/proc/self',
+      path: 'task',
+      spoolFolder,
+    }).probe()
 
     assert.deepEqual(
       steps.map(({ name, passed }) => [name, passed]),

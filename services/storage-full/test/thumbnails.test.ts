@@ -6,7 +6,6 @@ import { describe, type TestContext, test } from 'node:test'
 import { armFailPoint } from '@plinth/kit'
 import { engines, sampleFiles } from '@plinth/kit/testing'
 import sharp from 'sharp'
-import { spoolFolderIn } from '../src/locations/providers/local.ts'
 import { sharedStorage, upload } from './start-storage.ts'
 
 type Colour = { r: number; g: number; b: number }
@@ -183,17 +182,6 @@ for (const engine of engines)
       assert.deepEqual([unkept.status, kept.status], [200, 200])
       assert.equal(unkept.headers.get('content-type'), 'image/jpeg')
       assert.ok(kept.bytes.equals(unkept.bytes))
-    })
-
-    test('makes it from a copy where the file cannot be given a second name', async () => {
-      const { api, user, root } = await newcomer()
-      const { body } = await upload(api, user)
-      // The place of second names: a copy makes it anew.
-      await rm(spoolFolderIn(root), { recursive: true })
-
-      const reply = await api.get(`/file/thumbnail/${body.id}`, { token: user })
-
-      assert.equal(reply.headers.get('content-type'), 'image/jpeg')
     })
 
     test('makes it once however many ask at the same time', async () => {

@@ -122,23 +122,6 @@ for (const engine of engines)
       assert.ok(read.bytes.equals(sampleFiles.png))
     })
 
-    for (const [what, probed, stored, status] of [
-      ['is made where an older version tested and stored nothing', true, false, 201],
-      ['is not made where none may ever have been', false, false, 503],
-      ['is not made where it held files', true, true, 503],
-    ] as const)
-      test(`at the start: a folder for files that is missing ${what}`, async (t) => {
-        const before = await start(t)
-        if (stored) await upload(before.api, before.user)
-        await before.server.close()
-        await rm(`${before.root}/files`, { recursive: true })
-        await mkdir(`${before.root}/files${probed ? '/probe' : ''}`, { recursive: true })
-
-        const { api, user } = await startStorage(t, before.env)
-
-        assert.equal((await upload(api, user)).status, status)
-      })
-
     test('where OBJECT is active a fresh machine needs no old root', { skip: noS3 }, async (t) => {
       const before = await start(t)
       await activateObject(before, s3.settings)

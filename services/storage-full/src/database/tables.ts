@@ -1,4 +1,5 @@
 import type { AccountTables } from '@plinth/accounts'
+import type { Db } from '@plinth/kit'
 import type { Generated } from 'kysely'
 
 export type StorageTables = AccountTables & {
@@ -63,6 +64,8 @@ export type StorageTables = AccountTables & {
     updated_at: string
   }
 }
+
+export type StorageDb = Db<StorageTables>
 
 export type FileState = 'stored' | 'deleting'
 

@@ -1,15 +1,11 @@
 import { createHash } from 'node:crypto'
-import { rm } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
 import {
   contentDisposition,
   Problem,
-  type Reply,
-  type Request,
+  type Representation,
   Spool,
   type SpoolOptions,
-  sendFile,
-  spoolPath,
 } from '@plinth/kit'
 import { storageUnavailable } from '../locations/problems.ts'
 import type { ByteRange } from '../locations/providers/provider.ts'
@@ -17,24 +13,32 @@ import { findFile } from './files.repository.ts'
 import { fileNotFound, storedBytesMissing } from './problems.ts'
 import { objectKey, type Storage, type StoredFile } from './storage.ts'
 
-export async function checksumOf(bytes: Readable): Promise<string> {
-  const hash = createHash('sha256')
-  try {
-    for await (const chunk of bytes) hash.update(chunk)
-  } catch (error) {
-    throw asStorageFault(error)
-  }
-  return hash.digest('hex')
-}
+type Disposition = { as: 'inline' | 'attachment'; cacheControl?: string }
 
-type Reading = Pick<Storage, 'db' | 'providers'>
+/** A stored file as HTTP sees it: for its owner, and for anyone with a link to it. */
+export function representationOf(
+  storage: Storage,
+  file: StoredFile,
+  { as, cacheControl }: Disposition,
+): Representation {
+  return {
+    sizeBytes: file.sizeBytes,
+    etag: `"${file.checksumSha256}"`,
+    lastModified: new Date(file.createdAt),
+    mediaType: file.contentType === 'text/plain' ? 'text/plain; charset=utf-8' : file.contentType,
+    disposition: contentDisposition(as, file.originalFilename),
+    sha256: file.checksumSha256,
+    cacheControl,
+    open: (start, end) => openBytes(storage, file, { start, end }),
+  }
+}
 
 /**
  * Opens the bytes where the file says they are. Between reading the row and opening the object a
- * move may have taken it elsewhere; then the row knows the new place.
+ * move may have taken it elsewhere; then the row has the new place.
  */
 export async function openBytes(
-  storage: Reading,
+  storage: Storage,
   file: StoredFile,
   range?: ByteRange,
 ): Promise<Readable> {
@@ -47,33 +51,7 @@ export async function openBytes(
   return openBytes(storage, current, range)
 }
 
-type Sending = { file: StoredFile; as: 'inline' | 'attachment'; cacheControl?: string }
-
-/** The one way a file's bytes leave: for its owner, and for whoever holds a link to it. */
-export function sendStoredFile(
-  request: Request,
-  reply: Reply,
-  storage: Storage,
-  { file, as, cacheControl }: Sending,
-): Promise<Reply> {
-  return sendFile(request, reply, {
-    sizeBytes: file.sizeBytes,
-    etag: `"${file.checksumSha256}"`,
-    lastModified: new Date(file.createdAt),
-    mediaType: file.contentType === 'text/plain' ? 'text/plain; charset=utf-8' : file.contentType,
-    disposition: contentDisposition(as, file.originalFilename),
-    sha256: file.checksumSha256,
-    cacheControl,
-    open: (start, end) => openBytes(storage, file, { start, end }),
-  })
-}
-
-/** What breaks a transfer half-way is the store or the disk, whatever the error calls itself. */
-export function asStorageFault(error: unknown): Problem {
-  return error instanceof Problem ? error : storageUnavailable({ cause: error })
-}
-
-/** Takes bytes in, where uploads wait too. */
+/** Copies bytes into a temporary file, where uploads wait too. */
 export async function spoolBytes(
   bytes: Readable,
   folder: string,
@@ -91,19 +69,17 @@ export async function spoolBytes(
   }
 }
 
-/** The bytes of a stored file as a file of this disk, which stays while it is read. */
-export async function originalOnDisk(
-  storage: Storage,
-  file: StoredFile,
-): Promise<AsyncDisposable & { path: string }> {
-  // The name of a spool: if this process dies, the next one sweeps it away.
-  const path = spoolPath(storage.spoolFolder)
-  const provider = storage.providers.at(file.location)
-  if (await provider.link?.(objectKey(file), path))
-    return { path, [Symbol.asyncDispose]: () => rm(path, { force: true }) }
-  return spoolBytes(await openBytes(storage, file), storage.spoolFolder, {
-    sha256: false,
-    onDisk: true,
-    passedOn: true,
-  })
+export async function checksumOf(bytes: Readable): Promise<string> {
+  const hash = createHash('sha256')
+  try {
+    for await (const chunk of bytes) hash.update(chunk)
+  } catch (error) {
+    throw asStorageFault(error)
+  }
+  return hash.digest('hex')
+}
+
+/** What breaks a transfer half-way is the store or the disk, whatever the error calls itself. */
+export function asStorageFault(error: unknown): Problem {
+  return error instanceof Problem ? error : storageUnavailable({ cause: error })
 }

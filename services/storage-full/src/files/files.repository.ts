@@ -1,14 +1,14 @@
-import { type Db, inTransaction, prepared, preparedWrite } from '@plinth/kit'
+import { inTransaction, prepared, preparedWrite } from '@plinth/kit'
 import type { Insertable, NotNull } from 'kysely'
-import type { StorageTables, ThumbnailState } from '../database/tables.ts'
+import type { StorageDb, StorageTables, ThumbnailState } from '../database/tables.ts'
 import type { NewFile, StoredFile } from './storage.ts'
 
-const insert = prepared((db: Db<StorageTables>, row: Insertable<StorageTables['files']>) =>
+const insert = prepared((db: StorageDb, row: Insertable<StorageTables['files']>) =>
   db.insertInto('files').values(row).returning('id'),
 )
 
 /** A row becomes visible here, after its bytes are durable. */
-export async function insertFile(db: Db<StorageTables>, file: NewFile): Promise<StoredFile> {
+export async function insertFile(db: StorageDb, file: NewFile): Promise<StoredFile> {
   const row = {
     owner_id: file.ownerId,
     owner_name: file.ownerName,
@@ -32,7 +32,7 @@ export async function insertFile(db: Db<StorageTables>, file: NewFile): Promise<
   })
 }
 
-export async function findFile(db: Db<StorageTables>, id: number): Promise<StoredFile | undefined> {
+export async function findFile(db: StorageDb, id: number): Promise<StoredFile | undefined> {
   const row = await selectFiles(db).where('files.id', '=', id).executeTakeFirst()
   return row && fileOf(row)
 }
@@ -40,7 +40,7 @@ export async function findFile(db: Db<StorageTables>, id: number): Promise<Store
 type FileQuery = { ownerId?: string; beforeId?: number; offset?: number; limit: number }
 
 /** Newest first. */
-export async function listFiles(db: Db<StorageTables>, query: FileQuery): Promise<StoredFile[]> {
+export async function listFiles(db: StorageDb, query: FileQuery): Promise<StoredFile[]> {
   const { ownerId, beforeId, offset, limit } = query
   const rows = await selectFiles(db)
     .where('files.state', '=', 'stored')
@@ -55,7 +55,7 @@ export async function listFiles(db: Db<StorageTables>, query: FileQuery): Promis
 
 /** Oldest first, whatever their state: for work that goes over every file. */
 export async function listFilesAfter(
-  db: Db<StorageTables>,
+  db: StorageDb,
   query: { afterId: number; limit: number; notAt?: number },
 ): Promise<StoredFile[]> {
   const { notAt } = query
@@ -70,7 +70,7 @@ export async function listFilesAfter(
 
 /** Oldest first. */
 export async function listDeletingFiles(
-  db: Db<StorageTables>,
+  db: StorageDb,
   query: { afterId: number; limit: number },
 ): Promise<StoredFile[]> {
   const rows = await selectFiles(db)
@@ -82,7 +82,7 @@ export async function listDeletingFiles(
   return rows.map(fileOf)
 }
 
-export async function countFiles(db: Db<StorageTables>, ownerId?: string): Promise<number> {
+export async function countFiles(db: StorageDb, ownerId?: string): Promise<number> {
   const row = await db
     .selectFrom('file_totals')
     .select((count) => count.fn.sum<number>('total').as('total'))
@@ -93,7 +93,7 @@ export async function countFiles(db: Db<StorageTables>, ownerId?: string): Promi
 
 /** Of these names, the ones that belong to a file at this location. */
 export async function findObjectNames(
-  db: Db<StorageTables>,
+  db: StorageDb,
   locationId: number,
   names: string[],
 ): Promise<Set<string>> {
@@ -112,10 +112,7 @@ export async function findObjectNames(
  * bytes. Says where they are now, which a move may just have changed. Of several callers one gets
  * the file.
  */
-export async function markDeleting(
-  db: Db<StorageTables>,
-  id: number,
-): Promise<StoredFile | undefined> {
+export async function markDeleting(db: StorageDb, id: number): Promise<StoredFile | undefined> {
   return inTransaction(db, async (transaction) => {
     const marked = await transaction
       .updateTable('files')
@@ -130,13 +127,13 @@ export async function markDeleting(
   })
 }
 
-export async function deleteFileRow(db: Db<StorageTables>, id: number): Promise<void> {
+export async function deleteFileRow(db: StorageDb, id: number): Promise<void> {
   await db.deleteFrom('files').where('id', '=', id).where('state', '=', 'deleting').execute()
 }
 
 /** Only while the file is still there and still where it was: else the thumbnail has no owner. */
 export async function updateThumbnail(
-  db: Db<StorageTables>,
+  db: StorageDb,
   file: StoredFile,
   thumbnail: ThumbnailState,
 ): Promise<boolean> {
@@ -152,7 +149,7 @@ export async function updateThumbnail(
 
 /** The moment a move takes effect; refused when the file was deleted or moved in the meantime. */
 export async function updateLocation(
-  db: Db<StorageTables>,
+  db: StorageDb,
   file: StoredFile,
   target: { locationId: number; objectName: string },
 ): Promise<boolean> {
@@ -172,7 +169,7 @@ export async function updateLocation(
 
 type Change = { ownerId: string; change: number }
 
-const addToTotal = preparedWrite((db: Db<StorageTables>, { ownerId, change }: Change) =>
+const addToTotal = preparedWrite((db: StorageDb, { ownerId, change }: Change) =>
   db
     .insertInto('file_totals')
     .values({ owner_id: ownerId, total: change })
@@ -185,7 +182,7 @@ const addToTotal = preparedWrite((db: Db<StorageTables>, { ownerId, change }: Ch
 
 type FileRow = Awaited<ReturnType<ReturnType<typeof selectFiles>['execute']>>[number]
 
-function selectFiles(db: Db<StorageTables>) {
+function selectFiles(db: StorageDb) {
   return (
     db
       .selectFrom('files')

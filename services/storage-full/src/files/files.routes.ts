@@ -7,10 +7,11 @@ import {
   type Request,
   receiveUpload,
   type Server,
+  sendFile,
   type Upload,
 } from '@plinth/kit'
 import { storageUnavailable } from '../locations/problems.ts'
-import { sendStoredFile } from './bytes.ts'
+import { representationOf } from './bytes.ts'
 import {
   allFiles,
   deleteFile,
@@ -116,7 +117,7 @@ export function fileBytesRoutes(server: Server, storage: Storage, caller: Guard)
     onRequest: caller,
     handler: async (request, reply) => {
       const file = await requireFile(storage, request.caller, idFrom(request.params.id))
-      return sendStoredFile(request, reply, storage, { file, as: 'inline' })
+      return sendFile(request, reply, representationOf(storage, file, { as: 'inline' }))
     },
   })
 
@@ -124,7 +125,7 @@ export function fileBytesRoutes(server: Server, storage: Storage, caller: Guard)
     onRequest: caller,
     handler: async (request, reply) => {
       const file = await requireFile(storage, request.caller, idFrom(request.params.id))
-      return sendStoredFile(request, reply, storage, { file, as: 'attachment' })
+      return sendFile(request, reply, representationOf(storage, file, { as: 'attachment' }))
     },
   })
 }

@@ -32,7 +32,7 @@ const MULTIPART_FRAME_BYTES = 64 * 1024
 /** How an upload is received that the provider active now will probably keep. */
 export async function uploadLimits(storage: Storage): Promise<UploadLimits> {
   const { maxFileBytes } = storage.limits
-  const { provider } = await requireActiveLocation(storage)
+  const { provider } = await requireActiveLocation(storage.db)
   return {
     folder: storage.spoolFolder,
     maxFileBytes,
@@ -79,7 +79,7 @@ async function describeUpload(storage: Storage, caller: Caller, upload: Upload):
     sizeBytes,
     checksumSha256: sha256,
     createdAt: storage.clock().toISOString(),
-    location: await requireActiveLocation(storage),
+    location: await requireActiveLocation(storage.db),
   }
 }
 

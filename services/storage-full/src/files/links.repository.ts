@@ -1,5 +1,5 @@
-import { type Db, forUpdate } from '@plinth/kit'
-import type { StorageTables } from '../database/tables.ts'
+import { forUpdate } from '@plinth/kit'
+import type { StorageDb } from '../database/tables.ts'
 
 type TemporaryLink = {
   id: number
@@ -12,7 +12,7 @@ type TemporaryLink = {
 type NewLink = { fileId: number; tokenHash: string; createdAt: Date; expiresAt: Date }
 
 /** Fails to when the file was deleted in the same moment. */
-export async function insertLink(db: Db<StorageTables>, link: NewLink): Promise<boolean> {
+export async function insertLink(db: StorageDb, link: NewLink): Promise<boolean> {
   const row = db
     .selectFrom('files')
     .select((file) => [
@@ -34,7 +34,7 @@ export async function insertLink(db: Db<StorageTables>, link: NewLink): Promise<
 
 /** Which file an unexpired link leads to. */
 export async function findLinkedFileId(
-  db: Db<StorageTables>,
+  db: StorageDb,
   tokenHash: string,
   now: Date,
 ): Promise<number | undefined> {
@@ -48,11 +48,7 @@ export async function findLinkedFileId(
 }
 
 /** Counts a use, and fails to when the link was revoked in the same moment. */
-export async function updateOpened(
-  db: Db<StorageTables>,
-  tokenHash: string,
-  now: Date,
-): Promise<boolean> {
+export async function updateOpened(db: StorageDb, tokenHash: string, now: Date): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('temporary_links')
     .set((row) => ({
@@ -65,7 +61,7 @@ export async function updateOpened(
 }
 
 export async function listLinks(
-  db: Db<StorageTables>,
+  db: StorageDb,
   fileId: number,
   now: Date,
 ): Promise<TemporaryLink[]> {
@@ -84,19 +80,11 @@ export async function listLinks(
     .execute()
 }
 
-export async function deleteLink(
-  db: Db<StorageTables>,
-  fileId: number,
-  linkId: number,
-): Promise<boolean> {
+export async function deleteLink(db: StorageDb, fileId: number, linkId: number): Promise<boolean> {
   const { numDeletedRows } = await db
     .deleteFrom('temporary_links')
     .where('id', '=', linkId)
     .where('file_id', '=', fileId)
     .executeTakeFirst()
   return numDeletedRows > 0n
-}
-
-export async function deleteExpiredLinks(db: Db<StorageTables>, now: Date): Promise<void> {
-  await db.deleteFrom('temporary_links').where('expires_at', '<=', now.toISOString()).execute()
 }

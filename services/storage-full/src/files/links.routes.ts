@@ -1,5 +1,5 @@
-import { type Guard, positiveInteger, type Server, Type } from '@plinth/kit'
-import { sendStoredFile } from './bytes.ts'
+import { type Guard, positiveInteger, type Server, sendFile, Type } from '@plinth/kit'
+import { representationOf } from './bytes.ts'
 import { createLink, fileBehindLink, LONGEST_LINK_SECONDS, linksOf, revokeLink } from './links.ts'
 import { idFrom, type Storage } from './storage.ts'
 
@@ -26,8 +26,8 @@ export function temporaryLinkRoutes(server: Server, storage: Storage, caller: Gu
       const counted = request.method === 'GET'
       const file = await fileBehindLink(storage, request.params.token, { counted })
       reply.header('x-robots-tag', 'noindex')
-      const cacheControl = 'no-store'
-      return sendStoredFile(request, reply, storage, { file, as: 'inline', cacheControl })
+      const disposition = { as: 'inline', cacheControl: 'no-store' } as const
+      return sendFile(request, reply, representationOf(storage, file, disposition))
     },
   })
 

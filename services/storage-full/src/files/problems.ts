@@ -25,18 +25,3 @@ export const linkNotFound = defineProblem(
   'The link does not exist or has expired.',
   { title: 'Link not found' },
 )
-
-export const moveNotFound = defineProblem('MOVE_NOT_FOUND', 404, 'There is no move with this id.')
-
-export const moveUnderWay = defineProblem(
-  'MOVE_UNDER_WAY',
-  409,
-  'Files are being moved already. Wait for it to finish, or cancel it.',
-)
-
-export const thumbnailsBusy = defineProblem(
-  'THUMBNAILS_BUSY',
-  503,
-  'Too many thumbnails are being made. Try again in a moment.',
-  { headers: { 'retry-after': '2' } },
-)

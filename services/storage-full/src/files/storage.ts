@@ -1,16 +1,11 @@
 import { randomUUIDv7 } from 'node:crypto'
-import { type Clock, type Db, type FileType, type Logger, validationFailed } from '@plinth/kit'
-import type { FileState, StorageTables, ThumbnailState } from '../database/tables.ts'
-import type { Location, Providers } from '../locations/providers/provider.ts'
-import type { ThumbnailWork } from '../thumbnails/maker.ts'
+import { type FileType, validationFailed } from '@plinth/kit'
+import type { FileState, ThumbnailState } from '../database/tables.ts'
+import type { LocationContext } from '../locations/locations.ts'
+import type { Location } from '../locations/providers/provider.ts'
 
 /** What the rules of this service work with. */
-export type Storage = {
-  db: Db<StorageTables>
-  clock: Clock
-  log: Logger
-  providers: Providers
-  thumbnails: ThumbnailWork
+export type Storage = LocationContext & {
   /** Where uploads wait until they are complete; on the file system of the storage root. */
   spoolFolder: string
   publicUrl: string
@@ -24,8 +19,6 @@ type StorageLimits = {
   wholeFiles: boolean
   /** How long an object may have no file before it is taken for a leftover. */
   orphanAgeSeconds: number
-  /** Object stores an administrator may name; everything when empty. */
-  objectEndpoints: string[]
 }
 
 /** An id from a path: digits without a leading zero, no larger than a number holds exactly. */

@@ -1,16 +1,84 @@
 import { linkOnTheWay, validationFailed } from '@plinth/kit'
-import type { Storage } from '../files/storage.ts'
 import {
   changeSettings,
+  findLocationFor,
   findSettings,
-  isInUse,
+  type LocationContext,
   requireActiveLocation,
   saveSettings,
 } from './locations.ts'
 import type { ObjectSettings, ProviderSettings } from './providers/provider.ts'
 
-const BUCKET_NAME = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/
+/** What is saved for both providers. Credentials are only said to be present. */
+export async function describeConfig(context: LocationContext) {
+  const local = await findSettings(context, 'LOCAL')
+  const object = await findSettings(context, 'OBJECT')
+  const bucket = object?.provider === 'OBJECT' ? object.object : undefined
+  return {
+    activeProvider: (await requireActiveLocation(context.db)).provider,
+    local: {
+      configured: local !== undefined,
+      path: local?.provider === 'LOCAL' ? local.local.path : null,
+    },
+    object: {
+      configured: bucket !== undefined,
+      endpoint: bucket?.endpoint ?? null,
+      region: bucket?.region ?? null,
+      bucket: bucket?.bucket ?? null,
+      pathStyleAccess: bucket?.pathStyleAccess ?? null,
+      accessKeyPresent: Boolean(bucket?.accessKey),
+      secretKeyPresent: Boolean(bucket?.secretKey),
+    },
+  }
+}
 
+const LONGEST_PATH_BYTES = 1024
+const LONGEST_NAME_BYTES = 255
+const FOLDER_NAME = /^[\p{L}\p{N}_-][\p{L}\p{N} ._-]{0,200}$/u
+
+/** Saves a folder below the storage root, and only there. */
+export async function saveLocalConfig(context: LocationContext, root: string, given: string) {
+  const path = given
+    .split('/')
+    .filter((part) => part !== '' && part !== '.')
+    .join('/')
+  const contained = !given.startsWith('/') && Buffer.byteLength(given) <= LONGEST_PATH_BYTES
+  if (!contained || !path.split('/').every(isFolderName))
+    throw validationFailed(['path: must be a plain relative path below the storage root'])
+  if ((await linkOnTheWay(root, path).catch(refuseImpossible)) !== undefined)
+    throw validationFailed(['path: must not lead through a symbolic link'])
+  const settings = { provider: 'LOCAL', local: { path } } as const
+  await saveSettings(context, settings)
+  await prepareNew(context, settings)
+  return describeConfig(context)
+}
+
+function isFolderName(name: string): boolean {
+  return FOLDER_NAME.test(name) && Buffer.byteLength(name) <= LONGEST_NAME_BYTES
+}
+
+/** A file stands where the path needs a folder, or the file system takes only shorter paths. */
+function refuseImpossible(error: NodeJS.ErrnoException): never {
+  if (error.code !== 'ENOTDIR' && error.code !== 'ENAMETOOLONG') throw error
+  throw validationFailed(['path: cannot be a folder here'])
+}
+
+/**
+ * A folder is made when it is chosen, not when it is tested: once it is in use, a missing one is a
+ * disk that is not mounted. If it cannot be made, the test says why.
+ */
+async function prepareNew(
+  { db, log, providers }: LocationContext,
+  settings: ProviderSettings,
+): Promise<void> {
+  if (await findLocationFor(db, settings)) return
+  await providers
+    .trial(settings)
+    .prepare()
+    .catch((error) => log.warn({ err: error }, 'the chosen folder could not be made'))
+}
+
+const BUCKET_NAME = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/
 // Addresses by which a machine in a cloud reads its own credentials.
 const LINK_LOCAL = /^(169\.254\.|\[fe[89ab]|\[::ffff:a9fe:|\[fd00:ec2::)/i
 
@@ -18,15 +86,15 @@ const LINK_LOCAL = /^(169\.254\.|\[fe[89ab]|\[::ffff:a9fe:|\[fd00:ec2::)/i
 type GivenObjectConfig = { [Name in keyof ObjectSettings]?: ObjectSettings[Name] | null }
 
 /** Saves a bucket. Keys that are left out or blank stay as they were saved before. */
-export async function saveObjectConfig(storage: Storage, given: GivenObjectConfig) {
-  await changeSettings(storage, 'OBJECT', (saved) => {
+export async function saveObjectConfig(context: LocationContext, given: GivenObjectConfig) {
+  await changeSettings(context, 'OBJECT', (saved) => {
     const before = saved?.provider === 'OBJECT' ? saved.object : {}
     const object = mergedObjectConfig(before, given)
-    const faults = objectConfigFaults(object, storage.limits.objectEndpoints)
+    const faults = objectConfigFaults(object, context.limits.objectEndpoints)
     if (faults.length > 0) throw validationFailed(faults)
     return { provider: 'OBJECT', object }
   })
-  return describeConfig(storage)
+  return describeConfig(context)
 }
 
 function mergedObjectConfig(before: GivenObjectConfig, given: GivenObjectConfig): ObjectSettings {
@@ -61,76 +129,4 @@ function faultOfEndpoint(endpoint: string, allowed: string[]): string | undefine
   if (LINK_LOCAL.test(url.hostname)) return 'must not be a link-local address'
   if (allowed.length > 0 && !allowed.includes(endpoint)) return 'is not one of the allowed stores'
   return undefined
-}
-
-const LONGEST_PATH_BYTES = 1024
-
-const LONGEST_NAME_BYTES = 255
-
-const FOLDER_NAME = /^[\p{L}\p{N}_-][\p{L}\p{N} ._-]{0,200}$/u
-
-/** What is saved for both providers. Credentials are told to be there, never shown. */
-export async function describeConfig(storage: Storage) {
-  const local = await findSettings(storage, 'LOCAL')
-  const object = await findSettings(storage, 'OBJECT')
-  const bucket = object?.provider === 'OBJECT' ? object.object : undefined
-  return {
-    activeProvider: (await requireActiveLocation(storage)).provider,
-    local: {
-      configured: local !== undefined,
-      path: local?.provider === 'LOCAL' ? local.local.path : null,
-    },
-    object: {
-      configured: bucket !== undefined,
-      endpoint: bucket?.endpoint ?? null,
-      region: bucket?.region ?? null,
-      bucket: bucket?.bucket ?? null,
-      pathStyleAccess: bucket?.pathStyleAccess ?? null,
-      accessKeyPresent: Boolean(bucket?.accessKey),
-      secretKeyPresent: Boolean(bucket?.secretKey),
-    },
-  }
-}
-
-/** Saves a folder below the storage root, and only there. */
-export async function saveLocalConfig(storage: Storage, root: string, given: string) {
-  const path = given.split('/').filter(isName).join('/')
-  const contained = !given.startsWith('/') && Buffer.byteLength(given) <= LONGEST_PATH_BYTES
-  if (!contained || !path.split('/').every(isFolderName))
-    throw validationFailed(['path: must be a plain relative path below the storage root'])
-  if ((await linkOnTheWay(root, path).catch(refuseImpossible)) !== undefined)
-    throw validationFailed(['path: must not lead through a symbolic link'])
-  const settings = { provider: 'LOCAL', local: { path } } as const
-  await saveSettings(storage, settings)
-  await prepareNew(storage, settings)
-  return describeConfig(storage)
-}
-
-/**
- * A folder is made when it is chosen, not when it is tested: once it is in use, a missing one is a
- * disk that is not mounted. If it cannot be made, the test says why.
- */
-async function prepareNew(storage: Storage, settings: ProviderSettings): Promise<void> {
-  if (await isInUse(storage, settings)) return
-  await storage.providers
-    .trial(settings)
-    .prepare()
-    .catch((error) => {
-      storage.log.warn({ err: error }, 'the chosen folder could not be made')
-    })
-}
-
-/** An empty part and `.` lead nowhere. */
-function isName(part: string): boolean {
-  return part !== '' && part !== '.'
-}
-
-function isFolderName(name: string): boolean {
-  return FOLDER_NAME.test(name) && Buffer.byteLength(name) <= LONGEST_NAME_BYTES
-}
-
-/** Something that is no folder is on the way, or the file system takes only shorter paths. */
-function refuseImpossible(error: NodeJS.ErrnoException): never {
-  if (error.code !== 'ENOTDIR' && error.code !== 'ENAMETOOLONG') throw error
-  throw validationFailed(['path: cannot be a folder here'])
 }

@@ -1,17 +1,9 @@
-import { type Db, forUpdate, preparedFind } from '@plinth/kit'
-import type { ProviderName, StorageTables } from '../database/tables.ts'
+import { forUpdate, preparedFind } from '@plinth/kit'
+import type { ProviderName, StorageDb } from '../database/tables.ts'
 import type { Location } from './providers/provider.ts'
 
 /** The table has one row. */
 const ACTIVE_ID = 1
-
-type NewLocation = {
-  provider: ProviderName
-  place: string
-  prefix: string
-  sealedSettings: string
-  now: Date
-}
 
 const COLUMNS = [
   'storage_locations.id',
@@ -20,39 +12,32 @@ const COLUMNS = [
   'storage_locations.sealed_settings as sealedSettings',
 ] as const
 
+type NewLocation = Omit<Location, 'id'> & { place: string; now: Date }
+
 /** The location for a place, new or known; a known one takes the new settings, such as new keys. */
-export async function upsertLocation(db: Db<StorageTables>, location: NewLocation) {
+export async function upsertLocation(db: StorageDb, location: NewLocation): Promise<Location> {
+  const { provider, place, prefix, sealedSettings: sealed_settings } = location
+  const created_at = location.now.toISOString()
   return db
     .insertInto('storage_locations')
-    .values({
-      provider: location.provider,
-      place: location.place,
-      prefix: location.prefix,
-      sealed_settings: location.sealedSettings,
-      created_at: location.now.toISOString(),
-    })
+    .values({ provider, place, prefix, sealed_settings, created_at })
     .onConflict((conflict) =>
-      conflict
-        .columns(['provider', 'place'])
-        .doUpdateSet({ sealed_settings: location.sealedSettings }),
+      conflict.columns(['provider', 'place']).doUpdateSet({ sealed_settings }),
     )
-    .returning(['id', 'provider', 'prefix', 'sealed_settings as sealedSettings'])
+    .returning(COLUMNS)
     .executeTakeFirstOrThrow()
 }
 
-export async function listLocations(db: Db<StorageTables>): Promise<Location[]> {
+export async function listLocations(db: StorageDb): Promise<Location[]> {
   return db.selectFrom('storage_locations').select(COLUMNS).orderBy('id').execute()
 }
 
-export async function findLocation(
-  db: Db<StorageTables>,
-  id: number,
-): Promise<Location | undefined> {
+export async function findLocation(db: StorageDb, id: number): Promise<Location | undefined> {
   return db.selectFrom('storage_locations').select(COLUMNS).where('id', '=', id).executeTakeFirst()
 }
 
 export async function findLocationAt(
-  db: Db<StorageTables>,
+  db: StorageDb,
   provider: ProviderName,
   place: string,
 ): Promise<Location | undefined> {
@@ -64,18 +49,7 @@ export async function findLocationAt(
     .executeTakeFirst()
 }
 
-/** Whether a file is noted for a location, whatever its state. */
-export async function hasFiles(db: Db<StorageTables>, locationId: number): Promise<boolean> {
-  const file = await db
-    .selectFrom('files')
-    .select('id')
-    .where('location_id', '=', locationId)
-    .limit(1)
-    .executeTakeFirst()
-  return file !== undefined
-}
-
-const activeById = preparedFind((db: Db<StorageTables>, id: number) =>
+const activeById = preparedFind((db: StorageDb, id: number) =>
   db
     .selectFrom('active_storage')
     .innerJoin('storage_locations', 'storage_locations.id', 'active_storage.location_id')
@@ -83,16 +57,16 @@ const activeById = preparedFind((db: Db<StorageTables>, id: number) =>
     .where('active_storage.id', '=', id),
 )
 
-export function findActiveLocation(db: Db<StorageTables>): Promise<Location | undefined> {
+export function findActiveLocation(db: StorageDb): Promise<Location | undefined> {
   return activeById(db, ACTIVE_ID)
 }
 
 export async function updateActiveLocation(
-  db: Db<StorageTables>,
-  locationId: number,
+  db: StorageDb,
+  location_id: number,
   now: Date,
 ): Promise<void> {
-  const active = { location_id: locationId, activated_at: now.toISOString() }
+  const active = { location_id, activated_at: now.toISOString() }
   await db
     .insertInto('active_storage')
     .values({ id: ACTIVE_ID, ...active })
@@ -101,7 +75,7 @@ export async function updateActiveLocation(
 }
 
 export async function findSealedSettings(
-  db: Db<StorageTables>,
+  db: StorageDb,
   provider: ProviderName,
 ): Promise<string | undefined> {
   const row = await db
@@ -112,22 +86,19 @@ export async function findSealedSettings(
   return row?.sealed_settings
 }
 
-/** Nobody else changes them until this transaction ends. */
-export async function lockSealedSettings(
-  db: Db<StorageTables>,
-  provider: ProviderName,
-): Promise<void> {
+/** Other nodes cannot change them until this transaction ends. */
+export async function lockSealedSettings(db: StorageDb, provider: ProviderName): Promise<void> {
   const row = db.selectFrom('storage_settings').select('provider').where('provider', '=', provider)
   await forUpdate(db, row).execute()
 }
 
 export async function updateSealedSettings(
-  db: Db<StorageTables>,
+  db: StorageDb,
   provider: ProviderName,
-  sealed: string,
+  sealed_settings: string,
   now: Date,
 ): Promise<void> {
-  const saved = { sealed_settings: sealed, saved_at: now.toISOString() }
+  const saved = { sealed_settings, saved_at: now.toISOString() }
   await db
     .insertInto('storage_settings')
     .values({ provider, ...saved })

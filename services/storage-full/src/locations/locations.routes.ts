@@ -1,7 +1,6 @@
 import { type Guard, optionalText, type Server, Type, validationFailed } from '@plinth/kit'
-import type { Storage } from '../files/storage.ts'
 import { describeConfig, saveLocalConfig, saveObjectConfig } from './configure.ts'
-import { ProviderNamed } from './locations.ts'
+import { type LocationContext, ProviderField } from './locations.ts'
 import { activateProvider, describeStatus, testProvider } from './status.ts'
 
 const Text = optionalText({ maxLength: 2048 })
@@ -25,16 +24,16 @@ const ObjectBody = Type.Object({
   pathStyleAccess: Type.Optional(Type.Union([Type.Boolean(), Type.Null()])),
 })
 
-const ProviderBody = Type.Object({ provider: ProviderNamed })
+const ProviderBody = Type.Object({ provider: ProviderField })
 
-export function storageAdminRoutes(
+export function locationRoutes(
   server: Server,
-  storage: Storage,
+  context: LocationContext,
   { admin, root }: { admin: Guard; root: string },
 ): void {
-  server.get('/api/storage/status', { onRequest: admin, handler: () => describeStatus(storage) })
+  server.get('/api/storage/status', { onRequest: admin, handler: () => describeStatus(context) })
 
-  server.get('/api/storage/config', { onRequest: admin, handler: () => describeConfig(storage) })
+  server.get('/api/storage/config', { onRequest: admin, handler: () => describeConfig(context) })
 
   server.put('/api/storage/config/local', {
     onRequest: admin,
@@ -42,7 +41,7 @@ export function storageAdminRoutes(
     handler: ({ body }) => {
       const path = body.path ?? body.relativePath ?? body.basePath ?? body.directory
       if (path == null) throw validationFailed(['path: must not be blank'])
-      return saveLocalConfig(storage, root, path)
+      return saveLocalConfig(context, root, path)
     },
   })
 
@@ -51,7 +50,7 @@ export function storageAdminRoutes(
     schema: { body: ObjectBody },
     handler: ({ body }) => {
       const { bucketName, accessKeyId, secretAccessKey, ...named } = body
-      return saveObjectConfig(storage, {
+      return saveObjectConfig(context, {
         ...named,
         bucket: named.bucket ?? bucketName,
         accessKey: named.accessKey ?? accessKeyId,
@@ -62,17 +61,17 @@ export function storageAdminRoutes(
 
   server.post('/api/storage/test/local', {
     onRequest: admin,
-    handler: () => testProvider(storage, 'LOCAL'),
+    handler: () => testProvider(context, 'LOCAL'),
   })
 
   server.post('/api/storage/test/object', {
     onRequest: admin,
-    handler: () => testProvider(storage, 'OBJECT'),
+    handler: () => testProvider(context, 'OBJECT'),
   })
 
   server.put('/api/storage/provider', {
     onRequest: admin,
     schema: { body: ProviderBody },
-    handler: ({ body }) => activateProvider(storage, body.provider),
+    handler: ({ body }) => activateProvider(context, body.provider),
   })
 }

@@ -9,16 +9,20 @@ import {
 } from '@plinth/kit'
 import { requireFile } from '../files/files.ts'
 import { idFrom, type Storage, type StoredFile } from '../files/storage.ts'
-import { fallbackPicture, thumbnailOf } from './thumbnails.ts'
+import { fallbackPicture, type Thumbnails } from './thumbnails.ts'
 
 type ById = { Params: { id: string } }
 
-export function thumbnailRoutes(server: Server, storage: Storage, caller: Guard): void {
+export function thumbnailRoutes(
+  server: Server,
+  storage: Storage,
+  { caller, thumbnails }: { caller: Guard; thumbnails: Thumbnails },
+): void {
   server.get<ById>('/file/thumbnail/:id', {
     onRequest: caller,
     handler: async (request, reply) => {
       const file = await requireFile(storage, request.caller, idFrom(request.params.id))
-      return sendFile(request, reply, pictureOf(file, await thumbnailOf(storage, file)))
+      return sendFile(request, reply, pictureOf(file, await thumbnails.of(file)))
     },
   })
 }

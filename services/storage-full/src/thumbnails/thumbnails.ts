@@ -1,58 +1,87 @@
+import { availableParallelism } from 'node:os'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { failPoint } from '@plinth/kit'
-import { asStorageFault, originalOnDisk, spoolBytes } from '../files/bytes.ts'
+import { asStorageFault, openBytes, spoolBytes } from '../files/bytes.ts'
 import { updateThumbnail } from '../files/files.repository.ts'
 import { type Storage, type StoredFile, thumbnailKey } from '../files/storage.ts'
-import { canHaveThumbnail, jpegOf } from './maker.ts'
+import { type Drawn, jpegFromImage, jpegFromPixels } from './image.ts'
+import { firstPageOf } from './pdf-page.ts'
+import { createWorkQueue } from './queue.ts'
 
-/** The file's JPEG thumbnail, made once and kept; nothing for a file that cannot have one. */
-export async function thumbnailOf(storage: Storage, file: StoredFile): Promise<Buffer | undefined> {
-  if (!canHaveThumbnail(file.contentType) || file.thumbnail === 'impossible') return undefined
-  return (await keptThumbnail(storage, file)) ?? makeOnce(storage, file)
+const IMAGES = new Set(['image/png', 'image/jpeg', 'image/webp', 'image/gif'])
+const PDF = 'application/pdf'
+const FETCHED_AT_ONCE = 16
+
+export type Thumbnails = {
+  /** The file's JPEG thumbnail, made once and kept; nothing for a file that cannot have one. */
+  of(file: StoredFile): Promise<Buffer | undefined>
 }
 
-async function keptThumbnail(storage: Storage, file: StoredFile): Promise<Buffer | undefined> {
-  if (file.thumbnail !== 'kept') return undefined
+/** Draws on all cores but one, which is left for requests. */
+export function createThumbnails(storage: Storage): Thumbnails {
+  // A store that hangs holds up the files that are being fetched, not those being drawn.
+  const fetching = createWorkQueue(FETCHED_AT_ONCE)
+  const drawing = createWorkQueue(Math.max(1, availableParallelism() - 1))
+  const inFlight = new Map<number, Promise<Buffer | undefined>>()
+
+  const make = async (file: StoredFile): Promise<Buffer | undefined> => {
+    await using original = await spoolBytes(await openBytes(storage, file), storage.spoolFolder, {
+      sha256: false,
+      onDisk: true,
+      passedOn: true,
+    })
+    failPoint('thumbnail:read')
+    const jpeg = await drawing(() => jpegOf(original.path, file.contentType))
+    if (jpeg === 'undecided') return undefined
+    if (jpeg) await keepIfPossible(storage, file, jpeg)
+    else await updateThumbnail(storage.db, file, 'impossible')
+    return jpeg
+  }
+
+  const makeOnce = (file: StoredFile): Promise<Buffer | undefined> => {
+    const known = inFlight.get(file.id)
+    if (known) return known
+    const making = fetching(() => make(file)).finally(() => inFlight.delete(file.id))
+    inFlight.set(file.id, making)
+    return making
+  }
+
+  return {
+    async of(file) {
+      const { contentType, thumbnail } = file
+      if (thumbnail === 'impossible') return undefined
+      if (!IMAGES.has(contentType) && contentType !== PDF) return undefined
+      return (thumbnail === 'kept' && (await readKept(storage, file))) || makeOnce(file)
+    },
+  }
+}
+
+/** A small JPEG of the file, or nothing when it cannot be decoded within the limits. */
+async function jpegOf(path: string, contentType: string): Promise<Drawn> {
+  if (contentType !== PDF) return jpegFromImage(path)
+  const page = await firstPageOf(path)
+  return page && page !== 'undecided' ? jpegFromPixels(page) : page
+}
+
+async function readKept(storage: Storage, file: StoredFile): Promise<Buffer | undefined> {
   const bytes = await storage.providers.at(file.location).open(thumbnailKey(file))
   return bytes && buffer(bytes).catch((error) => Promise.reject(asStorageFault(error)))
 }
 
-/** However many ask for it at the same time. */
-function makeOnce(storage: Storage, file: StoredFile): Promise<Buffer | undefined> {
-  const { fetching, underWay } = storage.thumbnails
-  let making = underWay.get(file.id)
-  if (!making) {
-    making = fetching(() => makeThumbnail(storage, file)).finally(() => underWay.delete(file.id))
-    underWay.set(file.id, making)
-  }
-  return making
-}
-
-async function makeThumbnail(storage: Storage, file: StoredFile): Promise<Buffer | undefined> {
-  await using original = await originalOnDisk(storage, file)
-  failPoint('thumbnail:read')
-  const { drawing } = storage.thumbnails
-  const jpeg = await drawing(() => jpegOf(original.path, file.contentType))
-  if (jpeg === 'undecided') return undefined
-  if (jpeg) await keepIfPossible(storage, file, jpeg)
-  else await updateThumbnail(storage.db, file, 'impossible')
-  return jpeg
-}
-
-/** A store that takes nothing now is no reason to keep from the caller what is there. */
+/** The caller gets the thumbnail even when the store does not take it. */
 async function keepIfPossible(storage: Storage, file: StoredFile, jpeg: Buffer): Promise<void> {
-  await keepThumbnail(storage, file, jpeg).catch((error) =>
+  await keep(storage, file, jpeg).catch((error) =>
     storage.log.warn({ err: error, file: file.id }, 'a thumbnail could not be kept'),
   )
 }
 
 /** A file that was deleted or moved while its thumbnail was made must not leave one behind. */
-async function keepThumbnail(storage: Storage, file: StoredFile, jpeg: Buffer): Promise<void> {
+async function keep(storage: Storage, file: StoredFile, jpeg: Buffer): Promise<void> {
   const provider = storage.providers.at(file.location)
   // A spool takes over the bytes it is given, and these are still to be sent.
-  const given = Readable.from([Buffer.from(jpeg)])
-  await using content = await spoolBytes(given, storage.spoolFolder, { sha256: true })
+  const copy = Readable.from([Buffer.from(jpeg)])
+  await using content = await spoolBytes(copy, storage.spoolFolder, { sha256: true })
   const checksumSha256 = content.sha256 ?? ''
   await provider.put(thumbnailKey(file), { content, contentType: 'image/jpeg', checksumSha256 })
   failPoint('thumbnail:put')

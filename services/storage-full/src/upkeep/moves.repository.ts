@@ -1,5 +1,4 @@
-import type { Db } from '@plinth/kit'
-import type { MoveState, ProviderName, StorageTables } from '../database/tables.ts'
+import type { MoveState, ProviderName, StorageDb } from '../database/tables.ts'
 
 export type Move = {
   id: number
@@ -19,7 +18,7 @@ export type Move = {
 
 type NewMove = { targetLocationId: number; total: number; requestedBy: string; now: Date }
 
-export async function insertMove(db: Db<StorageTables>, move: NewMove): Promise<number> {
+export async function insertMove(db: StorageDb, move: NewMove): Promise<number> {
   const now = move.now.toISOString()
   const { id } = await db
     .insertInto('file_moves')
@@ -41,22 +40,19 @@ export async function insertMove(db: Db<StorageTables>, move: NewMove): Promise<
   return id
 }
 
-export async function findMove(db: Db<StorageTables>, id: number): Promise<Move | undefined> {
+export async function findMove(db: StorageDb, id: number): Promise<Move | undefined> {
   return selectMoves(db).where('file_moves.id', '=', id).executeTakeFirst()
 }
 
-export async function findRunningMove(db: Db<StorageTables>): Promise<Move | undefined> {
+export async function findRunningMove(db: StorageDb): Promise<Move | undefined> {
   return selectMoves(db).where('file_moves.state', '=', 'RUNNING').executeTakeFirst()
 }
 
-export async function listMoves(db: Db<StorageTables>): Promise<Move[]> {
+export async function listMoves(db: StorageDb): Promise<Move[]> {
   return selectMoves(db).orderBy('file_moves.id', 'desc').limit(50).execute()
 }
 
-export async function countFilesElsewhere(
-  db: Db<StorageTables>,
-  locationId: number,
-): Promise<number> {
+export async function countFilesElsewhere(db: StorageDb, locationId: number): Promise<number> {
   const { count } = await db
     .selectFrom('files')
     .select((files) => files.fn.countAll<number>().as('count'))
@@ -76,7 +72,7 @@ export type Progress = {
 
 /** Refused once the move has ended, which is how a cancelled one stops. */
 export async function updateProgress(
-  db: Db<StorageTables>,
+  db: StorageDb,
   moveId: number,
   progress: Progress,
   now: Date,
@@ -98,7 +94,7 @@ export async function updateProgress(
 }
 
 export async function updateMoveError(
-  db: Db<StorageTables>,
+  db: StorageDb,
   moveId: number,
   error: string,
   now: Date,
@@ -112,7 +108,7 @@ export async function updateMoveError(
 
 /** Tells whether the move was still running. */
 export async function endMove(
-  db: Db<StorageTables>,
+  db: StorageDb,
   moveId: number,
   state: 'DONE' | 'CANCELLED',
   now: Date,
@@ -126,7 +122,7 @@ export async function endMove(
   return numUpdatedRows > 0n
 }
 
-function selectMoves(db: Db<StorageTables>) {
+function selectMoves(db: StorageDb) {
   return db
     .selectFrom('file_moves')
     .innerJoin('storage_locations', 'storage_locations.id', 'file_moves.target_location_id')

@@ -1,11 +1,11 @@
 import { type Guard, type Job, type Server, Type } from '@plinth/kit'
 import { idFrom, type Storage } from '../files/storage.ts'
-import { ProviderNamed } from '../locations/locations.ts'
+import { ProviderField } from '../locations/locations.ts'
 import { cancelMove, type Move, recentMoves, requireMove, startMove } from './moves.ts'
 
 type ById = { Params: { id: string } }
 
-const MoveBody = Type.Object({ to: ProviderNamed })
+const MoveBody = Type.Object({ to: ProviderField })
 
 export function moveRoutes(
   server: Server,

@@ -1,10 +1,14 @@
-import { type Caller, isUniqueViolation, Problem } from '@plinth/kit'
+import { type Caller, defineProblem, isUniqueViolation, Problem } from '@plinth/kit'
 import type { ProviderName } from '../database/tables.ts'
 import { listFilesAfter } from '../files/files.repository.ts'
-import { fileNotFound, moveNotFound, moveUnderWay, storedBytesMissing } from '../files/problems.ts'
+import { fileNotFound, storedBytesMissing } from '../files/problems.ts'
 import type { Storage, StoredFile } from '../files/storage.ts'
-import { findLocation } from '../locations/locations.repository.ts'
-import { locate, requireActiveLocation, requireSettings } from '../locations/locations.ts'
+import {
+  findLocation,
+  locate,
+  requireActiveLocation,
+  requireSettings,
+} from '../locations/locations.ts'
 import { storageUnavailable } from '../locations/problems.ts'
 import type { Location } from '../locations/providers/provider.ts'
 import { answers, testSettings } from '../locations/status.ts'
@@ -26,6 +30,14 @@ export type { Move } from './moves.repository.ts'
 
 const FILES_AT_ONCE = 50
 
+const moveNotFound = defineProblem('MOVE_NOT_FOUND', 404, 'There is no move with this id.')
+
+const moveUnderWay = defineProblem(
+  'MOVE_UNDER_WAY',
+  409,
+  'Files are being moved already. Wait for it to finish, or cancel it.',
+)
+
 /** Plans the move of every file to a provider that passes its test. The work is a job's. */
 export async function startMove(
   storage: Storage,
@@ -46,7 +58,7 @@ export async function startMove(
 
 /** Where uploads go now, if that is the provider; otherwise what is saved for it. */
 async function testedTarget(storage: Storage, to: ProviderName): Promise<Location> {
-  const active = await requireActiveLocation(storage)
+  const active = await requireActiveLocation(storage.db)
   if (active.provider === to) {
     await testSettings(storage, storage.providers.unseal(to, active.sealedSettings))
     return active
@@ -149,6 +161,6 @@ async function isOutage(storage: Storage, { from, to }: Way): Promise<boolean> {
   // Not only a look: a target that takes nothing more would fail every file that is left.
   const steps = await storage.providers.at(to).probe()
   if (steps.some(({ passed }) => !passed)) return true
-  const active = await requireActiveLocation(storage)
+  const active = await requireActiveLocation(storage.db)
   return from.id === active.id && !(await answers(storage.providers.at(from)))
 }

@@ -1,18 +1,21 @@
-import { secondsAfter } from '@plinth/kit'
+import { dirname } from 'node:path'
+import { secondsAfter, sweepOldSpools } from '@plinth/kit'
 import { findObjectNames, listDeletingFiles } from '../files/files.repository.ts'
 import { finishDeletion } from '../files/files.ts'
-import { deleteExpiredLinks } from '../files/links.repository.ts'
 import { objectNameOf, type Storage, type StoredFile } from '../files/storage.ts'
-import { listLocations } from '../locations/locations.repository.ts'
+import { listLocations } from '../locations/locations.ts'
 import type { Location } from '../locations/providers/provider.ts'
-import { deleteOrphans, findOverdueOrphans, insertOrphans } from './orphans.repository.ts'
-
-type Sweeping = Pick<Storage, 'db' | 'clock' | 'log' | 'providers' | 'limits'>
+import {
+  deleteExpiredLinks,
+  deleteOrphans,
+  findOverdueOrphans,
+  insertOrphans,
+} from './sweep.repository.ts'
 
 const KEYS_AT_ONCE = 500
 
 /** Finishes the deletions that a crash or an unreachable provider interrupted. */
-export async function finishDeletions(storage: Sweeping, signal?: AbortSignal): Promise<void> {
+export async function finishDeletions(storage: Storage, signal?: AbortSignal): Promise<void> {
   for await (const file of everyFile((query) => listDeletingFiles(storage.db, query))) {
     if (signal?.aborted) return
     try {
@@ -24,8 +27,10 @@ export async function finishDeletions(storage: Sweeping, signal?: AbortSignal): 
 }
 
 /** Removes what nothing refers to any more. Returns how many objects that were. */
-export async function sweep(storage: Sweeping, signal?: AbortSignal): Promise<number> {
+export async function sweep(storage: Storage, signal?: AbortSignal): Promise<number> {
   await deleteExpiredLinks(storage.db, storage.clock())
+  // Every machine that shares the root has a folder beside ours.
+  await sweepOldSpools(dirname(storage.spoolFolder))
   let removed = 0
   for (const location of await listLocations(storage.db)) {
     if (signal?.aborted) break
@@ -39,7 +44,7 @@ export async function sweep(storage: Sweeping, signal?: AbortSignal): Promise<nu
 }
 
 async function sweepLocation(
-  storage: Sweeping,
+  storage: Storage,
   location: Location,
   signal?: AbortSignal,
 ): Promise<number> {
@@ -56,7 +61,7 @@ async function sweepLocation(
  * was seen so twice, a safe time apart by our own clock: the store's clock plays no part.
  */
 async function sweepKeys(
-  { db, clock, providers, limits }: Sweeping,
+  { db, clock, providers, limits }: Storage,
   location: Location,
   keys: string[],
   signal?: AbortSignal,

@@ -38,8 +38,7 @@ export async function sweepOldSpools(folder: string): Promise<void> {
   for (const path of names
     .filter((name) => name.endsWith('.part'))
     .map((name) => join(folder, name))) {
-    const { mtimeMs = oldest, nlink = 0 } = (await stat(path).catch(() => undefined)) ?? {}
-    // A second name of a stored file is as old as that file; it takes no space beside it.
-    if (mtimeMs < oldest && nlink === 1) await rm(path, { force: true })
+    const { mtimeMs = oldest } = (await stat(path).catch(() => undefined)) ?? {}
+    if (mtimeMs < oldest) await rm(path, { force: true })
   }
 }

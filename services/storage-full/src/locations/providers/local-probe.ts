@@ -2,7 +2,7 @@ import { lstat } from 'node:fs/promises'
 import { probeObject, runProbe } from './probe.ts'
 import type { ProbeStep, StorageProvider } from './provider.ts'
 
-type Place = {
+type LocalTarget = {
   folder: string
   /** The folder that is written to. */
   own: string
@@ -12,11 +12,14 @@ type Place = {
 }
 
 /** Makes nothing that is missing: else a disk that is not mounted would pass. */
-export async function localProbe(place: Place, provider: StorageProvider): Promise<ProbeStep[]> {
-  const object = probeObject(provider, place)
+export async function localProbe(
+  target: LocalTarget,
+  provider: StorageProvider,
+): Promise<ProbeStep[]> {
+  const object = probeObject(provider, target)
   return runProbe([
-    { name: 'folder', run: () => requireFolder(place.folder), advise: adviseFolder },
-    { name: 'contents', run: () => requireContents(place), advise: () => adviseContents(place) },
+    { name: 'folder', run: () => requireFolder(target.folder), advise: adviseFolder },
+    { name: 'contents', run: () => requireContents(target), advise: () => adviseContents(target) },
     { name: 'write', run: object.write, advise: adviseWrite },
     { name: 'read back', run: object.readBack, advise: () => 'The folder gave back other bytes.' },
     { name: 'delete', run: object.remove, advise: () => 'The service may not delete here.' },
@@ -29,7 +32,7 @@ async function requireFolder(folder: string): Promise<string> {
   return 'The folder is there.'
 }
 
-async function requireContents({ own, prefix }: Place): Promise<string> {
+async function requireContents({ own, prefix }: LocalTarget): Promise<string> {
   if (prefix === undefined) return 'Nothing was put there yet.'
   await requireFolder(own)
   return 'It is the folder files were put into before.'
@@ -44,7 +47,7 @@ function adviseFolder(error: unknown): string {
   return 'The path is not a folder: choose another one, or move away what is there.'
 }
 
-function adviseContents({ prefix }: Place): string {
+function adviseContents({ prefix }: LocalTarget): string {
   return `The folder is there, but not ${prefix}, in which this service keeps its files: mount the disk that has it, or restore it.`
 }
 

@@ -1,34 +1,39 @@
 import { constants } from 'node:fs'
-import { access, link, lstat, mkdir, opendir, stat, unlink } from 'node:fs/promises'
+import { access, mkdir, opendir, stat, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Readable } from 'node:stream'
-import { HOST_NAME, openRegularFile, readRange, sweepOldSpools, syncFolder } from '@plinth/kit'
+import { openRegularFile, readRange, syncFolder } from '@plinth/kit'
 import { storageUnavailable } from '../problems.ts'
 import { localProbe } from './local-probe.ts'
 import type { ByteRange, StorageProvider } from './provider.ts'
 
-/** A folder below the root; the prefix is the folder in it that the keys of a location share. */
-type LocalPlace = { root: string; path: string; prefix?: string }
+type LocalFolder = {
+  root: string
+  /** Below the root. */
+  path: string
+  /** The folder in it that the keys of a location share. */
+  prefix?: string | undefined
+  spoolFolder: string
+}
 
 /**
  * Keeps objects as plain files, one folder per key prefix. That folder is made once: where it is
  * missing, its disk is not mounted, and nothing is read or written in its stead.
  */
-export function createLocalProvider({ root, path, prefix }: LocalPlace): StorageProvider {
+export function createLocalProvider(place: LocalFolder): StorageProvider {
+  const { root, path, prefix, spoolFolder } = place
   const folder = join(root, path)
   const own = join(folder, prefix ?? '')
   const pathOf = (key: string) => join(folder, key)
   const provider: StorageProvider = {
-    name: 'LOCAL',
     prepare: () => orUnavailable(makeFolders(root, join(path, prefix ?? ''))),
     put: (key, { content }) => orUnavailable(content.publish(pathOf(key))),
     open: (key, range) => orUnavailable(openFile(pathOf(key), range)),
-    link: (key, path) => linkFile(pathOf(key), path),
     sizeOf: (key) => orUnavailable(fileSize(pathOf(key))),
     remove: (key) => orUnavailable(unlessAbsent(pathOf(key), unlink)),
     list: (listed) => listFolder(folder, listed),
     check: () => orUnavailable(access(own, constants.W_OK | constants.X_OK)),
-    probe: () => localProbe({ folder, own, prefix, spoolFolder: spoolFolderIn(root) }, provider),
+    probe: () => localProbe({ folder, own, prefix, spoolFolder }, provider),
     close: () => {},
   }
   return provider
@@ -97,28 +102,4 @@ async function makeFolder(folder: string): Promise<void> {
     throw error
   }
   await syncFolder(dirname(folder))
-}
-
-/** Not across disks, and not on every kind of disk. A symbolic link is refused, as in a download. */
-async function linkFile(source: string, path: string): Promise<boolean> {
-  try {
-    await link(source, path)
-  } catch {
-    return false
-  }
-  if ((await lstat(path)).isFile()) return true
-  await unlink(path)
-  return false
-}
-
-const SPOOLS = '.incoming'
-
-/** Where this machine's uploads wait: several machines may share a storage root. */
-export function spoolFolderIn(root: string): string {
-  return join(root, SPOOLS, HOST_NAME)
-}
-
-/** Removes what machines that never came back have left. */
-export async function sweepAbandonedSpools(root: string): Promise<void> {
-  await sweepOldSpools(join(root, SPOOLS))
 }

@@ -1,10 +1,7 @@
 import type { S3Client } from '@aws-sdk/client-s3'
-import type { ObjectSettings } from './provider.ts'
+import type { ObjectSettings, StoreTimeouts } from './provider.ts'
 
 type Sdk = typeof import('@aws-sdk/client-s3')
-
-/** How long the store may stay silent before a call ends. */
-export type Patience = { connectMs: number; answerMs: number }
 
 const SOCKETS = 1000
 
@@ -21,7 +18,7 @@ export type ObjectClient = { sdk: Sdk; s3: S3Client }
  */
 export async function openObjectClient(
   settings: ObjectSettings,
-  patience: Patience,
+  timeouts: StoreTimeouts,
 ): Promise<ObjectClient> {
   const sdk = await import('@aws-sdk/client-s3')
   const s3 = new sdk.S3Client({
@@ -37,8 +34,8 @@ export async function openObjectClient(
       // The SDK's 50 would let as many slow readers keep everybody else waiting.
       httpAgent: { maxSockets: SOCKETS },
       httpsAgent: { maxSockets: SOCKETS },
-      connectionTimeout: patience.connectMs,
-      requestTimeout: patience.answerMs,
+      connectionTimeout: timeouts.connectMs,
+      requestTimeout: timeouts.answerMs,
       // Without this the time limit only prints a warning and a hung store hangs the caller.
       throwOnRequestTimeout: true,
     },

@@ -1,32 +1,35 @@
 import { lookup } from 'node:dns/promises'
 import { once } from 'node:events'
-import http, { type IncomingMessage } from 'node:http'
+import http from 'node:http'
 import https from 'node:https'
 import { tmpdir } from 'node:os'
 import { systemClock } from '@plinth/kit'
-import { faultCode, type ObjectClient, type Patience } from './object-client.ts'
+import { faultCode, type ObjectClient } from './object-client.ts'
 import { probeObject, runProbe } from './probe.ts'
-import type { ObjectSettings, ProbeStep, StorageProvider } from './provider.ts'
+import type { ObjectSettings, ProbeStep, StorageProvider, StoreTimeouts } from './provider.ts'
 
 const SKEW_LIMIT_SECONDS = 300
 
 // the protocol itself allows 15 minutes
 
-type Place = {
+type ObjectTarget = {
   settings: ObjectSettings
-  patience: Patience
+  timeouts: StoreTimeouts
   prefix: string | undefined
   client: ObjectClient
 }
 
 /** Walks the way of a request and says at the first obstacle what to change. */
-export async function objectProbe(place: Place, provider: StorageProvider): Promise<ProbeStep[]> {
+export async function objectProbe(
+  target: ObjectTarget,
+  provider: StorageProvider,
+): Promise<ProbeStep[]> {
   // So small an object waits in memory: the folder is never written to.
-  const object = probeObject(provider, { prefix: place.prefix, spoolFolder: tmpdir() })
-  const endpoint = new URL(place.settings.endpoint)
+  const object = probeObject(provider, { prefix: target.prefix, spoolFolder: tmpdir() })
+  const endpoint = new URL(target.settings.endpoint)
   let storeDate: string | undefined
   const connect = async () => {
-    storeDate = await dateAt(endpoint, place.patience)
+    storeDate = await dateAt(endpoint, target.timeouts)
     return 'The endpoint answers.'
   }
   return runProbe([
@@ -37,8 +40,8 @@ export async function objectProbe(place: Place, provider: StorageProvider): Prom
     },
     { name: 'connect', run: connect, advise: adviseConnect },
     { name: 'clock', run: async () => compareClocks(storeDate), advise: adviseClock },
-    { name: 'credentials', run: () => tryCredentials(place), advise: adviseCredentials },
-    { name: 'bucket', run: () => tryBucket(place), advise: adviseBucket },
+    { name: 'credentials', run: () => tryCredentials(target), advise: adviseCredentials },
+    { name: 'bucket', run: () => tryBucket(target), advise: adviseBucket },
     { name: 'write', run: object.write, advise: adviseWrite },
     { name: 'read back', run: object.readBack, advise: () => 'The store gave back other bytes.' },
     { name: 'delete', run: object.remove, advise: () => 'The access key may not delete objects.' },
@@ -54,11 +57,11 @@ async function resolve(hostname: string): Promise<string> {
  * Any answer will do, also a refusal: an unsigned request only shows that somebody is there. Not
  * with `fetch`, which refuses ports that an object store may well have.
  */
-async function dateAt(endpoint: URL, patience: Patience): Promise<string | undefined> {
+async function dateAt(endpoint: URL, timeouts: StoreTimeouts): Promise<string | undefined> {
   const { request } = endpoint.protocol === 'https:' ? https : http
-  const signal = AbortSignal.timeout(patience.answerMs)
+  const signal = AbortSignal.timeout(timeouts.answerMs)
   const asking = request(endpoint, { agent: false, signal }).end()
-  const [reply] = (await once(asking, 'response')) as [IncomingMessage]
+  const [reply] = await once(asking, 'response')
   reply.on('error', () => {}) // Only its head was of interest.
   asking.destroy()
   return reply.headers.date
@@ -72,9 +75,9 @@ function compareClocks(storeDate: string | undefined): string {
   return `The clocks differ by ${Math.round(skewSeconds)} s.`
 }
 
-async function tryCredentials(place: Place): Promise<string> {
+async function tryCredentials(target: ObjectTarget): Promise<string> {
   try {
-    await listOne(place)
+    await listOne(target)
   } catch (error) {
     // The store looks at the signature first: if the bucket is what is missing, it was good.
     if (faultCode(error) !== 'NoSuchBucket') throw error
@@ -82,12 +85,12 @@ async function tryCredentials(place: Place): Promise<string> {
   return 'The store accepts the access key and its secret.'
 }
 
-async function tryBucket(place: Place): Promise<string> {
-  await listOne(place)
+async function tryBucket(target: ObjectTarget): Promise<string> {
+  await listOne(target)
   return 'The bucket is there.'
 }
 
-async function listOne({ client: { sdk, s3 }, settings }: Place): Promise<void> {
+async function listOne({ client: { sdk, s3 }, settings }: ObjectTarget): Promise<void> {
   await s3.send(new sdk.ListObjectsV2Command({ Bucket: settings.bucket, MaxKeys: 1 }))
 }
 

@@ -1,14 +1,16 @@
-import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import type { SpoolReading } from '@plinth/kit'
 
 const STORED_BYTES_PER_MS = 10_000
 
+/** An object on its way from the store, with the connection it comes through. */
+export type ObjectBody = Readable & { complete: boolean; socket: { bytesRead: number } }
+
 /**
  * Ends a download in which the store has stopped sending. While received bytes wait for a slow
  * reader nothing is held against the store. Watching costs nothing: the bytes flow past it.
  */
-export function endWhenSilent(body: IncomingMessage, silenceMs: number): Readable {
+export function endOnStall(body: ObjectBody, silenceMs: number): Readable {
   let bytesBefore = -1
   const timer = setInterval(() => {
     const { bytesRead } = body.socket
@@ -25,7 +27,7 @@ export function endWhenSilent(body: IncomingMessage, silenceMs: number): Readabl
  * Aborts an upload whose source has made no progress: a long transfer is fine, a stuck one not.
  * After the last byte the store gets time in proportion, to bring them all to its disks.
  */
-export function abortWhenStuck(source: SpoolReading, sizeBytes: number, silenceMs: number) {
+export function abortOnStall(source: SpoolReading, sizeBytes: number, silenceMs: number) {
   const stuck = new AbortController()
   const abort = () => stuck.abort()
   let bytesBefore = 0

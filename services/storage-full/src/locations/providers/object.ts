@@ -1,17 +1,16 @@
-import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import { failPoint } from '@plinth/kit'
 import { storageUnavailable } from '../problems.ts'
-import {
-  faultCode,
-  httpStatus,
-  type ObjectClient,
-  openObjectClient,
-  type Patience,
-} from './object-client.ts'
+import { faultCode, httpStatus, type ObjectClient, openObjectClient } from './object-client.ts'
 import { objectProbe } from './object-probe.ts'
-import { abortWhenStuck, endWhenSilent } from './object-stalls.ts'
-import type { ByteRange, ObjectSettings, SourceFile, StorageProvider } from './provider.ts'
+import { abortOnStall, endOnStall, type ObjectBody } from './object-stalls.ts'
+import type {
+  ByteRange,
+  ObjectSettings,
+  SourceFile,
+  StorageProvider,
+  StoreTimeouts,
+} from './provider.ts'
 
 const CHECK_MS = 2_000
 
@@ -20,12 +19,12 @@ const BROKEN_CONNECTION = new Set(['ECONNRESET', 'EPIPE'])
 /** Keeps objects in a bucket of a store with an S3-style interface. */
 export function createObjectProvider(
   settings: ObjectSettings,
-  patience: Patience,
+  timeouts: StoreTimeouts,
   prefix?: string,
 ): StorageProvider {
   let client: Promise<ObjectClient> | undefined
   const store = () => {
-    client ??= openObjectClient(settings, patience)
+    client ??= openObjectClient(settings, timeouts)
     return client
   }
   const bucket = { Bucket: settings.bucket }
@@ -34,15 +33,14 @@ export function createObjectProvider(
     await orUnavailable(s3.send(new sdk.HeadBucketCommand(bucket), { requestTimeout }))
   }
   const provider: StorageProvider = {
-    name: 'OBJECT',
     prepare: async () => {}, // a bucket is made by whoever owns the store
-    put: async (key, source) => putObject(await store(), { ...bucket, Key: key }, source, patience),
+    put: async (key, source) => putObject(await store(), { ...bucket, Key: key }, source, timeouts),
     open: async (key, range) =>
-      orAbsent(openObject(await store(), { ...bucket, Key: key }, patience, range)),
+      orAbsent(openObject(await store(), { ...bucket, Key: key }, timeouts, range)),
     async sizeOf(key) {
       const size = await orAbsent(objectSize(await store(), { ...bucket, Key: key }))
       // An answer without a body does not say whether the object is missing, or its bucket.
-      if (size === undefined) await requireBucket(patience.answerMs)
+      if (size === undefined) await requireBucket(timeouts.answerMs)
       return size
     },
     async remove(key) {
@@ -52,8 +50,8 @@ export function createObjectProvider(
     async *list(prefix) {
       yield* listObjects(await store(), settings.bucket, prefix)
     },
-    check: () => requireBucket(Math.min(CHECK_MS, patience.answerMs)),
-    probe: async () => objectProbe({ settings, patience, prefix, client: await store() }, provider),
+    check: () => requireBucket(Math.min(CHECK_MS, timeouts.answerMs)),
+    probe: async () => objectProbe({ settings, timeouts, prefix, client: await store() }, provider),
     close: () => void client?.then(({ s3 }) => s3.destroy()),
   }
   return provider
@@ -69,15 +67,15 @@ async function putObject(
   client: ObjectClient,
   target: Target,
   source: SourceFile,
-  patience: Patience,
+  timeouts: StoreTimeouts,
 ): Promise<void> {
   try {
-    await sendFile(client, target, source, patience)
+    await sendFile(client, target, source, timeouts)
   } catch (error) {
     // By its code: the SDK calls such an error a TimeoutError.
     if (!BROKEN_CONNECTION.has((error as NodeJS.ErrnoException).code ?? ''))
       throw unavailable(error)
-    await orUnavailable(sendFile(client, target, source, patience))
+    await orUnavailable(sendFile(client, target, source, timeouts))
   }
   failPoint('object-put:stored')
 }
@@ -86,11 +84,11 @@ async function sendFile(
   { sdk, s3 }: ObjectClient,
   target: Target,
   source: SourceFile,
-  patience: Patience,
+  timeouts: StoreTimeouts,
 ): Promise<void> {
   const { sizeBytes } = source.content
   const body = await source.content.read()
-  const progress = abortWhenStuck(body, sizeBytes, patience.answerMs)
+  const progress = abortOnStall(body, sizeBytes, timeouts.answerMs)
   const command = new sdk.PutObjectCommand({
     ...target,
     Body: body,
@@ -110,17 +108,17 @@ async function sendFile(
 async function openObject(
   { sdk, s3 }: ObjectClient,
   target: Target,
-  patience: Patience,
+  timeouts: StoreTimeouts,
   range?: ByteRange,
 ): Promise<Readable> {
   const Range = range && `bytes=${range.start}-${range.end}`
   const reply = await s3.send(new sdk.GetObjectCommand({ ...target, Range }))
-  const body = reply.Body as unknown as IncomingMessage
+  const body = reply.Body as unknown as ObjectBody
   if (range && reply.ContentLength !== range.end - range.start + 1) {
     body.destroy()
     throw Object.assign(new Error('Other bytes than asked for'), { name: 'WrongRange' })
   }
-  return endWhenSilent(body, patience.answerMs)
+  return endOnStall(body, timeouts.answerMs)
 }
 
 async function objectSize({ sdk, s3 }: ObjectClient, target: Target): Promise<number> {

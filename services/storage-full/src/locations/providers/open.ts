@@ -2,19 +2,28 @@ import { openText, sealText } from '@plinth/kit'
 import type { ProviderName } from '../../database/tables.ts'
 import { createLocalProvider } from './local.ts'
 import { createObjectProvider } from './object.ts'
-import type { Patience } from './object-client.ts'
-import type { ProviderSettings, Providers, StorageProvider } from './provider.ts'
+import type { ProviderSettings, Providers, StorageProvider, StoreTimeouts } from './provider.ts'
 
-type Keeping = { root: string; masterKey: Buffer; patience: Patience }
+type ProviderOptions = {
+  root: string
+  spoolFolder: string
+  masterKey: Buffer
+  storeTimeouts: StoreTimeouts
+}
 
 /** Opens providers, and keeps each one open as long as its location's settings stay the same. */
-export function createProviders({ root, masterKey, patience }: Keeping): Providers {
+export function createProviders(options: ProviderOptions): Providers {
+  const { root, spoolFolder, masterKey, storeTimeouts } = options
   const open = new Map<number, { sealedSettings: string; provider: StorageProvider }>()
 
-  const trial = (settings: ProviderSettings, prefix?: string) =>
-    settings.provider === 'LOCAL'
-      ? createLocalProvider({ root, path: settings.local.path, prefix })
-      : createObjectProvider(settings.object, patience, prefix)
+  const trial = (settings: ProviderSettings, prefix?: string) => {
+    switch (settings.provider) {
+      case 'LOCAL':
+        return createLocalProvider({ root, spoolFolder, path: settings.local.path, prefix })
+      case 'OBJECT':
+        return createObjectProvider(settings.object, storeTimeouts, prefix)
+    }
+  }
 
   const unseal = (provider: ProviderName, sealed: string): ProviderSettings =>
     JSON.parse(openText(masterKey, sealed, purposeOf(provider)))

@@ -11,7 +11,7 @@ test('a probe that reads back other bytes leaves no object behind', async (t) =>
   const root = await mkdtemp(join(tmpdir(), 'probe-'))
   t.after(() => rm(root, { recursive: true }))
   await mkdir(join(root, 'files'))
-  const provider = createLocalProvider({ root, path: 'files' })
+  const provider = createLocalProvider({ root, path: 'files', spoolFolder: root })
   const damaging = { ...provider, open: async () => Readable.from([Buffer.from('other')]) }
   const object = probeObject(damaging, { spoolFolder: root })
 

@@ -19,14 +19,14 @@ export async function runProbe(steps: Step[]): Promise<ProbeStep[]> {
   return done
 }
 
-type Place = {
+type ProbeTarget = {
   /** Where uploads wait too: a probe goes the way of an upload. */
   spoolFolder: string
   prefix?: string | undefined
 }
 
 /** The last three steps of every probe: write an object, read it back, remove it. */
-export function probeObject(provider: StorageProvider, { prefix, spoolFolder }: Place) {
+export function probeObject(provider: StorageProvider, { prefix, spoolFolder }: ProbeTarget) {
   const name = `probe-${randomUUID()}.txt`
   const key = prefix === undefined ? name : `${prefix}/${name}`
   const content = Buffer.from(`probe ${randomUUID()}`)

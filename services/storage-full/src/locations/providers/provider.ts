@@ -11,6 +11,9 @@ export type ObjectSettings = {
   pathStyleAccess: boolean
 }
 
+/** How long the store may stay silent before a call ends. */
+export type StoreTimeouts = { connectMs: number; answerMs: number }
+
 /** First and last byte, both included. */
 export type ByteRange = { start: number; end: number }
 
@@ -28,7 +31,6 @@ export type ProbeStep = { name: string; passed: boolean; message: string }
  * is thrown as the problem STORAGE_UNAVAILABLE; a key that is not there is not a failure.
  */
 export type StorageProvider = {
-  name: ProviderName
   /**
    * Makes the place, once, when it is chosen. Nothing else does: a place that is gone must not come
    * back empty.
@@ -41,11 +43,6 @@ export type StorageProvider = {
   put(key: string, source: SourceFile): Promise<void>
   /** Destroy the stream to let go of it early. */
   open(key: string, range?: ByteRange): Promise<Readable | undefined>
-  /**
-   * Where objects are files already: gives one a second name, so that it need not be copied to be
-   * read as a file. Says whether that was possible.
-   */
-  link?(key: string, path: string): Promise<boolean>
   sizeOf(key: string): Promise<number | undefined>
   remove(key: string): Promise<void>
   list(prefix: string): AsyncIterable<string>

@@ -1,9 +1,8 @@
-import type { Db } from '@plinth/kit'
-import type { StorageTables } from '../database/tables.ts'
+import type { StorageDb } from '../database/tables.ts'
 
 /** Notes objects without a file; those noted before keep the time they were first seen. */
 export async function insertOrphans(
-  db: Db<StorageTables>,
+  db: StorageDb,
   locationId: number,
   keys: string[],
   now: Date,
@@ -19,7 +18,7 @@ export async function insertOrphans(
 
 /** Of these keys, the ones that were seen without a file since before `before`. */
 export async function findOverdueOrphans(
-  db: Db<StorageTables>,
+  db: StorageDb,
   locationId: number,
   keys: string[],
   before: Date,
@@ -36,7 +35,7 @@ export async function findOverdueOrphans(
 }
 
 export async function deleteOrphans(
-  db: Db<StorageTables>,
+  db: StorageDb,
   locationId: number,
   keys: string[],
 ): Promise<void> {
@@ -46,4 +45,8 @@ export async function deleteOrphans(
     .where('location_id', '=', locationId)
     .where('object_key', 'in', keys)
     .execute()
+}
+
+export async function deleteExpiredLinks(db: StorageDb, now: Date): Promise<void> {
+  await db.deleteFrom('temporary_links').where('expires_at', '<=', now.toISOString()).execute()
 }
