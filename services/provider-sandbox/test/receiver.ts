@@ -9,15 +9,22 @@ type Received = {
   headers: Record<string, string | string[] | undefined>
 }
 
-/** A webhook endpoint that keeps what it gets and answers as it is told. */
+/** A webhook endpoint that keeps what it gets and answers as it is told, when it is told. */
 export async function startReceiver(t: Pick<TestContext, 'after'>) {
   const received: Received[] = []
-  const receiver = { url: '', received, answerWith: [] as number[], types: () => typesOf(received) }
+  const receiver = {
+    url: '',
+    received,
+    answerWith: [] as number[],
+    beforeAnswering: async () => {},
+    types: () => typesOf(received),
+  }
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk)
     const body = Buffer.concat(chunks)
     received.push({ event: JSON.parse(body.toString()), body, headers: request.headers })
+    await receiver.beforeAnswering()
     response.writeHead(receiver.answerWith.shift() ?? 200, { 'content-type': 'text/plain' })
     response.end('thank you')
   })

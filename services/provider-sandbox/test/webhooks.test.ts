@@ -142,6 +142,25 @@ describe('a delivery', () => {
     assert.match(body[0].attempts[0].error, /ECONNREFUSED|bad port|fetch failed/)
   })
 
+  test('that is answered after a reset leaves nothing behind', async (t) => {
+    const { stripe, api, receiver, flush } = await startBoth(t)
+    const arrived = Promise.withResolvers<void>()
+    const answered = Promise.withResolvers<void>()
+    receiver.beforeAnswering = () => {
+      arrived.resolve()
+      return answered.promise
+    }
+    await stripe.customers.create({})
+    await arrived.promise
+
+    await api.post('/sandbox/api/reset')
+    answered.resolve()
+    await flush()
+
+    const { body: scenario } = await api.get('/sandbox/api/scenario')
+    assert.deepEqual(scenario.tables.delivery_attempts, [])
+  })
+
   test('is signed by the true time when the clock was moved', async (t) => {
     const { stripe, api, receiver, flush, clock } = await startBoth(t)
     await api.post('/sandbox/api/clock/advance', { seconds: 86_400 })

@@ -1,12 +1,20 @@
 import { notFound } from '@plinth/kit'
-import { listAttempts, listDeliveries } from '../resources/webhooks/deliveries.repository.ts'
+import {
+  type Delivery,
+  listAttempts,
+  listDeliveries,
+} from '../resources/webhooks/deliveries.repository.ts'
 import { type EndpointSecrets, insertEndpoint } from '../resources/webhooks/endpoints.ts'
 import { queueDeliveries, recordEvent } from '../resources/webhooks/events.ts'
 import type { Event, ProviderObject } from '../state/object-kinds.ts'
-import { deleteObject, findHidden, findObject, listObjects } from '../state/objects.repository.ts'
+import {
+  deleteObject,
+  findObject,
+  findWithHidden,
+  listObjects,
+} from '../state/objects.repository.ts'
 import { change, type Sandbox } from '../state/sandbox.ts'
 import { DEFAULT_SWITCHES } from '../state/switches.ts'
-import type { AttemptRow, DeliveryRow } from '../state/tables.ts'
 
 type GivenEndpoint = {
   url: string
@@ -34,11 +42,14 @@ export async function removeEndpoint(sandbox: Sandbox, id: string): Promise<void
 }
 
 async function describeEndpoint(sandbox: Sandbox, id: string) {
-  const endpoint = await findObject(sandbox.db, 'webhook_endpoint', id)
-  const secrets = await findHidden<EndpointSecrets>(sandbox.db, id)
-  if (!endpoint || !secrets) throw notFound()
-  const { url, enabled_events: enabledEvents, status } = endpoint
-  return { id, url, enabledEvents, status, ...secrets }
+  const found = await findWithHidden<'webhook_endpoint', EndpointSecrets>(
+    sandbox.db,
+    'webhook_endpoint',
+    id,
+  )
+  if (!found) throw notFound()
+  const { url, enabled_events: enabledEvents, status } = found.object
+  return { id, url, enabledEvents, status, ...found.hidden }
 }
 
 const MOST_SHOWN = 200
@@ -68,44 +79,21 @@ export async function forgeEvent(sandbox: Sandbox, forged: ForgedEvent): Promise
   )
 }
 
-/** The newest deliveries, each with every attempt: what was sent and what came back. */
+/** The newest deliveries, each with every attempt. */
 export async function describeDeliveries(sandbox: Sandbox, eventId?: string) {
-  const deliveries = await listDeliveries(sandbox.db, { eventId, limit: MOST_SHOWN })
+  const deliveries = await listDeliveries(sandbox.db, MOST_SHOWN, eventId)
   const attempts = await listAttempts(
     sandbox.db,
     deliveries.map(({ id }) => id),
   )
-  const events = await Promise.all(
-    deliveries.map(({ event_id: id }) => findObject(sandbox.db, 'event', id)),
-  )
-  return deliveries.map((delivery, index) => describeDelivery(delivery, events[index], attempts))
-}
-
-function describeDelivery(delivery: DeliveryRow, event: Event | undefined, all: AttemptRow[]) {
-  return {
-    id: delivery.id,
-    eventId: delivery.event_id,
-    eventType: event?.type ?? null,
-    endpointId: delivery.endpoint_id,
-    state: delivery.state,
-    nextAttemptAt: delivery.state === 'waiting' ? delivery.next_attempt_at : null,
-    attempts: all.filter((attempt) => attempt.delivery_id === delivery.id).map(describeAttempt),
-  }
-}
-
-function describeAttempt(attempt: AttemptRow) {
-  return {
-    at: attempt.at,
-    milliseconds: attempt.milliseconds,
-    request: { headers: JSON.parse(attempt.request_headers), body: attempt.request_body },
-    response:
-      attempt.status === null
-        ? null
-        : {
-            status: attempt.status,
-            headers: JSON.parse(attempt.response_headers),
-            body: attempt.response_body,
-          },
-    error: attempt.error,
-  }
+  const describe = async ({ id, eventId, endpointId, state, nextAttemptAt }: Delivery) => ({
+    id,
+    eventId,
+    eventType: (await findObject(sandbox.db, 'event', eventId))?.type ?? null,
+    endpointId,
+    state,
+    nextAttemptAt: state === 'waiting' ? nextAttemptAt : null,
+    attempts: attempts.get(id) ?? [],
+  })
+  return Promise.all(deliveries.map(describe))
 }

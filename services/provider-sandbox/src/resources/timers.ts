@@ -2,14 +2,13 @@ import { type Clock, Problem, secondsAfter } from '@plinth/kit'
 import type { MovableClock } from '../state/clock.ts'
 import { change, type Sandbox } from '../state/sandbox.ts'
 import { readSwitches } from '../state/switches.ts'
-import type { TimerRow } from '../state/tables.ts'
-import { deleteTimer, findDueTimer } from '../state/timers.repository.ts'
 import { failPayment, settlePayment } from './checkout/paying.ts'
 import { expireSession } from './checkout/sessions.ts'
 import { failRefund, settleRefund } from './money/refunds.ts'
-import { findNextDue } from './webhooks/deliveries.repository.ts'
+import { deleteTimer, findDueTimer, type Timer, type TimerAction } from './timers.repository.ts'
+import { findNextDelivery } from './webhooks/deliveries.repository.ts'
 
-const ACTIONS: Record<string, (sandbox: Sandbox, id: string) => Promise<unknown>> = {
+const ACTIONS: Record<TimerAction, (sandbox: Sandbox, id: string) => Promise<unknown>> = {
   'expire-session': expireSession,
   'settle-payment': settlePayment,
   'fail-payment': failPayment,
@@ -23,12 +22,12 @@ export async function runTimers(sandbox: Sandbox): Promise<void> {
   for (let timer = await findNext(); timer; timer = await findNext()) await fire(sandbox, timer)
 }
 
-async function fire(sandbox: Sandbox, timer: TimerRow): Promise<void> {
-  const clock: Clock = () => new Date(timer.due_at)
+async function fire(sandbox: Sandbox, timer: Timer): Promise<void> {
+  const clock: Clock = () => timer.dueAt
   try {
     await change({ ...sandbox, clock }, async (inside) => {
       await deleteTimer(inside.db, timer.id)
-      await ACTIONS[timer.action]?.(inside, timer.object_id)
+      await ACTIONS[timer.action]?.(inside, timer.objectId)
     })
   } catch (error) {
     if (!(error instanceof Problem)) throw error
@@ -50,7 +49,10 @@ export async function moveClock(
   const target = secondsAfter(clock(), seconds)
   const findNext = async () => {
     const { paused } = await readSwitches(sandbox.db)
-    return findNextDue(sandbox.db, target, !paused)
+    const delivery = paused ? undefined : await findNextDelivery(sandbox.db)
+    const timer = await findDueTimer(sandbox.db, target)
+    const moments = [delivery, timer?.dueAt].filter((at) => at !== undefined && at <= target)
+    return moments.sort((a, b) => Number(a) - Number(b))[0]
   }
   for (let due = await findNext(); due; due = await findNext()) {
     if (due > clock()) await clock.moveTo(due)
@@ -64,22 +66,18 @@ const EVERY_MS = 500
 
 /** Looks twice a second whether something has become due. Returns the way to stop it. */
 export function startTicking(sandbox: Sandbox): () => Promise<void> {
-  let round: Promise<void> = Promise.resolve()
-  let busy = false
+  let round: Promise<void> | undefined
   const tick = async () => {
-    if (busy) return
-    busy = true
     try {
       await runTimers(sandbox)
       sandbox.wake()
     } catch (error) {
       sandbox.log.error({ err: error }, 'a timer failed')
-    } finally {
-      busy = false
     }
+    round = undefined
   }
   const timer = setInterval(() => {
-    round = tick()
+    round ??= tick()
   }, EVERY_MS).unref()
   return async () => {
     clearInterval(timer)

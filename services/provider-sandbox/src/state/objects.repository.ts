@@ -5,12 +5,11 @@ import type { SandboxTables } from './tables.ts'
 
 type SandboxDb = Db<SandboxTables>
 
-type Beside = { parent?: string; hidden?: unknown }
-
+/** `parent` is the object it belongs to; `hidden` is kept beside it and never shown. */
 export async function insertObject(
   db: SandboxDb,
   object: ProviderObject,
-  { parent, hidden = {} }: Beside = {},
+  { parent = null, hidden = {} }: { parent?: string | null; hidden?: object } = {},
 ): Promise<void> {
   await db
     .insertInto('objects')
@@ -18,66 +17,62 @@ export async function insertObject(
       id: object.id,
       kind: object.object,
       created: 'created' in object ? object.created : 0,
-      parent: parent ?? null,
+      parent,
       body: JSON.stringify(object),
       hidden: JSON.stringify(hidden),
     })
     .execute()
 }
 
-export async function updateObject(db: SandboxDb, object: ProviderObject): Promise<void> {
-  const body = JSON.stringify(object)
-  await db.updateTable('objects').set({ body }).where('id', '=', object.id).execute()
+export async function updateObject(
+  db: SandboxDb,
+  object: ProviderObject,
+  hidden?: object,
+): Promise<void> {
+  const changed = {
+    body: JSON.stringify(object),
+    ...(hidden && { hidden: JSON.stringify(hidden) }),
+  }
+  await db.updateTable('objects').set(changed).where('id', '=', object.id).execute()
 }
 
 export async function deleteObject(db: SandboxDb, id: string): Promise<void> {
   await db.deleteFrom('objects').where('id', '=', id).execute()
 }
 
+const findRow = (db: SandboxDb, id: string) =>
+  db.selectFrom('objects').selectAll().where('id', '=', id).executeTakeFirst()
+
 export async function findObject<K extends Kind>(
   db: SandboxDb,
   kind: K,
   id: string,
 ): Promise<ObjectKinds[K] | undefined> {
-  const row = await db
-    .selectFrom('objects')
-    .select('body')
-    .where('id', '=', id)
-    .where('kind', '=', kind)
-    .executeTakeFirst()
-  return row && JSON.parse(row.body)
+  return (await findWithHidden<K, unknown>(db, kind, id))?.object
 }
 
-/** Whatever the id names, for `expand`. */
+/** An object and what is kept beside it, read together. */
+export async function findWithHidden<K extends Kind, Hidden>(
+  db: SandboxDb,
+  kind: K,
+  id: string,
+): Promise<{ object: ObjectKinds[K]; hidden: Hidden } | undefined> {
+  const row = await findRow(db, id)
+  if (row?.kind !== kind) return undefined
+  return { object: JSON.parse(row.body), hidden: JSON.parse(row.hidden) }
+}
+
+/** Any object, for `expand`. */
 export async function findAnyObject(db: SandboxDb, id: string): Promise<object | undefined> {
-  const row = await db.selectFrom('objects').select('body').where('id', '=', id).executeTakeFirst()
+  const row = await findRow(db, id)
   return row && JSON.parse(row.body)
 }
 
-/** The object another one belongs to. */
 export async function findParent(db: SandboxDb, id: string): Promise<string | undefined> {
-  const row = await db
-    .selectFrom('objects')
-    .select('parent')
-    .where('id', '=', id)
-    .executeTakeFirst()
-  return row?.parent ?? undefined
+  return (await findRow(db, id))?.parent ?? undefined
 }
 
-/** What is kept beside an object and never shown. */
-export async function findHidden<T>(db: SandboxDb, id: string): Promise<T | undefined> {
-  const row = await db
-    .selectFrom('objects')
-    .select('hidden')
-    .where('id', '=', id)
-    .executeTakeFirst()
-  return row && JSON.parse(row.hidden)
-}
-
-export async function updateHidden(db: SandboxDb, id: string, value: unknown): Promise<void> {
-  const hidden = JSON.stringify(value)
-  await db.updateTable('objects').set({ hidden }).where('id', '=', id).execute()
-}
+export type CreatedRange = { gt?: number; gte?: number; lt?: number; lte?: number }
 
 export type ObjectFilter = {
   /** Members of the object and the value they must have. */
@@ -107,6 +102,13 @@ export async function listObjects<K extends Kind>(
   const objects = rows.map((row) => JSON.parse(row.body))
   return before === undefined ? objects : objects.reverse()
 }
+
+const CREATED_LIMITS = [
+  ['gt', '>'],
+  ['gte', '>='],
+  ['lt', '<'],
+  ['lte', '<='],
+] as const
 
 function filtered(
   db: SandboxDb,
@@ -138,15 +140,6 @@ function filtered(
   return query
 }
 
-const CREATED_LIMITS = [
-  ['gt', '>'],
-  ['gte', '>='],
-  ['lt', '<'],
-  ['lte', '<='],
-] as const
-
 function memberOf(name: string) {
   return sql<string | null>`json_extract(body, ${sql.lit(`$.${name}`)})`
 }
-
-export type CreatedRange = { gt?: number; gte?: number; lt?: number; lte?: number }

@@ -1,5 +1,6 @@
 import type { Db } from '@plinth/kit'
-import type { FaultRow, SandboxTables } from '../../state/tables.ts'
+import type { Selectable } from 'kysely'
+import type { SandboxTables } from '../../state/tables.ts'
 import type { Fault, FaultKind } from './fault.ts'
 
 type SandboxDb = Db<SandboxTables>
@@ -44,6 +45,6 @@ export async function deleteFaults(db: SandboxDb): Promise<void> {
   await db.deleteFrom('faults').execute()
 }
 
-function faultOf({ id, route, kind, remaining, probability, detail }: FaultRow): Fault {
-  return { id, route, kind: kind as FaultKind, remaining, probability, ...JSON.parse(detail) }
+function faultOf({ detail, ...row }: Selectable<SandboxTables['faults']>): Fault {
+  return { ...row, kind: row.kind as FaultKind, ...JSON.parse(detail) }
 }

@@ -19,9 +19,9 @@ import { insertObject } from '../../state/objects.repository.ts'
 import { type Sandbox, secondsOf } from '../../state/sandbox.ts'
 import { newId } from '../../state/seeded.ts'
 import { readSwitches } from '../../state/switches.ts'
-import { insertTimer } from '../../state/timers.repository.ts'
 import { requireCustomer } from '../customers.ts'
 import { checkLimits } from '../money/currencies.ts'
+import { insertTimer } from '../timers.repository.ts'
 import { insertLineItems, lineItems, type PricedItem, priceItems } from './line-items.ts'
 
 const SHORTEST_SECONDS = 30 * 60

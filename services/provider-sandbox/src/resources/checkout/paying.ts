@@ -3,7 +3,6 @@ import { requestRefused } from '../../protocol/errors.ts'
 import type { CheckoutSession, PaymentError, PaymentIntent } from '../../state/object-kinds.ts'
 import { findParent, updateObject } from '../../state/objects.repository.ts'
 import type { Sandbox } from '../../state/sandbox.ts'
-import { deleteTimersOf, insertTimer } from '../../state/timers.repository.ts'
 import { beginCharge, failCharge, requireCharge, settleCharge } from '../money/charges.ts'
 import { beginPayment, changeIntent, requirePaymentIntent } from '../money/payment-intents.ts'
 import {
@@ -13,6 +12,7 @@ import {
   behaviourOfCard,
   cardDetails,
 } from '../money/payment-methods.ts'
+import { deleteTimersOf, insertTimer } from '../timers.repository.ts'
 import { recordEvent } from '../webhooks/events.ts'
 import { completeSession, requireOpenSession, requireSession } from './sessions.ts'
 

@@ -5,8 +5,8 @@ import { choice, createdRange, pageable, readParameters, text } from '../../prot
 import type { CheckoutSession } from '../../state/object-kinds.ts'
 import { findObject, updateObject } from '../../state/objects.repository.ts'
 import type { Sandbox } from '../../state/sandbox.ts'
-import { deleteTimersOf } from '../../state/timers.repository.ts'
 import { cancelPaymentIntent } from '../money/payment-intents.ts'
+import { deleteTimersOf } from '../timers.repository.ts'
 import { recordEvent } from '../webhooks/events.ts'
 import { listLineItems } from './line-items.ts'
 

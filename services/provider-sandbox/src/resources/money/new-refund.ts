@@ -14,7 +14,7 @@ import { findObject, insertObject, updateObject } from '../../state/objects.repo
 import { type Sandbox, secondsOf } from '../../state/sandbox.ts'
 import { newId } from '../../state/seeded.ts'
 import { readSwitches } from '../../state/switches.ts'
-import { insertTimer } from '../../state/timers.repository.ts'
+import { insertTimer } from '../timers.repository.ts'
 import { recordEvent } from '../webhooks/events.ts'
 import { checkStep, formatAmount } from './currencies.ts'
 import { enterInLedger } from './ledger.ts'

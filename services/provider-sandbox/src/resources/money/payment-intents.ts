@@ -1,7 +1,7 @@
 import type { CheckoutSession, PaymentIntent } from '../../state/object-kinds.ts'
 import {
-  findHidden,
   findObject,
+  findWithHidden,
   insertObject,
   updateObject,
 } from '../../state/objects.repository.ts'
@@ -29,7 +29,7 @@ export async function beginPayment(
     const begun = await requirePaymentIntent(sandbox, session.payment_intent)
     return { ...begun, next_action: null }
   }
-  const wanted = (await findHidden<PaymentIntentData>(sandbox.db, session.id)) ?? {}
+  const wanted = await intentDataOf(sandbox, session.id)
   const id = await newId(sandbox, 'pi')
   const intent: PaymentIntent = {
     id,
@@ -62,6 +62,15 @@ export async function beginPayment(
   await updateObject(sandbox.db, { ...session, payment_intent: id })
   await recordEvent(sandbox, 'payment_intent.created', intent)
   return intent
+}
+
+async function intentDataOf(sandbox: Sandbox, sessionId: string): Promise<PaymentIntentData> {
+  const session = await findWithHidden<'checkout.session', PaymentIntentData>(
+    sandbox.db,
+    'checkout.session',
+    sessionId,
+  )
+  return session?.hidden ?? {}
 }
 
 export async function changeIntent(

@@ -12,7 +12,7 @@ import {
 import type { Refund } from '../../state/object-kinds.ts'
 import { findObject, updateObject } from '../../state/objects.repository.ts'
 import type { Sandbox } from '../../state/sandbox.ts'
-import { deleteTimersOf } from '../../state/timers.repository.ts'
+import { deleteTimersOf } from '../timers.repository.ts'
 import { recordEvent } from '../webhooks/events.ts'
 import { requireCharge } from './charges.ts'
 import { enterInLedger } from './ledger.ts'

@@ -1,108 +1,62 @@
-import { type Clock, inTransaction, secondsAfter, signPayload } from '@plinth/kit'
+import { inTransaction, secondsAfter, signPayload } from '@plinth/kit'
 import { jsonOf } from '../../protocol/answer.ts'
-import type { Event, WebhookEndpoint } from '../../state/object-kinds.ts'
-import { findHidden, findObject, updateObject } from '../../state/objects.repository.ts'
+import type { Event } from '../../state/object-kinds.ts'
+import { findObject, findWithHidden, updateObject } from '../../state/objects.repository.ts'
 import type { Sandbox } from '../../state/sandbox.ts'
 import type { Switches } from '../../state/switches.ts'
-import type { DeliveryRow } from '../../state/tables.ts'
-import { countWaiting, insertAttempt, updateDelivery } from './deliveries.repository.ts'
+import {
+  type Attempt,
+  countWaiting,
+  type Delivery,
+  recordAttempt,
+  updateDelivery,
+} from './deliveries.repository.ts'
 import type { EndpointSecrets } from './endpoints.ts'
 
-const LONGEST_SECONDS = 3 * 24 * 60 * 60
-
-/** One attempt, written down with what was sent and what came back. */
+/** Sends a delivery once and records what was sent and what came back. */
 export async function deliver(
   sandbox: Sandbox,
-  delivery: DeliveryRow,
-  switches: Switches,
+  delivery: Delivery,
+  { signWith }: Switches,
   stopped: AbortSignal,
 ): Promise<void> {
-  const endpoint = await findObject(sandbox.db, 'webhook_endpoint', delivery.endpoint_id)
-  const event = await findObject(sandbox.db, 'event', delivery.event_id)
-  if (!endpoint || !event) return updateDelivery(sandbox.db, delivery.id, { state: 'failed' })
+  const { db, trueClock } = sandbox
+  const { eventId, endpointId } = delivery
+  const endpoint = await findWithHidden<'webhook_endpoint', EndpointSecrets>(
+    db,
+    'webhook_endpoint',
+    endpointId,
+  )
+  const event = await findObject(db, 'event', eventId)
+  if (!endpoint || !event) return updateDelivery(db, delivery.id, 'failed')
 
-  const secrets = await requireSecrets(sandbox, endpoint)
-  const request = composeDelivery(event, secrets, switches.signWith, sandbox.trueClock)
-  const timeout = sandbox.config.deliveryTimeoutSeconds
-  const reply = await sendDelivery(endpoint, request, timeout, stopped)
-  if (!stopped.aborted) await writeDown(sandbox, delivery, event, request, reply)
+  const request = composeRequest(event, secretsFor(signWith, endpoint.hidden), trueClock())
+  const timeout = AbortSignal.timeout(sandbox.config.deliveryTimeoutSeconds * 1000)
+  const signal = AbortSignal.any([stopped, timeout])
+  const reply = await send(endpoint.object.url, request, signal)
+  if (stopped.aborted) return
+  const at = sandbox.clock().toISOString()
+  await record(sandbox, delivery, event, { at, request, ...reply })
 }
 
-async function requireSecrets(
-  sandbox: Sandbox,
-  endpoint: WebhookEndpoint,
-): Promise<EndpointSecrets> {
-  const secrets = await findHidden<EndpointSecrets>(sandbox.db, endpoint.id)
-  if (!secrets) throw new Error(`The endpoint ${endpoint.id} has lost its secrets.`)
-  return secrets
-}
-
-async function writeDown(
-  sandbox: Sandbox,
-  delivery: DeliveryRow,
-  event: Event,
-  request: SentRequest,
-  reply: ReceivedReply,
-): Promise<void> {
-  const now = sandbox.clock()
-  await inTransaction(sandbox.db, async (db) => {
-    await insertAttempt(db, {
-      delivery_id: delivery.id,
-      at: now.toISOString(),
-      request_headers: JSON.stringify(request.headers),
-      request_body: request.body,
-      status: reply.status,
-      response_headers: JSON.stringify(reply.headers),
-      response_body: reply.body,
-      error: reply.error,
-      milliseconds: reply.milliseconds,
-    })
-    await updateDelivery(db, delivery.id, nextState(sandbox, delivery, reply, now))
-    const pending = await countWaiting(db, event.id)
-    await updateObject(db, { ...event, pending_webhooks: pending })
-  })
-}
-
-/** Waits twice as long after each failure, and gives up when the waits add up to three days. */
-function nextState(sandbox: Sandbox, delivery: DeliveryRow, reply: ReceivedReply, now: Date) {
-  const attempts = delivery.attempts + 1
-  if (reply.status !== null && reply.status >= 200 && reply.status < 300)
-    return { state: 'delivered', attempts }
-  const first = sandbox.config.retrySeconds
-  const waitedSeconds = first * (2 ** attempts - 1)
-  if (waitedSeconds > LONGEST_SECONDS) return { state: 'failed', attempts }
-  const next = secondsAfter(now, first * 2 ** (attempts - 1))
-  return { attempts, next_attempt_at: next.toISOString() }
-}
-
-type SentRequest = { headers: Record<string, string>; body: string }
-
-type ReceivedReply = {
-  status: number | null
-  headers: Record<string, string>
-  body: string
-  error: string | null
-  milliseconds: number
-}
-
-const MOST_KEPT = 16_384
-
-/** The request of one delivery: the event as it is, signed now, under both header names. */
-function composeDelivery(
-  event: Event,
-  secrets: EndpointSecrets,
-  signWith: Switches['signWith'],
-  clock: Clock,
-): SentRequest {
-  const body = jsonOf(event)
+function secretsFor(signWith: Switches['signWith'], secrets: EndpointSecrets): string[] {
   const { secret, secondSecret } = secrets
-  const signing = {
-    current: [secret],
-    second: [secondSecret],
-    both: [secret, secondSecret],
-    wrong: [`${secret}-wrong`],
-  }[signWith]
-  const signature = signPayload(body, signing, clock())
+  switch (signWith) {
+    case 'current':
+      return [secret]
+    case 'second':
+      return [secondSecret]
+    case 'both':
+      return [secret, secondSecret]
+    case 'wrong':
+      return [`${secret}-wrong`]
+  }
+}
+
+/** The event as it is, signed now, under both header names. */
+function composeRequest(event: Event, secrets: string[], now: Date): Attempt['request'] {
+  const body = jsonOf(event)
+  const signature = signPayload(body, secrets, now)
   const headers = {
     'content-type': 'application/json; charset=utf-8',
     'user-agent': 'Plinth-Sandbox/1.0',
@@ -112,28 +66,52 @@ function composeDelivery(
   return { headers, body }
 }
 
-/** Sends it once. Whatever happens is a result to be written down, never an exception. */
-async function sendDelivery(
-  endpoint: WebhookEndpoint,
-  request: SentRequest,
-  timeoutSeconds: number,
-  stopped: AbortSignal,
-): Promise<ReceivedReply> {
+const MOST_KEPT = 16_384
+
+/** A failure to connect is a result to record, not an exception. */
+async function send(
+  url: string,
+  request: Attempt['request'],
+  signal: AbortSignal,
+): Promise<Pick<Attempt, 'response' | 'error' | 'milliseconds'>> {
   const started = performance.now()
-  const since = () => Math.round(performance.now() - started)
-  const signal = AbortSignal.any([stopped, AbortSignal.timeout(timeoutSeconds * 1000)])
+  const milliseconds = () => Math.round(performance.now() - started)
   try {
-    const options = { method: 'POST', redirect: 'manual', signal, ...request } as const
-    const response = await fetch(endpoint.url, options)
-    const body = (await response.text()).slice(0, MOST_KEPT)
-    const headers = Object.fromEntries(response.headers)
-    return { status: response.status, headers, body, error: null, milliseconds: since() }
+    const reply = await fetch(url, { method: 'POST', redirect: 'manual', signal, ...request })
+    const body = (await reply.text()).slice(0, MOST_KEPT)
+    const response = { status: reply.status, headers: Object.fromEntries(reply.headers), body }
+    return { response, error: null, milliseconds: milliseconds() }
   } catch (error) {
-    const reason = error instanceof Error ? describe(error) : String(error)
-    return { status: null, headers: {}, body: '', error: reason, milliseconds: since() }
+    const { message, cause } = error as Error
+    const reason = cause instanceof Error ? cause.message : message
+    return { response: null, error: reason, milliseconds: milliseconds() }
   }
 }
 
-function describe(error: Error): string {
-  return error.cause instanceof Error ? error.cause.message : error.message
+async function record(
+  sandbox: Sandbox,
+  delivery: Delivery,
+  event: Event,
+  attempt: Attempt,
+): Promise<void> {
+  const next = stateAfter(sandbox, delivery, attempt)
+  await inTransaction(sandbox.db, async (db) => {
+    if (!(await recordAttempt(db, delivery, attempt, next))) return
+    await updateObject(db, { ...event, pending_webhooks: await countWaiting(db, event.id) })
+  })
+}
+
+const LONGEST_SECONDS = 3 * 24 * 60 * 60
+
+/** The wait doubles after each failure; when the waits add up to three days, it has failed. */
+function stateAfter(
+  { config: { retrySeconds }, clock }: Sandbox,
+  delivery: Delivery,
+  { response }: Attempt,
+): Partial<Delivery> {
+  if (response && response.status >= 200 && response.status < 300) return { state: 'delivered' }
+  const attempts = delivery.attempts + 1
+  if (retrySeconds * (2 ** attempts - 1) > LONGEST_SECONDS) return { state: 'failed' }
+  const next = secondsAfter(clock(), retrySeconds * 2 ** (attempts - 1))
+  return { nextAttemptAt: next.toISOString() }
 }

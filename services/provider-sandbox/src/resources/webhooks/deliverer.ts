@@ -1,8 +1,7 @@
 import type { Sandbox } from '../../state/sandbox.ts'
 import { readSwitches, type Switches } from '../../state/switches.ts'
-import type { DeliveryRow } from '../../state/tables.ts'
 import { deliver } from './deliver.ts'
-import { listDueDeliveries } from './deliveries.repository.ts'
+import { type Delivery, listDueDeliveries } from './deliveries.repository.ts'
 
 export type Deliverer = {
   /** Something may be due: look soon. */
@@ -54,7 +53,7 @@ async function sendDue(sandbox: Sandbox, gathered: boolean, stopped: AbortSignal
 }
 
 /** In order, or, when they are to be reordered, the newest first once enough have gathered. */
-function arrange(due: DeliveryRow[], { reorder }: Switches, gathered: boolean): DeliveryRow[] {
+function arrange(due: Delivery[], { reorder }: Switches, gathered: boolean): Delivery[] {
   if (reorder < 2) return due
   if (due.length < reorder && !gathered) return []
   return due.toReversed()

@@ -1,33 +1,57 @@
 import type { Db } from '@plinth/kit'
-import type { AttemptRow, DeliveryRow, SandboxTables } from '../../state/tables.ts'
+import type { Selectable } from 'kysely'
+import type { SandboxTables } from '../../state/tables.ts'
 
 type SandboxDb = Db<SandboxTables>
 
+/** One event on its way to one endpoint. */
+export type Delivery = {
+  id: number
+  eventId: string
+  endpointId: string
+  state: DeliveryState
+  attempts: number
+  nextAttemptAt: string
+}
+
+type DeliveryState = 'waiting' | 'delivered' | 'failed' | 'dropped'
+
+/** What was sent once, and what came back. */
+export type Attempt = {
+  at: string
+  milliseconds: number
+  request: { headers: Record<string, string>; body: string }
+  response: { status: number; headers: Record<string, string>; body: string } | null
+  error: string | null
+}
+
 export async function insertDelivery(
   db: SandboxDb,
-  delivery: Omit<DeliveryRow, 'id'>,
-): Promise<number> {
-  const { id } = await db
+  delivery: Omit<Delivery, 'id' | 'attempts'>,
+): Promise<void> {
+  const { eventId, endpointId, state, nextAttemptAt } = delivery
+  await db
     .insertInto('deliveries')
-    .values(delivery)
-    .returning('id')
-    .executeTakeFirstOrThrow()
-  return id
+    .values({
+      event_id: eventId,
+      endpoint_id: endpointId,
+      state,
+      attempts: 0,
+      next_attempt_at: nextAttemptAt,
+    })
+    .execute()
 }
 
-export async function updateDelivery(
-  db: SandboxDb,
-  id: number,
-  changed: Partial<Omit<DeliveryRow, 'id'>>,
-): Promise<void> {
-  await db.updateTable('deliveries').set(changed).where('id', '=', id).execute()
-}
+const selectDeliveries = (db: SandboxDb) =>
+  db
+    .selectFrom('deliveries')
+    .select(['id', 'event_id as eventId', 'endpoint_id as endpointId', 'attempts'])
+    .select((eb) => eb.ref('state').$castTo<DeliveryState>().as('state'))
+    .select('next_attempt_at as nextAttemptAt')
 
 /** What has to be sent by `now`, in the order in which it came up. */
-export async function listDueDeliveries(db: SandboxDb, now: Date): Promise<DeliveryRow[]> {
-  return db
-    .selectFrom('deliveries')
-    .selectAll()
+export async function listDueDeliveries(db: SandboxDb, now: Date): Promise<Delivery[]> {
+  return selectDeliveries(db)
     .where('state', '=', 'waiting')
     .where('next_attempt_at', '<=', now.toISOString())
     .orderBy('next_attempt_at')
@@ -35,51 +59,86 @@ export async function listDueDeliveries(db: SandboxDb, now: Date): Promise<Deliv
     .execute()
 }
 
-export async function insertAttempt(db: SandboxDb, attempt: Omit<AttemptRow, 'id'>): Promise<void> {
-  await db.insertInto('delivery_attempts').values(attempt).execute()
-}
-
+/** Newest first. */
 export async function listDeliveries(
   db: SandboxDb,
-  filter: { eventId?: string; limit?: number } = {},
-): Promise<DeliveryRow[]> {
-  let query = db.selectFrom('deliveries').selectAll()
-  if (filter.eventId !== undefined) query = query.where('event_id', '=', filter.eventId)
-  return query
-    .orderBy('id', 'desc')
-    .limit(filter.limit ?? 100)
-    .execute()
+  limit: number,
+  eventId?: string,
+): Promise<Delivery[]> {
+  const query = selectDeliveries(db).orderBy('id', 'desc').limit(limit)
+  return (eventId === undefined ? query : query.where('event_id', '=', eventId)).execute()
 }
 
-export async function listAttempts(db: SandboxDb, deliveryIds: number[]): Promise<AttemptRow[]> {
-  if (deliveryIds.length === 0) return []
-  return db
+/**
+ * Writes an attempt down and what the delivery is after it. False when the delivery is no longer
+ * the one that was sent: a reset or a loaded scenario has replaced it meanwhile.
+ */
+export async function recordAttempt(
+  db: SandboxDb,
+  { id, eventId, attempts }: Delivery,
+  attempt: Attempt,
+  next: Partial<Pick<Delivery, 'state' | 'nextAttemptAt'>>,
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('deliveries')
+    .set({ attempts: attempts + 1, state: next.state, next_attempt_at: next.nextAttemptAt })
+    .where('id', '=', id)
+    .where('event_id', '=', eventId)
+    .where('attempts', '=', attempts)
+    .executeTakeFirst()
+  if (numUpdatedRows === 0n) return false
+  const { request, response } = attempt
+  await db
+    .insertInto('delivery_attempts')
+    .values({
+      delivery_id: id,
+      at: attempt.at,
+      request_headers: JSON.stringify(request.headers),
+      request_body: request.body,
+      status: response?.status ?? null,
+      response_headers: JSON.stringify(response?.headers ?? {}),
+      response_body: response?.body ?? '',
+      error: attempt.error,
+      milliseconds: attempt.milliseconds,
+    })
+    .execute()
+  return true
+}
+
+export async function updateDelivery(
+  db: SandboxDb,
+  id: number,
+  state: DeliveryState,
+): Promise<void> {
+  await db.updateTable('deliveries').set({ state }).where('id', '=', id).execute()
+}
+
+/** The attempts of each delivery, in order. */
+export async function listAttempts(
+  db: SandboxDb,
+  deliveryIds: number[],
+): Promise<Map<number, Attempt[]>> {
+  const rows = await db
     .selectFrom('delivery_attempts')
     .selectAll()
     .where('delivery_id', 'in', deliveryIds)
     .orderBy('id')
     .execute()
+  const attempts = new Map<number, Attempt[]>(deliveryIds.map((id) => [id, []]))
+  for (const row of rows) attempts.get(row.delivery_id)?.push(attemptOf(row))
+  return attempts
 }
 
-/** When the next thing is due, up to `until`: a timer, or a delivery when they are counted. */
-export async function findNextDue(
-  db: SandboxDb,
-  until: Date,
-  countDeliveries: boolean,
-): Promise<Date | undefined> {
-  const timer = await db
-    .selectFrom('timers')
-    .select((eb) => eb.fn.min('due_at').as('at'))
-    .executeTakeFirst()
-  const delivery = countDeliveries
-    ? await db
-        .selectFrom('deliveries')
-        .select((eb) => eb.fn.min('next_attempt_at').as('at'))
-        .where('state', '=', 'waiting')
-        .executeTakeFirst()
-    : undefined
-  const moments = [timer?.at, delivery?.at].filter((at) => at && at <= until.toISOString()).sort()
-  return moments[0] ? new Date(moments[0]) : undefined
+function attemptOf(row: Selectable<SandboxTables['delivery_attempts']>): Attempt {
+  const { at, milliseconds, status, error } = row
+  const headers = JSON.parse(row.response_headers)
+  return {
+    at,
+    milliseconds,
+    request: { headers: JSON.parse(row.request_headers), body: row.request_body },
+    response: status === null ? null : { status, headers, body: row.response_body },
+    error,
+  }
 }
 
 /** How many endpoints an event has not reached yet. */
@@ -91,4 +150,14 @@ export async function countWaiting(db: SandboxDb, eventId: string): Promise<numb
     .where('state', '=', 'waiting')
     .executeTakeFirstOrThrow()
   return row.count
+}
+
+/** When the next delivery is due. */
+export async function findNextDelivery(db: SandboxDb): Promise<Date | undefined> {
+  const row = await db
+    .selectFrom('deliveries')
+    .select((eb) => eb.fn.min('next_attempt_at').as('at'))
+    .where('state', '=', 'waiting')
+    .executeTakeFirst()
+  return row?.at ? new Date(row.at) : undefined
 }

@@ -17,7 +17,7 @@ import {
   deleteObject,
   findObject,
   insertObject,
-  updateHidden,
+  listObjects,
   updateObject,
 } from '../../state/objects.repository.ts'
 import { type Sandbox, secondsOf } from '../../state/sandbox.ts'
@@ -120,14 +120,14 @@ const FROM_SETTINGS = 'The endpoint of the settings'
 export async function ensureEndpointOfSettings(sandbox: Sandbox): Promise<void> {
   const { webhook } = sandbox.config
   if (!webhook) return
-  const page = await readPage(sandbox, 'webhook_endpoint', '', { limit: 100 })
-  const present = page.data.find(({ description }) => description === FROM_SETTINGS)
+  const endpoints = await listObjects(sandbox.db, 'webhook_endpoint')
+  const present = endpoints.find(({ description }) => description === FROM_SETTINGS)
   if (!present) {
     const endpoint = { url: webhook.url, description: FROM_SETTINGS }
     await insertEndpoint(sandbox, endpoint, { secret: webhook.secret })
     return
   }
-  await updateObject(sandbox.db, { ...present, url: webhook.url })
   const secondSecret = newSecret(sandbox, `${present.id}:second`)
-  await updateHidden(sandbox.db, present.id, { secret: webhook.secret, secondSecret })
+  const secrets = { secret: webhook.secret, secondSecret }
+  await updateObject(sandbox.db, { ...present, url: webhook.url }, secrets)
 }

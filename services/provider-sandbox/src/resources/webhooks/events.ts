@@ -49,11 +49,10 @@ export async function queueDeliveries(
   for (const endpoint of interested)
     for (let copy = 0; copy < copies; copy++)
       await insertDelivery(sandbox.db, {
-        event_id: event.id,
-        endpoint_id: endpoint.id,
+        eventId: event.id,
+        endpointId: endpoint.id,
         state: dropped ? 'dropped' : 'waiting',
-        attempts: 0,
-        next_attempt_at: secondsAfter(sandbox.clock(), switches.delaySeconds).toISOString(),
+        nextAttemptAt: secondsAfter(sandbox.clock(), switches.delaySeconds).toISOString(),
       })
   return dropped ? 0 : interested.length
 }

@@ -1,9 +1,18 @@
 import type { Db } from '@plinth/kit'
-import type { SandboxTables, TimerRow } from './tables.ts'
+import type { SandboxTables } from '../state/tables.ts'
+
+export type TimerAction =
+  | 'expire-session'
+  | 'settle-payment'
+  | 'fail-payment'
+  | 'settle-refund'
+  | 'fail-refund'
+
+export type Timer = { id: number; dueAt: Date; action: TimerAction; objectId: string }
 
 export async function insertTimer(
   db: Db<SandboxTables>,
-  action: string,
+  action: TimerAction,
   objectId: string,
   dueAt: Date,
 ): Promise<void> {
@@ -14,11 +23,8 @@ export async function insertTimer(
 }
 
 /** The earliest timer that is due at `now`. */
-export async function findDueTimer(
-  db: Db<SandboxTables>,
-  now: Date,
-): Promise<TimerRow | undefined> {
-  return db
+export async function findDueTimer(db: Db<SandboxTables>, now: Date): Promise<Timer | undefined> {
+  const row = await db
     .selectFrom('timers')
     .selectAll()
     .where('due_at', '<=', now.toISOString())
@@ -26,6 +32,9 @@ export async function findDueTimer(
     .orderBy('id')
     .limit(1)
     .executeTakeFirst()
+  if (!row) return undefined
+  const action = row.action as TimerAction
+  return { id: row.id, dueAt: new Date(row.due_at), action, objectId: row.object_id }
 }
 
 export async function deleteTimer(db: Db<SandboxTables>, id: number): Promise<void> {

@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createLogger, openDatabase } from '@plinth/kit'
+import { testClock } from '@plinth/kit/testing'
+import { loadConfig } from '../config.ts'
+import { state } from '../state/migrations/0001-state.ts'
+import type { Sandbox } from '../state/sandbox.ts'
+import type { SandboxTables } from '../state/tables.ts'
+import { startTicking } from './timers.ts'
+
+test('stopping waits for the round under way, also when another was due meanwhile', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const database = await openDatabase<SandboxTables>('sqlite::memory:', [state])
+  t.after(() => database.close())
+  const clock = testClock()
+  const woken: string[] = []
+  const sandbox: Sandbox = {
+    db: database.db,
+    clock,
+    trueClock: clock,
+    config: loadConfig({}),
+    log: createLogger('sandbox', 'silent'),
+    publicUrl: () => '',
+    wake: () => woken.push('round ended'),
+  }
+  const busy = Promise.withResolvers<void>()
+  const writing = database.db.transaction().execute(() => busy.promise)
+  const stop = startTicking(sandbox)
+
+  t.mock.timers.tick(500)
+  t.mock.timers.tick(500)
+  const stopped = stop().then(() => woken.push('stopped'))
+  busy.resolve()
+  await Promise.all([writing, stopped])
+
+  assert.deepEqual(woken, ['round ended', 'stopped'])
+})
