@@ -1,20 +1,95 @@
-/** `npm run bench [-- name…]`: runs `bench/*.bench.ts`, or those named, and prints one table. */
-import { globSync } from 'node:fs'
-import { basename } from 'node:path'
-import type { Row } from './harness.ts'
-import { tableOf } from './table.ts'
+/**
+ * `npm run bench` measures everything, `npm run bench -- kit storage-full/lists` these parts only.
+ * `--write` also puts the figures into docs/performance.md. Exits with 1 when a bar is missed.
+ */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { availableParallelism, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Part, Row } from './harness/row.ts'
+import { SECONDS } from './harness/settings.ts'
+import { growth } from './identity/growth.ts'
+import { logins } from './identity/logins.ts'
+import { profile } from './identity/profile.ts'
+import { kit } from './kit/kit.ts'
+import { payments } from './payments/payments.ts'
+import { withLines } from './report/performance-page.ts'
+import { type Line, lineOf, tableOf } from './report/table.ts'
+import { start } from './start.ts'
+import { lists as fullLists } from './storage/full/lists.ts'
+import { local } from './storage/full/local.ts'
+import { memory as fullMemory } from './storage/full/memory.ts'
+import { object } from './storage/full/object.ts'
+import { small as fullSmall } from './storage/full/small.ts'
+import { thumbnails } from './storage/full/thumbnails.ts'
+import { large } from './storage/key/large.ts'
+import { lists as keyLists } from './storage/key/lists.ts'
+import { memory as keyMemory } from './storage/key/memory.ts'
+import { small as keySmall } from './storage/key/small.ts'
 
-const wanted = process.argv.slice(2)
-const files = globSync('*.bench.ts', { cwd: import.meta.dirname })
-  .sort()
-  .filter((file) => wanted.length === 0 || wanted.includes(basename(file, '.bench.ts')))
+const PAGE = join(import.meta.dirname, '../docs/performance.md')
 
-const rows: Row[] = []
-for (const file of files) {
-  process.stderr.write(`${file} …\n`)
-  const { default: bench } = await import(`./${file}`)
-  rows.push(...((await bench()) as Row[]))
+/** In the order of the table. */
+const PARTS: Record<string, Part> = {
+  kit,
+  start,
+  'identity/profile': profile,
+  'identity/logins': logins,
+  'identity/growth': growth,
+  'storage-full/local': local,
+  'storage-full/object': object,
+  'storage-full/small': fullSmall,
+  'storage-full/lists': fullLists,
+  'storage-full/thumbnails': thumbnails,
+  'storage-full/memory': fullMemory,
+  'storage-key/large': large,
+  'storage-key/small': keySmall,
+  'storage-key/lists': keyLists,
+  'storage-key/memory': keyMemory,
+  payments,
 }
 
-console.log(tableOf(rows))
-process.exitCode = rows.some((row) => row.met === false) ? 1 : 0
+const measured = new Map<string, Line[]>()
+for (const name of wantedParts(process.argv.slice(2).filter((word) => word !== '--write'))) {
+  process.stderr.write(`${name} …\n`)
+  const rows = await run(name, PARTS[name] as Part)
+  measured.set(
+    name,
+    rows.map((row) => lineOf(name, row, conditions())),
+  )
+  if (rows.some(({ met }) => met === false)) process.exitCode = 1
+}
+
+console.log(tableOf([...measured.values()].flat()))
+if (process.argv.includes('--write'))
+  writeFileSync(PAGE, withLines(readFileSync(PAGE, 'utf8'), Object.keys(PARTS), measured))
+
+/** A name stands for itself and for the parts below it: `storage-key` is all four of them. */
+function wantedParts(names: string[]): string[] {
+  const parts = Object.keys(PARTS)
+  const isBelow = (part: string, name: string) => part === name || part.startsWith(`${name}/`)
+  const unknown = names.filter((name) => !parts.some((part) => isBelow(part, name)))
+  if (unknown.length > 0) {
+    console.error(`✖ There is no part ${unknown.join(', ')}. Known: ${parts.join(', ')}.`)
+    process.exit(64)
+  }
+  return parts.filter((part) => names.length === 0 || names.some((name) => isBelow(part, name)))
+}
+
+/** A part that breaks is reported as missed, and the others still run. */
+async function run(name: string, part: Part): Promise<Row[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'plinth-bench-'))
+  try {
+    return await part(folder)
+  } catch (error) {
+    console.error(`✖ ${name}:`, error)
+    return [{ what: 'could not be measured', ours: '', met: false }]
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+function conditions(): string {
+  const date = new Date().toISOString().slice(0, 10)
+  const machine = `${process.arch}, ${availableParallelism()} cores`
+  return `${date}, ${machine}, Node ${process.versions.node}, turns of ${SECONDS} s`
+}

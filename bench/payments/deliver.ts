@@ -1,5 +1,5 @@
 import { connect } from 'node:net'
-import { createReplyReader } from '../reply-reader.ts'
+import { createReplyReader } from '../harness/reply-reader.ts'
 import type { Delivery } from './signed-events.ts'
 
 const CONNECTIONS = 32

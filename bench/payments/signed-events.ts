@@ -7,7 +7,7 @@ export type Opened = { paymentId: string; checkoutSessionId: string }
 
 const REFUNDS = 10
 
-/** Everything that happens to a payment by bank debit with ten refunds, each event with an effect. */
+/** The events of a payment by bank debit with ten refunds; each changes the payment. */
 export function eventsOf({ paymentId, checkoutSessionId }: Opened): Delivery[] {
   const intent = `pi_${paymentId}`
   const session = {

@@ -1,4 +1,4 @@
-import type { BenchRequest } from '../harness.ts'
+import type { BenchRequest } from '../harness/compare.ts'
 
 type File = { filename: string; type: string; start: Buffer; headers: Record<string, string> }
 

@@ -1,28 +1,31 @@
-import type { Row } from '../harness.ts'
+import { atLeast, number, type Row } from '../harness/row.ts'
+import { middleTurn } from '../harness/turns.ts'
 
 const TURNS = 11
-/** Until what runs is compiled and what is read is in memory. */
+/** Until the code is compiled and the file is in the system's cache. */
 const WARM_UPS = 3
 
-/** Ours and theirs take turns, each telling its seconds; the middle ratio of their speeds counts. */
+/** Compares the speed of two transfers, each given as a function that returns its seconds. */
 export async function race(
-  name: string,
+  what: string,
   ours: () => Promise<number>,
-  theirs: () => Promise<number>,
-  { megabytes, bar }: { megabytes: number; bar?: number },
+  baseline: () => Promise<number>,
+  { megabytes, bar }: { megabytes: number; bar: number },
 ): Promise<Row> {
-  const turns: { own: number; other: number; ratio: number }[] = []
   for (let round = 0; round < WARM_UPS; round += 1) {
     await ours()
-    await theirs()
+    await baseline()
   }
-  while (turns.length < TURNS) {
-    const [own, other] = [await ours(), await theirs()]
-    turns.push({ own, other, ratio: other / own })
+  const middle = await middleTurn(TURNS, async () => {
+    const [own, other] = [await ours(), await baseline()]
+    return { ours: own, baseline: other, ratio: other / own }
+  })
+  const speed = (seconds: number) => `${number(megabytes / seconds)} MiB/s`
+  return {
+    what,
+    ours: speed(middle.ours),
+    baseline: speed(middle.baseline),
+    ratio: middle.ratio,
+    ...atLeast(bar, middle.ratio),
   }
-  const middle = turns.sort((a, b) => a.ratio - b.ratio)[TURNS >> 1]
-  const { own = 1, other = 1, ratio = 0 } = middle ?? {}
-  const speed = (seconds: number) => `${Math.round(megabytes / seconds)} MiB/s`
-  const figure = `${speed(own)} to ${speed(other)}`
-  return { name, figure, ratio, ...(bar && { bar: `≥ ${bar}`, met: ratio >= bar }) }
 }

@@ -2,51 +2,55 @@ import { execFile } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { type BenchRequest, type BenchServer, drive, type Row } from '../harness.ts'
+import { type BenchRequest, drive } from '../harness/compare.ts'
+import { atLeast, perSecond, type Row } from '../harness/row.ts'
+import type { BenchServer } from '../harness/server-process.ts'
+import { SECONDS } from '../harness/settings.ts'
+import { middleTurn } from '../harness/turns.ts'
 
-const SECONDS = Number(process.env.BENCH_SECONDS ?? 5)
 const CLIENTS = 50
 const BYTES = 10 * 1024
-const BAR = 0.6
 const TURNS = 5
 
-type Load = { folder: string; request: (bytes: number) => BenchRequest; rows?: boolean }
+type Load = {
+  /** Where the bare writes go. */
+  folder: string
+  upload(bytes: number): BenchRequest
+  /** Whether a bare write also keeps a row. */
+  rows: boolean
+  bar: number
+}
 
 /**
- * Small uploads of many clients, against the same system calls with nothing around them. Each side
- * keeps its folder: a file system gets slower with the files in one, and with those just removed.
- * With `rows` they have a row each as well, as in a service that keeps one; no bar is set for that.
+ * Small uploads of many clients, against the same system calls with nothing around them. Both sides
+ * keep their folder for all turns: a file system gets slower with the files in one, and for a while
+ * after many were removed.
  */
 export async function smallUploads(
-  name: string,
   server: BenchServer,
-  { folder, request, rows = false }: Load,
+  { folder, upload, rows, bar }: Load,
 ): Promise<Row> {
-  const bareFolder = join(folder, rows ? 'bare-with-rows' : 'bare')
-  mkdirSync(bareFolder)
-  await drive(server, request(BYTES), { connections: CLIENTS })
-  await bareWritesPerSecond(bareFolder, rows)
-  const turns: { own: number; bare: number; ratio: number }[] = []
-  while (turns.length < TURNS) {
-    const load = await drive(server, request(BYTES), { connections: CLIENTS })
-    if (load.unexpected > 0) throw new Error(`An upload was answered ${load.sample}.`)
-    const own = load.requestsPerSecond
-    const bare = await bareWritesPerSecond(bareFolder, rows)
-    turns.push({ own, bare, ratio: own / bare })
-  }
-  const middle = turns.sort((a, b) => a.ratio - b.ratio)[TURNS >> 1]
-  const { own, bare, ratio = 0 } = middle ?? {}
+  mkdirSync(folder)
+  const uploadsPerSecond = async () =>
+    (await drive(server, upload(BYTES), { connections: CLIENTS })).requestsPerSecond
+  await uploadsPerSecond()
+  await bareWritesPerSecond(folder, rows)
+  const { ours, baseline, ratio } = await middleTurn(TURNS, async () => {
+    const ours = await uploadsPerSecond()
+    const baseline = await bareWritesPerSecond(folder, rows)
+    return { ours, baseline, ratio: ours / baseline }
+  })
   return {
-    name: `${name}: durable 10 KB uploads against bare write, fsync, rename, fsync${rows ? ', row' : ''}`,
-    requestsPerSecond: own,
-    barePerSecond: bare,
+    what: `durable 10 KB uploads, against bare write, fsync, rename, fsync${rows ? ' and a row' : ''}`,
+    ours: perSecond(ours),
+    baseline: perSecond(baseline),
     ratio,
-    ...(!rows && { bar: `≥ ${BAR}`, met: ratio >= BAR }),
+    ...atLeast(bar, ratio),
   }
 }
 
 async function bareWritesPerSecond(folder: string, rows: boolean): Promise<number> {
-  const script = join(import.meta.dirname, '../servers/bare-writes.ts')
+  const script = join(import.meta.dirname, '../baselines/bare-writes.ts')
   const work = { folder, bytes: BYTES, writers: CLIENTS, seconds: SECONDS, rows }
   const { stdout } = await promisify(execFile)(process.execPath, [script, JSON.stringify(work)])
   return Number(stdout)

@@ -1,0 +1,27 @@
+import { SECONDS } from './settings.ts'
+
+const SAMPLES = Math.max(10, Math.round(SECONDS * 20))
+const WARM_UP = 20
+
+/** Sends the requests in turns, so that no moment favours one; the median time of each. */
+export async function mediansInTurns(requests: (() => Promise<Response>)[]): Promise<number[]> {
+  const times = requests.map((): number[] => [])
+  for (let sample = -WARM_UP; sample < SAMPLES; sample += 1)
+    for (const [index, request] of requests.entries()) {
+      const took = await timed(request)
+      if (sample >= 0) times[index]?.push(took)
+    }
+  return times.map((each) => percentiles(each).p50Ms)
+}
+
+export async function timed(request: () => Promise<Response>): Promise<number> {
+  const started = performance.now()
+  await (await request()).arrayBuffer()
+  return performance.now() - started
+}
+
+export function percentiles(times: number[]): { p50Ms: number; p99Ms: number } {
+  const sorted = times.toSorted((a, b) => a - b)
+  const at = (share: number) => sorted[Math.floor(share * (sorted.length - 1))] ?? Number.NaN
+  return { p50Ms: at(0.5), p99Ms: at(0.99) }
+}

@@ -1,0 +1,82 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { freePorts } from '../../test/servers/free-ports.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+const START_MS = 60_000
+
+export type BenchServer = {
+  url: string
+  /** From the start of the process to its first accepted connection. */
+  startMs: number
+  memoryMb(): number | undefined
+  peakMemoryMb(): number | undefined
+  stop(): Promise<void>
+}
+
+/** Runs a main.ts as a process of its own, on a free port and in a temporary data folder. */
+export async function startServer(
+  file: string,
+  portSetting: string,
+  env: Record<string, string> = {},
+): Promise<BenchServer> {
+  const folder = mkdtempSync(join(tmpdir(), 'plinth-bench-'))
+  const [port = 0] = await freePorts(1)
+  const started = performance.now()
+  const child = spawn(process.execPath, [resolve(ROOT, file)], {
+    cwd: folder,
+    env: {
+      PATH: process.env.PATH,
+      LOG_LEVEL: 'warn',
+      SUITE_DATA: folder,
+      [portSetting]: String(port),
+      ...env,
+    },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+  const ended = once(child, 'exit')
+  const stop = async () => {
+    child.kill('SIGTERM')
+    await ended
+    rmSync(folder, { recursive: true, force: true })
+  }
+  while (!(await accepts(port))) {
+    if (child.exitCode !== null || performance.now() > started + START_MS) {
+      await stop()
+      throw new Error(`${file} did not start.`)
+    }
+    await wait(5)
+  }
+  const startMs = performance.now() - started
+  return {
+    url: `http://localhost:${port}`,
+    startMs,
+    memoryMb: () => memoryMb(child.pid, 'VmRSS'),
+    peakMemoryMb: () => memoryMb(child.pid, 'VmHWM'),
+    stop,
+  }
+}
+
+function memoryMb(pid: number | undefined, field: string): number | undefined {
+  try {
+    const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+    return Number(new RegExp(`${field}:\\s+(\\d+)`).exec(status)?.[1]) / 1024
+  } catch {
+    return undefined // Only Linux has it.
+  }
+}
+
+async function accepts(port: number): Promise<boolean> {
+  const { promise, resolve: settle } = Promise.withResolvers<boolean>()
+  const socket = connect(port, 'localhost')
+    .on('connect', () => settle(true))
+    .on('error', () => settle(false))
+  const accepted = await promise
+  socket.destroy()
+  return accepted
+}

@@ -1,0 +1,48 @@
+import { mediansInTurns } from '../harness/latency.ts'
+import { atMost, number, type Row } from '../harness/row.ts'
+import { ROWS } from '../harness/settings.ts'
+import { ADMIN, logIn, withIdentity } from './service.ts'
+import { seededDatabase } from './users.ts'
+
+const FEW = 1000
+const BAR = 1.3
+
+type Requests = { login(): Promise<Response>; page(): Promise<Response> }
+
+/** The same requests on few and on many users. */
+export function growth(): Promise<Row[]> {
+  return withUsers(FEW, (few) =>
+    withUsers(ROWS, async (many) => [
+      row('login', await mediansInTurns([few.login, many.login])),
+      row('GET /api/users', await mediansInTurns([few.page, many.page])),
+    ]),
+  )
+}
+
+async function withUsers<T>(users: number, work: (requests: Requests) => Promise<T>): Promise<T> {
+  const database = await seededDatabase(users)
+  try {
+    return await withIdentity(
+      ({ server, token }) => {
+        const headers = { authorization: `Bearer ${token}` }
+        return work({
+          login: () => logIn(server, { ...ADMIN, username: `user${users / 2}` }),
+          page: () => fetch(`${server.url}/api/users`, { headers }),
+        })
+      },
+      { IDENTITY_DATABASE_URL: database.url, IDENTITY_MASTER_KEY: database.masterKey },
+    )
+  } finally {
+    database.remove()
+  }
+}
+
+function row(what: string, [few = 0, many = 0]: number[]): Row {
+  return {
+    what: `${what} with ${number(ROWS)} users, against ${number(FEW)}`,
+    ours: `${many.toFixed(2)} ms`,
+    baseline: `${few.toFixed(2)} ms`,
+    ratio: many / few,
+    ...atMost(BAR, many / few),
+  }
+}

@@ -1,0 +1,62 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { drive } from '../harness/compare.ts'
+import { mediansInTurns } from '../harness/latency.ts'
+import { atLeast, atMost, perSecond, type Row } from '../harness/row.ts'
+import { SECONDS } from '../harness/settings.ts'
+import { middleTurn } from '../harness/turns.ts'
+import { ADMIN, type Identity, JSON_TYPE, logIn, loginRequest, withIdentity } from './service.ts'
+
+const CLIENTS = 8
+
+export function logins(): Promise<Row[]> {
+  return withIdentity(async (identity) => [
+    await againstHashing(identity),
+    await equalWork(identity),
+  ])
+}
+
+/** A login is a hash and little else: the rest of it may cost a tenth. */
+async function againstHashing({ server }: Identity): Promise<Row> {
+  const program = join(import.meta.dirname, '../baselines/hash-rate.ts')
+  const { ours, baseline, ratio } = await middleTurn(3, async () => {
+    const { stdout } = await promisify(execFile)(process.execPath, [program, String(SECONDS)])
+    const ours = await drive(server, loginRequest(ADMIN), { connections: CLIENTS })
+    return { ours, baseline: Number(stdout), ratio: ours.requestsPerSecond / Number(stdout) }
+  })
+  return {
+    what: 'logins, against hashing alone',
+    ours: perSecond(ours.requestsPerSecond),
+    baseline: perSecond(baseline),
+    ratio,
+    ...atLeast(0.9, ratio),
+    p50Ms: ours.p50Ms,
+    p99Ms: ours.p99Ms,
+  }
+}
+
+/** Unknown user, wrong password and disabled user must not be told apart by time. */
+async function equalWork({ server, token }: Identity): Promise<Row> {
+  const headers = { ...JSON_TYPE, authorization: `Bearer ${token}` }
+  const disabled = { username: 'disabled', email: 'd@localhost', password: ADMIN.password }
+  const send = (method: string, path: string, body: object) =>
+    fetch(server.url + path, { method, headers, body: JSON.stringify(body) })
+  const registered = await send('POST', '/api/auth/register', disabled)
+  const { id } = (await registered.json()) as { id: number }
+  await send('PATCH', `/api/users/${id}`, { enabled: false })
+  const medians = await mediansInTurns(
+    [
+      { username: 'unknown', password: ADMIN.password },
+      { username: 'user', password: 'a wrong password' },
+      { username: 'disabled', password: ADMIN.password },
+    ].map((credentials) => () => logIn(server, credentials)),
+  )
+  const spread = Math.max(...medians) / Math.min(...medians)
+  return {
+    what: 'refused logins: unknown, wrong, disabled; slowest to fastest',
+    ours: `${medians.map((median) => median.toFixed(1)).join(' · ')} ms`,
+    ratio: spread,
+    ...atMost(1.1, spread),
+  }
+}

@@ -1,0 +1,56 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { compare, drive } from '../harness/compare.ts'
+import { percentiles, timed } from '../harness/latency.ts'
+import type { Row } from '../harness/row.ts'
+import { SECONDS } from '../harness/settings.ts'
+import { ADMIN, type Identity, loginRequest, withIdentity } from './service.ts'
+
+const PATH = '/api/users/me'
+const LONGEST_MS = 100
+const TIMES_IDLE = 5
+
+export function profile(): Promise<Row[]> {
+  return withIdentity(async (identity) => {
+    const own = { path: PATH, headers: authorization(identity) }
+    return [
+      await compare(`GET ${PATH}, against node:http`, identity.server, own, { bar: 0.5 }),
+      ...(await duringStorm(identity)),
+    ]
+  })
+}
+
+/** A hundred requests a second beside nothing, and beside 64 and 200 clients that only log in. */
+async function duringStorm(identity: Identity): Promise<Row[]> {
+  const idle = percentiles(await probe(identity))
+  const rows: Row[] = [{ what: `GET ${PATH}, idle`, ours: '', ...idle }]
+  for (const connections of [64, 200]) {
+    const options = { connections, seconds: SECONDS + 1, mayRefuse: true }
+    const storm = drive(identity.server, loginRequest(ADMIN), options)
+    await wait(500)
+    const busy = percentiles(await probe(identity))
+    await storm
+    rows.push({
+      what: `GET ${PATH}, ${connections} clients logging in`,
+      ours: '',
+      ...busy,
+      bar: `p99 ≤ ${TIMES_IDLE} × idle, < ${LONGEST_MS} ms`,
+      met: busy.p99Ms <= TIMES_IDLE * idle.p99Ms && busy.p99Ms < LONGEST_MS,
+    })
+  }
+  return rows
+}
+
+async function probe(identity: Identity): Promise<number[]> {
+  const headers = authorization(identity)
+  const times: number[] = []
+  const until = performance.now() + SECONDS * 1000
+  while (performance.now() < until) {
+    times.push(await timed(() => fetch(identity.server.url + PATH, { headers })))
+    await wait(10)
+  }
+  return times
+}
+
+function authorization({ token }: Identity): { authorization: string } {
+  return { authorization: `Bearer ${token}` }
+}

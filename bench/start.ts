@@ -1,0 +1,52 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { freePortSettings } from '../test/servers/free-ports.ts'
+import { atMost, type Row } from './harness/row.ts'
+import { type BenchServer, startServer } from './harness/server-process.ts'
+
+const LONGEST_START_SECONDS = 1.5
+const MOST_MEMORY_MB = 180
+// The threads that hashed the demo passwords end after ten idle seconds.
+const IDLE_AFTER_MS = 15_000
+
+/**
+ * `npm start` after `npm ci` on an empty data folder, until the landing page accepts connections. It
+ * is the last to do so.
+ */
+export async function start(folder: string): Promise<Row[]> {
+  await install(folder)
+  const first = await startSuite(folder)
+  await first.stop()
+  const next = await startSuite(folder)
+  await wait(IDLE_AFTER_MS)
+  const memoryMb = next.memoryMb()
+  await next.stop()
+  return [
+    startRow('npm start, the first after an install', first),
+    startRow('npm start, the next', next),
+    {
+      what: 'memory of npm start when idle',
+      ours: memoryMb === undefined ? 'unknown' : `${Math.round(memoryMb)} MB`,
+      ...(memoryMb !== undefined && atMost(MOST_MEMORY_MB, memoryMb, ' MB')),
+    },
+  ]
+}
+
+/** The step of `npm ci` that matters here, into a folder of our own. */
+async function install(compiled: string): Promise<void> {
+  const program = join(import.meta.dirname, '../launcher/compile-ahead.js')
+  const env = { PATH: process.env.PATH, NODE_COMPILE_CACHE: compiled }
+  await promisify(execFile)(process.execPath, [program], { env })
+}
+
+async function startSuite(compiled: string): Promise<BenchServer> {
+  const { SUITE_PORT: _, ...ports } = await freePortSettings()
+  return startServer('launcher/main.js', 'SUITE_PORT', { ...ports, NODE_COMPILE_CACHE: compiled })
+}
+
+function startRow(what: string, { startMs }: BenchServer): Row {
+  const seconds = startMs / 1000
+  return { what, ours: `${seconds.toFixed(2)} s`, ...atMost(LONGEST_START_SECONDS, seconds, ' s') }
+}

@@ -1,0 +1,63 @@
+import { join } from 'node:path'
+import Sqlite from 'better-sqlite3'
+import { drive } from '../../harness/compare.ts'
+import { atMost, number, type Row } from '../../harness/row.ts'
+import { ROWS } from '../../harness/settings.ts'
+import { middleTurn } from '../../harness/turns.ts'
+import { withService } from './service.ts'
+
+const FEW = 1000
+const BAR = 1.3
+const TURNS = 3
+
+/** A page of 50 must not get slower with the number of files behind it. */
+export async function lists(folder: string): Promise<Row[]> {
+  const few = join(folder, 'few')
+  const many = join(folder, 'many')
+  for (const [data, count] of [
+    [few, FEW],
+    [many, ROWS],
+  ] as const) {
+    await withService(data, async () => {})
+    plantFiles(join(data, 'storage-full.db'), count)
+  }
+  return withService(few, (small) =>
+    withService(many, async (large) => {
+      const { ours, baseline, ratio } = await middleTurn(TURNS, async () => {
+        const [baseline, ours] = [await p50(small), await p50(large)]
+        return { ours, baseline, ratio: ours / baseline }
+      })
+      return [
+        {
+          what: `list 50 of ${number(ROWS)} files, against of ${number(FEW)}`,
+          ours: `${ours.toFixed(2)} ms`,
+          baseline: `${baseline.toFixed(2)} ms`,
+          ratio,
+          ...atMost(BAR, ratio),
+        },
+      ]
+    }),
+  )
+}
+
+async function p50(service: { url: string; token: string }): Promise<number> {
+  const headers = { authorization: `Bearer ${service.token}` }
+  const page = { path: '/file/list?page=0&size=50', headers }
+  return (await drive(service, page, { connections: 4 })).p50Ms
+}
+
+/** Rows only: a list never looks at the bytes. */
+function plantFiles(file: string, count: number): void {
+  const db = new Sqlite(file)
+  const insert = db.prepare(
+    `insert into files (owner_id, owner_name, original_filename, stored_filename, extension,
+       content_type, size_bytes, checksum_sha256, location_id, object_name, state, thumbnail, created_at)
+     values ('2', 'user', 'a.png', ?, 'png', 'image/png', 104, '', 1, ?, 'stored', 'none', '2030')`,
+  )
+  const total = db.prepare(`insert into file_totals (owner_id, total) values ('2', ?)`)
+  db.transaction(() => {
+    for (let row = 0; row < count; row += 1) insert.run(`${row}.png`, `${row}.png`)
+    total.run(count)
+  })()
+  db.close()
+}

@@ -1,0 +1,59 @@
+import { execFile } from 'node:child_process'
+import { accessSync, constants, existsSync, globSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { promisify } from 'node:util'
+
+const HERE = import.meta.dirname
+const CACHE = join(HERE, '../../.cache')
+const TOOLS = ['/usr/bin/apt-get', '/usr/bin/dpkg', '/usr/bin/flock']
+const SYSTEM_FOLDERS = ['/usr/sbin', '/usr/local/sbin']
+const UNPACK_MS = 300_000
+
+export type Unpacked = {
+  /** Holds the package's files as `/` would: `usr/bin/…`. */
+  root: string
+  libraries: string
+}
+
+/**
+ * Unpacks a Debian package, and those it needs that this machine lacks, into `.cache`. Nothing is
+ * installed, so it works without root. Throws with the reason where it does not.
+ */
+export async function unpackDebian(name: string, release = ''): Promise<Unpacked> {
+  const missing = TOOLS.filter((tool) => !existsSync(tool))
+  if (missing.length > 0) throw new Error(`${name} needs ${missing.join(', ')} (Debian)`)
+  const folder = join(CACHE, name)
+  const script = join(HERE, 'unpack-debian.sh')
+  await promisify(execFile)(script, [folder, name, release], { timeout: UNPACK_MS })
+  const root = join(folder, 'root')
+  const patterns = ['usr/lib/*-linux-gnu*', 'lib/*-linux-gnu*'].map((lib) => join(root, lib))
+  return { root, libraries: globSync(patterns).join(':') }
+}
+
+const programs = new Map<string, Promise<{ path: string; env: NodeJS.ProcessEnv }>>()
+
+/** A program: this machine's own if it has one, else from the Debian package of that name. */
+export function debianProgram(name: string) {
+  return programs.getOrInsertComputed(name, async () => {
+    const own = onThisMachine(name)
+    if (own) return { path: own, env: process.env }
+    const { root, libraries } = await unpackDebian(name)
+    const path = ['usr/bin', 'usr/sbin'].map((folder) => join(root, folder, name)).find(isProgram)
+    if (!path) throw new Error(`The Debian package ${name} has no program ${name}.`)
+    return { path, env: { ...process.env, LD_LIBRARY_PATH: libraries } }
+  })
+}
+
+function onThisMachine(name: string): string | undefined {
+  const folders = [...(process.env.PATH ?? '').split(delimiter), ...SYSTEM_FOLDERS]
+  return folders.map((folder) => join(folder, name)).find(isProgram)
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}

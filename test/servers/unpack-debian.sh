@@ -1,0 +1,53 @@
+#!/bin/bash
+# Unpacks a Debian package, and those it needs that this machine lacks, into a folder.
+# Packages come from the Debian archive this machine already uses, verified by apt against the
+# signed release file. It needs no root and changes nothing outside the folder.
+# usage: unpack-debian.sh FOLDER PACKAGE [RELEASE]   RELEASE: of the package itself, not of the others
+set -euo pipefail
+
+folder=$1 package=$2 release=${3:-}
+mkdir -p "$folder"
+exec 9>"$folder/lock"
+flock 9 # a second caller waits here and then finds the work done
+[ -e "$folder/unpacked" ] && exit 0
+
+apt_home=$folder/apt
+root=$folder/root
+rm -rf "$apt_home" "$root"
+mkdir -p "$apt_home/state/lists/partial" "$apt_home/cache/archives/partial" "$apt_home/none" "$root"
+
+. /etc/os-release
+archive=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | grep -m1 -E '/debian/?$' ||
+  echo http://deb.debian.org/debian)
+keyring=/usr/share/keyrings/debian-archive-keyring.gpg
+for name in $(printf '%s\n' "$VERSION_CODENAME" $release | sort -u); do
+  echo "deb [signed-by=$keyring] $archive $name main"
+done >"$apt_home/sources.list"
+if [ "$release" ]; then
+  # Only what is asked for by name may come from a release other than this machine's.
+  printf 'Package: *\nPin: release n=%s\nPin-Priority: 100\n' "$release" >"$apt_home/preferences"
+fi
+
+apt=(
+  apt-get -qq
+  -o "Dir::State=$apt_home/state" -o "Dir::Cache=$apt_home/cache"
+  -o "Dir::Etc::sourcelist=$apt_home/sources.list" -o "Dir::Etc::sourceparts=$apt_home/none"
+  -o "Dir::Etc::preferences=$apt_home/preferences" -o "Dir::Etc::preferencesparts=$apt_home/none"
+  -o Dir::State::status=/var/lib/dpkg/status
+  -o APT::Sandbox::User= -o Debug::NoLocking=1 -o Acquire::Languages=none
+)
+"${apt[@]}" update
+
+mapfile -t dependencies < <(
+  "${apt[@]}" --simulate install --no-install-recommends "$package" |
+    sed -n 's/^Inst \([^ ]*\) .*(\([^ ]*\) .*/\1=\2/p' | grep -v "^$package="
+)
+cd "$apt_home/cache/archives"
+"${apt[@]}" download "${dependencies[@]}" "$package${release:+/$release}"
+for file in *.deb; do
+  case $file in python3_* | python3-minimal_* | libpython3* | python3.*) ;; # the machine's own
+  *) dpkg -x "$file" "$root" ;; esac
+done
+
+rm -rf "$apt_home"
+touch "$folder/unpacked"
