@@ -1,13 +1,11 @@
-import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { existsSync, readdirSync, readlinkSync } from 'node:fs'
 
-/** What this process has open, and with which flags; nothing where the system does not show it. */
-export function openFiles(): { path: string; flags: number }[] {
+/** The paths this process has open; none where the system does not show them. */
+export function openFiles(): string[] {
   if (!existsSync('/proc/self/fd')) return []
   return readdirSync('/proc/self/fd').flatMap((descriptor) => {
     try {
-      const info = readFileSync(`/proc/self/fdinfo/${descriptor}`, 'utf8')
-      const flags = Number.parseInt(/flags:\s+(\d+)/.exec(info)?.[1] ?? '', 8)
-      return [{ path: readlinkSync(`/proc/self/fd/${descriptor}`), flags }]
+      return [readlinkSync(`/proc/self/fd/${descriptor}`)]
     } catch {
       return [] // Closed since the folder was read.
     }

@@ -38,12 +38,6 @@ const LARGE_LOCAL_STEPS: Step[] = [
   ['upload:after-fsync', 0],
   ['publish:named', 1],
 ]
-/** Of a file so large that it goes past the system's cache. */
-const HUGE_LOCAL_STEPS: Step[] = [
-  ['upload:direct-write', 0],
-  ['upload:after-fsync', 0],
-]
-const HUGE = { name: 'a.txt', type: 'text/plain', bytes: Buffer.alloc(24_000_000, 'a') }
 const LARGE = { name: 'a.txt', type: 'text/plain', bytes: Buffer.alloc(1_000_000, 'a') }
 const OBJECT_STEPS: Step[] = [['object-put:stored', 1]]
 const DELETE_STEPS = ['delete:marked', 'delete:object', 'delete:thumbnail']
@@ -84,7 +78,6 @@ function transfers(engine: TestEngine, provider: ProviderName, house: House): vo
       file: LARGE,
       steps: [...LARGE_STEPS, ...(local ? LARGE_LOCAL_STEPS : [])],
     },
-    { what: 'upload of a huge file', file: HUGE, steps: local ? HUGE_LOCAL_STEPS : [] },
   ]
 
   describe(`kill -9 at every step, files at ${provider}, on ${engine.name}`, () => {

@@ -16,8 +16,6 @@ import {
 
 const MAIN = join(import.meta.dirname, '../src/main.ts')
 
-const ROOMY = { STORAGE_KEY_MAX_FILE_SIZE: '64MB', STORAGE_KEY_MAX_REQUEST_SIZE: '64MB' }
-
 async function spawn(t: Parameters<typeof spawnService>[0], root: string, failPoint = '') {
   const service = await spawnService(t, MAIN, {
     STORAGE_KEY_PORT: '0',
@@ -25,7 +23,6 @@ async function spawn(t: Parameters<typeof spawnService>[0], root: string, failPo
     STORAGE_KEY_ROOT: root,
     STORAGE_KEY_API_KEY: KEY,
     FAIL_POINT: failPoint,
-    ...ROOMY,
   })
   return { ...service, keyed: apiAt(service.baseUrl) }
 }
@@ -34,7 +31,6 @@ async function spawn(t: Parameters<typeof spawnService>[0], root: string, failPo
 const STEPS = [
   ['upload:opened', false],
   ['upload:write', false],
-  ['upload:direct-write', false],
   ['upload:received', false],
   ['upload:examined', false],
   ['upload:before-fsync', false],
@@ -43,14 +39,10 @@ const STEPS = [
   ['upload:published', true],
 ] as const
 
-/**
- * A small file stays in memory until it is complete; a large one is written as it arrives, and a huge one
- * bypasses the page cache.
- */
+/** A small file stays in memory until it is complete; a large one is written as it arrives. */
 const UPLOADS = [
-  { size: 'small', content: sampleFiles.png, without: ['upload:direct-write'] },
-  { size: 'large', content: pngOf(1_000_000), without: ['upload:opened', 'upload:direct-write'] },
-  { size: 'huge', content: pngOf(24_000_000), without: ['upload:opened'] },
+  { size: 'small', content: sampleFiles.png, without: [] as string[] },
+  { size: 'large', content: pngOf(1_000_000), without: ['upload:opened'] },
 ]
 const EVERY_STEP = UPLOADS.flatMap(({ size, content, without }) =>
   STEPS.filter(([step]) => !without.includes(step)).map(([step, named]) => ({
@@ -68,7 +60,7 @@ function pngOf(bytes: number): Buffer {
 describe('kill -9 during an upload, then a restart', () => {
   for (const { size, content, step, named } of EVERY_STEP)
     test(`of a ${size} file at ${step}: acknowledged files are complete, nothing is left over`, async (t) => {
-      const { api, root } = await startStorageKey(t, ROOMY)
+      const { api, root } = await startStorageKey(t)
       const { body: acknowledged } = await upload(api, { content })
       const doomed = await spawn(t, root, `${step}=kill`)
       await assert.rejects(upload(doomed.keyed, { content }))
@@ -103,7 +95,7 @@ describe('a failing step', () => {
   ))
     for (const failure of ['ENOSPC', 'EIO'])
       test(`${failure} at ${step} of a ${size} file is 500, reveals no path and leaves nothing`, async (t) => {
-        const { api, root } = await startStorageKey(t, ROOMY)
+        const { api, root } = await startStorageKey(t)
         armFailPoint({ NODE_ENV: 'test', FAIL_POINT: `${step}=${failure}` })
         t.after(() => armFailPoint({}))
 

@@ -5,7 +5,7 @@
  */
 
 import { randomUUID } from 'node:crypto'
-import { close, constants, fsync, open, read, write } from 'node:fs'
+import { close, constants, fsync, open, read, writev } from 'node:fs'
 import { copyFile, mkdir, rename, rm, unlink } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { promisify } from 'node:util'
@@ -15,7 +15,7 @@ export const openDescriptor = promisify(open)
 
 const readDescriptor = promisify(read)
 
-const writeDescriptor = promisify(write)
+const writeDescriptor = promisify(writev)
 
 export const syncDescriptor = promisify(fsync)
 
@@ -77,7 +77,7 @@ async function writeDurably(content: Uint8Array, path: string): Promise<void> {
   const descriptor = await createTemporaryFile(path)
   try {
     failPoint('upload:opened')
-    await writeBytes(descriptor, content, 0)
+    await writeBytes(descriptor, [content], 0)
     failPoint('upload:before-fsync')
     await syncDescriptor(descriptor)
     failPoint('upload:after-fsync')
@@ -174,14 +174,15 @@ function unlessThere(error: NodeJS.ErrnoException): void {
 
 export async function writeBytes(
   descriptor: number,
-  bytes: Uint8Array,
+  pieces: Uint8Array[],
   position: number,
 ): Promise<void> {
   failPoint('upload:write')
-  const { bytesWritten } = await writeDescriptor(descriptor, bytes, 0, bytes.length, position)
-  if (bytesWritten === bytes.length) return
+  const { bytesWritten } = await writeDescriptor(descriptor, pieces, position)
+  if (bytesWritten === pieces.reduce((total, { length }) => total + length, 0)) return
   // A disk that fills up takes a part first and says ENOSPC to the rest.
-  await writeBytes(descriptor, bytes.subarray(bytesWritten), position + bytesWritten)
+  const rest = Buffer.concat(pieces).subarray(bytesWritten)
+  await writeBytes(descriptor, [rest], position + bytesWritten)
 }
 
 export async function removeTemporaryFile(path: string): Promise<void> {

@@ -14,7 +14,6 @@ export type UploadLimits = {
   maxFileBytes: number
   maxRequestBytes: number
   sha256?: boolean
-  passedOn?: boolean
   pace?: Pace
 }
 
@@ -40,8 +39,8 @@ export async function receiveUpload(
   const reader = new MultipartReader(multipartBoundary(request.headers['content-type']))
   if (Number(request.headers['content-length'] ?? 0) > limits.maxRequestBytes)
     throw uploadTooLarge()
-  const { folder, sha256 = false, passedOn } = limits
-  const spool = new Spool(folder, { sha256, passedOn })
+  const { folder, sha256 = false } = limits
+  const spool = new Spool(folder, { sha256 })
   try {
     if (request.headers.expect?.toLowerCase() === '100-continue') response.writeContinue()
     const part = await receivePart(request, reader, spool, limits)

@@ -64,9 +64,8 @@ export function uploadRoute(server: Server, storage: Storage, caller: Guard): vo
 
 /** A spool folder that is full or gone is a storage that is unavailable, not a bug. */
 async function receive(request: Request, reply: Reply, storage: Storage): Promise<Upload> {
-  const limits = await uploadLimits(storage)
   try {
-    return await receiveUpload(request.raw, reply.raw, limits)
+    return await receiveUpload(request.raw, reply.raw, uploadLimits(storage))
   } catch (error) {
     throw isDiskFault(error) ? storageUnavailable({ cause: error }) : error
   }

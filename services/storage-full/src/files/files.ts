@@ -29,16 +29,13 @@ export const ADMIN_ROLE = 'ROLE_ADMIN'
 
 const MULTIPART_FRAME_BYTES = 64 * 1024
 
-/** How an upload is received that the provider active now will probably keep. */
-export async function uploadLimits(storage: Storage): Promise<UploadLimits> {
-  const { maxFileBytes } = storage.limits
-  const { provider } = await requireActiveLocation(storage.db)
+export function uploadLimits({ spoolFolder, limits }: Storage): UploadLimits {
+  const { maxFileBytes } = limits
   return {
-    folder: storage.spoolFolder,
+    folder: spoolFolder,
     maxFileBytes,
     maxRequestBytes: maxFileBytes + MULTIPART_FRAME_BYTES,
     sha256: true,
-    passedOn: provider !== 'LOCAL',
   }
 }
 

@@ -29,7 +29,6 @@ export function createThumbnails(storage: Storage): Thumbnails {
     await using original = await spoolBytes(await openBytes(storage, file), storage.spoolFolder, {
       sha256: false,
       onDisk: true,
-      passedOn: true,
     })
     failPoint('thumbnail:read')
     const jpeg = await drawing(() => jpegOf(original.path, file.contentType))

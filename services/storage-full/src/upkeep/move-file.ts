@@ -50,9 +50,8 @@ async function removeUnused({ providers, log }: Storage, unused: Placed): Promis
 }
 
 async function copyVerified(storage: Storage, file: StoredFile, target: Placed): Promise<void> {
-  const options = { sha256: true, passedOn: target.location.provider !== 'LOCAL' }
   const original = await openBytes(storage, file)
-  await using content = await spoolBytes(original, storage.spoolFolder, options)
+  await using content = await spoolBytes(original, storage.spoolFolder, { sha256: true })
   failPoint('move:read')
   refuseDamaged(content.sha256, file)
   const provider = storage.providers.at(target.location)
