@@ -2,42 +2,21 @@ import type { Reply, Request, Server } from '@plinth/kit'
 import type { Answer } from '../protocol/answer.ts'
 import { invalidForm } from '../protocol/errors.ts'
 import { type Form, parseForm } from '../protocol/form.ts'
+import { listing, retrieving } from '../protocol/objects.ts'
 import type { Operation } from '../protocol/operation.ts'
+import { choice, text } from '../protocol/parameters.ts'
 import { createSession } from '../resources/checkout/new-session.ts'
-import {
-  expireSessionCall,
-  listSessionItems,
-  listSessions,
-  retrieveSession,
-} from '../resources/checkout/sessions.ts'
-import {
-  createCustomer,
-  deleteCustomer,
-  listCustomers,
-  retrieveCustomer,
-  updateCustomer,
-} from '../resources/customers.ts'
-import {
-  listBalanceTransactions,
-  listCharges,
-  listEvents,
-  listPaymentIntents,
-  retrieve,
-  retrieveBalance,
-} from '../resources/lists.ts'
-import { createRefund } from '../resources/money/new-refund.ts'
-import {
-  cancelRefundCall,
-  listRefunds,
-  retrieveRefund,
-  updateRefund,
-} from '../resources/money/refunds.ts'
+import { expireSessionCall, listSessionItems } from '../resources/checkout/sessions.ts'
+import { createCustomer, deleteCustomer, updateCustomer } from '../resources/customers.ts'
+import { retrieveBalance } from '../resources/money/ledger.ts'
+import { cancelRefundCall, createRefund, updateRefund } from '../resources/money/refunds.ts'
 import {
   createEndpoint,
   deleteEndpoint,
   listEndpoints,
   updateEndpoint,
 } from '../resources/webhooks/endpoints.ts'
+import { listEvents } from '../resources/webhooks/events.ts'
 import type { Sandbox } from '../state/sandbox.ts'
 import { newId } from '../state/seeded.ts'
 import type { HeldCalls } from './faults/held-calls.ts'
@@ -48,40 +27,54 @@ export function apiRoutes(server: Server, sandbox: Sandbox, held: HeldCalls): vo
   const api = endpointsOf(server, { sandbox, held, keysInUse: new Map() })
 
   api.post('/v1/customers', createCustomer)
-  api.get('/v1/customers', listCustomers)
-  api.get('/v1/customers/:id', retrieveCustomer)
+  api.get('/v1/customers', listing('customer', { email: text() }))
+  api.get('/v1/customers/:id', retrieving('customer'))
   api.post('/v1/customers/:id', updateCustomer)
   api.delete('/v1/customers/:id', deleteCustomer)
 
   api.post('/v1/checkout/sessions', createSession)
-  api.get('/v1/checkout/sessions', listSessions)
-  api.get('/v1/checkout/sessions/:id', retrieveSession)
+  api.get(
+    '/v1/checkout/sessions',
+    listing('checkout.session', {
+      payment_intent: text(),
+      customer: text(),
+      status: choice(['open', 'complete', 'expired']),
+    }),
+  )
+  api.get('/v1/checkout/sessions/:id', retrieving('checkout.session'))
   api.get('/v1/checkout/sessions/:id/line_items', listSessionItems)
   api.post('/v1/checkout/sessions/:id/expire', expireSessionCall)
 
-  api.get('/v1/payment_intents', listPaymentIntents)
-  api.get('/v1/payment_intents/:id', retrieve('payment_intent'))
-  api.get('/v1/charges', listCharges)
-  api.get('/v1/charges/:id', retrieve('charge'))
+  api.get('/v1/payment_intents', listing('payment_intent', { customer: text() }))
+  api.get('/v1/payment_intents/:id', retrieving('payment_intent'))
+  api.get('/v1/charges', listing('charge', { customer: text(), payment_intent: text() }))
+  api.get('/v1/charges/:id', retrieving('charge'))
 
   api.post('/v1/refunds', createRefund)
-  api.get('/v1/refunds', listRefunds)
-  api.get('/v1/refunds/:id', retrieveRefund)
+  api.get('/v1/refunds', listing('refund', { payment_intent: text(), charge: text() }))
+  api.get('/v1/refunds/:id', retrieving('refund'))
   api.post('/v1/refunds/:id', updateRefund)
   api.post('/v1/refunds/:id/cancel', cancelRefundCall)
 
   api.get('/v1/events', listEvents)
-  api.get('/v1/events/:id', retrieve('event'))
+  api.get('/v1/events/:id', retrieving('event'))
 
   api.post('/v1/webhook_endpoints', createEndpoint)
   api.get('/v1/webhook_endpoints', listEndpoints)
-  api.get('/v1/webhook_endpoints/:id', retrieve('webhook_endpoint'))
+  api.get('/v1/webhook_endpoints/:id', retrieving('webhook_endpoint'))
   api.post('/v1/webhook_endpoints/:id', updateEndpoint)
   api.delete('/v1/webhook_endpoints/:id', deleteEndpoint)
 
   api.get('/v1/balance', retrieveBalance)
-  api.get('/v1/balance_transactions', listBalanceTransactions)
-  api.get('/v1/balance_transactions/:id', retrieve('balance_transaction'))
+  api.get(
+    '/v1/balance_transactions',
+    listing('balance_transaction', {
+      source: text(),
+      currency: text(),
+      type: choice(['charge', 'payment', 'refund', 'refund_failure']),
+    }),
+  )
+  api.get('/v1/balance_transactions/:id', retrieving('balance_transaction'))
 }
 
 /** Adds endpoints of the provider's API, each by what it does. */

@@ -1,7 +1,7 @@
 import { parameterInvalid } from '../protocol/errors.ts'
 import type { FormValue } from '../protocol/form.ts'
 import { list, required, text } from '../protocol/parameters.ts'
-import { listLineItems } from '../resources/checkout/line-items.ts'
+import { listLineItems } from '../resources/checkout/sessions.ts'
 import { findAnyObject } from '../state/objects.repository.ts'
 import type { Sandbox } from '../state/sandbox.ts'
 

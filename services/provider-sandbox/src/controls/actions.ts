@@ -1,4 +1,5 @@
 import { validationFailed } from '@plinth/kit'
+import { requireObject } from '../protocol/objects.ts'
 import {
   answerChallenge,
   failPayment,
@@ -7,7 +8,7 @@ import {
   payByCard,
   settlePayment,
 } from '../resources/checkout/paying.ts'
-import { expireSession, requireSession } from '../resources/checkout/sessions.ts'
+import { expireSession } from '../resources/checkout/sessions.ts'
 import { cancelRefund, failRefund, settleRefund } from '../resources/money/refunds.ts'
 import { change, type Sandbox } from '../state/sandbox.ts'
 
@@ -23,7 +24,7 @@ type Pay = (sandbox: Sandbox) => Promise<PaymentOutcome>
 function pay(sandbox: Sandbox, sessionId: string, work: Pay) {
   return change(sandbox, async (inside) => {
     const outcome = await work(inside)
-    return { outcome, session: await requireSession(inside, sessionId) }
+    return { outcome, session: await requireObject(inside, 'checkout.session', sessionId) }
   })
 }
 
@@ -47,7 +48,7 @@ export const failDebit = (sandbox: Sandbox, id: string) =>
   change(sandbox, async (inside) => failPayment(inside, await intentOf(inside, id)))
 
 async function intentOf(sandbox: Sandbox, sessionId: string): Promise<string> {
-  const { payment_intent: id } = await requireSession(sandbox, sessionId)
+  const { payment_intent: id } = await requireObject(sandbox, 'checkout.session', sessionId)
   if (id === null) throw validationFailed(['id: must be a session that was paid by bank debit'])
   return id
 }

@@ -3,8 +3,8 @@ import type { CreatedRange } from '../state/objects.repository.ts'
 import { parameterEmpty, parameterInvalid, parameterMissing, parameterUnknown } from './errors.ts'
 import type { Form, FormValue } from './form.ts'
 
-/** Reads one parameter, or says what is wrong with it. An absent one is `undefined`. */
-type Reader<T> = (value: FormValue | undefined, name: string) => T
+/** Reads one parameter or throws what is wrong with it. An absent one is `undefined`. */
+export type Reader<T> = (value: FormValue | undefined, name: string) => T
 
 type Shape = Record<string, Reader<unknown>>
 
@@ -165,17 +165,6 @@ export function webAddress(): Reader<string | undefined> {
       throw parameterInvalid(name, 'Not a valid URL', 'url_invalid')
     return given
   }
-}
-
-/** Accepted by every call. */
-const expandable = { expand: list(required(text()), 100) }
-
-/** Accepted by every list. */
-export const pageable = {
-  ...expandable,
-  limit: integer({ min: 1, max: 100 }),
-  starting_after: text(),
-  ending_before: text(),
 }
 
 const range = object({ gt: integer(), gte: integer(), lt: integer(), lte: integer() })

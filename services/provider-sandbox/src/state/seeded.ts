@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import type { Sandbox } from './sandbox.ts'
+import { type Sandbox, secondsOf } from './sandbox.ts'
 import { nextNumber } from './values.repository.ts'
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
@@ -8,6 +8,11 @@ const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789
 export async function newId(sandbox: Sandbox, prefix: string, length = 24): Promise<string> {
   const number = await nextNumber(sandbox.db, prefix)
   return `${prefix}_${seededText(sandbox.config.seed, `${prefix}:${number}`, length)}`
+}
+
+/** What every new object begins with. */
+export async function newObject(sandbox: Sandbox, prefix: string, length?: number) {
+  return { id: await newId(sandbox, prefix, length), created: secondsOf(sandbox.clock()) }
 }
 
 /** Letters and digits that depend on nothing but the seed and the name. */
@@ -20,7 +25,7 @@ export function seededText(seed: string, name: string, length: number): string {
   return text.slice(0, length)
 }
 
-/** A number from 0 up to but without 1, the same for the same seed and name. */
+/** From 0 up to but without 1, the same for the same seed and name. */
 export function seededFraction(seed: string, name: string): number {
   return createHmac('sha256', seed).update(name).digest().readUInt32BE() / 2 ** 32
 }

@@ -1,7 +1,6 @@
 import { Problem } from '@plinth/kit'
-import { listLineItems } from '../../resources/checkout/line-items.ts'
 import { answerChallenge, payByBank, payByCard } from '../../resources/checkout/paying.ts'
-import { expireSession } from '../../resources/checkout/sessions.ts'
+import { expireSession, listLineItems } from '../../resources/checkout/sessions.ts'
 import { runTimers } from '../../resources/timers.ts'
 import type { CheckoutSession, PaymentIntent } from '../../state/object-kinds.ts'
 import { findObject } from '../../state/objects.repository.ts'

@@ -1,5 +1,5 @@
 import { secondsAfter } from '@plinth/kit'
-import { parameterInvalid } from '../../protocol/errors.ts'
+import { parameterInvalid, parameterMissing, resourceMissing } from '../../protocol/errors.ts'
 import type { Operation } from '../../protocol/operation.ts'
 import {
   choice,
@@ -14,23 +14,43 @@ import {
   text,
   webAddress,
 } from '../../protocol/parameters.ts'
-import type { CheckoutSession } from '../../state/object-kinds.ts'
+import {
+  CHECKOUT_SESSION,
+  type CheckoutSession,
+  LINE_ITEM,
+  type LineItem,
+  PRICE,
+} from '../../state/object-kinds.ts'
 import { insertObject } from '../../state/objects.repository.ts'
 import { type Sandbox, secondsOf } from '../../state/sandbox.ts'
-import { newId } from '../../state/seeded.ts'
+import { newId, newObject } from '../../state/seeded.ts'
 import { readSwitches } from '../../state/switches.ts'
 import { requireCustomer } from '../customers.ts'
-import { checkLimits } from '../money/currencies.ts'
+import { checkLimits, checkStep, readCurrency } from '../money/currencies.ts'
+import type { PaymentIntentData } from '../money/payment-intents.ts'
 import { insertTimer } from '../timers.repository.ts'
-import { insertLineItems, lineItems, type PricedItem, priceItems } from './line-items.ts'
 
-const SHORTEST_SECONDS = 30 * 60
-
-const LONGEST_SECONDS = 24 * 60 * 60
+/** The sandbox has no catalogue: every price is given with the session. */
+const itemFields = {
+  price: text(),
+  price_data: object({
+    currency: required(text()),
+    unit_amount: required(integer()),
+    product_data: required(
+      object({
+        name: required(text()),
+        description: text(),
+        images: list(required(webAddress()), 8),
+        metadata: metadata(),
+      }),
+    ),
+  }),
+  quantity: integer({ min: 1, max: 999_999 }),
+}
 
 const sessionFields = {
   mode: required(choice(['payment', 'setup', 'subscription'])),
-  line_items: required(lineItems),
+  line_items: required(list(required(object(itemFields)), 100)),
   success_url: required(webAddress()),
   cancel_url: webAddress(),
   customer: text(),
@@ -51,6 +71,8 @@ const sessionFields = {
   metadata: metadata(),
 }
 
+type GivenSession = ReturnType<typeof readParameters<typeof sessionFields>>
+
 export const createSession: Operation = async (sandbox, { form }) => {
   const given = readParameters(form, sessionFields)
   const items = priceItems(given.line_items)
@@ -60,13 +82,49 @@ export const createSession: Operation = async (sandbox, { form }) => {
     checkLimits(session.amount_total, session.currency)
   if (session.customer !== null) await requireCustomer(sandbox, session.customer, 'customer')
 
-  await insertObject(sandbox.db, session, { hidden: given.payment_intent_data ?? {} })
-  await insertLineItems(sandbox, session.id, items)
+  const hidden: PaymentIntentData = given.payment_intent_data ?? {}
+  await insertObject(sandbox.db, session, { hidden })
+  for (const item of items)
+    await insertObject(sandbox.db, await describeItem(sandbox, item), { parent: session.id })
   await insertTimer(sandbox.db, 'expire-session', session.id, new Date(session.expires_at * 1000))
   return session
 }
 
-type GivenSession = ReturnType<typeof readParameters<typeof sessionFields>>
+type PricedItem = {
+  name: string
+  currency: string
+  unitAmount: number
+  quantity: number
+  total: number
+}
+
+/** Checks what a schema cannot see: prices, one currency, amounts that exist in it. */
+function priceItems(given: GivenSession['line_items']): PricedItem[] {
+  if (given.length === 0) throw parameterMissing('line_items')
+  const items = given.map((item, index) => priceItem(item, `line_items[${index}]`))
+  const other = items.find((item) => item.currency !== items[0]?.currency)
+  if (other) throw parameterInvalid('line_items', 'All line items must be in the same currency.')
+  if (!Number.isSafeInteger(totalOf(items)))
+    throw parameterInvalid('line_items', 'The total of the line items is too large.')
+  return items
+}
+
+function priceItem(item: GivenSession['line_items'][number], param: string): PricedItem {
+  if (item.price !== undefined) throw resourceMissing('price', item.price, `${param}[price]`)
+  if (!item.price_data) throw parameterMissing(`${param}[price_data]`)
+  if (item.quantity === undefined) throw parameterMissing(`${param}[quantity]`)
+  const { unit_amount: unitAmount, product_data: product } = item.price_data
+  const currency = readCurrency(item.price_data.currency, `${param}[price_data][currency]`)
+  checkStep(unitAmount, currency, `${param}[price_data][unit_amount]`)
+  const { quantity } = item
+  return { name: product.name, currency, unitAmount, quantity, total: unitAmount * quantity }
+}
+
+const totalOf = (items: PricedItem[]) => items.reduce((sum, { total }) => sum + total, 0)
+
+const SHORTEST_SECONDS = 30 * 60
+
+const LONGEST_SECONDS = 24 * 60 * 60
 
 function checkSession(given: GivenSession, nowSeconds: number): void {
   if (given.mode !== 'payment')
@@ -89,40 +147,55 @@ async function describeSession(
   given: GivenSession,
   items: PricedItem[],
 ): Promise<CheckoutSession> {
-  const id = await newId(sandbox, 'cs_test', 58)
-  const total = items.reduce((sum, item) => sum + item.total, 0)
+  const { id, created } = await newObject(sandbox, 'cs_test', 58)
+  const { cancel_url = null, client_reference_id = null, customer = null } = given
+  const { customer_email = null, locale = null, submit_type = null } = given
+  const total = totalOf(items)
   return {
     id,
-    object: 'checkout.session',
+    created,
+    ...CHECKOUT_SESSION,
     amount_subtotal: total,
     amount_total: total,
-    cancel_url: given.cancel_url ?? null,
-    client_reference_id: given.client_reference_id ?? null,
-    created: secondsOf(sandbox.clock()),
+    cancel_url,
+    client_reference_id,
     currency: items[0]?.currency ?? 'usd',
-    customer: given.customer ?? null,
-    customer_creation: given.customer === undefined ? 'if_required' : null,
+    customer,
+    customer_creation: customer === null ? 'if_required' : null,
     customer_details: null,
-    customer_email: given.customer_email ?? null,
+    customer_email,
     expires_at: given.expires_at ?? secondsOf(secondsAfter(sandbox.clock(), LONGEST_SECONDS)),
-    invoice: null,
-    livemode: false,
-    locale: given.locale ?? null,
+    locale,
     metadata: mergeMetadata({}, given.metadata),
-    mode: 'payment',
     payment_intent: null,
-    payment_link: null,
-    payment_method_options: {},
     payment_method_types: given.payment_method_types ?? ['card', 'us_bank_account'],
     payment_status: total === 0 ? 'no_payment_required' : 'unpaid',
-    setup_intent: null,
-    shipping_options: [],
     status: 'open',
-    submit_type: given.submit_type ?? null,
-    subscription: null,
+    submit_type,
     success_url: given.success_url,
-    total_details: { amount_discount: 0, amount_shipping: 0, amount_tax: 0 },
-    ui_mode: 'hosted_page',
     url: `${sandbox.publicUrl()}/pay/${id}`,
+  }
+}
+
+async function describeItem(sandbox: Sandbox, item: PricedItem): Promise<LineItem> {
+  const { currency, quantity, total, unitAmount } = item
+  return {
+    id: await newId(sandbox, 'li'),
+    ...LINE_ITEM,
+    amount_subtotal: total,
+    amount_total: total,
+    currency,
+    description: item.name,
+    metadata: {},
+    price: {
+      ...(await newObject(sandbox, 'price')),
+      ...PRICE,
+      currency,
+      metadata: {},
+      product: await newId(sandbox, 'prod', 14),
+      unit_amount: unitAmount,
+      unit_amount_decimal: String(unitAmount),
+    },
+    quantity,
   }
 }

@@ -1,10 +1,11 @@
 import { secondsAfter } from '@plinth/kit'
 import { requestRefused } from '../../protocol/errors.ts'
+import { linkedObject } from '../../protocol/objects.ts'
 import type { CheckoutSession, PaymentError, PaymentIntent } from '../../state/object-kinds.ts'
 import { findParent, updateObject } from '../../state/objects.repository.ts'
 import type { Sandbox } from '../../state/sandbox.ts'
-import { beginCharge, failCharge, requireCharge, settleCharge } from '../money/charges.ts'
-import { beginPayment, changeIntent, requirePaymentIntent } from '../money/payment-intents.ts'
+import { beginCharge, failCharge, settleCharge } from '../money/charges.ts'
+import { beginPayment, changeIntent } from '../money/payment-intents.ts'
 import {
   accountDetails,
   behaviourOf,
@@ -14,79 +15,7 @@ import {
 } from '../money/payment-methods.ts'
 import { deleteTimersOf, insertTimer } from '../timers.repository.ts'
 import { recordEvent } from '../webhooks/events.ts'
-import { completeSession, requireOpenSession, requireSession } from './sessions.ts'
-
-/**
- * The customer agrees to a bank debit: the session is complete, the money comes later or never.
- * A delay of null means that it waits until someone decides.
- */
-export async function payByBank(
-  sandbox: Sandbox,
-  sessionId: string,
-  account: string,
-  delaySeconds: number | null = sandbox.config.bankDebitSeconds,
-): Promise<PaymentOutcome> {
-  const session = await requireOpenSession(sandbox, sessionId)
-  if (session.amount_total === 0) return completeForNothing(sandbox, session)
-  const intent = await beginPayment(sandbox, session)
-  const charge = await beginCharge(sandbox, session, intent, accountDetails(account))
-  await recordEvent(sandbox, 'charge.pending', charge)
-  const processing = {
-    status: 'processing',
-    latest_charge: charge.id,
-    payment_method: charge.payment_method,
-    last_payment_error: null,
-  } as const
-  await changeIntent(sandbox, intent, processing, 'payment_intent.processing')
-  await completeSession(sandbox, sessionId, 'unpaid')
-
-  const action = behaviourOfAccount(account).error ? 'fail-payment' : 'settle-payment'
-  if (delaySeconds !== null)
-    await insertTimer(sandbox.db, action, intent.id, secondsAfter(sandbox.clock(), delaySeconds))
-  return { state: 'processing' }
-}
-
-/** The money has come after all. */
-export async function settlePayment(sandbox: Sandbox, intentId: string): Promise<CheckoutSession> {
-  const intent = await takeProcessing(sandbox, intentId)
-  await settleCharge(sandbox, await requireCharge(sandbox, intent.latest_charge))
-  await succeed(sandbox, intent)
-  const session = await sessionOf(sandbox, intentId)
-  const paid: CheckoutSession = { ...session, payment_status: 'paid' }
-  await updateObject(sandbox.db, paid)
-  await recordEvent(sandbox, 'checkout.session.async_payment_succeeded', paid)
-  return paid
-}
-
-/** The debit is returned. The session itself stays as it was: complete and unpaid. */
-export async function failPayment(sandbox: Sandbox, intentId: string): Promise<CheckoutSession> {
-  const intent = await takeProcessing(sandbox, intentId)
-  const charge = await requireCharge(sandbox, intent.latest_charge)
-  await decline(sandbox, intent, behaviourOf(charge.payment_method_details)?.error ?? RETURNED)
-  const session = await sessionOf(sandbox, intentId)
-  await recordEvent(sandbox, 'checkout.session.async_payment_failed', session)
-  return session
-}
-
-const RETURNED: PaymentError = {
-  type: 'invalid_request_error',
-  code: 'debit_not_authorized',
-  message: 'The bank returned the debit.',
-}
-
-async function takeProcessing(sandbox: Sandbox, intentId: string): Promise<PaymentIntent> {
-  const intent = await requirePaymentIntent(sandbox, intentId)
-  if (intent.status !== 'processing')
-    throw requestRefused(
-      `Only a processing payment can settle or fail; this one is ${intent.status}.`,
-    )
-  await deleteTimersOf(sandbox.db, intentId)
-  return intent
-}
-
-async function sessionOf(sandbox: Sandbox, intentId: string): Promise<CheckoutSession> {
-  return requireSession(sandbox, (await findParent(sandbox.db, intentId)) ?? '')
-}
+import { completeSession, requireOpenSession } from './sessions.ts'
 
 export type PaymentOutcome =
   | { state: 'paid' | 'processing' | 'challenge' }
@@ -100,7 +29,7 @@ export async function payByCard(
   expiry?: string,
 ): Promise<PaymentOutcome> {
   const session = await requireOpenSession(sandbox, sessionId)
-  if (session.amount_total === 0) return completeForNothing(sandbox, session)
+  if (session.amount_total === 0) return completeForNothing(sandbox, sessionId)
   const behaviour = behaviourOfCard(number, isOver(expiry, sandbox.clock()))
   const intent = await beginPayment(sandbox, session)
   const charge = await beginCharge(sandbox, session, intent, cardDetails(number))
@@ -119,33 +48,9 @@ function isOver(expiry: string | undefined, now: Date): boolean {
 }
 
 /** Nothing to pay, so no payment intent either. */
-async function completeForNothing(
-  sandbox: Sandbox,
-  session: CheckoutSession,
-): Promise<PaymentOutcome> {
-  await completeSession(sandbox, session.id, 'no_payment_required')
+async function completeForNothing(sandbox: Sandbox, sessionId: string): Promise<PaymentOutcome> {
+  await completeSession(sandbox, sessionId, 'no_payment_required')
   return { state: 'paid' }
-}
-
-/** The customer has answered the bank's question. */
-export async function answerChallenge(
-  sandbox: Sandbox,
-  sessionId: string,
-  accepted: boolean,
-): Promise<PaymentOutcome> {
-  const { payment_intent: id } = await requireOpenSession(sandbox, sessionId)
-  const intent = id === null ? undefined : await requirePaymentIntent(sandbox, id)
-  if (intent?.status !== 'requires_action') throw requestRefused('The bank is not asking anything.')
-  const answered = { ...intent, next_action: null }
-  return accepted
-    ? takeMoney(sandbox, sessionId, answered)
-    : decline(sandbox, answered, CHALLENGE_FAILED)
-}
-
-const CHALLENGE_FAILED: PaymentError = {
-  type: 'invalid_request_error',
-  code: 'payment_intent_authentication_failure',
-  message: 'Your bank could not verify that it is you. Please choose another way to pay.',
 }
 
 async function takeMoney(
@@ -153,13 +58,13 @@ async function takeMoney(
   sessionId: string,
   intent: PaymentIntent,
 ): Promise<PaymentOutcome> {
-  await settleCharge(sandbox, await requireCharge(sandbox, intent.latest_charge))
   await succeed(sandbox, intent)
   await completeSession(sandbox, sessionId, 'paid')
   return { state: 'paid' }
 }
 
 async function succeed(sandbox: Sandbox, intent: PaymentIntent): Promise<void> {
+  await settleCharge(sandbox, await linkedObject(sandbox, 'charge', intent.latest_charge))
   const succeeded = {
     status: 'succeeded',
     amount_received: intent.amount,
@@ -174,7 +79,7 @@ async function decline(
   intent: PaymentIntent,
   error: PaymentError,
 ): Promise<PaymentOutcome> {
-  await failCharge(sandbox, await requireCharge(sandbox, intent.latest_charge), error)
+  await failCharge(sandbox, await linkedObject(sandbox, 'charge', intent.latest_charge), error)
   const declined = { status: 'requires_payment_method', last_payment_error: error } as const
   await changeIntent(sandbox, intent, declined, 'payment_intent.payment_failed')
   return { state: 'declined', error }
@@ -192,4 +97,95 @@ async function askBank(
   } as const
   await changeIntent(sandbox, intent, asking, 'payment_intent.requires_action')
   return { state: 'challenge' }
+}
+
+const CHALLENGE_FAILED: PaymentError = {
+  type: 'invalid_request_error',
+  code: 'payment_intent_authentication_failure',
+  message: 'Your bank could not verify that it is you. Please choose another way to pay.',
+}
+
+/** The customer has answered the bank's question. */
+export async function answerChallenge(
+  sandbox: Sandbox,
+  sessionId: string,
+  accepted: boolean,
+): Promise<PaymentOutcome> {
+  const { payment_intent: id } = await requireOpenSession(sandbox, sessionId)
+  const intent = id === null ? undefined : await linkedObject(sandbox, 'payment_intent', id)
+  if (intent?.status !== 'requires_action') throw requestRefused('The bank is not asking anything.')
+  const answered = { ...intent, next_action: null }
+  return accepted
+    ? takeMoney(sandbox, sessionId, answered)
+    : decline(sandbox, answered, CHALLENGE_FAILED)
+}
+
+/**
+ * The customer agrees to a bank debit: the session is complete, the money comes later or never.
+ * With a delay of null it waits for `settlePayment` or `failPayment`.
+ */
+export async function payByBank(
+  sandbox: Sandbox,
+  sessionId: string,
+  account: string,
+  delaySeconds: number | null = sandbox.config.bankDebitSeconds,
+): Promise<PaymentOutcome> {
+  const session = await requireOpenSession(sandbox, sessionId)
+  if (session.amount_total === 0) return completeForNothing(sandbox, sessionId)
+  const intent = await beginPayment(sandbox, session)
+  const charge = await beginCharge(sandbox, session, intent, accountDetails(account))
+  await recordEvent(sandbox, 'charge.pending', charge)
+  const processing = {
+    status: 'processing',
+    latest_charge: charge.id,
+    payment_method: charge.payment_method,
+    last_payment_error: null,
+  } as const
+  await changeIntent(sandbox, intent, processing, 'payment_intent.processing')
+  await completeSession(sandbox, sessionId, 'unpaid')
+
+  const action = behaviourOfAccount(account).error ? 'fail-payment' : 'settle-payment'
+  if (delaySeconds !== null)
+    await insertTimer(sandbox.db, action, intent.id, secondsAfter(sandbox.clock(), delaySeconds))
+  return { state: 'processing' }
+}
+
+/** The money of a bank debit has come. */
+export async function settlePayment(sandbox: Sandbox, intentId: string): Promise<CheckoutSession> {
+  await succeed(sandbox, await takeProcessing(sandbox, intentId))
+  const paid = { ...(await sessionOf(sandbox, intentId)), payment_status: 'paid' } as const
+  await updateObject(sandbox.db, paid)
+  await recordEvent(sandbox, 'checkout.session.async_payment_succeeded', paid)
+  return paid
+}
+
+const RETURNED: PaymentError = {
+  type: 'invalid_request_error',
+  code: 'debit_not_authorized',
+  message: 'The bank returned the debit.',
+}
+
+/** The debit is returned. The session itself stays as it was: complete and unpaid. */
+export async function failPayment(sandbox: Sandbox, intentId: string): Promise<CheckoutSession> {
+  const intent = await takeProcessing(sandbox, intentId)
+  const charge = await linkedObject(sandbox, 'charge', intent.latest_charge)
+  await decline(sandbox, intent, behaviourOf(charge.payment_method_details)?.error ?? RETURNED)
+  const session = await sessionOf(sandbox, intentId)
+  await recordEvent(sandbox, 'checkout.session.async_payment_failed', session)
+  return session
+}
+
+async function takeProcessing(sandbox: Sandbox, intentId: string): Promise<PaymentIntent> {
+  const intent = await linkedObject(sandbox, 'payment_intent', intentId)
+  if (intent.status !== 'processing')
+    throw requestRefused(
+      `Only a processing payment can settle or fail; this one is ${intent.status}.`,
+    )
+  await deleteTimersOf(sandbox.db, intentId)
+  return intent
+}
+
+async function sessionOf(sandbox: Sandbox, intentId: string): Promise<CheckoutSession> {
+  const id = await findParent(sandbox.db, intentId)
+  return linkedObject(sandbox, 'checkout.session', id ?? null)
 }

@@ -30,8 +30,7 @@ export async function readBooks(sandbox: Sandbox) {
       session: sessions.get(intent.id)?.[0],
     }),
   )
-  const ledger = Object.fromEntries(await sumLedger(sandbox))
-  return { payments, totals: totalsOf(payments), ledger }
+  return { payments, totals: totalsOf(payments), ledger: await sumLedger(sandbox) }
 }
 
 type Movements = { charges: Charge[]; refunds: Refund[]; session: CheckoutSession | undefined }

@@ -1,39 +1,39 @@
-import type { BalanceTransaction } from '../../state/object-kinds.ts'
+import type { Operation } from '../../protocol/operation.ts'
+import { readParameters } from '../../protocol/parameters.ts'
+import { BALANCE_TRANSACTION, type BalanceTransaction } from '../../state/object-kinds.ts'
 import { insertObject, listObjects } from '../../state/objects.repository.ts'
-import { type Sandbox, secondsOf } from '../../state/sandbox.ts'
-import { newId } from '../../state/seeded.ts'
+import type { Sandbox } from '../../state/sandbox.ts'
+import { newObject } from '../../state/seeded.ts'
 
-type Entry = { amount: number; currency: string; source: string; type: BalanceTransaction['type'] }
+type Entry = Pick<BalanceTransaction, 'amount' | 'currency' | 'source' | 'type'>
 
 /** Every movement of money is one entry: what came in is positive, what went out negative. */
 export async function enterInLedger(sandbox: Sandbox, entry: Entry): Promise<string> {
-  const created = secondsOf(sandbox.clock())
+  const { id, created } = await newObject(sandbox, 'txn')
   const transaction: BalanceTransaction = {
-    id: await newId(sandbox, 'txn'),
-    object: 'balance_transaction',
-    amount: entry.amount,
-    available_on: created,
-    balance_type: 'payments',
+    id,
     created,
-    currency: entry.currency,
-    description: null,
-    exchange_rate: null,
-    fee: 0,
-    fee_details: [],
+    ...BALANCE_TRANSACTION,
+    ...entry,
+    available_on: created,
     net: entry.amount,
     reporting_category: entry.type === 'payment' ? 'charge' : entry.type,
-    source: entry.source,
-    status: 'available',
-    type: entry.type,
   }
   await insertObject(sandbox.db, transaction, { parent: entry.source })
-  return transaction.id
+  return id
+}
+
+export const retrieveBalance: Operation = async (sandbox, { form }) => {
+  readParameters(form, {})
+  const sums = Object.entries(await sumLedger(sandbox))
+  const available = sums.map(([currency, amount]) => ({ amount, currency }))
+  return { object: 'balance', available, livemode: false, pending: [] }
 }
 
 /** What the account holds, per currency. */
-export async function sumLedger(sandbox: Sandbox): Promise<Map<string, number>> {
-  const sums = new Map<string, number>()
+export async function sumLedger(sandbox: Sandbox): Promise<Record<string, number>> {
+  const sums: Record<string, number> = {}
   for (const { currency, net } of await listObjects(sandbox.db, 'balance_transaction'))
-    sums.set(currency, (sums.get(currency) ?? 0) + net)
+    sums[currency] = (sums[currency] ?? 0) + net
   return sums
 }

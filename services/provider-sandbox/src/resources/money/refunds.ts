@@ -1,40 +1,145 @@
-import { requestRefused, resourceMissing } from '../../protocol/errors.ts'
-import { readPage } from '../../protocol/lists.ts'
+import { secondsAfter } from '@plinth/kit'
+import { parameterInvalid, requestRefused, resourceMissing } from '../../protocol/errors.ts'
+import { linkedObject, requireObject } from '../../protocol/objects.ts'
 import type { Operation } from '../../protocol/operation.ts'
 import {
-  createdRange,
+  choice,
+  integer,
   mergeMetadata,
   metadata,
-  pageable,
   readParameters,
   text,
 } from '../../protocol/parameters.ts'
-import type { Refund } from '../../state/object-kinds.ts'
-import { findObject, updateObject } from '../../state/objects.repository.ts'
+import { type Charge, REFUND, type Refund } from '../../state/object-kinds.ts'
+import { findObject, insertObject, updateObject } from '../../state/objects.repository.ts'
 import type { Sandbox } from '../../state/sandbox.ts'
-import { deleteTimersOf } from '../timers.repository.ts'
+import { newObject } from '../../state/seeded.ts'
+import { readSwitches, type Switches } from '../../state/switches.ts'
+import { deleteTimersOf, insertTimer, type TimerAction } from '../timers.repository.ts'
 import { recordEvent } from '../webhooks/events.ts'
-import { requireCharge } from './charges.ts'
+import { checkStep, formatAmount } from './currencies.ts'
 import { enterInLedger } from './ledger.ts'
+import { behaviourOf } from './payment-methods.ts'
 
-export const retrieveRefund: Operation = async (sandbox, { id, form }) => {
-  readParameters(form, {})
-  return requireRefund(sandbox, id)
+const refundFields = {
+  payment_intent: text(),
+  charge: text(),
+  amount: integer({ min: 1 }),
+  reason: choice(['duplicate', 'fraudulent', 'requested_by_customer']),
+  metadata: metadata(),
 }
 
-export const listRefunds: Operation = async (sandbox, { form, path }) => {
-  const { payment_intent, charge, created, ...page } = readParameters(form, {
-    ...pageable,
-    payment_intent: text(),
-    charge: text(),
-    created: createdRange,
-  })
-  return readPage(sandbox, 'refund', path, page, { where: { payment_intent, charge }, created })
+type GivenRefund = ReturnType<typeof readParameters<typeof refundFields>>
+
+export const createRefund: Operation = async (sandbox, { form }) => {
+  const given = readParameters(form, refundFields)
+  const charge = await findChargeToRefund(sandbox, given)
+  const left = charge.amount - charge.amount_refunded
+  if (left === 0)
+    throw requestRefused(
+      `Charge ${charge.id} has already been refunded.`,
+      'charge_already_refunded',
+    )
+  const amount = given.amount ?? left
+  checkStep(amount, charge.currency, 'amount')
+  if (amount > left)
+    throw requestRefused(
+      `Refund amount (${formatAmount(amount, charge.currency)}) is greater than unrefunded amount on charge (${formatAmount(left, charge.currency)})`,
+      undefined,
+      'amount',
+    )
+  return refundCharge(sandbox, charge, { ...given, amount })
+}
+
+async function findChargeToRefund(sandbox: Sandbox, given: GivenRefund): Promise<Charge> {
+  const named = given.payment_intent ?? given.charge
+  if (named === undefined)
+    throw parameterInvalid(
+      'payment_intent',
+      'One of the following params should be provided for this request: payment_intent or charge.',
+      'parameter_missing',
+    )
+  const id = given.payment_intent ? await chargeOf(sandbox, given.payment_intent) : given.charge
+  const charge = await findObject(sandbox.db, 'charge', id ?? '')
+  if (given.charge !== undefined && charge?.id !== given.charge)
+    throw resourceMissing('charge', given.charge, 'charge')
+  if (charge?.status !== 'succeeded')
+    throw requestRefused(`This payment (${named}) does not have a successful charge to refund.`)
+  return charge
+}
+
+async function chargeOf(sandbox: Sandbox, intentId: string): Promise<string | null> {
+  const intent = await findObject(sandbox.db, 'payment_intent', intentId)
+  if (!intent) throw resourceMissing('payment_intent', intentId, 'payment_intent')
+  return intent.latest_charge
+}
+
+async function refundCharge(
+  sandbox: Sandbox,
+  charge: Charge,
+  given: GivenRefund & { amount: number },
+): Promise<Refund> {
+  const { status, later } = await courseOf(sandbox, charge)
+  const refund = await describeRefund(sandbox, charge, given, status)
+  await insertObject(sandbox.db, refund, { parent: charge.id })
+  const amount_refunded = charge.amount_refunded + refund.amount
+  const refunded = { ...charge, amount_refunded, refunded: amount_refunded === charge.amount }
+  await updateObject(sandbox.db, refunded)
+  await recordEvent(sandbox, 'refund.created', refund)
+  await recordEvent(sandbox, 'charge.refunded', refunded)
+  const settlesAt = secondsAfter(sandbox.clock(), sandbox.config.refundSeconds)
+  if (later) await insertTimer(sandbox.db, later, refund.id, settlesAt)
+  return refund
+}
+
+type Course = { status: Refund['status']; later?: TimerAction }
+
+const COURSES: Record<Exclude<Switches['refunds'], 'by-method'>, Course> = {
+  succeed: { status: 'succeeded' },
+  pending: { status: 'pending', later: 'settle-refund' },
+  'requires-action': { status: 'requires_action' },
+  'fail-later': { status: 'succeeded', later: 'fail-refund' },
+}
+
+/** How this refund goes: by the switch, or else by the card that paid. */
+async function courseOf(sandbox: Sandbox, charge: Charge): Promise<Course> {
+  const { refunds } = await readSwitches(sandbox.db)
+  const byMethod = behaviourOf(charge.payment_method_details)?.refunds ?? 'succeed'
+  return COURSES[refunds === 'by-method' ? byMethod : refunds]
+}
+
+async function describeRefund(
+  sandbox: Sandbox,
+  charge: Charge,
+  given: GivenRefund & { amount: number },
+  status: Refund['status'],
+): Promise<Refund> {
+  const { currency, customer, payment_intent, payment_method } = charge
+  const { type } = charge.payment_method_details
+  const { id, created } = await newObject(sandbox, type === 'card' ? 're' : 'pyr')
+  const entry = { amount: -given.amount, currency, source: id, type: 'refund' } as const
+  return {
+    id,
+    created,
+    ...REFUND,
+    amount: given.amount,
+    balance_transaction: await enterInLedger(sandbox, entry),
+    charge: charge.id,
+    currency,
+    customer,
+    destination_details: { type },
+    metadata: mergeMetadata({}, given.metadata),
+    payment_intent,
+    payment_method,
+    ...(status === 'pending' && { pending_reason: 'processing' }),
+    reason: given.reason ?? null,
+    status,
+  }
 }
 
 export const updateRefund: Operation = async (sandbox, { id, form }) => {
   const given = readParameters(form, { metadata: metadata() })
-  const refund = await requireRefund(sandbox, id)
+  const refund = await requireObject(sandbox, 'refund', id)
   const entries = mergeMetadata(refund.metadata, given.metadata)
   return changeRefund(sandbox, refund, { metadata: entries })
 }
@@ -42,7 +147,7 @@ export const updateRefund: Operation = async (sandbox, { id, form }) => {
 /** The API cancels only what waits for the customer; the controls cancel pending refunds too. */
 export const cancelRefundCall: Operation = async (sandbox, { id, form }) => {
   readParameters(form, {})
-  const { status } = await requireRefund(sandbox, id)
+  const { status } = await requireObject(sandbox, 'refund', id)
   if (status !== 'requires_action')
     throw requestRefused(`Refunds with a status of ${status} cannot be canceled.`)
   return cancelRefund(sandbox, id)
@@ -57,11 +162,10 @@ export async function settleRefund(sandbox: Sandbox, id: string): Promise<Refund
 /** The customer's bank refused it, perhaps after it had seemed to succeed: the money is back. */
 export async function failRefund(sandbox: Sandbox, id: string): Promise<Refund> {
   const refund = await takeRefund(sandbox, id, ['pending', 'requires_action', 'succeeded'])
-  const returned = await takeMoneyBack(sandbox, refund)
   const failed = await changeRefund(sandbox, refund, {
     status: 'failed',
     failure_reason: 'lost_or_stolen_card',
-    failure_balance_transaction: returned,
+    failure_balance_transaction: await returnMoney(sandbox, refund),
     pending_reason: undefined,
   })
   await recordEvent(sandbox, 'refund.failed', failed)
@@ -70,15 +174,11 @@ export async function failRefund(sandbox: Sandbox, id: string): Promise<Refund> 
 
 export async function cancelRefund(sandbox: Sandbox, id: string): Promise<Refund> {
   const refund = await takeRefund(sandbox, id, ['pending', 'requires_action'])
-  const returned = await takeMoneyBack(sandbox, refund)
-  const canceled = { status: 'canceled', failure_balance_transaction: returned } as const
-  return changeRefund(sandbox, refund, { ...canceled, pending_reason: undefined })
-}
-
-async function requireRefund(sandbox: Sandbox, id: string): Promise<Refund> {
-  const refund = await findObject(sandbox.db, 'refund', id)
-  if (!refund) throw resourceMissing('refund', id)
-  return refund
+  return changeRefund(sandbox, refund, {
+    status: 'canceled',
+    failure_balance_transaction: await returnMoney(sandbox, refund),
+    pending_reason: undefined,
+  })
 }
 
 async function takeRefund(
@@ -86,7 +186,7 @@ async function takeRefund(
   id: string,
   states: Refund['status'][],
 ): Promise<Refund> {
-  const refund = await requireRefund(sandbox, id)
+  const refund = await requireObject(sandbox, 'refund', id)
   if (!states.includes(refund.status))
     throw requestRefused(`This is not possible for a refund with a status of ${refund.status}.`)
   await deleteTimersOf(sandbox.db, id)
@@ -106,9 +206,9 @@ async function changeRefund(
   return next
 }
 
-async function takeMoneyBack(sandbox: Sandbox, refund: Refund): Promise<string> {
+async function returnMoney(sandbox: Sandbox, refund: Refund): Promise<string> {
   const { amount, currency, id: source } = refund
-  const charge = await requireCharge(sandbox, refund.charge)
+  const charge = await linkedObject(sandbox, 'charge', refund.charge)
   const amount_refunded = charge.amount_refunded - amount
   await updateObject(sandbox.db, { ...charge, amount_refunded, refunded: false })
   return enterInLedger(sandbox, { amount, currency, source, type: 'refund_failure' })

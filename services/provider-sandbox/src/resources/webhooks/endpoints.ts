@@ -1,12 +1,10 @@
-import { resourceMissing } from '../../protocol/errors.ts'
-import { readPage } from '../../protocol/lists.ts'
+import { pageable, readPage, requireObject } from '../../protocol/objects.ts'
 import type { Operation } from '../../protocol/operation.ts'
 import {
   flag,
   list,
   mergeMetadata,
   metadata,
-  pageable,
   readParameters,
   required,
   text,
@@ -15,7 +13,6 @@ import {
 import type { WebhookEndpoint } from '../../state/object-kinds.ts'
 import {
   deleteObject,
-  findObject,
   insertObject,
   listObjects,
   updateObject,
@@ -85,7 +82,7 @@ function newSecret(sandbox: Sandbox, name: string): string {
 
 export const updateEndpoint: Operation = async (sandbox, { id, form }) => {
   const given = readParameters(form, { ...fields, disabled: flag() })
-  const endpoint = await requireEndpoint(sandbox, id)
+  const endpoint = await requireObject(sandbox, 'webhook_endpoint', id)
   const updated: WebhookEndpoint = {
     ...endpoint,
     description: given.description ?? endpoint.description,
@@ -100,19 +97,13 @@ export const updateEndpoint: Operation = async (sandbox, { id, form }) => {
 
 export const deleteEndpoint: Operation = async (sandbox, { id, form }) => {
   readParameters(form, {})
-  await requireEndpoint(sandbox, id)
+  await requireObject(sandbox, 'webhook_endpoint', id)
   await deleteObject(sandbox.db, id)
   return { id, object: 'webhook_endpoint', deleted: true }
 }
 
 export const listEndpoints: Operation = async (sandbox, { form, path }) =>
   readPage(sandbox, 'webhook_endpoint', path, readParameters(form, pageable))
-
-async function requireEndpoint(sandbox: Sandbox, id: string): Promise<WebhookEndpoint> {
-  const endpoint = await findObject(sandbox.db, 'webhook_endpoint', id)
-  if (!endpoint) throw resourceMissing('webhook_endpoint', id)
-  return endpoint
-}
 
 const FROM_SETTINGS = 'The endpoint of the settings'
 

@@ -1,4 +1,14 @@
 import { secondsAfter } from '@plinth/kit'
+import { pageable, readPage } from '../../protocol/objects.ts'
+import type { Operation } from '../../protocol/operation.ts'
+import {
+  createdRange,
+  flag,
+  list,
+  readParameters,
+  required,
+  text,
+} from '../../protocol/parameters.ts'
 import type { Event, ProviderObject, WebhookEndpoint } from '../../state/object-kinds.ts'
 import { insertObject, listObjects } from '../../state/objects.repository.ts'
 import { type Sandbox, secondsOf } from '../../state/sandbox.ts'
@@ -59,4 +69,22 @@ export async function queueDeliveries(
 
 function wants(endpoint: WebhookEndpoint, type: string): boolean {
   return endpoint.enabled_events.some((name) => name === '*' || name === type)
+}
+
+const EVENT_DAYS = 30
+
+/** Events can be read for thirty days. */
+export const listEvents: Operation = async (sandbox, { form, path }) => {
+  const given = readParameters(form, {
+    ...pageable,
+    type: text(),
+    types: list(required(text()), 20),
+    created: createdRange,
+    delivery_success: flag(),
+  })
+  const oldest = secondsOf(sandbox.clock()) - EVENT_DAYS * 24 * 60 * 60
+  const created = { ...given.created, gte: Math.max(given.created?.gte ?? 0, oldest) }
+  const types = given.types ?? (given.type === undefined ? undefined : [given.type])
+  const filter = { types, created, delivered: given.delivery_success }
+  return readPage(sandbox, 'event', path, given, filter)
 }
