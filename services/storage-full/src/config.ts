@@ -40,7 +40,6 @@ export function loadConfig(env: Env = process.env) {
       limits: {
         maxFileBytes: settings.size('STORAGE_FULL_MAX_FILE_SIZE', MAX_FILE_BYTES),
         acceptedTypes: acceptedTypes(settings),
-        wholeFiles: contentCheck(settings) === 'structure',
         orphanAgeSeconds: orphanAgeSeconds(settings),
         objectEndpoints: settings.list('STORAGE_FULL_OBJECT_ENDPOINTS', []),
       },
@@ -64,12 +63,6 @@ function orphanAgeSeconds(settings: Settings): number {
 
 function optionalUrl(settings: Settings, name: string): string | undefined {
   return settings.optional(name) && settings.url(name, 'http://localhost:8081')
-}
-
-/** `structure` also refuses files that are cut short or have something attached. */
-function contentCheck(settings: Settings) {
-  const choices = ['signature', 'structure'] as const
-  return settings.choice('STORAGE_FULL_CONTENT_CHECK', choices, 'signature')
 }
 
 /** The list may only be narrowed: what is not in it, such as HTML or SVG, is never accepted. */

@@ -39,6 +39,12 @@ for (const engine of engines)
       }
     })
 
+    test('takes a damaged file: only its signature counts', async () => {
+      const { api, user } = await newcomer()
+
+      assert.equal((await upload(api, user, { bytes: sampleFiles.png.subarray(0, 8) })).status, 201)
+    })
+
     test('takes text whose declared type names its encoding', async () => {
       const { api, user } = await newcomer()
       const bytes = Buffer.from('grün')

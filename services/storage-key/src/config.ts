@@ -17,11 +17,6 @@ export function loadConfig(env: Env = process.env) {
       root: resolve(settings.text('STORAGE_KEY_ROOT', join(service.dataFolder, 'storage-key'))),
       maxFileBytes: settings.size('STORAGE_KEY_MAX_FILE_SIZE', TEN_MEGABYTES),
       maxRequestBytes: settings.size('STORAGE_KEY_MAX_REQUEST_SIZE', TEN_MEGABYTES),
-      contentCheck: settings.choice(
-        'STORAGE_KEY_CONTENT_CHECK',
-        ['signature', 'structure'],
-        'signature',
-      ),
     }
   })
 }

@@ -33,7 +33,6 @@ export type FileStore = {
   root: string
   uploads: UploadLimits
   list: Listing
-  whole: boolean
 }
 
 /** Creates the folder when it is missing. */
@@ -45,7 +44,6 @@ export async function openFileStore(config: StorageKeyConfig): Promise<FileStore
     root,
     uploads: { folder: join(root, '.incoming'), maxFileBytes, maxRequestBytes },
     list: createListing(root),
-    whole: config.contentCheck === 'structure',
   }
 }
 
@@ -69,7 +67,7 @@ export async function startSweeping(
 
 /** Checks an upload, keeps it under a new name and returns that name. */
 export async function storeFile(store: FileStore, upload: Upload): Promise<string> {
-  const { extension } = await requireFileType(upload, { accepted: ACCEPTED, whole: store.whole })
+  const { extension } = await requireFileType(upload, ACCEPTED)
   failPoint('upload:examined')
   const name = `${randomUUID()}${extension}`
   await upload.publish(join(store.root, name))

@@ -37,9 +37,3 @@ export const fileTypeDisagrees = defineProblem(
   400,
   'The extension, the declared type and the content do not agree.',
 )
-
-export const fileDamaged = defineProblem(
-  'DAMAGED_FILE',
-  400,
-  'The file begins like its type but is cut short or has something else attached.',
-)

@@ -60,10 +60,7 @@ export async function storeFile(
 
 async function describeUpload(storage: Storage, caller: Caller, upload: Upload): Promise<NewFile> {
   const { filename, sizeBytes, sha256 = '' } = upload
-  const { type, extension } = await requireFileType(upload, {
-    accepted: storage.limits.acceptedTypes,
-    whole: storage.limits.wholeFiles,
-  })
+  const { type, extension } = await requireFileType(upload, storage.limits.acceptedTypes)
   const objectName = newObjectName(extension.slice(1))
   return {
     ownerId: caller.userId,

@@ -15,8 +15,6 @@ export type Storage = LocationContext & {
 type StorageLimits = {
   maxFileBytes: number
   acceptedTypes: FileType[]
-  /** Look at the structure of a file, not only at its signature. */
-  wholeFiles: boolean
   /** How long an object may have no file before it is taken for a leftover. */
   orphanAgeSeconds: number
 }

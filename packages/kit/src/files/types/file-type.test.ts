@@ -20,9 +20,9 @@ function examine(
   filename: string,
   declaredType: string,
   content: Uint8Array,
-  rules = { accepted: FILE_TYPES, whole: true },
+  accepted = FILE_TYPES,
 ) {
-  return requireFileType({ filename, declaredType, bytes: bytesOf(content) }, rules)
+  return requireFileType({ filename, declaredType, bytes: bytesOf(content) }, accepted)
 }
 
 const NAMES = FILE_TYPES.map(({ name }) => name)
@@ -93,42 +93,21 @@ describe('an extension that is not accepted', () => {
       })
     })
 
-  test('is one the rules have been narrowed to leave out', async () => {
-    const rules = { accepted: fileTypes(['png', 'pdf']), whole: true }
+  test('is one the list has been narrowed to leave out', async () => {
+    const accepted = fileTypes(['png', 'pdf'])
 
-    await examine('a.pdf', 'application/pdf', sampleFiles.pdf, rules)
-    await assert.rejects(examine('a.gif', 'image/gif', sampleFiles.gif, rules), {
+    await examine('a.pdf', 'application/pdf', sampleFiles.pdf, accepted)
+    await assert.rejects(examine('a.gif', 'image/gif', sampleFiles.gif, accepted), {
       code: 'UNSUPPORTED_FILE_TYPE',
     })
   })
 })
 
-describe('a file that is not whole', () => {
-  const truncatable = NAMES.filter((name) => !['txt', 'mp3'].includes(name))
-  for (const name of truncatable) {
-    test(`${name}: cut short by one byte`, async () => {
-      const cut = sampleFiles[name].subarray(0, name === 'pdf' ? -8 : -1)
-
-      await assert.rejects(examine(`a.${name}`, mediaType(name), cut), { code: 'DAMAGED_FILE' })
+describe('only the first bytes count', () => {
+  for (const name of NAMES.filter((name) => !['txt', 'mp3'].includes(name)))
+    test(`a ${name} that is cut short is accepted`, async () => {
+      await examine(`a.${name}`, mediaType(name), sampleFiles[name].subarray(0, 12))
     })
-
-    test(`${name}: with a script attached`, async () => {
-      const attached = Buffer.concat([
-        sampleFiles[name],
-        Buffer.from('<script>alert(1)</script>'.repeat(50)),
-      ])
-
-      await assert.rejects(examine(`a.${name}`, mediaType(name), attached), {
-        code: 'DAMAGED_FILE',
-      })
-    })
-
-    test(`${name}: its first bytes are enough when only the signature counts`, async () => {
-      const rules = { accepted: FILE_TYPES, whole: false }
-
-      await examine(`a.${name}`, mediaType(name), sampleFiles[name].subarray(0, 12), rules)
-    })
-  }
 
   test('a PDF whose header is not at the first byte is none', async () => {
     const late = Buffer.concat([Buffer.from('\n'), sampleFiles.pdf])

@@ -1,5 +1,5 @@
 import { type FileBytes, HEAD_BYTES } from '../disk.ts'
-import { fileDamaged, fileEmpty, fileTypeDisagrees, fileTypeUnsupported } from '../problems.ts'
+import { fileEmpty, fileTypeDisagrees, fileTypeUnsupported } from '../problems.ts'
 import { extensionOf, FILE_TYPES, type FileType, type FileTypeName } from './catalogue.ts'
 
 const SCAN_BYTES = 64 * 1024
@@ -22,19 +22,13 @@ async function isPlainText(bytes: FileBytes): Promise<boolean> {
 
 export type TypedFile = { filename: string; declaredType: string; bytes: FileBytes }
 
-export type TypeRules = {
-  accepted: readonly FileType[]
-  /** Also look at the structure: a truncated file, or one with another attached, is refused. */
-  whole: boolean
-}
-
 /**
  * The type that extension, declared type and content all agree on; otherwise a refusal whose
  * `claims` say, for each of the three, what it speaks for.
  */
 export async function requireFileType(
   file: TypedFile,
-  { accepted, whole }: TypeRules,
+  accepted: readonly FileType[],
 ): Promise<{ type: FileType; extension: string }> {
   const extension = extensionOf(file.filename)
   const type = accepted.find(({ extensions }) => extensions.includes(extension))
@@ -49,7 +43,6 @@ export async function requireFileType(
   }
   if (claims.declaredType !== type.name || claims.content !== type.name)
     throw fileTypeDisagrees({ detail: explain(claims), extra: { claims } })
-  if (whole && type.whole && !(await type.whole(head, file.bytes))) throw fileDamaged()
   return { type, extension }
 }
 
