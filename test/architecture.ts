@@ -53,7 +53,7 @@ export const rules: Rule[] = [
     path.endsWith('.routes.ts') ? imports.filter((name) => SQL_HOMES.test(name)) : [],
   ),
   source('only the wiring imports routes', ({ path, imports }) =>
-    /\/(app|index)\.ts$/.test(path) ? [] : imports.filter((name) => name.endsWith('.routes.ts')),
+    /\/(app|host)\.ts$/.test(path) ? [] : imports.filter((name) => name.endsWith('.routes.ts')),
   ),
   source('the web framework stays in kit', ({ owner, imports }) =>
     owner === 'kit' ? [] : imports.filter((name) => /^@?fastify/.test(name)),

@@ -13,7 +13,6 @@ import {
   type SigningKeys,
 } from '@plinth/kit'
 import type { AccountTables } from './database/tables.ts'
-import { refuseDemoAccounts, seedDemoAccounts } from './host.ts'
 import {
   createPasswords,
   type PasswordOptions,
@@ -37,7 +36,7 @@ export type Accounts = {
   close(): Promise<void>
 }
 
-/** Opens the accounts kept in a database whose schema includes `accountMigrations`. */
+/** Opens the accounts of a database whose schema includes `accountMigrations`. */
 export async function openAccounts<T extends AccountTables>(
   database: Db<T>,
   settings: AccountSettings,
@@ -50,7 +49,7 @@ export async function openAccounts<T extends AccountTables>(
   const signingKeys = await openSigningKeys(keyOptions)
   const rules = { audience, clock }
   const passwords = createPasswords(settings.hashing)
-  const accounts: Accounts = {
+  return {
     db,
     clock,
     settings,
@@ -61,14 +60,6 @@ export async function openAccounts<T extends AccountTables>(
     verifier: createAccessTokenVerifier(rules, signingKeys),
     close: () => passwords.close(),
   }
-  try {
-    if (settings.demoAccounts) await seedDemoAccounts(accounts)
-    await refuseDemoAccounts(accounts)
-  } catch (error) {
-    await accounts.close()
-    throw error
-  }
-  return accounts
 }
 
 export type AccountGuard = ReturnType<typeof callerGuard>
@@ -83,7 +74,7 @@ export type AccountSettings = {
   blocklistFile: string | undefined
   hashing: PasswordOptions
   demoAccounts: boolean
-  /** Those of an earlier start are refused; this is the setting that would allow them. */
+  /** When demo accounts of an earlier start are refused: the setting that would allow them. */
   demoAccountsRefusedFor: string | undefined
   /** Without a body, logout ends the session of the access token. */
   logoutBodyOptional: boolean
@@ -92,11 +83,6 @@ export type AccountSettings = {
   failures: { limit: number; windowSeconds: number }
   auditDays: number
   keyRotationDays: number
-}
-
-/** For the command line, which neither seeds demo accounts nor minds them: it mends them. */
-export function operatorSettings(settings: AccountSettings): AccountSettings {
-  return { ...settings, demoAccounts: false, demoAccountsRefusedFor: undefined }
 }
 
 type Host = {

@@ -3,30 +3,74 @@ import {
   inTransaction,
   isUniqueViolation,
   type Job,
+  jwksRoutes,
   type LeaseTables,
   type Logger,
+  type Server,
   StartError,
   secondsAfter,
   startJob,
 } from '@plinth/kit'
-import type { Accounts } from './accounts.ts'
+import { type AccountGuard, type AccountSettings, type Accounts, openAccounts } from './accounts.ts'
+import { auditRoutes } from './audit/audit.routes.ts'
 import { deleteOldAuditEvents } from './database/audit.repository.ts'
 import { deleteEndedAttempts } from './database/failed-attempts.repository.ts'
 import { deleteExpiredSessions } from './database/sessions.repository.ts'
+import type { AccountTables } from './database/tables.ts'
 import {
   countUsers,
   findUserByUsername,
   insertUser,
   type NewUser,
 } from './database/users.repository.ts'
+import { accountGuard } from './sessions/caller.ts'
+import { sessionRoutes } from './sessions/sessions.routes.ts'
+import { userRoutes } from './users/users.routes.ts'
 
-/** Known to everybody who reads the documentation: for trying things out, never for production. */
+/**
+ * Opens the accounts and mounts them on a server, which closes them when it closes. A failure closes
+ * the server, and with it the database.
+ */
+export async function mountAccounts<T extends AccountTables>(
+  server: Server,
+  db: Db<T>,
+  settings: AccountSettings,
+): Promise<{ accounts: Accounts; guard: AccountGuard }> {
+  try {
+    const accounts = await openAccounts(db, settings, server.clock)
+    server.onClose(accounts.close)
+    await prepareDemoAccounts(accounts)
+    server.onClose(startMaintenance(accounts, server.log as Logger).stop)
+    if (settings.demoAccounts)
+      server.announcements.push('demo accounts are on: everybody knows their password')
+    const guard = accountGuard(accounts)
+    userRoutes(server, accounts, guard)
+    sessionRoutes(server, accounts, guard)
+    auditRoutes(server, accounts, guard)
+    jwksRoutes(server, accounts.signingKeys)
+    return { accounts, guard }
+  } catch (error) {
+    await server.close().catch((failure) => {
+      server.log.error({ err: failure }, 'closing after a failed start failed too')
+    })
+    throw error
+  }
+}
+
+/** Documented, so it is for trying things out and never for production. */
 const DEMO_PASSWORD = 'password123123'
 
 const DEMO_ROLES = { admin: ['ROLE_ADMIN', 'ROLE_USER'], user: ['ROLE_USER'] }
 
-/** Fills an empty table; of several nodes that start at once, one does. */
-export async function seedDemoAccounts(accounts: Accounts): Promise<void> {
+/** Seeds demo accounts into an empty table, or refuses to start on them, as the settings say. */
+export async function prepareDemoAccounts(accounts: Accounts): Promise<void> {
+  const { demoAccounts, demoAccountsRefusedFor } = accounts.settings
+  if (demoAccounts) await seedDemoAccounts(accounts)
+  if (demoAccountsRefusedFor) await refuseDemoAccounts(accounts, demoAccountsRefusedFor)
+}
+
+/** When several nodes start together, the unique index lets one of them seed. */
+async function seedDemoAccounts(accounts: Accounts): Promise<void> {
   if ((await countUsers(accounts.db)) > 0) return
   const users = await Promise.all(
     Object.entries(DEMO_ROLES).map(([username, roles]) => demoUser(accounts, username, roles)),
@@ -40,12 +84,10 @@ export async function seedDemoAccounts(accounts: Accounts): Promise<void> {
   }
 }
 
-/** What a start in development seeded must not be served in production unnoticed. */
-export async function refuseDemoAccounts(accounts: Accounts): Promise<void> {
-  const setting = accounts.settings.demoAccountsRefusedFor
-  if (!setting) return
+/** A database that was seeded in development must not be served in production by mistake. */
+async function refuseDemoAccounts(accounts: Accounts, setting: string): Promise<void> {
   const names = Object.keys(DEMO_ROLES)
-  const open = await Promise.all(names.map((name) => isOpenToEverybody(accounts, name)))
+  const open = await Promise.all(names.map((name) => hasDemoPassword(accounts, name)))
   const found = names.filter((_, index) => open[index])
   if (found.length === 0) return
   throw new StartError(
@@ -55,7 +97,7 @@ export async function refuseDemoAccounts(accounts: Accounts): Promise<void> {
   )
 }
 
-async function isOpenToEverybody({ db, passwords }: Accounts, username: string): Promise<boolean> {
+async function hasDemoPassword({ db, passwords }: Accounts, username: string): Promise<boolean> {
   const user = await findUserByUsername(db, username)
   return !!user?.enabled && (await passwords.verify(user.passwordHash, DEMO_PASSWORD, 'start'))
 }
@@ -77,8 +119,8 @@ const BATCH = 500
 
 const DAY_SECONDS = 86_400
 
-/** Keeps the tables as large as what is alive in them, and the signing keys young. */
-export function startMaintenance(accounts: Accounts, log: Logger): Job {
+/** Deletes what has expired and rotates the signing keys. */
+function startMaintenance(accounts: Accounts, log: Logger): Job {
   return startJob({
     db: accounts.db as unknown as Db<LeaseTables>,
     name: 'accounts-maintenance',
@@ -98,7 +140,7 @@ export async function maintain(accounts: Accounts, signal: AbortSignal): Promise
   await accounts.signingKeys.rotateWhenOlderThan(settings.keyRotationDays * DAY_SECONDS)
 }
 
-/** Deletes in small batches, so that no request ever waits behind a sweep. */
+/** Deletes in small batches, so that no request waits long for a sweep. */
 export async function sweep(
   signal: AbortSignal,
   deleteBatch: (limit: number) => Promise<number>,

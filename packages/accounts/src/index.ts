@@ -4,19 +4,15 @@ export {
   type Accounts,
   accountSettings,
   openAccounts,
-  operatorSettings,
 } from './accounts.ts'
-export { auditRoutes } from './audit/audit.routes.ts'
 export { type Origin, originOf, recordEvent, type SecurityEvent } from './audit/audit.ts'
 export { recordRefusal } from './audit/failure-limit.ts'
 export { accountMigrations } from './database/migrations/index.ts'
 export type { AccountTables } from './database/tables.ts'
 export { ADMIN_ROLE, USER_ROLE, type User } from './database/users.repository.ts'
-export { maintain, startMaintenance, sweep } from './host.ts'
-export { accountGuard, identifyCaller } from './sessions/caller.ts'
+export { mountAccounts, sweep } from './host.ts'
+export { identifyCaller } from './sessions/caller.ts'
 export { TokenPairReply } from './sessions/schemas.ts'
-export { sessionRoutes } from './sessions/sessions.routes.ts'
 export { type Entry, openSession, type TokenPair } from './sessions/sessions.ts'
 export { runUserCommand } from './users/commands.ts'
-export { userRoutes } from './users/users.routes.ts'
 export { registerUser, requireUser } from './users/users.ts'

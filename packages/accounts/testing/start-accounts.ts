@@ -4,7 +4,7 @@ import { type TestEngine, testClock } from '@plinth/kit/testing'
 import { accountSettings, openAccounts } from '../src/accounts.ts'
 import { accountMigrations } from '../src/database/migrations/index.ts'
 import type { AccountTables } from '../src/database/tables.ts'
-import { maintain } from '../src/host.ts'
+import { maintain, prepareDemoAccounts } from '../src/host.ts'
 import { cheapHashing } from './index.ts'
 
 export const ORIGIN = { address: '127.0.0.1', userAgent: null, requestId: null }
@@ -28,6 +28,7 @@ export async function startAccounts(t: TestContext, engine: TestEngine, override
     }),
   )
   const accounts = await openAccounts(database.db, settings, clock)
+  await prepareDemoAccounts(accounts)
   t.after(async () => {
     await accounts.close()
     await database.close()

@@ -1,12 +1,4 @@
-import {
-  type AccountGuard,
-  accountGuard,
-  auditRoutes,
-  openAccounts,
-  sessionRoutes,
-  startMaintenance,
-  userRoutes,
-} from '@plinth/accounts'
+import { type AccountGuard, mountAccounts } from '@plinth/accounts'
 import { consoleFolder } from '@plinth/console'
 import {
   actuatorRoutes,
@@ -14,7 +6,6 @@ import {
   consoleRoutes,
   createLogger,
   createServer,
-  jwksRoutes,
   type Logger,
   openDatabase,
   type Server,
@@ -43,24 +34,13 @@ export async function createIdentity(
     log,
   })
   const { db } = database
-  const accounts = await openAccounts(db, config.accounts, clock).catch(async (error) => {
-    await database.close()
-    throw error
-  })
   const server = createServer({ ...config, log, clock })
   server.onClose(database.close)
-  server.onClose(accounts.close)
-  server.onClose(startMaintenance(accounts, log).stop)
+  const { accounts, guard } = await mountAccounts(server, db, config.accounts)
 
-  const guard = accountGuard(accounts)
-  userRoutes(server, accounts, guard)
-  sessionRoutes(server, accounts, guard)
-  auditRoutes(server, accounts, guard)
   const { relyingParty } = config
-  announce(config, server)
   if (relyingParty) servePasskeys(server, { accounts, db, clock, relyingParty }, { guard, log })
-  else disabledPasskeyRoutes(server, guard)
-  jwksRoutes(server, accounts.signingKeys)
+  else refusePasskeys(server, config.publicUrl, guard)
   actuatorRoutes(server, { name: NAME, version: VERSION, healthy: database.ping })
   consoleRoutes(server, consoleFolder('identity'))
   return server
@@ -76,9 +56,7 @@ function servePasskeys(
   server.onClose(startChallengeSweep(passkeys, log).stop)
 }
 
-function announce({ accounts, relyingParty, publicUrl }: IdentityConfig, server: Server): void {
-  if (accounts.demoAccounts)
-    server.announcements.push('demo accounts are on: everybody knows their password')
-  if (!relyingParty)
-    server.announcements.push(`passkeys are off: switched off, or not possible at ${publicUrl}`)
+function refusePasskeys(server: Server, publicUrl: string, guard: AccountGuard): void {
+  disabledPasskeyRoutes(server, guard)
+  server.announcements.push(`passkeys are off: switched off, or not possible at ${publicUrl}`)
 }

@@ -1,4 +1,4 @@
-import { openAccounts, operatorSettings, runUserCommand } from '@plinth/accounts'
+import { openAccounts, runUserCommand } from '@plinth/accounts'
 import { exitWith, openDatabase, readEnvFile, systemClock } from '@plinth/kit'
 import { loadConfig } from './config.ts'
 import { identityMigrations } from './database/migrations/index.ts'
@@ -9,7 +9,7 @@ async function main([topic, ...words]: string[]): Promise<number> {
   readEnvFile()
   const config = loadConfig()
   const { db, close } = await openDatabase<IdentityTables>(config.databaseUrl, identityMigrations)
-  const accounts = await openAccounts(db, operatorSettings(config.accounts), systemClock)
+  const accounts = await openAccounts(db, config.accounts, systemClock)
   try {
     return await runUserCommand(accounts, topic === 'user' ? words : [])
   } finally {

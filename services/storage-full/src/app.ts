@@ -1,14 +1,5 @@
 import { stat } from 'node:fs/promises'
-import {
-  type Accounts,
-  accountGuard,
-  auditRoutes,
-  identifyCaller,
-  openAccounts,
-  sessionRoutes,
-  startMaintenance,
-  userRoutes,
-} from '@plinth/accounts'
+import { type Accounts, identifyCaller, mountAccounts } from '@plinth/accounts'
 import { consoleFolder } from '@plinth/console'
 import {
   type Authenticate,
@@ -20,7 +11,6 @@ import {
   createRemoteIssuer,
   createServer,
   type Database,
-  jwksRoutes,
   type Logger,
   makeDataFolder,
   openDatabase,
@@ -60,26 +50,12 @@ export async function createStorageFull(
 ): Promise<Server> {
   const log = createLogger(NAME, config.logLevel)
   const { storage, database } = await openStorage(config, { clock, log })
-  const accounts = await openAccounts(database.db, config.accounts, clock).catch(async (error) => {
-    storage.providers.close()
-    await database.close()
-    throw error
-  })
-  const housekeeping = startHousekeeping(storage)
   const server = createServer({ ...config, log, clock })
   server.onClose(database.close)
   server.onClose(storage.providers.close)
-  server.onClose(accounts.close)
-  server.onClose(startMaintenance(accounts, log).stop)
+  const { accounts } = await mountAccounts(server, database.db, config.accounts)
+  const housekeeping = startHousekeeping(storage)
   server.onClose(housekeeping.stop)
-  if (config.accounts.demoAccounts)
-    server.announcements.push('demo accounts are on: everybody knows their password')
-
-  const accountCallers = accountGuard(accounts)
-  userRoutes(server, accounts, accountCallers)
-  sessionRoutes(server, accounts, accountCallers)
-  auditRoutes(server, accounts, accountCallers)
-  jwksRoutes(server, accounts.signingKeys)
 
   const guard = callerGuard(authenticateWith(accounts, config.trustedIssuer))
   const admin = guard.role(ADMIN_ROLE)

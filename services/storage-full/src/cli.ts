@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { openAccounts, operatorSettings, runUserCommand } from '@plinth/accounts'
+import { openAccounts, runUserCommand } from '@plinth/accounts'
 import {
   createLogger,
   type Db,
@@ -67,7 +67,7 @@ async function withStorage(command: Command): Promise<number> {
 
 /** In production nobody has an account at first: the first administrator is made here. */
 async function user({ db }: Storage, config: StorageFullConfig, [, ...words]: string[]) {
-  const accounts = await openAccounts(db, operatorSettings(config.accounts), systemClock)
+  const accounts = await openAccounts(db, config.accounts, systemClock)
   try {
     return await runUserCommand(accounts, words)
   } finally {

@@ -1,4 +1,4 @@
-import { type Clock, type Db, type PageRequest, pageOf, type Request } from '@plinth/kit'
+import { type Clock, type Db, type PageRequest, pageOf } from '@plinth/kit'
 import type { Accounts } from '../accounts.ts'
 import {
   countAuditEvents,
@@ -48,7 +48,9 @@ export type Origin = { address: string; userAgent: string | null; requestId: str
 
 const LONGEST_USER_AGENT = 300
 
-export function originOf(request: Request): Origin {
-  const userAgent = request.headers['user-agent']?.slice(0, LONGEST_USER_AGENT) ?? null
-  return { address: request.ip, userAgent, requestId: request.id }
+type Sender = { ip: string; id: string; headers: { 'user-agent'?: string | undefined } }
+
+export function originOf({ ip, id, headers }: Sender): Origin {
+  const userAgent = headers['user-agent']?.slice(0, LONGEST_USER_AGENT) ?? null
+  return { address: ip, userAgent, requestId: id }
 }

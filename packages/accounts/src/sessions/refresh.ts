@@ -10,7 +10,6 @@ import {
 } from '../database/sessions.repository.ts'
 import { findUserById } from '../database/users.repository.ts'
 import { refreshTokenRejected } from '../problems.ts'
-import { requireUser } from '../users/users.ts'
 import {
   nextRefreshToken,
   refreshTokenHashes,
@@ -75,7 +74,7 @@ async function refuseKnown(
   const replayed = session.tokenHash !== tokenHash
   if (replayed && accounts.settings.refreshReuse === 'revoke')
     await revokeSessions(accounts.db, session.userId, { id: session.id }, accounts.clock())
-  const { username } = await requireUser(accounts, session.userId)
+  const user = await findUserById(accounts.db, session.userId)
   const event = replayed ? 'REFRESH_REPLAYED' : 'REFRESH'
-  await recordRefusal(accounts, { event, subject: username }, origin)
+  await recordRefusal(accounts, { event, subject: user?.username }, origin)
 }

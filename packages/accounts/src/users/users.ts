@@ -35,13 +35,12 @@ import {
   updatePasswordHash,
 } from '../database/users.repository.ts'
 import { emailTaken, usernameTaken, userUnknown } from '../problems.ts'
-import { identified } from '../sessions/caller.ts'
 import { USERNAME_RULE } from './schemas.ts'
 
 export { USER_SORTS } from '../database/users.repository.ts'
 
-export async function ownProfile(accounts: Accounts, caller: Caller): Promise<User> {
-  return identified.get(caller) ?? requireUser(accounts, Number(caller.userId))
+export function ownProfile(accounts: Accounts, caller: Caller): Promise<User> {
+  return requireUser(accounts, Number(caller.userId))
 }
 
 type Registration = { username: string; email: string; password: string }

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { createLogger, createServer, StartError } from '@plinth/kit'
 import { engines } from '@plinth/kit/testing'
 import { ORIGIN, startAccounts, USER } from '../testing/start-accounts.ts'
-import { maintain } from './host.ts'
+import { maintain, mountAccounts } from './host.ts'
 import { logIn } from './sessions/login.ts'
 
 for (const engine of engines) {
   describe(`maintenance on ${engine.name}`, { skip: engine.skip }, () => {
-    test('removes sessions and failures that are over, and nothing that is alive', async (t) => {
+    test('removes expired sessions and failures, and nothing else', async (t) => {
       const { accounts, clock, count, maintainNow } = await startAccounts(t, engine)
       await logIn(accounts, USER, ORIGIN)
       await assert.rejects(logIn(accounts, { ...USER, password: 'wrong' }, ORIGIN))
@@ -23,7 +24,7 @@ for (const engine of engines) {
       assert.deepEqual([await count('sessions'), await count('failed_attempts')], [1, 0])
     })
 
-    test('removes more than one batch, and stops when it is told to', async (t) => {
+    test('removes more than one batch, and stops when aborted', async (t) => {
       const { accounts, clock, db, count, maintainNow } = await startAccounts(t, engine)
       const expired = { attempt: '', failures: 1, ends_at: clock().toISOString() }
       const rows = Array.from({ length: 1200 }, (_, n) => ({ ...expired, attempt: `a${n}` }))
@@ -56,6 +57,23 @@ for (const engine of engines) {
       await maintainNow()
 
       assert.equal((await accounts.signingKeys.published()).length, 2)
+    })
+  })
+  describe(`mounting the accounts on ${engine.name}`, { skip: engine.skip }, () => {
+    test('that fails closes the server, and reports the first failure', async (t) => {
+      const { accounts, clock, db } = await startAccounts(t, engine)
+      const server = createServer({ log: createLogger('test', 'silent'), clock })
+      let closed = false
+      server.onClose(async () => {
+        closed = true
+        throw new Error('the second failure')
+      })
+      const refused = { demoAccounts: false, demoAccountsRefusedFor: 'X_DEMO_ACCOUNTS' }
+
+      const mounting = mountAccounts(server, db, { ...accounts.settings, ...refused })
+
+      await assert.rejects(mounting, StartError)
+      assert.ok(closed)
     })
   })
 }

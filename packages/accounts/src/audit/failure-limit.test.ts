@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { engines, type TestEngine } from '@plinth/kit/testing'
-import { ORIGIN, startAccounts, USER } from '../testing/start-accounts.ts'
-import type { Accounts } from './accounts.ts'
-import { logIn } from './sessions/login.ts'
-import { changeOwnPassword } from './users/users.ts'
+import { ORIGIN, startAccounts, USER } from '../../testing/start-accounts.ts'
+import type { Accounts } from '../accounts.ts'
+import { logIn } from '../sessions/login.ts'
+import { changeOwnPassword } from '../users/users.ts'
 
 const LIMIT = 3
 const CALLER = { userId: '2', username: 'user', roles: ['ROLE_USER'], sessionId: '1' }
