@@ -39,7 +39,18 @@ for (const engine of engines)
       const before = await api.get('/api/storage/config', { token: admin })
       await mkdir(`${root}/inside`)
       await symlink('/etc', `${root}/inside/link`)
-      const paths = ['/etc', '../x', 'a/../../x', 'a/..', '~', '', '  ', 'a\0b', 'inside/link']
+      const paths = [
+        '/etc',
+        '../x',
+        'a/../../x',
+        'a/..',
+        '~',
+        '',
+        '  ',
+        'a\0b',
+        'inside/link',
+        './inside/./link',
+      ]
       for (const path of [...paths, 'inside/link/deeper', '.incoming', 'C:\\x', 'a'.repeat(5000)]) {
         const reply = await api.put('/api/storage/config/local', { path }, { token: admin })
 

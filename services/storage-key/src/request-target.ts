@@ -1,16 +1,8 @@
-import { type PathFault, type Problem, pathFault } from '@plinth/kit'
 import { nameAbsolute, nameClimbs, nameInvalid, nameNested } from './problems.ts'
 
 /** Placeholder for the requested name in routes; the name itself is read from the raw target. */
 const NAME = 'requested'
 const LONGEST_NAME_BYTES = 255
-
-const REFUSALS: Record<PathFault, () => Problem> = {
-  invalid: nameInvalid,
-  climbing: nameClimbs,
-  absolute: nameAbsolute,
-  nested: nameNested,
-}
 
 /**
  * The route for a request, decided on the raw target: a parser that folds `..` or decodes `%2F`
@@ -60,9 +52,28 @@ export function requestedName(url: string, route: 'file' | 'info'): string {
   const raw = route === 'info' ? infoName(rest) : rest.slice(1)
   const name = decoded(raw ?? '')
   if (name === undefined || Buffer.byteLength(name) > LONGEST_NAME_BYTES) throw nameInvalid()
-  const fault = pathFault(name)
-  if (fault) throw REFUSALS[fault]()
+  requireFlat(name)
   return name
+}
+
+/** Names the worst fault first. Both slashes separate, so a name means the same on every system. */
+function requireFlat(name: string): void {
+  const parts = name.split(/[/\\]/)
+  if (name.trim() === '' || /\p{Cc}/u.test(name)) throw nameInvalid()
+  if (climbs(parts)) throw nameClimbs()
+  if (/^([/\\]|[A-Za-z]:[/\\])/.test(name)) throw nameAbsolute()
+  if (parts.length > 1 || name === '.') throw nameNested()
+}
+
+/** Whether any prefix of the path is above its start. */
+function climbs(parts: string[]): boolean {
+  let depth = 0
+  for (const part of parts) {
+    if (part === '..') depth -= 1
+    else if (part !== '' && part !== '.') depth += 1
+    if (depth < 0) return true
+  }
+  return false
 }
 
 /** The path of a target, which may be in absolute form (`http://host/path?query`). */

@@ -1,4 +1,6 @@
-import { linkOnTheWay, validationFailed } from '@plinth/kit'
+import { lstat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { validationFailed } from '@plinth/kit'
 import {
   changeSettings,
   findLocationFor,
@@ -45,7 +47,7 @@ export async function saveLocalConfig(context: LocationContext, root: string, gi
   const contained = !given.startsWith('/') && Buffer.byteLength(given) <= LONGEST_PATH_BYTES
   if (!contained || !path.split('/').every(isFolderName))
     throw validationFailed(['path: must be a plain relative path below the storage root'])
-  if ((await linkOnTheWay(root, path).catch(refuseImpossible)) !== undefined)
+  if (await leadsThroughLink(root, path).catch(refuseImpossible))
     throw validationFailed(['path: must not lead through a symbolic link'])
   const settings = { provider: 'LOCAL', local: { path } } as const
   await saveSettings(context, settings)
@@ -55,6 +57,19 @@ export async function saveLocalConfig(context: LocationContext, root: string, gi
 
 function isFolderName(name: string): boolean {
   return FOLDER_NAME.test(name) && Buffer.byteLength(name) <= LONGEST_NAME_BYTES
+}
+
+async function leadsThroughLink(root: string, path: string): Promise<boolean> {
+  let folder = root
+  for (const name of path.split('/')) {
+    folder = join(folder, name)
+    const stats = await lstat(folder).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOENT') throw error
+    })
+    if (!stats) return false
+    if (stats.isSymbolicLink()) return true
+  }
+  return false
 }
 
 /** A file stands where the path needs a folder, or the file system takes only shorter paths. */
