@@ -38,13 +38,23 @@ export function withShortIds(sentence: string): string {
   return sentence.replace(/\b([a-z]+_(?:test_)?\w{6})\w{8,}/g, '$1…')
 }
 
-/** An amount in minor units as people write it, with the currency's own number of decimals. */
+// The provider's decimals, which are not always the locale's: 10000 HUF are 100 forints to it.
+const NO_DECIMALS = 'bif clp djf gnf jpy kmf krw mga pyg rwf ugx vnd vuv xaf xof xpf'.split(' ')
+const THREE_DECIMALS = 'bhd jod kwd omr tnd'.split(' ')
+
+/** An amount in minor units as people write it. */
 export function moneyText(minorUnits: number, currency: string): string {
+  const decimals = decimalsOf(currency.toLowerCase())
+  const digits = { minimumFractionDigits: decimals, maximumFractionDigits: decimals }
   try {
-    const format = new Intl.NumberFormat(undefined, { style: 'currency', currency })
-    const decimals = format.resolvedOptions().maximumFractionDigits ?? 2
+    const format = new Intl.NumberFormat(undefined, { style: 'currency', currency, ...digits })
     return format.format(minorUnits / 10 ** decimals)
   } catch {
     return `${minorUnits} ${currency}`
   }
+}
+
+function decimalsOf(currency: string): number {
+  if (NO_DECIMALS.includes(currency)) return 0
+  return THREE_DECIMALS.includes(currency) ? 3 : 2
 }
