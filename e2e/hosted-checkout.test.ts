@@ -137,21 +137,6 @@ describe('the hosted checkout in a browser', { skip }, () => {
     const wide = 'document.documentElement.scrollWidth > document.documentElement.clientWidth'
     assert.equal(await page.evaluate(wide), false)
   })
-
-  test('is controlled from a page that needs no script and is accessible', async (t) => {
-    const { page, session } = await openCheckout(t)
-    await page.goto(`${sandbox.url}/sandbox`)
-
-    await page.getByRole('button', { name: `Pay ${session.id}` }).click()
-    await page.waitForURL(/#sessions$/)
-
-    assert.equal((await sandbox.readSession(session.id)).payment_status, 'paid')
-    const scripted = await browser.newContext()
-    t.after(() => scripted.close())
-    const looked = await scripted.newPage()
-    await looked.goto(`${sandbox.url}/sandbox`)
-    assert.deepEqual((await new AxeBuilder({ page: looked }).analyze()).violations, [])
-  })
 })
 
 /** What the tests ask of the sandbox besides its pages. */

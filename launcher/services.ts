@@ -105,7 +105,7 @@ export const services: ServiceEntry[] = [
     title: 'Sandbox provider',
     description: 'Stands in for the payment provider: works offline, fails on demand.',
     portSetting: 'SANDBOX_PORT',
-    consolePath: '/sandbox',
+    consolePath: '/sandbox/',
     load: async () => {
       const { createProviderSandbox, loadConfig } = await import('@plinth/provider-sandbox')
       const conveniences = () => ({ named: ['a payment provider that moves no money'] })

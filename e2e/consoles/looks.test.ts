@@ -8,7 +8,7 @@ import { startSuite } from '../stack.ts'
 import { suiteCleanup } from '../suite-cleanup.ts'
 import { accessibilityFaults, countRoles } from './accessibility.ts'
 import { samplePng, textFile } from './sample-files.ts'
-import { consoleOf, goTo, openConsole, signIn } from './watched-page.ts'
+import { consoleOf, goTo, openConsole, sandboxPageOf, signIn } from './watched-page.ts'
 
 const skip = await browserSkip()
 /** Set it to a folder to get a picture of every page in both themes and two widths. */
@@ -18,9 +18,11 @@ const NEWEST = 'payments/newest'
 
 type Visit = {
   service: string
+  /** Where its console is, unless at the usual place. */
+  addressOf?(service: string): string
   pages: string[]
   role?: 'admin'
-  /** May tell where the newest thing it made is. */
+  /** May return where the newest thing it made is. */
   prepare?(page: Page): Promise<string | undefined>
 }
 
@@ -39,8 +41,26 @@ const VISITS: Visit[] = [
   { service: 'storage-key', pages: [''], prepare: uploadOne },
   {
     service: 'payments',
-    pages: ['', NEWEST, 'checkout', 'payments', 'webhooks', 'customers', 'sandbox'],
+    pages: ['', NEWEST, 'checkout', 'payments', 'webhooks', 'customers'],
     prepare: createCheckouts,
+  },
+  {
+    service: 'provider-sandbox',
+    addressOf: sandboxPageOf,
+    pages: [
+      '',
+      'sessions',
+      'refunds',
+      'books',
+      'clock',
+      'deliveries',
+      'deliveries/1',
+      'switches',
+      'faults',
+      'requests',
+      'scenario',
+    ],
+    prepare: addFaultAndSession,
   },
 ]
 
@@ -61,9 +81,9 @@ describe('every console, in both themes', { skip, concurrency: 2 }, () => {
       assert.deepEqual(await faultsOf(page, `landing-${colorScheme}`), [])
     })
 
-    for (const { service, pages, role, prepare } of VISITS)
+    for (const { service, addressOf = consoleOf, pages, role, prepare } of VISITS)
       test(`${service} is accessible and fits a phone (${colorScheme})`, async (t) => {
-        const address = consoleOf(suite.urlOf(service))
+        const address = addressOf(suite.urlOf(service))
         const page = await openConsole(t, browser, address, { colorScheme })
         const faults = await faultsOf(page, `${service}-start-${colorScheme}`)
         if (role) {
@@ -158,13 +178,49 @@ async function uploadOne(page: Page): Promise<undefined> {
 /** One is paid, so that the inbox has deliveries; the newest is open. */
 async function createCheckouts(page: Page): Promise<string> {
   await createCheckout(page)
-  const { origin, pathname } = new URL(await addressOf(page, 'Open the hosted page'))
+  const { origin, pathname } = new URL(await hrefOf(page, 'Open the hosted page'))
   const headers = { 'content-type': 'application/json' }
   const pay = `${origin}/sandbox/api/sessions/${pathname.split('/').pop()}/pay`
   assert.ok((await fetch(pay, { method: 'POST', headers, body: '{}' })).ok)
   await goTo(page, '')
   await createCheckout(page)
-  return (await addressOf(page, 'Watch the payment')).replace('#/', '')
+  return (await hrefOf(page, 'Watch the payment')).replace('#/', '')
+}
+
+/** A fault, a refund under way, a delivery that fails, and sessions that are paid and open. */
+async function addFaultAndSession(page: Page): Promise<undefined> {
+  const { origin } = new URL(page.url())
+  const send = async (path: string, body: string | URLSearchParams) => {
+    const type = typeof body === 'string' ? { 'content-type': 'application/json' } : undefined
+    const headers = { authorization: 'Bearer sk_test_looks', ...type }
+    const reply = await fetch(`${origin}${path}`, { method: 'POST', headers, body })
+    assert.ok(reply.ok, `${path}: ${reply.status}`)
+    return JSON.parse(await reply.text())
+  }
+  await send('/sandbox/api/webhook-endpoints', '{"url":"http://127.0.0.1:1/","secret":"whsec_x"}')
+  const [paid] = [
+    await send('/v1/checkout/sessions', order()),
+    await send('/v1/checkout/sessions', order()),
+  ]
+  const { session } = await send(
+    `/sandbox/api/sessions/${paid.id}/pay`,
+    '{"card":"4000000000007726"}',
+  )
+  await send('/v1/refunds', new URLSearchParams({ payment_intent: session.payment_intent }))
+  await send('/sandbox/api/deliveries/flush', '{}')
+  await send('/sandbox/api/faults', '{"kind":"latency","route":"GET /v1/balance","delayMs":10}')
+  return undefined
+}
+
+function order(): URLSearchParams {
+  return new URLSearchParams({
+    mode: 'payment',
+    success_url: 'http://localhost:9/',
+    'line_items[0][quantity]': '1',
+    'line_items[0][price_data][currency]': 'eur',
+    'line_items[0][price_data][unit_amount]': '2500',
+    'line_items[0][price_data][product_data][name]': 'A book',
+  })
 }
 
 async function createCheckout(page: Page): Promise<void> {
@@ -172,6 +228,6 @@ async function createCheckout(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Create the checkout' }).click()
 }
 
-async function addressOf(page: Page, link: string): Promise<string> {
+async function hrefOf(page: Page, link: string): Promise<string> {
   return (await page.getByRole('link', { name: link }).getAttribute('href')) ?? ''
 }

@@ -11,7 +11,6 @@ import { consoleOf, goTo, openConsole } from './watched-page.ts'
 const skip = await browserSkip()
 /** How the secrets begin that only the server may know. */
 const PROVIDER_SECRETS = ['sk_test_', 'whsec_']
-const DAY_MS = 86_400_000
 
 describe('the payments console', { skip }, () => {
   const shared = suiteCleanup()
@@ -132,75 +131,16 @@ describe('the payments console', { skip }, () => {
     await page.getByRole('status').nth(1).getByText('ada@example.com').waitFor()
   })
 
-  test('moves the sandbox’s clock until a checkout expires, and back to real time', async (t) => {
+  test('leads to the page of the sandbox behind it', async (t) => {
     const page = await openConsole(t, browser, address)
-    await createCheckout(page)
-    const payment = await page.getByRole('link', { name: 'Watch the payment' }).getAttribute('href')
-    await goTo(page, 'sandbox')
-    await page.getByText('real time', { exact: true }).waitFor()
 
-    await page.getByRole('button', { name: '+1 day' }).click()
-    await page.getByText(/^(1 d 0 h|23 h 59 min) ahead$/).waitFor()
-    await page.getByText('Whatever became due on the way has happened.').waitFor()
-    await goTo(page, payment?.replace('#/', '') ?? '')
-    await page.getByText('checkout EXPIRED').first().waitFor()
+    const link = page.getByRole('link', { name: 'Open the sandbox' })
+    assert.equal(await link.getAttribute('href'), `${sandbox}/sandbox/`)
+    const opening = page.context().waitForEvent('page')
+    await page.getByRole('link', { name: 'SANDBOX provider' }).click()
 
-    await goTo(page, 'sandbox')
-    await page.getByRole('button', { name: 'Back to real time' }).click()
-    await page.getByText('real time', { exact: true }).waitFor()
-  })
-
-  test('moves the sandbox’s clock to a moment, but not to one that has passed', async (t) => {
-    const page = await openConsole(t, browser, address)
-    t.after(() => fetch(`${sandbox}/sandbox/api/clock`, { method: 'DELETE' }))
-    await goTo(page, 'sandbox')
-    const moveTo = async (moment: Date) => {
-      await page.getByLabel('Or to').fill(moment.toISOString().slice(0, 16))
-      await page.getByRole('button', { name: 'Move there' }).click()
-    }
-
-    await moveTo(new Date(Date.now() - 2 * DAY_MS))
-    await page.getByText('Choose a moment that is still to come there.').waitFor()
-    await moveTo(new Date(Date.now() + 3 * DAY_MS))
-
-    await page.getByText(/^[23] d \d+ h ahead$/).waitFor()
-  })
-
-  test('makes an outage, sees the 503, and sees it gone with the fault', async (t) => {
-    const page = await openConsole(t, browser, address)
-    t.after(() => fetch(`${sandbox}/sandbox/api/faults`, { method: 'DELETE' }))
-    await goTo(page, 'sandbox')
-    await page.getByText('No faults').waitFor()
-
-    await page.getByLabel('What goes wrong').selectOption('outage')
-    await page.getByRole('button', { name: 'Add the fault' }).click()
-    await page.getByRole('row', { name: 'Outage' }).waitFor()
-    await goTo(page, 'checkout')
-    await page.getByRole('button', { name: 'Create the checkout' }).click()
-    await page.getByRole('alert').filter({ hasText: '503' }).waitFor()
-
-    await goTo(page, 'sandbox')
-    await page.getByRole('button', { name: 'Remove', exact: true }).click()
-    await page.getByText('No faults').waitFor()
-    await createCheckout(page)
-  })
-
-  test('holds the deliveries back, and lets them come', async (t) => {
-    const page = await openConsole(t, browser, address)
-    t.after(() => fetch(`${sandbox}/sandbox/api/switches`, { method: 'DELETE' }))
-    const session = await createCheckout(page)
-    const payment = await page.getByRole('link', { name: 'Watch the payment' }).getAttribute('href')
-    await goTo(page, 'sandbox')
-    const hold = page.getByRole('button', { name: 'Hold them back' })
-
-    await hold.click()
-    await page.locator('button[aria-pressed="true"]', { hasText: 'Hold them back' }).waitFor()
-    await control(`/sessions/${session}/pay`)
-    await page.getByRole('button', { name: 'Deliver as usual' }).click()
-    await page.locator('button[aria-pressed="false"]', { hasText: 'Hold them back' }).waitFor()
-
-    await goTo(page, payment?.replace('#/', '') ?? '')
-    await page.getByText('PAID', { exact: true }).waitFor()
+    const opened = await opening
+    await opened.getByRole('heading', { name: 'Sandbox payment provider' }).waitFor()
   })
 
   test('asks for a token when the service does, uses it, and leaves it nowhere', async (t) => {

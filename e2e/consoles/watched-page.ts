@@ -46,6 +46,8 @@ function watch(page: Page, origin: string): string[] {
 export const consoleOf = (service: string, page = ''): string =>
   `${service}/api-test/index.html#/${page}`
 
+export const sandboxPageOf = (sandbox: string): string => `${sandbox}/sandbox/index.html#/`
+
 /** Moves inside the page without loading it again, and waits until the other page is there. */
 export async function goTo(page: Page, path: string): Promise<void> {
   await page.evaluate(`location.hash = ${JSON.stringify(`#/${path}`)}`)

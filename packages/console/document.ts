@@ -23,6 +23,11 @@ const CONSOLES: Record<ConsoleName, Words> = {
     about: 'Checkout, refunds and webhooks against the sandbox provider.',
     colour: '8a3fb0',
   },
+  sandbox: {
+    title: 'Sandbox provider · Plinth',
+    about: 'Pay, refund, move the clock and make calls fail at the sandbox provider.',
+    colour: '1f5f99',
+  },
   landing: {
     title: 'Plinth',
     about: 'Identity, storage and payments: the services running here.',

@@ -1,6 +1,12 @@
 import { join } from 'node:path'
 
-export type ConsoleName = 'identity' | 'storage-full' | 'storage-key' | 'payments' | 'landing'
+export type ConsoleName =
+  | 'identity'
+  | 'storage-full'
+  | 'storage-key'
+  | 'payments'
+  | 'sandbox'
+  | 'landing'
 
 /** The folder of one bundled console, ready to be served as static files. */
 export function consoleFolder(name: ConsoleName): string {

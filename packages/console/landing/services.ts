@@ -25,7 +25,7 @@ export async function readServices(): Promise<void> {
 }
 
 /** The address of a console, with the port that leads back here. */
-export function consoleAddress({ name, consoleUrl }: RunningService, page = ''): string {
-  const back = name !== 'provider-sandbox' && location.port ? `?suite=${location.port}` : ''
+export function consoleAddress({ consoleUrl }: RunningService, page = ''): string {
+  const back = location.port ? `?suite=${location.port}` : ''
   return `${consoleUrl}${back}${page}`
 }

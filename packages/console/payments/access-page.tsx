@@ -17,7 +17,7 @@ export function AccessPage() {
   return (
     <Page
       title="Access token"
-      about="This service asks for an access token of its issuer. Refunds and changes of the sandbox ask for ROLE_ADMIN."
+      about="This service asks for an access token of its issuer. Refunds and retries ask for ROLE_ADMIN."
     >
       <Card
         title="Use a token"

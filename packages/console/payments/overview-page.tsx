@@ -8,7 +8,7 @@ import { Facts } from '../shared/components/table.tsx'
 import { moneyText } from '../shared/wording.ts'
 import { api } from './api.ts'
 import { PaymentBadge } from './payment/status-badges.tsx'
-import { configuration, readConfiguration } from './provider.tsx'
+import { configuration, readConfiguration, sandboxPage } from './provider.tsx'
 
 export function OverviewPage() {
   useEffect(() => {
@@ -35,8 +35,25 @@ export function OverviewPage() {
           </Step>
         </Steps>
       </Card>
+      <SandboxCard />
       <ConfigurationCard />
     </Page>
+  )
+}
+
+function SandboxCard() {
+  if (!sandboxPage.value) return null
+  return (
+    <Card
+      title="Sandbox provider"
+      about="On its page you are the customer and the bank: pay or expire a session, move the clock, hold webhooks back, make calls fail."
+    >
+      <div>
+        <ButtonLink href={sandboxPage.value} newTab icon="sliders">
+          Open the sandbox
+        </ButtonLink>
+      </div>
+    </Card>
   )
 }
 

@@ -9,7 +9,6 @@ import { OverviewPage } from './overview-page.tsx'
 import { PaymentListPage } from './payment/payment-list-page.tsx'
 import { PaymentPage } from './payment/payment-page.tsx'
 import { readProvider, SandboxMark } from './provider.tsx'
-import { SandboxPage } from './sandbox/sandbox-page.tsx'
 import { WebhooksPage } from './webhooks-page.tsx'
 
 const PaymentsRoute = () =>
@@ -26,7 +25,6 @@ startConsole({
     { path: 'payments', title: 'Payments', icon: 'list', component: PaymentsRoute },
     { path: 'webhooks', title: 'Webhook inbox', icon: 'inbox', component: WebhooksPage },
     { path: 'customers', title: 'Customers', icon: 'people', component: CustomersPage },
-    { path: 'sandbox', title: 'Sandbox', icon: 'sliders', component: SandboxPage },
     { path: 'access', title: 'Access token', icon: 'key', component: AccessPage, inside: '' },
   ],
 })

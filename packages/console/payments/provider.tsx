@@ -1,33 +1,32 @@
-import { computed, signal } from '@preact/signals'
+import { signal } from '@preact/signals'
 import { api } from './api.ts'
 
 type Configuration = { providerApiConfigured: boolean; webhookConfigured: boolean }
 
 export const configuration = signal<Configuration | undefined>(undefined)
 
-/** Where the sandbox provider is; absent when a real provider is behind the service. */
-export const sandboxUrl = signal<string | undefined>(undefined)
-const inSandbox = computed(() => sandboxUrl.value !== undefined)
+/** The page of the sandbox provider; absent when a real provider is behind the service. */
+export const sandboxPage = signal<string | undefined>(undefined)
 
 export async function readConfiguration(): Promise<void> {
   const reply = await api.get<Configuration>('/api/configuration')
   if (reply.ok) configuration.value = reply.body
 }
 
-/** The console is served with a note on what stands behind it. */
+/** The service says beside its console which provider it uses. */
 export async function readProvider(): Promise<void> {
-  const reply = await api.get<{ sandboxUrl: string | null }>('/api-test/provider.json', {
-    silent: true,
-  })
-  if (reply.ok) sandboxUrl.value = reply.body.sandboxUrl ?? undefined
+  const path = '/api-test/provider.json'
+  const reply = await api.get<{ sandboxUrl: string | null }>(path, { silent: true })
+  if (reply.ok && reply.body.sandboxUrl) sandboxPage.value = `${reply.body.sandboxUrl}/sandbox/`
 }
 
-/** The sandbox serves the hosted page itself: its address is the one a browser can reach. */
-export function noticeCheckoutUrl(checkoutUrl: string): void {
-  if (inSandbox.value) sandboxUrl.value = new URL(checkoutUrl).origin
-}
-
+/** A sandbox must never look real. */
 export function SandboxMark() {
-  if (!inSandbox.value) return null
-  return <strong class="sandbox-mark">SANDBOX</strong>
+  if (!sandboxPage.value) return null
+  return (
+    <a class="sandbox-mark" href={sandboxPage.value} target="_blank" rel="noopener noreferrer">
+      <strong>SANDBOX</strong>
+      <span class="visually-hidden"> provider (opens in a new tab)</span>
+    </a>
+  )
 }

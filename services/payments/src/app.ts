@@ -18,7 +18,6 @@ import { createSingleFlight, type PaymentGuard, type Payments } from './payment/
 import { migrations } from './payment/database/migrations/index.ts'
 import type { PaymentTables } from './payment/database/tables.ts'
 import { paymentOperationRoutes, paymentRoutes } from './payment/payments.routes.ts'
-import { createSandboxLine, sandboxRoutes } from './provider/sandbox-controls.routes.ts'
 import { createStripeProvider } from './provider/stripe.ts'
 import { type Jobs, recoverAtStart, startJobs, wakerOf } from './recovery/jobs.ts'
 import { refundRoutes } from './refunds/refunds.routes.ts'
@@ -75,7 +74,6 @@ export async function openPayments(
   }
   actuatorRoutes(server, { name: NAME, version: VERSION, healthy: database.ping })
   if (config.console) paymentConsoleRoutes(server, config)
-  if (config.console && config.sandboxControls) sandboxRoutes(server, sandboxLineFor(config), guard)
   return { server, jobs, payments }
 }
 
@@ -91,10 +89,6 @@ function providerFor(config: PaymentsConfig) {
   })
 }
 
-function sandboxLineFor({ apiBase = '', providerDeadlineMilliseconds }: PaymentsConfig) {
-  return createSandboxLine(apiBase, providerDeadlineMilliseconds)
-}
-
 type Configured = { providerApiConfigured: boolean; webhookConfigured: boolean }
 
 /** Tells whether the secrets are there and nothing about them. */
@@ -102,11 +96,9 @@ function configurationRoutes(server: Server, configured: Configured): void {
   server.get('/api/configuration', () => configured)
 }
 
-type Provider = { sandbox: boolean; apiBase?: string }
-
-/** The console, and what it has to say about the provider: a sandbox must never look real. */
-function paymentConsoleRoutes(server: Server, { sandbox, apiBase }: Provider): void {
-  server.get('/api-test/provider.json', () => ({ sandboxUrl: sandbox ? (apiBase ?? null) : null }))
+/** The console, and where it finds the page of the sandbox: a sandbox must never look real. */
+function paymentConsoleRoutes(server: Server, { sandboxUrl }: PaymentsConfig): void {
+  server.get('/api-test/provider.json', () => ({ sandboxUrl: sandboxUrl ?? null }))
   consoleRoutes(server, consoleFolder('payments'))
 }
 

@@ -16,9 +16,11 @@ export function loadConfig(env: Env = process.env) {
       successUrl: settings.url('PROVIDER_SUCCESS_URL', `${pages}?checkout=success`),
       cancelUrl: settings.url('PROVIDER_CANCEL_URL', `${pages}?checkout=cancelled`),
       issuer: issuerSettings(settings),
-      operations: settings.flag('PAYMENTS_OPERATIONS', provider.sandbox && !settings.production),
+      operations: settings.flag(
+        'PAYMENTS_OPERATIONS',
+        !!provider.sandboxUrl && !settings.production,
+      ),
       console: settings.convenience('PAYMENTS_CONSOLE'),
-      sandboxControls: provider.sandbox && !settings.production,
       leaseSeconds: settings.integer('PAYMENTS_LEASE_SECONDS', 6, { min: 1, max: 600 }),
       patienceMilliseconds: 10 * SECOND,
       lookEverySeconds: settings.integer('PAYMENTS_LOOK_EVERY_SECONDS', 5, { min: 1 }),
@@ -39,14 +41,18 @@ function providerSettings(settings: Settings) {
     apiBase,
     // Without the current secret the webhook is off, whatever the previous one was.
     webhookSecrets: secrets[0] ? secrets.flatMap((secret) => secret ?? []) : [],
-    /** A stand-in for the provider, where no real money moves. */
-    sandbox: apiBase !== undefined && !/_live_/.test(secretKey ?? ''),
+    sandboxUrl: apiBase && sandboxUrl(settings, apiBase, secretKey),
     providerCallMilliseconds: settings.integer('PROVIDER_TIMEOUT_MILLISECONDS', 10 * SECOND, {
       min: 1,
     }),
     providerRetries: 2,
     providerDeadlineMilliseconds: 25 * SECOND,
   }
+}
+
+/** Where a browser finds the stand-in for the provider, if that is what is behind the service. */
+function sandboxUrl(settings: Settings, apiBase: string, secretKey = ''): string | undefined {
+  return /_live_/.test(secretKey) ? undefined : settings.url('SANDBOX_PUBLIC_URL', apiBase)
 }
 
 function issuerSettings(settings: Settings) {

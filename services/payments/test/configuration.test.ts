@@ -98,6 +98,46 @@ for (const engine of engines)
     })
   })
 
+describe('The console learns where the page of the sandbox is', () => {
+  const SANDBOX = { PROVIDER_SECRET_KEY: SECRET_KEY, PROVIDER_API_BASE: 'http://127.0.0.1:9' }
+  const given = async (t: Scope, env: Env) =>
+    (await startPayments(t, { env })).api.get('/api-test/provider.json')
+
+  test('at the address of its API', async (t) => {
+    assert.deepEqual((await given(t, SANDBOX)).body, { sandboxUrl: 'http://127.0.0.1:9' })
+  })
+
+  test('at the public address when it has one', async (t) => {
+    const env = { ...SANDBOX, SANDBOX_PUBLIC_URL: 'https://sandbox.example.com' }
+
+    assert.deepEqual((await given(t, env)).body, { sandboxUrl: 'https://sandbox.example.com' })
+  })
+
+  test('nowhere with a real provider', async (t) => {
+    const env = { PROVIDER_SECRET_KEY: SECRET_KEY, SANDBOX_PUBLIC_URL: 'https://x.example.com' }
+
+    assert.deepEqual((await given(t, env)).body, { sandboxUrl: null })
+  })
+
+  test('nowhere with a live key, wherever it is sent', async (t) => {
+    const env = { ...SANDBOX, PROVIDER_SECRET_KEY: 'sk_live_x' }
+
+    assert.deepEqual((await given(t, env)).body, { sandboxUrl: null })
+  })
+
+  test('only when there is a console', async (t) => {
+    assert.equal((await given(t, { ...SANDBOX, PAYMENTS_CONSOLE: 'off' })).status, 404)
+  })
+})
+
+test('The service hands on no control of the sandbox', async (t) => {
+  const env = { PROVIDER_SECRET_KEY: SECRET_KEY, PROVIDER_API_BASE: 'http://127.0.0.1:9' }
+  const { api } = await startPayments(t, { env })
+
+  for (const control of ['clock', 'faults', 'switches', 'reset', 'scenario'])
+    assert.equal((await api.get(`/api-test/sandbox/${control}`)).status, 404, control)
+})
+
 describe('A process that dies while it works on a payment', () => {
   test('lets go of it before the next caller loses patience', () => {
     const { leaseSeconds, patienceMilliseconds } = loadConfig({})

@@ -1,7 +1,9 @@
 import type { AddressInfo } from 'node:net'
+import { consoleFolder } from '@plinth/console'
 import {
   actuatorRoutes,
   type Clock,
+  consoleRoutes,
   createLogger,
   createServer,
   kitMigrations,
@@ -17,7 +19,6 @@ import { actionRoutes } from './controls/actions.routes.ts'
 import type { Controls } from './controls/controls.ts'
 import { deliveryRoutes } from './controls/deliveries.routes.ts'
 import { faultRoutes, scenarioRoutes, stateRoutes } from './controls/state.routes.ts'
-import { pageRoutes } from './pages/control/page.routes.ts'
 import { hostedRoutes } from './pages/hosted/hosted.routes.ts'
 import { refuseOtherSites } from './pages/other-sites.ts'
 import { renderForApi } from './protocol/answer.ts'
@@ -76,7 +77,7 @@ export async function createProviderSandbox(
   actuatorRoutes(server, { name: 'provider-sandbox', version: VERSION, healthy: database.ping })
   apiRoutes(server, sandbox, held)
   hostedRoutes(server, sandbox)
-  pageRoutes(server, controls)
+  controlPageRoutes(server)
   actionRoutes(server, controls)
   deliveryRoutes(server, controls)
   faultRoutes(server, controls)
@@ -90,6 +91,12 @@ export async function createProviderSandbox(
   server.onClose(() => deliverer.stop())
   server.onClose(startTicking(sandbox))
   return server
+}
+
+/** The page that calls the controls; as static as the consoles of the services. */
+function controlPageRoutes(server: Server): void {
+  server.get('/', (_request, reply) => reply.redirect('/sandbox/', 302))
+  consoleRoutes(server, consoleFolder('sandbox'), '/sandbox')
 }
 
 /** The configured address; on a port that the system chose, the address it turned out to be. */

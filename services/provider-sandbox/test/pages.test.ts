@@ -165,54 +165,76 @@ describe('the hosted page', () => {
 })
 
 describe('the page of the controls', () => {
-  test('shows everything', async (t) => {
+  test('is at /sandbox, and the root leads to it', async (t) => {
+    const { api } = await startSandbox(t)
+
+    const root = await api.get('/')
+    const short = await api.get('/sandbox')
+    const page = await api.get('/sandbox/')
+
+    assert.deepEqual([root.status, root.headers.get('location')], [302, '/sandbox/'])
+    assert.deepEqual([short.status, short.headers.get('location')], [302, '/sandbox/index.html'])
+    assert.equal(page.status, 200)
+    assert.match(page.body, /<title>Sandbox provider/)
+  })
+
+  test('runs no code but its own, frames nothing and sends no form', async (t) => {
+    const { api } = await startSandbox(t)
+
+    const { headers, body } = await api.get('/sandbox/index.html')
+
+    const policy = headers.get('content-security-policy') ?? ''
+    assert.match(policy, /default-src 'none'; script-src 'self'; style-src 'self'/)
+    for (const rule of ["connect-src 'self'", "form-action 'none'", "frame-ancestors 'none'"])
+      assert.ok(policy.includes(rule), rule)
+    assert.doesNotMatch(policy, /unsafe|\*/)
+    assert.doesNotMatch(body, /<script>|style=/)
+  })
+
+  test('shares its folder with the style of the hosted page', async (t) => {
+    const { api } = await startSandbox(t)
+
+    for (const file of ['page.js', 'page.css', 'style.css'])
+      assert.equal((await api.get(`/sandbox/${file}`)).status, 200, file)
+  })
+})
+
+describe('the controls behind the page', () => {
+  test('show everything', async (t) => {
     const { api, id, stripe } = await startCheckout(t)
     const { body } = await api.post(`/sandbox/api/sessions/${id}/pay`)
     const refund = await stripe.refunds.create({ payment_intent: body.session.payment_intent })
     await api.post('/sandbox/api/faults', { kind: 'hang', route: 'POST /v1/refunds' })
 
-    const page = await api.get('/sandbox')
+    const read = async (control: string) => (await api.get(`/sandbox/api/${control}`)).body
 
-    assert.equal(page.status, 200)
-    for (const part of [id, refund.id, 'POST /v1/refunds', '$10.50', '2030-01-01T00:00:00.000Z'])
-      assert.ok(page.body.includes(part), part)
-    assert.doesNotMatch(page.body, /<script|style=/)
+    assert.deepEqual((await read('sessions'))[0].id, id)
+    assert.deepEqual((await read('refunds'))[0].id, refund.id)
+    assert.equal((await read('faults')).faults[0].route, 'POST /v1/refunds')
+    assert.equal((await read('books')).totals.usd.captured, 1050)
+    assert.equal((await read('clock')).now, '2030-01-01T00:00:00.000Z')
   })
 
-  test('does what its buttons say and comes back to where they are', async (t) => {
-    const { post, id, api, stripe } = await startCheckout(t)
-    const sessionStatus = async () => (await stripe.checkout.sessions.retrieve(id)).payment_status
+  test('settle a bank debit, move the clock, and add and remove a fault', async (t) => {
+    const { id, api, stripe } = await startCheckout(t)
 
-    const debit = await post('/sandbox/do/bank-debit', { id })
-    await post('/sandbox/do/settle', { id })
-    await post('/sandbox/do/advance-clock', { amount: '2', unit: 'hours' })
-    await post('/sandbox/do/add-fault', { kind: 'outage', route: '*', times: '3', percent: '50' })
+    await api.post(`/sandbox/api/sessions/${id}/bank-debit`)
+    await api.post(`/sandbox/api/sessions/${id}/settle`)
+    await api.post('/sandbox/api/clock/advance', { seconds: 7200 })
+    const outage = { kind: 'outage', route: '*', times: 3, probability: 0.5 }
+    const { body: fault } = await api.post('/sandbox/api/faults', outage)
 
-    assert.equal(debit.headers.get('location'), '/sandbox#sessions')
     const { body } = await api.get('/sandbox/api/faults')
     assert.equal(body.faults[0].remaining, 3)
     assert.equal(body.faults[0].probability, 0.5)
-    await post('/sandbox/do/remove-fault', { id: String(body.faults[0].id) })
-    assert.equal(await sessionStatus(), 'paid')
+    assert.equal((await api.delete(`/sandbox/api/faults/${fault.id}`)).status, 204)
+    assert.equal((await stripe.checkout.sessions.retrieve(id)).payment_status, 'paid')
     assert.equal((await api.get('/sandbox/api/clock')).body.offsetSeconds, 7200)
   })
 
-  test('sets the switches of its form', async (t) => {
-    const { post, api } = await startCheckout(t)
-
-    await post('/sandbox/do/switches', {
-      paused: 'on',
-      drop: 'customer.created, charge.failed',
-      delaySeconds: '5',
-      duplicates: '1',
-      reorder: '2',
-      sameSecond: 'on',
-      signWith: 'both',
-      refunds: 'pending',
-      amountLimits: 'on',
-    })
-
-    assert.deepEqual((await api.get('/sandbox/api/switches')).body, {
+  test('set the switches', async (t) => {
+    const { api } = await startSandbox(t)
+    const switches = {
       paused: true,
       drop: ['customer.created', 'charge.failed'],
       delaySeconds: 5,
@@ -220,38 +242,67 @@ describe('the page of the controls', () => {
       reorder: 2,
       eventSecond: 1_893_456_000,
       signWith: 'both',
-      apiVersion: null,
       refunds: 'pending',
       amountLimits: true,
-    })
+    }
+
+    await api.patch('/sandbox/api/switches', switches)
+
+    const { body } = await api.get('/sandbox/api/switches')
+    assert.deepEqual(body, { ...switches, apiVersion: null })
   })
 
-  test('says what was wrong', async (t) => {
-    const { post, id } = await startCheckout(t)
-    await post('/sandbox/do/pay', { id })
+  test('say what was wrong', async (t) => {
+    const { id, api } = await startCheckout(t)
+    await api.post(`/sandbox/api/sessions/${id}/pay`)
 
-    const again = await post('/sandbox/do/pay', { id })
-    const nonsense = await post('/sandbox/do/advance-clock', { amount: 'much', unit: 'hours' })
-    const empty = await post('/sandbox/do/import-scenario', { scenario: '{}' })
-    const unknown = await post('/sandbox/do/dance')
+    const again = await api.post(`/sandbox/api/sessions/${id}/pay`)
+    const nonsense = await api.post('/sandbox/api/clock/advance', { seconds: 'much' })
+    const empty = await api.put('/sandbox/api/scenario', {})
+    const unknown = await api.post('/sandbox/api/dance')
 
     assert.equal(again.status, 400)
-    assert.match(again.body, /role="alert">Only Checkout Sessions/)
-    assert.match(nonsense.body, /amount: must be a whole number/)
-    assert.match(empty.body, /must be a file that was saved here/)
+    assert.match(again.body.detail, /Only Checkout Sessions/)
+    assert.match(nonsense.body.errors[0], /^seconds: /)
+    assert.match(empty.body.errors.join(), /plinthSandbox/)
     assert.equal(unknown.status, 404)
   })
 
-  test('shows each attempt of a delivery', async (t) => {
-    const { post, api, stripe } = await startCheckout(t)
-    await post('/sandbox/do/add-endpoint', { url: 'http://127.0.0.1:1/', secret: 'whsec_x' })
+  test('show each attempt of a delivery', async (t) => {
+    const { api, stripe } = await startSandbox(t)
+    const endpoint = { url: 'http://127.0.0.1:1/', secret: 'whsec_x' }
+    await api.post('/sandbox/api/webhook-endpoints', endpoint)
     await stripe.customers.create({ name: 'Jenny' })
-    await post('/sandbox/do/flush')
-    const { body: deliveries } = await api.get('/sandbox/api/deliveries')
 
-    const page = await api.get(`/sandbox/deliveries/${deliveries[0].id}`)
+    const { body: deliveries } = await api.post('/sandbox/api/deliveries/flush')
 
-    assert.match(page.body, /provider-signature: t=/)
-    assert.match(page.body, /Jenny/)
+    const [{ request, error }] = deliveries[0].attempts
+    assert.match(request.headers['provider-signature'], /^t=/)
+    assert.match(request.body, /Jenny/)
+    assert.ok(error)
+  })
+
+  test('are not for other sites to use', async (t) => {
+    const { api, id, stripe } = await startCheckout(t)
+    const pay = (headers: Record<string, string>) =>
+      api.request('POST', `/sandbox/api/sessions/${id}/pay`, { headers })
+    const reset = (headers: Record<string, string>) =>
+      api.request('POST', '/sandbox/api/reset', { headers })
+
+    const foreign = { 'sec-fetch-site': 'cross-site' }
+    const replies = [
+      await pay(foreign),
+      await reset(foreign),
+      await pay({ origin: 'http://evil.example' }),
+      await api.request('DELETE', '/sandbox/api/faults', { headers: foreign }),
+    ]
+    const ours = await pay({ 'sec-fetch-site': 'same-origin' })
+
+    assert.deepEqual(
+      replies.map(({ status }) => status),
+      [403, 403, 403, 403],
+    )
+    assert.equal(ours.status, 200)
+    assert.equal((await stripe.checkout.sessions.retrieve(id)).payment_status, 'paid')
   })
 })

@@ -8,17 +8,11 @@ import { faultOf, Refusal } from '../../shared/components/refusal.tsx'
 import { Facts } from '../../shared/components/table.tsx'
 import { moneyText } from '../../shared/wording.ts'
 import { api, newReference } from '../api.ts'
-import { noticeCheckoutUrl } from '../provider.tsx'
 
 export function CheckoutPage() {
-  const create = useAction(async ({ amount, ...values }: Record<string, string>) => {
-    const reply = await api.post<CheckoutSession>('/api/checkout/sessions', {
-      ...values,
-      amount: Number(amount),
-    })
-    if (reply.ok) noticeCheckoutUrl(reply.body.checkoutUrl)
-    return reply
-  })
+  const create = useAction(({ amount, ...values }: Record<string, string>) =>
+    api.post<CheckoutSession>('/api/checkout/sessions', { ...values, amount: Number(amount) }),
+  )
   return (
     <Page
       title="New checkout"

@@ -3,7 +3,6 @@ import { useAction } from '../../shared/api/use-reply.ts'
 import { Button, ButtonLink } from '../../shared/components/button.tsx'
 import { Refusal } from '../../shared/components/refusal.tsx'
 import { api, newReference } from '../api.ts'
-import { noticeCheckoutUrl } from '../provider.tsx'
 import type { Timeline } from './timeline.ts'
 
 type ActionProps = { payment: Payment; timeline?: Timeline; onChange(): void }
@@ -17,7 +16,6 @@ export function PaymentActions({ payment, timeline, onChange }: ActionProps) {
       attemptReference: newReference('attempt'),
       description: `Payment ${businessReference}`,
     })
-    if (reply.ok) noticeCheckoutUrl(reply.body.checkoutUrl)
     onChange()
     return reply
   })

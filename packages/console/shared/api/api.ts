@@ -12,7 +12,7 @@ export type Call = {
   open?: boolean
   /** Not sent again after a 401: its body names the token that a renewal replaces. */
   once?: boolean
-  /** Kept out of the inspector: polls and thumbnails. */
+  /** Kept out of the inspector: polls, thumbnails, and what is too long for it. */
   silent?: boolean
   signal?: AbortSignal
   onProgress?(share: number): void

@@ -7,6 +7,8 @@ const MEMBERS: Record<string, string> = {
   newPassword: '$NEW_PASSWORD',
   accessKey: '$ACCESS_KEY',
   secretKey: '$SECRET_KEY',
+  secret: '$WEBHOOK_SECRET',
+  secondSecret: '$WEBHOOK_SECRET',
 }
 
 const HEADERS: Record<string, string> = {
@@ -16,7 +18,7 @@ const HEADERS: Record<string, string> = {
 }
 
 export const PLACEHOLDER =
-  /\$(ACCESS_TOKEN|REFRESH_TOKEN|NEW_PASSWORD|PASSWORD|[A-Z]+_KEY|CSRF_TOKEN)/g
+  /\$(ACCESS_TOKEN|REFRESH_TOKEN|NEW_PASSWORD|PASSWORD|[A-Z]+_KEY|CSRF_TOKEN|WEBHOOK_SECRET)/g
 
 export function concealBody(body: unknown): unknown {
   if (body === undefined) return undefined

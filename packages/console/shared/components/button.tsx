@@ -55,6 +55,8 @@ export function ButtonLink(props: {
   icon?: IconName
   small?: boolean
   newTab?: boolean
+  /** The name under which the browser saves what is there. */
+  download?: string
   children: ComponentChildren
 }) {
   const target = props.newTab ? { target: '_blank', rel: 'noopener noreferrer' } : {}
@@ -62,6 +64,7 @@ export function ButtonLink(props: {
     <a
       class={`button ${props.kind ?? 'plain'} ${props.small ? 'small' : ''}`}
       href={props.href}
+      download={props.download}
       {...target}
     >
       {props.icon && <Icon name={props.icon} />}

@@ -32,6 +32,8 @@ type FieldProps = {
   inputMode?: 'numeric' | 'text' | 'url' | 'email'
   placeholder?: string
   options?: { value: string; label: string }[]
+  /** Offered while typing; anything else may be typed. */
+  suggestions?: string[]
   onInput?(value: string): void
 }
 
@@ -75,19 +77,30 @@ export function Field(props: FieldProps) {
   )
 }
 
-function Input(props: FieldProps & { shared: object }) {
+function Input(props: FieldProps & { shared: { id: string } }) {
   const type = { type: props.type ?? 'text' } as { type: 'text' }
+  const list = props.suggestions && `${props.shared.id}-list`
   return (
-    <input
-      {...props.shared}
-      {...type}
-      autocomplete={props.autocomplete ?? 'off'}
-      maxLength={props.maxLength}
-      inputMode={props.inputMode}
-      placeholder={props.placeholder}
-      spellcheck={false}
-      autocapitalize="none"
-    />
+    <>
+      <input
+        {...props.shared}
+        {...type}
+        list={list}
+        autocomplete={props.autocomplete ?? 'off'}
+        maxLength={props.maxLength}
+        inputMode={props.inputMode}
+        placeholder={props.placeholder}
+        spellcheck={false}
+        autocapitalize="none"
+      />
+      {list && (
+        <datalist id={list}>
+          {props.suggestions?.map((value) => (
+            <option key={value} value={value} />
+          ))}
+        </datalist>
+      )}
+    </>
   )
 }
 

@@ -1,15 +1,17 @@
 // biome-ignore-all lint/a11y/noRedundantRoles: a narrow table is laid out as blocks, which some screen readers no longer announce as a table.
-import type { Signal } from '@preact/signals'
+import { type Signal, useSignal } from '@preact/signals'
 import { type ComponentChildren, Fragment } from 'preact'
 
 export type Column<Row> = { title: string; of(row: Row): ComponentChildren; number?: boolean }
 
-export function Table<Row>(props: {
+type TableProps<Row> = {
   caption: string
   columns: Column<Row>[]
   rows: Row[]
   keyOf(row: Row): string | number
-}) {
+}
+
+export function Table<Row>(props: TableProps<Row>) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must take the keyboard.
     <section class="table-frame" tabIndex={0} aria-label={props.caption}>
@@ -42,6 +44,20 @@ export function Table<Row>(props: {
         </tbody>
       </table>
     </section>
+  )
+}
+
+const ROWS_PER_PAGE = 25
+
+/** A table of rows that are all here already, a page at a time. */
+export function PagedTable<Row>(props: TableProps<Row>) {
+  const page = useSignal(0)
+  const first = page.value * ROWS_PER_PAGE
+  return (
+    <>
+      <Table {...props} rows={props.rows.slice(first, first + ROWS_PER_PAGE)} />
+      <Pager page={page} totalPages={Math.ceil(props.rows.length / ROWS_PER_PAGE)} />
+    </>
   )
 }
 

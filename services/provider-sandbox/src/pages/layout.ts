@@ -1,9 +1,9 @@
 import type { Reply } from '@plinth/kit'
 
-export type Page = { title: string; main: Html; wide?: boolean }
+export type Page = { title: string; main: Html }
 
 /** Every page says what it is: nobody may take it for the real provider. */
-function renderPage({ title, main, wide = false }: Page): string {
+function renderPage({ title, main }: Page): string {
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -15,7 +15,7 @@ function renderPage({ title, main, wide = false }: Page): string {
 <body>
 <a class="skip" href="#main">Skip to the content</a>
 <header class="banner"><strong>SANDBOX</strong> – no money moves. Use test cards only.</header>
-<main id="main" class="${wide ? 'wide' : 'narrow'}">
+<main id="main">
 ${main}
 </main>
 </body>

@@ -39,6 +39,13 @@ test('a key of storage settings is hidden like a password', () => {
   })
 })
 
+test('the secret of a webhook endpoint is hidden like a password', () => {
+  const body = concealBody([{ url: 'http://x', secret: 'whsec_1', secondSecret: 'whsec_2' }])
+
+  const hidden = '$WEBHOOK_SECRET'
+  assert.deepEqual(body, [{ url: 'http://x', secret: hidden, secondSecret: hidden }])
+})
+
 test('fetch names the variables a program has to fill in', () => {
   const requestHeaders = concealHeaders({ 'X-API-KEY': 'k', 'Content-Type': 'application/json' })
   const requestBody = concealBody({ refreshToken: 'r' })

@@ -1,0 +1,80 @@
+import { Badge, EmptyState, Page, Skeleton } from '../../shared/components/page.tsx'
+import { Refusal } from '../../shared/components/refusal.tsx'
+import { type Column, PagedTable } from '../../shared/components/table.tsx'
+import { statusTone } from '../../shared/components/tone.ts'
+import { dateText, withShortIds } from '../../shared/wording.ts'
+import { useCurrent } from '../api.ts'
+
+type LoggedRequest = {
+  id: string
+  at: string
+  method: string
+  path: string
+  idempotencyKey: string | null
+  status: number
+  replayed: boolean
+  fault: string | null
+}
+
+export function RequestsPage() {
+  const requests = useCurrent<LoggedRequest[]>('requests')
+  return (
+    <Page title="API calls" about="The newest 200 calls of the provider’s API, newest first.">
+      {requests.loading && <Skeleton />}
+      <Refusal reply={requests.refusal} />
+      {requests.body?.length === 0 && (
+        <EmptyState
+          icon="wires"
+          title="No calls yet"
+          about="Create a checkout with your service: its calls appear here."
+        />
+      )}
+      {requests.body && requests.body.length > 0 && (
+        <PagedTable
+          caption="API calls"
+          rows={requests.body}
+          keyOf={({ id }) => id}
+          columns={COLUMNS}
+        />
+      )}
+    </Page>
+  )
+}
+
+const COLUMNS: Column<LoggedRequest>[] = [
+  { title: 'When', of: ({ at }) => dateText(at), number: true },
+  { title: 'Call', of: (request) => <CallCell {...request} /> },
+  {
+    title: 'Answer',
+    of: ({ status, replayed }) => (
+      <span class="row">
+        <Badge tone={statusTone(status)}>{status || 'no answer'}</Badge>
+        {replayed && <Badge>replayed</Badge>}
+      </span>
+    ),
+  },
+  { title: 'Fault', of: ({ fault }) => (fault ? <Badge tone="warn">{fault}</Badge> : '–') },
+]
+
+/** Ids are long and rarely read: they are shortened, and whole in the folded part. */
+function CallCell({ id, method, path, idempotencyKey }: LoggedRequest) {
+  const [address = '', query] = path.split('?', 2)
+  return (
+    <details>
+      <summary>
+        <code>
+          {method} {withShortIds(address)}
+        </code>
+      </summary>
+      <div class="stack tight small">
+        <code>{id}</code>
+        {(query || withShortIds(address) !== address) && <code>{path}</code>}
+        {idempotencyKey && (
+          <span>
+            Key <code>{idempotencyKey}</code>
+          </span>
+        )}
+      </div>
+    </details>
+  )
+}

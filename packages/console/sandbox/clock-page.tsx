@@ -1,0 +1,117 @@
+import { useSignal } from '@preact/signals'
+import { useAction } from '../shared/api/use-reply.ts'
+import { now } from '../shared/clock.ts'
+import { Button } from '../shared/components/button.tsx'
+import { Field, Form } from '../shared/components/form.tsx'
+import { Badge, Card, Page, Skeleton } from '../shared/components/page.tsx'
+import { Refusal } from '../shared/components/refusal.tsx'
+import { momentText, remainingText } from '../shared/wording.ts'
+import { api, type Clock, CONTROLS, useCurrent } from './api.ts'
+
+const JUMPS = [
+  { label: '+1 minute', seconds: 60 },
+  { label: '+1 hour', seconds: 3600 },
+  { label: '+1 day', seconds: 86_400 },
+  { label: '+7 days', seconds: 604_800 },
+]
+
+export function ClockPage() {
+  const clock = useCurrent<Clock>('clock')
+  return (
+    <Page
+      title="Clock"
+      about="Move time ahead instead of waiting: open sessions expire after a day, bank debits and pending refunds settle after 30 seconds."
+    >
+      {clock.loading && <Skeleton />}
+      <Refusal reply={clock.refusal} />
+      {clock.body && <ClockCard clock={clock.body} reload={clock.reload} />}
+    </Page>
+  )
+}
+
+function ClockCard({ clock, reload }: { clock: Clock; reload(): Promise<void> }) {
+  const move = useAction(async (seconds: number | undefined) => {
+    const reply =
+      seconds === undefined
+        ? await api.delete(`${CONTROLS}/clock`)
+        : await api.post(`${CONTROLS}/clock/advance`, { seconds })
+    await reload()
+    return reply
+  })
+  const realTime = clock.offsetSeconds === 0
+  return (
+    <Card title="Time at the provider">
+      <Reading clock={clock} moved={move.reply?.ok ?? false} />
+      <fieldset class="choices">
+        <legend>Move ahead by</legend>
+        {JUMPS.map(({ label, seconds }) => (
+          <Button key={label} busy={move.busy} onClick={() => move.run(seconds)}>
+            {label}
+          </Button>
+        ))}
+      </fieldset>
+      <MoveToForm clock={clock} busy={move.busy} onMove={move.run} />
+      <div>
+        <Button
+          icon="refresh"
+          busy={move.busy}
+          blocked={realTime && 'It is real time already.'}
+          onClick={() => move.run(undefined)}
+        >
+          Back to real time
+        </Button>
+      </div>
+      <Refusal reply={move.refusal} />
+    </Card>
+  )
+}
+
+function Reading({ clock, moved }: { clock: Clock; moved: boolean }) {
+  const ahead = clock.offsetSeconds
+  return (
+    <div class="stack tight">
+      <p class="row">
+        <strong class="reading">{momentText(now.value + ahead * 1000)}</strong>
+        {ahead === 0 ? (
+          <Badge tone="good">real time</Badge>
+        ) : (
+          <Badge tone="warn">{aheadText(ahead)} ahead</Badge>
+        )}
+      </p>
+      <p class="small soft" role="status">
+        {moved && ahead > 0 && 'Moved. Everything that became due on the way is done.'}
+        {moved && ahead === 0 && 'Back. Everything that was done on the way stays.'}
+      </p>
+    </div>
+  )
+}
+
+type MoveToProps = { clock: Clock; busy: boolean; onMove(seconds: number): void }
+
+function MoveToForm({ clock, busy, onMove }: MoveToProps) {
+  const fault = useSignal<string | undefined>(undefined)
+  const send = ({ moment = '' }: Record<string, string>) => {
+    const there = Date.now() + clock.offsetSeconds * 1000
+    const seconds = Math.ceil((new Date(moment).getTime() - there) / 1000)
+    fault.value = seconds > 0 ? undefined : 'Choose a moment in the future of that clock.'
+    if (seconds > 0) onMove(seconds)
+  }
+  return (
+    <Form label="Move the clock to a moment" onSend={send}>
+      <div class="row beside">
+        <div class="grow">
+          <Field label="Or to" name="moment" type="datetime-local" fault={fault.value} />
+        </div>
+        <Button submits busy={busy}>
+          Move there
+        </Button>
+      </div>
+    </Form>
+  )
+}
+
+/** Rounded to minutes: the move itself takes a moment, by which the offset falls short. */
+export function aheadText(seconds: number): string {
+  const step = seconds > 30 ? 60 : 1
+  return remainingText(Math.round(seconds / step) * step * 1000)
+}

@@ -1,0 +1,93 @@
+import { Badge, Card, Page, Skeleton } from '../shared/components/page.tsx'
+import { Refusal } from '../shared/components/refusal.tsx'
+import { Facts, Table } from '../shared/components/table.tsx'
+import { type Clock, type Faults, type Switches, useCurrent } from './api.ts'
+import { aheadText } from './clock-page.tsx'
+
+const METHODS = [
+  { number: '4242 4242 4242 4242', outcome: 'succeeds' },
+  { number: '4000 0000 0000 0002', outcome: 'declined; the session stays open' },
+  { number: '4000 0025 0000 3155', outcome: 'the bank asks first (3-D Secure)' },
+  { number: '4000 0000 0000 7726', outcome: 'succeeds; refunds are pending, then succeed' },
+  { number: '4000 0000 0000 5126', outcome: 'succeeds; refunds succeed, then fail' },
+  { number: '000123456789', outcome: 'bank debit; settles later' },
+  { number: '000111111113', outcome: 'bank debit; fails later' },
+]
+
+export function OverviewPage() {
+  return (
+    <Page
+      title="Sandbox payment provider"
+      about="A stand-in for the payment provider, on this machine. No money moves, no account is needed, and it fails on demand."
+    >
+      <StateCard />
+      <Card
+        title="Test cards and accounts"
+        about="For the hosted page of a checkout session, with any date in the future and any CVC."
+      >
+        <Table
+          caption="Test cards and accounts"
+          rows={METHODS}
+          keyOf={({ number }) => number}
+          columns={[
+            { title: 'Number', of: ({ number }) => <code>{number}</code> },
+            { title: 'Outcome', of: ({ outcome }) => outcome },
+          ]}
+        />
+      </Card>
+    </Page>
+  )
+}
+
+function StateCard() {
+  const clock = useCurrent<Clock>('clock')
+  const faults = useCurrent<Faults>('faults')
+  const switches = useCurrent<Switches>('switches')
+  return (
+    <Card title="How it behaves now" about="Everything that differs from a healthy provider.">
+      <Refusal reply={clock.refusal ?? faults.refusal ?? switches.refusal} />
+      {clock.body && faults.body && switches.body ? (
+        <Facts
+          of={{
+            Clock: <ClockState clock={clock.body} />,
+            Faults: <FaultState {...faults.body} />,
+            Switches: <SwitchState switches={switches.body} />,
+          }}
+        />
+      ) : (
+        !clock.refusal && <Skeleton />
+      )}
+    </Card>
+  )
+}
+
+function ClockState({ clock }: { clock: Clock }) {
+  if (clock.offsetSeconds === 0) return <Badge tone="good">real time</Badge>
+  return <a href="#/clock">{aheadText(clock.offsetSeconds)} ahead of real time</a>
+}
+
+function FaultState({ faults }: Faults) {
+  if (faults.length === 0) return <Badge tone="good">none</Badge>
+  return <a href="#/faults">{faults.map(({ kind }) => kind).join(', ')}</a>
+}
+
+function SwitchState({ switches }: { switches: Switches }) {
+  const changed = changesOf(switches)
+  if (changed.length === 0) return <Badge tone="good">as usual</Badge>
+  return <a href="#/switches">{changed.join(', ')}</a>
+}
+
+function changesOf(switches: Switches): string[] {
+  const changes: [changed: boolean, words: string][] = [
+    [switches.paused, 'deliveries are held back'],
+    [switches.drop.length > 0, 'events are dropped'],
+    [switches.delaySeconds > 0, 'deliveries are delayed'],
+    [switches.duplicates > 0, 'events are sent more than once'],
+    [switches.reorder > 1, 'deliveries are reordered'],
+    [switches.eventSecond !== null, 'all events claim one second'],
+    [switches.signWith !== 'current', `signed with the ${switches.signWith} secret`],
+    [switches.refunds !== 'by-method', `refunds: ${switches.refunds}`],
+    [switches.amountLimits, 'amount limits are enforced'],
+  ]
+  return changes.filter(([changed]) => changed).map(([, words]) => words)
+}

@@ -1,0 +1,81 @@
+import { useAction } from '../../shared/api/use-reply.ts'
+import { Button } from '../../shared/components/button.tsx'
+import { Badge, EmptyState, Page, Skeleton } from '../../shared/components/page.tsx'
+import { Refusal } from '../../shared/components/refusal.tsx'
+import { type Column, PagedTable } from '../../shared/components/table.tsx'
+import { statusTone, type Tone } from '../../shared/components/tone.ts'
+import { api, CONTROLS, useCurrent } from '../api.ts'
+import type { Delivery } from './delivery-page.tsx'
+import { EndpointsCard } from './endpoints-card.tsx'
+
+const TONES: Record<string, Tone> = { delivered: 'good', failed: 'bad', dropped: 'warn' }
+
+export function DeliveriesPage() {
+  const deliveries = useCurrent<Delivery[]>('deliveries')
+  const act = useAction(async (path: string) => {
+    const reply = await api.post(`${CONTROLS}/${path}`)
+    await deliveries.reload()
+    return reply
+  })
+  return (
+    <Page title="Deliveries" about="Every webhook the sandbox sends, with each attempt it made.">
+      <div>
+        <Button icon="upload" busy={act.busy} onClick={() => act.run('deliveries/flush')}>
+          Send what is due
+        </Button>
+      </div>
+      {deliveries.loading && <Skeleton />}
+      <Refusal reply={act.refusal ?? deliveries.refusal} />
+      {deliveries.body?.length === 0 && (
+        <EmptyState
+          icon="inbox"
+          title="No deliveries"
+          about="Pay a session: the provider’s events appear here."
+        />
+      )}
+      {deliveries.body && deliveries.body.length > 0 && (
+        <PagedTable
+          caption="Deliveries"
+          rows={deliveries.body}
+          keyOf={({ id }) => id}
+          columns={[...COLUMNS, resendColumn((id) => act.run(`events/${id}/resend`))]}
+        />
+      )}
+      <EndpointsCard />
+    </Page>
+  )
+}
+
+const COLUMNS: Column<Delivery>[] = [
+  {
+    title: 'Event',
+    of: ({ id, eventId, eventType }) => (
+      <>
+        <a href={`#/deliveries/${id}`}>{eventType ?? 'deleted event'}</a>
+        <br />
+        <code class="small soft">{eventId}</code>
+      </>
+    ),
+  },
+  { title: 'State', of: ({ state }) => <Badge tone={TONES[state]}>{state}</Badge> },
+  { title: 'Attempts', of: ({ attempts }) => attempts.length, number: true },
+  { title: 'Last answer', of: ({ attempts }) => <LastAnswer attempt={attempts.at(-1)} /> },
+]
+
+function LastAnswer({ attempt }: { attempt?: Delivery['attempts'][number] }) {
+  if (!attempt) return <>–</>
+  if (!attempt.response) return <span class="small">{attempt.error}</span>
+  const { status } = attempt.response
+  return <Badge tone={statusTone(status)}>{status}</Badge>
+}
+
+function resendColumn(resend: (eventId: string) => void): Column<Delivery> {
+  return {
+    title: 'Action',
+    of: ({ eventId }) => (
+      <Button small onClick={() => resend(eventId)}>
+        Send again<span class="visually-hidden"> {eventId}</span>
+      </Button>
+    ),
+  }
+}

@@ -1,0 +1,83 @@
+import { Code } from '../../shared/components/code.tsx'
+import { Badge, Card, EmptyState, Page, Skeleton } from '../../shared/components/page.tsx'
+import { Refusal } from '../../shared/components/refusal.tsx'
+import { Facts } from '../../shared/components/table.tsx'
+import { dateText } from '../../shared/wording.ts'
+import { useCurrent } from '../api.ts'
+
+type Message = { headers: Record<string, string>; body: string }
+
+type Attempt = {
+  at: string
+  milliseconds: number
+  request: Message
+  response: (Message & { status: number }) | null
+  error: string | null
+}
+
+export type Delivery = {
+  id: number
+  eventId: string
+  eventType: string | null
+  state: string
+  nextAttemptAt: string | null
+  attempts: Attempt[]
+}
+
+/** Everything that was sent and received for one delivery. */
+export function DeliveryPage({ id }: { id: string }) {
+  const deliveries = useCurrent<Delivery[]>('deliveries')
+  const delivery = deliveries.body?.find((each) => String(each.id) === id)
+  return (
+    <Page
+      title={delivery?.eventType ?? 'Delivery'}
+      back={{ href: '#/deliveries', title: 'All deliveries' }}
+    >
+      {deliveries.loading && <Skeleton />}
+      <Refusal reply={deliveries.refusal} />
+      {deliveries.body && !delivery && (
+        <EmptyState
+          icon="inbox"
+          title="No such delivery"
+          about="It is not among the newest 200, or the sandbox was reset."
+        />
+      )}
+      {delivery && (
+        <>
+          <Card title="Delivery">
+            <Facts
+              of={{
+                Event: <code>{delivery.eventId}</code>,
+                State: <Badge>{delivery.state}</Badge>,
+                ...(delivery.nextAttemptAt && { 'Next attempt': dateText(delivery.nextAttemptAt) }),
+              }}
+            />
+          </Card>
+          {delivery.attempts.map((attempt, index) => (
+            <AttemptCard key={attempt.at} attempt={attempt} number={index + 1} />
+          ))}
+        </>
+      )}
+    </Page>
+  )
+}
+
+function AttemptCard({ attempt, number }: { attempt: Attempt; number: number }) {
+  const { at, milliseconds, request, response, error } = attempt
+  return (
+    <Card title={`Attempt ${number}`} about={`${dateText(at)}, ${milliseconds} ms`}>
+      <h3>Sent</h3>
+      <Code text={textOf(request)} label={`Sent in attempt ${number}`} />
+      <h3>Received</h3>
+      <Code
+        text={response ? `${response.status}\n${textOf(response)}` : (error ?? 'no answer')}
+        label={`Received in attempt ${number}`}
+      />
+    </Card>
+  )
+}
+
+function textOf({ headers, body }: Message): string {
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+  return [...lines, '', body].join('\n')
+}

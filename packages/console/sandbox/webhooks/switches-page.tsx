@@ -1,0 +1,215 @@
+import { useSignal } from '@preact/signals'
+import type { Reply } from '../../shared/api/api.ts'
+import { useAction, useLoad } from '../../shared/api/use-reply.ts'
+import { Button } from '../../shared/components/button.tsx'
+import { Field, Form } from '../../shared/components/form.tsx'
+import { Card, Notice, Page, Skeleton } from '../../shared/components/page.tsx'
+import { faultOf, Refusal } from '../../shared/components/refusal.tsx'
+import { api, type Clock, CONTROLS, type Switches } from '../api.ts'
+
+const PATH = `${CONTROLS}/switches`
+
+type Change = Partial<Switches>
+
+export function SwitchesPage() {
+  const read = useLoad<Switches>(() => api.get(PATH))
+  const changed = useSignal<Switches | undefined>(undefined)
+  const change = async (values: Change | undefined): Promise<Reply> => {
+    const reply = values
+      ? await api.patch<Switches>(PATH, values)
+      : await api.delete<Switches>(PATH)
+    if (reply.ok) changed.value = reply.body
+    return reply
+  }
+  const switches = changed.value ?? read.body
+  return (
+    <Page title="Switches" about="How webhooks, refunds and limits behave from now on.">
+      {read.loading && <Skeleton />}
+      <Refusal reply={read.refusal} />
+      {switches && (
+        <>
+          <DeliveriesCard switches={switches} change={change} />
+          <AllSwitchesCard switches={switches} change={change} />
+        </>
+      )}
+    </Page>
+  )
+}
+
+type CardProps = { switches: Switches; change(values?: Change): Promise<Reply> }
+
+type Toggle = {
+  label: string
+  about: string
+  isOn(switches: Switches): boolean
+  on: Change
+  off: Change
+}
+
+const TOGGLES: Toggle[] = [
+  {
+    label: 'Hold them back',
+    about: 'Deliveries wait until this is off again.',
+    isOn: ({ paused }) => paused,
+    on: { paused: true },
+    off: { paused: false },
+  },
+  {
+    label: 'Lose them',
+    about: 'Nothing is delivered; the service must ask the provider.',
+    isOn: ({ drop }) => drop.includes('*'),
+    on: { drop: ['*'] },
+    off: { drop: [] },
+  },
+  {
+    label: 'Send each twice',
+    about: 'The second one must change nothing.',
+    isOn: ({ duplicates }) => duplicates > 0,
+    on: { duplicates: 1 },
+    off: { duplicates: 0 },
+  },
+  {
+    label: 'Sign them wrongly',
+    about: 'The service must refuse them.',
+    isOn: ({ signWith }) => signWith === 'wrong',
+    on: { signWith: 'wrong' },
+    off: { signWith: 'current' },
+  },
+]
+
+function DeliveriesCard({ switches, change }: CardProps) {
+  const turn = useAction(change)
+  return (
+    <Card title="Webhook deliveries">
+      <ul class="toggles">
+        {TOGGLES.map(({ label, about, isOn, on, off }) => (
+          <li key={label}>
+            <Button
+              pressed={isOn(switches)}
+              busy={turn.busy}
+              onClick={() => turn.run(isOn(switches) ? off : on)}
+            >
+              {label}
+            </Button>
+            <span class="small soft">{about}</span>
+          </li>
+        ))}
+      </ul>
+      <Refusal reply={turn.refusal} />
+    </Card>
+  )
+}
+
+function AllSwitchesCard({ switches, change }: CardProps) {
+  const set = useAction(async (values: Record<string, string>) =>
+    change(changeOf(values, await eventSecondOf(values.sameSecond, switches))),
+  )
+  const reset = useAction(() => change())
+  return (
+    <Card title="All switches">
+      <Form label="All switches" onSend={set.run}>
+        <SwitchFields switches={switches} fault={(field) => faultOf(set.reply, field)} />
+        <div class="row">
+          <Button submits kind="primary" busy={set.busy}>
+            Set the switches
+          </Button>
+          <Button icon="refresh" busy={reset.busy} onClick={() => reset.run()}>
+            Back to normal
+          </Button>
+        </div>
+      </Form>
+      <Refusal reply={set.refusal ?? reset.refusal} />
+      {set.reply?.ok && (
+        <Notice tone="good">
+          <p role="status">The switches are set.</p>
+        </Notice>
+      )}
+    </Card>
+  )
+}
+
+const options = (...values: string[]) => values.map((value) => ({ value, label: value }))
+const ON_OFF = options('off', 'on')
+const onOff = (on: boolean) => (on ? 'on' : 'off')
+
+type FieldsProps = { switches: Switches; fault(field: string): string | undefined }
+
+function SwitchFields({ switches, fault }: FieldsProps) {
+  const number = (name: 'delaySeconds' | 'duplicates' | 'reorder') => ({
+    name,
+    value: String(switches[name]),
+    inputMode: 'numeric' as const,
+    fault: fault(name),
+  })
+  return (
+    <div class="columns">
+      <Field
+        label="Hold deliveries back"
+        name="paused"
+        options={ON_OFF}
+        value={onOff(switches.paused)}
+      />
+      <Field
+        label="Never deliver"
+        name="drop"
+        optional
+        value={switches.drop.join(' ')}
+        hint="Event types, separated by spaces; * is all."
+      />
+      <Field label="Delay deliveries by seconds" {...number('delaySeconds')} />
+      <Field label="Extra copies of each event" {...number('duplicates')} />
+      <Field
+        label="Send in reverse, in groups of"
+        {...number('reorder')}
+        hint="Below 2 nothing is reordered."
+      />
+      <Field
+        label="All events claim one second"
+        name="sameSecond"
+        options={ON_OFF}
+        value={onOff(switches.eventSecond !== null)}
+      />
+      <Field
+        label="Sign with"
+        name="signWith"
+        options={options('current', 'second', 'both', 'wrong')}
+        value={switches.signWith}
+      />
+      <Field
+        label="Refunds"
+        name="refunds"
+        options={options('by-method', 'succeed', 'pending', 'requires-action', 'fail-later')}
+        value={switches.refunds}
+        hint="by-method leaves it to the card."
+      />
+      <Field
+        label="Enforce amount limits"
+        name="amountLimits"
+        options={ON_OFF}
+        value={onOff(switches.amountLimits)}
+      />
+    </div>
+  )
+}
+
+function changeOf(values: Record<string, string>, eventSecond: number | null): Change {
+  return {
+    paused: values.paused === 'on',
+    drop: (values.drop ?? '').split(/[\s,]+/).filter((type) => type !== ''),
+    delaySeconds: Number(values.delaySeconds ?? 0),
+    duplicates: Number(values.duplicates ?? 0),
+    reorder: Number(values.reorder ?? 0),
+    eventSecond,
+    signWith: values.signWith,
+    refunds: values.refunds,
+    amountLimits: values.amountLimits === 'on',
+  }
+}
+
+/** The second that events claim: the one they claim already, or the present one of the sandbox. */
+async function eventSecondOf(chosen: string | undefined, switches: Switches) {
+  if (chosen !== 'on') return null
+  if (switches.eventSecond !== null) return switches.eventSecond
+  const { body } = await api.get<Clock>(`${CONTROLS}/clock`, { silent: true })
+  return Math.floor(Date.parse(body.now) / 1000)
+}
