@@ -45,7 +45,9 @@ export {
 export {
   emailText,
   faultsOf,
+  IdPath,
   optionalText,
+  pathId,
   positiveInteger,
   requiredText,
   Type,

@@ -1,7 +1,6 @@
-import type { Request, Server } from '@plinth/kit'
+import { IdPath, pathId, type Request, type Server } from '@plinth/kit'
 import type { AccountGuard, Accounts } from '../accounts.ts'
 import { originOf } from '../audit/audit.ts'
-import { IdPath, pathId } from '../path-id.ts'
 import { sessionUnknown } from '../problems.ts'
 import { logIn } from './login.ts'
 import { refreshSession } from './refresh.ts'
@@ -40,7 +39,7 @@ export function sessionRoutes(server: Server, accounts: Accounts, guard: Account
     onRequest: guard.caller,
     schema: { params: IdPath },
     handler: async (request, reply) => {
-      const id = pathId(request.params.id, sessionUnknown)
+      const id = pathId(request.params.id, { unknown: sessionUnknown })
       await endOwnSession(accounts, request.caller, id, originOf(request))
       return reply.code(204).send()
     },

@@ -1,7 +1,6 @@
-import { pageRequest, type Server } from '@plinth/kit'
+import { IdPath, pageRequest, pathId, type Server } from '@plinth/kit'
 import { type AccountGuard, type Accounts, ADMIN_ROLE } from '../accounts.ts'
 import { originOf } from '../audit/audit.ts'
-import { IdPath, pathId } from '../path-id.ts'
 import { userUnknown } from '../problems.ts'
 import { changeUser } from './changes.ts'
 import {
@@ -54,7 +53,7 @@ function administrationRoutes(server: Server, accounts: Accounts, guard: Account
     onRequest: guard.role(ADMIN_ROLE),
     schema: { params: IdPath, body: UserChangeBody, response: { 200: UserReply } },
     handler: (request) => {
-      const id = pathId(request.params.id, userUnknown)
+      const id = pathId(request.params.id, { unknown: userUnknown })
       const by = { actor: request.caller.username, origin: originOf(request) }
       return changeUser(accounts, id, request.body, by)
     },

@@ -1,5 +1,6 @@
 import { Ajv } from 'ajv'
 import type { TNull, TOptional, TSchema, TString, TUnion, Type as TypeBox } from 'typebox'
+import { type Problem, validationFailed } from '../problems.ts'
 
 type TextLimits = { minLength?: number; maxLength?: number }
 
@@ -29,6 +30,18 @@ export function positiveInteger(maximum = Number.MAX_SAFE_INTEGER) {
     maximum,
     message: `must be a whole number from 1 to ${maximum}`,
   })
+}
+
+type IdRefusal = { name?: string; unknown?: () => Problem }
+
+/**
+ * An id from a path: digits without a leading zero, no larger than a number holds exactly. Anything
+ * else is an invalid request or, where `unknown` is given, simply an id that does not exist.
+ */
+export function pathId(text: string, { name = 'id', unknown }: IdRefusal = {}): number {
+  const id = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : Number.NaN
+  if (Number.isSafeInteger(id)) return id
+  throw unknown?.() ?? validationFailed([`${name}: must be a positive integer`])
 }
 
 type Schema = Record<string, unknown>
@@ -73,6 +86,8 @@ const words = {
  * plain JSON Schema, a line each; loading the library for it took a tenth of the whole start.
  */
 export const Type = words as unknown as Pick<typeof TypeBox, keyof typeof words>
+
+export const IdPath = Type.Object({ id: Type.String() })
 
 export type SchemaFault = {
   instancePath: string

@@ -3,6 +3,7 @@ import {
   acceptUploads,
   type Guard,
   pageRequest,
+  pathId,
   type Reply,
   type Request,
   receiveUpload,
@@ -21,7 +22,7 @@ import {
   storeFile,
   uploadLimits,
 } from './files.ts'
-import { idFrom, type Storage, type StoredFile } from './storage.ts'
+import type { Storage, StoredFile } from './storage.ts'
 
 type ById = { Params: { id: string } }
 
@@ -34,13 +35,13 @@ export function fileRoutes(server: Server, storage: Storage, caller: Guard): voi
   server.get<ById>('/file/info/:id', {
     onRequest: caller,
     handler: async ({ caller, params }) =>
-      describeFile(await requireFile(storage, caller, idFrom(params.id))),
+      describeFile(await requireFile(storage, caller, pathId(params.id))),
   })
 
   server.delete<ById>('/file/:id', {
     onRequest: caller,
     handler: async ({ caller, params }, reply) => {
-      await deleteFile(storage, caller, idFrom(params.id))
+      await deleteFile(storage, caller, pathId(params.id))
       return reply.code(204).send()
     },
   })
@@ -115,7 +116,7 @@ export function fileBytesRoutes(server: Server, storage: Storage, caller: Guard)
   server.get<ById>('/file/stream/:id', {
     onRequest: caller,
     handler: async (request, reply) => {
-      const file = await requireFile(storage, request.caller, idFrom(request.params.id))
+      const file = await requireFile(storage, request.caller, pathId(request.params.id))
       return sendFile(request, reply, representationOf(storage, file, { as: 'inline' }))
     },
   })
@@ -123,7 +124,7 @@ export function fileBytesRoutes(server: Server, storage: Storage, caller: Guard)
   server.get<ById>('/file/download/:id', {
     onRequest: caller,
     handler: async (request, reply) => {
-      const file = await requireFile(storage, request.caller, idFrom(request.params.id))
+      const file = await requireFile(storage, request.caller, pathId(request.params.id))
       return sendFile(request, reply, representationOf(storage, file, { as: 'attachment' }))
     },
   })

@@ -1,7 +1,7 @@
-import { type Guard, positiveInteger, type Server, sendFile, Type } from '@plinth/kit'
+import { type Guard, pathId, positiveInteger, type Server, sendFile, Type } from '@plinth/kit'
 import { representationOf } from './bytes.ts'
 import { createLink, fileBehindLink, LONGEST_LINK_SECONDS, linksOf, revokeLink } from './links.ts'
-import { idFrom, type Storage } from './storage.ts'
+import type { Storage } from './storage.ts'
 
 type ByToken = { Params: { token: string } }
 
@@ -33,13 +33,13 @@ export function temporaryLinkRoutes(server: Server, storage: Storage, caller: Gu
 
   server.get<ById>('/file/:id/links', {
     onRequest: caller,
-    handler: ({ caller, params }) => linksOf(storage, caller, idFrom(params.id)),
+    handler: ({ caller, params }) => linksOf(storage, caller, pathId(params.id)),
   })
 
   server.delete<ByLink>('/file/:id/links/:linkId', {
     onRequest: caller,
     handler: async ({ caller, params }, reply) => {
-      const link = { fileId: idFrom(params.id), linkId: idFrom(params.linkId, 'linkId') }
+      const link = { fileId: pathId(params.id), linkId: pathId(params.linkId, { name: 'linkId' }) }
       await revokeLink(storage, caller, link)
       return reply.code(204).send()
     },

@@ -1,5 +1,5 @@
 import { randomUUIDv7 } from 'node:crypto'
-import { type FileType, validationFailed } from '@plinth/kit'
+import type { FileType } from '@plinth/kit'
 import type { FileState, ThumbnailState } from '../database/tables.ts'
 import type { LocationContext } from '../locations/locations.ts'
 import type { Location } from '../locations/providers/provider.ts'
@@ -17,13 +17,6 @@ type StorageLimits = {
   acceptedTypes: FileType[]
   /** How long an object may have no file before it is taken for a leftover. */
   orphanAgeSeconds: number
-}
-
-/** An id from a path: digits without a leading zero, no larger than a number holds exactly. */
-export function idFrom(text: string, name = 'id'): number {
-  const id = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : Number.NaN
-  if (!Number.isSafeInteger(id)) throw validationFailed([`${name}: must be a positive integer`])
-  return id
 }
 
 const THUMBNAIL_SUFFIX = '.thumbnail.jpg'

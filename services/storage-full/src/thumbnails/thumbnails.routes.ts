@@ -3,12 +3,13 @@ import { Readable } from 'node:stream'
 import {
   contentDisposition,
   type Guard,
+  pathId,
   type Representation,
   type Server,
   sendFile,
 } from '@plinth/kit'
 import { requireFile } from '../files/files.ts'
-import { idFrom, type Storage, type StoredFile } from '../files/storage.ts'
+import type { Storage, StoredFile } from '../files/storage.ts'
 import { fallbackPicture, type Thumbnails } from './thumbnails.ts'
 
 type ById = { Params: { id: string } }
@@ -21,7 +22,7 @@ export function thumbnailRoutes(
   server.get<ById>('/file/thumbnail/:id', {
     onRequest: caller,
     handler: async (request, reply) => {
-      const file = await requireFile(storage, request.caller, idFrom(request.params.id))
+      const file = await requireFile(storage, request.caller, pathId(request.params.id))
       return sendFile(request, reply, pictureOf(file, await thumbnails.of(file)))
     },
   })

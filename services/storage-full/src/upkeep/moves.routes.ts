@@ -1,5 +1,5 @@
-import { type Guard, type Job, type Server, Type } from '@plinth/kit'
-import { idFrom, type Storage } from '../files/storage.ts'
+import { type Guard, type Job, pathId, type Server, Type } from '@plinth/kit'
+import type { Storage } from '../files/storage.ts'
 import { ProviderField } from '../locations/locations.ts'
 import { cancelMove, type Move, recentMoves, requireMove, startMove } from './moves.ts'
 
@@ -30,12 +30,12 @@ export function moveRoutes(
 
   server.get<ById>('/api/storage/moves/:id', {
     onRequest: admin,
-    handler: async ({ params }) => describeMove(await requireMove(storage, idFrom(params.id))),
+    handler: async ({ params }) => describeMove(await requireMove(storage, pathId(params.id))),
   })
 
   server.delete<ById>('/api/storage/moves/:id', {
     onRequest: admin,
-    handler: async ({ params }) => describeMove(await cancelMove(storage, idFrom(params.id))),
+    handler: async ({ params }) => describeMove(await cancelMove(storage, pathId(params.id))),
   })
 }
 
