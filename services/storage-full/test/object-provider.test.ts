@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:http'
+import { registerHooks } from 'node:module'
 import { type AddressInfo, createServer as createTcpServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -207,6 +208,25 @@ describe('an object store whose connection breaks', () => {
 
     assert.equal(requests(), 2)
   })
+})
+
+test('a library that could not be loaded once is loaded by the next call', async (t) => {
+  const { settings, stored } = await breakingStore(t, { times: 0 })
+  const provider = createObjectProvider(settings, PATIENT)
+  t.after(() => provider.close())
+  const source = await sourceFile(folder, randomBytes(9))
+  const hooks = registerHooks({
+    resolve(specifier, context, next) {
+      if (specifier === '@aws-sdk/client-s3') throw new Error('too many open files')
+      return next(specifier, context)
+    },
+  })
+
+  await assert.rejects(provider.put('x/y', source), /too many open files/)
+  hooks.deregister()
+  await provider.put('x/y', source)
+
+  assert.equal(stored()?.length, 9)
 })
 
 /** Resets its first connections when the request has come, and stores what comes next. */

@@ -1,13 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
-import {
-  contentDisposition,
-  Problem,
-  type Representation,
-  Spool,
-  type SpoolOptions,
-} from '@plinth/kit'
-import { storageUnavailable } from '../locations/problems.ts'
+import { contentDisposition, type Representation, Spool, type SpoolOptions } from '@plinth/kit'
+import { asStorageFault } from '../locations/problems.ts'
 import type { ByteRange } from '../locations/providers/provider.ts'
 import { findFile } from './files.repository.ts'
 import { fileNotFound, storedBytesMissing } from './problems.ts'
@@ -77,9 +71,4 @@ export async function checksumOf(bytes: Readable): Promise<string> {
     throw asStorageFault(error)
   }
   return hash.digest('hex')
-}
-
-/** What breaks a transfer half-way is the store or the disk, whatever the error calls itself. */
-export function asStorageFault(error: unknown): Problem {
-  return error instanceof Problem ? error : storageUnavailable({ cause: error })
 }

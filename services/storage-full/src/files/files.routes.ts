@@ -11,7 +11,7 @@ import {
   sendFile,
   type Upload,
 } from '@plinth/kit'
-import { storageUnavailable } from '../locations/problems.ts'
+import { isDiskFault, storageUnavailable } from '../locations/problems.ts'
 import { representationOf } from './bytes.ts'
 import {
   allFiles,
@@ -70,11 +70,6 @@ async function receive(request: Request, reply: Reply, storage: Storage): Promis
   } catch (error) {
     throw isDiskFault(error) ? storageUnavailable({ cause: error }) : error
   }
-}
-
-function isDiskFault(error: unknown): boolean {
-  const { code, syscall } = (error ?? {}) as NodeJS.ErrnoException
-  return syscall !== undefined || code === 'ENOSPC'
 }
 
 async function sendList(request: Request, reply: Reply, storage: Storage) {

@@ -1,4 +1,4 @@
-import { defineProblem } from '@plinth/kit'
+import { defineProblem, Problem } from '@plinth/kit'
 
 export const storageUnavailable = defineProblem(
   'STORAGE_UNAVAILABLE',
@@ -20,3 +20,26 @@ export const storageTestFailed = defineProblem(
   'The provider did not pass its test.',
   { title: 'Storage test failed' },
 )
+
+const BROKEN_CONNECTION = new Set(['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE'])
+
+/**
+ * What ended a transfer: a disk or a connection that failed is STORAGE_UNAVAILABLE; anything else
+ * is a bug and stays what it is.
+ */
+export function asStorageFault(error: unknown): unknown {
+  if (error instanceof Problem) return error
+  return isDiskFault(error) || isBrokenConnection(error)
+    ? storageUnavailable({ cause: error })
+    : error
+}
+
+/** Whether a call of the file system failed. */
+export function isDiskFault(error: unknown): error is NodeJS.ErrnoException {
+  const { code, syscall } = (error ?? {}) as NodeJS.ErrnoException
+  return syscall !== undefined || code === 'ENOSPC'
+}
+
+export function isBrokenConnection(error: unknown): boolean {
+  return BROKEN_CONNECTION.has((error as NodeJS.ErrnoException | undefined)?.code ?? '')
+}

@@ -7,7 +7,7 @@ import {
   requireActiveLocation,
   requireSettings,
 } from './locations.ts'
-import { storageTestFailed } from './problems.ts'
+import { storageTestFailed, storageUnavailable } from './problems.ts'
 import type { Location, ProviderSettings, StorageProvider } from './providers/provider.ts'
 
 /** The active provider is judged where files go now, the other one by what is saved for it. */
@@ -29,16 +29,18 @@ async function stateOf(context: LocationContext, active: Location, name: Provide
   const settings = await findSettings(context, name)
   if (!settings) return { configured: false, available: false, active: false }
   const trial = await openTrial(context, settings)
-  const available = await answers(trial)
-  trial.close()
+  const available = await answers(trial).finally(trial.close)
   return { configured: true, available, active: false }
 }
 
 export async function answers(provider: StorageProvider): Promise<boolean> {
-  return provider.check().then(
-    () => true,
-    () => false,
-  )
+  try {
+    await provider.check()
+    return true
+  } catch (error) {
+    if (storageUnavailable.is(error)) return false
+    throw error
+  }
 }
 
 /** Tries what is saved for a provider, step by step. */
@@ -49,8 +51,7 @@ export async function testProvider(context: LocationContext, name: ProviderName)
 export async function testSettings(context: LocationContext, settings: ProviderSettings) {
   const { provider } = settings
   const trial = await openTrial(context, settings)
-  const steps = await trial.probe()
-  trial.close()
+  const steps = await trial.probe().finally(trial.close)
   const failed = steps.find(({ passed }) => !passed)
   if (failed)
     throw storageTestFailed({

@@ -96,8 +96,19 @@ export async function continueMove(storage: Storage, signal: AbortSignal): Promi
     // A provider that is down does not end the move: the next round tries again.
     const known = error instanceof Problem
     const reason = known ? error.message : 'It stopped for a reason that is in the log.'
+    const recorded = await recordReason(storage, move, reason)
+    if (!known || !recorded) throw error
+  }
+}
+
+/** A failure here must not hide the one that is being recorded. */
+async function recordReason(storage: Storage, move: Move, reason: string): Promise<boolean> {
+  try {
     await updateMoveError(storage.db, move.id, reason, storage.clock())
-    if (!known) throw error
+    return true
+  } catch (error) {
+    storage.log.error({ err: error }, 'why a move stopped could not be recorded')
+    return false
   }
 }
 

@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { Problem } from '@plinth/kit'
 import { checksumOf } from '../files/bytes.ts'
 import { findFile, listFilesAfter } from '../files/files.repository.ts'
 import { objectKey, type Storage, type StoredFile } from '../files/storage.ts'
 import { listLocations } from '../locations/locations.ts'
+import { storageUnavailable } from '../locations/problems.ts'
 import type { Location } from '../locations/providers/provider.ts'
 import { findRunningMove } from './moves.repository.ts'
 import { everyFile, keysAt, withoutFile } from './sweep.ts'
@@ -30,12 +30,14 @@ async function findingOf(storage: Storage, file: StoredFile): Promise<Finding> {
   return current.objectName === file.objectName ? finding : findingOf(storage, current)
 }
 
-async function compare({ providers }: Storage, file: StoredFile): Promise<Finding> {
+async function compare({ providers, log }: Storage, file: StoredFile): Promise<Finding> {
   try {
     const bytes = await providers.at(file.location).open(objectKey(file))
     if (!bytes) return 'missing'
     return (await checksumOf(bytes)) === file.checksumSha256 ? 'sound' : 'damaged'
-  } catch {
+  } catch (error) {
+    if (!storageUnavailable.is(error)) throw error
+    log.error({ err: error.cause, file: file.id }, 'a file cannot be read')
     return 'unreachable'
   }
 }
@@ -58,7 +60,7 @@ async function* verifyObjects(storage: Storage): AsyncGenerator<Difference> {
     try {
       suspects.push(...(await Array.fromAsync(suspectsAt(storage, location))))
     } catch (error) {
-      yield unreachable(location, error)
+      yield unreachable(storage, location, error)
     }
   if (suspects.length > 0) await pause(SECOND_LOOK_MS)
   for (const { location, keys } of await withoutMoving(storage, suspects))
@@ -66,7 +68,7 @@ async function* verifyObjects(storage: Storage): AsyncGenerator<Difference> {
       for (const key of await orphansAmong(storage, { location, keys }))
         yield { problem: 'orphan', subject: `${location.provider} ${key}` }
     } catch (error) {
-      yield unreachable(location, error)
+      yield unreachable(storage, location, error)
     }
 }
 
@@ -93,7 +95,8 @@ async function orphansAmong(
   return present
 }
 
-function unreachable({ id, provider }: Location, error: unknown): Difference {
-  if (!(error instanceof Problem)) throw error
+function unreachable({ log }: Storage, { id, provider }: Location, error: unknown): Difference {
+  if (!storageUnavailable.is(error)) throw error
+  log.error({ err: error.cause, location: id }, 'a location cannot be read')
   return { problem: 'unreachable', subject: `${provider} location ${id}` }
 }

@@ -3,7 +3,7 @@ import { access, mkdir, opendir, stat, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { openRegularFile, readRange, syncFolder } from '@plinth/kit'
-import { storageUnavailable } from '../problems.ts'
+import { isDiskFault, storageUnavailable } from '../problems.ts'
 import { localProbe } from './local-probe.ts'
 import type { ByteRange, StorageProvider } from './provider.ts'
 
@@ -72,13 +72,16 @@ async function requireFolderOf(path: string): Promise<undefined> {
   await access(dirname(path))
 }
 
-/** The message of a file system error names the path, so only its code is kept. */
+/** The message of a file system error names the path, so only its code and call are kept. */
 async function orUnavailable<T>(work: Promise<T>): Promise<T> {
   try {
     return await work
   } catch (error) {
-    const { code = 'unknown' } = error as NodeJS.ErrnoException
-    throw storageUnavailable({ cause: new Error(`The storage folder answered ${code}`) })
+    if (!isDiskFault(error)) throw error
+    const { code, syscall = 'a write' } = error
+    throw storageUnavailable({
+      cause: new Error(`The storage folder answered ${code} to ${syscall}`),
+    })
   }
 }
 

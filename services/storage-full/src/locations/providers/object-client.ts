@@ -58,3 +58,12 @@ export function faultCode(error: unknown): string {
 export function httpStatus(error: unknown): number | undefined {
   return (error as SdkError).$metadata?.httpStatusCode
 }
+
+/** Whether the store answered, or the way to it failed. Anything else that is thrown is a bug. */
+export function isStoreFault(error: unknown): boolean {
+  if (httpStatus(error) !== undefined) return true
+  // Node gives codes to wrong arguments, too.
+  if (error instanceof TypeError || error instanceof RangeError) return false
+  const { code, name } = error as SdkError
+  return code !== undefined || name === 'TimeoutError' || name === 'AbortError'
+}

@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { SpoolReading } from '@plinth/kit'
+import { storageUnavailable } from '../problems.ts'
 
 const STORED_BYTES_PER_MS = 10_000
 
@@ -15,7 +16,8 @@ export function endOnStall(body: ObjectBody, silenceMs: number): Readable {
   const timer = setInterval(() => {
     const { bytesRead } = body.socket
     const waiting = !body.complete && body.readableLength === 0
-    if (waiting && bytesRead === bytesBefore) body.destroy(new Error('The store went silent'))
+    if (waiting && bytesRead === bytesBefore)
+      body.destroy(storageUnavailable({ cause: new Error('The object store stopped sending') }))
     bytesBefore = bytesRead
   }, silenceMs)
   timer.unref()

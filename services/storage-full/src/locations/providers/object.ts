@@ -1,7 +1,13 @@
 import type { Readable } from 'node:stream'
 import { failPoint } from '@plinth/kit'
-import { storageUnavailable } from '../problems.ts'
-import { faultCode, httpStatus, type ObjectClient, openObjectClient } from './object-client.ts'
+import { isBrokenConnection, storageUnavailable } from '../problems.ts'
+import {
+  faultCode,
+  httpStatus,
+  isStoreFault,
+  type ObjectClient,
+  openObjectClient,
+} from './object-client.ts'
 import { objectProbe } from './object-probe.ts'
 import { abortOnStall, endOnStall, type ObjectBody } from './object-stalls.ts'
 import type {
@@ -14,8 +20,6 @@ import type {
 
 const CHECK_MS = 2_000
 
-const BROKEN_CONNECTION = new Set(['ECONNRESET', 'EPIPE'])
-
 /** Keeps objects in a bucket of a store with an S3-style interface. */
 export function createObjectProvider(
   settings: ObjectSettings,
@@ -24,7 +28,10 @@ export function createObjectProvider(
 ): StorageProvider {
   let client: Promise<ObjectClient> | undefined
   const store = () => {
-    client ??= openObjectClient(settings, timeouts)
+    client ??= openObjectClient(settings, timeouts).catch((error) => {
+      client = undefined
+      throw error
+    })
     return client
   }
   const bucket = { Bucket: settings.bucket }
@@ -52,7 +59,11 @@ export function createObjectProvider(
     },
     check: () => requireBucket(Math.min(CHECK_MS, timeouts.answerMs)),
     probe: async () => objectProbe({ settings, timeouts, prefix, client: await store() }, provider),
-    close: () => void client?.then(({ s3 }) => s3.destroy()),
+    close: () =>
+      void client?.then(
+        ({ s3 }) => s3.destroy(),
+        () => {},
+      ),
   }
   return provider
 }
@@ -73,8 +84,7 @@ async function putObject(
     await sendFile(client, target, source, timeouts)
   } catch (error) {
     // By its code: the SDK calls such an error a TimeoutError.
-    if (!BROKEN_CONNECTION.has((error as NodeJS.ErrnoException).code ?? ''))
-      throw unavailable(error)
+    if (!isBrokenConnection(error)) throw asStoreFault(error)
     await orUnavailable(sendFile(client, target, source, timeouts))
   }
   failPoint('object-put:stored')
@@ -99,6 +109,8 @@ async function sendFile(
   try {
     // Progress is what counts here: the whole of a large file may take its time.
     await s3.send(command, { abortSignal: progress.signal, requestTimeout: 0 })
+  } catch (error) {
+    throw body.errored ?? error // A disk that failed is the reason why the call was aborted.
   } finally {
     progress.stop()
     body.destroy()
@@ -116,7 +128,7 @@ async function openObject(
   const body = reply.Body as unknown as ObjectBody
   if (range && reply.ContentLength !== range.end - range.start + 1) {
     body.destroy()
-    throw Object.assign(new Error('Other bytes than asked for'), { name: 'WrongRange' })
+    throw Object.assign(new Error('Other bytes than asked for'), { code: 'WrongRange' })
   }
   return endOnStall(body, timeouts.answerMs)
 }
@@ -152,7 +164,7 @@ async function orAbsent<T>(work: Promise<T>): Promise<T | undefined> {
     return await work
   } catch (error) {
     if (httpStatus(error) === 404 && faultCode(error) !== 'NoSuchBucket') return undefined
-    throw unavailable(error)
+    throw asStoreFault(error)
   }
 }
 
@@ -160,12 +172,13 @@ async function orUnavailable<T>(work: Promise<T>): Promise<T> {
   try {
     return await work
   } catch (error) {
-    throw unavailable(error)
+    throw asStoreFault(error)
   }
 }
 
 /** The SDK's errors carry the host, the signed request and at times the access key: none goes on. */
-function unavailable(error: unknown) {
+function asStoreFault(error: unknown): unknown {
+  if (!isStoreFault(error)) return error
   const status = httpStatus(error)
   const answer = status === undefined ? '' : ` (HTTP ${status})`
   return storageUnavailable({
