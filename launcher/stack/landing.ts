@@ -16,10 +16,9 @@ const HEALTH_TIMEOUT_MS = 3_000
 /** The page that lists what runs here, and the JSON behind it. */
 export function createLanding(config: SuiteConfig, services: RunningService[]): Server {
   const server = createServer({
+    ...config,
     log: createLogger('landing', config.logLevel),
     clock: systemClock,
-    trustedProxies: config.trustedProxies,
-    corsOrigins: config.corsOrigins,
   })
   server.get('/api/services', () => Promise.all(services.map(describeService)))
   actuatorRoutes(server, { name: 'landing', version: VERSION, healthy: async () => true })

@@ -24,6 +24,7 @@ export {
 } from './files/types/catalogue.ts'
 export { requireFileType } from './files/types/type.ts'
 export { acceptUploads, receiveUpload, type Upload, type UploadLimits } from './files/upload.ts'
+export { CREDENTIALS_BODY_BYTES } from './http/bodies.ts'
 export {
   type Authenticate,
   type Caller,

@@ -75,6 +75,19 @@ export const malformedRequest = defineProblem(
   { title: 'Invalid request' },
 )
 
+export const hostAmbiguous = defineProblem(
+  'AMBIGUOUS_HOST',
+  400,
+  'The request has more than one Host header.',
+  { title: 'Invalid request' },
+)
+
+export const misdirected = defineProblem(
+  'MISDIRECTED_REQUEST',
+  421,
+  'This service does not answer under that host name. An operator can allow it by setting.',
+)
+
 export const callerUnknown = defineProblem(
   'AUTHENTICATION_REQUIRED',
   401,
@@ -118,6 +131,13 @@ export const mediaTypeUnsupported = defineProblem(
   'UNSUPPORTED_MEDIA_TYPE',
   415,
   'Send the body as "Content-Type: application/json".',
+)
+
+export const tooManyUnfinished = defineProblem(
+  'TOO_MANY_UNFINISHED_REQUESTS',
+  503,
+  'Too many requests are still being sent. Please try again.',
+  { headers: { 'retry-after': '5', connection: 'close' } },
 )
 
 export const internalFailure = defineProblem(

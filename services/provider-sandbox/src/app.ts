@@ -38,6 +38,8 @@ export { loadConfig, type SandboxConfig } from './config.ts'
 
 const VERSION = '1.0.0'
 
+const MOST_BYTES = 1024 * 1024
+
 const MIGRATIONS = [...kitMigrations, state, deliveries, faultsAndRequests]
 
 /** The whole sandbox; it delivers and keeps time until it is closed. */
@@ -51,8 +53,8 @@ export async function createProviderSandbox(
   const server = createServer({
     log,
     clock,
-    trustedProxies: config.trustedProxies,
-    corsOrigins: config.corsOrigins,
+    ...config,
+    bodyLimitBytes: MOST_BYTES,
     renderProblem: (problem, request) =>
       renderForApi(problem, request.method, request.url) ?? renderProblem(problem, request),
   })

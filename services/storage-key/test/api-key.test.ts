@@ -77,7 +77,7 @@ describe('without the right key', () => {
 
     const reply = await exchange(
       port,
-      'POST /file HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nConnection: close\r\n' +
+      'POST /file HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nConnection: close\r\n' +
         'Content-Type: multipart/form-data; boundary=b\r\nContent-Length: 1000\r\n\r\n',
     )
 

@@ -51,7 +51,10 @@ describe('for any input', () => {
     await check(
       asyncProperty(method, prefix, name, async (verb, path, text) => {
         const target = Buffer.from(`${path}${text}`, 'latin1')
-        const [before, after] = [`${verb} `, ' HTTP/1.1\r\nHost: x\r\nConnection: close\r\n']
+        const [before, after] = [
+          `${verb} `,
+          ' HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n',
+        ]
         const request = (headers: string) =>
           Buffer.concat([Buffer.from(before), target, Buffer.from(`${after}${headers}\r\n`)])
 
@@ -97,7 +100,7 @@ describe('for any input', () => {
       asyncProperty(body, async (text) => {
         const stored = filesIn(root).stored.length
         const content = Buffer.from(text, 'latin1')
-        const head = `POST /file HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX-API-KEY: ${KEY}\r\nContent-Type: multipart/form-data; boundary=b\r\nContent-Length: ${content.length}\r\n\r\n`
+        const head = `POST /file HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nX-API-KEY: ${KEY}\r\nContent-Type: multipart/form-data; boundary=b\r\nContent-Length: ${content.length}\r\n\r\n`
 
         const { status } = await exchange(port, Buffer.concat([Buffer.from(head), content]))
 

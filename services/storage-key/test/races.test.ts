@@ -108,7 +108,7 @@ describe('a client that disconnects', () => {
         Buffer.from('--b\r\nContent-Disposition: form-data; name="file"; filename="a.png"\r\n\r\n'),
         Buffer.alloc(1_000_000),
       ])
-      const head = `POST /file HTTP/1.1\r\nHost: x\r\nX-API-KEY: ${KEY}\r\nContent-Type: multipart/form-data; boundary=b\r\nContent-Length: 1000200\r\n\r\n`
+      const head = `POST /file HTTP/1.1\r\nHost: localhost\r\nX-API-KEY: ${KEY}\r\nContent-Type: multipart/form-data; boundary=b\r\nContent-Length: 1000200\r\n\r\n`
 
       for (let turn = 0; turn < 5; turn += 1) {
         const arrived = once(server.server, 'request')
@@ -133,7 +133,7 @@ describe('a client that disconnects', () => {
 
     for (let turn = 0; turn < 10; turn += 1) {
       const socket = connect(port, '127.0.0.1')
-      socket.write(`GET /file/large.png HTTP/1.1\r\nHost: x\r\nX-API-KEY: ${KEY}\r\n\r\n`)
+      socket.write(`GET /file/large.png HTTP/1.1\r\nHost: localhost\r\nX-API-KEY: ${KEY}\r\n\r\n`)
       await new Promise((resolve) => socket.once('data', resolve))
       socket.destroy()
     }

@@ -16,7 +16,7 @@ const body = (content = PNG.toString('latin1'), header = PART) =>
 function post(port: number, headers: string[], content: string) {
   const head = [
     'POST /file HTTP/1.1',
-    'Host: x',
+    'Host: localhost',
     'Connection: close',
     `X-API-KEY: ${KEY}`,
     'Content-Type: multipart/form-data; boundary=b',
@@ -95,11 +95,11 @@ describe('the upload protocol', () => {
     const socket = connect(port, '127.0.0.1')
     const wrong = body('not a png')
     socket.write(
-      `POST /file HTTP/1.1\r\nHost: x\r\nX-API-KEY: ${KEY}\r\nContent-Type: multipart/form-data; boundary=b\r\nContent-Length: ${wrong.length}\r\n\r\n${wrong}`,
+      `POST /file HTTP/1.1\r\nHost: localhost\r\nX-API-KEY: ${KEY}\r\nContent-Type: multipart/form-data; boundary=b\r\nContent-Length: ${wrong.length}\r\n\r\n${wrong}`,
     )
 
     socket.write(
-      `GET /file/list HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX-API-KEY: ${KEY}\r\n\r\n`,
+      `GET /file/list HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nX-API-KEY: ${KEY}\r\n\r\n`,
     )
 
     assert.match(await text(socket), /^HTTP\/1\.1 400 [\s\S]*HTTP\/1\.1 200 [\s\S]*\[\]$/)

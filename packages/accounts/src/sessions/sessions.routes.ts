@@ -1,4 +1,4 @@
-import { IdPath, pathId, type Request, type Server } from '@plinth/kit'
+import { CREDENTIALS_BODY_BYTES, IdPath, pathId, type Request, type Server } from '@plinth/kit'
 import type { AccountGuard, Accounts } from '../accounts.ts'
 import { originOf } from '../audit/audit.ts'
 import { sessionUnknown } from '../problems.ts'
@@ -18,11 +18,13 @@ const LOGGED_OUT = { message: 'Logged out.' }
 /** login · refresh · logout · own sessions */
 export function sessionRoutes(server: Server, accounts: Accounts, guard: AccountGuard): void {
   server.post('/api/auth/login', {
+    bodyLimit: CREDENTIALS_BODY_BYTES,
     schema: { body: CredentialsBody, response: { 200: TokenPairReply } },
     handler: (request) => logIn(accounts, request.body, originOf(request)),
   })
 
   server.post('/api/auth/refresh', {
+    bodyLimit: CREDENTIALS_BODY_BYTES,
     schema: { body: RefreshBody, response: { 200: TokenPairReply } },
     handler: (request) => refreshSession(accounts, request.body.refreshToken, originOf(request)),
   })
@@ -54,6 +56,7 @@ function logoutRoute(server: Server, accounts: Accounts, guard: AccountGuard): v
   const route = { onRequest: guard.caller }
   if (accounts.settings.logoutBodyOptional) {
     server.post('/api/auth/logout', {
+      bodyLimit: CREDENTIALS_BODY_BYTES,
       ...route,
       preValidation: async (request) => {
         request.body ??= {}
@@ -63,6 +66,7 @@ function logoutRoute(server: Server, accounts: Accounts, guard: AccountGuard): v
     })
   } else {
     server.post('/api/auth/logout', {
+      bodyLimit: CREDENTIALS_BODY_BYTES,
       ...route,
       schema: { body: RefreshBody },
       handler: (request) => logOutWith(request, request.body.refreshToken),

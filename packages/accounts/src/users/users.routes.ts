@@ -1,4 +1,4 @@
-import { IdPath, pageRequest, pathId, type Server } from '@plinth/kit'
+import { CREDENTIALS_BODY_BYTES, IdPath, pageRequest, pathId, type Server } from '@plinth/kit'
 import { type AccountGuard, type Accounts, ADMIN_ROLE } from '../accounts.ts'
 import { originOf } from '../audit/audit.ts'
 import { userUnknown } from '../problems.ts'
@@ -18,6 +18,7 @@ export function userRoutes(server: Server, accounts: Accounts, guard: AccountGua
   const { passwordMinLength } = accounts.settings
 
   server.post('/api/auth/register', {
+    bodyLimit: CREDENTIALS_BODY_BYTES,
     schema: { body: registrationBody(passwordMinLength), response: { 201: RegistrationReply } },
     handler: async (request, reply) => {
       const user = await registerUser(accounts, request.body, originOf(request))
@@ -32,6 +33,7 @@ export function userRoutes(server: Server, accounts: Accounts, guard: AccountGua
   })
 
   server.post('/api/users/me/password', {
+    bodyLimit: CREDENTIALS_BODY_BYTES,
     onRequest: guard.caller,
     schema: { body: passwordChangeBody(passwordMinLength) },
     handler: async (request, reply) => {

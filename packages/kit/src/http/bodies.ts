@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
-import { bodyTooSlow } from '../problems.ts'
+import { bodyTooSlow, malformedBody, tooManyUnfinished } from '../problems.ts'
 import type { Request, Server } from './framework.ts'
 
 /**
@@ -9,16 +9,22 @@ import type { Request, Server } from './framework.ts'
  * time, whatever it is: nobody waits for the body of a GET, nor of a request that was refused.
  */
 export function limitBodyTime(server: Server, deadlineMs = 30_000): void {
+  const unfinished = unfinishedBodies()
   server.addHook('preParsing', (request, reply, payload, done) => {
     if (hasBody(request.headers) && !isUpload(request.headers['content-type'])) {
       const watch = () => {
+        const release = unfinished.reserve(mostBytes(request))
+        if (!release) return payload.emit('error', tooManyUnfinished())
         const timer = setTimeout(() => {
           // Nobody reads the body of a GET, and an error that nobody hears ends the process.
           if (payload.listenerCount('error') === 0) return
           // An error event, not destroy(): that would take the connection away before the answer.
           payload.emit('error', bodyTooSlow())
         }, deadlineMs)
-        const stop = () => clearTimeout(timer)
+        const stop = () => {
+          clearTimeout(timer)
+          release()
+        }
         payload.once('end', stop)
         reply.raw.once('close', stop)
       }
@@ -32,6 +38,29 @@ export function limitBodyTime(server: Server, deadlineMs = 30_000): void {
   server.server.on('request', (request: IncomingMessage, response: ServerResponse) => {
     if (hasBody(request.headers)) response.once('finish', () => cutRest(request, deadlineMs))
   })
+}
+
+const UNFINISHED_BYTES = 64 * 1024 * 1024
+
+/** How much memory bodies may take, all together, that have begun to arrive and not ended. */
+function unfinishedBodies() {
+  let reserved = 0
+  return {
+    reserve(bytes: number): (() => void) | undefined {
+      if (reserved + bytes > UNFINISHED_BYTES) return undefined
+      reserved += bytes
+      let held = bytes
+      return () => {
+        reserved -= held
+        held = 0
+      }
+    },
+  }
+}
+
+function mostBytes({ headers, routeOptions }: Request): number {
+  const announced = Number(headers['content-length'] ?? Number.POSITIVE_INFINITY)
+  return Math.min(announced, routeOptions.bodyLimit ?? DEFAULT_BODY_BYTES)
 }
 
 function cutRest(request: IncomingMessage, deadlineMs: number): void {
@@ -48,6 +77,11 @@ function isUpload(contentType: string | undefined): boolean {
   return contentType?.toLowerCase().startsWith('multipart/') ?? false
 }
 
+export const DEFAULT_BODY_BYTES = 128 * 1024
+/** Where credentials or tokens are sent: such a body is small, and anyone may send one. */
+export const CREDENTIALS_BODY_BYTES = 16 * 1024
+const DEEPEST_NESTING = 32
+
 const FORM = 'application/x-www-form-urlencoded'
 
 /**
@@ -63,6 +97,7 @@ export function parseJsonBodies(server: Server): void {
     { parseAs: 'string' },
     (request, body: string, done) => {
       if (body.trim() === '') done(null, undefined)
+      else if (isTooDeep(body)) done(malformedBody({ detail: TOO_DEEP }))
       else parse(request, body, done)
     },
   )
@@ -72,6 +107,30 @@ export function parseJsonBodies(server: Server): void {
     if (isFormOfNothing(request)) delete request.raw.headers['content-type']
     done(null, isAnnounced(headers) ? payload : Readable.from([]))
   })
+}
+
+const TOO_DEEP = `The body is nested more than ${DEEPEST_NESTING} levels deep.`
+
+/** Counted before parsing: a parser takes long for what is deep, and overflows for what is deeper. */
+function isTooDeep(json: string): boolean {
+  let depth = 0
+  for (let index = 0; index < json.length; index++) {
+    const character = json[index]
+    if (character === '"') index = endOfText(json, index)
+    else if (character === '[' || character === '{') depth += 1
+    else if (character === ']' || character === '}') depth -= 1
+    if (depth > DEEPEST_NESTING) return true
+  }
+  return false
+}
+
+/** Where the text ends that begins at `start`. Read once: a pattern would try again from each quote. */
+function endOfText(json: string, start: number): number {
+  for (let index = start + 1; index < json.length; index++) {
+    if (json[index] === '"') return index
+    if (json[index] === '\\') index += 1
+  }
+  return json.length
 }
 
 /** Otherwise Node has no stream for it, and a parser would wait for the end of one for ever. */

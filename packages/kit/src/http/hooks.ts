@@ -76,8 +76,15 @@ export function logRequests(server: Server): void {
   })
 }
 
+const HSTS = 'max-age=31536000'
+
 /** On every reply; a page or a file replaces `cache-control` and adds its own policy. */
-export function sendSecurityHeaders(server: Server): void {
+export function sendSecurityHeaders(
+  server: Server,
+  { publicUrl = '' }: { publicUrl?: string },
+): void {
+  // RFC 6797: a browser that came by https once does not come by http again.
+  const transport = publicUrl.startsWith('https:') && { 'strict-transport-security': HSTS }
   server.addHook('onRequest', (request, reply, done) => {
     reply
       .header('x-request-id', request.id)
@@ -85,6 +92,7 @@ export function sendSecurityHeaders(server: Server): void {
       .header('x-frame-options', 'DENY')
       .header('referrer-policy', 'no-referrer')
       .header('cache-control', 'no-store')
+    if (transport) reply.headers(transport)
     done()
   })
 }

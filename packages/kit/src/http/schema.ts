@@ -106,8 +106,10 @@ export function describeFaults(faults: SchemaFault[]): string[] {
     const field = fieldOf(fault)
     if (!byField.has(field)) byField.set(field, messageOf(fault))
   }
-  return [...byField].map(([field, message]) => `${field}: ${message}`)
+  return [...byField].slice(0, MOST_FAULTS).map(([field, message]) => `${field}: ${message}`)
 }
+
+const MOST_FAULTS = 20
 
 const UNTELLING = ['anyOf', 'if', 'propertyNames']
 
@@ -151,6 +153,28 @@ export const VALIDATION = {
   allErrors: true,
   verbose: true,
   keywords: ['message'],
+}
+
+/**
+ * The same schema, in which counts are checked before members: of too many members only the count is
+ * reported. All faults are collected, so a validator would look at each of them otherwise.
+ */
+export function countsFirst(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(countsFirst)
+  if (typeof schema !== 'object' || schema === null) return schema
+  const copy = Object.fromEntries(
+    Object.entries(schema).map(([name, value]) => [name, countsFirst(value)]),
+  )
+  const { maxProperties, maxItems, items, patternProperties, propertyNames, ...rest } = copy
+  const limit = maxItems === undefined ? { maxProperties } : { maxItems }
+  if (Object.values(limit)[0] === undefined) return copy
+  const members = defined({ items, patternProperties, propertyNames })
+  // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+  return { ...rest, ...limit, if: limit, then: members }
+}
+
+function defined(members: Schema): Schema {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined))
 }
 
 /**

@@ -2,7 +2,13 @@ import { randomInt, randomUUID } from 'node:crypto'
 import { type FastifyBaseLogger, fastify, LogController } from 'fastify'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logging.ts'
-import { limitBodyTime, parseJsonBodies } from './bodies.ts'
+import {
+  type ConnectionLimits,
+  checkHosts,
+  type HostOptions,
+  limitConnections,
+} from './admission.ts'
+import { DEFAULT_BODY_BYTES, limitBodyTime, parseJsonBodies } from './bodies.ts'
 import type { Caller, SchemaTypes, Server } from './framework.ts'
 import { answerUnknownRoutes, logRequests, sendSecurityHeaders, shareWithOrigins } from './hooks.ts'
 import {
@@ -12,7 +18,7 @@ import {
   handleProblems,
   type ProblemRenderer,
 } from './problem-handler.ts'
-import { VALIDATION } from './schema.ts'
+import { countsFirst, VALIDATION } from './schema.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -30,19 +36,19 @@ declare module 'fastify' {
   }
 }
 
-export type ServerOptions = {
-  log: Logger
-  clock: Clock
-  trustedProxies?: string[]
-  corsOrigins?: string[]
-  bodyLimitBytes?: number
-  /** How long a body that is no upload may take. */
-  bodyDeadlineMs?: number
-  renderProblem?: ProblemRenderer
-  renderBrokenRequest?: BrokenRequestRenderer
-  /** Chooses the route from the raw request; `request.originalUrl` keeps what was asked. */
-  rewriteUrl?: (request: { method?: string; url?: string }) => string
-}
+export type ServerOptions = HostOptions &
+  ConnectionLimits & {
+    log: Logger
+    clock: Clock
+    corsOrigins?: string[]
+    bodyLimitBytes?: number
+    /** How long a body that is no upload may take. */
+    bodyDeadlineMs?: number
+    renderProblem?: ProblemRenderer
+    renderBrokenRequest?: BrokenRequestRenderer
+    /** Chooses the route from the raw request; `request.originalUrl` keeps what was asked. */
+    rewriteUrl?: (request: { method?: string; url?: string }) => string
+  }
 
 const HEADERS_TIMEOUT_MS = 15_000
 
@@ -55,9 +61,14 @@ export function createServer(options: ServerOptions): Server {
   server.decorate('draining', false)
   server.decorate('clock', options.clock)
   server.decorate('announcements', [])
+  server.addHook('onRoute', (route) => {
+    if (route.schema?.body) route.schema = { ...route.schema, body: countsFirst(route.schema.body) }
+  })
   parseJsonBodies(server)
   limitBodyTime(server, options.bodyDeadlineMs)
-  sendSecurityHeaders(server)
+  sendSecurityHeaders(server, options)
+  checkHosts(server, options)
+  limitConnections(server, options)
   shareWithOrigins(server, options.corsOrigins ?? [])
   logRequests(server)
   handleProblems(server, options.renderProblem)
@@ -70,7 +81,7 @@ function bareServer(options: ServerOptions): Server {
     loggerInstance: childless(options.log) as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: (request) => requestId(request.headers['x-request-id']),
-    bodyLimit: options.bodyLimitBytes ?? 2 ** 20,
+    bodyLimit: options.bodyLimitBytes ?? DEFAULT_BODY_BYTES,
     trustProxy: options.trustedProxies?.length ? options.trustedProxies : false,
     ...(options.rewriteUrl && { rewriteUrl: options.rewriteUrl }),
     routerOptions: { maxParamLength: 16_384 },

@@ -11,6 +11,9 @@ export type ServiceSettings = {
   logLevel: string
   trustedProxies: string[]
   corsOrigins: string[]
+  allowedHosts: string[]
+  maxConnections: number
+  maxConnectionsPerAddress: number
 }
 
 const LOG_LEVELS = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const
@@ -33,6 +36,11 @@ export function serviceSettings(
     logLevel: settings.choice('LOG_LEVEL', LOG_LEVELS, 'info'),
     trustedProxies: trustedProxies(settings, `${prefix}TRUSTED_PROXIES`),
     corsOrigins: corsOrigins(settings, `${prefix}CORS_ORIGINS`),
+    allowedHosts: allowedHosts(settings, `${prefix}ALLOWED_HOSTS`),
+    maxConnections: settings.integer(`${prefix}MAX_CONNECTIONS`, 5_000, { min: 1 }),
+    maxConnectionsPerAddress: settings.integer(`${prefix}MAX_CONNECTIONS_PER_ADDRESS`, 1_000, {
+      min: 1,
+    }),
   }
 }
 
@@ -61,6 +69,13 @@ function corsOrigins(settings: Settings, name: string): string[] {
       'https://app.example',
     )
   return origins
+}
+
+function allowedHosts(settings: Settings, name: string): string[] {
+  const hosts = settings.list(name, [])
+  if (!hosts.every((host) => URL.canParse(`http://${host}`) && !/[/:@?#]/.test(host)))
+    settings.fault(name, 'Expected host names without scheme and port.', 'app.example')
+  return hosts
 }
 
 /** `sqlite:<file>` or `postgres://…`; by default a SQLite file in the data folder. */

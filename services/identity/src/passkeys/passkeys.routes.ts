@@ -1,5 +1,5 @@
 import { type AccountGuard, originOf, TokenPairReply } from '@plinth/accounts'
-import { type Guard, type Request, type Server, Type } from '@plinth/kit'
+import { CREDENTIALS_BODY_BYTES, type Guard, type Request, type Server, Type } from '@plinth/kit'
 import type { RegistrationResponseJSON } from '@simplewebauthn/server'
 import type { CsrfTokens } from './csrf.ts'
 import { authenticationOptions, logInWithPasskey } from './login.ts'
@@ -44,6 +44,7 @@ export function passkeyRoutes(
 
   server.post('/webauthn/register', {
     ...forCaller,
+    bodyLimit: CREDENTIALS_BODY_BYTES,
     schema: { body: NewPasskeyBody },
     handler: async (request) => {
       await registerPasskey(passkeys, request.caller, request.body.publicKey, originOf(request))
@@ -98,6 +99,7 @@ function loginRoutes(server: Server, passkeys: Passkeys, requireCsrf: Guard): vo
 
   server.post('/login/webauthn', {
     onRequest: requireCsrf,
+    bodyLimit: CREDENTIALS_BODY_BYTES,
     schema: { response: { 200: TokenPairReply } },
     handler: (request) => logInWithPasskey(passkeys, request.body, originOf(request)),
   })

@@ -11,6 +11,8 @@ import { parseEvent } from '../provider/objects.ts'
 import { EVENT_SORTS, pageOfEvents, retryEvent } from './events.ts'
 import { receiveEvent } from './receive.ts'
 
+const MOST_BYTES = 1024 * 1024
+
 const EventParams = Type.Object({ id: Type.String({ minLength: 1, maxLength: 255 }) })
 
 /** Its own scope, whose parser keeps the bytes exactly as they came: the signature is over those. */
@@ -20,7 +22,7 @@ export function webhookRoutes(server: Server, payments: Payments, secrets: strin
     // The one kind that is accepted has a name here, for the framework remembers only those.
     scope.addContentTypeParser('application/json', { parseAs: 'buffer' }, keepBytes)
     scope.addContentTypeParser('*', { parseAs: 'buffer' }, keepBytes)
-    scope.post('/api/provider/webhook', async (request) => {
+    scope.post('/api/provider/webhook', { bodyLimit: MOST_BYTES }, async (request) => {
       const bytes = provenBody(request, secrets, payments.clock())
       return receiveEvent(payments, { ...parseEvent(bytes), source: 'webhook' })
     })

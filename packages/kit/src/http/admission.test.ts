@@ -1,0 +1,219 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { describe, type TestContext, test } from 'node:test'
+import { listenForTest, testClock } from '../../testing/index.ts'
+import { createLogger } from '../runtime/logging.ts'
+import { Type } from './schema.ts'
+import { createServer, type ServerOptions } from './server.ts'
+import { actuatorRoutes } from './standard-routes.ts'
+
+describe('a page of another name that points at this machine (DNS rebinding)', () => {
+  test('is 421 where the service listens on loopback only', async (t) => {
+    const { status } = await start(t, { host: 'localhost' })
+
+    assert.equal(await status('evil.example'), 421)
+    assert.equal(await status('localhost.evil.example'), 421)
+    assert.equal(await status('127.0.0.1.evil.example'), 421)
+    assert.equal(await status(''), 421)
+  })
+
+  test('does not stand in the way of loopback, the public address and allowed names', async (t) => {
+    const options = { publicUrl: 'https://app.example/identity', allowedHosts: ['Box.Example'] }
+    const { status } = await start(t, { host: '127.0.0.1', ...options })
+
+    for (const host of ['localhost', 'LOCALHOST:8081', '127.0.0.1:1', '[::1]:8081', 'a.localhost'])
+      assert.equal(await status(host), 200, host)
+    for (const host of ['app.example', 'app.example:443', 'box.example', 'app.example.'])
+      assert.equal(await status(host), 200, host)
+  })
+
+  test('is not looked for where the service listens wider and names no hosts', async (t) => {
+    const { status } = await start(t, { host: '0.0.0.0' })
+
+    assert.equal(await status('any.example'), 200)
+  })
+
+  test('is 421 where the service listens wider and names its hosts', async (t) => {
+    const { status } = await start(t, { host: '0.0.0.0', allowedHosts: ['app.example'] })
+
+    assert.equal(await status('any.example'), 421)
+    assert.equal(await status('app.example'), 200)
+  })
+
+  test('a trusted proxy may ask under any name', async (t) => {
+    const { status } = await start(t, { host: 'localhost', trustedProxies: ['loopback'] })
+
+    assert.equal(await status('app.example'), 200)
+  })
+
+  test('health answers under every name', async (t) => {
+    const { status } = await start(t, { host: 'localhost' })
+
+    assert.equal(await status('10.0.0.7', '/actuator/health'), 200)
+    assert.equal(await status('10.0.0.7', '/actuator/health/readiness'), 200)
+    assert.equal(await status('10.0.0.7', '/actuator/info'), 421)
+  })
+
+  test('two Host headers are 400', async (t) => {
+    const { ask } = await start(t, { host: 'localhost' })
+
+    const reply = await ask('GET / HTTP/1.1\r\nHost: localhost\r\nhost: evil.example\r\n\r\n')
+
+    assert.match(reply, /^HTTP\/1\.1 400 /)
+    assert.match(reply, /AMBIGUOUS_HOST/)
+  })
+})
+
+describe('connections', () => {
+  test('one address gets no more than its share', async (t) => {
+    const { open, isAnswered } = await start(t, { maxConnectionsPerAddress: 2 })
+    const first = await open()
+    const second = await open()
+
+    assert.equal(await isAnswered(await open()), false)
+    assert.equal(await isAnswered(second), true)
+    await closed(second)
+    await until(async () => isAnswered(await open()))
+    first.destroy()
+  })
+
+  test('the whole process has a limit that a trusted proxy shares', async (t) => {
+    const limits = { maxConnections: 1, maxConnectionsPerAddress: 1, trustedProxies: ['loopback'] }
+    const { open, isAnswered } = await start(t, limits)
+    const held = await open()
+
+    assert.equal(await isAnswered(await open()), false)
+    assert.equal(await isAnswered(held), true)
+  })
+
+  test('a trusted proxy is not held to the share of one address', async (t) => {
+    const limits = { maxConnectionsPerAddress: 1, trustedProxies: ['127.0.0.0/8'] }
+    const { open, isAnswered } = await start(t, limits)
+    const held = await open()
+
+    assert.equal(await isAnswered(await open()), true)
+    held.destroy()
+  })
+})
+
+describe('bodies', () => {
+  test('over 128 KiB are 413', async (t) => {
+    const { api } = await start(t)
+    const body = (bytes: number) => ({ text: 'x'.repeat(bytes - '{"text":""}'.length) })
+
+    assert.equal((await api.post('/echo', body(128 * 1024))).status, 200)
+    assert.equal((await api.post('/echo', body(128 * 1024 + 1))).status, 413)
+  })
+
+  test('nested more than 32 levels are 400, and brackets in a text are not nesting', async (t) => {
+    const { api } = await start(t)
+    const post = (body: string) =>
+      api.request('POST', '/echo', { body, headers: { 'content-type': 'application/json' } })
+    const nested = (levels: number) => `{"a":${'['.repeat(levels)}${']'.repeat(levels)}}`
+
+    assert.equal((await post(nested(31))).status, 200)
+    const refused = await post(nested(32))
+    assert.deepEqual([refused.status, refused.body.code], [400, 'MALFORMED_BODY'])
+    assert.equal((await post(JSON.stringify({ text: '[{"'.repeat(1000) }))).status, 200)
+    assert.equal((await post(`{"text":"${'\\"'.repeat(60_000)}`)).status, 400)
+  })
+
+  test('of too many members only the count is reported, and of faults at most twenty', async (t) => {
+    const { api } = await start(t)
+    const members = (count: number, value: unknown) =>
+      Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, value]))
+
+    const many = await api.post('/echo', { members: members(5000, 1) })
+    const faulty = await api.post('/echo', { members: members(50, 1) })
+
+    assert.deepEqual(many.body.errors, ['members: must have at most 50 entries'])
+    assert.equal(faulty.body.errors.length, 20)
+  })
+
+  test('unfinished ones have one bound for all: beyond it 503, and it ends with them', async (t) => {
+    const { open, api } = await start(t)
+    const announced = 128 * 1024
+    const held: Socket[] = []
+    for (let count = 0; count < (64 * 1024 * 1024) / announced; count++) {
+      const socket = await open()
+      socket.write(`${POST}content-length: ${announced}\r\n\r\n{`)
+      held.push(socket)
+    }
+    await until(async () => (await refusedBeyond(open)) === true)
+
+    for (const socket of held) socket.destroy()
+    await until(async () => (await refusedBeyond(open)) === false)
+    assert.equal((await api.post('/echo', { text: 'small' })).status, 200)
+  })
+})
+
+describe('Strict-Transport-Security', () => {
+  test('is sent whenever the public address is https, and only then', async (t) => {
+    const secure = await start(t, { publicUrl: 'https://app.example' })
+    const plain = await start(t, { publicUrl: 'http://localhost:8081' })
+
+    const header = 'strict-transport-security'
+    assert.equal((await secure.api.get('/')).headers.get(header), 'max-age=31536000')
+    assert.equal((await plain.api.get('/')).headers.get(header), null)
+  })
+})
+
+const POST = 'POST /echo HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n'
+
+/** Whether one more body that does not end is refused. */
+async function refusedBeyond(open: () => Promise<Socket>): Promise<boolean> {
+  const socket = await open()
+  socket.write(`${POST}content-length: 131072\r\n\r\n{`)
+  const answered = once(socket, 'data').then(([data]) => /^HTTP\/1\.1 503 /.test(String(data)))
+  const waiting = new Promise<boolean>((resolve) => setTimeout(resolve, 100, false))
+  const refused = await Promise.race([answered, waiting])
+  socket.destroy()
+  return refused
+}
+
+async function until(done: () => Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + 10_000
+  while (!(await done())) assert.ok(performance.now() < deadline, 'it did not happen in time')
+}
+
+async function closed(socket: Socket): Promise<void> {
+  socket.destroy()
+  await once(socket, 'close')
+}
+
+async function start(t: TestContext, options: Partial<ServerOptions> = {}) {
+  const log = createLogger('test', 'silent')
+  const server = createServer({ log, clock: testClock(), ...options })
+  const Members = Type.Record(Type.String(), Type.String(), { maxProperties: 50 })
+  const body = Type.Object({ members: Type.Optional(Members) })
+  server.get('/', () => ({}))
+  server.post('/echo', { schema: { body }, handler: () => ({}) })
+  actuatorRoutes(server, { name: 'test', version: '1', healthy: async () => true })
+  const { api, baseUrl } = await listenForTest(t, server)
+  const { hostname, port } = new URL(baseUrl)
+
+  const open = async () => {
+    const socket = connect(Number(port), hostname)
+    t.after(() => socket.destroy())
+    socket.on('error', () => {})
+    await once(socket, 'connect')
+    return socket
+  }
+  const ask = async (request: string) => {
+    const socket = await open()
+    socket.end(request)
+    return text(socket)
+  }
+  const status = async (host: string, path = '/') => {
+    const reply = await ask(`GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)
+    return Number(reply.split(' ', 2)[1])
+  }
+  const isAnswered = async (socket: Socket) => {
+    const ended = once(socket, 'close').then(() => false)
+    socket.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n')
+    return Promise.race([once(socket, 'data').then(() => true), ended])
+  }
+  return { api, ask, status, open, isAnswered }
+}
