@@ -1,12 +1,13 @@
 import { startPostgres } from '../../packages/kit/testing/postgres.ts'
 import { dropTestDatabases } from '../../packages/kit/testing/test-databases.ts'
 
-/** One server for all test processes, and what to tell them about it. */
+/** One server for all test processes, and the environment that tells them about it. */
 type ProvidedPostgres = { env: Record<string, string>; stop(): Promise<void> }
 
 export async function providePostgres(
-  given = process.env.TEST_POSTGRES_URL,
+  { TEST_POSTGRES_URL: given, TEST_POSTGRES_MISSING: missing } = process.env,
 ): Promise<ProvidedPostgres> {
+  if (missing) return { env: { TEST_POSTGRES_MISSING: missing }, stop: async () => {} }
   if (given) return { env: { TEST_POSTGRES_URL: given }, stop: () => dropTestDatabases(given) }
   try {
     const server = await startPostgres()

@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { until } from '../until.ts'
+import { importingTests } from './importing-tests.ts'
+import { runTests } from './run-tests.ts'
+
+const MAIN = join(import.meta.dirname, 'main.ts')
+const RULE = 'packages/shop/src/price.ts'
+const FILES = {
+  'package.json': '{ "type": "module" }',
+  'packages/shop/package.json': '{ "name": "@plinth/shop", "exports": { ".": "./src/index.ts" } }',
+  'packages/shop/src/index.ts': "export { price } from './price.ts'\n",
+  [RULE]: 'export const price = (n: number) => (n > 9 ? n * 8 : n * 10)\n',
+  'packages/shop/test/price.test.ts': `
+    import assert from 'node:assert/strict'
+    import { test } from 'node:test'
+    import { price } from '@plinth/shop'
+    test('by the piece', () => assert.equal(price(2), 20))
+    test('in bulk', () => assert.equal(price(20), 160))`,
+  'packages/shop/test/other.test.ts': "import { price } from '@plinth/shop'\n",
+  'packages/shop/test/apart.test.ts': "import 'node:test'\n",
+  'packages/till/till.test.ts': "import { price } from '@plinth/shop'\n",
+}
+
+test('finds the tests of the package that import a file, the nearest first', (t) => {
+  const root = sampleTree(t)
+
+  assert.deepEqual(importingTests(root, RULE), [
+    ['packages/shop/test/price.test.ts'],
+    ['packages/shop/test/other.test.ts'],
+  ])
+})
+
+test('shows the faults that no test notices, and leaves the file as it was', (t) => {
+  const root = sampleTree(t)
+
+  const { stdout, status } = mutate(root, RULE)
+
+  assert.equal(status, 0)
+  assert.equal(
+    stdout,
+    `6 faults in ${RULE}, 1 + 1 test files
+survived ${RULE}:1 (> → >=)
+  - export const price = (n: number) => (n > 9 ? n * 8 : n * 10)
+  + export const price = (n: number) => (n >= 9 ? n * 8 : n * 10)
+survived ${RULE}:1 (9 → 10)
+  - export const price = (n: number) => (n > 9 ? n * 8 : n * 10)
+  + export const price = (n: number) => (n > 10 ? n * 8 : n * 10)
+killed 4 of 6
+`,
+  )
+  assert.equal(readFileSync(join(root, RULE), 'utf8'), FILES[RULE])
+})
+
+test('tests that never end are stopped, with everything they started', async (t) => {
+  const folder = sampleTree(t, {
+    'endless.test.ts': `
+      import { spawn } from 'node:child_process'
+      import { writeFileSync } from 'node:fs'
+      import { test } from 'node:test'
+      test('waits for ever', () => new Promise(() => {
+        const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'])
+        writeFileSync('child.pid', String(child.pid))
+      }))`,
+  })
+
+  const run = { folder, files: ['endless.test.ts'], env: {}, timeoutMs: 3000 }
+
+  assert.equal(await runTests(run), 'timed out')
+  const pid = Number(readFileSync(join(folder, 'child.pid'), 'utf8'))
+  await until(
+    () => isRunning(pid),
+    (running) => !running,
+  )
+})
+
+test('tests that fail without a fault are an error', (t) => {
+  const root = sampleTree(t, {
+    'packages/shop/test/price.test.ts': "import { price } from '@plinth/shop'\nprice.no.such",
+  })
+
+  const { stderr, status } = mutate(root, RULE)
+
+  assert.equal(status, 1)
+  assert.match(stderr, /Without any fault in .* its tests have failed/)
+})
+
+function sampleTree(t: TestContext, changes: Partial<Record<string, string>> = {}): string {
+  const root = mkdtempSync(join(tmpdir(), 'plinth-mutate-test-'))
+  t.after(() => rmSync(root, { recursive: true }))
+  for (const [path, text = ''] of Object.entries({ ...FILES, ...changes })) {
+    mkdirSync(dirname(join(root, path)), { recursive: true })
+    writeFileSync(join(root, path), text)
+  }
+  return root
+}
+
+function mutate(cwd: string, ...args: string[]) {
+  const { NODE_TEST_CONTEXT: _, ...own } = process.env
+  const env = { ...own, TEST_POSTGRES_URL: '', TEST_POSTGRES_MISSING: 'no test here needs it' }
+  const options = { cwd, env, encoding: 'utf8', timeout: 240_000 } as const
+  return spawnSync(
+    process.execPath,
+    ['--disable-warning=ExperimentalWarning', MAIN, ...args],
+    options,
+  )
+}
+
+// A process that has ended stays listed as a zombie until its parent collects it.
+function isRunning(pid: number): boolean {
+  try {
+    return !readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ')
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,52 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, rmSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+
+export type TestRun = {
+  folder: string
+  files: string[]
+  env: Record<string, string>
+  timeoutMs: number
+}
+export type Verdict = 'passed' | 'failed' | 'timed out'
+
+/** Runs test files until the first failure. Everything they started ends with them. */
+export async function runTests({ folder, files, env, timeoutMs }: TestRun): Promise<Verdict> {
+  const TMPDIR = join(folder, '.tmp')
+  mkdirSync(TMPDIR, { recursive: true })
+  const { NODE_TEST_CONTEXT: _, ...own } = process.env
+  const flags = ['--test', '--test-reporter=tap', `--test-concurrency=${availableParallelism()}`]
+  const child = spawn(process.execPath, [...flags, ...files], {
+    cwd: folder,
+    env: { ...own, NODE_ENV: 'test', TMPDIR, ...env },
+    stdio: ['ignore', 'pipe', 'ignore'],
+    detached: true, // A process group of its own, so that it can be killed as one.
+  })
+  const ended = once(child, 'close')
+  const killAll = () => {
+    try {
+      process.kill(-(child.pid ?? 0), 'SIGKILL')
+    } catch {
+      // It has ended.
+    }
+  }
+  let verdict: Verdict = 'passed'
+  const end = (found: Verdict) => {
+    verdict = verdict === 'passed' ? found : verdict
+    killAll()
+  }
+  const timer = setTimeout(() => end('timed out'), timeoutMs)
+  process.once('exit', killAll)
+  createInterface({ input: child.stdout }).on('line', (line) => {
+    if (/^\s*not ok /.test(line) && !/ # (TODO|SKIP)/.test(line)) end('failed')
+  })
+  const [exitCode] = await ended
+  clearTimeout(timer)
+  process.off('exit', killAll)
+  killAll()
+  rmSync(TMPDIR, { recursive: true, force: true, maxRetries: 5 })
+  return verdict === 'passed' && exitCode !== 0 ? 'failed' : verdict
+}

@@ -1,0 +1,38 @@
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, join, relative } from 'node:path'
+
+const LEFT_OUT = new Set(['node_modules', '.git', '.cache', 'data'])
+
+/**
+ * A copy of the tree in a temporary folder, with the installed packages linked. The project's own
+ * packages lead into the copy: a link to the whole of node_modules would lead back to the original.
+ */
+export function copyTree(root: string): { folder: string; remove(): void } {
+  const folder = mkdtempSync(join(tmpdir(), 'plinth-mutate-'))
+  cpSync(root, folder, { recursive: true, filter: (path) => !LEFT_OUT.has(basename(path)) })
+  mkdirSync(join(folder, 'node_modules/@plinth'), { recursive: true })
+  for (const name of entriesOf(root, 'node_modules'))
+    if (name !== '@plinth' && name !== '.cache') link(root, folder, join('node_modules', name))
+  for (const parent of ['packages', 'services'])
+    for (const name of entriesOf(root, parent))
+      symlinkSync(join(folder, parent, name), join(folder, 'node_modules/@plinth', name))
+  if (existsSync(join(root, '.cache'))) link(root, folder, '.cache')
+  return { folder, remove: () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }) }
+}
+
+function entriesOf(root: string, folder: string): string[] {
+  return existsSync(join(root, folder)) ? readdirSync(join(root, folder)) : []
+}
+
+function link(root: string, folder: string, path: string): void {
+  symlinkSync(join(root, relative('.', path)), join(folder, path))
+}
