@@ -7,7 +7,7 @@ import type { pageOfUsers } from '../packages/accounts/src/users/users.ts'
 import type { ownPasskeys } from '../services/identity/src/passkeys/passkeys.ts'
 import type { openCheckout } from '../services/payments/src/checkout/checkout.ts'
 import type { readCustomer } from '../services/payments/src/checkout/customers.ts'
-import type { paymentReply } from '../services/payments/src/payment/payments.ts'
+import type { readPayment } from '../services/payments/src/payment/payments.ts'
 import type { readRefund } from '../services/payments/src/refunds/refunds.ts'
 import type { describeFile } from '../services/storage-full/src/files/files.ts'
 import type { createLink } from '../services/storage-full/src/files/links.ts'
@@ -37,6 +37,6 @@ export type ClientReplies = [
   Gets<client.FileMetadata, Reply<typeof describeFlatFile>>,
   Gets<client.Customer, Reply<typeof readCustomer>>,
   Gets<client.CheckoutSession, Reply<typeof openCheckout>>,
-  Gets<client.Payment, Reply<typeof paymentReply>>,
+  Gets<client.Payment, Reply<typeof readPayment>>,
   Gets<client.Refund, Reply<typeof readRefund>>,
 ]

@@ -49,11 +49,19 @@ export async function openPayments(
   const server = createServer({ ...config, log, clock })
   server.onClose(database.close)
 
-  const failed = (error: unknown) => log.error({ err: error }, 'looking at payments failed')
-  const wake = wakerOf(() => jobs.look, failed)
+  const failed = (error: unknown) => log.error({ err: error }, 'reconciling payments failed')
+  const wake = wakerOf(() => jobs.reconcile, failed)
   const provider = providerFor(config)
-  const sharing = createSingleFlight()
-  const payments: Payments = { ...config, db: database.db, clock, log, provider, wake, sharing }
+  const singleFlight = createSingleFlight()
+  const payments: Payments = {
+    ...config,
+    db: database.db,
+    clock,
+    log,
+    provider,
+    wake,
+    singleFlight,
+  }
   const jobs = startJobs(payments, config)
   server.onClose(jobs.stop)
   await recoverAtStart(payments)

@@ -22,8 +22,8 @@ export function loadConfig(env: Env = process.env) {
       ),
       console: settings.convenience('PAYMENTS_CONSOLE'),
       leaseSeconds: settings.integer('PAYMENTS_LEASE_SECONDS', 6, { min: 1, max: 600 }),
-      patienceMilliseconds: 10 * SECOND,
-      lookEverySeconds: settings.integer('PAYMENTS_LOOK_EVERY_SECONDS', 5, { min: 1 }),
+      lockWaitMilliseconds: 10 * SECOND,
+      reconcileEverySeconds: settings.integer('PAYMENTS_LOOK_EVERY_SECONDS', 5, { min: 1 }),
       pollEverySeconds: settings.integer('PAYMENTS_POLL_EVERY_SECONDS', 60, { min: 1 }),
     }
   })

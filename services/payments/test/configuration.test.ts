@@ -140,8 +140,8 @@ test('The service hands on no control of the sandbox', async (t) => {
 
 describe('A process that dies while it works on a payment', () => {
   test('lets go of it before the next caller loses patience', () => {
-    const { leaseSeconds, patienceMilliseconds } = loadConfig({})
+    const { leaseSeconds, lockWaitMilliseconds } = loadConfig({})
 
-    assert.ok(leaseSeconds * 1000 < patienceMilliseconds)
+    assert.ok(leaseSeconds * 1000 < lockWaitMilliseconds)
   })
 })

@@ -112,8 +112,8 @@ for (const engine of engines)
         assert.equal((await sandbox.books()).totals.eur.refunded, 400)
       })
 
-    test('10 at refund:released holds no money back', async (t) => {
-      const { sandbox, killedBy, paid, api: first } = await start(t, engine, 'refund:released')
+    test('10 at refund:withdrawn holds no money back', async (t) => {
+      const { sandbox, killedBy, paid, api: first } = await start(t, engine, 'refund:withdrawn')
       const { paymentId } = await paid(first)
       const path = `/api/payments/${paymentId}/refund`
       await sandbox.fault({ kind: 'rate-limit', route: 'POST /v1/refunds' })

@@ -1,9 +1,9 @@
-import type { AttemptState, PaymentStatus } from '../src/payment/state.ts'
+import type { PaymentStatus, SessionState } from '../src/payment/state.ts'
 import type { RefundStatus } from '../src/provider/provider.ts'
 
 /** One thing the provider says: about an attempt, or about a refund of an attempt's intent. */
 export type Step =
-  | { event: string; attempt: number; state: AttemptState }
+  | { event: string; attempt: number; state: SessionState }
   | { event: string; refund: string; intent: string; amount: number; status: RefundStatus }
 
 export type History = { name: string; steps: Step[]; status: PaymentStatus; refunded: number }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { isDeepStrictEqual } from 'node:util'
 import type { ApiReply } from '@plinth/kit/testing'
 import { listAttempts } from '../src/payment/database/attempts.repository.ts'
-import { findRefundIntent } from '../src/payment/database/refunds.repository.ts'
+import { findRefundAttempt } from '../src/payment/database/refunds.repository.ts'
 import { derivePayment } from '../src/payment/state.ts'
 import { booksOf, refundsOf, type Story, sessionsOf } from './model-steps.ts'
 
@@ -78,7 +78,7 @@ async function checkIntents(story: Story): Promise<void> {
     const { refundReference } = metadata
     if (!refundReference) others += 1
     else {
-      const intent = await findRefundIntent(db, story.paymentId ?? '', refundReference)
+      const intent = await findRefundAttempt(db, story.paymentId ?? '', refundReference)
       assert.equal(intent?.amount, amount, `a refund without an intent: ${refundReference}`)
     }
   }

@@ -199,7 +199,7 @@ export const steps: Record<string, (story: Story, step: Step) => Promise<unknown
   'outage-over': ({ world }) => world.sandbox.clearFaults(),
   look: async (story) => {
     await pass(story, 61)
-    await story.world.jobs().look.runNow()
+    await story.world.jobs().reconcile.runNow()
   },
   poll: async (story) => {
     await pass(story, 400)
@@ -220,7 +220,7 @@ export async function settle(story: Story): Promise<void> {
   for (let round = 0; round < 4; round++) {
     await pass(story, 7 * 3600)
     await world.jobs().poll.runNow()
-    await world.jobs().look.runNow()
+    await world.jobs().reconcile.runNow()
     await world.jobs().retry.runNow()
   }
 }

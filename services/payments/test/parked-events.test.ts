@@ -8,8 +8,8 @@ import { insertPayment } from '../src/payment/database/payments.repository.ts'
 import type { PaymentTables } from '../src/payment/database/tables.ts'
 import { readEvent } from '../src/provider/objects.ts'
 import { findEventTarget, readEventObject } from '../src/webhooks/event-target.ts'
-import { claimEvent } from '../src/webhooks/events.repository.ts'
-import { newClaim } from '../src/webhooks/failed-events.ts'
+import { claimEvent, newInboxEvent } from '../src/webhooks/events.repository.ts'
+
 import { linkParkedEvents } from '../src/webhooks/parked-events.ts'
 import { startLoop } from './start-loop.ts'
 
@@ -115,7 +115,7 @@ for (const engine of engines)
         payments.db,
         async (db) => {
           const target = await findEventTarget(db, event, readEventObject(event))
-          await claimEvent(db, { ...newClaim(delivery, payments.clock()), ...target })
+          await claimEvent(db, { ...newInboxEvent(delivery, payments.clock()), ...target })
         },
         () => checkOut({ businessReference: 'b' }),
       )

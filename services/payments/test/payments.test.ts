@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { inTransaction, openDatabase } from '@plinth/kit'
 import { engines } from '@plinth/kit/testing'
+import { migrations } from '../src/payment/database/migrations/index.ts'
+import { updateNextCheck } from '../src/payment/database/payments.repository.ts'
+import type { PaymentTables } from '../src/payment/database/tables.ts'
 import { shared } from './shared.ts'
 import { startLoop } from './start-loop.ts'
 import { startPayments } from './start-payments.ts'
@@ -123,6 +127,23 @@ for (const engine of engines)
       assert.match(told.explanation, /^PARTIALLY_REFUNDED because .* 400 of 1000 eur/)
       assert.equal(told.refundableAmount, 600)
       assert.deepEqual(told.anomalies, [])
+    })
+
+    test('is read while another node holds the lock of the payment', {
+      timeout: 60_000,
+    }, async (t) => {
+      const databaseUrl = await engine.freshUrl(t)
+      const { checkOut, timeline } = await startLoop(t, { databaseUrl })
+      const { body } = await checkOut()
+      const other = await openDatabase<PaymentTables>(databaseUrl, migrations)
+      t.after(other.close)
+
+      const told = await inTransaction(other.db, async (db) => {
+        await updateNextCheck(db, body.paymentId, { nextCheckAt: null })
+        return timeline(body.paymentId)
+      })
+
+      assert.equal(told.status, 'PENDING')
     })
 
     test('explains each state of a payment', async () => {

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { armFailPoint } from '@plinth/kit'
 import { engines } from '@plinth/kit/testing'
+import { readEvent } from '../src/provider/objects.ts'
+import { receiveEvent } from '../src/webhooks/receive.ts'
 import { shared } from './shared.ts'
 import { startLoop } from './start-loop.ts'
 
@@ -211,6 +213,27 @@ for (const engine of engines)
       assert.equal((await refund(paymentId, { reference: 'r' })).status, 201)
     })
 
+    test('24 an event that can neither be processed nor kept shows why it failed first', async (t) => {
+      const { payments, paid, sandbox } = await start(t)
+      await paid()
+      const [latest] = await sandbox.events()
+      const { schema } = payments.db
+      await schema.alterTable('attempts').renameTo('attempts_away').execute()
+      await schema.alterTable('webhook_events').renameTo('events_away').execute()
+
+      const received = receiveEvent(payments, {
+        event: readEvent(latest),
+        body: JSON.stringify(latest),
+        source: 'webhook',
+      })
+
+      await assert.rejects(received, (error: Error) => {
+        assert.match(String(error.cause), /attempts/)
+        assert.doesNotMatch(String(error.cause), /webhook_events/)
+        return true
+      })
+    })
+
     test('24 an event that fails is kept, answered with an error and processed later', async (t) => {
       t.after(() => armFailPoint({}))
       const { checkOut, sandbox, intercept, deliver, status, api, clock, jobs } = await start(t)
@@ -371,7 +394,7 @@ for (const engine of engines)
 
       await sandbox.decline(body.checkoutSessionId)
       await sandbox.flush()
-      await jobs.look.runNow()
+      await jobs.reconcile.runNow()
 
       assert.equal((await payment(body.paymentId)).checkoutStatus, 'OPEN')
       assert.equal((await payment(body.paymentId)).status, 'PENDING')

@@ -28,7 +28,7 @@ for (const engine of engines)
       clock.advance(25 * 3600)
       await sandbox.forgetKeys()
 
-      await jobs.look.runNow()
+      await jobs.reconcile.runNow()
 
       assert.equal(lost.status, 503)
       assert.equal((await payment(paymentId)).refundedAmount, 400)
@@ -47,7 +47,7 @@ for (const engine of engines)
       await sandbox.clearFaults()
       clock.advance(25 * 3600)
 
-      await jobs.look.runNow()
+      await jobs.reconcile.runNow()
 
       assert.equal(reserved.status, 400)
       assert.equal((await payment(paymentId)).refundedAmount, 0)
@@ -66,7 +66,7 @@ for (const engine of engines)
       clock.advance(25 * 3600)
       await sandbox.forgetKeys()
 
-      await jobs.look.runNow()
+      await jobs.reconcile.runNow()
 
       assert.equal(lost.status, 503)
       const [shown] = (await api.get('/api/payments?businessReference=b')).body.content
@@ -194,7 +194,7 @@ for (const engine of engines)
       await sandbox.pay(body.checkoutSessionId)
       clock.advance(4 * DAY)
 
-      await jobs.look.runNow()
+      await jobs.reconcile.runNow()
 
       assert.equal((await payment(body.paymentId)).status, 'PAID')
     })
@@ -211,7 +211,7 @@ for (const engine of engines)
         const { nextCheckAt } = await timeline(body.paymentId)
         const seconds = (Date.parse(nextCheckAt) - clock().getTime()) / 1000
         clock.advance(seconds)
-        while (!(await jobs.look.runNow())) await setTimeout(5)
+        while (!(await jobs.reconcile.runNow())) await setTimeout(5)
         return seconds / 60
       }
       const first: number[] = []

@@ -231,6 +231,16 @@ for (const engine of engines)
       assert.equal((await payment(first.body.paymentId)).checkoutStatus, 'OPEN')
     })
 
+    test('that gives a session without a URL makes 502 of the checkout', async (t) => {
+      const { api, provider } = await start(t)
+      provider.replies['POST /v1/checkout/sessions'] = { body: { id: 'cs_1' } }
+
+      const reply = await api.post('/api/checkout/sessions', checkoutBody())
+
+      assert.equal(reply.status, 502)
+      assert.equal(reply.body.title, 'Provider request failed')
+    })
+
     test('is enough for a refund', async (t) => {
       const { api, payment, paid, refund } = await start(t)
       const id = await paid()

@@ -1,5 +1,9 @@
 import { secondsAfter } from '@plinth/kit'
-import type { Attempt } from '../payment/database/attempts.repository.ts'
+import type {
+  Attempt,
+  ReservedAttempt,
+  SessionAttempt,
+} from '../payment/database/attempts.repository.ts'
 import type { Payment } from '../payment/database/payments.repository.ts'
 import {
   attemptProcessing,
@@ -8,6 +12,7 @@ import {
   paymentSettled,
 } from '../payment/problems.ts'
 import { latestOf } from '../payment/state.ts'
+import { providerFailed } from '../provider/problems.ts'
 
 const SHORTEST_LIFE_SECONDS = 1800
 
@@ -22,10 +27,14 @@ export type CheckoutRequest = {
   metadata: Record<string, string>
 }
 
+export type PayableAttempt = SessionAttempt & { url: string }
+
 /** What to do next for a caller who wants a payable session. */
 export type CheckoutStep =
   | { step: 'reserve'; sequence: number }
-  | { step: 'send' | 'look-up' | 'expire' | 'reuse'; attempt: Attempt }
+  | { step: 'resolve'; attempt: ReservedAttempt }
+  | { step: 'look-up' | 'expire'; attempt: SessionAttempt }
+  | { step: 'reuse'; attempt: PayableAttempt }
 
 type Situation = {
   payment: Payment
@@ -37,26 +46,27 @@ type Situation = {
 
 /**
  * Never two payable sessions: a new attempt is reserved only when the provider itself has said
- * that the last one has ended, and an open session is handed out again only after asking.
+ * that the last one has ended, and an open session is returned again only after asking.
  */
 export function planCheckout(request: CheckoutRequest, situation: Situation): CheckoutStep {
   const { payment, attempts, asked, now } = situation
-  refuseDifferent(request, payment)
+  requireSameAmount(request, payment)
   if (attempts.some(({ state }) => state === 'paid')) throw paymentSettled()
 
   const latest = latestOf(attempts)
-  if (latest?.state === 'reserved') return { step: 'send', attempt: latest }
+  if (latest?.state === 'reserved') return { step: 'resolve', attempt: latest }
   if (latest?.state === 'open' || latest?.state === 'processing') {
     if (asked !== latest.sequence) return { step: 'look-up', attempt: latest }
     if (latest.state === 'processing') throw attemptProcessing()
-    return { step: isOverdue(latest, now) ? 'expire' : 'reuse', attempt: latest }
+    if (isOverdue(latest, now)) return { step: 'expire', attempt: latest }
+    return { step: 'reuse', attempt: requireUrl(latest) }
   }
   if (attempts.some(({ reference }) => reference === request.attemptReference))
     throw attemptReferenceSpent()
   return { step: 'reserve', sequence: (latest?.sequence ?? 0) + 1 }
 }
 
-export function refuseDifferent(
+export function requireSameAmount(
   request: Pick<CheckoutRequest, 'amount' | 'currency'>,
   payment: Pick<Payment, 'amount' | 'currency'>,
 ): void {
@@ -64,8 +74,14 @@ export function refuseDifferent(
     throw paymentDiffers()
 }
 
-/** A session lives half an hour at least: one that is younger is not overdue, a clock is wrong. */
-function isOverdue({ expiresAt, firstSentAt }: Attempt, now: Date): boolean {
+function requireUrl(attempt: SessionAttempt): PayableAttempt {
+  const { url } = attempt
+  if (url === null) throw providerFailed({ detail: "The provider's session has no URL." })
+  return { ...attempt, url }
+}
+
+/** A session lives half an hour at least: if a younger one is overdue, a clock is wrong. */
+function isOverdue({ expiresAt, firstSentAt }: SessionAttempt, now: Date): boolean {
   const shortest = secondsAfter(new Date(firstSentAt), SHORTEST_LIFE_SECONDS)
   return expiresAt !== null && expiresAt <= now.toISOString() && shortest <= now
 }

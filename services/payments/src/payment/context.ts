@@ -4,7 +4,7 @@ import type { PaymentProvider } from '../provider/provider.ts'
 import type { PaymentTables } from './database/tables.ts'
 import { paymentBusy, providerNotConfigured } from './problems.ts'
 
-/** What a route asks of its caller; empty as shipped, where the host application does the asking. */
+/** What a route asks of its caller: nothing as shipped, where the host application does so. */
 export type PaymentGuard = { caller: Guard[]; refunder: Guard[] }
 
 /** What the rules of this service need from their host. */
@@ -16,13 +16,13 @@ export type Payments = {
   provider: PaymentProvider | undefined
   successUrl: string
   cancelUrl: string
-  /** A dead node's hold on a payment ends after this. */
+  /** The lock of a dead node on a payment ends after this. */
   leaseSeconds: number
   /** How long a request waits for another that works on the same payment. */
-  patienceMilliseconds: number
-  /** A caller's impatient repetition shares the answer of the first request. */
-  sharing: SingleFlight
-  /** Asks the background work to look now and not at its next turn. */
+  lockWaitMilliseconds: number
+  /** A repetition of a request that is under way shares its answer. */
+  singleFlight: SingleFlight
+  /** Runs the reconciliation now and not at its next turn. */
   wake: () => void
 }
 
@@ -37,22 +37,22 @@ export function requireProvider(payments: Payments): PaymentProvider {
  * Runs work that talks to the provider about one payment. No two nodes do so at once: the others
  * wait their turn and then find what the first one left.
  */
-export async function withPayment<T>(
+export async function withPaymentLock<T>(
   payments: Payments,
   id: string,
   work: () => Promise<T>,
 ): Promise<T> {
-  const patience = performance.now() + payments.patienceMilliseconds
-  while (performance.now() < patience) {
-    const turn = await tryPayment(payments, id, work)
+  const deadline = performance.now() + payments.lockWaitMilliseconds
+  while (performance.now() < deadline) {
+    const turn = await tryPaymentLock(payments, id, work)
     if (turn) return turn.result
     await setTimeout(PAUSE_MILLISECONDS * (0.5 + Math.random()))
   }
   throw paymentBusy()
 }
 
-/** Like `withPayment`, but leaves the payment alone when somebody else is at it. */
-export async function tryPayment<T>(
+/** Like `withPaymentLock`, but leaves a payment alone that is being worked on. */
+export async function tryPaymentLock<T>(
   { db, leaseSeconds }: Payments,
   id: string,
   work: () => Promise<T>,
@@ -64,7 +64,7 @@ export async function tryPayment<T>(
   return turn
 }
 
-/** Runs work once for all who ask for the same thing while it is under way. */
+/** Runs work once for all callers that ask for the same while it is under way. */
 type SingleFlight = <T>(key: string, work: () => Promise<T>) => Promise<T>
 
 export function createSingleFlight(): SingleFlight {

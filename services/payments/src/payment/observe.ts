@@ -5,56 +5,69 @@ import {
   type Attempt,
   findPaymentIdByIntent,
   insertAttempt,
+  type SessionAttempt,
   updateAttempt,
 } from './database/attempts.repository.ts'
 import { lockIntent } from './database/locks.repository.ts'
-import { type About, insertObservation, remark } from './database/observations.repository.ts'
+import { insertObservation, type ObservationSource } from './database/observations.repository.ts'
 import type { Payment } from './database/payments.repository.ts'
 import {
   findRefund,
-  findRefundIntent,
+  findRefundAttempt,
   listRefundsOf,
-  updateIntentState,
+  updateRefundAttempt,
   upsertRefund,
 } from './database/refunds.repository.ts'
 import type { PaymentTables } from './database/tables.ts'
 import { InconsistentObservation } from './problems.ts'
-import { intentsOf, type Ledger, lockPayment, settleLedger } from './record.ts'
-import { type AttemptState, joinAttemptState, joinRefundStatus, latestOf } from './state.ts'
+import { intentsOf, lockPayment, type PaymentRecord, saveRecord } from './record.ts'
+import { joinAttemptState, joinRefundStatus, latestOf, type SessionState } from './state.ts'
 
-type SeenSession = { paymentId: string; session: CheckoutSession; state: AttemptState }
+/** The intent of a completed session has ended without money when it says one of these. */
+const INTENT_FAILED = ['requires_payment_method', 'canceled']
+
+/**
+ * What a session says about its attempt. A complete but unpaid session looks the same while the
+ * bank decides and after it refused: only the type of the event or the intent itself differs.
+ */
+export function sessionStateOf(session: CheckoutSession, eventType = ''): SessionState {
+  const kind = eventType.replace('checkout.session.', '')
+  const paid = session.paymentStatus === 'paid' || session.paymentStatus === 'no_payment_required'
+  if (paid || kind === 'async_payment_succeeded') return 'paid'
+  if (kind === 'async_payment_failed') return 'failed'
+  if (session.status === 'expired' || kind === 'expired') return 'expired'
+  if (session.status === 'complete' || kind === 'completed') return completeState(session)
+  return 'open'
+}
+
+function completeState({ paymentIntentStatus }: CheckoutSession): SessionState {
+  if (paymentIntentStatus === null) return 'processing'
+  if (paymentIntentStatus === 'succeeded') return 'paid'
+  return INTENT_FAILED.includes(paymentIntentStatus) ? 'failed' : 'processing'
+}
+
+type SeenSession = { paymentId: string; session: CheckoutSession; state: SessionState }
 
 /** Joins what a session says to its payment, inside the caller's transaction. */
 export async function observeSession(
   db: Db<PaymentTables>,
-  { paymentId, session, state }: SeenSession,
-  about: About,
-): Promise<Ledger | undefined> {
+  seen: SeenSession,
+  source: ObservationSource,
+): Promise<void> {
+  const { paymentId, session } = seen
   await lockIntent(db, session.paymentIntentId)
   const locked = await lockPayment(db, paymentId)
-  if (!locked) return undefined
-  refuseDifferent(locked.payment, session)
+  if (!locked) return
+  requireMatchingSession(locked.payment, session)
 
-  const joined = joinSession(paymentId, locked.attempts, session, state)
+  const joined = joinSession(locked.attempts, seen)
   const attempts = await writeAttempt(db, locked.attempts, joined)
   const note = joined ? undefined : 'The session belongs to no attempt of this payment.'
   const observed = { payment: locked.payment, attempts, session }
-  return settleLedger(db, observed, { note, ...about, subject: session.id })
+  await saveRecord(db, observed, { note, ...source, subject: session.id })
 }
 
-async function writeAttempt(
-  db: Db<PaymentTables>,
-  attempts: Attempt[],
-  joined: Attempt | undefined,
-): Promise<Attempt[]> {
-  if (!joined) return attempts
-  const others = attempts.filter(({ sequence }) => sequence !== joined.sequence)
-  if (others.length < attempts.length) await updateAttempt(db, joined)
-  else await insertAttempt(db, joined)
-  return [...others, joined]
-}
-
-function refuseDifferent(payment: Payment, { id, amount, currency }: CheckoutSession): void {
+function requireMatchingSession(payment: Payment, { id, amount, currency }: CheckoutSession): void {
   const same =
     (amount === null || amount === payment.amount) &&
     (currency === null || currency === payment.currency)
@@ -68,100 +81,20 @@ function refuseDifferent(payment: Payment, { id, amount, currency }: CheckoutSes
 }
 
 /**
- * Joins what a refund says, inside the caller's transaction. A refund of an intent that no attempt
- * has yet is kept: it counts from the moment a session names the intent. `ownerId` is the payment
- * that has the intent, where that is known.
- */
-export async function observeRefund(
-  db: Db<PaymentTables>,
-  observed: Refund,
-  about: About,
-  ownerId: string | null = null,
-): Promise<Ledger | undefined> {
-  const paymentIntentId = observed.paymentIntentId ?? (await intentOf(db, observed))
-  await lockIntent(db, paymentIntentId)
-  const paymentId =
-    ownerId ?? (paymentIntentId && (await findPaymentIdByIntent(db, paymentIntentId)))
-  const locked = paymentId ? await lockPayment(db, paymentId) : undefined
-  const intents = intentsOf(locked?.attempts ?? [])
-  const refunds = await listRefundsOf(db, intents)
-
-  const known = refunds.find(({ id }) => id === observed.id) ?? (await findRefund(db, observed.id))
-  const joined = joinRefund(known, observed)
-  await upsertRefund(db, joined, about.at)
-  if (!locked) return undefined
-  await linkIntent(db, locked.payment.id, observed)
-  const others = refunds.filter(({ id }) => id !== joined.id)
-  const ours = intents.has(joined.paymentIntentId ?? '') ? [...others, joined] : others
-  return settleLedger(db, { ...locked, refunds: ours }, { ...about, subject: observed.id })
-}
-
-/** The intent of a refund that was seen before, when this word of it does not say. */
-async function intentOf(db: Db<PaymentTables>, { id }: Refund): Promise<string | null> {
-  return (await findRefund(db, id))?.paymentIntentId ?? null
-}
-
-function joinRefund(known: Refund | undefined, observed: Refund): Refund {
-  if (!known) return observed
-  return {
-    ...observed,
-    amount: known.amount,
-    paymentIntentId: known.paymentIntentId ?? observed.paymentIntentId,
-    status: joinRefundStatus(known.status, observed.status),
-    reason: observed.reason ?? known.reason,
-  }
-}
-
-/**
- * The refund an intent of ours was waiting for; from now on the refund itself is counted. One that
- * was given up is no different: its reference must never make a second refund.
- */
-async function linkIntent(db: Db<PaymentTables>, paymentId: string, refund: Refund): Promise<void> {
-  const reference = refund.metadata.refundReference
-  const intent = reference ? await findRefundIntent(db, paymentId, reference) : undefined
-  if (!intent || intent.state === 'linked' || intent.amount !== refund.amount) return
-  await updateIntentState(db, intent, { state: 'linked', refundId: refund.id })
-}
-
-/** The intent of a completed session has ended without money when it says one of these. */
-const INTENT_FAILED = ['requires_payment_method', 'canceled']
-
-/**
- * What a session says about its attempt. A complete but unpaid session looks the same while the
- * bank decides and after it refused: only the kind of event or the intent itself tells them apart.
- */
-export function attemptStateOf(session: CheckoutSession, eventType = ''): AttemptState {
-  const kind = eventType.replace('checkout.session.', '')
-  const paid = session.paymentStatus === 'paid' || session.paymentStatus === 'no_payment_required'
-  if (paid || kind === 'async_payment_succeeded') return 'paid'
-  if (kind === 'async_payment_failed') return 'failed'
-  if (session.status === 'expired' || kind === 'expired') return 'expired'
-  if (session.status === 'complete' || kind === 'completed') return completeState(session)
-  return 'open'
-}
-
-function completeState({ paymentIntentStatus }: CheckoutSession): AttemptState {
-  if (paymentIntentStatus === null) return 'processing'
-  if (paymentIntentStatus === 'succeeded') return 'paid'
-  return INTENT_FAILED.includes(paymentIntentStatus) ? 'failed' : 'processing'
-}
-
-/**
- * The attempt as it stands after the observation. A session nobody has seen before, but which names
- * this payment, belongs to the one attempt that still waits for its session; a paid one that belongs
- * to no attempt is taken in as an attempt of its own, for the money is there. Any other stranger
- * changes nothing.
+ * The attempt as it stands after the observation. A session not seen before that names this payment
+ * belongs to the one attempt that still waits for its session. A paid one that belongs to no attempt
+ * becomes an attempt of its own, because the money is there. Any other changes nothing.
  */
 function joinSession(
-  paymentId: string,
   attempts: readonly Attempt[],
-  session: CheckoutSession,
-  state: AttemptState,
-): Attempt | undefined {
+  { paymentId, session, state }: SeenSession,
+): SessionAttempt | undefined {
   const known =
     attempts.find(({ sessionId }) => sessionId === session.id) ??
-    (session.metadata.paymentId === paymentId ? waitingOf(attempts) : undefined)
-  if (!known) return state === 'paid' ? strangerOf(paymentId, attempts, session) : undefined
+    (session.metadata.paymentId === paymentId
+      ? attempts.find((attempt) => attempt.state === 'reserved')
+      : undefined)
+  if (!known) return state === 'paid' ? unexpectedAttempt(paymentId, attempts, session) : undefined
   return {
     ...known,
     state: joinAttemptState(known.state, state),
@@ -172,15 +105,11 @@ function joinSession(
   }
 }
 
-function waitingOf(attempts: readonly Attempt[]): Attempt | undefined {
-  return attempts.find(({ state, sessionId }) => state === 'reserved' && sessionId === null)
-}
-
-function strangerOf(
+function unexpectedAttempt(
   paymentId: string,
   attempts: readonly Attempt[],
   session: CheckoutSession,
-): Attempt {
+): SessionAttempt {
   return {
     paymentId,
     sequence: (latestOf(attempts)?.sequence ?? 0) + 1,
@@ -197,10 +126,83 @@ function strangerOf(
   }
 }
 
-/** Records an answer of the provider. What must never be applied is kept as a remark, and is 502. */
+async function writeAttempt(
+  db: Db<PaymentTables>,
+  attempts: Attempt[],
+  joined: SessionAttempt | undefined,
+): Promise<Attempt[]> {
+  if (!joined) return attempts
+  const others = attempts.filter(({ sequence }) => sequence !== joined.sequence)
+  if (others.length < attempts.length) await updateAttempt(db, joined)
+  else await insertAttempt(db, joined)
+  return [...others, joined]
+}
+
+/**
+ * Joins what a refund says, inside the caller's transaction. A refund of an intent that no attempt
+ * has yet is kept: it counts from the moment a session names the intent. `ownerId` is the payment
+ * that has the intent, where that is known.
+ */
+export async function observeRefund(
+  db: Db<PaymentTables>,
+  observed: Refund,
+  source: ObservationSource,
+  ownerId: string | null = null,
+): Promise<PaymentRecord | undefined> {
+  const paymentIntentId = observed.paymentIntentId ?? (await earlierIntentOf(db, observed))
+  await lockIntent(db, paymentIntentId)
+  const paymentId =
+    ownerId ?? (paymentIntentId && (await findPaymentIdByIntent(db, paymentIntentId)))
+  const locked = paymentId ? await lockPayment(db, paymentId) : undefined
+  const intents = intentsOf(locked?.attempts ?? [])
+  const refunds = await listRefundsOf(db, intents)
+
+  const known = refunds.find(({ id }) => id === observed.id) ?? (await findRefund(db, observed.id))
+  const joined = joinRefund(known, observed)
+  await upsertRefund(db, joined, source.at)
+  if (!locked) return undefined
+  await linkRefundAttempt(db, locked.payment.id, observed)
+  const others = refunds.filter(({ id }) => id !== joined.id)
+  const ours = intents.has(joined.paymentIntentId ?? '') ? [...others, joined] : others
+  return saveRecord(db, { ...locked, refunds: ours }, { ...source, subject: observed.id })
+}
+
+/** The intent of a refund that was seen before, when this observation does not name it. */
+async function earlierIntentOf(db: Db<PaymentTables>, { id }: Refund): Promise<string | null> {
+  return (await findRefund(db, id))?.paymentIntentId ?? null
+}
+
+function joinRefund(known: Refund | undefined, observed: Refund): Refund {
+  if (!known) return observed
+  return {
+    ...observed,
+    amount: known.amount,
+    paymentIntentId: known.paymentIntentId ?? observed.paymentIntentId,
+    status: joinRefundStatus(known.status, observed.status),
+    reason: observed.reason ?? known.reason,
+  }
+}
+
+/**
+ * The refund that a refund attempt of ours was waiting for; from now on the refund itself is
+ * counted. An attempt that was withdrawn is linked as well: its reference must never make a second
+ * refund.
+ */
+async function linkRefundAttempt(
+  db: Db<PaymentTables>,
+  paymentId: string,
+  refund: Refund,
+): Promise<void> {
+  const reference = refund.metadata.refundReference
+  const attempt = reference ? await findRefundAttempt(db, paymentId, reference) : undefined
+  if (!attempt || attempt.state === 'linked' || attempt.amount !== refund.amount) return
+  await updateRefundAttempt(db, attempt, { state: 'linked', refundId: refund.id })
+}
+
+/** Records a reply of the provider. One that must never be applied is kept as an anomaly: 502. */
 export async function recordReply(
   db: Db<PaymentTables>,
-  about: About,
+  source: ObservationSource,
   record: (transaction: Db<PaymentTables>) => Promise<unknown>,
 ): Promise<void> {
   try {
@@ -208,7 +210,7 @@ export async function recordReply(
   } catch (error) {
     if (!(error instanceof InconsistentObservation)) throw error
     const { message: note, anomaly, paymentId } = error
-    await insertObservation(db, { ...remark(about), paymentId, note, anomaly })
+    await insertObservation(db, source, { paymentId, note, anomaly })
     throw providerInconsistent({ cause: error })
   }
 }

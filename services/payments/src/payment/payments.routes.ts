@@ -1,20 +1,13 @@
 import { pageRequest, type Server } from '@plinth/kit'
 import type { PaymentGuard, Payments } from './context.ts'
 import { PaymentParams, textIn } from './fields.ts'
-import {
-  PAYMENT_SORTS,
-  pageOfPayments,
-  paymentReply,
-  readTimeline,
-  requirePayment,
-} from './payments.ts'
+import { PAYMENT_SORTS, pageOfPayments, readPayment, readTimeline } from './payments.ts'
 
 export function paymentRoutes(server: Server, payments: Payments, guard: PaymentGuard): void {
   server.get('/api/payments/:id', {
     schema: { params: PaymentParams },
     onRequest: guard.caller,
-    handler: async ({ params }) =>
-      paymentReply(await requirePayment(payments, params.id.toLowerCase())),
+    handler: ({ params }) => readPayment(payments, params.id.toLowerCase()),
   })
 }
 

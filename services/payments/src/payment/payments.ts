@@ -1,19 +1,17 @@
-import { inTransaction, type PageRequest, pageOf } from '@plinth/kit'
+import { type PageRequest, pageOf } from '@plinth/kit'
 import type { Refund } from '../provider/provider.ts'
 import type { Payments } from './context.ts'
 import type { Attempt } from './database/attempts.repository.ts'
 import { listObservations } from './database/observations.repository.ts'
-import { findPayment, listPayments, type Payment } from './database/payments.repository.ts'
+import { listPayments, type Payment } from './database/payments.repository.ts'
 import { paymentMissing } from './problems.ts'
-import { type Ledger, openLedger } from './record.ts'
+import { type PaymentRecord, readRecord, requirePayment } from './record.ts'
 import { latestOf, refundableAmount } from './state.ts'
 
 export { PAYMENT_SORTS } from './database/payments.repository.ts'
 
-export async function requirePayment(payments: Payments, id: string): Promise<Payment> {
-  const payment = await findPayment(payments.db, id)
-  if (!payment) throw paymentMissing()
-  return payment
+export async function readPayment({ db }: Payments, id: string) {
+  return paymentReply(await requirePayment(db, id))
 }
 
 export async function pageOfPayments(
@@ -23,20 +21,20 @@ export async function pageOfPayments(
 ) {
   if (matchesNothing(filter)) return pageOf([], 0, page)
   const { payments, total } = await listPayments(db, filter, page)
-  const shown = payments.map((payment) => ({
+  const replies = payments.map((payment) => ({
     ...paymentReply(payment),
     anomalies: payment.anomalies,
   }))
-  return pageOf(shown, total, page)
+  return pageOf(replies, total, page)
 }
 
-/** Nothing that is stored holds NUL, and PostgreSQL refuses to be asked for it. */
+/** Nothing stored holds NUL, and PostgreSQL refuses it in a query. */
 export function matchesNothing(filter: Record<string, string | undefined>): boolean {
   return Object.values(filter).some((value) => value?.includes('\u0000'))
 }
 
 /** The payment as the specification shows it. */
-export function paymentReply(payment: Payment) {
+function paymentReply(payment: Payment) {
   return {
     id: payment.id,
     businessReference: payment.businessReference,
@@ -56,41 +54,39 @@ export function paymentReply(payment: Payment) {
 
 /** Everything that was seen of a payment, in order, and why its status is what it is. */
 export async function readTimeline({ db }: Payments, paymentId: string) {
-  return inTransaction(db, async (transaction) => {
-    const ledger = await openLedger(transaction, paymentId)
-    if (!ledger) throw paymentMissing()
-    const { payment, attempts, refunds, unresolved } = ledger
-    return {
-      paymentId,
-      status: payment.status,
-      checkoutStatus: payment.checkoutStatus,
-      explanation: explain(ledger),
-      anomalies: payment.anomalies,
-      refundableAmount: refundableAmount(payment.amount, attempts, refunds, unresolved),
-      nextCheckAt: payment.nextCheckAt,
-      attempts: attempts.map(shownAttempt),
-      refunds: refunds.map(shownRefund),
-      observations: await listObservations(transaction, paymentId),
-    }
-  })
+  const record = await readRecord(db, paymentId)
+  if (!record) throw paymentMissing()
+  const { payment, attempts, refunds } = record
+  return {
+    paymentId,
+    status: payment.status,
+    checkoutStatus: payment.checkoutStatus,
+    explanation: explain(record),
+    anomalies: payment.anomalies,
+    refundableAmount: refundableAmount(record),
+    nextCheckAt: payment.nextCheckAt,
+    attempts: attempts.map(attemptReply),
+    refunds: refunds.map(refundReply),
+    observations: await listObservations(db, paymentId),
+  }
 }
 
-function shownAttempt(attempt: Attempt) {
+function attemptReply(attempt: Attempt) {
   const { sequence, reference, state, sessionId, paymentIntentId, expiresAt, url } = attempt
   return { sequence, reference, state, sessionId, paymentIntentId, expiresAt, url }
 }
 
-function shownRefund({ id, paymentIntentId, amount, status, reason }: Refund) {
+function refundReply({ id, paymentIntentId, amount, status, reason }: Refund) {
   return { id, paymentIntentId, amount, status, reason }
 }
 
-function explain(ledger: Ledger): string {
-  const { payment, attempts } = ledger
+function explain(record: PaymentRecord): string {
+  const { payment, attempts } = record
   const session = payment.sessionId ?? 'none'
   if (payment.checkoutStatus === 'COMPLETE' && payment.status !== 'PENDING')
     return payment.status === 'FAILED'
       ? `FAILED because the payment of session ${session} was refused. A new attempt may be made.`
-      : explainSettled(ledger)
+      : explainSettled(record)
   switch (latestOf(attempts)?.state) {
     case 'open':
       return `PENDING because session ${session} is open and nobody has paid yet.`
@@ -103,7 +99,7 @@ function explain(ledger: Ledger): string {
   }
 }
 
-function explainSettled({ payment, refunds, unresolved }: Ledger): string {
+function explainSettled({ payment, refunds, unresolved }: PaymentRecord): string {
   const { status, sessionId, refundedAmount, amount, currency } = payment
   const given = refunds.filter((refund) => refund.status === 'succeeded')
   const waiting = refunds.filter((refund) => ['pending', 'requires_action'].includes(refund.status))

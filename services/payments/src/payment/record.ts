@@ -1,8 +1,10 @@
+import { isDeepStrictEqual } from 'node:util'
 import { type Db, secondsAfter } from '@plinth/kit'
 import type { CheckoutSession, NewSession, Refund } from '../provider/provider.ts'
 import { type Attempt, listAttempts } from './database/attempts.repository.ts'
-import { type About, insertObservation, remark } from './database/observations.repository.ts'
+import { insertObservation, type ObservationSource } from './database/observations.repository.ts'
 import {
+  findPayment,
   findPaymentForUpdate,
   type Payment,
   updateFailedToRetry,
@@ -10,37 +12,57 @@ import {
 } from './database/payments.repository.ts'
 import {
   listRefundsOf,
-  listUnresolvedIntents,
-  type RefundIntent,
+  listUnresolvedAttempts,
+  type RefundAttempt,
 } from './database/refunds.repository.ts'
 import type { PaymentTables } from './database/tables.ts'
-import { type Anomaly, type Derived, derivePayment, latestOf } from './state.ts'
+import { paymentMissing } from './problems.ts'
+import { type Derived, derivePayment, latestOf } from './state.ts'
 
-/** A payment and its attempts, under the payment's lock. */
-type LockedPayment = { payment: Payment; attempts: Attempt[] }
+type Attempted = { payment: Payment; attempts: Attempt[] }
 
 /** Everything known about a payment. */
-export type Ledger = LockedPayment & { refunds: Refund[]; unresolved: RefundIntent[] }
+export type PaymentRecord = Attempted & { refunds: Refund[]; unresolved: RefundAttempt[] }
 
 /** A payment as it is stored, and what was just learnt about it. */
-type Observed = LockedPayment & { refunds?: Refund[]; session?: CheckoutSession }
+type Observed = Attempted & { refunds?: Refund[]; session?: CheckoutSession }
 
 const FIRST_CHECK_SECONDS = 60
 
+/** Takes the row lock of the payment, which is always the first lock on anything of a payment. */
 export async function lockPayment(
   db: Db<PaymentTables>,
   paymentId: string,
-): Promise<LockedPayment | undefined> {
+): Promise<Attempted | undefined> {
   const payment = await findPaymentForUpdate(db, paymentId)
   return payment && { payment, attempts: await listAttempts(db, paymentId) }
 }
 
-export async function openLedger(
+export async function lockRecord(
   db: Db<PaymentTables>,
   paymentId: string,
-): Promise<Ledger | undefined> {
+): Promise<PaymentRecord | undefined> {
   const locked = await lockPayment(db, paymentId)
   return locked && { ...locked, ...(await refundsOf(db, paymentId, locked.attempts)) }
+}
+
+/** Without a lock: the payment is derived anew, so that it fits the attempts and refunds beside it. */
+export async function readRecord(
+  db: Db<PaymentTables>,
+  paymentId: string,
+): Promise<PaymentRecord | undefined> {
+  const stored = await findPayment(db, paymentId)
+  if (!stored) return undefined
+  const attempts = await listAttempts(db, paymentId)
+  const known = await refundsOf(db, paymentId, attempts)
+  const derived = derivePayment(stored.amount, attempts, known.refunds)
+  return { payment: { ...stored, ...derived }, attempts, ...known }
+}
+
+export async function requirePayment(db: Db<PaymentTables>, id: string): Promise<Payment> {
+  const payment = await findPayment(db, id)
+  if (!payment) throw paymentMissing()
+  return payment
 }
 
 export function intentsOf(attempts: readonly Attempt[]): Set<string> {
@@ -59,50 +81,49 @@ async function refundsOf(
   if (intents.size === 0) return { refunds: [], unresolved: [] }
   return {
     refunds: refunds ?? (await listRefundsOf(db, intents)),
-    unresolved: await listUnresolvedIntents(db, paymentId),
+    unresolved: await listUnresolvedAttempts(db, paymentId),
   }
 }
 
 /**
- * Derives the payment from its attempts and refunds, caches it, and notes how it came about. Who
- * has the refunds in hand, as they stand now, need not have them read.
+ * Derives the payment from its attempts and refunds, stores it, and records how it came about. The
+ * refunds are read unless the caller has them as they stand now.
  */
-export async function settleLedger(
+export async function saveRecord(
   db: Db<PaymentTables>,
   { payment, attempts, refunds, session }: Observed,
-  about: About,
-): Promise<Ledger> {
+  source: ObservationSource,
+): Promise<PaymentRecord> {
   const known = { attempts, ...(await refundsOf(db, payment.id, attempts, refunds)) }
   const derived = derivePayment(payment.amount, attempts, known.refunds)
-  const nextCheckAt = nextCheck(payment, derived, known, about.at)
-  const shown = attempts.find(({ reference }) => reference === derived.attemptReference)
-  const providerCustomerId = shownCustomer(payment, shown, session)
+  const nextCheckAt = nextCheck(payment, derived, known, source.at)
+  const providerCustomerId = customerOf(payment, derived, attempts, session)
   // A wait that begins now has nothing to do with one that ended before.
   const checks = payment.nextCheckAt === null ? 0 : payment.checks
-  const settled = { ...payment, ...derived, providerCustomerId, nextCheckAt, checks }
-  if (!sameAs(payment, settled)) await updateProjection(db, settled, about.at)
+  const saved = { ...payment, ...derived, providerCustomerId, nextCheckAt, checks }
+  if (!isDeepStrictEqual(payment, saved)) await updateProjection(db, saved, source.at)
   if (derived.refundedAmount < payment.refundedAmount)
-    await updateFailedToRetry(db, payment.id, about.at)
-  await note(db, payment, settled, about)
-  return { payment: settled, ...known }
+    await updateFailedToRetry(db, payment.id, source.at)
+  await recordObservation(db, payment, saved, source)
+  return { payment: saved, ...known }
 }
 
 function nextCheck(
   { nextCheckAt }: Payment,
   derived: Derived,
-  known: Omit<Ledger, 'payment'>,
+  known: Omit<PaymentRecord, 'payment'>,
   now: Date,
 ): string | null {
-  if (unfinished(derived, known))
+  if (isUnfinished(derived, known))
     return nextCheckAt ?? secondsAfter(now, FIRST_CHECK_SECONDS).toISOString()
-  // A look that is due already was asked for by a hint: it is still owed.
+  // A check that is due already was asked for by a hint, and has yet to happen.
   return nextCheckAt !== null && nextCheckAt <= now.toISOString() ? nextCheckAt : null
 }
 
 /** Whether the provider still owes us an answer about this payment. */
-export function unfinished(
+export function isUnfinished(
   { status }: Pick<Derived, 'status'>,
-  { attempts, refunds, unresolved }: Omit<Ledger, 'payment'>,
+  { attempts, refunds, unresolved }: Omit<PaymentRecord, 'payment'>,
 ): boolean {
   if (unresolved.length > 0) return true
   if (refunds.some((refund) => ['pending', 'requires_action'].includes(refund.status))) return true
@@ -110,21 +131,31 @@ export function unfinished(
   return status === 'PENDING' && ['reserved', 'open', 'processing'].includes(latest)
 }
 
-function sameAs(before: Payment, after: Payment): boolean {
-  const names = Object.keys(before) as (keyof Payment)[]
-  const differing = names.filter((name) => before[name] !== after[name] && name !== 'anomalies')
-  return differing.length === 0 && before.anomalies.join() === after.anomalies.join()
+/**
+ * The customer of the attempt that is shown. One who was not asked for is known only from the
+ * session, and stays known while that attempt is the one shown.
+ */
+function customerOf(
+  before: Payment,
+  { attemptReference }: Derived,
+  attempts: readonly Attempt[],
+  session?: CheckoutSession,
+): string | null {
+  const shown = attempts.find(({ reference }) => reference === attemptReference)
+  const asked: Partial<NewSession> = JSON.parse(shown?.request ?? '{}')
+  const learnt = session && session.id === shown?.sessionId ? session.customerId : null
+  const same = before.attemptReference === attemptReference
+  return asked.customerId ?? learnt ?? (same ? before.providerCustomerId : null)
 }
 
-async function note(
+async function recordObservation(
   db: Db<PaymentTables>,
   before: Payment,
   after: Payment,
-  about: About,
+  source: ObservationSource,
 ): Promise<void> {
-  const fresh = after.anomalies.filter((anomaly: Anomaly) => !before.anomalies.includes(anomaly))
-  await insertObservation(db, {
-    ...remark(about),
+  const fresh = after.anomalies.filter((anomaly) => !before.anomalies.includes(anomaly))
+  await insertObservation(db, source, {
     paymentId: before.id,
     anomaly: fresh.length > 0 ? fresh.join(',') : null,
     statusBefore: statusText(before),
@@ -134,19 +165,4 @@ async function note(
 
 function statusText({ status, checkoutStatus }: Payment): string {
   return `${status}/${checkoutStatus ?? '-'}`
-}
-
-/**
- * The customer of the attempt that is shown. One who was not asked for is known only from the
- * session, and stays known while that attempt is the one shown.
- */
-function shownCustomer(
-  before: Payment,
-  shown: Attempt | undefined,
-  session?: CheckoutSession,
-): string | null {
-  const asked: Partial<NewSession> = JSON.parse(shown?.request ?? '{}')
-  const learnt = session && session.id === shown?.sessionId ? session.customerId : null
-  const same = before.attemptReference === (shown?.reference ?? null)
-  return asked.customerId ?? learnt ?? (same ? before.providerCustomerId : null)
 }

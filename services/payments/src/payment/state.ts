@@ -2,15 +2,18 @@ import type { RefundStatus } from '../provider/provider.ts'
 
 /**
  * The state machine, as pure functions. What the provider says about a session or a refund is
- * never applied in order of arrival: it is joined to what is known already, and the higher word
- * wins. The exposed payment is derived from the result, so any order of the same observations,
- * with any repetition, ends in the same payment.
+ * never applied in order of arrival: it is joined to what is known, and the higher state wins. The
+ * exposed payment is derived from the result, so the same observations end in the same payment in
+ * any order and with any repetition.
  */
 
 /** Lowest first. Money wins: nothing said later can undo `paid`. */
-const ATTEMPT_STATES = ['reserved', 'open', 'expired', 'processing', 'failed', 'paid'] as const
+const SESSION_STATES = ['open', 'expired', 'processing', 'failed', 'paid'] as const
 
-export type AttemptState = (typeof ATTEMPT_STATES)[number]
+export type SessionState = (typeof SESSION_STATES)[number]
+
+/** Reserved until the provider names the session of the attempt. */
+export type AttemptState = 'reserved' | SessionState
 
 /** Lowest first. A refund that succeeded may still fail, but a failed one never succeeds. */
 const REFUND_RANKS: readonly RefundStatus[] = [
@@ -50,8 +53,8 @@ type Projection = {
 
 export type Derived = Projection & { anomalies: Anomaly[] }
 
-export function joinAttemptState(known: AttemptState, observed: AttemptState): AttemptState {
-  return higher(ATTEMPT_STATES, known, observed)
+export function joinAttemptState(known: AttemptState, observed: SessionState): SessionState {
+  return known === 'reserved' ? observed : higher(SESSION_STATES, known, observed)
 }
 
 export function joinRefundStatus(known: RefundStatus, observed: RefundStatus): RefundStatus {
@@ -67,7 +70,7 @@ export function derivePayment(
   attempts: readonly AttemptFacts[],
   refunds: readonly RefundFacts[],
 ): Derived {
-  const paid = attempts.filter(({ state }) => state === 'paid').sort(bySequence)
+  const paid = paidOf(attempts)
   const settling = paid[0]
   if (!settling) return deriveUnpaid(attempts)
 
@@ -119,20 +122,27 @@ function anomaliesOf(amount: number, refunded: number, paid: AttemptFacts[]): An
   return anomalies
 }
 
+type RecordFacts = {
+  payment: { amount: number }
+  attempts: readonly AttemptFacts[]
+  refunds: readonly RefundFacts[]
+  unresolved: readonly { amount: number }[]
+}
+
 /**
- * What may still be refunded. Refunds under way and intents whose outcome is unknown are reserved,
- * so that two refunds can never promise the same money.
+ * What may still be refunded. Refunds under way and refund attempts whose outcome is unknown are
+ * reserved, so that two refunds can never promise the same money.
  */
-export function refundableAmount(
-  amount: number,
-  attempts: readonly AttemptFacts[],
-  refunds: readonly RefundFacts[],
-  unresolvedIntents: readonly { amount: number }[],
-): number {
-  const settling = attempts.filter(({ state }) => state === 'paid').sort(bySequence)[0]
-  const taken = sumOf(refundsOf(settling, refunds), ['succeeded', 'pending', 'requires_action'])
-  const intended = unresolvedIntents.reduce((sum, intent) => sum + intent.amount, 0)
-  return Math.max(0, amount - taken - intended)
+export function refundableAmount(record: RecordFacts): number {
+  const refunds = refundsOf(paidOf(record.attempts)[0], record.refunds)
+  const taken = sumOf(refunds, ['succeeded', 'pending', 'requires_action'])
+  const reserved = record.unresolved.reduce((sum, attempt) => sum + attempt.amount, 0)
+  return Math.max(0, record.payment.amount - taken - reserved)
+}
+
+/** The first of these settles the payment. */
+function paidOf(attempts: readonly AttemptFacts[]): AttemptFacts[] {
+  return attempts.filter(({ state }) => state === 'paid').sort(bySequence)
 }
 
 /** Only refunds of the settling intent count: giving back a surplus payment refunds nothing owed. */

@@ -10,6 +10,51 @@ import {
   rateLimited,
 } from './problems.ts'
 
+const BEFORE_EXECUTION = [rateLimited, credentialRejected]
+
+const FINAL = [providerRejected, providerResourceMissing, keyReused]
+
+/** What is known of a failed call besides its error. */
+type CallFacts = {
+  /** An earlier try of the same call got lost, so a refusal says nothing about that one. */
+  lostTry: boolean
+}
+
+/** A failed call of the provider, and what is certain about it. */
+export class ProviderFailure extends Problem {
+  /** This one call certainly did nothing. Any other may have happened all the same. */
+  readonly didNothing: boolean
+  /** The request is refused for ever. Unless `keyConflict`, none under its key did anything. */
+  readonly isFinal: boolean
+  /** The first request under the key is over: what a look-up does not find now never was. */
+  readonly isReplay: boolean
+  /** The key was used with other content: only a look-up shows what came of that. */
+  readonly keyConflict: boolean
+
+  constructor(problem: Problem, { lostTry }: CallFacts) {
+    super(problem.code, problem.status, problem.message, problem)
+    this.isFinal = FINAL.some((kind) => kind.is(problem))
+    this.didNothing =
+      this.isFinal || (!lostTry && BEFORE_EXECUTION.some((kind) => kind.is(problem)))
+    this.isReplay = headersOf(problem.cause)['idempotent-replayed'] === 'true'
+    this.keyConflict = keyReused.is(problem)
+  }
+}
+
+type Certainty = Pick<ProviderFailure, 'didNothing' | 'isFinal' | 'isReplay' | 'keyConflict'>
+
+const NOTHING: Certainty = {
+  didNothing: false,
+  isFinal: false,
+  isReplay: false,
+  keyConflict: false,
+}
+
+/** What is certain about a call that failed in whatever way. */
+export function certaintyOf(error: unknown): Certainty {
+  return error instanceof ProviderFailure ? error : NOTHING
+}
+
 /** What the provider's client throws; its `type` is stable where `instanceof` is not. */
 type ClientError = {
   type?: string
@@ -21,7 +66,7 @@ type ClientError = {
 }
 
 /** What is known of a reply besides its body. */
-export type Answer = { statusCode: number; headers: Record<string, string> }
+export type ReplyHead = { statusCode: number; headers: Record<string, string> }
 
 const TYPE_BY_STATUS: Record<number, string> = {
   400: 'StripeInvalidRequestError',
@@ -31,13 +76,13 @@ const TYPE_BY_STATUS: Record<number, string> = {
   429: 'StripeRateLimitError',
 }
 
-/** A failure that came without the provider's own description: only the status tells its kind. */
+/** A failure without the provider's own description: only the status shows its kind. */
 export class UnexplainedFailure extends Error implements ClientError {
   readonly type: string
   readonly statusCode: number
   readonly headers: Record<string, string>
 
-  constructor({ statusCode, headers }: Answer) {
+  constructor({ statusCode, headers }: ReplyHead) {
     super(`The provider answered ${statusCode} without saying why.`)
     this.type = TYPE_BY_STATUS[statusCode] ?? 'StripeAPIError'
     this.statusCode = statusCode
@@ -46,8 +91,11 @@ export class UnexplainedFailure extends Error implements ClientError {
 }
 
 /** The one place where a failure of the provider becomes a problem of ours. */
-export function translateFailure(cause: unknown): Problem {
-  if (cause instanceof Problem) return cause
+export function translateFailure(cause: unknown, facts: CallFacts): ProviderFailure {
+  return new ProviderFailure(cause instanceof Problem ? cause : problemOf(cause), facts)
+}
+
+function problemOf(cause: unknown): Problem {
   const error = cause as ClientError
   switch (error.type) {
     case 'StripeConnectionError':
@@ -82,51 +130,10 @@ function refusal(error: ClientError): ProblemOptions {
 }
 
 function retryAfter(error: ClientError): Record<string, string> {
-  const seconds = error.headers?.['retry-after'] ?? ''
+  const seconds = headersOf(error)['retry-after'] ?? ''
   return { 'retry-after': /^\d{1,5}$/.test(seconds) ? seconds : '1' }
 }
 
-/** What a failed call tells about the things it may have done all the same. */
-type CallFacts = {
-  /** An earlier try of the same call got lost, so a refusal says nothing about that one. */
-  lostTry: boolean
-  /** The provider repeated the outcome it has stored for the idempotency key. */
-  remembered: boolean
-}
-
-const known = new WeakMap<Problem, CallFacts>()
-
-export function withFacts(problem: Problem, facts: CallFacts): Problem {
-  known.set(problem, facts)
-  return problem
-}
-
-const BEFORE_EXECUTION = [rateLimited, credentialRejected]
-
-const FOR_GOOD = [providerRejected, providerResourceMissing, keyReused]
-
-/** True when this request is refused for ever. Unless `isKeyUsed`, none under its key did anything. */
-export function refusedForGood(error: unknown): boolean {
-  return FOR_GOOD.some((kind) => kind.is(error))
-}
-
-/** True when this one call certainly did nothing. Anything else may have happened all the same. */
-export function provenRefused(error: unknown): boolean {
-  if (!(error instanceof Problem)) return false
-  if (refusedForGood(error)) return true
-  return BEFORE_EXECUTION.some((kind) => kind.is(error)) && !factsOf(error).lostTry
-}
-
-/** True when the key was used with other content: what came of that only a look-up tells. */
-export function isKeyUsed(error: unknown): boolean {
-  return keyReused.is(error)
-}
-
-/** True when the first request under the key is over: what a look-up does not find now never was. */
-export function isRemembered(error: unknown): boolean {
-  return error instanceof Problem && factsOf(error).remembered
-}
-
-function factsOf(problem: Problem): CallFacts {
-  return known.get(problem) ?? { lostTry: false, remembered: false }
+function headersOf(error: unknown): Record<string, string> {
+  return (error as ClientError | undefined)?.headers ?? {}
 }

@@ -60,12 +60,14 @@ export const providerInconsistent = defineProblem(
 )
 
 /** What was made there once must exist: its absence is never a reason to make another. */
-export async function mustExist<T>(reading: Promise<T>): Promise<T> {
-  try {
-    return await reading
-  } catch (error) {
-    throw providerResourceMissing.is(error) ? providerInconsistent({ cause: error }) : error
-  }
+export function mustExist<T>(reading: Promise<T>): Promise<T> {
+  return reading.catch((error) => {
+    throw missingIsInconsistent(error)
+  })
+}
+
+export function missingIsInconsistent(error: unknown): unknown {
+  return providerResourceMissing.is(error) ? providerInconsistent({ cause: error }) : error
 }
 
 export const credentialRejected = defineProblem(

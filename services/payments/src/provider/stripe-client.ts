@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type Stripe from 'stripe'
-import { type Answer, translateFailure, UnexplainedFailure, withFacts } from './failures.ts'
+import { type ReplyHead, translateFailure, UnexplainedFailure } from './failures.ts'
 import { providerFailed, providerUnavailable } from './problems.ts'
 
 export type StripeOptions = {
@@ -18,11 +18,17 @@ export type StripeCall = <T>(send: (stripe: Stripe) => Promise<T>) => Promise<T>
 /** How often the current call went out: the client tries again by itself. */
 const tries = new AsyncLocalStorage<{ count: number }>()
 
-export function createStripeCall(options: StripeOptions): StripeCall {
+export function createStripeCall(options: StripeOptions, load = loadClient): StripeCall {
   let client: Promise<Stripe> | undefined
+  const opened = () => {
+    client ??= load(options).catch((error) => {
+      client = undefined
+      throw error
+    })
+    return client
+  }
   return async (send) => {
-    client ??= openClient(options)
-    const stripe = await client
+    const stripe = await opened()
     const sent = { count: 0 }
     const deadline = new AbortController()
     try {
@@ -31,8 +37,7 @@ export function createStripeCall(options: StripeOptions): StripeCall {
         expiry(options.deadlineMilliseconds, deadline.signal),
       ])
     } catch (error) {
-      const facts = { lostTry: sent.count > 1, remembered: isReplay(error) }
-      throw withFacts(translateFailure(error), facts)
+      throw translateFailure(error, { lostTry: sent.count > 1 })
     } finally {
       deadline.abort()
     }
@@ -47,12 +52,7 @@ function usable<T>(reply: T): T {
   return reply
 }
 
-type UsableReply = { id: unknown; data: unknown; lastResponse: Answer }
-
-function isReplay(error: unknown): boolean {
-  const { headers } = (error ?? {}) as { headers?: Record<string, string> }
-  return headers?.['idempotent-replayed'] === 'true'
-}
+type UsableReply = { id: unknown; data: unknown; lastResponse: ReplyHead }
 
 function expiry(milliseconds: number, signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
@@ -62,7 +62,7 @@ function expiry(milliseconds: number, signal: AbortSignal): Promise<never> {
 }
 
 // Loading the package takes half a second, so it waits for the first call.
-async function openClient(options: StripeOptions): Promise<Stripe> {
+async function loadClient(options: StripeOptions): Promise<Stripe> {
   const { default: Client } = await import('stripe')
   const stripe = new Client(options.secretKey, {
     ...addressOf(options.apiBase),

@@ -3,32 +3,35 @@ import type { Payments } from '../payment/context.ts'
 import { updateUnresolvedToCheck } from '../payment/database/payments.repository.ts'
 import { retryDueEvents } from '../webhooks/events.ts'
 import { pollEvents } from '../webhooks/poll.ts'
-import { lookAtDuePayments } from './reconcile.ts'
+import { reconcileDue } from './reconcile.ts'
 
-type Pace = { lookEverySeconds: number; pollEverySeconds: number }
+type JobIntervals = { reconcileEverySeconds: number; pollEverySeconds: number }
 
-export type Jobs = { look: Job; retry: Job; poll: Job; stop(): Promise<void> }
+export type Jobs = { reconcile: Job; retry: Job; poll: Job; stop(): Promise<void> }
 
 /** The work that goes on without a request. Each job runs on one node at a time. */
-export function startJobs(payments: Payments, pace: Pace): Jobs {
+export function startJobs(payments: Payments, intervals: JobIntervals): Jobs {
   const { db, log, leaseSeconds } = payments
-  const start = (name: string, everySeconds: number, run: (signal: AbortSignal) => Promise<void>) =>
-    startJob({ db, name: `job:${name}`, everySeconds, leaseSeconds, log, run })
-
-  const look = start('look-again', pace.lookEverySeconds, (signal) =>
-    lookAtDuePayments(payments, signal),
-  )
-  const retry = start('event-retry', pace.lookEverySeconds, (signal) =>
-    retryDueEvents(payments, signal),
-  )
-  const poll = start('event-poll', pace.pollEverySeconds, (signal) => pollEvents(payments, signal))
-  const stop = async () => {
-    await Promise.all([look.stop(), retry.stop(), poll.stop()])
+  const { reconcileEverySeconds, pollEverySeconds } = intervals
+  const start = (
+    name: string,
+    everySeconds: number,
+    work: (payments: Payments, signal: AbortSignal) => Promise<void>,
+  ) => {
+    const run = (signal: AbortSignal) => work(payments, signal)
+    return startJob({ db, name: `job:${name}`, everySeconds, leaseSeconds, log, run })
   }
-  return { look, retry, poll, stop }
+
+  const reconcile = start('reconcile', reconcileEverySeconds, reconcileDue)
+  const retry = start('event-retry', reconcileEverySeconds, retryDueEvents)
+  const poll = start('event-poll', pollEverySeconds, pollEvents)
+  const stop = async () => {
+    await Promise.all([reconcile.stop(), retry.stop(), poll.stop()])
+  }
+  return { reconcile, retry, poll, stop }
 }
 
-/** What was under way when the last process ended is looked at before anything else. */
+/** What was under way when the last process ended is reconciled before anything else. */
 export async function recoverAtStart(payments: Payments): Promise<void> {
   await updateUnresolvedToCheck(payments.db, payments.clock())
   payments.wake()

@@ -1,14 +1,13 @@
-import type { RefundIntent } from '../payment/database/refunds.repository.ts'
+import type { RefundAttempt } from '../payment/database/refunds.repository.ts'
 import {
   intentMissing,
   paymentNotRefundable,
   refundBeyondBalance,
   refundReferenceReused,
 } from '../payment/problems.ts'
-import type { Ledger } from '../payment/record.ts'
+import type { PaymentRecord } from '../payment/record.ts'
 import { refundableAmount } from '../payment/state.ts'
-import { hashOf, refundKey } from '../provider/idempotency-keys.ts'
-import type { Refund } from '../provider/provider.ts'
+import { hashOf, idempotencyKey } from '../provider/reserved-calls.ts'
 
 export type RefundRequest = {
   amount: number | null
@@ -17,69 +16,63 @@ export type RefundRequest = {
   metadata: Record<string, string>
 }
 
+/** `send` is an attempt that has yet to be reserved, `resolve` one whose outcome is unknown. */
 export type RefundStep =
   | { step: 'show'; refundId: string }
-  | { step: 'resolve' | 'reserve'; intent: RefundIntent }
+  | { step: 'send' | 'resolve'; attempt: RefundAttempt }
 
 const REFUNDABLE = ['PAID', 'PARTIALLY_REFUNDED']
 
-/** Decides what a refund request means. `known` is the intent under the same reference, if any. */
+/** Decides what a refund request means. `known` is the attempt under the same reference, if any. */
 export function planRefund(
-  ledger: Ledger,
+  record: PaymentRecord,
   request: RefundRequest,
-  known: RefundIntent | undefined,
+  known: RefundAttempt | undefined,
   now: Date,
 ): RefundStep {
   const standing = known?.state === 'refused' ? undefined : known
   if (standing && standing.contentHash !== contentHash(request)) throw refundReferenceReused()
-  if (standing?.state === 'reserved') return { step: 'resolve', intent: standing }
-  refuseUnrefundable(ledger, standing)
+  if (standing?.state === 'reserved') return { step: 'resolve', attempt: standing }
+  const paymentIntentId = requireRefundable(record, standing)
   if (standing?.refundId) return { step: 'show', refundId: standing.refundId }
-  return { step: 'reserve', intent: newIntent(ledger, request, known, now) }
-}
-
-function refuseUnrefundable({ payment, refunds }: Ledger, standing?: RefundIntent): void {
-  if (!REFUNDABLE.includes(payment.status)) {
-    const existing = refunds.find(({ id }) => id === standing?.refundId)
-    throw paymentNotRefundable(existing && { extra: { existingRefund: summary(existing) } })
-  }
-  if (payment.paymentIntentId === null) throw intentMissing()
-}
-
-function summary({ id, status, amount }: Refund) {
-  return { id, status, amount }
-}
-
-function newIntent(
-  { payment, attempts, refunds, unresolved }: Ledger,
-  request: RefundRequest,
-  refused: RefundIntent | undefined,
-  now: Date,
-): RefundIntent {
+  const generation = known ? known.generation + 1 : 0
+  const { id, businessReference } = record.payment
   const { reference, reason } = request
-  const available = refundableAmount(payment.amount, attempts, refunds, unresolved)
-  const amount = request.amount ?? available
-  if (amount <= 0 || amount > available)
-    throw refundBeyondBalance({ extra: { refundableAmount: available } })
-  const generation = refused ? refused.generation + 1 : 0
-  return {
-    paymentId: payment.id,
+  const attempt: RefundAttempt = {
+    paymentId: id,
     reference,
     contentHash: contentHash(request),
-    paymentIntentId: payment.paymentIntentId ?? '',
-    amount,
+    paymentIntentId,
+    amount: amountToRefund(record, request),
     reason,
-    metadata: {
-      ...request.metadata,
-      businessReference: payment.businessReference,
-      refundReference: reference,
-    },
+    metadata: { ...request.metadata, businessReference, refundReference: reference },
     state: 'reserved',
     generation,
-    idempotencyKey: refundKey(payment.id, reference, generation),
+    idempotencyKey: idempotencyKey('re1', id, reference, generation),
     firstSentAt: now.toISOString(),
     refundId: null,
   }
+  return { step: 'send', attempt }
+}
+
+function requireRefundable({ payment, refunds }: PaymentRecord, standing?: RefundAttempt): string {
+  if (!REFUNDABLE.includes(payment.status)) {
+    const existing = refunds.find(({ id }) => id === standing?.refundId)
+    if (!existing) throw paymentNotRefundable()
+    const { id, status, amount } = existing
+    throw paymentNotRefundable({ extra: { existingRefund: { id, status, amount } } })
+  }
+  if (payment.paymentIntentId === null) throw intentMissing()
+  return payment.paymentIntentId
+}
+
+/** The amount that was asked for, or else all that is left. */
+function amountToRefund(record: PaymentRecord, request: RefundRequest): number {
+  const available = refundableAmount(record)
+  const amount = request.amount ?? available
+  if (amount <= 0 || amount > available)
+    throw refundBeyondBalance({ extra: { refundableAmount: available } })
+  return amount
 }
 
 function contentHash({ amount, reason, metadata }: RefundRequest): string {

@@ -30,14 +30,14 @@ export function refundRoutes(server: Server, payments: Payments, guard: PaymentG
     onRequest: guard.refunder,
     handler: async ({ params, body }, reply) => {
       reply.code(201)
-      return shown(await refundPayment(payments, params.id.toLowerCase(), requestOf(body)))
+      return refundReply(await refundPayment(payments, params.id.toLowerCase(), requestOf(body)))
     },
   })
 
   server.get('/api/refunds/:id', {
     schema: { params: ProviderIdParams },
     onRequest: guard.caller,
-    handler: async ({ params }) => shown(await readRefund(payments, params.id)),
+    handler: async ({ params }) => refundReply(await readRefund(payments, params.id)),
   })
 }
 
@@ -50,7 +50,7 @@ function requestOf(body: Static<typeof RefundBody>): RefundRequest {
   }
 }
 
-function shown(refund: RefundReply) {
+function refundReply(refund: RefundReply) {
   return {
     id: refund.id,
     paymentId: refund.paymentId,

@@ -1,28 +1,32 @@
-import { type Db, failPoint, inTransaction, secondsAfter } from '@plinth/kit'
-import { type Payments, requireProvider, withPayment } from '../payment/context.ts'
+import { failPoint, inTransaction } from '@plinth/kit'
+import { type Payments, requireProvider, withPaymentLock } from '../payment/context.ts'
 import { findPaymentIdByIntent } from '../payment/database/attempts.repository.ts'
 import { lockRefund } from '../payment/database/locks.repository.ts'
 import {
   findRefund,
-  findRefundIntent,
-  insertRefundIntent,
-  type RefundIntent,
-  updateIntentState,
+  findRefundAttempt,
+  insertRefundAttempt,
+  type RefundAttempt,
+  updateRefundAttempt,
 } from '../payment/database/refunds.repository.ts'
-import type { PaymentTables } from '../payment/database/tables.ts'
 import { observeRefund, recordReply } from '../payment/observe.ts'
-import { requirePayment } from '../payment/payments.ts'
 import {
   InconsistentObservation,
   paymentMissing,
   refundBeyondBalance,
 } from '../payment/problems.ts'
-import { type Ledger, openLedger, settleLedger } from '../payment/record.ts'
+import {
+  lockRecord,
+  type PaymentRecord,
+  readRecord,
+  requirePayment,
+  saveRecord,
+} from '../payment/record.ts'
 import { refundableAmount } from '../payment/state.ts'
-import { isRemembered, provenRefused, refusedForGood } from '../provider/failures.ts'
-import { KEY_LIFETIME_SECONDS } from '../provider/idempotency-keys.ts'
-import { mustExist, providerInconsistent, providerResourceMissing } from '../provider/problems.ts'
+import { certaintyOf } from '../provider/failures.ts'
+import { missingIsInconsistent, mustExist } from '../provider/problems.ts'
 import type { Refund } from '../provider/provider.ts'
+import { type Operation, resolveReserved, sendReserved } from '../provider/reserved-calls.ts'
 import { planRefund, type RefundRequest, type RefundStep } from './plan.ts'
 
 export type RefundReply = Refund & { paymentId: string | null }
@@ -33,52 +37,12 @@ export async function refundPayment(
   request: RefundRequest,
 ): Promise<RefundReply> {
   requireProvider(payments)
-  const { currency } = await requirePayment(payments, paymentId)
+  const { currency } = await requirePayment(payments.db, paymentId)
   const key = JSON.stringify(['refund', paymentId, request])
-  const refund = await payments.sharing(key, () =>
-    withPayment(payments, paymentId, () => makeRefund(payments, paymentId, request)),
+  const refund = await payments.singleFlight(key, () =>
+    withPaymentLock(payments, paymentId, () => makeRefund(payments, paymentId, request)),
   )
   return { ...refund, paymentId, currency: refund.currency || currency }
-}
-
-async function makeRefund(
-  payments: Payments,
-  paymentId: string,
-  request: RefundRequest,
-): Promise<Refund> {
-  const next = await nextStep(payments, paymentId, request)
-  if (next.step === 'show') return refreshRefund(payments, next.refundId)
-  if (next.step === 'reserve') return sendOrExplain(payments, next.intent)
-  return (await resolveIntent(payments, next.intent)) ?? makeRefund(payments, paymentId, request)
-}
-
-/** A refusal may mean that money moved behind our back: the books are compared before answering. */
-async function sendOrExplain(payments: Payments, intent: RefundIntent): Promise<Refund> {
-  try {
-    return await sendIntent(payments, intent)
-  } catch (error) {
-    if (!refusedForGood(error)) throw error
-    const ledger = await reconcileRefunds(payments, intent).catch(() => {
-      throw error
-    })
-    const { payment, attempts, refunds, unresolved } = ledger
-    const available = refundableAmount(payment.amount, attempts, refunds, unresolved)
-    if (intent.amount <= available) throw error
-    throw refundBeyondBalance({ cause: error, extra: { refundableAmount: available } })
-  }
-}
-
-async function reconcileRefunds(payments: Payments, intent: RefundIntent): Promise<Ledger> {
-  const refunds = await requireProvider(payments).listRefunds(intent.paymentIntentId)
-  await recordRefunds(payments, refunds)
-  return inTransaction(payments.db, (db) => requireLedger(db, intent.paymentId))
-}
-
-/** What is known is shown as the provider sees it now. */
-async function refreshRefund(payments: Payments, refundId: string): Promise<Refund> {
-  const refund = await mustExist(requireProvider(payments).findRefund(refundId))
-  await recordRefunds(payments, [refund])
-  return refund
 }
 
 /** The provider's present view; linked to a payment only when a refund record here ties it to one. */
@@ -91,7 +55,25 @@ export async function readRefund(payments: Payments, refundId: string): Promise<
   return { ...refund, paymentId: paymentId ?? null }
 }
 
-/** Decides under the payment's lock; a new intent is written down before the provider hears of it. */
+async function makeRefund(
+  payments: Payments,
+  paymentId: string,
+  request: RefundRequest,
+): Promise<Refund> {
+  const next = await nextStep(payments, paymentId, request)
+  switch (next.step) {
+    case 'show':
+      return refreshRefund(payments, next.refundId)
+    case 'send':
+      return sendOrExplain(payments, next.attempt)
+    case 'resolve': {
+      const refund = await resolveRefundAttempt(payments, next.attempt)
+      return refund ?? makeRefund(payments, paymentId, request)
+    }
+  }
+}
+
+/** Decides under the payment's lock; a new attempt is committed before the provider is called. */
 function nextStep(
   { db, clock }: Payments,
   paymentId: string,
@@ -99,138 +81,131 @@ function nextStep(
 ): Promise<RefundStep> {
   const now = clock()
   return inTransaction(db, async (transaction) => {
-    const ledger = await requireLedger(transaction, paymentId)
-    const known = await findRefundIntent(transaction, paymentId, request.reference)
-    const plan = planRefund(ledger, request, known, now)
-    if (plan.step !== 'reserve') return plan
-    await insertRefundIntent(transaction, plan.intent)
-    const about = { source: 'request', kind: 'refund requested', at: now } as const
-    const { reference, amount } = plan.intent
-    await settleLedger(transaction, ledger, { ...about, note: `${amount} under ${reference}` })
+    const record = await lockRecord(transaction, paymentId)
+    if (!record) throw paymentMissing()
+    const known = await findRefundAttempt(transaction, paymentId, request.reference)
+    const plan = planRefund(record, request, known, now)
+    if (plan.step !== 'send') return plan
+    await insertRefundAttempt(transaction, plan.attempt)
+    const { reference, amount } = plan.attempt
+    const note = `${amount} under ${reference}`
+    const source = { source: 'request', kind: 'refund requested', at: now, note } as const
+    await saveRecord(transaction, record, source)
     return plan
   })
 }
 
-async function requireLedger(db: Db<PaymentTables>, paymentId: string): Promise<Ledger> {
-  const ledger = await openLedger(db, paymentId)
-  if (!ledger) throw paymentMissing()
-  return ledger
-}
-
-/** Sends an intent that was reserved in this request, and records the refund. */
-async function sendIntent(payments: Payments, intent: RefundIntent): Promise<Refund> {
-  try {
-    return await create(payments, intent)
-  } catch (error) {
-    if (provenRefused(error)) await releaseIntent(payments, intent)
-    throw blamed(error)
-  }
-}
-
-/**
- * Finds out what became of an intent whose outcome is unknown: first by looking at the intent's
- * refunds, then by sending it again under the same key. A key that the provider may have forgotten
- * is never sent again; if there is no refund then, none was made. Undefined when there is none.
- */
-export async function resolveIntent(
-  payments: Payments,
-  intent: RefundIntent,
-): Promise<Refund | undefined> {
-  const forgotten = secondsAfter(new Date(intent.firstSentAt), KEY_LIFETIME_SECONDS)
-  const fresh = payments.clock() < forgotten
-  const found = await searchRefund(payments, intent).catch((error) => {
-    // While the key is fresh, sending again is safe without a look.
-    if (!fresh || !refusedForGood(error)) throw blamed(error)
-  })
-  if (found) return found
-  if (!fresh) {
-    await releaseIntent(payments, intent)
-    return undefined
-  }
-  try {
-    return await create(payments, intent)
-  } catch (error) {
-    if (!refusedForGood(error) && !isRemembered(error)) throw error
-    const late = await searchRefund(payments, intent).catch((reason) => {
-      // Only a refusal proves by itself that there is nothing to find.
-      if (!refusedForGood(error) || !refusedForGood(reason)) throw blamed(error)
-    })
-    if (late) return late
-    await releaseIntent(payments, intent)
-    return undefined
-  }
-}
-
-async function create(payments: Payments, intent: RefundIntent): Promise<Refund> {
-  failPoint('refund:reserved')
-  const refund = await requireProvider(payments).createRefund(intent, intent.idempotencyKey)
-  failPoint('refund:after-provider-call')
-  await recordRefund(payments, intent, refund)
-  failPoint('refund:recorded')
+/** What is known is shown as the provider sees it now. */
+async function refreshRefund(payments: Payments, refundId: string): Promise<Refund> {
+  const refund = await mustExist(requireProvider(payments).findRefund(refundId))
+  await recordRefunds(payments, [refund])
   return refund
 }
 
-/** The only thing a refund can fail to find is the payment intent we stored: no fault of a caller. */
-function blamed(error: unknown): unknown {
-  return providerResourceMissing.is(error) ? providerInconsistent({ cause: error }) : error
+/** A refusal may mean that money was refunded elsewhere: the refunds are read before answering. */
+async function sendOrExplain(payments: Payments, attempt: RefundAttempt): Promise<Refund> {
+  try {
+    return await sendReserved(refundOperation(payments), attempt)
+  } catch (error) {
+    if (!certaintyOf(error).isFinal) throw error
+    const record = await refreshedRecord(payments, attempt).catch(() => undefined)
+    if (!record || attempt.amount <= refundableAmount(record)) throw error
+    throw refundBeyondBalance({
+      cause: error,
+      extra: { refundableAmount: refundableAmount(record) },
+    })
+  }
+}
+
+async function refreshedRecord(
+  payments: Payments,
+  { paymentId, paymentIntentId }: RefundAttempt,
+): Promise<PaymentRecord | undefined> {
+  await reconcileRefunds(payments, paymentIntentId)
+  return readRecord(payments.db, paymentId)
+}
+
+/** Finds out what became of an attempt whose outcome is unknown; undefined when there is no refund. */
+export function resolveRefundAttempt(
+  payments: Payments,
+  attempt: RefundAttempt,
+): Promise<Refund | undefined> {
+  return resolveReserved(refundOperation(payments), attempt)
+}
+
+function refundOperation(payments: Payments): Operation<RefundAttempt, Refund> {
+  const { clock } = payments
+  return {
+    name: 'refund',
+    clock,
+    create: (attempt) => requireProvider(payments).createRefund(attempt, attempt.idempotencyKey),
+    record: (attempt, refund) => recordRefund(payments, attempt, refund),
+    search: (attempt) => searchRefund(payments, attempt),
+    searchesFirst: true,
+    withdraw: (attempt) => withdrawRefundAttempt(payments, attempt),
+    // The only thing a refund can fail to find is the payment intent we stored: not the caller's.
+    attributeFailure: missingIsInconsistent,
+  }
 }
 
 async function searchRefund(
   payments: Payments,
-  { paymentIntentId, reference }: RefundIntent,
+  { paymentIntentId, reference }: RefundAttempt,
 ): Promise<Refund | undefined> {
+  const refunds = await reconcileRefunds(payments, paymentIntentId)
+  return refunds.find(({ metadata }) => metadata.refundReference === reference)
+}
+
+/** Records all refunds that the provider has for a payment intent. */
+export async function reconcileRefunds(
+  payments: Payments,
+  paymentIntentId: string,
+): Promise<Refund[]> {
   const refunds = await requireProvider(payments).listRefunds(paymentIntentId)
   await recordRefunds(payments, refunds)
-  return refunds.find(({ metadata }) => metadata.refundReference === reference)
+  return refunds
+}
+
+async function recordRefunds({ db, clock }: Payments, refunds: Refund[]): Promise<void> {
+  const source = { source: 'look-up', kind: 'refund looked up', at: clock() } as const
+  await inTransaction(db, async (transaction) => {
+    for (const refund of refunds) await observeRefund(transaction, refund, source)
+  })
 }
 
 /** Joins a refund that we asked for to the payment it belongs to. */
 async function recordRefund(
   { db, clock }: Payments,
-  intent: RefundIntent,
+  { paymentId, paymentIntentId }: RefundAttempt,
   refund: Refund,
 ): Promise<void> {
-  const about = {
-    source: 'reply',
-    kind: 'refund created',
-    at: clock(),
-    subject: refund.id,
-  } as const
-  await recordReply(db, about, async (transaction) => {
-    await refuseTakenRefund(transaction, intent, refund)
-    await observeRefund(transaction, refund, about)
+  const { id } = refund
+  const source = { source: 'reply', kind: 'refund created', at: clock(), subject: id } as const
+  await recordReply(db, source, async (transaction) => {
+    await lockRefund(transaction, id)
+    const owner = (await findRefund(transaction, id))?.paymentIntentId
+    // A provider that gives one refund to two payments has given back the money of one of them.
+    if (owner && owner !== paymentIntentId)
+      throw new InconsistentObservation(
+        'REFUND_USED_ELSEWHERE',
+        paymentId,
+        `Refund ${id} is another payment's already.`,
+      )
+    await observeRefund(transaction, refund, source)
   })
 }
 
-/** A provider that gives one refund to two payments has given back the money of one of them. */
-async function refuseTakenRefund(
-  db: Db<PaymentTables>,
-  { paymentId, paymentIntentId }: RefundIntent,
-  { id }: Refund,
+/** Releases the money reserved for an attempt that certainly produced nothing. */
+async function withdrawRefundAttempt(
+  { db, clock }: Payments,
+  attempt: RefundAttempt,
 ): Promise<void> {
-  await lockRefund(db, id)
-  const owner = (await findRefund(db, id))?.paymentIntentId
-  if (!owner || owner === paymentIntentId) return
-  const message = `Refund ${id} is another payment's already.`
-  throw new InconsistentObservation('REFUND_USED_ELSEWHERE', paymentId, message)
-}
-
-/** Records what the provider says about refunds, all of it in one transaction. */
-export async function recordRefunds({ db, clock }: Payments, refunds: Refund[]): Promise<void> {
-  const about = { source: 'look-up', kind: 'refund looked up', at: clock() } as const
   await inTransaction(db, async (transaction) => {
-    for (const refund of refunds) await observeRefund(transaction, refund, about)
-  })
-}
-
-/** Gives back the money reserved for an intent that certainly produced nothing. */
-async function releaseIntent({ db, clock }: Payments, intent: RefundIntent): Promise<void> {
-  await inTransaction(db, async (transaction) => {
-    const ledger = await openLedger(transaction, intent.paymentId)
+    const record = await lockRecord(transaction, attempt.paymentId)
     const refused = { state: 'refused', refundId: null } as const
-    if (!ledger || !(await updateIntentState(transaction, intent, refused))) return
-    const about = { source: 'look-up', kind: 'refund refused', at: clock() } as const
-    await settleLedger(transaction, ledger, { ...about, subject: intent.reference })
+    if (!record || !(await updateRefundAttempt(transaction, attempt, refused))) return
+    const source = { source: 'look-up', kind: 'refund refused', at: clock() } as const
+    await saveRecord(transaction, record, { ...source, subject: attempt.reference })
   })
-  failPoint('refund:released')
+  failPoint('refund:withdrawn')
 }

@@ -21,6 +21,31 @@ export type InboxEvent = {
   processedAt: string | null
 }
 
+/** A proven event as far as the inbox keeps it. */
+export type ArrivedEvent = {
+  event: { id: string; type: string }
+  body: string
+  source: 'webhook' | 'poll'
+}
+
+export function newInboxEvent({ event, body, source }: ArrivedEvent, at: Date): InboxEvent {
+  const now = at.toISOString()
+  return {
+    id: event.id,
+    type: event.type,
+    status: 'PROCESSED',
+    source,
+    body,
+    paymentId: null,
+    parkedFor: null,
+    tries: 1,
+    nextTryAt: null,
+    error: null,
+    receivedAt: now,
+    processedAt: now,
+  }
+}
+
 const claim = preparedWrite((db: Db<PaymentTables>, row: WebhookEventRow) =>
   db
     .insertInto('webhook_events')

@@ -15,10 +15,10 @@ export async function pageOfEvents(
 ) {
   if (matchesNothing(filter)) return pageOf([], 0, page)
   const { events, total } = await listEvents(db, filter, page)
-  return pageOf(events.map(shownEvent), total, page)
+  return pageOf(events.map(eventReply), total, page)
 }
 
-function shownEvent({ body, ...event }: InboxEvent) {
+function eventReply({ body, ...event }: InboxEvent) {
   return { ...event, sizeBytes: Buffer.byteLength(body) }
 }
 

@@ -1,13 +1,12 @@
 import type { Db } from '@plinth/kit'
 import { lockReference } from '../payment/database/locks.repository.ts'
 import {
-  type About,
   insertObservation,
-  remark,
+  type ObservationSource,
 } from '../payment/database/observations.repository.ts'
 import type { NewPayment } from '../payment/database/payments.repository.ts'
 import type { PaymentTables } from '../payment/database/tables.ts'
-import { attemptStateOf, observeSession } from '../payment/observe.ts'
+import { observeSession, sessionStateOf } from '../payment/observe.ts'
 import { InconsistentObservation } from '../payment/problems.ts'
 import { metadataOf, readEvent, readSession } from '../provider/objects.ts'
 import type { ProviderEvent } from '../provider/provider.ts'
@@ -32,10 +31,10 @@ export async function linkParkedEvents(
   await lockReference(db, businessReference)
   for (const parked of await listParkedEvents(db, businessReference)) {
     const event = readEvent(JSON.parse(parked.body))
-    const about = { source: parked.source, kind: event.type, eventId: event.id, at }
+    const source = { source: parked.source, kind: event.type, eventId: event.id, at }
     if (metadataOf(event.object.metadata).paymentId)
-      await insertObservation(db, { ...remark(about), paymentId, ...ELSEWHERE })
-    else await link(db, event, { ...parked, paymentId, parkedFor: null }, about)
+      await insertObservation(db, source, { paymentId, ...ELSEWHERE })
+    else await link(db, event, { ...parked, paymentId, parkedFor: null }, source)
   }
 }
 
@@ -44,17 +43,17 @@ async function link(
   db: Db<PaymentTables>,
   event: ProviderEvent,
   parked: InboxEvent & { paymentId: string },
-  about: About,
+  source: ObservationSource,
 ): Promise<void> {
   try {
     const session = readSession(event.object)
-    const state = attemptStateOf(session, event.type)
-    await observeSession(db, { paymentId: parked.paymentId, session, state }, about)
+    const state = sessionStateOf(session, event.type)
+    await observeSession(db, { paymentId: parked.paymentId, session, state }, source)
     await updateEvent(db, parked)
   } catch (error) {
     if (!(error instanceof InconsistentObservation)) throw error
-    await updateEvent(db, failedEvent(parked, error, about.at))
+    await updateEvent(db, failedEvent(parked, error, source.at))
     const { paymentId, anomaly, message: note } = error
-    await insertObservation(db, { ...remark(about), paymentId, anomaly, note })
+    await insertObservation(db, source, { paymentId, anomaly, note })
   }
 }

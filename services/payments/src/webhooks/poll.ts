@@ -1,6 +1,6 @@
 import { Problem, secondsAfter } from '@plinth/kit'
 import type { Payments } from '../payment/context.ts'
-import { refusedForGood } from '../provider/failures.ts'
+import { certaintyOf } from '../provider/failures.ts'
 import { eventMalformed } from '../provider/problems.ts'
 import type { EventPage, ListedEvent, PaymentProvider } from '../provider/provider.ts'
 import { POLLED_EVENTS } from './event-target.ts'
@@ -63,7 +63,7 @@ async function readPage(
     return await provider.listEvents({ types: POLLED_EVENTS, from, to, after })
   } catch (error) {
     // The provider has forgotten the event we stopped at: the next round begins the window anew.
-    if (after !== null && refusedForGood(error))
+    if (after !== null && certaintyOf(error).isFinal)
       await upsertEventPoll(db, { ...poll, window: null })
     throw error
   }

@@ -1,16 +1,35 @@
 import { type Db, prepared, preparedWrite } from '@plinth/kit'
-import type { AttemptFacts } from '../state.ts'
+import type { SessionState } from '../state.ts'
 import type { AttemptRow, PaymentTables } from './tables.ts'
 
-export type Attempt = AttemptFacts & {
+type SentAttempt = {
   paymentId: string
-  url: string | null
-  expiresAt: string | null
+  sequence: number
+  reference: string
   /** What was sent, as JSON, so that exactly this can be sent again. */
   request: string
   idempotencyKey: string
   firstSentAt: string
 }
+
+/** Committed before it is sent; what the provider made of it is not known yet. */
+export type ReservedAttempt = SentAttempt & {
+  state: 'reserved'
+  sessionId: null
+  paymentIntentId: null
+  url: null
+  expiresAt: null
+}
+
+export type SessionAttempt = SentAttempt & {
+  state: SessionState
+  sessionId: string
+  paymentIntentId: string | null
+  url: string | null
+  expiresAt: string | null
+}
+
+export type Attempt = ReservedAttempt | SessionAttempt
 
 export async function insertAttempt(db: Db<PaymentTables>, attempt: Attempt): Promise<void> {
   await db.insertInto('attempts').values(toRow(attempt)).execute()
@@ -48,7 +67,7 @@ export async function updateAttempt(db: Db<PaymentTables>, attempt: Attempt): Pr
  */
 export async function deleteReservedAttempt(
   db: Db<PaymentTables>,
-  { paymentId, sequence, idempotencyKey, firstSentAt }: Attempt,
+  { paymentId, sequence, idempotencyKey, firstSentAt }: ReservedAttempt,
 ): Promise<boolean> {
   const deleted = await db
     .deleteFrom('attempts')
@@ -128,7 +147,7 @@ function toAttempt(row: AttemptRow): Attempt {
     request: row.request,
     idempotencyKey: row.idempotency_key,
     firstSentAt: row.first_sent_at,
-  }
+  } as Attempt
 }
 
 /** How many checkout keys of this payment are spent although nothing came of them. */

@@ -1,7 +1,6 @@
 import { type Db, preparedWrite } from '@plinth/kit'
 import type { ObservationRow, PaymentTables } from './tables.ts'
 
-/** Where an observation came from. */
 type Source = 'webhook' | 'poll' | 'reply' | 'look-up' | 'request'
 
 export type Observation = {
@@ -18,29 +17,13 @@ export type Observation = {
 }
 
 /** How something became known, for the timeline. */
-export type About = {
+export type ObservationSource = {
   source: Source
   kind: string
   at: Date
   subject?: string | null
   eventId?: string
   note?: string
-}
-
-/** An observation that, as such, says nothing about the payment's status. */
-export function remark(about: About): Observation {
-  return {
-    paymentId: null,
-    at: about.at.toISOString(),
-    source: about.source,
-    kind: about.kind,
-    subject: about.subject ?? null,
-    eventId: about.eventId ?? null,
-    note: about.note ?? null,
-    anomaly: null,
-    statusBefore: null,
-    statusAfter: null,
-  }
 }
 
 const insert = preparedWrite((db: Db<PaymentTables>, observation: Observation) =>
@@ -58,12 +41,28 @@ const insert = preparedWrite((db: Db<PaymentTables>, observation: Observation) =
   }),
 )
 
+type Facts = Partial<
+  Pick<Observation, 'paymentId' | 'note' | 'anomaly' | 'statusBefore' | 'statusAfter'>
+>
+
 /** Append-only: there is no update and no delete. */
 export async function insertObservation(
   db: Db<PaymentTables>,
-  observation: Observation,
+  { at, source, kind, subject, eventId, note }: ObservationSource,
+  facts: Facts,
 ): Promise<void> {
-  await insert(db, observation)
+  await insert(db, {
+    paymentId: facts.paymentId ?? null,
+    at: at.toISOString(),
+    source,
+    kind,
+    subject: subject ?? null,
+    eventId: eventId ?? null,
+    note: facts.note ?? note ?? null,
+    anomaly: facts.anomaly ?? null,
+    statusBefore: facts.statusBefore ?? null,
+    statusAfter: facts.statusAfter ?? null,
+  })
 }
 
 export async function listObservations(

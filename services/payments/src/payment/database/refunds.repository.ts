@@ -1,6 +1,6 @@
 import { type Db, prepared, preparedWrite } from '@plinth/kit'
 import type { NewRefund, Refund } from '../../provider/provider.ts'
-import type { PaymentTables, RefundIntentRow, RefundIntentState, RefundRow } from './tables.ts'
+import type { PaymentTables, RefundAttemptRow, RefundAttemptState, RefundRow } from './tables.ts'
 
 const byId = prepared((db: Db<PaymentTables>, { id }: { id: string }) =>
   db.selectFrom('refunds').selectAll().where('id', '=', id),
@@ -71,18 +71,18 @@ function toRefund(row: Omit<RefundRow, 'created_at' | 'updated_at'>): Refund {
 }
 
 /** A refund we decided to make, written down before the provider hears of it. */
-export type RefundIntent = NewRefund & {
+export type RefundAttempt = NewRefund & {
   paymentId: string
   reference: string
   contentHash: string
-  state: RefundIntentState
+  state: RefundAttemptState
   generation: number
   idempotencyKey: string
   firstSentAt: string
   refundId: string | null
 }
 
-type Key = Pick<RefundIntent, 'paymentId' | 'reference'>
+type Key = Pick<RefundAttempt, 'paymentId' | 'reference'>
 
 const byKey = prepared((db: Db<PaymentTables>, { paymentId, reference }: Key) =>
   db
@@ -92,13 +92,13 @@ const byKey = prepared((db: Db<PaymentTables>, { paymentId, reference }: Key) =>
     .where('reference', '=', reference),
 )
 
-export async function findRefundIntent(
+export async function findRefundAttempt(
   db: Db<PaymentTables>,
   paymentId: string,
   reference: string,
-): Promise<RefundIntent | undefined> {
+): Promise<RefundAttempt | undefined> {
   const [row] = await byKey(db, { paymentId, reference })
-  return row && toIntent(row)
+  return row && toAttempt(row)
 }
 
 const unresolved = prepared((db: Db<PaymentTables>, { paymentId }: { paymentId: string }) =>
@@ -110,20 +110,20 @@ const unresolved = prepared((db: Db<PaymentTables>, { paymentId }: { paymentId: 
     .orderBy('first_sent_at'),
 )
 
-/** The intents whose outcome is unknown. Their amounts are reserved. */
-export async function listUnresolvedIntents(
+/** The attempts whose outcome is unknown. Their amounts are reserved. */
+export async function listUnresolvedAttempts(
   db: Db<PaymentTables>,
   paymentId: string,
-): Promise<RefundIntent[]> {
-  return (await unresolved(db, { paymentId })).map(toIntent)
+): Promise<RefundAttempt[]> {
+  return (await unresolved(db, { paymentId })).map(toAttempt)
 }
 
-/** A refused intent makes room for another under the same reference. */
-export async function insertRefundIntent(
+/** A refused attempt makes room for another under the same reference. */
+export async function insertRefundAttempt(
   db: Db<PaymentTables>,
-  intent: RefundIntent,
+  attempt: RefundAttempt,
 ): Promise<void> {
-  const { payment_id, reference, ...content } = toRow(intent)
+  const { payment_id, reference, ...content } = toRow(attempt)
   await db
     .insertInto('refund_intents')
     .values({ payment_id, reference, ...content })
@@ -137,13 +137,13 @@ export async function insertRefundIntent(
 }
 
 /**
- * False when the intent has become something else meanwhile: linked to its refund, or taken back
+ * False when the attempt has become something else meanwhile: linked to its refund, or taken back
  * and reserved anew by another node.
  */
-export async function updateIntentState(
+export async function updateRefundAttempt(
   db: Db<PaymentTables>,
-  { paymentId, reference, generation }: RefundIntent,
-  outcome: { state: RefundIntentState; refundId: string | null },
+  { paymentId, reference, generation }: RefundAttempt,
+  outcome: { state: RefundAttemptState; refundId: string | null },
 ): Promise<boolean> {
   const updated = await db
     .updateTable('refund_intents')
@@ -157,24 +157,24 @@ export async function updateIntentState(
   return updated !== undefined
 }
 
-function toRow(intent: RefundIntent): RefundIntentRow {
+function toRow(attempt: RefundAttempt): RefundAttemptRow {
   return {
-    payment_id: intent.paymentId,
-    reference: intent.reference,
-    content_hash: intent.contentHash,
-    payment_intent_id: intent.paymentIntentId,
-    amount: intent.amount,
-    reason: intent.reason,
-    metadata: JSON.stringify(intent.metadata),
-    state: intent.state,
-    generation: intent.generation,
-    idempotency_key: intent.idempotencyKey,
-    first_sent_at: intent.firstSentAt,
-    refund_id: intent.refundId,
+    payment_id: attempt.paymentId,
+    reference: attempt.reference,
+    content_hash: attempt.contentHash,
+    payment_intent_id: attempt.paymentIntentId,
+    amount: attempt.amount,
+    reason: attempt.reason,
+    metadata: JSON.stringify(attempt.metadata),
+    state: attempt.state,
+    generation: attempt.generation,
+    idempotency_key: attempt.idempotencyKey,
+    first_sent_at: attempt.firstSentAt,
+    refund_id: attempt.refundId,
   }
 }
 
-function toIntent(row: RefundIntentRow): RefundIntent {
+function toAttempt(row: RefundAttemptRow): RefundAttempt {
   return {
     paymentId: row.payment_id,
     reference: row.reference,

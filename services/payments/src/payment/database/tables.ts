@@ -7,7 +7,7 @@ export type PaymentTables = LeaseTables & {
   payments: PaymentRow
   attempts: AttemptRow
   checkout_generations: CheckoutGenerationRow
-  refund_intents: RefundIntentRow
+  refund_intents: RefundAttemptRow
   refunds: RefundRow
   webhook_events: WebhookEventRow
   observations: ObservationRow
@@ -62,9 +62,9 @@ export type AttemptRow = {
 /** Counts the checkout keys that are spent for nothing; the next key must differ from them. */
 type CheckoutGenerationRow = { payment_id: string; generation: number }
 
-export type RefundIntentState = 'reserved' | 'linked' | 'refused'
+export type RefundAttemptState = 'reserved' | 'linked' | 'refused'
 
-export type RefundIntentRow = {
+export type RefundAttemptRow = {
   payment_id: string
   reference: string
   content_hash: string
@@ -72,7 +72,7 @@ export type RefundIntentRow = {
   amount: number
   reason: string | null
   metadata: string
-  state: RefundIntentState
+  state: RefundAttemptState
   /** Counts the keys used for this reference; a new one only after the last proved fruitless. */
   generation: number
   idempotency_key: string

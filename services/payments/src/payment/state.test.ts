@@ -115,11 +115,12 @@ describe('the derived payment', () => {
 })
 
 describe('the refundable amount', () => {
-  test('reserves refunds under way and intents without an outcome', () => {
+  test('reserves refunds under way and refund attempts without an outcome', () => {
     const refunds = [refund(100, 'succeeded'), refund(200, 'pending'), refund(50, 'failed')]
+    const record = { payment: { amount: 1000 }, attempts: [ATTEMPT], refunds }
 
-    assert.equal(refundableAmount(1000, [ATTEMPT], refunds, [{ amount: 300 }]), 400)
-    assert.equal(refundableAmount(1000, [ATTEMPT], refunds, [{ amount: 9000 }]), 0)
+    assert.equal(refundableAmount({ ...record, unresolved: [{ amount: 300 }] }), 400)
+    assert.equal(refundableAmount({ ...record, unresolved: [{ amount: 9000 }] }), 0)
   })
 })
 

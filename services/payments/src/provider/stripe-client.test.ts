@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type Stripe from 'stripe'
+import { createStripeCall } from './stripe-client.ts'
+
+const OPTIONS = {
+  secretKey: 'sk_test_x',
+  callMilliseconds: 1000,
+  retries: 0,
+  deadlineMilliseconds: 1000,
+}
+
+test('a client that could not be loaded once is loaded by the next call', async () => {
+  let loads = 0
+  const call = createStripeCall(OPTIONS, async () => {
+    loads += 1
+    if (loads === 1) throw new Error('too many open files')
+    return {} as Stripe
+  })
+
+  await assert.rejects(
+    call(async () => ({ id: 'never' })),
+    /too many open files/,
+  )
+  const reply = await call(async () => ({ id: 'made' }))
+
+  assert.deepEqual([reply.id, loads], ['made', 2])
+})

@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
+import { inTransaction, openDatabase } from '@plinth/kit'
+import { engines } from '@plinth/kit/testing'
+import { migrations } from '../src/payment/database/migrations/index.ts'
+import { findPaymentForUpdate } from '../src/payment/database/payments.repository.ts'
+import type { PaymentTables } from '../src/payment/database/tables.ts'
+import { type Reply, startSmallProvider } from './small-provider.ts'
+import { checkoutBody, providerEnv } from './start-loop.ts'
+import { startPayments } from './start-payments.ts'
+
+type TestScope = { after(work: () => Promise<void> | void): void }
+
+const PATH = '/v1/checkout/sessions'
+const NEVER = new Promise<Reply>(() => {})
+
+for (const engine of engines)
+  describe(`the reconciliation of payments on ${engine.name}`, { skip: engine.skip }, () => {
+    /** So many payments whose sessions are due to be looked up, at a provider that does so as told. */
+    const start = async (t: TestScope, count: number, callMilliseconds: number) => {
+      const provider = await startSmallProvider(t, {})
+      const databaseUrl = await engine.freshUrl(t)
+      const started = await startPayments(t, {
+        env: providerEnv(provider),
+        databaseUrl,
+        overrides: { providerRetries: 0, providerCallMilliseconds: callMilliseconds },
+      })
+      const ids: string[] = []
+      for (let index = 0; index < count; index++) {
+        const url = `https://pay.example/${index}`
+        provider.replies[`POST ${PATH}`] = { body: { id: `cs_${index}`, url } }
+        const { body } = await started.api.post('/api/checkout/sessions', checkoutBody())
+        ids.push(body.paymentId)
+      }
+      started.clock.advance(61)
+      const answerLookUps = (answer: (id: string) => Promise<Reply>) => {
+        for (let index = 0; index < count; index++)
+          provider.replies[`GET ${PATH}/cs_${index}`] = () => answer(`cs_${index}`)
+      }
+      const lookedUp = () => provider.asked.filter((path) => path.startsWith(`GET ${PATH}/`))
+      const statuses = async () => {
+        const { body } = await started.api.get('/api/payments')
+        return body.content.map(({ status }: { status: string }) => status)
+      }
+      return { ...started, databaseUrl, ids, answerLookUps, lookedUp, statuses }
+    }
+    const paid = async (id: string) => ({ body: { id, payment_status: 'paid' } })
+
+    test('ends its round when the provider is unavailable, and goes on when it is back', async (t) => {
+      const { jobs, answerLookUps, lookedUp, statuses } = await start(t, 12, 300)
+      answerLookUps(() => NEVER)
+      await jobs.reconcile.runNow()
+      const inOutage = lookedUp().length
+
+      answerLookUps(paid)
+      await jobs.reconcile.runNow()
+
+      assert.ok(inOutage <= 4, `${inOutage} look-ups in an outage`)
+      const healed = (await statuses()).filter((status: string) => status === 'PAID')
+      assert.equal(healed.length, 12 - inOutage)
+    })
+
+    test('asks about several payments at a time', async (t) => {
+      const { jobs, answerLookUps, statuses } = await start(t, 2, 10_000)
+      const both = Promise.withResolvers<void>()
+      let arrived = 0
+      answerLookUps(async (id) => {
+        arrived += 1
+        if (arrived === 2) both.resolve()
+        await both.promise
+        return paid(id)
+      })
+
+      await jobs.reconcile.runNow()
+
+      assert.deepEqual(await statuses(), ['PAID', 'PAID'])
+    })
+
+    // SQLite has one writer at a time: there a lock would also hold up the leases.
+    if (engine.name === 'sqlite') return
+    test('asks the provider while another transaction holds the payment', async (t) => {
+      const started = await start(t, 1, 10_000)
+      const { jobs, databaseUrl, ids, answerLookUps, lookedUp, statuses } = started
+      const [id = ''] = ids
+      answerLookUps(paid)
+      const other = await openDatabase<PaymentTables>(databaseUrl, migrations)
+      t.after(other.close)
+
+      const round = await inTransaction(other.db, async (db) => {
+        await findPaymentForUpdate(db, id)
+        const underWay = jobs.reconcile.runNow()
+        for (let wait = 0; wait < 400 && lookedUp().length === 0; wait++) await setTimeout(25)
+        assert.equal(lookedUp().length, 1)
+        return { underWay }
+      })
+      await round.underWay
+
+      assert.deepEqual(await statuses(), ['PAID'])
+    })
+  })
