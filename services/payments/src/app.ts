@@ -39,38 +39,30 @@ export async function createPayments(
   return server
 }
 
-/** The wiring of the service, and every route it has; the jobs are for tests that cannot wait. */
+/** The wiring of the service, and every route it has; tests run the jobs themselves. */
 export async function openPayments(
   config: PaymentsConfig,
   { clock = systemClock }: Surroundings = {},
 ): Promise<{ server: Server; jobs: Jobs; payments: Payments }> {
   const log = createLogger(NAME, config.logLevel)
-  const database = await openDatabase<PaymentTables>(config.databaseUrl, migrations, { log })
+  const { db, ping, close } = await openDatabase<PaymentTables>(config.databaseUrl, migrations, {
+    log,
+  })
   const server = createServer({ ...config, log, clock })
-  server.onClose(database.close)
+  server.onClose(close)
 
   const failed = (error: unknown) => log.error({ err: error }, 'reconciling payments failed')
   const wake = wakerOf(() => jobs.reconcile, failed)
-  const provider = providerFor(config)
+  const { secretKey } = config
+  const provider = secretKey ? createStripeProvider({ ...config, secretKey }) : undefined
   const singleFlight = createSingleFlight()
-  const payments: Payments = {
-    ...config,
-    db: database.db,
-    clock,
-    log,
-    provider,
-    wake,
-    singleFlight,
-  }
+  const payments: Payments = { ...config, db, clock, log, provider, wake, singleFlight }
   const jobs = startJobs(payments, config)
   server.onClose(jobs.stop)
   await recoverAtStart(payments)
 
   const guard = paymentGuard(config.issuer, clock)
-  configurationRoutes(server, {
-    providerApiConfigured: provider !== undefined,
-    webhookConfigured: config.webhookSecrets.length > 0,
-  })
+  configurationRoute(server, config)
   customerRoutes(server, payments, guard)
   checkoutRoutes(server, payments, guard)
   paymentRoutes(server, payments, guard)
@@ -80,28 +72,16 @@ export async function openPayments(
     paymentOperationRoutes(server, payments, guard)
     eventOperationRoutes(server, payments, guard)
   }
-  actuatorRoutes(server, { name: NAME, version: VERSION, healthy: database.ping })
+  actuatorRoutes(server, { name: NAME, version: VERSION, healthy: ping })
   if (config.console) paymentConsoleRoutes(server, config)
   return { server, jobs, payments }
 }
 
-function providerFor(config: PaymentsConfig) {
-  const { secretKey, apiBase } = config
-  if (!secretKey) return undefined
-  return createStripeProvider({
-    secretKey,
-    apiBase,
-    callMilliseconds: config.providerCallMilliseconds,
-    retries: config.providerRetries,
-    deadlineMilliseconds: config.providerDeadlineMilliseconds,
-  })
-}
-
-type Configured = { providerApiConfigured: boolean; webhookConfigured: boolean }
-
-/** Tells whether the secrets are there and nothing about them. */
-function configurationRoutes(server: Server, configured: Configured): void {
-  server.get('/api/configuration', () => configured)
+/** Whether the secrets are there, and nothing about them. */
+function configurationRoute(server: Server, { secretKey, webhookSecrets }: PaymentsConfig): void {
+  const providerApiConfigured = secretKey !== undefined
+  const webhookConfigured = webhookSecrets.length > 0
+  server.get('/api/configuration', () => ({ providerApiConfigured, webhookConfigured }))
 }
 
 /** The console, and where it finds the page of the sandbox: a sandbox must never look real. */
@@ -110,10 +90,8 @@ function paymentConsoleRoutes(server: Server, { sandboxUrl }: PaymentsConfig): v
   consoleRoutes(server, consoleFolder('payments'))
 }
 
-type IssuerSettings = { url: string; audience: string } | undefined
-
-/** With an issuer configured, callers show its token, and only administrators give money back. */
-function paymentGuard(issuer: IssuerSettings, clock: Clock): PaymentGuard {
+/** With an issuer configured, callers show its token, and only administrators refund. */
+function paymentGuard(issuer: PaymentsConfig['issuer'], clock: Clock): PaymentGuard {
   if (!issuer) return { caller: [], refunder: [] }
   const tokens = createRemoteIssuer({ issuer: issuer.url, audience: issuer.audience, clock })
   const guard = callerGuard((token) => tokens.verify(token))

@@ -1,4 +1,4 @@
-import { type Db, failPoint, inTransaction } from '@plinth/kit'
+import { failPoint, inTransaction } from '@plinth/kit'
 import type { Payments } from '../payment/context.ts'
 import {
   deleteReservedAttempt,
@@ -12,14 +12,14 @@ import {
   insertPayment,
   type NewPayment,
 } from '../payment/database/payments.repository.ts'
-import type { PaymentTables } from '../payment/database/tables.ts'
+import type { PaymentDb } from '../payment/database/tables.ts'
 import { lockPayment, type PaymentRecord, saveRecord } from '../payment/record.ts'
 import type { NewSession } from '../provider/provider.ts'
 import { idempotencyKey } from '../provider/reserved-calls.ts'
 import type { CheckoutRequest } from './plan.ts'
 
 /** Applies what is known of a payment before it exists, inside the same transaction. */
-type LinkEarlierEvents = (db: Db<PaymentTables>, payment: NewPayment, at: Date) => Promise<void>
+type LinkEarlierEvents = (db: PaymentDb, payment: NewPayment, at: Date) => Promise<void>
 
 type Attempted = Pick<PaymentRecord, 'payment' | 'attempts'>
 
@@ -121,7 +121,7 @@ export async function withdrawAttempt(
   failPoint('checkout:withdrawn')
 }
 
-async function raiseGeneration(db: Db<PaymentTables>, paymentId: string): Promise<void> {
+async function raiseGeneration(db: PaymentDb, paymentId: string): Promise<void> {
   const generation = (await findCheckoutGeneration(db, paymentId)) + 1
   await upsertCheckoutGeneration(db, { paymentId, generation })
 }

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
-import { type Clock, type Db, type Guard, type Logger, withLease } from '@plinth/kit'
+import { type Clock, type Guard, type Logger, withLease } from '@plinth/kit'
 import type { PaymentProvider } from '../provider/provider.ts'
-import type { PaymentTables } from './database/tables.ts'
+import type { PaymentDb } from './database/tables.ts'
 import { paymentBusy, providerNotConfigured } from './problems.ts'
 
 /** What a route asks of its caller: nothing as shipped, where the host application does so. */
@@ -9,7 +9,7 @@ export type PaymentGuard = { caller: Guard[]; refunder: Guard[] }
 
 /** What the rules of this service need from their host. */
 export type Payments = {
-  db: Db<PaymentTables>
+  db: PaymentDb
   clock: Clock
   log: Logger
   /** Absent while no credential is configured. */

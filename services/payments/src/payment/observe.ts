@@ -1,4 +1,4 @@
-import { type Db, inTransaction } from '@plinth/kit'
+import { inTransaction } from '@plinth/kit'
 import { providerInconsistent } from '../provider/problems.ts'
 import type { CheckoutSession, Refund } from '../provider/provider.ts'
 import {
@@ -18,7 +18,7 @@ import {
   updateRefundAttempt,
   upsertRefund,
 } from './database/refunds.repository.ts'
-import type { PaymentTables } from './database/tables.ts'
+import type { PaymentDb } from './database/tables.ts'
 import { InconsistentObservation } from './problems.ts'
 import { intentsOf, lockPayment, type PaymentRecord, saveRecord } from './record.ts'
 import { joinAttemptState, joinRefundStatus, latestOf, type SessionState } from './state.ts'
@@ -50,7 +50,7 @@ type SeenSession = { paymentId: string; session: CheckoutSession; state: Session
 
 /** Joins what a session says to its payment, inside the caller's transaction. */
 export async function observeSession(
-  db: Db<PaymentTables>,
+  db: PaymentDb,
   seen: SeenSession,
   source: ObservationSource,
 ): Promise<void> {
@@ -127,7 +127,7 @@ function unexpectedAttempt(
 }
 
 async function writeAttempt(
-  db: Db<PaymentTables>,
+  db: PaymentDb,
   attempts: Attempt[],
   joined: SessionAttempt | undefined,
 ): Promise<Attempt[]> {
@@ -144,7 +144,7 @@ async function writeAttempt(
  * that has the intent, where that is known.
  */
 export async function observeRefund(
-  db: Db<PaymentTables>,
+  db: PaymentDb,
   observed: Refund,
   source: ObservationSource,
   ownerId: string | null = null,
@@ -168,7 +168,7 @@ export async function observeRefund(
 }
 
 /** The intent of a refund that was seen before, when this observation does not name it. */
-async function earlierIntentOf(db: Db<PaymentTables>, { id }: Refund): Promise<string | null> {
+async function earlierIntentOf(db: PaymentDb, { id }: Refund): Promise<string | null> {
   return (await findRefund(db, id))?.paymentIntentId ?? null
 }
 
@@ -188,11 +188,7 @@ function joinRefund(known: Refund | undefined, observed: Refund): Refund {
  * counted. An attempt that was withdrawn is linked as well: its reference must never make a second
  * refund.
  */
-async function linkRefundAttempt(
-  db: Db<PaymentTables>,
-  paymentId: string,
-  refund: Refund,
-): Promise<void> {
+async function linkRefundAttempt(db: PaymentDb, paymentId: string, refund: Refund): Promise<void> {
   const reference = refund.metadata.refundReference
   const attempt = reference ? await findRefundAttempt(db, paymentId, reference) : undefined
   if (!attempt || attempt.state === 'linked' || attempt.amount !== refund.amount) return
@@ -201,9 +197,9 @@ async function linkRefundAttempt(
 
 /** Records a reply of the provider. One that must never be applied is kept as an anomaly: 502. */
 export async function recordReply(
-  db: Db<PaymentTables>,
+  db: PaymentDb,
   source: ObservationSource,
-  record: (transaction: Db<PaymentTables>) => Promise<unknown>,
+  record: (transaction: PaymentDb) => Promise<unknown>,
 ): Promise<void> {
   try {
     await inTransaction(db, record)

@@ -1,123 +1,91 @@
 import { defineProblem } from '@plinth/kit'
 
-const CONFLICT = { title: 'Request conflict' }
+const missing = (code: string, detail: string) =>
+  defineProblem(code, 404, detail, { title: 'Resource not found' })
 
-const INVALID = { title: 'Invalid request' }
+const invalid = (code: string, detail: string) =>
+  defineProblem(code, 400, detail, { title: 'Invalid request' })
 
-const NOT_FOUND = { title: 'Resource not found' }
+const conflict = (code: string, detail: string, headers?: Record<string, string>) =>
+  defineProblem(code, 409, detail, { title: 'Request conflict', headers })
 
-const NOT_CONFIGURED = { title: 'Provider is not configured' }
+const notConfigured = (code: string, detail: string) =>
+  defineProblem(code, 503, detail, { title: 'Provider is not configured' })
 
-export const providerNotConfigured = defineProblem(
+export const providerNotConfigured = notConfigured(
   'PROVIDER_NOT_CONFIGURED',
-  503,
   'The provider API credential is not configured.',
-  NOT_CONFIGURED,
 )
 
-export const webhookNotConfigured = defineProblem(
+export const webhookNotConfigured = notConfigured(
   'WEBHOOK_NOT_CONFIGURED',
-  503,
   'The webhook secret is not configured.',
-  NOT_CONFIGURED,
 )
 
-export const paymentMissing = defineProblem(
-  'PAYMENT_NOT_FOUND',
-  404,
-  'There is no payment with this id.',
-  NOT_FOUND,
-)
+export const paymentMissing = missing('PAYMENT_NOT_FOUND', 'There is no payment with this id.')
 
-export const eventMissing = defineProblem(
-  'EVENT_NOT_FOUND',
-  404,
-  'There is no webhook event with this id.',
-  NOT_FOUND,
-)
+export const eventMissing = missing('EVENT_NOT_FOUND', 'There is no webhook event with this id.')
 
-export const paymentDiffers = defineProblem(
+export const paymentDiffers = conflict(
   'PAYMENT_DIFFERS',
-  409,
   'This business reference belongs to a payment with another amount or currency.',
-  CONFLICT,
 )
 
-export const paymentSettled = defineProblem(
+export const paymentSettled = conflict(
   'PAYMENT_ALREADY_SETTLED',
-  409,
   'This payment has been settled already.',
-  CONFLICT,
 )
 
-export const attemptProcessing = defineProblem(
+export const attemptProcessing = conflict(
   'CHECKOUT_PROCESSING',
-  409,
   'A checkout attempt of this payment is still being processed.',
-  { ...CONFLICT, headers: { 'retry-after': '5' } },
+  { 'retry-after': '5' },
 )
 
-export const attemptReferenceSpent = defineProblem(
+export const attemptReferenceSpent = conflict(
   'ATTEMPT_REFERENCE_REUSED',
-  409,
   'This attempt reference belongs to an attempt that has ended. Use a new one.',
-  CONFLICT,
 )
 
-export const paymentBusy = defineProblem(
+export const paymentBusy = conflict(
   'PAYMENT_BUSY',
-  409,
   'Another request is working on this payment. Try again in a moment.',
-  { ...CONFLICT, headers: { 'retry-after': '2' } },
+  { 'retry-after': '2' },
 )
 
-export const intentMissing = defineProblem(
+export const intentMissing = conflict(
   'PAYMENT_INTENT_MISSING',
-  409,
   'This payment has no payment intent to refund.',
-  CONFLICT,
 )
 
-export const paymentNotRefundable = defineProblem(
+export const paymentNotRefundable = conflict(
   'PAYMENT_NOT_REFUNDABLE',
-  409,
   'Only a payment that is PAID or PARTIALLY_REFUNDED can be refunded.',
-  CONFLICT,
 )
 
-export const refundReferenceReused = defineProblem(
+export const refundReferenceReused = conflict(
   'REFUND_REFERENCE_REUSED',
-  409,
   'This refund reference belongs to a refund with other content.',
-  CONFLICT,
 )
 
-export const refundBeyondBalance = defineProblem(
+export const refundBeyondBalance = invalid(
   'REFUND_EXCEEDS_BALANCE',
-  400,
   'The amount is above what can still be refunded.',
-  INVALID,
 )
 
-export const signatureMissing = defineProblem(
+export const signatureMissing = invalid(
   'SIGNATURE_MISSING',
-  400,
   'The Provider-Signature header is missing.',
-  INVALID,
 )
 
-export const signatureRejected = defineProblem(
+export const signatureRejected = invalid(
   'SIGNATURE_INVALID',
-  400,
   'The signature does not match the body, the secret or the time.',
-  INVALID,
 )
 
-export const deliveryIncompatible = defineProblem(
+export const deliveryIncompatible = invalid(
   'DELIVERY_INCOMPATIBLE',
-  400,
   'Send the event as an uncompressed application/json body.',
-  INVALID,
 )
 
 export const eventFailed = defineProblem(

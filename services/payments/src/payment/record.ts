@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type Db, secondsAfter } from '@plinth/kit'
+import { secondsAfter } from '@plinth/kit'
 import type { CheckoutSession, NewSession, Refund } from '../provider/provider.ts'
 import { type Attempt, listAttempts } from './database/attempts.repository.ts'
 import { insertObservation, type ObservationSource } from './database/observations.repository.ts'
@@ -15,7 +15,7 @@ import {
   listUnresolvedAttempts,
   type RefundAttempt,
 } from './database/refunds.repository.ts'
-import type { PaymentTables } from './database/tables.ts'
+import type { PaymentDb } from './database/tables.ts'
 import { paymentMissing } from './problems.ts'
 import { type Derived, derivePayment, latestOf } from './state.ts'
 
@@ -31,7 +31,7 @@ const FIRST_CHECK_SECONDS = 60
 
 /** Takes the row lock of the payment, which is always the first lock on anything of a payment. */
 export async function lockPayment(
-  db: Db<PaymentTables>,
+  db: PaymentDb,
   paymentId: string,
 ): Promise<Attempted | undefined> {
   const payment = await findPaymentForUpdate(db, paymentId)
@@ -39,7 +39,7 @@ export async function lockPayment(
 }
 
 export async function lockRecord(
-  db: Db<PaymentTables>,
+  db: PaymentDb,
   paymentId: string,
 ): Promise<PaymentRecord | undefined> {
   const locked = await lockPayment(db, paymentId)
@@ -48,7 +48,7 @@ export async function lockRecord(
 
 /** Without a lock: the payment is derived anew, so that it fits the attempts and refunds beside it. */
 export async function readRecord(
-  db: Db<PaymentTables>,
+  db: PaymentDb,
   paymentId: string,
 ): Promise<PaymentRecord | undefined> {
   const stored = await findPayment(db, paymentId)
@@ -59,7 +59,7 @@ export async function readRecord(
   return { payment: { ...stored, ...derived }, attempts, ...known }
 }
 
-export async function requirePayment(db: Db<PaymentTables>, id: string): Promise<Payment> {
+export async function requirePayment(db: PaymentDb, id: string): Promise<Payment> {
   const payment = await findPayment(db, id)
   if (!payment) throw paymentMissing()
   return payment
@@ -72,7 +72,7 @@ export function intentsOf(attempts: readonly Attempt[]): Set<string> {
 }
 
 async function refundsOf(
-  db: Db<PaymentTables>,
+  db: PaymentDb,
   paymentId: string,
   attempts: Attempt[],
   refunds?: Refund[],
@@ -90,7 +90,7 @@ async function refundsOf(
  * refunds are read unless the caller has them as they stand now.
  */
 export async function saveRecord(
-  db: Db<PaymentTables>,
+  db: PaymentDb,
   { payment, attempts, refunds, session }: Observed,
   source: ObservationSource,
 ): Promise<PaymentRecord> {
@@ -149,7 +149,7 @@ function customerOf(
 }
 
 async function recordObservation(
-  db: Db<PaymentTables>,
+  db: PaymentDb,
   before: Payment,
   after: Payment,
   source: ObservationSource,

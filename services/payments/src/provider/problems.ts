@@ -1,19 +1,22 @@
 import { defineProblem } from '@plinth/kit'
 
-const INVALID = { title: 'Invalid request' }
+const invalid = (code: string, detail: string) =>
+  defineProblem(code, 400, detail, { title: 'Invalid request' })
 
-export const eventMalformed = defineProblem(
+const conflict = (code: string, detail: string, headers?: Record<string, string>) =>
+  defineProblem(code, 409, detail, { title: 'Request conflict', headers })
+
+const failed = (code: string, detail: string, headers?: Record<string, string>) =>
+  defineProblem(code, 502, detail, { title: 'Provider request failed', headers })
+
+export const eventMalformed = invalid(
   'EVENT_MALFORMED',
-  400,
   'The body is not an event of the provider.',
-  INVALID,
 )
 
-export const providerRejected = defineProblem(
+export const providerRejected = invalid(
   'PROVIDER_REJECTED_REQUEST',
-  400,
   'The provider rejected a value of the request.',
-  INVALID,
 )
 
 export const providerResourceMissing = defineProblem(
@@ -23,18 +26,15 @@ export const providerResourceMissing = defineProblem(
   { title: 'Provider resource not found' },
 )
 
-export const keyReused = defineProblem(
+export const keyReused = conflict(
   'PROVIDER_REFERENCE_REUSED',
-  409,
   'The provider has seen this reference with other content.',
-  { title: 'Request conflict' },
 )
 
-export const providerBusy = defineProblem(
+export const providerBusy = conflict(
   'PROVIDER_BUSY',
-  409,
   'The provider is still working on the same request. Try again in a moment.',
-  { title: 'Request conflict', headers: { 'retry-after': '2' } },
+  { 'retry-after': '2' },
 )
 
 export const rateLimited = defineProblem(
@@ -44,31 +44,17 @@ export const rateLimited = defineProblem(
   { title: 'Provider rate limit exceeded' },
 )
 
-export const providerFailed = defineProblem(
+export const providerFailed = failed(
   'PROVIDER_FAILED',
-  502,
   'The provider failed to answer the request.',
-  { title: 'Provider request failed', headers: { 'retry-after': '5' } },
+  { 'retry-after': '5' },
 )
 
 /** What is stored here does not exist there: another account, another mode, or a wiped sandbox. */
-export const providerInconsistent = defineProblem(
+export const providerInconsistent = failed(
   'PROVIDER_INCONSISTENT',
-  502,
   'The provider and this service disagree about the payment.',
-  { title: 'Provider request failed' },
 )
-
-/** What was made there once must exist: its absence is never a reason to make another. */
-export function mustExist<T>(reading: Promise<T>): Promise<T> {
-  return reading.catch((error) => {
-    throw missingIsInconsistent(error)
-  })
-}
-
-export function missingIsInconsistent(error: unknown): unknown {
-  return providerResourceMissing.is(error) ? providerInconsistent({ cause: error }) : error
-}
 
 export const credentialRejected = defineProblem(
   'PROVIDER_CREDENTIAL_REJECTED',
@@ -83,3 +69,14 @@ export const providerUnavailable = defineProblem(
   'The provider could not be reached.',
   { title: 'Provider is unavailable', headers: { 'retry-after': '5' } },
 )
+
+/** What was made there once must exist: its absence is never a reason to make another. */
+export function mustExist<T>(reading: Promise<T>): Promise<T> {
+  return reading.catch((error) => {
+    throw missingIsInconsistent(error)
+  })
+}
+
+export function missingIsInconsistent(error: unknown): unknown {
+  return providerResourceMissing.is(error) ? providerInconsistent({ cause: error }) : error
+}

@@ -5,9 +5,9 @@ import { createStripeCall } from './stripe-client.ts'
 
 const OPTIONS = {
   secretKey: 'sk_test_x',
-  callMilliseconds: 1000,
-  retries: 0,
-  deadlineMilliseconds: 1000,
+  providerCallMilliseconds: 1000,
+  providerRetries: 0,
+  providerDeadlineMilliseconds: 1000,
 }
 
 test('a client that could not be loaded once is loaded by the next call', async () => {

@@ -7,9 +7,9 @@ export type StripeOptions = {
   secretKey: string
   /** Another server that speaks the same interface; undefined is Stripe itself. */
   apiBase?: string
-  callMilliseconds: number
-  retries: number
-  deadlineMilliseconds: number
+  providerCallMilliseconds: number
+  providerRetries: number
+  providerDeadlineMilliseconds: number
 }
 
 /** Runs one call and fails with a Problem of ours, at the latest when the deadline passes. */
@@ -34,7 +34,7 @@ export function createStripeCall(options: StripeOptions, load = loadClient): Str
     try {
       return await Promise.race([
         tries.run(sent, () => send(stripe).then(usable)),
-        expiry(options.deadlineMilliseconds, deadline.signal),
+        expiry(options.providerDeadlineMilliseconds, deadline.signal),
       ])
     } catch (error) {
       throw translateFailure(error, { lostTry: sent.count > 1 })
@@ -66,8 +66,8 @@ async function loadClient(options: StripeOptions): Promise<Stripe> {
   const { default: Client } = await import('stripe')
   const stripe = new Client(options.secretKey, {
     ...addressOf(options.apiBase),
-    timeout: options.callMilliseconds,
-    maxNetworkRetries: options.retries,
+    timeout: options.providerCallMilliseconds,
+    maxNetworkRetries: options.providerRetries,
     telemetry: false,
   })
   stripe.on('request', () => {

@@ -1,11 +1,10 @@
-import type { Db } from '@plinth/kit'
 import {
   findPaymentIdByIntent,
   findPaymentIdBySession,
 } from '../payment/database/attempts.repository.ts'
 import { lockReference } from '../payment/database/locks.repository.ts'
 import { findPayment, findPaymentByReference } from '../payment/database/payments.repository.ts'
-import type { PaymentTables } from '../payment/database/tables.ts'
+import type { PaymentDb } from '../payment/database/tables.ts'
 import { idOf, isName, metadataOf, readRefund, readSession } from '../provider/objects.ts'
 import { eventMalformed } from '../provider/problems.ts'
 import type { CheckoutSession, ProviderEvent, Refund } from '../provider/provider.ts'
@@ -71,7 +70,7 @@ export type EventTarget = { paymentId: string | null; parkedFor: string | null; 
 const NO_TARGET: EventTarget = { paymentId: null, parkedFor: null }
 
 export async function findEventTarget(
-  db: Db<PaymentTables>,
+  db: PaymentDb,
   event: ProviderEvent,
   object: EventObject,
 ): Promise<EventTarget> {
@@ -88,10 +87,7 @@ export async function findEventTarget(
   return parkFor(db, businessReference, named)
 }
 
-async function findOwner(
-  db: Db<PaymentTables>,
-  object: EventObject,
-): Promise<string | null | undefined> {
+async function findOwner(db: PaymentDb, object: EventObject): Promise<string | null | undefined> {
   switch (object.kind) {
     case 'session':
       return findPaymentIdBySession(db, object.session.id)
@@ -105,13 +101,13 @@ async function findOwner(
   }
 }
 
-async function ownerOfIntent(db: Db<PaymentTables>, paymentIntentId: string | null) {
+async function ownerOfIntent(db: PaymentDb, paymentIntentId: string | null) {
   return paymentIntentId ? findPaymentIdByIntent(db, paymentIntentId) : undefined
 }
 
 /** The payment may be being inserted right now: under the lock the second sees the first. */
 async function parkFor(
-  db: Db<PaymentTables>,
+  db: PaymentDb,
   businessReference: string,
   named: string | undefined,
 ): Promise<EventTarget> {

@@ -1,11 +1,10 @@
-import type { Db } from '@plinth/kit'
 import { lockReference } from '../payment/database/locks.repository.ts'
 import {
   insertObservation,
   type ObservationSource,
 } from '../payment/database/observations.repository.ts'
 import type { NewPayment } from '../payment/database/payments.repository.ts'
-import type { PaymentTables } from '../payment/database/tables.ts'
+import type { PaymentDb } from '../payment/database/tables.ts'
 import { observeSession, sessionStateOf } from '../payment/observe.ts'
 import { InconsistentObservation } from '../payment/problems.ts'
 import { metadataOf, readEvent, readSession } from '../provider/objects.ts'
@@ -24,7 +23,7 @@ const ELSEWHERE = {
  * one of the sessions may be paid already. Only events of sessions are ever parked.
  */
 export async function linkParkedEvents(
-  db: Db<PaymentTables>,
+  db: PaymentDb,
   { id: paymentId, businessReference }: Pick<NewPayment, 'id' | 'businessReference'>,
   at: Date,
 ): Promise<void> {
@@ -40,7 +39,7 @@ export async function linkParkedEvents(
 
 /** What contradicts the payment is refused before anything is written, and must not prevent it. */
 async function link(
-  db: Db<PaymentTables>,
+  db: PaymentDb,
   event: ProviderEvent,
   parked: InboxEvent & { paymentId: string },
   source: ObservationSource,

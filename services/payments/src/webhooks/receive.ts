@@ -1,11 +1,11 @@
-import { type Db, failPoint, inTransaction } from '@plinth/kit'
+import { failPoint, inTransaction } from '@plinth/kit'
 import type { Payments } from '../payment/context.ts'
 import {
   insertObservation,
   type ObservationSource,
 } from '../payment/database/observations.repository.ts'
 import { updateNextCheck } from '../payment/database/payments.repository.ts'
-import type { PaymentTables } from '../payment/database/tables.ts'
+import type { PaymentDb } from '../payment/database/tables.ts'
 import { observeRefund, observeSession, sessionStateOf } from '../payment/observe.ts'
 import { eventFailed, InconsistentObservation } from '../payment/problems.ts'
 import type { CheckoutSession, ProviderEvent, Refund } from '../provider/provider.ts'
@@ -62,7 +62,7 @@ export async function receiveEvent(
 }
 
 async function claimAndApply(
-  db: Db<PaymentTables>,
+  db: PaymentDb,
   delivery: Delivery,
   object: EventObject,
   at: Date,
@@ -97,7 +97,7 @@ function acknowledge(event: InboxEvent, duplicate: boolean): Acknowledgement {
 
 /** Joins one proven event to the payment it is about, inside the caller's transaction. */
 async function applyEvent(
-  db: Db<PaymentTables>,
+  db: PaymentDb,
   { event, object, target }: { event: ProviderEvent; object: EventObject; target: EventTarget },
   source: ObservationSource,
 ): Promise<void> {
@@ -116,7 +116,7 @@ async function applyEvent(
 }
 
 async function applySession(
-  db: Db<PaymentTables>,
+  db: PaymentDb,
   { type }: ProviderEvent,
   session: CheckoutSession,
   { paymentId }: EventTarget,
@@ -127,7 +127,7 @@ async function applySession(
 }
 
 async function applyRefund(
-  db: Db<PaymentTables>,
+  db: PaymentDb,
   refund: Refund,
   target: EventTarget,
   source: ObservationSource,
@@ -146,7 +146,7 @@ async function applyRefund(
 }
 
 async function scheduleCheck(
-  db: Db<PaymentTables>,
+  db: PaymentDb,
   { paymentId }: EventTarget,
   source: ObservationSource,
 ): Promise<void> {
@@ -157,7 +157,7 @@ async function scheduleCheck(
 
 /** An event of the other mode moves no money here, whatever it says. */
 async function recordWrongMode(
-  db: Db<PaymentTables>,
+  db: PaymentDb,
   { paymentId }: EventTarget,
   source: ObservationSource,
 ): Promise<void> {

@@ -1,7 +1,10 @@
-import type { LeaseTables } from '@plinth/kit'
+import type { Db, LeaseTables } from '@plinth/kit'
 import type { Generated } from 'kysely'
 import type { RefundStatus } from '../../provider/provider.ts'
 import type { AttemptState, CheckoutStatus, PaymentStatus } from '../state.ts'
+
+/** The connection, or the transaction the caller has open. */
+export type PaymentDb = Db<PaymentTables>
 
 export type PaymentTables = LeaseTables & {
   payments: PaymentRow
