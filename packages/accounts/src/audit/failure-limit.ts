@@ -9,7 +9,7 @@ import {
   type Window,
 } from '../database/failed-attempts.repository.ts'
 import type { AccountTables } from '../database/tables.ts'
-import { clientNetwork } from '../passwords/client-network.ts'
+import { clientNetwork } from '../passwords/passwords.ts'
 import { tooManyFailures } from '../problems.ts'
 import { type Origin, recordEvent, type SecurityEvent } from './audit.ts'
 

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, type TestContext, test } from 'node:test'
-import { clientNetwork } from './client-network.ts'
-import { createPasswords } from './passwords.ts'
+import { clientNetwork, createPasswords } from './passwords.ts'
 import { costOf, DEFAULT_COST, decoyHash } from './phc.ts'
 
 const CHEAP = { memoryKib: 8, passes: 1, lanes: 1 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { isIPv6 } from 'node:net'
 import { availableParallelism } from 'node:os'
-import { clientNetwork } from './client-network.ts'
 import { costOf, DEFAULT_COST, decoyHash, type HashCost, isAtLeast } from './phc.ts'
 import { createPasswordPool, type PoolOptions } from './pool.ts'
 
@@ -55,4 +55,24 @@ export function readBlocklist(file: string | undefined): ReadonlySet<string> {
   if (!file) return new Set()
   const lines = readFileSync(file, 'utf8').split(/\r?\n/)
   return new Set(lines.map((line) => line.toLowerCase()).filter((line) => line !== ''))
+}
+
+/**
+ * What counts as one client: an IPv4 address, or a /64 of IPv6, since a network that has one address
+ * of it has all of them.
+ */
+export function clientNetwork(address: string): string {
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]
+  if (mapped) return mapped
+  return isIPv6(address) ? expand(address).slice(0, 4).join(':') : address
+}
+
+function expand(address: string): string[] {
+  const [head = '', tail] = address.split('%')[0]?.split('::') ?? []
+  const before = head === '' ? [] : head.split(':')
+  const after = tail ? tail.split(':') : []
+  const zeros = tail === undefined ? 0 : Math.max(0, 8 - before.length - after.length)
+  return [...before, ...Array<string>(zeros).fill('0'), ...after].map((group) =>
+    group.toLowerCase().replace(/^0+(?=.)/, ''),
+  )
 }

@@ -1,5 +1,5 @@
+import { Worker } from 'node:worker_threads'
 import { defineProblem } from '@plinth/kit'
-import { type HashOutcome, type HashWorker, startHashWorker } from './hash-worker.ts'
 import type { HashTask } from './phc.ts'
 
 const passwordQueueFull = defineProblem(
@@ -67,7 +67,7 @@ export function createFairQueue<T>(limit: number) {
 
 export type PoolOptions = { workers: number; queueLimit: number; deadlineSeconds: number }
 
-// A thread is a third of the memory of a service that has nothing to do.
+// A thread is a third of the memory of an idle service.
 const IDLE_MS = 10_000
 
 type Job = {
@@ -155,4 +155,56 @@ export function createPasswordPool(options: PoolOptions) {
 function turnAway(job: Job): void {
   clearTimeout(job.timer)
   job.reject(passwordQueueFull())
+}
+
+type HashOutcome = string | boolean
+
+type HashWorker = {
+  /** How many tasks it has; it does them one after another, in the order given. */
+  readonly load: number
+  /** The thread is gone and its tasks have failed. */
+  readonly lost: boolean
+  perform(task: HashTask): Promise<HashOutcome>
+  terminate(): Promise<unknown>
+}
+
+type Answer = { result: HashOutcome; error?: string }
+
+type Waiting = { resolve(outcome: HashOutcome): void; reject(error: Error): void }
+
+function startHashWorker(): HashWorker {
+  const thread = new Worker(new URL('./hash-thread.ts', import.meta.url))
+  const waiting: Waiting[] = []
+  let lost = false
+
+  thread.on('message', ({ result, error }: Answer) => {
+    const first = waiting.shift()
+    if (waiting.length === 0) thread.unref()
+    if (error === undefined) first?.resolve(result)
+    else first?.reject(new Error(error))
+  })
+  const lose = (cause: unknown) => {
+    lost = true
+    for (const { reject } of waiting.splice(0))
+      reject(new Error('The hashing thread ended', { cause }))
+  }
+  thread.on('error', lose).on('exit', lose).unref()
+
+  return {
+    get load() {
+      return waiting.length
+    },
+    get lost() {
+      return lost
+    },
+    perform(task) {
+      const { promise, resolve, reject } = Promise.withResolvers<HashOutcome>()
+      waiting.push({ resolve, reject })
+      // A process must not end while somebody waits for this answer.
+      thread.ref()
+      thread.postMessage(task)
+      return promise
+    },
+    terminate: () => thread.terminate(),
+  }
 }
