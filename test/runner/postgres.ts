@@ -1,5 +1,5 @@
-import { startPostgres } from '../../packages/kit/testing/postgres.ts'
-import { dropTestDatabases } from '../../packages/kit/testing/test-databases.ts'
+import { startPostgres } from '../../packages/kit/testing/databases/postgres.ts'
+import { dropTestDatabases } from '../../packages/kit/testing/databases/test-databases.ts'
 
 /** One server for all test processes, and the environment that tells them about it. */
 type ProvidedPostgres = { env: Record<string, string>; stop(): Promise<void> }

@@ -24,7 +24,6 @@ export {
 } from './files/types/catalogue.ts'
 export { requireFileType } from './files/types/type.ts'
 export { acceptUploads, receiveUpload, type Upload, type UploadLimits } from './files/upload.ts'
-export { CREDENTIALS_BODY_BYTES } from './http/bodies.ts'
 export {
   type Authenticate,
   type Caller,
@@ -34,6 +33,7 @@ export {
   type Request,
   type Server,
 } from './http/framework.ts'
+export { CREDENTIALS_BODY_BYTES } from './http/hooks/bodies.ts'
 export { type PageRequest, pageOf, pageRequest, type Sort } from './http/page.ts'
 export { renderProblem } from './http/problem-handler.ts'
 export {

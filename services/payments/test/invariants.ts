@@ -4,7 +4,7 @@ import type { ApiReply } from '@plinth/kit/testing'
 import { listAttempts } from '../src/payment/database/attempts.repository.ts'
 import { findRefundAttempt } from '../src/payment/database/refunds.repository.ts'
 import { derivePayment } from '../src/payment/state.ts'
-import { booksOf, refundsOf, type Story, sessionsOf } from './model-steps.ts'
+import { booksOf, refundsOf, type Story, sessionsOf } from './world.ts'
 
 const EXPECTED = [200, 201, 400, 409, 429, 502, 503]
 

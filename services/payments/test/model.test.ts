@@ -3,8 +3,8 @@ import { armFailPoint } from '@plinth/kit'
 import { engines, propertyRuns } from '@plinth/kit/testing'
 import fc from 'fast-check'
 import { checkInvariants, checkSettled } from './invariants.ts'
-import { newStory, type Story, settle, steps } from './model-steps.ts'
-import { startWorld } from './world.ts'
+import { settle, steps } from './model-steps.ts'
+import { newStory, type Story, startWorld } from './world.ts'
 
 /** How many lives on each engine; more of them with MODEL_RUNS=10000. */
 const RUNS = { sqlite: propertyRuns(20), postgres: propertyRuns(8) }

@@ -1,4 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
+import { armFailPoint } from '@plinth/kit'
 import { type ApiReply, testClock } from '@plinth/kit/testing'
 import { checkoutBody, providerEnv, startSandbox } from './start-loop.ts'
 import { startPayments } from './start-payments.ts'
@@ -74,4 +75,77 @@ export async function startWorld(t: Scope, databaseUrl: string) {
     refund: (id: string, request: object) =>
       service.api.post(`/api/payments/${id}/refund`, request),
   }
+}
+
+export type Event = {
+  id: string
+  type: string
+  data: { object: { metadata?: object; id: string } }
+}
+
+/** One payment and everything the outside world did to it. */
+export type Story = {
+  world: World
+  businessReference: string
+  paymentId: string | undefined
+  /** Events that happened before this story. */
+  old: Set<string>
+  delivered: Event[]
+  dropped: Set<string>
+  /** How often somebody pressed the refund button at the provider, heard or not. */
+  dashboardRefunds: number
+  /** A fail point is armed. */
+  breaking: boolean
+  wasSettled: boolean
+}
+
+let stories = 0
+
+export async function newStory(world: World): Promise<Story> {
+  stories += 1
+  armFailPoint({})
+  await world.sandbox.clearFaults()
+  await world.sandbox.switch({ drop: ['*'], refunds: 'succeed' })
+  return {
+    world,
+    businessReference: `story ${stories}`,
+    paymentId: undefined,
+    old: new Set((await world.sandbox.events()).map(({ id }: Event) => id)),
+    delivered: [],
+    dropped: new Set(),
+    dashboardRefunds: 0,
+    breaking: false,
+    wasSettled: false,
+  }
+}
+
+export async function sessionsOf({ world, businessReference }: Story) {
+  const sessions: { id: string; status: string; metadata: Record<string, string> }[] =
+    await world.sandbox.sessions()
+  return sessions.filter(({ metadata }) => metadata.businessReference === businessReference)
+}
+
+export async function refundsOf(story: Story) {
+  const intents = (await booksOf(story)).map(({ paymentIntent }) => paymentIntent)
+  const refunds: {
+    id: string
+    status: string
+    amount: number
+    payment_intent: string
+    metadata: Record<string, string>
+  }[] = await story.world.sandbox.refunds()
+  return refunds.filter((refund) => intents.includes(refund.payment_intent))
+}
+
+type Book = {
+  paymentIntent: string
+  status: string
+  captured: number
+  refunded: number
+  metadata: Record<string, string>
+}
+
+export async function booksOf({ world, businessReference }: Story): Promise<Book[]> {
+  const { payments }: { payments: Book[] } = await world.sandbox.books()
+  return payments.filter(({ metadata }) => metadata.businessReference === businessReference)
 }

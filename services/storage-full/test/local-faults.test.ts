@@ -6,7 +6,13 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { describe, type TestContext, test } from 'node:test'
 import { armFailPoint } from '@plinth/kit'
-import { apiFor, becomeNobody, engines, mayBecomeNobody, spawnService } from '@plinth/kit/testing'
+import {
+  apiFor,
+  dropPrivileges,
+  engines,
+  mayDropPrivileges,
+  spawnService,
+} from '@plinth/kit/testing'
 import { logIn, sharedStorage, storageEnv, temporaryFolder, upload } from './start-storage.ts'
 
 const MAIN = join(import.meta.dirname, '../src/main.ts')
@@ -79,13 +85,13 @@ for (const engine of engines)
 describe('a disk that fails', () => {
   test('a folder that may not be written: 503, and the test says why', async (t) => {
     const folder = await temporaryFolder(t)
-    const env = { ...storageEnv(folder), ...mayBecomeNobody, LOG_LEVEL: 'info' }
+    const env = { ...storageEnv(folder), ...mayDropPrivileges, LOG_LEVEL: 'info' }
     const service = await spawnService(t, MAIN, env)
     const user = await logIn(service.api, 'user')
     const admin = await logIn(service.api, 'admin')
     await changeFolders(folder, 0o777)
     await changeFolders(`${env.STORAGE_FULL_ROOT}/files`, 0o555)
-    await becomeNobody(service)
+    await dropPrivileges(service)
 
     const refused = await upload(service.api, user)
     const probe = await service.api.post('/api/storage/test/local', undefined, { token: admin })

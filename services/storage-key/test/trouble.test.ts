@@ -14,8 +14,8 @@ import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import {
   type Api,
-  becomeNobody,
-  mayBecomeNobody,
+  dropPrivileges,
+  mayDropPrivileges,
   sampleFiles,
   spawnService,
 } from '@plinth/kit/testing'
@@ -106,14 +106,14 @@ describe('a storage folder that', () => {
     chmodSync(outer, 0o755)
     chmodSync(root, 0o777)
     const service = await spawnService(t, MAIN, {
-      ...mayBecomeNobody,
+      ...mayDropPrivileges,
       STORAGE_KEY_PORT: '0',
       STORAGE_KEY_HOST: '127.0.0.1',
       STORAGE_KEY_ROOT: root,
       STORAGE_KEY_API_KEY: KEY,
     })
     const api = apiAt(service.baseUrl)
-    await becomeNobody(service)
+    await dropPrivileges(service)
     assert.deepEqual((await api.get('/file/list')).body, ['a.png'])
 
     chmodSync(root, 0o000)

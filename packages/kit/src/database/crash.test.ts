@@ -4,11 +4,11 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { describe, test } from 'node:test'
-import { type BurstTables, burstMigrations } from '../../testing/burst-writer.ts'
-import { engines } from '../../testing/engines.ts'
+import { engines } from '../../testing/databases/engines.ts'
+import { type BurstTables, burstMigrations } from '../../testing/processes/burst-writer.ts'
 import { openDatabase } from './open.ts'
 
-const WRITER = join(import.meta.dirname, '../../testing/burst-writer.ts')
+const WRITER = join(import.meta.dirname, '../../testing/processes/burst-writer.ts')
 const ENOUGH = 300
 
 for (const engine of engines)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { sql } from 'kysely'
-import { engines } from '../../testing/engines.ts'
+import { engines } from '../../testing/databases/engines.ts'
 import { type Db, openDatabase } from './open.ts'
 import { preparedFind } from './prepared.ts'
 import { inTransaction } from './transaction.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
-import { engines, type TestEngine } from '../../testing/engines.ts'
+import { engines, type TestEngine } from '../../testing/databases/engines.ts'
 import { forUpdate, isUniqueViolation } from './engine.ts'
 import type { Migration } from './migrate.ts'
 import { type Db, openDatabase } from './open.ts'

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { describe, type TestContext, test } from 'node:test'
-import { discardAfterAnswer, discardBeforeClosing } from '../http/bodies.ts'
+import { discardAfterAnswer, discardBeforeClosing } from '../http/hooks/bodies.ts'
 import { Problem } from '../problems.ts'
 import { receiveUpload, type Upload, type UploadLimits } from './upload.ts'
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { discardAfterAnswer, discardBeforeClosing } from '../http/bodies.ts'
 import type { Server } from '../http/framework.ts'
+import { discardAfterAnswer, discardBeforeClosing } from '../http/hooks/bodies.ts'
 import { failPoint } from '../runtime/fail-point.ts'
 import type { FileBytes } from './disk.ts'
 import { MultipartReader, multipartBoundary, type PartHeader, readPartHeader } from './multipart.ts'

@@ -9,8 +9,8 @@ import {
   Problem,
   validationFailed,
 } from '../problems.ts'
-import { discardAfterAnswer, discardBeforeClosing } from './bodies.ts'
 import type { Reply, Request, Server } from './framework.ts'
+import { discardAfterAnswer, discardBeforeClosing } from './hooks/bodies.ts'
 import { describeFaults, type SchemaFault } from './schema.ts'
 
 export type ProblemRenderer = (problem: Problem, request: Request) => { type: string; body: string }

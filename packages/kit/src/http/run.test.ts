@@ -5,13 +5,13 @@ import { createInterface } from 'node:readline'
 import { describe, type TestContext, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { listenForTest } from '../../testing/listen.ts'
-import { type SpawnedService, spawnService } from '../../testing/spawn.ts'
+import { type SpawnedService, spawnService } from '../../testing/processes/spawn.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { createLogger } from '../runtime/logging.ts'
 import { closeGracefully } from './run.ts'
 import { createServer } from './server.ts'
 
-const SMALL_SERVICE = join(import.meta.dirname, '../../testing/small-process.ts')
+const SMALL_SERVICE = join(import.meta.dirname, '../../testing/processes/small-process.ts')
 
 async function startSmall(t: TestContext, env: Record<string, string> = {}) {
   return spawnService(t, SMALL_SERVICE, { SMALL_PORT: '0', SMALL_GREETING: 'hello', ...env })

@@ -2,15 +2,20 @@ import { randomInt, randomUUID } from 'node:crypto'
 import { type FastifyBaseLogger, fastify, LogController } from 'fastify'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logging.ts'
+import type { Caller, SchemaTypes, Server } from './framework.ts'
 import {
   type ConnectionLimits,
   checkHosts,
   type HostOptions,
   limitConnections,
-} from './admission.ts'
-import { DEFAULT_BODY_BYTES, limitBodyTime, parseJsonBodies } from './bodies.ts'
-import type { Caller, SchemaTypes, Server } from './framework.ts'
-import { answerUnknownRoutes, logRequests, sendSecurityHeaders, shareWithOrigins } from './hooks.ts'
+} from './hooks/admission.ts'
+import { DEFAULT_BODY_BYTES, limitBodyTime, parseJsonBodies } from './hooks/bodies.ts'
+import {
+  answerUnknownRoutes,
+  logRequests,
+  sendSecurityHeaders,
+  shareWithOrigins,
+} from './hooks/replies.ts'
 import {
   answerBrokenRequests,
   answerProblem,

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
-import { bodyTooSlow, malformedBody, tooManyUnfinished } from '../problems.ts'
-import type { Request, Server } from './framework.ts'
+import { bodyTooSlow, malformedBody, tooManyUnfinished } from '../../problems.ts'
+import type { Request, Server } from '../framework.ts'
 
 /**
  * A body that trickles in holds a connection for nothing. Uploads are exempt: they are as slow as

@@ -1,8 +1,8 @@
 /** Writes pairs of rows as fast as it can, four at a time, and says which pairs were committed. */
 
-import type { Migration } from '../src/database/migrate.ts'
-import { type Database, openDatabase } from '../src/database/open.ts'
-import { inTransaction } from '../src/database/transaction.ts'
+import type { Migration } from '../../src/database/migrate.ts'
+import { type Database, openDatabase } from '../../src/database/open.ts'
+import { inTransaction } from '../../src/database/transaction.ts'
 
 export type BurstTables = { burst: { pair: string; half: number } }
 

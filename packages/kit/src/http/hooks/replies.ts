@@ -1,5 +1,5 @@
-import { methodNotAllowed, notFound } from '../problems.ts'
-import type { Request, Server } from './framework.ts'
+import { methodNotAllowed, notFound } from '../../problems.ts'
+import type { Request, Server } from '../framework.ts'
 
 const PREFLIGHT = {
   'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',

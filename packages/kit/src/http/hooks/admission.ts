@@ -1,6 +1,6 @@
 import { BlockList, isIP, type Socket } from 'node:net'
-import { hostAmbiguous, misdirected } from '../problems.ts'
-import type { Request, Server } from './framework.ts'
+import { hostAmbiguous, misdirected } from '../../problems.ts'
+import type { Request, Server } from '../framework.ts'
 
 export type HostOptions = {
   /** Where the service listens. */

@@ -1,10 +1,10 @@
-import { run } from '../src/http/run.ts'
-import { createServer } from '../src/http/server.ts'
-import { actuatorRoutes } from '../src/http/standard-routes.ts'
-import { systemClock } from '../src/runtime/clock.ts'
-import { createLogger } from '../src/runtime/logging.ts'
-import { serviceSettings } from '../src/runtime/service-settings.ts'
-import { readSettings } from '../src/runtime/settings.ts'
+import { run } from '../../src/http/run.ts'
+import { createServer } from '../../src/http/server.ts'
+import { actuatorRoutes } from '../../src/http/standard-routes.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
+import { createLogger } from '../../src/runtime/logging.ts'
+import { serviceSettings } from '../../src/runtime/service-settings.ts'
+import { readSettings } from '../../src/runtime/settings.ts'
 
 /** The smallest service there is, run as a process of its own by the tests of `run`. */
 await run(async () => {

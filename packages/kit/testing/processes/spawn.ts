@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { tmpdir } from 'node:os'
 import { createInterface } from 'node:readline'
-import { type Api, apiFor } from './api.ts'
+import { type Api, apiFor } from '../api.ts'
 
 type TestScope = { after(work: () => Promise<void> | void): void }
 
