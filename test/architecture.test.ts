@@ -2,12 +2,15 @@ import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { rules, type SourceFile, violations } from './architecture.ts'
+import { roomRules } from './architecture/rooms.ts'
+import { fileRules } from './architecture/rules.ts'
+import { type SourceFile, violations } from './architecture/source.ts'
 
 const ROOT = join(import.meta.dirname, '..')
+const rules = [...fileRules, ...roomRules]
 const FOLDERS = '{packages,services,launcher,e2e,test,bench}'
 
-const files: SourceFile[] = globSync(`${FOLDERS}/**/*.{ts,tsx}`, {
+const files: SourceFile[] = globSync(`${FOLDERS}/**/*.{ts,tsx,js,css,html}`, {
   cwd: ROOT,
   exclude: ['**/node_modules/**', '**/dist/**'],
 }).map((path) => ({
@@ -28,6 +31,61 @@ describe('the architecture', () => {
 
 /** One planted violation per rule and, after it, the nearest thing that is allowed. */
 const PLANTED: Record<string, [path: string, broken: string, allowed: string][]> = {
+  'a rule sees no request: request types are named in routes, app.ts and kit': [
+    [
+      'services/payments/src/refunds/refunds.ts',
+      "import { type Clock, type Request } from '@plinth/kit'",
+      "import { type Clock, type Server } from '@plinth/kit'",
+    ],
+    [
+      'services/payments/src/refunds/refunds.ts',
+      "import type {\n  IncomingMessage,\n} from 'node:http'",
+      '',
+    ],
+  ],
+  'a row does not leave its repository': [
+    [
+      'services/payments/src/refunds/refunds.ts',
+      "import type { RefundRow } from '../payment/database/tables.ts'",
+      "import type { Refund } from '../payment/database/refunds.repository.ts'",
+    ],
+  ],
+  'a repository imports tables, other repositories and types': [
+    [
+      'services/payments/src/payment/database/refunds.repository.ts',
+      "import { refundStatusOf } from '../../provider/objects.ts'",
+      "import type { RefundStatus } from '../../provider/provider.ts'",
+    ],
+  ],
+  'a room imports only the rooms below it': [
+    [
+      'services/payments/src/provider/objects.ts',
+      "import type { Payment } from '../payment/state.ts'",
+      "import { readObject } from './provider.ts'",
+    ],
+    ['services/payments/src/spare/x.ts', "import '../config.ts'", ''],
+  ],
+  'rooms side by side do not import each other': [
+    [
+      'services/payments/src/refunds/refunds.ts',
+      "import { openCheckout } from '../checkout/checkout.ts'",
+      "import { lockRecord } from '../payment/record.ts'",
+    ],
+  ],
+  'a room is entered by its face': [
+    [
+      'services/payments/src/checkout/checkout.ts',
+      "import { createStripe } from '../provider/stripe.ts'",
+      "import type { PaymentProvider } from '../provider/provider.ts'",
+    ],
+  ],
+  'no import circle, types included': [
+    [
+      'packages/kit/src/problems.ts',
+      "import type { X } from './problems.ts'",
+      "import './other.ts'",
+    ],
+  ],
   'packages import only the packages below them': [
     [
       'services/payments/src/app.ts',
@@ -39,7 +97,7 @@ const PLANTED: Record<string, [path: string, broken: string, allowed: string][]>
       "await import('@plinth/provider-sandbox')",
       "await import('@plinth/console')",
     ],
-    ['packages/kit/src/page.ts', "import type { User } from '@plinth/accounts'", ''],
+    ['packages/kit/src/http/page.ts', "import type { User } from '@plinth/accounts'", ''],
     [
       'packages/accounts/src/users.ts',
       "export { x } from '@plinth/identity'",
@@ -149,8 +207,15 @@ const PLANTED: Record<string, [path: string, broken: string, allowed: string][]>
   ],
 }
 
+/** Rules about several files or about names have a test of their own. */
+const PLANTED_BELOW = [
+  'a file name says what is in it',
+  'a folder has at most nine entries',
+  'a small file with one importer belongs to its importer',
+]
+
 describe('a planted violation turns the architecture test red', () => {
-  for (const rule of rules.filter(({ name }) => name !== 'a file name says what is in it'))
+  for (const rule of rules.filter(({ name }) => !PLANTED_BELOW.includes(name)))
     test(rule.name, () => {
       const planted = PLANTED[rule.name] ?? []
 
@@ -161,9 +226,51 @@ describe('a planted violation turns the architecture test red', () => {
       }
     })
 
+  test('a folder has at most nine entries', () => {
+    const found = (...names: string[]) => violationsOf('a folder has at most nine entries', names)
+    const nine = Array.from({ length: 9 }, (_, index) => `services/payments/src/room/${index}.ts`)
+
+    assert.equal(found(...nine, 'services/payments/src/room/ten.ts').length, 1)
+    assert.equal(found(...nine, 'services/payments/src/room/deeper/ten.ts').length, 1)
+    assert.deepEqual(found(...nine, 'services/payments/src/room/9.test.ts'), [])
+    assert.deepEqual(found(...nine, 'services/payments/src/room/index.ts'), [])
+  })
+
+  test('no import circle, types included: one through three files', () => {
+    const circle = {
+      'packages/kit/src/a.ts': "import type { B } from './b.ts'",
+      'packages/kit/src/b.ts': "import { c } from './c.ts'",
+      'packages/kit/src/c.ts': "export { a } from './a.ts'",
+    }
+
+    assert.equal(violationsOf('no import circle, types included', circle).length, 1)
+    assert.deepEqual(
+      violationsOf('no import circle, types included', { ...circle, 'packages/kit/src/c.ts': '' }),
+      [],
+    )
+  })
+
+  test('a small file with one importer belongs to its importer', () => {
+    const name = 'a small file with one importer belongs to its importer'
+    const small = {
+      'packages/kit/src/http/a.ts': "import './b.ts'",
+      'packages/kit/src/http/b.ts': 'let b',
+    }
+
+    assert.equal(violationsOf(name, small).length, 1)
+    assert.deepEqual(
+      violationsOf(name, { ...small, 'packages/kit/src/http/c.ts': "import './b.ts'" }),
+      [],
+    )
+    assert.deepEqual(
+      violationsOf(name, { ...small, 'packages/kit/src/http/b.ts': 'let b\n'.repeat(20) }),
+      [],
+    )
+  })
+
   test('a file name says what is in it', () => {
-    const rule = rules.find(({ name }) => name === 'a file name says what is in it')
-    const found = (path: string) => rule && violations(rule, [{ path, source: '' }]).length > 0
+    const found = (path: string) =>
+      violationsOf('a file name says what is in it', [path]).length > 0
 
     for (const name of [
       'utils.ts',
@@ -177,6 +284,17 @@ describe('a planted violation turns the architecture test red', () => {
       assert.ok(!found(`packages/kit/src/${name}`), name)
   })
 })
+
+/** What the rule of this name finds in made-up files: paths alone, or paths with their text. */
+function violationsOf(name: string, given: string[] | Record<string, string>): string[] {
+  const rule = rules.find((each) => each.name === name)
+  assert.ok(rule, name)
+  const sources = Array.isArray(given) ? given.map((path) => [path, '']) : Object.entries(given)
+  return violations(
+    rule,
+    sources.map(([path = '', source = '']) => ({ path, source })),
+  )
+}
 
 type Manifest = { name?: string; scripts?: object; dependencies?: object }
 

@@ -1,0 +1,181 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { Session } from 'node:inspector/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { cheapHashing } from '@plinth/accounts/testing'
+import { createIdentity, loadConfig as identityConfig } from '@plinth/identity'
+import { type Server, signPayload } from '@plinth/kit'
+import { type Api, listenForTest, sampleFiles, spawnService } from '@plinth/kit/testing'
+import { createPayments, loadConfig as paymentsConfig } from '@plinth/payments'
+import { createStorageFull, loadConfig as storageConfig } from '@plinth/storage-full'
+
+export type RequestFiles = { request: string; own: string[]; kit: string[] }
+type Measured = <T>(
+  request: string,
+  work: (given: T) => Promise<unknown>,
+  before?: () => Promise<T>,
+) => Promise<RequestFiles>
+type Scope = { after(work: () => Promise<void> | void): void }
+
+const ROOT = pathToFileURL(join(import.meta.dirname, '../..')).href
+const SANDBOX = join(import.meta.dirname, '../../services/provider-sandbox/src/main.ts')
+const PASSWORD = 'password123123'
+const WEBHOOK_SECRET = 'whsec_of_the_measurement'
+const KEY = Buffer.alloc(32, 7).toString('base64')
+
+/**
+ * The files whose code runs while a request is answered, counted by V8 and not by reading: `own`
+ * are those of the service and of accounts, `kit` is what every request shares.
+ */
+export async function requestFiles(): Promise<RequestFiles[]> {
+  const folder = await mkdtemp(join(tmpdir(), 'plinth-house-'))
+  const cleanups: (() => Promise<void> | void)[] = []
+  const scope: Scope = { after: (work) => void cleanups.unshift(work) }
+  const session = new Session()
+  session.connect()
+  try {
+    await session.post('Profiler.enable')
+    await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false })
+    const measured = measurer(session)
+    return [
+      ...(await identityRequests(scope, folder, measured)),
+      ...(await storageRequests(scope, folder, measured)),
+      ...(await paymentRequests(scope, folder, measured)),
+    ]
+  } finally {
+    session.disconnect()
+    for (const cleanup of cleanups) await cleanup()
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+/** The first run loads what is loaded on first use, the second is counted. */
+function measurer(session: Session): Measured {
+  return async (request, work, before) => {
+    await work((await before?.()) as never)
+    const given = (await before?.()) as never
+    await session.post('Profiler.takePreciseCoverage')
+    await work(given)
+    const { result } = await session.post('Profiler.takePreciseCoverage')
+    const files = result
+      .filter(({ url }) => url.startsWith(ROOT) && /\/src\//.test(url))
+      .filter(({ functions }) => functions.some(({ ranges }) => (ranges[0]?.count ?? 0) > 0))
+      .map(({ url }) => url.slice(ROOT.length + 1))
+      .sort()
+    const isKit = (file: string) => file.startsWith('packages/kit/')
+    return { request, own: files.filter((file) => !isKit(file)), kit: files.filter(isKit) }
+  }
+}
+
+async function started(scope: Scope, server: Promise<Server>): Promise<Api> {
+  return (await listenForTest(scope, await server)).api
+}
+
+async function identityRequests(scope: Scope, folder: string, measured: Measured) {
+  const config = identityConfig({
+    SUITE_DATA: folder,
+    LOG_LEVEL: 'silent',
+    IDENTITY_MASTER_KEY: KEY,
+    ...cheapHashing('IDENTITY_'),
+  })
+  const api = await started(scope, createIdentity(config))
+  const login = async () =>
+    ok(await api.post('/api/auth/login', { username: 'admin', password: PASSWORD }))
+  return [await measured('login', login)]
+}
+
+async function storageRequests(scope: Scope, folder: string, measured: Measured) {
+  const config = storageConfig({
+    SUITE_DATA: folder,
+    LOG_LEVEL: 'silent',
+    STORAGE_FULL_MASTER_KEY: KEY,
+    ...cheapHashing('STORAGE_FULL_'),
+  })
+  const api = await started(scope, createStorageFull(config))
+  const pair = ok(await api.post('/api/auth/login', { username: 'user', password: PASSWORD }))
+  const headers = { authorization: `Bearer ${pair.accessToken}` }
+  const upload = async () => {
+    const body = new FormData()
+    body.append(
+      'file',
+      new Blob([new Uint8Array(sampleFiles.png)], { type: 'image/png' }),
+      'picture.png',
+    )
+    return ok(await api.request('POST', '/file', { body, headers }))
+  }
+  const read = async (path: string, id: number) =>
+    ok(await api.request('GET', `${path}/${id}`, { headers }))
+  const { id } = await upload()
+  return [
+    await measured('upload', upload),
+    await measured('download', () => read('/file/download', id)),
+    await measured('thumbnail', ({ id }) => read('/file/thumbnail', id), upload),
+  ]
+}
+
+async function paymentRequests(scope: Scope, folder: string, measured: Measured) {
+  // In a process of its own, or its files would be counted as well.
+  const sandbox = await spawnService(scope, SANDBOX, {
+    SANDBOX_PORT: '0',
+    SANDBOX_DATABASE_URL: 'sqlite::memory:',
+  })
+  const config = paymentsConfig({
+    SUITE_DATA: folder,
+    LOG_LEVEL: 'silent',
+    PROVIDER_SECRET_KEY: 'sk_test_sandbox',
+    PROVIDER_API_BASE: sandbox.baseUrl,
+    PROVIDER_WEBHOOK_SECRET: WEBHOOK_SECRET,
+  })
+  const api = await started(scope, createPayments(config))
+  const checkOut = checkouts(api)
+  const pay = async () => {
+    const payment = await checkOut()
+    ok(await sandbox.api.post(`/sandbox/api/sessions/${payment.checkoutSessionId}/pay`, {}))
+    const events = ok(await sandbox.api.get('/sandbox/api/events'))
+    return { ...payment, event: JSON.stringify(events[0]) }
+  }
+  const deliver = async ({ event }: { event: string }) => ok(await post(api, event))
+  const checkout = await measured('checkout', checkOut)
+  const webhook = await measured('webhook', deliver, pay)
+  const payment = await pay()
+  await deliver(payment)
+  const refund = refunds(api, payment.paymentId)
+  return [checkout, webhook, await measured('refund', refund)]
+}
+
+function checkouts(api: Api) {
+  let count = 0
+  return async () => {
+    count += 1
+    const order = { amount: 1000, currency: 'eur', description: 'A chair', attemptReference: '1' }
+    const request = { ...order, businessReference: `order-${count}` }
+    return ok(await api.post('/api/checkout/sessions', request))
+  }
+}
+
+function refunds(api: Api, paymentId: string) {
+  let count = 0
+  return async () => {
+    count += 1
+    const request = { amount: 10, reference: `refund-${count}` }
+    return ok(await api.post(`/api/payments/${paymentId}/refund`, request))
+  }
+}
+
+function post(api: Api, body: string) {
+  return api.request('POST', '/api/provider/webhook', {
+    body,
+    headers: {
+      'content-type': 'application/json',
+      'provider-signature': signPayload(body, [WEBHOOK_SECRET], new Date()),
+    },
+  })
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a reply of any endpoint
+function ok({ status, body }: { status: number; body: any }): any {
+  assert.ok(status < 300, `${status}: ${JSON.stringify(body)}`)
+  return body
+}

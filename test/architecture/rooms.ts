@@ -1,0 +1,231 @@
+import { dirname } from 'node:path/posix'
+import { type Code, type Rule, resolve } from './source.ts'
+
+/**
+ * The rooms of each package, lowest first. A file imports from its own room and from those before
+ * it, type imports included.
+ */
+export const LAYERS: Record<string, string[]> = {
+  kit: ['problems', 'runtime', 'database', 'tokens', 'http', 'files', 'index'],
+  accounts: [
+    'problems',
+    'passwords',
+    'database',
+    'accounts',
+    'audit',
+    'users',
+    'sessions',
+    'host',
+    'index',
+  ],
+  client: [],
+  identity: ['database', 'passkeys', 'config', 'app', 'cli', 'main'],
+  'storage-full': [
+    'config',
+    'database',
+    'locations',
+    'files',
+    'thumbnails',
+    'upkeep',
+    'app',
+    'cli',
+    'main',
+  ],
+  'storage-key': [],
+  payments: [
+    'config',
+    'provider',
+    'payment',
+    'webhooks',
+    'refunds',
+    'checkout',
+    'recovery',
+    'app',
+    'main',
+  ],
+  'provider-sandbox': [
+    'config',
+    'state',
+    'protocol',
+    'resources',
+    'api',
+    'controls',
+    'pages',
+    'app',
+    'main',
+  ],
+}
+
+/** Rooms next to each other that must not import each other either way. */
+const STRANGERS: Record<string, [string, string][]> = {
+  payments: [
+    ['refunds', 'checkout'],
+    ['refunds', 'webhooks'],
+  ],
+  accounts: [['users', 'sessions']],
+  'storage-full': [['thumbnails', 'upkeep']],
+}
+
+/**
+ * The files of a room that other rooms may import. A room that is not listed is open to the rooms
+ * above it. Routes are imported by the wiring alone, which is a rule of its own.
+ */
+const FACES: Record<string, Record<string, RegExp>> = {
+  payments: {
+    provider: /^(provider|objects|failures|problems|idempotency-keys|reserved-calls)\.ts$/,
+    webhooks: /^(receive|events|poll|parked-events)\.ts$/,
+    refunds: /^refunds\.ts$/,
+    checkout: /^(checkout|customers)\.ts$/,
+    recovery: /^(jobs|reconcile)\.ts$/,
+  },
+  'storage-full': {
+    locations: /^(locations|status|problems|provider-field|providers\/provider)\.ts$/,
+    files: /^(storage|files|bytes|files\.repository|problems)\.ts$/,
+    upkeep: /^(jobs|moves|sweep|verify)\.ts$/,
+  },
+}
+/** Reached by the wiring only, which chooses the implementation. */
+const WIRING = /^(app|host|cli|main)\.ts$/
+
+const MOST_ENTRIES = 9
+/** Folders that may hold more, and why. */
+const WIDER: Record<string, string> = {}
+
+export const roomRules: Rule[] = [
+  {
+    name: 'a room imports only the rooms below it',
+    broken: (files) =>
+      edges(files).flatMap(({ from, to, owner }) => {
+        const layers = LAYERS[owner]
+        if (!layers?.length || !from.room || !to.room) return []
+        const [low, high] = [layers.indexOf(to.room), layers.indexOf(from.room)]
+        if (high < 0) return [`${from.path}: ${from.room} has no place among the layers`]
+        return low > high ? [`${from.path}: ${to.path}`] : []
+      }),
+  },
+  {
+    name: 'rooms side by side do not import each other',
+    broken: (files) =>
+      edges(files)
+        .filter(({ from, to, owner }) =>
+          STRANGERS[owner]?.some(
+            (pair) => pair.includes(from.room) && pair.includes(to.room) && from.room !== to.room,
+          ),
+        )
+        .map(({ from, to }) => `${from.path}: ${to.path}`),
+  },
+  {
+    name: 'a room is entered by its face',
+    broken: (files) =>
+      edges(files)
+        .filter(({ from, to, owner }) => {
+          const face = FACES[owner]?.[to.room]
+          if (!face || from.room === to.room || WIRING.test(from.rest)) return false
+          return !face.test(to.inside)
+        })
+        .map(({ from, to }) => `${from.path}: ${to.path}`),
+  },
+  {
+    name: 'no import circle, types included',
+    broken: (files) => cycles(files).map((circle) => circle.join(' → ')),
+  },
+  {
+    name: 'a folder has at most nine entries',
+    broken: (files) =>
+      folderEntries(files.map(({ path }) => path))
+        .filter(({ folder, entries }) => entries.length > MOST_ENTRIES && !(folder in WIDER))
+        .map(({ folder, entries }) => `${folder}: ${entries.join(' ')}`),
+  },
+  {
+    name: 'a small file with one importer belongs to its importer',
+    broken: (files) => {
+      const importers = importersOf(files)
+      return files
+        .filter((file) => !file.isTest && !STANDS_ALONE.test(file.path))
+        .filter(({ source }) => source.trimEnd().split('\n').length < FEWEST_LINES)
+        .filter(({ path }) => importers.get(path)?.length === 1)
+        .filter(({ path }) => !importers.get(path)?.[0]?.endsWith('/index.ts'))
+        .map(({ path }) => `${path}: imported by ${importers.get(path)} alone`)
+    },
+  },
+]
+
+const FEWEST_LINES = 20
+/** Entry points, faces, files with a fixed name or a thread of their own, and the schema. */
+const STANDS_ALONE =
+  /\/(main|index|app|host|cli|config|problems|tables)\.ts$|\.routes\.ts$|\.repository\.ts$|-(thread|worker)\.ts$|\/migrations\//
+
+type Place = { path: string; room: string; rest: string; inside: string }
+
+/** Imports between two source files of the same package. */
+function edges(files: Code[]): { from: Place; to: Place; owner: string }[] {
+  return files
+    .filter(({ isTest }) => !isTest)
+    .flatMap((file) =>
+      localImports(file).map((target) => ({
+        from: placeOf(file.path),
+        to: placeOf(target),
+        owner: file.owner,
+      })),
+    )
+}
+
+function placeOf(path: string): Place {
+  const rest = path.split('/').slice(3).join('/')
+  const [room = '', ...inside] = rest.split('/')
+  return { path, room: room.replace(/\.ts$/, ''), rest, inside: inside.join('/') }
+}
+
+function localImports(file: Code): string[] {
+  return file.imports.filter((name) => name.startsWith('.')).map((name) => resolve(file.path, name))
+}
+
+function importersOf(files: Code[]): Map<string, string[]> {
+  const importers = new Map<string, string[]>()
+  for (const file of files)
+    for (const target of new Set(localImports(file)))
+      if (!/\.test\.tsx?$/.test(file.path))
+        importers.set(target, [...(importers.get(target) ?? []), file.path])
+  return importers
+}
+
+/** A shortest circle through each file that can reach itself, each circle once. */
+export function cycles(files: Code[]): string[][] {
+  const graph = new Map(files.map((file) => [file.path, localImports(file)]))
+  const inCircle = new Set<string>()
+  const found: string[][] = []
+  for (const path of graph.keys()) {
+    const circle = inCircle.has(path) ? undefined : wayBack(graph, path)
+    if (!circle) continue
+    found.push(circle)
+    for (const member of circle) inCircle.add(member)
+  }
+  return found
+}
+
+/** The shortest way from a file through its imports back to itself. */
+function wayBack(graph: Map<string, string[]>, start: string): string[] | undefined {
+  const seen = new Set<string>()
+  const ways = [[start]]
+  for (const way of ways)
+    for (const next of graph.get(way.at(-1) as string) ?? []) {
+      if (next === start) return way
+      if (seen.has(next)) continue
+      seen.add(next)
+      ways.push([...way, next])
+    }
+  return undefined
+}
+
+/** What a reader sees in each folder: tests, `index` and the migrations are not counted. */
+export function folderEntries(paths: string[]): { folder: string; entries: string[] }[] {
+  const folders = new Map<string, Set<string>>()
+  for (const path of paths.filter((name) => !NOT_COUNTED.test(name)))
+    for (let child = path; child.includes('/'); child = dirname(child)) {
+      const entries = folders.get(dirname(child)) ?? new Set()
+      folders.set(dirname(child), entries.add(child.slice(dirname(child).length + 1)))
+    }
+  return [...folders].map(([folder, entries]) => ({ folder, entries: [...entries].sort() }))
+}
+
+const NOT_COUNTED = /\.test\.tsx?$|\/index\.tsx?$|\/migrations\/|\/package\.json$|\/README\.md$/

@@ -1,0 +1,77 @@
+export type SourceFile = { path: string; source: string; dependencies?: string[] }
+
+/** A file as the rules see it: without comments, with what it imports. */
+export type Code = SourceFile & {
+  imports: string[]
+  owner: string
+  /** Not part of what runs: tests, test support, tools. */
+  isTest: boolean
+}
+
+export type Rule = { name: string; broken(files: Code[]): string[] }
+
+/** `path: finding` for everything in these files that breaks the rule. */
+export function violations(rule: Rule, files: SourceFile[]): string[] {
+  return rule.broken(files.map(read))
+}
+
+export function perFile(name: string, broken: (file: Code) => string[]): Rule {
+  return {
+    name,
+    broken: (files) =>
+      files.flatMap((file) => broken(file).map((finding) => `${file.path}: ${finding}`)),
+  }
+}
+
+/** A rule about what runs, not about its tests. */
+export function perSource(name: string, broken: (file: Code) => string[]): Rule {
+  return perFile(name, (file) => (file.isTest ? [] : broken(file)))
+}
+
+export function matches({ source }: Code, pattern: RegExp): string[] {
+  return [...source.matchAll(new RegExp(pattern, `g${pattern.flags}`))].map((found) =>
+    found[0].trim(),
+  )
+}
+
+/** The names that a file imports from the modules that match. */
+export function importedNames({ source }: Code, module: RegExp) {
+  return [...source.matchAll(/\bimport\s+(type\s+)?\{([^}]*)\}\s+from\s+'([^']+)'/g)]
+    .filter(([, , , from = '']) => module.test(from))
+    .flatMap(([, allTypes, names = '', from = '']) =>
+      names
+        .split(',')
+        .map((text) => text.trim())
+        .filter(Boolean)
+        .map((text) => ({
+          name: text.replace(/^type\s+/, '').replace(/\s+as\s+.*/, ''),
+          isType: allTypes !== undefined || text.startsWith('type '),
+          from,
+        })),
+    )
+}
+
+export function resolve(from: string, relative: string): string {
+  return new URL(relative, `file:///${from}`).pathname.slice(1)
+}
+
+export function read(file: SourceFile): Code {
+  const code = withoutComments(file.source)
+  const [folder, name] = file.path.split('/')
+  return {
+    ...file,
+    source: code,
+    imports: [...code.matchAll(/\bfrom\s+'([^']+)'|\bimport\s*\(?\s*'([^']+)'/g)].map(
+      (found) => found[1] ?? found[2] ?? '',
+    ),
+    owner: folder === 'packages' || folder === 'services' ? (name ?? '') : (folder ?? ''),
+    isTest: !/^(packages|services)\/[^/]+\/src\/(?!.*\.test\.ts$)/.test(file.path),
+  }
+}
+
+// Line breaks stay, so that the length of a file is still its length.
+function withoutComments(source: string): string {
+  return source
+    .replace(/^\s*\/\*[\s\S]*?\*\//gm, (comment) => comment.replace(/[^\n]/g, ''))
+    .replace(/(^|\s)\/\/ .*$/gm, '')
+}
