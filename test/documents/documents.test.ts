@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { services } from '../../launcher/services.ts'
+import { constant, FILES, read } from './tree.ts'
+
+const README = read('README.md')
+
+describe('the README', () => {
+  test('is read in one go', () => {
+    assert.ok(README.split('\n').length <= 121)
+  })
+
+  test('has the address of every service', async () => {
+    for (const { title, portSetting, consolePath } of services) {
+      const port = new RegExp(`^# ${portSetting}=(\\d+)$`, 'm').exec(read('.env.example'))?.[1]
+      const address = `http://localhost:${port}`
+      const page = `${address}${consolePath.replace(/\/$/, '')}`
+      assert.ok(README.includes(`| ${title} | ${address} | ${page} |`), title)
+    }
+  })
+
+  test('names the version of Node that is needed', () => {
+    const { engines } = JSON.parse(read('package.json'))
+    const oldest = constant('OLDEST_NODE')
+
+    assert.equal(engines.node, `>=${oldest}`)
+    for (const document of ['README.md', 'docs/decisions/0001-runtime-from-npm.md'])
+      for (const [text, version] of read(document).matchAll(/Node (\d+) or later/g))
+        assert.equal(Number(version), oldest, `${document}: ${text}`)
+  })
+})
+
+describe('CI', () => {
+  test('runs what the README tells a newcomer to run, in strict mode', () => {
+    const command = /## Test it\n\n```\n(.+)\n```/.exec(README)?.[1] ?? 'missing'
+
+    assert.ok(read('.ci/run').trimEnd().endsWith(`\n${command}`))
+    assert.match(read('.ci/run'), /^export TEST_STRICT=on\b/m)
+    assert.match(read('.github/workflows/ci.yml'), /- run: \.ci\/run$/m)
+  })
+})
+
+describe('the decisions', () => {
+  const decisions = FILES.filter((file) => file.startsWith('docs/decisions/')).sort()
+
+  test('are numbered without a gap, in the name and in the title', () => {
+    for (const [index, file] of decisions.entries()) {
+      assert.ok(file.startsWith(`docs/decisions/${String(index + 1).padStart(4, '0')}-`), file)
+      assert.match(read(file), new RegExp(`^# ${index + 1}\\. .+\n`), file)
+    }
+  })
+
+  test('have context, decision and consequences, or say why they are superseded', () => {
+    for (const file of decisions)
+      assert.match(
+        read(file),
+        /^\*\*Superseded|^\*\*Context\.\*\*[\s\S]+^\*\*Decision\.\*\*[\s\S]+^\*\*Consequences\.\*\*/m,
+        file,
+      )
+  })
+})
