@@ -78,9 +78,7 @@ describe('a range of a file', () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     t.after(() => server.close())
     const { port } = server.address() as AddressInfo
-    const range = new RangeStream(await open(path), 0, CONTENT.length - 1, {
-      largestChunkBytes: 2 ** 20,
-    })
+    const range = await stream(path)
     const read = [range.bytesRead]
 
     const headers = { 'content-length': CONTENT.length }

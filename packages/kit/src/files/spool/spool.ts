@@ -24,9 +24,6 @@ const BATCH_BYTES = 256 * 1024
 /** Single bytes are joined before their bookkeeping takes more memory than they do. */
 const MOST_PIECES = 1024
 
-/** Small enough that the slowest reader takes one before it is given up. */
-const READ_BYTES = 2 ** 20
-
 const NOTHING = Buffer.alloc(0)
 
 /** Several machines may share a folder. */
@@ -46,7 +43,7 @@ export type SpoolOptions = {
   onDisk?: boolean
 }
 
-/** How far it has come shows whether its reader is stuck. */
+/** `bytesRead` shows whether its reader is stuck. */
 export type SpoolReading = Readable & { readonly bytesRead: number }
 
 /**
@@ -128,7 +125,7 @@ export class Spool implements AsyncDisposable {
       return Object.assign(Readable.from([this.#content]), { bytesRead: this.sizeBytes })
     const file = await openRegularFile(this.path)
     if (!file) throw new Error('A temporary file is gone.')
-    return readRange(file, 0, this.sizeBytes - 1, { largestChunkBytes: READ_BYTES })
+    return readRange(file, 0, this.sizeBytes - 1)
   }
 
   /** Makes the content durable under its final name: one that nothing else can have. */
