@@ -5,7 +5,7 @@ export type { Migration } from './database/migrate.ts'
 export { type Database, type Db, openDatabase } from './database/open.ts'
 export { prepared, preparedFind, preparedWrite } from './database/prepared.ts'
 export { inTransaction } from './database/transaction.ts'
-export { groupRuns, removeFile, syncFolder } from './files/disk.ts'
+export { removeFile, syncFolder } from './files/disk.ts'
 export { entityTag, type OpenFile, openRegularFile, readRange } from './files/open-file.ts'
 export { contentDisposition, type Representation, sendFile } from './files/send-file.ts'
 export {
@@ -65,6 +65,7 @@ export {
   validationFailed,
 } from './problems.ts'
 export { type Clock, secondsAfter, systemClock } from './runtime/clock.ts'
+export { coalesce } from './runtime/coalesce.ts'
 export { generatedKey, makeDataFolder } from './runtime/data-folder.ts'
 export { armFailPoint, failPoint } from './runtime/fail-point.ts'
 export { createLogger, type Logger } from './runtime/logging.ts'

@@ -1,5 +1,5 @@
 import { readdir, stat } from 'node:fs/promises'
-import { groupRuns } from '@plinth/kit'
+import { coalesce } from '@plinth/kit'
 
 /** The names of the regular files in a folder, as a sorted JSON array. */
 export type Listing = () => Promise<Buffer>
@@ -19,7 +19,7 @@ export function createListing(
 ): Listing {
   let seen: { times: string; sinceMs: number; list?: Buffer } | undefined
 
-  return groupRuns(async () => {
+  return coalesce(async () => {
     const times = await timesOf(folder)
     const state = seen?.times === times ? seen : { times, sinceMs: now() }
     seen = state

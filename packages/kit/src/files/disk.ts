@@ -1,7 +1,7 @@
 /**
- * File calls on plain descriptors, for where files come by the thousand: they cost half of what a
- * `FileHandle` costs. Nobody closes a forgotten descriptor, and a number that was closed may at once
- * be another file: whoever opens one ends it, once, after its last use.
+ * File calls on plain descriptors, which cost half of what a `FileHandle` costs: that shows where
+ * small files come by the thousand. Nothing closes a forgotten descriptor, and the number of a
+ * closed one may be another file at once: close each exactly once, after its last use.
  */
 
 import { randomUUID } from 'node:crypto'
@@ -9,56 +9,53 @@ import { close, constants, fsync, open, read, writev } from 'node:fs'
 import { copyFile, mkdir, rename, rm, unlink } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { promisify } from 'node:util'
+import { coalesce } from '../runtime/coalesce.ts'
 import { failPoint } from '../runtime/fail-point.ts'
 
-export const openDescriptor = promisify(open)
-
+const openDescriptor = promisify(open)
 const readDescriptor = promisify(read)
-
 const writeDescriptor = promisify(writev)
-
 export const syncDescriptor = promisify(fsync)
-
 export const closeDescriptor = promisify(close)
 
-const folderSyncs = new Map<string, () => Promise<void>>()
+const { O_RDWR, O_CREAT, O_EXCL, O_NOFOLLOW } = constants
+const OWNER_ONLY = 0o600
 
-/** Makes the names in a folder survive a power cut. Calls that overlap share one fsync. */
-export function syncFolder(folder: string): Promise<void> {
-  let sync = folderSyncs.get(folder)
-  if (!sync) {
-    sync = groupRuns(() => syncFile(folder))
-    folderSyncs.set(folder, sync)
-  }
-  return sync()
+/** Makes a missing folder again, but not its parent: without that, the whole storage is missing. */
+export async function createTemporaryFile(path: string): Promise<number> {
+  const create = () => openDescriptor(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, OWNER_ONLY)
+  return create().catch(async (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error
+    await mkdir(dirname(path)).catch(unlessPresent)
+    return create()
+  })
 }
 
-/** Makes the bytes of a file survive a power cut, whoever wrote them. */
-async function syncFile(path: string): Promise<void> {
-  const descriptor = await openDescriptor(path, 'r')
-  try {
-    await syncDescriptor(descriptor)
-  } finally {
-    await closeDescriptor(descriptor)
-  }
+/** Another upload may have made the folder meanwhile. */
+function unlessPresent(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EEXIST') throw error
 }
 
-/**
- * Gives a finished file its final name for good; what had the name before is replaced. When the
- * name cannot be made to last, it is taken back.
- */
-export async function publishFile(temporary: string, target: string): Promise<void> {
-  await replaceName(temporary, target)
-  try {
-    failPoint('publish:named')
-    await syncFolder(dirname(target))
-  } catch (error) {
-    await unlink(target).catch(() => {})
-    throw error
-  }
+export async function removeTemporaryFile(path: string): Promise<void> {
+  await unlink(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error
+  })
 }
 
-/** Puts a small file under its final name for good; nothing of it stays otherwise. */
+export async function writeBytes(
+  descriptor: number,
+  pieces: Uint8Array[],
+  position: number,
+): Promise<void> {
+  failPoint('upload:write')
+  const { bytesWritten } = await writeDescriptor(descriptor, pieces, position)
+  if (bytesWritten === pieces.reduce((total, { length }) => total + length, 0)) return
+  // A disk that fills up takes a part first and fails the rest with ENOSPC.
+  const rest = Buffer.concat(pieces).subarray(bytesWritten)
+  await writeBytes(descriptor, [rest], position + bytesWritten)
+}
+
+/** Stores a small file durably under its final name; nothing of it stays otherwise. */
 export async function storeDurably(
   content: Uint8Array,
   temporary: string,
@@ -86,8 +83,23 @@ async function writeDurably(content: Uint8Array, path: string): Promise<void> {
   }
 }
 
-/** Also from another disk, where a rename is not possible: then by way of a copy. */
-async function replaceName(source: string, target: string): Promise<void> {
+/**
+ * Renames a finished file to its final name, durably; a file of that name is replaced. A name that
+ * cannot be made durable is removed again.
+ */
+export async function publishFile(temporary: string, target: string): Promise<void> {
+  await renameOrCopy(temporary, target)
+  try {
+    failPoint('publish:named')
+    await syncFolder(dirname(target))
+  } catch (error) {
+    await unlink(target).catch(() => {})
+    throw error
+  }
+}
+
+/** A file cannot be renamed across disks. */
+async function renameOrCopy(source: string, target: string): Promise<void> {
   try {
     await rename(source, target)
   } catch (error) {
@@ -100,16 +112,16 @@ async function copyInto(source: string, target: string): Promise<void> {
   const partial = `${target}.${randomUUID()}.partial`
   try {
     await copyFile(source, partial)
-    await syncFile(partial)
+    await sync(partial)
     await rename(partial, target)
-    await unlink(source).catch(() => {}) // At the latest the next start sweeps it away.
+    await unlink(source).catch(() => {}) // The next start sweeps it away.
   } catch (error) {
     await rm(partial, { force: true })
     throw error
   }
 }
 
-/** Removes a file for good; says whether there was one. */
+/** Removes a file durably; says whether there was one. */
 export async function removeFile(path: string): Promise<boolean> {
   const removed = await unlink(path).then(
     () => true,
@@ -123,85 +135,38 @@ export async function removeFile(path: string): Promise<boolean> {
   return removed
 }
 
-/**
- * Makes a costly piece of work shareable: a call while a run is under way waits for the next one,
- * and all such calls share it. A run a caller is answered from always began after the call did.
- */
-export function groupRuns<T>(work: () => Promise<T>): () => Promise<T> {
-  let running: Promise<T> | undefined
-  let next: Promise<T> | undefined
+const folderSyncs = new Map<string, () => Promise<void>>()
 
-  const start = (): Promise<T> => {
-    const run = work()
-    running = run
-    const ended = () => {
-      if (running === run) running = undefined
-    }
-    run.then(ended, ended)
-    return run
+/** Makes the names in a folder survive a power cut. Calls that overlap share one fsync. */
+export function syncFolder(folder: string): Promise<void> {
+  let syncing = folderSyncs.get(folder)
+  if (!syncing) {
+    syncing = coalesce(() => sync(folder))
+    folderSyncs.set(folder, syncing)
   }
+  return syncing()
+}
 
-  return () => {
-    if (!running) return start()
-    next ??= running
-      .catch(() => undefined)
-      .then(() => {
-        next = undefined
-        return start()
-      })
-    return next
+async function sync(path: string): Promise<void> {
+  const descriptor = await openDescriptor(path, 'r')
+  try {
+    await syncDescriptor(descriptor)
+  } finally {
+    await closeDescriptor(descriptor)
   }
 }
 
-const OWNER_ONLY = 0o600
-
-const { O_RDWR, O_CREAT, O_EXCL, O_NOFOLLOW } = constants
-
-/** Its folder may be gone, and is made anew; when that one's parent is gone, so is the storage. */
-export async function createTemporaryFile(path: string): Promise<number> {
-  const create = () => openDescriptor(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, OWNER_ONLY)
-  return create().catch(async (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'ENOENT') throw error
-    await mkdir(dirname(path)).catch(unlessThere)
-    return create()
-  })
-}
-
-/** Another upload was as quick. */
-function unlessThere(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'EEXIST') throw error
-}
-
-export async function writeBytes(
-  descriptor: number,
-  pieces: Uint8Array[],
-  position: number,
-): Promise<void> {
-  failPoint('upload:write')
-  const { bytesWritten } = await writeDescriptor(descriptor, pieces, position)
-  if (bytesWritten === pieces.reduce((total, { length }) => total + length, 0)) return
-  // A disk that fills up takes a part first and says ENOSPC to the rest.
-  const rest = Buffer.concat(pieces).subarray(bytesWritten)
-  await writeBytes(descriptor, [rest], position + bytesWritten)
-}
-
-export async function removeTemporaryFile(path: string): Promise<void> {
-  await unlink(path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'ENOENT') throw error
-  })
-}
-
-/** What a signature takes. */
+/** Enough for the signature of every file type. */
 export const HEAD_BYTES = 64
 
-/** A file that is looked at in places. */
+/** Random access to the bytes of a file. */
 export type FileBytes = {
   sizeBytes: number
   /** Fewer bytes than asked for when the file ends first. */
   read(start: number, length: number): Promise<Buffer>
 }
 
-/** With its first bytes at hand, most looks at a file need no disk. */
+/** The head is kept at hand, so that a look at the signature needs no disk. */
 export function fileBytes(descriptor: number, sizeBytes: number, head: Buffer): FileBytes {
   return {
     sizeBytes,
@@ -216,7 +181,6 @@ export function fileBytes(descriptor: number, sizeBytes: number, head: Buffer): 
   }
 }
 
-/** A small file, all of which is at hand. */
 export function memoryBytes(content: Buffer): FileBytes {
   return {
     sizeBytes: content.length,

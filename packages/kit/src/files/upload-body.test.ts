@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
-import { DEFAULT_PACE, guardPace } from './upload-body.ts'
+import { DEFAULT_MINIMUM_SPEED, guardSpeed } from './upload-body.ts'
 
 /** A client that sends `bytes` every `seconds`, while our disk takes `diskSeconds` for each. */
 function drive(t: TestContext, client: { bytes: number; seconds: number; diskSeconds?: number }) {
@@ -11,7 +11,7 @@ function drive(t: TestContext, client: { bytes: number; seconds: number; diskSec
       return request as never
     },
   }
-  const guard = guardPace(request, DEFAULT_PACE, () => nowMs)
+  const guard = guardSpeed(request, DEFAULT_MINIMUM_SPEED, () => nowMs)
   t.after(() => guard.stop())
   for (let elapsed = 0; elapsed < 600 && !cut; elapsed += client.seconds) {
     guard.waiting()

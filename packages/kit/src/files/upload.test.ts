@@ -230,8 +230,8 @@ describe('an upload', () => {
   })
 
   test('that trickles is cut off', async (t) => {
-    const pace = { windowSeconds: 0.05, minimumBytesPerSecond: 100_000 }
-    const receiver = await startReceiver(t, { pace })
+    const minimumSpeed = { windowSeconds: 0.05, bytesPerSecond: 100_000 }
+    const receiver = await startReceiver(t, { minimumSpeed })
 
     await exchange(
       receiver.port,

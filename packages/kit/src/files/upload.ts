@@ -6,7 +6,7 @@ import type { FileBytes } from './disk.ts'
 import { MultipartReader, multipartBoundary, type PartHeader, readPartHeader } from './multipart.ts'
 import { uploadMalformed, uploadTooLarge } from './problems.ts'
 import { Spool } from './spool/spool.ts'
-import { DEFAULT_PACE, type Pace, readBody } from './upload-body.ts'
+import { DEFAULT_MINIMUM_SPEED, type MinimumSpeed, readBody } from './upload-body.ts'
 
 export type UploadLimits = {
   /** Where a temporary file goes: on the file system of the final one. */
@@ -14,7 +14,7 @@ export type UploadLimits = {
   maxFileBytes: number
   maxRequestBytes: number
   sha256?: boolean
-  pace?: Pace
+  minimumSpeed?: MinimumSpeed
 }
 
 /**
@@ -59,10 +59,10 @@ async function receivePart(
   request: IncomingMessage,
   reader: MultipartReader,
   spool: Spool,
-  { maxFileBytes, maxRequestBytes, pace = DEFAULT_PACE }: UploadLimits,
+  { maxFileBytes, maxRequestBytes, minimumSpeed = DEFAULT_MINIMUM_SPEED }: UploadLimits,
 ): Promise<FilePart> {
   let part: FilePart | undefined
-  await readBody(request, { maxBytes: maxRequestBytes, pace }, (chunk) => {
+  await readBody(request, { maxBytes: maxRequestBytes, minimumSpeed }, (chunk) => {
     let writing: Promise<unknown> | undefined
     for (const event of reader.read(chunk)) {
       if (event.kind === 'header') part = filePart(readPartHeader(event.text), part)

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { groupRuns } from './disk.ts'
+import { coalesce } from './coalesce.ts'
 
 test('calls during a run share the next one, which begins after all of them', async () => {
   const gates: PromiseWithResolvers<number>[] = []
-  const call = groupRuns(() => {
+  const call = coalesce(() => {
     const gate = Promise.withResolvers<number>()
     gates.push(gate)
     return gate.promise
@@ -27,7 +27,7 @@ test('calls during a run share the next one, which begins after all of them', as
 
 test('a run that fails fails only those who waited for it', async () => {
   let runs = 0
-  const call = groupRuns(async () => {
+  const call = coalesce(async () => {
     runs += 1
     if (runs === 1) throw new Error('disk')
     return runs

@@ -143,6 +143,20 @@ describe('plain text', () => {
     await assert.rejects(examine('a.txt', 'text/plain', content), { code: 'FILE_TYPE_MISMATCH' })
   })
 
+  test('that the disk fails to read is a failure, not another type', async () => {
+    const broken = { sizeBytes: 100, read: () => Promise.reject(new Error('EIO')) }
+    const head = bytesOf(Buffer.from('text'))
+    const bytes = {
+      sizeBytes: 100,
+      read: (start: number, length: number) => (length > 64 ? broken : head).read(start, length),
+    }
+
+    await assert.rejects(
+      requireFileType({ filename: 'a.txt', declaredType: 'text/plain', bytes }, FILE_TYPES),
+      { message: 'EIO' },
+    )
+  })
+
   test('may have a character across the border of two reads', async () => {
     await examine('a.txt', 'text/plain', Buffer.from(`x${'ä'.repeat(70_000)}`))
   })

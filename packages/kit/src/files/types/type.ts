@@ -2,29 +2,11 @@ import { type FileBytes, HEAD_BYTES } from '../disk.ts'
 import { fileEmpty, fileTypeDisagrees, fileTypeUnsupported } from '../problems.ts'
 import { extensionOf, FILE_TYPES, type FileType, type FileTypeName } from './catalogue.ts'
 
-const SCAN_BYTES = 64 * 1024
-
-/** Whether the whole file is UTF-8 without NUL. */
-async function isPlainText(bytes: FileBytes): Promise<boolean> {
-  const decoder = new TextDecoder('utf-8', { fatal: true })
-  try {
-    for (let start = 0; start < bytes.sizeBytes; start += SCAN_BYTES) {
-      const chunk = await bytes.read(start, SCAN_BYTES)
-      if (chunk.includes(0)) return false
-      decoder.decode(chunk, { stream: true })
-    }
-    decoder.decode()
-    return true
-  } catch {
-    return false
-  }
-}
-
 export type TypedFile = { filename: string; declaredType: string; bytes: FileBytes }
 
 /**
- * The type that extension, declared type and content all agree on; otherwise a refusal whose
- * `claims` say, for each of the three, what it speaks for.
+ * The type on which extension, declared type and content agree; otherwise a refusal whose `claims`
+ * name the type that each of the three stands for.
  */
 export async function requireFileType(
   file: TypedFile,
@@ -35,11 +17,10 @@ export async function requireFileType(
   if (!type) throw fileTypeUnsupported({ extra: { extension, accepted: extensionsOf(accepted) } })
   if (file.bytes.sizeBytes === 0) throw fileEmpty()
 
-  const head = await file.bytes.read(0, HEAD_BYTES)
   const claims = {
     extension: type.name,
     declaredType: typeDeclared(file.declaredType)?.name ?? null,
-    content: await typeOfContent(head, file.bytes, type.name),
+    content: await typeOfContent(file.bytes, type.name),
   }
   if (claims.declaredType !== type.name || claims.content !== type.name)
     throw fileTypeDisagrees({ detail: explain(claims), extra: { claims } })
@@ -55,6 +36,10 @@ function explain({ extension, declaredType, content }: Claims): string {
   )
 }
 
+function extensionsOf(types: readonly FileType[]): string[] {
+  return types.flatMap(({ extensions }) => extensions)
+}
+
 /** Case does not matter; a parameter makes it another type. */
 function typeDeclared(declaredType: string): FileType | undefined {
   const declared = declaredType.toLowerCase()
@@ -64,10 +49,10 @@ function typeDeclared(declaredType: string): FileType | undefined {
 }
 
 async function typeOfContent(
-  head: Buffer,
   bytes: FileBytes,
   expected: FileTypeName,
 ): Promise<FileTypeName | null> {
+  const head = await bytes.read(0, HEAD_BYTES)
   const signed = FILE_TYPES.find(({ signature }) => signature?.(head))?.name ?? null
   // Plain text has no signature, and proving it costs a pass over the whole file. It may begin
   // with any words, such as ID3; of the other types only a PDF can consist of nothing but text.
@@ -75,6 +60,21 @@ async function typeOfContent(
   return signed
 }
 
-function extensionsOf(types: readonly FileType[]): string[] {
-  return types.flatMap(({ extensions }) => extensions)
+const SCAN_BYTES = 64 * 1024
+
+/** Whether the whole file is UTF-8 without NUL. */
+async function isPlainText(bytes: FileBytes): Promise<boolean> {
+  const decoder = new TextDecoder('utf-8', { fatal: true })
+  try {
+    for (let start = 0; start < bytes.sizeBytes; start += SCAN_BYTES) {
+      const chunk = await bytes.read(start, SCAN_BYTES)
+      if (chunk.includes(0)) return false
+      decoder.decode(chunk, { stream: true })
+    }
+    decoder.decode()
+    return true
+  } catch (error) {
+    if (error instanceof TypeError) return false // What the decoder throws; a disk throws others.
+    throw error
+  }
 }
