@@ -2,15 +2,16 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { accountSettings, openAccounts, registerUser } from '@plinth/accounts'
+import { ADMIN_ROLE, accountSettings, openAccounts, registerUser } from '@plinth/accounts'
 import { openDatabase, readSettings, systemClock } from '@plinth/kit'
 import { sql } from 'kysely'
 import { identityMigrations } from '../../services/identity/src/database/migrations/index.ts'
 import type { IdentityTables } from '../../services/identity/src/database/tables.ts'
 
+const PASSWORD = 'password123123'
 const ORIGIN = { address: 'bench', userAgent: null, requestId: null }
 
-/** A SQLite database with that many users, all with the demo accounts' password. */
+/** A SQLite database with that many users and an administrator, all with the demo password. */
 export async function seededDatabase(users: number) {
   const folder = mkdtempSync(join(tmpdir(), 'plinth-users-'))
   const url = `sqlite:${join(folder, 'identity.db')}`
@@ -27,15 +28,19 @@ export async function seededDatabase(users: number) {
     }),
   )
   const accounts = await openAccounts(db, settings, systemClock)
-  const first = { username: 'user0', email: 'user0@localhost', password: 'password123123' }
-  await registerUser(accounts, first, ORIGIN)
+  const named = (username: string) => ({
+    username,
+    email: `${username}@localhost`,
+    password: PASSWORD,
+  })
+  await registerUser(accounts, named('admin'), ORIGIN, { roles: [ADMIN_ROLE] })
+  await registerUser(accounts, named('user0'), ORIGIN)
   // One hash for all: the hash of a password is not what grows with the number of users.
   await sql`
     insert into users (username, email, password_hash, roles, admin, enabled, created_at)
     with recursive n (i) as (select 1 union all select i + 1 from n where i < ${users})
     select 'user' || i, 'user' || i || '@localhost', password_hash, roles, 0, 1, created_at
     from n, users where users.username = 'user0'`.execute(db)
-  await sql`update user_total set total = (select count(*) from users)`.execute(db)
   await accounts.close()
   await close()
   return { url, masterKey, remove: () => rmSync(folder, { recursive: true, force: true }) }

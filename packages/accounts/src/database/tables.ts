@@ -7,14 +7,12 @@ export type AccountTables = SigningKeyTables & {
     username: string
     email: string
     password_hash: string
-    /** A JSON array of role names; `admin` repeats one of them where an index can see it. */
+    /** A JSON array of role names; `admin` repeats one of them for an index. */
     roles: string
     admin: number
     enabled: number
     created_at: string
   }
-  /** One row: how many users there are, so that a page never counts a million of them. */
-  user_total: { id: number; total: number }
   sessions: {
     id: Generated<number>
     user_id: number

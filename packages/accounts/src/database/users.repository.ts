@@ -15,29 +15,20 @@ export type User = {
 export type NewUser = Omit<User, 'id'>
 
 export const ADMIN_ROLE = 'ROLE_ADMIN'
+export const USER_ROLE = 'ROLE_USER'
 
-/**
- * The new number of users is the new user's id, and a failed transaction takes both back: ids have
- * no gaps, so a page far down the list is found by id and not by counting up to it. Call it inside
- * a transaction.
- */
 export async function insertUser(db: Db<AccountTables>, user: NewUser): Promise<User> {
-  const { total: id } = await db
-    .updateTable('user_total')
-    .set({ total: sql`total + 1` })
-    .returning('total')
-    .executeTakeFirstOrThrow()
-  await db
+  const { id } = await db
     .insertInto('users')
     .values({
-      id,
       username: user.username,
       email: user.email,
       password_hash: user.passwordHash,
       created_at: user.createdAt,
       ...stateColumns(user),
     })
-    .execute()
+    .returning('id')
+    .executeTakeFirstOrThrow()
   return { id, ...user }
 }
 
@@ -45,7 +36,7 @@ const userById = preparedFind((db: Db<AccountTables>, id: number) =>
   db.selectFrom('users').selectAll().where('id', '=', id),
 )
 
-/** Asked for every request of every caller. */
+/** Runs for every authenticated request. */
 export async function findUserById(db: Db<AccountTables>, id: number): Promise<User | undefined> {
   const row = await userById(db, id)
   return row && userOf(row)
@@ -62,12 +53,12 @@ export function findUserByEmail(db: Db<AccountTables>, email: string): Promise<U
   return findUser(db.selectFrom('users').selectAll().where('email', '=', email))
 }
 
-/** Until the transaction ends nobody else changes this user, and nobody else signs in as him. */
+/** Until the transaction ends, this user can neither be changed nor sign in elsewhere. */
 export function lockUser(db: Db<AccountTables>, id: number): Promise<User | undefined> {
   return findUser(forUpdate(db, db.selectFrom('users').selectAll().where('id', '=', id)))
 }
 
-/** Always in the same order, so that two changes of administrators wait for each other. */
+/** Always in the same order, so that two changes of administrators do not deadlock. */
 export async function lockEnabledAdmins(db: Db<AccountTables>): Promise<number[]> {
   const query = db
     .selectFrom('users')
@@ -80,8 +71,11 @@ export async function lockEnabledAdmins(db: Db<AccountTables>): Promise<number[]
 }
 
 export async function countUsers(db: Db<AccountTables>): Promise<number> {
-  const row = await db.selectFrom('user_total').select('total').executeTakeFirstOrThrow()
-  return row.total
+  const { total } = await db
+    .selectFrom('users')
+    .select(({ fn }) => fn.countAll<number>().as('total'))
+    .executeTakeFirstOrThrow()
+  return Number(total)
 }
 
 export async function updateUserState(
@@ -129,8 +123,6 @@ function userOf(row: UserRow): User {
   }
 }
 
-export const USER_ROLE = 'ROLE_USER'
-
 /** What a users page can be sorted by, and the column behind it; each has an index. */
 const SORT_COLUMNS = {
   id: 'id',
@@ -142,36 +134,17 @@ const SORT_COLUMNS = {
 
 export const USER_SORTS = Object.keys(SORT_COLUMNS)
 
-const BY_ID: Sort = { property: 'id', direction: 'asc' }
-
+/** Skips to the page in an index, and reads the rows of that page only. */
 export async function listUsers(db: Db<AccountTables>, page: PageRequest): Promise<User[]> {
-  const [first = BY_ID] = page.sort
-  const rows =
-    first.property === 'id' ? await listById(db, page, first.direction) : await listSorted(db, page)
-  return rows.map(userOf)
-}
-
-/** Ids have no gaps, so the page is a range of them; what else it is sorted by changes nothing. */
-async function listById(db: Db<AccountTables>, page: PageRequest, direction: Sort['direction']) {
-  const after = direction === 'asc' ? page.offset : (await countUsers(db)) - page.offset - page.size
-  return db
-    .selectFrom('users')
-    .selectAll()
-    .where('id', '>', after)
-    .where('id', '<=', after + page.size)
-    .orderBy('id', direction)
-    .execute()
-}
-
-/** Counts up to the page in an index alone and reads only the rows of the page itself. */
-function listSorted(db: Db<AccountTables>, page: PageRequest) {
   const ids = inOrder(db.selectFrom('users').select('id'), page.sort)
     .limit(page.size)
     .offset(page.offset)
-  return inOrder(db.selectFrom('users').selectAll().where('id', 'in', ids), page.sort).execute()
+  const query = db.selectFrom('users').selectAll().where('id', 'in', ids)
+  const rows = await inOrder(query, page.sort).execute()
+  return rows.map(userOf)
 }
 
-/** Equals follow in the same direction: then the index alone gives the order. */
+/** Ties are ordered by id in the same direction, so that the index alone gives the order. */
 function inOrder<O>(query: SelectQueryBuilder<AccountTables, 'users', O>, sorts: Sort[]) {
   let sorted = query
   for (const { property, direction } of sorts)

@@ -1,11 +1,13 @@
 import { kitMigrations, type Migration, signingKeyMigrations } from '@plinth/kit'
 import { accountsSchema } from './0001-accounts.ts'
 import { composedNames } from './0002-composed-names.ts'
+import { countedUsers } from './0003-counted-users.ts'
 
-/** Everything this package keeps, the kit's tables included; a host appends its own. */
+/** The tables of this package and of kit; a host appends its own. */
 export const accountMigrations: Migration[] = [
   ...kitMigrations,
   ...signingKeyMigrations,
   accountsSchema,
   composedNames,
+  countedUsers,
 ]
