@@ -10,7 +10,7 @@ import {
   notFound,
   openDatabase,
   openSigningKeys,
-  preparedFind,
+  prepared,
   run,
   type SigningKeyTables,
   signingKeyMigrations,
@@ -40,14 +40,14 @@ async function guardedRoute(server: ReturnType<typeof createServer>): Promise<vo
   const subject = { userId: '1', username: 'ada', roles: ['ROLE_USER'], sessionId: '1' }
   server.get('/token', () => createAccessTokenSigner(rules, keys).sign(subject))
   // As the services read the caller of each request.
-  const greetingById = preparedFind((greetings: Db<Tables>, id: number) =>
+  const greetingById = prepared((greetings: Db<Tables>, { id }: { id: number }) =>
     greetings.selectFrom('greetings').selectAll().where('id', '=', id),
   )
   server.get('/greetings/mine', {
     schema,
     onRequest: guard.caller,
     handler: async ({ caller }) => {
-      const greeting = await greetingById(db, Number(caller.userId))
+      const [greeting] = await greetingById(db, { id: Number(caller.userId) })
       if (!greeting) throw notFound()
       return greeting
     },

@@ -3,7 +3,7 @@ export { kitMigrations, type LeaseTables } from './database/leases.repository.ts
 export { type Job, startJob, withLease } from './database/leases.ts'
 export type { Migration } from './database/migrate.ts'
 export { type Database, type Db, openDatabase } from './database/open.ts'
-export { prepared, preparedFind, preparedWrite } from './database/prepared.ts'
+export { prepared } from './database/prepared.ts'
 export { inTransaction } from './database/transaction.ts'
 export { removeFile, syncFolder } from './files/disk.ts'
 export { entityTag, type OpenFile, openRegularFile, readRange } from './files/open-file.ts'

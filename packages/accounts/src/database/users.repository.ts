@@ -1,4 +1,4 @@
-import { type Db, forUpdate, type PageRequest, preparedFind, type Sort } from '@plinth/kit'
+import { type Db, forUpdate, type PageRequest, prepared, type Sort } from '@plinth/kit'
 import { type Selectable, type SelectQueryBuilder, sql } from 'kysely'
 import type { AccountTables } from './tables.ts'
 
@@ -32,13 +32,13 @@ export async function insertUser(db: Db<AccountTables>, user: NewUser): Promise<
   return { id, ...user }
 }
 
-const userById = preparedFind((db: Db<AccountTables>, id: number) =>
+const userById = prepared((db: Db<AccountTables>, { id }: { id: number }) =>
   db.selectFrom('users').selectAll().where('id', '=', id),
 )
 
 /** Runs for every authenticated request. */
 export async function findUserById(db: Db<AccountTables>, id: number): Promise<User | undefined> {
-  const row = await userById(db, id)
+  const [row] = await userById(db, { id })
   return row && userOf(row)
 }
 

@@ -151,7 +151,7 @@ test('a database that nobody serves is told in plain words, without its password
   assert.doesNotMatch(error.message, /hunter2/)
 })
 
-test('a transaction that SQLite itself took back, as it does on a full disk, holds up nobody', async (t) => {
+test('a transaction that SQLite itself rolled back, as it does on a full disk, keeps its cause and blocks no other', async (t) => {
   const [sqlite] = engines as [TestEngine]
   const database = await openNotes(t, await sqlite.freshUrl(t))
 
@@ -160,7 +160,7 @@ test('a transaction that SQLite itself took back, as it does on a full disk, hol
     throw new Error('the disk is full')
   })
 
-  await assert.rejects(lost)
+  await assert.rejects(lost, /the disk is full/)
   const kept = await inTransaction(database.db, (db) => add({ ...database, db }, 'kept'))
   assert.equal(kept.id, 1)
 })

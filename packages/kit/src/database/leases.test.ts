@@ -58,6 +58,16 @@ for (const engine of engines)
       assert.equal(await withLease(db, 'sweep', 60, async () => {}), true)
     })
 
+    test('work that fails tells why, also when the lease cannot be released', async (t) => {
+      const db = await openNode(t, await engine.freshUrl(t))
+      const failing = withLease(db, 'sweep', 60, async () => {
+        await db.schema.dropTable('leases').execute()
+        throw new Error('the first failure')
+      })
+
+      await assert.rejects(failing, /the first failure/)
+    })
+
     test('another node takes over from a dead holder when its lease is over', async (t) => {
       const url = await engine.freshUrl(t)
       const [dead, alive] = [await openNode(t, url), await openNode(t, url)]

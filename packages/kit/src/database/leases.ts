@@ -17,24 +17,33 @@ export async function withLease<T extends LeaseTables>(
   const holder = randomUUID()
   if (!(await claimLease(leases, name, holder, leaseSeconds))) return false
   const lost = new AbortController()
-  const keep = async () => {
-    const held = await claimLease(leases, name, holder, leaseSeconds).catch(() => false)
-    if (!held) lost.abort()
+  const renew = async () => {
+    try {
+      if (!(await claimLease(leases, name, holder, leaseSeconds))) lost.abort()
+    } catch (error) {
+      lost.abort(error)
+    }
   }
-  let kept = Promise.resolve()
-  const keepOn = () => {
-    const earlier = kept
-    kept = keep().then(() => earlier)
+  let renewals = Promise.resolve()
+  const renewAgain = () => {
+    const earlier = renewals
+    renewals = renew().then(() => earlier)
   }
-  const timer = setInterval(keepOn, (leaseSeconds * 1000) / 3).unref()
-  try {
-    await work(lost.signal)
-  } finally {
+  const timer = setInterval(renewAgain, (leaseSeconds * 1000) / 3).unref()
+  const release = async () => {
     clearInterval(timer)
-    // A claim on its way by another connection would bring the lease back.
-    await kept
+    // A renewal in flight on another connection would bring the lease back.
+    await renewals
     await deleteLease(leases, name, holder)
   }
+  try {
+    await work(lost.signal)
+  } catch (error) {
+    // Whatever stopped the work may also stop this; a lease that stays ends by itself.
+    await release().catch(() => {})
+    throw error
+  }
+  await release()
   return true
 }
 

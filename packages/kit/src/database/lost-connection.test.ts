@@ -48,6 +48,20 @@ describe('a connection that is lost', { skip: postgres?.skip }, () => {
     assert.ok(await processOf(db))
   })
 
+  test('leaves the failure before it as the cause', async (t) => {
+    const { db, lost } = await openWatched(t)
+    const unlucky = inTransaction(db, async (transaction) => {
+      await terminate(db, await processOf(transaction))
+      throw new Error('the first failure')
+    })
+
+    const warned = lost()
+    await assert.rejects(unlucky, /the first failure/)
+    await warned
+
+    assert.ok(await processOf(db))
+  })
+
   test('while nobody uses it is replaced', async (t) => {
     const { db, lost } = await openWatched(t)
     const warned = lost()

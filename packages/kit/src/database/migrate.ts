@@ -1,6 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import { StartError } from '../problems.ts'
 import type { Engine } from './engine.ts'
+import { inTransaction } from './transaction.ts'
 
 /** Forward only. Names are unique for all time: `accounts-0001-users`. */
 export type Migration = {
@@ -27,7 +28,7 @@ export async function migrate<T>(
   const known = await appliedNames(db).catch((): string[] => [])
   refuseNewer(known, migrations)
   if (migrations.every(({ name }) => known.includes(name))) return
-  await db.transaction().execute(async (transaction) => {
+  await inTransaction(db, async (transaction) => {
     if (engine === 'postgres') await sql`select pg_advisory_xact_lock(${LOCK})`.execute(transaction)
     await applyMissing(transaction, { engine, migrations, backUp })
   })

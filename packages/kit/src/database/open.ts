@@ -4,9 +4,8 @@ import { StartError } from '../problems.ts'
 import type { Logger } from '../runtime/logging.ts'
 import type { Engine } from './engine.ts'
 import { type Migration, migrate } from './migrate.ts'
-import { registerSqlite } from './sqlite/direct.ts'
-import { backUpSqlite, keepStatements, openSqlite, sqliteDialect } from './sqlite/driver.ts'
-import { readBeside } from './sqlite/reader.ts'
+import { backUpSqlite } from './sqlite/file.ts'
+import { openSqliteKysely } from './sqlite/kysely.ts'
 
 /** A connection or a transaction: a repository function takes either. */
 export type Db<T> = Kysely<T>
@@ -69,16 +68,8 @@ function connect<T>(url: string, options: OpenOptions): Connection<T> {
     return { db, engine: 'postgres', backUp: async () => {}, close: () => db.destroy() }
   }
   const file = url.slice('sqlite:'.length)
-  const sqlite = keepStatements(openSqlite(file))
-  const db = new Kysely<T>({ dialect: sqliteDialect(sqlite) })
-  registerSqlite(db, sqlite)
-  const reader = file === ':memory:' ? undefined : readBeside(db, file)
-  const close = async () => {
-    // Before the other: only one that may write tidies up the log when it is the last to go.
-    reader?.close()
-    await db.destroy()
-  }
-  return { db, engine: 'sqlite', backUp: () => backUpSqlite(file), close }
+  const db = openSqliteKysely<T>(file)
+  return { db, engine: 'sqlite', backUp: () => backUpSqlite(file), close: () => db.destroy() }
 }
 
 async function ping<T>(db: Kysely<T>): Promise<boolean> {
@@ -100,10 +91,7 @@ const types: pg.CustomTypesConfig = {
     oid === INT8 ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
 }
 
-function postgresDialect(
-  connectionString: string,
-  options: { log?: Logger; poolSize?: number },
-): PostgresDialect {
+function postgresDialect(connectionString: string, options: OpenOptions): PostgresDialect {
   const pool = new pg.Pool({
     connectionString,
     max: options.poolSize ?? 10,

@@ -4,7 +4,7 @@ import { engines, type TestEngine } from '../../testing/databases/engines.ts'
 import { forUpdate, isUniqueViolation } from './engine.ts'
 import type { Migration } from './migrate.ts'
 import { type Db, openDatabase } from './open.ts'
-import { prepared, preparedWrite } from './prepared.ts'
+import { prepared } from './prepared.ts'
 import { inTransaction } from './transaction.ts'
 
 type Note = { text: string; copies: number; author: string | null }
@@ -50,8 +50,12 @@ for (const engine of engines)
     })
 
     test('keeps the values that are part of its text, and takes locks', async (t) => {
-      const raise = preparedWrite((db: Db<NoteTables>, { text, copies }: Omit<Note, 'author'>) =>
-        db.updateTable('notes').set({ author: 'Bob', copies }).where('text', '=', text),
+      const raise = prepared((db: Db<NoteTables>, { text, copies }: Omit<Note, 'author'>) =>
+        db
+          .updateTable('notes')
+          .set({ author: 'Bob', copies })
+          .where('text', '=', text)
+          .returning('text'),
       )
       const find = prepared((db: Db<NoteTables>, { text }: { text: string }) =>
         forUpdate(db, db.selectFrom('notes').selectAll().where('text', '=', text)),
@@ -63,18 +67,16 @@ for (const engine of engines)
         .execute()
 
       const found = await inTransaction(db, async (transaction) => {
-        assert.equal(await raise(transaction, { text: 'a', copies: 7 }), 1)
-        assert.equal(await raise(transaction, { text: 'b', copies: 7 }), 0)
+        assert.deepEqual(await raise(transaction, { text: 'a', copies: 7 }), [{ text: 'a' }])
+        assert.deepEqual(await raise(transaction, { text: 'b', copies: 7 }), [])
         return find(transaction, { text: 'a' })
       })
 
       assert.deepEqual(found, [{ text: 'a', copies: 7, author: 'Bob' }])
     })
 
-    test('is taken back with its transaction, and its failure is told', async (t) => {
-      const add = preparedWrite((db: Db<NoteTables>, row: Note) =>
-        db.insertInto('notes').values(row),
-      )
+    test('is rolled back with its transaction, and its failure is thrown', async (t) => {
+      const add = prepared((db: Db<NoteTables>, row: Note) => db.insertInto('notes').values(row))
       const note = { text: 'once', copies: 1, author: null }
       const db = await openNotes(t, engine)
 

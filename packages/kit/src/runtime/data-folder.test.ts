@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } fr
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
-import { openSqlite } from '../database/sqlite/driver.ts'
+import { openSqlite } from '../database/sqlite/file.ts'
 import { StartError } from '../problems.ts'
 import { generatedKey } from './data-folder.ts'
 

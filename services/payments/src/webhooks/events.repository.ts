@@ -1,4 +1,4 @@
-import { type Db, forUpdate, type PageRequest, prepared, preparedWrite } from '@plinth/kit'
+import { type Db, forUpdate, type PageRequest, prepared } from '@plinth/kit'
 import type {
   PaymentTables,
   WebhookEventRow,
@@ -46,16 +46,18 @@ export function newInboxEvent({ event, body, source }: ArrivedEvent, at: Date): 
   }
 }
 
-const claim = preparedWrite((db: Db<PaymentTables>, row: WebhookEventRow) =>
+const claim = prepared((db: Db<PaymentTables>, row: WebhookEventRow) =>
   db
     .insertInto('webhook_events')
     .values(row)
-    .onConflict((conflict) => conflict.column('id').doNothing()),
+    .onConflict((conflict) => conflict.column('id').doNothing())
+    .returning('id'),
 )
 
 /** One claim per event id: false when it was claimed before. Another node's open claim is awaited. */
 export async function claimEvent(db: Db<PaymentTables>, event: InboxEvent): Promise<boolean> {
-  return (await claim(db, toRow(event))) === 1
+  const claimed = await claim(db, toRow(event))
+  return claimed.length === 1
 }
 
 export async function findEvent(

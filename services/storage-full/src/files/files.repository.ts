@@ -1,4 +1,4 @@
-import { inTransaction, prepared, preparedWrite } from '@plinth/kit'
+import { inTransaction, prepared } from '@plinth/kit'
 import type { Insertable, NotNull } from 'kysely'
 import type { StorageDb, StorageTables, ThumbnailState } from '../database/tables.ts'
 import type { NewFile, StoredFile } from './storage.ts'
@@ -169,7 +169,7 @@ export async function updateLocation(
 
 type Change = { ownerId: string; change: number }
 
-const addToTotal = preparedWrite((db: StorageDb, { ownerId, change }: Change) =>
+const addToTotal = prepared((db: StorageDb, { ownerId, change }: Change) =>
   db
     .insertInto('file_totals')
     .values({ owner_id: ownerId, total: change })

@@ -1,4 +1,4 @@
-import { forUpdate, preparedFind } from '@plinth/kit'
+import { forUpdate, prepared } from '@plinth/kit'
 import type { ProviderName, StorageDb } from '../database/tables.ts'
 import type { Location } from './providers/provider.ts'
 
@@ -49,7 +49,7 @@ export async function findLocationAt(
     .executeTakeFirst()
 }
 
-const activeById = preparedFind((db: StorageDb, id: number) =>
+const activeById = prepared((db: StorageDb, { id }: { id: number }) =>
   db
     .selectFrom('active_storage')
     .innerJoin('storage_locations', 'storage_locations.id', 'active_storage.location_id')
@@ -57,8 +57,9 @@ const activeById = preparedFind((db: StorageDb, id: number) =>
     .where('active_storage.id', '=', id),
 )
 
-export function findActiveLocation(db: StorageDb): Promise<Location | undefined> {
-  return activeById(db, ACTIVE_ID)
+export async function findActiveLocation(db: StorageDb): Promise<Location | undefined> {
+  const [location] = await activeById(db, { id: ACTIVE_ID })
+  return location
 }
 
 export async function updateActiveLocation(

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isBusy } from './driver.ts'
+import { isBusy } from './file.ts'
 
 test('a database is also busy while another process recovers its log', () => {
   const codes = ['SQLITE_BUSY', 'SQLITE_BUSY_RECOVERY', 'SQLITE_CORRUPT', undefined]

@@ -1,4 +1,4 @@
-import { type Db, prepared, preparedWrite } from '@plinth/kit'
+import { type Db, prepared } from '@plinth/kit'
 import type { SessionState } from '../state.ts'
 import type { AttemptRow, PaymentTables } from './tables.ts'
 
@@ -43,7 +43,7 @@ export async function listAttempts(db: Db<PaymentTables>, paymentId: string): Pr
   return (await byPayment(db, { paymentId })).map(toAttempt)
 }
 
-const update = preparedWrite((db: Db<PaymentTables>, attempt: Attempt) =>
+const update = prepared((db: Db<PaymentTables>, attempt: Attempt) =>
   db
     .updateTable('attempts')
     .set({

@@ -1,4 +1,4 @@
-import { type Db, preparedWrite } from '@plinth/kit'
+import { type Db, prepared } from '@plinth/kit'
 import type { ObservationRow, PaymentTables } from './tables.ts'
 
 type Source = 'webhook' | 'poll' | 'reply' | 'look-up' | 'request'
@@ -26,7 +26,7 @@ export type ObservationSource = {
   note?: string
 }
 
-const insert = preparedWrite((db: Db<PaymentTables>, observation: Observation) =>
+const insert = prepared((db: Db<PaymentTables>, observation: Observation) =>
   db.insertInto('observations').values({
     payment_id: observation.paymentId,
     at: observation.at,

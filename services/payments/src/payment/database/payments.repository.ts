@@ -1,11 +1,4 @@
-import {
-  type Db,
-  forUpdate,
-  type PageRequest,
-  prepared,
-  preparedFind,
-  preparedWrite,
-} from '@plinth/kit'
+import { type Db, forUpdate, type PageRequest, prepared } from '@plinth/kit'
 import type { Anomaly, Derived } from '../state.ts'
 import type { PaymentRow, PaymentTables } from './tables.ts'
 
@@ -50,13 +43,13 @@ export async function insertPayment(db: Db<PaymentTables>, payment: NewPayment):
   return inserted !== undefined
 }
 
-const paymentById = preparedFind((db: Db<PaymentTables>, id: string) =>
+const byId = prepared((db: Db<PaymentTables>, { id }: { id: string }) =>
   db.selectFrom('payments').selectAll().where('id', '=', id),
 )
 
 /** The most frequent read of all. */
 export async function findPayment(db: Db<PaymentTables>, id: string): Promise<Payment | undefined> {
-  const row = await paymentById(db, id)
+  const [row] = await byId(db, { id })
   return row && toPayment(row)
 }
 
@@ -89,7 +82,7 @@ type ProjectionRow = Omit<PaymentRow, FixedColumn>
 
 type FixedColumn = 'business_reference' | 'amount' | 'currency' | 'created_at'
 
-const update = preparedWrite((db: Db<PaymentTables>, { id, ...projection }: ProjectionRow) =>
+const update = prepared((db: Db<PaymentTables>, { id, ...projection }: ProjectionRow) =>
   db.updateTable('payments').set(projection).where('id', '=', id),
 )
 

@@ -1,4 +1,4 @@
-import { type Db, prepared, preparedWrite } from '@plinth/kit'
+import { type Db, prepared } from '@plinth/kit'
 import type { NewRefund, Refund } from '../../provider/provider.ts'
 import type { PaymentTables, RefundAttemptRow, RefundAttemptState, RefundRow } from './tables.ts'
 
@@ -30,7 +30,7 @@ export async function listRefundsOf(
   return refunds
 }
 
-const upsert = preparedWrite((db: Db<PaymentTables>, { created_at, ...refund }: RefundRow) => {
+const upsert = prepared((db: Db<PaymentTables>, { created_at, ...refund }: RefundRow) => {
   const { id, amount, currency, ...news } = refund
   return db
     .insertInto('refunds')

@@ -1,0 +1,88 @@
+import { dirname } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import SqliteDatabase from 'better-sqlite3'
+import type { CompiledQuery, QueryResult } from 'kysely'
+import { inDataFolder } from '../../runtime/data-folder.ts'
+
+export type Sqlite = InstanceType<typeof SqliteDatabase>
+
+const OPENING_MS = 5_000
+
+/** WAL with a full sync on each commit: what was acknowledged survives a power cut. */
+export function openSqlite(file: string): Sqlite {
+  if (file === ':memory:') return configured(file)
+  return inDataFolder(dirname(file), 'SUITE_DATA or …_DATABASE_URL', () => configured(file))
+}
+
+function configured(file: string): Sqlite {
+  const sqlite = new SqliteDatabase(file, { timeout: OPENING_MS })
+  sqlite.pragma('journal_mode = WAL')
+  sqlite.pragma('synchronous = FULL')
+  // A page that is written often is copied from the log to the file once for many writes: 16 MB.
+  sqlite.pragma('wal_autocheckpoint = 4000')
+  sqlite.pragma('foreign_keys = ON')
+  // SQLite's own waiting would block the event loop; `whenFree` waits instead.
+  sqlite.pragma('busy_timeout = 0')
+  return sqlite
+}
+
+/** A connection that only reads, to a file that is already open for writing. */
+export function openSqliteToRead(file: string): Sqlite {
+  return new SqliteDatabase(file, { readonly: true, timeout: 0 })
+}
+
+/** Keeps a copy of the file beside it before the schema changes; call it under the write lock. */
+export async function backUpSqlite(file: string): Promise<void> {
+  if (file === ':memory:') return
+  const source = new SqliteDatabase(file, { readonly: true })
+  try {
+    await source.backup(`${file}.before-migration`)
+  } finally {
+    source.close()
+  }
+}
+
+const BUSY_MS = 10_000
+
+/** Waits, without blocking the event loop, while another process has the file locked. */
+export async function whenFree<R>(work: () => R): Promise<R> {
+  for (let waited = 0; ; ) {
+    try {
+      return work()
+    } catch (error) {
+      if (!isBusy(error) || waited > BUSY_MS) throw error
+    }
+    const pause = 1 + Math.random() * 5
+    await setTimeout(pause)
+    waited += pause
+  }
+}
+
+export function isBusy(error: unknown): boolean {
+  return /^SQLITE_BUSY/.test((error as { code?: string }).code ?? '')
+}
+
+export type RunStatement = (query: CompiledQuery) => QueryResult<unknown>
+
+const STATEMENTS = 500
+
+/**
+ * Compiling a statement costs several times what a read by primary key does, so each text is
+ * compiled once. SQLite compiles it again by itself when the schema has changed.
+ */
+export function statementRunner(database: Sqlite): RunStatement {
+  const compiled = new Map<string, ReturnType<Sqlite['prepare']>>()
+  const compile = (sql: string) => {
+    const [oldest] = compiled.size < STATEMENTS ? [] : compiled.keys()
+    if (oldest !== undefined) compiled.delete(oldest)
+    const statement = database.prepare(sql)
+    compiled.set(sql, statement)
+    return statement
+  }
+  return ({ sql, parameters }) => {
+    const statement = compiled.get(sql) ?? compile(sql)
+    if (statement.reader) return { rows: statement.all(parameters) }
+    const { changes, lastInsertRowid } = statement.run(parameters)
+    return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) }
+  }
+}

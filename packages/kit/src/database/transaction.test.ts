@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict'
+import { describe, type TestContext, test } from 'node:test'
+import { sql } from 'kysely'
+import { engines, type TestEngine } from '../../testing/databases/engines.ts'
+import type { Migration } from './migrate.ts'
+import { type Database, type Db, openDatabase } from './open.ts'
+import { inTransaction } from './transaction.ts'
+
+type Tables = { notes: { text: string } }
+
+const NOTES: Migration = {
+  name: 'test-0001-notes',
+  up: async (db) => {
+    await db.schema
+      .createTable('notes')
+      .addColumn('text', 'varchar(100000)', (column) => column.primaryKey())
+      .execute()
+  },
+}
+
+async function openNotes(t: TestContext, engine: TestEngine): Promise<Database<Tables>> {
+  const database = await openDatabase<Tables>(await engine.freshUrl(t), [NOTES])
+  t.after(() => database.close())
+  return database
+}
+
+const add = (db: Db<Tables>, text: string) => db.insertInto('notes').values({ text }).execute()
+
+const texts = async ({ db }: Database<Tables>) =>
+  (await db.selectFrom('notes').select('text').orderBy('text').execute()).map(({ text }) => text)
+
+for (const engine of engines)
+  describe(`transactions on ${engine.name}`, { skip: engine.skip }, () => {
+    test('one that fails is not a reason to run the others again', async (t) => {
+      const database = await openNotes(t, engine)
+      const runs = new Map<string, number>()
+      const write = (name: string, fail?: 'before' | 'after') =>
+        inTransaction(database.db, async (db) => {
+          runs.set(name, (runs.get(name) ?? 0) + 1)
+          if (fail === 'before') throw new Error(`refused: ${name}`)
+          await add(db, name)
+          if (fail === 'after') throw new Error(`refused: ${name}`)
+        })
+
+      const outcomes = await Promise.allSettled([
+        write('a'),
+        write('b', 'before'),
+        write('c'),
+        write('d', 'after'),
+        write('e'),
+      ])
+
+      assert.deepEqual(
+        outcomes.map((one) => (one.status === 'rejected' ? one.reason.message : 'kept')),
+        ['kept', 'refused: b', 'kept', 'refused: d', 'kept'],
+      )
+      assert.deepEqual([...runs.values()], [1, 1, 1, 1, 1])
+      assert.deepEqual(await texts(database), ['a', 'c', 'e'])
+    })
+  })
+
+describe('transactions on sqlite that are committed together', () => {
+  const [sqlite] = engines as [TestEngine]
+
+  test('a statement that comes too late does not become part of another', async (t) => {
+    const database = await openNotes(t, sqlite)
+    const { promise: escaped, resolve: letOut } = Promise.withResolvers<{ db: Db<Tables> }>()
+    const first = inTransaction(database.db, async (db) => letOut({ db }))
+    const second = inTransaction(database.db, async (db) => {
+      const ended = await escaped
+      await assert.rejects(add(ended.db, 'late'), /already committed/)
+      await add(db, 'in time')
+    })
+
+    await Promise.all([first, second])
+
+    assert.deepEqual(await texts(database), ['in time'])
+  })
+
+  test('on a full disk fail for that reason, and the next one finds room', async (t) => {
+    const database = await openNotes(t, sqlite)
+    const { rows } = await sql<{ page_count: number }>`pragma page_count`.execute(database.db)
+    await sql`pragma max_page_count = ${sql.lit((rows[0]?.page_count ?? 0) + 4)}`.execute(
+      database.db,
+    )
+    const write = (name: string, bytes: number) =>
+      inTransaction(database.db, (db) => add(db, name + 'x'.repeat(bytes)))
+
+    const outcomes = await Promise.allSettled([write('a', 10), write('b', 90_000), write('c', 10)])
+
+    assert.deepEqual(
+      outcomes.map((one) => (one.status === 'rejected' ? one.reason.code : 'kept')),
+      ['SQLITE_FULL', 'SQLITE_FULL', 'kept'],
+    )
+    assert.deepEqual(await texts(database), [`c${'x'.repeat(10)}`])
+  })
+})
