@@ -21,7 +21,7 @@ async function runSuite(): Promise<void> {
   // On a terminal the panel is the message: log lines would push it away.
   if (terminal) process.env.LOG_LEVEL ??= 'error'
   const stack = await startStack()
-  closeOnSignals(stack.close)
+  closeOnSignals(() => stack.close(stack.config.drainSeconds))
   console.log((terminal ? panelOf : startedLine)(stack, performance.now()))
 }
 

@@ -8,15 +8,15 @@ export type Stack = {
   config: SuiteConfig
   landingUrl: string
   services: RunningService[]
-  close(): Promise<void>
+  close(drainSeconds?: number): Promise<void>
 }
 
 /** Starts every service and the landing page in this process, or nothing at all. */
 export async function startStack({ env = process.env }: { env?: Env } = {}): Promise<Stack> {
   const { config, prepared } = await prepareStack(env)
   const opened: Server[] = []
-  const close = async () => {
-    await Promise.all(opened.map(closeGracefully))
+  const close = async (drainSeconds = 0) => {
+    await Promise.all(opened.map((server) => closeGracefully(server, drainSeconds)))
   }
   try {
     const running = await startAll(prepared, opened)

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { NO_DRAIN } from '@plinth/kit/testing'
 import { freePortSettings } from '../../test/servers/free-ports.ts'
 
 type TestScope = { after(work: () => void): void }
@@ -19,6 +20,7 @@ export async function testEnv(t: TestScope, overrides: Record<string, string> = 
   const env: Record<string, string> = {
     ...(await freePortSettings()),
     ...CHEAP_PASSWORDS,
+    ...NO_DRAIN,
     SUITE_DATA: join(folder, 'data'),
     LOG_LEVEL: 'silent',
     ...overrides,

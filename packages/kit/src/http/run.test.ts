@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { describe, type TestContext, test } from 'node:test'
-import { setImmediate } from 'node:timers/promises'
+import { setImmediate, setTimeout } from 'node:timers/promises'
 import { listenForTest } from '../../testing/listen.ts'
 import { type SpawnedService, spawnService } from '../../testing/processes/spawn.ts'
 import { systemClock } from '../runtime/clock.ts'
@@ -116,3 +116,87 @@ describe('a running service', () => {
     assert.match(String(stderr), new RegExp(`Port ${port} is in use`))
   })
 })
+
+describe('a rolling restart', () => {
+  test('SIGTERM: readiness is 503 at once, requests are still served and end their connection', async (t) => {
+    const service = await startSmall(t, { SMALL_DRAIN_SECONDS: '1' })
+
+    service.process.kill('SIGTERM')
+    await until(async () => (await readiness(service)) === 503)
+    const served = await service.api.get('/')
+
+    assert.deepEqual([served.status, served.body], [200, 'hello'])
+    assert.equal(served.headers.get('connection'), 'close')
+    await service.ended
+    assert.equal(service.process.exitCode, 0)
+  })
+
+  test('of two nodes behind a round robin that asks for readiness fails no request', async (t) => {
+    const nodes = [await startSmall(t, DRAINING), await startSmall(t, DRAINING)]
+    const balancer = balance(nodes)
+
+    for (let restart = 0; restart < RESTARTS; restart++) {
+      const leaving = nodes[restart % 2] as SpawnedService
+      leaving.process.kill('SIGTERM')
+      await leaving.ended
+      nodes[restart % 2] = await startSmall(t, DRAINING)
+      await balancer.until(nodes[restart % 2] as SpawnedService)
+    }
+    const { served, failures } = await balancer.stop()
+
+    assert.deepEqual(failures, [])
+    assert.ok(served > RESTARTS * 10, String(served))
+  })
+})
+
+const DRAINING = { SMALL_DRAIN_SECONDS: '1' }
+const RESTARTS = Number(process.env.TEST_RESTARTS ?? 6)
+
+async function readiness(service: SpawnedService): Promise<number> {
+  return (await service.api.get('/actuator/health/readiness')).status
+}
+
+/** What a load balancer does: asks each node often whether it is ready, and passes requests on in turn. */
+function balance(nodes: SpawnedService[]) {
+  const ready = new Set(nodes)
+  const failures: string[] = []
+  let [served, stopped] = [0, false]
+  const probing = (async () => {
+    while (!stopped) {
+      await Promise.all(
+        nodes.map(async (node) => {
+          const status = await readiness(node).catch(() => 0)
+          if (status === 200) ready.add(node)
+          else ready.delete(node)
+        }),
+      )
+      await setTimeout(50)
+    }
+  })()
+  const sending = (async () => {
+    for (let turn = 0; !stopped; turn++) {
+      const choice = nodes.filter((node) => ready.has(node))
+      const node = choice[turn % choice.length]
+      const outcome = await node?.api.get('/').then(({ status }) => String(status), String)
+      if (outcome === '200') served += 1
+      else failures.push(outcome ?? 'no node is ready')
+      await setImmediate()
+    }
+  })()
+  return {
+    until: (node: SpawnedService) => until(async () => ready.has(node)),
+    async stop() {
+      stopped = true
+      await Promise.all([probing, sending])
+      return { served, failures }
+    },
+  }
+}
+
+async function until(done: () => Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + 20_000
+  while (!(await done())) {
+    assert.ok(performance.now() < deadline, 'it did not happen in time')
+    await setTimeout(10)
+  }
+}

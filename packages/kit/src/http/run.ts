@@ -1,6 +1,7 @@
 import { lookup } from 'node:dns/promises'
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server as Door } from 'node:net'
+import { setTimeout } from 'node:timers/promises'
 import { StartError } from '../problems.ts'
 import { armFailPoint } from '../runtime/fail-point.ts'
 import { hostUrl } from '../runtime/service-settings.ts'
@@ -8,21 +9,30 @@ import { SettingsError } from '../runtime/settings.ts'
 import { SealBrokenError } from '../tokens/sealed-text.ts'
 import type { Server } from './framework.ts'
 
-export type Running = Address & { server: Server }
+export type Running = Address & { server: Server; drainSeconds?: number }
 
-const DRAIN_MS = 25_000
+const LONGEST_FINISH_MS = 25_000
 
 /** Exit codes as operators know them from sysexits.h. */
 export const EXIT = { unavailable: 69, settings: 78 }
 
-/** Readiness goes false, what is under way is finished, then everything is closed. */
-export async function closeGracefully(server: Server): Promise<void> {
+/**
+ * Readiness goes false at once; for the drain time requests are still served, so that a load balancer
+ * has time to notice; then the listener closes, requests in flight finish, and everything is closed.
+ */
+export async function closeGracefully(server: Server, drainSeconds = 0): Promise<void> {
   server.draining = true
-  // Whoever keeps a connection after the last answer would be waited for; nothing follows on it.
+  await setTimeout(drainSeconds * 1000)
+  // A connection that a client keeps open after the last answer must not be waited for.
   server.server.keepAliveTimeout = 1
-  const timer = setTimeout(() => server.server.closeAllConnections(), DRAIN_MS)
+  const cut = new AbortController()
+  const late = setTimeout(LONGEST_FINISH_MS, undefined, { signal: cut.signal, ref: false })
+  late.then(
+    () => server.server.closeAllConnections(),
+    () => {},
+  )
   await server.close()
-  clearTimeout(timer)
+  cut.abort()
 }
 
 /** The whole life of a service as a process of its own. */
@@ -33,7 +43,7 @@ export async function run(
   armFailPoint(process.env)
   try {
     const running = await start()
-    closeOn(() => closeGracefully(running.server))
+    closeOn(() => closeGracefully(running.server, running.drainSeconds))
     const { server } = running
     const url = await listen(server, running)
     for (const announcement of server.announcements) server.log.warn(announcement)

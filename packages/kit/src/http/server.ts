@@ -91,6 +91,8 @@ function bareServer(options: ServerOptions): Server {
     ...(options.rewriteUrl && { rewriteUrl: options.rewriteUrl }),
     routerOptions: { maxParamLength: 16_384 },
     forceCloseConnections: 'idle',
+    // What still arrives on an open connection while we close is served, and ends the connection.
+    return503OnClosing: false,
     keepAliveTimeout: KEEP_ALIVE_MS,
     // A whole-request deadline would cut slow honest uploads; headers and JSON bodies have their own.
     requestTimeout: 0,

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
+import { isatty } from 'node:tty'
 import type { Settings } from './settings.ts'
 
 export type ServiceSettings = {
@@ -14,6 +15,7 @@ export type ServiceSettings = {
   allowedHosts: string[]
   maxConnections: number
   maxConnectionsPerAddress: number
+  drainSeconds: number
 }
 
 const LOG_LEVELS = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const
@@ -41,6 +43,8 @@ export function serviceSettings(
     maxConnectionsPerAddress: settings.integer(`${prefix}MAX_CONNECTIONS_PER_ADDRESS`, 1_000, {
       min: 1,
     }),
+    // A person at a terminal is not a load balancer.
+    drainSeconds: settings.integer(`${prefix}DRAIN_SECONDS`, isatty(1) ? 0 : 5, { max: 600 }),
   }
 }
 

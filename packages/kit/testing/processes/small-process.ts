@@ -30,5 +30,6 @@ await run(async () => {
     return new Promise(() => {})
   })
   server.onClose(() => log.info('everything is closed'))
-  return { server, host: config.host, port: config.port }
+  server.get('/', () => config.greeting)
+  return { server, ...config }
 })

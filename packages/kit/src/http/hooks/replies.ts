@@ -93,6 +93,8 @@ export function sendSecurityHeaders(
       .header('referrer-policy', 'no-referrer')
       .header('cache-control', 'no-store')
     if (transport) reply.headers(transport)
+    // The next request of this client must go elsewhere.
+    if (server.draining) reply.header('connection', 'close')
     done()
   })
 }
