@@ -39,6 +39,7 @@ for (const engine of engines)
       assert.equal(session.currency, 'eur')
       assert.equal(session.metadata.paymentId, reply.body.paymentId)
       assert.equal(session.metadata.businessReference, 'b1')
+      assert.equal(session.client_reference_id, 'b1')
     })
 
     test('is PAID and COMPLETE when the customer has paid', async (t) => {

@@ -92,7 +92,8 @@ function newSession(
     customerEmail: request.customerEmail,
     successUrl,
     cancelUrl,
-    reference: paymentId,
+    // What a merchant looks for in the provider's dashboard; the search uses the metadata.
+    reference: businessReference,
     metadata: { ...request.metadata, paymentId, businessReference },
   }
 }
