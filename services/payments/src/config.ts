@@ -13,8 +13,8 @@ export function loadConfig(env: Env = process.env) {
       ...service,
       ...provider,
       databaseUrl: databaseUrl(settings, 'PAYMENTS_', service.dataFolder, 'payments'),
-      successUrl: settings.url('PROVIDER_SUCCESS_URL', `${pages}?checkout=success`),
-      cancelUrl: settings.url('PROVIDER_CANCEL_URL', `${pages}?checkout=cancelled`),
+      successUrl: settings.address('PROVIDER_SUCCESS_URL', `${pages}?checkout=success`),
+      cancelUrl: settings.address('PROVIDER_CANCEL_URL', `${pages}?checkout=cancelled`),
       issuer: issuerSettings(settings),
       operations: settings.flag(
         'PAYMENTS_OPERATIONS',

@@ -36,5 +36,11 @@ export async function startSmallProvider(t: TestScope, replies: Replies) {
     server.close()
   })
   const { port } = server.address() as AddressInfo
-  return { asked, replies, baseUrl: `http://localhost:${port}` }
+  /** From now on connections are refused, and open ones are cut. */
+  const leave = () => {
+    server.close()
+    server.closeAllConnections()
+  }
+  const comeBack = () => once(server.listen(port, 'localhost'), 'listening')
+  return { asked, replies, leave, comeBack, baseUrl: `http://localhost:${port}` }
 }

@@ -83,6 +83,17 @@ describe('settings', () => {
     assert.equal(on({ NODE_ENV: 'production', DEMO: 'true' }), true)
   })
 
+  test('an address to append to has no slash at its end, one to pass on is as written', () => {
+    const env = { A_URL: 'https://a.example/x/', B_URL: 'https://a.example/x/?y=/' }
+    const read = readSettings(env, (settings) => [
+      settings.url('A_URL', 'http://localhost'),
+      settings.address('A_URL', 'http://localhost'),
+      settings.address('B_URL', 'http://localhost'),
+    ])
+
+    assert.deepEqual(read, ['https://a.example/x', 'https://a.example/x/', env.B_URL])
+  })
+
   test('a service has an address, a data folder and a database by default', () => {
     const value = readSettings({ SUITE_DATA: '/d' }, (settings) => ({
       ...serviceSettings(settings, 'X_', { port: 8081 }),

@@ -132,9 +132,15 @@ export class Settings {
       .filter((part) => part !== '')
   }
 
+  /** An address to append paths to: without a slash at its end. */
   url(name: string, fallback: string): string {
+    return this.address(name, fallback).replace(/\/+$/, '')
+  }
+
+  /** An address that is passed on exactly as it is written. */
+  address(name: string, fallback: string): string {
     const text = this.optional(name) ?? fallback
-    if (/^https?:\/\/[^/?#\s]/.test(text) && URL.canParse(text)) return text.replace(/\/+$/, '')
+    if (/^https?:\/\/[^/?#\s]/.test(text) && URL.canParse(text)) return text
     this.fault(name, 'Expected an address that starts with http:// or https://.', fallback)
     return fallback
   }

@@ -14,12 +14,6 @@ const BEFORE_EXECUTION = [rateLimited, credentialRejected]
 
 const FINAL = [providerRejected, providerResourceMissing, keyReused]
 
-/** What is known of a failed call besides its error. */
-type CallFacts = {
-  /** An earlier try of the same call got lost, so a refusal says nothing about that one. */
-  lostTry: boolean
-}
-
 /** A failed call of the provider, and what is certain about it. */
 export class ProviderFailure extends Problem {
   /** This one call certainly did nothing. Any other may have happened all the same. */
@@ -31,11 +25,12 @@ export class ProviderFailure extends Problem {
   /** The key was used with other content: only a look-up shows what came of that. */
   readonly keyConflict: boolean
 
-  constructor(problem: Problem, { lostTry }: CallFacts) {
+  /** `tries` may have reached the provider; a refusal is the answer to the last of them only. */
+  constructor(problem: Problem, tries: number) {
     super(problem.code, problem.status, problem.message, problem)
+    const isRefusal = BEFORE_EXECUTION.some((kind) => kind.is(problem))
     this.isFinal = FINAL.some((kind) => kind.is(problem))
-    this.didNothing =
-      this.isFinal || (!lostTry && BEFORE_EXECUTION.some((kind) => kind.is(problem)))
+    this.didNothing = this.isFinal || tries === 0 || (isRefusal && tries === 1)
     this.isReplay = headersOf(problem.cause)['idempotent-replayed'] === 'true'
     this.keyConflict = keyReused.is(problem)
   }
@@ -91,8 +86,8 @@ export class UnexplainedFailure extends Error implements ClientError {
 }
 
 /** The one place where a failure of the provider becomes a problem of ours. */
-export function translateFailure(cause: unknown, facts: CallFacts): ProviderFailure {
-  return new ProviderFailure(cause instanceof Problem ? cause : problemOf(cause), facts)
+export function translateFailure(cause: unknown, tries: number): ProviderFailure {
+  return new ProviderFailure(cause instanceof Problem ? cause : problemOf(cause), tries)
 }
 
 function problemOf(cause: unknown): Problem {

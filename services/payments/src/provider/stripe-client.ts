@@ -15,8 +15,10 @@ export type StripeOptions = {
 /** Runs one call and fails with a Problem of ours, at the latest when the deadline passes. */
 export type StripeCall = <T>(send: (stripe: Stripe) => Promise<T>) => Promise<T>
 
-/** How often the current call went out: the client tries again by itself. */
-const tries = new AsyncLocalStorage<{ count: number }>()
+/** The client tries several times; `tries` counts those that may have reached the provider. */
+type Call = { tries: number; isOver: boolean }
+
+const current = new AsyncLocalStorage<Call>()
 
 export function createStripeCall(options: StripeOptions, load = loadClient): StripeCall {
   let client: Promise<Stripe> | undefined
@@ -29,16 +31,17 @@ export function createStripeCall(options: StripeOptions, load = loadClient): Str
   }
   return async (send) => {
     const stripe = await opened()
-    const sent = { count: 0 }
+    const call: Call = { tries: 0, isOver: false }
     const deadline = new AbortController()
     try {
       return await Promise.race([
-        tries.run(sent, () => send(stripe).then(usable)),
+        current.run(call, () => send(stripe).then(usable)),
         expiry(options.providerDeadlineMilliseconds, deadline.signal),
       ])
     } catch (error) {
-      throw translateFailure(error, { lostTry: sent.count > 1 })
+      throw translateFailure(error, call.tries)
     } finally {
+      call.isOver = true
       deadline.abort()
     }
   }
@@ -64,22 +67,47 @@ function expiry(milliseconds: number, signal: AbortSignal): Promise<never> {
 // Loading the package takes half a second, so it waits for the first call.
 async function loadClient(options: StripeOptions): Promise<Stripe> {
   const { default: Client } = await import('stripe')
-  const stripe = new Client(options.secretKey, {
-    ...addressOf(options.apiBase),
+  const { path, ...address } = addressOf(options.apiBase)
+  return new Client(options.secretKey, {
+    ...address,
     timeout: options.providerCallMilliseconds,
     maxNetworkRetries: options.providerRetries,
     telemetry: false,
+    httpClient: countingTries(Client.createNodeHttpClient(), path),
   })
-  stripe.on('request', () => {
-    const current = tries.getStore()
-    if (current) current.count += 1
-  })
-  return stripe
 }
 
-function addressOf(apiBase: string | undefined) {
-  if (!apiBase) return {}
-  const { hostname, port, protocol } = new URL(apiBase)
+function addressOf(apiBase = 'https://api.stripe.com') {
+  const { hostname, port, protocol, pathname } = new URL(apiBase)
   const scheme = protocol === 'http:' ? ('http' as const) : ('https' as const)
-  return { host: hostname, port: Number(port) || (scheme === 'http' ? 80 : 443), protocol: scheme }
+  return {
+    host: hostname,
+    port: Number(port) || (scheme === 'http' ? 80 : 443),
+    protocol: scheme,
+    path: pathname.replace(/\/+$/, ''),
+  }
+}
+
+type HttpClient = ReturnType<typeof Stripe.createNodeHttpClient>
+
+/** Without a connection the provider has heard nothing of the try. */
+const NOT_CONNECTED = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN']
+
+/** Counts tries, and puts the path of the configured address before the path of each. */
+function countingTries(http: HttpClient, basePath: string): HttpClient {
+  return {
+    getClientName: () => http.getClientName(),
+    makeRequest: async (host, port, path, ...rest) => {
+      const call = current.getStore() ?? { tries: 0, isOver: false }
+      // What failed for good must not happen after all.
+      if (call.isOver) throw new Error('The time for this call is over.')
+      call.tries += 1
+      try {
+        return await http.makeRequest(host, port, `${basePath}${path}`, ...rest)
+      } catch (error) {
+        if (NOT_CONNECTED.includes((error as NodeJS.ErrnoException).code ?? '')) call.tries -= 1
+        throw error
+      }
+    },
+  }
 }
