@@ -16,9 +16,9 @@ import { apiRoutes } from './api/api.routes.ts'
 import { createHeldCalls } from './api/faults/held-calls.ts'
 import type { SandboxConfig } from './config.ts'
 import { actionRoutes } from './controls/actions.routes.ts'
-import type { Controls } from './controls/controls.ts'
 import { deliveryRoutes } from './controls/deliveries.routes.ts'
-import { faultRoutes, scenarioRoutes, stateRoutes } from './controls/state.routes.ts'
+import { stateRoutes } from './controls/state.routes.ts'
+import type { Controls } from './controls/state.ts'
 import { hostedRoutes } from './pages/hosted/hosted.routes.ts'
 import { refuseOtherSites } from './pages/other-sites.ts'
 import { renderForApi } from './protocol/answer.ts'
@@ -27,9 +27,7 @@ import { startTicking } from './resources/timers.ts'
 import { startDeliverer } from './resources/webhooks/deliverer.ts'
 import { ensureEndpointOfSettings } from './resources/webhooks/endpoints.ts'
 import { movableClock } from './state/clock.ts'
-import { state } from './state/migrations/0001-state.ts'
-import { deliveries } from './state/migrations/0002-deliveries.ts'
-import { faultsAndRequests } from './state/migrations/0003-faults-and-requests.ts'
+import { migrations } from './state/migrations/index.ts'
 import type { Sandbox } from './state/sandbox.ts'
 import type { SandboxTables } from './state/tables.ts'
 import { relaxDurability } from './state/values.repository.ts'
@@ -40,15 +38,17 @@ const VERSION = '1.0.0'
 
 const MOST_BYTES = 1024 * 1024
 
-const MIGRATIONS = [...kitMigrations, state, deliveries, faultsAndRequests]
-
 /** The whole sandbox; it delivers and keeps time until it is closed. */
 export async function createProviderSandbox(
   config: SandboxConfig,
   { clock: trueClock = systemClock }: { clock?: Clock } = {},
 ): Promise<Server> {
   const log = createLogger('sandbox', config.logLevel)
-  const database = await openDatabase<SandboxTables>(config.databaseUrl, MIGRATIONS, { log })
+  const database = await openDatabase<SandboxTables>(
+    config.databaseUrl,
+    [...kitMigrations, ...migrations],
+    { log },
+  )
   const clock = movableClock(trueClock, database.db)
   const server = createServer({
     log,
@@ -80,10 +80,8 @@ export async function createProviderSandbox(
   apiRoutes(server, sandbox, held)
   hostedRoutes(server, sandbox)
   controlPageRoutes(server)
-  actionRoutes(server, controls)
+  actionRoutes(server, sandbox)
   deliveryRoutes(server, controls)
-  faultRoutes(server, controls)
-  scenarioRoutes(server, controls)
   stateRoutes(server, controls)
 
   server.addHook('preClose', async () => {

@@ -112,11 +112,22 @@ describe('a scenario', () => {
     const put = (tables: object) =>
       sandbox.api.put('/sandbox/api/scenario', { plinthSandbox: 1, tables })
 
-    const replies = [await put({ unicorns: [] }), await put({ objects: [{ colour: 'red' }] })]
+    const replies = [
+      await put({ unicorns: [] }),
+      await put({ objects: [{ colour: 'red' }] }),
+      await put({ objects: [{ id: 'cus_1' }] }),
+      await put({ values: [{ name: 'a', value: { b: 'c' } }] }),
+      await put({
+        values: [
+          { name: 'a', value: '1' },
+          { name: 'a', value: '2' },
+        ],
+      }),
+    ]
 
     assert.deepEqual(
       replies.map(({ status }) => status),
-      [400, 400],
+      [400, 400, 400, 400, 400],
     )
     assert.ok(await sandbox.stripe.checkout.sessions.retrieve(session))
   })

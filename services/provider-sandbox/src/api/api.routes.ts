@@ -2,9 +2,8 @@ import type { Reply, Request, Server } from '@plinth/kit'
 import type { Answer } from '../protocol/answer.ts'
 import { invalidForm } from '../protocol/errors.ts'
 import { type Form, parseForm } from '../protocol/form.ts'
-import { listing, retrieving } from '../protocol/objects.ts'
-import type { Operation } from '../protocol/operation.ts'
-import { choice, text } from '../protocol/parameters.ts'
+import { listing, type Operation, retrieving } from '../protocol/operations.ts'
+import * as read from '../protocol/parameters.ts'
 import { createSession } from '../resources/checkout/new-session.ts'
 import { expireSessionCall, listSessionItems } from '../resources/checkout/sessions.ts'
 import { createCustomer, deleteCustomer, updateCustomer } from '../resources/customers.ts'
@@ -27,7 +26,7 @@ export function apiRoutes(server: Server, sandbox: Sandbox, held: HeldCalls): vo
   const api = endpointsOf(server, { sandbox, held, keysInUse: new Map() })
 
   api.post('/v1/customers', createCustomer)
-  api.get('/v1/customers', listing('customer', { email: text() }))
+  api.get('/v1/customers', listing('customer', { email: read.text() }))
   api.get('/v1/customers/:id', retrieving('customer'))
   api.post('/v1/customers/:id', updateCustomer)
   api.delete('/v1/customers/:id', deleteCustomer)
@@ -36,22 +35,22 @@ export function apiRoutes(server: Server, sandbox: Sandbox, held: HeldCalls): vo
   api.get(
     '/v1/checkout/sessions',
     listing('checkout.session', {
-      payment_intent: text(),
-      customer: text(),
-      status: choice(['open', 'complete', 'expired']),
+      payment_intent: read.text(),
+      customer: read.text(),
+      status: read.choice(['open', 'complete', 'expired']),
     }),
   )
   api.get('/v1/checkout/sessions/:id', retrieving('checkout.session'))
   api.get('/v1/checkout/sessions/:id/line_items', listSessionItems)
   api.post('/v1/checkout/sessions/:id/expire', expireSessionCall)
 
-  api.get('/v1/payment_intents', listing('payment_intent', { customer: text() }))
+  api.get('/v1/payment_intents', listing('payment_intent', { customer: read.text() }))
   api.get('/v1/payment_intents/:id', retrieving('payment_intent'))
-  api.get('/v1/charges', listing('charge', { customer: text(), payment_intent: text() }))
+  api.get('/v1/charges', listing('charge', { customer: read.text(), payment_intent: read.text() }))
   api.get('/v1/charges/:id', retrieving('charge'))
 
   api.post('/v1/refunds', createRefund)
-  api.get('/v1/refunds', listing('refund', { payment_intent: text(), charge: text() }))
+  api.get('/v1/refunds', listing('refund', { payment_intent: read.text(), charge: read.text() }))
   api.get('/v1/refunds/:id', retrieving('refund'))
   api.post('/v1/refunds/:id', updateRefund)
   api.post('/v1/refunds/:id/cancel', cancelRefundCall)
@@ -69,9 +68,9 @@ export function apiRoutes(server: Server, sandbox: Sandbox, held: HeldCalls): vo
   api.get(
     '/v1/balance_transactions',
     listing('balance_transaction', {
-      source: text(),
-      currency: text(),
-      type: choice(['charge', 'payment', 'refund', 'refund_failure']),
+      source: read.text(),
+      currency: read.text(),
+      type: read.choice(['charge', 'payment', 'refund', 'refund_failure']),
     }),
   )
   api.get('/v1/balance_transactions/:id', retrieving('balance_transaction'))

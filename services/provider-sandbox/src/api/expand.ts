@@ -1,19 +1,19 @@
 import { parameterInvalid } from '../protocol/errors.ts'
 import type { FormValue } from '../protocol/form.ts'
-import { list, required, text } from '../protocol/parameters.ts'
+import * as read from '../protocol/parameters.ts'
 import { listLineItems } from '../resources/checkout/sessions.ts'
 import { findAnyObject } from '../state/objects.repository.ts'
 import type { Sandbox } from '../state/sandbox.ts'
 
-type Expandable = { [member: string]: unknown }
-
 const DEEPEST = 4
 
-const pathList = list(required(text()), 100)
+const pathList = read.list(read.required(read.text()), 100)
 
 export function readExpand(value: FormValue | undefined): string[] {
   return pathList(value, 'expand') ?? []
 }
+
+type Expandable = { [member: string]: unknown }
 
 /** Replaces ids by the objects they name, along paths such as `data.payment_intent.latest_charge`. */
 export async function expandPaths(
@@ -21,13 +21,12 @@ export async function expandPaths(
   object: object,
   paths: string[],
 ): Promise<object> {
-  if (paths.length === 0) return object
-  const expanded = structuredClone(object)
+  const expanded = structuredClone(object) as Expandable
   for (const path of paths) {
     const steps = path.split('.')
     if (steps.length > DEEPEST)
       throw parameterInvalid('expand', `You cannot expand more than ${DEEPEST} levels: ${path}`)
-    await expandSteps(sandbox, expanded as Expandable, steps, path)
+    await expandSteps(sandbox, expanded, steps, path)
   }
   return expanded
 }
@@ -38,35 +37,24 @@ async function expandSteps(
   [step = '', ...rest]: string[],
   path: string,
 ): Promise<void> {
-  if (step === 'data' && Array.isArray(holder.data)) {
-    if (rest.length === 0) throw notExpandable(path)
-    for (const item of holder.data) await expandSteps(sandbox, item, rest, path)
+  const value = holder[step]
+  if (step === 'data' && Array.isArray(value) && rest.length > 0) {
+    for (const item of value) await expandSteps(sandbox, item, rest, path)
     return
   }
-  const next = await valueAt(sandbox, holder, step, path)
+  const next = await expand(sandbox, holder, step)
+  if (next === undefined)
+    throw parameterInvalid('expand', `This property cannot be expanded (${path}).`)
   if (next === null) return
   holder[step] = next
-  if (rest.length > 0) await expandSteps(sandbox, next, rest, path)
+  if (rest.length > 0) await expandSteps(sandbox, next as Expandable, rest, path)
 }
 
-async function valueAt(
-  sandbox: Sandbox,
-  holder: Expandable,
-  step: string,
-  path: string,
-): Promise<Expandable | null> {
-  const value = holder[step]
-  if (step === 'line_items' && holder.object === 'checkout.session')
-    return (value ?? (await listLineItems(sandbox, String(holder.id)))) as Expandable
-  if (value === null || value === undefined) {
-    if (!Object.hasOwn(holder, step)) throw notExpandable(path)
-    return null
-  }
-  if (typeof value === 'object') return value as Expandable
-  const found = typeof value === 'string' ? await findAnyObject(sandbox.db, value) : undefined
-  if (!found) throw notExpandable(path)
-  return found as Expandable
+/** The object at a member; null where there is none, nothing where there never is one. */
+async function expand(sandbox: Sandbox, holder: Expandable, member: string) {
+  const value = holder[member]
+  if (member === 'line_items' && holder.object === 'checkout.session')
+    return value ?? listLineItems(sandbox, String(holder.id))
+  if (typeof value === 'string') return findAnyObject(sandbox.db, value)
+  return typeof value === 'object' && !Array.isArray(value) ? value : undefined
 }
-
-const notExpandable = (path: string) =>
-  parameterInvalid('expand', `This property cannot be expanded (${path}).`)

@@ -1,40 +1,24 @@
-import type { Db } from '@plinth/kit'
-import type { SandboxTables } from '../state/tables.ts'
+import type { NotNull } from 'kysely'
+import type { SandboxDb } from '../state/tables.ts'
 
-export type KeptAnswer = {
-  key: string
-  fingerprint: string
-  requestId: string
-  expiresAt: Date
-  status: number
-  body: string
-}
+type KeptAnswer = { fingerprint: string; status: number; body: string; request_id: string }
 
 /** False when another call has kept an answer under the key that is still good at `now`. */
 export async function insertKey(
-  db: Db<SandboxTables>,
-  { key, ...kept }: KeptAnswer,
+  db: SandboxDb,
+  key: string,
+  answer: KeptAnswer & { expires_at: string },
   now: Date,
 ): Promise<boolean> {
-  const row = {
-    fingerprint: kept.fingerprint,
-    expires_at: kept.expiresAt.toISOString(),
-    status: kept.status,
-    body: kept.body,
-    request_id: kept.requestId,
-  }
   const inserted = await db
     .insertInto('idempotency_keys')
-    .values({ key, ...row })
+    .values({ key, ...answer })
     .onConflict((conflict) =>
       conflict
         .column('key')
-        .doUpdateSet(row)
+        .doUpdateSet(answer)
         .where((eb) =>
-          eb.or([
-            eb('idempotency_keys.expires_at', '<=', now.toISOString()),
-            eb('idempotency_keys.status', 'is', null),
-          ]),
+          eb.or([eb('expires_at', '<=', now.toISOString()), eb('status', 'is', null)]),
         ),
     )
     .returning('key')
@@ -44,23 +28,20 @@ export async function insertKey(
 
 /** Up to version 1.0 a row without a status was a call under way; one that is left means nothing. */
 export async function findKey(
-  db: Db<SandboxTables>,
+  db: SandboxDb,
   key: string,
   now: Date,
-): Promise<Omit<KeptAnswer, 'key' | 'expiresAt'> | undefined> {
+): Promise<KeptAnswer | undefined> {
   return db
     .selectFrom('idempotency_keys')
-    .select(['fingerprint', 'request_id as requestId'])
-    .select((eb) => [
-      eb.ref('status').$notNull().as('status'),
-      eb.ref('body').$notNull().as('body'),
-    ])
+    .selectAll()
     .where('key', '=', key)
     .where('expires_at', '>', now.toISOString())
     .where('status', 'is not', null)
+    .$narrowType<{ status: NotNull; body: NotNull }>()
     .executeTakeFirst()
 }
 
-export async function deleteKeys(db: Db<SandboxTables>): Promise<void> {
+export async function deleteKeys(db: SandboxDb): Promise<void> {
   await db.deleteFrom('idempotency_keys').execute()
 }

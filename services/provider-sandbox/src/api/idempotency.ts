@@ -1,21 +1,20 @@
 import { createHash } from 'node:crypto'
-import { type Db, secondsAfter } from '@plinth/kit'
+import { secondsAfter } from '@plinth/kit'
 import type { Answer } from '../protocol/answer.ts'
 import { ProviderError } from '../protocol/errors.ts'
 import type { Form } from '../protocol/form.ts'
 import type { Sandbox } from '../state/sandbox.ts'
-import type { SandboxTables } from '../state/tables.ts'
+import type { SandboxDb } from '../state/tables.ts'
 import { findKey, insertKey } from './idempotency.repository.ts'
 
 const KEPT_SECONDS = 24 * 60 * 60
-
 const LONGEST_KEY = 255
 
 /** The fingerprint of the call under way for each key. The sandbox is one process. */
 export type KeysInUse = Map<string, string>
 
 /** Stores the answer for later calls, in the transaction of the work it answers. */
-export type Keep = (db: Db<SandboxTables>, answer: Answer) => Promise<void>
+export type Keep = (db: SandboxDb, answer: Answer) => Promise<void>
 
 type KeyedCall = { key: string; fingerprint: string; requestId: string }
 
@@ -35,24 +34,25 @@ export async function answerOnce(
   const first = await findKey(sandbox.db, key, now)
   const present = first?.fingerprint ?? inUse.get(key)
   if (present !== undefined && present !== fingerprint) throw keyReused(key)
-  if (first) return replay(first)
+  if (first) return replay(first, first.request_id)
   if (present !== undefined) throw keyInUse(key)
 
-  const call = { key, fingerprint, requestId, expiresAt: secondsAfter(now, KEPT_SECONDS) }
+  const expires_at = secondsAfter(now, KEPT_SECONDS).toISOString()
   inUse.set(key, fingerprint)
   try {
     return await work(async (db, { status, body }) => {
-      if (!(await insertKey(db, { ...call, status, body }, now))) throw keyInUse(key)
+      const kept = { fingerprint, status, body, request_id: requestId, expires_at }
+      if (!(await insertKey(db, key, kept, now))) throw keyInUse(key)
     })
   } finally {
     inUse.delete(key)
   }
 }
 
-function replay({ status, body, requestId }: Answer & { requestId: string }): Answer {
+function replay({ status, body }: Answer, firstRequestId: string): Answer {
   const headers = {
     'idempotent-replayed': 'true',
-    'original-request': requestId,
+    'original-request': firstRequestId,
     ...(status >= 500 && { 'stripe-should-retry': 'false' }),
   }
   return { status, body, headers }

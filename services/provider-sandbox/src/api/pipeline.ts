@@ -1,20 +1,18 @@
 import { type Answer, errorAnswer, jsonOf } from '../protocol/answer.ts'
 import { ProviderError } from '../protocol/errors.ts'
 import type { Form } from '../protocol/form.ts'
-import type { Operation } from '../protocol/operation.ts'
+import type { Operation } from '../protocol/operations.ts'
 import { runTimers } from '../resources/timers.ts'
 import { change, type Sandbox } from '../state/sandbox.ts'
 import { authenticate } from './authentication.ts'
 import { expandPaths, readExpand } from './expand.ts'
-import type { Fault } from './faults/fault.ts'
 import type { HeldCalls } from './faults/held-calls.ts'
 import {
   drawFault,
-  refusalAfter,
+  refusalToKeep,
   type Struck,
-  strikeAfter,
-  strikeBefore,
-  strikeDuring,
+  strikeInside,
+  strikeOutside,
 } from './faults/strike.ts'
 import { answerOnce, fingerprintOf, type Keep, type KeysInUse } from './idempotency.ts'
 import { insertRequest } from './requests.repository.ts'
@@ -38,14 +36,23 @@ export type IncomingCall = {
   hungUp: AbortSignal
 }
 
-/** Answers one call and logs it, whatever becomes of it. */
+/**
+ * Answers one call and logs it. The order of things: authentication, faults before, the form, the
+ * idempotency key, the effect with its events in one transaction, faults after.
+ */
 export async function answerCall(
   api: Api,
   call: IncomingCall,
   operation: Operation,
 ): Promise<Answer> {
-  const { answer, fault } = await answerWithFaults(api, call, operation)
-  const { sandbox } = api
+  const { sandbox, held } = api
+  const struck: Struck = { fault: undefined, held, hungUp: call.hungUp }
+  const answer = await refusalsAnswered(call, async () => {
+    authenticate(call.authorization)
+    await runTimers(sandbox)
+    struck.fault = await drawFault(sandbox, call.route)
+    return strikeOutside(struck, () => workOnce(api, call, operation, struck))
+  })
   await insertRequest(sandbox.db, {
     id: call.requestId,
     at: sandbox.clock().toISOString(),
@@ -54,34 +61,23 @@ export async function answerCall(
     idempotencyKey: call.idempotencyKey ?? null,
     status: answer.cut === 'reset' ? 0 : answer.status,
     replayed: answer.headers?.['idempotent-replayed'] !== undefined,
-    fault: fault?.kind ?? null,
+    fault: struck.fault?.kind ?? null,
   })
   return answer
 }
 
-/**
- * The order of things: authentication, faults before, the parameters' form, the idempotency key,
- * the effect with its events in one transaction, faults after.
- */
-async function answerWithFaults(
-  api: Api,
-  call: IncomingCall,
-  operation: Operation,
-): Promise<{ answer: Answer; fault?: Fault }> {
-  const { sandbox, held } = api
-  let fault: Fault | undefined
+async function refusalsAnswered(
+  { requestLogUrl }: IncomingCall,
+  work: () => Promise<Answer>,
+  keep: (answer: Answer) => Promise<void> = async () => {},
+): Promise<Answer> {
   try {
-    authenticate(call.authorization)
-    await runTimers(sandbox)
-    fault = await drawFault(sandbox, call.route)
-    const struck: Struck = { fault, held, hungUp: call.hungUp }
-    const early = strikeBefore(struck)
-    if (early) return { answer: early, fault }
-    const answer = await workOnce(api, call, operation, struck)
-    return { answer: await strikeAfter(struck, answer), fault }
+    return await work()
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error
-    return { answer: errorAnswer(error, call.requestLogUrl), fault }
+    const answer = errorAnswer(error, requestLogUrl)
+    if (!error.facts.unremembered) await keep(answer)
+    return answer
   }
 }
 
@@ -101,29 +97,26 @@ function workOnce(
 
 type ReadCall = IncomingCall & { form: Form }
 
-async function perform(
+function perform(
   sandbox: Sandbox,
   struck: Struck,
   call: ReadCall,
   operation: Operation,
   keep: Keep,
 ): Promise<Answer> {
-  try {
-    const instead = await strikeDuring(struck)
-    if (instead) return instead
-    return await change(sandbox, async (inside) => {
+  const work = () =>
+    change(sandbox, async (inside) => {
       const body = jsonOf(await effect(inside, call, operation))
-      const refusal = refusalAfter(struck)
+      const refusal = refusalToKeep(struck)
       const answer = refusal ? errorAnswer(refusal, call.requestLogUrl) : { status: 200, body }
       await keep(inside.db, answer)
       return answer
     })
-  } catch (error) {
-    if (!(error instanceof ProviderError)) throw error
-    const answer = errorAnswer(error, call.requestLogUrl)
-    if (!error.facts.unremembered) await keep(sandbox.db, answer)
-    return answer
-  }
+  return refusalsAnswered(
+    call,
+    () => strikeInside(struck, work),
+    (refusal) => keep(sandbox.db, refusal),
+  )
 }
 
 async function effect(sandbox: Sandbox, call: ReadCall, operation: Operation): Promise<object> {

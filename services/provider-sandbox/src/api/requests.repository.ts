@@ -1,5 +1,4 @@
-import type { Db } from '@plinth/kit'
-import type { SandboxTables } from '../state/tables.ts'
+import type { SandboxDb } from '../state/tables.ts'
 
 export type LoggedRequest = {
   id: string
@@ -14,11 +13,10 @@ export type LoggedRequest = {
 }
 
 const MOST_KEPT = 10_000
-
 const PRUNED_EVERY = 1000
 
 /** Keeps the newest requests. */
-export async function insertRequest(db: Db<SandboxTables>, request: LoggedRequest): Promise<void> {
+export async function insertRequest(db: SandboxDb, request: LoggedRequest): Promise<void> {
   const { idempotencyKey, replayed, ...rest } = request
   const { seq } = await db
     .insertInto('requests')
@@ -33,7 +31,7 @@ export async function insertRequest(db: Db<SandboxTables>, request: LoggedReques
 }
 
 /** Newest first. */
-export async function listRequests(db: Db<SandboxTables>, limit: number): Promise<LoggedRequest[]> {
+export async function listRequests(db: SandboxDb, limit: number): Promise<LoggedRequest[]> {
   const rows = await db
     .selectFrom('requests')
     .select(['id', 'at', 'method', 'path', 'idempotency_key as idempotencyKey'])

@@ -1,19 +1,15 @@
-import { type Server, Type, validationFailed } from '@plinth/kit'
-import { TEST_CARDS } from '../resources/money/payment-methods.ts'
-import type { Sandbox } from '../state/sandbox.ts'
+import { type Server, Type } from '@plinth/kit'
+import { expireSession } from '../resources/checkout/sessions.ts'
+import { cancelRefund, failRefund, settleRefund } from '../resources/money/refunds.ts'
+import { change, type Sandbox } from '../state/sandbox.ts'
 import {
   answerBank,
-  cancelRefundOf,
-  DECLINED_CARD,
   debitSession,
-  expireSessionOf,
+  declineCard,
   failDebit,
-  failRefundOf,
   payWithCard,
   settleDebit,
-  settleRefundOf,
 } from './actions.ts'
-import type { Controls } from './controls.ts'
 
 const ById = Type.Object({ id: Type.String() })
 
@@ -31,18 +27,14 @@ const BankDebitBody = Type.Union([
 const ChallengeBody = Type.Object({ accepted: Type.Boolean() })
 
 /** What a customer, a bank or the provider's own people would do. */
-export function actionRoutes(server: Server, { sandbox }: Controls): void {
+export function actionRoutes(server: Server, sandbox: Sandbox): void {
   server.post('/sandbox/api/sessions/:id/pay', {
     schema: { params: ById, body: CardBody },
     handler: ({ params, body }) => payWithCard(sandbox, params.id, body?.card),
   })
   server.post('/sandbox/api/sessions/:id/decline', {
     schema: { params: ById, body: CardBody },
-    handler: ({ params, body }) => {
-      const card = body?.card ?? DECLINED_CARD
-      if (!TEST_CARDS[card]?.error) throw validationFailed(['card: must be one that is declined'])
-      return payWithCard(sandbox, params.id, card)
-    },
+    handler: ({ params, body }) => declineCard(sandbox, params.id, body?.card),
   })
   server.post('/sandbox/api/sessions/:id/challenge', {
     schema: { params: ById, body: ChallengeBody },
@@ -56,12 +48,12 @@ export function actionRoutes(server: Server, { sandbox }: Controls): void {
   const act = (path: string, action: (sandbox: Sandbox, id: string) => Promise<unknown>) =>
     server.post(`/sandbox/api/${path}`, {
       schema: { params: ById },
-      handler: ({ params }) => action(sandbox, params.id),
+      handler: ({ params }) => change(sandbox, (inside) => action(inside, params.id)),
     })
   act('sessions/:id/settle', settleDebit)
   act('sessions/:id/fail', failDebit)
-  act('sessions/:id/expire', expireSessionOf)
-  act('refunds/:id/succeed', settleRefundOf)
-  act('refunds/:id/fail', failRefundOf)
-  act('refunds/:id/cancel', cancelRefundOf)
+  act('sessions/:id/expire', expireSession)
+  act('refunds/:id/succeed', settleRefund)
+  act('refunds/:id/fail', failRefund)
+  act('refunds/:id/cancel', cancelRefund)
 }

@@ -1,14 +1,13 @@
 import { type Server, Type } from '@plinth/kit'
-import type { Controls } from './controls.ts'
 import {
   addEndpoint,
   describeDeliveries,
   forgeEvent,
   listEndpointsWithSecrets,
-  listRecentEvents,
   removeEndpoint,
   resendEvent,
 } from './deliveries.ts'
+import { type Controls, listRecent } from './state.ts'
 
 const ById = Type.Object({ id: Type.String() })
 
@@ -29,7 +28,7 @@ const EndpointBody = Type.Object({
 
 /** Events, where they are sent, and what became of it. */
 export function deliveryRoutes(server: Server, { sandbox, deliverer }: Controls): void {
-  server.get('/sandbox/api/events', () => listRecentEvents(sandbox))
+  server.get('/sandbox/api/events', () => listRecent(sandbox, 'event'))
   server.post('/sandbox/api/events', {
     schema: { body: ForgedEventBody },
     handler: async ({ body }, reply) => reply.code(201).send(await forgeEvent(sandbox, body)),

@@ -4,7 +4,7 @@ import {
   listAttempts,
   listDeliveries,
 } from '../resources/webhooks/deliveries.repository.ts'
-import { type EndpointSecrets, insertEndpoint } from '../resources/webhooks/endpoints.ts'
+import { insertEndpoint } from '../resources/webhooks/endpoints.ts'
 import { queueDeliveries, recordEvent } from '../resources/webhooks/events.ts'
 import type { Event, ProviderObject } from '../state/object-kinds.ts'
 import {
@@ -25,10 +25,9 @@ type GivenEndpoint = {
 
 /** Unlike the API, which makes up the secret itself, a test brings its own. */
 export async function addEndpoint(sandbox: Sandbox, given: GivenEndpoint) {
-  const { url, secret, secondSecret, enabledEvents } = given
-  const secrets = secondSecret === undefined ? { secret } : { secret, secondSecret }
-  const endpoint = await insertEndpoint(sandbox, { url, enabled_events: enabledEvents }, secrets)
-  return describeEndpoint(sandbox, endpoint.id)
+  const { url, enabledEvents, ...secrets } = given
+  const { id } = await insertEndpoint(sandbox, { url, enabled_events: enabledEvents }, secrets)
+  return describeEndpoint(sandbox, id)
 }
 
 export async function listEndpointsWithSecrets(sandbox: Sandbox) {
@@ -36,26 +35,16 @@ export async function listEndpointsWithSecrets(sandbox: Sandbox) {
   return Promise.all(endpoints.map(({ id }) => describeEndpoint(sandbox, id)))
 }
 
-export async function removeEndpoint(sandbox: Sandbox, id: string): Promise<void> {
-  if (!(await findObject(sandbox.db, 'webhook_endpoint', id))) throw notFound()
-  await deleteObject(sandbox.db, id)
-}
-
 async function describeEndpoint(sandbox: Sandbox, id: string) {
-  const found = await findWithHidden<'webhook_endpoint', EndpointSecrets>(
-    sandbox.db,
-    'webhook_endpoint',
-    id,
-  )
+  const found = await findWithHidden(sandbox.db, 'webhook_endpoint', id)
   if (!found) throw notFound()
   const { url, enabled_events: enabledEvents, status } = found.object
   return { id, url, enabledEvents, status, ...found.hidden }
 }
 
-const MOST_SHOWN = 200
-
-export async function listRecentEvents(sandbox: Sandbox): Promise<Event[]> {
-  return listObjects(sandbox.db, 'event', {}, { limit: MOST_SHOWN })
+export async function removeEndpoint(sandbox: Sandbox, id: string): Promise<void> {
+  if (!(await findObject(sandbox.db, 'webhook_endpoint', id))) throw notFound()
+  await deleteObject(sandbox.db, id)
 }
 
 /** Delivers an event once more, whatever the switches say about dropping and delaying. */
@@ -72,20 +61,18 @@ type ForgedEvent = { type: string; object: { id: string }; livemode?: boolean }
 
 /** An event that nothing caused, properly signed: for what a provider should never send. */
 export async function forgeEvent(sandbox: Sandbox, forged: ForgedEvent): Promise<Event> {
+  const { type, object, livemode } = forged
   return change(sandbox, (inside) =>
-    recordEvent(inside, forged.type, forged.object as ProviderObject, {
-      livemode: forged.livemode ?? false,
-    }),
+    recordEvent(inside, type, object as ProviderObject, { livemode }),
   )
 }
+
+const MOST_SHOWN = 200
 
 /** The newest deliveries, each with every attempt. */
 export async function describeDeliveries(sandbox: Sandbox, eventId?: string) {
   const deliveries = await listDeliveries(sandbox.db, MOST_SHOWN, eventId)
-  const attempts = await listAttempts(
-    sandbox.db,
-    deliveries.map(({ id }) => id),
-  )
+  const attempts = await listAttempts(sandbox.db, deliveries)
   const describe = async ({ id, eventId, endpointId, state, nextAttemptAt }: Delivery) => ({
     id,
     eventId,

@@ -1,5 +1,4 @@
-import type { Db } from '@plinth/kit'
-import type { SandboxTables } from '../state/tables.ts'
+import type { SandboxDb, SandboxTables } from '../state/tables.ts'
 
 type Table = keyof SandboxTables
 
@@ -17,15 +16,11 @@ export const TABLES = [
 
 const ROWS_AT_ONCE = 50
 
-export async function listRows(db: Db<SandboxTables>, table: Table): Promise<object[]> {
+export async function listRows(db: SandboxDb, table: Table): Promise<object[]> {
   return db.selectFrom(table).selectAll().execute()
 }
 
-export async function insertRows(
-  db: Db<SandboxTables>,
-  table: Table,
-  rows: object[],
-): Promise<void> {
+export async function insertRows(db: SandboxDb, table: Table, rows: object[]): Promise<void> {
   for (let start = 0; start < rows.length; start += ROWS_AT_ONCE)
     await db
       .insertInto(table)
@@ -33,6 +28,17 @@ export async function insertRows(
       .execute()
 }
 
-export async function deleteRows(db: Db<SandboxTables>, tables: readonly Table[]): Promise<void> {
+// An unknown column is a general error; a value that is an object cannot be bound.
+const ROW_FAULTS = /^SQLITE_(ERROR|MISMATCH|CONSTRAINT_(NOTNULL|PRIMARYKEY|UNIQUE|ROWID))$/
+
+/** Whether a row that was given is at fault, and not the database. */
+export function isFaultyRow(error: unknown): error is Error {
+  return (
+    error instanceof TypeError ||
+    (error instanceof Error && ROW_FAULTS.test((error as NodeJS.ErrnoException).code ?? ''))
+  )
+}
+
+export async function deleteRows(db: SandboxDb, tables: readonly Table[]): Promise<void> {
   for (const table of tables) await db.deleteFrom(table).execute()
 }

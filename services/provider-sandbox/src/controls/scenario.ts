@@ -2,14 +2,14 @@ import { validationFailed } from '@plinth/kit'
 import { ensureEndpointOfSettings } from '../resources/webhooks/endpoints.ts'
 import type { MovableClock } from '../state/clock.ts'
 import { change, type Sandbox } from '../state/sandbox.ts'
-import { deleteRows, insertRows, listRows, TABLES } from './scenario.repository.ts'
+import { deleteRows, insertRows, isFaultyRow, listRows, TABLES } from './scenario.repository.ts'
 
 /** Everything the sandbox holds, as one document. Secrets of webhook endpoints are in it. */
 export type Scenario = { plinthSandbox: 1; tables: Record<string, object[]> }
 
-export async function exportScenario(sandbox: Sandbox): Promise<Scenario> {
+export async function exportScenario({ db }: Sandbox): Promise<Scenario> {
   const tables: Record<string, object[]> = {}
-  for (const table of TABLES) tables[table] = await listRows(sandbox.db, table)
+  for (const table of TABLES) tables[table] = await listRows(db, table)
   return { plinthSandbox: 1, tables }
 }
 
@@ -17,22 +17,23 @@ export async function exportScenario(sandbox: Sandbox): Promise<Scenario> {
 export async function importScenario(
   sandbox: Sandbox,
   clock: MovableClock,
-  scenario: Scenario,
+  { tables }: Scenario,
 ): Promise<void> {
-  if (scenario?.plinthSandbox !== 1 || typeof scenario.tables !== 'object')
-    throw validationFailed(['scenario: must be a file that was saved here'])
-  const unknown = Object.keys(scenario.tables).filter((name) => !TABLES.includes(name as never))
+  const unknown = Object.keys(tables).filter((name) => !TABLES.includes(name as never))
   if (unknown.length > 0) throw validationFailed([`tables: ${unknown.join(', ')} not known`])
-  await change(sandbox, async ({ db }) => {
-    await deleteRows(db, TABLES)
-    for (const table of TABLES) await insertRows(db, table, scenario.tables[table] ?? [])
-  }).catch((error) => {
-    throw validationFailed([`tables: ${error instanceof Error ? error.message : 'not readable'}`])
-  })
+  try {
+    await change(sandbox, async ({ db }) => {
+      await deleteRows(db, TABLES)
+      for (const table of TABLES) await insertRows(db, table, tables[table] ?? [])
+    })
+  } catch (error) {
+    if (isFaultyRow(error)) throw validationFailed([`tables: ${error.message}`])
+    throw error
+  }
   await clock.load()
 }
 
-/** The counters go on: whoever was told an id, and keeps it, must not meet it on something else. */
+/** The counters go on, so that an id that was given out never names something else. */
 const FORGOTTEN = TABLES.filter((table) => table !== 'counters')
 
 /** As after the first start: nothing but the endpoint of the settings, and the true time. */

@@ -1,23 +1,21 @@
-import { type Server, Type } from '@plinth/kit'
+import { type Reply, type Server, Type } from '@plinth/kit'
 import { FAULT_KINDS, type FaultKind } from '../api/faults/fault.ts'
 import { countSessions, readBooks } from '../resources/money/books.ts'
-import type { Controls } from './controls.ts'
+import { REFUND_WAYS, readSwitches, SIGNING_WAYS } from '../state/switches.ts'
 import { exportScenario, importScenario, resetSandbox } from './scenario.ts'
 import {
   addFault,
   advanceClock,
+  type Controls,
   forgetIdempotencyKeys,
   listRecent,
   listRecentRequests,
-  REFUND_WAYS,
-  readAllSwitches,
   readClock,
   readFaults,
   removeFault,
   removeFaults,
   resetClock,
   resetSwitches,
-  SIGNING_WAYS,
   turnSwitches,
 } from './state.ts'
 
@@ -41,8 +39,10 @@ const SwitchesBody = Type.Object(
   { additionalProperties: false },
 )
 
-/** The clock, the switches, and what there is to see. */
+/** The clock, the switches, the faults, the scenario, and what there is to see. */
 export function stateRoutes(server: Server, controls: Controls): void {
+  faultRoutes(server, controls)
+  scenarioRoutes(server, controls)
   const { sandbox } = controls
   server.get('/sandbox/api/clock', () => readClock(controls))
   server.post('/sandbox/api/clock/advance', {
@@ -51,7 +51,7 @@ export function stateRoutes(server: Server, controls: Controls): void {
   })
   server.delete('/sandbox/api/clock', () => resetClock(controls))
 
-  server.get('/sandbox/api/switches', () => readAllSwitches(sandbox))
+  server.get('/sandbox/api/switches', () => readSwitches(sandbox.db))
   server.patch('/sandbox/api/switches', {
     schema: { body: SwitchesBody },
     handler: ({ body }) => turnSwitches(sandbox, body),
@@ -61,10 +61,9 @@ export function stateRoutes(server: Server, controls: Controls): void {
   server.get('/sandbox/api/sessions', () => listRecent(sandbox, 'checkout.session'))
   server.get('/sandbox/api/refunds', () => listRecent(sandbox, 'refund'))
   server.get('/sandbox/api/requests', () => listRecentRequests(sandbox))
-  server.delete('/sandbox/api/idempotency-keys', async (_request, reply) => {
-    await forgetIdempotencyKeys(sandbox)
-    return reply.code(204).send()
-  })
+  server.delete('/sandbox/api/idempotency-keys', (_request, reply) =>
+    sendNothing(reply, forgetIdempotencyKeys(sandbox)),
+  )
 
   server.get('/sandbox/api/books', () => readBooks(sandbox))
   server.get('/sandbox/api/books/sessions', {
@@ -87,7 +86,7 @@ const FaultBody = Type.Object({
 const FaultParams = Type.Object({ id: Type.String({ pattern: '^\\d{1,15}$' }) })
 
 /** What goes wrong with the next calls. */
-export function faultRoutes(server: Server, { sandbox, held }: Controls): void {
+function faultRoutes(server: Server, { sandbox, held }: Controls): void {
   server.get('/sandbox/api/faults', async () => ({
     faults: await readFaults(sandbox),
     kinds: FAULT_KINDS,
@@ -96,16 +95,12 @@ export function faultRoutes(server: Server, { sandbox, held }: Controls): void {
     schema: { body: FaultBody },
     handler: async ({ body }, reply) => reply.code(201).send(await addFault(sandbox, body)),
   })
-  server.delete('/sandbox/api/faults', async (_request, reply) => {
-    await removeFaults(sandbox)
-    return reply.code(204).send()
-  })
+  server.delete('/sandbox/api/faults', (_request, reply) =>
+    sendNothing(reply, removeFaults(sandbox)),
+  )
   server.delete('/sandbox/api/faults/:id', {
     schema: { params: FaultParams },
-    handler: async ({ params }, reply) => {
-      await removeFault(sandbox, Number(params.id))
-      return reply.code(204).send()
-    },
+    handler: ({ params }, reply) => sendNothing(reply, removeFault(sandbox, Number(params.id))),
   })
   server.post('/sandbox/api/faults/release', () => ({ released: held.release() }))
 }
@@ -118,7 +113,7 @@ const ScenarioBody = Type.Object({
 })
 
 /** The whole state as a file, to keep, to send to someone, or to start a test from. */
-export function scenarioRoutes(server: Server, { sandbox, clock }: Controls): void {
+function scenarioRoutes(server: Server, { sandbox, clock }: Controls): void {
   server.get('/sandbox/api/scenario', (_request, reply) => {
     reply.header('content-disposition', 'attachment; filename="scenario.json"')
     return exportScenario(sandbox)
@@ -126,13 +121,14 @@ export function scenarioRoutes(server: Server, { sandbox, clock }: Controls): vo
   server.put('/sandbox/api/scenario', {
     schema: { body: ScenarioBody },
     bodyLimit: MOST_BYTES,
-    handler: async ({ body }, reply) => {
-      await importScenario(sandbox, clock, body)
-      return reply.code(204).send()
-    },
+    handler: ({ body }, reply) => sendNothing(reply, importScenario(sandbox, clock, body)),
   })
-  server.post('/sandbox/api/reset', async (_request, reply) => {
-    await resetSandbox(sandbox, clock)
-    return reply.code(204).send()
-  })
+  server.post('/sandbox/api/reset', (_request, reply) =>
+    sendNothing(reply, resetSandbox(sandbox, clock)),
+  )
+}
+
+async function sendNothing(reply: Reply, work: Promise<void>): Promise<Reply> {
+  await work
+  return reply.code(204).send()
 }

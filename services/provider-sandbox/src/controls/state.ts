@@ -6,16 +6,24 @@ import {
   insertFault,
   listFaults,
 } from '../api/faults/faults.repository.ts'
+import type { HeldCalls } from '../api/faults/held-calls.ts'
 import { deleteKeys } from '../api/idempotency.repository.ts'
 import { listRequests } from '../api/requests.repository.ts'
 import { moveClock } from '../resources/timers.ts'
+import type { Deliverer } from '../resources/webhooks/deliverer.ts'
+import type { MovableClock } from '../state/clock.ts'
 import type { Kind } from '../state/object-kinds.ts'
 import { listObjects } from '../state/objects.repository.ts'
 import type { Sandbox } from '../state/sandbox.ts'
-import { DEFAULT_SWITCHES, readSwitches, type Switches, setSwitches } from '../state/switches.ts'
-import type { Controls } from './controls.ts'
+import { DEFAULT_SWITCHES, type Switches, setSwitches } from '../state/switches.ts'
 
-export { REFUND_WAYS, SIGNING_WAYS } from '../state/switches.ts'
+/** Everything the controls can turn. */
+export type Controls = {
+  sandbox: Sandbox
+  clock: MovableClock
+  deliverer: Deliverer
+  held: HeldCalls
+}
 
 export function readClock({ clock }: Controls) {
   return { now: clock().toISOString(), offsetSeconds: clock.offsetSeconds() }
@@ -34,26 +42,26 @@ export async function resetClock(controls: Controls) {
   return readClock(controls)
 }
 
-type GivenFault = {
+/** Deliveries that were held back by a switch may be due now. */
+export async function turnSwitches(sandbox: Sandbox, given: Partial<Switches>) {
+  const switches = await setSwitches(sandbox.db, given)
+  sandbox.wake()
+  return switches
+}
+
+export const resetSwitches = (sandbox: Sandbox) => turnSwitches(sandbox, DEFAULT_SWITCHES)
+
+type GivenFault = Partial<Omit<Fault, 'id' | 'remaining'>> & {
   kind: FaultKind
-  route?: string
   times?: number | null
-  probability?: number
-  delayMs?: number | null
-  retryAfterSeconds?: number
 }
 
 /** One strike on any call, unless told otherwise; an outage lasts until it is removed. */
 export async function addFault(sandbox: Sandbox, given: GivenFault): Promise<Fault> {
-  const { times = given.kind === 'outage' ? null : 1 } = given
-  return insertFault(sandbox.db, {
-    route: given.route ?? '*',
-    kind: given.kind,
-    remaining: times,
-    probability: given.probability ?? 1,
-    delayMs: given.delayMs ?? null,
-    retryAfterSeconds: given.retryAfterSeconds ?? 1,
-  })
+  const { kind, times = kind === 'outage' ? null : 1, route = '*', probability = 1 } = given
+  const { delayMs = null, retryAfterSeconds = 1 } = given
+  const fault = { route, kind, remaining: times, probability, delayMs, retryAfterSeconds }
+  return insertFault(sandbox.db, fault)
 }
 
 export const readFaults = (sandbox: Sandbox): Promise<Fault[]> => listFaults(sandbox.db)
@@ -73,14 +81,3 @@ export const listRecentRequests = (sandbox: Sandbox) => listRequests(sandbox.db,
 
 /** As if a day had passed for the idempotency keys alone. */
 export const forgetIdempotencyKeys = (sandbox: Sandbox) => deleteKeys(sandbox.db)
-
-export const readAllSwitches = (sandbox: Sandbox) => readSwitches(sandbox.db)
-
-/** Deliveries that were held back by a switch may be due now. */
-export async function turnSwitches(sandbox: Sandbox, given: Partial<Switches>) {
-  const switches = await setSwitches(sandbox.db, given)
-  sandbox.wake()
-  return switches
-}
-
-export const resetSwitches = (sandbox: Sandbox) => turnSwitches(sandbox, DEFAULT_SWITCHES)

@@ -1,9 +1,7 @@
-import type { Reply } from '@plinth/kit'
-
 export type Page = { title: string; main: Html }
 
-/** Every page says what it is: nobody may take it for the real provider. */
-function renderPage({ title, main }: Page): string {
+/** Every page says what it is, so that no one takes it for the real provider. */
+export function renderPage({ title, main }: Page): string {
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -24,12 +22,7 @@ ${main}
 }
 
 /** Pages run no script. Forms go here, and may lead on to `formTargets` when they are done. */
-export function sendPage(
-  reply: Reply,
-  page: Page,
-  status = 200,
-  formTargets: string[] = [],
-): Reply {
+export function pageHeaders(formTargets: string[] = []): Record<string, string> {
   const policy = [
     "default-src 'none'",
     "style-src 'self'",
@@ -37,18 +30,15 @@ export function sendPage(
     "frame-ancestors 'none'",
     `form-action ${["'self'", ...new Set(formTargets)].join(' ')}`,
   ]
-  return reply
-    .code(status)
-    .headers({
-      'content-type': 'text/html; charset=utf-8',
-      'content-security-policy': policy.join('; '),
-      // The origin of our own forms must be told, or they could not be told from others.
-      'referrer-policy': 'same-origin',
-    })
-    .send(renderPage(page))
+  return {
+    'content-type': 'text/html; charset=utf-8',
+    'content-security-policy': policy.join('; '),
+    // Our own forms must send their origin, or they would look like those of another site.
+    'referrer-policy': 'same-origin',
+  }
 }
 
-/** Markup that is safe to send: every value in it was escaped on its way in. */
+/** Markup that is safe to send: every value in it has been escaped. */
 export type Html = { readonly markup: string }
 
 type Value = Html | Html[] | string | number | false | undefined | null
@@ -61,7 +51,7 @@ const ESCAPES: Record<string, string> = {
   "'": '&#39;',
 }
 
-/** `html\`<p>${text}</p>\``: text is escaped, other markup is not, nothing is nothing. */
+/** `html\`<p>${text}</p>\``: escapes text, keeps markup, leaves out false, null and undefined. */
 export function html(parts: TemplateStringsArray, ...values: Value[]): Html {
   const markup = parts.map((part, index) => part + render(values[index])).join('')
   return { markup }

@@ -25,28 +25,25 @@ export class ProviderError extends Problem {
   }
 }
 
-/** A fault in the parameters themselves: found before any work, never remembered. */
-function parameterError(message: string, param?: string, code?: string): ProviderError {
-  return new ProviderError({ status: 400, message, param, code, unremembered: true })
-}
+export const invalidForm = (message: string) =>
+  new ProviderError({ status: 400, message, unremembered: true })
 
-export const invalidForm = (message: string) => parameterError(message)
+/** A fault in the parameters themselves: found before any work, never remembered. */
+export const parameterInvalid = (param: string, message: string, code?: string) =>
+  new ProviderError({ status: 400, message, param, code, unremembered: true })
 
 export const parameterUnknown = (param: string) =>
-  parameterError(`Received unknown parameter: ${param}`, param, 'parameter_unknown')
+  parameterInvalid(param, `Received unknown parameter: ${param}`, 'parameter_unknown')
 
 export const parameterMissing = (param: string) =>
-  parameterError(`Missing required param: ${param}.`, param, 'parameter_missing')
+  parameterInvalid(param, `Missing required param: ${param}.`, 'parameter_missing')
 
 export const parameterEmpty = (param: string) =>
-  parameterError(
-    `You passed an empty string for '${param}'. Empty values unset a parameter; however '${param}' cannot be unset.`,
+  parameterInvalid(
     param,
+    `You passed an empty string for '${param}'. Empty values unset a parameter; however '${param}' cannot be unset.`,
     'parameter_invalid_empty',
   )
-
-export const parameterInvalid = (param: string, message: string, code?: string) =>
-  parameterError(message, param, code)
 
 /** A refusal that depends on what the provider already holds. */
 export const requestRefused = (message: string, code?: string, param?: string) =>

@@ -7,9 +7,7 @@ export type Form = { [name: string]: FormValue }
 export type FormValue = string | Form
 
 const NAME = /^([^[\]]+)((?:\[[^[\]]*\])*)$/
-
 const MOST_PAIRS = 1000
-
 const DEEPEST = 8
 
 export function parseForm(text: string): Form {

@@ -11,7 +11,7 @@ type Shape = Record<string, Reader<unknown>>
 type Read<S extends Shape> = { [K in keyof S]: S[K] extends Reader<infer T> ? T : never }
 
 /** The parameters of one call. A name that is not in the shape is refused. */
-export function readParameters<S extends Shape>(form: Form, shape: S): Read<S> {
+export function parameters<S extends Shape>(form: Form, shape: S): Read<S> {
   return readShape(form, shape, '')
 }
 
@@ -45,16 +45,14 @@ export function list<T>(read: Reader<T>, most: number): Reader<T[] | undefined> 
     if (value === undefined) return undefined
     if (typeof value === 'string') throw parameterInvalid(name, 'Invalid array')
     const keys = Object.keys(value)
-    if (keys.some((key, index) => key !== String(index)))
-      throw parameterInvalid(name, 'Invalid array')
+    if (keys.some((key, n) => key !== String(n))) throw parameterInvalid(name, 'Invalid array')
     if (keys.length > most)
       throw parameterInvalid(name, `Array ${name} exceeded maximum ${most} allowed elements.`)
     return keys.map((key) => read(value[key], `${name}[${key}]`))
   }
 }
 
-export function text(limits: { max?: number } = {}): Reader<string | undefined> {
-  const { max = 5000 } = limits
+export function text({ max = 5000 } = {}): Reader<string | undefined> {
   return (value, name) => {
     if (value === undefined) return undefined
     if (typeof value !== 'string')
@@ -81,26 +79,18 @@ export function choice<const T extends string>(options: readonly T[]): Reader<T 
   }
 }
 
-export function integer(limits: { min?: number; max?: number } = {}): Reader<number | undefined> {
-  const { min = 0, max = Number.MAX_SAFE_INTEGER } = limits
+export function integer({
+  min = 0,
+  max = Number.MAX_SAFE_INTEGER,
+} = {}): Reader<number | undefined> {
   return (value, name) => {
     const given = text()(value, name)
     if (given === undefined) return undefined
     const number = /^-?\d{1,16}$/.test(given) ? Number(given) : Number.NaN
-    if (!Number.isSafeInteger(number))
-      throw parameterInvalid(name, `Invalid integer: ${given}`, 'parameter_invalid_integer')
-    if (number < min)
-      throw parameterInvalid(
-        name,
-        `This value must be greater than or equal to ${min}.`,
-        'parameter_invalid_integer',
-      )
-    if (number > max)
-      throw parameterInvalid(
-        name,
-        `This value must be less than or equal to ${max}.`,
-        'parameter_invalid_integer',
-      )
+    const wrong = (message: string) => parameterInvalid(name, message, 'parameter_invalid_integer')
+    if (!Number.isSafeInteger(number)) throw wrong(`Invalid integer: ${given}`)
+    if (number < min) throw wrong(`This value must be greater than or equal to ${min}.`)
+    if (number > max) throw wrong(`This value must be less than or equal to ${max}.`)
     return number
   }
 }
@@ -113,12 +103,9 @@ export function flag(): Reader<boolean | undefined> {
 }
 
 const MOST_ENTRIES = 50
-
 const LONGEST_KEY = 40
-
 const LONGEST_VALUE = 500
 
-/** An empty value removes an entry, an empty `metadata` removes them all: see `mergeMetadata`. */
 export function metadata(): Reader<Metadata | undefined> {
   return (value, name) => {
     if (value === undefined) return undefined
@@ -141,29 +128,19 @@ function readEntry(key: string, value: FormValue, name: string): string {
   return value
 }
 
-export function mergeMetadata(present: Metadata, change: Metadata | undefined): Metadata {
-  if (change === undefined) return present
-  if (Object.keys(change).length === 0) return {}
-  return Object.fromEntries(
-    Object.entries({ ...present, ...change }).filter(([, value]) => value !== ''),
-  )
-}
-
 export function email(): Reader<string | undefined> {
   return (value, name) => {
     const given = text({ max: 512 })(value, name)
-    if (given !== undefined && !/^[^\s@]+@[^\s@]+$/.test(given))
-      throw parameterInvalid(name, `Invalid email address: ${given}`, 'email_invalid')
-    return given
+    if (given === undefined || /^[^\s@]+@[^\s@]+$/.test(given)) return given
+    throw parameterInvalid(name, `Invalid email address: ${given}`, 'email_invalid')
   }
 }
 
 export function webAddress(): Reader<string | undefined> {
   return (value, name) => {
     const given = text()(value, name)
-    if (given !== undefined && !(/^https?:\/\//.test(given) && URL.canParse(given)))
-      throw parameterInvalid(name, 'Not a valid URL', 'url_invalid')
-    return given
+    if (given === undefined || (/^https?:\/\//.test(given) && URL.canParse(given))) return given
+    throw parameterInvalid(name, 'Not a valid URL', 'url_invalid')
   }
 }
 

@@ -1,22 +1,27 @@
 import { resourceMissing } from '../protocol/errors.ts'
-import type { Operation } from '../protocol/operation.ts'
-import { email, mergeMetadata, metadata, readParameters, text } from '../protocol/parameters.ts'
-import { CUSTOMER, type Customer, type DeletedCustomer } from '../state/object-kinds.ts'
+import type { Operation } from '../protocol/operations.ts'
+import * as read from '../protocol/parameters.ts'
+import {
+  CUSTOMER,
+  type Customer,
+  type DeletedCustomer,
+  mergeMetadata,
+} from '../state/object-kinds.ts'
 import { findObject, insertObject, updateObject } from '../state/objects.repository.ts'
 import type { Sandbox } from '../state/sandbox.ts'
 import { newObject } from '../state/seeded.ts'
-import { recordEvent } from './webhooks/events.ts'
+import { changeObject, recordEvent } from './webhooks/events.ts'
 
 const fields = {
-  email: email(),
-  name: text({ max: 256 }),
-  description: text(),
-  phone: text({ max: 20 }),
-  metadata: metadata(),
+  email: read.email(),
+  name: read.text({ max: 256 }),
+  description: read.text(),
+  phone: read.text({ max: 20 }),
+  metadata: read.metadata(),
 }
 
 export const createCustomer: Operation = async (sandbox, { form }) => {
-  const given = readParameters(form, fields)
+  const given = read.parameters(form, fields)
   const { description = null, email = null, name = null, phone = null } = given
   const customer: Customer = {
     ...(await newObject(sandbox, 'cus', 14)),
@@ -33,7 +38,7 @@ export const createCustomer: Operation = async (sandbox, { form }) => {
 }
 
 export const updateCustomer: Operation = async (sandbox, { id, form }) => {
-  const { metadata: entries, ...given } = readParameters(form, fields)
+  const { metadata: entries, ...given } = read.parameters(form, fields)
   const customer = await requireCustomer(sandbox, id, 'id')
   const changed = Object.entries(given).filter(([, value]) => value !== undefined)
   const updated: Customer = {
@@ -41,13 +46,12 @@ export const updateCustomer: Operation = async (sandbox, { id, form }) => {
     ...Object.fromEntries(changed),
     metadata: mergeMetadata(customer.metadata, entries),
   }
-  await updateObject(sandbox.db, updated)
-  await recordEvent(sandbox, 'customer.updated', updated)
+  await changeObject(sandbox, updated, 'customer.updated')
   return updated
 }
 
 export const deleteCustomer: Operation = async (sandbox, { id, form }) => {
-  readParameters(form, {})
+  read.parameters(form, {})
   const customer = await requireCustomer(sandbox, id, 'id')
   const deleted: DeletedCustomer = { id, object: 'customer', deleted: true }
   await updateObject(sandbox.db, deleted)

@@ -1,5 +1,4 @@
-import type { Db } from '@plinth/kit'
-import type { SandboxTables } from '../state/tables.ts'
+import type { SandboxDb } from '../state/tables.ts'
 
 export type TimerAction =
   | 'expire-session'
@@ -11,7 +10,7 @@ export type TimerAction =
 export type Timer = { id: number; dueAt: Date; action: TimerAction; objectId: string }
 
 export async function insertTimer(
-  db: Db<SandboxTables>,
+  db: SandboxDb,
   action: TimerAction,
   objectId: string,
   dueAt: Date,
@@ -23,7 +22,7 @@ export async function insertTimer(
 }
 
 /** The earliest timer that is due at `now`. */
-export async function findDueTimer(db: Db<SandboxTables>, now: Date): Promise<Timer | undefined> {
+export async function findDueTimer(db: SandboxDb, now: Date): Promise<Timer | undefined> {
   const row = await db
     .selectFrom('timers')
     .selectAll()
@@ -37,10 +36,10 @@ export async function findDueTimer(db: Db<SandboxTables>, now: Date): Promise<Ti
   return { id: row.id, dueAt: new Date(row.due_at), action, objectId: row.object_id }
 }
 
-export async function deleteTimer(db: Db<SandboxTables>, id: number): Promise<void> {
+export async function deleteTimer(db: SandboxDb, id: number): Promise<void> {
   await db.deleteFrom('timers').where('id', '=', id).execute()
 }
 
-export async function deleteTimersOf(db: Db<SandboxTables>, objectId: string): Promise<void> {
+export async function deleteTimersOf(db: SandboxDb, objectId: string): Promise<void> {
   await db.deleteFrom('timers').where('object_id', '=', objectId).execute()
 }

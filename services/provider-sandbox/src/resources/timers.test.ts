@@ -3,14 +3,14 @@ import { test } from 'node:test'
 import { createLogger, openDatabase } from '@plinth/kit'
 import { testClock } from '@plinth/kit/testing'
 import { loadConfig } from '../config.ts'
-import { state } from '../state/migrations/0001-state.ts'
+import { migrations } from '../state/migrations/index.ts'
 import type { Sandbox } from '../state/sandbox.ts'
 import type { SandboxTables } from '../state/tables.ts'
 import { startTicking } from './timers.ts'
 
 test('stopping waits for the round under way, also when another was due meanwhile', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] })
-  const database = await openDatabase<SandboxTables>('sqlite::memory:', [state])
+  const database = await openDatabase<SandboxTables>('sqlite::memory:', migrations)
   t.after(() => database.close())
   const clock = testClock()
   const woken: string[] = []

@@ -1,5 +1,5 @@
-import type { Clock, Db } from '@plinth/kit'
-import type { SandboxTables } from './tables.ts'
+import type { Clock } from '@plinth/kit'
+import type { SandboxDb } from './tables.ts'
 import { findValue, updateValue } from './values.repository.ts'
 
 const OFFSET = 'clock-offset-ms'
@@ -14,7 +14,7 @@ export type MovableClock = Clock & {
   load(): Promise<void>
 }
 
-export function movableClock(base: Clock, db: Db<SandboxTables>): MovableClock {
+export function movableClock(base: Clock, db: SandboxDb): MovableClock {
   let offsetMs = 0
   const now = () => new Date(base().getTime() + offsetMs)
   const store = async (milliseconds: number) => {

@@ -2,9 +2,24 @@
  * The objects of the provider's API. Names, nulls and words are the provider's, which is why they
  * are in snake case. What the sandbox never varies is a constant, once for the type and the object.
  */
+type Base = { id: string; created: number }
+
+type Texts<Name extends string> = Record<Name, string>
+
+type NullableTexts<Name extends string> = Record<Name, string | null>
+
+type Numbers<Name extends string> = Record<Name, number>
+
 export type Metadata = Record<string, string>
 
-type Base = { id: string; created: number }
+/** An empty value removes an entry, an empty change removes them all. */
+export function mergeMetadata(present: Metadata, change: Metadata | undefined): Metadata {
+  if (change === undefined) return present
+  if (Object.keys(change).length === 0) return {}
+  return Object.fromEntries(
+    Object.entries({ ...present, ...change }).filter(([, value]) => value !== ''),
+  )
+}
 
 /** Members that are always null. */
 function nulls<Name extends string>(...names: Name[]): Record<Name, null> {
@@ -18,18 +33,13 @@ export const CUSTOMER = {
   delinquent: false,
   invoice_settings: nulls('custom_fields', 'default_payment_method', 'footer'),
   livemode: false,
-  preferred_locales: [] as string[],
+  preferred_locales: [],
   tax_exempt: 'none',
 } as const
 
 export type Customer = Base &
-  typeof CUSTOMER & {
-    description: string | null
-    email: string | null
-    metadata: Metadata
-    name: string | null
-    phone: string | null
-  }
+  typeof CUSTOMER &
+  NullableTexts<'description' | 'email' | 'name' | 'phone'> & { metadata: Metadata }
 
 export type DeletedCustomer = { id: string; object: 'customer'; deleted: true }
 
@@ -45,56 +55,42 @@ export const CHECKOUT_SESSION = {
 } as const
 
 export type CheckoutSession = Base &
-  typeof CHECKOUT_SESSION & {
-    amount_subtotal: number
-    amount_total: number
-    cancel_url: string | null
-    client_reference_id: string | null
-    currency: string
-    customer: string | null
-    customer_creation: string | null
+  typeof CHECKOUT_SESSION &
+  Numbers<'amount_subtotal' | 'amount_total' | 'expires_at'> &
+  Texts<'currency' | 'success_url'> &
+  NullableTexts<'cancel_url' | 'client_reference_id' | 'customer' | 'customer_creation'> &
+  NullableTexts<'customer_email' | 'locale' | 'payment_intent' | 'submit_type' | 'url'> & {
     customer_details: { email: string | null; name: string | null; phone: null } | null
-    customer_email: string | null
-    expires_at: number
-    locale: string | null
     metadata: Metadata
-    payment_intent: string | null
     payment_method_types: string[]
     payment_status: 'unpaid' | 'paid' | 'no_payment_required'
     status: 'open' | 'complete' | 'expired'
-    submit_type: string | null
-    success_url: string
-    url: string | null
   }
 
-export const LINE_ITEM = { object: 'item', amount_discount: 0, amount_tax: 0 } as const
+export const LINE_ITEM = {
+  object: 'item',
+  amount_discount: 0,
+  amount_tax: 0,
+  metadata: {},
+} as const
 
 export const PRICE = {
   object: 'price',
   active: false,
   billing_scheme: 'per_unit',
   livemode: false,
+  metadata: {},
   recurring: null,
   type: 'one_time',
 } as const
 
-export type LineItem = typeof LINE_ITEM & {
-  id: string
-  amount_subtotal: number
-  amount_total: number
-  currency: string
-  description: string
-  metadata: Metadata
-  price: Base &
-    typeof PRICE & {
-      currency: string
-      metadata: Metadata
-      product: string
-      unit_amount: number
-      unit_amount_decimal: string
-    }
-  quantity: number
-}
+export type LineItem = typeof LINE_ITEM &
+  Texts<'id' | 'currency' | 'description'> &
+  Numbers<'amount_subtotal' | 'amount_total' | 'quantity'> & {
+    price: Base &
+      typeof PRICE &
+      Texts<'currency' | 'product' | 'unit_amount_decimal'> & { unit_amount: number }
+  }
 
 export type PaymentError = { type: string; code: string; decline_code?: string; message: string }
 
@@ -108,29 +104,22 @@ export const PAYMENT_INTENT = {
 } as const
 
 export type PaymentIntent = Base &
-  typeof PAYMENT_INTENT & {
-    amount: number
-    amount_received: number
+  typeof PAYMENT_INTENT &
+  Numbers<'amount' | 'amount_received'> &
+  Texts<'client_secret' | 'currency'> &
+  NullableTexts<'cancellation_reason' | 'customer' | 'description' | 'latest_charge'> &
+  NullableTexts<'payment_method' | 'receipt_email' | 'statement_descriptor'> & {
     canceled_at: number | null
-    cancellation_reason: string | null
-    client_secret: string
-    currency: string
-    customer: string | null
-    description: string | null
     last_payment_error: PaymentError | null
-    latest_charge: string | null
     metadata: Metadata
     next_action: { type: 'redirect_to_url'; redirect_to_url: { url: string } } | null
-    payment_method: string | null
     payment_method_types: string[]
-    receipt_email: string | null
-    statement_descriptor: string | null
     status: 'requires_payment_method' | 'requires_action' | 'processing' | 'succeeded' | 'canceled'
   }
 
 export type PaymentMethodDetails =
-  | { type: 'card'; card: { brand: string; last4: string; country: string; funding: string } }
-  | { type: 'us_bank_account'; us_bank_account: { bank_name: string; last4: string } }
+  | { type: 'card'; card: Texts<'brand' | 'country' | 'funding' | 'last4'> }
+  | { type: 'us_bank_account'; us_bank_account: Texts<'bank_name' | 'last4'> }
 
 export const CHARGE = {
   object: 'charge',
@@ -140,25 +129,17 @@ export const CHARGE = {
 } as const
 
 export type Charge = Base &
-  typeof CHARGE & {
-    amount: number
-    amount_captured: number
-    amount_refunded: number
-    balance_transaction: string | null
+  typeof CHARGE &
+  Numbers<'amount' | 'amount_captured' | 'amount_refunded'> &
+  Texts<'currency' | 'payment_intent' | 'payment_method'> &
+  NullableTexts<'balance_transaction' | 'customer' | 'description' | 'failure_code'> &
+  NullableTexts<'failure_message' | 'receipt_email'> & {
     billing_details: { email: string | null; name: string | null; phone: null }
     captured: boolean
-    currency: string
-    customer: string | null
-    description: string | null
-    failure_code: string | null
-    failure_message: string | null
     metadata: Metadata
     outcome: { network_status: string; reason: string | null; type: string } | null
     paid: boolean
-    payment_intent: string
-    payment_method: string
     payment_method_details: PaymentMethodDetails
-    receipt_email: string | null
     refunded: boolean
     status: 'succeeded' | 'pending' | 'failed'
   }
@@ -169,20 +150,13 @@ export const REFUND = {
 } as const
 
 export type Refund = Base &
-  typeof REFUND & {
+  typeof REFUND &
+  Texts<'charge' | 'currency' | 'payment_intent' | 'payment_method'> &
+  NullableTexts<'balance_transaction' | 'customer' | 'reason'> &
+  Partial<Texts<'failure_balance_transaction' | 'failure_reason' | 'pending_reason'>> & {
     amount: number
-    balance_transaction: string | null
-    charge: string
-    currency: string
-    customer: string | null
     destination_details: { type: string }
-    failure_balance_transaction?: string
-    failure_reason?: string
     metadata: Metadata
-    payment_intent: string
-    payment_method: string
-    pending_reason?: string
-    reason: string | null
     status: 'pending' | 'requires_action' | 'succeeded' | 'failed' | 'canceled'
   }
 
@@ -196,13 +170,9 @@ export const BALANCE_TRANSACTION = {
 } as const
 
 export type BalanceTransaction = Base &
-  typeof BALANCE_TRANSACTION & {
-    amount: number
-    available_on: number
-    currency: string
-    net: number
-    reporting_category: string
-    source: string
+  typeof BALANCE_TRANSACTION &
+  Numbers<'amount' | 'available_on' | 'net'> &
+  Texts<'currency' | 'reporting_category' | 'source'> & {
     type: 'charge' | 'payment' | 'refund' | 'refund_failure'
   }
 
@@ -238,6 +208,16 @@ export type ObjectKinds = {
   balance_transaction: BalanceTransaction
   event: Event
   webhook_endpoint: WebhookEndpoint
+}
+
+/** What is kept beside an object and never shown. */
+export type Hidden = {
+  /** For the payment intent, which a session has only when the customer first tries to pay. */
+  'checkout.session': Partial<Texts<'description' | 'receipt_email' | 'statement_descriptor'>> & {
+    metadata?: Metadata
+  }
+  /** The second secret signs while the first is being replaced. */
+  webhook_endpoint: Texts<'secret' | 'secondSecret'>
 }
 
 export type Kind = keyof ObjectKinds

@@ -1,11 +1,7 @@
-import type { Db } from '@plinth/kit'
 import { type SelectQueryBuilder, sql } from 'kysely'
-import type { Kind, ObjectKinds, ProviderObject } from './object-kinds.ts'
-import type { SandboxTables } from './tables.ts'
+import type { Hidden, Kind, ObjectKinds, ProviderObject } from './object-kinds.ts'
+import type { SandboxDb, SandboxTables } from './tables.ts'
 
-type SandboxDb = Db<SandboxTables>
-
-/** `parent` is the object it belongs to; `hidden` is kept beside it and never shown. */
 export async function insertObject(
   db: SandboxDb,
   object: ProviderObject,
@@ -48,15 +44,16 @@ export async function findObject<K extends Kind>(
   kind: K,
   id: string,
 ): Promise<ObjectKinds[K] | undefined> {
-  return (await findWithHidden<K, unknown>(db, kind, id))?.object
+  const row = await findRow(db, id)
+  return row?.kind === kind ? JSON.parse(row.body) : undefined
 }
 
 /** An object and what is kept beside it, read together. */
-export async function findWithHidden<K extends Kind, Hidden>(
+export async function findWithHidden<K extends keyof Hidden>(
   db: SandboxDb,
   kind: K,
   id: string,
-): Promise<{ object: ObjectKinds[K]; hidden: Hidden } | undefined> {
+): Promise<{ object: ObjectKinds[K]; hidden: Hidden[K] } | undefined> {
   const row = await findRow(db, id)
   if (row?.kind !== kind) return undefined
   return { object: JSON.parse(row.body), hidden: JSON.parse(row.hidden) }

@@ -1,10 +1,10 @@
-import { type Clock, type Db, inTransaction, type Logger } from '@plinth/kit'
+import { type Clock, inTransaction, type Logger } from '@plinth/kit'
 import type { SandboxConfig } from '../config.ts'
-import type { SandboxTables } from './tables.ts'
+import type { SandboxDb } from './tables.ts'
 
 /** What every rule of the sandbox works with. */
 export type Sandbox = {
-  db: Db<SandboxTables>
+  db: SandboxDb
   /** The sandbox's own time, which can be moved. */
   clock: Clock
   /** The time of the machine, by which deliveries are signed: receivers' clocks do not move. */

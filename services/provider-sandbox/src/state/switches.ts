@@ -1,5 +1,4 @@
-import type { Db } from '@plinth/kit'
-import type { SandboxTables } from './tables.ts'
+import type { SandboxDb } from './tables.ts'
 import { findValue, updateValue } from './values.repository.ts'
 
 export const SIGNING_WAYS = ['current', 'second', 'both', 'wrong'] as const
@@ -48,14 +47,11 @@ export const DEFAULT_SWITCHES: Switches = {
   amountLimits: false,
 }
 
-export async function readSwitches(db: Db<SandboxTables>): Promise<Switches> {
+export async function readSwitches(db: SandboxDb): Promise<Switches> {
   return { ...DEFAULT_SWITCHES, ...(await findValue<Partial<Switches>>(db, 'switches')) }
 }
 
-export async function setSwitches(
-  db: Db<SandboxTables>,
-  given: Partial<Switches>,
-): Promise<Switches> {
+export async function setSwitches(db: SandboxDb, given: Partial<Switches>): Promise<Switches> {
   const switches = { ...(await readSwitches(db)), ...given }
   await updateValue(db, 'switches', switches)
   return switches

@@ -1,9 +1,8 @@
-import type { Db } from '@plinth/kit'
 import { sql } from 'kysely'
-import type { SandboxTables } from './tables.ts'
+import type { SandboxDb } from './tables.ts'
 
 /** Counts one up and tells the new value. A rolled-back transaction gives its numbers back. */
-export async function nextNumber(db: Db<SandboxTables>, name: string): Promise<number> {
+export async function nextNumber(db: SandboxDb, name: string): Promise<number> {
   const row = await db
     .insertInto('counters')
     .values({ name, value: 1 })
@@ -15,7 +14,7 @@ export async function nextNumber(db: Db<SandboxTables>, name: string): Promise<n
   return row.value
 }
 
-export async function findValue<T>(db: Db<SandboxTables>, name: string): Promise<T | undefined> {
+export async function findValue<T>(db: SandboxDb, name: string): Promise<T | undefined> {
   const row = await db
     .selectFrom('values')
     .select('value')
@@ -24,11 +23,7 @@ export async function findValue<T>(db: Db<SandboxTables>, name: string): Promise
   return row && JSON.parse(row.value)
 }
 
-export async function updateValue(
-  db: Db<SandboxTables>,
-  name: string,
-  value: unknown,
-): Promise<void> {
+export async function updateValue(db: SandboxDb, name: string, value: unknown): Promise<void> {
   const json = JSON.stringify(value)
   await db
     .insertInto('values')
@@ -41,6 +36,6 @@ export async function updateValue(
  * No wait for the disk at each commit: a killed process loses nothing, a power cut may take the last
  * moments. No money is at stake here, and clients are often measured against the sandbox.
  */
-export async function relaxDurability(db: Db<SandboxTables>): Promise<void> {
+export async function relaxDurability(db: SandboxDb): Promise<void> {
   await sql`pragma synchronous = normal`.execute(db)
 }

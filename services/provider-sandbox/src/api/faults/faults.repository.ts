@@ -1,9 +1,6 @@
-import type { Db } from '@plinth/kit'
 import type { Selectable } from 'kysely'
-import type { SandboxTables } from '../../state/tables.ts'
+import type { SandboxDb, SandboxTables } from '../../state/tables.ts'
 import type { Fault, FaultKind } from './fault.ts'
-
-type SandboxDb = Db<SandboxTables>
 
 export async function insertFault(db: SandboxDb, fault: Omit<Fault, 'id'>): Promise<Fault> {
   const { route, kind, remaining, probability, delayMs, retryAfterSeconds } = fault

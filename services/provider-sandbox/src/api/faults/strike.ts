@@ -27,37 +27,56 @@ async function strikes(sandbox: Sandbox, { probability }: Fault): Promise<boolea
 /** The fault that was drawn for a call, and what it can do to it. */
 export type Struck = { fault: Fault | undefined; held: HeldCalls; hungUp: AbortSignal }
 
-type Strike = Struck & { fault: Fault }
+/** What a fault makes of the work: it may do it, and answers or throws a refusal. */
+type Strike = (struck: Struck & { fault: Fault }, work: Work) => Promise<Answer>
 
-/** One entry for each kind of a stage: the compiler misses those that are left out. */
-type Strikes<S, Work> = Record<
-  { [K in FaultKind]: (typeof FAULT_KINDS)[K]['stage'] extends S ? K : never }[FaultKind],
-  Work
+type Work = () => Promise<Answer>
+
+/** One strike for each kind of a stage: the compiler misses those that are left out. */
+type Strikes<Stage> = Record<
+  { [K in FaultKind]: (typeof FAULT_KINDS)[K]['stage'] extends Stage ? K : never }[FaultKind],
+  Strike
 >
 
-function find<Work>(strikes: Record<string, Work>, fault: Fault | undefined): Work | undefined {
-  return fault && strikes[fault.kind]
+/** Around the whole call: before the idempotency key is looked at, or when the work is done. */
+const OUTSIDE: Strikes<'before' | 'after'> = {
+  'reset-before': async () => NO_ANSWER,
+  outage: async () => NO_ANSWER,
+  'html-before': async () => proxyPage(502),
+  'error-before': async () => refuse(broken()),
+  'in-use': async () => refuse(keyInUse('(the sandbox was told so)')),
+  unauthorized: async () =>
+    refuse(unauthorized('Invalid API Key provided (the sandbox was told so).')),
+  forbidden: async () => {
+    const message = 'The provided key does not have the required permissions for this endpoint.'
+    throw new ProviderError({ status: 403, message })
+  },
+  'rate-limit': async ({ fault }) => {
+    const headers = { 'retry-after': String(fault.retryAfterSeconds) }
+    const message = 'Request rate limit exceeded.'
+    throw new ProviderError({ status: 429, code: 'rate_limit', message, headers })
+  },
+  hold: async ({ fault, held, hungUp }, work) => {
+    const answer = await work()
+    await held.hold(hungUp, fault.delayMs)
+    return answer
+  },
+  'reset-after': async (_struck, work) => ({ ...(await work()), cut: 'reset' }),
+  truncated: async (_struck, work) => ({ ...(await work()), cut: 'truncated' }),
+  'html-after': async (_struck, work) => {
+    await work()
+    return proxyPage(200)
+  },
+  // `refusalToKeep` replaces the answer while the work is done.
+  'error-after': (_struck, work) => work(),
 }
 
-/** Before anything is looked at: an answer, or a refusal that is thrown. */
-const BEFORE: Strikes<'before', (strike: Strike) => Answer> = {
-  'reset-before': () => NO_ANSWER,
-  outage: () => NO_ANSWER,
-  'html-before': () => proxyPage(502),
-  'error-before': () => refuse(broken()),
-  'in-use': () => refuse(keyInUse('(the sandbox was told so)')),
-  unauthorized: () => refuse(unauthorized('Invalid API Key provided (the sandbox was told so).')),
-  forbidden: () => refuse(forbidden()),
-  'rate-limit': ({ fault }) => refuse(rateLimited(fault.retryAfterSeconds)),
-}
-
-export function strikeBefore(struck: Struck): Answer | undefined {
-  return find(BEFORE, struck.fault)?.(struck as Strike)
-}
-
-/** While the call holds its key: an answer instead of the work, or none. */
-const DURING: Strikes<'during', (strike: Strike) => Promise<Answer | undefined>> = {
-  latency: async ({ fault }) => delay(fault.delayMs ?? 1000, undefined),
+/** While the call holds its idempotency key. */
+const INSIDE: Strikes<'during'> = {
+  latency: async ({ fault }, work) => {
+    await delay(fault.delayMs ?? 1000)
+    return work()
+  },
   hang: async ({ fault, held, hungUp }) => {
     await held.hold(hungUp, fault.delayMs)
     return NO_ANSWER
@@ -65,30 +84,18 @@ const DURING: Strikes<'during', (strike: Strike) => Promise<Answer | undefined>>
   'error-instead': async () => refuse(frozen()),
 }
 
-export async function strikeDuring(struck: Struck): Promise<Answer | undefined> {
-  return find(DURING, struck.fault)?.(struck as Strike)
+export const strikeOutside = (struck: Struck, work: Work) => strike(OUTSIDE, struck, work)
+
+export const strikeInside = (struck: Struck, work: Work) => strike(INSIDE, struck, work)
+
+function strike(strikes: Record<string, Strike>, { fault, ...call }: Struck, work: Work) {
+  const found = fault && strikes[fault.kind]
+  return found ? found({ ...call, fault }, work) : work()
 }
 
 /** What the key keeps instead of the true answer, though the work is done. */
-export function refusalAfter({ fault }: Struck): ProviderError | undefined {
+export function refusalToKeep({ fault }: Struck): ProviderError | undefined {
   return fault?.kind === 'error-after' ? frozen() : undefined
-}
-
-/** When the work is done and only the answer is left. */
-const AFTER: Strikes<'after', (strike: Strike, answer: Answer) => Promise<Answer>> = {
-  hold: async ({ fault, held, hungUp }, answer) => {
-    await held.hold(hungUp, fault.delayMs)
-    return answer
-  },
-  'reset-after': async (_strike, answer) => ({ ...answer, cut: 'reset' }),
-  truncated: async (_strike, answer) => ({ ...answer, cut: 'truncated' }),
-  'html-after': async () => proxyPage(200),
-  // `refusalAfter` has replaced it already.
-  'error-after': async (_strike, answer) => answer,
-}
-
-export async function strikeAfter(struck: Struck, answer: Answer): Promise<Answer> {
-  return (await find(AFTER, struck.fault)?.(struck as Strike, answer)) ?? answer
 }
 
 const NO_ANSWER: Answer = { status: 0, body: '', cut: 'reset' }
@@ -113,17 +120,3 @@ const broken = (headers?: Record<string, string>) =>
 
 /** A failure that a key keeps would only be replayed: the provider asks not to try again. */
 const frozen = () => broken({ 'stripe-should-retry': 'false' })
-
-const forbidden = () =>
-  new ProviderError({
-    status: 403,
-    message: 'The provided key does not have the required permissions for this endpoint.',
-  })
-
-const rateLimited = (retryAfterSeconds: number) =>
-  new ProviderError({
-    status: 429,
-    code: 'rate_limit',
-    message: 'Request rate limit exceeded.',
-    headers: { 'retry-after': String(retryAfterSeconds) },
-  })

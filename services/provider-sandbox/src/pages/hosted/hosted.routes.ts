@@ -1,18 +1,11 @@
 import { readFileSync } from 'node:fs'
 import type { Reply, Request, Server } from '@plinth/kit'
 import type { Form } from '../../protocol/form.ts'
+import { answerChallenge, payByBank, payByCard } from '../../resources/checkout/paying.ts'
+import { expireSession } from '../../resources/checkout/sessions.ts'
 import type { Sandbox } from '../../state/sandbox.ts'
-import { sendPage } from '../layout.ts'
-import {
-  findSession,
-  pageFor,
-  type Step,
-  stepAnswering,
-  stepByBank,
-  stepByCard,
-  stepExpiring,
-  takeStep,
-} from './hosted.ts'
+import { type Page, pageHeaders, renderPage } from '../layout.ts'
+import { findSession, pageFor, type Step, takeStep } from './hosted.ts'
 import { returnAddress, returnOrigins, unknownPage } from './pages.ts'
 
 type Field = (name: string) => string
@@ -28,18 +21,21 @@ export function hostedRoutes(server: Server, sandbox: Sandbox): void {
 
   const step = (path: string, stepOf: (field: Field) => Step) =>
     server.post(`/pay/:id/${path}`, (request, reply) => take(sandbox, request, reply, stepOf))
-  step('card', (field) => stepByCard(field('number'), field('expiry')))
-  step('bank', (field) => stepByBank(field('account')))
-  step('challenge', (field) => stepAnswering(field('accepted') === 'true'))
-  step('expire', () => stepExpiring)
+  step('card', (field) => (inside, id) => payByCard(inside, id, field('number'), field('expiry')))
+  step('bank', (field) => (inside, id) => payByBank(inside, id, field('account')))
+  step(
+    'challenge',
+    (field) => (inside, id) => answerChallenge(inside, id, field('accepted') === 'true'),
+  )
+  step('expire', () => expireSession)
 }
 
 const idOf = (request: Request) => (request.params as { id: string }).id
 
 async function show(sandbox: Sandbox, request: Request, reply: Reply): Promise<Reply> {
   const session = await findSession(sandbox, idOf(request))
-  if (!session) return sendPage(reply, unknownPage(), 404)
-  return sendPage(reply, await pageFor(sandbox, session), 200, returnOrigins(session))
+  if (!session) return sendPage(reply.code(404), unknownPage())
+  return sendPage(reply, await pageFor(sandbox, session), returnOrigins(session))
 }
 
 /** Every step ends in a redirect, so that reloading never pays again. */
@@ -50,10 +46,16 @@ async function take(
   stepOf: (field: Field) => Step,
 ): Promise<Reply> {
   const form = (request.body ?? {}) as Form
-  const field = (name: string) => (typeof form[name] === 'string' ? form[name] : '')
+  // Card and account numbers are typed in groups.
+  const field = (name: string) =>
+    typeof form[name] === 'string' ? form[name].replaceAll(/\s/g, '') : ''
   await takeStep(sandbox, idOf(request), stepOf(field))
   const session = await findSession(sandbox, idOf(request))
-  if (!session) return sendPage(reply, unknownPage(), 404)
+  if (!session) return sendPage(reply.code(404), unknownPage())
   const onward = session.status === 'complete' ? returnAddress(session) : null
   return reply.redirect(onward ?? `/pay/${session.id}`, 303)
+}
+
+function sendPage(reply: Reply, page: Page, formTargets?: string[]): Reply {
+  return reply.headers(pageHeaders(formTargets)).send(renderPage(page))
 }

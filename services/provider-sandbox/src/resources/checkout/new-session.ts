@@ -1,24 +1,13 @@
 import { secondsAfter } from '@plinth/kit'
 import { parameterInvalid, parameterMissing, resourceMissing } from '../../protocol/errors.ts'
-import type { Operation } from '../../protocol/operation.ts'
-import {
-  choice,
-  email,
-  integer,
-  list,
-  mergeMetadata,
-  metadata,
-  object,
-  readParameters,
-  required,
-  text,
-  webAddress,
-} from '../../protocol/parameters.ts'
+import type { Operation } from '../../protocol/operations.ts'
+import * as read from '../../protocol/parameters.ts'
 import {
   CHECKOUT_SESSION,
   type CheckoutSession,
   LINE_ITEM,
   type LineItem,
+  mergeMetadata,
   PRICE,
 } from '../../state/object-kinds.ts'
 import { insertObject } from '../../state/objects.repository.ts'
@@ -27,54 +16,53 @@ import { newId, newObject } from '../../state/seeded.ts'
 import { readSwitches } from '../../state/switches.ts'
 import { requireCustomer } from '../customers.ts'
 import { checkLimits, checkStep, readCurrency } from '../money/currencies.ts'
-import type { PaymentIntentData } from '../money/payment-intents.ts'
 import { insertTimer } from '../timers.repository.ts'
 
 /** The sandbox has no catalogue: every price is given with the session. */
 const itemFields = {
-  price: text(),
-  price_data: object({
-    currency: required(text()),
-    unit_amount: required(integer()),
-    product_data: required(
-      object({
-        name: required(text()),
-        description: text(),
-        images: list(required(webAddress()), 8),
-        metadata: metadata(),
+  price: read.text(),
+  price_data: read.object({
+    currency: read.required(read.text()),
+    unit_amount: read.required(read.integer()),
+    product_data: read.required(
+      read.object({
+        name: read.required(read.text()),
+        description: read.text(),
+        images: read.list(read.required(read.webAddress()), 8),
+        metadata: read.metadata(),
       }),
     ),
   }),
-  quantity: integer({ min: 1, max: 999_999 }),
+  quantity: read.integer({ min: 1, max: 999_999 }),
 }
 
 const sessionFields = {
-  mode: required(choice(['payment', 'setup', 'subscription'])),
-  line_items: required(list(required(object(itemFields)), 100)),
-  success_url: required(webAddress()),
-  cancel_url: webAddress(),
-  customer: text(),
-  customer_email: email(),
-  customer_creation: choice(['if_required']),
-  client_reference_id: text({ max: 200 }),
-  expires_at: integer(),
-  locale: text({ max: 10 }),
-  submit_type: choice(['auto', 'book', 'donate', 'pay']),
-  ui_mode: choice(['hosted_page']),
-  payment_method_types: list(required(choice(['card', 'us_bank_account'])), 10),
-  payment_intent_data: object({
-    description: text({ max: 1000 }),
-    metadata: metadata(),
-    receipt_email: email(),
-    statement_descriptor: text({ max: 22 }),
+  mode: read.required(read.choice(['payment', 'setup', 'subscription'])),
+  line_items: read.required(read.list(read.required(read.object(itemFields)), 100)),
+  success_url: read.required(read.webAddress()),
+  cancel_url: read.webAddress(),
+  customer: read.text(),
+  customer_email: read.email(),
+  customer_creation: read.choice(['if_required']),
+  client_reference_id: read.text({ max: 200 }),
+  expires_at: read.integer(),
+  locale: read.text({ max: 10 }),
+  submit_type: read.choice(['auto', 'book', 'donate', 'pay']),
+  ui_mode: read.choice(['hosted_page']),
+  payment_method_types: read.list(read.required(read.choice(['card', 'us_bank_account'])), 10),
+  payment_intent_data: read.object({
+    description: read.text({ max: 1000 }),
+    metadata: read.metadata(),
+    receipt_email: read.email(),
+    statement_descriptor: read.text({ max: 22 }),
   }),
-  metadata: metadata(),
+  metadata: read.metadata(),
 }
 
-type GivenSession = ReturnType<typeof readParameters<typeof sessionFields>>
+type GivenSession = ReturnType<typeof read.parameters<typeof sessionFields>>
 
 export const createSession: Operation = async (sandbox, { form }) => {
-  const given = readParameters(form, sessionFields)
+  const given = read.parameters(form, sessionFields)
   const items = priceItems(given.line_items)
   checkSession(given, secondsOf(sandbox.clock()))
   const session = await describeSession(sandbox, given, items)
@@ -82,8 +70,7 @@ export const createSession: Operation = async (sandbox, { form }) => {
     checkLimits(session.amount_total, session.currency)
   if (session.customer !== null) await requireCustomer(sandbox, session.customer, 'customer')
 
-  const hidden: PaymentIntentData = given.payment_intent_data ?? {}
-  await insertObject(sandbox.db, session, { hidden })
+  await insertObject(sandbox.db, session, { hidden: given.payment_intent_data })
   for (const item of items)
     await insertObject(sandbox.db, await describeItem(sandbox, item), { parent: session.id })
   await insertTimer(sandbox.db, 'expire-session', session.id, new Date(session.expires_at * 1000))
@@ -123,7 +110,6 @@ function priceItem(item: GivenSession['line_items'][number], param: string): Pri
 const totalOf = (items: PricedItem[]) => items.reduce((sum, { total }) => sum + total, 0)
 
 const SHORTEST_SECONDS = 30 * 60
-
 const LONGEST_SECONDS = 24 * 60 * 60
 
 function checkSession(given: GivenSession, nowSeconds: number): void {
@@ -186,12 +172,10 @@ async function describeItem(sandbox: Sandbox, item: PricedItem): Promise<LineIte
     amount_total: total,
     currency,
     description: item.name,
-    metadata: {},
     price: {
       ...(await newObject(sandbox, 'price')),
       ...PRICE,
       currency,
-      metadata: {},
       product: await newId(sandbox, 'prod', 14),
       unit_amount: unitAmount,
       unit_amount_decimal: String(unitAmount),

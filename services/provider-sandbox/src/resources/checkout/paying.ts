@@ -1,8 +1,8 @@
 import { secondsAfter } from '@plinth/kit'
 import { requestRefused } from '../../protocol/errors.ts'
-import { linkedObject } from '../../protocol/objects.ts'
+import { linkedObject } from '../../protocol/operations.ts'
 import type { CheckoutSession, PaymentError, PaymentIntent } from '../../state/object-kinds.ts'
-import { findParent, updateObject } from '../../state/objects.repository.ts'
+import { findParent } from '../../state/objects.repository.ts'
 import type { Sandbox } from '../../state/sandbox.ts'
 import { beginCharge, failCharge, settleCharge } from '../money/charges.ts'
 import { beginPayment, changeIntent } from '../money/payment-intents.ts'
@@ -14,7 +14,7 @@ import {
   cardDetails,
 } from '../money/payment-methods.ts'
 import { deleteTimersOf, insertTimer } from '../timers.repository.ts'
-import { recordEvent } from '../webhooks/events.ts'
+import { changeObject, recordEvent } from '../webhooks/events.ts'
 import { completeSession, requireOpenSession } from './sessions.ts'
 
 export type PaymentOutcome =
@@ -36,7 +36,7 @@ export async function payByCard(
   const tried = { ...intent, latest_charge: charge.id, payment_method: charge.payment_method }
 
   if (behaviour.error) return decline(sandbox, tried, behaviour.error)
-  if (behaviour.challenge) return askBank(sandbox, session, tried)
+  if (behaviour.challenge) return askBank(sandbox, sessionId, tried)
   return takeMoney(sandbox, sessionId, tried)
 }
 
@@ -65,12 +65,11 @@ async function takeMoney(
 
 async function succeed(sandbox: Sandbox, intent: PaymentIntent): Promise<void> {
   await settleCharge(sandbox, await linkedObject(sandbox, 'charge', intent.latest_charge))
-  const succeeded = {
+  await changeIntent(sandbox, intent, 'payment_intent.succeeded', {
     status: 'succeeded',
     amount_received: intent.amount,
     last_payment_error: null,
-  } as const
-  await changeIntent(sandbox, intent, succeeded, 'payment_intent.succeeded')
+  })
 }
 
 /** The charge fails and the payment intent waits for another method. */
@@ -80,22 +79,23 @@ async function decline(
   error: PaymentError,
 ): Promise<PaymentOutcome> {
   await failCharge(sandbox, await linkedObject(sandbox, 'charge', intent.latest_charge), error)
-  const declined = { status: 'requires_payment_method', last_payment_error: error } as const
-  await changeIntent(sandbox, intent, declined, 'payment_intent.payment_failed')
+  await changeIntent(sandbox, intent, 'payment_intent.payment_failed', {
+    status: 'requires_payment_method',
+    last_payment_error: error,
+  })
   return { state: 'declined', error }
 }
 
 async function askBank(
   sandbox: Sandbox,
-  session: CheckoutSession,
+  sessionId: string,
   intent: PaymentIntent,
 ): Promise<PaymentOutcome> {
-  const url = `${sandbox.publicUrl()}/pay/${session.id}/challenge`
-  const asking = {
+  const url = `${sandbox.publicUrl()}/pay/${sessionId}/challenge`
+  await changeIntent(sandbox, intent, 'payment_intent.requires_action', {
     status: 'requires_action',
     next_action: { type: 'redirect_to_url', redirect_to_url: { url } },
-  } as const
-  await changeIntent(sandbox, intent, asking, 'payment_intent.requires_action')
+  })
   return { state: 'challenge' }
 }
 
@@ -135,13 +135,12 @@ export async function payByBank(
   const intent = await beginPayment(sandbox, session)
   const charge = await beginCharge(sandbox, session, intent, accountDetails(account))
   await recordEvent(sandbox, 'charge.pending', charge)
-  const processing = {
+  await changeIntent(sandbox, intent, 'payment_intent.processing', {
     status: 'processing',
     latest_charge: charge.id,
     payment_method: charge.payment_method,
     last_payment_error: null,
-  } as const
-  await changeIntent(sandbox, intent, processing, 'payment_intent.processing')
+  })
   await completeSession(sandbox, sessionId, 'unpaid')
 
   const action = behaviourOfAccount(account).error ? 'fail-payment' : 'settle-payment'
@@ -154,8 +153,7 @@ export async function payByBank(
 export async function settlePayment(sandbox: Sandbox, intentId: string): Promise<CheckoutSession> {
   await succeed(sandbox, await takeProcessing(sandbox, intentId))
   const paid = { ...(await sessionOf(sandbox, intentId)), payment_status: 'paid' } as const
-  await updateObject(sandbox.db, paid)
-  await recordEvent(sandbox, 'checkout.session.async_payment_succeeded', paid)
+  await changeObject(sandbox, paid, 'checkout.session.async_payment_succeeded')
   return paid
 }
 

@@ -1,16 +1,15 @@
 import { requestRefused } from '../../protocol/errors.ts'
-import { listOf, pageable, requireObject } from '../../protocol/objects.ts'
-import type { Operation } from '../../protocol/operation.ts'
-import { readParameters } from '../../protocol/parameters.ts'
+import { listOf, type Operation, pageable, requireObject } from '../../protocol/operations.ts'
+import * as read from '../../protocol/parameters.ts'
 import type { CheckoutSession } from '../../state/object-kinds.ts'
-import { findObject, listObjects, updateObject } from '../../state/objects.repository.ts'
+import { findObject, listObjects } from '../../state/objects.repository.ts'
 import type { Sandbox } from '../../state/sandbox.ts'
 import { cancelPaymentIntent } from '../money/payment-intents.ts'
 import { deleteTimersOf } from '../timers.repository.ts'
-import { recordEvent } from '../webhooks/events.ts'
+import { changeObject } from '../webhooks/events.ts'
 
 export const listSessionItems: Operation = async (sandbox, { id, form }) => {
-  readParameters(form, pageable)
+  read.parameters(form, pageable)
   return listLineItems(sandbox, (await requireObject(sandbox, 'checkout.session', id)).id)
 }
 
@@ -20,7 +19,7 @@ export async function listLineItems(sandbox: Sandbox, sessionId: string) {
 }
 
 export const expireSessionCall: Operation = async (sandbox, { id, form }) => {
-  readParameters(form, {})
+  read.parameters(form, {})
   return expireSession(sandbox, id)
 }
 
@@ -51,9 +50,8 @@ export async function completeSession(
 }
 
 async function endSession(sandbox: Sandbox, ended: CheckoutSession, event: string): Promise<void> {
-  await updateObject(sandbox.db, ended)
   await deleteTimersOf(sandbox.db, ended.id)
-  await recordEvent(sandbox, event, ended)
+  await changeObject(sandbox, ended, event)
 }
 
 async function customerDetails(sandbox: Sandbox, session: CheckoutSession) {

@@ -6,10 +6,10 @@ import {
   type PaymentIntent,
   type PaymentMethodDetails,
 } from '../../state/object-kinds.ts'
-import { insertObject, updateObject } from '../../state/objects.repository.ts'
+import { insertObject } from '../../state/objects.repository.ts'
 import type { Sandbox } from '../../state/sandbox.ts'
 import { newId, newObject } from '../../state/seeded.ts'
-import { recordEvent } from '../webhooks/events.ts'
+import { changeObject } from '../webhooks/events.ts'
 import { enterInLedger } from './ledger.ts'
 
 /** One attempt to take money, pending until it is settled or has failed. */
@@ -52,7 +52,7 @@ export async function beginCharge(
 export async function settleCharge(sandbox: Sandbox, charge: Charge): Promise<void> {
   const { id: source, amount, currency } = charge
   const type = charge.payment_method_details.type === 'card' ? 'charge' : 'payment'
-  await changeCharge(sandbox, 'charge.succeeded', {
+  const settled: Charge = {
     ...charge,
     amount_captured: amount,
     balance_transaction: await enterInLedger(sandbox, { amount, currency, source, type }),
@@ -60,7 +60,8 @@ export async function settleCharge(sandbox: Sandbox, charge: Charge): Promise<vo
     outcome: { network_status: 'approved_by_network', reason: null, type: 'authorized' },
     paid: true,
     status: 'succeeded',
-  })
+  }
+  await changeObject(sandbox, settled, 'charge.succeeded')
 }
 
 export async function failCharge(
@@ -69,16 +70,12 @@ export async function failCharge(
   error: PaymentError,
 ): Promise<void> {
   const reason = error.decline_code ?? error.code
-  await changeCharge(sandbox, 'charge.failed', {
+  const failed: Charge = {
     ...charge,
     failure_code: error.code,
     failure_message: error.message,
     outcome: { network_status: 'declined_by_network', reason, type: 'issuer_declined' },
     status: 'failed',
-  })
-}
-
-async function changeCharge(sandbox: Sandbox, event: string, charge: Charge): Promise<void> {
-  await updateObject(sandbox.db, charge)
-  await recordEvent(sandbox, event, charge)
+  }
+  await changeObject(sandbox, failed, 'charge.failed')
 }

@@ -9,7 +9,6 @@ const TWO_DECIMALS =
 
 // The provider lists UGX here and also among its special cases; nothing is refused this way.
 const ZERO_DECIMALS = 'bif clp djf gnf jpy kmf krw mga pyg rwf ugx vnd vuv xaf xof xpf'
-
 const THREE_DECIMALS = 'bhd jod kwd omr tnd'
 
 const DECIMALS = new Map<string, number>([

@@ -1,5 +1,5 @@
-import type { Operation } from '../../protocol/operation.ts'
-import { readParameters } from '../../protocol/parameters.ts'
+import type { Operation } from '../../protocol/operations.ts'
+import * as read from '../../protocol/parameters.ts'
 import { BALANCE_TRANSACTION, type BalanceTransaction } from '../../state/object-kinds.ts'
 import { insertObject, listObjects } from '../../state/objects.repository.ts'
 import type { Sandbox } from '../../state/sandbox.ts'
@@ -24,7 +24,7 @@ export async function enterInLedger(sandbox: Sandbox, entry: Entry): Promise<str
 }
 
 export const retrieveBalance: Operation = async (sandbox, { form }) => {
-  readParameters(form, {})
+  read.parameters(form, {})
   const sums = Object.entries(await sumLedger(sandbox))
   const available = sums.map(([currency, amount]) => ({ amount, currency }))
   return { object: 'balance', available, livemode: false, pending: [] }

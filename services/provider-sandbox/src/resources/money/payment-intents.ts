@@ -1,4 +1,4 @@
-import { linkedObject } from '../../protocol/objects.ts'
+import { linkedObject } from '../../protocol/operations.ts'
 import {
   type CheckoutSession,
   PAYMENT_INTENT,
@@ -7,15 +7,7 @@ import {
 import { findWithHidden, insertObject, updateObject } from '../../state/objects.repository.ts'
 import { type Sandbox, secondsOf } from '../../state/sandbox.ts'
 import { newObject, seededText } from '../../state/seeded.ts'
-import { recordEvent } from '../webhooks/events.ts'
-
-/** What a session keeps, unseen, for the payment intent that does not exist yet. */
-export type PaymentIntentData = {
-  description?: string
-  metadata?: Record<string, string>
-  receipt_email?: string
-  statement_descriptor?: string
-}
+import { changeObject, recordEvent } from '../webhooks/events.ts'
 
 /** A session has no payment intent until the customer first tries to pay. */
 export async function beginPayment(
@@ -37,8 +29,7 @@ async function describeIntent(
   sandbox: Sandbox,
   { id: sessionId, amount_total, currency, customer, payment_method_types }: CheckoutSession,
 ): Promise<PaymentIntent> {
-  const kind = 'checkout.session'
-  const stored = await findWithHidden<typeof kind, PaymentIntentData>(sandbox.db, kind, sessionId)
+  const stored = await findWithHidden(sandbox.db, 'checkout.session', sessionId)
   const { description = null, metadata = {}, ...rest } = stored?.hidden ?? {}
   const { receipt_email = null, statement_descriptor = null } = rest
   const { id, created } = await newObject(sandbox, 'pi')
@@ -69,21 +60,18 @@ async function describeIntent(
 export async function changeIntent(
   sandbox: Sandbox,
   intent: PaymentIntent,
-  changed: Partial<PaymentIntent>,
   event: string,
+  changed: Partial<PaymentIntent>,
 ): Promise<void> {
-  const next = { ...intent, ...changed }
-  await updateObject(sandbox.db, next)
-  await recordEvent(sandbox, event, next)
+  await changeObject(sandbox, { ...intent, ...changed }, event)
 }
 
 export async function cancelPaymentIntent(sandbox: Sandbox, id: string): Promise<void> {
   const intent = await linkedObject(sandbox, 'payment_intent', id)
-  const canceled = {
+  await changeIntent(sandbox, intent, 'payment_intent.canceled', {
     status: 'canceled',
     canceled_at: secondsOf(sandbox.clock()),
     cancellation_reason: 'automatic',
     next_action: null,
-  } as const
-  await changeIntent(sandbox, intent, canceled, 'payment_intent.canceled')
+  })
 }

@@ -1,16 +1,8 @@
 import { secondsAfter } from '@plinth/kit'
 import { parameterInvalid, requestRefused, resourceMissing } from '../../protocol/errors.ts'
-import { linkedObject, requireObject } from '../../protocol/objects.ts'
-import type { Operation } from '../../protocol/operation.ts'
-import {
-  choice,
-  integer,
-  mergeMetadata,
-  metadata,
-  readParameters,
-  text,
-} from '../../protocol/parameters.ts'
-import { type Charge, REFUND, type Refund } from '../../state/object-kinds.ts'
+import { linkedObject, type Operation, requireObject } from '../../protocol/operations.ts'
+import * as read from '../../protocol/parameters.ts'
+import { type Charge, mergeMetadata, REFUND, type Refund } from '../../state/object-kinds.ts'
 import { findObject, insertObject, updateObject } from '../../state/objects.repository.ts'
 import type { Sandbox } from '../../state/sandbox.ts'
 import { newObject } from '../../state/seeded.ts'
@@ -22,17 +14,17 @@ import { enterInLedger } from './ledger.ts'
 import { behaviourOf } from './payment-methods.ts'
 
 const refundFields = {
-  payment_intent: text(),
-  charge: text(),
-  amount: integer({ min: 1 }),
-  reason: choice(['duplicate', 'fraudulent', 'requested_by_customer']),
-  metadata: metadata(),
+  payment_intent: read.text(),
+  charge: read.text(),
+  amount: read.integer({ min: 1 }),
+  reason: read.choice(['duplicate', 'fraudulent', 'requested_by_customer']),
+  metadata: read.metadata(),
 }
 
-type GivenRefund = ReturnType<typeof readParameters<typeof refundFields>>
+type GivenRefund = ReturnType<typeof read.parameters<typeof refundFields>>
 
 export const createRefund: Operation = async (sandbox, { form }) => {
-  const given = readParameters(form, refundFields)
+  const given = read.parameters(form, refundFields)
   const charge = await findChargeToRefund(sandbox, given)
   const left = charge.amount - charge.amount_refunded
   if (left === 0)
@@ -138,7 +130,7 @@ async function describeRefund(
 }
 
 export const updateRefund: Operation = async (sandbox, { id, form }) => {
-  const given = readParameters(form, { metadata: metadata() })
+  const given = read.parameters(form, { metadata: read.metadata() })
   const refund = await requireObject(sandbox, 'refund', id)
   const entries = mergeMetadata(refund.metadata, given.metadata)
   return changeRefund(sandbox, refund, { metadata: entries })
@@ -146,7 +138,7 @@ export const updateRefund: Operation = async (sandbox, { id, form }) => {
 
 /** The API cancels only what waits for the customer; the controls cancel pending refunds too. */
 export const cancelRefundCall: Operation = async (sandbox, { id, form }) => {
-  readParameters(form, {})
+  read.parameters(form, {})
   const { status } = await requireObject(sandbox, 'refund', id)
   if (status !== 'requires_action')
     throw requestRefused(`Refunds with a status of ${status} cannot be canceled.`)

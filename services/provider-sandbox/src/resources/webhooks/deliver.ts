@@ -1,6 +1,6 @@
 import { inTransaction, secondsAfter, signPayload } from '@plinth/kit'
 import { jsonOf } from '../../protocol/answer.ts'
-import type { Event } from '../../state/object-kinds.ts'
+import type { Event, Hidden } from '../../state/object-kinds.ts'
 import { findObject, findWithHidden, updateObject } from '../../state/objects.repository.ts'
 import type { Sandbox } from '../../state/sandbox.ts'
 import type { Switches } from '../../state/switches.ts'
@@ -11,7 +11,6 @@ import {
   recordAttempt,
   updateDelivery,
 } from './deliveries.repository.ts'
-import type { EndpointSecrets } from './endpoints.ts'
 
 /** Sends a delivery once and records what was sent and what came back. */
 export async function deliver(
@@ -21,16 +20,11 @@ export async function deliver(
   stopped: AbortSignal,
 ): Promise<void> {
   const { db, trueClock } = sandbox
-  const { eventId, endpointId } = delivery
-  const endpoint = await findWithHidden<'webhook_endpoint', EndpointSecrets>(
-    db,
-    'webhook_endpoint',
-    endpointId,
-  )
-  const event = await findObject(db, 'event', eventId)
+  const endpoint = await findWithHidden(db, 'webhook_endpoint', delivery.endpointId)
+  const event = await findObject(db, 'event', delivery.eventId)
   if (!endpoint || !event) return updateDelivery(db, delivery.id, 'failed')
 
-  const request = composeRequest(event, secretsFor(signWith, endpoint.hidden), trueClock())
+  const request = composeRequest(event, SIGNING[signWith](endpoint.hidden), trueClock())
   const timeout = AbortSignal.timeout(sandbox.config.deliveryTimeoutSeconds * 1000)
   const signal = AbortSignal.any([stopped, timeout])
   const reply = await send(endpoint.object.url, request, signal)
@@ -39,18 +33,13 @@ export async function deliver(
   await record(sandbox, delivery, event, { at, request, ...reply })
 }
 
-function secretsFor(signWith: Switches['signWith'], secrets: EndpointSecrets): string[] {
-  const { secret, secondSecret } = secrets
-  switch (signWith) {
-    case 'current':
-      return [secret]
-    case 'second':
-      return [secondSecret]
-    case 'both':
-      return [secret, secondSecret]
-    case 'wrong':
-      return [`${secret}-wrong`]
-  }
+type Secrets = Hidden['webhook_endpoint']
+
+const SIGNING: Record<Switches['signWith'], (secrets: Secrets) => string[]> = {
+  current: ({ secret }) => [secret],
+  second: ({ secondSecret }) => [secondSecret],
+  both: ({ secret, secondSecret }) => [secret, secondSecret],
+  wrong: ({ secret }) => [`${secret}-wrong`],
 }
 
 /** The event as it is, signed now, under both header names. */

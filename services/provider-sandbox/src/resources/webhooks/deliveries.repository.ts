@@ -1,8 +1,5 @@
-import type { Db } from '@plinth/kit'
 import type { Selectable } from 'kysely'
-import type { SandboxTables } from '../../state/tables.ts'
-
-type SandboxDb = Db<SandboxTables>
+import type { SandboxDb, SandboxTables } from '../../state/tables.ts'
 
 /** One event on its way to one endpoint. */
 export type Delivery = {
@@ -116,15 +113,16 @@ export async function updateDelivery(
 /** The attempts of each delivery, in order. */
 export async function listAttempts(
   db: SandboxDb,
-  deliveryIds: number[],
+  deliveries: Delivery[],
 ): Promise<Map<number, Attempt[]>> {
+  const ids = deliveries.map(({ id }) => id)
   const rows = await db
     .selectFrom('delivery_attempts')
     .selectAll()
-    .where('delivery_id', 'in', deliveryIds)
+    .where('delivery_id', 'in', ids)
     .orderBy('id')
     .execute()
-  const attempts = new Map<number, Attempt[]>(deliveryIds.map((id) => [id, []]))
+  const attempts = new Map<number, Attempt[]>(ids.map((id) => [id, []]))
   for (const row of rows) attempts.get(row.delivery_id)?.push(attemptOf(row))
   return attempts
 }

@@ -1,54 +1,40 @@
-import { pageable, readPage, requireObject } from '../../protocol/objects.ts'
-import type { Operation } from '../../protocol/operation.ts'
-import {
-  flag,
-  list,
-  mergeMetadata,
-  metadata,
-  readParameters,
-  required,
-  text,
-  webAddress,
-} from '../../protocol/parameters.ts'
-import type { WebhookEndpoint } from '../../state/object-kinds.ts'
+import { type Operation, pageable, readPage, requireObject } from '../../protocol/operations.ts'
+import * as read from '../../protocol/parameters.ts'
+import { type Metadata, mergeMetadata, type WebhookEndpoint } from '../../state/object-kinds.ts'
 import {
   deleteObject,
   insertObject,
   listObjects,
   updateObject,
 } from '../../state/objects.repository.ts'
-import { type Sandbox, secondsOf } from '../../state/sandbox.ts'
-import { newId, seededText } from '../../state/seeded.ts'
+import type { Sandbox } from '../../state/sandbox.ts'
+import { newId, newObject, seededText } from '../../state/seeded.ts'
 import { API_VERSION } from './events.ts'
 
-/** Kept beside an endpoint: the second secret signs while the first is being replaced. */
-export type EndpointSecrets = { secret: string; secondSecret: string }
-
 const fields = {
-  url: webAddress(),
-  enabled_events: list(required(text()), 500),
-  description: text(),
-  metadata: metadata(),
+  url: read.webAddress(),
+  enabled_events: read.list(read.required(read.text()), 500),
+  description: read.text(),
+  metadata: read.metadata(),
 }
 
 /** The answer to this call is the only one that shows the secret. */
 export const createEndpoint: Operation = async (sandbox, { form }) => {
-  const given = readParameters(form, {
+  const given = read.parameters(form, {
     ...fields,
-    url: required(fields.url),
-    enabled_events: required(fields.enabled_events),
-    api_version: text(),
+    url: read.required(fields.url),
+    enabled_events: read.required(fields.enabled_events),
+    api_version: read.text(),
   })
   const secret = newSecret(sandbox, await newId(sandbox, 'we_secret'))
   const endpoint = await insertEndpoint(sandbox, given, { secret })
   return { ...endpoint, secret }
 }
 
-type NewEndpoint = {
-  url: string
+type NewEndpoint = Pick<WebhookEndpoint, 'url'> & {
   enabled_events?: string[]
   description?: string
-  metadata?: Record<string, string>
+  metadata?: Metadata
   api_version?: string
 }
 
@@ -57,21 +43,20 @@ export async function insertEndpoint(
   given: NewEndpoint,
   secrets: { secret: string; secondSecret?: string },
 ): Promise<WebhookEndpoint> {
-  const id = await newId(sandbox, 'we')
+  const { url, api_version = API_VERSION, description = null, enabled_events = ['*'] } = given
   const endpoint: WebhookEndpoint = {
-    id,
+    ...(await newObject(sandbox, 'we')),
     object: 'webhook_endpoint',
-    api_version: given.api_version ?? API_VERSION,
+    api_version,
     application: null,
-    created: secondsOf(sandbox.clock()),
-    description: given.description ?? null,
-    enabled_events: given.enabled_events ?? ['*'],
+    description,
+    enabled_events,
     livemode: false,
     metadata: mergeMetadata({}, given.metadata),
     status: 'enabled',
-    url: given.url,
+    url,
   }
-  const hidden = { secondSecret: newSecret(sandbox, `${id}:second`), ...secrets }
+  const hidden = { secondSecret: newSecret(sandbox, `${endpoint.id}:second`), ...secrets }
   await insertObject(sandbox.db, endpoint, { hidden })
   return endpoint
 }
@@ -81,7 +66,7 @@ function newSecret(sandbox: Sandbox, name: string): string {
 }
 
 export const updateEndpoint: Operation = async (sandbox, { id, form }) => {
-  const given = readParameters(form, { ...fields, disabled: flag() })
+  const given = read.parameters(form, { ...fields, disabled: read.flag() })
   const endpoint = await requireObject(sandbox, 'webhook_endpoint', id)
   const updated: WebhookEndpoint = {
     ...endpoint,
@@ -96,14 +81,14 @@ export const updateEndpoint: Operation = async (sandbox, { id, form }) => {
 }
 
 export const deleteEndpoint: Operation = async (sandbox, { id, form }) => {
-  readParameters(form, {})
+  read.parameters(form, {})
   await requireObject(sandbox, 'webhook_endpoint', id)
   await deleteObject(sandbox.db, id)
   return { id, object: 'webhook_endpoint', deleted: true }
 }
 
 export const listEndpoints: Operation = async (sandbox, { form, path }) =>
-  readPage(sandbox, 'webhook_endpoint', path, readParameters(form, pageable))
+  readPage(sandbox, 'webhook_endpoint', path, read.parameters(form, pageable))
 
 const FROM_SETTINGS = 'The endpoint of the settings'
 

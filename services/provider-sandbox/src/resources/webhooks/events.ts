@@ -1,16 +1,8 @@
 import { secondsAfter } from '@plinth/kit'
-import { pageable, readPage } from '../../protocol/objects.ts'
-import type { Operation } from '../../protocol/operation.ts'
-import {
-  createdRange,
-  flag,
-  list,
-  readParameters,
-  required,
-  text,
-} from '../../protocol/parameters.ts'
+import { type Operation, pageable, readPage } from '../../protocol/operations.ts'
+import * as read from '../../protocol/parameters.ts'
 import type { Event, ProviderObject, WebhookEndpoint } from '../../state/object-kinds.ts'
-import { insertObject, listObjects } from '../../state/objects.repository.ts'
+import { insertObject, listObjects, updateObject } from '../../state/objects.repository.ts'
 import { type Sandbox, secondsOf } from '../../state/sandbox.ts'
 import { newId } from '../../state/seeded.ts'
 import { readSwitches, type Switches } from '../../state/switches.ts'
@@ -18,7 +10,7 @@ import { insertDelivery } from './deliveries.repository.ts'
 
 export const API_VERSION = '2026-10-28.endive'
 
-/** Writes down what happened, and its deliveries, in the transaction in which it happened. */
+/** Stores what happened, and its deliveries, in the transaction in which it happened. */
 export async function recordEvent(
   sandbox: Sandbox,
   type: string,
@@ -45,7 +37,17 @@ export async function recordEvent(
   return event
 }
 
-/** Puts an event up for delivery to everyone who asked for its type; tells to how many. */
+/** Stores an object that has changed, and the event that says so. */
+export async function changeObject(
+  sandbox: Sandbox,
+  object: ProviderObject,
+  event: string,
+): Promise<void> {
+  await updateObject(sandbox.db, object)
+  await recordEvent(sandbox, event, object)
+}
+
+/** Queues an event for every endpoint that wants its type, and returns how many do. */
 export async function queueDeliveries(
   sandbox: Sandbox,
   event: Event,
@@ -75,12 +77,12 @@ const EVENT_DAYS = 30
 
 /** Events can be read for thirty days. */
 export const listEvents: Operation = async (sandbox, { form, path }) => {
-  const given = readParameters(form, {
+  const given = read.parameters(form, {
     ...pageable,
-    type: text(),
-    types: list(required(text()), 20),
-    created: createdRange,
-    delivery_success: flag(),
+    type: read.text(),
+    types: read.list(read.required(read.text()), 20),
+    created: read.createdRange,
+    delivery_success: read.flag(),
   })
   const oldest = secondsOf(sandbox.clock()) - EVENT_DAYS * 24 * 60 * 60
   const created = { ...given.created, gte: Math.max(given.created?.gte ?? 0, oldest) }

@@ -2,13 +2,22 @@ import type { Kind, ObjectKinds } from '../state/object-kinds.ts'
 import { findObject, listObjects, type ObjectFilter } from '../state/objects.repository.ts'
 import type { Sandbox } from '../state/sandbox.ts'
 import { resourceMissing } from './errors.ts'
-import type { Operation } from './operation.ts'
-import { createdRange, integer, type Reader, readParameters, text } from './parameters.ts'
+import type { Form } from './form.ts'
+import * as read from './parameters.ts'
+
+/** One call of the provider's API, read and authenticated; `expand` is already taken out. */
+type Call = { id: string; form: Form; path: string }
+
+/**
+ * What one endpoint does: it checks its parameters, then works in a transaction that is already
+ * open, and returns the object to answer with.
+ */
+export type Operation = (sandbox: Sandbox, call: Call) => Promise<object>
 
 /** The operation that reads one object. */
 export function retrieving(kind: Kind): Operation {
   return async (sandbox, { id, form }) => {
-    readParameters(form, {})
+    read.parameters(form, {})
     return requireObject(sandbox, kind, id)
   }
 }
@@ -36,9 +45,9 @@ export async function linkedObject<K extends Kind>(
 
 /** Accepted by every list. */
 export const pageable = {
-  limit: integer({ min: 1, max: 100 }),
-  starting_after: text(),
-  ending_before: text(),
+  limit: read.integer({ min: 1, max: 100 }),
+  starting_after: read.text(),
+  ending_before: read.text(),
 }
 
 type Page = { limit?: number; starting_after?: string; ending_before?: string }
@@ -46,11 +55,11 @@ type Page = { limit?: number; starting_after?: string; ending_before?: string }
 /** The operation that lists objects; a caller may ask for a value of each of `members`. */
 export function listing(
   kind: Kind,
-  members: Record<string, Reader<string | undefined>>,
+  members: Record<string, read.Reader<string | undefined>>,
 ): Operation {
   return async (sandbox, { form, path }) => {
-    const shape = { ...members, ...pageable, created: createdRange }
-    const { limit, starting_after, ending_before, created, ...where } = readParameters(form, shape)
+    const shape = { ...members, ...pageable, created: read.createdRange }
+    const { limit, starting_after, ending_before, created, ...where } = read.parameters(form, shape)
     const page = { limit, starting_after, ending_before }
     return readPage(sandbox, kind, path, page, { where, created })
   }
