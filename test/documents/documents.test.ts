@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { services } from '../../launcher/services.ts'
+import { LAYERS } from '../architecture/rooms.ts'
 import { constant, FILES, read } from './tree.ts'
 
 const README = read('README.md')
@@ -27,6 +28,21 @@ describe('the README', () => {
     for (const document of ['README.md', 'docs/decisions/0001-runtime-from-npm.md'])
       for (const [text, version] of read(document).matchAll(/Node (\d+) or later/g))
         assert.equal(Number(version), oldest, `${document}: ${text}`)
+  })
+})
+
+describe('ARCHITECTURE', () => {
+  test('lists the rooms of each package, lowest first', () => {
+    const rows = [
+      ...read('ARCHITECTURE.md').matchAll(/^\| ([a-z-]+) \| ([a-z]+(?: · [a-z]+)+) \|$/gm),
+    ]
+    const listed = Object.fromEntries(rows.map(([, name = '', rooms = '']) => [name, rooms]))
+    const ordered = Object.entries(LAYERS).map(([name, rooms]) => [
+      name,
+      rooms.filter((room) => !/^(index|cli|main)$/.test(room)).join(' · '),
+    ])
+
+    assert.deepEqual(listed, Object.fromEntries(ordered.filter(([, rooms]) => rooms !== '')))
   })
 })
 
