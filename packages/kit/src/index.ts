@@ -13,7 +13,6 @@ export {
   Spool,
   type SpoolOptions,
   type SpoolReading,
-  spoolPath,
 } from './files/spool/spool.ts'
 export { sweepOldSpools, sweepSpools } from './files/spool/sweep.ts'
 export {

@@ -21,7 +21,7 @@ test('publishing moves a file to its final name', async (t) => {
   assert.deepEqual(readdirSync(folder), ['final'])
 })
 
-test('publishing replaces what has the name', async (t) => {
+test('publishing replaces a file of that name', async (t) => {
   const folder = temporaryFolder(t)
   writeFileSync(join(folder, 'final'), 'old')
   writeFileSync(join(folder, 'tmp'), 'new')
@@ -32,7 +32,7 @@ test('publishing replaces what has the name', async (t) => {
   assert.equal(readFileSync(join(folder, 'final'), 'utf8'), 'new')
 })
 
-test('a name that cannot be made to last is taken back', async (t) => {
+test('a name that cannot be made durable is removed again', async (t) => {
   const folder = temporaryFolder(t)
   t.after(() => armFailPoint({}))
   writeFileSync(join(folder, 'tmp'), 'x')

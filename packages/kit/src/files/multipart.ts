@@ -1,12 +1,14 @@
 import { uploadMalformed } from './problems.ts'
 
-/** What a multipart body consists of, in the order it arrives. */
+/** A part header, or a piece of the content that follows it. */
 type MultipartEvent = { kind: 'header'; text: string } | { kind: 'content'; bytes: Buffer }
 
+/** How many bytes a step has dealt with; none when it needs more of them. */
+type Step = { used: number; event?: MultipartEvent }
+
 const LONGEST_PREAMBLE_BYTES = 4096
-
 const LONGEST_HEADER_BYTES = 8192
-
+const LONGEST_PADDING_BYTES = 256
 const NOTHING = Buffer.alloc(0)
 
 /**
@@ -15,8 +17,10 @@ const NOTHING = Buffer.alloc(0)
  */
 export class MultipartReader {
   readonly #delimiter: Buffer
-  #state: 'start' | 'preamble' | 'boundary' | 'header' | 'content' | 'finished' = 'start'
-  #held: Buffer = NOTHING
+  #state: 'preamble' | 'boundary' | 'header' | 'content' | 'finished' = 'preamble'
+  #preambleBytes = 0
+  // A boundary follows a line break. The first may lack it, so that one is supplied here.
+  #held: Buffer = Buffer.from('\r\n')
 
   constructor(boundary: string) {
     this.#delimiter = Buffer.from(`\r\n--${boundary}`)
@@ -29,106 +33,74 @@ export class MultipartReader {
 
   *read(chunk: Buffer): Generator<MultipartEvent> {
     let rest = this.#held.length > 0 ? Buffer.concat([this.#held, chunk]) : chunk
-    this.#held = NOTHING
     while (rest.length > 0 && !this.finished) {
-      const step = this.#step(rest)
-      if (step.event) yield step.event
-      if (step.hold) {
-        this.#held = step.rest
-        return
-      }
-      rest = step.rest
+      const { used, event } = this.#step(rest)
+      if (event) yield event
+      if (used === 0) break
+      rest = rest.subarray(used)
     }
+    this.#held = this.finished ? NOTHING : rest
   }
 
-  #step(bytes: Buffer): { event?: MultipartEvent; rest: Buffer; hold?: boolean } {
-    if (this.#state === 'start') return this.#readStart(bytes)
+  #step(bytes: Buffer): Step {
     if (this.#state === 'boundary') return this.#readBoundaryEnd(bytes)
     if (this.#state === 'header') return this.#readHeader(bytes)
     return this.#readContent(bytes)
   }
 
-  /** Only here a boundary has no line break before it. */
-  #readStart(bytes: Buffer) {
-    const boundary = this.#delimiter.subarray(2)
-    const start = bytes.subarray(0, boundary.length)
-    if (!start.equals(boundary.subarray(0, start.length))) {
-      this.#state = 'preamble'
-      return { rest: bytes }
-    }
-    if (start.length < boundary.length) return { rest: bytes, hold: true }
-    this.#state = 'boundary'
-    return { rest: bytes.subarray(boundary.length) }
-  }
-
-  /** Up to the next boundary; what could be the beginning of one is held back. */
-  #readContent(bytes: Buffer) {
+  /** Up to the next boundary, or to what could be the beginning of one. */
+  #readContent(bytes: Buffer): Step {
     const found = bytes.indexOf(this.#delimiter)
     const end = found >= 0 ? found : this.#possibleDelimiter(bytes)
-    if (end === bytes.length) return { event: this.#contentEvent(bytes), rest: NOTHING }
     const event = this.#contentEvent(bytes.subarray(0, end))
-    if (found < 0) return { event, rest: bytes.subarray(end), hold: true }
+    if (found < 0) return { used: end, event }
     this.#state = 'boundary'
-    return { event, rest: bytes.subarray(found + this.#delimiter.length) }
+    return { used: found + this.#delimiter.length, event }
   }
 
   #possibleDelimiter(bytes: Buffer): number {
     const from = Math.max(0, bytes.length - this.#delimiter.length + 1)
-    for (let at = bytes.indexOf(13, from); at >= 0; at = bytes.indexOf(13, at + 1)) {
+    for (let at = bytes.indexOf('\r', from); at >= 0; at = bytes.indexOf('\r', at + 1)) {
       const tail = bytes.subarray(at)
       if (tail.equals(this.#delimiter.subarray(0, tail.length))) return at
     }
     return bytes.length
   }
 
-  #preambleBytes = 0
   #contentEvent(bytes: Buffer): MultipartEvent | undefined {
     if (bytes.length === 0) return undefined
     if (this.#state === 'content') return { kind: 'content', bytes }
     this.#preambleBytes += bytes.length
     if (this.#preambleBytes > LONGEST_PREAMBLE_BYTES)
       throw uploadMalformed({ detail: 'The body does not begin with its boundary.' })
-    return undefined
   }
 
   /** After a boundary: `--` ends the body, a line break begins a part. Padding is allowed. */
-  #readBoundaryEnd(bytes: Buffer) {
-    const text = bytes.subarray(0, 256).toString('latin1')
+  #readBoundaryEnd(bytes: Buffer): Step {
+    const text = bytes.toString('latin1', 0, LONGEST_PADDING_BYTES)
     if (text.startsWith('--')) {
       this.#state = 'finished'
-      return { rest: NOTHING }
+      return { used: bytes.length }
     }
     const padding = /^[ \t]*\r\n/.exec(text)
     if (padding) {
       this.#state = 'header'
-      return { rest: bytes.subarray(padding[0].length) }
+      return { used: padding[0].length }
     }
-    if (bytes.length >= 256 || !/^(-|[ \t]*\r?)$/.test(text))
+    if (text.length === LONGEST_PADDING_BYTES || !/^(-|[ \t]*\r?)$/.test(text))
       throw uploadMalformed({ detail: 'A boundary in the body is malformed.' })
-    return { rest: bytes, hold: true }
+    return { used: 0 }
   }
 
-  #readHeader(bytes: Buffer) {
+  #readHeader(bytes: Buffer): Step {
     const end = bytes.indexOf('\r\n\r\n')
     if (end > LONGEST_HEADER_BYTES || (end < 0 && bytes.length > LONGEST_HEADER_BYTES + 4))
       throw uploadMalformed({ detail: 'The header of a part is too long.' })
-    if (end < 0) return { rest: bytes, hold: true }
+    if (end < 0) return { used: 0 }
     this.#state = 'content'
-    const text = bytes.subarray(0, end).toString('utf8')
-    return { event: { kind: 'header', text } as const, rest: bytes.subarray(end + 4) }
+    return { used: end + 4, event: { kind: 'header', text: bytes.toString('utf8', 0, end) } }
   }
 }
-
-/** What the header of a part says. The declared type is as the client wrote it, parameters too. */
-export type PartHeader = {
-  name: string | undefined
-  filename: string | undefined
-  declaredType: string | undefined
-}
-
-const FIELD_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
-
-const PARAMETER = /^[ \t]*;[ \t]*([A-Za-z0-9*_-]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s;"]*))/
 
 const LONGEST_BOUNDARY = 70
 
@@ -140,6 +112,13 @@ export function multipartBoundary(contentType: string | undefined): string {
   if (boundary === '' || boundary.length > LONGEST_BOUNDARY || /[^\x20-\x7e]| $/.test(boundary))
     throw uploadMalformed({ detail: 'The multipart boundary is missing or not acceptable.' })
   return boundary
+}
+
+/** What the header of a part says. The declared type is as the client wrote it, parameters too. */
+export type PartHeader = {
+  name: string | undefined
+  filename: string | undefined
+  declaredType: string | undefined
 }
 
 export function readPartHeader(text: string): PartHeader {
@@ -155,6 +134,8 @@ export function readPartHeader(text: string): PartHeader {
   }
 }
 
+const FIELD_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
+
 function readFields(text: string): Map<string, string> {
   const fields = new Map<string, string>()
   for (const line of text.split('\r\n')) {
@@ -167,6 +148,8 @@ function readFields(text: string): Map<string, string> {
   }
   return fields
 }
+
+const PARAMETER = /^[ \t]*;[ \t]*([A-Za-z0-9*_-]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s;"]*))/
 
 /** `; name="value"` pairs. Nothing is skipped: a rest that is not one makes the whole malformed. */
 function readParameters(text: string): Map<string, string> {

@@ -41,7 +41,7 @@ describe('a range of a file', () => {
       assert.ok(read.equals(CONTENT.subarray(start, end + 1)))
     })
 
-  test('reaches many slow clients unharmed although buffers are used again', async (t) => {
+  test('reaches many slow clients undamaged although buffers are reused', async (t) => {
     const path = largeFile(t)
     const server = createServer(async (_request, response) => {
       ;(await stream(path)).pipe(response)
@@ -65,7 +65,7 @@ describe('a range of a file', () => {
     assert.deepEqual([...new Set(digests)], [digest(CONTENT)])
   })
 
-  test('reaches a slow server as the body of a request, and tells how far it is', async (t) => {
+  test('reaches a slow server as the body of a request, and counts its bytes', async (t) => {
     const path = largeFile(t)
     const server = createServer(async (incoming, response) => {
       const hash = createHash('sha256')

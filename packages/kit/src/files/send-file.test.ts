@@ -31,7 +31,7 @@ async function startServer(
 }
 
 describe('a file over HTTP', () => {
-  test('may come from anywhere: the range is asked of its source', async (t) => {
+  test('is opened at its source for the requested range only', async (t) => {
     const { api } = await startServer(t)
 
     const reply = await api.get('/file', { headers: { range: 'bytes=2-4' } })
@@ -41,7 +41,7 @@ describe('a file over HTTP', () => {
     assert.equal(reply.headers.get('content-length'), '3')
   })
 
-  test('tells the digest of the whole, also with a part of it', async (t) => {
+  test('has the digest of the whole file, also with one range of it', async (t) => {
     const { api } = await startServer(t, { sha256: '00ff'.repeat(16) })
 
     const reply = await api.get('/file', { headers: { range: 'bytes=0-0' } })
@@ -89,7 +89,7 @@ describe('a file over HTTP', () => {
     assert.doesNotMatch(reply.bytes.toString(), /secret/)
   })
 
-  test('is let go when the client stops reading', async (t) => {
+  test('is closed when the client stops reading', async (t) => {
     const ended = Promise.withResolvers<void>()
     const endless = Readable.from(
       (function* () {

@@ -20,7 +20,7 @@ export type Representation = {
   close?(): Promise<void>
 }
 
-/** Whatever the content, a browser shows it as what it is, runs nothing in it and lends it to no one. */
+/** A browser must not guess another type, run anything in the file or embed it in another site. */
 const SAFE_HEADERS = {
   'accept-ranges': 'bytes',
   'content-security-policy': "default-src 'none'; sandbox",
@@ -28,10 +28,10 @@ const SAFE_HEADERS = {
   'x-content-type-options': 'nosniff',
 }
 
-/** A client that reads nothing for this long is gone, or holds a file open on purpose. */
+/** A client that reads nothing for this long is gone, or holds the file open on purpose. */
 const STALLED_MS = 60_000
 
-/** Answers GET or HEAD for a file: whole, one range, or what the conditions ask for. */
+/** Answers GET or HEAD for a file: all of it, one range, or the result of a failed precondition. */
 export async function sendFile(
   request: Request,
   reply: Reply,
@@ -39,7 +39,7 @@ export async function sendFile(
   { stalledMs = STALLED_MS } = {},
 ): Promise<Reply> {
   const { status, headers, range } = answerFor(request, file)
-  // Opened first: a file that cannot be opened must not lend its headers to the problem.
+  // Opened first: the headers of a file that cannot be opened must not reach the problem's reply.
   if (range && request.method !== 'HEAD') {
     const body = await file.open(range.start, range.end)
     reply.raw.setTimeout(stalledMs)
@@ -53,10 +53,8 @@ export async function sendFile(
 
 type Answer = { status: number; headers: Record<string, string>; range?: ByteRange }
 
-type Asking = { method: string; headers: IncomingHttpHeaders }
-
-/** Status, headers and bytes, decided before anything is opened. Only GET knows ranges. */
-function answerFor({ method, headers: asked }: Asking, file: Representation): Answer {
+/** Decided before anything is opened. Only GET has ranges. */
+function answerFor({ method, headers: asked }: Request, file: Representation): Answer {
   const failed = failedPrecondition(asked, file)
   if (failed) return { status: failed, headers: validatorsOf(file) }
 
@@ -102,42 +100,8 @@ function digestField(sha256: string): string {
   return `sha-256=:${Buffer.from(sha256, 'hex').toString('base64')}:`
 }
 
-const LONGEST_NAME = 150
-
-/**
- * `Content-Disposition` by RFC 6266: a plain name for old clients and the true one by RFC 8187.
- * Whatever the name holds, the result is one header line of ASCII.
- */
-export function contentDisposition(kind: 'attachment' | 'inline', name: string): string {
-  const shown = presentableName(name)
-  const plain = shown.replace(/[^\x20-\x7e]/g, '_').replace(/["\\%]/g, '_')
-  return `${kind}; filename="${plain}"; filename*=UTF-8''${encodeExtended(shown)}`
-}
-
-/** The last part of a name, without what could mislead a person or a file system. */
-function presentableName(name: string): string {
-  const last = name.toWellFormed().split(/[/\\]/).at(-1) ?? ''
-  const visible = last.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '').trim()
-  return shortened(visible.replace(/^\.+$/, '')) || 'file'
-}
-
-/** Cuts the middle rather than the extension. */
-function shortened(name: string): string {
-  const characters = [...name]
-  if (characters.length <= LONGEST_NAME) return name
-  return [...characters.slice(0, LONGEST_NAME - 20), ...characters.slice(-20)].join('')
-}
-
-/** RFC 8187 allows fewer characters than `encodeURIComponent` leaves alone. */
-function encodeExtended(name: string): string {
-  return encodeURIComponent(name).replace(
-    /['()*]/g,
-    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
-  )
-}
-
-/** What a condition is held against. The tag is strong, in its quotes. */
-type Validators = { etag: string; lastModified: Date | undefined }
+/** What a precondition is compared with. */
+type Validators = Pick<Representation, 'etag' | 'lastModified'>
 
 /**
  * The status that a conditional GET or HEAD ends with, in the order of RFC 9110 section 13.2.2;
@@ -185,7 +149,7 @@ function unchangedSince(header: string | undefined, { lastModified }: Validators
   return date !== undefined && modified !== undefined && modified <= date
 }
 
-/** Dates on the wire have whole seconds, so the file's own time is compared without the rest. */
+/** Dates in HTTP have whole seconds. */
 function wholeSeconds(date: Date | undefined): number | undefined {
   return date && Math.floor(date.getTime() / 1000)
 }
@@ -221,4 +185,38 @@ export function requestedRange(
 function suffix(length: number, sizeBytes: number): ByteRange | 'unsatisfiable' {
   if (length === 0 || sizeBytes === 0) return 'unsatisfiable'
   return { start: Math.max(0, sizeBytes - length), end: sizeBytes - 1 }
+}
+
+const LONGEST_NAME = 150
+
+/**
+ * `Content-Disposition` by RFC 6266: a plain name for old clients and the true one by RFC 8187.
+ * Whatever the name holds, the result is one header line of ASCII.
+ */
+export function contentDisposition(kind: 'attachment' | 'inline', name: string): string {
+  const shown = presentableName(name)
+  const plain = shown.replace(/[^\x20-\x7e]/g, '_').replace(/["\\%]/g, '_')
+  return `${kind}; filename="${plain}"; filename*=UTF-8''${encodeExtended(shown)}`
+}
+
+/** The last part of a name, without characters that could mislead a person or a file system. */
+function presentableName(name: string): string {
+  const last = name.toWellFormed().split(/[/\\]/).at(-1) ?? ''
+  const visible = last.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '').trim()
+  return shortened(visible.replace(/^\.+$/, '')) || 'file'
+}
+
+/** Cuts the middle rather than the extension. */
+function shortened(name: string): string {
+  const characters = [...name]
+  if (characters.length <= LONGEST_NAME) return name
+  return [...characters.slice(0, LONGEST_NAME - 20), ...characters.slice(-20)].join('')
+}
+
+/** RFC 8187 allows fewer characters than `encodeURIComponent` leaves alone. */
+function encodeExtended(name: string): string {
+  return encodeURIComponent(name).replace(
+    /['()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  )
 }

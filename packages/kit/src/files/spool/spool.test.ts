@@ -8,7 +8,7 @@ import { test } from 'node:test'
 import { openFiles } from '../../../testing/open-files.ts'
 import { Spool } from './spool.ts'
 
-test('bytes that come one by one and then in bulk are all there, in their order', async (t) => {
+test('bytes that arrive one by one and then in bulk are all stored, in order', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'plinth-spool-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   const content = randomBytes(5 * 2 ** 20)
@@ -91,7 +91,7 @@ test('the memory of written bytes is free at once, unless others share it', asyn
   assert.ok(readFileSync(spool.path).equals(Buffer.from('a'.repeat(300_000) + 'b'.repeat(10))))
 })
 
-test('uploads that find their folder gone at the same time share the new one', async (t) => {
+test('uploads that find their folder missing at the same time share a new one', async (t) => {
   const parent = mkdtempSync(join(tmpdir(), 'plinth-spool-'))
   t.after(() => rmSync(parent, { recursive: true, force: true }))
   const folder = join(parent, 'gone')
@@ -105,7 +105,7 @@ test('uploads that find their folder gone at the same time share the new one', a
   assert.deepEqual(readdirSync(folder), [])
 })
 
-test('a small file is kept in memory, and touches the disk only under its name', async (t) => {
+test('a small file stays in memory until it is published', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'plinth-spool-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   await using spool = new Spool(folder, { sha256: true })
@@ -123,7 +123,7 @@ test('a small file is kept in memory, and touches the disk only under its name',
   assert.equal(readFileSync(join(folder, 'published'), 'utf8'), 'hello world')
 })
 
-test('a large file is read, looked at and published from its temporary file', async (t) => {
+test('a large file is read, examined and published from its temporary file', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'plinth-spool-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   const content = randomBytes(40 * 2 ** 20)

@@ -1,4 +1,4 @@
-import { createHash, type Hash, hash, randomUUID } from 'node:crypto'
+import { createHash, type Hash, randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -26,16 +26,8 @@ const MOST_PIECES = 1024
 
 const NOTHING = Buffer.alloc(0)
 
-/** Several machines may share a folder. */
+/** Part of the name of a temporary file: several machines may share a folder. */
 export const HOST_NAME = hostname().replace(/[^\w.-]/g, '_') || 'host'
-
-/**
- * The name says which process is writing, so that a sweep leaves a neighbour's uploads alone. Its
- * number comes first: that is where the sweep of earlier versions looks.
- */
-export function spoolPath(folder: string): string {
-  return join(folder, `${process.pid}.${HOST_NAME}.${randomUUID()}.part`)
-}
 
 export type SpoolOptions = {
   sha256: boolean
@@ -66,7 +58,8 @@ export class Spool implements AsyncDisposable {
   #published = false
 
   constructor(folder: string, options: SpoolOptions) {
-    this.path = spoolPath(folder)
+    // A sweep finds the writing process in the name.
+    this.path = join(folder, `${process.pid}.${HOST_NAME}.${randomUUID()}.part`)
     this.#options = options
     if (options.sha256) this.#hash = createHash('sha256')
   }
@@ -94,7 +87,7 @@ export class Spool implements AsyncDisposable {
 
   #keepInMemory(): void {
     this.#content = joined(this.#pieces.splice(0))
-    if (this.#hash) this.sha256 = hash('sha256', this.#content)
+    this.sha256 = this.#hash?.update(this.#content).digest('hex')
   }
 
   #writeBatch(): void {

@@ -5,18 +5,18 @@ import { HOST_NAME } from './spool.ts'
 
 const ABANDONED_SECONDS = 86_400
 
-/** Removes what uploads of processes of this machine that are gone have left. */
+/** Removes the temporary files of this machine's processes that have ended. */
 export async function sweepSpools(folder: string): Promise<number> {
   await mkdir(folder, { recursive: true })
   const entries = await readdir(folder, { withFileTypes: true })
-  const leftovers = entries.filter((entry) => entry.isFile() && isLeftHere(entry.name))
-  // Another process that starts now may be quicker.
+  const leftovers = entries.filter((entry) => entry.isFile() && isLeftover(entry.name))
+  // Another process that starts now may remove them first.
   await Promise.all(leftovers.map(({ name }) => rm(join(folder, name), { force: true })))
   return leftovers.length
 }
 
-/** A process number says nothing about another machine's processes. */
-function isLeftHere(name: string): boolean {
+/** Process numbers of another machine mean nothing here. */
+function isLeftover(name: string): boolean {
   const [, digits, host] = /^(\d+)\.(.+)\.[^.]+\.part$/.exec(name) ?? []
   const pid = Number(digits)
   if (host !== HOST_NAME || !Number.isSafeInteger(pid)) return false
@@ -31,14 +31,13 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/** Removes what machines that never came back have left, by the file system's own time. */
+/** Removes temporary files that are a day old, whichever machine left them. */
 export async function sweepOldSpools(folder: string): Promise<void> {
   const names = await readdir(folder, { recursive: true }).catch(() => [])
   const oldest = systemClock().getTime() - ABANDONED_SECONDS * 1000
-  for (const path of names
-    .filter((name) => name.endsWith('.part'))
-    .map((name) => join(folder, name))) {
-    const { mtimeMs = oldest } = (await stat(path).catch(() => undefined)) ?? {}
-    if (mtimeMs < oldest) await rm(path, { force: true })
+  for (const name of names.filter((name) => name.endsWith('.part'))) {
+    const path = join(folder, name)
+    const stats = await stat(path).catch(() => undefined)
+    if (stats && stats.mtimeMs < oldest) await rm(path, { force: true })
   }
 }

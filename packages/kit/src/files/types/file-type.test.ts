@@ -48,7 +48,7 @@ describe('a file whose extension, declared type and content agree', () => {
   })
 })
 
-describe('a disagreement is refused and says what each of the three speaks for', () => {
+describe('a disagreement is refused and names the type of each of the three', () => {
   for (const name of NAMES)
     for (const other of NAMES.filter((each) => each !== name)) {
       test(`${name} by name and type, ${other} by content`, async () => {

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync 
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { HOST_NAME, spoolPath } from './spool.ts'
+import { HOST_NAME, Spool } from './spool.ts'
 import { sweepOldSpools, sweepSpools } from './sweep.ts'
 
 function folderWith(t: TestContext, names: string[]): string {
@@ -13,9 +13,9 @@ function folderWith(t: TestContext, names: string[]): string {
   return folder
 }
 
-test('leftovers of processes that are gone go, and not those of a living one', async (t) => {
+test('the files of ended processes are removed, not those of a running one', async (t) => {
   const living = `${process.ppid}.${HOST_NAME}.b.part`
-  const ownBefore = basename(spoolPath(''))
+  const ownBefore = basename(new Spool('', { sha256: false }).path)
   const folder = folderWith(t, [`999999999.${HOST_NAME}.a.part`, living, ownBefore])
 
   assert.equal(await sweepSpools(folder), 2)
@@ -23,7 +23,7 @@ test('leftovers of processes that are gone go, and not those of a living one', a
   assert.deepEqual(readdirSync(folder), [living])
 })
 
-test('a file of another machine is spared although its process number is ours, or nobody’s', async (t) => {
+test('a file of another machine is spared, even when its process number is ours or free', async (t) => {
   const names = [`${process.pid}.c.part`, `999999999.other.b.part`, `${process.pid}.other.a.part`]
   const folder = folderWith(t, names)
 
@@ -32,7 +32,7 @@ test('a file of another machine is spared although its process number is ours, o
   assert.deepEqual(readdirSync(folder).sort(), names.sort())
 })
 
-test('a folder is no leftover, whatever its name', async (t) => {
+test('a folder is never removed, whatever its name', async (t) => {
   const folder = folderWith(t, [])
   mkdirSync(join(folder, `999999999.${HOST_NAME}.a.part`))
 
@@ -48,7 +48,7 @@ test('processes that start together may sweep the same leftovers', async (t) => 
   assert.deepEqual(readdirSync(folder), [])
 })
 
-test('after a day it does not matter whose a file was', async (t) => {
+test('after a day a file is removed whichever machine left it', async (t) => {
   const names = [`${process.ppid}.old.part`, '1.other.old.part', '1.other.new.part']
   const folder = folderWith(t, names)
   for (const name of names.slice(0, 2)) utimesSync(join(folder, name), 0, 0)
