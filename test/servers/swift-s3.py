@@ -87,7 +87,7 @@ def main(folder, port, access_key, secret):
         f"{settings}/proxy-server.conf",
         PROXY_CONF.format(settings=settings, account=account, user=user, secret=secret),
     )
-    front = front_door(swift_wsgi.loadapp(f"{settings}/proxy-server.conf", global_conf={}))
+    front = with_s3_refusals(swift_wsgi.loadapp(f"{settings}/proxy-server.conf", global_conf={}))
 
     socket = listen(("127.0.0.1", port), backlog=512)
     print("ready", socket.getsockname()[1], flush=True)
@@ -150,7 +150,7 @@ def write_ring(path, port):
     ring.get_ring().save(path)
 
 
-def front_door(swift):
+def with_s3_refusals(swift):
     cache = Cache()
 
     def application(environ, start_response):

@@ -42,7 +42,7 @@ export async function thumbnails(folder: string): Promise<Row[]> {
         peakMb: service.peakMemoryMb(),
       },
       {
-        what: 'p99 of a list meanwhile, against idle',
+        what: 'p99 of a list at the same time, against idle',
         ours: `${busy.p99Ms.toFixed(1)} ms`,
         baseline: `${idle.toFixed(1)} ms`,
         ratio: slowdown,
