@@ -51,7 +51,7 @@ describe('account settings', () => {
     )
   })
 
-  test('refuse a shorter password than the host allows, and a blocklist that is not there', () => {
+  test('refuse a shorter minimum length than the host allows, and a missing blocklist', () => {
     assert.deepEqual(
       faultsOf({
         X_MASTER_KEY: MASTER_KEY,

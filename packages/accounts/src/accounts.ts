@@ -76,7 +76,7 @@ export type AccountSettings = {
   demoAccounts: boolean
   /** When demo accounts of an earlier start are refused: the setting that would allow them. */
   demoAccountsRefusedFor: string | undefined
-  /** Without a body, logout ends the session of the access token. */
+  /** A logout without a body ends the session of the access token. */
   logoutBodyOptional: boolean
   /** What a second use of a refresh token does to its session. */
   refreshReuse: 'reject' | 'revoke'
@@ -94,7 +94,7 @@ type Host = {
   logoutBodyOptional: boolean
 }
 
-/** The account settings of one host, under its own prefix. */
+/** The account settings of a service, under its own prefix. */
 export function accountSettings(settings: Settings, host: Host): AccountSettings {
   const { prefix, dataFolder } = host
   const named = (name: string) => `${prefix}${name}`
@@ -125,7 +125,7 @@ export function accountSettings(settings: Settings, host: Host): AccountSettings
   }
 }
 
-/** Cheaper hashes are for tests; in production nothing goes below the default. */
+/** Cheap hashes are for tests; production allows nothing below the default. */
 function hashingSettings(settings: Settings, prefix: string): PasswordOptions {
   const { memoryKib, passes, lanes } = DEFAULT_COST
   const floor = settings.production ? memoryKib : 8

@@ -59,7 +59,6 @@ export async function mountAccounts<T extends AccountTables>(
 
 /** Documented, so it is for trying things out and never for production. */
 const DEMO_PASSWORD = 'password123123'
-
 const DEMO_ROLES = { admin: ['ROLE_ADMIN', 'ROLE_USER'], user: ['ROLE_USER'] }
 
 /** Seeds demo accounts into an empty table, or refuses to start on them, as the settings say. */
@@ -114,9 +113,7 @@ async function demoUser(accounts: Accounts, username: string, roles: string[]): 
 }
 
 const EVERY_SECONDS = 60
-
 const BATCH = 500
-
 const DAY_SECONDS = 86_400
 
 /** Deletes what has expired and rotates the signing keys. */

@@ -1,18 +1,17 @@
 export {
   type AccountGuard,
-  type AccountSettings,
   type Accounts,
   accountSettings,
   openAccounts,
 } from './accounts.ts'
-export { type Origin, originOf, recordEvent, type SecurityEvent } from './audit/audit.ts'
+export { type Origin, originOf, recordEvent } from './audit/audit.ts'
 export { recordRefusal } from './audit/failure-limit.ts'
 export { accountMigrations } from './database/migrations/index.ts'
 export type { AccountTables } from './database/tables.ts'
-export { ADMIN_ROLE, USER_ROLE, type User } from './database/users.repository.ts'
+export { ADMIN_ROLE, type User } from './database/users.repository.ts'
 export { mountAccounts, sweep } from './host.ts'
 export { identifyCaller } from './sessions/caller.ts'
 export { TokenPairReply } from './sessions/schemas.ts'
-export { type Entry, openSession, type TokenPair } from './sessions/sessions.ts'
+export { openSession, type TokenPair } from './sessions/sessions.ts'
 export { runUserCommand } from './users/commands.ts'
 export { registerUser, requireUser } from './users/users.ts'

@@ -1,7 +1,7 @@
 import { defineProblem } from '@plinth/kit'
 
-// One answer for an unknown user, a wrong password and a disabled account: the caller must not
-// learn which of the three it was.
+// The same answer for an unknown user, a wrong password and a disabled account: the caller must not
+// learn which it was.
 export const credentialsRejected = defineProblem(
   'INVALID_CREDENTIALS',
   401,

@@ -1,4 +1,4 @@
-/** Settings that make hashing cost next to nothing, for the tests of every host. */
+/** Settings that make hashing cheap, for the tests of every host. */
 export function cheapHashing(prefix: string): Record<string, string> {
   return {
     [`${prefix}PASSWORD_MEMORY_KIB`]: '8',

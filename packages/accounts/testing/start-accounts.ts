@@ -11,7 +11,7 @@ export const ORIGIN = { address: '127.0.0.1', userAgent: null, requestId: null }
 
 export const USER = { username: 'user', password: 'password123123' }
 
-/** The accounts on a fresh database, without a server; closed with the test. */
+/** The accounts on a new database, without a server; closed when the test ends. */
 export async function startAccounts(t: TestContext, engine: TestEngine, overrides: Env = {}) {
   const clock = testClock()
   const database = await openDatabase<AccountTables>(await engine.freshUrl(t), accountMigrations)

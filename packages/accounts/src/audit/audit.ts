@@ -11,17 +11,17 @@ export { AUDIT_SORTS } from '../database/audit.repository.ts'
 
 export type SecurityEvent = {
   event: string
-  /** Who did it, when that is known. */
+  /** Who did it, if known. */
   actor?: string
   /** To whom or what it was done. */
   subject?: string
-  /** THROTTLED: refused too, and more of the same that follow are not written down for a while. */
+  /** THROTTLED: refused, and further events of the same kind are not recorded for a while. */
   result?: 'SUCCESS' | 'REFUSED' | 'THROTTLED' | 'UNCHANGED'
 }
 
 /**
  * One row per security event, written in the transaction of what it reports where there is one.
- * A name that nobody has is never written: people type passwords into the wrong field.
+ * A username that does not exist is never written: people type passwords into the wrong field.
  */
 export async function recordEvent<T extends AccountTables>(
   { db, clock }: { db: Db<T>; clock: Clock },
@@ -43,7 +43,7 @@ export async function pageOfEvents({ db }: Accounts, page: PageRequest) {
   return pageOf(await listAuditEvents(db, page), await countAuditEvents(db), page)
 }
 
-/** Where a request came from: what the audit log and a list of sessions show of it. */
+/** Where a request came from, as the audit and the list of sessions show it. */
 export type Origin = { address: string; userAgent: string | null; requestId: string | null }
 
 const LONGEST_USER_AGENT = 300

@@ -17,7 +17,7 @@ const failedLogin: Failing = (accounts) => logIn(accounts, { ...USER, password: 
 const failedChange: Failing = (accounts) =>
   changeOwnPassword(accounts, CALLER, { ...CHANGE, currentPassword: 'wrong' }, ORIGIN)
 
-/** Accounts where others fail as often as is allowed while the first right password is checked. */
+/** Accounts where others reach the limit while the first right password is checked. */
 async function startOvertaken(t: TestContext, engine: TestEngine, fail: Failing) {
   const started = await startAccounts(t, engine, { X_FAILURE_LIMIT: String(LIMIT) })
   const { accounts } = started
@@ -32,7 +32,7 @@ async function startOvertaken(t: TestContext, engine: TestEngine, fail: Failing)
 }
 
 for (const engine of engines) {
-  describe(`a right password that is checked while others fail on ${engine.name}`, {
+  describe(`a right password checked while others fail on ${engine.name}`, {
     skip: engine.skip,
   }, () => {
     test('opens no session once the limit is reached', async (t) => {

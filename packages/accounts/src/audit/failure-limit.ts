@@ -14,8 +14,8 @@ import { tooManyFailures } from '../problems.ts'
 import { type Origin, recordEvent, type SecurityEvent } from './audit.ts'
 
 /**
- * Failures are counted per name and network together: an attacker slows down himself, and neither
- * the owner of the account elsewhere nor the neighbours behind one address. The count lives in the
+ * Failures are counted per name and network together: attackers slow down only themselves, neither
+ * the owner of the account elsewhere nor others behind the same address. The count is in the
  * database, where every node sees it and a sweep bounds it.
  */
 export type Attempt = string
@@ -32,7 +32,7 @@ function isSlowed({ settings }: Accounts, { failures }: FailedAttempts): boolean
   return failures >= settings.failures.limit
 }
 
-/** Asked again where a right password is let in: others may have failed while it was checked. */
+/** Checked again before a session opens: others may have failed while the password was checked. */
 export async function isSlowedNow(
   accounts: Accounts,
   attempt: Attempt,
@@ -67,9 +67,9 @@ export function slowedDown(accounts: Accounts, { endsAt }: FailedAttempts): Prob
 export type Refusal = Omit<SecurityEvent, 'result'>
 
 /**
- * Writes down a refusal that costs whoever provokes it next to nothing, and that must not fill the
- * disk: of one event, name and network the first ones in the window are a row each, one more row
- * says THROTTLED, and all that follow until the window ends cost a look and leave nothing.
+ * Records a refusal. Refusals are cheap to provoke and must not fill the disk: of one event, name and
+ * network the first ones in the window have a row each, one more row says THROTTLED, and the rest
+ * until the window ends cost one query and leave no row.
  */
 export function recordRefusal(
   accounts: Accounts,
@@ -81,7 +81,7 @@ export function recordRefusal(
   return recordFirst(accounts, { refusal, attempt, rows: accounts.settings.failures.limit }, origin)
 }
 
-/** Refuses before any work is done, the same for a right and for a wrong password. */
+/** Refuses before the password is checked, so a right one is refused like a wrong one. */
 export async function refuseWhenSlowed(
   accounts: Accounts,
   attempt: Attempt,
@@ -99,8 +99,8 @@ function recordSlowed(accounts: Accounts, attempt: Attempt, refusal: Refusal, or
 }
 
 /**
- * Counts a wrong password. Of many that were checked at once, those past the limit hear what they
- * would have heard one after another: a burst learns no more than a patient guesser.
+ * Counts a wrong password. Of many checked concurrently, those past the limit get the answer they
+ * would have got one after another: a burst learns no more than a patient guesser.
  */
 export async function recordFailure(
   accounts: Accounts,

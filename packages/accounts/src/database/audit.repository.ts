@@ -20,10 +20,9 @@ export async function insertAuditEvent(db: Db<AccountTables>, entry: AuditEntry)
 }
 
 const SORT_COLUMNS = { id: 'id', at: 'at' } as const
-
 export const AUDIT_SORTS = Object.keys(SORT_COLUMNS)
 
-/** Newest first unless asked otherwise. */
+/** Newest first by default. */
 export async function listAuditEvents(
   db: Db<AccountTables>,
   page: PageRequest,
@@ -37,8 +36,8 @@ export async function listAuditEvents(
 }
 
 /**
- * Rows are added at one end and removed at the other, so the ids tell how many there are without
- * counting millions of them; a number that a failed transaction left out is counted too.
+ * Rows are added at one end and removed at the other, so the ids give their number without counting
+ * millions of rows. An id skipped by a failed transaction is counted too.
  */
 export async function countAuditEvents(db: Db<AccountTables>): Promise<number> {
   const { first, last } = await db
@@ -48,7 +47,7 @@ export async function countAuditEvents(db: Db<AccountTables>): Promise<number> {
   return first === null || last === null ? 0 : last - first + 1
 }
 
-/** Removes at most `limit` rows older than `before` and says how many it found. */
+/** Removes at most `limit` rows older than `before` and returns how many. */
 export async function deleteOldAuditEvents(
   db: Db<AccountTables>,
   before: Date,

@@ -4,7 +4,7 @@ import type { AccountTables } from './tables.ts'
 
 export type FailedAttempts = { failures: number; endsAt: Date }
 
-/** A window that starts now. One that ends later than it was begun by a clock since put back. */
+/** A window that starts now. A stored one that ends later dates from before the clock was set back. */
 export type Window = { now: Date; endsAt: Date }
 
 export async function findFailedAttempts(
@@ -16,7 +16,7 @@ export async function findFailedAttempts(
   return row && { failures: row.failures, endsAt: new Date(row.ends_at) }
 }
 
-/** Until the transaction ends nobody else counts on. */
+/** Until the transaction ends, no other failure is counted. */
 export async function lockFailedAttempts(
   db: Db<AccountTables>,
   attempt: string,
@@ -35,7 +35,7 @@ function attemptsWithin(db: Db<AccountTables>, attempt: string, { now, endsAt }:
     .where('ends_at', '<=', endsAt.toISOString())
 }
 
-/** Counts one more in a single statement, so that parallel failures on several nodes all count. */
+/** One statement, so that concurrent failures on several nodes all count. */
 export async function addFailedAttempt(
   db: Db<AccountTables>,
   attempt: string,
@@ -62,7 +62,7 @@ export async function deleteFailedAttempts(db: Db<AccountTables>, attempt: strin
   await db.deleteFrom('failed_attempts').where('attempt', '=', attempt).execute()
 }
 
-/** Removes at most `limit` forgotten rows and says how many it found. */
+/** Removes at most `limit` rows whose window is over and returns how many. */
 export async function deleteEndedAttempts(
   db: Db<AccountTables>,
   now: Date,

@@ -41,9 +41,9 @@ export async function insertSession(
 }
 
 /**
- * Trades the presented token for the next one. Every condition is part of the one update, so of
- * all the requests that race with one token, on whatever node, exactly one gets an answer; and a
- * session that was revoked, or whose user was disabled, is never moved on.
+ * Replaces the presented token by the next one. Every condition is part of one update, so of all
+ * concurrent requests with one token, on any node, exactly one succeeds, and a session that was
+ * revoked or whose user was disabled is never rotated.
  */
 export async function rotateSession(
   db: Db<AccountTables>,
@@ -99,10 +99,10 @@ export async function listLiveSessions(
   return rows.map(sessionOf)
 }
 
-/** Which of a user's sessions to end; `others` spares the one given. */
+/** Which of a user's sessions to end. */
 type SessionChoice = { id: number } | { tokenHash: string } | { otherThan: number } | 'all'
 
-/** Ends live sessions of one user and says how many there were. */
+/** Ends active sessions of one user and returns how many. */
 export async function revokeSessions(
   db: Db<AccountTables>,
   userId: number,
@@ -124,7 +124,7 @@ export async function revokeSessions(
   return Number(numUpdatedRows)
 }
 
-/** Removes at most `limit` dead rows and says how many it found. */
+/** Removes at most `limit` expired rows and returns how many. */
 export async function deleteExpiredSessions(
   db: Db<AccountTables>,
   now: Date,

@@ -9,7 +9,7 @@ const drain = (queue: ReturnType<typeof createFairQueue<string>>) => {
 }
 
 describe('a fair queue', () => {
-  test('serves clients in turn, each in the order he came', () => {
+  test('serves clients in turn, and the entries of each in order', () => {
     const queue = createFairQueue<string>(10)
     for (const entry of ['a1', 'a2', 'a3']) queue.push('a', entry)
     for (const entry of ['b1', 'b2']) queue.push('b', entry)
@@ -19,7 +19,7 @@ describe('a fair queue', () => {
     assert.equal(queue.size, 0)
   })
 
-  test('when full drops the last of the longest lane, so that others still get in', () => {
+  test('drops the last entry of the longest lane when full, so that others are still served', () => {
     const queue = createFairQueue<string>(3)
     for (const entry of ['a1', 'a2', 'a3']) queue.push('a', entry)
 
@@ -28,7 +28,7 @@ describe('a fair queue', () => {
     assert.deepEqual(drain(queue), ['a1', 'b1', 'a2'])
   })
 
-  test('forgets an entry that gave up', () => {
+  test('forgets a removed entry', () => {
     const queue = createFairQueue<string>(10)
     queue.push('a', 'a1')
     queue.push('a', 'a2')

@@ -4,7 +4,7 @@ import type { HashTask } from './phc.ts'
 
 const ARGON2ID = 2
 
-// One task at a time, in the order they come.
+// One task at a time, in the order of arrival.
 parentPort?.on('message', (task: HashTask) => {
   try {
     parentPort?.postMessage({ result: perform(task) })
@@ -14,8 +14,8 @@ parentPort?.on('message', (task: HashTask) => {
 })
 
 /**
- * One password has several spellings in Unicode; which one is typed depends on the keyboard.
- * Finding the common one is done here too: hostile text makes it slow.
+ * Keyboards differ in how they encode the same password. Normalising happens in this thread too,
+ * because hostile text makes it slow.
  */
 function perform(task: HashTask): string | boolean {
   const password = task.password.normalize('NFKC')

@@ -24,7 +24,7 @@ describe('the pool of hashing threads', () => {
     assert.equal(await pool.run({ kind: 'verify', password: 'Secret', hash }, 'a'), false)
   })
 
-  test('leaves the event loop free', async (t) => {
+  test('does not block the event loop', async (t) => {
     const pool = startPool(t)
     let turns = 0
     const timer = setInterval(() => {
@@ -37,7 +37,7 @@ describe('the pool of hashing threads', () => {
     assert.ok(turns > 10, `${turns} turns`)
   })
 
-  test('serves a newcomer before the rest of a flood', async (t) => {
+  test('serves a new client before the rest of a flood', async (t) => {
     const pool = startPool(t)
     const order: string[] = []
     const run = async (client: string, task = hashing('x')) => {
@@ -52,7 +52,7 @@ describe('the pool of hashing threads', () => {
     assert.ok(order.indexOf('newcomer') <= 3, order.join())
   })
 
-  test('tells those who would wait too long to come again', async (t) => {
+  test('refuses tasks that would wait too long, with Retry-After', async (t) => {
     const pool = startPool(t, { deadlineSeconds: 0.05 })
     const first = pool.run(hashing('x', dear), 'a')
     const second = pool.run(hashing('x'), 'a')
@@ -65,7 +65,7 @@ describe('the pool of hashing threads', () => {
     for (const hash of [await first, await second]) assert.match(String(hash), /^\$argon2id/)
   })
 
-  test('holds no more than its limit', async (t) => {
+  test('queues no more than its limit', async (t) => {
     const pool = startPool(t, { queueLimit: 2 })
 
     const results = await Promise.allSettled(
@@ -76,7 +76,7 @@ describe('the pool of hashing threads', () => {
     assert.equal(refused.length, 2)
   })
 
-  test('survives a task that fails', async (t) => {
+  test('continues after a failed task', async (t) => {
     const pool = startPool(t)
 
     await assert.rejects(pool.run({ kind: 'verify', password: 'x', hash: 'nonsense' }, 'a'))
@@ -84,7 +84,7 @@ describe('the pool of hashing threads', () => {
     assert.match(String(await pool.run(hashing('x'), 'a')), /^\$argon2id/)
   })
 
-  test('refuses what is still waiting when it is closed', async (t) => {
+  test('refuses waiting tasks when it is closed', async (t) => {
     const pool = startPool(t)
     const running = pool.run(hashing('x', dear), 'a')
     const waiting = pool.run(hashing('y'), 'a')

@@ -17,7 +17,7 @@ describe('passwords', () => {
     assert.deepEqual(DEFAULT_COST, { memoryKib: 19_456, passes: 2, lanes: 1 })
   })
 
-  test('never match where there is no hash, or one that is out of bounds', async (t) => {
+  test('never match without a hash, or with one whose cost is out of bounds', async (t) => {
     const passwords = startPasswords(t)
     const [salt, hash] = ['c29tZXNhbHQwMTIzNDU2', 'A'.repeat(43)]
     const strange = [
@@ -34,7 +34,7 @@ describe('passwords', () => {
     for (const stored of strange) assert.equal(await passwords.verify(stored, 'x', 'a'), false)
   })
 
-  test('are outdated when any part of their cost is below today’s', async (t) => {
+  test('are outdated when any part of their cost is below the current one', async (t) => {
     const hash = await startPasswords(t).hash('secret', 'a')
 
     assert.equal(startPasswords(t).isOutdated(hash), false)
@@ -42,7 +42,7 @@ describe('passwords', () => {
     assert.equal(startPasswords(t, { ...CHEAP, passes: 2 }).isOutdated(hash), true)
   })
 
-  test('have a decoy of the same cost, whose check is real work', async (t) => {
+  test('have a decoy of the same cost, which takes real work to check', async (t) => {
     const decoy = decoyHash(CHEAP, randomBytes)
 
     assert.deepEqual(costOf(decoy), CHEAP)

@@ -10,16 +10,16 @@ export type PasswordOptions = Partial<PoolOptions> & { cost?: HashCost }
 export type Passwords = ReturnType<typeof createPasswords>
 
 const DEFAULTS: PoolOptions = {
-  // One core is left to answer requests with.
+  // One core is left for requests.
   workers: Math.max(1, availableParallelism() - 1),
   queueLimit: 1000,
   deadlineSeconds: 10,
 }
 
-// Twice what may be registered, in UTF-16 units; nothing longer can be anybody's password.
+// Twice the longest password in UTF-16 units; nothing longer can match.
 const LONGEST_CHECKED = 2048
 
-/** `address` is where the request comes from: the pool is fair between networks. */
+/** `address` is that of the client: the pool is fair between networks. */
 export function createPasswords(options: PasswordOptions = {}) {
   const cost = options.cost ?? DEFAULT_COST
   const pool = createPasswordPool({ ...DEFAULTS, ...options })
@@ -31,7 +31,7 @@ export function createPasswords(options: PasswordOptions = {}) {
       return String(await pool.run(task, clientNetwork(address)))
     },
 
-    /** Does the same work whether there is a hash to compare with or not. */
+    /** Does the same work with and without a hash to compare with. */
     async verify(hash: string | undefined, password: string, address: string): Promise<boolean> {
       const usable =
         hash !== undefined && costOf(hash) !== undefined && password.length <= LONGEST_CHECKED
@@ -40,7 +40,7 @@ export function createPasswords(options: PasswordOptions = {}) {
       return (await pool.run(task, clientNetwork(address))) === true && usable
     },
 
-    /** Whether a hash was made when hashing was cheaper than it is now. */
+    /** Whether a hash is cheaper than the current cost. */
     isOutdated(hash: string): boolean {
       const used = costOf(hash)
       return !used || !isAtLeast(used, cost)
@@ -50,7 +50,7 @@ export function createPasswords(options: PasswordOptions = {}) {
   }
 }
 
-/** Passwords that everybody tries first, one per line of a file; without a file, none. */
+/** Common passwords, one per line of a file; without a file, none. */
 export function readBlocklist(file: string | undefined): ReadonlySet<string> {
   if (!file) return new Set()
   const lines = readFileSync(file, 'utf8').split(/\r?\n/)

@@ -5,13 +5,13 @@ export type HashTask =
 /** The cost of one argon2id hash. */
 export type HashCost = { memoryKib: number; passes: number; lanes: number }
 
-/** What OWASP and ASVS 5 ask for at least. */
+/** The minimum of OWASP and ASVS 5. */
 export const DEFAULT_COST: HashCost = { memoryKib: 19_456, passes: 2, lanes: 1 }
 
-// A hash from elsewhere must not be able to ask for a gigabyte or for minutes.
-const DEAREST: HashCost = { memoryKib: 262_144, passes: 10, lanes: 4 }
+// An imported hash must not be able to demand a gigabyte or minutes.
+const HIGHEST_COST: HashCost = { memoryKib: 262_144, passes: 10, lanes: 4 }
 
-const CHEAPEST: HashCost = { memoryKib: 8, passes: 1, lanes: 1 }
+const LOWEST_COST: HashCost = { memoryKib: 8, passes: 1, lanes: 1 }
 
 const PHC =
   /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2})\$[A-Za-z0-9+/]+\$[A-Za-z0-9+/]+$/
@@ -20,7 +20,7 @@ const PHC =
 export function costOf(hash: string): HashCost | undefined {
   const [, memory, passes, lanes] = PHC.exec(hash) ?? []
   const cost = { memoryKib: Number(memory), passes: Number(passes), lanes: Number(lanes) }
-  return isAtLeast(cost, CHEAPEST) && isAtLeast(DEAREST, cost) ? cost : undefined
+  return isAtLeast(cost, LOWEST_COST) && isAtLeast(HIGHEST_COST, cost) ? cost : undefined
 }
 
 export function isAtLeast(cost: HashCost, floor: HashCost): boolean {
@@ -29,7 +29,7 @@ export function isAtLeast(cost: HashCost, floor: HashCost): boolean {
   )
 }
 
-/** A hash of this cost that no password has: checking against it takes as long as any other. */
+/** A hash of this cost that no password matches: checking against it takes as long as any other. */
 export function decoyHash(cost: HashCost, random: (bytes: number) => Buffer): string {
   const part = (bytes: number) => random(bytes).toString('base64').replace(/=+$/, '')
   const { memoryKib, passes, lanes } = cost

@@ -10,9 +10,9 @@ const passwordQueueFull = defineProblem(
 )
 
 /**
- * A bounded queue with one lane per client. Lanes are served in turn, so somebody who sends a
- * thousand requests waits behind his own and not in front of everybody else. When it is full the
- * longest lane gives up its last entry.
+ * A bounded queue with one lane per client. Lanes are served in turn, so a client that sends a
+ * thousand requests delays only itself. When the queue is full, the longest lane loses its last
+ * entry.
  */
 export function createFairQueue<T>(limit: number) {
   const lanes = new Map<string, T[]>()
@@ -36,7 +36,7 @@ export function createFairQueue<T>(limit: number) {
       return size
     },
 
-    /** Adds an entry; returns the one that had to go, which may be the same. */
+    /** Adds an entry; returns the one that was dropped for it, which may be the same. */
     push(client: string, entry: T): T | undefined {
       const lane = lanes.get(client) ?? []
       lane.push(entry)
@@ -47,7 +47,7 @@ export function createFairQueue<T>(limit: number) {
       return drop(longest, entries, entries.length - 1)
     },
 
-    /** The next entry; its lane goes to the back. */
+    /** The next entry; its lane moves to the back. */
     shift(): T | undefined {
       const [next] = lanes
       if (!next) return undefined
@@ -67,7 +67,7 @@ export function createFairQueue<T>(limit: number) {
 
 export type PoolOptions = { workers: number; queueLimit: number; deadlineSeconds: number }
 
-// A thread is a third of the memory of an idle service.
+// A thread takes a third of the memory of an idle service.
 const IDLE_MS = 10_000
 
 type Job = {
@@ -77,13 +77,13 @@ type Job = {
   reject(error: unknown): void
 }
 
-// A thread has its next task at hand when it finishes one, so that it never waits for the event loop.
-const TASKS_AT_HAND = 2
+// A thread already has its next task when it finishes one, so that it never waits for the event loop.
+const TASKS_PER_WORKER = 2
 
 /**
- * Hashing has its own threads: not the event loop, which would stop answering, and not libuv's
- * pool, where every file access and key check would queue behind it. As many run at once as there
- * are workers, which also bounds the memory; what cannot be served in time is told so.
+ * Hashing has its own threads: the event loop would block, and in libuv's pool every file access and
+ * signature check would queue behind it. The number of workers bounds the memory; a task that cannot
+ * start in time is refused.
  */
 export function createPasswordPool(options: PoolOptions) {
   const queue = createFairQueue<Job>(options.queueLimit)
@@ -103,7 +103,7 @@ export function createPasswordPool(options: PoolOptions) {
   function dispatch(): void {
     while (queue.size > 0) {
       const worker = leastLoaded()
-      if (!worker || worker.load >= TASKS_AT_HAND) return
+      if (!worker || worker.load >= TASKS_PER_WORKER) return
       const job = queue.shift()
       if (job) void serve(worker, job)
     }
@@ -119,17 +119,17 @@ export function createPasswordPool(options: PoolOptions) {
     }
     if (worker.lost) workers.delete(worker)
     dispatch()
-    if (worker.load === 0) resting.set(worker, setTimeout(() => letGo(worker), IDLE_MS).unref())
+    if (worker.load === 0) resting.set(worker, setTimeout(() => retire(worker), IDLE_MS).unref())
   }
 
-  function letGo(worker: HashWorker): void {
+  function retire(worker: HashWorker): void {
     workers.delete(worker)
     resting.delete(worker)
     void worker.terminate()
   }
 
   return {
-    /** `client` is whoever shares a turn in the queue. */
+    /** Tasks of the same `client` share a lane of the queue. */
     run(task: HashTask, client: string): Promise<HashOutcome> {
       const { promise, resolve, reject } = Promise.withResolvers<HashOutcome>()
       const giveUp = () => {
@@ -139,20 +139,20 @@ export function createPasswordPool(options: PoolOptions) {
       const timer = setTimeout(giveUp, options.deadlineSeconds * 1000)
       const job: Job = { task, timer, resolve, reject }
       const dropped = queue.push(client, job)
-      if (dropped) turnAway(dropped)
+      if (dropped) refuse(dropped)
       dispatch()
       return promise
     },
 
     async close(): Promise<void> {
       closed = true
-      for (let job = queue.shift(); job; job = queue.shift()) turnAway(job)
+      for (let job = queue.shift(); job; job = queue.shift()) refuse(job)
       await Promise.all([...workers].map((worker) => worker.terminate()))
     },
   }
 }
 
-function turnAway(job: Job): void {
+function refuse(job: Job): void {
   clearTimeout(job.timer)
   job.reject(passwordQueueFull())
 }
@@ -160,7 +160,7 @@ function turnAway(job: Job): void {
 type HashOutcome = string | boolean
 
 type HashWorker = {
-  /** How many tasks it has; it does them one after another, in the order given. */
+  /** How many tasks it has; it performs them one after another, in the order given. */
   readonly load: number
   /** The thread is gone and its tasks have failed. */
   readonly lost: boolean
@@ -200,7 +200,7 @@ function startHashWorker(): HashWorker {
     perform(task) {
       const { promise, resolve, reject } = Promise.withResolvers<HashOutcome>()
       waiting.push({ resolve, reject })
-      // A process must not end while somebody waits for this answer.
+      // The process must not exit while a caller waits for this result.
       thread.ref()
       thread.postMessage(task)
       return promise

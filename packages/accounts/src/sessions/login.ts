@@ -16,8 +16,8 @@ import { openSession, type TokenPair } from './sessions.ts'
 type Credentials = { username: string; password: string }
 
 /**
- * Unknown user, wrong password and disabled user cost the same hash in the same queue and the same
- * statements in the database, and get the same answer.
+ * An unknown user, a wrong password and a disabled user cost the same hash in the same queue and the
+ * same statements, and get the same answer.
  */
 export async function logIn(
   accounts: Accounts,
@@ -38,8 +38,8 @@ export async function logIn(
       ? await enter(accounts, { user, password, attempt }, origin)
       : undefined
   if (pair) return pair
-  // Right a moment ago, but not let in: the stored hash is another now, renewed by a login at the
-  // same time or really changed, or others have failed too often. Looking once more tells which.
+  // The password was right, but the stored hash has changed in the meantime (rehashed by another login,
+  // or a new password), or others have failed too often. A second try finds out which.
   if (user?.enabled && matches && triesLeft > 0)
     return logIn(accounts, credentials, origin, triesLeft - 1)
 

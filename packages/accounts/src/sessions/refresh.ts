@@ -18,7 +18,7 @@ import {
   tokenPair,
 } from './sessions.ts'
 
-/** Trades a refresh token for a new pair; the presented one is spent, whatever happens after. */
+/** Exchanges a refresh token for a new pair; the presented one is used up, whatever happens next. */
 export async function refreshSession(
   accounts: Accounts,
   refreshToken: string,
@@ -42,9 +42,9 @@ export async function refreshSession(
 }
 
 /**
- * A token of a session we know is 401 whatever else holds, as the specification's table has it: of
- * any number of racing refreshes one wins and all the others hear the same. Only made-up tokens
- * are slowed, and counted after the fact, so that a good one is always honoured.
+ * A token of a known session is always 401, as in the specification's table: of any number of
+ * concurrent refreshes one succeeds and the others get the same answer. Only invented tokens are
+ * slowed, and counted afterwards, so that a valid token always works.
  */
 async function rejectRefresh(
   accounts: Accounts,

@@ -22,7 +22,7 @@ export type TokenPair = {
   refreshTokenExpiresInSeconds: number
 }
 
-/** A user who has shown who he is, and what must still hold at the moment of entry. */
+/** An authenticated user, and what must still hold when the session opens. */
 export type Entry = {
   userId: number
   event: string
@@ -30,9 +30,9 @@ export type Entry = {
 }
 
 /**
- * The one way into the system: password and passkey login end here. The user's row is locked
- * while the session is made, so a user who is being disabled, or whose password is being changed,
- * either gets no session or gets one that the change then revokes.
+ * Password and passkey logins both end here. The user's row is locked while the session is created,
+ * so a user who is being disabled, or whose password is being changed, either gets no session or one
+ * that the change then revokes.
  */
 export async function openSession(
   accounts: Accounts,
@@ -80,8 +80,8 @@ export function tokenPair(
 }
 
 /**
- * Ends the session a refresh token belongs to, if it is the caller's own and still live; without
- * a token the session of the access token. The access token itself lives on until it expires.
+ * Ends the session of a refresh token if it is the caller's own and still active; without a token,
+ * the session of the access token. The access token itself stays valid until it expires.
  */
 export async function logOut(
   accounts: Accounts,
@@ -124,14 +124,12 @@ export async function endOwnSession(
 }
 
 /**
- * 32 random bytes in two parts. The first 15 name the session's family and stay through every
- * rotation, so that a replay of any earlier token is recognised with one row per session; the
- * other 17 are the secret and are new each time. Only hashes of either are stored.
+ * A refresh token is 32 random bytes. The first 15 identify the token family and survive every
+ * rotation, so that one row per session is enough to recognise a replay of any earlier token; the
+ * other 17 are the secret and change each time. Only hashes of both are stored.
  */
 const FAMILY_BYTES = 15
-
 const SECRET_BYTES = 17
-
 const FAMILY_LENGTH = 20
 
 function newRefreshToken(): string {

@@ -14,8 +14,8 @@ import { lastAdministrator, userUnknown } from '../problems.ts'
 type UserChange = { enabled?: boolean; roles?: string[] }
 
 /**
- * Enables, disables, gives and takes roles. It takes effect at once: a disabled user's sessions
- * end here, and every request asks the user's row who he is now.
+ * Enables or disables a user and sets roles. It takes effect at once: disabling ends all sessions,
+ * and every request reads the user's row.
  */
 export async function changeUser(
   accounts: Accounts,

@@ -1,21 +1,19 @@
 import { emailText, requiredText, Type } from '@plinth/kit'
 
-export const LONGEST_PASSWORD = 1024
+const LONGEST_PASSWORD = 1024
 
-// Control characters and halves of a character (\p{Cs}) are refused because not every database can
-// store them, those that nobody sees and that turn the direction of writing because they make one
-// name look like another.
-export const UNSEEN =
-  '\\u00ad\\u200b\\u200e\\u200f\\u202a-\\u202e\\u2060-\\u2064\\u2066-\\u206f\\ufeff'
+// Control characters and lone surrogates (\p{Cs}) are refused because not every database can store
+// them; invisible characters and those that change the writing direction because they make one name
+// look like another.
+const INVISIBLE = '\\u00ad\\u200b\\u200e\\u200f\\u202a-\\u202e\\u2060-\\u2064\\u2066-\\u206f\\ufeff'
 
-export const REFUSED = `\\p{Cc}\\p{Cs}${UNSEEN}`
-
+const REFUSED = `\\p{Cc}\\p{Cs}${INVISIBLE}`
 export const USERNAME_RULE = 'must have 3 to 50 characters'
 
-// Counted without the spaces around it.
-export const USERNAME = `^\\s*[^\\s${REFUSED}][^${REFUSED}]{1,48}[^\\s${REFUSED}]\\s*$`
+// The length without surrounding spaces.
+const USERNAME = `^\\s*[^\\s${REFUSED}][^${REFUSED}]{1,48}[^\\s${REFUSED}]\\s*$`
 
-export function passwordText(minLength: number) {
+function passwordText(minLength: number) {
   return requiredText({ minLength, maxLength: LONGEST_PASSWORD })
 }
 
@@ -45,7 +43,7 @@ export const UserChangeBody = Type.Object({
   ),
 })
 
-export const profile = {
+const profile = {
   id: Type.Integer(),
   username: Type.String(),
   email: Type.String(),
@@ -53,7 +51,7 @@ export const profile = {
   enabled: Type.Boolean(),
 }
 
-/** Replies name what leaves: a user's password hash is in none of them. */
+/** Reply schemas list what is sent, so that a password hash never is. */
 export const ProfileReply = Type.Object(profile)
 
 export const RegistrationReply = Type.Object({ message: Type.String(), ...profile })

@@ -45,10 +45,10 @@ export function ownProfile(accounts: Accounts, caller: Caller): Promise<User> {
 
 type Registration = { username: string; email: string; password: string }
 
-/** Who makes an account for somebody else, and with which roles. */
+/** Who creates an account for another user, and with which roles. */
 type Registrar = { actor?: string; roles?: string[] }
 
-/** Creates an account. Roles are never the caller's choice. */
+/** Creates an account. A caller cannot choose roles. */
 export async function registerUser(
   accounts: Accounts,
   registration: Registration,
@@ -57,7 +57,7 @@ export async function registerUser(
 ): Promise<User> {
   const username = normalName(registration.username)
   const email = normalName(registration.email)
-  refuseOddLength(username)
+  requireUsernameLength(username)
   refuseCommonPassword(accounts, registration.password)
   await refuseTaken(accounts, { username, email }, origin)
   const passwordHash = await accounts.passwords.hash(registration.password, origin.address)
@@ -66,13 +66,13 @@ export async function registerUser(
   return insertOrRefuse(accounts, newUser, { actor: actor ?? username, origin })
 }
 
-/** What is stored must obey the rule too: lower case and composed letters change the length. */
-function refuseOddLength(username: string): void {
+/** The stored name must obey the rule too: lower-casing and NFC change the length. */
+function requireUsernameLength(username: string): void {
   const { length } = [...username]
   if (length < 3 || length > 50) throw validationFailed([`username: ${USERNAME_RULE}`])
 }
 
-/** The unique indexes decide: of several registrations of one name at once, one wins. */
+/** The unique indexes decide: of concurrent registrations of one name, one succeeds. */
 async function insertOrRefuse(
   accounts: Accounts,
   newUser: NewUser,
@@ -123,14 +123,14 @@ export async function pageOfUsers({ db }: Accounts, page: PageRequest) {
   return pageOf(users.map(summaryOf), await countUsers(db), page)
 }
 
-/** Names what leaves: everything but the password hash. */
+/** Everything but the password hash. */
 function summaryOf({ id, username, email, roles, enabled, createdAt }: User) {
   return { id, username, email, roles, enabled, createdAt }
 }
 
 type PasswordChange = { currentPassword: string; newPassword: string }
 
-/** Needs the old password, and ends every session but the one that asks. */
+/** Requires the current password, and ends every session but the caller's. */
 export async function changeOwnPassword(
   accounts: Accounts,
   caller: Caller,
@@ -158,13 +158,13 @@ export async function changeOwnPassword(
     return true
   })
   if (changed) return
-  // The hash is another now: renewed by a login at the same time, or really changed. Or others have
-  // failed too often meanwhile.
+  // The hash has changed in the meantime (rehashed by a login, or a new password), or others have
+  // failed too often.
   if (triesLeft === 0) throw await rejectChange(accounts, attempt, event, origin)
   return changeOwnPassword(accounts, caller, change, origin, triesLeft - 1)
 }
 
-/** For an operator: no old password, and every session ends. */
+/** For an operator: needs no current password, and ends every session. */
 export async function resetPassword(
   accounts: Accounts,
   user: User,
