@@ -60,13 +60,13 @@ export function sessionTimes({ clock, settings }: Accounts): { now: Date; expire
   return { now, expiresAt: secondsAfter(now, settings.refreshTokenLifetimeSeconds) }
 }
 
-export function tokenPair(
+export async function tokenPair(
   { accessTokens, settings }: Accounts,
   { user, sessionId, refreshToken }: { user: User; sessionId: number; refreshToken: string },
   sign: SignAccessToken,
-): TokenPair {
+): Promise<TokenPair> {
   return {
-    accessToken: sign({
+    accessToken: await sign({
       userId: String(user.id),
       username: user.username,
       roles: user.roles,
