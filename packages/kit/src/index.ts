@@ -23,6 +23,7 @@ export {
 } from './files/types/catalogue.ts'
 export { requireFileType } from './files/types/type.ts'
 export { acceptUploads, receiveUpload, type Upload, type UploadLimits } from './files/upload.ts'
+export { basePathOf, requestedPath, targetOf } from './http/address/base-path.ts'
 export {
   type Authenticate,
   type Caller,

@@ -2,6 +2,7 @@ import type { AddressInfo } from 'node:net'
 import { consoleFolder } from '@plinth/console'
 import {
   actuatorRoutes,
+  basePathOf,
   type Clock,
   consoleRoutes,
   createLogger,
@@ -95,13 +96,13 @@ export async function createProviderSandbox(
 
 /** The page that calls the controls; as static as the consoles of the services. */
 function controlPageRoutes(server: Server): void {
-  server.get('/', (_request, reply) => reply.redirect('/sandbox/', 302))
+  server.get('/', (request, reply) => reply.redirect(`${basePathOf(request)}/sandbox/`, 302))
   consoleRoutes(server, consoleFolder('sandbox'), '/sandbox')
 }
 
 /** The configured address; on a port that the system chose, the address it turned out to be. */
-function publicUrlOf(server: Server, config: SandboxConfig): string {
+function publicUrlOf(server: Server, { publicUrl }: SandboxConfig): string {
   const address = server.server.address() as AddressInfo | null
-  if (config.port !== 0 || !address) return config.publicUrl
+  if (new URL(publicUrl).port !== '0' || !address) return publicUrl
   return `http://localhost:${address.port}`
 }

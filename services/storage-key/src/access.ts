@@ -1,5 +1,5 @@
 import { hash, timingSafeEqual } from 'node:crypto'
-import type { Server } from '@plinth/kit'
+import { type Server, targetOf } from '@plinth/kit'
 import { keyRejected } from './problems.ts'
 import { isFileArea } from './request-target.ts'
 
@@ -27,7 +27,7 @@ export function answerOptions(server: Server): void {
 export function requireKey(server: Server, key: string): void {
   const expected = digest(key)
   server.addHook('onRequest', async (request) => {
-    if (request.method === 'OPTIONS' || !isFileArea(request.originalUrl)) return
+    if (request.method === 'OPTIONS' || !isFileArea(targetOf(request))) return
     const given = request.headers['x-api-key']
     // Digests have the same length, so the comparison does not reveal the length of the key either.
     if (typeof given !== 'string' || !timingSafeEqual(digest(given), expected)) throw keyRejected()

@@ -6,6 +6,7 @@ import {
   consoleRoutes,
   createLogger,
   createServer,
+  requestedPath,
   type Server,
   systemClock,
 } from '@plinth/kit'
@@ -31,8 +32,8 @@ export async function createStorageKey(
     ...config,
     log,
     clock,
-    renderProblem: (problem, { originalUrl }) =>
-      renderError(problem, { path: originalUrl.split('?', 1)[0] ?? '', at: clock() }),
+    renderProblem: (problem, request) =>
+      renderError(problem, { path: requestedPath(request), at: clock() }),
     renderBrokenRequest: (status, message) => renderBrokenRequest(status, message, clock()),
     rewriteUrl: routeOf,
   })

@@ -1,4 +1,11 @@
-import { type Reply, type Request, receiveUpload, type Server, sendFile } from '@plinth/kit'
+import {
+  type Reply,
+  type Request,
+  receiveUpload,
+  type Server,
+  sendFile,
+  targetOf,
+} from '@plinth/kit'
 import { deleteFile, describeFile, type FileStore, representFile, storeFile } from './files.ts'
 import { requestedName } from './request-target.ts'
 
@@ -13,7 +20,7 @@ export function fileRoutes(server: Server, store: FileStore): void {
   )
 
   server.get('/file/info/:filename', (request) =>
-    describeFile(store, requestedName(request.originalUrl, 'info')),
+    describeFile(store, requestedName(targetOf(request), 'info')),
   )
 
   server.get('/file/:filename', async (request, reply) =>
@@ -30,5 +37,5 @@ async function receiveFile(request: Request, reply: Reply, store: FileStore): Pr
 }
 
 function nameIn(request: Request): string {
-  return requestedName(request.originalUrl, 'file')
+  return requestedName(targetOf(request), 'file')
 }

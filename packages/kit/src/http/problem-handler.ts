@@ -9,6 +9,7 @@ import {
   Problem,
   validationFailed,
 } from '../problems.ts'
+import { requestedPath } from './address/base-path.ts'
 import type { Reply, Request, Server } from './framework.ts'
 import { discardAfterAnswer, discardBeforeClosing } from './hooks/bodies.ts'
 import { describeFaults, type SchemaFault } from './schema.ts'
@@ -58,7 +59,7 @@ export function renderProblem(problem: Problem, request: Request) {
     title: problem.title ?? STATUS_CODES[problem.status],
     status: problem.status,
     detail: problem.message,
-    instance: request.url.split('?', 1)[0],
+    instance: requestedPath(request),
     code: problem.code,
     requestId: request.id,
     ...problem.extra,

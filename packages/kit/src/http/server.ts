@@ -2,7 +2,14 @@ import { randomInt, randomUUID } from 'node:crypto'
 import { type FastifyBaseLogger, fastify, LogController } from 'fastify'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logging.ts'
-import type { Caller, SchemaTypes, Server } from './framework.ts'
+import {
+  baseUrls,
+  firstSegment,
+  type RewriteUrl,
+  removeBasePath,
+  type TargetRewriting,
+} from './address/base-path.ts'
+import type { Caller, Request, SchemaTypes, Server } from './framework.ts'
 import {
   type ConnectionLimits,
   checkHosts,
@@ -30,6 +37,10 @@ declare module 'fastify' {
     /** True once the service has been told to stop: it finishes what it has and is not ready. */
     draining: boolean
     clock: Clock
+    /** What clients reach the service by. */
+    publicUrl: string | undefined
+    /** Where the client of this request finds the service: scheme, host and base path. */
+    baseUrlOf(request: Request): string
     /** What an operator should not have to find out by accident; told once, when all is up. */
     announcements: string[]
     /** Runs when the server has answered its last request; the last registered runs first. */
@@ -51,8 +62,8 @@ export type ServerOptions = HostOptions &
     bodyDeadlineMs?: number
     renderProblem?: ProblemRenderer
     renderBrokenRequest?: BrokenRequestRenderer
-    /** Chooses the route from the raw request; `request.originalUrl` keeps what was asked. */
-    rewriteUrl?: (request: { method?: string; url?: string }) => string
+    /** Chooses the route from the raw target without the base path; `targetOf` keeps that target. */
+    rewriteUrl?: RewriteUrl
   }
 
 const HEADERS_TIMEOUT_MS = 15_000
@@ -62,11 +73,15 @@ const KEEP_ALIVE_MS = 65_000
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/
 
 export function createServer(options: ServerOptions): Server {
-  const server = bareServer(options)
+  const ownSegments = new Set<string>()
+  const server = bareServer(options, removeBasePath(options, ownSegments))
   server.decorate('draining', false)
   server.decorate('clock', options.clock)
+  server.decorate('publicUrl', options.publicUrl)
+  server.decorate('baseUrlOf', baseUrls(options))
   server.decorate('announcements', [])
   server.addHook('onRoute', (route) => {
+    ownSegments.add(firstSegment(route.url))
     if (route.schema?.body) route.schema = { ...route.schema, body: countsFirst(route.schema.body) }
   })
   parseJsonBodies(server)
@@ -81,14 +96,14 @@ export function createServer(options: ServerOptions): Server {
   return server
 }
 
-function bareServer(options: ServerOptions): Server {
+function bareServer(options: ServerOptions, rewriteUrl: TargetRewriting | undefined): Server {
   const server = fastify({
     loggerInstance: childless(options.log) as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: (request) => requestId(request.headers['x-request-id']),
     bodyLimit: options.bodyLimitBytes ?? DEFAULT_BODY_BYTES,
     trustProxy: options.trustedProxies?.length ? options.trustedProxies : false,
-    ...(options.rewriteUrl && { rewriteUrl: options.rewriteUrl }),
+    ...(rewriteUrl && { rewriteUrl }),
     routerOptions: { maxParamLength: 16_384 },
     forceCloseConnections: 'idle',
     // What still arrives on an open connection while we close is served, and ends the connection.

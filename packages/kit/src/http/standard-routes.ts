@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import { JWKS_MAX_AGE_SECONDS, type SigningKeys } from '../tokens/signing-keys.ts'
+import { basePathOf } from './address/base-path.ts'
 import type { Reply, Request, Server } from './framework.ts'
 
 type ActuatorOptions = {
@@ -20,7 +21,7 @@ export function actuatorRoutes(server: Server, options: ActuatorOptions): void {
   server.get('/actuator/health', health)
   if (options.discovery === false) return
 
-  server.get('/actuator', (request) => ({ _links: links(request) }))
+  server.get('/actuator', (request) => ({ _links: links(server.baseUrlOf(request)) }))
   server.get('/actuator/info', () => ({ app: { name: options.name, version: options.version } }))
   server.get('/actuator/health/liveness', (_request, reply) => report(reply, true))
   server.get('/actuator/health/readiness', async (_request, reply) =>
@@ -45,8 +46,8 @@ async function isUp(healthy: () => Promise<boolean>): Promise<boolean> {
   }
 }
 
-function links(request: Request) {
-  const base = `${request.protocol}://${request.host}/actuator`
+function links(baseUrl: string) {
+  const base = `${baseUrl}/actuator`
   return {
     self: { href: base, templated: false },
     health: { href: `${base}/health`, templated: false },
@@ -93,7 +94,10 @@ type Page = { bytes: Buffer; type: string; etag: string }
 
 /** Serves a built console at `/api-test`; small enough to be kept in memory. */
 export function consoleRoutes(server: Server, folder: string, path = '/api-test'): void {
-  if (path !== '') server.get(path, (_request, reply) => reply.redirect(`${path}/index.html`, 302))
+  if (path !== '')
+    server.get(path, (request, reply) =>
+      reply.redirect(`${basePathOf(request)}${path}/index.html`, 302),
+    )
   for (const [name, page] of readPages(folder)) {
     const send = (request: Request, reply: Reply) => sendPage(page, request, reply)
     server.get(`${path}/${name}`, send)

@@ -1,5 +1,12 @@
 import { type AccountGuard, originOf, TokenPairReply } from '@plinth/accounts'
-import { CREDENTIALS_BODY_BYTES, type Guard, type Request, type Server, Type } from '@plinth/kit'
+import {
+  basePathOf,
+  CREDENTIALS_BODY_BYTES,
+  type Guard,
+  type Request,
+  type Server,
+  Type,
+} from '@plinth/kit'
 import type { RegistrationResponseJSON } from '@simplewebauthn/server'
 import type { CsrfTokens } from './csrf.ts'
 import { authenticationOptions, logInWithPasskey } from './login.ts'
@@ -71,11 +78,18 @@ export function passkeyRoutes(
 function csrfRoute(server: Server, csrf: CsrfTokens): void {
   server.get('/webauthn/csrf', (request, reply) => {
     const token = csrf.tokenFor(cookieOf(request))
-    // Over plain http browsers reject `Secure` cookies, and other clients do not send them.
-    const secure = request.protocol === 'https' ? '; Secure' : ''
-    reply.header('set-cookie', `${CSRF_COOKIE}=${token}; Path=/; SameSite=Strict${secure}`)
+    const path = basePathOf(request) || '/'
+    reply.header(
+      'set-cookie',
+      `${CSRF_COOKIE}=${token}; Path=${path}; SameSite=Strict${isHttps(request) ? '; Secure' : ''}`,
+    )
     return { headerName: 'X-XSRF-TOKEN', parameterName: '_csrf', token }
   })
+}
+
+/** Over plain http browsers reject `Secure` cookies, and other clients do not send them. */
+function isHttps({ server, protocol }: Request): boolean {
+  return protocol === 'https' || (server.publicUrl?.startsWith('https:') ?? false)
 }
 
 function csrfGuard(csrf: CsrfTokens): Guard {

@@ -1,14 +1,14 @@
 export type Page = { title: string; main: Html }
 
 /** Every page says what it is, so that no one takes it for the real provider. */
-export function renderPage({ title, main }: Page): string {
+export function renderPage({ title, main }: Page, basePath: string): string {
   return html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${title} – SANDBOX</title>
-<link rel="stylesheet" href="/sandbox/style.css">
+<link rel="stylesheet" href="${basePath}/sandbox/style.css">
 </head>
 <body>
 <a class="skip" href="#main">Skip to the content</a>

@@ -5,8 +5,8 @@ import { accessDenied, type Server } from '@plinth/kit'
  * header, are let through, and so are the origins that the settings name.
  */
 export function refuseOtherSites(server: Server, friends: string[]): void {
-  server.addHook('onRequest', async ({ method, headers }) => {
-    const { 'sec-fetch-site': site, origin, host } = headers
+  server.addHook('onRequest', async ({ method, headers, host }) => {
+    const { 'sec-fetch-site': site, origin } = headers
     if (method === 'GET' || method === 'HEAD' || friends.includes(origin ?? '')) return
     const foreign =
       site === undefined

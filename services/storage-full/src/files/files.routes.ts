@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import {
   acceptUploads,
+  basePathOf,
   type Guard,
   pageRequest,
   pathId,
@@ -56,7 +57,7 @@ export function uploadRoute(server: Server, storage: Storage, caller: Guard): vo
       handler: async (request, reply) => {
         await using upload = await receive(request, reply, storage)
         const file = await storeFile(storage, request.caller, upload)
-        reply.code(201).header('location', `/file/info/${file.id}`)
+        reply.code(201).header('location', `${basePathOf(request)}/file/info/${file.id}`)
         return describeFile(file)
       },
     })
@@ -80,7 +81,7 @@ async function sendList(request: Request, reply: Reply, storage: Storage) {
   }
   const page = pageRequest({ page: number, size }, [])
   const { files, total } = await pageOfFiles(storage, request.caller, page)
-  reply.header('x-total-count', total).header('link', pageLinks(page, total))
+  reply.header('x-total-count', total).header('link', pageLinks(basePathOf(request), page, total))
   return files.map(describeFile)
 }
 
@@ -95,10 +96,14 @@ async function* jsonArray(batches: AsyncIterable<StoredFile[]>): AsyncGenerator<
 }
 
 /** RFC 8288: where the neighbouring pages are. */
-function pageLinks({ page, size }: { page: number; size: number }, total: number): string {
+function pageLinks(
+  basePath: string,
+  { page, size }: { page: number; size: number },
+  total: number,
+): string {
   const last = Math.max(0, Math.ceil(total / size) - 1)
   const link = (to: number, relation: string) =>
-    `</file/list?page=${to}&size=${size}>; rel="${relation}"`
+    `<${basePath}/file/list?page=${to}&size=${size}>; rel="${relation}"`
   return [
     link(0, 'first'),
     ...(page > 0 ? [link(Math.min(page - 1, last), 'prev')] : []),

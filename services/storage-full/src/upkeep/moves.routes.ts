@@ -1,4 +1,4 @@
-import { type Guard, type Job, pathId, type Server, Type } from '@plinth/kit'
+import { basePathOf, type Guard, type Job, pathId, type Server, Type } from '@plinth/kit'
 import type { Storage } from '../files/storage.ts'
 import { ProviderField } from '../locations/locations.ts'
 import { cancelMove, type Move, recentMoves, requireMove, startMove } from './moves.ts'
@@ -15,10 +15,11 @@ export function moveRoutes(
   server.post('/api/storage/moves', {
     onRequest: admin,
     schema: { body: MoveBody },
-    handler: async ({ caller, body, log }, reply) => {
+    handler: async (request, reply) => {
+      const { caller, body, log } = request
       const move = await startMove(storage, caller, body.to)
       job.runNow().catch((error) => log.error({ err: error }, 'the move stopped'))
-      reply.code(202).header('location', `/api/storage/moves/${move.id}`)
+      reply.code(202).header('location', `${basePathOf(request)}/api/storage/moves/${move.id}`)
       return describeMove(move)
     },
   })

@@ -1,21 +1,12 @@
-import { BlockList, isIP, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { hostAmbiguous, misdirected } from '../../problems.ts'
+import type { AddressOptions } from '../address/base-path.ts'
+import { hostName, isLoopback, networkMatcher } from '../address/networks.ts'
 import type { Request, Server } from '../framework.ts'
 
-export type HostOptions = {
+export type HostOptions = AddressOptions & {
   /** Where the service listens. */
   host?: string
-  publicUrl?: string
-  /** Further names under which it may be asked. */
-  allowedHosts?: string[]
-  trustedProxies?: string[]
-}
-
-const LOOPBACK_NAME = /^(localhost|[\w-]+\.localhost|127(\.\d{1,3}){3}|\[::1\])$/i
-const NETWORKS: Record<string, string[]> = {
-  loopback: ['127.0.0.0/8', '::1/128'],
-  linklocal: ['169.254.0.0/16', 'fe80::/10'],
-  uniquelocal: ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7'],
 }
 
 /**
@@ -29,25 +20,10 @@ export function checkHosts(server: Server, options: HostOptions): void {
   server.addHook('onRequest', (request, _reply, done) => {
     if (countOfHosts(request) > 1) return done(hostAmbiguous())
     const { host = '' } = request.raw.headers
-    if (!allowed || allowed(nameOf(host)) || isHealth(request)) return done()
+    if (!allowed || allowed(hostName(host)) || isHealth(request)) return done()
     if (isTrusted(request.socket.remoteAddress ?? '')) return done()
     done(misdirected())
   })
-}
-
-/** Whether an address lies in one of these networks; `loopback` and the like are names for some. */
-function networkMatcher(networks: string[]): (address: string) => boolean {
-  const list = new BlockList()
-  for (const network of networks.flatMap((name) => NETWORKS[name] ?? [name])) {
-    const [address = '', bits] = network.split('/')
-    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
-    list.addSubnet(address, Number(bits ?? (family === 'ipv6' ? 128 : 32)), family)
-  }
-  return (address) => {
-    const plain = address.replace(/^::ffff:(?=\d+\.)/, '')
-    const family = isIP(plain)
-    return family !== 0 && list.check(plain, family === 6 ? 'ipv6' : 'ipv4')
-  }
 }
 
 /** Nothing where every name will do: a service that listens beyond this machine, and names none. */
@@ -56,15 +32,7 @@ function allowedNames({ host, publicUrl, allowedHosts = [] }: HostOptions) {
   if (!isLoopback(host) && allowedHosts.length === 0) return undefined
   const names = new Set(allowedHosts.map((name) => name.toLowerCase()))
   if (publicUrl) names.add(new URL(publicUrl).hostname)
-  return (name: string) => LOOPBACK_NAME.test(name) || names.has(name)
-}
-
-export function isLoopback(host: string): boolean {
-  return LOOPBACK_NAME.test(isIP(host) === 6 ? `[${host}]` : host)
-}
-
-function nameOf(host: string): string {
-  return host.replace(/:\d*$/, '').replace(/\.$/, '').toLowerCase()
+  return (name: string) => isLoopback(name) || names.has(name)
 }
 
 /** Node keeps the first of several Host headers; another server on the way may keep the last. */

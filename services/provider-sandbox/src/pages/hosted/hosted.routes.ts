@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import type { Reply, Request, Server } from '@plinth/kit'
+import { basePathOf, type Reply, type Request, type Server } from '@plinth/kit'
 import type { Form } from '../../protocol/form.ts'
 import { answerChallenge, payByBank, payByCard } from '../../resources/checkout/paying.ts'
 import { expireSession } from '../../resources/checkout/sessions.ts'
@@ -32,10 +32,13 @@ export function hostedRoutes(server: Server, sandbox: Sandbox): void {
 
 const idOf = (request: Request) => (request.params as { id: string }).id
 
+const pathOf = (request: Request) => `${basePathOf(request)}/pay/${idOf(request)}`
+
 async function show(sandbox: Sandbox, request: Request, reply: Reply): Promise<Reply> {
   const session = await findSession(sandbox, idOf(request))
   if (!session) return sendPage(reply.code(404), unknownPage())
-  return sendPage(reply, await pageFor(sandbox, session), returnOrigins(session))
+  const page = await pageFor(sandbox, session, pathOf(request))
+  return sendPage(reply, page, returnOrigins(session))
 }
 
 /** Every step ends in a redirect, so that reloading never pays again. */
@@ -53,9 +56,9 @@ async function take(
   const session = await findSession(sandbox, idOf(request))
   if (!session) return sendPage(reply.code(404), unknownPage())
   const onward = session.status === 'complete' ? returnAddress(session) : null
-  return reply.redirect(onward ?? `/pay/${session.id}`, 303)
+  return reply.redirect(onward ?? pathOf(request), 303)
 }
 
 function sendPage(reply: Reply, page: Page, formTargets?: string[]): Reply {
-  return reply.headers(pageHeaders(formTargets)).send(renderPage(page))
+  return reply.headers(pageHeaders(formTargets)).send(renderPage(page, basePathOf(reply.request)))
 }

@@ -16,16 +16,20 @@ export async function findSession(
   return findObject(sandbox.db, 'checkout.session', id)
 }
 
-/** The page for a session as it is now. */
-export async function pageFor(sandbox: Sandbox, session: CheckoutSession): Promise<Page> {
+/** The page for a session as it is now; `path` is its address. */
+export async function pageFor(
+  sandbox: Sandbox,
+  session: CheckoutSession,
+  path: string,
+): Promise<Page> {
   if (session.status !== 'open') return finishedPage(session)
   const { payment_intent: id } = session
   const intent = id === null ? undefined : await linkedObject(sandbox, 'payment_intent', id)
-  if (intent?.status === 'requires_action') return challengePage(session)
+  if (intent?.status === 'requires_action') return challengePage(session, path)
   const { data: items } = await listLineItems(sandbox, session.id)
   const { bankDebitSeconds } = sandbox.config
   const error = intent?.last_payment_error ?? null
-  return checkoutPage({ session, items, error, bankDebitSeconds })
+  return checkoutPage({ path, session, items, error, bankDebitSeconds })
 }
 
 export type Step = (sandbox: Sandbox, id: string) => Promise<unknown>

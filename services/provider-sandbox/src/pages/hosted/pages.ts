@@ -4,6 +4,8 @@ import type { CheckoutSession, LineItem, PaymentError } from '../../state/object
 import { type Html, html, type Page } from '../layout.ts'
 
 type Checkout = {
+  /** The address of this page. */
+  path: string
   session: CheckoutSession
   items: LineItem[]
   error: PaymentError | null
@@ -18,12 +20,12 @@ export function checkoutPage(checkout: Checkout): Page {
 <h1>Pay ${amount}</h1>
 ${error && html`<p class="notice bad" role="alert"><strong>The payment did not go through.</strong> ${error.message}</p>`}
 ${itemList(checkout)}
-${methods.includes('card') && cardForm(session, amount)}
-${methods.includes('us_bank_account') && bankForm(session, amount, checkout.bankDebitSeconds)}
+${methods.includes('card') && cardForm(checkout.path, amount)}
+${methods.includes('us_bank_account') && bankForm(checkout.path, amount, checkout.bankDebitSeconds)}
 ${session.cancel_url !== null && html`<p><a href="${session.cancel_url}">Cancel and go back</a></p>`}
 <section class="aside" aria-labelledby="tools">
 <h2 id="tools">Sandbox</h2>
-<form method="post" action="/pay/${session.id}/expire"><button class="quiet">Let it expire</button></form>
+<form method="post" action="${checkout.path}/expire"><button class="quiet">Let it expire</button></form>
 <p class="hint">This checkout is ${session.id}.</p>
 </section>`
   return { title: error ? `Not paid: ${amount}` : `Pay ${amount}`, main }
@@ -42,8 +44,8 @@ ${session.customer_email !== null && html`<p class="hint">A receipt would go to 
 </section>`
 }
 
-function cardForm(session: CheckoutSession, amount: string): Html {
-  return html`<form method="post" action="/pay/${session.id}/card" class="card" aria-labelledby="by-card">
+function cardForm(path: string, amount: string): Html {
+  return html`<form method="post" action="${path}/card" class="card" aria-labelledby="by-card">
 <h2 id="by-card">Card</h2>
 <label for="number">Card number</label>
 <input id="number" name="number" inputmode="numeric" autocomplete="cc-number" required
@@ -59,8 +61,8 @@ ${numbers('cards', 'Test cards', TEST_CARDS)}
 </form>`
 }
 
-function bankForm(session: CheckoutSession, amount: string, seconds: number): Html {
-  return html`<form method="post" action="/pay/${session.id}/bank" class="card" aria-labelledby="by-bank">
+function bankForm(path: string, amount: string, seconds: number): Html {
+  return html`<form method="post" action="${path}/bank" class="card" aria-labelledby="by-bank">
 <h2 id="by-bank">Bank debit</h2>
 <p class="hint" id="later">The money comes later: here after ${seconds} seconds.</p>
 <label for="account">Account number</label>
@@ -79,12 +81,12 @@ function numbers(id: string, title: string, methods: Record<string, Behaviour>):
 }
 
 /** Where the bank asks whether it is really the customer. */
-export function challengePage(session: CheckoutSession): Page {
+export function challengePage(session: CheckoutSession, path: string): Page {
   const amount = formatAmount(session.amount_total, session.currency)
   const main = html`
 <h1>Is it you?</h1>
 <p>Your bank asks you to confirm this payment of ${amount}.</p>
-<form method="post" action="/pay/${session.id}/challenge" class="card">
+<form method="post" action="${path}/challenge" class="card">
 <button name="accepted" value="true">Yes, confirm</button>
 <button name="accepted" value="false" class="quiet">No, refuse</button>
 </form>`

@@ -1,0 +1,186 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { get } from 'node:http'
+import { json } from 'node:stream/consumers'
+import { describe, type TestContext, test } from 'node:test'
+import { listenForTest } from '../../../testing/listen.ts'
+import { notFound } from '../../problems.ts'
+import { systemClock } from '../../runtime/clock.ts'
+import { createLogger } from '../../runtime/logging.ts'
+import { createServer, type ServerOptions } from '../server.ts'
+import { basePathOf, targetOf } from './base-path.ts'
+
+const PUBLIC_URL = 'https://app.example/identity'
+
+async function start(t: TestContext, options: Partial<ServerOptions>) {
+  const server = createServer({
+    log: createLogger('test', 'silent'),
+    clock: systemClock,
+    ...options,
+  })
+  server.get('/api/where', (request) => ({
+    basePath: basePathOf(request),
+    target: targetOf(request),
+    baseUrl: server.baseUrlOf(request),
+    ip: request.ip,
+    protocol: request.protocol,
+  }))
+  server.get('/api/missing', () => {
+    throw notFound()
+  })
+  return listenForTest(t, server)
+}
+
+describe('the path of the public URL', () => {
+  test('is the base path, whether a proxy has stripped it or not', async (t) => {
+    const { api } = await start(t, { publicUrl: PUBLIC_URL })
+
+    for (const path of ['/api/where?a=b', '/identity/api/where?a=b']) {
+      const { body } = await api.get(path)
+      assert.deepEqual([body.basePath, body.target], ['/identity', '/api/where?a=b'], path)
+    }
+  })
+
+  test('is removed once, and only as whole segments', async (t) => {
+    const { api } = await start(t, { publicUrl: PUBLIC_URL })
+
+    for (const path of [
+      '/identity/identity/api/where',
+      '/identityapi/where',
+      '/identity-api/where',
+    ])
+      assert.equal((await api.get(path)).status, 404, path)
+  })
+
+  test('is a part of the path in a problem', async (t) => {
+    const { api } = await start(t, { publicUrl: PUBLIC_URL })
+
+    for (const path of ['/api/missing?x', '/identity/api/missing?x', '/identity/none', '/none']) {
+      const { status, body } = await api.get(path)
+      const asked = path.replace(/^\/identity/, '').replace('?x', '')
+      assert.deepEqual([status, body.instance], [404, `/identity${asked}`], path)
+    }
+    assert.equal((await api.get('/identity/%')).status, 400)
+  })
+
+  test('may begin as a path of the service does', async (t) => {
+    const { api } = await start(t, { publicUrl: 'https://app.example/api' })
+
+    for (const path of ['/api/where', '/api/api/where'])
+      assert.equal((await api.get(path)).body.target, '/api/where', path)
+  })
+
+  test('may have several segments and end with a slash', async (t) => {
+    const { api } = await start(t, { publicUrl: 'https://app.example/a/b/' })
+
+    const { body } = await api.get('/a/b/api/where')
+
+    assert.deepEqual([body.basePath, body.target], ['/a/b', '/api/where'])
+  })
+})
+
+describe('X-Forwarded-Prefix', () => {
+  const prefixOf = async (t: TestContext, given: string, options: Partial<ServerOptions>) => {
+    const { api } = await start(t, options)
+    const headers = { 'x-forwarded-prefix': given }
+    return (await api.get('/api/where', { headers })).body.basePath
+  }
+  const trustedProxies = ['loopback']
+
+  test('of a trusted proxy comes before the path of the public URL', async (t) => {
+    const options = { publicUrl: PUBLIC_URL, trustedProxies }
+
+    assert.equal(await prefixOf(t, '/shop/', options), '/shop')
+    assert.equal(await prefixOf(t, '/outer, /inner', options), '/outer/inner')
+    assert.equal(await prefixOf(t, '/', options), '')
+  })
+
+  test('of anyone else does not count', async (t) => {
+    assert.equal(await prefixOf(t, '/shop', {}), '')
+    assert.equal(await prefixOf(t, '/shop', { trustedProxies: ['10.0.0.0/8'] }), '')
+    assert.equal(await prefixOf(t, '/shop', { publicUrl: PUBLIC_URL }), '/identity')
+  })
+
+  test('that is not plainly a path does not count', async (t) => {
+    for (const given of ['//evil.example', 'shop', '/a/../b', '/a;Domain=b', '/a b', 'https://a/b'])
+      assert.equal(await prefixOf(t, given, { trustedProxies }), '', given)
+  })
+
+  test('removes nothing from the target', async (t) => {
+    const { api } = await start(t, { trustedProxies })
+
+    const headers = { 'x-forwarded-prefix': '/shop' }
+
+    assert.equal((await api.get('/shop/api/where', { headers })).status, 404)
+  })
+})
+
+describe('Forwarded (RFC 7239)', () => {
+  const seen = async (t: TestContext, forwarded: string, more: Record<string, string> = {}) => {
+    const { api, baseUrl } = await start(t, { trustedProxies: ['loopback', '10.0.0.0/8'] })
+    const { body } = await api.get('/api/where', { headers: { forwarded, ...more } })
+    return { ...body, here: baseUrl }
+  }
+
+  test('says who asks, and where', async (t) => {
+    const { ip, protocol, baseUrl } = await seen(
+      t,
+      'for="[2001:db8::17]:4711";Proto=https;host="app.example:8443"',
+    )
+
+    assert.deepEqual([ip, protocol], ['2001:db8::17', 'https'])
+    assert.equal(baseUrl, 'https://app.example:8443')
+  })
+
+  test('is believed as far as its hops are trusted', async (t) => {
+    const made = 'for=6.6.6.6;host=evil.example;proto=http'
+    const outer = 'for=192.0.2.1:80;host=app.example;proto=https'
+    const inner = 'for=10.0.0.7;host=inner.example;proto=http'
+
+    const { ip, baseUrl } = await seen(t, `${made}, ${outer}, ${inner}`)
+
+    assert.deepEqual([ip, baseUrl], ['192.0.2.1', 'https://app.example'])
+  })
+
+  test('does not count beside X-Forwarded-…, or when it cannot be read', async (t) => {
+    const forwarded = 'for=6.6.6.6;host=evil.example'
+    const beside = await seen(t, forwarded, { 'x-forwarded-for': '192.0.2.1' })
+    const broken = await seen(t, `${forwarded};"`)
+
+    assert.deepEqual([beside.ip, beside.baseUrl], ['192.0.2.1', beside.here])
+    assert.deepEqual([broken.ip, broken.baseUrl], ['127.0.0.1', broken.here])
+  })
+
+  test('of anyone but a trusted proxy does not count', async (t) => {
+    const { api, baseUrl } = await start(t, { publicUrl: 'http://a.example/x' })
+
+    const headers = { forwarded: 'for=6.6.6.6;host=evil.example;proto=https' }
+    const { body } = await api.get('/api/where', { headers })
+
+    assert.deepEqual([body.ip, body.baseUrl], ['127.0.0.1', `${baseUrl}/x`])
+  })
+})
+
+describe('the base URL', () => {
+  const baseUrlFor = async (t: TestContext, host: string, options: Partial<ServerOptions> = {}) => {
+    const { port } = await start(t, { publicUrl: PUBLIC_URL, ...options })
+    // fetch sends no Host but its own.
+    const asked = get({ host: '127.0.0.1', port, path: '/api/where', headers: { host } })
+    const [reply] = await once(asked, 'response')
+    return ((await json(reply)) as { baseUrl: string }).baseUrl
+  }
+
+  test('never repeats a foreign Host', async (t) => {
+    for (const host of ['evil.example', 'localhost.evil.example', 'app.example'])
+      assert.equal(await baseUrlFor(t, host), PUBLIC_URL, host)
+  })
+
+  test('has the Host of this machine, an allowed one, and that of a trusted proxy', async (t) => {
+    const allowed = { allowedHosts: ['Box.example'] }
+    const proxied = { trustedProxies: ['loopback'] }
+
+    assert.equal(await baseUrlFor(t, 'localhost:8081'), 'http://localhost:8081/identity')
+    assert.equal(await baseUrlFor(t, 'box.example', allowed), 'http://box.example/identity')
+    assert.equal(await baseUrlFor(t, 'any.example', proxied), 'http://any.example/identity')
+  })
+})

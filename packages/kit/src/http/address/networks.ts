@@ -1,0 +1,34 @@
+import { BlockList, isIP } from 'node:net'
+
+const LOOPBACK_NAME = /^(localhost|[\w-]+\.localhost|127(\.\d{1,3}){3}|\[::1\])$/i
+
+const NETWORKS: Record<string, string[]> = {
+  loopback: ['127.0.0.0/8', '::1/128'],
+  linklocal: ['169.254.0.0/16', 'fe80::/10'],
+  uniquelocal: ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7'],
+}
+
+/** Whether an address lies in one of these networks; `loopback` and the like are names for some. */
+export function networkMatcher(networks: string[]): (address: string) => boolean {
+  const list = new BlockList()
+  for (const network of networks.flatMap((name) => NETWORKS[name] ?? [name])) {
+    const [address = '', bits] = network.split('/')
+    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
+    list.addSubnet(address, Number(bits ?? (family === 'ipv6' ? 128 : 32)), family)
+  }
+  return (address) => {
+    const plain = address.replace(/^::ffff:(?=\d+\.)/, '')
+    const family = isIP(plain)
+    return family !== 0 && list.check(plain, family === 6 ? 'ipv6' : 'ipv4')
+  }
+}
+
+/** Takes an address as a socket has it, or the name in a `Host` header. */
+export function isLoopback(host: string): boolean {
+  return LOOPBACK_NAME.test(isIP(host) === 6 ? `[${host}]` : host)
+}
+
+/** The name in a `Host` header, without the port. */
+export function hostName(host: string): string {
+  return host.replace(/:\d*$/, '').replace(/\.$/, '').toLowerCase()
+}

@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { loadConfig } from '../src/config.ts'
+import { startPayments } from './start-payments.ts'
+
+const PAYMENTS_PUBLIC_URL = 'https://app.example/payments'
+
+describe('payments at a public URL with a path', () => {
+  for (const [proxy, base] of [
+    ['strips it', ''],
+    ['does not strip it', '/payments'],
+  ] as const)
+    test(`works behind a proxy that ${proxy}`, async (t) => {
+      const { api } = await startPayments(t, { env: { PAYMENTS_PUBLIC_URL } })
+
+      const configuration = await api.get(`${base}/api/configuration`)
+      const missing = await api.get(`${base}/api/payments/none`)
+      const redirect = await api.get(`${base}/api-test`)
+      const page = await api.get(`${base}/api-test/index.html`)
+
+      assert.equal(configuration.body.webhookConfigured, true)
+      assert.equal(missing.body.instance, '/payments/api/payments/none')
+      assert.equal(redirect.headers.get('location'), '/payments/api-test/index.html')
+      assert.equal(page.status, 200)
+    })
+
+  test('customers come back below that path', () => {
+    const { successUrl, cancelUrl } = loadConfig({ PAYMENTS_PUBLIC_URL })
+
+    assert.equal(successUrl, `${PAYMENTS_PUBLIC_URL}/api-test/index.html?checkout=success`)
+    assert.equal(cancelUrl, `${PAYMENTS_PUBLIC_URL}/api-test/index.html?checkout=cancelled`)
+  })
+})
