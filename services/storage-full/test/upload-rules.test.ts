@@ -103,6 +103,45 @@ for (const engine of engines)
       }
     })
 
+    test('says which type to declare when only that one disagrees', async () => {
+      const { api, user } = await newcomer()
+      const webp = { name: 'x.webp', bytes: sampleFiles.webp }
+
+      const { status, body } = await upload(api, user, {
+        ...webp,
+        type: 'application/octet-stream',
+      })
+
+      assert.equal(status, 400)
+      assert.equal(
+        body.detail,
+        'declared application/octet-stream, expected image/webp: send type=image/webp',
+      )
+      assert.equal((await upload(api, user, { ...webp, type: 'image/webp' })).status, 201)
+    })
+
+    test('ignores up to 20 text fields of 8 KiB together beside the file', async () => {
+      const service = await newcomer()
+      const { api, user: token } = service
+      const withFields = async (count: number, bytes: number) => {
+        const body = new FormData()
+        for (let field = 0; field < count; field += 1)
+          body.append(`field${field}`, field === 0 ? 'x'.repeat(bytes) : '')
+        body.append(
+          'file',
+          new Blob([new Uint8Array(sampleFiles.png)], { type: 'image/png' }),
+          'a.png',
+        )
+        return (await api.request('POST', '/file', { token, body })).status
+      }
+
+      assert.equal(await withFields(20, 8192), 201)
+      const before = await leftovers(service)
+      assert.equal(await withFields(21, 0), 400)
+      assert.equal(await withFields(1, 8193), 400)
+      assert.deepEqual(await leftovers(service), before)
+    })
+
     test('refuses empty files, and text that is not UTF-8', async () => {
       const { api, user } = await newcomer()
       const attempts = [
@@ -135,7 +174,9 @@ for (const engine of engines)
       assert.equal((await post(multipart, part('file', 'a.txt'), user)).status, 400)
       assert.equal((await post(multipart, `${part('other', 'a.txt')}--b--`, user)).status, 400)
       const twice = `${part('file', 'a.txt')}${part('file', 'b.txt')}--b--`
-      assert.equal((await post(multipart, twice, user)).status, 400)
+      const second = await post(multipart, twice, user)
+      assert.equal(second.status, 400)
+      assert.equal(second.body.detail, 'The form has a second file, "b.txt". Send one.')
       assert.equal((await post(multipart, `${part('file', 'a.txt')}--b--`, user)).status, 201)
       assert.equal((await leftovers(service)).length, before.length + 1)
     })

@@ -86,17 +86,47 @@ describe('POST /file', () => {
     assert.match(reply.body.message, /extension says png.*declared type says pdf.*content is webp/)
   })
 
-  test('refuses two files, or a field beside the file, with 400', async (t) => {
+  test('says which type to declare when only that one disagrees', async (t) => {
+    const { api } = await startStorageKey(t)
+    const webp = { filename: 'a.webp', content: sampleFiles.webp }
+
+    const reply = await upload(api, { ...webp, type: 'application/octet-stream' })
+
+    assert.equal(reply.status, 400)
+    assert.equal(
+      reply.body.message,
+      'declared application/octet-stream, expected image/webp: send type=image/webp',
+    )
+    assert.equal((await upload(api, { ...webp, type: 'image/webp' })).status, 200)
+  })
+
+  test('refuses a second file with 400 and names it', async (t) => {
     const { api, root } = await startStorageKey(t)
-    const two = form()
-    two.append('file', new Blob([PNG], { type: 'image/png' }), 'b.png')
-    const field = form()
-    field.append('note', 'hello')
+    const body = form()
+    body.append('file', new Blob([PNG], { type: 'image/png' }), 'b.png')
 
-    for (const body of [two, field])
-      assert.equal((await api.request('POST', '/file', { body })).status, 400)
+    const reply = await api.request('POST', '/file', { body })
 
+    assert.equal(reply.status, 400)
+    assert.equal(reply.body.message, 'The form has a second file, "b.png". Send one.')
     assert.deepEqual(filesIn(root), { stored: [], incoming: [] })
+  })
+
+  test('ignores up to 20 text fields of 8 KiB together beside the file', async (t) => {
+    const { api, root } = await startStorageKey(t)
+    const withFields = (count: number, bytes: number) => {
+      const body = form()
+      for (let field = 0; field < count; field += 1)
+        body.append(`field${field}`, field === 0 ? 'x'.repeat(bytes) : '')
+      return api.request('POST', '/file', { body })
+    }
+
+    assert.equal((await withFields(20, 8192)).status, 200)
+    assert.equal(filesIn(root).stored.length, 1)
+    assert.equal((await withFields(21, 0)).status, 400)
+    assert.equal((await withFields(1, 8193)).status, 400)
+    assert.equal(filesIn(root).stored.length, 1)
+    assert.deepEqual(filesIn(root).incoming, [])
   })
 
   for (const [what, headers, body] of [

@@ -19,6 +19,8 @@ function body(content: string, head = HEAD): string {
   return `--b\r\n${head}\r\n\r\n${content}\r\n--b--\r\n`
 }
 
+const FIELD = '--b\r\nContent-Disposition: form-data; name="a"\r\n\r\ntext\r\n'
+
 type Outcome = { upload?: Upload; error?: unknown }
 
 /** A bare server that publishes what it receives as `published` and tells how it went. */
@@ -130,6 +132,50 @@ describe('an upload', () => {
     assert.equal(readFileSync(join(receiver.folder, 'published'), 'utf8'), 'hello')
   })
 
+  for (const [what, content] of [
+    ['20 fields before the file', FIELD.repeat(20) + body('hello')],
+    ['20 fields after it', body('hello').replace('--b--', `${FIELD.repeat(20)}--b--`)],
+    ['8 KiB of fields', FIELD.replace('text', 'y'.repeat(8192)) + body('hello')],
+    [
+      'a file input that was left empty',
+      FIELD.replace('"a"', '"a"; filename=""').replace('text', '') + body('hello'),
+    ],
+  ] as const)
+    test(`with ${what} is received all the same`, async (t) => {
+      const receiver = await startReceiver(t, { maxRequestBytes: 20_000 })
+
+      assert.equal((await post(receiver.url, content)).status, 200)
+      assert.equal(readFileSync(join(receiver.folder, 'published'), 'utf8'), 'hello')
+    })
+
+  for (const [what, content, detail] of [
+    [
+      'a second file',
+      body(`x\r\n--b\r\n${HEAD.replace('a.png', 'b.png')}\r\n\r\ny`),
+      'The form has a second file, "b.png". Send one.',
+    ],
+    [
+      'a second file in another part',
+      body(`x\r\n--b\r\n${HEAD.replace('"file"', '"photo"')}\r\n\r\ny`),
+      'The form has a second file, "a.png". Send one.',
+    ],
+    [
+      'its file in another part',
+      body('x', HEAD.replace('"file"', '"photo"')),
+      'The file "a.png" is in the part "photo". Send it in the part "file".',
+    ],
+  ] as const)
+    test(`with ${what} is refused by name`, async (t) => {
+      const receiver = await startReceiver(t)
+
+      const reply = await post(receiver.url, content)
+
+      assert.equal(reply.status, 400)
+      const { error } = await receiver.first
+      assert.equal((error as Problem).message, detail)
+      assert.deepEqual(receiver.files(), [])
+    })
+
   test('may be exactly as large as allowed, and not a byte larger', async (t) => {
     const receiver = await startReceiver(t)
 
@@ -161,7 +207,9 @@ describe('an upload', () => {
     ['half a header', body('x').slice(0, 30)],
     ['another boundary', body('x').replaceAll('--b', '--c')],
     ['two files', body(`x\r\n--b\r\n${HEAD}\r\n\r\ny`)],
-    ['a file and a field', body('x\r\n--b\r\nContent-Disposition: form-data; name="a"\r\n\r\ny')],
+    ['21 fields', FIELD.repeat(21) + body('x')],
+    ['8 KiB and a byte of fields', FIELD.replace('text', 'y'.repeat(8193)) + body('x')],
+    ['fields and no file', `${FIELD}--b--`],
     ['another part name', body('x', HEAD.replace('"file"', '"data"'))],
     ['a part named __proto__', body('x', HEAD.replace('"file"', '"__proto__"'))],
     ['no file name', body('x', 'Content-Disposition: form-data; name="file"')],

@@ -30,7 +30,10 @@ export type Upload = AsyncDisposable &
     bytes: FileBytes
   }
 
-/** Receives the one part `file` of a multipart request. */
+const MOST_FIELDS = 20
+const MOST_FIELD_BYTES = 8 * 1024
+
+/** Receives the part `file` of a multipart form. Text fields beside it are ignored. */
 export async function receiveUpload(
   request: IncomingMessage,
   response: ServerResponse,
@@ -43,7 +46,7 @@ export async function receiveUpload(
   const spool = new Spool(folder, { sha256 })
   try {
     if (request.headers.expect?.toLowerCase() === '100-continue') response.writeContinue()
-    const part = await receivePart(request, reader, spool, limits)
+    const part = await receiveForm(request, reader, spool, limits)
     await spool.finish()
     failPoint('upload:received')
     return await uploadOf(spool, part)
@@ -55,36 +58,74 @@ export async function receiveUpload(
 
 type FilePart = PartHeader & { filename: string }
 
-async function receivePart(
+async function receiveForm(
   request: IncomingMessage,
   reader: MultipartReader,
   spool: Spool,
   { maxFileBytes, maxRequestBytes, minimumSpeed = DEFAULT_MINIMUM_SPEED }: UploadLimits,
 ): Promise<FilePart> {
-  let part: FilePart | undefined
+  const form = openForm(spool, maxFileBytes)
   await readBody(request, { maxBytes: maxRequestBytes, minimumSpeed }, (chunk) => {
-    let writing: Promise<unknown> | undefined
+    let writing: Promise<void> | undefined
     for (const event of reader.read(chunk)) {
-      if (event.kind === 'header') part = filePart(readPartHeader(event.text), part)
-      else if (spool.sizeBytes + event.bytes.length > maxFileBytes) throw uploadTooLarge()
-      else writing = spool.write(event.bytes) ?? writing
+      if (event.kind === 'header') form.beginPart(readPartHeader(event.text))
+      else writing = form.write(event.bytes) ?? writing
     }
     return writing
   })
   if (!reader.finished) throw uploadMalformed({ detail: 'The multipart body is incomplete.' })
-  if (!part) throw uploadMalformed()
-  return part
+  return form.file()
 }
 
-/** The only part there may be: `file`, with a name to take the extension from. */
-function filePart(header: PartHeader, before: FilePart | undefined): FilePart {
-  const { name, filename } = header
-  if (before) throw uploadMalformed({ detail: 'Send exactly one part, named "file".' })
-  if (name !== 'file') throw uploadMalformed()
-  if (filename === undefined || filename.trim() === '')
-    throw uploadMalformed({ detail: 'The part "file" has no file name.' })
+/** One file goes to the spool; text fields, which many forms have beside it, are ignored. */
+function openForm(spool: Spool, maxFileBytes: number) {
+  let file: FilePart | undefined
+  let isInFile = false
+  let [fields, fieldBytes] = [0, 0]
+
+  const requireFewFields = () => {
+    if (fields > MOST_FIELDS || fieldBytes > MOST_FIELD_BYTES)
+      throw uploadMalformed({
+        detail:
+          'The form has more than 20 text fields beside the file, or more than 8 KiB of them.',
+      })
+  }
+  return {
+    beginPart(part: PartHeader): void {
+      isInFile = isFile(part)
+      if (isInFile) file = requireFilePart(part, file)
+      else fields += 1
+      requireFewFields()
+    },
+    write(bytes: Buffer): Promise<void> | undefined {
+      if (isInFile && spool.sizeBytes + bytes.length > maxFileBytes) throw uploadTooLarge()
+      if (isInFile) return spool.write(bytes)
+      fieldBytes += bytes.length
+      requireFewFields()
+    },
+    file(): FilePart {
+      if (!file) throw uploadMalformed()
+      return file
+    },
+  }
+}
+
+/** A browser sends a file input without a file as a part with an empty file name. */
+function isFile({ name, filename }: PartHeader): boolean {
+  return name === 'file' || Boolean(filename)
+}
+
+function requireFilePart(header: PartHeader, before: FilePart | undefined): FilePart {
+  const { name, filename = '' } = header
+  if (filename.trim() === '') throw uploadMalformed({ detail: 'The part "file" has no file name.' })
   if (/\p{Cc}/u.test(filename))
     throw uploadMalformed({ detail: 'The file name has control characters.' })
+  if (before)
+    throw uploadMalformed({ detail: `The form has a second file, "${filename}". Send one.` })
+  if (name !== 'file')
+    throw uploadMalformed({
+      detail: `The file "${filename}" is in the part "${name}". Send it in the part "file".`,
+    })
   return { ...header, filename }
 }
 

@@ -72,8 +72,15 @@ describe('a disagreement is refused and names the type of each of the three', ()
     test(`png declared as ${JSON.stringify(declared)}`, async () => {
       await assert.rejects(examine('a.png', declared, sampleFiles.png), {
         code: 'FILE_TYPE_MISMATCH',
+        message: `declared ${declared || 'no type'}, expected image/png: send type=image/png`,
       })
     })
+
+  test('a declared type is shown, but not all of a very long one', async () => {
+    await assert.rejects(examine('a.png', 'x'.repeat(8000), sampleFiles.png), {
+      message: `declared ${'x'.repeat(100)}, expected image/png: send type=image/png`,
+    })
+  })
 })
 
 describe('an extension that is not accepted', () => {

@@ -22,8 +22,10 @@ export async function requireFileType(
     declaredType: typeDeclared(file.declaredType)?.name ?? null,
     content: await typeOfContent(file.bytes, type.name),
   }
-  if (claims.declaredType !== type.name || claims.content !== type.name)
+  if (claims.content !== type.name)
     throw fileTypeDisagrees({ detail: explain(claims), extra: { claims } })
+  if (claims.declaredType !== type.name)
+    throw fileTypeDisagrees({ detail: correction(file.declaredType, type), extra: { claims } })
   return { type, extension }
 }
 
@@ -34,6 +36,12 @@ function explain({ extension, declaredType, content }: Claims): string {
     `The extension says ${extension}, the declared type says ${declaredType ?? 'something else'}, ` +
     `the content is ${content ?? 'something else'}: all three must agree.`
   )
+}
+
+/** In the words of curl's `-F file=@a.webp;type=image/webp`. */
+function correction(declared: string, { mediaType }: FileType): string {
+  const shown = declared === '' ? 'no type' : declared.slice(0, 100)
+  return `declared ${shown}, expected ${mediaType}: send type=${mediaType}`
 }
 
 function extensionsOf(types: readonly FileType[]): string[] {
