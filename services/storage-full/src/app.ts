@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises'
-import { type Accounts, identifyCaller, mountAccounts } from '@plinth/accounts'
+import { type Accounts, ADMIN_ROLE, identifyCaller, mountAccounts } from '@plinth/accounts'
 import { consoleFolder } from '@plinth/console'
 import {
   type Authenticate,
@@ -21,9 +21,8 @@ import {
 import type { StorageFullConfig } from './config.ts'
 import { storageMigrations } from './database/migrations/index.ts'
 import type { StorageTables } from './database/tables.ts'
-import { fileBytesRoutes, fileRoutes, uploadRoute } from './files/files.routes.ts'
-import { ADMIN_ROLE } from './files/files.ts'
-import { temporaryLinkRoutes } from './files/links.routes.ts'
+import { fileRoutes, uploadRoute } from './files/files.routes.ts'
+import { linkRoutes } from './files/links.routes.ts'
 import type { Storage } from './files/storage.ts'
 import { locationRoutes } from './locations/locations.routes.ts'
 import {
@@ -34,13 +33,12 @@ import {
 import { createProviders } from './locations/providers/open.ts'
 import { thumbnailRoutes } from './thumbnails/thumbnails.routes.ts'
 import { createThumbnails } from './thumbnails/thumbnails.ts'
-import { startHousekeeping } from './upkeep/jobs.ts'
+import { startUpkeep } from './upkeep/jobs.ts'
 import { moveRoutes } from './upkeep/moves.routes.ts'
 
 export { loadConfig, type StorageFullConfig } from './config.ts'
 
 const NAME = 'storage-full'
-
 const VERSION = '2.0.0'
 
 /** The wiring of the service, and every route it has. */
@@ -54,21 +52,18 @@ export async function createStorageFull(
   server.onClose(database.close)
   server.onClose(storage.providers.close)
   const { accounts } = await mountAccounts(server, database.db, config.accounts)
-  const housekeeping = startHousekeeping(storage)
-  server.onClose(housekeeping.stop)
+  const upkeep = startUpkeep(storage)
+  server.onClose(upkeep.stop)
 
   const guard = callerGuard(authenticateWith(accounts, config.trustedIssuer))
+  const { caller } = guard
   const admin = guard.role(ADMIN_ROLE)
-  uploadRoute(server, storage, guard.caller)
-  fileRoutes(server, storage, guard.caller)
-  fileBytesRoutes(server, storage, guard.caller)
-  thumbnailRoutes(server, storage, {
-    caller: guard.caller,
-    thumbnails: createThumbnails(storage),
-  })
-  temporaryLinkRoutes(server, storage, guard.caller)
+  uploadRoute(server, storage, caller)
+  fileRoutes(server, storage, caller)
+  thumbnailRoutes(server, storage, { caller, thumbnails: createThumbnails(storage) })
+  linkRoutes(server, storage, caller)
   locationRoutes(server, storage, { admin, root: config.root })
-  moveRoutes(server, storage, { admin, job: housekeeping.moves })
+  moveRoutes(server, storage, { admin, job: upkeep.moves })
 
   actuatorRoutes(server, { name: NAME, version: VERSION, healthy: database.ping })
   consoleRoutes(server, consoleFolder('storage-full'))
@@ -83,28 +78,32 @@ export async function openStorage(
   { clock, log }: { clock: Clock; log: Logger },
 ): Promise<OpenStorage> {
   const database = await openDatabase<StorageTables>(config.databaseUrl, storageMigrations, { log })
+  const { spoolFolder, publicUrl, limits } = config
+  const providers = createProviders({ ...config, masterKey: config.accounts.masterKey })
   const storage: Storage = {
     db: database.db,
     clock,
     log,
-    providers: createProviders({ ...config, masterKey: config.accounts.masterKey }),
-    spoolFolder: config.spoolFolder,
-    publicUrl: config.publicUrl,
-    limits: config.limits,
+    providers,
+    spoolFolder,
+    publicUrl,
+    limits,
   }
   try {
     await requireReadableSettings(storage)
     await prepareRoot(storage, config.root)
     await prepareFirstStart(storage)
   } catch (error) {
-    await database.close()
+    await database.close().catch((failure) => {
+      log.error({ err: failure }, 'closing after a failed start failed too')
+    })
     throw error
   }
   return { storage, database }
 }
 
 /**
- * The root is made while no files of ours are in it. Later a missing one is a disk that is not
+ * Creates the root as long as it holds no files. Later a missing root is a disk that is not
  * mounted: the service starts, and refuses uploads until the disk is back.
  */
 async function prepareRoot({ db, log, spoolFolder }: Storage, root: string): Promise<void> {
@@ -116,21 +115,17 @@ async function prepareRoot({ db, log, spoolFolder }: Storage, root: string): Pro
 }
 
 /**
- * Callers with an account here and, if it is configured, users of one other issuer. Both count
- * their users from 1, so the issuer becomes a part of a foreign user's id.
+ * Callers with an account here and, if configured, users of one other issuer. Both number their
+ * users from 1, so the id of a foreign user includes the issuer.
  */
-function authenticateWith(accounts: Accounts, trustedIssuer: string | undefined): Authenticate {
-  if (trustedIssuer === undefined) return (token) => identifyCaller(accounts, token)
-  const { clock, settings } = accounts
-  const remote = createRemoteIssuer({
-    issuer: trustedIssuer,
-    audience: settings.audience,
-    clock,
-  })
+function authenticateWith(accounts: Accounts, issuer: string | undefined): Authenticate {
+  if (issuer === undefined) return (token) => identifyCaller(accounts, token)
+  const { audience } = accounts.settings
+  const remote = createRemoteIssuer({ issuer, audience, clock: accounts.clock })
   return async (token) => {
     const local = await identifyCaller(accounts, token)
     if (local) return local
     const subject = await remote.verify(token)
-    return subject && { ...subject, userId: `${trustedIssuer}#${subject.userId}` }
+    return subject && { ...subject, userId: `${issuer}#${subject.userId}` }
   }
 }

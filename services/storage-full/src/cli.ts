@@ -1,21 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { openAccounts, runUserCommand } from '@plinth/accounts'
-import {
-  createLogger,
-  type Db,
-  exitWith,
-  type LeaseTables,
-  Problem,
-  readEnvFile,
-  systemClock,
-  withLease,
-} from '@plinth/kit'
+import { createLogger, exitWith, Problem, readEnvFile, systemClock } from '@plinth/kit'
 import { openStorage } from './app.ts'
 import { loadConfig, type StorageFullConfig } from './config.ts'
 import { PROVIDER_NAMES, type ProviderName } from './database/tables.ts'
 import type { Storage } from './files/storage.ts'
-import { MOVES_LEASE } from './upkeep/jobs.ts'
-import { continueMove, requireMove, startMove } from './upkeep/moves.ts'
+import { runMoveNow } from './upkeep/jobs.ts'
+import { requireMove, startMove } from './upkeep/moves.ts'
 import { finishDeletions, sweep } from './upkeep/sweep.ts'
 import { verifyFiles } from './upkeep/verify.ts'
 
@@ -26,7 +17,6 @@ const USAGE = `Usage:
   user …                  creates and changes accounts; alone it shows how`
 
 const REFUSED_OR_DIFFERENT = 1
-
 const USAGE_ERROR = 64
 
 type Command = (storage: Storage, config: StorageFullConfig) => Promise<number>
@@ -38,9 +28,9 @@ async function main(words: string[]): Promise<number> {
   return USAGE_ERROR
 }
 
-/** A word that is not understood is never passed over. */
+/** Nothing when any word is unknown: none is ignored. */
 function commandOf(words: string[]): Command | undefined {
-  if (words[0] === 'user') return (storage, config) => user(storage, config, words)
+  if (words[0] === 'user') return (storage, config) => user(storage, config, words.slice(1))
   const line = words.join(' ').replace('--to=', '--to ')
   if (line === 'files verify') return verify
   if (line === 'files sweep') return sweepNow
@@ -65,8 +55,8 @@ async function withStorage(command: Command): Promise<number> {
   }
 }
 
-/** In production nobody has an account at first: the first administrator is made here. */
-async function user({ db }: Storage, config: StorageFullConfig, [, ...words]: string[]) {
+/** In production there are no accounts at first: the first administrator is created here. */
+async function user({ db }: Storage, config: StorageFullConfig, words: string[]): Promise<number> {
   const accounts = await openAccounts(db, config.accounts, systemClock)
   try {
     return await runUserCommand(accounts, words)
@@ -76,14 +66,14 @@ async function user({ db }: Storage, config: StorageFullConfig, [, ...words]: st
 }
 
 async function verify(storage: Storage): Promise<number> {
-  let sound = 0
-  let different = 0
+  let [sound, different] = [0, 0]
   for await (const finding of verifyFiles(storage)) {
-    if (finding === 'sound') sound += 1
-    else {
-      different += 1
-      console.log(`${finding.problem}: ${finding.subject}`)
+    if (finding === 'sound') {
+      sound += 1
+      continue
     }
+    different += 1
+    console.log(`${finding.problem}: ${finding.subject}`)
   }
   console.log(`${sound} files are sound, ${different} differences.`)
   return different === 0 ? 0 : REFUSED_OR_DIFFERENT
@@ -95,12 +85,11 @@ async function sweepNow(storage: Storage): Promise<number> {
   return 0
 }
 
-/** Works itself, or watches: a running service may hold the lease and do the same work. */
+/** Works itself, or watches: a running service may be doing the same move. */
 async function move(storage: Storage, to: ProviderName): Promise<number> {
   const { id } = await startMove(storage, { username: 'command line' }, to)
-  const db = storage.db as unknown as Db<LeaseTables>
   while (true) {
-    await withLease(db, MOVES_LEASE, 60, (signal) => continueMove(storage, signal))
+    await runMoveNow(storage)
     const { state, moved, failed, total, lastError } = await requireMove(storage, id)
     console.log(`${moved} of ${total} files moved, ${failed} failed.`)
     if (state !== 'RUNNING') return failed === 0 ? 0 : REFUSED_OR_DIFFERENT

@@ -14,11 +14,8 @@ import {
 export type StorageFullConfig = ReturnType<typeof loadConfig>
 
 const PREFIX = 'STORAGE_FULL_'
-
 const MAX_FILE_BYTES = 104_857_600
-
 const HOUR_SECONDS = 3_600
-
 const DAY_SECONDS = 86_400
 
 export function loadConfig(env: Env = process.env) {
@@ -36,7 +33,7 @@ export function loadConfig(env: Env = process.env) {
         connectMs: 2_000,
         answerMs: 1000 * settings.integer('STORAGE_FULL_OBJECT_TIMEOUT_SECONDS', 10, { min: 1 }),
       },
-      trustedIssuer: optionalUrl(settings, 'STORAGE_FULL_TRUSTED_ISSUER'),
+      trustedIssuer: trustedIssuer(settings),
       limits: {
         maxFileBytes: settings.size('STORAGE_FULL_MAX_FILE_SIZE', MAX_FILE_BYTES),
         acceptedTypes: acceptedTypes(settings),
@@ -55,17 +52,18 @@ export function loadConfig(env: Env = process.env) {
   })
 }
 
-/** No upload takes longer from its bytes to its row; tests do not wait so long. */
+function trustedIssuer(settings: Settings): string | undefined {
+  const name = 'STORAGE_FULL_TRUSTED_ISSUER'
+  return settings.optional(name) && settings.url(name, 'http://localhost:8081')
+}
+
+/** Longer than any upload takes from its bytes to its row; shorter only for tests. */
 function orphanAgeSeconds(settings: Settings): number {
   const min = settings.production ? HOUR_SECONDS : 0
   return settings.integer('STORAGE_FULL_ORPHAN_AGE_SECONDS', DAY_SECONDS, { min })
 }
 
-function optionalUrl(settings: Settings, name: string): string | undefined {
-  return settings.optional(name) && settings.url(name, 'http://localhost:8081')
-}
-
-/** The list may only be narrowed: what is not in it, such as HTML or SVG, is never accepted. */
+/** The list can only be narrowed: a type outside it, such as HTML or SVG, is never accepted. */
 function acceptedTypes(settings: Settings) {
   const name = 'STORAGE_FULL_ALLOWED_TYPES'
   const known = FILE_TYPES.map((type) => type.name)

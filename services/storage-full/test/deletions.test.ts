@@ -8,7 +8,7 @@ import { openStorage } from '../src/app.ts'
 import { loadConfig } from '../src/config.ts'
 import type { Storage } from '../src/files/storage.ts'
 import { locate, requireActiveLocation } from '../src/locations/locations.ts'
-import { startHousekeeping } from '../src/upkeep/jobs.ts'
+import { startUpkeep } from '../src/upkeep/jobs.ts'
 import { finishDeletions, sweep } from '../src/upkeep/sweep.ts'
 import {
   activateObject,
@@ -73,7 +73,7 @@ for (const engine of engines)
           return true
         })
       })
-      const { stop } = startHousekeeping(storage)
+      const { stop } = startUpkeep(storage)
       await asked
       await stopped
 

@@ -1,8 +1,12 @@
 import type { AccountTables } from '@plinth/accounts'
-import type { Db } from '@plinth/kit'
+import type { Db, LeaseTables } from '@plinth/kit'
 import type { Generated } from 'kysely'
 
-export type StorageTables = AccountTables & {
+export type StorageTables = AccountTables & LeaseTables & OwnTables
+
+export type StorageDb = Db<StorageTables>
+
+type OwnTables = {
   /** Where files are or were put. A row is never deleted: old files are read through it. */
   storage_locations: {
     id: Generated<number>
@@ -65,11 +69,9 @@ export type StorageTables = AccountTables & {
   }
 }
 
-export type StorageDb = Db<StorageTables>
-
 export type FileState = 'stored' | 'deleting'
 
-/** Not asked for yet, kept beside the object, or not possible for this file. */
+/** Not requested yet, kept beside the object, or not possible for this file. */
 export type ThumbnailState = 'none' | 'kept' | 'impossible'
 
 export type MoveState = 'RUNNING' | 'DONE' | 'CANCELLED'

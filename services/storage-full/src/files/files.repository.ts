@@ -1,13 +1,13 @@
 import { inTransaction, prepared } from '@plinth/kit'
-import type { Insertable, NotNull } from 'kysely'
-import type { StorageDb, StorageTables, ThumbnailState } from '../database/tables.ts'
-import type { NewFile, StoredFile } from './storage.ts'
+import type { Insertable, NotNull, Updateable } from 'kysely'
+import type { FileState, StorageDb, StorageTables, ThumbnailState } from '../database/tables.ts'
+import type { NewFile, ObjectAddress, StoredFile } from './storage.ts'
 
 const insert = prepared((db: StorageDb, row: Insertable<StorageTables['files']>) =>
   db.insertInto('files').values(row).returning('id'),
 )
 
-/** A row becomes visible here, after its bytes are durable. */
+/** The file becomes visible here, after its bytes are durable. */
 export async function insertFile(db: StorageDb, file: NewFile): Promise<StoredFile> {
   const row = {
     owner_id: file.ownerId,
@@ -37,10 +37,10 @@ export async function findFile(db: StorageDb, id: number): Promise<StoredFile | 
   return row && fileOf(row)
 }
 
-type FileQuery = { ownerId?: string; beforeId?: number; offset?: number; limit: number }
+type ListQuery = { ownerId?: string; beforeId?: number; offset?: number; limit: number }
 
 /** Newest first. */
-export async function listFiles(db: StorageDb, query: FileQuery): Promise<StoredFile[]> {
+export async function listFiles(db: StorageDb, query: ListQuery): Promise<StoredFile[]> {
   const { ownerId, beforeId, offset, limit } = query
   const rows = await selectFiles(db)
     .where('files.state', '=', 'stored')
@@ -53,31 +53,19 @@ export async function listFiles(db: StorageDb, query: FileQuery): Promise<Stored
   return rows.map(fileOf)
 }
 
-/** Oldest first, whatever their state: for work that goes over every file. */
+export type FileFilter = { state: FileState; notAt?: number }
+
+/** Oldest first, for work that visits every file. */
 export async function listFilesAfter(
   db: StorageDb,
-  query: { afterId: number; limit: number; notAt?: number },
+  { state, notAt, afterId, limit }: FileFilter & { afterId: number; limit: number },
 ): Promise<StoredFile[]> {
-  const { notAt } = query
   const rows = await selectFiles(db)
-    .where('files.id', '>', query.afterId)
+    .where('files.state', '=', state)
+    .where('files.id', '>', afterId)
     .$if(notAt !== undefined, (files) => files.where('files.location_id', '!=', notAt ?? 0))
     .orderBy('files.id')
-    .limit(query.limit)
-    .execute()
-  return rows.map(fileOf)
-}
-
-/** Oldest first. */
-export async function listDeletingFiles(
-  db: StorageDb,
-  query: { afterId: number; limit: number },
-): Promise<StoredFile[]> {
-  const rows = await selectFiles(db)
-    .where('files.state', '=', 'deleting')
-    .where('files.id', '>', query.afterId)
-    .orderBy('files.id')
-    .limit(query.limit)
+    .limit(limit)
     .execute()
   return rows.map(fileOf)
 }
@@ -108,9 +96,8 @@ export async function findObjectNames(
 }
 
 /**
- * From here on nobody finds the file; whoever marks it, or comes back after a crash, removes its
- * bytes. Says where they are now, which a move may just have changed. Of several callers one gets
- * the file.
+ * Hides the file; the caller, or the next run after a crash, then removes its bytes. Returns the
+ * file as it is now, for a move may just have changed its location. Of several callers one gets it.
  */
 export async function markDeleting(db: StorageDb, id: number): Promise<StoredFile | undefined> {
   return inTransaction(db, async (transaction) => {
@@ -131,35 +118,33 @@ export async function deleteFileRow(db: StorageDb, id: number): Promise<void> {
   await db.deleteFrom('files').where('id', '=', id).where('state', '=', 'deleting').execute()
 }
 
-/** Only while the file is still there and still where it was: else the thumbnail has no owner. */
-export async function updateThumbnail(
+/** False when the file was deleted or moved meanwhile: then nothing has changed. */
+export function updateThumbnail(
   db: StorageDb,
   file: StoredFile,
   thumbnail: ThumbnailState,
 ): Promise<boolean> {
-  const { numUpdatedRows } = await db
-    .updateTable('files')
-    .set({ thumbnail })
-    .where('id', '=', file.id)
-    .where('state', '=', 'stored')
-    .where('object_name', '=', file.objectName)
-    .executeTakeFirst()
-  return numUpdatedRows > 0n
+  return updateUnmoved(db, file, { thumbnail })
 }
 
-/** The moment a move takes effect; refused when the file was deleted or moved in the meantime. */
-export async function updateLocation(
+/** The moment a move takes effect. False when the file was deleted or moved meanwhile. */
+export function updateLocation(
   db: StorageDb,
   file: StoredFile,
-  target: { locationId: number; objectName: string },
+  { location, objectName }: ObjectAddress,
+): Promise<boolean> {
+  const thumbnail = file.thumbnail === 'kept' ? 'none' : file.thumbnail
+  return updateUnmoved(db, file, { location_id: location.id, object_name: objectName, thumbnail })
+}
+
+async function updateUnmoved(
+  db: StorageDb,
+  file: StoredFile,
+  change: Updateable<StorageTables['files']>,
 ): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('files')
-    .set({
-      location_id: target.locationId,
-      object_name: target.objectName,
-      thumbnail: file.thumbnail === 'kept' ? 'none' : file.thumbnail,
-    })
+    .set(change)
     .where('id', '=', file.id)
     .where('state', '=', 'stored')
     .where('object_name', '=', file.objectName)

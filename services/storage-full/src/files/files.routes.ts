@@ -3,6 +3,7 @@ import {
   acceptUploads,
   basePathOf,
   type Guard,
+  type PageRequest,
   pageRequest,
   pathId,
   type Reply,
@@ -26,27 +27,6 @@ import {
 import type { Storage, StoredFile } from './storage.ts'
 
 type ById = { Params: { id: string } }
-
-export function fileRoutes(server: Server, storage: Storage, caller: Guard): void {
-  server.get('/file/list', {
-    onRequest: caller,
-    handler: (request, reply) => sendList(request, reply, storage),
-  })
-
-  server.get<ById>('/file/info/:id', {
-    onRequest: caller,
-    handler: async ({ caller, params }) =>
-      describeFile(await requireFile(storage, caller, pathId(params.id))),
-  })
-
-  server.delete<ById>('/file/:id', {
-    onRequest: caller,
-    handler: async ({ caller, params }, reply) => {
-      await deleteFile(storage, caller, pathId(params.id))
-      return reply.code(204).send()
-    },
-  })
-}
 
 /** In a scope of its own, because here every body is left to the handler. */
 export function uploadRoute(server: Server, storage: Storage, caller: Guard): void {
@@ -73,6 +53,39 @@ async function receive(request: Request, reply: Reply, storage: Storage): Promis
   }
 }
 
+export function fileRoutes(server: Server, storage: Storage, caller: Guard): void {
+  server.get('/file/list', {
+    onRequest: caller,
+    handler: (request, reply) => sendList(request, reply, storage),
+  })
+
+  server.get<ById>('/file/info/:id', {
+    onRequest: caller,
+    handler: async ({ caller, params }) =>
+      describeFile(await requireFile(storage, caller, pathId(params.id))),
+  })
+
+  for (const [path, as] of [
+    ['/file/stream/:id', 'inline'],
+    ['/file/download/:id', 'attachment'],
+  ] as const)
+    server.get<ById>(path, {
+      onRequest: caller,
+      handler: async (request, reply) => {
+        const file = await requireFile(storage, request.caller, pathId(request.params.id))
+        return sendFile(request, reply, representationOf(storage, file, { as }))
+      },
+    })
+
+  server.delete<ById>('/file/:id', {
+    onRequest: caller,
+    handler: async ({ caller, params }, reply) => {
+      await deleteFile(storage, caller, pathId(params.id))
+      return reply.code(204).send()
+    },
+  })
+}
+
 async function sendList(request: Request, reply: Reply, storage: Storage) {
   const { page: number, size } = (request.query ?? {}) as Record<string, unknown>
   if (number === undefined && size === undefined) {
@@ -96,11 +109,7 @@ async function* jsonArray(batches: AsyncIterable<StoredFile[]>): AsyncGenerator<
 }
 
 /** RFC 8288: where the neighbouring pages are. */
-function pageLinks(
-  basePath: string,
-  { page, size }: { page: number; size: number },
-  total: number,
-): string {
+function pageLinks(basePath: string, { page, size }: PageRequest, total: number): string {
   const last = Math.max(0, Math.ceil(total / size) - 1)
   const link = (to: number, relation: string) =>
     `<${basePath}/file/list?page=${to}&size=${size}>; rel="${relation}"`
@@ -110,22 +119,4 @@ function pageLinks(
     ...(page < last ? [link(page + 1, 'next')] : []),
     link(last, 'last'),
   ].join(', ')
-}
-
-export function fileBytesRoutes(server: Server, storage: Storage, caller: Guard): void {
-  server.get<ById>('/file/stream/:id', {
-    onRequest: caller,
-    handler: async (request, reply) => {
-      const file = await requireFile(storage, request.caller, pathId(request.params.id))
-      return sendFile(request, reply, representationOf(storage, file, { as: 'inline' }))
-    },
-  })
-
-  server.get<ById>('/file/download/:id', {
-    onRequest: caller,
-    handler: async (request, reply) => {
-      const file = await requireFile(storage, request.caller, pathId(request.params.id))
-      return sendFile(request, reply, representationOf(storage, file, { as: 'attachment' }))
-    },
-  })
 }

@@ -1,3 +1,4 @@
+import { ADMIN_ROLE } from '@plinth/accounts'
 import {
   type Caller,
   failPoint,
@@ -25,23 +26,18 @@ import {
   thumbnailKey,
 } from './storage.ts'
 
-export const ADMIN_ROLE = 'ROLE_ADMIN'
-
 const MULTIPART_FRAME_BYTES = 64 * 1024
+const ROWS_AT_ONCE = 500
 
 export function uploadLimits({ spoolFolder, limits }: Storage): UploadLimits {
   const { maxFileBytes } = limits
-  return {
-    folder: spoolFolder,
-    maxFileBytes,
-    maxRequestBytes: maxFileBytes + MULTIPART_FRAME_BYTES,
-    sha256: true,
-  }
+  const maxRequestBytes = maxFileBytes + MULTIPART_FRAME_BYTES
+  return { folder: spoolFolder, maxFileBytes, maxRequestBytes, sha256: true }
 }
 
 /**
  * Stores an upload at the active provider, and only there. The row comes last: a failure before it
- * leaves at most an object that nobody can see, which the sweeper removes. It is not removed here,
+ * leaves at most an object without a file, which the sweeper removes. It is not removed here,
  * because a commit whose answer was lost may have made the row after all.
  */
 export async function storeFile(
@@ -59,19 +55,18 @@ export async function storeFile(
 }
 
 async function describeUpload(storage: Storage, caller: Caller, upload: Upload): Promise<NewFile> {
-  const { filename, sizeBytes, sha256 = '' } = upload
   const { type, extension } = await requireFileType(upload, storage.limits.acceptedTypes)
   const objectName = newObjectName(extension.slice(1))
   return {
     ownerId: caller.userId,
     ownerName: caller.username,
-    originalFilename: filename.split(/[/\\]/).at(-1) ?? '',
+    originalFilename: upload.filename.split(/[/\\]/).at(-1) ?? '',
     storedFilename: objectName,
     objectName,
     extension: extension.slice(1),
     contentType: type.mediaType,
-    sizeBytes,
-    checksumSha256: sha256,
+    sizeBytes: upload.sizeBytes,
+    checksumSha256: upload.sha256 ?? '',
     createdAt: storage.clock().toISOString(),
     location: await requireActiveLocation(storage.db),
   }
@@ -79,46 +74,18 @@ async function describeUpload(storage: Storage, caller: Caller, upload: Upload):
 
 /** The file, if it is there and the caller may see it: 404 comes before 403. */
 export async function requireFile(
-  storage: Pick<Storage, 'db'>,
+  { db }: Storage,
   caller: Caller,
   id: number,
 ): Promise<StoredFile> {
-  const file = await findFile(storage.db, id)
+  const file = await findFile(db, id)
   if (file?.state !== 'stored') throw fileNotFound()
   if (file.ownerId !== caller.userId && !caller.roles.includes(ADMIN_ROLE))
     throw fileOfAnotherUser()
   return file
 }
 
-/**
- * Deletes a file in steps that can be taken up again: mark the row, remove the bytes, remove the
- * row. A provider that is down is noticed before the first step, so that nothing has changed.
- */
-export async function deleteFile(storage: Storage, caller: Caller, id: number): Promise<void> {
-  const file = await requireFile(storage, caller, id)
-  await storage.providers.at(file.location).sizeOf(objectKey(file))
-  const marked = await markDeleting(storage.db, id)
-  failPoint('delete:marked')
-  if (!marked) throw fileNotFound()
-  await finishDeletion(storage, marked)
-}
-
-/** Also for files that a crash, or a provider that went down in between, left marked. */
-export async function finishDeletion(
-  { db, providers }: Pick<Storage, 'db' | 'providers'>,
-  file: StoredFile,
-): Promise<void> {
-  const provider = providers.at(file.location)
-  await provider.remove(objectKey(file))
-  failPoint('delete:object')
-  await provider.remove(thumbnailKey(file))
-  failPoint('delete:thumbnail')
-  await deleteFileRow(db, file.id)
-}
-
-const ROWS_AT_ONCE = 500
-
-/** One's own files; an administrator sees everybody's. */
+/** The owner whose files the caller sees; an administrator sees all. */
 function ownerSeenBy(caller: Caller): string | undefined {
   return caller.roles.includes(ADMIN_ROLE) ? undefined : caller.userId
 }
@@ -141,8 +108,9 @@ export async function pageOfFiles({ db }: Storage, caller: Caller, page: PageReq
   return { files, total: await countFiles(db, ownerId) }
 }
 
-/** What callers are told of a file: nothing of disk paths, buckets or keys. */
+/** What a client sees of a file: no disk path, bucket or key. */
 export function describeFile(file: StoredFile) {
+  const { ownerId } = file
   return {
     id: file.id,
     originalFilename: file.originalFilename,
@@ -152,13 +120,32 @@ export function describeFile(file: StoredFile) {
     size: file.sizeBytes,
     checksumSha256: file.checksumSha256,
     owner: file.ownerName,
-    ownerId: ownerIdOf(file.ownerId),
+    // Accounts of this service have numbers; a user of the trusted issuer has its name in the id.
+    ownerId: /^\d+$/.test(ownerId) ? Number(ownerId) : ownerId,
     provider: file.location.provider,
     createdAt: file.createdAt,
   }
 }
 
-/** Accounts of this service have numbers; users of a trusted issuer are named with it. */
-function ownerIdOf(ownerId: string): number | string {
-  return /^\d+$/.test(ownerId) ? Number(ownerId) : ownerId
+/**
+ * Deletes a file in steps that can be resumed: mark the row, remove the bytes, remove the row. A
+ * provider that is down is noticed before the first step, so that nothing has changed.
+ */
+export async function deleteFile(storage: Storage, caller: Caller, id: number): Promise<void> {
+  const file = await requireFile(storage, caller, id)
+  await storage.providers.at(file.location).sizeOf(objectKey(file))
+  const marked = await markDeleting(storage.db, id)
+  failPoint('delete:marked')
+  if (!marked) throw fileNotFound()
+  await finishDeletion(storage, marked)
+}
+
+/** Also for files that stayed marked because of a crash or a provider that went down. */
+export async function finishDeletion({ db, providers }: Storage, file: StoredFile): Promise<void> {
+  const provider = providers.at(file.location)
+  await provider.remove(objectKey(file))
+  failPoint('delete:object')
+  await provider.remove(thumbnailKey(file))
+  failPoint('delete:thumbnail')
+  await deleteFileRow(db, file.id)
 }

@@ -1,17 +1,9 @@
 import { forUpdate } from '@plinth/kit'
 import type { StorageDb } from '../database/tables.ts'
 
-type TemporaryLink = {
-  id: number
-  createdAt: string
-  expiresAt: string
-  openedCount: number
-  lastOpenedAt: string | null
-}
-
 type NewLink = { fileId: number; tokenHash: string; createdAt: Date; expiresAt: Date }
 
-/** Fails to when the file was deleted in the same moment. */
+/** Inserts nothing, and returns false, when the file is being deleted. */
 export async function insertLink(db: StorageDb, link: NewLink): Promise<boolean> {
   const row = db
     .selectFrom('files')
@@ -32,7 +24,7 @@ export async function insertLink(db: StorageDb, link: NewLink): Promise<boolean>
   return numInsertedOrUpdatedRows > 0n
 }
 
-/** Which file an unexpired link leads to. */
+/** The file of an unexpired link. */
 export async function findLinkedFileId(
   db: StorageDb,
   tokenHash: string,
@@ -47,24 +39,19 @@ export async function findLinkedFileId(
   return row?.file_id
 }
 
-/** Counts a use, and fails to when the link was revoked in the same moment. */
+/** Counts a use; false when the link has just been revoked. */
 export async function updateOpened(db: StorageDb, tokenHash: string, now: Date): Promise<boolean> {
+  const last_opened_at = now.toISOString()
   const { numUpdatedRows } = await db
     .updateTable('temporary_links')
-    .set((row) => ({
-      opened_count: row('opened_count', '+', 1),
-      last_opened_at: now.toISOString(),
-    }))
+    .set((row) => ({ opened_count: row('opened_count', '+', 1), last_opened_at }))
     .where('token_hash', '=', tokenHash)
     .executeTakeFirst()
   return numUpdatedRows > 0n
 }
 
-export async function listLinks(
-  db: StorageDb,
-  fileId: number,
-  now: Date,
-): Promise<TemporaryLink[]> {
+/** The unexpired links of a file, newest first. */
+export async function listLinks(db: StorageDb, fileId: number, now: Date) {
   return db
     .selectFrom('temporary_links')
     .select([

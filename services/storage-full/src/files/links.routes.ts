@@ -4,9 +4,7 @@ import { createLink, fileBehindLink, LONGEST_LINK_SECONDS, linksOf, revokeLink }
 import type { Storage } from './storage.ts'
 
 type ByToken = { Params: { token: string } }
-
 type ById = { Params: { id: string } }
-
 type ByLink = { Params: { id: string; linkId: string } }
 
 const LinkBody = Type.Object({
@@ -14,7 +12,7 @@ const LinkBody = Type.Object({
   expiresInSeconds: positiveInteger(LONGEST_LINK_SECONDS),
 })
 
-export function temporaryLinkRoutes(server: Server, storage: Storage, caller: Guard): void {
+export function linkRoutes(server: Server, storage: Storage, caller: Guard): void {
   server.post('/file/generate-pre-signed-url', {
     onRequest: caller,
     schema: { body: LinkBody },

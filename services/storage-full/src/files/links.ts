@@ -15,37 +15,31 @@ export const LONGEST_LINK_SECONDS = 604_800
 
 type LinkRequest = { id: number; expiresInSeconds: number }
 
-/** The token is told once, here; the database keeps only its hash and gives nobody access. */
+/** The reply is the only place the token appears: the database keeps its hash. */
 export async function createLink(storage: Storage, caller: Caller, request: LinkRequest) {
   const { id, expiresInSeconds } = request
-  const file = await requireFile(storage, caller, id)
+  await requireFile(storage, caller, id)
   const token = newOpaqueToken()
   const createdAt = storage.clock()
   const expiresAt = secondsAfter(createdAt, expiresInSeconds)
-  const tokenHash = hashOpaqueToken(token)
-  const link = { fileId: file.id, tokenHash, createdAt, expiresAt }
+  const link = { fileId: id, tokenHash: hashOpaqueToken(token), createdAt, expiresAt }
   if (!(await insertLink(storage.db, link))) throw fileNotFound()
-  return {
-    id: file.id,
-    token,
-    url: `${storage.publicUrl}/file/presigned/${token}`,
-    expiresInSeconds,
-    expiresAt: expiresAt.toISOString(),
-  }
+  const url = `${storage.publicUrl}/file/presigned/${token}`
+  return { id, token, url, expiresInSeconds, expiresAt: expiresAt.toISOString() }
 }
 
 /** The file behind a token that is known, unexpired and not revoked. Opening it is counted. */
 export async function fileBehindLink(
-  storage: Storage,
+  { db, clock }: Storage,
   token: string,
   { counted }: { counted: boolean },
 ): Promise<StoredFile> {
   const tokenHash = hashOpaqueToken(token)
-  const now = storage.clock()
-  const fileId = await findLinkedFileId(storage.db, tokenHash, now)
-  const file = fileId === undefined ? undefined : await findFile(storage.db, fileId)
+  const now = clock()
+  const fileId = await findLinkedFileId(db, tokenHash, now)
+  const file = fileId === undefined ? undefined : await findFile(db, fileId)
   if (file?.state !== 'stored') throw linkNotFound()
-  if (counted && !(await updateOpened(storage.db, tokenHash, now))) throw linkNotFound()
+  if (counted && !(await updateOpened(db, tokenHash, now))) throw linkNotFound()
   return file
 }
 

@@ -17,8 +17,8 @@ export const fileOfAnotherUser = defineProblem(
   'The file belongs to another user.',
 )
 
-// One answer for a forged, an expired and a revoked token and for a deleted file: whoever tries
-// tokens learns nothing.
+// One answer for a forged, an expired and a revoked token and for a deleted file: guessing tokens
+// reveals nothing.
 export const linkNotFound = defineProblem(
   'LINK_NOT_FOUND',
   404,

@@ -9,17 +9,13 @@ export type Storage = LocationContext & {
   /** Where uploads wait until they are complete; on the file system of the storage root. */
   spoolFolder: string
   publicUrl: string
-  limits: StorageLimits
+  limits: {
+    maxFileBytes: number
+    acceptedTypes: FileType[]
+    /** How long an object may have no file before the sweeper removes it. */
+    orphanAgeSeconds: number
+  }
 }
-
-type StorageLimits = {
-  maxFileBytes: number
-  acceptedTypes: FileType[]
-  /** How long an object may have no file before it is taken for a leftover. */
-  orphanAgeSeconds: number
-}
-
-const THUMBNAIL_SUFFIX = '.thumbnail.jpg'
 
 /** A file as the rules see it: what is known of it, and where its bytes are. */
 export type StoredFile = {
@@ -39,32 +35,34 @@ export type StoredFile = {
   objectName: string
 }
 
+export type NewFile = Omit<StoredFile, 'id' | 'state' | 'thumbnail'>
+
 /** Where the bytes of a file are. */
-export type Placed = Pick<StoredFile, 'location' | 'objectName'>
+export type ObjectAddress = Pick<StoredFile, 'location' | 'objectName'>
+
+const THUMBNAIL_SUFFIX = '.thumbnail.jpg'
 
 /**
- * Every object gets a name that was never used before. Whoever is late in removing one, after a
- * pause or a lost lease, can therefore only ever remove what nobody needs.
- * Names of one time are neighbours (RFC 9562, version 7): so are their entries in an index, and one
- * commit of many uploads writes half as many pages.
+ * Every object gets a name that was never used before. A process that removes one late, after a
+ * pause or a lost lease, therefore never removes an object in use.
+ * Version 7 (RFC 9562) puts the names of one time next to each other in the index, so that a commit
+ * of many uploads writes half as many pages.
  */
 export function newObjectName(extension: string): string {
   return `${randomUUIDv7()}.${extension}`
 }
 
-export type NewFile = Omit<StoredFile, 'id' | 'state' | 'thumbnail'>
-
 /** The key of the file's bytes at its location. */
-export function objectKey({ location, objectName }: Placed): string {
+export function objectKey({ location, objectName }: ObjectAddress): string {
   return `${location.prefix}/${objectName}`
 }
 
-/** The thumbnail lies beside the object, under a name that shows whose it is. */
-export function thumbnailKey(file: Placed): string {
-  return `${objectKey(file)}${THUMBNAIL_SUFFIX}`
+/** The thumbnail is kept beside the object, under the object's name. */
+export function thumbnailKey(address: ObjectAddress): string {
+  return `${objectKey(address)}${THUMBNAIL_SUFFIX}`
 }
 
-/** The object that a key stands for, itself or as its thumbnail. */
+/** The object that a key belongs to, its own or that of its thumbnail. */
 export function objectNameOf(key: string): string {
   const name = key.slice(key.lastIndexOf('/') + 1)
   return name.endsWith(THUMBNAIL_SUFFIX) ? name.slice(0, -THUMBNAIL_SUFFIX.length) : name

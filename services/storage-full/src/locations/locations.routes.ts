@@ -5,12 +5,7 @@ import { activateProvider, describeStatus, testProvider } from './status.ts'
 
 const Text = optionalText({ maxLength: 2048 })
 
-const LocalBody = Type.Object({
-  path: Text,
-  relativePath: Text,
-  basePath: Text,
-  directory: Text,
-})
+const LocalBody = Type.Object({ path: Text, relativePath: Text, basePath: Text, directory: Text })
 
 const ObjectBody = Type.Object({
   endpoint: Text,
@@ -29,14 +24,14 @@ const ProviderBody = Type.Object({ provider: ProviderField })
 export function locationRoutes(
   server: Server,
   context: LocationContext,
-  { admin, root }: { admin: Guard; root: string },
+  { admin: onRequest, root }: { admin: Guard; root: string },
 ): void {
-  server.get('/api/storage/status', { onRequest: admin, handler: () => describeStatus(context) })
+  server.get('/api/storage/status', { onRequest, handler: () => describeStatus(context) })
 
-  server.get('/api/storage/config', { onRequest: admin, handler: () => describeConfig(context) })
+  server.get('/api/storage/config', { onRequest, handler: () => describeConfig(context) })
 
   server.put('/api/storage/config/local', {
-    onRequest: admin,
+    onRequest,
     schema: { body: LocalBody },
     handler: ({ body }) => {
       const path = body.path ?? body.relativePath ?? body.basePath ?? body.directory
@@ -46,7 +41,7 @@ export function locationRoutes(
   })
 
   server.put('/api/storage/config/object', {
-    onRequest: admin,
+    onRequest,
     schema: { body: ObjectBody },
     handler: ({ body }) => {
       const { bucketName, accessKeyId, secretAccessKey, ...named } = body
@@ -59,18 +54,14 @@ export function locationRoutes(
     },
   })
 
-  server.post('/api/storage/test/local', {
-    onRequest: admin,
-    handler: () => testProvider(context, 'LOCAL'),
-  })
-
-  server.post('/api/storage/test/object', {
-    onRequest: admin,
-    handler: () => testProvider(context, 'OBJECT'),
-  })
+  for (const [path, provider] of [
+    ['/api/storage/test/local', 'LOCAL'],
+    ['/api/storage/test/object', 'OBJECT'],
+  ] as const)
+    server.post(path, { onRequest, handler: () => testProvider(context, provider) })
 
   server.put('/api/storage/provider', {
-    onRequest: admin,
+    onRequest,
     schema: { body: ProviderBody },
     handler: ({ body }) => activateProvider(context, body.provider),
   })

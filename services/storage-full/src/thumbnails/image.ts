@@ -9,19 +9,23 @@ export type Drawn = Buffer | 'undecided' | undefined
 export type Pixels = { data: Uint8Array; width: number; height: number }
 
 const LARGEST_SIDE = 256
-
 const LARGEST_INPUT_PIXELS = 50_000_000
-
 const LARGEST_HELD_BYTES = 150_000_000
-
 const TIME_LIMIT_SECONDS = 5
-
 const LOADERS = ['Jpeg', 'Png', 'Webp', 'Nsgif'].flatMap((name) => [
   `VipsForeignLoad${name}File`,
   `VipsForeignLoad${name}Buffer`,
 ])
 
 let loading: Promise<SharpModule> | undefined
+
+function sharpLibrary(): Promise<SharpModule> {
+  loading ??= loadSharp().catch((error) => {
+    loading = undefined
+    throw error
+  })
+  return loading
+}
 
 /** The decoder library is large, so it is loaded with the first picture. */
 async function loadSharp(): Promise<SharpModule> {
@@ -32,14 +36,6 @@ async function loadSharp(): Promise<SharpModule> {
   sharp.block({ operation: ['VipsForeignLoad'] })
   sharp.unblock({ operation: LOADERS })
   return sharp
-}
-
-function sharpLibrary(): Promise<SharpModule> {
-  loading ??= loadSharp().catch((error) => {
-    loading = undefined
-    throw error
-  })
-  return loading
 }
 
 /** Nothing when the picture is broken or too large. */
@@ -55,20 +51,9 @@ export async function jpegFromImage(path: string): Promise<Drawn> {
   }
 }
 
-function isShortage(error: unknown): boolean {
-  return /timeout|memory|allocat/i.test(String(error))
-}
-
-/** Of a file it could not open the decoder says that its format is unknown. */
-async function canBeOpened(path: string): Promise<boolean> {
-  const file = await open(path).catch(() => undefined)
-  await file?.close()
-  return file !== undefined
-}
-
 /**
  * How much memory the decoder needs at once. Most pictures pass through it line by line; WebP and
- * whatever is sent in passes, coarse to fine, it has to hold whole.
+ * interlaced or progressive pictures it has to hold whole.
  */
 function bytesHeld({ format, isProgressive, width, height, ...header }: Metadata): number {
   if (format === 'webp') return (header.pages ? 5 : 4) * width * height
@@ -78,13 +63,24 @@ function bytesHeld({ format, isProgressive, width, height, ...header }: Metadata
   return samples * sampleBytes * width * height
 }
 
+function isShortage(error: unknown): boolean {
+  return /timeout|memory|allocat/i.test(String(error))
+}
+
+/** The decoder reports a file that it could not open as one of unknown format. */
+async function canBeOpened(path: string): Promise<boolean> {
+  const file = await open(path).catch(() => undefined)
+  await file?.close()
+  return file !== undefined
+}
+
 export async function jpegFromPixels({ data, width, height }: Pixels): Promise<Drawn> {
   const sharp = await sharpLibrary()
   const page = sharp(data, { raw: { width, height, channels: 4 } })
   return smallJpeg(page).catch((error) => (isShortage(error) ? 'undecided' : undefined))
 }
 
-/** What is not asked for stays out of the result: no EXIF, no position, no colour profile. */
+/** The result has only what is requested here: no EXIF, no position, no colour profile. */
 function smallJpeg(picture: Sharp): Promise<Buffer> {
   return picture
     .resize(LARGEST_SIDE, LARGEST_SIDE, { fit: 'inside', withoutEnlargement: true })

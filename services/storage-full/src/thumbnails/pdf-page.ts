@@ -4,9 +4,7 @@ import { Worker } from 'node:worker_threads'
 import type { Pixels } from './image.ts'
 
 const LARGEST_PDF_BYTES = 64 * 1024 * 1024
-
 const TIME_LIMIT_MS = 5_000
-
 const HEAP_MB = 64
 
 /**
@@ -25,14 +23,14 @@ export async function firstPageOf(
     stderr: true,
     stdout: true,
   })
-  // It may still fail after it was given up, and nobody listens to that any more.
+  // It may still fail after the time limit; without a listener that would end the process.
   worker.on('error', () => {})
   try {
     const signal = AbortSignal.timeout(timeLimitMs)
     const [page] = await once(worker, 'message', { signal })
     return page && page.data.length > 0 ? page : undefined
   } catch (error) {
-    // Its memory is limited because of the document; anything else is not the document's fault.
+    // The document used up the memory; any other failure says nothing about it.
     const { code } = error as NodeJS.ErrnoException
     return code === 'ERR_WORKER_OUT_OF_MEMORY' ? undefined : 'undecided'
   } finally {

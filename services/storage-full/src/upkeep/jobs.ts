@@ -1,15 +1,16 @@
-import { type Db, type Job, type LeaseTables, startJob } from '@plinth/kit'
+import { startJob, withLease } from '@plinth/kit'
 import type { Storage } from '../files/storage.ts'
 import { continueMove } from './moves.ts'
 import { finishDeletions, sweep } from './sweep.ts'
 
-export const MOVES_LEASE = 'storage-moves'
+const MOVES_LEASE = 'storage-moves'
+const MOVES_LEASE_SECONDS = 60
 
-/** The work that nobody asks for: each piece is done by one node at a time. */
-export function startHousekeeping(storage: Storage) {
-  const db = storage.db as unknown as Db<LeaseTables>
+/** Background work; of several nodes one does each piece at a time. */
+export function startUpkeep(storage: Storage) {
+  const { db, log } = storage
   const job = (name: string, everySeconds: number, run: (signal: AbortSignal) => Promise<void>) =>
-    startJob({ db, name, everySeconds, log: storage.log, run })
+    startJob({ db, name, everySeconds, log, run })
 
   const deletions = job('storage-deletions', 60, (signal) => finishDeletions(storage, signal))
   const sweeping = job('storage-sweep', 3600, async (signal) => {
@@ -17,12 +18,18 @@ export function startHousekeeping(storage: Storage) {
   })
   const moves = job(MOVES_LEASE, 15, (signal) => continueMove(storage, signal))
 
-  // What the last run of the service left unfinished is taken up at once.
+  // What the last run of the service left unfinished is resumed at once.
   for (const { runNow } of [deletions, moves])
-    runNow().catch((error) => storage.log.error({ err: error }, 'housekeeping failed'))
-  return { moves, stop: () => stopAll([deletions, sweeping, moves]) }
+    runNow().catch((error) => log.error({ err: error }, 'resuming unfinished work failed'))
+  const stop = async () => {
+    await Promise.all([deletions.stop(), sweeping.stop(), moves.stop()])
+  }
+  return { moves, stop }
 }
 
-async function stopAll(jobs: Job[]): Promise<void> {
-  await Promise.all(jobs.map((job) => job.stop()))
+/** One round of the running move, unless another process is at it. */
+export async function runMoveNow(storage: Storage): Promise<void> {
+  await withLease(storage.db, MOVES_LEASE, MOVES_LEASE_SECONDS, (signal) =>
+    continueMove(storage, signal),
+  )
 }

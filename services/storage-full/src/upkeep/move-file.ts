@@ -3,8 +3,8 @@ import { checksumOf, openBytes, spoolBytes } from '../files/bytes.ts'
 import { updateLocation } from '../files/files.repository.ts'
 import {
   newObjectName,
+  type ObjectAddress,
   objectKey,
-  type Placed,
   type Storage,
   type StoredFile,
   thumbnailKey,
@@ -18,8 +18,8 @@ export class DamagedBytesError extends Error {
 
 /**
  * Copies a file, checks the copy byte by byte, switches the row, and only then removes the
- * original: at every moment the row names an object that is complete. Tells whether it was moved;
- * a file that was deleted meanwhile is not.
+ * original: at every moment the row names an object that is complete. False when the file was
+ * deleted meanwhile.
  */
 export async function moveFile(
   storage: Storage,
@@ -28,28 +28,13 @@ export async function moveFile(
 ): Promise<boolean> {
   const target = { location, objectName: newObjectName(file.extension) }
   await copyVerified(storage, file, target)
-  const switched = await updateLocation(storage.db, file, {
-    locationId: location.id,
-    objectName: target.objectName,
-  })
+  const switched = await updateLocation(storage.db, file, target)
   failPoint('move:row')
   await removeUnused(storage, switched ? file : target)
   return switched
 }
 
-/** What cannot be removed is left to the sweeper: the move of this file is decided already. */
-async function removeUnused({ providers, log }: Storage, unused: Placed): Promise<void> {
-  const provider = providers.at(unused.location)
-  try {
-    await provider.remove(objectKey(unused))
-    failPoint('move:object')
-    await provider.remove(thumbnailKey(unused))
-  } catch (error) {
-    log.warn({ err: error }, 'what a move left behind could not be removed yet')
-  }
-}
-
-async function copyVerified(storage: Storage, file: StoredFile, target: Placed): Promise<void> {
+async function copyVerified(storage: Storage, file: StoredFile, target: ObjectAddress) {
   const original = await openBytes(storage, file)
   await using content = await spoolBytes(original, storage.spoolFolder, { sha256: true })
   failPoint('move:read')
@@ -65,4 +50,16 @@ async function copyVerified(storage: Storage, file: StoredFile, target: Placed):
 function refuseDamaged(checksum: string | undefined, file: StoredFile): void {
   if (checksum !== file.checksumSha256)
     throw new DamagedBytesError(`The bytes of file ${file.id} do not match its checksum`)
+}
+
+/** What cannot be removed is left to the sweeper: the file itself has been moved, or deleted. */
+async function removeUnused({ providers, log }: Storage, unused: ObjectAddress): Promise<void> {
+  const provider = providers.at(unused.location)
+  try {
+    await provider.remove(objectKey(unused))
+    failPoint('move:object')
+    await provider.remove(thumbnailKey(unused))
+  } catch (error) {
+    log.warn({ err: error }, 'an object left behind by a move could not be removed yet')
+  }
 }

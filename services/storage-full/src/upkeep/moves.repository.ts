@@ -1,20 +1,6 @@
-import type { MoveState, ProviderName, StorageDb } from '../database/tables.ts'
+import type { StorageDb } from '../database/tables.ts'
 
-export type Move = {
-  id: number
-  to: ProviderName
-  state: MoveState
-  total: number
-  moved: number
-  failed: number
-  movedBytes: number
-  lastError: string | null
-  requestedBy: string
-  createdAt: string
-  updatedAt: string
-  targetLocationId: number
-  cursorId: number
-}
+export type Move = Awaited<ReturnType<ReturnType<typeof selectMoves>['execute']>>[number]
 
 type NewMove = { targetLocationId: number; total: number; requestedBy: string; now: Date }
 
@@ -52,76 +38,6 @@ export async function listMoves(db: StorageDb): Promise<Move[]> {
   return selectMoves(db).orderBy('file_moves.id', 'desc').limit(50).execute()
 }
 
-export async function countFilesElsewhere(db: StorageDb, locationId: number): Promise<number> {
-  const { count } = await db
-    .selectFrom('files')
-    .select((files) => files.fn.countAll<number>().as('count'))
-    .where('state', '=', 'stored')
-    .where('location_id', '!=', locationId)
-    .executeTakeFirstOrThrow()
-  return Number(count)
-}
-
-export type Progress = {
-  fileId: number
-  moved: 0 | 1
-  failed: 0 | 1
-  bytes: number
-  error?: string
-}
-
-/** Refused once the move has ended, which is how a cancelled one stops. */
-export async function updateProgress(
-  db: StorageDb,
-  moveId: number,
-  progress: Progress,
-  now: Date,
-): Promise<boolean> {
-  const { numUpdatedRows } = await db
-    .updateTable('file_moves')
-    .set((row) => ({
-      moved: row('moved', '+', progress.moved),
-      failed: row('failed', '+', progress.failed),
-      moved_bytes: row('moved_bytes', '+', progress.bytes),
-      cursor_id: progress.fileId,
-      ...(progress.error !== undefined && { last_error: progress.error }),
-      updated_at: now.toISOString(),
-    }))
-    .where('id', '=', moveId)
-    .where('state', '=', 'RUNNING')
-    .executeTakeFirst()
-  return numUpdatedRows > 0n
-}
-
-export async function updateMoveError(
-  db: StorageDb,
-  moveId: number,
-  error: string,
-  now: Date,
-): Promise<void> {
-  await db
-    .updateTable('file_moves')
-    .set({ last_error: error, updated_at: now.toISOString() })
-    .where('id', '=', moveId)
-    .execute()
-}
-
-/** Tells whether the move was still running. */
-export async function endMove(
-  db: StorageDb,
-  moveId: number,
-  state: 'DONE' | 'CANCELLED',
-  now: Date,
-): Promise<boolean> {
-  const { numUpdatedRows } = await db
-    .updateTable('file_moves')
-    .set({ state, updated_at: now.toISOString() })
-    .where('id', '=', moveId)
-    .where('state', '=', 'RUNNING')
-    .executeTakeFirst()
-  return numUpdatedRows > 0n
-}
-
 function selectMoves(db: StorageDb) {
   return db
     .selectFrom('file_moves')
@@ -141,4 +57,70 @@ function selectMoves(db: StorageDb) {
       'file_moves.target_location_id as targetLocationId',
       'file_moves.cursor_id as cursorId',
     ])
+}
+
+export async function countFilesElsewhere(db: StorageDb, locationId: number): Promise<number> {
+  const { count } = await db
+    .selectFrom('files')
+    .select((files) => files.fn.countAll<number>().as('count'))
+    .where('state', '=', 'stored')
+    .where('location_id', '!=', locationId)
+    .executeTakeFirstOrThrow()
+  return Number(count)
+}
+
+export type Progress = {
+  fileId: number
+  moved: 0 | 1
+  failed: 0 | 1
+  bytes: number
+  error?: string
+}
+
+/** False once the move has ended: this is how a cancelled one stops. */
+export async function updateProgress(
+  db: StorageDb,
+  moveId: number,
+  { fileId, moved, failed, bytes, error }: Progress,
+  now: Date,
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('file_moves')
+    .set((row) => ({
+      moved: row('moved', '+', moved),
+      failed: row('failed', '+', failed),
+      moved_bytes: row('moved_bytes', '+', bytes),
+      cursor_id: fileId,
+      ...(error !== undefined && { last_error: error }),
+      updated_at: now.toISOString(),
+    }))
+    .where('id', '=', moveId)
+    .where('state', '=', 'RUNNING')
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
+}
+
+export async function updateMoveError(
+  db: StorageDb,
+  moveId: number,
+  last_error: string,
+  now: Date,
+): Promise<void> {
+  const change = { last_error, updated_at: now.toISOString() }
+  await db.updateTable('file_moves').set(change).where('id', '=', moveId).execute()
+}
+
+/** Changes nothing when the move has ended already. */
+export async function endMove(
+  db: StorageDb,
+  moveId: number,
+  state: 'DONE' | 'CANCELLED',
+  now: Date,
+): Promise<void> {
+  await db
+    .updateTable('file_moves')
+    .set({ state, updated_at: now.toISOString() })
+    .where('id', '=', moveId)
+    .where('state', '=', 'RUNNING')
+    .execute()
 }

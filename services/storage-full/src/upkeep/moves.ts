@@ -38,18 +38,17 @@ const moveUnderWay = defineProblem(
   'Files are being moved already. Wait for it to finish, or cancel it.',
 )
 
-/** Plans the move of every file to a provider that passes its test. The work is a job's. */
+/** Plans the move of every file to a provider that passes its test. A job does the work. */
 export async function startMove(
   storage: Storage,
-  caller: Pick<Caller, 'username'>,
+  { username }: Pick<Caller, 'username'>,
   to: ProviderName,
 ): Promise<Move> {
   const target = await testedTarget(storage, to)
   const total = await countFilesElsewhere(storage.db, target.id)
-  const move = { targetLocationId: target.id, total, requestedBy: caller.username }
+  const move = { targetLocationId: target.id, total, requestedBy: username, now: storage.clock() }
   try {
-    const id = await insertMove(storage.db, { ...move, now: storage.clock() })
-    return await requireMove(storage, id)
+    return await requireMove(storage, await insertMove(storage.db, move))
   } catch (error) {
     if (isUniqueViolation(error)) throw moveUnderWay()
     throw error
@@ -85,7 +84,7 @@ export async function cancelMove(storage: Storage, id: number): Promise<Move> {
   return requireMove(storage, id)
 }
 
-/** Goes on with the running move, if there is one, from where the last node stopped. */
+/** Resumes the running move, if there is one, where the last node stopped. */
 export async function continueMove(storage: Storage, signal: AbortSignal): Promise<void> {
   const move = await findRunningMove(storage.db)
   const target = move && (await findLocation(storage.db, move.targetLocationId))
@@ -102,74 +101,62 @@ export async function continueMove(storage: Storage, signal: AbortSignal): Promi
 }
 
 /** A failure here must not hide the one that is being recorded. */
-async function recordReason(storage: Storage, move: Move, reason: string): Promise<boolean> {
+async function recordReason({ db, clock, log }: Storage, { id }: Move, reason: string) {
   try {
-    await updateMoveError(storage.db, move.id, reason, storage.clock())
+    await updateMoveError(db, id, reason, clock())
     return true
   } catch (error) {
-    storage.log.error({ err: error }, 'why a move stopped could not be recorded')
+    log.error({ err: error }, 'why a move stopped could not be recorded')
     return false
   }
 }
 
 async function moveAll(storage: Storage, move: Move, target: Location, signal: AbortSignal) {
+  const { db, clock } = storage
+  const filter = { state: 'stored', notAt: target.id, limit: FILES_AT_ONCE } as const
   let afterId = move.cursorId
   while (!signal.aborted) {
-    const query = { afterId, limit: FILES_AT_ONCE, notAt: target.id }
-    const files = await listFilesAfter(storage.db, query)
-    if (files.length === 0) {
-      await endMove(storage.db, move.id, 'DONE', storage.clock())
-      return
-    }
+    const files = await listFilesAfter(db, { ...filter, afterId })
+    if (files.length === 0) return endMove(db, move.id, 'DONE', clock())
     for (const file of files) {
       if (signal.aborted) return
       const progress = await moveOne(storage, file, target)
-      if (!(await updateProgress(storage.db, move.id, progress, storage.clock()))) return
+      if (!(await updateProgress(db, move.id, progress, clock()))) return
       afterId = file.id
     }
   }
 }
 
-async function moveOne(storage: Storage, file: StoredFile, target: Location): Promise<Progress> {
-  const gone: Progress = { fileId: file.id, moved: 0, failed: 0, bytes: 0 }
-  if (file.state !== 'stored') return gone
-  try {
-    const moved = await moveOrRetry(storage, file, target)
-    return moved ? { ...gone, moved: 1, bytes: file.sizeBytes } : gone
-  } catch (error) {
-    if (fileNotFound.is(error)) return gone
-    const way = { from: file.location, to: target }
-    if (!(await isFaultOfFile(storage, error, way))) throw error
-    storage.log.error({ err: error, file: file.id }, 'a file could not be moved')
-    return { ...gone, failed: 1, error: `File ${file.id}: ${(error as Error).message}` }
-  }
-}
-
-/** Nobody comes back to a file that failed, so what may be over by now is tried once more. */
-async function moveOrRetry(storage: Storage, file: StoredFile, target: Location): Promise<boolean> {
-  try {
-    return await moveFile(storage, file, target)
-  } catch (error) {
-    const way = { from: file.location, to: target }
-    if (!storageUnavailable.is(error) || (await isOutage(storage, way))) throw error
-    return moveFile(storage, file, target)
-  }
-}
-
-type Way = { from: Location; to: Location }
-
 /** One file that cannot be copied must not keep the others from moving. */
-async function isFaultOfFile(storage: Storage, error: unknown, way: Way): Promise<boolean> {
-  if (error instanceof DamagedBytesError || storedBytesMissing.is(error)) return true
-  return storageUnavailable.is(error) && !(await isOutage(storage, way))
+async function moveOne(
+  storage: Storage,
+  file: StoredFile,
+  target: Location,
+  { retried = false } = {},
+): Promise<Progress> {
+  const unmoved: Progress = { fileId: file.id, moved: 0, failed: 0, bytes: 0 }
+  try {
+    const moved = await moveFile(storage, file, target)
+    return moved ? { ...unmoved, moved: 1, bytes: file.sizeBytes } : unmoved
+  } catch (error) {
+    if (fileNotFound.is(error)) return unmoved
+    const refused = storageUnavailable.is(error)
+    if (refused && (await isOutage(storage, file.location, target))) throw error
+    // The move does not come back to a file that failed, so a refusal must come twice.
+    if (refused && !retried) return moveOne(storage, file, target, { retried: true })
+    if (!refused && !storedBytesMissing.is(error) && !(error instanceof DamagedBytesError))
+      throw error
+    storage.log.error({ err: error, file: file.id }, 'a file could not be moved')
+    return { ...unmoved, failed: 1, error: `File ${file.id}: ${(error as Error).message}` }
+  }
 }
 
 /**
- * The target, and the place that uploads go to, are sure to be mended, so it is worth to wait for
- * them. Any other source may be gone for good: its files are passed over and stay where they are.
+ * The target and the location that uploads go to will be repaired, so the move waits for them. Any
+ * other source may be gone for good: its files count as failed and stay where they are.
  */
-async function isOutage(storage: Storage, { from, to }: Way): Promise<boolean> {
-  // Not only a look: a target that takes nothing more would fail every file that is left.
+async function isOutage(storage: Storage, from: Location, to: Location): Promise<boolean> {
+  // The whole test, not only a check: a full target would fail every file that is left.
   const steps = await storage.providers.at(to).probe()
   if (steps.some(({ passed }) => !passed)) return true
   const active = await requireActiveLocation(storage.db)

@@ -1,9 +1,9 @@
 import type { StorageDb } from '../database/tables.ts'
 
-/** Notes objects without a file; those noted before keep the time they were first seen. */
+/** Records objects without a file; those already recorded keep the time they were first seen. */
 export async function insertOrphans(
   db: StorageDb,
-  locationId: number,
+  location_id: number,
   keys: string[],
   now: Date,
 ): Promise<void> {
@@ -11,12 +11,12 @@ export async function insertOrphans(
   const first_seen_at = now.toISOString()
   await db
     .insertInto('orphans')
-    .values(keys.map((object_key) => ({ location_id: locationId, object_key, first_seen_at })))
+    .values(keys.map((object_key) => ({ location_id, object_key, first_seen_at })))
     .onConflict((conflict) => conflict.columns(['location_id', 'object_key']).doNothing())
     .execute()
 }
 
-/** Of these keys, the ones that were seen without a file since before `before`. */
+/** Of these keys, the ones that have been without a file since before `before`. */
 export async function findOverdueOrphans(
   db: StorageDb,
   locationId: number,

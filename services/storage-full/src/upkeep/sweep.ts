@@ -1,6 +1,6 @@
 import { dirname } from 'node:path'
 import { secondsAfter, sweepOldSpools } from '@plinth/kit'
-import { findObjectNames, listDeletingFiles } from '../files/files.repository.ts'
+import { type FileFilter, findObjectNames, listFilesAfter } from '../files/files.repository.ts'
 import { finishDeletion } from '../files/files.ts'
 import { objectNameOf, type Storage, type StoredFile } from '../files/storage.ts'
 import { listLocations } from '../locations/locations.ts'
@@ -12,11 +12,12 @@ import {
   insertOrphans,
 } from './sweep.repository.ts'
 
+const FILES_AT_ONCE = 200
 const KEYS_AT_ONCE = 500
 
 /** Finishes the deletions that a crash or an unreachable provider interrupted. */
 export async function finishDeletions(storage: Storage, signal?: AbortSignal): Promise<void> {
-  for await (const file of everyFile((query) => listDeletingFiles(storage.db, query))) {
+  for await (const file of everyFile(storage, { state: 'deleting' })) {
     if (signal?.aborted) return
     try {
       await finishDeletion(storage, file)
@@ -26,7 +27,19 @@ export async function finishDeletions(storage: Storage, signal?: AbortSignal): P
   }
 }
 
-/** Removes what nothing refers to any more. Returns how many objects that were. */
+/** Page after page, each after the last file of the one before, even if that file is gone. */
+export async function* everyFile({ db }: Storage, filter: FileFilter): AsyncGenerator<StoredFile> {
+  let afterId = 0
+  while (true) {
+    const files = await listFilesAfter(db, { ...filter, afterId, limit: FILES_AT_ONCE })
+    yield* files
+    const last = files.at(-1)
+    if (!last) return
+    afterId = last.id
+  }
+}
+
+/** Removes what nothing refers to any more. Returns the number of objects removed. */
 export async function sweep(storage: Storage, signal?: AbortSignal): Promise<number> {
   await deleteExpiredLinks(storage.db, storage.clock())
   // Every machine that shares the root has a folder beside ours.
@@ -35,7 +48,8 @@ export async function sweep(storage: Storage, signal?: AbortSignal): Promise<num
   for (const location of await listLocations(storage.db)) {
     if (signal?.aborted) break
     try {
-      removed += await sweepLocation(storage, location, signal)
+      for await (const keys of keysAt(storage, location))
+        removed += await sweepKeys(storage, location, keys, signal)
     } catch (error) {
       storage.log.warn({ err: error, location: location.id }, 'a location could not be swept')
     }
@@ -43,22 +57,9 @@ export async function sweep(storage: Storage, signal?: AbortSignal): Promise<num
   return removed
 }
 
-async function sweepLocation(
-  storage: Storage,
-  location: Location,
-  signal?: AbortSignal,
-): Promise<number> {
-  let removed = 0
-  for await (const keys of keysAt(storage, location)) {
-    if (signal?.aborted) break
-    removed += await sweepKeys(storage, location, keys, signal)
-  }
-  return removed
-}
-
 /**
- * An object may be without a file because its upload is not finished. It is removed only when it
- * was seen so twice, a safe time apart by our own clock: the store's clock plays no part.
+ * An object may be without a file because its upload is in flight. It is removed only when it was
+ * seen so twice, a safe time apart by our own clock, whatever the clock of the store says.
  */
 async function sweepKeys(
   { db, clock, providers, limits }: Storage,
@@ -66,17 +67,15 @@ async function sweepKeys(
   keys: string[],
   signal?: AbortSignal,
 ): Promise<number> {
+  if (signal?.aborted) return 0
   const now = clock()
-  const orphans = await withoutFile(db, location, keys)
-  await deleteOrphans(
-    db,
-    location.id,
-    keys.filter((key) => !orphans.includes(key)),
-  )
+  const orphans = new Set(await withoutFile(db, location, keys))
+  const adopted = keys.filter((key) => !orphans.has(key))
+  await deleteOrphans(db, location.id, adopted)
+  // Before this sighting is recorded: one is never enough, however short the safe time.
   const before = secondsAfter(now, -limits.orphanAgeSeconds)
-  // Before this sighting is noted: however short the time, one is never enough.
-  const overdue = await findOverdueOrphans(db, location.id, orphans, before)
-  await insertOrphans(db, location.id, orphans, now)
+  const overdue = await findOverdueOrphans(db, location.id, [...orphans], before)
+  await insertOrphans(db, location.id, [...orphans], now)
   let removed = 0
   for (const key of overdue) {
     if (signal?.aborted) break
@@ -87,19 +86,8 @@ async function sweepKeys(
   return removed
 }
 
-/** Of these objects, the ones no file refers to. */
-export async function withoutFile(
-  db: Storage['db'],
-  location: Location,
-  keys: string[],
-): Promise<string[]> {
-  const names = [...new Set(keys.map(objectNameOf))]
-  const known = await findObjectNames(db, location.id, names)
-  return keys.filter((key) => !known.has(objectNameOf(key)))
-}
-
 export async function* keysAt(
-  { providers }: Pick<Storage, 'providers'>,
+  { providers }: Storage,
   location: Location,
 ): AsyncGenerator<string[]> {
   let keys: string[] = []
@@ -112,18 +100,13 @@ export async function* keysAt(
   yield keys
 }
 
-const FILES_AT_ONCE = 200
-
-type Page = (query: { afterId: number; limit: number }) => Promise<StoredFile[]>
-
-/** Page after page, each behind the last file of the one before, whatever became of that file. */
-export async function* everyFile(page: Page): AsyncGenerator<StoredFile> {
-  let afterId = 0
-  while (true) {
-    const files = await page({ afterId, limit: FILES_AT_ONCE })
-    yield* files
-    const last = files.at(-1)
-    if (!last) return
-    afterId = last.id
-  }
+/** Of these objects, the ones without a file. */
+export async function withoutFile(
+  db: Storage['db'],
+  location: Location,
+  keys: string[],
+): Promise<string[]> {
+  const names = [...new Set(keys.map(objectNameOf))]
+  const known = await findObjectNames(db, location.id, names)
+  return keys.filter((key) => !known.has(objectNameOf(key)))
 }

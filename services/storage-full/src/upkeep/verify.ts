@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { checksumOf } from '../files/bytes.ts'
-import { findFile, listFilesAfter } from '../files/files.repository.ts'
+import { findFile } from '../files/files.repository.ts'
 import { objectKey, type Storage, type StoredFile } from '../files/storage.ts'
 import { listLocations } from '../locations/locations.ts'
 import { storageUnavailable } from '../locations/problems.ts'
@@ -8,10 +8,15 @@ import type { Location } from '../locations/providers/provider.ts'
 import { findRunningMove } from './moves.repository.ts'
 import { everyFile, keysAt, withoutFile } from './sweep.ts'
 
-/** Reads every byte of every file and every key of every location, and tells what differs. */
+type Difference = {
+  problem: 'missing' | 'damaged' | 'unreachable' | 'orphan'
+  /** A file id, or the key of an object that belongs to no file. */
+  subject: string
+}
+
+/** Reads every byte of every file and every key of every location, and reports what differs. */
 export async function* verifyFiles(storage: Storage): AsyncGenerator<Difference | 'sound'> {
-  for await (const file of everyFile((query) => listFilesAfter(storage.db, query))) {
-    if (file.state !== 'stored') continue
+  for await (const file of everyFile(storage, { state: 'stored' })) {
     const finding = await findingOf(storage, file)
     if (finding === 'sound') yield finding
     else if (finding !== 'gone') yield { problem: finding, subject: `file ${file.id}` }
@@ -21,7 +26,7 @@ export async function* verifyFiles(storage: Storage): AsyncGenerator<Difference 
 
 type Finding = Difference['problem'] | 'sound' | 'gone'
 
-/** The file may have been deleted or moved since its row was read; then the row knows. */
+/** A file that was deleted or moved since its row was read does not differ. */
 async function findingOf(storage: Storage, file: StoredFile): Promise<Finding> {
   const finding = await compare(storage, file)
   if (finding === 'sound') return finding
@@ -42,18 +47,12 @@ async function compare({ providers, log }: Storage, file: StoredFile): Promise<F
   }
 }
 
-type Difference = {
-  problem: 'missing' | 'damaged' | 'unreachable' | 'orphan'
-  /** A file id, or the key of an object that belongs to no file. */
-  subject: string
-}
-
 type Suspects = { location: Location; keys: string[] }
 
 /** Longer than an upload takes from its last byte to its row. */
 const SECOND_LOOK_MS = 1000
 
-/** Tells of objects without a file, once a second look has found them so, too. */
+/** Objects without a file, both at a first and at a second look. */
 async function* verifyObjects(storage: Storage): AsyncGenerator<Difference> {
   const suspects: Suspects[] = []
   for (const location of await listLocations(storage.db))
@@ -63,13 +62,17 @@ async function* verifyObjects(storage: Storage): AsyncGenerator<Difference> {
       yield unreachable(storage, location, error)
     }
   if (suspects.length > 0) await pause(SECOND_LOOK_MS)
-  for (const { location, keys } of await withoutMoving(storage, suspects))
+  // The target of a running move has a copy that is still being checked.
+  const move = await findRunningMove(storage.db)
+  for (const { location, keys } of suspects) {
+    if (location.id === move?.targetLocationId) continue
     try {
       for (const key of await orphansAmong(storage, { location, keys }))
         yield { problem: 'orphan', subject: `${location.provider} ${key}` }
     } catch (error) {
       yield unreachable(storage, location, error)
     }
+  }
 }
 
 async function* suspectsAt(storage: Storage, location: Location): AsyncGenerator<Suspects> {
@@ -79,16 +82,7 @@ async function* suspectsAt(storage: Storage, location: Location): AsyncGenerator
   }
 }
 
-/** Where a move is under way, one of them is the copy that it is checking. */
-async function withoutMoving({ db }: Storage, suspects: Suspects[]): Promise<Suspects[]> {
-  const move = await findRunningMove(db)
-  return suspects.filter(({ location }) => location.id !== move?.targetLocationId)
-}
-
-async function orphansAmong(
-  { db, providers }: Storage,
-  { location, keys }: Suspects,
-): Promise<string[]> {
+async function orphansAmong({ db, providers }: Storage, { location, keys }: Suspects) {
   const present: string[] = []
   for (const key of await withoutFile(db, location, keys))
     if ((await providers.at(location).sizeOf(key)) !== undefined) present.push(key)

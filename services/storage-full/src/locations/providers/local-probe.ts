@@ -11,15 +11,18 @@ type LocalTarget = {
   spoolFolder: string
 }
 
-/** Makes nothing that is missing: else a disk that is not mounted would pass. */
+/** Creates nothing that is missing: otherwise a disk that is not mounted would pass. */
 export async function localProbe(
   target: LocalTarget,
   provider: StorageProvider,
 ): Promise<ProbeStep[]> {
   const object = probeObject(provider, target)
+  const { folder, prefix } = target
+  const adviseContents = () =>
+    `The folder is there, but not ${prefix}, in which this service keeps its files: mount the disk that has it, or restore it.`
   return runProbe([
-    { name: 'folder', run: () => requireFolder(target.folder), advise: adviseFolder },
-    { name: 'contents', run: () => requireContents(target), advise: () => adviseContents(target) },
+    { name: 'folder', run: () => requireFolder(folder), advise: adviseFolder },
+    { name: 'contents', run: () => requireContents(target), advise: adviseContents },
     { name: 'write', run: object.write, advise: adviseWrite },
     { name: 'read back', run: object.readBack, advise: () => 'The folder gave back other bytes.' },
     { name: 'delete', run: object.remove, advise: () => 'The service may not delete here.' },
@@ -32,12 +35,6 @@ async function requireFolder(folder: string): Promise<string> {
   return 'The folder is there.'
 }
 
-async function requireContents({ own, prefix }: LocalTarget): Promise<string> {
-  if (prefix === undefined) return 'Nothing was put there yet.'
-  await requireFolder(own)
-  return 'It is the folder files were put into before.'
-}
-
 function adviseFolder(error: unknown): string {
   const { code } = error as NodeJS.ErrnoException
   if (code === 'ENOENT')
@@ -47,8 +44,10 @@ function adviseFolder(error: unknown): string {
   return 'The path is not a folder: choose another one, or move away what is there.'
 }
 
-function adviseContents({ prefix }: LocalTarget): string {
-  return `The folder is there, but not ${prefix}, in which this service keeps its files: mount the disk that has it, or restore it.`
+async function requireContents({ own, prefix }: LocalTarget): Promise<string> {
+  if (prefix === undefined) return 'Nothing was put there yet.'
+  await requireFolder(own)
+  return 'It is the folder files were put into before.'
 }
 
 function adviseWrite(error: unknown): string {

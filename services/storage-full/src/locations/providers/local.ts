@@ -20,20 +20,20 @@ type LocalFolder = {
  * Keeps objects as plain files, one folder per key prefix. That folder is made once: where it is
  * missing, its disk is not mounted, and nothing is read or written in its stead.
  */
-export function createLocalProvider(place: LocalFolder): StorageProvider {
-  const { root, path, prefix, spoolFolder } = place
+export function createLocalProvider(options: LocalFolder): StorageProvider {
+  const { root, path, prefix = '', spoolFolder } = options
   const folder = join(root, path)
-  const own = join(folder, prefix ?? '')
+  const own = join(folder, prefix)
   const pathOf = (key: string) => join(folder, key)
   const provider: StorageProvider = {
-    prepare: () => orUnavailable(makeFolders(root, join(path, prefix ?? ''))),
+    prepare: () => orUnavailable(makeFolders(root, join(path, prefix))),
     put: (key, { content }) => orUnavailable(content.publish(pathOf(key))),
     open: (key, range) => orUnavailable(openFile(pathOf(key), range)),
-    sizeOf: (key) => orUnavailable(fileSize(pathOf(key))),
+    sizeOf: (key) => orUnavailable(unlessAbsent(pathOf(key), fileSize)),
     remove: (key) => orUnavailable(unlessAbsent(pathOf(key), unlink)),
     list: (listed) => listFolder(folder, listed),
     check: () => orUnavailable(access(own, constants.W_OK | constants.X_OK)),
-    probe: () => localProbe({ folder, own, prefix, spoolFolder }, provider),
+    probe: () => localProbe({ folder, own, prefix: options.prefix, spoolFolder }, provider),
     close: () => {},
   }
   return provider
@@ -46,13 +46,8 @@ async function openFile(path: string, range?: ByteRange): Promise<Readable | und
   return readRange(file, start, end)
 }
 
-async function fileSize(path: string): Promise<number | undefined> {
-  return (await unlessAbsent(path, (present) => stat(present)))?.size
-}
-
-async function* listFolder(folder: string, prefix: string): AsyncIterable<string> {
-  for await (const entry of await orUnavailable(opendir(join(folder, prefix))))
-    if (entry.isFile()) yield `${prefix}/${entry.name}`
+async function fileSize(path: string): Promise<number> {
+  return (await stat(path)).size
 }
 
 async function unlessAbsent<T>(
@@ -72,6 +67,31 @@ async function requireFolderOf(path: string): Promise<undefined> {
   await access(dirname(path))
 }
 
+async function* listFolder(folder: string, prefix: string): AsyncIterable<string> {
+  for await (const entry of await orUnavailable(opendir(join(folder, prefix))))
+    if (entry.isFile()) yield `${prefix}/${entry.name}`
+}
+
+/** Makes the folders of a path durably. A root that is missing is a disk that is not mounted. */
+async function makeFolders(root: string, path: string): Promise<void> {
+  let folder = root
+  for (const name of path.split('/')) {
+    const parent = folder
+    folder = join(parent, name)
+    if (await makeFolder(folder)) await syncFolder(parent)
+  }
+}
+
+async function makeFolder(folder: string): Promise<boolean> {
+  try {
+    await mkdir(folder)
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    throw error
+  }
+}
+
 /** The message of a file system error names the path, so only its code and call are kept. */
 async function orUnavailable<T>(work: Promise<T>): Promise<T> {
   try {
@@ -79,30 +99,7 @@ async function orUnavailable<T>(work: Promise<T>): Promise<T> {
   } catch (error) {
     if (!isDiskFault(error)) throw error
     const { code, syscall = 'a write' } = error
-    throw storageUnavailable({
-      cause: new Error(`The storage folder answered ${code} to ${syscall}`),
-    })
+    const cause = new Error(`The storage folder answered ${code} to ${syscall}`)
+    throw storageUnavailable({ cause })
   }
-}
-
-/**
- * Makes the folders of a path, one below the other, so that they last. What they begin in is never
- * made: a root that is missing is a disk that is not mounted.
- */
-async function makeFolders(root: string, path: string): Promise<void> {
-  let folder = root
-  for (const name of path.split('/')) {
-    folder = join(folder, name)
-    await makeFolder(folder)
-  }
-}
-
-async function makeFolder(folder: string): Promise<void> {
-  try {
-    await mkdir(folder)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return
-    throw error
-  }
-  await syncFolder(dirname(folder))
 }

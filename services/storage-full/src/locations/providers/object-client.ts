@@ -3,18 +3,17 @@ import type { ObjectSettings, StoreTimeouts } from './provider.ts'
 
 type Sdk = typeof import('@aws-sdk/client-s3')
 
+export type ObjectClient = { sdk: Sdk; s3: S3Client }
+
 const SOCKETS = 1000
 
-// Without one the SDK writes to the console; what it has to say comes with the error.
 const nothing = () => {}
-
+// Without a logger the SDK writes to the console; its errors already hold what it would log.
 const SILENT = { debug: nothing, info: nothing, warn: nothing, error: nothing }
-
-export type ObjectClient = { sdk: Sdk; s3: S3Client }
 
 /**
  * The SDK takes a quarter of a second to load, so it is loaded with the first call. Checksums are
- * sent only where asked for: many S3-style stores refuse the SDK's default ones.
+ * sent only where required: many S3-style stores refuse the SDK's default ones.
  */
 export async function openObjectClient(
   settings: ObjectSettings,
@@ -31,7 +30,7 @@ export async function openObjectClient(
     maxAttempts: 2,
     logger: SILENT,
     requestHandler: {
-      // The SDK's 50 would let as many slow readers keep everybody else waiting.
+      // With the SDK's 50, as many slow readers would keep everyone else waiting.
       httpAgent: { maxSockets: SOCKETS },
       httpsAgent: { maxSockets: SOCKETS },
       connectionTimeout: timeouts.connectMs,

@@ -6,20 +6,19 @@ import { tmpdir } from 'node:os'
 import { systemClock } from '@plinth/kit'
 import { faultCode, type ObjectClient } from './object-client.ts'
 import { probeObject, runProbe } from './probe.ts'
-import type { ObjectSettings, ProbeStep, StorageProvider, StoreTimeouts } from './provider.ts'
+import type { ObjectSettings, ProbeStep, StorageProvider } from './provider.ts'
 
+/** The protocol itself allows 15 minutes. */
 const SKEW_LIMIT_SECONDS = 300
-
-// the protocol itself allows 15 minutes
 
 type ObjectTarget = {
   settings: ObjectSettings
-  timeouts: StoreTimeouts
+  answerMs: number
   prefix: string | undefined
   client: ObjectClient
 }
 
-/** Walks the way of a request and says at the first obstacle what to change. */
+/** Goes the way of a request and says at the first obstacle what to change. */
 export async function objectProbe(
   target: ObjectTarget,
   provider: StorageProvider,
@@ -29,7 +28,7 @@ export async function objectProbe(
   const endpoint = new URL(target.settings.endpoint)
   let storeDate: string | undefined
   const connect = async () => {
-    storeDate = await dateAt(endpoint, target.timeouts)
+    storeDate = await dateAt(endpoint, target.answerMs)
     return 'The endpoint answers.'
   }
   return runProbe([
@@ -39,10 +38,19 @@ export async function objectProbe(
       advise: () => 'The name in the endpoint is not known: check its spelling.',
     },
     { name: 'connect', run: connect, advise: adviseConnect },
-    { name: 'clock', run: async () => compareClocks(storeDate), advise: adviseClock },
+    {
+      name: 'clock',
+      run: async () => compareClocks(storeDate),
+      advise: () => 'The clocks of this machine and of the store differ by minutes: set them.',
+    },
     { name: 'credentials', run: () => tryCredentials(target), advise: adviseCredentials },
     { name: 'bucket', run: () => tryBucket(target), advise: adviseBucket },
-    { name: 'write', run: object.write, advise: adviseWrite },
+    {
+      name: 'write',
+      run: object.write,
+      advise: () =>
+        'The bucket cannot be written to: check the rights of the access key, and the store’s disk.',
+    },
     { name: 'read back', run: object.readBack, advise: () => 'The store gave back other bytes.' },
     { name: 'delete', run: object.remove, advise: () => 'The access key may not delete objects.' },
   ])
@@ -54,13 +62,12 @@ async function resolve(hostname: string): Promise<string> {
 }
 
 /**
- * Any answer will do, also a refusal: an unsigned request only shows that somebody is there. Not
- * with `fetch`, which refuses ports that an object store may well have.
+ * Any answer to this unsigned request will do, a refusal included. Not with `fetch`, which refuses
+ * ports that an object store may well have.
  */
-async function dateAt(endpoint: URL, timeouts: StoreTimeouts): Promise<string | undefined> {
+async function dateAt(endpoint: URL, answerMs: number): Promise<string | undefined> {
   const { request } = endpoint.protocol === 'https:' ? https : http
-  const signal = AbortSignal.timeout(timeouts.answerMs)
-  const asking = request(endpoint, { agent: false, signal }).end()
+  const asking = request(endpoint, { agent: false, signal: AbortSignal.timeout(answerMs) }).end()
   const [reply] = await once(asking, 'response')
   reply.on('error', () => {}) // Only its head was of interest.
   asking.destroy()
@@ -79,7 +86,7 @@ async function tryCredentials(target: ObjectTarget): Promise<string> {
   try {
     await listOne(target)
   } catch (error) {
-    // The store looks at the signature first: if the bucket is what is missing, it was good.
+    // The store checks the signature first: where the bucket is missing, the signature was good.
     if (faultCode(error) !== 'NoSuchBucket') throw error
   }
   return 'The store accepts the access key and its secret.'
@@ -119,10 +126,6 @@ function adviseConnect(error: unknown): string {
   return ON_CONNECT[code] ?? `The endpoint cannot be spoken to (${code}): check the address.`
 }
 
-function adviseClock(): string {
-  return 'The clocks of this machine and of the store differ by minutes: set them.'
-}
-
 function adviseCredentials(error: unknown): string {
   const code = faultCode(error)
   return ON_CREDENTIALS[code] ?? `The store refuses the access key (${code}).`
@@ -132,8 +135,4 @@ function adviseBucket(error: unknown): string {
   if (faultCode(error) === 'NoSuchBucket')
     return 'The bucket does not exist: create it, or correct its name.'
   return `The bucket cannot be used (${faultCode(error)}).`
-}
-
-function adviseWrite(): string {
-  return 'The bucket cannot be written to: check the rights of the access key, and the store’s disk.'
 }

@@ -8,39 +8,39 @@ const STORED_BYTES_PER_MS = 10_000
 export type ObjectBody = Readable & { complete: boolean; socket: { bytesRead: number } }
 
 /**
- * Ends a download in which the store has stopped sending. While received bytes wait for a slow
- * reader nothing is held against the store. Watching costs nothing: the bytes flow past it.
+ * Ends a download in which the store has stopped sending. A slow reader, for whom received bytes
+ * are waiting, does not end it. The bytes flow past this watch, so it costs nothing.
  */
-export function endOnStall(body: ObjectBody, silenceMs: number): Readable {
+export function endOnStall(body: ObjectBody, stallMs: number): Readable {
   let bytesBefore = -1
   const timer = setInterval(() => {
     const { bytesRead } = body.socket
-    const waiting = !body.complete && body.readableLength === 0
-    if (waiting && bytesRead === bytesBefore)
+    const starved = !body.complete && body.readableLength === 0
+    if (starved && bytesRead === bytesBefore)
       body.destroy(storageUnavailable({ cause: new Error('The object store stopped sending') }))
     bytesBefore = bytesRead
-  }, silenceMs)
+  }, stallMs)
   timer.unref()
   body.once('close', () => clearInterval(timer))
   return body
 }
 
 /**
- * Aborts an upload whose source has made no progress: a long transfer is fine, a stuck one not.
- * After the last byte the store gets time in proportion, to bring them all to its disks.
+ * Aborts an upload that makes no progress; a long one may take its time. After the last byte the
+ * store gets time in proportion to the size, to write everything to its disks.
  */
-export function abortOnStall(source: SpoolReading, sizeBytes: number, silenceMs: number) {
-  const stuck = new AbortController()
-  const abort = () => stuck.abort()
+export function abortOnStall(source: SpoolReading, sizeBytes: number, stallMs: number) {
+  const stalled = new AbortController()
+  const abort = () => stalled.abort()
   let bytesBefore = 0
   let timer = setInterval(() => {
     if (source.bytesRead === bytesBefore) abort()
     bytesBefore = source.bytesRead
-  }, silenceMs)
+  }, stallMs)
   source.once('end', () => {
     clearInterval(timer)
-    timer = setTimeout(abort, silenceMs + sizeBytes / STORED_BYTES_PER_MS)
+    timer = setTimeout(abort, stallMs + sizeBytes / STORED_BYTES_PER_MS)
   })
   source.once('error', abort)
-  return { signal: stuck.signal, stop: () => clearInterval(timer) }
+  return { signal: stalled.signal, stop: () => clearInterval(timer) }
 }

@@ -26,6 +26,8 @@ export function createObjectProvider(
   timeouts: StoreTimeouts,
   prefix?: string,
 ): StorageProvider {
+  const { bucket: Bucket } = settings
+  const { answerMs } = timeouts
   let client: Promise<ObjectClient> | undefined
   const store = () => {
     client ??= openObjectClient(settings, timeouts).catch((error) => {
@@ -34,36 +36,35 @@ export function createObjectProvider(
     })
     return client
   }
-  const bucket = { Bucket: settings.bucket }
   const requireBucket = async (requestTimeout: number) => {
     const { sdk, s3 } = await store()
-    await orUnavailable(s3.send(new sdk.HeadBucketCommand(bucket), { requestTimeout }))
+    await orUnavailable(s3.send(new sdk.HeadBucketCommand({ Bucket }), { requestTimeout }))
   }
   const provider: StorageProvider = {
-    prepare: async () => {}, // a bucket is made by whoever owns the store
-    put: async (key, source) => putObject(await store(), { ...bucket, Key: key }, source, timeouts),
-    open: async (key, range) =>
-      orAbsent(openObject(await store(), { ...bucket, Key: key }, timeouts, range)),
-    async sizeOf(key) {
-      const size = await orAbsent(objectSize(await store(), { ...bucket, Key: key }))
-      // An answer without a body does not say whether the object is missing, or its bucket.
-      if (size === undefined) await requireBucket(timeouts.answerMs)
-      return size
-    },
-    async remove(key) {
+    prepare: async () => {}, // The owner of the store makes the bucket.
+    put: async (Key, source) => putObject(await store(), { Bucket, Key }, source, answerMs),
+    open: async (Key, range) =>
+      orAbsent(openObject(await store(), { Bucket, Key, answerMs, range })),
+    async sizeOf(Key) {
       const { sdk, s3 } = await store()
-      await orAbsent(s3.send(new sdk.DeleteObjectCommand({ ...bucket, Key: key })))
+      const head = await orAbsent(s3.send(new sdk.HeadObjectCommand({ Bucket, Key })))
+      if (head) return head.ContentLength ?? 0
+      // An answer without a body does not say whether the object is missing, or its bucket.
+      await requireBucket(answerMs)
+      return undefined
+    },
+    async remove(Key) {
+      const { sdk, s3 } = await store()
+      await orAbsent(s3.send(new sdk.DeleteObjectCommand({ Bucket, Key })))
     },
     async *list(prefix) {
-      yield* listObjects(await store(), settings.bucket, prefix)
+      yield* listObjects(await store(), Bucket, prefix)
     },
-    check: () => requireBucket(Math.min(CHECK_MS, timeouts.answerMs)),
-    probe: async () => objectProbe({ settings, timeouts, prefix, client: await store() }, provider),
-    close: () =>
-      void client?.then(
-        ({ s3 }) => s3.destroy(),
-        () => {},
-      ),
+    check: () => requireBucket(Math.min(CHECK_MS, answerMs)),
+    probe: async () => objectProbe({ settings, answerMs, prefix, client: await store() }, provider),
+    close() {
+      client?.then(({ s3 }) => s3.destroy()).catch(() => {})
+    },
   }
   return provider
 }
@@ -78,36 +79,32 @@ async function putObject(
   client: ObjectClient,
   target: Target,
   source: SourceFile,
-  timeouts: StoreTimeouts,
+  answerMs: number,
 ): Promise<void> {
-  try {
-    await sendFile(client, target, source, timeouts)
-  } catch (error) {
-    // By its code: the SDK calls such an error a TimeoutError.
-    if (!isBrokenConnection(error)) throw asStoreFault(error)
-    await orUnavailable(sendFile(client, target, source, timeouts))
-  }
+  const send = () => sendFile(client, target, source, answerMs)
+  await orUnavailable(
+    send().catch((error) => (isBrokenConnection(error) ? send() : Promise.reject(error))),
+  )
   failPoint('object-put:stored')
 }
 
 async function sendFile(
   { sdk, s3 }: ObjectClient,
   target: Target,
-  source: SourceFile,
-  timeouts: StoreTimeouts,
+  { content, contentType, checksumSha256 }: SourceFile,
+  answerMs: number,
 ): Promise<void> {
-  const { sizeBytes } = source.content
-  const body = await source.content.read()
-  const progress = abortOnStall(body, sizeBytes, timeouts.answerMs)
+  const body = await content.read()
+  const progress = abortOnStall(body, content.sizeBytes, answerMs)
   const command = new sdk.PutObjectCommand({
     ...target,
     Body: body,
-    ContentLength: sizeBytes,
-    ContentType: source.contentType,
-    ChecksumSHA256: Buffer.from(source.checksumSha256, 'hex').toString('base64'),
+    ContentLength: content.sizeBytes,
+    ContentType: contentType,
+    ChecksumSHA256: Buffer.from(checksumSha256, 'hex').toString('base64'),
   })
   try {
-    // Progress is what counts here: the whole of a large file may take its time.
+    // Only progress is timed: the whole of a large file may take as long as it needs.
     await s3.send(command, { abortSignal: progress.signal, requestTimeout: 0 })
   } catch (error) {
     throw body.errored ?? error // A disk that failed is the reason why the call was aborted.
@@ -117,11 +114,11 @@ async function sendFile(
   }
 }
 
+type Opening = Target & { answerMs: number; range: ByteRange | undefined }
+
 async function openObject(
   { sdk, s3 }: ObjectClient,
-  target: Target,
-  timeouts: StoreTimeouts,
-  range?: ByteRange,
+  { answerMs, range, ...target }: Opening,
 ): Promise<Readable> {
   const Range = range && `bytes=${range.start}-${range.end}`
   const reply = await s3.send(new sdk.GetObjectCommand({ ...target, Range }))
@@ -130,33 +127,22 @@ async function openObject(
     body.destroy()
     throw Object.assign(new Error('Other bytes than asked for'), { code: 'WrongRange' })
   }
-  return endOnStall(body, timeouts.answerMs)
-}
-
-async function objectSize({ sdk, s3 }: ObjectClient, target: Target): Promise<number> {
-  const { ContentLength } = await s3.send(new sdk.HeadObjectCommand(target))
-  return ContentLength ?? 0
+  return endOnStall(body, answerMs)
 }
 
 async function* listObjects(
   { sdk, s3 }: ObjectClient,
-  bucket: string,
+  Bucket: string,
   prefix: string,
 ): AsyncIterable<string> {
-  let from: string | undefined
+  const query = { Bucket, Prefix: `${prefix}/` }
+  let ContinuationToken: string | undefined
   do {
-    const page = await orUnavailable(
-      s3.send(
-        new sdk.ListObjectsV2Command({
-          Bucket: bucket,
-          Prefix: `${prefix}/`,
-          ContinuationToken: from,
-        }),
-      ),
-    )
+    const command = new sdk.ListObjectsV2Command({ ...query, ContinuationToken })
+    const page = await orUnavailable(s3.send(command))
     for (const { Key } of page.Contents ?? []) if (Key) yield Key
-    from = page.NextContinuationToken
-  } while (from)
+    ContinuationToken = page.NextContinuationToken
+  } while (ContinuationToken)
 }
 
 async function orAbsent<T>(work: Promise<T>): Promise<T | undefined> {
@@ -168,20 +154,15 @@ async function orAbsent<T>(work: Promise<T>): Promise<T | undefined> {
   }
 }
 
-async function orUnavailable<T>(work: Promise<T>): Promise<T> {
-  try {
-    return await work
-  } catch (error) {
-    throw asStoreFault(error)
-  }
+function orUnavailable<T>(work: Promise<T>): Promise<T> {
+  return work.catch((error) => Promise.reject(asStoreFault(error)))
 }
 
-/** The SDK's errors carry the host, the signed request and at times the access key: none goes on. */
+/** The SDK's errors hold the host, the signed request and at times the access key: none is kept. */
 function asStoreFault(error: unknown): unknown {
   if (!isStoreFault(error)) return error
   const status = httpStatus(error)
   const answer = status === undefined ? '' : ` (HTTP ${status})`
-  return storageUnavailable({
-    cause: new Error(`The object store answered ${faultCode(error)}${answer}`),
-  })
+  const cause = new Error(`The object store answered ${faultCode(error)}${answer}`)
+  return storageUnavailable({ cause })
 }

@@ -29,17 +29,23 @@ type ProbeTarget = {
 export function probeObject(provider: StorageProvider, { prefix, spoolFolder }: ProbeTarget) {
   const name = `probe-${randomUUID()}.txt`
   const key = prefix === undefined ? name : `${prefix}/${name}`
-  const content = Buffer.from(`probe ${randomUUID()}`)
+  const text = Buffer.from(`probe ${randomUUID()}`)
   return {
     write: async () => {
-      await write(provider, key, content, spoolFolder)
+      await using content = new Spool(spoolFolder, { sha256: true })
+      content.write(Buffer.from(text))
+      await content.finish()
+      const checksumSha256 = content.sha256 ?? ''
+      await provider.put(key, { content, contentType: 'text/plain', checksumSha256 })
       return 'A small object was written.'
     },
     readBack: async () => {
       try {
-        await requireBytes(provider, key, content)
+        const stream = await provider.open(key)
+        const found = stream && (await buffer(stream))
+        if (!found?.equals(text)) throw new Error('other bytes')
       } catch (error) {
-        await provider.remove(key).catch(() => {}) // The probe ends here, and its object with it.
+        await provider.remove(key).catch(() => {}) // The probe ends here and leaves no object.
         throw error
       }
       return 'The same bytes came back.'
@@ -50,23 +56,4 @@ export function probeObject(provider: StorageProvider, { prefix, spoolFolder }: 
       return 'The object was removed.'
     },
   }
-}
-
-async function requireBytes(provider: StorageProvider, key: string, text: Buffer): Promise<void> {
-  const stream = await provider.open(key)
-  const found = stream ? await buffer(stream) : undefined
-  if (!found?.equals(text)) throw new Error('other bytes')
-}
-
-async function write(
-  provider: StorageProvider,
-  key: string,
-  text: Buffer,
-  folder: string,
-): Promise<void> {
-  await using content = new Spool(folder, { sha256: true })
-  content.write(text)
-  await content.finish()
-  const checksumSha256 = content.sha256 ?? ''
-  await provider.put(key, { content, contentType: 'text/plain', checksumSha256 })
 }

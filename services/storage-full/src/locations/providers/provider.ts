@@ -2,6 +2,11 @@ import type { Readable } from 'node:stream'
 import type { Spool } from '@plinth/kit'
 import type { ProviderName } from '../../database/tables.ts'
 
+/** The settings of one provider, as they are saved and as a location keeps them. */
+export type ProviderSettings =
+  | { provider: 'LOCAL'; local: { path: string } }
+  | { provider: 'OBJECT'; object: ObjectSettings }
+
 export type ObjectSettings = {
   endpoint: string
   region: string
@@ -13,6 +18,14 @@ export type ObjectSettings = {
 
 /** How long the store may stay silent before a call ends. */
 export type StoreTimeouts = { connectMs: number; answerMs: number }
+
+/** Where files were put: a folder below the root, or a bucket. */
+export type Location = {
+  id: number
+  provider: ProviderName
+  prefix: string
+  sealedSettings: string
+}
 
 /** First and last byte, both included. */
 export type ByteRange = { start: number; end: number }
@@ -27,12 +40,12 @@ export type SourceFile = {
 export type ProbeStep = { name: string; passed: boolean; message: string }
 
 /**
- * A place that keeps bytes under keys such as `3f2a/8c1e….png`. Every failure of the place itself
- * is thrown as the problem STORAGE_UNAVAILABLE; a key that is not there is not a failure.
+ * Keeps bytes under keys such as `3f2a/8c1e….png`. When the disk or the store fails, every method
+ * throws STORAGE_UNAVAILABLE; a key that is not there is not a failure.
  */
 export type StorageProvider = {
   /**
-   * Makes the place, once, when it is chosen. Nothing else does: a place that is gone must not come
+   * Creates the folder, once, when it is chosen. Nothing else does: one that is gone must not come
    * back empty.
    */
   prepare(): Promise<void>
@@ -41,24 +54,17 @@ export type StorageProvider = {
    * was there. The source may be gone afterwards.
    */
   put(key: string, source: SourceFile): Promise<void>
-  /** Destroy the stream to let go of it early. */
+  /** Destroy the stream to release it early. */
   open(key: string, range?: ByteRange): Promise<Readable | undefined>
   sizeOf(key: string): Promise<number | undefined>
   remove(key: string): Promise<void>
   list(prefix: string): AsyncIterable<string>
-  /** A quick look whether the place answers. */
+  /** Checks quickly whether the folder or the store answers. */
   check(): Promise<void>
   /** Every step on the way to a stored object, up to the first that fails. */
   probe(): Promise<ProbeStep[]>
   close(): void
 }
-
-type LocalSettings = { path: string }
-
-/** The settings of one provider, as they are saved and as a location keeps them. */
-export type ProviderSettings =
-  | { provider: 'LOCAL'; local: LocalSettings }
-  | { provider: 'OBJECT'; object: ObjectSettings }
 
 export type Providers = {
   /** The provider through which the files of a location are reached. */
@@ -71,12 +77,4 @@ export type Providers = {
   seal(settings: ProviderSettings): string
   unseal(provider: ProviderName, sealed: string): ProviderSettings
   close(): void
-}
-
-/** A place that files were put into: a folder below the root, or a bucket. */
-export type Location = {
-  id: number
-  provider: ProviderName
-  prefix: string
-  sealedSettings: string
 }
