@@ -93,7 +93,7 @@ for (const engine of engines)
       assert.equal(reply.headers.get('location'), '/api-test/index.html')
     })
 
-    test('the actuator tells name, version and health', async (t) => {
+    test('the actuator shows name, version and health', async (t) => {
       const { api } = await start(t)
 
       assert.deepEqual((await api.get('/actuator/health')).body, { status: 'UP' })

@@ -94,7 +94,7 @@ export const impossible: Record<string, Bomb> = {
   }),
 }
 
-/** These ask for much, and can be shown all the same. */
+/** These need much, and can still be shown. */
 export const possible: Record<string, Bomb> = {
   'a PNG with more data than pixels': png(10, 10, ['IDAT', zeros(200)]),
   'a PNG whose colour profile unpacks to megabytes': png(

@@ -14,7 +14,7 @@ import { logIn, storageEnv, temporaryFolder, upload } from './start-storage.ts'
 
 const MAIN = join(import.meta.dirname, '../src/main.ts')
 
-/** Where the process is killed, and how many objects nobody refers to it leaves by that. */
+/** Where the process is killed, and how many objects without a file that leaves. */
 type Step = [name: string, orphans: number]
 
 const UPLOAD_STEPS: Step[] = [
@@ -180,7 +180,7 @@ async function recover(env: Record<string, string>) {
   const log = createLogger('recovery', 'silent')
   const { storage, database } = await openStorage(config, { clock: systemClock, log })
   try {
-    // The lease of the dead process would run out by itself; nobody waits for that here.
+    // The lease of the dead process would expire by itself; the test does not wait for that.
     await (storage.db as unknown as Db<LeaseTables>).deleteFrom('leases').execute()
     await finishDeletions(storage)
     await continueMove(storage, new AbortController().signal)

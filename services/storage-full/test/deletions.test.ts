@@ -37,7 +37,7 @@ for (const engine of engines)
       return { storage, root: config.root }
     }
 
-    test('however many cannot be finished, the ones behind them are', async (t) => {
+    test('those that cannot be finished do not block the ones after them', async (t) => {
       const url = await engine.freshUrl(t)
       const { storage, root } = await open(t, storageEnv(await temporaryFolder(t), url))
       const lost = await locate(storage, { provider: 'LOCAL', local: { path: 'lost' } })
@@ -51,7 +51,7 @@ for (const engine of engines)
       assert.deepEqual([left.length, new Set(left)], [MANY, new Set([lost.id])])
     })
 
-    test('a service that stops waits for one of them only', { skip: noS3 }, async (t) => {
+    test('a service that stops waits only for the one in flight', { skip: noS3 }, async (t) => {
       const gate = await startGate(t, s3.settings)
       const STORAGE_FULL_DATABASE_URL = await engine.freshUrl(t)
       const service = await startStorage(t, { STORAGE_FULL_DATABASE_URL })
@@ -80,7 +80,7 @@ for (const engine of engines)
       assert.deepEqual([before.length, (await marked(storage)).length], [3, 2])
     })
 
-    test('a sweep that is stopped leaves the rest to the next', { skip: noS3 }, async (t) => {
+    test('a sweep that is stopped leaves the rest to the next one', { skip: noS3 }, async (t) => {
       const gate = await startGate(t, s3.settings)
       const STORAGE_FULL_DATABASE_URL = await engine.freshUrl(t)
       const env = { STORAGE_FULL_DATABASE_URL, STORAGE_FULL_ORPHAN_AGE_SECONDS: '0' }

@@ -80,7 +80,7 @@ for (const engine of engines)
       assert.match(reply.headers.get('link') ?? '', /page=2&size=2>; rel="next"/)
     })
 
-    test('GET /file/list reads over bad page numbers and what it does not know', async (t) => {
+    test('GET /file/list ignores bad page numbers and unknown parameters', async (t) => {
       const { api, user } = await start(t)
       await upload(api, user)
 

@@ -57,7 +57,7 @@ for (const engine of engines)
       assert.deepEqual(await readdir(objects), [])
     })
 
-    test('leaves alone what other installations keep in the same place', async (t) => {
+    test('leaves objects of other installations in the same place alone', async (t) => {
       const { storage, clock, objects } = await open(t)
       const foreign = join(objects, '../files-of-another')
       await mkdir(foreign)

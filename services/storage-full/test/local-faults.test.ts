@@ -38,7 +38,7 @@ for (const engine of engines)
         assert.equal((await upload(api, user)).status, 201)
       })
 
-    test('the test goes the way of an upload: it fails where uploads cannot wait', async () => {
+    test('the test takes the way of an upload: it fails where the spool folder is unusable', async () => {
       const { api, user, admin, root } = await newcomer()
       await rename(`${root}/.incoming`, `${root}/away`)
       await writeFile(`${root}/.incoming`, '')

@@ -24,7 +24,7 @@ describe('a folder that fails', () => {
     ['its root is gone', 'no-root'],
     ['it is the empty place its disk is mounted at', 'mount-point'],
   ] as const)
-    test(`is unavailable when ${what}, and nothing is made in its stead`, async () => {
+    test(`is unavailable when ${what}, and nothing is created in its place`, async () => {
       await mkdir(join(folder, 'mount-point/store'), { recursive: true })
       const place = { root: join(folder, root), path: 'store', prefix: 'own', spoolFolder }
       const provider = createLocalProvider(place)
@@ -64,7 +64,7 @@ describe('a folder that fails', () => {
     await assert.rejects(provider.prepare(), UNAVAILABLE)
   })
 
-  test('tells in its probe that the folder cannot be written', async () => {
+  test('reports in its probe that the folder cannot be written', async () => {
     // Not even the superuser may write here.
     const steps = await createLocalProvider({
       root: '/proc/self',

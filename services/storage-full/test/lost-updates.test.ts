@@ -12,7 +12,7 @@ import { storageEnv, temporaryFolder } from './start-storage.ts'
 const BUCKET = { endpoint: 'http://localhost:9', bucket: 'files', accessKey: 'a', secretKey: 's' }
 
 for (const engine of engines)
-  describe(`changes that meet, on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`concurrent changes, on ${engine.name}`, { skip: engine.skip }, () => {
     const open = async (t: TestContext) => {
       const config = loadConfig(storageEnv(await temporaryFolder(t), await engine.freshUrl(t)))
       const log = createLogger('test', 'silent')
@@ -21,7 +21,7 @@ for (const engine of engines)
       return storage
     }
 
-    test('a configuration without keys never brings back keys that were just replaced', async (t) => {
+    test('a configuration without keys never restores keys that were just replaced', async (t) => {
       const storage = await open(t)
       await saveObjectConfig(storage, BUCKET)
       for (const round of ['1', '2', '3', '4', '5']) {

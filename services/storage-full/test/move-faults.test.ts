@@ -15,7 +15,7 @@ const noS3 = await s3Missing()
 const s3 = noS3 ? ({} as S3Server) : await startS3({ after })
 
 for (const engine of engines)
-  describe(`a move that meets obstacles, on ${engine.name}`, { skip: engine.skip || noS3 }, () => {
+  describe(`a move with obstacles, on ${engine.name}`, { skip: engine.skip || noS3 }, () => {
     const start = async (t: TestContext) => {
       const gate = await startGate(t, s3.settings)
       const STORAGE_FULL_DATABASE_URL = await engine.freshUrl(t)
@@ -25,7 +25,7 @@ for (const engine of engines)
       return { service, gate, ...service }
     }
 
-    test('a file that the target refuses is passed over, and the others are moved', async (t) => {
+    test('a file that the target refuses is skipped, and the others are moved', async (t) => {
       const { service, gate, api, user } = await start(t)
       await upload(api, user, LARGE)
       await upload(api, user)
@@ -38,7 +38,7 @@ for (const engine of engines)
       assert.deepEqual(await providersOf(service), ['OBJECT', 'LOCAL'])
     })
 
-    test('a refusal that is over when it is tried once more counts for nothing', async (t) => {
+    test('a refusal that does not repeat is no failure', async (t) => {
       const { service, gate, api, user } = await start(t)
       await upload(api, user)
       let refused = 0
@@ -50,7 +50,7 @@ for (const engine of engines)
       assert.ok(refused > 1)
     })
 
-    test('a file that the source does not give is passed over, and the others are moved', async (t) => {
+    test('a file that the source does not return is skipped, and the others are moved', async (t) => {
       const { service, gate, api, user } = await start(t)
       await activateObject(service, gate.settings)
       const { body: refused } = await upload(api, user)
@@ -63,7 +63,7 @@ for (const engine of engines)
       assert.deepEqual(await providersOf(service), ['LOCAL', 'OBJECT'])
     })
 
-    test('files of a bucket that is gone are passed over; a new move takes them when it is back', async (t) => {
+    test('files of a bucket that is gone are skipped; a new move takes them when it is back', async (t) => {
       const { service, gate, api, user } = await start(t)
       await activateObject(service, gate.settings)
       await upload(api, user)
@@ -80,7 +80,7 @@ for (const engine of engines)
       assert.deepEqual([second.total, second.moved, second.failed], [1, 1, 0])
     })
 
-    test('a target that goes down stops the move, and it goes on when the target is back', async (t) => {
+    test('a target that goes down pauses the move until it is back', async (t) => {
       const { service, gate, api, user } = await start(t)
       for (let count = 0; count < 3; count++) await upload(api, user)
       const round = await rounds(t, service, 'OBJECT')
@@ -95,7 +95,7 @@ for (const engine of engines)
       assert.deepEqual([back.state, back.moved, back.failed], ['DONE', 3, 0])
     })
 
-    test('a source that uploads go to stops the move while it is down', async (t) => {
+    test('the active source pauses the move while it is down', async (t) => {
       const { service, api, user, root } = await start(t)
       for (let count = 0; count < 3; count++) await upload(api, user)
       const round = await rounds(t, service, 'OBJECT')
@@ -109,7 +109,7 @@ for (const engine of engines)
       assert.deepEqual([back.state, back.moved, back.failed], ['DONE', 3, 0])
     })
 
-    test('originals that may not be removed do not hold the move up', async (t) => {
+    test('originals that cannot be removed do not hold the move up', async (t) => {
       const { service, gate, api, user } = await start(t)
       await activateObject(service, gate.settings)
       for (let count = 0; count < 3; count++) await upload(api, user)

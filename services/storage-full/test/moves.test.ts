@@ -25,7 +25,7 @@ for (const engine of engines)
       return service
     }
 
-    test('moves every file, keeps each one readable all the time, and takes them back', async (t) => {
+    test('moves every file and back, each one readable all the time', async (t) => {
       const service = await start(t)
       const { api, user, admin } = service
       for (let count = 0; count < 8; count++) await upload(api, user)
@@ -58,7 +58,7 @@ for (const engine of engines)
       )
     })
 
-    test('tests the place files would go to, not what is saved for later', async (t) => {
+    test('tests the location files would go to, not the saved draft', async (t) => {
       const { api, admin, root } = await start(t)
       await writeFile(`${root}/not-a-folder`, '')
       const saved = { path: 'not-a-folder' }

@@ -33,7 +33,7 @@ for (const engine of engines)
       await activateObject(service(), s3.settings)
     })
 
-    test('uploads get 503 without a fallback, LOCAL files stay readable, and all comes back', async () => {
+    test('uploads get 503 without a fallback, LOCAL files stay readable, and it recovers', async () => {
       const { api, user, admin, root } = service()
       const { body: object } = await upload(api, user)
       await s3.kill()
@@ -67,7 +67,7 @@ for (const engine of engines)
       assert.equal((await upload(api, user)).status, 201)
     })
 
-    test('going silent in the middle of an object: a thumbnail of it is 503, not a bug', async () => {
+    test('stalling in the middle of an object: a thumbnail of it is 503, not a bug', async () => {
       const { api, user, root } = await newcomer()
       const { body } = await upload(api, user, { bytes: photograph })
       const asking = api.get(`/file/thumbnail/${body.id}`, { token: user })
@@ -112,7 +112,9 @@ for (const engine of engines)
     })
   })
 
-test('readers who leave let go of the object store', { skip: noS3 }, async (t) => {
+test('readers who leave release their connection to the object store', {
+  skip: noS3,
+}, async (t) => {
   const service = await startStorage(t)
   const { api, baseUrl, user } = service
   await activateObject(service, s3.settings)

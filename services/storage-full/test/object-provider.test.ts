@@ -44,13 +44,13 @@ describe('an S3-style bucket that fails', { skip }, () => {
     return { failed: steps.find(({ passed }) => !passed), error }
   }
 
-  test('with a wrong secret: the step is named, no credential is told', async () => {
+  test('with a wrong secret: the step is named, no credential is shown', async () => {
     const { failed, error } = await failing({ secretKey: 'another-secret' })
 
     assert.equal(failed?.name, 'credentials')
     assert.equal(error.code, 'STORAGE_UNAVAILABLE')
-    const told = JSON.stringify([failed, error, error.message, error.cause, error.cause.message])
-    assert.doesNotMatch(told, /another-secret|tester|127\.0\.0\.1/)
+    const shown = JSON.stringify([failed, error, error.message, error.cause, error.cause.message])
+    assert.doesNotMatch(shown, /another-secret|tester|127\.0\.0\.1/)
   })
 
   test('with a missing bucket', async () => {
@@ -60,7 +60,7 @@ describe('an S3-style bucket that fails', { skip }, () => {
     assert.equal(error.code, 'STORAGE_UNAVAILABLE')
   })
 
-  test('with a missing bucket: no object in it is taken for absent', async () => {
+  test('with a missing bucket: no object in it counts as absent', async () => {
     const provider = createObjectProvider({ ...s3.settings, bucket: 'no-such-bucket' }, PATIENT)
 
     const calls = [provider.open('x/y'), provider.sizeOf('x/y'), provider.remove('x/y')]
@@ -77,7 +77,7 @@ describe('an S3-style bucket that fails', { skip }, () => {
     assert.equal(error.code, 'STORAGE_UNAVAILABLE')
   })
 
-  test('at a port that browsers refuse: it is spoken to all the same', async (t) => {
+  test('at a port that browsers refuse: it is tested like any other', async (t) => {
     const server = createServer((_request, response) => response.writeHead(403).end())
     t.after(() => void server.close())
     const port = await listenOnOneOf(server, PORTS_BROWSERS_REFUSE)
@@ -87,7 +87,7 @@ describe('an S3-style bucket that fails', { skip }, () => {
     assert.equal(failed?.name, 'credentials')
   })
 
-  test('behind a port that speaks no TLS, or nothing known', async (t) => {
+  test('behind a port that speaks no TLS, or no HTTP', async (t) => {
     const server = createTcpServer((socket) => socket.on('error', () => {}).end('SSH-2.0\r\n'))
     t.after(() => void server.close())
     const port = await listenOnOneOf(server, [0])
@@ -99,7 +99,7 @@ describe('an S3-style bucket that fails', { skip }, () => {
     }
   })
 
-  test('with a name nobody knows', async () => {
+  test('with an unknown name', async () => {
     const { failed } = await failing({ endpoint: 'http://nowhere.invalid' })
 
     assert.equal(failed?.name, 'resolve')
@@ -199,7 +199,7 @@ describe('an object store whose connection breaks', () => {
       assert.ok(stored()?.equals(bytes))
     })
 
-  test('again and again: it is unavailable', async (t) => {
+  test('repeatedly: it is unavailable', async (t) => {
     const { settings, requests } = await breakingStore(t, { times: 9 })
     const provider = createObjectProvider(settings, PATIENT)
     t.after(() => provider.close())
@@ -250,7 +250,7 @@ async function listenOnOneOf(server: Server, ports: number[]): Promise<number> {
     try {
       await once(server.listen(port, '127.0.0.1'), 'listening')
       return (server.address() as AddressInfo).port
-    } catch {} // Somebody else has this one.
+    } catch {} // This one is taken.
   }
   throw new Error('Every port is taken')
 }

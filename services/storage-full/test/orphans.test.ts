@@ -26,7 +26,7 @@ for (const engine of engines)
     })
   })
 
-test('in production an object without a file is left alone for an hour at least', () => {
+test('in production an object without a file stays for an hour at least', () => {
   const given = (seconds: string) => () =>
     loadConfig({ NODE_ENV: 'production', STORAGE_FULL_ORPHAN_AGE_SECONDS: seconds })
 

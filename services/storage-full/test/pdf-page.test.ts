@@ -10,7 +10,7 @@ const PAGELESS = Buffer.from(
     '2 0 obj<</Type/Pages/Kids[]/Count 1>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF\n',
 )
 
-test('a document that cannot be drawn is judged', async (t) => {
+test('a document that cannot be drawn is impossible', async (t) => {
   const path = join(await temporaryFolder(t), 'x.pdf')
   for (const bytes of [Buffer.from('%PDF-1.4\nno document'), PAGELESS]) {
     await writeFile(path, bytes)
@@ -19,6 +19,6 @@ test('a document that cannot be drawn is judged', async (t) => {
   }
 })
 
-test('a document that cannot even be read is not judged', async (t) => {
+test('a document that cannot be read is undecided', async (t) => {
   assert.equal(await firstPageOf(await temporaryFolder(t)), 'undecided')
 })

@@ -80,7 +80,7 @@ export function providerSuite(name: string, { open, folder, skip = false }: Plac
       assert.equal(await suite.sizeOf('suite/absent'), undefined)
     })
 
-    test('removes an object, and does not mind when it is gone already', async () => {
+    test('removes an object, also when it is gone already', async () => {
       const key = await put(suite, newKey(), randomBytes(10))
 
       await suite.remove(key)
@@ -111,7 +111,7 @@ export function providerSuite(name: string, { open, folder, skip = false }: Plac
       assert.equal(await suite.sizeOf(key), 10)
     })
 
-    test('lets go of an object that is not read to its end', async () => {
+    test('releases an object that is not read to its end', async () => {
       const key = await put(suite, newKey(), randomBytes(5_000_000))
 
       for (let round = 0; round < 60; round++) {

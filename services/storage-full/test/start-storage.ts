@@ -36,7 +36,7 @@ export function storageEnv(folder: string, databaseUrl = `sqlite:${folder}/stora
 
 type Scope = { after(work: () => Promise<void> | void): void }
 
-/** Cleaning up goes in the order of making: the service may still write while its folder goes. */
+/** Removed after the service, which may still be writing, with retries. */
 export async function temporaryFolder(t: Scope): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'storage-full-'))
   t.after(() => rm(folder, { recursive: true, force: true, maxRetries: 20 }))
@@ -76,7 +76,7 @@ export function sharedStorage(engine: TestEngine, overrides: Record<string, stri
   })
   return {
     service: () => service,
-    /** The service, as somebody sees it who has no files yet. */
+    /** The service with a new user, who has no files yet. */
     newcomer: async () => ({ ...service, user: await register(service.api, randomUUID()) }),
   }
 }

@@ -84,7 +84,7 @@ for (const engine of engines)
       assert.deepEqual(body, before.body)
     })
 
-    test('PUT /api/storage/config/local also knows the path by its other names', async () => {
+    test('PUT /api/storage/config/local accepts the other names of the path', async () => {
       const { api, admin } = service()
       for (const name of ['relativePath', 'basePath', 'directory']) {
         const reply = await api.put('/api/storage/config/local', { [name]: name }, { token: admin })
@@ -93,7 +93,7 @@ for (const engine of engines)
       }
     })
 
-    test('PUT /api/storage/config/local reads over what leads nowhere in a path', async () => {
+    test('PUT /api/storage/config/local drops empty parts and dots from a path', async () => {
       const { api, admin } = service()
       const body = { path: './uploads//files/' }
 
@@ -102,7 +102,7 @@ for (const engine of engines)
       assert.deepEqual([reply.status, reply.body.local.path], [200, 'uploads/files'])
     })
 
-    test('PUT /api/storage/config/object refuses endpoints that are no object store', async () => {
+    test('PUT /api/storage/config/object refuses endpoints that cannot be an object store', async () => {
       const { api, admin } = service()
       const good = { bucket: 'files', region: 'r', accessKey: 'a', secretKey: 's' }
       const endpoints = [

@@ -32,7 +32,7 @@ export async function startGate(t: Scope, { endpoint, ...settings }: S3Settings)
     let: (decision: Decide) => {
       decide = decision
     },
-    /** Nobody gets an answer, as if the store were gone. */
+    /** Every connection is cut, as if the store were gone. */
     close: () => {
       open = false
     },

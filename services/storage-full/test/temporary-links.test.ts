@@ -86,7 +86,7 @@ for (const engine of engines)
         assert.equal(await statusOf({ id, expiresInSeconds: 60 }, user), 400)
     })
 
-    test('tells every faulty field at once', async (t) => {
+    test('reports every faulty field at once', async (t) => {
       const { api, user } = await start(t)
 
       const { body } = await api.post(PATH, {}, { token: user })
@@ -142,7 +142,7 @@ for (const engine of engines)
       assert.deepEqual((await api.get(path, { token: user })).body, [])
     })
 
-    test('a link that is used while it is revoked is dead once the revocation is answered', async (t) => {
+    test('a link used while it is revoked is dead once the revocation is answered', async (t) => {
       const { api, user, file, link } = await start(t)
       const { token } = await link()
       const open = () => api.get(`/file/presigned/${token}`)

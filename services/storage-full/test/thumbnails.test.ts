@@ -27,7 +27,7 @@ async function redSideOf(jpeg: Buffer): Promise<string> {
   return isRed(right, 0) ? 'right' : 'bottom'
 }
 
-/** From now on whoever makes a thumbnail fails, at this step. */
+/** From now on making a thumbnail fails at this step. */
 function failAt(t: TestContext, step: string, effect = 'error'): void {
   armFailPoint({ NODE_ENV: 'test', FAIL_POINT: `${step}=${effect}` })
   t.after(() => armFailPoint({}))
@@ -73,7 +73,7 @@ for (const engine of engines)
       assert.equal(kept.length, 1)
     })
 
-    test('applies the orientation and strips what the camera wrote', async () => {
+    test('applies the orientation and strips the metadata of the camera', async () => {
       const { api, user } = await newcomer()
       const bytes = await picture(400, 200)
         .jpeg()

@@ -9,7 +9,7 @@ import { activateObject, startStorage, type TestStorage, upload } from './start-
 const noS3 = await s3Missing()
 const s3 = noS3 ? ({} as S3Server) : await startS3({ after })
 
-/** Takes the disk of the storage root away, and puts it back. */
+/** Unmounts the disk of the storage root, and mounts it again. */
 function diskOf({ root }: TestStorage) {
   const away = `${root}-away`
   return { unmount: () => rename(root, away), mount: () => rename(away, root) }
@@ -21,7 +21,7 @@ for (const engine of engines)
       startStorage(t, { STORAGE_FULL_DATABASE_URL: await engine.freshUrl(t), ...env })
 
     for (const left of ['nothing', 'an empty mount point'])
-      test(`while the service runs, leaving ${left}: 503, no trace, and all comes back`, async (t) => {
+      test(`while the service runs, leaving ${left}: 503, nothing written, and it recovers`, async (t) => {
         const service = await start(t)
         const { api, user, admin, root } = service
         const { body: file } = await upload(api, user)
@@ -49,7 +49,7 @@ for (const engine of engines)
         assert.equal((await upload(api, user)).status, 201)
       })
 
-    test('neither a test nor an activation nor saving the path again makes the folder anew', async (t) => {
+    test('no test, activation or saving of the path creates the folder again', async (t) => {
       const service = await start(t)
       const { api, admin, root } = service
       await rename(`${root}/files`, `${root}/away`)
@@ -75,7 +75,7 @@ for (const engine of engines)
       assert.ok(!existsSync(`${root}/files`))
     })
 
-    test('a folder that is only there by name is told from the one with the files', async (t) => {
+    test('an empty folder of the same name is not mistaken for the one with the files', async (t) => {
       const { api, admin, root } = await start(t)
       await rename(`${root}/files`, `${root}/away`)
       await mkdir(`${root}/files`)
@@ -103,7 +103,7 @@ for (const engine of engines)
       assert.deepEqual(await readdir(`${root}/second`), [])
     })
 
-    test('at the start: the service runs, refuses uploads, and works once the disk is there', async (t) => {
+    test('at the start: the service runs, refuses uploads, and works once the disk is mounted', async (t) => {
       const before = await start(t)
       const { body: file } = await upload(before.api, before.user)
       await before.server.close()

@@ -55,7 +55,7 @@ for (const engine of engines)
       }
     })
 
-    test('takes text that begins like another type, and no other type as text', async () => {
+    test('takes text that starts like another type, and no other type as text', async () => {
       const { api, user } = await newcomer()
       const text = async (bytes: Buffer) =>
         (await upload(api, user, { name: 'x.txt', type: 'text/plain', bytes })).status

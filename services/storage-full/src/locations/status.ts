@@ -10,7 +10,7 @@ import {
 import { storageTestFailed, storageUnavailable } from './problems.ts'
 import type { Location, ProviderSettings, StorageProvider } from './providers/provider.ts'
 
-/** The active provider is judged where files go now, the other one by what is saved for it. */
+/** The active provider is checked where files go now, the other one by what is saved for it. */
 export async function describeStatus(context: LocationContext) {
   const active = await requireActiveLocation(context.db)
   const [LOCAL, OBJECT] = await Promise.all([

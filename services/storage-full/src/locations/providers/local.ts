@@ -18,7 +18,7 @@ type LocalFolder = {
 
 /**
  * Keeps objects as plain files, one folder per key prefix. That folder is made once: where it is
- * missing, its disk is not mounted, and nothing is read or written in its stead.
+ * missing, its disk is not mounted, and nothing is read or written in its place.
  */
 export function createLocalProvider(options: LocalFolder): StorageProvider {
   const { root, path, prefix = '', spoolFolder } = options

@@ -16,7 +16,7 @@ async function fileWith(t: TestContext, bytes: Buffer | string): Promise<string>
 const picture = (width: number, height: number) =>
   sharp({ create: { width, height, channels: 3, background: '#a33' } })
 
-test('a loader that no accepted type needs never sees a file, whatever it is called', async (t) => {
+test('a loader that no accepted type needs never gets a file, whatever its name', async (t) => {
   const tiff = await picture(4, 4).tiff().toBuffer()
   const svg = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><rect width="9"/></svg>'
   // The first picture sets the library up, which blocks its loaders for good.
@@ -39,6 +39,6 @@ test('what the decoder must hold whole has a lower limit than what passes line b
   assert.equal(await drawn(await picture(5000, 4000).jpeg({ progressive: true }).toBuffer()), true)
 })
 
-test('a picture that cannot be opened is not judged', async () => {
+test('a picture that cannot be opened is undecided', async () => {
   assert.equal(await jpegFromImage('no-such-file.png'), 'undecided')
 })
