@@ -79,7 +79,7 @@ const FACES: Record<string, Record<string, RegExp>> = {
     recovery: /^(jobs|reconcile)\.ts$/,
   },
   'storage-full': {
-    locations: /^(locations|status|problems|provider-field|providers\/provider)\.ts$/,
+    locations: /^(locations|status|problems|providers\/provider)\.ts$/,
     files: /^(storage|files|bytes|files\.repository|problems)\.ts$/,
     upkeep: /^(jobs|moves|sweep|verify)\.ts$/,
   },
