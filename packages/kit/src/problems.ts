@@ -8,7 +8,7 @@ export type ProblemOptions = {
 
 type ProblemKind = { title?: string; headers?: Record<string, string> }
 
-/** A failure the caller is told about. Anything else that is thrown is a bug and becomes a bare 500. */
+/** A failure that the caller learns about. Anything else that is thrown is a bug and becomes a 500. */
 export class Problem extends Error {
   readonly code: string
   readonly status: number
@@ -27,7 +27,7 @@ export class Problem extends Error {
   }
 }
 
-/** One kind of problem: called where it is thrown, and asked where it is caught. */
+/** One kind of problem: creates it where it is thrown, recognises it where it is caught. */
 export type DefinedProblem = {
   (options?: ProblemOptions): Problem
   readonly code: string
@@ -146,5 +146,5 @@ export const internalFailure = defineProblem(
   'Something went wrong on our side. The request id finds it in the log.',
 )
 
-/** Why nothing was started, in words that need no stack trace. */
+/** Why nothing was started, in a message that needs no stack trace. */
 export class StartError extends Error {}

@@ -40,7 +40,7 @@ for (const engine of engines)
     })
   })
 
-/** Kills the writer in full flight and tells every pair whose commit it had announced. */
+/** Kills the writer while it writes and returns every pair whose commit it had announced. */
 async function writeUntilKilled(url: string): Promise<string[]> {
   const writer = spawn(process.execPath, [WRITER, url], { stdio: ['ignore', 'pipe', 'inherit'] })
   const acknowledged: string[] = []

@@ -65,7 +65,7 @@ for (const engine of engines)
         assert.ok(existsSync(`${url.slice('sqlite:'.length)}.before-migration`))
     })
 
-    test('refuses a schema newer than the code, in plain words', async (t) => {
+    test('refuses a schema newer than the code, and names it', async (t) => {
       const url = await engine.freshUrl(t)
       await openNotes(t, url, [NOTES, INDEX])
 
@@ -105,7 +105,7 @@ for (const engine of engines)
       assert.deepEqual(await database.db.selectFrom('notes').selectAll().execute(), [])
     })
 
-    test('of transactions that wait together one that throws takes back only itself', async (t) => {
+    test('of transactions that wait together one that throws undoes only itself', async (t) => {
       const database = await openNotes(t, await engine.freshUrl(t))
       const write = (number: number) =>
         inTransaction(database.db, async (db) => {
@@ -141,7 +141,7 @@ for (const engine of engines)
     })
   })
 
-test('a database that nobody serves is told in plain words, without its password', async () => {
+test('a database that does not answer is named, without its password', async () => {
   const opening = openDatabase('postgres://me:hunter2@127.0.0.1:1/shop', [NOTES])
 
   const error = await opening.catch((thrown) => thrown)
@@ -168,7 +168,7 @@ test('a transaction that SQLite itself rolled back, as it does on a full disk, k
 describe('the copy of a SQLite file that is made before its schema changes', () => {
   const [sqlite] = engines as [TestEngine]
 
-  test('has everything that was committed, whoever reads meanwhile', async (t) => {
+  test('has everything that was committed, even while another reads', async (t) => {
     const url = await sqlite.freshUrl(t)
     const file = url.slice('sqlite:'.length)
     const database = await openNotes(t, url)
@@ -188,7 +188,7 @@ describe('the copy of a SQLite file that is made before its schema changes', () 
   })
 })
 
-/** Read, then write: right only if nobody else wrote in between. */
+/** Read, then write: correct only if no other wrote in between. */
 function increment(node: Database<NoteTables> | undefined): Promise<void> {
   const { db } = node as Database<NoteTables>
   return inTransaction(db, async (transaction) => {

@@ -17,7 +17,7 @@ async function openNode(t: TestContext, url: string) {
 
 const log = createLogger('test', 'silent')
 
-/** From now on whoever claims a lease takes a while to write it down. */
+/** From now on claiming a lease takes a while. */
 async function slowDownClaims(db: Db<LeaseTables>): Promise<void> {
   await sql`create function take_a_while() returns trigger language plpgsql
     as 'begin perform pg_sleep(0.3); return new; end'`.execute(db)
@@ -58,7 +58,7 @@ for (const engine of engines)
       assert.equal(await withLease(db, 'sweep', 60, async () => {}), true)
     })
 
-    test('work that fails tells why, also when the lease cannot be released', async (t) => {
+    test('work that fails says why, also when the lease cannot be released', async (t) => {
       const db = await openNode(t, await engine.freshUrl(t))
       const failing = withLease(db, 'sweep', 60, async () => {
         await db.schema.dropTable('leases').execute()

@@ -5,7 +5,7 @@ import type { Db } from './open.ts'
 
 /**
  * Runs `work` if no other node holds the lease called `name`, and keeps it while working. A node
- * that dies loses the lease after `leaseSeconds`. Tells whether the work was done here.
+ * that dies loses the lease after `leaseSeconds`. Returns whether the work was done here.
  */
 export async function withLease<T extends LeaseTables>(
   db: Db<T>,
@@ -48,7 +48,7 @@ export async function withLease<T extends LeaseTables>(
 }
 
 export type Job = {
-  /** Does the work now, unless another node is at it. */
+  /** Does the work now, unless another node is doing it. */
   runNow(): Promise<boolean>
   stop(): Promise<void>
 }
@@ -63,8 +63,8 @@ type JobOptions<T> = {
 }
 
 /**
- * Background work that must happen once across nodes, again and again. `run` is told by its signal
- * when the lease is lost or the job is stopped.
+ * Background work that happens again and again, on one node at a time. Its signal aborts when the
+ * lease is lost or the job is stopped.
  */
 export function startJob<T extends LeaseTables>(options: JobOptions<T>): Job {
   const stopping = new AbortController()

@@ -62,7 +62,7 @@ describe('a connection that is lost', { skip: postgres?.skip }, () => {
     assert.ok(await processOf(db))
   })
 
-  test('while nobody uses it is replaced', async (t) => {
+  test('while idle is replaced', async (t) => {
     const { db, lost } = await openWatched(t)
     const warned = lost()
 

@@ -6,7 +6,7 @@ import { inTransaction } from './transaction.ts'
 /** Forward only. Names are unique for all time: `accounts-0001-users`. */
 export type Migration = {
   name: string
-  // biome-ignore lint/suspicious/noExplicitAny: a migration sees the schema of its own day
+  // biome-ignore lint/suspicious/noExplicitAny: a migration sees the schema of its time
   up(db: Kysely<any>, engine: Engine): Promise<void>
 }
 

@@ -41,12 +41,12 @@ export async function openDatabase<T>(
   }
 }
 
-/** Nobody answers at the address; no such database; nobody lets us in. */
+/** No answer at the address; no such database; credentials refused. */
 const UNREACHABLE = new Set(
   'ECONNREFUSED ENOTFOUND EAI_AGAIN ETIMEDOUT EHOSTUNREACH 3D000 28P01 28000'.split(' '),
 )
 
-/** A database that cannot be used is told in plain words, without the password of its address. */
+/** Why a database cannot be used, without the password of its address. */
 function explained(error: unknown, url: string): unknown {
   const { code = '', message } = error as NodeJS.ErrnoException
   if (!UNREACHABLE.has(code)) return error
@@ -98,14 +98,14 @@ function postgresDialect(connectionString: string, options: OpenOptions): Postgr
     connectionTimeoutMillis: CONNECT_MS,
     types,
   })
-  // Only idle connections have a listener of the pool; one that is lost while in use has ours.
-  pool.on('connect', (client) => survive(client, options.log))
+  // The pool listens to idle connections only; a connection lost while in use needs a listener, too.
+  pool.on('connect', (client) => surviveLoss(client, options.log))
   pool.on('error', () => {})
   return new PostgresDialect({ pool })
 }
 
-/** An error that nobody listens to would end the process; whoever waits for an answer fails anyway. */
-function survive(client: pg.PoolClient, log: Logger | undefined): void {
+/** An error without a listener would end the process; the statement in flight fails anyway. */
+function surviveLoss(client: pg.PoolClient, log: Logger | undefined): void {
   client.once('error', (error) => log?.warn({ err: error }, 'a database connection was lost'))
   client.on('error', () => {})
 }

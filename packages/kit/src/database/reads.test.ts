@@ -85,7 +85,7 @@ for (const engine of engines)
       assert.equal(await noteById(db, 1), undefined)
     })
 
-    test('goes on when another node has added a column meanwhile', async (t) => {
+    test('still works when another node has added a column', async (t) => {
       const db = await openNotes(t, await engine.freshUrl(t))
       await insert(db, 1, 'one')
       await noteById(db, 1)

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { describe, type TestContext, test } from 'node:test'
-import { discardAfterAnswer, discardBeforeClosing } from '../http/hooks/bodies.ts'
+import { drainAfterAnswer, drainBeforeClosing } from '../http/hooks/drain.ts'
 import { Problem } from '../problems.ts'
 import { receiveUpload, type Upload, type UploadLimits } from './upload.ts'
 
@@ -34,8 +34,8 @@ async function startReceiver(t: TestContext, overrides: Partial<UploadLimits> = 
     const outcome = await receive(request, response, limits)
     first.resolve(outcome)
     const status = outcome.error instanceof Problem ? outcome.error.status : 200
-    response.on('finish', () => discardAfterAnswer(request))
-    await discardBeforeClosing(request, response)
+    response.on('finish', () => drainAfterAnswer(request))
+    await drainBeforeClosing(request, response)
     response.writeHead(status).end(String(outcome.error ?? 'stored'))
   }
   server.on('request', answer).on('checkContinue', answer)

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Server } from '../http/framework.ts'
-import { discardAfterAnswer, discardBeforeClosing } from '../http/hooks/bodies.ts'
+import { drainAfterAnswer, drainBeforeClosing } from '../http/hooks/drain.ts'
 import { failPoint } from '../runtime/fail-point.ts'
 import type { FileBytes } from './disk.ts'
 import { MultipartReader, multipartBoundary, type PartHeader, readPartHeader } from './multipart.ts'
@@ -154,9 +154,9 @@ export function acceptUploads(server: Server, types: string | string[] | RegExp)
     if (!/^multipart\//i.test(request.headers['content-type'] ?? '')) response.writeContinue()
     server.server.emit('request', request, response)
   })
-  server.addHook('onSend', (request, reply) => discardBeforeClosing(request.raw, reply.raw))
+  server.addHook('onSend', (request, reply) => drainBeforeClosing(request.raw, reply.raw))
   server.addHook('onResponse', (request, _reply, done) => {
-    discardAfterAnswer(request.raw)
+    drainAfterAnswer(request.raw)
     done()
   })
 }

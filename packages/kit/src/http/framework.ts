@@ -10,13 +10,14 @@ import type {
 } from 'fastify'
 import type { Static, TSchema } from 'typebox'
 import { accessDenied, accessTokenRejected, callerUnknown } from '../problems.ts'
+import type { Clock } from '../runtime/clock.ts'
 
 export interface SchemaTypes extends FastifyTypeProvider {
   validator: this['schema'] extends TSchema ? Static<this['schema']> : unknown
   serializer: this['schema'] extends TSchema ? Static<this['schema']> : unknown
 }
 
-/** The web framework, as the rest of the code sees it. Nobody else imports it. */
+/** The web framework, as the rest of the code sees it. No other package imports it. */
 export type Server = FastifyInstance<
   RawServerDefault,
   RawRequestDefaultExpression,
@@ -31,11 +32,29 @@ export type Reply = FastifyReply
 
 export type Caller = { userId: string; username: string; roles: string[]; sessionId: string }
 
-const SCHEME = 'bearer '
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** True once the service is stopping: it finishes what it has and is not ready. */
+    draining: boolean
+    clock: Clock
+    /** What clients reach the service by. */
+    publicUrl: string | undefined
+    /** Where the client of this request finds the service: scheme, host and base path. */
+    baseUrlOf(request: Request): string
+    /** What an operator should know; logged once, when the service listens. */
+    announcements: string[]
+    /** Runs when the server has answered its last request; the last registered runs first. */
+    onClose(work: () => Promise<void> | void): void
+  }
+  interface FastifyRequest {
+    /** Who is asking. Set by a guard; reading it on an unguarded route is a bug and throws. */
+    caller: Caller
+  }
+}
 
 export type Guard = (request: Request) => Promise<void>
 
-/** Tells whose token this is, or nothing when it is not good (any more). */
+/** Returns whose token this is, or nothing when it is not valid (any more). */
 export type Authenticate = (bearerToken: string) => Promise<Caller | undefined>
 
 /**
@@ -59,6 +78,8 @@ export function callerGuard(authenticate: Authenticate): {
     }
   return { caller, role }
 }
+
+const SCHEME = 'bearer '
 
 function bearerToken({ headers: { authorization } }: Request): string {
   if (authorization === undefined) throw callerUnknown()

@@ -27,7 +27,7 @@ describe('a host with two addresses', { skip }, () => {
     }
   })
 
-  test('is told in plain words that the port is taken at the second', async (t) => {
+  test('reports that the port is taken at the second', async (t) => {
     const other = createSocketServer().listen(0, BOTH[1])
     t.after(() => other.close())
     await once(other, 'listening')

@@ -50,7 +50,7 @@ describe('pagination', () => {
     )
   })
 
-  test('tells where the page stands in the whole', () => {
+  test('describes the position of the page in the whole', () => {
     const page = pageOf(['e'], 5, pageRequest({ page: '2', size: '2' }, SORTABLE))
 
     assert.deepEqual(page, {

@@ -11,7 +11,7 @@ import {
 } from '../problems.ts'
 import { requestedPath } from './address/base-path.ts'
 import type { Reply, Request, Server } from './framework.ts'
-import { discardAfterAnswer, discardBeforeClosing } from './hooks/bodies.ts'
+import { drainAfterAnswer, drainBeforeClosing } from './hooks/drain.ts'
 import { describeFaults, type SchemaFault } from './schema.ts'
 
 export type ProblemRenderer = (problem: Problem, request: Request) => { type: string; body: string }
@@ -19,7 +19,7 @@ export type ProblemRenderer = (problem: Problem, request: Request) => { type: st
 /** The only place a failure becomes a response. */
 export function handleProblems(server: Server, render?: ProblemRenderer): void {
   server.setErrorHandler(async (error, request, reply) => {
-    if (isTooLarge(error)) await letItBeRead(request, reply)
+    if (isTooLarge(error)) await delayClose(request, reply)
     return answerProblem(error, request, reply, render)
   })
 }
@@ -28,11 +28,11 @@ function isTooLarge(error: unknown): boolean {
   return (error as FrameworkError | undefined)?.code === 'FST_ERR_CTP_BODY_TOO_LARGE'
 }
 
-/** The framework would close the connection at once, and a client that still sends never hear why. */
-async function letItBeRead(request: Request, reply: Reply): Promise<void> {
+/** The framework would close the connection at once: a client still sending would not learn why. */
+async function delayClose(request: Request, reply: Reply): Promise<void> {
   reply.removeHeader('connection')
-  await discardBeforeClosing(request.raw, reply.raw)
-  reply.raw.once('finish', () => discardAfterAnswer(request.raw))
+  await drainBeforeClosing(request.raw, reply.raw)
+  reply.raw.once('finish', () => drainAfterAnswer(request.raw))
 }
 
 export function answerProblem(
@@ -87,9 +87,9 @@ function toProblem(error: unknown): Problem {
   if (validation) return validationFailed(describeFaults(validation))
   const known = FRAMEWORK_PROBLEMS[code]
   if (known) return known({ cause: error })
-  // The framework gives a status to what it finds wrong, also to a body whose sender has gone.
-  const ofTheFramework = /^(FST_|ECONNRESET$)/.test(code) || error instanceof SyntaxError
-  if (ofTheFramework && statusCode >= 400 && statusCode < 500)
+  // The framework sets a status on what it refuses, also on a body whose sender disconnected.
+  const isFrameworkError = /^(FST_|ECONNRESET$)/.test(code) || error instanceof SyntaxError
+  if (isFrameworkError && statusCode >= 400 && statusCode < 500)
     return malformedRequest({ cause: error })
   return internalFailure({ cause: error })
 }
@@ -106,7 +106,7 @@ export type BrokenRequestRenderer = (
   detail: string,
 ) => { type: string; body: string }
 
-/** Answers what is not even HTTP; there is no request yet, so no route and no request id. */
+/** Answers what is not valid HTTP. There is no request, so no route and no request id. */
 export function answerBrokenRequests(render: BrokenRequestRenderer = renderBrokenRequest) {
   return (error: NodeJS.ErrnoException, socket: Socket): void => {
     if (error.code === 'ECONNRESET' || socket.destroyed) return

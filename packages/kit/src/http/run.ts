@@ -1,6 +1,6 @@
 import { lookup } from 'node:dns/promises'
 import { once } from 'node:events'
-import { type AddressInfo, createServer, type Server as Door } from 'node:net'
+import { type AddressInfo, createServer, type Server as Listener } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import { StartError } from '../problems.ts'
 import { armFailPoint } from '../runtime/fail-point.ts'
@@ -11,10 +11,60 @@ import type { Server } from './framework.ts'
 
 export type Running = Address & { server: Server; drainSeconds?: number }
 
-const LONGEST_FINISH_MS = 25_000
+/** The whole life of a service as a process of its own. */
+export async function run(
+  start: () => Promise<Running>,
+  closeOn: (close: () => Promise<void>) => void = closeOnSignals,
+): Promise<void> {
+  armFailPoint(process.env)
+  try {
+    const running = await start()
+    closeOn(() => closeGracefully(running.server, running.drainSeconds))
+    const { server } = running
+    const url = await listen(server, running)
+    for (const announcement of server.announcements) server.log.warn(announcement)
+    server.log.info({ url }, 'listening')
+  } catch (error) {
+    exitWith(error)
+  }
+}
+
+// npm passes on a Ctrl-C that the terminal has already sent to this process.
+const ONE_KEYSTROKE_MS = 500
+
+/** The first signal closes gracefully; a second one ends at once. */
+export function closeOnSignals(close: () => Promise<void>): void {
+  let since: number | undefined
+  const onSignal = (signal: NodeJS.Signals) => {
+    const now = performance.now()
+    if (since !== undefined && signal === 'SIGINT' && now - since < ONE_KEYSTROKE_MS) return
+    if (since !== undefined) process.exit(signal === 'SIGINT' ? 130 : 143)
+    since = now
+    close().then(
+      () => process.exit(0),
+      () => process.exit(1),
+    )
+  }
+  process.on('SIGTERM', onSignal).on('SIGINT', onSignal)
+}
 
 /** Exit codes as operators know them from sysexits.h. */
 export const EXIT = { unavailable: 69, settings: 78 }
+
+/** Prints why nothing was started, and exits with the matching code. */
+export function exitWith(error: unknown): never {
+  console.error(explain(error))
+  process.exit(error instanceof SettingsError ? EXIT.settings : EXIT.unavailable)
+}
+
+function explain(error: unknown): string {
+  if (error instanceof SettingsError || error instanceof StartError) return `✖ ${error.message}`
+  if (error instanceof SealBrokenError)
+    return `✖ The …_MASTER_KEY is not the one this data was sealed with. ${error.message}.`
+  return `✖ ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`
+}
+
+const LONGEST_FINISH_MS = 25_000
 
 /**
  * Readiness goes false at once; for the drain time requests are still served, so that a load balancer
@@ -35,111 +85,25 @@ export async function closeGracefully(server: Server, drainSeconds = 0): Promise
   cut.abort()
 }
 
-/** The whole life of a service as a process of its own. */
-export async function run(
-  start: () => Promise<Running>,
-  closeOn: (close: () => Promise<void>) => void = closeOnSignals,
-): Promise<void> {
-  armFailPoint(process.env)
-  try {
-    const running = await start()
-    closeOn(() => closeGracefully(running.server, running.drainSeconds))
-    const { server } = running
-    const url = await listen(server, running)
-    for (const announcement of server.announcements) server.log.warn(announcement)
-    server.log.info({ url }, 'listening')
-  } catch (error) {
-    exitWith(error)
-  }
-}
-
-// npm passes Ctrl-C on to a process that the terminal has told already.
-const ONE_KEYSTROKE_MS = 500
-
-/** The first signal closes in good order; a second one ends at once. */
-export function closeOnSignals(close: () => Promise<void>): void {
-  let since: number | undefined
-  const onSignal = (signal: NodeJS.Signals) => {
-    const now = performance.now()
-    if (since !== undefined && signal === 'SIGINT' && now - since < ONE_KEYSTROKE_MS) return
-    if (since !== undefined) process.exit(signal === 'SIGINT' ? 130 : 143)
-    since = now
-    close().then(
-      () => process.exit(0),
-      () => process.exit(1),
-    )
-  }
-  process.on('SIGTERM', onSignal).on('SIGINT', onSignal)
-}
-
-/** Says in plain words why nothing was started, and ends with the code that fits. */
-export function exitWith(error: unknown): never {
-  console.error(explain(error))
-  process.exit(error instanceof SettingsError ? EXIT.settings : EXIT.unavailable)
-}
-
-function explain(error: unknown): string {
-  if (error instanceof SettingsError || error instanceof StartError) return `✖ ${error.message}`
-  if (error instanceof SealBrokenError)
-    return `✖ The …_MASTER_KEY is not the one this data was sealed with. ${error.message}.`
-  return `✖ ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`
-}
-
-/** `localhost` is two addresses on many machines, and a client may choose either. */
-async function addressesOf(host: string): Promise<string[]> {
-  if (host !== 'localhost') return [host]
-  const found = await lookup(host, { all: true })
-  return [...new Set(found.map(({ address }) => address))]
-}
-
-/**
- * The framework would open a server for each further address, without our limits, and neither wait
- * for it nor tell when the port is taken. Here they are doors to the one server. Call it before the
- * server is ready, and `open` when it listens.
- */
-function furtherDoors(server: Server) {
-  const doors: Door[] = []
-  let closing = false
-  server.addHook('preClose', async () => {
-    closing = true
-    const closed = doors.map((door) => once(door.close(), 'close'))
-    if (doors.length > 0) server.server.close()
-    await Promise.all(closed)
-  })
-  const open = async (address: string, port: number) => {
-    const door = doorTo(server).listen(port, address)
-    await once(door, 'listening')
-    if (closing) door.close()
-    doors.push(door)
-  }
-  return { open }
-}
-
-function doorTo(server: Server): Door {
-  return createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
-    server.server.emit('connection', socket)
-  })
-}
-
 /** `portSetting` is named when the port is taken. */
 type Address = { host: string; port: number; portSetting?: string }
 
-/** Starts to accept connections at all `addresses` of the host and tells where. */
+/** Starts to accept connections at all `addresses` of the host and returns its URL. */
 export async function listen(
   server: Server,
   address: Address,
   addresses?: string[],
 ): Promise<string> {
-  const doors = furtherDoors(server)
+  const listenAlsoOn = listenOnMoreAddresses(server)
   await server.ready()
   const [first, ...others] = addresses ?? (await addressesOf(address.host))
-  // The framework logs each address by itself; whoever called this says it once and better.
+  // The framework logs each address by itself; our caller logs one line.
   const { level } = server.log
   server.log.level = 'silent'
   try {
     await server.listen({ host: first, port: address.port })
     for (const other of others)
-      await doors.open(other, portOf(server)).catch((error) => {
+      await listenAlsoOn(other, portOf(server)).catch((error) => {
         if (isNeeded(error, address)) throw error
       })
   } catch (error) {
@@ -150,7 +114,42 @@ export async function listen(
   return hostUrl(address.host, portOf(server))
 }
 
-/** A name may list an address that is switched off, as IPv6 often is; port 0 was nobody's choice. */
+/** `localhost` is two addresses on many machines, and a client may choose either. */
+async function addressesOf(host: string): Promise<string[]> {
+  if (host !== 'localhost') return [host]
+  const found = await lookup(host, { all: true })
+  return [...new Set(found.map(({ address }) => address))]
+}
+
+/**
+ * The framework would open a server for each further address, without our limits, and would neither
+ * wait for it nor report that its port is taken. Here these listeners hand their connections to the
+ * one server. Call it before the server is ready, and the result once it listens.
+ */
+function listenOnMoreAddresses(server: Server) {
+  const listeners: Listener[] = []
+  let closing = false
+  server.addHook('preClose', async () => {
+    closing = true
+    const closed = listeners.map((listener) => once(listener.close(), 'close'))
+    if (listeners.length > 0) server.server.close()
+    await Promise.all(closed)
+  })
+  return async (address: string, port: number) => {
+    const listener = listenerFor(server).listen(port, address)
+    await once(listener, 'listening')
+    if (closing) listener.close()
+    listeners.push(listener)
+  }
+}
+
+function listenerFor(server: Server): Listener {
+  return createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
+    server.server.emit('connection', socket)
+  })
+}
+
+/** A name may list an address that is switched off, as IPv6 often is; any free port will do for port 0. */
 function isNeeded({ code = '' }: NodeJS.ErrnoException, { port }: Address): boolean {
   if (code === 'EADDRINUSE') return port !== 0
   return code !== 'EADDRNOTAVAIL' && code !== 'EAFNOSUPPORT'

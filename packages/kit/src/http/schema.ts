@@ -7,7 +7,7 @@ type TextLimits = { minLength?: number; maxLength?: number }
 const NOT_BLANK = '\\S'
 
 // Permissive on purpose: one @ with something on both sides; `a@localhost` is an address.
-// Control characters and halves of a character are refused because PostgreSQL cannot store them.
+// Control characters and lone surrogates are refused because PostgreSQL cannot store them.
 const EMAIL = '^\\s*[^\\s@\\p{Cc}\\p{Cs}]+@[^\\s@\\p{Cc}\\p{Cs}]+\\s*$'
 
 /** Present and not blank. */
@@ -44,13 +44,14 @@ export function pathId(text: string, { name = 'id', unknown }: IdRefusal = {}): 
   throw unknown?.() ?? validationFailed([`${name}: must be a positive integer`])
 }
 
-type Schema = Record<string, unknown>
+type Schema = Record<string | symbol, unknown>
 
-const optional = new WeakSet<Schema>()
+/** On a schema whose property may be absent. Ajv reads no symbols. */
+const OPTIONAL = Symbol('optional')
 
 const simple = (type: string) => (options?: Schema) => ({ type, ...options })
 
-const words = {
+const types = {
   String: simple('string'),
   Integer: simple('integer'),
   Number: simple('number'),
@@ -69,23 +70,19 @@ const words = {
     ...options,
   }),
   Object: (properties: Record<string, Schema>, options?: Schema) => {
-    const required = Object.entries(properties).filter(([, schema]) => !optional.has(schema))
+    const required = Object.entries(properties).filter(([, schema]) => !(OPTIONAL in schema))
     const names = required.length > 0 && { required: required.map(([name]) => name) }
     return { type: 'object', ...names, properties, ...options }
   },
-  Optional: (schema: Schema) => {
-    const copy = { ...schema }
-    optional.add(copy)
-    return copy
-  },
+  Optional: (schema: Schema) => ({ ...schema, [OPTIONAL]: true }),
   Unsafe: (schema: Schema) => schema,
 }
 
 /**
- * The words of TypeBox that our schemas are made of, with TypeBox's own types. What they make is
- * plain JSON Schema, a line each; loading the library for it took a tenth of the whole start.
+ * The part of TypeBox that our schemas use, with TypeBox's own types. It makes plain JSON Schema, a
+ * line each; loading the library for it took a tenth of the whole start.
  */
-export const Type = words as unknown as Pick<typeof TypeBox, keyof typeof words>
+export const Type = types as unknown as Pick<typeof TypeBox, keyof typeof types>
 
 export const IdPath = Type.Object({ id: Type.String() })
 
@@ -102,7 +99,7 @@ export type SchemaFault = {
 /** What each schema rule means to a reader, `field: message`; a field's first fault is enough. */
 export function describeFaults(faults: SchemaFault[]): string[] {
   const byField = new Map<string, string>()
-  for (const fault of faults.filter(isTelling)) {
+  for (const fault of faults.filter(isInformative)) {
     const field = fieldOf(fault)
     if (!byField.has(field)) byField.set(field, messageOf(fault))
   }
@@ -111,11 +108,11 @@ export function describeFaults(faults: SchemaFault[]): string[] {
 
 const MOST_FAULTS = 20
 
-const UNTELLING = ['anyOf', 'if', 'propertyNames']
+const UNINFORMATIVE = ['anyOf', 'if', 'propertyNames']
 
 /** A field that may be null reports both branches of its schema; only the other one helps. */
-function isTelling(fault: SchemaFault): boolean {
-  if (UNTELLING.includes(fault.keyword)) return false
+function isInformative(fault: SchemaFault): boolean {
+  if (UNINFORMATIVE.includes(fault.keyword)) return false
   return !(fault.keyword === 'type' && fault.params.type === 'null')
 }
 
@@ -146,7 +143,7 @@ function unescapePointer(part: string): string {
   return part.replaceAll('~1', '/').replaceAll('~0', '~')
 }
 
-/** How every schema is applied: nothing is converted or dropped, and every fault is told. */
+/** How every schema is applied: nothing is converted or dropped, and every fault is reported. */
 export const VALIDATION = {
   coerceTypes: false,
   removeAdditional: false,
@@ -177,10 +174,7 @@ function defined(members: Schema): Schema {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined))
 }
 
-/**
- * Holds a value that did not come over HTTP to the schema of one that does: the same rules and
- * the same words.
- */
+/** Checks a value that did not come over HTTP by the same rules, with the same messages. */
 export function faultsOf(schema: TSchema, value: unknown): string[] {
   const validate = new Ajv(VALIDATION).compile(schema)
   return validate(value) ? [] : describeFaults((validate.errors ?? []) as SchemaFault[])

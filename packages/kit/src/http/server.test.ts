@@ -302,7 +302,7 @@ describe('a server of the kit', () => {
     assert.match(Buffer.concat(chunks).toString(), /^HTTP\/1\.1 408 .*REQUEST_TIMEOUT/s)
   })
 
-  test('does not mind that a body nobody reads never comes', async (t) => {
+  test('answers when a body that it does not read never arrives', async (t) => {
     const { port } = await startServer(t, { bodyDeadlineMs: 1 })
     const socket = connect(port, '127.0.0.1')
     socket.write('GET /slow HTTP/1.1\r\nHost: x\r\nConnection: close\r\n')
@@ -319,7 +319,7 @@ describe('a server of the kit', () => {
     ['a caller who was refused', 'POST /guarded', 401],
     ['what calls itself an upload', 'GET /plain', 200, 'multipart/form-data'],
   ] as const)
-    test(`does not wait for ever for the rest of a body after the answer to ${what}`, async (t) => {
+    test(`does not wait without limit for the rest of a body after the answer to ${what}`, async (t) => {
       const { port } = await startServerWithoutUploads(t, { bodyDeadlineMs: 50 })
       const socket = connect(port, '127.0.0.1')
       socket.write(`${line} HTTP/1.1\r\nHost: x\r\nContent-Type: ${type}\r\n`)

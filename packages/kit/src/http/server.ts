@@ -9,7 +9,7 @@ import {
   removeBasePath,
   type TargetRewriting,
 } from './address/base-path.ts'
-import type { Caller, Request, SchemaTypes, Server } from './framework.ts'
+import type { SchemaTypes, Server } from './framework.ts'
 import {
   type ConnectionLimits,
   checkHosts,
@@ -32,45 +32,19 @@ import {
 } from './problem-handler.ts'
 import { countsFirst, VALIDATION } from './schema.ts'
 
-declare module 'fastify' {
-  interface FastifyInstance {
-    /** True once the service has been told to stop: it finishes what it has and is not ready. */
-    draining: boolean
-    clock: Clock
-    /** What clients reach the service by. */
-    publicUrl: string | undefined
-    /** Where the client of this request finds the service: scheme, host and base path. */
-    baseUrlOf(request: Request): string
-    /** What an operator should not have to find out by accident; told once, when all is up. */
-    announcements: string[]
-    /** Runs when the server has answered its last request; the last registered runs first. */
-    onClose(work: () => Promise<void> | void): void
-  }
-  interface FastifyRequest {
-    /** Who is asking. Set by a guard; reading it on an unguarded route is a bug and throws. */
-    caller: Caller
-  }
-}
-
 export type ServerOptions = HostOptions &
   ConnectionLimits & {
     log: Logger
     clock: Clock
     corsOrigins?: string[]
     bodyLimitBytes?: number
-    /** How long a body that is no upload may take. */
+    /** How long a body may take that is not an upload. */
     bodyDeadlineMs?: number
     renderProblem?: ProblemRenderer
     renderBrokenRequest?: BrokenRequestRenderer
     /** Chooses the route from the raw target without the base path; `targetOf` keeps that target. */
     rewriteUrl?: RewriteUrl
   }
-
-const HEADERS_TIMEOUT_MS = 15_000
-
-const KEEP_ALIVE_MS = 65_000
-
-const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/
 
 export function createServer(options: ServerOptions): Server {
   const ownSegments = new Set<string>()
@@ -95,6 +69,10 @@ export function createServer(options: ServerOptions): Server {
   answerUnknownRoutes(server)
   return server
 }
+
+const HEADERS_TIMEOUT_MS = 15_000
+
+const KEEP_ALIVE_MS = 65_000
 
 function bareServer(options: ServerOptions, rewriteUrl: TargetRewriting | undefined): Server {
   const server = fastify({
@@ -121,18 +99,18 @@ function bareServer(options: ServerOptions, rewriteUrl: TargetRewriting | undefi
     frameworkErrors: (error, request, reply) => {
       answerProblem(error, request, reply, options.renderProblem)
     },
-    ajv: {
-      customOptions: VALIDATION,
-    },
+    ajv: { customOptions: VALIDATION },
   })
   return server.withTypeProvider<SchemaTypes>() as unknown as Server
 }
 
-/** A child logger per request compiles its redaction anew each time: a third of a small reply. */
+/** A child logger per request compiles its redaction each time: a third of the work for a small reply. */
 function childless(log: Logger): Logger {
   const logger = Object.create(log) as Logger
   return Object.assign(logger, { child: () => logger })
 }
+
+const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/
 
 // A random part for the process and a count are as unique as a random id each, and cost a tenth.
 const PROCESS_ID = randomUUID().slice(0, -12)

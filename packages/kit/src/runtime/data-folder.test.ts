@@ -14,7 +14,7 @@ const users: Record<string, (file: string) => unknown> = {
 
 for (const [name, use] of Object.entries(users))
   describe(`the folder of ${name}`, { skip: process.platform === 'win32' }, () => {
-    test('is entered by nobody else when we made it', (t) => {
+    test('is closed to other users when we made it', (t) => {
       const file = join(folderFor(t), 'data', 'inner', 'file')
 
       use(file)

@@ -110,7 +110,7 @@ export function hostUrl(host: string, port: number): string {
   return `http://${name.includes(':') ? `[${name}]` : name}:${port}`
 }
 
-/** What others are told unless somebody says better: what only this machine reaches is `localhost`. */
+/** The default public URL; what only this machine reaches is `localhost`. */
 function namedHostUrl(host: string, port: number): string {
   const url = hostUrl(host, port)
   // An address with a zone, such as fe80::1%eth0, has no place in a URL.

@@ -123,7 +123,7 @@ describe('settings', () => {
     ['::1', 'http://localhost:8081'],
     ['fe80::1%eth0', 'http://localhost:8081'],
   ])
-    test(`a service at ${host} is reached at ${publicUrl}, unless somebody says better`, () => {
+    test(`a service at ${host} is reached at ${publicUrl} by default`, () => {
       const read = (env: Env) =>
         readSettings(env, (s) => serviceSettings(s, 'X_', { port: 8081 })).publicUrl
 

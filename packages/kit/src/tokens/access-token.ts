@@ -47,7 +47,7 @@ export function createAccessTokenSigner(
     }
   }
 
-  /** Has the key before anything is spent for the token: what it returns asks nobody any more. */
+  /** Has the key before anything is spent for the token: what it returns needs nothing else. */
   async function prepare(): Promise<SignAccessToken> {
     const { kid, privateKey } = await keys.current()
     return (subject) =>

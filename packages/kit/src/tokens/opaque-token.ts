@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 
-/** A secret nobody can guess and nobody can read back: hand it out, keep only its hash. */
+/** A secret that cannot be guessed: hand it out, keep only its hash. */
 export function newOpaqueToken(): string {
   return randomBytes(32).toString('base64url')
 }

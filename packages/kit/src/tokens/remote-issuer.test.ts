@@ -10,7 +10,7 @@ import { newSigningKey, publicJwk, type SigningKey } from './signing-keys.ts'
 
 const ALICE = { userId: '7', username: 'alice', roles: ['ROLE_USER'], sessionId: '41' }
 
-/** An issuer whose key set and manners the test decides, and a service that trusts it. */
+/** An issuer whose replies the test decides, and a service that trusts it. */
 async function startIssuer(t: TestContext) {
   const clock = testClock()
   const issuer = {
@@ -100,12 +100,12 @@ describe('tokens of another issuer', () => {
     assert.deepEqual(await verify(token), ALICE)
   })
 
-  test('are answered 503 when the issuer was never reached or talks nonsense', async (t) => {
+  test('are answered 503 when the issuer was never reached or its key set is malformed', async (t) => {
     const { issuer, signWith, verify } = await startIssuer(t)
     const token = await signWith(issuer.keys[0])
-    const nonsense = ['', '[]', '{"keys":1}', '<html>', `{"keys":["${'x'.repeat(70_000)}"]}`]
+    const malformed = ['', '[]', '{"keys":1}', '<html>', `{"keys":["${'x'.repeat(70_000)}"]}`]
 
-    for (const answer of nonsense) {
+    for (const answer of malformed) {
       issuer.answer = () => answer
       await assert.rejects(async () => verify(token), { code: 'ISSUER_UNAVAILABLE', status: 503 })
     }

@@ -72,7 +72,7 @@ function parseSignatureHeader(header: string | undefined): SignatureHeader | und
   return { timestamp, signatures: signatures.map((hex) => Buffer.from(hex, 'hex')) }
 }
 
-// Every pair is compared, so that the time taken does not tell which one matched.
+// Every pair is compared, so that the time taken does not reveal which one matched.
 function matchesAny(
   payload: Uint8Array | string,
   { timestamp, signatures }: SignatureHeader,

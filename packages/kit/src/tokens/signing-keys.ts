@@ -45,8 +45,8 @@ const MISS_COOLDOWN_SECONDS = 10
 /**
  * The keys of one service, shared by its nodes through the database. Rows never change: which key
  * signs follows from their times alone, so nodes agree without talking. A key keeps verifying after
- * its successor took over until the last token it can have signed is dead. Whoever finds no key at
- * all, at the first start or because an operator deleted them, makes one that signs at once.
+ * its successor took over until the last token it can have signed is dead. A node that finds no
+ * key at all, at the first start or because an operator deleted them, makes one that signs at once.
  */
 export async function openSigningKeys(options: SigningKeyOptions): Promise<SigningKeys> {
   const { db, clock, masterKey, tokenLifetimeSeconds } = options

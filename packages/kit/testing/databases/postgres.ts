@@ -22,7 +22,7 @@ const SERVER_SETTINGS = {
   max_wal_size: '512MB',
   checkpoint_timeout: '30min',
   jit: 'off',
-  log_min_messages: 'log', // No error a client is told of; that it is ready, it still says.
+  log_min_messages: 'log', // Not the errors that clients receive, but that it is ready.
 }
 
 // The shell outlives us by a moment: when it is told to stop, or we die in any way, it stops the
@@ -90,7 +90,7 @@ function handle(child: ChildProcess, folder: string) {
 }
 
 // PostgreSQL refuses to run as root. A user namespace makes root an ordinary user without
-// touching the owner of any file; where namespaces are forbidden the folder is given to `nobody`.
+// touching the owner of any file; where namespaces are forbidden the folder is given to user 65534.
 function asOrdinaryUser(folder: string): string[] {
   if (process.getuid?.() !== 0) return []
   const namespace = ['unshare', '--user', '--map-user=65534', '--map-group=65534']

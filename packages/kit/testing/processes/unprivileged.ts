@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline'
 import type { SpawnedService } from './spawn.ts'
 
-/** Part of the environment of a service that `dropPrivileges` will be asked of. */
+/** Environment of a service that `dropPrivileges` is called for. */
 export const mayDropPrivileges = {
   NODE_OPTIONS: `--import=${import.meta.resolve('./unprivileged-signal.ts')}`,
 }

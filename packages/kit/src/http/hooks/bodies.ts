@@ -5,8 +5,8 @@ import type { Request, Server } from '../framework.ts'
 
 /**
  * A body that trickles in holds a connection for nothing. Uploads are exempt: they are as slow as
- * the client's line and watch their own pace. What is still to come after the answer has the same
- * time, whatever it is: nobody waits for the body of a GET, nor of a request that was refused.
+ * the client's line and have a minimum speed. What arrives after the answer has the same time, of
+ * any kind: no handler waits for the body of a GET or of a request that was refused.
  */
 export function limitBodyTime(server: Server, deadlineMs = 30_000): void {
   const unfinished = unfinishedBodies()
@@ -16,7 +16,7 @@ export function limitBodyTime(server: Server, deadlineMs = 30_000): void {
         const release = unfinished.reserve(mostBytes(request))
         if (!release) return payload.emit('error', tooManyUnfinished())
         const timer = setTimeout(() => {
-          // Nobody reads the body of a GET, and an error that nobody hears ends the process.
+          // The body of a GET is not read, and an error without a listener ends the process.
           if (payload.listenerCount('error') === 0) return
           // An error event, not destroy(): that would take the connection away before the answer.
           payload.emit('error', bodyTooSlow())
@@ -86,8 +86,8 @@ const FORM = 'application/x-www-form-urlencoded'
 
 /**
  * An empty body is "no body", even when the client says it is JSON: endpoints without one accept
- * it, and a schema reports it like any other fault. A member that would become the prototype is one
- * that nobody knows, and left out.
+ * it, and a schema reports it like any other fault. A member that would become the prototype is left
+ * out.
  */
 export function parseJsonBodies(server: Server): void {
   const parse = server.getDefaultJsonParser('remove', 'remove')
@@ -133,7 +133,7 @@ function endOfText(json: string, start: number): number {
   return json.length
 }
 
-/** Otherwise Node has no stream for it, and a parser would wait for the end of one for ever. */
+/** Otherwise Node has no stream for it, and a parser would never see its end. */
 function isAnnounced(headers: Request['headers']): boolean {
   return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
 }
@@ -143,52 +143,4 @@ function isFormOfNothing({ headers, server }: Request): boolean {
   const empty = !headers['transfer-encoding'] && Number(headers['content-length'] ?? 0) === 0
   const type = headers['content-type']?.toLowerCase() ?? ''
   return empty && type.startsWith(FORM) && !server.hasContentTypeParser(FORM)
-}
-
-const LINGER_MS = 15_000
-
-const SILENCE_MS = 500
-
-const LINGER_BYTES = 256 * 1024 * 1024
-
-/**
- * For a request answered before it was read to its end. Closing at once would make the kernel
- * reset the connection and the client lose the answer, and many clients read nothing until they
- * have sent everything. So the rest is read and thrown away: not for ever.
- */
-async function discardRest(request: IncomingMessage, silenceMs = LINGER_MS): Promise<void> {
-  if (request.complete || request.destroyed) return
-  const { promise: enough, resolve } = Promise.withResolvers<void>()
-  let bytesLeft = LINGER_BYTES
-  const deadline = setTimeout(resolve, LINGER_MS).unref()
-  const silence = setTimeout(resolve, silenceMs).unref()
-  request.once('end', resolve).once('close', resolve)
-  request.on('error', () => {})
-  request.on('data', (chunk: Buffer) => {
-    silence.refresh()
-    bytesLeft -= chunk.length
-    if (bytesLeft < 0) resolve()
-  })
-  request.resume()
-  await enough
-  clearTimeout(deadline)
-  clearTimeout(silence)
-}
-
-/** After the answer; a client that still goes on sending is cut off. */
-export async function discardAfterAnswer(request: IncomingMessage): Promise<void> {
-  await discardRest(request)
-  if (!request.complete) request.destroy()
-}
-
-/**
- * When the client asked to close, the answer ends the connection, so the rest has to go first.
- * One that falls silent, or asked whether to send at all (`Expect`), is waiting for the answer.
- */
-export async function discardBeforeClosing(
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
-  if (response.shouldKeepAlive || request.headers.expect !== undefined) return
-  await discardRest(request, SILENCE_MS)
 }

@@ -28,8 +28,8 @@ export function shareWithOrigins(server: Server, origins: string[]): void {
 type KnownRoute = { method: string; pattern: RegExp }
 
 /**
- * 405 with `Allow` for a known path asked with another method; 404 for everything else. Told before
- * the body is read, so that nothing in the body changes the answer.
+ * 405 with `Allow` for a known path with another method; 404 for everything else. Decided before the
+ * body is read, so that nothing in the body changes the answer.
  */
 export function answerUnknownRoutes(server: Server): void {
   const routes: KnownRoute[] = []

@@ -1,0 +1,49 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+
+/** After the answer. A client that goes on sending for too long is disconnected. */
+export async function drainAfterAnswer(request: IncomingMessage): Promise<void> {
+  await drainRequest(request)
+  if (!request.complete) request.destroy()
+}
+
+const SILENCE_MS = 500
+
+/**
+ * When the client asked to close, the answer ends the connection, so the rest is drained before it.
+ * A client that falls silent, or asked whether to send at all (`Expect`), is waiting for the answer.
+ */
+export async function drainBeforeClosing(
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  if (response.shouldKeepAlive || request.headers.expect !== undefined) return
+  await drainRequest(request, SILENCE_MS)
+}
+
+const LONGEST_DRAIN_MS = 15_000
+
+const MOST_DRAINED_BYTES = 256 * 1024 * 1024
+
+/**
+ * For a request answered before it was read to its end. Closing at once would make the kernel
+ * reset the connection and the client lose the answer, and many clients read nothing until they
+ * have sent everything. So the rest is read and thrown away, within limits.
+ */
+async function drainRequest(request: IncomingMessage, silenceMs = LONGEST_DRAIN_MS): Promise<void> {
+  if (request.complete || request.destroyed) return
+  const { promise: enough, resolve } = Promise.withResolvers<void>()
+  let bytesLeft = MOST_DRAINED_BYTES
+  const deadline = setTimeout(resolve, LONGEST_DRAIN_MS).unref()
+  const silence = setTimeout(resolve, silenceMs).unref()
+  request.once('end', resolve).once('close', resolve)
+  request.on('error', () => {})
+  request.on('data', (chunk: Buffer) => {
+    silence.refresh()
+    bytesLeft -= chunk.length
+    if (bytesLeft < 0) resolve()
+  })
+  request.resume()
+  await enough
+  clearTimeout(deadline)
+  clearTimeout(silence)
+}
