@@ -266,11 +266,11 @@ for (const engine of engines)
         assert.equal(reply.body.errors.length, 1, JSON.stringify(reply.body.errors))
       })
 
-    test('of a megabyte is refused as fast as any other', async () => {
+    test('of 100 kB is refused as fast as any other', async () => {
       const { checkOut } = loop()
       const started = performance.now()
 
-      const reply = await checkOut({ businessReference: `${'a'.repeat(900_000)}\u0000` })
+      const reply = await checkOut({ businessReference: `${'a'.repeat(100_000)}\u0000` })
 
       assert.equal(reply.status, 400)
       assert.ok(performance.now() - started < 5000)
