@@ -139,7 +139,7 @@ for (const engine of engines)
       t.after(other.close)
 
       const told = await inTransaction(other.db, async (db) => {
-        await updateNextCheck(db, body.paymentId, { nextCheckAt: null })
+        await updateNextCheck(db, body.paymentId, { nextCheckAt: null, checks: 0 })
         return timeline(body.paymentId)
       })
 

@@ -5,7 +5,7 @@ import {
   findCheckoutGeneration,
   insertAttempt,
   type ReservedAttempt,
-  upsertCheckoutGeneration,
+  raiseCheckoutGeneration,
 } from '../payment/database/attempts.repository.ts'
 import {
   deletePayment,
@@ -114,15 +114,10 @@ export async function withdrawAttempt(
     if (!locked || !(await deleteReservedAttempt(transaction, attempt))) return
     const attempts = locked.attempts.filter(({ sequence }) => sequence !== attempt.sequence)
     if (attempts.length === 0) return deletePayment(transaction, paymentId)
-    if (key === 'spent') await raiseGeneration(transaction, paymentId)
+    if (key === 'spent') await raiseCheckoutGeneration(transaction, paymentId)
     const source = { source: 'reply', kind: 'checkout refused', at: clock() } as const
     const note = `Attempt ${reference}`
     await saveRecord(transaction, { ...locked, attempts }, { ...source, note })
   })
   failPoint('checkout:withdrawn')
-}
-
-async function raiseGeneration(db: PaymentDb, paymentId: string): Promise<void> {
-  const generation = (await findCheckoutGeneration(db, paymentId)) + 1
-  await upsertCheckoutGeneration(db, { paymentId, generation })
 }

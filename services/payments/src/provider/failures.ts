@@ -72,17 +72,10 @@ const TYPE_BY_STATUS: Record<number, string> = {
 }
 
 /** A failure without the provider's own description: only the status shows its kind. */
-export class UnexplainedFailure extends Error implements ClientError {
-  readonly type: string
-  readonly statusCode: number
-  readonly headers: Record<string, string>
-
-  constructor({ statusCode, headers }: ReplyHead) {
-    super(`The provider answered ${statusCode} without saying why.`)
-    this.type = TYPE_BY_STATUS[statusCode] ?? 'StripeAPIError'
-    this.statusCode = statusCode
-    this.headers = headers
-  }
+export function unexplainedFailure({ statusCode, headers }: ReplyHead): Error & ClientError {
+  const error = new Error(`The provider answered ${statusCode} without saying why.`)
+  const type = TYPE_BY_STATUS[statusCode] ?? 'StripeAPIError'
+  return Object.assign(error, { type, statusCode, headers })
 }
 
 /** The one place where a failure of the provider becomes a problem of ours. */

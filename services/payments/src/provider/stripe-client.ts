@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type Stripe from 'stripe'
-import { type ReplyHead, translateFailure, UnexplainedFailure } from './failures.ts'
+import { type ReplyHead, translateFailure, unexplainedFailure } from './failures.ts'
 import { providerFailed, providerUnavailable } from './problems.ts'
 
 export type StripeOptions = {
@@ -50,7 +50,7 @@ export function createStripeCall(options: StripeOptions, load = loadClient): Str
 /** The client takes any JSON without an `error` for success, whatever the status says. */
 function usable<T>(reply: T): T {
   const { id, data, lastResponse } = reply as Partial<UsableReply>
-  if (lastResponse && lastResponse.statusCode >= 400) throw new UnexplainedFailure(lastResponse)
+  if (lastResponse && lastResponse.statusCode >= 400) throw unexplainedFailure(lastResponse)
   if (typeof id !== 'string' && !Array.isArray(data)) throw providerFailed()
   return reply
 }

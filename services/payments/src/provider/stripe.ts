@@ -11,39 +11,6 @@ import { mustExist, providerFailed, providerResourceMissing } from './problems.t
 import type { NewSession, PaymentProvider } from './provider.ts'
 import { createStripeCall, type StripeCall, type StripeOptions } from './stripe-client.ts'
 
-const PAGE_SIZE = 100
-
-type Page<T> = { data: T[]; has_more: boolean }
-
-type Cursor = { limit: number; starting_after?: string }
-
-/** Everything in a list, page after page. */
-async function* pagesOf<T extends { id: string }>(
-  fetchPage: (cursor: Cursor) => Promise<Page<T>>,
-): AsyncGenerator<T> {
-  let cursor: Cursor = { limit: PAGE_SIZE }
-  while (true) {
-    const page = await fetchPage(cursor)
-    yield* page.data
-    const last = page.data.at(-1)
-    if (!page.has_more || !last || last.id === cursor.starting_after) return
-    cursor = { limit: PAGE_SIZE, starting_after: last.id }
-  }
-}
-
-/** The last id that can be kept. What follows it comes again with the next page, and is known then. */
-function lastIdOf(data: unknown[]): string | null {
-  if (data.length === 0) throw providerFailed()
-  const ids = data.map((item) => (isObject(item) ? item.id : undefined))
-  return ids.findLast(isName) ?? null
-}
-
-const LOOK_UP = { expand: ['payment_intent'] }
-
-type Raw = Record<string, unknown>
-
-type ClientReply = { id: string; lastResponse: { headers: Record<string, string> } }
-
 export function createStripeProvider(options: StripeOptions): PaymentProvider {
   const call = createStripeCall(options)
   return {
@@ -55,12 +22,20 @@ export function createStripeProvider(options: StripeOptions): PaymentProvider {
   }
 }
 
+function liveModeOf(secretKey: string): boolean | undefined {
+  const mode = /^[sr]k_(test|live)_/.exec(secretKey)?.[1]
+  return mode === undefined ? undefined : mode === 'live'
+}
+
 function customerCalls(call: StripeCall) {
   return {
-    async createCustomer(customer, idempotencyKey) {
-      const name = customer.name ?? undefined
-      const description = customer.description ?? undefined
-      const body = { email: customer.email, name, description, metadata: customer.metadata }
+    async createCustomer({ email, name, description, metadata }, idempotencyKey) {
+      const body = {
+        email,
+        name: name ?? undefined,
+        description: description ?? undefined,
+        metadata,
+      }
       const created = await call((stripe) => stripe.customers.create(body, { idempotencyKey }))
       // What a reply leaves out is as it was asked for.
       return readCustomer({ ...body, ...raw(created) })
@@ -76,8 +51,9 @@ function customerCalls(call: StripeCall) {
 }
 
 function sessionCalls(call: StripeCall) {
-  async function findSession(id: string) {
-    return readSession(raw(await call((stripe) => stripe.checkout.sessions.retrieve(id, LOOK_UP))))
+  const findSession = async (id: string) => {
+    const expanded = { expand: ['payment_intent'] }
+    return readSession(raw(await call((stripe) => stripe.checkout.sessions.retrieve(id, expanded))))
   }
 
   return {
@@ -85,9 +61,10 @@ function sessionCalls(call: StripeCall) {
 
     async createSession(session, idempotencyKey) {
       const body = sessionBody(session)
-      const key = { idempotencyKey }
-      const created = await call((stripe) => stripe.checkout.sessions.create(body, key))
-      return replayed(created) ? mustExist(findSession(created.id)) : readSession(raw(created))
+      const created = await call((stripe) =>
+        stripe.checkout.sessions.create(body, { idempotencyKey }),
+      )
+      return isReplay(created) ? mustExist(findSession(created.id)) : readSession(raw(created))
     },
 
     async expireSession(id) {
@@ -97,47 +74,91 @@ function sessionCalls(call: StripeCall) {
 
     async *listSessions(since) {
       const created = { gte: unixSeconds(since) }
-      const pages = pagesOf((cursor) =>
+      const sessions = allOf((cursor) =>
         call((stripe) => stripe.checkout.sessions.list({ ...cursor, created })),
       )
-      for await (const session of pages) yield readSession(raw(session))
+      for await (const session of sessions) yield readSession(raw(session))
     },
   } satisfies Partial<PaymentProvider>
 }
 
-function refundCalls(call: StripeCall) {
-  async function findRefund(id: string) {
-    return readRefund(raw(await call((stripe) => stripe.refunds.retrieve(id))))
+function sessionBody(session: NewSession): Stripe.Checkout.SessionCreateParams {
+  const { amount, currency, description, customerId, customerEmail, metadata } = session
+  const product = { currency, unit_amount: amount, product_data: { name: description } }
+  return {
+    mode: 'payment',
+    line_items: [{ quantity: 1, price_data: product }],
+    ...(customerId && { customer: customerId }),
+    ...(customerEmail && !customerId && { customer_email: customerEmail }),
+    client_reference_id: session.reference,
+    metadata,
+    payment_intent_data: { metadata },
+    success_url: session.successUrl,
+    cancel_url: session.cancelUrl,
   }
+}
+
+function refundCalls(call: StripeCall) {
+  const findRefund = async (id: string) =>
+    readRefund(raw(await call((stripe) => stripe.refunds.retrieve(id))))
 
   return {
     findRefund,
 
     async createRefund({ paymentIntentId, amount, reason, metadata }, idempotencyKey) {
-      const body = { payment_intent: paymentIntentId, amount, metadata, reason: reasonOf(reason) }
+      const body: Stripe.RefundCreateParams = {
+        payment_intent: paymentIntentId,
+        amount,
+        metadata,
+        reason: (reason ?? undefined) as Stripe.RefundCreateParams.Reason | undefined,
+      }
       const created = await call((stripe) => stripe.refunds.create(body, { idempotencyKey }))
-      if (replayed(created)) return mustExist(findRefund(created.id))
+      if (isReplay(created)) return mustExist(findRefund(created.id))
       const refund = readRefund({ ...body, ...raw(created) })
       return { ...refund, metadata: { ...metadata, ...refund.metadata } }
     },
 
     async listRefunds(paymentIntentId) {
-      const pages = pagesOf((cursor) =>
+      const refunds = allOf((cursor) =>
         call((stripe) => stripe.refunds.list({ ...cursor, payment_intent: paymentIntentId })),
       )
-      return Array.fromAsync(pages, (refund) => readRefund(raw(refund)))
+      return Array.fromAsync(refunds, (refund) => readRefund(raw(refund)))
     },
   } satisfies Partial<PaymentProvider>
+}
+
+/** A replayed reply is a snapshot of the moment of creation: the object has to be read again. */
+function isReplay(reply: { lastResponse: { headers: Record<string, string> } }): boolean {
+  return reply.lastResponse.headers['idempotent-replayed'] === 'true'
+}
+
+const PAGE_SIZE = 100
+
+type Page<T> = { data: T[]; has_more: boolean }
+
+type Cursor = { limit: number; starting_after?: string }
+
+/** Everything in a list, page after page. */
+async function* allOf<T extends { id: string }>(
+  fetchPage: (cursor: Cursor) => Promise<Page<T>>,
+): AsyncGenerator<T> {
+  let cursor: Cursor = { limit: PAGE_SIZE }
+  while (true) {
+    const page = await fetchPage(cursor)
+    yield* page.data
+    const last = page.data.at(-1)
+    if (!page.has_more || !last || last.id === cursor.starting_after) return
+    cursor = { limit: PAGE_SIZE, starting_after: last.id }
+  }
 }
 
 function eventCalls(call: StripeCall) {
   return {
     async listEvents({ types, from, to, after }) {
-      const created = { gte: unixSeconds(from), lte: unixSeconds(to) }
       const query = {
         limit: PAGE_SIZE,
         types: [...types],
-        created,
+        created: { gte: unixSeconds(from), lte: unixSeconds(to) },
         starting_after: after ?? undefined,
       }
       const page = await call((stripe) => stripe.events.list(query))
@@ -149,44 +170,18 @@ function eventCalls(call: StripeCall) {
   } satisfies Partial<PaymentProvider>
 }
 
-function liveModeOf(secretKey: string): boolean | undefined {
-  const mode = /^[sr]k_(test|live)_/.exec(secretKey)?.[1]
-  return mode === undefined ? undefined : mode === 'live'
-}
-
-function sessionBody(session: NewSession): Stripe.Checkout.SessionCreateParams {
-  const { amount, currency, description, metadata } = session
-  const product = { currency, unit_amount: amount, product_data: { name: description } }
-  return {
-    mode: 'payment',
-    line_items: [{ quantity: 1, price_data: product }],
-    ...payerOf(session),
-    client_reference_id: session.reference,
-    metadata,
-    payment_intent_data: { metadata },
-    success_url: session.successUrl,
-    cancel_url: session.cancelUrl,
-  }
-}
-
-function payerOf({ customerId, customerEmail }: NewSession) {
-  if (customerId) return { customer: customerId }
-  return customerEmail ? { customer_email: customerEmail } : {}
-}
-
-/** A replayed reply is a snapshot of the moment of creation: the object has to be read again. */
-function replayed(reply: ClientReply): boolean {
-  return reply.lastResponse.headers['idempotent-replayed'] === 'true'
-}
-
-function reasonOf(reason: string | null): Stripe.RefundCreateParams.Reason | undefined {
-  return (reason ?? undefined) as Stripe.RefundCreateParams.Reason | undefined
-}
-
-function raw(object: object): Raw {
-  return object as Raw
+/** The last id that can be kept. What follows it comes again with the next page, and is known then. */
+function lastIdOf(data: unknown[]): string | null {
+  if (data.length === 0) throw providerFailed()
+  const ids = data.map((item) => (isObject(item) ? item.id : undefined))
+  return ids.findLast(isName) ?? null
 }
 
 function unixSeconds(date: Date): number {
   return Math.floor(date.getTime() / 1000)
+}
+
+/** The client's types promise more than a reply is known to hold. */
+function raw(object: object): Record<string, unknown> {
+  return object as Record<string, unknown>
 }

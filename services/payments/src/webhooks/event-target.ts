@@ -1,6 +1,6 @@
 import {
+  findAttemptBySession,
   findPaymentIdByIntent,
-  findPaymentIdBySession,
 } from '../payment/database/attempts.repository.ts'
 import { lockReference } from '../payment/database/locks.repository.ts'
 import { findPayment, findPaymentByReference } from '../payment/database/payments.repository.ts'
@@ -87,10 +87,10 @@ export async function findEventTarget(
   return parkFor(db, businessReference, named)
 }
 
-async function findOwner(db: PaymentDb, object: EventObject): Promise<string | null | undefined> {
+async function findOwner(db: PaymentDb, object: EventObject): Promise<string | undefined> {
   switch (object.kind) {
     case 'session':
-      return findPaymentIdBySession(db, object.session.id)
+      return (await findAttemptBySession(db, object.session.id))?.paymentId
     case 'refund':
       return ownerOfIntent(db, object.refund.paymentIntentId)
     case 'hint':

@@ -1,5 +1,4 @@
-import type { Db } from '@plinth/kit'
-import type { PaymentTables } from '../payment/database/tables.ts'
+import type { PaymentDb } from '../payment/database/tables.ts'
 
 const NAME = 'provider-events'
 
@@ -9,7 +8,7 @@ export type EventPoll = {
   window: { to: Date; after: string | null } | null
 }
 
-export async function findEventPoll(db: Db<PaymentTables>): Promise<EventPoll | undefined> {
+export async function findEventPoll(db: PaymentDb): Promise<EventPoll | undefined> {
   const row = await db
     .selectFrom('event_polls')
     .selectAll()
@@ -22,7 +21,7 @@ export async function findEventPoll(db: Db<PaymentTables>): Promise<EventPoll | 
 }
 
 export async function upsertEventPoll(
-  db: Db<PaymentTables>,
+  db: PaymentDb,
   { polledUntil, window }: EventPoll,
 ): Promise<void> {
   const content = {

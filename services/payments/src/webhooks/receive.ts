@@ -69,7 +69,9 @@ async function claimAndApply(
 ): Promise<Acknowledgement> {
   const { event, source } = delivery
   const target = await findEventTarget(db, event, object)
-  const claim = { ...newInboxEvent(delivery, at), ...target, status: statusFor(object) }
+  const { paymentId, parkedFor } = target
+  const arrived = newInboxEvent(delivery, at)
+  const claim = { ...arrived, paymentId, parkedFor, status: statusFor(object) }
   const claimed = await claimEvent(db, claim)
   failPoint('webhook:claimed')
   const known = claimed ? claim : ((await findEventForUpdate(db, event.id)) ?? claim)

@@ -1,19 +1,16 @@
-import { type Db, prepared } from '@plinth/kit'
+import { type FromRow, fromRow, prepared, toRow } from '@plinth/kit'
 import type { SessionState } from '../state.ts'
-import type { AttemptRow, PaymentTables } from './tables.ts'
+import type { AttemptRow, PaymentDb } from './tables.ts'
 
-type SentAttempt = {
-  paymentId: string
-  sequence: number
-  reference: string
-  /** What was sent, as JSON, so that exactly this can be sent again. */
-  request: string
-  idempotencyKey: string
-  firstSentAt: string
-}
+type Columns = FromRow<AttemptRow>
+
+type Sent = Pick<
+  Columns,
+  'paymentId' | 'sequence' | 'reference' | 'request' | 'idempotencyKey' | 'firstSentAt'
+>
 
 /** Committed before it is sent; what the provider made of it is not known yet. */
-export type ReservedAttempt = SentAttempt & {
+export type ReservedAttempt = Sent & {
   state: 'reserved'
   sessionId: null
   paymentIntentId: null
@@ -21,29 +18,26 @@ export type ReservedAttempt = SentAttempt & {
   expiresAt: null
 }
 
-export type SessionAttempt = SentAttempt & {
+export type SessionAttempt = Omit<Columns, 'state' | 'sessionId'> & {
   state: SessionState
   sessionId: string
-  paymentIntentId: string | null
-  url: string | null
-  expiresAt: string | null
 }
 
 export type Attempt = ReservedAttempt | SessionAttempt
 
-export async function insertAttempt(db: Db<PaymentTables>, attempt: Attempt): Promise<void> {
-  await db.insertInto('attempts').values(toRow(attempt)).execute()
+export async function insertAttempt(db: PaymentDb, attempt: Attempt): Promise<void> {
+  await db.insertInto('attempts').values(toRow<AttemptRow>(attempt)).execute()
 }
 
-const byPayment = prepared((db: Db<PaymentTables>, { paymentId }: { paymentId: string }) =>
+const byPayment = prepared((db: PaymentDb, { paymentId }: { paymentId: string }) =>
   db.selectFrom('attempts').selectAll().where('payment_id', '=', paymentId).orderBy('sequence'),
 )
 
-export async function listAttempts(db: Db<PaymentTables>, paymentId: string): Promise<Attempt[]> {
+export async function listAttempts(db: PaymentDb, paymentId: string): Promise<Attempt[]> {
   return (await byPayment(db, { paymentId })).map(toAttempt)
 }
 
-const update = prepared((db: Db<PaymentTables>, attempt: Attempt) =>
+const update = prepared((db: PaymentDb, attempt: SessionAttempt) =>
   db
     .updateTable('attempts')
     .set({
@@ -57,16 +51,16 @@ const update = prepared((db: Db<PaymentTables>, attempt: Attempt) =>
     .where('sequence', '=', attempt.sequence),
 )
 
-export async function updateAttempt(db: Db<PaymentTables>, attempt: Attempt): Promise<void> {
+export async function updateAttempt(db: PaymentDb, attempt: SessionAttempt): Promise<void> {
   await update(db, attempt)
 }
 
 /**
- * Only an attempt that never became a session can be taken back, and only this very one: its
+ * Only an attempt that never became a session can be withdrawn, and only this very one: its
  * sequence may be another's already.
  */
 export async function deleteReservedAttempt(
-  db: Db<PaymentTables>,
+  db: PaymentDb,
   { paymentId, sequence, idempotencyKey, firstSentAt }: ReservedAttempt,
 ): Promise<boolean> {
   const deleted = await db
@@ -81,80 +75,38 @@ export async function deleteReservedAttempt(
   return deleted !== undefined
 }
 
-const paymentIdBySession = prepared((db: Db<PaymentTables>, { id }: { id: string }) =>
-  db.selectFrom('attempts').select('payment_id').where('session_id', '=', id),
+const bySession = prepared((db: PaymentDb, { sessionId }: { sessionId: string }) =>
+  db.selectFrom('attempts').selectAll().where('session_id', '=', sessionId),
 )
-
-export async function findPaymentIdBySession(
-  db: Db<PaymentTables>,
-  sessionId: string,
-): Promise<string | undefined> {
-  const [row] = await paymentIdBySession(db, { id: sessionId })
-  return row?.payment_id
-}
 
 /** The one attempt that has this session, whichever payment it is of. */
 export async function findAttemptBySession(
-  db: Db<PaymentTables>,
+  db: PaymentDb,
   sessionId: string,
 ): Promise<Attempt | undefined> {
-  const row = await db
-    .selectFrom('attempts')
-    .selectAll()
-    .where('session_id', '=', sessionId)
-    .executeTakeFirst()
+  const [row] = await bySession(db, { sessionId })
   return row && toAttempt(row)
 }
 
-const paymentIdByIntent = prepared((db: Db<PaymentTables>, { id }: { id: string }) =>
+const paymentIdByIntent = prepared((db: PaymentDb, { id }: { id: string }) =>
   db.selectFrom('attempts').select('payment_id').where('payment_intent_id', '=', id),
 )
 
 export async function findPaymentIdByIntent(
-  db: Db<PaymentTables>,
+  db: PaymentDb,
   paymentIntentId: string,
 ): Promise<string | undefined> {
   const [row] = await paymentIdByIntent(db, { id: paymentIntentId })
   return row?.payment_id
 }
 
-function toRow(attempt: Attempt): AttemptRow {
-  return {
-    payment_id: attempt.paymentId,
-    sequence: attempt.sequence,
-    reference: attempt.reference,
-    state: attempt.state,
-    session_id: attempt.sessionId,
-    payment_intent_id: attempt.paymentIntentId,
-    url: attempt.url,
-    expires_at: attempt.expiresAt,
-    request: attempt.request,
-    idempotency_key: attempt.idempotencyKey,
-    first_sent_at: attempt.firstSentAt,
-  }
-}
-
+// What is written is a reserved attempt or one that has a session.
 function toAttempt(row: AttemptRow): Attempt {
-  return {
-    paymentId: row.payment_id,
-    sequence: row.sequence,
-    reference: row.reference,
-    state: row.state,
-    sessionId: row.session_id,
-    paymentIntentId: row.payment_intent_id,
-    url: row.url,
-    expiresAt: row.expires_at,
-    request: row.request,
-    idempotencyKey: row.idempotency_key,
-    firstSentAt: row.first_sent_at,
-  } as Attempt
+  return fromRow(row) as Attempt
 }
 
 /** How many checkout keys of this payment are spent although nothing came of them. */
-export async function findCheckoutGeneration(
-  db: Db<PaymentTables>,
-  paymentId: string,
-): Promise<number> {
+export async function findCheckoutGeneration(db: PaymentDb, paymentId: string): Promise<number> {
   const row = await db
     .selectFrom('checkout_generations')
     .select('generation')
@@ -163,15 +115,14 @@ export async function findCheckoutGeneration(
   return row?.generation ?? 0
 }
 
-/** Called under the payment's lock. */
-export async function upsertCheckoutGeneration(
-  db: Db<PaymentTables>,
-  row: { paymentId: string; generation: number },
-): Promise<void> {
-  const { paymentId, generation } = row
+export async function raiseCheckoutGeneration(db: PaymentDb, paymentId: string): Promise<void> {
   await db
     .insertInto('checkout_generations')
-    .values({ payment_id: paymentId, generation })
-    .onConflict((conflict) => conflict.column('payment_id').doUpdateSet({ generation }))
+    .values({ payment_id: paymentId, generation: 1 })
+    .onConflict((conflict) =>
+      conflict
+        .column('payment_id')
+        .doUpdateSet((set) => ({ generation: set('checkout_generations.generation', '+', 1) })),
+    )
     .execute()
 }

@@ -1,24 +1,13 @@
-import { type Db, prepared } from '@plinth/kit'
-import type { ObservationRow, PaymentTables } from './tables.ts'
+import { type FromRow, fromRow, prepared, toRow } from '@plinth/kit'
+import type { ObservationRow, PaymentDb } from './tables.ts'
 
-type Source = 'webhook' | 'poll' | 'reply' | 'look-up' | 'request'
+type NewRow = Omit<ObservationRow, 'id'>
 
-export type Observation = {
-  paymentId: string | null
-  at: string
-  source: Source
-  kind: string
-  subject: string | null
-  eventId: string | null
-  note: string | null
-  anomaly: string | null
-  statusBefore: string | null
-  statusAfter: string | null
-}
+export type Observation = FromRow<NewRow>
 
 /** How something became known, for the timeline. */
 export type ObservationSource = {
-  source: Source
+  source: 'webhook' | 'poll' | 'reply' | 'look-up' | 'request'
   kind: string
   at: Date
   subject?: string | null
@@ -26,32 +15,19 @@ export type ObservationSource = {
   note?: string
 }
 
-const insert = prepared((db: Db<PaymentTables>, observation: Observation) =>
-  db.insertInto('observations').values({
-    payment_id: observation.paymentId,
-    at: observation.at,
-    source: observation.source,
-    kind: observation.kind,
-    subject: observation.subject,
-    event_id: observation.eventId,
-    note: observation.note,
-    anomaly: observation.anomaly,
-    status_before: observation.statusBefore,
-    status_after: observation.statusAfter,
-  }),
-)
-
 type Facts = Partial<
   Pick<Observation, 'paymentId' | 'note' | 'anomaly' | 'statusBefore' | 'statusAfter'>
 >
 
+const insert = prepared((db: PaymentDb, row: NewRow) => db.insertInto('observations').values(row))
+
 /** Append-only: there is no update and no delete. */
 export async function insertObservation(
-  db: Db<PaymentTables>,
+  db: PaymentDb,
   { at, source, kind, subject, eventId, note }: ObservationSource,
   facts: Facts,
 ): Promise<void> {
-  await insert(db, {
+  const observation: Observation = {
     paymentId: facts.paymentId ?? null,
     at: at.toISOString(),
     source,
@@ -62,33 +38,16 @@ export async function insertObservation(
     anomaly: facts.anomaly ?? null,
     statusBefore: facts.statusBefore ?? null,
     statusAfter: facts.statusAfter ?? null,
-  })
+  }
+  await insert(db, toRow<NewRow>(observation))
 }
 
-export async function listObservations(
-  db: Db<PaymentTables>,
-  paymentId: string,
-): Promise<Observation[]> {
+export async function listObservations(db: PaymentDb, paymentId: string): Promise<Observation[]> {
   const rows = await db
     .selectFrom('observations')
     .selectAll()
     .where('payment_id', '=', paymentId)
     .orderBy('id')
     .execute()
-  return rows.map(toObservation)
-}
-
-function toObservation(row: Omit<ObservationRow, 'id'>): Observation {
-  return {
-    paymentId: row.payment_id,
-    at: row.at,
-    source: row.source as Source,
-    kind: row.kind,
-    subject: row.subject,
-    eventId: row.event_id,
-    note: row.note,
-    anomaly: row.anomaly,
-    statusBefore: row.status_before,
-    statusAfter: row.status_after,
-  }
+  return rows.map(({ id, ...row }) => fromRow(row))
 }

@@ -1,19 +1,9 @@
-import { type Db, forUpdate, type PageRequest, prepared } from '@plinth/kit'
+import { type FromRow, forUpdate, fromRow, type PageRequest, prepared, toRow } from '@plinth/kit'
 import type { Anomaly, Derived } from '../state.ts'
-import type { PaymentRow, PaymentTables } from './tables.ts'
+import type { PaymentDb, PaymentRow } from './tables.ts'
 
 /** The derived projection, cached, with what identifies the payment. */
-export type Payment = Derived & {
-  id: string
-  businessReference: string
-  providerCustomerId: string | null
-  amount: number
-  currency: string
-  createdAt: string
-  updatedAt: string
-  nextCheckAt: string | null
-  checks: number
-}
+export type Payment = Omit<FromRow<PaymentRow>, 'anomalies'> & Pick<Derived, 'anomalies'>
 
 export type NewPayment = Pick<
   Payment,
@@ -21,93 +11,76 @@ export type NewPayment = Pick<
 >
 
 /** False when the business reference is taken: of racing requests exactly one inserts. */
-export async function insertPayment(db: Db<PaymentTables>, payment: NewPayment): Promise<boolean> {
+export async function insertPayment(db: PaymentDb, payment: NewPayment): Promise<boolean> {
+  const row = toRow<PaymentRow>({
+    ...payment,
+    status: 'PENDING',
+    checkoutStatus: null,
+    refundedAmount: 0,
+    sessionId: null,
+    paymentIntentId: null,
+    attemptReference: null,
+    anomalies: '',
+    updatedAt: payment.createdAt,
+    nextCheckAt: null,
+    checks: 0,
+  })
   const inserted = await db
     .insertInto('payments')
-    .values({
-      id: payment.id,
-      business_reference: payment.businessReference,
-      provider_customer_id: payment.providerCustomerId,
-      amount: payment.amount,
-      currency: payment.currency,
-      status: 'PENDING',
-      refunded_amount: 0,
-      anomalies: '',
-      created_at: payment.createdAt,
-      updated_at: payment.createdAt,
-      checks: 0,
-    })
+    .values(row)
     .onConflict((conflict) => conflict.column('business_reference').doNothing())
     .returning('id')
     .executeTakeFirst()
   return inserted !== undefined
 }
 
-const byId = prepared((db: Db<PaymentTables>, { id }: { id: string }) =>
+const byId = prepared((db: PaymentDb, { id }: { id: string }) =>
   db.selectFrom('payments').selectAll().where('id', '=', id),
 )
 
-/** The most frequent read of all. */
-export async function findPayment(db: Db<PaymentTables>, id: string): Promise<Payment | undefined> {
+export async function findPayment(db: PaymentDb, id: string): Promise<Payment | undefined> {
   const [row] = await byId(db, { id })
   return row && toPayment(row)
 }
 
-const byIdForUpdate = prepared((db: Db<PaymentTables>, { id }: { id: string }) =>
+const byIdForUpdate = prepared((db: PaymentDb, { id }: { id: string }) =>
   forUpdate(db, db.selectFrom('payments').selectAll().where('id', '=', id)),
 )
 
 /** Also takes the row's lock, which is always the first lock taken on anything of a payment. */
 export async function findPaymentForUpdate(
-  db: Db<PaymentTables>,
+  db: PaymentDb,
   id: string,
 ): Promise<Payment | undefined> {
   const [row] = await byIdForUpdate(db, { id })
   return row && toPayment(row)
 }
 
-const byReference = prepared((db: Db<PaymentTables>, { reference }: { reference: string }) =>
+const byReference = prepared((db: PaymentDb, { reference }: { reference: string }) =>
   db.selectFrom('payments').selectAll().where('business_reference', '=', reference),
 )
 
 export async function findPaymentByReference(
-  db: Db<PaymentTables>,
-  businessReference: string,
+  db: PaymentDb,
+  reference: string,
 ): Promise<Payment | undefined> {
-  const [row] = await byReference(db, { reference: businessReference })
+  const [row] = await byReference(db, { reference })
   return row && toPayment(row)
 }
 
-type ProjectionRow = Omit<PaymentRow, FixedColumn>
+type ProjectionRow = Omit<PaymentRow, 'business_reference' | 'amount' | 'currency' | 'created_at'>
 
-type FixedColumn = 'business_reference' | 'amount' | 'currency' | 'created_at'
-
-const update = prepared((db: Db<PaymentTables>, { id, ...projection }: ProjectionRow) =>
+const update = prepared((db: PaymentDb, { id, ...projection }: ProjectionRow) =>
   db.updateTable('payments').set(projection).where('id', '=', id),
 )
 
-export async function updateProjection(
-  db: Db<PaymentTables>,
-  payment: Payment,
-  now: Date,
-): Promise<void> {
-  await update(db, {
-    id: payment.id,
-    provider_customer_id: payment.providerCustomerId,
-    status: payment.status,
-    checkout_status: payment.checkoutStatus,
-    refunded_amount: payment.refundedAmount,
-    session_id: payment.sessionId,
-    payment_intent_id: payment.paymentIntentId,
-    attempt_reference: payment.attemptReference,
-    anomalies: payment.anomalies.join(','),
-    updated_at: now.toISOString(),
-    next_check_at: payment.nextCheckAt,
-    checks: payment.checks,
-  })
+export async function updateProjection(db: PaymentDb, payment: Payment, now: Date): Promise<void> {
+  const { businessReference, amount, currency, createdAt, ...projection } = payment
+  const anomalies = payment.anomalies.join(',')
+  await update(db, toRow<ProjectionRow>({ ...projection, anomalies, updatedAt: now.toISOString() }))
 }
 
-export async function deletePayment(db: Db<PaymentTables>, id: string): Promise<void> {
+export async function deletePayment(db: PaymentDb, id: string): Promise<void> {
   await db.deleteFrom('payments').where('id', '=', id).execute()
 }
 
@@ -121,11 +94,9 @@ const SORT_COLUMNS = {
 
 export const PAYMENT_SORTS = Object.keys(SORT_COLUMNS)
 
-type Filter = { businessReference?: string }
-
 export async function listPayments(
-  db: Db<PaymentTables>,
-  { businessReference }: Filter,
+  db: PaymentDb,
+  { businessReference }: { businessReference?: string },
   page: PageRequest,
 ): Promise<{ payments: Payment[]; total: number }> {
   let query = db.selectFrom('payments')
@@ -142,46 +113,25 @@ export async function listPayments(
   return { payments: found.map(toPayment), total }
 }
 
-function toPayment(row: PaymentRow): Payment {
-  return {
-    id: row.id,
-    businessReference: row.business_reference,
-    providerCustomerId: row.provider_customer_id,
-    amount: row.amount,
-    currency: row.currency,
-    status: row.status,
-    checkoutStatus: row.checkout_status,
-    refundedAmount: row.refunded_amount,
-    sessionId: row.session_id,
-    paymentIntentId: row.payment_intent_id,
-    attemptReference: row.attempt_reference,
-    anomalies: row.anomalies.split(',').filter(Boolean) as Anomaly[],
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-    nextCheckAt: row.next_check_at,
-    checks: row.checks,
-  }
+function toPayment({ anomalies, ...row }: PaymentRow): Payment {
+  return { ...fromRow(row), anomalies: anomalies.split(',').filter(Boolean) as Anomaly[] }
 }
 
-/** When a payment is looked at again, unless something is heard of it before. */
+/** When a payment is reconciled next, unless something is heard of it before. */
 export async function updateNextCheck(
-  db: Db<PaymentTables>,
+  db: PaymentDb,
   id: string,
-  check: { nextCheckAt: Date | null; checks?: number },
+  { nextCheckAt, checks }: { nextCheckAt: Date | null; checks: number },
 ): Promise<void> {
-  const { nextCheckAt, checks } = check
   await db
     .updateTable('payments')
-    .set({
-      next_check_at: nextCheckAt?.toISOString() ?? null,
-      ...(checks !== undefined && { checks }),
-    })
+    .set({ next_check_at: nextCheckAt?.toISOString() ?? null, checks })
     .where('id', '=', id)
     .execute()
 }
 
 export async function listPaymentsToCheck(
-  db: Db<PaymentTables>,
+  db: PaymentDb,
   now: Date,
   limit: number,
 ): Promise<string[]> {
@@ -195,24 +145,23 @@ export async function listPaymentsToCheck(
   return rows.map(({ id }) => id)
 }
 
-/** After a restart: whatever was under way when the last process ended is looked at first. */
-export async function updateUnresolvedToCheck(db: Db<PaymentTables>, now: Date): Promise<void> {
-  const at = now.toISOString()
-  const reserved = db.selectFrom('attempts').select('payment_id').where('state', '=', 'reserved')
-  const intended = db
-    .selectFrom('refund_intents')
+/** After a restart: what was under way when the last process ended is reconciled first. */
+export async function updateUnresolvedToCheck(db: PaymentDb, now: Date): Promise<void> {
+  const unresolved = db
+    .selectFrom('attempts')
     .select('payment_id')
     .where('state', '=', 'reserved')
+    .union(db.selectFrom('refund_intents').select('payment_id').where('state', '=', 'reserved'))
   await db
     .updateTable('payments')
-    .set({ next_check_at: at })
-    .where((where) => where.or([where('id', 'in', reserved), where('id', 'in', intended)]))
+    .set({ next_check_at: now.toISOString() })
+    .where('id', 'in', unresolved)
     .execute()
 }
 
 /** Something about the payment has changed: what failed before may succeed now. */
 export async function updateFailedToRetry(
-  db: Db<PaymentTables>,
+  db: PaymentDb,
   paymentId: string,
   now: Date,
 ): Promise<void> {

@@ -1,27 +1,27 @@
-import { type Db, prepared } from '@plinth/kit'
-import type { NewRefund, Refund } from '../../provider/provider.ts'
-import type { PaymentTables, RefundAttemptRow, RefundAttemptState, RefundRow } from './tables.ts'
+import { type FromRow, fromRow, prepared, toRow } from '@plinth/kit'
+import type { Metadata, Refund } from '../../provider/provider.ts'
+import type { PaymentDb, RefundAttemptRow, RefundRow } from './tables.ts'
 
-const byId = prepared((db: Db<PaymentTables>, { id }: { id: string }) =>
+const byId = prepared((db: PaymentDb, { id }: { id: string }) =>
   db.selectFrom('refunds').selectAll().where('id', '=', id),
 )
 
-export async function findRefund(db: Db<PaymentTables>, id: string): Promise<Refund | undefined> {
+export async function findRefund(db: PaymentDb, id: string): Promise<Refund | undefined> {
   const [row] = await byId(db, { id })
   return row && toRefund(row)
 }
 
-const byIntent = prepared((db: Db<PaymentTables>, { intent }: { intent: string }) =>
+const byIntent = prepared((db: PaymentDb, { intent }: { intent: string }) =>
   db
     .selectFrom('refunds')
-    .select(['id', 'payment_intent_id', 'amount', 'currency', 'status', 'reason', 'metadata'])
+    .selectAll()
     .where('payment_intent_id', '=', intent)
     .orderBy('created_at')
     .orderBy('id'),
 )
 
 export async function listRefundsOf(
-  db: Db<PaymentTables>,
+  db: PaymentDb,
   paymentIntentIds: Set<string>,
 ): Promise<Refund[]> {
   const refunds: Refund[] = []
@@ -30,7 +30,7 @@ export async function listRefundsOf(
   return refunds
 }
 
-const upsert = prepared((db: Db<PaymentTables>, { created_at, ...refund }: RefundRow) => {
+const upsert = prepared((db: PaymentDb, { created_at, ...refund }: RefundRow) => {
   const { id, amount, currency, ...news } = refund
   return db
     .insertInto('refunds')
@@ -39,52 +39,22 @@ const upsert = prepared((db: Db<PaymentTables>, { created_at, ...refund }: Refun
 })
 
 /** Writes a refund that has been joined with what was known before. */
-export async function upsertRefund(
-  db: Db<PaymentTables>,
-  refund: Refund,
-  now: Date,
-): Promise<void> {
+export async function upsertRefund(db: PaymentDb, refund: Refund, now: Date): Promise<void> {
   const at = now.toISOString()
-  await upsert(db, {
-    id: refund.id,
-    payment_intent_id: refund.paymentIntentId,
-    amount: refund.amount,
-    currency: refund.currency,
-    status: refund.status,
-    reason: refund.reason,
-    metadata: JSON.stringify(refund.metadata),
-    created_at: at,
-    updated_at: at,
-  })
+  const metadata = JSON.stringify(refund.metadata)
+  await upsert(db, toRow<RefundRow>({ ...refund, metadata, createdAt: at, updatedAt: at }))
 }
 
-function toRefund(row: Omit<RefundRow, 'created_at' | 'updated_at'>): Refund {
-  return {
-    id: row.id,
-    paymentIntentId: row.payment_intent_id,
-    amount: row.amount,
-    currency: row.currency,
-    status: row.status,
-    reason: row.reason,
-    metadata: JSON.parse(row.metadata),
-  }
+function toRefund({ metadata, created_at, updated_at, ...row }: RefundRow): Refund {
+  return { ...fromRow(row), metadata: JSON.parse(metadata) }
 }
 
-/** A refund we decided to make, written down before the provider hears of it. */
-export type RefundAttempt = NewRefund & {
-  paymentId: string
-  reference: string
-  contentHash: string
-  state: RefundAttemptState
-  generation: number
-  idempotencyKey: string
-  firstSentAt: string
-  refundId: string | null
-}
+/** A refund we decided to make, committed before the provider hears of it. */
+export type RefundAttempt = Omit<FromRow<RefundAttemptRow>, 'metadata'> & { metadata: Metadata }
 
 type Key = Pick<RefundAttempt, 'paymentId' | 'reference'>
 
-const byKey = prepared((db: Db<PaymentTables>, { paymentId, reference }: Key) =>
+const byKey = prepared((db: PaymentDb, { paymentId, reference }: Key) =>
   db
     .selectFrom('refund_intents')
     .selectAll()
@@ -93,7 +63,7 @@ const byKey = prepared((db: Db<PaymentTables>, { paymentId, reference }: Key) =>
 )
 
 export async function findRefundAttempt(
-  db: Db<PaymentTables>,
+  db: PaymentDb,
   paymentId: string,
   reference: string,
 ): Promise<RefundAttempt | undefined> {
@@ -101,7 +71,7 @@ export async function findRefundAttempt(
   return row && toAttempt(row)
 }
 
-const unresolved = prepared((db: Db<PaymentTables>, { paymentId }: { paymentId: string }) =>
+const unresolved = prepared((db: PaymentDb, { paymentId }: { paymentId: string }) =>
   db
     .selectFrom('refund_intents')
     .selectAll()
@@ -112,21 +82,20 @@ const unresolved = prepared((db: Db<PaymentTables>, { paymentId }: { paymentId: 
 
 /** The attempts whose outcome is unknown. Their amounts are reserved. */
 export async function listUnresolvedAttempts(
-  db: Db<PaymentTables>,
+  db: PaymentDb,
   paymentId: string,
 ): Promise<RefundAttempt[]> {
   return (await unresolved(db, { paymentId })).map(toAttempt)
 }
 
 /** A refused attempt makes room for another under the same reference. */
-export async function insertRefundAttempt(
-  db: Db<PaymentTables>,
-  attempt: RefundAttempt,
-): Promise<void> {
-  const { payment_id, reference, ...content } = toRow(attempt)
+export async function insertRefundAttempt(db: PaymentDb, attempt: RefundAttempt): Promise<void> {
+  const metadata = JSON.stringify(attempt.metadata)
+  const row = toRow<RefundAttemptRow>({ ...attempt, metadata })
+  const { payment_id, reference, ...content } = row
   await db
     .insertInto('refund_intents')
-    .values({ payment_id, reference, ...content })
+    .values(row)
     .onConflict((conflict) =>
       conflict
         .columns(['payment_id', 'reference'])
@@ -137,17 +106,17 @@ export async function insertRefundAttempt(
 }
 
 /**
- * False when the attempt has become something else meanwhile: linked to its refund, or taken back
+ * False when the attempt has become something else meanwhile: linked to its refund, or withdrawn
  * and reserved anew by another node.
  */
 export async function updateRefundAttempt(
-  db: Db<PaymentTables>,
+  db: PaymentDb,
   { paymentId, reference, generation }: RefundAttempt,
-  outcome: { state: RefundAttemptState; refundId: string | null },
+  { state, refundId }: Pick<RefundAttempt, 'state' | 'refundId'>,
 ): Promise<boolean> {
   const updated = await db
     .updateTable('refund_intents')
-    .set({ state: outcome.state, refund_id: outcome.refundId })
+    .set({ state, refund_id: refundId })
     .where('payment_id', '=', paymentId)
     .where('reference', '=', reference)
     .where('generation', '=', generation)
@@ -157,36 +126,6 @@ export async function updateRefundAttempt(
   return updated !== undefined
 }
 
-function toRow(attempt: RefundAttempt): RefundAttemptRow {
-  return {
-    payment_id: attempt.paymentId,
-    reference: attempt.reference,
-    content_hash: attempt.contentHash,
-    payment_intent_id: attempt.paymentIntentId,
-    amount: attempt.amount,
-    reason: attempt.reason,
-    metadata: JSON.stringify(attempt.metadata),
-    state: attempt.state,
-    generation: attempt.generation,
-    idempotency_key: attempt.idempotencyKey,
-    first_sent_at: attempt.firstSentAt,
-    refund_id: attempt.refundId,
-  }
-}
-
-function toAttempt(row: RefundAttemptRow): RefundAttempt {
-  return {
-    paymentId: row.payment_id,
-    reference: row.reference,
-    contentHash: row.content_hash,
-    paymentIntentId: row.payment_intent_id,
-    amount: row.amount,
-    reason: row.reason,
-    metadata: JSON.parse(row.metadata),
-    state: row.state,
-    generation: row.generation,
-    idempotencyKey: row.idempotency_key,
-    firstSentAt: row.first_sent_at,
-    refundId: row.refund_id,
-  }
+function toAttempt({ metadata, ...row }: RefundAttemptRow): RefundAttempt {
+  return { ...fromRow(row), metadata: JSON.parse(metadata) }
 }

@@ -1,0 +1,40 @@
+type CamelCase<Name extends string> = Name extends `${infer Head}_${infer Tail}`
+  ? `${Head}${Capitalize<CamelCase<Tail>>}`
+  : Name
+
+/** A row as the code sees it: the column `created_at` is the property `createdAt`. */
+export type FromRow<Row> = { [Column in keyof Row & string as CamelCase<Column>]: Row[Column] }
+
+export function fromRow<Row extends object>(row: Row): FromRow<Row> {
+  return renamed(row, propertyOf) as FromRow<Row>
+}
+
+/** Every property becomes a column: `toRow<UserRow>(user)`. */
+export function toRow<Row extends object>(value: FromRow<Row>): Row {
+  return renamed(value, columnOf) as Row
+}
+
+const propertyOf = remembered((column) =>
+  column.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase()),
+)
+
+const columnOf = remembered((property) =>
+  property.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+)
+
+function remembered(rename: (name: string) => string): (name: string) => string {
+  const names = new Map<string, string>()
+  return (name) => {
+    const known = names.get(name)
+    if (known !== undefined) return known
+    const made = rename(name)
+    names.set(name, made)
+    return made
+  }
+}
+
+function renamed(value: object, rename: (name: string) => string): object {
+  const result: Record<string, unknown> = {}
+  for (const [name, content] of Object.entries(value)) result[rename(name)] = content
+  return result
+}
