@@ -27,14 +27,24 @@ process.exit(hasFailed(outcome, strict) ? 1 : 0)
 async function interrupt(signal: NodeJS.Signals): Promise<void> {
   await postgres.stop()
   process.stdout.write(`\nInterrupted.\n${closingLines(outcomeOf(outcomes), strict)}`)
-  // A signal to this process does not reach the test files, which are processes of their own.
-  for (const pid of childProcesses()) process.kill(pid, 'SIGTERM')
+  // A signal to this process reaches neither the test files nor the services that they started.
+  for (const pid of startedBy(process.pid)) end(pid)
   process.exit(signal === 'SIGINT' ? 130 : 143)
 }
 
-function childProcesses(): number[] {
-  const file = `/proc/${process.pid}/task/${process.pid}/children`
-  return existsSync(file) ? readFileSync(file, 'utf8').split(' ').filter(Boolean).map(Number) : []
+/** The processes that a process has started, and those that they have started. */
+function startedBy(pid: number): number[] {
+  const file = `/proc/${pid}/task/${pid}/children`
+  const children = existsSync(file) ? (readFileSync(file, 'utf8').match(/\d+/g) ?? []) : []
+  return children.map(Number).flatMap((child) => [child, ...startedBy(child)])
+}
+
+function end(pid: number): void {
+  try {
+    process.kill(pid, 'SIGTERM')
+  } catch {
+    // It has ended.
+  }
 }
 
 function steps(): (() => Promise<Outcome>)[] {
