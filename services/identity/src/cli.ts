@@ -10,12 +10,11 @@ async function main([topic, ...words]: string[]): Promise<number> {
   const config = loadConfig()
   const { db, close } = await openDatabase<IdentityTables>(config.databaseUrl, identityMigrations)
   const accounts = await openAccounts(db, config.accounts, systemClock)
-  try {
-    return await runUserCommand(accounts, topic === 'user' ? words : [])
-  } finally {
-    await accounts.close()
-    await close()
-  }
+  const code = await runUserCommand(accounts, topic === 'user' ? words : [])
+  // After a failure the process exits without closing, so that closing cannot hide the failure.
+  await accounts.close()
+  await close()
+  return code
 }
 
 main(process.argv.slice(2)).then((code) => process.exit(code), exitWith)
