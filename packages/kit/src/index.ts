@@ -20,7 +20,6 @@ export {
   FILE_TYPES,
   type FileType,
   fileTypes,
-  mediaTypeOf,
 } from './files/types/catalogue.ts'
 export { requireFileType } from './files/types/type.ts'
 export { acceptUploads, receiveUpload, type Upload, type UploadLimits } from './files/upload.ts'

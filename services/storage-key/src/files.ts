@@ -8,7 +8,6 @@ import {
   fileTypes,
   type Logger,
   makeDataFolder,
-  mediaTypeOf,
   type OpenFile,
   openRegularFile,
   type Representation,
@@ -20,6 +19,7 @@ import {
   type Upload,
   type UploadLimits,
 } from '@plinth/kit'
+import mime from 'mime'
 import type { StorageKeyConfig } from './config.ts'
 import { createListing, type Listing } from './listing.ts'
 import { fileMissing, notAFile } from './problems.ts'
@@ -80,7 +80,7 @@ export async function representFile(store: FileStore, name: string): Promise<Rep
     sizeBytes: Number(file.stats.size),
     etag: entityTag(file.stats),
     lastModified: file.stats.mtime,
-    mediaType: mediaTypeOf(name, ACCEPTED),
+    mediaType: mediaTypeOf(name),
     disposition: contentDisposition('attachment', name),
     open: (start, end) => readRange(file, start, end),
     close: () => file.handle.close(),
@@ -93,9 +93,15 @@ export async function describeFile(store: FileStore, name: string) {
   return {
     name,
     sizeKB: Number(stats.size / 1024n),
-    mimeType: mediaTypeOf(name, ACCEPTED),
+    mimeType: mediaTypeOf(name),
     lastModified: stats.mtime.toISOString(),
   }
+}
+
+/** A file placed in the folder by hand may have any extension. */
+function mediaTypeOf(name: string): string {
+  // Without a dot the library takes the whole name for an extension.
+  return (name.includes('.') && mime.getType(name)) || 'application/octet-stream'
 }
 
 /** Returns whether the file existed. A link is neither followed nor removed. */

@@ -48,15 +48,29 @@ describe('GET /file/{filename}', () => {
     ['a.JPEG', 'image/jpeg'],
     ['a.pdf', 'application/pdf'],
     ['a.webp', 'image/webp'],
-    ['a.html', 'application/octet-stream'],
-    ['a.svg', 'application/octet-stream'],
+    ['a.html', 'text/html'],
+    ['a.svg', 'image/svg+xml'],
+    ['a.mp4', 'video/mp4'],
+    [
+      'report.final.docx',
+      'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
+    ],
     ['a', 'application/octet-stream'],
+    ['html', 'application/octet-stream'],
+    ['a.unknown', 'application/octet-stream'],
+    ['a.', 'application/octet-stream'],
   ] as const)
     test(`derives ${type} from the name ${name}`, async (t) => {
       const { api, root } = await startStorageKey(t)
       writeFileSync(join(root, name), 'x')
 
-      assert.equal((await api.get(`/file/${name}`)).headers.get('content-type'), type)
+      const { headers } = await api.get(`/file/${name}`)
+
+      assert.equal(headers.get('content-type'), type)
+      assert.equal((await api.get(`/file/info/${name}`)).body.mimeType, type)
+      assert.match(headers.get('content-disposition') ?? '', /^attachment;/)
+      assert.equal(headers.get('x-content-type-options'), 'nosniff')
+      assert.equal(headers.get('content-security-policy'), "default-src 'none'; sandbox")
     })
 
   test('answers 404 for a file that is missing', async (t) => {

@@ -84,13 +84,6 @@ export function extensionOf(filename: string): string {
   return dot < 0 ? '' : last.slice(dot).toLowerCase()
 }
 
-/** What a stored name says the content is; anything unknown is just bytes. */
-export function mediaTypeOf(filename: string, types: readonly FileType[] = FILE_TYPES): string {
-  const extension = extensionOf(filename)
-  const type = types.find(({ extensions }) => extensions.includes(extension))
-  return type?.mediaType ?? 'application/octet-stream'
-}
-
 function begins(text: string, at = 0): (head: Buffer) => boolean {
   return (head) => head.toString('latin1', at, at + text.length) === text
 }
