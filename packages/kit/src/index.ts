@@ -62,6 +62,7 @@ export {
   Problem,
   type ProblemOptions,
   StartError,
+  storageFull,
   validationFailed,
 } from './problems.ts'
 export { type Clock, secondsAfter, systemClock } from './runtime/clock.ts'

@@ -140,6 +140,19 @@ export const tooManyUnfinished = defineProblem(
   { headers: { 'retry-after': '5', connection: 'close' } },
 )
 
+export const databaseUnavailable = defineProblem(
+  'DATABASE_UNAVAILABLE',
+  503,
+  'The database cannot be used at the moment. Please try again.',
+  { headers: { 'retry-after': '5' } },
+)
+
+export const storageFull = defineProblem(
+  'STORAGE_FULL',
+  507,
+  'There is no room left to store this. Reading and deleting still work.',
+)
+
 export const internalFailure = defineProblem(
   'INTERNAL_ERROR',
   500,

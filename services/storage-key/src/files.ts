@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { access, constants, lstat, realpath, stat } from 'node:fs/promises'
+import { access, constants, lstat, realpath, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import {
   contentDisposition,
@@ -14,6 +14,7 @@ import {
   readRange,
   removeFile,
   requireFileType,
+  storageFull,
   sweepOldSpools,
   sweepSpools,
   type Upload,
@@ -115,8 +116,18 @@ export async function deleteFile(store: FileStore, name: string): Promise<boolea
 }
 
 /** Whether the folder can be read and written. */
-export async function isHealthy({ root }: FileStore): Promise<boolean> {
+/** Writes: a disk that is full or read-only can be listed for a long time. */
+export async function isHealthy({ root, uploads }: FileStore): Promise<boolean> {
   await access(root, constants.R_OK | constants.W_OK | constants.X_OK)
+  const probe = join(uploads.folder, 'health')
+  try {
+    await writeFile(probe, 'x', { flush: true, mode: 0o600 })
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    throw code === 'ENOSPC' || code === 'EDQUOT' ? storageFull({ cause: error }) : error
+  } finally {
+    await rm(probe, { force: true })
+  }
   return (await stat(root)).isDirectory()
 }
 

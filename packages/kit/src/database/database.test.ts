@@ -6,6 +6,7 @@ import { sql } from 'kysely'
 import { engines, type TestEngine } from '../../testing/databases/engines.ts'
 import { StartError } from '../problems.ts'
 import { forUpdate, idColumn, isUniqueViolation } from './engine.ts'
+import { kitMigrations } from './leases.repository.ts'
 import type { Migration } from './migrate.ts'
 import { type Database, openDatabase } from './open.ts'
 import { inTransaction } from './transaction.ts'
@@ -43,7 +44,7 @@ const add = ({ db }: Database<NoteTables>, text: string) =>
 for (const engine of engines)
   describe(`a database on ${engine.name}`, { skip: engine.skip }, () => {
     test('is ready when it is opened, and numbers come back as numbers', async (t) => {
-      const database = await openNotes(t, await engine.freshUrl(t))
+      const database = await openNotes(t, await engine.freshUrl(t), [...kitMigrations, NOTES])
 
       const first = await add(database, 'a')
       const second = await add(database, 'b')

@@ -5,6 +5,9 @@ import {
   PostgresAdapter,
 } from 'kysely'
 
+/** A connection or a transaction: a repository function takes either. */
+export type Db<T> = Kysely<T>
+
 export type Engine = 'sqlite' | 'postgres'
 
 /** Which engine a connection or a transaction speaks to. */
@@ -29,6 +32,20 @@ export function isUniqueViolation(error: unknown, name?: string): boolean {
     code === 'SQLITE_CONSTRAINT_UNIQUE' ||
     code === 'SQLITE_CONSTRAINT_PRIMARYKEY'
   return unique && (name === undefined || `${constraint} ${message}`.includes(name))
+}
+
+const FULL = /^(SQLITE_FULL|53100)/
+// Connections refused, lost or too many; a statement that took too long; a server that starts or stops.
+const UNAVAILABLE =
+  /^(08\d{3}|53300|57014|57P0\d|SQLITE_(BUSY|LOCKED|READONLY|IOERR|CANTOPEN|PROTOCOL).*)$/
+
+/** Whether a failure is the database's and not ours: it has no room, or cannot be used. */
+export function databaseFault(error: unknown): 'full' | 'unavailable' | undefined {
+  const { code = '', message = '' } = (error ?? {}) as DriverError
+  if (FULL.test(code)) return 'full'
+  return UNAVAILABLE.test(code) || /^Connection terminated/.test(message)
+    ? 'unavailable'
+    : undefined
 }
 
 type Column = [

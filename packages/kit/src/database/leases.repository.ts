@@ -1,7 +1,6 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
-import { engineOf } from './engine.ts'
+import { type Db, engineOf } from './engine.ts'
 import type { Migration } from './migrate.ts'
-import type { Db } from './open.ts'
 
 export type LeaseTables = { leases: { name: string; holder: string; until_ms: number } }
 
@@ -12,7 +11,10 @@ function databaseTime<T>(db: Kysely<T>): RawBuilder<number> {
     : sql<number>`cast(unixepoch('subsec') * 1000 as integer)`
 }
 
-/** Takes the lease when it is free, over, or already ours. One statement, so one winner. */
+/**
+ * Takes the lease when it is free, over, or already ours. One statement, so one winner. One that ends
+ * later than any that could have been given was given before the clock was set back, and is over.
+ */
 export async function claimLease(
   db: Db<LeaseTables>,
   name: string,
@@ -29,7 +31,11 @@ export async function claimLease(
         .column('name')
         .doUpdateSet({ holder, until_ms: until })
         .where((where) =>
-          where.or([where('leases.until_ms', '<=', now), where('leases.holder', '=', holder)]),
+          where.or([
+            where('leases.until_ms', '<=', now),
+            where('leases.until_ms', '>', sql<number>`${now} + ${2 * seconds * 1000}`),
+            where('leases.holder', '=', holder),
+          ]),
         ),
     )
     .returning('name')
@@ -43,6 +49,12 @@ export async function deleteLease(
   holder: string,
 ): Promise<void> {
   await db.deleteFrom('leases').where('name', '=', name).where('holder', '=', holder).execute()
+}
+
+/** Leases that ended long ago: of processes that did not get to give them back. */
+export async function deleteDeadLeases(db: Db<LeaseTables>): Promise<void> {
+  const hourAgo = sql<number>`${databaseTime(db)} - ${60 * 60 * 1000}`
+  await db.deleteFrom('leases').where('until_ms', '<', hourAgo).execute()
 }
 
 /** The kit's own tables; every service with a database lists these first. */

@@ -29,7 +29,11 @@ export async function migrate<T>(
   refuseNewer(known, migrations)
   if (migrations.every(({ name }) => known.includes(name))) return
   await inTransaction(db, async (transaction) => {
-    if (engine === 'postgres') await sql`select pg_advisory_xact_lock(${LOCK})`.execute(transaction)
+    if (engine === 'postgres') {
+      // An index over many rows takes its time, and so does waiting for the node that makes it.
+      await sql`set local statement_timeout = 0`.execute(transaction)
+      await sql`select pg_advisory_xact_lock(${LOCK})`.execute(transaction)
+    }
     await applyMissing(transaction, { engine, migrations, backUp })
   })
 }

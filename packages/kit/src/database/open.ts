@@ -1,24 +1,30 @@
+import { randomUUID } from 'node:crypto'
 import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
-import { StartError } from '../problems.ts'
+import { databaseUnavailable, StartError, storageFull } from '../problems.ts'
 import type { Logger } from '../runtime/logging.ts'
-import type { Engine } from './engine.ts'
+import { type Db, databaseFault, type Engine } from './engine.ts'
+import {
+  claimLease,
+  deleteDeadLeases,
+  kitMigrations,
+  type LeaseTables,
+} from './leases.repository.ts'
 import { type Migration, migrate } from './migrate.ts'
 import { backUpSqlite } from './sqlite/file.ts'
 import { openSqliteKysely } from './sqlite/kysely.ts'
 
-/** A connection or a transaction: a repository function takes either. */
-export type Db<T> = Kysely<T>
+export type { Db } from './engine.ts'
 
 export type Database<T> = {
   db: Db<T>
   engine: Engine
-  /** Whether the database answers. */
+  /** Whether the database answers and takes a row. */
   ping(): Promise<boolean>
   close(): Promise<void>
 }
 
-type OpenOptions = { log?: Logger; poolSize?: number }
+type OpenOptions = { log?: Logger; poolSize?: number; connectMs?: number; statementMs?: number }
 
 /** Opens `sqlite:<file>` or `postgres://…` and returns only when the schema is current. */
 export async function openDatabase<T>(
@@ -29,6 +35,8 @@ export async function openDatabase<T>(
   const connection = connect<T>(url, options)
   try {
     await migrate(connection.db, connection.engine, migrations, connection.backUp)
+    if (migrations.includes(kitMigrations[0] as Migration))
+      await deleteDeadLeases(connection.db as unknown as Db<LeaseTables>)
   } catch (error) {
     await connection.close()
     throw explained(error, url)
@@ -36,7 +44,7 @@ export async function openDatabase<T>(
   return {
     db: connection.db,
     engine: connection.engine,
-    ping: () => ping(connection.db),
+    ping: () => probe(connection.db as unknown as Db<LeaseTables>),
     close: connection.close,
   }
 }
@@ -46,13 +54,17 @@ const UNREACHABLE = new Set(
   'ECONNREFUSED ENOTFOUND EAI_AGAIN ETIMEDOUT EHOSTUNREACH 3D000 28P01 28000'.split(' '),
 )
 
+const DISK_FULL = 'The disk with the database is full. Make room on it and start again.'
+
 /** Why a database cannot be used, without the password of its address. */
 function explained(error: unknown, url: string): unknown {
-  const { code = '', message } = error as NodeJS.ErrnoException
+  const cause = databaseUnavailable.is(error) ? error.cause : error
+  const { code = '', message } = cause as NodeJS.ErrnoException
+  if (databaseFault(cause) === 'full') return new StartError(DISK_FULL, { cause })
   if (!UNREACHABLE.has(code)) return error
   const { host, pathname } = new URL(url)
   const reason = `The database "${pathname.slice(1)}" at ${host} cannot be used: ${message || code}.`
-  return new StartError(reason, { cause: error })
+  return new StartError(reason, { cause })
 }
 
 type Connection<T> = {
@@ -72,16 +84,23 @@ function connect<T>(url: string, options: OpenOptions): Connection<T> {
   return { db, engine: 'sqlite', backUp: () => backUpSqlite(file), close: () => db.destroy() }
 }
 
-async function ping<T>(db: Kysely<T>): Promise<boolean> {
+const PROBE = `health:${randomUUID()}`
+const PROBE_SECONDS = 60
+
+/** Writes: a disk that is full or read-only answers reads for a long time. */
+async function probe(db: Db<LeaseTables>): Promise<boolean> {
   try {
-    await db.selectNoFrom((eb) => eb.lit(1).as('one')).execute()
-    return true
-  } catch {
-    return false
+    return await claimLease(db, PROBE, PROBE, PROBE_SECONDS)
+  } catch (error) {
+    throw databaseFault(error) === 'full'
+      ? storageFull({ cause: error })
+      : databaseUnavailable({ cause: error })
   }
 }
 
 const CONNECT_MS = 5_000
+const STATEMENT_MS = 10_000
+const IDLE_IN_TRANSACTION_MS = 60_000
 
 const INT8 = 20
 
@@ -95,9 +114,20 @@ function postgresDialect(connectionString: string, options: OpenOptions): Postgr
   const pool = new pg.Pool({
     connectionString,
     max: options.poolSize ?? 10,
-    connectionTimeoutMillis: CONNECT_MS,
+    connectionTimeoutMillis: options.connectMs ?? CONNECT_MS,
+    statement_timeout: options.statementMs ?? STATEMENT_MS,
+    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
+    application_name: 'plinth',
     types,
   })
+  const connect = pool.connect.bind(pool) as () => Promise<pg.PoolClient>
+  pool.connect = (async () => {
+    try {
+      return await connect()
+    } catch (error) {
+      throw databaseUnavailable({ cause: error })
+    }
+  }) as typeof pool.connect
   // The pool listens to idle connections only; a connection lost while in use needs a listener, too.
   pool.on('connect', (client) => surviveLoss(client, options.log))
   pool.on('error', () => {})

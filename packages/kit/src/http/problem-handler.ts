@@ -1,12 +1,15 @@
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
+import { databaseFault } from '../database/engine.ts'
 import {
   bodyTooLarge,
+  databaseUnavailable,
   internalFailure,
   malformedBody,
   malformedRequest,
   mediaTypeUnsupported,
   Problem,
+  storageFull,
   validationFailed,
 } from '../problems.ts'
 import { requestedPath } from './address/base-path.ts'
@@ -87,6 +90,8 @@ function toProblem(error: unknown): Problem {
   if (validation) return validationFailed(describeFaults(validation))
   const known = FRAMEWORK_PROBLEMS[code]
   if (known) return known({ cause: error })
+  const fault = databaseFault(error)
+  if (fault) return (fault === 'full' ? storageFull : databaseUnavailable)({ cause: error })
   // The framework sets a status on what it refuses, also on a body whose sender disconnected.
   const isFrameworkError = /^(FST_|ECONNRESET$)/.test(code) || error instanceof SyntaxError
   if (isFrameworkError && statusCode >= 400 && statusCode < 500)

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
+import { Problem } from '../problems.ts'
 import { JWKS_MAX_AGE_SECONDS, type SigningKeys } from '../tokens/signing-keys.ts'
 import { basePathOf } from './address/base-path.ts'
 import type { Reply, Request, Server } from './framework.ts'
@@ -8,41 +9,78 @@ import type { Reply, Request, Server } from './framework.ts'
 type ActuatorOptions = {
   name: string
   version: string
-  healthy: () => Promise<boolean>
+  healthy: HealthCheck
   /** False leaves only `/actuator/health`. */
   discovery?: boolean
 }
 
-const HEALTH_DEADLINE_MS = 2_000
-
 export function actuatorRoutes(server: Server, options: ActuatorOptions): void {
-  const health = async (_request: Request, reply: Reply) =>
-    report(reply, await isUp(options.healthy))
-  server.get('/actuator/health', health)
+  const health = healthProbe(options.healthy)
+  server.get('/actuator/health', async (_request, reply) => report(reply, await health()))
   if (options.discovery === false) return
 
   server.get('/actuator', (request) => ({ _links: links(server.baseUrlOf(request)) }))
   server.get('/actuator/info', () => ({ app: { name: options.name, version: options.version } }))
-  server.get('/actuator/health/liveness', (_request, reply) => report(reply, true))
+  server.get('/actuator/health/liveness', (_request, reply) => report(reply, { status: 'UP' }))
   server.get('/actuator/health/readiness', async (_request, reply) =>
-    report(reply, !server.draining && (await isUp(options.healthy))),
+    report(reply, server.draining ? DRAINING : await health()),
   )
 }
 
-function report(reply: Reply, up: boolean): Reply {
-  return reply.code(up ? 200 : 503).send({ status: up ? 'UP' : 'DOWN' })
+const DRAINING: Health = { status: 'DOWN', reason: 'The service is stopping.' }
+
+function report(reply: Reply, health: Health): Reply {
+  if (health.status === 'UP') return reply.send(health)
+  return reply.code(503).header('retry-after', '5').send(health)
 }
 
-/** A dependency that hangs is down: the answer comes in time either way. */
-async function isUp(healthy: () => Promise<boolean>): Promise<boolean> {
-  const { promise: late, resolve } = Promise.withResolvers<boolean>()
-  const timer = setTimeout(() => resolve(false), HEALTH_DEADLINE_MS)
+/** Uses what the service depends on, writing included. False or a throw means that it cannot. */
+type HealthCheck = () => Promise<boolean>
+
+type Health = { status: 'UP' | 'DOWN'; reason?: string }
+
+const FRESH_MS = 1_000
+const ANSWER_MS = 800
+const TRUSTED_MS = 10_000
+const TOO_SLOW: Health = { status: 'DOWN', reason: 'A dependency did not answer in time.' }
+
+/**
+ * Checks at most once a second, however often it is asked, and answers in time: a dependency that is
+ * slow under load counts as it was when it last answered, one that hangs is down after ten seconds.
+ */
+function healthProbe(check: HealthCheck): () => Promise<Health> {
+  let last: { at: number; health: Health } | undefined
+  let checking: Promise<Health> | undefined
+
+  const checkNow = async (): Promise<Health> => {
+    const health = await healthBy(check)
+    last = { at: performance.now(), health }
+    checking = undefined
+    return health
+  }
+  const lastKnown = (ms: number) =>
+    last && performance.now() - last.at < ms ? last.health : undefined
+
+  return async () => {
+    const fresh = lastKnown(FRESH_MS)
+    if (fresh) return fresh
+    checking ??= checkNow()
+    const { promise: late, resolve } = Promise.withResolvers<Health>()
+    const timer = setTimeout(() => resolve(lastKnown(TRUSTED_MS) ?? TOO_SLOW), ANSWER_MS)
+    try {
+      return await Promise.race([checking, late])
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+}
+
+/** The reason is said only where it was put into words for a caller: anything else may hold secrets. */
+async function healthBy(check: HealthCheck): Promise<Health> {
   try {
-    return await Promise.race([healthy(), late])
-  } catch {
-    return false
-  } finally {
-    clearTimeout(timer)
+    return { status: (await check()) ? 'UP' : 'DOWN' }
+  } catch (error) {
+    return { status: 'DOWN', ...(error instanceof Problem && { reason: error.message }) }
   }
 }
 

@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict'
+import { describe, type TestContext, test } from 'node:test'
+import { sql } from 'kysely'
+import { engines, listenForTest, type TestEngine, testClock } from '../../testing/index.ts'
+import { createServer } from '../http/server.ts'
+import { actuatorRoutes } from '../http/standard-routes.ts'
+import { createLogger } from '../runtime/logging.ts'
+import { claimLease, kitMigrations, type LeaseTables } from './leases.repository.ts'
+import { type Database, openDatabase } from './open.ts'
+import { inTransaction } from './transaction.ts'
+
+for (const engine of engines)
+  describe(`a database on ${engine.name}`, { skip: engine.skip }, () => {
+    test('a lease far in the future, from before the clock was set back, is over', async (t) => {
+      const { db } = await open(t, engine)
+      await db
+        .insertInto('leases')
+        .values({ name: 'sweep', holder: 'dead', until_ms: 9_999_999_999_999 })
+        .execute()
+
+      assert.equal(await claimLease(db, 'sweep', 'alive', 30), true)
+      assert.equal(await claimLease(db, 'sweep', 'other', 30), false)
+    })
+
+    test('leases of processes that died are swept at the next start', async (t) => {
+      const url = await engine.freshUrl(t)
+      const first = await openDatabase<LeaseTables>(url, kitMigrations)
+      await first.db
+        .insertInto('leases')
+        .values({ name: 'old', holder: 'x', until_ms: 1 })
+        .execute()
+      await claimLease(first.db, 'held', 'x', 30)
+      await first.close()
+
+      const { db, close } = await openDatabase<LeaseTables>(url, kitMigrations)
+      t.after(close)
+
+      const names = (await db.selectFrom('leases').select('name').execute()).map(({ name }) => name)
+      assert.deepEqual(names, ['held'])
+    })
+
+    test('health writes, and is UP', async (t) => {
+      const { api } = await serve(t, await open(t, engine))
+
+      assert.deepEqual((await api.get('/actuator/health/readiness')).body, { status: 'UP' })
+    })
+  })
+
+describe('a full disk', () => {
+  test('is 507 for what writes, while reading still works', async (t) => {
+    const database = await open(t, engines[0] as TestEngine)
+    const { api } = await serve(t, database)
+    await sql`create table ballast (bytes blob)`.execute(database.db)
+    const { rows } = await sql<{ page_count: number }>`pragma page_count`.execute(database.db)
+    // SQLite gives the same error for this limit as for a disk without room.
+    await sql.raw(`pragma max_page_count = ${rows[0]?.page_count}`).execute(database.db)
+
+    const written = await api.post('/ballast', {})
+
+    assert.deepEqual([written.status, written.body.code], [507, 'STORAGE_FULL'])
+    assert.equal((await api.get('/leases')).status, 200)
+  })
+})
+
+const postgres = engines.find(({ name }) => name === 'postgres') as TestEngine
+
+describe('a PostgreSQL', { skip: postgres.skip }, () => {
+  test('that ends our connections is 503 DATABASE_UNAVAILABLE, and then is used again', async (t) => {
+    const database = await open(t, postgres)
+    const { api } = await serve(t, database)
+
+    const reply = await api.get('/suicide')
+
+    assert.deepEqual([reply.status, reply.body.code], [503, 'DATABASE_UNAVAILABLE'])
+    assert.equal(reply.headers.get('retry-after'), '5')
+    // The pool may hand out the dead connection once more before it hears of its end.
+    const deadline = performance.now() + 10_000
+    while ((await api.get('/leases')).status !== 200) assert.ok(performance.now() < deadline)
+  })
+
+  test('whose connections are all in use is 503, in time', async (t) => {
+    const database = await open(t, postgres, { poolSize: 1, connectMs: 200 })
+    const { api } = await serve(t, database)
+    const held = Promise.withResolvers<void>()
+    const holding = Promise.withResolvers<void>()
+    const transaction = inTransaction(database.db, async (db) => {
+      await db.selectFrom('leases').selectAll().execute()
+      holding.resolve()
+      await held.promise
+    })
+    await holding.promise
+
+    const reply = await api.get('/leases')
+
+    assert.deepEqual([reply.status, reply.body.code], [503, 'DATABASE_UNAVAILABLE'])
+    held.resolve()
+    await transaction
+    assert.equal((await api.get('/leases')).status, 200)
+  })
+
+  test('ends a statement that takes too long: 503', async (t) => {
+    const { api } = await serve(t, await open(t, postgres, { statementMs: 100 }))
+
+    const reply = await api.get('/sleep')
+
+    assert.deepEqual([reply.status, reply.body.code], [503, 'DATABASE_UNAVAILABLE'])
+  })
+
+  test('that cannot be reached is DOWN with the reason, and the service lives on', async (t) => {
+    const database = await openDatabase<LeaseTables>(await postgres.freshUrl(t), kitMigrations)
+    const { api } = await serve(t, database)
+    await database.close()
+
+    const health = await api.get('/actuator/health')
+
+    assert.equal(health.status, 503)
+    assert.match(health.body.reason, /database/)
+    assert.equal((await api.get('/actuator/health/liveness')).status, 200)
+  })
+})
+
+async function open(t: TestContext, engine: TestEngine, options = {}) {
+  const database = await openDatabase<LeaseTables>(await engine.freshUrl(t), kitMigrations, options)
+  t.after(database.close)
+  return database
+}
+
+async function serve(t: TestContext, { db, ping }: Database<LeaseTables>) {
+  const log = createLogger('test', 'silent')
+  const server = createServer({ log, clock: testClock() })
+  actuatorRoutes(server, { name: 'test', version: '1', healthy: ping })
+  server.get('/leases', () => db.selectFrom('leases').selectAll().execute())
+  server.get('/sleep', () => sql`select pg_sleep(30)`.execute(db))
+  server.get('/suicide', () => sql`select pg_terminate_backend(pg_backend_pid())`.execute(db))
+  server.post('/ballast', () =>
+    inTransaction(db, (each) => sql`insert into ballast values (zeroblob(100000))`.execute(each)),
+  )
+  return listenForTest(t, server)
+}
