@@ -91,8 +91,7 @@ export const fileRules: Rule[] = [
       .filter((part) => FORBIDDEN_NAME.test(part)),
   ),
   perSource('a rule sees no request: request types are named in routes, app.ts and kit', (file) =>
-    file.owner === 'kit' ||
-    /\.routes\.ts$|\/app\.ts$|provider-sandbox\/src\/pages\/layout/.test(file.path)
+    file.owner === 'kit' || /\.routes\.ts$|\/app\.ts$/.test(file.path)
       ? []
       : importedNames(file, /^(@plinth\/kit|node:http)$/)
           .filter(({ name }) => REQUEST_TYPES.test(name))

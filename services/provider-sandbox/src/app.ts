@@ -39,7 +39,7 @@ const VERSION = '1.0.0'
 
 const MOST_BYTES = 1024 * 1024
 
-/** The whole sandbox; it delivers and keeps time until it is closed. */
+/** The whole sandbox. It delivers and runs timers until it is closed. */
 export async function createProviderSandbox(
   config: SandboxConfig,
   { clock: trueClock = systemClock }: { clock?: Clock } = {},
@@ -94,13 +94,13 @@ export async function createProviderSandbox(
   return server
 }
 
-/** The page that calls the controls; as static as the consoles of the services. */
+/** The page of the controls is a console like those of the services. */
 function controlPageRoutes(server: Server): void {
   server.get('/', (request, reply) => reply.redirect(`${basePathOf(request)}/sandbox/`, 302))
   consoleRoutes(server, consoleFolder('sandbox'), '/sandbox')
 }
 
-/** The configured address; on a port that the system chose, the address it turned out to be. */
+/** The configured address, or the actual one when the system chose the port. */
 function publicUrlOf(server: Server, { publicUrl }: SandboxConfig): string {
   const address = server.server.address() as AddressInfo | null
   if (new URL(publicUrl).port !== '0' || !address) return publicUrl

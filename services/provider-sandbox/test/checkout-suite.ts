@@ -26,7 +26,7 @@ const REFUSED: Record<string, [Stripe.Checkout.SessionCreateParams, object]> = {
     { code: 'url_invalid', param: 'success_url', statusCode: 400 },
   ],
   'a wrong e-mail': [
-    orderOf(500, { customer_email: 'nobody' }),
+    orderOf(500, { customer_email: 'no-at-sign' }),
     { code: 'email_invalid', param: 'customer_email', statusCode: 400 },
   ],
   'a metadata value of 501 characters': [

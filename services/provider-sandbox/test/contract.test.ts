@@ -4,7 +4,7 @@ import { startSandbox } from './start-sandbox.ts'
 
 providerSuite('the sandbox', async (t) => (await startSandbox(t)).stripe)
 
-// The same suite against the real provider's test mode, for whoever has a key for it.
+// The same suite against the real provider's test mode, with a key for it.
 const key = process.env.STRIPE_TEST_KEY
 if (key?.includes('_test_')) {
   const stripe = new Stripe(key, { telemetry: false })

@@ -29,7 +29,7 @@ describe('the clock', () => {
     )
   })
 
-  test('returns to the machine’s time when told to, and what happened stays', async (t) => {
+  test('can be reset to the machine’s time, and what happened stays', async (t) => {
     const { stripe, api } = await startSandbox(t)
     const { id } = await stripe.checkout.sessions.create(orderOf(1000))
     await api.post('/sandbox/api/clock/advance', { seconds: 172_800 })

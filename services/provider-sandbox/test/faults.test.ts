@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { until } from '../../../test/until.ts'
 import { startSandbox, stripeFor } from './start-sandbox.ts'
 
 type Expected = { error: object; made: number }
@@ -48,7 +49,7 @@ describe('a fault', () => {
       assert.equal((await stripe.customers.list()).data.length, made)
     })
 
-  test('rate-limit tells when to come back', async (t) => {
+  test('rate-limit says when to retry', async (t) => {
     const { api } = await startSandbox(t)
     await api.post('/sandbox/api/faults', { kind: 'rate-limit', retryAfterSeconds: 7 })
 
@@ -75,13 +76,19 @@ describe('a fault', () => {
     await api.post('/sandbox/api/faults', { kind: 'hold', route: 'POST /v1/customers' })
     const held = stripe.customers.create({ email: 'a@b.c' })
 
-    while ((await stripe.customers.list()).data.length === 0);
-    while ((await api.post('/sandbox/api/faults/release')).body.released === 0);
+    await until(
+      () => stripe.customers.list(),
+      ({ data }) => data.length > 0,
+    )
+    await until(
+      () => api.post('/sandbox/api/faults/release'),
+      ({ body }) => body.released > 0,
+    )
 
     assert.match((await held).id, /^cus_/)
   })
 
-  test('hang ends when the client has had enough, and nothing was done', async (t) => {
+  test('hang ends when the client gives up, and nothing was done', async (t) => {
     const { api, stripe } = await startSandbox(t)
     await api.post('/sandbox/api/faults', { kind: 'hang', route: 'POST /v1/customers' })
     const options = { timeout: 50, idempotencyKey: 'k1' }
@@ -126,7 +133,7 @@ describe('a fault', () => {
     assert.ok(first.includes(true) && first.includes(false))
   })
 
-  test('that makes no sense is refused', async (t) => {
+  test('of an unknown kind is refused', async (t) => {
     const { api } = await startSandbox(t)
 
     const reply = await api.post('/sandbox/api/faults', { kind: 'plague', times: 0 })

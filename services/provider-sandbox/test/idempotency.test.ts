@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Api } from '@plinth/kit/testing'
+import { until } from '../../../test/until.ts'
 import { orderOf, paidOrder } from './orders.ts'
 import { startSandbox, stripeFor } from './start-sandbox.ts'
 
@@ -71,17 +72,17 @@ describe('an idempotency key', () => {
     assert.notEqual(after.body.id, first.body.id)
   })
 
-  test('does not remember a call whose parameters were refused', async (t) => {
+  test('does not keep a refusal of the parameters', async (t) => {
     const { api } = await startSandbox(t)
 
     const refused = await createCustomer(api, 'k1', 'colour=red')
-    const mended = await createCustomer(api, 'k1')
+    const corrected = await createCustomer(api, 'k1')
 
     assert.equal(refused.status, 400)
-    assert.equal(mended.status, 200)
+    assert.equal(corrected.status, 200)
   })
 
-  test('remembers a refusal that depended on the state of things', async (t) => {
+  test('keeps a refusal that depended on the state of things', async (t) => {
     const sandbox = await startSandbox(t)
     const { intent } = await paidOrder(sandbox)
     const refund = () =>
@@ -97,7 +98,7 @@ describe('an idempotency key', () => {
     })
   })
 
-  test('freezes a failure after the effect: the 500 is replayed and the object exists', async (t) => {
+  test('keeps a failure after the effect: the 500 is replayed and the object exists', async (t) => {
     const { api, stripe } = await startSandbox(t)
     await api.post('/sandbox/api/faults', { kind: 'error-after', route: 'POST /v1/customers' })
 
@@ -111,7 +112,7 @@ describe('an idempotency key', () => {
     assert.equal((await stripe.customers.list()).data.length, 1)
   })
 
-  test('freezes a failure instead of the effect too', async (t) => {
+  test('keeps a failure instead of the effect too', async (t) => {
     const { api, stripe } = await startSandbox(t)
     await api.post('/sandbox/api/faults', { kind: 'error-instead' })
 
@@ -123,7 +124,7 @@ describe('an idempotency key', () => {
     assert.equal((await stripe.customers.list()).data.length, 0)
   })
 
-  test('serves the client, which sends one by itself when it tries again', async (t) => {
+  test('works for the client, which sends one by itself when it retries', async (t) => {
     const { api, stripe, port } = await startSandbox(t)
     await api.post('/sandbox/api/faults', { kind: 'reset-after', route: 'POST /v1/customers' })
 
@@ -144,11 +145,11 @@ describe('an idempotency key', () => {
   })
 })
 
-/** The first call takes its key a moment after it was sent. */
+/** The fault is spent when the first call holds its key. */
 async function untilInUse(api: Api) {
-  for (;;) {
-    const { body } = await api.get('/sandbox/api/faults')
-    if (body.faults.length === 0) break
-  }
+  await until(
+    () => api.get('/sandbox/api/faults'),
+    ({ body }) => body.faults.length === 0,
+  )
   return createCustomer(api, 'k1')
 }

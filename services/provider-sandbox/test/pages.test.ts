@@ -80,7 +80,7 @@ describe('the hosted page', () => {
     assert.match(await read(), /This has been paid/)
   })
 
-  test('tells why a card was declined and lets the customer try again', async (t) => {
+  test('says why a card was declined and lets the customer try again', async (t) => {
     const { pay, read, id, after } = await startCheckout(t)
 
     const declined = await pay('4000000000000002')
@@ -104,7 +104,7 @@ describe('the hosted page', () => {
       assert.ok((await read()).includes(message))
     })
 
-  test('declines a card whose date is over', async (t) => {
+  test('declines a card that has expired', async (t) => {
     const { post, read, id } = await startCheckout(t)
 
     await post(`/pay/${id}/card`, { number: '4242424242424242', expiry: '12/29', cvc: '123' })

@@ -137,7 +137,7 @@ describe('a bank debit', () => {
 })
 
 describe('an expired session', () => {
-  test('is over when its time has come, and what was begun in it is canceled', async (t) => {
+  test('expires on time, and a payment that was begun in it is canceled', async (t) => {
     const { stripe, api, clock } = await startSandbox(t)
     const { id } = await stripe.checkout.sessions.create(
       orderOf(1000, { expires_at: clock().getTime() / 1000 + 1800 }),
@@ -153,7 +153,7 @@ describe('an expired session', () => {
     assert.equal(late.status, 400)
   })
 
-  test('of a paid session there is none', async (t) => {
+  test('is never one that was paid', async (t) => {
     const sandbox = await startSandbox(t)
     const { session } = await paidOrder(sandbox)
 

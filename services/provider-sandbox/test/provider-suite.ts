@@ -5,7 +5,7 @@ import { checkoutSuite, type OpenStripe } from './checkout-suite.ts'
 import { orderOf } from './orders.ts'
 
 /**
- * What any provider of this API must do, told through its official client alone. The sandbox passes
+ * What any provider of this API must do, through its official client only. The sandbox passes
  * it, and so must the provider's own test mode: that is how the sandbox is kept honest.
  */
 export function providerSuite(name: string, open: OpenStripe): void {
@@ -126,7 +126,7 @@ export function providerSuite(name: string, open: OpenStripe): void {
   })
 
   describe(`webhook endpoints of ${name}`, () => {
-    test('tell their secret once', async (t) => {
+    test('show their secret once', async (t) => {
       const stripe = await open(t)
 
       const made = await stripe.webhookEndpoints.create({

@@ -9,7 +9,7 @@ type Received = {
   headers: Record<string, string | string[] | undefined>
 }
 
-/** A webhook endpoint that keeps what it gets and answers as it is told, when it is told. */
+/** A webhook endpoint that keeps what it receives; a test decides how and when it answers. */
 export async function startReceiver(t: Pick<TestContext, 'after'>) {
   const received: Received[] = []
   const receiver = {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { type Api, spawnService } from '@plinth/kit/testing'
+import { until } from '../../../test/until.ts'
 import { loadConfig } from '../src/config.ts'
 
 describe('the settings', () => {
@@ -43,7 +44,7 @@ describe('the process', () => {
     const made = await createCustomer(first.api, 'done')
     await first.api.post('/sandbox/api/faults', { kind: 'hang' })
     const hanging = createCustomer(first.api, 'open').catch((error: Error) => error)
-    while ((await first.api.get('/sandbox/api/faults')).body.faults.length > 0);
+    await untilStruck(first.api)
     await first.kill('SIGKILL')
 
     const second = await spawnService(t, MAIN, settings)
@@ -57,7 +58,7 @@ describe('the process', () => {
     assert.equal(retried.headers.get('idempotent-replayed'), null)
   })
 
-  test('listens, answers and ends when told to, whatever hangs', async (t) => {
+  test('listens, answers and stops on SIGTERM although a call hangs', async (t) => {
     const { api, kill, process } = await spawnService(t, MAIN, {
       SANDBOX_PORT: '0',
       SANDBOX_DATABASE_URL: 'sqlite::memory:',
@@ -65,7 +66,7 @@ describe('the process', () => {
     const health = await api.get('/actuator/health')
     await api.post('/sandbox/api/faults', { kind: 'hang' })
     const hanging = createCustomer(api, 'open').catch((error: Error) => error)
-    while ((await api.get('/sandbox/api/faults')).body.faults.length > 0);
+    await untilStruck(api)
 
     await kill('SIGTERM')
 
@@ -74,6 +75,12 @@ describe('the process', () => {
     assert.equal(process.exitCode, 0)
   })
 })
+
+const untilStruck = (api: Api) =>
+  until(
+    () => api.get('/sandbox/api/faults'),
+    ({ body }) => body.faults.length === 0,
+  )
 
 const createCustomer = (api: Api, key: string) =>
   api.request('POST', '/v1/customers', {

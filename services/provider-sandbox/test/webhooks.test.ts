@@ -129,7 +129,7 @@ describe('a delivery', () => {
     assert.equal(deliveries[1].attempts.length, 16)
   })
 
-  test('to nobody is a failure to connect', async (t) => {
+  test('to a closed port is a failure to connect', async (t) => {
     const { stripe, api } = await startSandbox(t)
     const url = 'http://127.0.0.1:1/'
     await api.post('/sandbox/api/webhook-endpoints', { url, secret: SECRET })
@@ -229,7 +229,7 @@ describe('a switch', () => {
     assert.equal(new Set(ids).size, 1)
   })
 
-  test('turns the order round', async (t) => {
+  test('reverses the order', async (t) => {
     const sandbox = await startBoth(t)
     await sandbox.turn({ reorder: 100 })
     await paidOrder(sandbox)
@@ -290,7 +290,7 @@ describe('a switch', () => {
     assert.equal(receiver.received[0]?.event.api_version, '2022-08-01')
   })
 
-  test('that nobody knows is refused', async (t) => {
+  test('that does not exist is refused', async (t) => {
     const { turn } = await startBoth(t)
 
     assert.equal((await turn({ dorp: ['*'] })).status, 400)

@@ -1,6 +1,6 @@
 import { ProviderError } from '../protocol/errors.ts'
 
-/** Any key will do, except one that could move real money. */
+/** Any key is accepted except a live one. */
 export function authenticate(authorization: string | undefined): void {
   const key = keyOf(authorization ?? '')
   if (!key)
@@ -25,4 +25,4 @@ function masked(key: string): string {
 }
 
 export const unauthorized = (message: string) =>
-  new ProviderError({ status: 401, message, unremembered: true })
+  new ProviderError({ status: 401, message, transient: true })

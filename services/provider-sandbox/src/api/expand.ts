@@ -16,11 +16,7 @@ export function readExpand(value: FormValue | undefined): string[] {
 type Expandable = { [member: string]: unknown }
 
 /** Replaces ids by the objects they name, along paths such as `data.payment_intent.latest_charge`. */
-export async function expandPaths(
-  sandbox: Sandbox,
-  object: object,
-  paths: string[],
-): Promise<object> {
+export async function expandPaths(sandbox: Sandbox, object: object, paths: string[]) {
   const expanded = structuredClone(object) as Expandable
   for (const path of paths) {
     const steps = path.split('.')
@@ -50,7 +46,7 @@ async function expandSteps(
   if (rest.length > 0) await expandSteps(sandbox, next as Expandable, rest, path)
 }
 
-/** The object at a member; null where there is none, nothing where there never is one. */
+/** The object at a member, null if there is none, undefined if there can be none. */
 async function expand(sandbox: Sandbox, holder: Expandable, member: string) {
   const value = holder[member]
   if (member === 'line_items' && holder.object === 'checkout.session')

@@ -26,12 +26,8 @@ export async function insertKey(
   return inserted !== undefined
 }
 
-/** Up to version 1.0 a row without a status was a call under way; one that is left means nothing. */
-export async function findKey(
-  db: SandboxDb,
-  key: string,
-  now: Date,
-): Promise<KeptAnswer | undefined> {
+/** In version 1.0 a row without a status was a call under way. Such a row is ignored. */
+export async function findKey(db: SandboxDb, key: string, now: Date) {
   return db
     .selectFrom('idempotency_keys')
     .selectAll()

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { secondsAfter } from '@plinth/kit'
 import type { Answer } from '../protocol/answer.ts'
-import { ProviderError } from '../protocol/errors.ts'
+import { ProviderError, requestRefused } from '../protocol/errors.ts'
 import type { Form } from '../protocol/form.ts'
 import type { Sandbox } from '../state/sandbox.ts'
 import type { SandboxDb } from '../state/tables.ts'
@@ -29,7 +29,8 @@ export async function answerOnce(
   { key, fingerprint, requestId }: KeyedCall,
   work: (keep: Keep) => Promise<Answer>,
 ): Promise<Answer> {
-  if (key.length > LONGEST_KEY) throw keyTooLong()
+  if (key.length > LONGEST_KEY)
+    throw requestRefused(`Idempotency keys can be at most ${LONGEST_KEY} characters long.`)
   const now = sandbox.clock()
   const first = await findKey(sandbox.db, key, now)
   const present = first?.fingerprint ?? inUse.get(key)
@@ -71,12 +72,6 @@ function canonical(value: Form | string): string {
   return `{${entries.map(([name, entry]) => `${JSON.stringify(name)}:${canonical(entry)}`)}}`
 }
 
-const keyTooLong = () =>
-  new ProviderError({
-    status: 400,
-    message: `Idempotency keys can be at most ${LONGEST_KEY} characters long.`,
-  })
-
 const keyReused = (key: string) =>
   new ProviderError({
     status: 400,
@@ -90,5 +85,5 @@ export const keyInUse = (key: string) =>
     type: 'idempotency_error',
     code: 'idempotency_key_in_use',
     message: `There is currently another in-progress request using this idempotency key (that probably means you submitted twice, and the other request is still going through): ${key}. Please try again later.`,
-    unremembered: true,
+    transient: true,
   })

@@ -37,14 +37,10 @@ export type IncomingCall = {
 }
 
 /**
- * Answers one call and logs it. The order of things: authentication, faults before, the form, the
- * idempotency key, the effect with its events in one transaction, faults after.
+ * Answers one call and logs it. The order: authentication, faults before, the form, the idempotency
+ * key, the effect with its events in one transaction, faults after.
  */
-export async function answerCall(
-  api: Api,
-  call: IncomingCall,
-  operation: Operation,
-): Promise<Answer> {
+export async function answerCall(api: Api, call: IncomingCall, operation: Operation) {
   const { sandbox, held } = api
   const struck: Struck = { fault: undefined, held, hungUp: call.hungUp }
   const answer = await refusalsAnswered(call, async () => {
@@ -76,7 +72,7 @@ async function refusalsAnswered(
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error
     const answer = errorAnswer(error, requestLogUrl)
-    if (!error.facts.unremembered) await keep(answer)
+    if (!error.facts.transient) await keep(answer)
     return answer
   }
 }
@@ -122,7 +118,7 @@ function perform(
 async function effect(sandbox: Sandbox, call: ReadCall, operation: Operation): Promise<object> {
   const { expand, ...form } = call.form
   const paths = readExpand(expand)
-  const request = { id: call.requestId, idempotencyKey: call.idempotencyKey ?? null }
+  const request = { id: call.requestId, idempotency_key: call.idempotencyKey ?? null }
   const { id, path } = call
   return expandPaths(sandbox, await operation({ ...sandbox, request }, { id, form, path }), paths)
 }

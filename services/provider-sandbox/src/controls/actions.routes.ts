@@ -13,7 +13,7 @@ import {
 
 const ById = Type.Object({ id: Type.String() })
 
-// A body may be left out: the usual card or account is taken.
+// The body may be absent, so that one call pays.
 const CardBody = Type.Union([Type.Object({ card: Type.Optional(Type.String()) }), Type.Null()])
 
 const BankDebitBody = Type.Union([

@@ -26,7 +26,7 @@ const EndpointBody = Type.Object({
   enabledEvents: Type.Optional(Type.Array(Type.String())),
 })
 
-/** Events, where they are sent, and what became of it. */
+/** Events, endpoints, and what was delivered. */
 export function deliveryRoutes(server: Server, { sandbox, deliverer }: Controls): void {
   server.get('/sandbox/api/events', () => listRecent(sandbox, 'event'))
   server.post('/sandbox/api/events', {

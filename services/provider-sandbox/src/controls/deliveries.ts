@@ -23,7 +23,7 @@ type GivenEndpoint = {
   enabledEvents?: string[]
 }
 
-/** Unlike the API, which makes up the secret itself, a test brings its own. */
+/** Unlike the API, which makes up a secret, this takes the caller's. */
 export async function addEndpoint(sandbox: Sandbox, given: GivenEndpoint) {
   const { url, enabledEvents, ...secrets } = given
   const { id } = await insertEndpoint(sandbox, { url, enabled_events: enabledEvents }, secrets)
@@ -59,7 +59,7 @@ export async function resendEvent(sandbox: Sandbox, id: string): Promise<Event> 
 
 type ForgedEvent = { type: string; object: { id: string }; livemode?: boolean }
 
-/** An event that nothing caused, properly signed: for what a provider should never send. */
+/** An event that nothing caused, properly signed, for what a provider should never send. */
 export async function forgeEvent(sandbox: Sandbox, forged: ForgedEvent): Promise<Event> {
   const { type, object, livemode } = forged
   return change(sandbox, (inside) =>

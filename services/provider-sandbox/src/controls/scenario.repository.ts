@@ -31,7 +31,7 @@ export async function insertRows(db: SandboxDb, table: Table, rows: object[]): P
 // An unknown column is a general error; a value that is an object cannot be bound.
 const ROW_FAULTS = /^SQLITE_(ERROR|MISMATCH|CONSTRAINT_(NOTNULL|PRIMARYKEY|UNIQUE|ROWID))$/
 
-/** Whether a row that was given is at fault, and not the database. */
+/** Whether a given row is at fault and not the database. */
 export function isFaultyRow(error: unknown): error is Error {
   return (
     error instanceof TypeError ||

@@ -13,12 +13,8 @@ export async function exportScenario({ db }: Sandbox): Promise<Scenario> {
   return { plinthSandbox: 1, tables }
 }
 
-/** Replaces everything by what a scenario holds, or changes nothing. */
-export async function importScenario(
-  sandbox: Sandbox,
-  clock: MovableClock,
-  { tables }: Scenario,
-): Promise<void> {
+/** Replaces everything by the scenario, or changes nothing. */
+export async function importScenario(sandbox: Sandbox, clock: MovableClock, { tables }: Scenario) {
   const unknown = Object.keys(tables).filter((name) => !TABLES.includes(name as never))
   if (unknown.length > 0) throw validationFailed([`tables: ${unknown.join(', ')} not known`])
   try {
@@ -33,10 +29,10 @@ export async function importScenario(
   await clock.load()
 }
 
-/** The counters go on, so that an id that was given out never names something else. */
+/** The counters stay, so that no id is given out twice. */
 const FORGOTTEN = TABLES.filter((table) => table !== 'counters')
 
-/** As after the first start: nothing but the endpoint of the settings, and the true time. */
+/** As after the first start: only the endpoint of the settings, and the machine's time. */
 export async function resetSandbox(sandbox: Sandbox, clock: MovableClock): Promise<void> {
   await change(sandbox, async (inside) => {
     await deleteRows(inside.db, FORGOTTEN)

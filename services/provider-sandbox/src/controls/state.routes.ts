@@ -39,7 +39,7 @@ const SwitchesBody = Type.Object(
   { additionalProperties: false },
 )
 
-/** The clock, the switches, the faults, the scenario, and what there is to see. */
+/** The clock, the switches, the faults, the scenario, and the lists. */
 export function stateRoutes(server: Server, controls: Controls): void {
   faultRoutes(server, controls)
   scenarioRoutes(server, controls)
@@ -112,7 +112,7 @@ const ScenarioBody = Type.Object({
   tables: Type.Record(Type.String(), Type.Array(Type.Object({}))),
 })
 
-/** The whole state as a file, to keep, to send to someone, or to start a test from. */
+/** The whole state as a file, to keep, to share, or to start a test from. */
 function scenarioRoutes(server: Server, { sandbox, clock }: Controls): void {
   server.get('/sandbox/api/scenario', (_request, reply) => {
     reply.header('content-disposition', 'attachment; filename="scenario.json"')

@@ -17,7 +17,7 @@ import { listObjects } from '../state/objects.repository.ts'
 import type { Sandbox } from '../state/sandbox.ts'
 import { DEFAULT_SWITCHES, type Switches, setSwitches } from '../state/switches.ts'
 
-/** Everything the controls can turn. */
+/** Everything the controls can change. */
 export type Controls = {
   sandbox: Sandbox
   clock: MovableClock
@@ -29,7 +29,7 @@ export function readClock({ clock }: Controls) {
   return { now: clock().toISOString(), offsetSeconds: clock.offsetSeconds() }
 }
 
-/** Ends when everything that became due on the way has been done and sent. */
+/** Resolves when everything that became due on the way has been done and sent. */
 export async function advanceClock(controls: Controls, seconds: number) {
   const { sandbox, clock, deliverer } = controls
   await moveClock(sandbox, clock, seconds, deliverer.flush)
@@ -56,7 +56,7 @@ type GivenFault = Partial<Omit<Fault, 'id' | 'remaining'>> & {
   times?: number | null
 }
 
-/** One strike on any call, unless told otherwise; an outage lasts until it is removed. */
+/** Strikes once, on any call, by default; an outage lasts until it is removed. */
 export async function addFault(sandbox: Sandbox, given: GivenFault): Promise<Fault> {
   const { kind, times = kind === 'outage' ? null : 1, route = '*', probability = 1 } = given
   const { delayMs = null, retryAfterSeconds = 1 } = given

@@ -1,6 +1,6 @@
 export type Page = { title: string; main: Html }
 
-/** Every page says what it is, so that no one takes it for the real provider. */
+/** Every page says SANDBOX, so that it is not taken for the real provider. */
 export function renderPage({ title, main }: Page, basePath: string): string {
   return html`<!doctype html>
 <html lang="en">

@@ -1,7 +1,7 @@
 import type { Problem } from '@plinth/kit'
 import { ProviderError, unknownUrl } from './errors.ts'
 
-/** A reply that is ready to be sent, and how the connection breaks while it is sent. */
+/** A reply that is ready to be sent; `cut` breaks the connection instead of it or half-way. */
 export type Answer = {
   status: number
   body: string
@@ -9,7 +9,7 @@ export type Answer = {
   cut?: 'reset' | 'truncated'
 }
 
-/** An answer for the wire is indented, as the provider's are. */
+/** Indented, as the provider's replies are. */
 export function jsonOf(value: object): string {
   return `${JSON.stringify(value, null, 2)}\n`
 }

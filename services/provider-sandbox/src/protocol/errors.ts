@@ -9,11 +9,11 @@ type ErrorFacts = {
   code?: string
   param?: string
   headers?: Record<string, string>
-  /** Refused before the endpoint began its work, so an idempotency key does not remember it. */
-  unremembered?: boolean
+  /** Refused before the endpoint began its work, so an idempotency key does not keep it. */
+  transient?: boolean
 }
 
-/** A refusal in the provider's own words. Outside its API it is shown like any other problem. */
+/** A refusal in the provider's words. Outside its API it is rendered like any other problem. */
 export class ProviderError extends Problem {
   readonly facts: ErrorFacts & { type: ErrorType }
 
@@ -26,11 +26,11 @@ export class ProviderError extends Problem {
 }
 
 export const invalidForm = (message: string) =>
-  new ProviderError({ status: 400, message, unremembered: true })
+  new ProviderError({ status: 400, message, transient: true })
 
-/** A fault in the parameters themselves: found before any work, never remembered. */
+/** A fault in the parameters themselves: found before any work, never kept. */
 export const parameterInvalid = (param: string, message: string, code?: string) =>
-  new ProviderError({ status: 400, message, param, code, unremembered: true })
+  new ProviderError({ status: 400, message, param, code, transient: true })
 
 export const parameterUnknown = (param: string) =>
   parameterInvalid(param, `Received unknown parameter: ${param}`, 'parameter_unknown')
@@ -45,11 +45,11 @@ export const parameterEmpty = (param: string) =>
     'parameter_invalid_empty',
   )
 
-/** A refusal that depends on what the provider already holds. */
+/** A refusal that depends on the state of things. */
 export const requestRefused = (message: string, code?: string, param?: string) =>
   new ProviderError({ status: 400, message, code, param })
 
-/** The object a path names is 404; one that a parameter names is 400. */
+/** 404 for the object that a path names, 400 for one that a parameter names. */
 export function resourceMissing(kind: string, id: string, param = 'id'): ProviderError {
   const status = param === 'id' ? 404 : 400
   const message = `No such ${kind}: '${id}'`

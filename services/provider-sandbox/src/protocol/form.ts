@@ -57,7 +57,7 @@ function pathOf(name: string): string[] {
   return [match[1] ?? '', ...steps]
 }
 
-/** Forms come from the provider's clients and from our own pages alike. */
+/** The provider's clients and the hosted page send forms. */
 export function parseFormBodies(server: Server): void {
   server.addContentTypeParser(
     'application/x-www-form-urlencoded',

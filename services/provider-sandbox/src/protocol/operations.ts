@@ -32,7 +32,7 @@ export async function requireObject<K extends Kind>(
   return object
 }
 
-/** An object that another one names: that it is missing is a bug and no refusal. */
+/** An object that another one names. If it is missing, that is a bug and not a refusal. */
 export async function linkedObject<K extends Kind>(
   sandbox: Sandbox,
   kind: K,
@@ -52,7 +52,7 @@ export const pageable = {
 
 type Page = { limit?: number; starting_after?: string; ending_before?: string }
 
-/** The operation that lists objects; a caller may ask for a value of each of `members`. */
+/** The operation that lists objects. A caller may filter by the value of each of `members`. */
 export function listing(
   kind: Kind,
   members: Record<string, read.Reader<string | undefined>>,
@@ -67,7 +67,7 @@ export function listing(
 
 const DEFAULT_LIMIT = 10
 
-/** One page, newest first. One object more than asked for shows whether there are others. */
+/** One page, newest first. Reads one object more than asked for, to see whether there are others. */
 export async function readPage(
   sandbox: Sandbox,
   kind: Kind,

@@ -17,8 +17,8 @@ export function parameters<S extends Shape>(form: Form, shape: S): Read<S> {
 
 function readShape<S extends Shape>(form: Form, shape: S, holder: string): Read<S> {
   const nameOf = (key: string) => (holder === '' ? key : `${holder}[${key}]`)
-  const stranger = Object.keys(form).find((key) => !Object.hasOwn(shape, key))
-  if (stranger !== undefined) throw parameterUnknown(nameOf(stranger))
+  const unknown = Object.keys(form).find((key) => !Object.hasOwn(shape, key))
+  if (unknown !== undefined) throw parameterUnknown(nameOf(unknown))
   const entries = Object.entries(shape).map(([key, read]) => [key, read(form[key], nameOf(key))])
   return Object.fromEntries(entries) as Read<S>
 }
@@ -64,7 +64,7 @@ export function text({ max = 5000 } = {}): Reader<string | undefined> {
   }
 }
 
-/** In characters, as a caller counts: many a character takes two places in a string. */
+/** In characters: some take two places in a JavaScript string. */
 function lengthOf(text: string): number {
   return [...text].length
 }

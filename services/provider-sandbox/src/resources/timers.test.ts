@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createLogger, openDatabase } from '@plinth/kit'
+import { createLogger, inTransaction, openDatabase } from '@plinth/kit'
 import { testClock } from '@plinth/kit/testing'
 import { loadConfig } from '../config.ts'
 import { migrations } from '../state/migrations/index.ts'
@@ -24,7 +24,7 @@ test('stopping waits for the round under way, also when another was due meanwhil
     wake: () => woken.push('round ended'),
   }
   const busy = Promise.withResolvers<void>()
-  const writing = database.db.transaction().execute(() => busy.promise)
+  const writing = inTransaction(database.db, () => busy.promise)
   const stop = startTicking(sandbox)
 
   t.mock.timers.tick(500)

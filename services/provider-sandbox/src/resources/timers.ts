@@ -16,7 +16,7 @@ const ACTIONS: Record<TimerAction, (sandbox: Sandbox, id: string) => Promise<unk
   'fail-refund': failRefund,
 }
 
-/** Does what has become due, each thing as of the moment it was due. */
+/** Does what has become due, each at the time it was due. */
 export async function runTimers(sandbox: Sandbox): Promise<void> {
   const findNext = () => findDueTimer(sandbox.db, sandbox.clock())
   for (let timer = await findNext(); timer; timer = await findNext()) await fire(sandbox, timer)
@@ -31,7 +31,7 @@ async function fire(sandbox: Sandbox, timer: Timer): Promise<void> {
     })
   } catch (error) {
     if (!(error instanceof Problem)) throw error
-    // Something else had already decided it, so there is nothing left to do.
+    // Something else has settled it already.
     await deleteTimer(sandbox.db, timer.id)
   }
 }
@@ -64,7 +64,7 @@ export async function moveClock(
 
 const EVERY_MS = 500
 
-/** Looks twice a second whether something has become due. Returns the way to stop it. */
+/** Checks twice a second whether something has become due. Returns a function that stops it. */
 export function startTicking(sandbox: Sandbox): () => Promise<void> {
   let round: Promise<void> | undefined
   const tick = async () => {
@@ -72,7 +72,7 @@ export function startTicking(sandbox: Sandbox): () => Promise<void> {
       await runTimers(sandbox)
       sandbox.wake()
     } catch (error) {
-      sandbox.log.error({ err: error }, 'a timer failed')
+      sandbox.log.error({ err: error }, 'timers failed')
     }
     round = undefined
   }

@@ -10,7 +10,7 @@ export type MovableClock = Clock & {
   /** Only forwards. */
   moveTo(moment: Date): Promise<void>
   reset(): Promise<void>
-  /** Takes up the offset that is stored. */
+  /** Reads the stored offset. */
   load(): Promise<void>
 }
 

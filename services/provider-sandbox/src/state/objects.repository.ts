@@ -20,11 +20,7 @@ export async function insertObject(
     .execute()
 }
 
-export async function updateObject(
-  db: SandboxDb,
-  object: ProviderObject,
-  hidden?: object,
-): Promise<void> {
+export async function updateObject(db: SandboxDb, object: ProviderObject, hidden?: object) {
   const changed = {
     body: JSON.stringify(object),
     ...(hidden && { hidden: JSON.stringify(hidden) }),
@@ -77,7 +73,7 @@ export type ObjectFilter = {
   types?: string[]
   created?: CreatedRange
   parent?: string
-  /** Events whose every delivery has arrived, or those of which one has not. */
+  /** Events whose deliveries have all arrived, or events with one that has not. */
   delivered?: boolean
 }
 

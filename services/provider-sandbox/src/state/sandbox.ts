@@ -1,5 +1,6 @@
 import { type Clock, inTransaction, type Logger } from '@plinth/kit'
 import type { SandboxConfig } from '../config.ts'
+import type { Event } from './object-kinds.ts'
 import type { SandboxDb } from './tables.ts'
 
 /** What every rule of the sandbox works with. */
@@ -7,23 +8,20 @@ export type Sandbox = {
   db: SandboxDb
   /** The sandbox's own time, which can be moved. */
   clock: Clock
-  /** The time of the machine, by which deliveries are signed: receivers' clocks do not move. */
+  /** The machine's time. It signs deliveries, because receivers' clocks do not move. */
   trueClock: Clock
   config: SandboxConfig
   log: Logger
-  /** Where people and programs reach the sandbox. */
+  /** The address at which the sandbox is reached. */
   publicUrl: () => string
-  /** Called when something was committed that may be due for delivery. */
+  /** To be called after a commit that may have made a delivery due. */
   wake: () => void
   /** The API call that is being answered, for the events it causes. */
-  request?: { id: string; idempotencyKey: string | null }
+  request?: Event['request']
 }
 
-/** One change of state: all of it happens, with the events it causes, or nothing. */
-export async function change<R>(
-  sandbox: Sandbox,
-  work: (sandbox: Sandbox) => Promise<R>,
-): Promise<R> {
+/** One change of state with the events it causes: all of it or nothing. */
+export async function change<R>(sandbox: Sandbox, work: (sandbox: Sandbox) => Promise<R>) {
   const result = await inTransaction(sandbox.db, (db) => work({ ...sandbox, db }))
   sandbox.wake()
   return result

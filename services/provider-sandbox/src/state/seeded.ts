@@ -10,7 +10,7 @@ export async function newId(sandbox: Sandbox, prefix: string, length = 24): Prom
   return `${prefix}_${seededText(sandbox.config.seed, `${prefix}:${number}`, length)}`
 }
 
-/** What every new object begins with. */
+/** The members that every new object has. */
 export async function newObject(sandbox: Sandbox, prefix: string, length?: number) {
   return { id: await newId(sandbox, prefix, length), created: secondsOf(sandbox.clock()) }
 }
@@ -25,7 +25,7 @@ export function seededText(seed: string, name: string, length: number): string {
   return text.slice(0, length)
 }
 
-/** From 0 up to but without 1, the same for the same seed and name. */
+/** From 0 up to 1 (excluded), the same for the same seed and name. */
 export function seededFraction(seed: string, name: string): number {
   return createHmac('sha256', seed).update(name).digest().readUInt32BE() / 2 ** 32
 }

@@ -11,7 +11,7 @@ export const REFUND_WAYS = [
   'fail-later',
 ] as const
 
-/** How the sandbox misbehaves until it is told otherwise. */
+/** How the sandbox misbehaves until the switches are changed. */
 export type Switches = {
   /** Deliveries wait until this is off again. */
   paused: boolean
@@ -23,14 +23,14 @@ export type Switches = {
   duplicates: number
   /** How many first deliveries are gathered and then sent in reverse order; below 2 is off. */
   reorder: number
-  /** The second that every event claims to be from, or null for the true one. */
+  /** The `created` of every event, or null for the true second. */
   eventSecond: number | null
   signWith: (typeof SIGNING_WAYS)[number]
-  /** The version that events claim to be in, or null for the current one. */
+  /** The `api_version` of every event, or null for the current one. */
   apiVersion: string | null
   /** How refunds go; `by-method` leaves it to the card. */
   refunds: (typeof REFUND_WAYS)[number]
-  /** Whether the provider's least and most amounts are enforced. */
+  /** Whether the provider's minimum and maximum amounts are enforced. */
   amountLimits: boolean
 }
 

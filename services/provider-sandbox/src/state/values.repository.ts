@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { SandboxDb } from './tables.ts'
 
-/** Counts one up and tells the new value. A rolled-back transaction gives its numbers back. */
+/** Increments a counter and returns it. A rollback also rolls the counter back. */
 export async function nextNumber(db: SandboxDb, name: string): Promise<number> {
   const row = await db
     .insertInto('counters')
@@ -33,8 +33,8 @@ export async function updateValue(db: SandboxDb, name: string, value: unknown): 
 }
 
 /**
- * No wait for the disk at each commit: a killed process loses nothing, a power cut may take the last
- * moments. No money is at stake here, and clients are often measured against the sandbox.
+ * No sync of the disk at each commit: a killed process loses nothing, a power cut may lose the last
+ * moments. No money is at stake, and clients are often measured against the sandbox.
  */
 export async function relaxDurability(db: SandboxDb): Promise<void> {
   await sql`pragma synchronous = normal`.execute(db)

@@ -2,8 +2,8 @@
 type Stage = 'before' | 'during' | 'after'
 
 /**
- * What can go wrong on demand. `before` is before anything was done, even before the idempotency
- * key was looked at; `during` holds the key; `after` means that the effect is there.
+ * What can go wrong on demand: `before` the idempotency key is read and anything is done, `during`
+ * the time the call holds the key, `after` the work is done.
  */
 export const FAULT_KINDS = {
   latency: { stage: 'during', about: 'answers late' },
@@ -31,7 +31,7 @@ export type Fault = {
   /** `POST /v1/refunds`, `GET /v1/refunds/:id`, or `*` for every call. */
   route: string
   kind: FaultKind
-  /** How many more calls it strikes; null: until it is removed. */
+  /** How many more calls it strikes; null is until it is removed. */
   remaining: number | null
   /** The share of calls it strikes, drawn from the seed. */
   probability: number

@@ -27,18 +27,18 @@ async function strikes(sandbox: Sandbox, { probability }: Fault): Promise<boolea
 /** The fault that was drawn for a call, and what it can do to it. */
 export type Struck = { fault: Fault | undefined; held: HeldCalls; hungUp: AbortSignal }
 
-/** What a fault makes of the work: it may do it, and answers or throws a refusal. */
+/** Does the work or not, and returns an answer or throws a refusal. */
 type Strike = (struck: Struck & { fault: Fault }, work: Work) => Promise<Answer>
 
 type Work = () => Promise<Answer>
 
-/** One strike for each kind of a stage: the compiler misses those that are left out. */
+/** One strike for each kind of a stage, which the compiler checks. */
 type Strikes<Stage> = Record<
   { [K in FaultKind]: (typeof FAULT_KINDS)[K]['stage'] extends Stage ? K : never }[FaultKind],
   Strike
 >
 
-/** Around the whole call: before the idempotency key is looked at, or when the work is done. */
+/** Around the whole call: before the idempotency key is read, or when the work is done. */
 const OUTSIDE: Strikes<'before' | 'after'> = {
   'reset-before': async () => NO_ANSWER,
   outage: async () => NO_ANSWER,
@@ -67,7 +67,7 @@ const OUTSIDE: Strikes<'before' | 'after'> = {
     await work()
     return proxyPage(200)
   },
-  // `refusalToKeep` replaces the answer while the work is done.
+  // `refusalToKeep` has replaced the answer by then.
   'error-after': (_struck, work) => work(),
 }
 
@@ -109,7 +109,7 @@ function refuse(error: ProviderError): never {
   throw error
 }
 
-/** What the provider says when it broke: no proof that nothing was done. */
+/** What the provider answers when it breaks: no proof that nothing was done. */
 const broken = (headers?: Record<string, string>) =>
   new ProviderError({
     status: 500,
@@ -118,5 +118,5 @@ const broken = (headers?: Record<string, string>) =>
     headers,
   })
 
-/** A failure that a key keeps would only be replayed: the provider asks not to try again. */
+/** A failure that a key keeps would only be replayed, so the provider asks not to retry. */
 const frozen = () => broken({ 'stripe-should-retry': 'false' })

@@ -10,7 +10,7 @@ import { returnAddress, returnOrigins, unknownPage } from './pages.ts'
 
 type Field = (name: string) => string
 
-/** The page where a customer pays, declines or goes away. It needs no script. */
+/** The page where a customer pays or cancels. It needs no script. */
 export function hostedRoutes(server: Server, sandbox: Sandbox): void {
   const style = readFileSync(new URL('../style.css', import.meta.url))
   server.get('/sandbox/style.css', (_request, reply) =>
@@ -49,7 +49,7 @@ async function take(
   stepOf: (field: Field) => Step,
 ): Promise<Reply> {
   const form = (request.body ?? {}) as Form
-  // Card and account numbers are typed in groups.
+  // People type card and account numbers in groups.
   const field = (name: string) =>
     typeof form[name] === 'string' ? form[name].replaceAll(/\s/g, '') : ''
   await takeStep(sandbox, idOf(request), stepOf(field))

@@ -8,10 +8,7 @@ import { change, type Sandbox } from '../../state/sandbox.ts'
 import type { Page } from '../layout.ts'
 import { challengePage, checkoutPage, finishedPage } from './pages.ts'
 
-export async function findSession(
-  sandbox: Sandbox,
-  id: string,
-): Promise<CheckoutSession | undefined> {
+export async function findSession(sandbox: Sandbox, id: string) {
   await runTimers(sandbox)
   return findObject(sandbox.db, 'checkout.session', id)
 }

@@ -80,7 +80,7 @@ function numbers(id: string, title: string, methods: Record<string, Behaviour>):
   )}</ul></details>`
 }
 
-/** Where the bank asks whether it is really the customer. */
+/** Where the bank asks the customer to confirm. */
 export function challengePage(session: CheckoutSession, path: string): Page {
   const amount = formatAmount(session.amount_total, session.currency)
   const main = html`
@@ -93,7 +93,7 @@ export function challengePage(session: CheckoutSession, path: string): Page {
   return { title: 'Your bank asks', main }
 }
 
-/** A session that can no longer be paid: what became of it, and the way back. */
+/** A session that can no longer be paid: how it ended, and a link back to the shop. */
 export function finishedPage(session: CheckoutSession): Page {
   const amount = formatAmount(session.amount_total, session.currency)
   const back = returnAddress(session)
@@ -122,13 +122,13 @@ export function unknownPage(): Page {
   return { title: 'No such checkout', main }
 }
 
-/** Where the customer goes when the checkout is over. */
+/** Where the customer goes when the checkout has ended. */
 export function returnAddress(session: CheckoutSession): string | null {
   if (session.status !== 'complete') return session.cancel_url
   return session.success_url.replaceAll('{CHECKOUT_SESSION_ID}', session.id)
 }
 
-/** The places a form of the hosted page may lead to, for the page's policy. */
+/** The origins a form of the hosted page may redirect to, for the page's policy. */
 export function returnOrigins(session: CheckoutSession): string[] {
   return [session.success_url, session.cancel_url]
     .filter((url) => url !== null)

@@ -30,7 +30,7 @@ export async function payByCard(
 ): Promise<PaymentOutcome> {
   const session = await requireOpenSession(sandbox, sessionId)
   if (session.amount_total === 0) return completeForNothing(sandbox, sessionId)
-  const behaviour = behaviourOfCard(number, isOver(expiry, sandbox.clock()))
+  const behaviour = behaviourOfCard(number, isExpired(expiry, sandbox.clock()))
   const intent = await beginPayment(sandbox, session)
   const charge = await beginCharge(sandbox, session, intent, cardDetails(number))
   const tried = { ...intent, latest_charge: charge.id, payment_method: charge.payment_method }
@@ -40,8 +40,8 @@ export async function payByCard(
   return takeMoney(sandbox, sessionId, tried)
 }
 
-/** Whether a card that is good through `MM/YY` is no longer good. */
-function isOver(expiry: string | undefined, now: Date): boolean {
+/** Whether a card that is valid through `MM/YY` has expired. */
+function isExpired(expiry: string | undefined, now: Date): boolean {
   const [, month, year] = /^(\d\d)\/(\d\d)$/.exec(expiry ?? '') ?? []
   if (month === undefined || year === undefined) return expiry !== undefined
   return now >= new Date(Date.UTC(2000 + Number(year), Number(month)))

@@ -3,7 +3,7 @@ import { listObjects } from '../../state/objects.repository.ts'
 import type { Sandbox } from '../../state/sandbox.ts'
 import { sumLedger } from './ledger.ts'
 
-/** Where all the money is: per payment, per currency, and by the ledger as a second witness. */
+/** Where the money is: per payment, per currency, and by the ledger as a cross-check. */
 export async function readBooks(sandbox: Sandbox) {
   const intentOf = (object: { payment_intent: string | null }) => object.payment_intent
   const charges = Map.groupBy(await listObjects(sandbox.db, 'charge'), intentOf)
@@ -19,7 +19,7 @@ export async function readBooks(sandbox: Sandbox) {
 
 type Totals = {
   captured: number
-  /** What has gone back for good, as far as anyone knows. */
+  /** What has gone back, unless the refund fails later. */
   refunded: number
   /** What is on its way back. */
   pending: number

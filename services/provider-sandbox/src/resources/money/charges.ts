@@ -64,11 +64,7 @@ export async function settleCharge(sandbox: Sandbox, charge: Charge): Promise<vo
   await changeObject(sandbox, settled, 'charge.succeeded')
 }
 
-export async function failCharge(
-  sandbox: Sandbox,
-  charge: Charge,
-  error: PaymentError,
-): Promise<void> {
+export async function failCharge(sandbox: Sandbox, charge: Charge, error: PaymentError) {
   const reason = error.decline_code ?? error.code
   const failed: Charge = {
     ...charge,

@@ -7,7 +7,7 @@ const TWO_DECIMALS =
   'mwk mxn myr mzn nad ngn nio nok npr nzd pab pen pgk php pkr pln qar ron rsd rub sar sbd scr sek ' +
   'sgd shp sle sll sos srd std szl thb tjs top try ttd twd tzs uah usd uyu uzs wst xcd yer zar zmw'
 
-// The provider lists UGX here and also among its special cases; nothing is refused this way.
+// The provider lists UGX here and among its special cases; this refuses no amount.
 const ZERO_DECIMALS = 'bif clp djf gnf jpy kmf krw mga pyg rwf ugx vnd vuv xaf xof xpf'
 const THREE_DECIMALS = 'bhd jod kwd omr tnd'
 
@@ -23,7 +23,7 @@ const STEPS = new Map<string, number>([
   ['isk', 100],
 ])
 
-/** The least the provider charges, where it is not worth half a dollar by the table of decimals. */
+/** The provider's minimums where they are not 50 minor units (500 with three decimals). */
 const MINIMUMS: Record<string, number> = {
   aed: 200,
   bgn: 100,
@@ -54,7 +54,7 @@ export function decimalsOf(currency: string): number {
   return DECIMALS.get(currency) ?? 2
 }
 
-/** Whether an amount exists in the currency at all. */
+/** Whether the amount exists in the currency. */
 export function checkStep(amount: number, currency: string, param: string): void {
   const step = STEPS.get(currency) ?? 1
   if (amount % step !== 0)
@@ -65,7 +65,7 @@ export function checkStep(amount: number, currency: string, param: string): void
     )
 }
 
-/** Whether the provider would charge so little or so much. */
+/** Whether the amount is within the provider's minimum and maximum. */
 export function checkLimits(amount: number, currency: string): void {
   const least = MINIMUMS[currency] ?? { 0: 50, 2: 50, 3: 500 }[decimalsOf(currency)] ?? 50
   if (amount > 0 && amount < least)

@@ -12,7 +12,7 @@ import {
 
 describe('a test card', () => {
   for (const number of Object.keys(TEST_CARDS))
-    test(`${number} is a card number, and its last digits still tell how it behaves`, () => {
+    test(`${number} is a card number, and its last digits identify its behaviour`, () => {
       assert.notEqual(behaviourOfCard(number).title, 'Not a card number')
       assert.equal(behaviourOf(cardDetails(number)), TEST_CARDS[number])
     })
@@ -35,11 +35,11 @@ describe('a test card', () => {
 
 describe('a test account', () => {
   for (const number of Object.keys(TEST_ACCOUNTS))
-    test(`${number} behaves as its last digits tell`, () => {
+    test(`${number} is identified by its last digits`, () => {
       assert.equal(behaviourOf(accountDetails(number)), behaviourOfAccount(number))
     })
 
-  test('that nobody knows fails', () => {
+  test('that is unknown fails', () => {
     assert.equal(behaviourOfAccount('1').error?.code, 'no_account')
   })
 })

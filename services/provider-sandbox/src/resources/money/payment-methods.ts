@@ -1,6 +1,6 @@
 import type { PaymentError, PaymentMethodDetails } from '../../state/object-kinds.ts'
 
-/** How a test card or a test account behaves, as people know them from the provider's documents. */
+/** How a test card or a test account behaves, as the provider documents it. */
 export type Behaviour = {
   title: string
   error?: PaymentError
@@ -10,41 +10,38 @@ export type Behaviour = {
   refunds?: 'pending' | 'fail-later'
 }
 
-const declined = (declineCode: string, message: string, code = 'card_declined'): PaymentError => ({
-  type: 'card_error',
-  code,
-  ...(code === 'card_declined' && { decline_code: declineCode }),
-  message,
+const declines = (title: string, message: string, code: string, reason?: string): Behaviour => ({
+  title,
+  error: { type: 'card_error', code, ...(reason && { decline_code: reason }), message },
 })
+
+const DECLINED = 'Your card was declined.'
+
+const EXPIRED = declines('Declined: expired card', 'Your card has expired.', 'expired_card')
 
 export const TEST_CARDS: Record<string, Behaviour> = {
   '4242424242424242': { title: 'Succeeds' },
   '5555555555554444': { title: 'Succeeds (Mastercard)' },
   '378282246310005': { title: 'Succeeds (American Express)' },
-  '4000000000000002': {
-    title: 'Declined',
-    error: declined('generic_decline', 'Your card was declined.'),
-  },
-  '4000000000009995': {
-    title: 'Declined: insufficient funds',
-    error: declined('insufficient_funds', 'Your card has insufficient funds.'),
-  },
-  '4000000000009987': {
-    title: 'Declined: lost card',
-    error: declined('lost_card', 'Your card was declined.'),
-  },
-  '4000000000000069': {
-    title: 'Declined: expired card',
-    error: declined('', 'Your card has expired.', 'expired_card'),
-  },
-  '4000000000000127': {
-    title: 'Declined: wrong CVC',
-    error: declined('', "Your card's security code is incorrect.", 'incorrect_cvc'),
-  },
-  '4000000000000119': {
-    title: 'Declined: processing error',
-    error: declined('', 'An error occurred while processing your card.', 'processing_error'),
-  },
+  '4000000000000002': declines('Declined', DECLINED, 'card_declined', 'generic_decline'),
+  '4000000000009995': declines(
+    'Declined: insufficient funds',
+    'Your card has insufficient funds.',
+    'card_declined',
+    'insufficient_funds',
+  ),
+  '4000000000009987': declines('Declined: lost card', DECLINED, 'card_declined', 'lost_card'),
+  '4000000000000069': EXPIRED,
+  '4000000000000127': declines(
+    'Declined: wrong CVC',
+    "Your card's security code is incorrect.",
+    'incorrect_cvc',
+  ),
+  '4000000000000119': declines(
+    'Declined: processing error',
+    'An error occurred while processing your card.',
+    'processing_error',
+  ),
   '4000002500003155': { title: 'The bank asks first (3-D Secure)', challenge: true },
   '4000000000007726': { title: 'Succeeds; refunds are pending, then succeed', refunds: 'pending' },
   '4000000000005126': { title: 'Succeeds; refunds succeed, then fail', refunds: 'fail-later' },
@@ -68,20 +65,18 @@ export const TEST_ACCOUNTS: Record<string, Behaviour> = {
   },
 }
 
-const UNKNOWN_CARD: Behaviour = {
-  title: 'Not a test card',
-  error: declined(
-    'test_mode_live_card',
-    'Your card was declined: the sandbox takes test cards only.',
-  ),
-}
+const UNKNOWN_CARD = declines(
+  'Not a test card',
+  'Your card was declined: the sandbox takes test cards only.',
+  'card_declined',
+  'test_mode_live_card',
+)
 
-const EXPIRED_CARD = '4000000000000069'
-
-const WRONG_NUMBER: Behaviour = {
-  title: 'Not a card number',
-  error: declined('', 'Your card number is incorrect.', 'incorrect_number'),
-}
+const WRONG_NUMBER = declines(
+  'Not a card number',
+  'Your card number is incorrect.',
+  'incorrect_number',
+)
 
 const UNKNOWN_ACCOUNT: Behaviour = {
   title: 'Not a test account',
@@ -89,7 +84,7 @@ const UNKNOWN_ACCOUNT: Behaviour = {
 }
 
 export function behaviourOfCard(number: string, expired = false): Behaviour {
-  if (expired) return TEST_CARDS[EXPIRED_CARD] ?? WRONG_NUMBER
+  if (expired) return EXPIRED
   return TEST_CARDS[number] ?? (isCardNumber(number) ? UNKNOWN_CARD : WRONG_NUMBER)
 }
 
@@ -97,7 +92,7 @@ export function behaviourOfAccount(number: string): Behaviour {
   return TEST_ACCOUNTS[number] ?? UNKNOWN_ACCOUNT
 }
 
-/** The behaviour of a charge's method, which its last four digits still tell. */
+/** The behaviour of a charge's method, found by its last four digits. */
 export function behaviourOf(details: PaymentMethodDetails): Behaviour | undefined {
   const [methods, last4] =
     details.type === 'card'

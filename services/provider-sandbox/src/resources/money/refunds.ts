@@ -151,7 +151,7 @@ export async function settleRefund(sandbox: Sandbox, id: string): Promise<Refund
   return changeRefund(sandbox, refund, { status: 'succeeded', pending_reason: undefined })
 }
 
-/** The customer's bank refused it, perhaps after it had seemed to succeed: the money is back. */
+/** The customer's bank refused it, perhaps after it had succeeded: the money is back. */
 export async function failRefund(sandbox: Sandbox, id: string): Promise<Refund> {
   const refund = await takeRefund(sandbox, id, ['pending', 'requires_action', 'succeeded'])
   const failed = await changeRefund(sandbox, refund, {

@@ -9,7 +9,7 @@ import {
   countWaiting,
   type Delivery,
   recordAttempt,
-  updateDelivery,
+  updateFailed,
 } from './deliveries.repository.ts'
 
 /** Sends a delivery once and records what was sent and what came back. */
@@ -22,7 +22,7 @@ export async function deliver(
   const { db, trueClock } = sandbox
   const endpoint = await findWithHidden(db, 'webhook_endpoint', delivery.endpointId)
   const event = await findObject(db, 'event', delivery.eventId)
-  if (!endpoint || !event) return updateDelivery(db, delivery.id, 'failed')
+  if (!endpoint || !event) return updateFailed(db, delivery.id)
 
   const request = composeRequest(event, SIGNING[signWith](endpoint.hidden), trueClock())
   const timeout = AbortSignal.timeout(sandbox.config.deliveryTimeoutSeconds * 1000)
@@ -77,12 +77,7 @@ async function send(
   }
 }
 
-async function record(
-  sandbox: Sandbox,
-  delivery: Delivery,
-  event: Event,
-  attempt: Attempt,
-): Promise<void> {
+async function record(sandbox: Sandbox, delivery: Delivery, event: Event, attempt: Attempt) {
   const next = stateAfter(sandbox, delivery, attempt)
   await inTransaction(sandbox.db, async (db) => {
     if (!(await recordAttempt(db, delivery, attempt, next))) return

@@ -4,9 +4,9 @@ import { deliver } from './deliver.ts'
 import { type Delivery, listDueDeliveries } from './deliveries.repository.ts'
 
 export type Deliverer = {
-  /** Something may be due: look soon. */
+  /** To be called when something may be due. */
   wake(): void
-  /** Sends everything that is due, also what waits to be reordered, and ends when it is sent. */
+  /** Sends everything that is due, also what waits to be reordered, and resolves when it is sent. */
   flush(): Promise<void>
   stop(): Promise<void>
 }

@@ -22,10 +22,7 @@ export type Attempt = {
   error: string | null
 }
 
-export async function insertDelivery(
-  db: SandboxDb,
-  delivery: Omit<Delivery, 'id' | 'attempts'>,
-): Promise<void> {
+export async function insertDelivery(db: SandboxDb, delivery: Omit<Delivery, 'id' | 'attempts'>) {
   const { eventId, endpointId, state, nextAttemptAt } = delivery
   await db
     .insertInto('deliveries')
@@ -46,7 +43,7 @@ const selectDeliveries = (db: SandboxDb) =>
     .select((eb) => eb.ref('state').$castTo<DeliveryState>().as('state'))
     .select('next_attempt_at as nextAttemptAt')
 
-/** What has to be sent by `now`, in the order in which it came up. */
+/** What is due at `now`, in the order in which it became due. */
 export async function listDueDeliveries(db: SandboxDb, now: Date): Promise<Delivery[]> {
   return selectDeliveries(db)
     .where('state', '=', 'waiting')
@@ -57,18 +54,14 @@ export async function listDueDeliveries(db: SandboxDb, now: Date): Promise<Deliv
 }
 
 /** Newest first. */
-export async function listDeliveries(
-  db: SandboxDb,
-  limit: number,
-  eventId?: string,
-): Promise<Delivery[]> {
+export async function listDeliveries(db: SandboxDb, limit: number, eventId?: string) {
   const query = selectDeliveries(db).orderBy('id', 'desc').limit(limit)
   return (eventId === undefined ? query : query.where('event_id', '=', eventId)).execute()
 }
 
 /**
- * Writes an attempt down and what the delivery is after it. False when the delivery is no longer
- * the one that was sent: a reset or a loaded scenario has replaced it meanwhile.
+ * Stores an attempt and the state after it. False when the delivery is no longer the one that was
+ * sent, because a reset or a loaded scenario has replaced it.
  */
 export async function recordAttempt(
   db: SandboxDb,
@@ -102,12 +95,9 @@ export async function recordAttempt(
   return true
 }
 
-export async function updateDelivery(
-  db: SandboxDb,
-  id: number,
-  state: DeliveryState,
-): Promise<void> {
-  await db.updateTable('deliveries').set({ state }).where('id', '=', id).execute()
+/** For a delivery whose event or endpoint is gone. */
+export async function updateFailed(db: SandboxDb, id: number): Promise<void> {
+  await db.updateTable('deliveries').set({ state: 'failed' }).where('id', '=', id).execute()
 }
 
 /** The attempts of each delivery, in order. */

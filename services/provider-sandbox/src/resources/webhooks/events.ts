@@ -26,10 +26,7 @@ export async function recordEvent(
     data: { object: subject, ...(previous && { previous_attributes: previous }) },
     livemode,
     pending_webhooks: 0,
-    request: {
-      id: sandbox.request?.id ?? null,
-      idempotency_key: sandbox.request?.idempotencyKey ?? null,
-    },
+    request: sandbox.request ?? { id: null, idempotency_key: null },
     type,
   }
   event.pending_webhooks = await queueDeliveries(sandbox, event, switches)
@@ -38,21 +35,13 @@ export async function recordEvent(
 }
 
 /** Stores an object that has changed, and the event that says so. */
-export async function changeObject(
-  sandbox: Sandbox,
-  object: ProviderObject,
-  event: string,
-): Promise<void> {
+export async function changeObject(sandbox: Sandbox, object: ProviderObject, event: string) {
   await updateObject(sandbox.db, object)
   await recordEvent(sandbox, event, object)
 }
 
 /** Queues an event for every endpoint that wants its type, and returns how many do. */
-export async function queueDeliveries(
-  sandbox: Sandbox,
-  event: Event,
-  switches: Switches,
-): Promise<number> {
+export async function queueDeliveries(sandbox: Sandbox, event: Event, switches: Switches) {
   const enabled = { where: { status: 'enabled' } }
   const endpoints = await listObjects(sandbox.db, 'webhook_endpoint', enabled)
   const interested = endpoints.filter((endpoint) => wants(endpoint, event.type))
