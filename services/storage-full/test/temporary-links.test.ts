@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
+import { createLogger } from '@plinth/kit'
 import { engines, sampleFiles } from '@plinth/kit/testing'
-import { register, startStorage, upload } from './start-storage.ts'
+import { sql } from 'kysely'
+import { openStorage } from '../src/app.ts'
+import { register, startStorage, type TestStorage, upload } from './start-storage.ts'
 
 const PATH = '/file/generate-pre-signed-url'
 
@@ -114,6 +117,17 @@ for (const engine of engines)
       assert.equal(await statusOf(token), 404)
     })
 
+    test('a link that was not stored is 404, not a token that never works', async (t) => {
+      const service = await start(t)
+      const { api, user, file } = service
+      await refuseLinks(t, service)
+
+      const reply = await api.post(PATH, { id: file.id, expiresInSeconds: 60 }, { token: user })
+
+      assert.deepEqual([reply.status, reply.body.code], [404, 'FILE_NOT_FOUND'])
+      assert.equal(reply.body.token, undefined)
+    })
+
     test('the owner sees how often a link was opened, and can revoke it', async (t) => {
       const { api, user, clock, file, link } = await start(t)
       const mallory = await register(api, 'mallory')
@@ -155,3 +169,17 @@ for (const engine of engines)
       for (const { status } of await Promise.all(opening)) assert.ok([200, 404].includes(status))
     })
   })
+
+/** The database stores no link any more, as when the file is deleted in the same moment. */
+async function refuseLinks(t: TestContext, { config, clock }: TestStorage): Promise<void> {
+  const log = createLogger('links', 'silent')
+  const { storage, database } = await openStorage(config, { clock, log })
+  t.after(() => database.close())
+  const statements = config.databaseUrl.startsWith('sqlite:')
+    ? ['create trigger no_link before insert on temporary_links begin select raise(ignore); end']
+    : [
+        "create function no_link() returns trigger as 'begin return null; end' language plpgsql",
+        'create trigger no_link before insert on temporary_links for each row execute function no_link()',
+      ]
+  for (const statement of statements) await sql.raw(statement).execute(storage.db)
+}

@@ -28,6 +28,8 @@ describe('the range of a ten-byte file', () => {
     ['bytes=a-b', WHOLE],
     ['bytes=1.5-2', WHOLE],
     ['items=0-1', WHOLE],
+    ['xbytes=0-1', WHOLE],
+    ['bytes=0-1x', WHOLE],
     ['0-1', WHOLE],
   ] as const)
     test(`${header?.slice(0, 40)} is ${JSON.stringify(expected) ?? 'the whole'}`, () => {
