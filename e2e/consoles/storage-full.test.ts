@@ -162,7 +162,7 @@ describe('the full edition’s workbench', { skip }, () => {
     assert.equal((await fetch(link)).status, 404)
   })
 
-  test('plays media through a short link, since a player can send no token', async (t) => {
+  test('plays media through a short link, in the page and in a tab of its own', async (t) => {
     const page = await openFiles(t)
     await page.getByLabel('Files to upload').setInputFiles(silentMp3('silence.mp3'))
     await page.locator('.file-grid a', { hasText: 'silence.mp3' }).click()
@@ -170,8 +170,11 @@ describe('the full edition’s workbench', { skip }, () => {
 
     const seconds = await player.evaluate(durationOf)
 
-    assert.match((await player.getAttribute('src')) ?? '', /^\/file\/presigned\//)
+    const source = (await player.getAttribute('src')) ?? ''
+    assert.match(source, /^\/file\/presigned\//)
     assert.equal(Math.round(seconds), 1)
+    await page.goto(new URL(source, address).href)
+    assert.equal(Math.round(await page.locator('video').evaluate(durationOf)), 1)
   })
 
   test('leaves no token in any storage, cookie or global', async (t) => {

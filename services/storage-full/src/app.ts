@@ -78,17 +78,10 @@ export async function openStorage(
   { clock, log }: { clock: Clock; log: Logger },
 ): Promise<OpenStorage> {
   const database = await openDatabase<StorageTables>(config.databaseUrl, storageMigrations, { log })
-  const { spoolFolder, publicUrl, limits } = config
+  const { spoolFolder, publicUrl, embed, limits } = config
   const providers = createProviders({ ...config, masterKey: config.accounts.masterKey })
-  const storage: Storage = {
-    db: database.db,
-    clock,
-    log,
-    providers,
-    spoolFolder,
-    publicUrl,
-    limits,
-  }
+  const { db } = database
+  const storage: Storage = { db, clock, log, providers, spoolFolder, publicUrl, embed, limits }
   try {
     await requireReadableSettings(storage)
     await prepareRoot(storage, config.root)

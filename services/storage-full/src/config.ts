@@ -34,6 +34,7 @@ export function loadConfig(env: Env = process.env) {
         answerMs: 1000 * settings.integer('STORAGE_FULL_OBJECT_TIMEOUT_SECONDS', 10, { min: 1 }),
       },
       trustedIssuer: trustedIssuer(settings),
+      embed: settings.choice('STORAGE_FULL_EMBED', ['same-origin', 'anyone'] as const, 'anyone'),
       limits: {
         maxFileBytes: settings.size('STORAGE_FULL_MAX_FILE_SIZE', MAX_FILE_BYTES),
         acceptedTypes: acceptedTypes(settings),

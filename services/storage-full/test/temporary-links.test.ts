@@ -7,12 +7,13 @@ import { openStorage } from '../src/app.ts'
 import { register, startStorage, type TestStorage, upload } from './start-storage.ts'
 
 const PATH = '/file/generate-pre-signed-url'
+const STRICT = "default-src 'none'; sandbox"
 
 for (const engine of engines)
   describe(`temporary links, on ${engine.name}`, { skip: engine.skip }, () => {
-    const start = async (t: TestContext) => {
+    const start = async (t: TestContext, env: Record<string, string> = {}) => {
       const url = await engine.freshUrl(t)
-      const service = await startStorage(t, { STORAGE_FULL_DATABASE_URL: url })
+      const service = await startStorage(t, { STORAGE_FULL_DATABASE_URL: url, ...env })
       const { body: file } = await upload(service.api, service.user)
       const link = async (expiresInSeconds = 60) =>
         (await service.api.post(PATH, { id: file.id, expiresInSeconds }, { token: service.user }))
@@ -127,6 +128,44 @@ for (const engine of engines)
       assert.deepEqual([reply.status, reply.body.code], [404, 'FILE_NOT_FOUND'])
       assert.equal(reply.body.token, undefined)
     })
+
+    test('a video or a song plays when its link is opened, and no script runs in it', async (t) => {
+      const { api, user } = await start(t)
+      const media = { mp4: 'video/mp4', mp3: 'audio/mpeg', pdf: 'application/pdf' } as const
+
+      const policies = []
+      for (const [extension, type] of Object.entries(media)) {
+        const bytes = sampleFiles[extension as keyof typeof media]
+        const { body } = await upload(api, user, { name: `x.${extension}`, type, bytes })
+        const asked = { id: body.id, expiresInSeconds: 60 }
+        const { body: link } = await api.post(PATH, asked, { token: user })
+        const opened = await api.get(`/file/presigned/${link.token}`)
+        const streamed = await api.get(`/file/stream/${body.id}`, { token: user })
+        policies.push(opened.headers.get('content-security-policy'))
+        assert.equal(streamed.headers.get('content-security-policy'), STRICT)
+      }
+
+      const playable = "default-src 'none'; media-src 'self'; sandbox allow-same-origin"
+      assert.deepEqual(policies, [playable, playable, STRICT])
+    })
+
+    for (const [embed, policy] of [
+      [undefined, 'cross-origin'],
+      ['anyone', 'cross-origin'],
+      ['same-origin', 'same-origin'],
+    ] as const)
+      test(`with STORAGE_FULL_EMBED=${embed} a page elsewhere embeds links: ${policy}`, async (t) => {
+        const env: Record<string, string> = embed ? { STORAGE_FULL_EMBED: embed } : {}
+        const { api, user, file, link } = await start(t, env)
+        const { token } = await link()
+
+        const opened = await api.get(`/file/presigned/${token}`)
+        const streamed = await api.get(`/file/stream/${file.id}`, { token: user })
+
+        assert.equal(opened.headers.get('cross-origin-resource-policy'), policy)
+        assert.equal(opened.headers.get('cache-control'), 'no-store')
+        assert.equal(streamed.headers.get('cross-origin-resource-policy'), 'same-origin')
+      })
 
     test('the owner sees how often a link was opened, and can revoke it', async (t) => {
       const { api, user, clock, file, link } = await start(t)

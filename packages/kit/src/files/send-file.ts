@@ -10,8 +10,8 @@ export type Representation = {
   lastModified: Date | undefined
   mediaType: string
   disposition: string
-  /** Who may keep a copy; by default the caller, who must ask each time whether it is current. */
-  cacheControl?: string
+  /** In place of the default headers, or in addition to them. */
+  headers?: Record<string, string>
   /** Lower-case hex; sent as `Repr-Digest` (RFC 9530). */
   sha256?: string
   /** Opens the bytes from `start` to `end`, both included. Never called for an empty range. */
@@ -20,9 +20,13 @@ export type Representation = {
   close?(): Promise<void>
 }
 
-/** A browser must not guess another type, run anything in the file or embed it in another site. */
-const SAFE_HEADERS = {
+/**
+ * A browser must not guess another type, run anything in the file or embed it in another site. It may
+ * keep a copy, and must ask each time whether it is current.
+ */
+const DEFAULT_HEADERS = {
   'accept-ranges': 'bytes',
+  'cache-control': 'private, no-cache',
   'content-security-policy': "default-src 'none'; sandbox",
   'cross-origin-resource-policy': 'same-origin',
   'x-content-type-options': 'nosniff',
@@ -86,12 +90,8 @@ function bodyFor(range: ByteRange | undefined, file: Representation): Answer {
 }
 
 function validatorsOf(file: Representation): Record<string, string> {
-  const { etag, lastModified, cacheControl = 'private, no-cache' } = file
-  const headers: Record<string, string> = {
-    ...SAFE_HEADERS,
-    'cache-control': cacheControl,
-    etag,
-  }
+  const { etag, lastModified } = file
+  const headers: Record<string, string> = { ...DEFAULT_HEADERS, ...file.headers, etag }
   if (lastModified) headers['last-modified'] = lastModified.toUTCString()
   return headers
 }

@@ -7,13 +7,11 @@ import { findFile } from './files.repository.ts'
 import { fileNotFound, storedBytesMissing } from './problems.ts'
 import { objectKey, type Storage, type StoredFile } from './storage.ts'
 
-type Disposition = { as: 'inline' | 'attachment'; cacheControl?: string }
-
 /** A stored file as HTTP sees it: for its owner, and for anyone with a link to it. */
 export function representationOf(
   storage: Storage,
   file: StoredFile,
-  { as, cacheControl }: Disposition,
+  as: 'inline' | 'attachment',
 ): Representation {
   return {
     sizeBytes: file.sizeBytes,
@@ -22,7 +20,6 @@ export function representationOf(
     mediaType: file.contentType === 'text/plain' ? 'text/plain; charset=utf-8' : file.contentType,
     disposition: contentDisposition(as, file.originalFilename),
     sha256: file.checksumSha256,
-    cacheControl,
     open: (start, end) => openBytes(storage, file, { start, end }),
   }
 }

@@ -73,7 +73,7 @@ export function fileRoutes(server: Server, storage: Storage, caller: Guard): voi
       onRequest: caller,
       handler: async (request, reply) => {
         const file = await requireFile(storage, request.caller, pathId(request.params.id))
-        return sendFile(request, reply, representationOf(storage, file, { as }))
+        return sendFile(request, reply, representationOf(storage, file, as))
       },
     })
 

@@ -1,6 +1,13 @@
 import { type Guard, pathId, positiveInteger, type Server, sendFile, Type } from '@plinth/kit'
 import { representationOf } from './bytes.ts'
-import { createLink, fileBehindLink, LONGEST_LINK_SECONDS, linksOf, revokeLink } from './links.ts'
+import {
+  createLink,
+  fileBehindLink,
+  LONGEST_LINK_SECONDS,
+  linkHeaders,
+  linksOf,
+  revokeLink,
+} from './links.ts'
 import type { Storage } from './storage.ts'
 
 type ByToken = { Params: { token: string } }
@@ -23,9 +30,8 @@ export function linkRoutes(server: Server, storage: Storage, caller: Guard): voi
     handler: async (request, reply) => {
       const counted = request.method === 'GET'
       const file = await fileBehindLink(storage, request.params.token, { counted })
-      reply.header('x-robots-tag', 'noindex')
-      const disposition = { as: 'inline', cacheControl: 'no-store' } as const
-      return sendFile(request, reply, representationOf(storage, file, disposition))
+      const headers = linkHeaders(storage, file)
+      return sendFile(request, reply, { ...representationOf(storage, file, 'inline'), headers })
     },
   })
 

@@ -13,6 +13,9 @@ import type { Storage, StoredFile } from './storage.ts'
 
 export const LONGEST_LINK_SECONDS = 604_800
 
+// A browser tab that opens media requests them once more, from its own origin.
+const MEDIA_POLICY = "default-src 'none'; media-src 'self'; sandbox allow-same-origin"
+
 type LinkRequest = { id: number; expiresInSeconds: number }
 
 /** The reply is the only place the token appears: the database keeps its hash. */
@@ -41,6 +44,16 @@ export async function fileBehindLink(
   if (file?.state !== 'stored') throw linkNotFound()
   if (counted && !(await updateOpened(db, tokenHash, now))) throw linkNotFound()
   return file
+}
+
+/** No cache keeps the bytes, no search engine lists them, and no script runs in any of them. */
+export function linkHeaders({ embed }: Storage, file: StoredFile): Record<string, string> {
+  return {
+    'cache-control': 'no-store',
+    'x-robots-tag': 'noindex',
+    'cross-origin-resource-policy': embed === 'anyone' ? 'cross-origin' : 'same-origin',
+    ...(/^(audio|video)\//.test(file.contentType) && { 'content-security-policy': MEDIA_POLICY }),
+  }
 }
 
 export async function linksOf(storage: Storage, caller: Caller, fileId: number) {

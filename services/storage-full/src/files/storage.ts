@@ -9,6 +9,8 @@ export type Storage = LocationContext & {
   /** Where uploads wait until they are complete; on the file system of the storage root. */
   spoolFolder: string
   publicUrl: string
+  /** Who may embed what a temporary link opens. */
+  embed: 'same-origin' | 'anyone'
   limits: {
     maxFileBytes: number
     acceptedTypes: FileType[]
