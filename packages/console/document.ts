@@ -40,8 +40,9 @@ export const CONSOLE_NAMES = Object.keys(CONSOLES) as ConsoleName[]
 /** The document every console starts from: its name, its colour and nothing inline. */
 export function documentOf(name: ConsoleName): string {
   const { title, about, colour } = CONSOLES[name]
+  const base = name === 'landing' ? '.' : '..'
   return `<!doctype html>
-<html lang="en" data-service="${name}">
+<html lang="en" data-service="${name}" data-base="${base}">
   <head>
     <meta charset="utf-8" />
     <meta name="viewport" content="width=device-width, initial-scale=1" />

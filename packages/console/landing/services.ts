@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals'
 import { createApi } from '../shared/api/api.ts'
+import { baseUrl } from '../shared/api/base-url.ts'
 
 export type RunningService = {
   name: string
@@ -24,8 +25,9 @@ export async function readServices(): Promise<void> {
   if (reply.ok) services.value = reply.body
 }
 
-/** The address of a console, with the port that leads back here. */
+/** The address of a console, with the port that leads back here if that is all it takes. */
 export function consoleAddress({ consoleUrl }: RunningService, page = ''): string {
-  const back = location.port ? `?suite=${location.port}` : ''
+  const atRoot = baseUrl === location.origin
+  const back = atRoot && location.port ? `?suite=${location.port}` : ''
   return `${consoleUrl}${back}${page}`
 }

@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { useRef } from 'preact/hooks'
+import { baseUrl } from '../shared/api/base-url.ts'
 import { useAction } from '../shared/api/use-reply.ts'
 import { Button, ButtonLink } from '../shared/components/button.tsx'
 import { Card, Notice, Page } from '../shared/components/page.tsx'
@@ -17,7 +18,11 @@ export function ScenarioPage() {
         about="Sessions, payments, refunds, events, endpoints with their secrets, and the clock."
       >
         <div>
-          <ButtonLink href={`${CONTROLS}/scenario`} download="scenario.json" icon="download">
+          <ButtonLink
+            href={`${baseUrl}${CONTROLS}/scenario`}
+            download="scenario.json"
+            icon="download"
+          >
             Save everything as a file
           </ButtonLink>
         </div>

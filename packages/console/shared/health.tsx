@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
 import type { Api } from './api/api.ts'
+import { baseUrl } from './api/base-url.ts'
 import { useLoad } from './api/use-reply.ts'
 import { Button } from './components/button.tsx'
 import { Badge, Card, Page, Skeleton } from './components/page.tsx'
@@ -33,7 +34,7 @@ export function HealthPage({ api }: { api: Api }) {
               Health: <HealthBadge status={health.body?.status ?? 'DOWN'} />,
               Name: about.body?.app?.name,
               Version: about.body?.app?.version,
-              Address: <code>{location.origin}</code>,
+              Address: <code>{baseUrl}</code>,
             }}
           />
         )}

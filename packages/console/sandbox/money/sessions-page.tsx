@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals'
 import type { Reply } from '../../shared/api/api.ts'
+import { baseUrl } from '../../shared/api/base-url.ts'
 import { useAction } from '../../shared/api/use-reply.ts'
 import { Button } from '../../shared/components/button.tsx'
 import { Field } from '../../shared/components/form.tsx'
@@ -99,7 +100,7 @@ const COLUMNS: Column<Session>[] = [
       url === null ? (
         <code title={id}>{shortId(id)}</code>
       ) : (
-        <a href={`/pay/${id}`} target="_blank" rel="noopener noreferrer" title={id}>
+        <a href={`${baseUrl}/pay/${id}`} target="_blank" rel="noopener noreferrer" title={id}>
           <code>{shortId(id)}</code>
           <span class="visually-hidden"> (opens in a new tab)</span>
         </a>

@@ -1,3 +1,5 @@
+import { baseUrl } from './base-url.ts'
+
 type Transmission = {
   method: string
   path: string
@@ -13,7 +15,7 @@ export type Received = { status: number; headers: Record<string, string>; conten
 export function transmit(transmission: Transmission): Promise<Received> {
   return new Promise((resolve) => {
     const request = new XMLHttpRequest()
-    request.open(transmission.method, transmission.path)
+    request.open(transmission.method, baseUrl + transmission.path)
     request.responseType = 'blob'
     for (const [name, value] of Object.entries(transmission.headers))
       request.setRequestHeader(name, value)

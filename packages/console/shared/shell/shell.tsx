@@ -1,3 +1,4 @@
+import { baseUrl } from '../api/base-url.ts'
 import '../styles/index.css'
 import { render } from 'preact'
 import { useEffect } from 'preact/hooks'
@@ -51,8 +52,8 @@ function OutageNotice() {
     <div role="alert">
       {unreachable && (
         <p class="outage">
-          <strong>The service does not answer.</strong> Check that it runs at {location.origin},
-          then try again.
+          <strong>The service does not answer.</strong> Check that it runs at {baseUrl}, then try
+          again.
         </p>
       )}
     </div>

@@ -1,3 +1,4 @@
+import { baseUrl } from '../api/base-url.ts'
 import { Button } from '../components/button.tsx'
 import { PlinthMark } from '../components/icon.tsx'
 import { AppearanceButton } from './appearance.tsx'
@@ -23,7 +24,7 @@ export function TopBar({ definition }: { definition: ConsoleDefinition }) {
         {definition.title}
       </a>
       {definition.mark}
-      <span class="where mono">{location.origin}</span>
+      <span class="where mono">{baseUrl}</span>
       <span class="space" />
       <SuiteLink />
       <Button

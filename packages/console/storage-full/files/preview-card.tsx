@@ -1,6 +1,7 @@
 import type { StoredFile } from '@plinth/client'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
+import { baseUrl } from '../../shared/api/base-url.ts'
 import { Code } from '../../shared/components/code.tsx'
 import { Card } from '../../shared/components/page.tsx'
 import { session } from '../session.ts'
@@ -54,7 +55,7 @@ function Media({ file }: { file: StoredFile }) {
   const address = useSignal<string | undefined>(undefined)
   useEffect(() => {
     createLink(file.id, PREVIEW_LINK_SECONDS).then((reply) => {
-      if (reply.ok) address.value = `/file/presigned/${reply.body.token}`
+      if (reply.ok) address.value = `${baseUrl}/file/presigned/${reply.body.token}`
     })
   }, [file.id, address])
   if (!address.value) return null

@@ -9,7 +9,9 @@ import { createLogger } from '../runtime/logging.ts'
 import { createServer } from './server.ts'
 import { consoleRoutes } from './standard-routes.ts'
 
-async function startConsole(t: TestContext, built = true) {
+type Options = { built?: boolean; path?: string; publicUrl?: string }
+
+async function startConsole(t: TestContext, { built = true, path, publicUrl }: Options = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'plinth-console-'))
   t.after(() => rmSync(folder, { recursive: true }))
   if (built) {
@@ -18,8 +20,8 @@ async function startConsole(t: TestContext, built = true) {
     writeFileSync(join(folder, 'dist', 'page.js'), 'export {}')
   }
   const log = createLogger('test', 'silent')
-  const server = createServer({ log, clock: systemClock })
-  consoleRoutes(server, join(folder, 'dist'))
+  const server = createServer({ log, clock: systemClock, publicUrl })
+  consoleRoutes(server, join(folder, 'dist'), path)
   return listenForTest(t, server)
 }
 
@@ -30,6 +32,19 @@ describe('a console', () => {
     const reply = await api.get('/api-test')
 
     assert.deepEqual([reply.status, reply.headers.get('location')], [302, '/api-test/index.html'])
+  })
+
+  test('at a base path is found with and without a slash, and its assets with it', async (t) => {
+    const publicUrl = 'https://app.example/suite'
+    const { api } = await startConsole(t, { path: '', publicUrl })
+
+    const bare = await api.get('/suite?a=b')
+    const page = await api.get('/suite/')
+    const script = await api.get('/suite/page.js')
+
+    assert.deepEqual([bare.status, bare.headers.get('location')], [302, '/suite/'])
+    assert.deepEqual([page.status, script.status], [200, 200])
+    assert.equal((await api.get('/')).status, 200)
   })
 
   test('is public HTML under a policy without inline code or other origins', async (t) => {
@@ -64,7 +79,7 @@ describe('a console', () => {
   })
 
   test('says what to do when it has not been built', async (t) => {
-    const { api } = await startConsole(t, false)
+    const { api } = await startConsole(t, { built: false })
 
     assert.match((await api.get('/api-test/index.html')).body, /npm run prepare/)
   })

@@ -139,7 +139,16 @@ export function consoleRoutes(server: Server, folder: string, path = '/api-test'
   for (const [name, page] of readPages(folder)) {
     const send = (request: Request, reply: Reply) => sendPage(page, request, reply)
     server.get(`${path}/${name}`, send)
-    if (name === 'index.html') server.get(`${path}/`, send)
+    if (name === 'index.html') server.get(`${path}/`, atFolder(send))
+  }
+}
+
+/** A page at the base path itself, without the slash, would look for its assets beside it. */
+function atFolder(send: (request: Request, reply: Reply) => Reply) {
+  return (request: Request, reply: Reply) => {
+    const basePath = basePathOf(request)
+    const isFolder = basePath === '' || request.originalUrl.split('?', 1)[0] !== basePath
+    return isFolder ? send(request, reply) : reply.redirect(`${basePath}/`, 302)
   }
 }
 

@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals'
+import { baseUrl } from '../../api/base-url.ts'
 import type { Exchange } from '../../api/exchange-log.ts'
 import { Button } from '../../components/button.tsx'
 import { Code, CopyButton } from '../../components/code.tsx'
@@ -71,7 +72,7 @@ const language = signal<'curl' | 'fetch'>('curl')
 /** The request as code. Secrets appear by name only, so the text is safe to paste anywhere. */
 function SnippetView({ exchange }: { exchange: Exchange }) {
   const render = language.value === 'curl' ? curlOf : fetchOf
-  const text = render(exchange, location.origin)
+  const text = render(exchange, baseUrl)
   return (
     <section class="stack tight" aria-label="Request as code">
       <div class="row apart">

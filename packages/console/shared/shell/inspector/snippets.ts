@@ -2,8 +2,8 @@ import { PLACEHOLDER } from '../../api/concealment.ts'
 import type { Exchange } from '../../api/exchange-log.ts'
 
 /** The same request for a shell. Secrets are shell variables, so the text can be shared. */
-export function curlOf(exchange: Exchange, origin: string): string {
-  const parts = [`curl -X ${exchange.method} '${quoted(origin + exchange.path)}'`]
+export function curlOf(exchange: Exchange, baseUrl: string): string {
+  const parts = [`curl -X ${exchange.method} '${quoted(baseUrl + exchange.path)}'`]
   for (const [name, value] of Object.entries(exchange.requestHeaders))
     parts.push(`-H ${headerArgument(`${name}: ${value}`)}`)
   if (exchange.requestBody !== undefined)
@@ -14,7 +14,7 @@ export function curlOf(exchange: Exchange, origin: string): string {
 }
 
 /** The same request for a program; the placeholders are its variables. */
-export function fetchOf(exchange: Exchange, origin: string): string {
+export function fetchOf(exchange: Exchange, baseUrl: string): string {
   const options = [`  method: '${exchange.method}',`]
   const headers = Object.entries(exchange.requestHeaders).map(
     ([name, value]) => `    ${JSON.stringify(name)}: ${expression(value)},`,
@@ -26,7 +26,7 @@ export function fetchOf(exchange: Exchange, origin: string): string {
   const form = exchange.requestFile
     ? "const form = new FormData()\nform.append('file', file)\n"
     : ''
-  return `${form}await fetch(${JSON.stringify(origin + exchange.path)}, {\n${options.join('\n')}\n})`
+  return `${form}await fetch(${JSON.stringify(baseUrl + exchange.path)}, {\n${options.join('\n')}\n})`
 }
 
 // A header with a variable in it reads best in double quotes, where the shell fills it in.
