@@ -19,13 +19,17 @@ export async function startSuite(t: Cleanup, settings: Record<string, string> = 
     await stack.close()
     await rm(folder, { recursive: true, force: true })
   })
-  const urls = new Map(stack.services.map(({ entry, publicUrl }) => [entry.name, publicUrl]))
-  const urlOf = (service: string) => {
-    const url = urls.get(service)
-    if (!url) throw new Error(`The suite runs no ${service}.`)
-    return url
+  const running = (name: string) => {
+    const service = stack.services.find(({ entry }) => entry.name === name)
+    if (!service) throw new Error(`The suite runs no ${name}.`)
+    return service
   }
-  return { landingUrl: stack.landingUrl, urlOf }
+  return {
+    landingUrl: stack.landingUrl,
+    urlOf: (service: string) => running(service).publicUrl,
+    /** Past any proxy. */
+    directUrlOf: (service: string) => running(service).url,
+  }
 }
 
 /** Tries again when another connection has taken a port since it was found free. */
