@@ -1,6 +1,5 @@
 import { jsonOf, nothingOf, type Send } from './request.ts'
-import { Session } from './session.ts'
-import type { TokenPair } from './token-pair.ts'
+import { Session, type TokenPair } from './session.ts'
 
 export type Profile = {
   id: number

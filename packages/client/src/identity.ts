@@ -1,6 +1,6 @@
 import { accountCalls, type Page, type PageQuery } from './accounts.ts'
 import { type ClientOptions, jsonOf, nothingOf, sender } from './request.ts'
-import type { TokenPair } from './token-pair.ts'
+import type { TokenPair } from './session.ts'
 
 export type Passkey = { id: string; label: string; createdAt: string; lastUsedAt: string }
 

@@ -12,7 +12,7 @@ export {
 } from './payments.ts'
 export { ProblemError } from './problem-error.ts'
 export type { ClientOptions } from './request.ts'
-export { Session } from './session.ts'
+export { Session, type TokenPair } from './session.ts'
 export {
   type ObjectSettings,
   type ProviderName,
@@ -23,4 +23,3 @@ export {
   type TemporaryLink,
 } from './storage.ts'
 export { type FileMetadata, storageKeyClient } from './storage-key.ts'
-export type { TokenPair } from './token-pair.ts'

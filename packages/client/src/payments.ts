@@ -65,7 +65,7 @@ export type Refund = {
   metadata: Metadata
 }
 
-/** `accessToken` is needed only where the service is told to ask for one. */
+/** `accessToken` is needed only if the service requires one. */
 export function paymentsClient(
   baseUrl: string,
   options: ClientOptions & { accessToken?: () => string | undefined } = {},
@@ -87,7 +87,7 @@ export function paymentsClient(
       return jsonOf<Customer>(send('POST', '/api/customers', { json, headers }))
     },
     customer: (id: string) => jsonOf<Customer>(send('GET', `/api/customers/${pathOf(id)}`)),
-    /** Creates a checkout, or gives the open one of the same business reference. */
+    /** Creates a checkout, or returns the open one of the same business reference. */
     checkOut: (json: CheckoutRequest) =>
       jsonOf<CheckoutSession>(send('POST', '/api/checkout/sessions', { json })),
     payment: (id: string) => jsonOf<Payment>(send('GET', `/api/payments/${pathOf(id)}`)),

@@ -1,4 +1,4 @@
-/** What a service answered instead of what was asked for (RFC 9457). */
+/** A failure that a service answered with (RFC 9457). */
 export class ProblemError extends Error {
   readonly status: number
   /** Stable and in upper case, for code to branch on; the message is for people. */
@@ -6,7 +6,7 @@ export class ProblemError extends Error {
   /** `field: message` for each faulty field of a refused request. */
   readonly errors: string[]
   readonly requestId: string | undefined
-  /** Seconds to wait before another try, when the service asks for it. */
+  /** Seconds to wait before a retry, if the service says so. */
   readonly retryAfterSeconds: number | undefined
   readonly problem: Record<string, unknown>
 

@@ -15,7 +15,7 @@ export type Call = {
   signal?: AbortSignal
 }
 
-/** Sends one request and gives the response when it is a success; throws a ProblemError otherwise. */
+/** Sends one request and returns the response, or throws a ProblemError. */
 export type Send = (method: string, path: string, call?: Call) => Promise<Response>
 
 export function sender(baseUrl: string, options: ClientOptions = {}): Send {
@@ -25,7 +25,7 @@ export function sender(baseUrl: string, options: ClientOptions = {}): Send {
     const headers = new Headers(call.headers)
     if (call.json !== undefined) headers.set('content-type', 'application/json')
     const body = call.json === undefined ? call.body : JSON.stringify(call.json)
-    // The limit ends with the headers: a long download is not a slow answer.
+    // The limit is for the headers: a long download is not a slow answer.
     const late = new AbortController()
     const timer = setTimeout(() => late.abort(new Error('The service did not answer')), timeoutMs)
     const signal = call.signal ? AbortSignal.any([call.signal, late.signal]) : late.signal
@@ -40,7 +40,7 @@ export function sender(baseUrl: string, options: ClientOptions = {}): Send {
   }
 }
 
-/** The JSON of a reply. The service's contract says what it is. */
+/** The JSON of a reply; its type is the service's contract. */
 export async function jsonOf<T>(response: Promise<Response>): Promise<T> {
   return (await (await response).json()) as T
 }

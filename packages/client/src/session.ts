@@ -1,10 +1,20 @@
 import { ProblemError } from './problem-error.ts'
 import { type Call, jsonOf, nothingOf, type Send } from './request.ts'
-import { type CallWith, type TokenPair, withToken } from './token-pair.ts'
+
+export type TokenPair = {
+  accessToken: string
+  refreshToken: string
+  tokenType: 'Bearer'
+  expiresInSeconds: number
+  refreshTokenExpiresInSeconds: number
+}
+
+/** A call that names a token of the pair it is sent with. */
+type CallWith = (pair: TokenPair | undefined) => Call
 
 /**
- * Keeps the token pair of one signed-in user and sends requests with it. Refresh tokens work only
- * once, so of many requests that find the access token expired one refreshes and the others wait.
+ * Keeps the token pair of one user and sends requests with it. A refresh token works only once, so
+ * of many requests that find the access token expired one refreshes and the others wait.
  */
 export class Session {
   readonly #send: Send
@@ -19,7 +29,7 @@ export class Session {
     return this.#pair !== undefined
   }
 
-  /** The pair, to keep it where the application wants; nothing is stored here. */
+  /** For the application to store; this class stores nothing. */
   get pair(): TokenPair | undefined {
     return this.#pair
   }
@@ -29,8 +39,8 @@ export class Session {
   }
 
   /**
-   * Sends with the access token; once more with a new one when it had expired. A call that names
-   * a token is a function of the pair, because the second time it has to name the new one.
+   * Sends with the access token, and again with a new one if it had expired. A call that names a
+   * token is a function of the pair, because the second time it must name the new one.
    */
   async send(method: string, path: string, call: Call | CallWith = {}): Promise<Response> {
     const used = this.#pair
@@ -39,14 +49,14 @@ export class Session {
     } catch (error) {
       if (!used || !isExpired(error)) throw error
     }
-    // The pair of the same user: somebody else may sign in meanwhile.
+    // Another login may have replaced the pair meanwhile.
     const pair = this.#pair === used ? await this.refresh() : this.#pair
     return this.#send(method, path, withToken(call, pair))
   }
 
   /**
-   * Ends the session at the service, and only then forgets its tokens. The service ends nothing
-   * for a token that a refresh has replaced, so a logout that met a refresh is sent again.
+   * Ends the session at the service, and only then forgets its tokens. A logout during a refresh
+   * names a replaced token, which ends nothing, so it is sent again.
    */
   async end(): Promise<void> {
     await this.#refreshing?.catch(() => {})
@@ -61,15 +71,15 @@ export class Session {
     this.#pair = undefined
   }
 
-  /** Trades the refresh token for a new pair. Parallel calls share one trade. */
+  /** Exchanges the refresh token for a new pair. Parallel calls share one exchange. */
   refresh(): Promise<TokenPair> {
-    this.#refreshing ??= this.#trade().finally(() => {
+    this.#refreshing ??= this.#exchange().finally(() => {
       this.#refreshing = undefined
     })
     return this.#refreshing
   }
 
-  async #trade(): Promise<TokenPair> {
+  async #exchange(): Promise<TokenPair> {
     const spent = this.#pair
     const json = { refreshToken: spent?.refreshToken ?? '' }
     try {
@@ -82,10 +92,16 @@ export class Session {
     }
   }
 
-  /** Whoever signed in or out during a refresh has the last word. */
+  /** A login or logout during the refresh takes precedence. */
   #replace(spent: TokenPair | undefined, next: TokenPair | undefined): void {
     if (this.#pair === spent) this.#pair = next
   }
+}
+
+function withToken(given: Call | CallWith, pair: TokenPair | undefined): Call {
+  const call = typeof given === 'function' ? given(pair) : given
+  if (!pair) return call
+  return { ...call, headers: { ...call.headers, authorization: `Bearer ${pair.accessToken}` } }
 }
 
 function isExpired(error: unknown): boolean {

@@ -7,7 +7,7 @@ export function storageKeyClient(baseUrl: string, apiKey: string, options?: Clie
   const headers = { 'x-api-key': apiKey }
   const pathOf = (name: string) => encodeURIComponent(name)
   return {
-    /** Gives the name the file is stored under; every later call takes that name. */
+    /** Returns the name the file is stored under; later calls take that name. */
     upload: async (file: Blob, filename: string): Promise<string> => {
       const body = new FormData()
       body.set('file', file, filename)
@@ -18,7 +18,7 @@ export function storageKeyClient(baseUrl: string, apiKey: string, options?: Clie
       jsonOf<FileMetadata>(send('GET', `/file/info/${pathOf(name)}`, { headers })),
     /** The response, so that its body can be streamed. */
     download: (name: string) => send('GET', `/file/${pathOf(name)}`, { headers }),
-    /** False when there was no such file. */
+    /** False if there was no such file. */
     remove: (name: string) => jsonOf<boolean>(send('DELETE', `/file/${pathOf(name)}`, { headers })),
   }
 }
