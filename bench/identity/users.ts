@@ -24,7 +24,7 @@ export async function seededDatabase(users: number) {
       publicUrl: 'http://localhost',
       dataFolder: folder,
       passwordMinLength: 12,
-      logoutBodyOptional: false,
+      logoutEndsCaller: false,
     }),
   )
   const accounts = await openAccounts(db, settings, systemClock)

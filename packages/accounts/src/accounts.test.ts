@@ -13,7 +13,7 @@ const read = (env: Env) =>
       publicUrl: 'http://localhost:1',
       dataFolder: '/nowhere',
       passwordMinLength: 12,
-      logoutBodyOptional: false,
+      logoutEndsCaller: false,
     }),
   )
 

@@ -76,8 +76,8 @@ export type AccountSettings = {
   demoAccounts: boolean
   /** When demo accounts of an earlier start are refused: the setting that would allow them. */
   demoAccountsRefusedFor: string | undefined
-  /** A logout without a body ends the session of the access token. */
-  logoutBodyOptional: boolean
+  /** A logout ends the session of the access token, whatever the body says, and needs no body. */
+  logoutEndsCaller: boolean
   /** What a second use of a refresh token does to its session. */
   refreshReuse: 'reject' | 'revoke'
   failures: { limit: number; windowSeconds: number }
@@ -91,7 +91,7 @@ type Host = {
   publicUrl: string
   dataFolder: string
   passwordMinLength: number
-  logoutBodyOptional: boolean
+  logoutEndsCaller: boolean
 }
 
 /** The account settings of a service, under its own prefix. */
@@ -114,7 +114,7 @@ export function accountSettings(settings: Settings, host: Host): AccountSettings
     demoAccounts,
     demoAccountsRefusedFor:
       settings.production && !demoAccounts ? named('DEMO_ACCOUNTS') : undefined,
-    logoutBodyOptional: host.logoutBodyOptional,
+    logoutEndsCaller: host.logoutEndsCaller,
     refreshReuse: settings.choice(named('REFRESH_REUSE'), ['reject', 'revoke'], 'reject'),
     failures: {
       limit: settings.integer(named('FAILURE_LIMIT'), 100, { min: 1 }),

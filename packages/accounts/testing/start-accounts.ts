@@ -24,7 +24,7 @@ export async function startAccounts(t: TestContext, engine: TestEngine, override
       publicUrl: 'http://localhost',
       dataFolder: '/nowhere',
       passwordMinLength: 8,
-      logoutBodyOptional: true,
+      logoutEndsCaller: true,
     }),
   )
   const accounts = await openAccounts(database.db, settings, clock)

@@ -1,4 +1,4 @@
-import { type AccountGuard, mountAccounts } from '@plinth/accounts'
+import { mountAccounts } from '@plinth/accounts'
 import { consoleFolder } from '@plinth/console'
 import {
   actuatorRoutes,
@@ -6,7 +6,6 @@ import {
   consoleRoutes,
   createLogger,
   createServer,
-  type Logger,
   openDatabase,
   type Server,
   systemClock,
@@ -17,7 +16,6 @@ import type { IdentityTables } from './database/tables.ts'
 import { startChallengeSweep } from './passkeys/challenges.ts'
 import { createCsrfTokens } from './passkeys/csrf.ts'
 import { disabledPasskeyRoutes, passkeyRoutes } from './passkeys/passkeys.routes.ts'
-import type { Passkeys } from './passkeys/passkeys.ts'
 
 export { type IdentityConfig, loadConfig } from './config.ts'
 
@@ -39,24 +37,18 @@ export async function createIdentity(
   const { accounts, guard } = await mountAccounts(server, db, config.accounts)
 
   const { relyingParty } = config
-  if (relyingParty) servePasskeys(server, { accounts, db, clock, relyingParty }, { guard, log })
-  else refusePasskeys(server, config.publicUrl, guard)
+  const csrf = createCsrfTokens(accounts.settings.masterKey, clock)
+  if (relyingParty) {
+    const passkeys = { accounts, db, clock, relyingParty }
+    passkeyRoutes(server, passkeys, { guard, csrf })
+    server.onClose(startChallengeSweep(passkeys, log).stop)
+  } else {
+    disabledPasskeyRoutes(server, { db }, { guard, csrf })
+    server.announcements.push(
+      `passkeys are off: switched off, or not possible at ${config.publicUrl}`,
+    )
+  }
   actuatorRoutes(server, { name: NAME, version: VERSION, healthy: database.ping })
   consoleRoutes(server, consoleFolder('identity'))
   return server
-}
-
-function servePasskeys(
-  server: Server,
-  passkeys: Passkeys,
-  { guard, log }: { guard: AccountGuard; log: Logger },
-): void {
-  const csrf = createCsrfTokens(passkeys.accounts.settings.masterKey, passkeys.clock)
-  passkeyRoutes(server, passkeys, { guard, csrf })
-  server.onClose(startChallengeSweep(passkeys, log).stop)
-}
-
-function refusePasskeys(server: Server, publicUrl: string, guard: AccountGuard): void {
-  disabledPasskeyRoutes(server, guard)
-  server.announcements.push(`passkeys are off: switched off, or not possible at ${publicUrl}`)
 }

@@ -19,7 +19,7 @@ export function loadConfig(env: Env = process.env) {
         publicUrl,
         dataFolder,
         passwordMinLength: 12,
-        logoutBodyOptional: false,
+        logoutEndsCaller: false,
       }),
       /** `undefined`: passkeys are off. */
       relyingParty: relyingParty(settings, publicUrl),

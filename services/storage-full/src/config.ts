@@ -47,7 +47,7 @@ export function loadConfig(env: Env = process.env) {
         publicUrl,
         dataFolder,
         passwordMinLength: 8,
-        logoutBodyOptional: true,
+        logoutEndsCaller: true,
       }),
     }
   })

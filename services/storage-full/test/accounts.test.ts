@@ -72,6 +72,28 @@ for (const engine of engines)
       assert.equal((await api.post('/api/auth/logout')).status, 401)
     })
 
+    test('POST /api/auth/logout ends the session of the Bearer token whatever the body says', async (t) => {
+      const { api } = await start(t)
+      const logIn = async (username: string) =>
+        (await api.post('/api/auth/login', { username, password: DEMO_PASSWORD })).body
+      const [current, other, third, foreign] = [
+        await logIn('user'),
+        await logIn('user'),
+        await logIn('user'),
+        await logIn('admin'),
+      ]
+      const isAlive = async ({ refreshToken }: { refreshToken: string }) =>
+        (await api.post('/api/auth/refresh', { refreshToken })).status === 200
+      const logOut = (pair: { accessToken: string }, refreshToken: string) =>
+        api.post('/api/auth/logout', { refreshToken }, { token: pair.accessToken })
+
+      assert.equal((await logOut(current, ' ')).status, 400)
+      assert.equal((await logOut(current, other.refreshToken)).status, 200)
+      assert.deepEqual([await isAlive(current), await isAlive(other)], [false, false])
+      assert.equal((await logOut(third, foreign.refreshToken)).status, 200)
+      assert.deepEqual([await isAlive(third), await isAlive(foreign)], [false, true])
+    })
+
     test('GET /api/users is a page of users, for ROLE_ADMIN', async (t) => {
       const { api, admin, user } = await start(t)
 

@@ -54,7 +54,7 @@ function logoutRoute(server: Server, accounts: Accounts, guard: AccountGuard): v
     return LOGGED_OUT
   }
   const route = { onRequest: guard.caller }
-  if (accounts.settings.logoutBodyOptional) {
+  if (accounts.settings.logoutEndsCaller) {
     server.post('/api/auth/logout', {
       bodyLimit: CREDENTIALS_BODY_BYTES,
       ...route,

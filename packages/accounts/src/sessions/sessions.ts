@@ -80,8 +80,8 @@ export async function tokenPair(
 }
 
 /**
- * Ends the session of a refresh token if it is the caller's own and still active; without a token,
- * the session of the access token. The access token itself stays valid until it expires.
+ * Ends the session of a refresh token if it is the caller's own and still active and, where the
+ * edition says so, the session of the access token. The access token stays valid until it expires.
  */
 export async function logOut(
   accounts: Accounts,
@@ -89,10 +89,12 @@ export async function logOut(
   refreshToken: string | undefined,
   origin: Origin,
 ): Promise<void> {
-  const session =
-    refreshToken === undefined ? { id: Number(caller.sessionId) } : refreshTokenHashes(refreshToken)
+  const named = refreshToken === undefined ? [] : [refreshTokenHashes(refreshToken)]
+  const own = accounts.settings.logoutEndsCaller ? [{ id: Number(caller.sessionId) }] : []
   await inTransaction(accounts.db, async (db) => {
-    const ended = await revokeSessions(db, Number(caller.userId), session, accounts.clock())
+    let ended = 0
+    for (const session of [...own, ...named])
+      ended += await revokeSessions(db, Number(caller.userId), session, accounts.clock())
     const result = ended > 0 ? 'SUCCESS' : 'UNCHANGED'
     const { username } = caller
     const event = { event: 'LOGOUT', actor: username, subject: username, result } as const

@@ -3,11 +3,9 @@ import { emailText, requiredText, Type } from '@plinth/kit'
 const LONGEST_PASSWORD = 1024
 
 // Control characters and lone surrogates (\p{Cs}) are refused because not every database can store
-// them; invisible characters and those that change the writing direction because they make one name
-// look like another.
-const INVISIBLE = '\\u00ad\\u200b\\u200e\\u200f\\u202a-\\u202e\\u2060-\\u2064\\u2066-\\u206f\\ufeff'
-
-const REFUSED = `\\p{Cc}\\p{Cs}${INVISIBLE}`
+// them; default-ignorable characters, which are not drawn or change the writing direction, because they
+// make one name look like another.
+const REFUSED = '\\p{Cc}\\p{Cs}\\p{Default_Ignorable_Code_Point}'
 export const USERNAME_RULE = 'must have 3 to 50 characters'
 
 // The length without surrounding spaces.

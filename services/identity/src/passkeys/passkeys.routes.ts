@@ -69,6 +69,10 @@ export function passkeyRoutes(
     },
   })
 
+  listRoute(server, passkeys, guard)
+}
+
+function listRoute(server: Server, passkeys: Pick<Passkeys, 'db'>, guard: AccountGuard): void {
   server.get('/api/users/me/passkeys', {
     onRequest: guard.caller,
     handler: ({ caller }) => ownPasskeys(passkeys, caller),
@@ -119,16 +123,20 @@ function loginRoutes(server: Server, passkeys: Passkeys, requireCsrf: Guard): vo
   })
 }
 
-/** When passkeys are switched off, every path answers that they are. */
-export function disabledPasskeyRoutes(server: Server, guard: AccountGuard): void {
+/** When passkeys are switched off the ceremonies are refused; the list and the CSRF token work. */
+export function disabledPasskeyRoutes(
+  server: Server,
+  passkeys: Pick<Passkeys, 'db'>,
+  { guard, csrf }: { guard: AccountGuard; csrf: CsrfTokens },
+): void {
   const refuse = () => {
     throw passkeysDisabled()
   }
-  server.get('/webauthn/csrf', refuse)
+  csrfRoute(server, csrf)
   server.post('/webauthn/register/options', refuse)
   server.post('/webauthn/register', refuse)
   server.delete('/webauthn/register/:credentialId', refuse)
   server.post('/webauthn/authenticate/options', refuse)
   server.post('/login/webauthn', refuse)
-  server.get('/api/users/me/passkeys', { onRequest: guard.caller, handler: refuse })
+  listRoute(server, passkeys, guard)
 }

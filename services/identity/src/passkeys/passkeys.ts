@@ -14,7 +14,7 @@ export type Passkeys = {
 }
 
 /** What users may see of their passkeys: never a key. */
-export async function ownPasskeys({ db }: Passkeys, caller: Caller) {
+export async function ownPasskeys({ db }: Pick<Passkeys, 'db'>, caller: Caller) {
   const passkeys = await listPasskeys(db, Number(caller.userId))
   return passkeys.map(({ credentialId, label, createdAt, lastUsedAt }) => ({
     id: credentialId,
