@@ -4,7 +4,15 @@ export { type Job, startJob, withLease } from './database/leases.ts'
 export type { Migration } from './database/migrate.ts'
 export { type Database, type Db, openDatabase } from './database/open.ts'
 export { prepared } from './database/prepared.ts'
-export { type FromRow, fromRow, toRow } from './database/rows.ts'
+export {
+  type FromRow,
+  fromRow,
+  type PageRequest,
+  type Sort,
+  selectPage,
+  sortRows,
+  toRow,
+} from './database/rows.ts'
 export { inTransaction } from './database/transaction.ts'
 export { removeFile, syncFolder } from './files/disk.ts'
 export { entityTag, type OpenFile, openRegularFile, readRange } from './files/open-file.ts'
@@ -34,7 +42,7 @@ export {
   type Server,
 } from './http/framework.ts'
 export { CREDENTIALS_BODY_BYTES } from './http/hooks/bodies.ts'
-export { type PageRequest, pageOf, pageRequest, type Sort } from './http/page.ts'
+export { pageOf, pageRequest } from './http/page.ts'
 export { renderProblem } from './http/problem-handler.ts'
 export {
   closeGracefully,

@@ -1,4 +1,4 @@
-import type { Db, PageRequest } from '@plinth/kit'
+import { type Db, type PageRequest, sortRows } from '@plinth/kit'
 import type { AccountTables } from './tables.ts'
 
 type AuditEntry = {
@@ -19,19 +19,17 @@ export async function insertAuditEvent(db: Db<AccountTables>, entry: AuditEntry)
     .execute()
 }
 
-const SORT_COLUMNS = { id: 'id', at: 'at' } as const
-export const AUDIT_SORTS = Object.keys(SORT_COLUMNS)
+export const AUDIT_SORTS = ['id', 'at']
 
 /** Newest first by default. */
 export async function listAuditEvents(
   db: Db<AccountTables>,
   page: PageRequest,
 ): Promise<(AuditEntry & { id: number })[]> {
-  let query = db.selectFrom('audit_events').selectAll().limit(page.size).offset(page.offset)
-  for (const { property, direction } of page.sort) {
-    query = query.orderBy(SORT_COLUMNS[property as keyof typeof SORT_COLUMNS], direction)
-  }
-  const rows = await query.orderBy('id', page.sort.at(-1)?.direction ?? 'desc').execute()
+  const query = db.selectFrom('audit_events').selectAll().limit(page.size).offset(page.offset)
+  const rows = await sortRows(query, page.sort)
+    .orderBy('id', page.sort.at(-1)?.direction ?? 'desc')
+    .execute()
   return rows.map(({ request_id, ...row }) => ({ ...row, requestId: request_id }))
 }
 

@@ -1,4 +1,4 @@
-import { type Db, forUpdate, type PageRequest, prepared, type Sort } from '@plinth/kit'
+import { type Db, forUpdate, type PageRequest, prepared, type Sort, sortRows } from '@plinth/kit'
 import { type Selectable, type SelectQueryBuilder, sql } from 'kysely'
 import type { AccountTables } from './tables.ts'
 
@@ -123,16 +123,8 @@ function userOf(row: UserRow): User {
   }
 }
 
-/** What a users page can be sorted by, and the column behind it; each has an index. */
-const SORT_COLUMNS = {
-  id: 'id',
-  username: 'username',
-  email: 'email',
-  createdAt: 'created_at',
-  enabled: 'enabled',
-} as const
-
-export const USER_SORTS = Object.keys(SORT_COLUMNS)
+/** What a users page can be sorted by; each has an index. */
+export const USER_SORTS = ['id', 'username', 'email', 'createdAt', 'enabled']
 
 /** Skips to the page in an index, and reads the rows of that page only. */
 export async function listUsers(db: Db<AccountTables>, page: PageRequest): Promise<User[]> {
@@ -146,9 +138,7 @@ export async function listUsers(db: Db<AccountTables>, page: PageRequest): Promi
 
 /** Ties are ordered by id in the same direction, so that the index alone gives the order. */
 function inOrder<O>(query: SelectQueryBuilder<AccountTables, 'users', O>, sorts: Sort[]) {
-  let sorted = query
-  for (const { property, direction } of sorts)
-    sorted = sorted.orderBy(SORT_COLUMNS[property as keyof typeof SORT_COLUMNS], direction)
+  const sorted = sortRows(query, sorts)
   const complete = sorts.some(({ property }) => property === 'id')
   return complete ? sorted : sorted.orderBy('id', sorts.at(-1)?.direction)
 }

@@ -1,3 +1,5 @@
+import { type SelectQueryBuilder, sql } from 'kysely'
+
 type CamelCase<Name extends string> = Name extends `${infer Head}_${infer Tail}`
   ? `${Head}${Capitalize<CamelCase<Tail>>}`
   : Name
@@ -12,6 +14,39 @@ export function fromRow<Row extends object>(row: Row): FromRow<Row> {
 /** Every property becomes a column: `toRow<UserRow>(user)`. */
 export function toRow<Row extends object>(value: FromRow<Row>): Row {
   return renamed(value, columnOf) as Row
+}
+
+export type Sort = { property: string; direction: 'asc' | 'desc' }
+
+export type PageRequest = { page: number; size: number; offset: number; sort: Sort[] }
+
+/** Orders by properties, which the caller has checked to be sortable. */
+export function sortRows<DB, TB extends keyof DB, O>(
+  query: SelectQueryBuilder<DB, TB, O>,
+  sorts: Sort[],
+): SelectQueryBuilder<DB, TB, O> {
+  return sorts.reduce(
+    (sorted, { property, direction }) => sorted.orderBy(sql.ref(columnOf(property)), direction),
+    query,
+  )
+}
+
+type Nothing = Record<never, never>
+
+type Rows<DB, TB extends keyof DB> = ReturnType<SelectQueryBuilder<DB, TB, Nothing>['selectAll']>
+
+/** One page of the rows that match, in this order, and how many match in all. */
+export async function selectPage<DB, TB extends keyof DB>(
+  matching: SelectQueryBuilder<DB, TB, Nothing>,
+  page: PageRequest,
+  order: (rows: Rows<DB, TB>) => Rows<DB, TB>,
+) {
+  const { total } = await matching
+    .select(({ fn }) => fn.countAll<number>().as('total'))
+    .$castTo<{ total: number }>()
+    .executeTakeFirstOrThrow()
+  const rows = await order(matching.selectAll()).limit(page.size).offset(page.offset).execute()
+  return { rows, total }
 }
 
 const propertyOf = remembered((column) =>

@@ -1,8 +1,5 @@
+import type { PageRequest, Sort } from '../database/rows.ts'
 import { validationFailed } from '../problems.ts'
-
-export type Sort = { property: string; direction: 'asc' | 'desc' }
-
-export type PageRequest = { page: number; size: number; offset: number; sort: Sort[] }
 
 const DEFAULT_SIZE = 20
 

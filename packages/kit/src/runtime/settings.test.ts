@@ -109,6 +109,10 @@ describe('settings', () => {
       logLevel: 'info',
       trustedProxies: [],
       corsOrigins: [],
+      allowedHosts: [],
+      maxConnections: 5000,
+      maxConnectionsPerAddress: 1000,
+      drainSeconds: 5,
       database: 'sqlite:/d/x.db',
     })
   })

@@ -1,4 +1,13 @@
-import { type FromRow, forUpdate, fromRow, type PageRequest, prepared, toRow } from '@plinth/kit'
+import {
+  type FromRow,
+  forUpdate,
+  fromRow,
+  type PageRequest,
+  prepared,
+  selectPage,
+  sortRows,
+  toRow,
+} from '@plinth/kit'
 import type { PaymentDb, WebhookEventRow, WebhookEventStatus } from '../payment/database/tables.ts'
 
 /** A proven event in the inbox. */
@@ -103,9 +112,7 @@ export async function listParkedEvents(
   return rows.map(fromRow)
 }
 
-const SORT_COLUMNS = { receivedAt: 'received_at', type: 'type', status: 'status' } as const
-
-export const EVENT_SORTS = Object.keys(SORT_COLUMNS)
+export const EVENT_SORTS = ['receivedAt', 'type', 'status']
 
 export async function listEvents(
   db: PaymentDb,
@@ -115,14 +122,8 @@ export async function listEvents(
   let query = db.selectFrom('webhook_events')
   if (filter.status) query = query.where('status', '=', filter.status as WebhookEventStatus)
   if (filter.type) query = query.where('type', '=', filter.type)
-  const { total } = await query
-    .select((select) => select.fn.countAll<number>().as('total'))
-    .executeTakeFirstOrThrow()
-
-  let rows = query.selectAll()
-  for (const { property, direction } of page.sort)
-    rows = rows.orderBy(SORT_COLUMNS[property as keyof typeof SORT_COLUMNS], direction)
-  rows = rows.orderBy('received_at', 'desc').orderBy('id')
-  const found = await rows.limit(page.size).offset(page.offset).execute()
-  return { events: found.map(fromRow), total }
+  const { rows, total } = await selectPage(query, page, (found) =>
+    sortRows(found, page.sort).orderBy('received_at', 'desc').orderBy('id'),
+  )
+  return { events: rows.map(fromRow), total }
 }

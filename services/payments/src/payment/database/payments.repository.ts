@@ -1,4 +1,13 @@
-import { type FromRow, forUpdate, fromRow, type PageRequest, prepared, toRow } from '@plinth/kit'
+import {
+  type FromRow,
+  forUpdate,
+  fromRow,
+  type PageRequest,
+  prepared,
+  selectPage,
+  sortRows,
+  toRow,
+} from '@plinth/kit'
 import type { Anomaly, Derived } from '../state.ts'
 import type { PaymentDb, PaymentRow } from './tables.ts'
 
@@ -84,15 +93,7 @@ export async function deletePayment(db: PaymentDb, id: string): Promise<void> {
   await db.deleteFrom('payments').where('id', '=', id).execute()
 }
 
-const SORT_COLUMNS = {
-  createdAt: 'created_at',
-  updatedAt: 'updated_at',
-  amount: 'amount',
-  status: 'status',
-  businessReference: 'business_reference',
-} as const
-
-export const PAYMENT_SORTS = Object.keys(SORT_COLUMNS)
+export const PAYMENT_SORTS = ['createdAt', 'updatedAt', 'amount', 'status', 'businessReference']
 
 export async function listPayments(
   db: PaymentDb,
@@ -101,16 +102,10 @@ export async function listPayments(
 ): Promise<{ payments: Payment[]; total: number }> {
   let query = db.selectFrom('payments')
   if (businessReference) query = query.where('business_reference', '=', businessReference)
-  const { total } = await query
-    .select((select) => select.fn.countAll<number>().as('total'))
-    .executeTakeFirstOrThrow()
-
-  let rows = query.selectAll()
-  for (const { property, direction } of page.sort)
-    rows = rows.orderBy(SORT_COLUMNS[property as keyof typeof SORT_COLUMNS], direction)
-  rows = rows.orderBy('created_at', 'desc').orderBy('id')
-  const found = await rows.limit(page.size).offset(page.offset).execute()
-  return { payments: found.map(toPayment), total }
+  const { rows, total } = await selectPage(query, page, (found) =>
+    sortRows(found, page.sort).orderBy('created_at', 'desc').orderBy('id'),
+  )
+  return { payments: rows.map(toPayment), total }
 }
 
 function toPayment({ anomalies, ...row }: PaymentRow): Payment {
