@@ -44,6 +44,8 @@ export {
 export { CREDENTIALS_BODY_BYTES } from './http/hooks/bodies.ts'
 export { pageOf, pageRequest } from './http/page.ts'
 export { renderProblem } from './http/problem-handler.ts'
+export { consoleRoutes } from './http/routes/console-pages.ts'
+export { actuatorRoutes, jwksRoutes } from './http/routes/standard-routes.ts'
 export {
   closeGracefully,
   closeOnSignals,
@@ -62,7 +64,6 @@ export {
   Type,
 } from './http/schema.ts'
 export { createServer } from './http/server.ts'
-export { actuatorRoutes, consoleRoutes, jwksRoutes } from './http/standard-routes.ts'
 export {
   accessDenied,
   defineProblem,

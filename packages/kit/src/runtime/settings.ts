@@ -5,7 +5,7 @@ export type Env = Record<string, string | undefined>
 
 type SettingFault = { name: string; found: string; expected: string; example?: string }
 
-/** Every fault in the settings, together, so that one round of mending is enough. */
+/** Every fault in the settings, together, so that they can be fixed at once. */
 export class SettingsError extends Error {
   readonly faults: SettingFault[]
 

@@ -12,7 +12,7 @@ export class SealBrokenError extends Error {
 /**
  * Encrypts a text for storage under a 32-byte key. `purpose` is bound to it: a value copied into
  * another row or column does not open there. The result names its key, so that a wrong master key
- * is told apart from a damaged value.
+ * is distinguished from a damaged value.
  */
 export function sealText(key: Buffer, text: string, purpose: string): string {
   const nonce = randomBytes(NONCE_BYTES)

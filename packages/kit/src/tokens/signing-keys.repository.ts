@@ -1,31 +1,22 @@
 import type { Migration } from '../database/migrate.ts'
 import type { Db } from '../database/open.ts'
+import { type FromRow, fromRow, toRow } from '../database/rows.ts'
 
-export type SigningKeyTables = {
-  signing_keys: {
-    generation: number
-    kid: string
-    sealed_private_key: string
-    signs_from: string
-  }
-}
-
-export type StoredSigningKey = {
+type SigningKeyRow = {
   generation: number
   kid: string
-  sealedPrivateKey: string
-  signsFrom: Date
+  sealed_private_key: string
+  signs_from: string
 }
+
+export type SigningKeyTables = { signing_keys: SigningKeyRow }
+
+export type StoredSigningKey = Omit<FromRow<SigningKeyRow>, 'signsFrom'> & { signsFrom: Date }
 
 /** Oldest first. */
 export async function listSigningKeys(db: Db<SigningKeyTables>): Promise<StoredSigningKey[]> {
   const rows = await db.selectFrom('signing_keys').selectAll().orderBy('generation').execute()
-  return rows.map((row) => ({
-    generation: row.generation,
-    kid: row.kid,
-    sealedPrivateKey: row.sealed_private_key,
-    signsFrom: new Date(row.signs_from),
-  }))
+  return rows.map((row) => ({ ...fromRow(row), signsFrom: new Date(row.signs_from) }))
 }
 
 /** Of several nodes that add the same generation at once, one wins and the others change nothing. */
@@ -35,12 +26,7 @@ export async function insertSigningKey(
 ): Promise<void> {
   await db
     .insertInto('signing_keys')
-    .values({
-      generation: key.generation,
-      kid: key.kid,
-      sealed_private_key: key.sealedPrivateKey,
-      signs_from: key.signsFrom.toISOString(),
-    })
+    .values(toRow<SigningKeyRow>({ ...key, signsFrom: key.signsFrom.toISOString() }))
     .onConflict((conflict) => conflict.column('generation').doNothing())
     .execute()
 }

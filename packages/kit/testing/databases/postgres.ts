@@ -38,14 +38,19 @@ export async function startPostgres(
   programs: PostgresPrograms | undefined = findPostgresPrograms(),
 ): Promise<PostgresServer> {
   if (!programs) throw new Error('No PostgreSQL: neither the npm package nor one on this machine.')
-  const folder = mkdtempSync(join(tmpdir(), 'plinth-postgres-'))
-  try {
-    return await startIn(folder, programs)
-  } catch (error) {
-    rmSync(folder, { recursive: true, force: true })
-    throw error
+  for (let attempt = 1; ; attempt++) {
+    const folder = mkdtempSync(join(tmpdir(), 'plinth-postgres-'))
+    try {
+      return await startIn(folder, programs)
+    } catch (error) {
+      rmSync(folder, { recursive: true, force: true })
+      // Another process may have taken the free port in the meantime.
+      if (attempt === ATTEMPTS || !/Address already in use/.test(String(error))) throw error
+    }
   }
 }
+
+const ATTEMPTS = 5
 
 async function startIn(folder: string, programs: PostgresPrograms): Promise<PostgresServer> {
   const password = randomBytes(12).toString('hex')

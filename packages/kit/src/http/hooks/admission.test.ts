@@ -5,9 +5,9 @@ import { text } from 'node:stream/consumers'
 import { describe, type TestContext, test } from 'node:test'
 import { listenForTest, testClock } from '../../../testing/index.ts'
 import { createLogger } from '../../runtime/logging.ts'
+import { actuatorRoutes } from '../routes/standard-routes.ts'
 import { Type } from '../schema.ts'
 import { createServer, type ServerOptions } from '../server.ts'
-import { actuatorRoutes } from '../standard-routes.ts'
 
 describe('a page of another name that points at this machine (DNS rebinding)', () => {
   test('is 421 where the service listens on loopback only', async (t) => {

@@ -3,11 +3,11 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
-import { listenForTest } from '../../testing/listen.ts'
-import { systemClock } from '../runtime/clock.ts'
-import { createLogger } from '../runtime/logging.ts'
-import { createServer } from './server.ts'
-import { consoleRoutes } from './standard-routes.ts'
+import { listenForTest } from '../../../testing/listen.ts'
+import { systemClock } from '../../runtime/clock.ts'
+import { createLogger } from '../../runtime/logging.ts'
+import { createServer } from '../server.ts'
+import { consoleRoutes } from './console-pages.ts'
 
 type Options = { built?: boolean; path?: string; publicUrl?: string }
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
-import { listenForTest } from '../../testing/listen.ts'
-import { systemClock } from '../runtime/clock.ts'
-import { createLogger } from '../runtime/logging.ts'
-import { createServer } from './server.ts'
+import { listenForTest } from '../../../testing/listen.ts'
+import { systemClock } from '../../runtime/clock.ts'
+import { createLogger } from '../../runtime/logging.ts'
+import { createServer } from '../server.ts'
 import { actuatorRoutes } from './standard-routes.ts'
 
 async function startActuator(t: TestContext, healthy: () => Promise<boolean>, discovery?: boolean) {

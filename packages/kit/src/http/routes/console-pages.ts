@@ -1,0 +1,85 @@
+import { createHash } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { extname, join } from 'node:path'
+import { basePathOf } from '../address/base-path.ts'
+import type { Reply, Request, Server } from '../framework.ts'
+
+type Page = { bytes: Buffer; type: string; etag: string }
+
+/** Serves a built console at `/api-test`; small enough to be kept in memory. */
+export function consoleRoutes(server: Server, folder: string, path = '/api-test'): void {
+  if (path !== '')
+    server.get(path, (request, reply) =>
+      reply.redirect(`${basePathOf(request)}${path}/index.html`, 302),
+    )
+  for (const [name, page] of readPages(folder)) {
+    const send = (request: Request, reply: Reply) => sendPage(page, request, reply)
+    server.get(`${path}/${name}`, send)
+    if (name === 'index.html') server.get(`${path}/`, atFolder(send))
+  }
+}
+
+/** A page at the base path itself, without the slash, would look for its assets beside it. */
+function atFolder(send: (request: Request, reply: Reply) => Reply) {
+  return (request: Request, reply: Reply) => {
+    const basePath = basePathOf(request)
+    const isFolder = basePath === '' || request.originalUrl.split('?', 1)[0] !== basePath
+    return isFolder ? send(request, reply) : reply.redirect(`${basePath}/`, 302)
+  }
+}
+
+function sendPage(page: Page, request: Request, reply: Reply): Reply {
+  reply.headers(pageHeaders({ etag: page.etag }))
+  if (request.headers['if-none-match'] === page.etag) return reply.code(304).send()
+  return reply.header('content-type', page.type).send(page.bytes)
+}
+
+const NOT_BUILT = `<!doctype html><html lang="en"><title>Console</title>
+<p>The console has not been built. Run <code>npm run prepare</code> and start again.</p></html>`
+
+function readPages(folder: string): Map<string, Page> {
+  if (!existsSync(folder)) return new Map([['index.html', pageOf('.html', Buffer.from(NOT_BUILT))]])
+  const names = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isFile())
+  return new Map(
+    names.map(({ name }) => [name, pageOf(extname(name), readFileSync(join(folder, name)))]),
+  )
+}
+
+const MEDIA_TYPES: Record<string, string> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+}
+
+function pageOf(extension: string, bytes: Buffer): Page {
+  const etag = `"${createHash('sha256').update(bytes).digest('base64url')}"`
+  return { bytes, type: MEDIA_TYPES[extension] ?? 'application/octet-stream', etag }
+}
+
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' blob: data:",
+  "media-src 'self' blob:",
+  "connect-src 'self'",
+  "font-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+]
+
+/** The headers of a page of ours: only its own scripts and styles, no framing, no inline code. */
+function pageHeaders(overrides: Record<string, string> = {}): Record<string, string> {
+  return {
+    'content-security-policy': POLICY.join('; '),
+    'cross-origin-opener-policy': 'same-origin',
+    'permissions-policy': 'publickey-credentials-get=(self), publickey-credentials-create=(self)',
+    'cache-control': 'no-cache',
+    ...overrides,
+  }
+}
