@@ -67,6 +67,29 @@ export function checkoutSuite(name: string, open: OpenStripe): void {
       assert.match(session.url ?? '', /^https?:\/\//)
     })
 
+    test('have the members that the schema requires, null where there is nothing', async (t) => {
+      const stripe = await open(t)
+
+      const session = await stripe.checkout.sessions.create(orderOf(700))
+
+      const { automatic_tax, custom_fields, custom_text } = session
+      assert.deepEqual(automatic_tax, {
+        enabled: false,
+        liability: null,
+        provider: null,
+        status: null,
+      })
+      assert.deepEqual(custom_fields, [])
+      assert.deepEqual(custom_text, {
+        after_submit: null,
+        shipping_address: null,
+        submit: null,
+        terms_of_service_acceptance: null,
+      })
+      for (const name of ['after_expiration', 'consent', 'shipping_cost'] as const)
+        assert.equal(session[name], null, name)
+    })
+
     test('show their line items when asked', async (t) => {
       const stripe = await open(t)
       const { id } = await stripe.checkout.sessions.create(orderOf(700))

@@ -31,6 +31,27 @@ describe('a card payment', () => {
     assert.equal(intent.latest_charge.payment_method_details?.card?.last4, '4242')
   })
 
+  test('shows the card with its date, and null for what is unknown', async (t) => {
+    const { stripe, api } = await startSandbox(t)
+    const { id } = await stripe.checkout.sessions.create(orderOf(1000))
+    const fields = { number: '4242 4242 4242 4242', expiry: '11 / 42', cvc: '123' }
+
+    await api.request('POST', `/pay/${id}/card`, {
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams(fields).toString(),
+    })
+
+    const session = await stripe.checkout.sessions.retrieve(id, expanded)
+    const charge = intentOf(session).latest_charge
+    const card = charge.payment_method_details?.card
+    assert.deepEqual([card?.exp_month, card?.exp_year, card?.last4], [11, 2042, '4242'])
+    assert.equal(card?.wallet, null)
+    assert.equal(charge.receipt_url, null)
+    assert.equal(charge.billing_details.address, null)
+    assert.equal(intentOf(session).shipping, null)
+    assert.equal(session.customer_details?.tax_ids, null)
+  })
+
   test('that is declined leaves the session open for another try', async (t) => {
     const { stripe, api } = await startSandbox(t)
     const { id } = await stripe.checkout.sessions.create(orderOf(1000))

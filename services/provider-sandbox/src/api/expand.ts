@@ -2,7 +2,7 @@ import { parameterInvalid } from '../protocol/errors.ts'
 import type { FormValue } from '../protocol/form.ts'
 import * as read from '../protocol/parameters.ts'
 import { listLineItems } from '../resources/checkout/sessions.ts'
-import { findAnyObject } from '../state/objects.repository.ts'
+import { findAnyObject } from '../state/objects/objects.repository.ts'
 import type { Sandbox } from '../state/sandbox.ts'
 
 const DEEPEST = 4

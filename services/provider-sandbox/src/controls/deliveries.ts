@@ -6,13 +6,13 @@ import {
 } from '../resources/webhooks/deliveries.repository.ts'
 import { insertEndpoint } from '../resources/webhooks/endpoints.ts'
 import { queueDeliveries, recordEvent } from '../resources/webhooks/events.ts'
-import type { Event, ProviderObject } from '../state/object-kinds.ts'
+import type { Event, ProviderObject } from '../state/objects/kinds.ts'
 import {
   deleteObject,
   findObject,
   findWithHidden,
   listObjects,
-} from '../state/objects.repository.ts'
+} from '../state/objects/objects.repository.ts'
 import { change, type Sandbox } from '../state/sandbox.ts'
 import { DEFAULT_SWITCHES } from '../state/switches.ts'
 

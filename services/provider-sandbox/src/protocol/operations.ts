@@ -1,5 +1,5 @@
-import type { Kind, ObjectKinds } from '../state/object-kinds.ts'
-import { findObject, listObjects, type ObjectFilter } from '../state/objects.repository.ts'
+import type { Kind, ObjectKinds } from '../state/objects/kinds.ts'
+import { findObject, listObjects, type ObjectFilter } from '../state/objects/objects.repository.ts'
 import type { Sandbox } from '../state/sandbox.ts'
 import { resourceMissing } from './errors.ts'
 import type { Form } from './form.ts'

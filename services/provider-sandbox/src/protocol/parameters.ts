@@ -1,5 +1,5 @@
-import type { Metadata } from '../state/object-kinds.ts'
-import type { CreatedRange } from '../state/objects.repository.ts'
+import type { Metadata } from '../state/objects/members.ts'
+import type { CreatedRange } from '../state/objects/objects.repository.ts'
 import { parameterEmpty, parameterInvalid, parameterMissing, parameterUnknown } from './errors.ts'
 import type { Form, FormValue } from './form.ts'
 

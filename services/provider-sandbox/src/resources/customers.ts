@@ -1,13 +1,9 @@
 import { resourceMissing } from '../protocol/errors.ts'
 import type { Operation } from '../protocol/operations.ts'
 import * as read from '../protocol/parameters.ts'
-import {
-  CUSTOMER,
-  type Customer,
-  type DeletedCustomer,
-  mergeMetadata,
-} from '../state/object-kinds.ts'
-import { findObject, insertObject, updateObject } from '../state/objects.repository.ts'
+import { CUSTOMER, type Customer, type DeletedCustomer } from '../state/objects/kinds.ts'
+import { mergeMetadata } from '../state/objects/members.ts'
+import { findObject, insertObject, updateObject } from '../state/objects/objects.repository.ts'
 import type { Sandbox } from '../state/sandbox.ts'
 import { newObject } from '../state/seeded.ts'
 import { changeObject, recordEvent } from './webhooks/events.ts'

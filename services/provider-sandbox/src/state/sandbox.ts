@@ -1,6 +1,6 @@
 import { type Clock, inTransaction, type Logger } from '@plinth/kit'
 import type { SandboxConfig } from '../config.ts'
-import type { Event } from './object-kinds.ts'
+import type { Event } from './objects/kinds.ts'
 import type { SandboxDb } from './tables.ts'
 
 /** What every rule of the sandbox works with. */

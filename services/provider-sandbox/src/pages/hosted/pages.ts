@@ -1,6 +1,7 @@
 import { formatAmount } from '../../resources/money/currencies.ts'
 import { type Behaviour, TEST_ACCOUNTS, TEST_CARDS } from '../../resources/money/payment-methods.ts'
-import type { CheckoutSession, LineItem, PaymentError } from '../../state/object-kinds.ts'
+import type { CheckoutSession, LineItem } from '../../state/objects/kinds.ts'
+import type { PaymentError } from '../../state/objects/money.ts'
 import { type Html, html, type Page } from '../layout.ts'
 
 type Checkout = {

@@ -7,10 +7,10 @@ import {
   type CheckoutSession,
   LINE_ITEM,
   type LineItem,
-  mergeMetadata,
   PRICE,
-} from '../../state/object-kinds.ts'
-import { insertObject } from '../../state/objects.repository.ts'
+} from '../../state/objects/kinds.ts'
+import { mergeMetadata } from '../../state/objects/members.ts'
+import { insertObject } from '../../state/objects/objects.repository.ts'
 import { type Sandbox, secondsOf } from '../../state/sandbox.ts'
 import { newId, newObject } from '../../state/seeded.ts'
 import { readSwitches } from '../../state/switches.ts'

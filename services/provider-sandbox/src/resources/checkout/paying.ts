@@ -1,8 +1,9 @@
 import { secondsAfter } from '@plinth/kit'
 import { requestRefused } from '../../protocol/errors.ts'
 import { linkedObject } from '../../protocol/operations.ts'
-import type { CheckoutSession, PaymentError, PaymentIntent } from '../../state/object-kinds.ts'
-import { findParent } from '../../state/objects.repository.ts'
+import type { CheckoutSession } from '../../state/objects/kinds.ts'
+import type { PaymentError, PaymentIntent } from '../../state/objects/money.ts'
+import { findParent } from '../../state/objects/objects.repository.ts'
 import type { Sandbox } from '../../state/sandbox.ts'
 import { beginCharge, failCharge, settleCharge } from '../money/charges.ts'
 import { beginPayment, changeIntent } from '../money/payment-intents.ts'
@@ -26,13 +27,13 @@ export async function payByCard(
   sandbox: Sandbox,
   sessionId: string,
   number: string,
-  expiry?: string,
+  expiry = '12/60',
 ): Promise<PaymentOutcome> {
   const session = await requireOpenSession(sandbox, sessionId)
   if (session.amount_total === 0) return completeForNothing(sandbox, sessionId)
   const behaviour = behaviourOfCard(number, isExpired(expiry, sandbox.clock()))
   const intent = await beginPayment(sandbox, session)
-  const charge = await beginCharge(sandbox, session, intent, cardDetails(number))
+  const charge = await beginCharge(sandbox, session, intent, cardDetails(number, expiry))
   const tried = { ...intent, latest_charge: charge.id, payment_method: charge.payment_method }
 
   if (behaviour.error) return decline(sandbox, tried, behaviour.error)
@@ -41,10 +42,9 @@ export async function payByCard(
 }
 
 /** Whether a card that is valid through `MM/YY` has expired. */
-function isExpired(expiry: string | undefined, now: Date): boolean {
-  const [, month, year] = /^(\d\d)\/(\d\d)$/.exec(expiry ?? '') ?? []
-  if (month === undefined || year === undefined) return expiry !== undefined
-  return now >= new Date(Date.UTC(2000 + Number(year), Number(month)))
+function isExpired(expiry: string, now: Date): boolean {
+  const [, month, year] = /^(\d\d)\/(\d\d)$/.exec(expiry) ?? []
+  return !month || !year || now >= new Date(Date.UTC(2000 + Number(year), Number(month)))
 }
 
 /** Nothing to pay, so no payment intent either. */
@@ -94,7 +94,7 @@ async function askBank(
   const url = `${sandbox.publicUrl()}/pay/${sessionId}/challenge`
   await changeIntent(sandbox, intent, 'payment_intent.requires_action', {
     status: 'requires_action',
-    next_action: { type: 'redirect_to_url', redirect_to_url: { url } },
+    next_action: { type: 'redirect_to_url', redirect_to_url: { url, return_url: null } },
   })
   return { state: 'challenge' }
 }

@@ -1,8 +1,8 @@
 import { requestRefused } from '../../protocol/errors.ts'
 import { listOf, type Operation, pageable, requireObject } from '../../protocol/operations.ts'
 import * as read from '../../protocol/parameters.ts'
-import type { CheckoutSession } from '../../state/object-kinds.ts'
-import { findObject, listObjects } from '../../state/objects.repository.ts'
+import { type CheckoutSession, CUSTOMER_DETAILS } from '../../state/objects/kinds.ts'
+import { findObject, listObjects } from '../../state/objects/objects.repository.ts'
 import type { Sandbox } from '../../state/sandbox.ts'
 import { cancelPaymentIntent } from '../money/payment-intents.ts'
 import { deleteTimersOf } from '../timers.repository.ts'
@@ -58,7 +58,7 @@ async function customerDetails(sandbox: Sandbox, session: CheckoutSession) {
   const customer = await findObject(sandbox.db, 'customer', session.customer ?? '')
   const { email = session.customer_email, name = null } =
     customer && !('deleted' in customer) ? customer : {}
-  return { email, name, phone: null }
+  return { ...CUSTOMER_DETAILS, email, name }
 }
 
 /** Read and used in one transaction, so of two tabs that pay or expire a session one succeeds. */

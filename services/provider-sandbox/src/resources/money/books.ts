@@ -1,5 +1,6 @@
-import type { CheckoutSession, PaymentIntent, Refund } from '../../state/object-kinds.ts'
-import { listObjects } from '../../state/objects.repository.ts'
+import type { CheckoutSession } from '../../state/objects/kinds.ts'
+import type { PaymentIntent, Refund } from '../../state/objects/money.ts'
+import { listObjects } from '../../state/objects/objects.repository.ts'
 import type { Sandbox } from '../../state/sandbox.ts'
 import { sumLedger } from './ledger.ts'
 

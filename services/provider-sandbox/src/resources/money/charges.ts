@@ -1,12 +1,14 @@
+import type { CheckoutSession } from '../../state/objects/kinds.ts'
+import { nulls } from '../../state/objects/members.ts'
 import {
   CHARGE,
   type Charge,
-  type CheckoutSession,
+  OUTCOME,
   type PaymentError,
   type PaymentIntent,
   type PaymentMethodDetails,
-} from '../../state/object-kinds.ts'
-import { insertObject } from '../../state/objects.repository.ts'
+} from '../../state/objects/money.ts'
+import { insertObject } from '../../state/objects/objects.repository.ts'
 import type { Sandbox } from '../../state/sandbox.ts'
 import { newId, newObject } from '../../state/seeded.ts'
 import { changeObject } from '../webhooks/events.ts'
@@ -27,7 +29,7 @@ export async function beginCharge(
     amount_captured: 0,
     amount_refunded: 0,
     balance_transaction: null,
-    billing_details: { email: session.customer_email, name: null, phone: null },
+    billing_details: { ...nulls('address name phone tax_id'), email: session.customer_email },
     captured: false,
     currency,
     customer,
@@ -57,7 +59,12 @@ export async function settleCharge(sandbox: Sandbox, charge: Charge): Promise<vo
     amount_captured: amount,
     balance_transaction: await enterInLedger(sandbox, { amount, currency, source, type }),
     captured: true,
-    outcome: { network_status: 'approved_by_network', reason: null, type: 'authorized' },
+    outcome: {
+      ...OUTCOME,
+      network_status: 'approved_by_network',
+      reason: null,
+      type: 'authorized',
+    },
     paid: true,
     status: 'succeeded',
   }
@@ -70,7 +77,7 @@ export async function failCharge(sandbox: Sandbox, charge: Charge, error: Paymen
     ...charge,
     failure_code: error.code,
     failure_message: error.message,
-    outcome: { network_status: 'declined_by_network', reason, type: 'issuer_declined' },
+    outcome: { ...OUTCOME, network_status: 'declined_by_network', reason, type: 'issuer_declined' },
     status: 'failed',
   }
   await changeObject(sandbox, failed, 'charge.failed')

@@ -1,7 +1,7 @@
 import type { Operation } from '../../protocol/operations.ts'
 import * as read from '../../protocol/parameters.ts'
-import { BALANCE_TRANSACTION, type BalanceTransaction } from '../../state/object-kinds.ts'
-import { insertObject, listObjects } from '../../state/objects.repository.ts'
+import { BALANCE_TRANSACTION, type BalanceTransaction } from '../../state/objects/money.ts'
+import { insertObject, listObjects } from '../../state/objects/objects.repository.ts'
 import type { Sandbox } from '../../state/sandbox.ts'
 import { newObject } from '../../state/seeded.ts'
 

@@ -1,10 +1,11 @@
 import { linkedObject } from '../../protocol/operations.ts'
+import type { CheckoutSession } from '../../state/objects/kinds.ts'
+import { PAYMENT_INTENT, type PaymentIntent } from '../../state/objects/money.ts'
 import {
-  type CheckoutSession,
-  PAYMENT_INTENT,
-  type PaymentIntent,
-} from '../../state/object-kinds.ts'
-import { findWithHidden, insertObject, updateObject } from '../../state/objects.repository.ts'
+  findWithHidden,
+  insertObject,
+  updateObject,
+} from '../../state/objects/objects.repository.ts'
 import { type Sandbox, secondsOf } from '../../state/sandbox.ts'
 import { newObject, seededText } from '../../state/seeded.ts'
 import { changeObject, recordEvent } from '../webhooks/events.ts'

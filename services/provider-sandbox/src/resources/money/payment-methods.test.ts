@@ -14,7 +14,7 @@ describe('a test card', () => {
   for (const number of Object.keys(TEST_CARDS))
     test(`${number} is a card number, and its last digits identify its behaviour`, () => {
       assert.notEqual(behaviourOfCard(number).title, 'Not a card number')
-      assert.equal(behaviourOf(cardDetails(number)), TEST_CARDS[number])
+      assert.equal(behaviourOf(cardDetails(number, '12/60')), TEST_CARDS[number])
     })
 
   const unknown = { '4111111111111111': 'test_mode_live_card', '4242424242424241': undefined }

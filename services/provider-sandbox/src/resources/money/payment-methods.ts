@@ -1,4 +1,9 @@
-import type { PaymentError, PaymentMethodDetails } from '../../state/object-kinds.ts'
+import {
+  BANK_ACCOUNT,
+  CARD,
+  type PaymentError,
+  type PaymentMethodDetails,
+} from '../../state/objects/money.ts'
 
 /** How a test card or a test account behaves, as the provider documents it. */
 export type Behaviour = {
@@ -101,16 +106,20 @@ export function behaviourOf(details: PaymentMethodDetails): Behaviour | undefine
   return Object.entries(methods).find(([number]) => number.endsWith(last4))?.[1]
 }
 
-export function cardDetails(number: string): PaymentMethodDetails {
+/** `expiry` is `MM/YY`. */
+export function cardDetails(number: string, expiry: string): PaymentMethodDetails {
   const brand = { 3: 'amex', 5: 'mastercard' }[Number(number[0])] ?? 'visa'
+  const [month, year] = expiry.split('/').map(Number)
+  const expires = { exp_month: month || 12, exp_year: 2000 + (year || 60) }
+  const last4 = number.slice(-4)
   return {
     type: 'card',
-    card: { brand, last4: number.slice(-4), country: 'US', funding: 'credit' },
+    card: { ...CARD, brand, ...expires, last4, country: 'US', funding: 'credit' },
   }
 }
 
 export function accountDetails(number: string): PaymentMethodDetails {
-  const account = { bank_name: 'SANDBOX BANK', last4: number.slice(-4) }
+  const account = { ...BANK_ACCOUNT, bank_name: 'SANDBOX BANK', last4: number.slice(-4) }
   return { type: 'us_bank_account', us_bank_account: account }
 }
 

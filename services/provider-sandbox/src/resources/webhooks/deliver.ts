@@ -1,7 +1,7 @@
 import { inTransaction, secondsAfter, signPayload } from '@plinth/kit'
 import { jsonOf } from '../../protocol/answer.ts'
-import type { Event, Hidden } from '../../state/object-kinds.ts'
-import { findObject, findWithHidden, updateObject } from '../../state/objects.repository.ts'
+import type { Event, Hidden } from '../../state/objects/kinds.ts'
+import { findObject, findWithHidden, updateObject } from '../../state/objects/objects.repository.ts'
 import type { Sandbox } from '../../state/sandbox.ts'
 import type { Switches } from '../../state/switches.ts'
 import {

@@ -1,12 +1,13 @@
 import { type Operation, pageable, readPage, requireObject } from '../../protocol/operations.ts'
 import * as read from '../../protocol/parameters.ts'
-import { type Metadata, mergeMetadata, type WebhookEndpoint } from '../../state/object-kinds.ts'
+import type { WebhookEndpoint } from '../../state/objects/kinds.ts'
+import { type Metadata, mergeMetadata } from '../../state/objects/members.ts'
 import {
   deleteObject,
   insertObject,
   listObjects,
   updateObject,
-} from '../../state/objects.repository.ts'
+} from '../../state/objects/objects.repository.ts'
 import type { Sandbox } from '../../state/sandbox.ts'
 import { newId, newObject, seededText } from '../../state/seeded.ts'
 import { API_VERSION } from './events.ts'

@@ -1,6 +1,6 @@
 import { type SelectQueryBuilder, sql } from 'kysely'
-import type { Hidden, Kind, ObjectKinds, ProviderObject } from './object-kinds.ts'
-import type { SandboxDb, SandboxTables } from './tables.ts'
+import type { SandboxDb, SandboxTables } from '../tables.ts'
+import type { Hidden, Kind, ObjectKinds, ProviderObject } from './kinds.ts'
 
 export async function insertObject(
   db: SandboxDb,
