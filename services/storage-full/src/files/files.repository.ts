@@ -37,20 +37,37 @@ export async function findFile(db: StorageDb, id: number): Promise<StoredFile | 
   return row && fileOf(row)
 }
 
-type ListQuery = { ownerId?: string; beforeId?: number; offset?: number; limit: number }
+type ListQuery = { ownerId: string | undefined; newestId: number; limit: number }
 
 /** Newest first. */
 export async function listFiles(db: StorageDb, query: ListQuery): Promise<StoredFile[]> {
-  const { ownerId, beforeId, offset, limit } = query
+  const { ownerId, newestId, limit } = query
   const rows = await selectFiles(db)
     .where('files.state', '=', 'stored')
+    .where('files.id', '<=', newestId)
     .$if(ownerId !== undefined, (files) => files.where('files.owner_id', '=', ownerId ?? ''))
-    .$if(beforeId !== undefined, (files) => files.where('files.id', '<', beforeId ?? 0))
     .orderBy('files.id', 'desc')
     .limit(limit)
-    .$if(offset !== undefined, (files) => files.offset(offset ?? 0))
     .execute()
   return rows.map(fileOf)
+}
+
+/** The file that comes after `offset` newer ones. An index alone answers: no row is read. */
+export async function findIdAfter(
+  db: StorageDb,
+  ownerId: string | undefined,
+  offset: number,
+): Promise<number | undefined> {
+  const row = await db
+    .selectFrom('files')
+    .select('id')
+    .where('state', '=', 'stored')
+    .$if(ownerId !== undefined, (files) => files.where('owner_id', '=', ownerId ?? ''))
+    .orderBy('id', 'desc')
+    .offset(offset)
+    .limit(1)
+    .executeTakeFirst()
+  return row?.id
 }
 
 export type FileFilter = { state: FileState; notAt?: number }

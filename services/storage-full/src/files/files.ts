@@ -12,6 +12,7 @@ import {
   countFiles,
   deleteFileRow,
   findFile,
+  findIdAfter,
   insertFile,
   listFiles,
   markDeleting,
@@ -93,18 +94,20 @@ function ownerSeenBy(caller: Caller): string | undefined {
 /** Every file, newest first, a few hundred at a time so that a long list costs little memory. */
 export async function* allFiles({ db }: Storage, caller: Caller): AsyncGenerator<StoredFile[]> {
   const ownerId = ownerSeenBy(caller)
-  let beforeId: number | undefined
+  let newestId = Number.MAX_SAFE_INTEGER
   while (true) {
-    const files = await listFiles(db, { ownerId, beforeId, limit: ROWS_AT_ONCE })
+    const files = await listFiles(db, { ownerId, newestId, limit: ROWS_AT_ONCE })
     yield files
-    if (files.length < ROWS_AT_ONCE) return
-    beforeId = files.at(-1)?.id
+    const last = files.at(-1)
+    if (!last || files.length < ROWS_AT_ONCE) return
+    newestId = last.id - 1
   }
 }
 
 export async function pageOfFiles({ db }: Storage, caller: Caller, page: PageRequest) {
   const ownerId = ownerSeenBy(caller)
-  const files = await listFiles(db, { ownerId, offset: page.offset, limit: page.size })
+  const newestId = (await findIdAfter(db, ownerId, page.offset)) ?? 0
+  const files = await listFiles(db, { ownerId, newestId, limit: page.size })
   return { files, total: await countFiles(db, ownerId) }
 }
 

@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { text } from 'node:stream/consumers'
+import { type TestContext, test } from 'node:test'
+import { createLogger } from '@plinth/kit'
+import { engines } from '@plinth/kit/testing'
+import { sql } from 'kysely'
+import { openStorage } from '../src/app.ts'
+import { startStorage, type TestStorage } from './start-storage.ts'
+
+const FILES = 100_000
+const CLIENT = `
+  const [url, token] = process.argv.slice(1)
+  const reply = await fetch(url, { headers: { authorization: 'Bearer ' + token } })
+  let files = 0
+  for await (const chunk of reply.body) files += Buffer.from(chunk).toString().split('}').length - 1
+  console.log(files)`
+const LONGEST_TURN_MS = 50
+
+for (const engine of engines)
+  test(`a list of ${FILES} files never holds up other requests, on ${engine.name}`, {
+    skip: engine.skip,
+  }, async (t) => {
+    const service = await startStorage(t, { STORAGE_FULL_DATABASE_URL: await engine.freshUrl(t) })
+    await insertFiles(service)
+    await readList(service)
+    const turns = watchTurns(t)
+
+    const whole = await readList(service)
+    const wholeMs = turns.longestMs()
+    const last = await readList(service, '?page=49&size=2000')
+    const lastMs = turns.longestMs()
+    const small = await readList(service, '?page=4999&size=20')
+    const smallMs = turns.longestMs()
+
+    assert.deepEqual([whole, last, small], [FILES, 2000, 20])
+    for (const ms of [wholeMs, lastMs, smallMs]) assert.ok(ms < LONGEST_TURN_MS, `${ms} ms`)
+  })
+
+/** How much of the processor one turn of the event loop takes: other programs do not count. */
+function watchTurns(t: TestContext) {
+  let [longest, before, watching] = [0, process.threadCpuUsage(), true]
+  const turn = () => {
+    const now = process.threadCpuUsage()
+    longest = Math.max(longest, now.user + now.system - before.user - before.system)
+    before = now
+    if (watching) setImmediate(turn)
+  }
+  setImmediate(turn)
+  t.after(() => {
+    watching = false
+  })
+  return {
+    longestMs: () => {
+      const ms = longest / 1000
+      longest = 0
+      return ms
+    },
+  }
+}
+
+/** In a process of its own: what the client does must not count. */
+async function readList({ baseUrl, user }: TestStorage, query = ''): Promise<number> {
+  const child = spawn(process.execPath, ['-e', CLIENT, `${baseUrl}/file/list${query}`, user], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  return Number(await text(child.stdout))
+}
+
+async function insertFiles({ config, clock }: TestStorage): Promise<void> {
+  const log = createLogger('list', 'silent')
+  const { storage, database } = await openStorage(config, { clock, log })
+  const numbers = config.databaseUrl.startsWith('sqlite:')
+    ? sql`with recursive numbers(n) as (select 1 union all select n + 1 from numbers where n < ${sql.lit(FILES)})`
+    : sql`with numbers as (select n from generate_series(1, ${sql.lit(FILES)}) as n)`
+  await sql`insert into files (owner_id, owner_name, original_filename, stored_filename, extension,
+      content_type, size_bytes, checksum_sha256, location_id, object_name, state, thumbnail, created_at)
+    ${numbers} select '2', 'user', 'a picture of a lake.png', 'stored-' || n, 'png', 'image/png', 1000,
+      '0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef', 1, 'object-' || n, 'stored',
+      'none', '2026-11-15T12:00:00.000Z' from numbers`.execute(storage.db)
+  await database.close()
+}
