@@ -44,7 +44,7 @@ for (const [name, use] of Object.entries(users))
       const folder = folderFor(t)
       chmodSync(folder, 0o555)
 
-      assert.throws(() => asNobody(() => use(join(folder, 'x'))), isAboutSuiteData)
+      assert.throws(() => withoutPrivileges(() => use(join(folder, 'x'))), isAboutSuiteData)
     })
   })
 
@@ -61,7 +61,7 @@ function isAboutSuiteData(error: Error): boolean {
 }
 
 /** Permissions do not bind the superuser, and tests may run as one. */
-function asNobody(work: () => void): void {
+function withoutPrivileges(work: () => void): void {
   const isSuperuser = process.getuid?.() === 0
   if (isSuperuser) process.seteuid?.(65534)
   try {
