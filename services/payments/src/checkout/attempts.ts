@@ -12,16 +12,14 @@ import {
   insertPayment,
   type NewPayment,
 } from '../payment/database/payments.repository.ts'
-import type { PaymentDb } from '../payment/database/tables.ts'
-import { lockPayment, type PaymentRecord, saveRecord } from '../payment/record.ts'
+import type { Db } from '../payment/database/tables.ts'
+import { type Attempted, lockPayment, saveRecord } from '../payment/record.ts'
 import type { NewSession } from '../provider/provider.ts'
 import { idempotencyKey } from '../provider/reserved-calls.ts'
 import type { CheckoutRequest } from './plan.ts'
 
 /** Applies what is known of a payment before it exists, inside the same transaction. */
-type LinkEarlierEvents = (db: PaymentDb, payment: NewPayment, at: Date) => Promise<void>
-
-type Attempted = Pick<PaymentRecord, 'payment' | 'attempts'>
+type LinkEarlierEvents = (db: Db, payment: NewPayment, at: Date) => Promise<void>
 
 /**
  * Of racing requests one inserts the payment, and its first attempt with it: a payment without one
@@ -83,13 +81,13 @@ function newSession(
   paymentId: string,
   request: CheckoutRequest,
 ): NewSession {
-  const { businessReference, amount, currency, description } = request
+  const { businessReference, amount, currency, description, customerEmail } = request
   return {
     amount,
     currency,
     description,
     customerId: request.providerCustomerId,
-    customerEmail: request.customerEmail,
+    customerEmail,
     successUrl,
     cancelUrl,
     // What a merchant looks for in the provider's dashboard; the search uses the metadata.

@@ -7,7 +7,7 @@ import {
   type ReservedAttempt,
   type SessionAttempt,
 } from '../payment/database/attempts.repository.ts'
-import { lockSession } from '../payment/database/locks.repository.ts'
+import { lockName } from '../payment/database/locks.repository.ts'
 import { findPaymentByReference } from '../payment/database/payments.repository.ts'
 import { observeSession, recordReply, sessionStateOf } from '../payment/observe.ts'
 import { attemptProcessing, InconsistentObservation } from '../payment/problems.ts'
@@ -49,10 +49,8 @@ async function createOrReuse(payments: Payments, request: CheckoutRequest): Prom
     if (known) requireSameAmount(request, known)
     const paymentId = known?.id ?? randomUUID()
     const payable = await withPaymentLock(payments, paymentId, async () => {
-      const first = known
-        ? undefined
-        : await reservePayment(payments, paymentId, request, linkParkedEvents)
-      return payableAttempt(payments, paymentId, request, first)
+      const reserve = () => reservePayment(payments, paymentId, request, linkParkedEvents)
+      return payableAttempt(payments, paymentId, request, known ? undefined : await reserve())
     })
     if (payable)
       return { paymentId, checkoutSessionId: payable.sessionId, checkoutUrl: payable.url }
@@ -68,7 +66,7 @@ async function payableAttempt(
   request: CheckoutRequest,
   first: ReservedAttempt | undefined,
 ): Promise<PayableAttempt | undefined> {
-  if (first) await sendAttempt(payments, first)
+  if (first) await performStep(payments, { step: 'send', attempt: first })
   let asked = first?.sequence
   for (let count = 0; count < MOST_STEPS; count++) {
     const next = await nextStep(payments, paymentId, request, asked)
@@ -102,13 +100,13 @@ function nextStep(
   })
 }
 
-async function performStep(
+function performStep(
   payments: Payments,
   next: Exclude<NextStep, { step: 'reuse' }>,
-): Promise<void> {
+): Promise<unknown> {
   switch (next.step) {
     case 'send':
-      return sendAttempt(payments, next.attempt)
+      return sendReserved(checkoutOperation(payments), next.attempt)
     case 'resolve':
       return resolveAttempt(payments, next.attempt)
     case 'look-up':
@@ -118,14 +116,8 @@ async function performStep(
   }
 }
 
-/** Sends an attempt that was reserved in this request, and records the session. */
-async function sendAttempt(payments: Payments, attempt: ReservedAttempt): Promise<void> {
-  await sendReserved(checkoutOperation(payments), attempt)
-}
-
-/** Finds out what became of an attempt whose outcome is unknown. */
-export async function resolveAttempt(payments: Payments, attempt: ReservedAttempt): Promise<void> {
-  await resolveReserved(checkoutOperation(payments), attempt)
+export function resolveAttempt(payments: Payments, attempt: ReservedAttempt): Promise<unknown> {
+  return resolveReserved(checkoutOperation(payments), attempt)
 }
 
 function checkoutOperation(payments: Payments): Operation<ReservedAttempt, CheckoutSession> {
@@ -171,7 +163,6 @@ async function searchSession(
   return undefined
 }
 
-/** Asks the provider how a session stands and records what it says. */
 export async function lookUpAttempt(payments: Payments, attempt: SessionAttempt): Promise<void> {
   const session = await mustExist(requireProvider(payments).findSession(attempt.sessionId))
   await recordSession(payments, attempt, session, 'session looked up')
@@ -201,7 +192,7 @@ async function recordSession(
   // Asked for by us, so it is ours, whether it says so or not.
   const session = { ...reply, metadata: { ...reply.metadata, paymentId } }
   await recordReply(db, source, async (transaction) => {
-    await lockSession(transaction, id)
+    await lockName(transaction, 'session', id)
     const owner = await findAttemptBySession(transaction, id)
     // A provider that gives one session to two attempts would have two customers pay one of them.
     if (owner && (owner.paymentId !== paymentId || owner.sequence !== sequence))

@@ -14,8 +14,6 @@ import {
 import { latestOf } from '../payment/state.ts'
 import { providerFailed } from '../provider/problems.ts'
 
-const SHORTEST_LIFE_SECONDS = 1800
-
 export type CheckoutRequest = {
   amount: number
   currency: string
@@ -29,7 +27,6 @@ export type CheckoutRequest = {
 
 export type PayableAttempt = SessionAttempt & { url: string }
 
-/** What to do next for a caller who wants a payable session. */
 export type CheckoutStep =
   | { step: 'reserve'; sequence: number }
   | { step: 'resolve'; attempt: ReservedAttempt }
@@ -66,12 +63,8 @@ export function planCheckout(request: CheckoutRequest, situation: Situation): Ch
   return { step: 'reserve', sequence: (latest?.sequence ?? 0) + 1 }
 }
 
-export function requireSameAmount(
-  request: Pick<CheckoutRequest, 'amount' | 'currency'>,
-  payment: Pick<Payment, 'amount' | 'currency'>,
-): void {
-  if (request.amount !== payment.amount || request.currency !== payment.currency)
-    throw paymentDiffers()
+export function requireSameAmount(request: CheckoutRequest, { amount, currency }: Payment): void {
+  if (request.amount !== amount || request.currency !== currency) throw paymentDiffers()
 }
 
 function requireUrl(attempt: SessionAttempt): PayableAttempt {
@@ -79,6 +72,8 @@ function requireUrl(attempt: SessionAttempt): PayableAttempt {
   if (url === null) throw providerFailed({ detail: "The provider's session has no URL." })
   return { ...attempt, url }
 }
+
+const SHORTEST_LIFE_SECONDS = 1800
 
 /** A session lives half an hour at least: if a younger one is overdue, a clock is wrong. */
 function isOverdue({ expiresAt, firstSentAt }: SessionAttempt, now: Date): boolean {

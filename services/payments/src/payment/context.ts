@@ -1,15 +1,14 @@
 import { setTimeout } from 'node:timers/promises'
 import { type Clock, type Guard, type Logger, withLease } from '@plinth/kit'
 import type { PaymentProvider } from '../provider/provider.ts'
-import type { PaymentDb } from './database/tables.ts'
+import type { Db } from './database/tables.ts'
 import { paymentBusy, providerNotConfigured } from './problems.ts'
 
 /** What a route asks of its caller: nothing as shipped, where the host application does so. */
 export type PaymentGuard = { caller: Guard[]; refunder: Guard[] }
 
-/** What the rules of this service need from their host. */
 export type Payments = {
-  db: PaymentDb
+  db: Db
   clock: Clock
   log: Logger
   /** Absent while no credential is configured. */
@@ -26,12 +25,12 @@ export type Payments = {
   wake: () => void
 }
 
-const PAUSE_MILLISECONDS = 25
-
 export function requireProvider(payments: Payments): PaymentProvider {
   if (!payments.provider) throw providerNotConfigured()
   return payments.provider
 }
+
+const PAUSE_MILLISECONDS = 25
 
 /**
  * Runs work that talks to the provider about one payment. No two nodes do so at once: the others

@@ -1,33 +1,26 @@
 import { Type } from '@plinth/kit'
 import type { TSchema } from 'typebox'
 
-// Every character is welcome, but PostgreSQL cannot store NUL, and half a character (\p{Cs}) can be
-// neither stored nor sent. One star only: two would take quadratic time over a long text.
+// PostgreSQL cannot store NUL, and a lone surrogate (\p{Cs}) can be neither stored nor sent. One star
+// only: two would take quadratic time over a long text.
 const STORABLE = '[^\\u0000\\p{Cs}]'
-
-const WHOLE = `^${STORABLE}*$`
-
+const STORABLE_TEXT = `^${STORABLE}*$`
 const NOT_BLANK = `^(?!\\s*$)${STORABLE}*$`
-
 const EMAIL_OR_BLANK = '^\\s*$|^\\s*[^\\s@\\p{Cc}\\p{Cs}]+@[^\\s@\\p{Cc}\\p{Cs}]+\\s*$'
 
-/** Present, not blank, and storable. */
 export function plainText(maxLength: number) {
-  const message = 'must not be blank, nor hold NUL or half a character'
+  const message = 'must not be blank or contain NUL or a lone surrogate'
   return Type.String({ pattern: NOT_BLANK, message, maxLength })
 }
 
 /** Absent, null, or any text that can be stored; blank counts as absent. */
 export function optionalPlainText(maxLength: number) {
-  return nullable(wholeText(maxLength))
+  return nullable(storableText(maxLength))
 }
 
-function wholeText(maxLength: number) {
-  return Type.String({
-    pattern: WHOLE,
-    message: 'must not hold NUL or half a character',
-    maxLength,
-  })
+function storableText(maxLength: number) {
+  const message = 'must not contain NUL or a lone surrogate'
+  return Type.String({ pattern: STORABLE_TEXT, message, maxLength })
 }
 
 export function reference() {
@@ -38,7 +31,6 @@ export function currencyCode() {
   return Type.String({ pattern: '^[A-Za-z]{3}$', message: 'must be a three-letter currency code' })
 }
 
-/** Blank counts as absent. */
 export function optionalEmail() {
   const rule = { pattern: EMAIL_OR_BLANK, message: 'must be an e-mail address', maxLength: 254 }
   return nullable(Type.String(rule))
@@ -47,8 +39,8 @@ export function optionalEmail() {
 export function metadata(maxProperties: number) {
   const message = 'must have 1 to 40 characters, none of them [ or ]'
   const propertyNames = Type.String({ pattern: '^[^\\[\\]\\u0000\\p{Cs}]{1,40}$', message })
-  const values = wholeText(500)
-  // The pattern of a record passes over names with a line break: theirs are the additional ones.
+  const values = storableText(500)
+  // The pattern of a record skips names with a line break: they count as additional.
   const options = { maxProperties, propertyNames, additionalProperties: values }
   return nullable(Type.Record(Type.String(), values, options))
 }
@@ -57,7 +49,7 @@ export function nullable<T extends TSchema>(schema: T) {
   return Type.Optional(Type.Union([schema, Type.Null()]))
 }
 
-/** An id of the provider in a path: anything else would be another path at the provider. */
+/** An id of the provider in a path: anything else could be another path at the provider. */
 export const ProviderIdParams = Type.Object({
   id: Type.String({
     pattern: '^[A-Za-z0-9_-]{1,255}$',
@@ -72,7 +64,7 @@ export const PaymentParams = Type.Object({
   }),
 })
 
-/** The text of an optional field, or null when there is nothing but blanks in it. */
+/** The text of an optional field, or null when it is blank. */
 export function textOrNull(value: string | null | undefined): string | null {
   return value?.trim() ? value : null
 }

@@ -8,7 +8,7 @@ import {
   type SessionAttempt,
   updateAttempt,
 } from './database/attempts.repository.ts'
-import { lockIntent } from './database/locks.repository.ts'
+import { lockName } from './database/locks.repository.ts'
 import { insertObservation, type ObservationSource } from './database/observations.repository.ts'
 import type { Payment } from './database/payments.repository.ts'
 import {
@@ -18,7 +18,7 @@ import {
   updateRefundAttempt,
   upsertRefund,
 } from './database/refunds.repository.ts'
-import type { PaymentDb } from './database/tables.ts'
+import type { Db } from './database/tables.ts'
 import { InconsistentObservation } from './problems.ts'
 import { intentsOf, lockPayment, type PaymentRecord, saveRecord } from './record.ts'
 import { joinAttemptState, joinRefundStatus, latestOf, type SessionState } from './state.ts'
@@ -50,12 +50,12 @@ type SeenSession = { paymentId: string; session: CheckoutSession; state: Session
 
 /** Joins what a session says to its payment, inside the caller's transaction. */
 export async function observeSession(
-  db: PaymentDb,
+  db: Db,
   seen: SeenSession,
   source: ObservationSource,
 ): Promise<void> {
   const { paymentId, session } = seen
-  await lockIntent(db, session.paymentIntentId)
+  if (session.paymentIntentId) await lockName(db, 'intent', session.paymentIntentId)
   const locked = await lockPayment(db, paymentId)
   if (!locked) return
   requireMatchingSession(locked.payment, session)
@@ -72,12 +72,9 @@ function requireMatchingSession(payment: Payment, { id, amount, currency }: Chec
     (amount === null || amount === payment.amount) &&
     (currency === null || currency === payment.currency)
   if (same) return
-  const said = `${amount} ${currency}`
-  throw new InconsistentObservation(
-    'SESSION_DIFFERS',
-    payment.id,
-    `Session ${id} is for ${said}, the payment for ${payment.amount} ${payment.currency}.`,
-  )
+  const expected = `${payment.amount} ${payment.currency}`
+  const message = `Session ${id} is for ${amount} ${currency}, the payment for ${expected}.`
+  throw new InconsistentObservation('SESSION_DIFFERS', payment.id, message)
 }
 
 /**
@@ -127,7 +124,7 @@ function unexpectedAttempt(
 }
 
 async function writeAttempt(
-  db: PaymentDb,
+  db: Db,
   attempts: Attempt[],
   joined: SessionAttempt | undefined,
 ): Promise<Attempt[]> {
@@ -144,13 +141,13 @@ async function writeAttempt(
  * that has the intent, where that is known.
  */
 export async function observeRefund(
-  db: PaymentDb,
+  db: Db,
   observed: Refund,
   source: ObservationSource,
   ownerId: string | null = null,
 ): Promise<PaymentRecord | undefined> {
   const paymentIntentId = observed.paymentIntentId ?? (await earlierIntentOf(db, observed))
-  await lockIntent(db, paymentIntentId)
+  if (paymentIntentId) await lockName(db, 'intent', paymentIntentId)
   const paymentId =
     ownerId ?? (paymentIntentId && (await findPaymentIdByIntent(db, paymentIntentId)))
   const locked = paymentId ? await lockPayment(db, paymentId) : undefined
@@ -168,7 +165,7 @@ export async function observeRefund(
 }
 
 /** The intent of a refund that was seen before, when this observation does not name it. */
-async function earlierIntentOf(db: PaymentDb, { id }: Refund): Promise<string | null> {
+async function earlierIntentOf(db: Db, { id }: Refund): Promise<string | null> {
   return (await findRefund(db, id))?.paymentIntentId ?? null
 }
 
@@ -188,7 +185,7 @@ function joinRefund(known: Refund | undefined, observed: Refund): Refund {
  * counted. An attempt that was withdrawn is linked as well: its reference must never make a second
  * refund.
  */
-async function linkRefundAttempt(db: PaymentDb, paymentId: string, refund: Refund): Promise<void> {
+async function linkRefundAttempt(db: Db, paymentId: string, refund: Refund): Promise<void> {
   const reference = refund.metadata.refundReference
   const attempt = reference ? await findRefundAttempt(db, paymentId, reference) : undefined
   if (!attempt || attempt.state === 'linked' || attempt.amount !== refund.amount) return
@@ -197,9 +194,9 @@ async function linkRefundAttempt(db: PaymentDb, paymentId: string, refund: Refun
 
 /** Records a reply of the provider. One that must never be applied is kept as an anomaly: 502. */
 export async function recordReply(
-  db: PaymentDb,
+  db: Db,
   source: ObservationSource,
-  record: (transaction: PaymentDb) => Promise<unknown>,
+  record: (transaction: Db) => Promise<unknown>,
 ): Promise<void> {
   try {
     await inTransaction(db, record)

@@ -11,12 +11,8 @@ export function paymentRoutes(server: Server, payments: Payments, guard: Payment
   })
 }
 
-/** For the people who look after payments; switched on by name outside the sandbox. */
-export function paymentOperationRoutes(
-  server: Server,
-  payments: Payments,
-  guard: PaymentGuard,
-): void {
+/** For operators; switched on by name outside the sandbox. */
+export function paymentOperationRoutes(server: Server, payments: Payments, guard: PaymentGuard) {
   server.get('/api/payments', {
     onRequest: guard.caller,
     handler: ({ query }) =>

@@ -6,7 +6,7 @@ import { listObservations } from './database/observations.repository.ts'
 import { listPayments, type Payment } from './database/payments.repository.ts'
 import { paymentMissing } from './problems.ts'
 import { type PaymentRecord, readRecord, requirePayment } from './record.ts'
-import { latestOf, refundableAmount } from './state.ts'
+import { isUnderWay, latestOf, refundableAmount } from './state.ts'
 
 export { PAYMENT_SORTS } from './database/payments.repository.ts'
 
@@ -21,10 +21,7 @@ export async function pageOfPayments(
 ) {
   if (matchesNothing(filter)) return pageOf([], 0, page)
   const { payments, total } = await listPayments(db, filter, page)
-  const replies = payments.map((payment) => ({
-    ...paymentReply(payment),
-    anomalies: payment.anomalies,
-  }))
+  const replies = payments.map((one) => ({ ...paymentReply(one), anomalies: one.anomalies }))
   return pageOf(replies, total, page)
 }
 
@@ -33,7 +30,6 @@ export function matchesNothing(filter: Record<string, string | undefined>): bool
   return Object.values(filter).some((value) => value?.includes('\u0000'))
 }
 
-/** The payment as the specification shows it. */
 function paymentReply(payment: Payment) {
   return {
     id: payment.id,
@@ -101,15 +97,14 @@ function explain(record: PaymentRecord): string {
 
 function explainSettled({ payment, refunds, unresolved }: PaymentRecord): string {
   const { status, sessionId, refundedAmount, amount, currency } = payment
-  const given = refunds.filter((refund) => refund.status === 'succeeded')
-  const waiting = refunds.filter((refund) => ['pending', 'requires_action'].includes(refund.status))
-  const paid = `${status} because session ${sessionId} was paid`
-  const back =
-    given.length === 0
-      ? ' and nothing was refunded'
-      : ` and ${refundedAmount} of ${amount} ${currency} went back in ${counted(given.length)}`
-  const open = waiting.length + unresolved.length
-  return `${paid}${back}${open > 0 ? `; ${counted(open)} under way` : ''}.`
+  const done = refunds.filter((refund) => refund.status === 'succeeded').length
+  const pending = refunds.filter(isUnderWay).length + unresolved.length
+  const refunded =
+    done === 0
+      ? 'nothing was refunded'
+      : `${refundedAmount} of ${amount} ${currency} went back in ${counted(done)}`
+  const open = pending > 0 ? `; ${counted(pending)} under way` : ''
+  return `${status} because session ${sessionId} was paid and ${refunded}${open}.`
 }
 
 function counted(refunds: number): string {

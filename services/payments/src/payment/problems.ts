@@ -1,13 +1,8 @@
 import { defineProblem } from '@plinth/kit'
+import { conflict, invalid } from '../provider/problems.ts'
 
 const missing = (code: string, detail: string) =>
   defineProblem(code, 404, detail, { title: 'Resource not found' })
-
-const invalid = (code: string, detail: string) =>
-  defineProblem(code, 400, detail, { title: 'Invalid request' })
-
-const conflict = (code: string, detail: string, headers?: Record<string, string>) =>
-  defineProblem(code, 409, detail, { title: 'Request conflict', headers })
 
 const notConfigured = (code: string, detail: string) =>
   defineProblem(code, 503, detail, { title: 'Provider is not configured' })

@@ -15,11 +15,11 @@ import {
   listUnresolvedAttempts,
   type RefundAttempt,
 } from './database/refunds.repository.ts'
-import type { PaymentDb } from './database/tables.ts'
+import type { Db } from './database/tables.ts'
 import { paymentMissing } from './problems.ts'
-import { type Derived, derivePayment, latestOf } from './state.ts'
+import { type Derived, derivePayment, isUnderWay, latestOf } from './state.ts'
 
-type Attempted = { payment: Payment; attempts: Attempt[] }
+export type Attempted = { payment: Payment; attempts: Attempt[] }
 
 /** Everything known about a payment. */
 export type PaymentRecord = Attempted & { refunds: Refund[]; unresolved: RefundAttempt[] }
@@ -30,27 +30,18 @@ type Observed = Attempted & { refunds?: Refund[]; session?: CheckoutSession }
 const FIRST_CHECK_SECONDS = 60
 
 /** Takes the row lock of the payment, which is always the first lock on anything of a payment. */
-export async function lockPayment(
-  db: PaymentDb,
-  paymentId: string,
-): Promise<Attempted | undefined> {
+export async function lockPayment(db: Db, paymentId: string): Promise<Attempted | undefined> {
   const payment = await findPaymentForUpdate(db, paymentId)
   return payment && { payment, attempts: await listAttempts(db, paymentId) }
 }
 
-export async function lockRecord(
-  db: PaymentDb,
-  paymentId: string,
-): Promise<PaymentRecord | undefined> {
+export async function lockRecord(db: Db, paymentId: string): Promise<PaymentRecord | undefined> {
   const locked = await lockPayment(db, paymentId)
   return locked && { ...locked, ...(await refundsOf(db, paymentId, locked.attempts)) }
 }
 
 /** Without a lock: the payment is derived anew, so that it fits the attempts and refunds beside it. */
-export async function readRecord(
-  db: PaymentDb,
-  paymentId: string,
-): Promise<PaymentRecord | undefined> {
+export async function readRecord(db: Db, paymentId: string): Promise<PaymentRecord | undefined> {
   const stored = await findPayment(db, paymentId)
   if (!stored) return undefined
   const attempts = await listAttempts(db, paymentId)
@@ -59,7 +50,7 @@ export async function readRecord(
   return { payment: { ...stored, ...derived }, attempts, ...known }
 }
 
-export async function requirePayment(db: PaymentDb, id: string): Promise<Payment> {
+export async function requirePayment(db: Db, id: string): Promise<Payment> {
   const payment = await findPayment(db, id)
   if (!payment) throw paymentMissing()
   return payment
@@ -71,12 +62,7 @@ export function intentsOf(attempts: readonly Attempt[]): Set<string> {
   return intents
 }
 
-async function refundsOf(
-  db: PaymentDb,
-  paymentId: string,
-  attempts: Attempt[],
-  refunds?: Refund[],
-) {
+async function refundsOf(db: Db, paymentId: string, attempts: Attempt[], refunds?: Refund[]) {
   const intents = intentsOf(attempts)
   if (intents.size === 0) return { refunds: [], unresolved: [] }
   return {
@@ -90,7 +76,7 @@ async function refundsOf(
  * refunds are read unless the caller has them as they stand now.
  */
 export async function saveRecord(
-  db: PaymentDb,
+  db: Db,
   { payment, attempts, refunds, session }: Observed,
   source: ObservationSource,
 ): Promise<PaymentRecord> {
@@ -125,8 +111,7 @@ export function isUnfinished(
   { status }: Pick<Derived, 'status'>,
   { attempts, refunds, unresolved }: Omit<PaymentRecord, 'payment'>,
 ): boolean {
-  if (unresolved.length > 0) return true
-  if (refunds.some((refund) => ['pending', 'requires_action'].includes(refund.status))) return true
+  if (unresolved.length > 0 || refunds.some(isUnderWay)) return true
   const latest = latestOf(attempts)?.state ?? 'expired'
   return status === 'PENDING' && ['reserved', 'open', 'processing'].includes(latest)
 }
@@ -149,7 +134,7 @@ function customerOf(
 }
 
 async function recordObservation(
-  db: PaymentDb,
+  db: Db,
   before: Payment,
   after: Payment,
   source: ObservationSource,

@@ -9,24 +9,17 @@ import type { RefundStatus } from '../provider/provider.ts'
 
 /** Lowest first. Money wins: nothing said later can undo `paid`. */
 const SESSION_STATES = ['open', 'expired', 'processing', 'failed', 'paid'] as const
-
 export type SessionState = (typeof SESSION_STATES)[number]
 
 /** Reserved until the provider names the session of the attempt. */
 export type AttemptState = 'reserved' | SessionState
 
 /** Lowest first. A refund that succeeded may still fail, but a failed one never succeeds. */
-const REFUND_RANKS: readonly RefundStatus[] = [
-  'requires_action',
-  'pending',
-  'succeeded',
-  'failed',
-  'canceled',
-]
+const REFUND_RANKS = ['requires_action', 'pending', 'succeeded', 'failed', 'canceled'] as const
 
 export type PaymentStatus = 'PENDING' | 'PAID' | 'FAILED' | 'PARTIALLY_REFUNDED' | 'REFUNDED'
-
 export type CheckoutStatus = 'OPEN' | 'COMPLETE' | 'EXPIRED'
+export type Anomaly = 'PAID_TWICE' | 'PAID_WITHOUT_INTENT' | 'REFUNDED_BEYOND_AMOUNT'
 
 /** What matters of one checkout attempt. `sequence` counts the attempts of a payment. */
 export type AttemptFacts = {
@@ -39,19 +32,15 @@ export type AttemptFacts = {
 
 export type RefundFacts = { paymentIntentId: string | null; amount: number; status: RefundStatus }
 
-export type Anomaly = 'PAID_TWICE' | 'PAID_WITHOUT_INTENT' | 'REFUNDED_BEYOND_AMOUNT'
-
-/** The exposed side of a payment, derived and cached. */
-type Projection = {
+export type Derived = {
   status: PaymentStatus
   checkoutStatus: CheckoutStatus | null
   refundedAmount: number
   sessionId: string | null
   paymentIntentId: string | null
   attemptReference: string | null
+  anomalies: Anomaly[]
 }
-
-export type Derived = Projection & { anomalies: Anomaly[] }
 
 export function joinAttemptState(known: AttemptState, observed: SessionState): SessionState {
   return known === 'reserved' ? observed : higher(SESSION_STATES, known, observed)
@@ -74,7 +63,7 @@ export function derivePayment(
   const settling = paid[0]
   if (!settling) return deriveUnpaid(attempts)
 
-  const refunded = sumOf(refundsOf(settling, refunds), ['succeeded'])
+  const refunded = sumOf(refundsOf(settling, refunds), ({ status }) => status === 'succeeded')
   return {
     ...identityOf(settling),
     checkoutStatus: 'COMPLETE',
@@ -135,7 +124,7 @@ type RecordFacts = {
  */
 export function refundableAmount(record: RecordFacts): number {
   const refunds = refundsOf(paidOf(record.attempts)[0], record.refunds)
-  const taken = sumOf(refunds, ['succeeded', 'pending', 'requires_action'])
+  const taken = sumOf(refunds, (refund) => refund.status === 'succeeded' || isUnderWay(refund))
   const reserved = record.unresolved.reduce((sum, attempt) => sum + attempt.amount, 0)
   return Math.max(0, record.payment.amount - taken - reserved)
 }
@@ -151,10 +140,12 @@ function refundsOf(attempt: AttemptFacts | undefined, refunds: readonly RefundFa
   return intent ? refunds.filter(({ paymentIntentId }) => paymentIntentId === intent) : []
 }
 
-function sumOf(refunds: readonly RefundFacts[], statuses: RefundStatus[]): number {
-  return refunds
-    .filter(({ status }) => statuses.includes(status))
-    .reduce((sum, refund) => sum + refund.amount, 0)
+export function isUnderWay({ status }: Pick<RefundFacts, 'status'>): boolean {
+  return status === 'pending' || status === 'requires_action'
+}
+
+function sumOf(refunds: readonly RefundFacts[], counts: (refund: RefundFacts) => boolean): number {
+  return refunds.filter(counts).reduce((sum, refund) => sum + refund.amount, 0)
 }
 
 export function latestOf<T extends { sequence: number }>(attempts: readonly T[]): T | undefined {

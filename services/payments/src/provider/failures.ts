@@ -11,7 +11,6 @@ import {
 } from './problems.ts'
 
 const BEFORE_EXECUTION = [rateLimited, credentialRejected]
-
 const FINAL = [providerRejected, providerResourceMissing, keyReused]
 
 /** A failed call of the provider, and what is certain about it. */
@@ -36,18 +35,9 @@ export class ProviderFailure extends Problem {
   }
 }
 
-type Certainty = Pick<ProviderFailure, 'didNothing' | 'isFinal' | 'isReplay' | 'keyConflict'>
-
-const NOTHING: Certainty = {
-  didNothing: false,
-  isFinal: false,
-  isReplay: false,
-  keyConflict: false,
-}
-
 /** What is certain about a call that failed in whatever way. */
-export function certaintyOf(error: unknown): Certainty {
-  return error instanceof ProviderFailure ? error : NOTHING
+export function certaintyOf(error: unknown): Partial<ProviderFailure> {
+  return error instanceof ProviderFailure ? error : {}
 }
 
 /** What the provider's client throws; its `type` is stable where `instanceof` is not. */
@@ -60,7 +50,6 @@ type ClientError = {
   headers?: Record<string, string>
 }
 
-/** What is known of a reply besides its body. */
 export type ReplyHead = { statusCode: number; headers: Record<string, string> }
 
 const TYPE_BY_STATUS: Record<number, string> = {

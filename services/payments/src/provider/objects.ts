@@ -1,19 +1,18 @@
 import { createHash } from 'node:crypto'
 import { eventMalformed } from './problems.ts'
-import {
-  type CheckoutSession,
-  type Customer,
-  type ListedEvent,
-  type Metadata,
-  type ProviderEvent,
-  REFUND_STATUSES,
-  type Refund,
-  type RefundStatus,
+import type {
+  CheckoutSession,
+  Customer,
+  ListedEvent,
+  Metadata,
+  ProviderEvent,
+  Refund,
+  RefundStatus,
 } from './provider.ts'
 
 type Raw = Record<string, unknown>
 
-/** The provider's objects have one shape in events, replies and look-ups: these readers serve all. */
+/** An object of the provider has one shape in events, replies and look-ups. */
 export function readSession(raw: Raw): CheckoutSession {
   const intent = raw.payment_intent
   return {
@@ -81,22 +80,21 @@ function oneOf<const T extends string>(value: unknown, options: readonly T[]): T
 }
 
 export function metadataOf(value: unknown): Metadata {
-  if (!isObject(value)) return {}
-  const entries = Object.entries(value).filter((entry): entry is [string, string] => {
-    return typeof entry[1] === 'string'
-  })
-  return Object.fromEntries(entries)
+  const entries = isObject(value) ? Object.entries(value) : []
+  return Object.fromEntries(
+    entries.filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
+  )
 }
 
 /** A status this version does not know yet counts as pending: it reserves, but moves no money. */
 export function refundStatusOf(text: string | null | undefined): RefundStatus {
-  const lower = text?.toLowerCase()
-  return REFUND_STATUSES.find((status) => status === lower) ?? 'pending'
+  const known = ['requires_action', 'pending', 'succeeded', 'failed', 'canceled'] as const
+  return oneOf(text?.toLowerCase(), known) ?? 'pending'
 }
 
 const DECODER = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-// PostgreSQL cannot store NUL, nor half a character.
+// PostgreSQL cannot store NUL or a lone surrogate.
 const NAME = /^[^\p{Cc}\p{Cs}]{1,255}$/u
 
 /** The bytes of a proven delivery as an event, and as the text that is kept. */
@@ -119,19 +117,12 @@ export function readEvent(raw: unknown): ProviderEvent {
   return {
     id: raw.id,
     type: raw.type,
-    created: typeof raw.created === 'number' ? raw.created : 0,
     liveMode: typeof raw.livemode === 'boolean' ? raw.livemode : null,
     object: raw.data.object,
   }
 }
 
-type Envelope = {
-  id: string
-  type: string
-  created?: unknown
-  livemode?: unknown
-  data: { object: Record<string, unknown> }
-}
+type Envelope = { id: string; type: string; livemode?: unknown; data: { object: Raw } }
 
 function isEvent(raw: unknown): raw is Envelope {
   if (!isObject(raw)) return false
@@ -139,7 +130,7 @@ function isEvent(raw: unknown): raw is Envelope {
   return isName(id) && isName(type) && object === 'event' && isObject(data) && isObject(data.object)
 }
 
-/** Nobody signed for an event of a list, so one that makes no sense must not hide the others. */
+/** An event of a list is not signed: one that cannot be read must not hide the others. */
 export function readListedEvent(raw: unknown): ListedEvent {
   const body = JSON.stringify(raw)
   const { id, type } = isObject(raw) ? raw : {}

@@ -1,9 +1,9 @@
 import { defineProblem } from '@plinth/kit'
 
-const invalid = (code: string, detail: string) =>
+export const invalid = (code: string, detail: string) =>
   defineProblem(code, 400, detail, { title: 'Invalid request' })
 
-const conflict = (code: string, detail: string, headers?: Record<string, string>) =>
+export const conflict = (code: string, detail: string, headers?: Record<string, string>) =>
   defineProblem(code, 409, detail, { title: 'Request conflict', headers })
 
 const failed = (code: string, detail: string, headers?: Record<string, string>) =>

@@ -8,14 +8,9 @@ export type Customer = {
   metadata: Metadata
 }
 
-export type NewCustomer = {
-  email: string
-  name: string | null
-  description: string | null
-  metadata: Metadata
-}
+export type NewCustomer = Omit<Customer, 'id' | 'email'> & { email: string }
 
-/** A hosted checkout session as the provider describes it, in an event, a reply or a look-up. */
+/** A hosted checkout session as an event, a reply or a look-up describes it. */
 export type CheckoutSession = {
   id: string
   url: string | null
@@ -44,15 +39,7 @@ export type NewSession = {
   metadata: Metadata
 }
 
-export const REFUND_STATUSES = [
-  'requires_action',
-  'pending',
-  'succeeded',
-  'failed',
-  'canceled',
-] as const
-
-export type RefundStatus = (typeof REFUND_STATUSES)[number]
+export type RefundStatus = 'requires_action' | 'pending' | 'succeeded' | 'failed' | 'canceled'
 
 export type Refund = {
   id: string
@@ -64,28 +51,21 @@ export type Refund = {
   metadata: Metadata
 }
 
-export type NewRefund = {
-  paymentIntentId: string
-  amount: number
-  reason: string | null
-  metadata: Metadata
-}
+export type NewRefund = Pick<Refund, 'amount' | 'reason' | 'metadata'> & { paymentIntentId: string }
 
 export type ProviderEvent = {
   id: string
   type: string
-  /** Unix seconds. */
-  created: number
   liveMode: boolean | null
   object: Record<string, unknown>
 }
 
 /**
  * What this service needs from a payment provider. Every method fails with a Problem; a write that
- * failed may have happened all the same, unless `outcomes.ts` says otherwise.
+ * failed may have happened all the same, unless the failure says `didNothing`.
  */
 export type PaymentProvider = {
-  /** Whether the credential moves real money; undefined when it does not tell. */
+  /** Whether the credential moves real money; undefined when it does not show. */
   liveMode: boolean | undefined
   createCustomer(customer: NewCustomer, idempotencyKey: string): Promise<Customer>
   findCustomer(id: string): Promise<Customer>
@@ -111,9 +91,9 @@ type EventQuery = {
 
 export type EventPage = {
   events: ListedEvent[]
-  /** What to ask for the next page with; null after the last. */
+  /** Where the next page starts; null after the last. */
   next: string | null
-  /** There is more, but nothing on the page to go on from. */
+  /** There are more events, but the page has no id to continue from. */
   cutShort: boolean
 }
 

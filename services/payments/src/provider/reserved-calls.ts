@@ -28,7 +28,6 @@ export type Reservation = { idempotencyKey: string; firstSentAt: string }
 /** The provider forgets a key after a day; from here on only a look-up shows what happened. */
 const KEY_LIFETIME_SECONDS = 23 * 3600
 
-/** Sends what was reserved in this request. */
 export async function sendReserved<R extends Reservation, T>(
   operation: Operation<R, T>,
   reserved: R,

@@ -29,13 +29,9 @@ function liveModeOf(secretKey: string): boolean | undefined {
 
 function customerCalls(call: StripeCall) {
   return {
-    async createCustomer({ email, name, description, metadata }, idempotencyKey) {
-      const body = {
-        email,
-        name: name ?? undefined,
-        description: description ?? undefined,
-        metadata,
-      }
+    async createCustomer(customer, idempotencyKey) {
+      const name = customer.name ?? undefined
+      const body = { ...customer, name, description: customer.description ?? undefined }
       const created = await call((stripe) => stripe.customers.create(body, { idempotencyKey }))
       // What a reply leaves out is as it was asked for.
       return readCustomer({ ...body, ...raw(created) })
@@ -138,7 +134,6 @@ type Page<T> = { data: T[]; has_more: boolean }
 
 type Cursor = { limit: number; starting_after?: string }
 
-/** Everything in a list, page after page. */
 async function* allOf<T extends { id: string }>(
   fetchPage: (cursor: Cursor) => Promise<Page<T>>,
 ): AsyncGenerator<T> {
@@ -170,7 +165,7 @@ function eventCalls(call: StripeCall) {
   } satisfies Partial<PaymentProvider>
 }
 
-/** The last id that can be kept. What follows it comes again with the next page, and is known then. */
+/** The last usable id. What follows it comes again with the next page, and is known then. */
 function lastIdOf(data: unknown[]): string | null {
   if (data.length === 0) throw providerFailed()
   const ids = data.map((item) => (isObject(item) ? item.id : undefined))

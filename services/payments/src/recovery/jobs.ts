@@ -13,11 +13,7 @@ export type Jobs = { reconcile: Job; retry: Job; poll: Job; stop(): Promise<void
 export function startJobs(payments: Payments, intervals: JobIntervals): Jobs {
   const { db, log, leaseSeconds } = payments
   const { reconcileEverySeconds, pollEverySeconds } = intervals
-  const start = (
-    name: string,
-    everySeconds: number,
-    work: (payments: Payments, signal: AbortSignal) => Promise<void>,
-  ) => {
+  const start = (name: string, everySeconds: number, work: typeof reconcileDue) => {
     const run = (signal: AbortSignal) => work(payments, signal)
     return startJob({ db, name: `job:${name}`, everySeconds, leaseSeconds, log, run })
   }
@@ -26,7 +22,7 @@ export function startJobs(payments: Payments, intervals: JobIntervals): Jobs {
   const retry = start('event-retry', reconcileEverySeconds, retryDueEvents)
   const poll = start('event-poll', pollEverySeconds, pollEvents)
   const stop = async () => {
-    await Promise.all([reconcile.stop(), retry.stop(), poll.stop()])
+    await Promise.all([reconcile, retry, poll].map((job) => job.stop()))
   }
   return { reconcile, retry, poll, stop }
 }

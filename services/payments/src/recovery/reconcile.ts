@@ -8,9 +8,7 @@ import { providerUnavailable } from '../provider/problems.ts'
 import { reconcileRefunds, resolveRefundAttempt } from '../refunds/refunds.ts'
 
 const BATCH = 50
-
 const CONCURRENCY = 4
-
 /** How long to wait after each check that left something open. */
 const DELAYS_SECONDS = [300, 900, 3600, 3 * 3600, 6 * 3600]
 
@@ -49,7 +47,7 @@ async function reconcilePayment(payments: Payments, paymentId: string): Promise<
   return failure
 }
 
-async function reconcileAttempt(payments: Payments, paymentId: string): Promise<void> {
+async function reconcileAttempt(payments: Payments, paymentId: string): Promise<unknown> {
   const record = await readRecord(payments.db, paymentId)
   const latest = latestOf(record?.attempts ?? [])
   switch (latest?.state) {

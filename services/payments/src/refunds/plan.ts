@@ -66,7 +66,6 @@ function requireRefundable({ payment, refunds }: PaymentRecord, standing?: Refun
   return payment.paymentIntentId
 }
 
-/** The amount that was asked for, or else all that is left. */
 function amountToRefund(record: PaymentRecord, request: RefundRequest): number {
   const available = refundableAmount(record)
   const amount = request.amount ?? available

@@ -10,7 +10,7 @@ import {
   textOrNull,
 } from '../payment/fields.ts'
 import type { RefundRequest } from './plan.ts'
-import { type RefundReply, readRefund, refundPayment } from './refunds.ts'
+import { readRefund, refundPayment } from './refunds.ts'
 
 const RefundBody = Type.Object({
   amount: nullable(positiveInteger()),
@@ -28,16 +28,16 @@ export function refundRoutes(server: Server, payments: Payments, guard: PaymentG
   server.post('/api/payments/:id/refund', {
     schema: { params: PaymentParams, body: RefundBody },
     onRequest: guard.refunder,
-    handler: async ({ params, body }, reply) => {
+    handler: ({ params, body }, reply) => {
       reply.code(201)
-      return refundReply(await refundPayment(payments, params.id.toLowerCase(), requestOf(body)))
+      return refundPayment(payments, params.id.toLowerCase(), requestOf(body))
     },
   })
 
   server.get('/api/refunds/:id', {
     schema: { params: ProviderIdParams },
     onRequest: guard.caller,
-    handler: async ({ params }) => refundReply(await readRefund(payments, params.id)),
+    handler: ({ params }) => readRefund(payments, params.id),
   })
 }
 
@@ -47,18 +47,5 @@ function requestOf(body: Static<typeof RefundBody>): RefundRequest {
     reason: textOrNull(body.reason)?.toLowerCase() ?? null,
     reference: body.reference,
     metadata: body.metadata ?? {},
-  }
-}
-
-function refundReply(refund: RefundReply) {
-  return {
-    id: refund.id,
-    paymentId: refund.paymentId,
-    paymentIntentId: refund.paymentIntentId,
-    amount: refund.amount,
-    currency: refund.currency,
-    status: refund.status,
-    reason: refund.reason,
-    metadata: refund.metadata,
   }
 }

@@ -1,7 +1,7 @@
 import { failPoint, inTransaction } from '@plinth/kit'
 import { type Payments, requireProvider, withPaymentLock } from '../payment/context.ts'
 import { findPaymentIdByIntent } from '../payment/database/attempts.repository.ts'
-import { lockRefund } from '../payment/database/locks.repository.ts'
+import { lockName } from '../payment/database/locks.repository.ts'
 import {
   findRefund,
   findRefundAttempt,
@@ -29,7 +29,7 @@ import type { Refund } from '../provider/provider.ts'
 import { type Operation, resolveReserved, sendReserved } from '../provider/reserved-calls.ts'
 import { planRefund, type RefundRequest, type RefundStep } from './plan.ts'
 
-export type RefundReply = Refund & { paymentId: string | null }
+type RefundReply = Refund & { paymentId: string | null }
 
 export async function refundPayment(
   payments: Payments,
@@ -42,17 +42,21 @@ export async function refundPayment(
   const refund = await payments.singleFlight(key, () =>
     withPaymentLock(payments, paymentId, () => makeRefund(payments, paymentId, request)),
   )
-  return { ...refund, paymentId, currency: refund.currency || currency }
+  return refundReply({ ...refund, currency: refund.currency || currency }, paymentId)
 }
 
 /** The provider's present view; linked to a payment only when a refund record here ties it to one. */
 export async function readRefund(payments: Payments, refundId: string): Promise<RefundReply> {
   const refund = await requireProvider(payments).findRefund(refundId)
   const known = await findRefund(payments.db, refund.id)
-  if (!known?.paymentIntentId) return { ...refund, paymentId: null }
+  if (!known?.paymentIntentId) return refundReply(refund, null)
   await recordRefunds(payments, [refund])
   const paymentId = await findPaymentIdByIntent(payments.db, known.paymentIntentId)
-  return { ...refund, paymentId: paymentId ?? null }
+  return refundReply(refund, paymentId ?? null)
+}
+
+function refundReply({ id, ...refund }: Refund, paymentId: string | null): RefundReply {
+  return { id, paymentId, ...refund }
 }
 
 async function makeRefund(
@@ -62,8 +66,12 @@ async function makeRefund(
 ): Promise<Refund> {
   const next = await nextStep(payments, paymentId, request)
   switch (next.step) {
-    case 'show':
-      return refreshRefund(payments, next.refundId)
+    case 'show': {
+      // What is known is shown as the provider sees it now.
+      const refund = await mustExist(requireProvider(payments).findRefund(next.refundId))
+      await recordRefunds(payments, [refund])
+      return refund
+    }
     case 'send':
       return sendOrExplain(payments, next.attempt)
     case 'resolve': {
@@ -93,13 +101,6 @@ function nextStep(
     await saveRecord(transaction, record, source)
     return plan
   })
-}
-
-/** What is known is shown as the provider sees it now. */
-async function refreshRefund(payments: Payments, refundId: string): Promise<Refund> {
-  const refund = await mustExist(requireProvider(payments).findRefund(refundId))
-  await recordRefunds(payments, [refund])
-  return refund
 }
 
 /** A refusal may mean that money was refunded elsewhere: the refunds are read before answering. */
@@ -142,7 +143,7 @@ function refundOperation(payments: Payments): Operation<RefundAttempt, Refund> {
     record: (attempt, refund) => recordRefund(payments, attempt, refund),
     search: (attempt) => searchRefund(payments, attempt),
     searchesFirst: true,
-    withdraw: (attempt) => withdrawRefundAttempt(payments, attempt),
+    withdraw: (attempt) => withdrawRefund(payments, attempt),
     // The only thing a refund can fail to find is the payment intent we stored: not the caller's.
     attributeFailure: missingIsInconsistent,
   }
@@ -156,12 +157,8 @@ async function searchRefund(
   return refunds.find(({ metadata }) => metadata.refundReference === reference)
 }
 
-/** Records all refunds that the provider has for a payment intent. */
-export async function reconcileRefunds(
-  payments: Payments,
-  paymentIntentId: string,
-): Promise<Refund[]> {
-  const refunds = await requireProvider(payments).listRefunds(paymentIntentId)
+export async function reconcileRefunds(payments: Payments, intentId: string): Promise<Refund[]> {
+  const refunds = await requireProvider(payments).listRefunds(intentId)
   await recordRefunds(payments, refunds)
   return refunds
 }
@@ -182,7 +179,7 @@ async function recordRefund(
   const { id } = refund
   const source = { source: 'reply', kind: 'refund created', at: clock(), subject: id } as const
   await recordReply(db, source, async (transaction) => {
-    await lockRefund(transaction, id)
+    await lockName(transaction, 'refund', id)
     const owner = (await findRefund(transaction, id))?.paymentIntentId
     // A provider that gives one refund to two payments has given back the money of one of them.
     if (owner && owner !== paymentIntentId)
@@ -196,10 +193,7 @@ async function recordRefund(
 }
 
 /** Releases the money reserved for an attempt that certainly produced nothing. */
-async function withdrawRefundAttempt(
-  { db, clock }: Payments,
-  attempt: RefundAttempt,
-): Promise<void> {
+async function withdrawRefund({ db, clock }: Payments, attempt: RefundAttempt): Promise<void> {
   await inTransaction(db, async (transaction) => {
     const record = await lockRecord(transaction, attempt.paymentId)
     const refused = { state: 'refused', refundId: null } as const

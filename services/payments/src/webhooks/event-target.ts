@@ -2,9 +2,9 @@ import {
   findAttemptBySession,
   findPaymentIdByIntent,
 } from '../payment/database/attempts.repository.ts'
-import { lockReference } from '../payment/database/locks.repository.ts'
+import { lockName } from '../payment/database/locks.repository.ts'
 import { findPayment, findPaymentByReference } from '../payment/database/payments.repository.ts'
-import type { PaymentDb } from '../payment/database/tables.ts'
+import type { Db } from '../payment/database/tables.ts'
 import { idOf, isName, metadataOf, readRefund, readSession } from '../provider/objects.ts'
 import { eventMalformed } from '../provider/problems.ts'
 import type { CheckoutSession, ProviderEvent, Refund } from '../provider/provider.ts'
@@ -70,7 +70,7 @@ export type EventTarget = { paymentId: string | null; parkedFor: string | null; 
 const NO_TARGET: EventTarget = { paymentId: null, parkedFor: null }
 
 export async function findEventTarget(
-  db: PaymentDb,
+  db: Db,
   event: ProviderEvent,
   object: EventObject,
 ): Promise<EventTarget> {
@@ -87,7 +87,7 @@ export async function findEventTarget(
   return parkFor(db, businessReference, named)
 }
 
-async function findOwner(db: PaymentDb, object: EventObject): Promise<string | undefined> {
+async function findOwner(db: Db, object: EventObject): Promise<string | undefined> {
   switch (object.kind) {
     case 'session':
       return (await findAttemptBySession(db, object.session.id))?.paymentId
@@ -101,17 +101,17 @@ async function findOwner(db: PaymentDb, object: EventObject): Promise<string | u
   }
 }
 
-async function ownerOfIntent(db: PaymentDb, paymentIntentId: string | null) {
+async function ownerOfIntent(db: Db, paymentIntentId: string | null) {
   return paymentIntentId ? findPaymentIdByIntent(db, paymentIntentId) : undefined
 }
 
 /** The payment may be being inserted right now: under the lock the second sees the first. */
 async function parkFor(
-  db: PaymentDb,
+  db: Db,
   businessReference: string,
   named: string | undefined,
 ): Promise<EventTarget> {
-  await lockReference(db, businessReference)
+  await lockName(db, 'reference', businessReference)
   const inserted = await findPaymentByReference(db, businessReference)
   if (inserted && (!named || named === inserted.id))
     return { paymentId: inserted.id, parkedFor: null }

@@ -8,9 +8,8 @@ import {
   sortRows,
   toRow,
 } from '@plinth/kit'
-import type { PaymentDb, WebhookEventRow, WebhookEventStatus } from '../payment/database/tables.ts'
+import type { Db, WebhookEventRow, WebhookEventStatus } from '../payment/database/tables.ts'
 
-/** A proven event in the inbox. */
 export type InboxEvent = FromRow<WebhookEventRow>
 
 /** A proven event as far as the inbox keeps it. */
@@ -38,7 +37,7 @@ export function newInboxEvent({ event, body, source }: ArrivedEvent, at: Date): 
   }
 }
 
-const claim = prepared((db: PaymentDb, row: WebhookEventRow) =>
+const claim = prepared((db: Db, row: WebhookEventRow) =>
   db
     .insertInto('webhook_events')
     .values(row)
@@ -47,12 +46,12 @@ const claim = prepared((db: PaymentDb, row: WebhookEventRow) =>
 )
 
 /** One claim per event id: false when it was claimed before. Another node's open claim is awaited. */
-export async function claimEvent(db: PaymentDb, event: InboxEvent): Promise<boolean> {
+export async function claimEvent(db: Db, event: InboxEvent): Promise<boolean> {
   const claimed = await claim(db, toRow<WebhookEventRow>(event))
   return claimed.length === 1
 }
 
-export async function findEvent(db: PaymentDb, id: string): Promise<InboxEvent | undefined> {
+export async function findEvent(db: Db, id: string): Promise<InboxEvent | undefined> {
   const row = await db
     .selectFrom('webhook_events')
     .selectAll()
@@ -61,34 +60,27 @@ export async function findEvent(db: PaymentDb, id: string): Promise<InboxEvent |
   return row && fromRow(row)
 }
 
-const byIdForUpdate = prepared((db: PaymentDb, { id }: { id: string }) =>
+const byIdForUpdate = prepared((db: Db, { id }: { id: string }) =>
   forUpdate(db, db.selectFrom('webhook_events').selectAll().where('id', '=', id)),
 )
 
-export async function findEventForUpdate(
-  db: PaymentDb,
-  id: string,
-): Promise<InboxEvent | undefined> {
+export async function findEventForUpdate(db: Db, id: string): Promise<InboxEvent | undefined> {
   const [row] = await byIdForUpdate(db, { id })
   return row && fromRow(row)
 }
 
-export async function updateEvent(db: PaymentDb, event: InboxEvent): Promise<void> {
+export async function updateEvent(db: Db, event: InboxEvent): Promise<void> {
   const { id, ...content } = toRow<WebhookEventRow>(event)
   await db.updateTable('webhook_events').set(content).where('id', '=', id).execute()
 }
 
-export async function listKnownEventIds(db: PaymentDb, ids: string[]): Promise<Set<string>> {
+export async function listKnownEventIds(db: Db, ids: string[]): Promise<Set<string>> {
   if (ids.length === 0) return new Set()
   const rows = await db.selectFrom('webhook_events').select('id').where('id', 'in', ids).execute()
   return new Set(rows.map(({ id }) => id))
 }
 
-export async function listEventsToRetry(
-  db: PaymentDb,
-  now: Date,
-  limit: number,
-): Promise<InboxEvent[]> {
+export async function listEventsToRetry(db: Db, now: Date, limit: number): Promise<InboxEvent[]> {
   const rows = await db
     .selectFrom('webhook_events')
     .selectAll()
@@ -99,10 +91,7 @@ export async function listEventsToRetry(
   return rows.map(fromRow)
 }
 
-export async function listParkedEvents(
-  db: PaymentDb,
-  businessReference: string,
-): Promise<InboxEvent[]> {
+export async function listParkedEvents(db: Db, businessReference: string): Promise<InboxEvent[]> {
   const rows = await db
     .selectFrom('webhook_events')
     .selectAll()
@@ -115,7 +104,7 @@ export async function listParkedEvents(
 export const EVENT_SORTS = ['receivedAt', 'type', 'status']
 
 export async function listEvents(
-  db: PaymentDb,
+  db: Db,
   filter: { status?: string; type?: string },
   page: PageRequest,
 ): Promise<{ events: InboxEvent[]; total: number }> {

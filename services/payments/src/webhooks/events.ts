@@ -24,7 +24,7 @@ function eventReply({ body, ...event }: InboxEvent) {
 
 const BATCH = 50
 
-/** Tries again, without waiting for the provider, what failed and is due. */
+/** Retries what failed and is due, without waiting for the provider to redeliver it. */
 export async function retryDueEvents(payments: Payments, signal: AbortSignal): Promise<void> {
   for (const event of await listEventsToRetry(payments.db, payments.clock(), BATCH)) {
     if (signal.aborted) return
@@ -34,16 +34,13 @@ export async function retryDueEvents(payments: Payments, signal: AbortSignal): P
   }
 }
 
-/** A person asks for another try, also of an event that was given up. */
+/** Retries an event at the request of a person, also one that is DEAD. */
 export async function retryEvent(payments: Payments, id: string): Promise<Acknowledgement> {
   const event = isName(id) ? await findEvent(payments.db, id) : undefined
   if (!event) throw eventMissing()
   return redeliver(payments, event)
 }
 
-async function redeliver(
-  payments: Payments,
-  { body, source }: InboxEvent,
-): Promise<Acknowledgement> {
+async function redeliver(payments: Payments, { body, source }: InboxEvent) {
   return receiveEvent(payments, { event: readEvent(JSON.parse(body)), body, source })
 }

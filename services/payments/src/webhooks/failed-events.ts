@@ -13,9 +13,7 @@ import {
 } from './events.repository.ts'
 
 const FIRST_DELAY_SECONDS = 30
-
 const LONGEST_DELAY_SECONDS = 6 * 3600
-
 const MOST_TRIES = 20
 
 /** Keeps the claim of an event whose effects were rolled back, with the time of its next try. */

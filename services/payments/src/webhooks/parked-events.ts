@@ -1,10 +1,10 @@
-import { lockReference } from '../payment/database/locks.repository.ts'
+import { lockName } from '../payment/database/locks.repository.ts'
 import {
   insertObservation,
   type ObservationSource,
 } from '../payment/database/observations.repository.ts'
 import type { NewPayment } from '../payment/database/payments.repository.ts'
-import type { PaymentDb } from '../payment/database/tables.ts'
+import type { Db } from '../payment/database/tables.ts'
 import { observeSession, sessionStateOf } from '../payment/observe.ts'
 import { InconsistentObservation } from '../payment/problems.ts'
 import { metadataOf, readEvent, readSession } from '../provider/objects.ts'
@@ -23,11 +23,11 @@ const ELSEWHERE = {
  * one of the sessions may be paid already. Only events of sessions are ever parked.
  */
 export async function linkParkedEvents(
-  db: PaymentDb,
+  db: Db,
   { id: paymentId, businessReference }: Pick<NewPayment, 'id' | 'businessReference'>,
   at: Date,
 ): Promise<void> {
-  await lockReference(db, businessReference)
+  await lockName(db, 'reference', businessReference)
   for (const parked of await listParkedEvents(db, businessReference)) {
     const event = readEvent(JSON.parse(parked.body))
     const source = { source: parked.source, kind: event.type, eventId: event.id, at }
@@ -39,7 +39,7 @@ export async function linkParkedEvents(
 
 /** What contradicts the payment is refused before anything is written, and must not prevent it. */
 async function link(
-  db: PaymentDb,
+  db: Db,
   event: ProviderEvent,
   parked: InboxEvent & { paymentId: string },
   source: ObservationSource,

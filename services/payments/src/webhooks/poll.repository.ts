@@ -1,4 +1,4 @@
-import type { PaymentDb } from '../payment/database/tables.ts'
+import type { Db } from '../payment/database/tables.ts'
 
 const NAME = 'provider-events'
 
@@ -8,7 +8,7 @@ export type EventPoll = {
   window: { to: Date; after: string | null } | null
 }
 
-export async function findEventPoll(db: PaymentDb): Promise<EventPoll | undefined> {
+export async function findEventPoll(db: Db): Promise<EventPoll | undefined> {
   const row = await db
     .selectFrom('event_polls')
     .selectAll()
@@ -20,10 +20,7 @@ export async function findEventPoll(db: PaymentDb): Promise<EventPoll | undefine
   return { polledUntil: new Date(polled_until), window }
 }
 
-export async function upsertEventPoll(
-  db: PaymentDb,
-  { polledUntil, window }: EventPoll,
-): Promise<void> {
+export async function upsertEventPoll(db: Db, { polledUntil, window }: EventPoll): Promise<void> {
   const content = {
     polled_until: polledUntil.toISOString(),
     window_to: window?.to.toISOString() ?? null,

@@ -11,21 +11,16 @@ import { receiveEvent } from './receive.ts'
 
 /** Webhooks get this long to arrive by themselves. */
 const GRACE_SECONDS = 300
-
 /** Read again each time: the provider's times are whole seconds, and its list may lag. */
 const OVERLAP_SECONDS = 600
-
 const FIRST_WINDOW_SECONDS = 3600
-
 /** The provider keeps events for thirty days. */
 const OLDEST_SECONDS = 30 * 24 * 3600
-
-const CUT_SHORT = "the provider's list of events has more, but no id to go on from"
+const CUT_SHORT = "the provider's list has more events, but no id to continue from"
 
 /**
- * Reads the provider's list of events, so that a webhook that never arrived is healed. The list is
- * read page by page, and every page moves the cursor: however many events there are, and however
- * often this is broken off, it goes on where it was.
+ * Reads the provider's list of events, so that the loss of a webhook heals. Every page moves the
+ * cursor: a long list is read to its end, however often the reading is interrupted.
  */
 export async function pollEvents(payments: Payments, signal: AbortSignal): Promise<void> {
   const { provider, db, clock } = payments
@@ -62,7 +57,7 @@ async function readPage(
   try {
     return await provider.listEvents({ types: POLLED_EVENTS, from, to, after })
   } catch (error) {
-    // The provider has forgotten the event we stopped at: the next round begins the window anew.
+    // The provider has forgotten the event we stopped at: the next round starts the window over.
     if (after !== null && certaintyOf(error).isFinal)
       await upsertEventPoll(db, { ...poll, window: null })
     throw error

@@ -5,10 +5,10 @@ import {
   type ObservationSource,
 } from '../payment/database/observations.repository.ts'
 import { updateNextCheck } from '../payment/database/payments.repository.ts'
-import type { PaymentDb } from '../payment/database/tables.ts'
+import type { Db } from '../payment/database/tables.ts'
 import { observeRefund, observeSession, sessionStateOf } from '../payment/observe.ts'
 import { eventFailed, InconsistentObservation } from '../payment/problems.ts'
-import type { CheckoutSession, ProviderEvent, Refund } from '../provider/provider.ts'
+import type { ProviderEvent, Refund } from '../provider/provider.ts'
 import {
   type EventObject,
   type EventTarget,
@@ -16,6 +16,7 @@ import {
   readEventObject,
 } from './event-target.ts'
 import {
+  type ArrivedEvent,
   claimEvent,
   findEventForUpdate,
   type InboxEvent,
@@ -24,8 +25,7 @@ import {
 } from './events.repository.ts'
 import { hasFailed, recordFailedEvent } from './failed-events.ts'
 
-/** A proven event as it came in. */
-export type Delivery = { event: ProviderEvent; body: string; source: 'webhook' | 'poll' }
+type Delivery = ArrivedEvent & { event: ProviderEvent }
 
 export type Acknowledgement = {
   eventId: string
@@ -39,10 +39,7 @@ export type Acknowledgement = {
  * neither, so no claim is ever held by a dead process, and the next delivery starts clean. Racing
  * deliveries of one event wait for each other at the claim.
  */
-export async function receiveEvent(
-  payments: Payments,
-  delivery: Delivery,
-): Promise<Acknowledgement> {
+export async function receiveEvent(payments: Payments, delivery: Delivery) {
   const object = readEventObject(delivery.event, payments.provider?.liveMode)
   const at = payments.clock()
   try {
@@ -62,7 +59,7 @@ export async function receiveEvent(
 }
 
 async function claimAndApply(
-  db: PaymentDb,
+  db: Db,
   delivery: Delivery,
   object: EventObject,
   at: Date,
@@ -70,26 +67,21 @@ async function claimAndApply(
   const { event, source } = delivery
   const target = await findEventTarget(db, event, object)
   const { paymentId, parkedFor } = target
-  const arrived = newInboxEvent(delivery, at)
-  const claim = { ...arrived, paymentId, parkedFor, status: statusFor(object) }
+  const isIgnored = object.kind === 'other' || object.kind === 'wrong-mode'
+  const status = isIgnored ? ('IGNORED' as const) : ('PROCESSED' as const)
+  const claim = { ...newInboxEvent(delivery, at), paymentId, parkedFor, status }
   const claimed = await claimEvent(db, claim)
   failPoint('webhook:claimed')
   const known = claimed ? claim : ((await findEventForUpdate(db, event.id)) ?? claim)
   if (!claimed && !hasFailed(known)) return acknowledge(known, true)
 
   const from = { source, kind: event.type, eventId: event.id, at }
-  await applyEvent(db, { event, object, target }, from)
-  if (!claimed) await updateEvent(db, { ...claim, ...historyOf(known) })
+  await applyEvent(db, object, target, from)
+  const { receivedAt, tries } = known
+  if (!claimed)
+    await updateEvent(db, { ...claim, source: known.source, receivedAt, tries: tries + 1 })
   failPoint('webhook:applied')
   return acknowledge(claim, !claimed)
-}
-
-function statusFor({ kind }: EventObject): 'PROCESSED' | 'IGNORED' {
-  return kind === 'other' || kind === 'wrong-mode' ? 'IGNORED' : 'PROCESSED'
-}
-
-function historyOf({ source, receivedAt, tries }: InboxEvent) {
-  return { source, receivedAt, tries: tries + 1 }
 }
 
 function acknowledge(event: InboxEvent, duplicate: boolean): Acknowledgement {
@@ -99,37 +91,34 @@ function acknowledge(event: InboxEvent, duplicate: boolean): Acknowledgement {
 
 /** Joins one proven event to the payment it is about, inside the caller's transaction. */
 async function applyEvent(
-  db: PaymentDb,
-  { event, object, target }: { event: ProviderEvent; object: EventObject; target: EventTarget },
+  db: Db,
+  object: EventObject,
+  target: EventTarget,
   source: ObservationSource,
 ): Promise<void> {
+  const { paymentId } = target
   switch (object.kind) {
-    case 'session':
-      return applySession(db, event, object.session, target, source)
+    case 'session': {
+      const { session } = object
+      const state = sessionStateOf(session, source.kind)
+      return paymentId ? observeSession(db, { paymentId, session, state }, source) : undefined
+    }
     case 'refund':
       return applyRefund(db, object.refund, target, source)
     case 'hint':
       return scheduleCheck(db, target, source)
-    case 'wrong-mode':
-      return recordWrongMode(db, target, source)
+    case 'wrong-mode': {
+      // An event of the other mode moves no money here, whatever it says.
+      const note = 'A live event on a test credential, or the other way round.'
+      return insertObservation(db, source, { paymentId, note, anomaly: 'LIVE_MODE_DIFFERS' })
+    }
     case 'other':
       return
   }
 }
 
-async function applySession(
-  db: PaymentDb,
-  { type }: ProviderEvent,
-  session: CheckoutSession,
-  { paymentId }: EventTarget,
-  source: ObservationSource,
-): Promise<void> {
-  const state = sessionStateOf(session, type)
-  if (paymentId) await observeSession(db, { paymentId, session, state }, source)
-}
-
 async function applyRefund(
-  db: PaymentDb,
+  db: Db,
   refund: Refund,
   target: EventTarget,
   source: ObservationSource,
@@ -138,31 +127,19 @@ async function applyRefund(
   const record = await observeRefund(db, refund, source, ownerId)
   // Its intent is not known yet, but the payment is: the session will show the rest.
   if (!record) return scheduleCheck(db, target, { ...source, subject: refund.id })
+  const anomaly = 'REFUNDED_BEYOND_AMOUNT'
   const counted = record.refunds.find(({ id }) => id === refund.id)?.status === 'succeeded'
-  if (counted && record.payment.anomalies.includes('REFUNDED_BEYOND_AMOUNT'))
-    throw new InconsistentObservation(
-      'REFUNDED_BEYOND_AMOUNT',
-      record.payment.id,
-      `With refund ${refund.id} more than the amount of the payment would be refunded.`,
-    )
+  if (!counted || !record.payment.anomalies.includes(anomaly)) return
+  const message = `With refund ${refund.id} more than the amount of the payment would be refunded.`
+  throw new InconsistentObservation(anomaly, record.payment.id, message)
 }
 
 async function scheduleCheck(
-  db: PaymentDb,
+  db: Db,
   { paymentId }: EventTarget,
   source: ObservationSource,
 ): Promise<void> {
   if (!paymentId) return
   await updateNextCheck(db, paymentId, { nextCheckAt: source.at, checks: 0 })
   await insertObservation(db, source, { paymentId, note: 'The provider is asked again.' })
-}
-
-/** An event of the other mode moves no money here, whatever it says. */
-async function recordWrongMode(
-  db: PaymentDb,
-  { paymentId }: EventTarget,
-  source: ObservationSource,
-): Promise<void> {
-  const note = 'A live event on a test credential, or the other way round.'
-  await insertObservation(db, source, { paymentId, note, anomaly: 'LIVE_MODE_DIFFERS' })
 }

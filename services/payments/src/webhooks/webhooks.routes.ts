@@ -15,11 +15,11 @@ const MOST_BYTES = 1024 * 1024
 
 const EventParams = Type.Object({ id: Type.String({ minLength: 1, maxLength: 255 }) })
 
-/** Its own scope, whose parser keeps the bytes exactly as they came: the signature is over those. */
+/** In a scope whose parser keeps the bytes exactly as they came: the signature is over those. */
 export function webhookRoutes(server: Server, payments: Payments, secrets: string[]): void {
   server.register(async (scope) => {
     scope.removeAllContentTypeParsers()
-    // The one kind that is accepted has a name here, for the framework remembers only those.
+    // The framework remembers only parsers of a named type.
     scope.addContentTypeParser('application/json', { parseAs: 'buffer' }, keepBytes)
     scope.addContentTypeParser('*', { parseAs: 'buffer' }, keepBytes)
     scope.post('/api/provider/webhook', { bodyLimit: MOST_BYTES }, async (request) => {
@@ -29,12 +29,8 @@ export function webhookRoutes(server: Server, payments: Payments, secrets: strin
   })
 }
 
-/** The inbox, for the people who look after payments; switched on by name outside the sandbox. */
-export function eventOperationRoutes(
-  server: Server,
-  payments: Payments,
-  guard: PaymentGuard,
-): void {
+/** The inbox, for operators; switched on by name outside the sandbox. */
+export function eventOperationRoutes(server: Server, payments: Payments, guard: PaymentGuard) {
   server.get('/api/webhook-events', {
     onRequest: guard.caller,
     handler: ({ query }) =>
@@ -70,7 +66,7 @@ function provenBody(request: Request, secrets: string[], now: Date): Buffer {
   throw signatureRejected()
 }
 
-// The values as they came and not the joined one: a signature in two parts is refused.
+// The values as they came and not joined: a signature in two headers is refused.
 function signatureOf({ raw, headers }: Request): string[] | undefined {
   const name = ['provider-signature', 'stripe-signature'].find((header) => header in headers)
   if (name === undefined) return undefined

@@ -1,6 +1,6 @@
 import { type FromRow, fromRow, prepared, toRow } from '@plinth/kit'
 import type { SessionState } from '../state.ts'
-import type { AttemptRow, PaymentDb } from './tables.ts'
+import type { AttemptRow, Db } from './tables.ts'
 
 type Columns = FromRow<AttemptRow>
 
@@ -25,19 +25,19 @@ export type SessionAttempt = Omit<Columns, 'state' | 'sessionId'> & {
 
 export type Attempt = ReservedAttempt | SessionAttempt
 
-export async function insertAttempt(db: PaymentDb, attempt: Attempt): Promise<void> {
+export async function insertAttempt(db: Db, attempt: Attempt): Promise<void> {
   await db.insertInto('attempts').values(toRow<AttemptRow>(attempt)).execute()
 }
 
-const byPayment = prepared((db: PaymentDb, { paymentId }: { paymentId: string }) =>
+const byPayment = prepared((db: Db, { paymentId }: { paymentId: string }) =>
   db.selectFrom('attempts').selectAll().where('payment_id', '=', paymentId).orderBy('sequence'),
 )
 
-export async function listAttempts(db: PaymentDb, paymentId: string): Promise<Attempt[]> {
+export async function listAttempts(db: Db, paymentId: string): Promise<Attempt[]> {
   return (await byPayment(db, { paymentId })).map(toAttempt)
 }
 
-const update = prepared((db: PaymentDb, attempt: SessionAttempt) =>
+const update = prepared((db: Db, attempt: SessionAttempt) =>
   db
     .updateTable('attempts')
     .set({
@@ -51,7 +51,7 @@ const update = prepared((db: PaymentDb, attempt: SessionAttempt) =>
     .where('sequence', '=', attempt.sequence),
 )
 
-export async function updateAttempt(db: PaymentDb, attempt: SessionAttempt): Promise<void> {
+export async function updateAttempt(db: Db, attempt: SessionAttempt): Promise<void> {
   await update(db, attempt)
 }
 
@@ -60,7 +60,7 @@ export async function updateAttempt(db: PaymentDb, attempt: SessionAttempt): Pro
  * sequence may be another's already.
  */
 export async function deleteReservedAttempt(
-  db: PaymentDb,
+  db: Db,
   { paymentId, sequence, idempotencyKey, firstSentAt }: ReservedAttempt,
 ): Promise<boolean> {
   const deleted = await db
@@ -75,28 +75,28 @@ export async function deleteReservedAttempt(
   return deleted !== undefined
 }
 
-const bySession = prepared((db: PaymentDb, { sessionId }: { sessionId: string }) =>
+const bySession = prepared((db: Db, { sessionId }: { sessionId: string }) =>
   db.selectFrom('attempts').selectAll().where('session_id', '=', sessionId),
 )
 
 /** The one attempt that has this session, whichever payment it is of. */
 export async function findAttemptBySession(
-  db: PaymentDb,
+  db: Db,
   sessionId: string,
 ): Promise<Attempt | undefined> {
   const [row] = await bySession(db, { sessionId })
   return row && toAttempt(row)
 }
 
-const paymentIdByIntent = prepared((db: PaymentDb, { id }: { id: string }) =>
-  db.selectFrom('attempts').select('payment_id').where('payment_intent_id', '=', id),
-)
-
 export async function findPaymentIdByIntent(
-  db: PaymentDb,
+  db: Db,
   paymentIntentId: string,
 ): Promise<string | undefined> {
-  const [row] = await paymentIdByIntent(db, { id: paymentIntentId })
+  const row = await db
+    .selectFrom('attempts')
+    .select('payment_id')
+    .where('payment_intent_id', '=', paymentIntentId)
+    .executeTakeFirst()
   return row?.payment_id
 }
 
@@ -106,7 +106,7 @@ function toAttempt(row: AttemptRow): Attempt {
 }
 
 /** How many checkout keys of this payment are spent although nothing came of them. */
-export async function findCheckoutGeneration(db: PaymentDb, paymentId: string): Promise<number> {
+export async function findCheckoutGeneration(db: Db, paymentId: string): Promise<number> {
   const row = await db
     .selectFrom('checkout_generations')
     .select('generation')
@@ -115,7 +115,7 @@ export async function findCheckoutGeneration(db: PaymentDb, paymentId: string): 
   return row?.generation ?? 0
 }
 
-export async function raiseCheckoutGeneration(db: PaymentDb, paymentId: string): Promise<void> {
+export async function raiseCheckoutGeneration(db: Db, paymentId: string): Promise<void> {
   await db
     .insertInto('checkout_generations')
     .values({ payment_id: paymentId, generation: 1 })

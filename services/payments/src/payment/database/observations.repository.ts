@@ -1,5 +1,5 @@
 import { type FromRow, fromRow, prepared, toRow } from '@plinth/kit'
-import type { ObservationRow, PaymentDb } from './tables.ts'
+import type { Db, ObservationRow } from './tables.ts'
 
 type NewRow = Omit<ObservationRow, 'id'>
 
@@ -19,11 +19,11 @@ type Facts = Partial<
   Pick<Observation, 'paymentId' | 'note' | 'anomaly' | 'statusBefore' | 'statusAfter'>
 >
 
-const insert = prepared((db: PaymentDb, row: NewRow) => db.insertInto('observations').values(row))
+const insert = prepared((db: Db, row: NewRow) => db.insertInto('observations').values(row))
 
 /** Append-only: there is no update and no delete. */
 export async function insertObservation(
-  db: PaymentDb,
+  db: Db,
   { at, source, kind, subject, eventId, note }: ObservationSource,
   facts: Facts,
 ): Promise<void> {
@@ -42,7 +42,7 @@ export async function insertObservation(
   await insert(db, toRow<NewRow>(observation))
 }
 
-export async function listObservations(db: PaymentDb, paymentId: string): Promise<Observation[]> {
+export async function listObservations(db: Db, paymentId: string): Promise<Observation[]> {
   const rows = await db
     .selectFrom('observations')
     .selectAll()

@@ -9,7 +9,7 @@ import {
   toRow,
 } from '@plinth/kit'
 import type { Anomaly, Derived } from '../state.ts'
-import type { PaymentDb, PaymentRow } from './tables.ts'
+import type { Db, PaymentRow } from './tables.ts'
 
 /** The derived projection, cached, with what identifies the payment. */
 export type Payment = Omit<FromRow<PaymentRow>, 'anomalies'> & Pick<Derived, 'anomalies'>
@@ -20,7 +20,7 @@ export type NewPayment = Pick<
 >
 
 /** False when the business reference is taken: of racing requests exactly one inserts. */
-export async function insertPayment(db: PaymentDb, payment: NewPayment): Promise<boolean> {
+export async function insertPayment(db: Db, payment: NewPayment): Promise<boolean> {
   const row = toRow<PaymentRow>({
     ...payment,
     status: 'PENDING',
@@ -43,60 +43,54 @@ export async function insertPayment(db: PaymentDb, payment: NewPayment): Promise
   return inserted !== undefined
 }
 
-const byId = prepared((db: PaymentDb, { id }: { id: string }) =>
+const byId = prepared((db: Db, { id }: { id: string }) =>
   db.selectFrom('payments').selectAll().where('id', '=', id),
 )
 
-export async function findPayment(db: PaymentDb, id: string): Promise<Payment | undefined> {
+export async function findPayment(db: Db, id: string): Promise<Payment | undefined> {
   const [row] = await byId(db, { id })
   return row && toPayment(row)
 }
 
-const byIdForUpdate = prepared((db: PaymentDb, { id }: { id: string }) =>
+const byIdForUpdate = prepared((db: Db, { id }: { id: string }) =>
   forUpdate(db, db.selectFrom('payments').selectAll().where('id', '=', id)),
 )
 
 /** Also takes the row's lock, which is always the first lock taken on anything of a payment. */
-export async function findPaymentForUpdate(
-  db: PaymentDb,
-  id: string,
-): Promise<Payment | undefined> {
+export async function findPaymentForUpdate(db: Db, id: string): Promise<Payment | undefined> {
   const [row] = await byIdForUpdate(db, { id })
   return row && toPayment(row)
 }
 
-const byReference = prepared((db: PaymentDb, { reference }: { reference: string }) =>
-  db.selectFrom('payments').selectAll().where('business_reference', '=', reference),
-)
-
 export async function findPaymentByReference(
-  db: PaymentDb,
+  db: Db,
   reference: string,
 ): Promise<Payment | undefined> {
-  const [row] = await byReference(db, { reference })
+  const query = db.selectFrom('payments').selectAll().where('business_reference', '=', reference)
+  const row = await query.executeTakeFirst()
   return row && toPayment(row)
 }
 
 type ProjectionRow = Omit<PaymentRow, 'business_reference' | 'amount' | 'currency' | 'created_at'>
 
-const update = prepared((db: PaymentDb, { id, ...projection }: ProjectionRow) =>
+const update = prepared((db: Db, { id, ...projection }: ProjectionRow) =>
   db.updateTable('payments').set(projection).where('id', '=', id),
 )
 
-export async function updateProjection(db: PaymentDb, payment: Payment, now: Date): Promise<void> {
+export async function updateProjection(db: Db, payment: Payment, now: Date): Promise<void> {
   const { businessReference, amount, currency, createdAt, ...projection } = payment
   const anomalies = payment.anomalies.join(',')
   await update(db, toRow<ProjectionRow>({ ...projection, anomalies, updatedAt: now.toISOString() }))
 }
 
-export async function deletePayment(db: PaymentDb, id: string): Promise<void> {
+export async function deletePayment(db: Db, id: string): Promise<void> {
   await db.deleteFrom('payments').where('id', '=', id).execute()
 }
 
 export const PAYMENT_SORTS = ['createdAt', 'updatedAt', 'amount', 'status', 'businessReference']
 
 export async function listPayments(
-  db: PaymentDb,
+  db: Db,
   { businessReference }: { businessReference?: string },
   page: PageRequest,
 ): Promise<{ payments: Payment[]; total: number }> {
@@ -114,7 +108,7 @@ function toPayment({ anomalies, ...row }: PaymentRow): Payment {
 
 /** When a payment is reconciled next, unless something is heard of it before. */
 export async function updateNextCheck(
-  db: PaymentDb,
+  db: Db,
   id: string,
   { nextCheckAt, checks }: { nextCheckAt: Date | null; checks: number },
 ): Promise<void> {
@@ -125,11 +119,7 @@ export async function updateNextCheck(
     .execute()
 }
 
-export async function listPaymentsToCheck(
-  db: PaymentDb,
-  now: Date,
-  limit: number,
-): Promise<string[]> {
+export async function listPaymentsToCheck(db: Db, now: Date, limit: number): Promise<string[]> {
   const rows = await db
     .selectFrom('payments')
     .select('id')
@@ -141,7 +131,7 @@ export async function listPaymentsToCheck(
 }
 
 /** After a restart: what was under way when the last process ended is reconciled first. */
-export async function updateUnresolvedToCheck(db: PaymentDb, now: Date): Promise<void> {
+export async function updateUnresolvedToCheck(db: Db, now: Date): Promise<void> {
   const unresolved = db
     .selectFrom('attempts')
     .select('payment_id')
@@ -155,11 +145,7 @@ export async function updateUnresolvedToCheck(db: PaymentDb, now: Date): Promise
 }
 
 /** Something about the payment has changed: what failed before may succeed now. */
-export async function updateFailedToRetry(
-  db: PaymentDb,
-  paymentId: string,
-  now: Date,
-): Promise<void> {
+export async function updateFailedToRetry(db: Db, paymentId: string, now: Date): Promise<void> {
   await db
     .updateTable('webhook_events')
     .set({ next_try_at: now.toISOString() })

@@ -1,17 +1,13 @@
 import { type FromRow, fromRow, prepared, toRow } from '@plinth/kit'
 import type { Metadata, Refund } from '../../provider/provider.ts'
-import type { PaymentDb, RefundAttemptRow, RefundRow } from './tables.ts'
+import type { Db, RefundAttemptRow, RefundRow } from './tables.ts'
 
-const byId = prepared((db: PaymentDb, { id }: { id: string }) =>
-  db.selectFrom('refunds').selectAll().where('id', '=', id),
-)
-
-export async function findRefund(db: PaymentDb, id: string): Promise<Refund | undefined> {
-  const [row] = await byId(db, { id })
+export async function findRefund(db: Db, id: string): Promise<Refund | undefined> {
+  const row = await db.selectFrom('refunds').selectAll().where('id', '=', id).executeTakeFirst()
   return row && toRefund(row)
 }
 
-const byIntent = prepared((db: PaymentDb, { intent }: { intent: string }) =>
+const byIntent = prepared((db: Db, { intent }: { intent: string }) =>
   db
     .selectFrom('refunds')
     .selectAll()
@@ -20,29 +16,23 @@ const byIntent = prepared((db: PaymentDb, { intent }: { intent: string }) =>
     .orderBy('id'),
 )
 
-export async function listRefundsOf(
-  db: PaymentDb,
-  paymentIntentIds: Set<string>,
-): Promise<Refund[]> {
+export async function listRefundsOf(db: Db, paymentIntentIds: Set<string>): Promise<Refund[]> {
   const refunds: Refund[] = []
   for (const intent of paymentIntentIds)
     refunds.push(...(await byIntent(db, { intent })).map(toRefund))
   return refunds
 }
 
-const upsert = prepared((db: PaymentDb, { created_at, ...refund }: RefundRow) => {
-  const { id, amount, currency, ...news } = refund
-  return db
-    .insertInto('refunds')
-    .values({ ...refund, created_at })
-    .onConflict((conflict) => conflict.column('id').doUpdateSet(news))
-})
-
-/** Writes a refund that has been joined with what was known before. */
-export async function upsertRefund(db: PaymentDb, refund: Refund, now: Date): Promise<void> {
+export async function upsertRefund(db: Db, refund: Refund, now: Date): Promise<void> {
   const at = now.toISOString()
   const metadata = JSON.stringify(refund.metadata)
-  await upsert(db, toRow<RefundRow>({ ...refund, metadata, createdAt: at, updatedAt: at }))
+  const row = toRow<RefundRow>({ ...refund, metadata, createdAt: at, updatedAt: at })
+  const { id, amount, currency, created_at, ...news } = row
+  await db
+    .insertInto('refunds')
+    .values(row)
+    .onConflict((conflict) => conflict.column('id').doUpdateSet(news))
+    .execute()
 }
 
 function toRefund({ metadata, created_at, updated_at, ...row }: RefundRow): Refund {
@@ -52,26 +42,21 @@ function toRefund({ metadata, created_at, updated_at, ...row }: RefundRow): Refu
 /** A refund we decided to make, committed before the provider hears of it. */
 export type RefundAttempt = Omit<FromRow<RefundAttemptRow>, 'metadata'> & { metadata: Metadata }
 
-type Key = Pick<RefundAttempt, 'paymentId' | 'reference'>
-
-const byKey = prepared((db: PaymentDb, { paymentId, reference }: Key) =>
-  db
-    .selectFrom('refund_intents')
-    .selectAll()
-    .where('payment_id', '=', paymentId)
-    .where('reference', '=', reference),
-)
-
 export async function findRefundAttempt(
-  db: PaymentDb,
+  db: Db,
   paymentId: string,
   reference: string,
 ): Promise<RefundAttempt | undefined> {
-  const [row] = await byKey(db, { paymentId, reference })
+  const row = await db
+    .selectFrom('refund_intents')
+    .selectAll()
+    .where('payment_id', '=', paymentId)
+    .where('reference', '=', reference)
+    .executeTakeFirst()
   return row && toAttempt(row)
 }
 
-const unresolved = prepared((db: PaymentDb, { paymentId }: { paymentId: string }) =>
+const unresolved = prepared((db: Db, { paymentId }: { paymentId: string }) =>
   db
     .selectFrom('refund_intents')
     .selectAll()
@@ -81,15 +66,12 @@ const unresolved = prepared((db: PaymentDb, { paymentId }: { paymentId: string }
 )
 
 /** The attempts whose outcome is unknown. Their amounts are reserved. */
-export async function listUnresolvedAttempts(
-  db: PaymentDb,
-  paymentId: string,
-): Promise<RefundAttempt[]> {
+export async function listUnresolvedAttempts(db: Db, paymentId: string): Promise<RefundAttempt[]> {
   return (await unresolved(db, { paymentId })).map(toAttempt)
 }
 
 /** A refused attempt makes room for another under the same reference. */
-export async function insertRefundAttempt(db: PaymentDb, attempt: RefundAttempt): Promise<void> {
+export async function insertRefundAttempt(db: Db, attempt: RefundAttempt): Promise<void> {
   const metadata = JSON.stringify(attempt.metadata)
   const row = toRow<RefundAttemptRow>({ ...attempt, metadata })
   const { payment_id, reference, ...content } = row
@@ -110,7 +92,7 @@ export async function insertRefundAttempt(db: PaymentDb, attempt: RefundAttempt)
  * and reserved anew by another node.
  */
 export async function updateRefundAttempt(
-  db: PaymentDb,
+  db: Db,
   { paymentId, reference, generation }: RefundAttempt,
   { state, refundId }: Pick<RefundAttempt, 'state' | 'refundId'>,
 ): Promise<boolean> {

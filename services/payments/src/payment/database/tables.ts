@@ -1,10 +1,10 @@
-import type { Db, LeaseTables } from '@plinth/kit'
+import type { Db as Connection, LeaseTables } from '@plinth/kit'
 import type { Generated } from 'kysely'
 import type { RefundStatus } from '../../provider/provider.ts'
 import type { AttemptState, CheckoutStatus, PaymentStatus } from '../state.ts'
 
 /** The connection, or the transaction the caller has open. */
-export type PaymentDb = Db<PaymentTables>
+export type Db = Connection<PaymentTables>
 
 export type PaymentTables = LeaseTables & {
   payments: PaymentRow
@@ -62,10 +62,8 @@ export type AttemptRow = {
   first_sent_at: string
 }
 
-/** Counts the checkout keys that are spent for nothing; the next key must differ from them. */
+/** Counts the spent checkout keys of which nothing came; the next key differs from them. */
 type CheckoutGenerationRow = { payment_id: string; generation: number }
-
-export type RefundAttemptState = 'reserved' | 'linked' | 'refused'
 
 export type RefundAttemptRow = {
   payment_id: string
@@ -75,8 +73,8 @@ export type RefundAttemptRow = {
   amount: number
   reason: string | null
   metadata: string
-  state: RefundAttemptState
-  /** Counts the keys used for this reference; a new one only after the last proved fruitless. */
+  state: 'reserved' | 'linked' | 'refused'
+  /** Counts the keys of this reference; the next one only when nothing came of the last. */
   generation: number
   idempotency_key: string
   first_sent_at: string
