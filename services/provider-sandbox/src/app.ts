@@ -57,7 +57,7 @@ export async function createProviderSandbox(
     ...config,
     bodyLimitBytes: MOST_BYTES,
     renderProblem: (problem, request) =>
-      renderForApi(problem, request.method, request.url) ?? renderProblem(problem, request),
+      renderForApi(problem, request.url) ?? renderProblem(problem, request),
   })
   const sandbox: Sandbox = {
     db: database.db,

@@ -34,7 +34,7 @@ describe('the API', () => {
     assert.equal((await api.get('/v1/balance', { headers: { authorization } })).status, 200)
   })
 
-  test('answers with its headers and an envelope that leads to the log', async (t) => {
+  test('answers with its headers and an error that links to the log', async (t) => {
     const { api, baseUrl } = await startSandbox(t)
     const headers = { ...FORM, 'stripe-version': '2026-10-28.endive' }
 
@@ -59,17 +59,40 @@ describe('the API', () => {
   })
 
   for (const [name, method, path] of [
-    ['an unknown path', 'GET', '/v1/unicorns'],
+    ['an unknown path', 'GET', '/v1/unicorns?size=1'],
     ['a method that a path does not have', 'PUT', '/v1/balance'],
+    ['the root of the API', 'POST', '/v1'],
   ] as const)
-    test(`refuses ${name} in its envelope`, async (t) => {
-      const { api } = await startSandbox(t)
+    test(`answers ${name} as the provider does, and logs it`, async (t) => {
+      const { api, baseUrl } = await startSandbox(t)
 
-      const { status, body } = await api.request(method, path, { token: 'sk_test_x' })
+      const reply = await api.request(method, path, {
+        headers: { 'content-type': 'text/xml' },
+        ...(method !== 'GET' && { body: '<no/>' }),
+      })
 
-      assert.ok(status === 404 || status === 405)
-      assert.match(body.error.message, /^Unrecognized request URL/)
+      const requestId = reply.headers.get('request-id')
+      const [logged] = (await api.get('/sandbox/api/requests')).body
+      const [shown] = path.split('?')
+      assert.equal(reply.status, 404)
+      assert.match(requestId ?? '', /^req_/)
+      assert.match(reply.headers.get('content-type') ?? '', /^application\/json/)
+      assert.deepEqual(reply.body, {
+        error: {
+          message: `Unrecognized request URL (${method}: ${shown}). The sandbox does not know this path.`,
+          request_log_url: `${baseUrl.replace('127.0.0.1', 'localhost')}/sandbox#${requestId}`,
+          type: 'invalid_request_error',
+        },
+      })
+      assert.deepEqual([logged.id, logged.path, logged.status], [requestId, path, 404])
     })
+
+  test('breaks the connection of an unknown path, too, during an outage', async (t) => {
+    const { api } = await startSandbox(t)
+    await api.post('/sandbox/api/faults', { kind: 'outage' })
+
+    await assert.rejects(api.get('/v1/unicorns'), /fetch failed/)
+  })
 
   test('refuses JSON, broken forms and parameters of the wrong shape', async (t) => {
     const { api } = await startSandbox(t)

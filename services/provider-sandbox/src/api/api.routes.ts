@@ -76,17 +76,22 @@ export function apiRoutes(server: Server, sandbox: Sandbox, held: HeldCalls): vo
   api.get('/v1/balance_transactions/:id', retrieving('balance_transaction'))
 }
 
-/** Adds endpoints of the provider's API, each by what it does. */
+const UNKNOWN_METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
+
+/** Adds endpoints of the provider's API, each by what it does. All other calls are unknown. */
 function endpointsOf(server: Server, api: Api) {
-  const add = (method: 'GET' | 'POST' | 'DELETE') => (path: string, operation: Operation) => {
-    server.route({
-      method,
-      url: path,
-      handler: async (request, reply) => {
-        const call = await readCall(api.sandbox, request, reply, `${method} ${path}`)
-        return send(reply, await answerCall(api, call, operation), headersOf(request, call))
-      },
-    })
+  const answer =
+    (route: string, operation?: Operation) => async (request: Request, reply: Reply) => {
+      const call = await readCall(api.sandbox, request, reply, route)
+      return send(reply, await answerCall(api, call, operation), headersOf(request, call))
+    }
+  for (const url of ['/v1', '/v1/*']) {
+    const handler = answer('(unknown)')
+    // Before the body is read, so that nothing in it changes the answer.
+    server.route({ method: UNKNOWN_METHODS, url, onRequest: handler, handler })
+  }
+  const add = (method: 'GET' | 'POST' | 'DELETE') => (url: string, operation: Operation) => {
+    server.route({ method, url, handler: answer(`${method} ${url}`, operation) })
   }
   return { get: add('GET'), post: add('POST'), delete: add('DELETE') }
 }

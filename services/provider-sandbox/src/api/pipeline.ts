@@ -1,5 +1,5 @@
 import { type Answer, errorAnswer, jsonOf } from '../protocol/answer.ts'
-import { ProviderError } from '../protocol/errors.ts'
+import { ProviderError, unknownUrl } from '../protocol/errors.ts'
 import type { Form } from '../protocol/form.ts'
 import type { Operation } from '../protocol/operations.ts'
 import { runTimers } from '../resources/timers.ts'
@@ -38,16 +38,20 @@ export type IncomingCall = {
 
 /**
  * Answers one call and logs it. The order: authentication, faults before, the form, the idempotency
- * key, the effect with its events in one transaction, faults after.
+ * key, the effect with its events in one transaction, faults after. Without an operation the path
+ * or its method is unknown, which the provider says also to callers without a key.
  */
-export async function answerCall(api: Api, call: IncomingCall, operation: Operation) {
+export async function answerCall(api: Api, call: IncomingCall, operation?: Operation) {
   const { sandbox, held } = api
   const struck: Struck = { fault: undefined, held, hungUp: call.hungUp }
   const answer = await refusalsAnswered(call, async () => {
-    authenticate(call.authorization)
+    if (operation) authenticate(call.authorization)
     await runTimers(sandbox)
     struck.fault = await drawFault(sandbox, call.route)
-    return strikeOutside(struck, () => workOnce(api, call, operation, struck))
+    return strikeOutside(struck, async () => {
+      if (!operation) throw unknownUrl(call.method, call.path)
+      return workOnce(api, call, operation, struck)
+    })
   })
   await insertRequest(sandbox.db, {
     id: call.requestId,

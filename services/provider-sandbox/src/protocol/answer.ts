@@ -1,5 +1,5 @@
 import type { Problem } from '@plinth/kit'
-import { ProviderError, unknownUrl } from './errors.ts'
+import { ProviderError } from './errors.ts'
 
 /** A reply that is ready to be sent; `cut` breaks the connection instead of it or half-way. */
 export type Answer = {
@@ -32,19 +32,10 @@ function docUrl(code: string): string {
   return `https://docs.stripe.com/error-codes#${code.replaceAll('_', '-')}`
 }
 
-/** On the provider's paths every failure has its shape, also one found before a route. */
-export function renderForApi(problem: Problem, method: string, url: string) {
-  const path = url.split('?', 1)[0] ?? ''
-  if (!path.startsWith('/v1/')) return undefined
-  return {
-    type: 'application/json',
-    body: errorAnswer(toProviderError(problem, method, path), '').body,
-  }
-}
-
-function toProviderError(problem: Problem, method: string, path: string): ProviderError {
-  if (problem instanceof ProviderError) return problem
-  if (problem.status === 404 || problem.status === 405) return unknownUrl(method, path)
-  const type = problem.status >= 500 ? 'api_error' : 'invalid_request_error'
-  return new ProviderError({ status: problem.status, type, message: problem.message })
+/** On the provider's paths every failure has its shape, also one found before the pipeline. */
+export function renderForApi({ status, message }: Problem, url: string) {
+  if (!/^\/v1($|[/?])/.test(url)) return undefined
+  const type = status >= 500 ? 'api_error' : 'invalid_request_error'
+  const { body } = errorAnswer(new ProviderError({ status, type, message }), '')
+  return { type: 'application/json', body }
 }
