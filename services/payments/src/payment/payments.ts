@@ -85,7 +85,7 @@ function explain(record: PaymentRecord): string {
       : explainSettled(record)
   switch (latestOf(attempts)?.state) {
     case 'open':
-      return `PENDING because session ${session} is open and nobody has paid yet.`
+      return `PENDING because session ${session} is open and not paid yet.`
     case 'expired':
       return `PENDING because session ${session} expired unpaid. A new attempt may be made.`
     case 'processing':
