@@ -221,11 +221,15 @@ describe('the full edition’s workbench', { skip }, () => {
     await page.getByLabel('Folder').fill('archive')
     await page.getByRole('button', { name: 'Save settings' }).click()
     await page.getByText('Saved. Not active until you activate it below.').waitFor()
+    const card = page.locator('.card', { hasText: 'folder files' })
+    await card.getByText('Saved, not in use until you activate it: folder archive').waitFor()
     await page.getByRole('button', { name: 'Test LOCAL' }).click()
     await page.getByLabel('Test steps').getByText('passed').first().waitFor()
     await page.getByRole('button', { name: /Activate LOCAL/ }).click()
 
     await page.getByText('LOCAL is active. New files go there.').waitFor()
+    await page.locator('.card', { hasText: 'folder archive' }).getByText('available').waitFor()
+    assert.equal(await page.getByText('not in use until you activate it').count(), 0)
   })
 
   test('explains a bucket that cannot be reached and leaves the active provider alone', async (t) => {

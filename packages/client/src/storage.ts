@@ -27,8 +27,20 @@ export type TemporaryLink = {
 
 type ProviderState = { configured: boolean; available: boolean; active: boolean }
 
+/** The settings in use: they may differ from those that are saved for the next activation. */
+export type ActiveLocation =
+  | { provider: 'LOCAL'; path: string }
+  | {
+      provider: 'OBJECT'
+      endpoint: string
+      region: string
+      bucket: string
+      pathStyleAccess: boolean
+    }
+
 export type StorageStatus = {
   activeProvider: ProviderName
+  activeLocation: ActiveLocation
   configured: boolean
   available: boolean
   providers: Record<ProviderName, ProviderState>
@@ -36,6 +48,9 @@ export type StorageStatus = {
 
 export type StorageConfig = {
   activeProvider: ProviderName
+  activeLocation: ActiveLocation
+  /** What is saved for the active provider is not what is in use. */
+  pendingChanges: boolean
   local: { configured: boolean; path: string | null }
   object: {
     configured: boolean

@@ -64,6 +64,23 @@ for (const engine of engines)
       assert.doesNotMatch(JSON.stringify([refused.body, homeless.body]), /secret-|test:tester/)
     })
 
+    test('a bucket in use is shown without its keys, and new keys are pending until activation', async (t) => {
+      const service = await start(t)
+      const { api, admin } = service
+      await activateObject(service, s3.settings)
+      const config = async () => (await api.get('/api/storage/config', { token: admin })).body
+
+      const before = await config()
+      const rotated = { secretKey: 'rotated-secret' }
+      await api.put('/api/storage/config/object', rotated, { token: admin })
+      const after = await config()
+
+      const { accessKey, secretKey, ...known } = s3.settings
+      assert.deepEqual(before.activeLocation, { provider: 'OBJECT', ...known })
+      assert.deepEqual([before.pendingChanges, after.pendingChanges], [false, true])
+      assert.deepEqual(after.activeLocation, before.activeLocation)
+    })
+
     test('PUT /api/storage/provider tests first; a failed test leaves the active one', async (t) => {
       const { api, admin, user } = await start(t)
       const wrong = { ...s3.settings, secretKey: 'wrong' }

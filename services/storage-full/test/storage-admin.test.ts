@@ -15,6 +15,7 @@ for (const engine of engines)
 
       assert.deepEqual(status.body, {
         activeProvider: 'LOCAL',
+        activeLocation: { provider: 'LOCAL', path: 'files' },
         configured: true,
         available: true,
         providers: {
@@ -24,6 +25,8 @@ for (const engine of engines)
       })
       assert.deepEqual(config.body, {
         activeProvider: 'LOCAL',
+        activeLocation: { provider: 'LOCAL', path: 'files' },
+        pendingChanges: false,
         local: { configured: true, path: 'files' },
         object: {
           configured: false,

@@ -34,6 +34,26 @@ for (const engine of engines)
       }
     })
 
+    test('saved settings are shown apart from those in use until activation', async () => {
+      const { api, admin } = service()
+      const token = { token: admin }
+      const read = async () => {
+        const { body: config } = await api.get('/api/storage/config', token)
+        const { body: status } = await api.get('/api/storage/status', token)
+        assert.deepEqual(config.activeLocation, status.activeLocation)
+        return [config.activeLocation.path, config.local.path, config.pendingChanges]
+      }
+      const [inUse] = await read()
+
+      await api.put('/api/storage/config/local', { path: 'third/place' }, token)
+      const saved = await read()
+      await api.put('/api/storage/provider', { provider: 'LOCAL' }, token)
+      const activated = await read()
+
+      assert.deepEqual(saved, [inUse, 'third/place', true])
+      assert.deepEqual(activated, ['third/place', 'third/place', false])
+    })
+
     test('PUT /api/storage/config/local refuses every path that could lead elsewhere', async () => {
       const { api, admin, root } = service()
       const before = await api.get('/api/storage/config', { token: admin })

@@ -45,33 +45,50 @@ function Administration() {
   )
 }
 
-function StatusCards({ status, config }: { status: StorageStatus; config: StorageConfig }) {
-  const places: Record<ProviderName, string> = {
-    LOCAL: config.local.path ? `folder ${config.local.path}` : 'a folder on this machine',
-    OBJECT: config.object.bucket
-      ? `bucket ${config.object.bucket} at ${config.object.endpoint}`
-      : 'an S3-style bucket',
-  }
+type Known = { status: StorageStatus; config: StorageConfig }
+
+function StatusCards(known: Known) {
   return (
     <div class="columns">
-      {(['LOCAL', 'OBJECT'] as const).map((name) => {
-        const { active, configured, available } = status.providers[name]
-        return (
-          <Card key={name} title={name} about={places[name]}>
-            <div class="row">
-              <Badge tone={active ? 'accent' : 'plain'}>{active ? 'active' : 'not active'}</Badge>
-              <Badge tone={configured ? 'good' : 'plain'}>
-                {configured ? 'configured' : 'not configured'}
-              </Badge>
-              {configured && (
-                <Badge tone={available ? 'good' : 'bad'}>
-                  {available ? 'available' : 'not available'}
-                </Badge>
-              )}
-            </div>
-          </Card>
-        )
-      })}
+      <StatusCard name="LOCAL" {...known} />
+      <StatusCard name="OBJECT" {...known} />
     </div>
   )
+}
+
+function StatusCard({ name, status, config }: Known & { name: ProviderName }) {
+  const { active, configured, available } = status.providers[name]
+  const draft = configured && (!active || config.pendingChanges)
+  return (
+    <Card title={name} about={active ? inUse(status) : NOT_IN_USE[name]}>
+      <div class="row">
+        <Badge tone={active ? 'accent' : 'plain'}>{active ? 'active' : 'not active'}</Badge>
+        {!configured && <Badge>not configured</Badge>}
+        {configured && (
+          <Badge tone={available ? 'good' : 'bad'}>
+            {available ? 'available' : 'not available'}
+          </Badge>
+        )}
+        {draft && <Badge tone="warn">draft</Badge>}
+      </div>
+      {draft && (
+        <p class="small soft">Saved, not in use until you activate it: {draftOf(name, config)}</p>
+      )}
+    </Card>
+  )
+}
+
+const NOT_IN_USE: Record<ProviderName, string> = {
+  LOCAL: 'a folder on this machine',
+  OBJECT: 'an S3-style bucket',
+}
+
+function inUse({ activeLocation: location }: StorageStatus): string {
+  return location.provider === 'LOCAL'
+    ? `folder ${location.path}`
+    : `bucket ${location.bucket} at ${location.endpoint}`
+}
+
+function draftOf(name: ProviderName, { local, object }: StorageConfig): string {
+  return name === 'LOCAL' ? `folder ${local.path}` : `bucket ${object.bucket} at ${object.endpoint}`
 }

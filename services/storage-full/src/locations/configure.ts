@@ -1,8 +1,10 @@
 import { lstat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import { validationFailed } from '@plinth/kit'
 import {
   changeSettings,
+  describeLocation,
   findLocationFor,
   findSettings,
   type LocationContext,
@@ -11,13 +13,18 @@ import {
 } from './locations.ts'
 import type { ObjectSettings, ProviderSettings } from './providers/provider.ts'
 
-/** What is saved for both providers. Credentials are only said to be present. */
+/** What is saved for both providers, and what is in use. Credentials are only said to be present. */
 export async function describeConfig(context: LocationContext) {
+  const active = await requireActiveLocation(context.db)
+  const inUse = context.providers.unseal(active.provider, active.sealedSettings)
   const local = await findSettings(context, 'LOCAL')
   const object = await findSettings(context, 'OBJECT')
   const bucket = object?.provider === 'OBJECT' ? object.object : undefined
   return {
-    activeProvider: (await requireActiveLocation(context.db)).provider,
+    activeProvider: active.provider,
+    activeLocation: describeLocation(inUse),
+    // The keys of a bucket count, too, and cannot be compared by a client.
+    pendingChanges: !isDeepStrictEqual(inUse, { LOCAL: local, OBJECT: object }[active.provider]),
     local: {
       configured: local !== undefined,
       path: local?.provider === 'LOCAL' ? local.local.path : null,

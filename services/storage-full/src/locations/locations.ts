@@ -86,6 +86,18 @@ export async function requireActiveLocation(db: StorageDb): Promise<Location> {
   return active
 }
 
+/** What an administrator sees of the settings in use: no credentials. */
+export function describeLocation(settings: ProviderSettings) {
+  switch (settings.provider) {
+    case 'LOCAL':
+      return { provider: settings.provider, path: settings.local.path }
+    case 'OBJECT': {
+      const { endpoint, region, bucket, pathStyleAccess } = settings.object
+      return { provider: settings.provider, endpoint, region, bucket, pathStyleAccess }
+    }
+  }
+}
+
 /** The location that was made for these settings, if one was. */
 export function findLocationFor(
   db: StorageDb,

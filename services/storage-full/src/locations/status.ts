@@ -1,6 +1,7 @@
 import type { ProviderName } from '../database/tables.ts'
 import {
   activate,
+  describeLocation,
   findSettings,
   type LocationContext,
   openTrial,
@@ -18,7 +19,14 @@ export async function describeStatus(context: LocationContext) {
     stateOf(context, active, 'OBJECT'),
   ])
   const { configured, available } = { LOCAL, OBJECT }[active.provider]
-  return { activeProvider: active.provider, configured, available, providers: { LOCAL, OBJECT } }
+  const inUse = context.providers.unseal(active.provider, active.sealedSettings)
+  return {
+    activeProvider: active.provider,
+    activeLocation: describeLocation(inUse),
+    configured,
+    available,
+    providers: { LOCAL, OBJECT },
+  }
 }
 
 async function stateOf(context: LocationContext, active: Location, name: ProviderName) {
