@@ -166,7 +166,8 @@ for (const engine of engines) {
       ['an unknown token', { refreshToken: 'x'.repeat(43) }, 401],
       ['a NUL', { refreshToken: '\u0000' }, 401],
       ['an access token', { refreshToken: 'a.b.c' }, 401],
-      ['half a megabyte', { refreshToken: 'x'.repeat(500_000) }, 401],
+      ['a very long token', { refreshToken: 'x'.repeat(15_000) }, 401],
+      ['half a megabyte', { refreshToken: 'x'.repeat(500_000) }, 413],
     ]
     for (const [name, body, status] of bodies) {
       test(`is ${status} for ${name}`, async () => {
