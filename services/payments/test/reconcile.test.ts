@@ -77,6 +77,43 @@ for (const engine of engines)
       assert.deepEqual(await statuses(), ['PAID', 'PAID'])
     })
 
+    test('comes at once after a hint, and from then on as often as in the beginning', async (t) => {
+      const started = await start(t, 1, 10_000)
+      const { api, clock, deliver, ids, jobs, answerLookUps, lookedUp, databaseUrl } = started
+      const [id] = ids
+      const open = async (sessionId: string) => ({
+        body: { id: sessionId, payment_intent: 'pi_0' },
+      })
+      answerLookUps(open)
+      const nextCheckAt = async () => {
+        const { body } = await api.get(`/api/payments/${id}/timeline`)
+        return body.nextCheckAt
+      }
+      const after = (seconds: number) => new Date(clock().getTime() + seconds * 1000).toISOString()
+      for (const seconds of [300, 900, 3600]) {
+        await jobs.reconcile.runNow()
+        assert.equal(await nextCheckAt(), after(seconds))
+        clock.advance(seconds)
+      }
+      await jobs.reconcile.runNow()
+      clock.advance(60)
+      // A node without a credential takes events in, but asks nobody.
+      const other = await startPayments(t, { databaseUrl, clock })
+      const object = { id: 'pi_0' }
+      const hint = { id: 'evt_1', type: 'payment_intent.succeeded', data: { object } }
+
+      const reply = await other.deliver(hint)
+      const hinted = await nextCheckAt()
+      const before = lookedUp().length
+      await jobs.reconcile.runNow()
+
+      assert.equal(reply.body.status, 'PROCESSED')
+      assert.equal(hinted, clock().toISOString())
+      assert.equal(lookedUp().length, before + 1)
+      assert.equal(await nextCheckAt(), after(300))
+      assert.equal((await deliver(hint)).body.duplicate, true)
+    })
+
     // SQLite has one writer at a time: there a lock would also hold up the leases.
     if (engine.name === 'sqlite') return
     test('asks the provider while another transaction holds the payment', async (t) => {

@@ -268,6 +268,21 @@ for (const engine of engines)
       assert.equal(read.body.paymentId, id)
     })
 
+    test('would refund nothing at all, but is not asked to when nothing is left', async (t) => {
+      const { provider, paid, payment, refund } = await start(t)
+      const id = await paid()
+      provider.replies['POST /v1/refunds'] = { body: { id: 're_1', status: 'pending' } }
+      const all = await refund(id, { reference: 'all' })
+
+      const rest = await refund(id, { reference: 'rest' })
+
+      assert.deepEqual([all.status, all.body.amount], [201, 1000])
+      assert.equal((await payment(id)).status, 'PAID')
+      assert.deepEqual([rest.status, rest.body.code], [400, 'REFUND_EXCEEDS_BALANCE'])
+      assert.equal(rest.body.refundableAmount, 0)
+      assert.equal(provider.asked.filter((path) => path === 'POST /v1/refunds').length, 1)
+    })
+
     test('may refuse a refund without having a list of refunds', async (t) => {
       const { provider, paid, refund } = await start(t)
       const id = await paid()
@@ -305,6 +320,26 @@ for (const engine of engines)
       await deliver(eventOf('refund.failed', { id: 're_1', status: 'failed', amount: 400 }))
       const { status, refundedAmount } = await payment(id)
       assert.deepEqual([status, refundedAmount], ['PAID', 0])
+    })
+
+    test('whose second session is paid before the first counts the first', async (t) => {
+      const { api, deliver, payment, provider } = await start(t)
+      const request = checkoutBody()
+      const { body } = await api.post('/api/checkout/sessions', request)
+      await deliver(eventOf('checkout.session.expired', { id: 'cs_1' }))
+      provider.replies['POST /v1/checkout/sessions'] = { body: { id: 'cs_2', url: 'https://p' } }
+      await api.post('/api/checkout/sessions', { ...request, attemptReference: 'attempt-2' })
+
+      for (const name of ['2', '1']) {
+        const session = { id: `cs_${name}`, payment_status: 'paid', payment_intent: `pi_${name}` }
+        await deliver(eventOf('checkout.session.completed', session))
+      }
+
+      const shown = await payment(body.paymentId)
+      assert.equal(shown.status, 'PAID')
+      assert.equal(shown.providerCheckoutSessionId, 'cs_1')
+      assert.equal(shown.providerPaymentIntentId, 'pi_1')
+      assert.equal(shown.checkoutAttemptReference, 'attempt-1')
     })
 
     test('that refuses the second attempt leaves the payment as it was', async (t) => {

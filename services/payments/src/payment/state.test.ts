@@ -103,6 +103,22 @@ describe('the derived payment', () => {
     assert.equal(derived.status, 'PARTIALLY_REFUNDED')
   })
 
+  test('is settled by the first paid attempt, in whatever order they are given', () => {
+    const second = { ...ATTEMPT, sequence: 2, sessionId: 'cs_2', paymentIntentId: 'pi_2' }
+    const refunds = [refund(300, 'succeeded'), refund(50, 'succeeded', 'pi_2')]
+    const payment = { amount: 1000 }
+
+    for (const attempts of [
+      [ATTEMPT, second],
+      [second, ATTEMPT],
+    ]) {
+      const { sessionId, paymentIntentId, refundedAmount } = derivePayment(1000, attempts, refunds)
+      const refundable = refundableAmount({ payment, attempts, refunds, unresolved: [] })
+      assert.deepEqual([sessionId, paymentIntentId], ['cs_1', 'pi_1'])
+      assert.deepEqual([refundedAmount, refundable], [300, 700])
+    }
+  })
+
   test('names two paid attempts, a missing intent and refunds beyond the amount', () => {
     const second = { ...ATTEMPT, sequence: 2, sessionId: 'cs_2', paymentIntentId: 'pi_2' }
     const anomalies = (attempts: AttemptFacts[], refunds: RefundFacts[] = []) =>

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { engines } from '@plinth/kit/testing'
+import { startSmallProvider } from './small-provider.ts'
+import { checkoutBody, providerEnv } from './start-loop.ts'
+import { startPayments } from './start-payments.ts'
+
+type TestScope = { after(work: () => Promise<void> | void): void }
+
+const PATH = '/v1/checkout/sessions'
+const EXPIRE = `POST ${PATH}/cs_1/expire`
+
+for (const engine of engines)
+  describe(`a session whose time is over on ${engine.name}`, { skip: engine.skip }, () => {
+    /** A checkout whose open session ends so many seconds after it was made, as the provider says. */
+    const start = async (t: TestScope, lifetime: number | undefined) => {
+      const provider = await startSmallProvider(t, {
+        [EXPIRE]: { body: { id: 'cs_1', status: 'expired' } },
+      })
+      const started = await startPayments(t, {
+        env: providerEnv(provider),
+        databaseUrl: await engine.freshUrl(t),
+      })
+      const { clock, api } = started
+      const madeAt = Math.floor(clock().getTime() / 1000)
+      const expires_at = lifetime === undefined ? undefined : madeAt + lifetime
+      const session = { body: { id: 'cs_1', url: 'https://pay.example/cs_1', expires_at } }
+      provider.replies[`POST ${PATH}`] = session
+      provider.replies[`GET ${PATH}/cs_1`] = session
+      const request = checkoutBody()
+      await api.post('/api/checkout/sessions', request)
+      provider.replies[`POST ${PATH}`] = { body: { id: 'cs_2', url: 'https://pay.example/cs_2' } }
+      /** The session that is given so many seconds after the first one was made. */
+      const given = async (seconds: number) => {
+        clock.advance(madeAt + seconds - clock().getTime() / 1000)
+        const again = { ...request, attemptReference: 'two' }
+        const { status, body } = await api.post('/api/checkout/sessions', again)
+        assert.equal(status, 201, JSON.stringify(body))
+        return body.checkoutSessionId
+      }
+      const expired = () => provider.asked.includes(EXPIRE)
+      return { given, expired }
+    }
+
+    test('is ended and replaced from that very second on', async (t) => {
+      const { given, expired } = await start(t, 3600)
+
+      assert.deepEqual([await given(3599), expired()], ['cs_1', false])
+      assert.deepEqual([await given(3600), expired()], ['cs_2', true])
+    })
+
+    test('is not ended within half an hour: then one of the clocks is wrong', async (t) => {
+      const { given, expired } = await start(t, -60)
+
+      assert.deepEqual([await given(1799), expired()], ['cs_1', false])
+      assert.deepEqual([await given(1800), expired()], ['cs_2', true])
+    })
+
+    test('is not guessed when the provider names no time', async (t) => {
+      const { given, expired } = await start(t, undefined)
+
+      assert.deepEqual([await given(7 * 24 * 3600), expired()], ['cs_1', false])
+    })
+  })
