@@ -126,7 +126,7 @@ for (const engine of engines)
       assert.equal((await payment(reply.body.paymentId)).checkoutStatus, 'OPEN')
     })
 
-    test('an event of an account nobody knows touches nothing', async () => {
+    test('an event of an unknown account changes nothing', async () => {
       const { api, deliver, paid, payment } = loop()
       const { paymentId } = await paid()
       const before = await payment(paymentId)

@@ -53,7 +53,7 @@ async function startIssuer(t: Scope, engine: TestEngine) {
 
 for (const engine of engines)
   describe(`as shipped on ${engine.name}`, { skip: engine.skip }, () => {
-    test('nobody is asked for a token', async (t) => {
+    test('no token is asked for', async (t) => {
       const { api } = await startPayments(t, { databaseUrl: await engine.freshUrl(t) })
 
       for (const [method, path] of GUARDED)

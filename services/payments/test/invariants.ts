@@ -82,7 +82,7 @@ async function checkIntents(story: Story): Promise<void> {
       assert.equal(intent?.amount, amount, `a refund without an intent: ${refundReference}`)
     }
   }
-  assert.ok(others <= story.dashboardRefunds, 'a refund of nobody')
+  assert.ok(others <= story.dashboardRefunds, 'a refund that no one made')
 }
 
 /** The oracle: when the world has calmed down, the payment says what the provider's books say. */

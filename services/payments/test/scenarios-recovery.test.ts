@@ -268,10 +268,10 @@ for (const engine of engines)
 
       const refused = await checkOut({ businessReference: 'b', amount: 1 })
       const none = await api.get('/api/payments?businessReference=b')
-      const mended = await checkOut({ businessReference: 'b', amount: 1000 })
+      const corrected = await checkOut({ businessReference: 'b', amount: 1000 })
 
       assert.equal(refused.status, 400)
       assert.equal(none.body.totalElements, 0)
-      assert.equal(mended.status, 201)
+      assert.equal(corrected.status, 201)
     })
   })

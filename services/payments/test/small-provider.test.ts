@@ -111,9 +111,9 @@ for (const engine of engines)
       const url = 'https://pay.example/cs_2'
       provider.replies['POST /v1/checkout/sessions'] = { body: { id: 'cs_2', url } }
       provider.replies['GET /v1/checkout/sessions/cs_2'] = { body: { id: 'cs_2', url } }
-      const mended = await open(unlucky)
-      assert.equal(mended.status, 201)
-      assert.deepEqual(mended.body, {
+      const corrected = await open(unlucky)
+      assert.equal(corrected.status, 201)
+      assert.deepEqual(corrected.body, {
         paymentId: kept.id,
         checkoutSessionId: 'cs_2',
         checkoutUrl: url,
@@ -207,7 +207,7 @@ for (const engine of engines)
       assert.equal(provider.asked.filter((path) => path === 'POST /v1/refunds').length, 1)
     })
 
-    test('that has lost the intent of a refund nobody knows of is 502', async (t) => {
+    test('that has lost the intent of an unknown refund is 502', async (t) => {
       const { provider, paid, refund, clock } = await start(t)
       const id = await paid()
       Object.assign(provider.replies, { 'POST /v1/refunds': { status: 500, body: {} } })

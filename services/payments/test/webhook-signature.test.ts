@@ -42,7 +42,7 @@ const withBody = (body: string | Buffer): Sent => ({ body, header: signed(body) 
 const flip = (hex: string) => (hex.startsWith('0') ? '1' : '0') + hex.slice(1)
 const deep = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
 
-// The last one is right, but nobody honest sends so many.
+// The last one is right, but no honest sender has so many.
 const signedTimes = (count: number) =>
   `t=${NOW}${`,v1=${v1(PRETTY)}`.repeat(count - 1)},v1=${v1(BODY)}`
 
@@ -237,7 +237,7 @@ for (const engine of engines)
     })
   })
 
-/** Plain node:http, because fetch mends headers that must stay broken. */
+/** Plain node:http, because fetch repairs headers that must stay broken. */
 function post(baseUrl: string, sent: Sent) {
   const { body = BODY, header, headerName = 'Provider-Signature', method = 'POST' } = sent
   const headers: Record<string, string | string[]> = {
