@@ -79,7 +79,7 @@ for (const engine of engines)
         assert.equal((await checkOut(words)).body.code, 'PAYMENT_ALREADY_SETTLED')
       })
 
-    test('the state of a payment is looked at before the amount of a refund', async () => {
+    test('the state of a payment is checked before the amount of a refund', async () => {
       const { checkOut, paid, refund } = loop()
       const { body: open } = await checkOut()
       const { paymentId } = await paid()
@@ -106,7 +106,7 @@ for (const engine of engines)
       assert.equal((await payment(body.paymentId)).status, 'REFUNDED')
     })
 
-    test('a session of somebody else is not taken for the one being created', async () => {
+    test('a foreign session is not mistaken for the one being created', async () => {
       const { checkOut, deliver, payment, sandbox } = loop()
       await sandbox.fault({ kind: 'hold', route: 'POST /v1/checkout/sessions' })
       const creating = checkOut({ businessReference: 'ours' })

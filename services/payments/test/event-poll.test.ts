@@ -44,7 +44,7 @@ for (const engine of engines)
       return { ...started, provider, pages, list, inbox, poll }
     }
 
-    test('goes on past an event that cannot be read, and keeps it for a person', async (t) => {
+    test('continues after an event that cannot be read, and keeps it for a person', async (t) => {
       const unreadable = [
         { type: 'refund.created', created: SECOND },
         { ...hint('evt_no_data'), data: null },
@@ -118,7 +118,7 @@ for (const engine of engines)
       assert.equal(pages.length, 2)
     })
 
-    test('goes on at the page where it was broken off', async (t) => {
+    test('continues at the page where it was interrupted', async (t) => {
       const { inbox, poll, pages, provider, list, clock } = await start(t, many(250))
       const broken = (query: URLSearchParams) =>
         query.get('starting_after') === 'evt_199' ? { status: 500, body: {} } : list(query)

@@ -44,7 +44,7 @@ async function startIssuer(t: Scope, engine: TestEngine) {
   })
   const tokenFor = (...roles: string[]) =>
     signer.sign({ userId: '1', username: 'anna', roles, sessionId: 's' })
-  // Nobody answers for this provider: a call that got past the guard is 503.
+  // No server answers for this provider: a call that got past the guard is 503.
   const env = { PAYMENTS_REQUIRE_ISSUER: issuer, PROVIDER_API_BASE: 'http://127.0.0.1:9' }
   const databaseUrl = await engine.freshUrl(t)
   const service = await startPayments(t, { clock, env, databaseUrl })

@@ -36,7 +36,7 @@ const refund = (
   intent = 'pi_1',
 ): Step => ({ event: `refund.${event}`, refund: id, intent, amount, status })
 
-/** Nine things that really happen to a payment of 1000, each told in the order it happened. */
+/** Nine things that really happen to a payment of 1000, each in the order it happened. */
 export const HISTORIES: History[] = [
   { name: 'paid', steps: [completed('paid')], status: 'PAID', refunded: 0 },
   {

@@ -65,7 +65,7 @@ async function checkProvider(story: Story): Promise<void> {
   await checkIntents(story)
 }
 
-/** I8: whatever the provider did was written down here before, or done by somebody else. */
+/** I8: all that the provider did was reserved here before, or done at its dashboard. */
 async function checkIntents(story: Story): Promise<void> {
   const db = story.world.database()
   const sessions = Map.groupBy(await sessionsOf(story), ({ metadata }) => metadata.paymentId ?? '')

@@ -65,7 +65,7 @@ for (const engine of engines)
       )
     })
 
-    test('comes before a key that was used with other content is given up', async (t) => {
+    test('comes before a key that was used with other content is abandoned', async (t) => {
       const { open, created } = await start(t, [BROKEN, KEY_USED])
       const unknown = await open()
 
@@ -98,7 +98,7 @@ for (const engine of engines)
       assert.equal(created(), 3)
     })
 
-    test('is 502 when the provider cannot tell, and nothing is made anew', async (t) => {
+    test('is 502 when the provider has no list, and nothing new is made', async (t) => {
       const { open, created, clock, provider } = await start(t, [BROKEN])
       delete provider.replies[LIST]
       await open()

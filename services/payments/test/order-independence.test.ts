@@ -33,19 +33,18 @@ const PERMUTATIONS: Order[] = HISTORIES.flatMap((history) =>
   }),
 )
 
-const TOLD = { sqlite: ORDERS, postgres: PERMUTATIONS }
+const ORDERS_BY_ENGINE = { sqlite: ORDERS, postgres: PERMUTATIONS }
 
 for (const engine of engines)
   describe(`the order of events on ${engine.name}`, { skip: engine.skip }, () => {
     test('does not matter: every permutation of nine histories, one event twice, ends alike', async (t) => {
       const service = await start(t, await engine.freshUrl(t))
-      const orders = TOLD[engine.name].filter((_, index) => index % EVERY === 0)
+      const orders = ORDERS_BY_ENGINE[engine.name].filter((_, index) => index % EVERY === 0)
       const waiting = orders.values()
       let deliveries = 0
       const teller = async () => {
         for (const order of waiting) {
-          const told = await playOut(service, order)
-          deliveries += told
+          deliveries += await playOut(service, order)
         }
       }
 
@@ -86,7 +85,7 @@ function sender(agent: Agent, baseUrl: string) {
 
 let played = 0
 
-/** A payment of its own for each order, told by hand-made events about its own sessions. */
+/** A payment of its own for each order, with hand-made events about its own sessions. */
 async function playOut(service: Service, { history, steps }: Order): Promise<number> {
   const paymentId = randomUUID()
   const sessions = await openSessions(service, paymentId, history)
@@ -106,7 +105,7 @@ async function playOut(service: Service, { history, steps }: Order): Promise<num
   return events.length + failed.length
 }
 
-/** As a checkout leaves them, without the provider: there are thousands of orders to tell. */
+/** As a checkout leaves them, without the provider: there are thousands of orders. */
 async function openSessions(service: Service, paymentId: string, history: History) {
   const { db, clock } = service.payments
   played += 1

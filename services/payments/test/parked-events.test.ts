@@ -60,7 +60,7 @@ for (const engine of engines)
       assert.equal(event.paymentId, shown.id)
     })
 
-    test('is taken for somebody else’s when it names another payment', async (t) => {
+    test('counts as foreign when it names another payment', async (t) => {
       const { deliver, checkOut, timeline } = await start(t)
       const { data, ...event } = paidEvent('shared')
       const metadata = { businessReference: 'shared', paymentId: crypto.randomUUID() }
@@ -164,13 +164,13 @@ async function whileOpen<T>(
   })
   await begun.promise
   const result = later()
-  await Promise.race([result, untilSomebodyWaits(db)])
+  await Promise.race([result, untilOneWaits(db)])
   ending.resolve()
   await open
   return result
 }
 
-async function untilSomebodyWaits(db: Db<PaymentTables>): Promise<void> {
+async function untilOneWaits(db: Db<PaymentTables>): Promise<void> {
   const waiting = sql<{ pid: number }>`
     select pid from pg_locks join pg_database on pg_database.oid = pg_locks.database
     where datname = current_database() and locktype = 'advisory' and not granted`

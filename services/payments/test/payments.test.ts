@@ -108,14 +108,14 @@ for (const engine of engines)
       startLoop(scope, { databaseUrl: await engine.freshUrl(scope) }),
     )
 
-    test('tells every step in order and why the status is what it is', async () => {
+    test('shows every step in order and why the status is what it is', async () => {
       const { paid, refund, timeline } = loop()
       const { paymentId } = await paid()
       await refund(paymentId, { reference: 'r', amount: 400 })
 
-      const told = await timeline(paymentId)
+      const shown = await timeline(paymentId)
 
-      const steps = told.observations.map(
+      const steps = shown.observations.map(
         (step: { kind: string; statusAfter: string }) => `${step.kind} → ${step.statusAfter}`,
       )
       assert.deepEqual(steps.slice(0, 2), [
@@ -124,9 +124,9 @@ for (const engine of engines)
       ])
       assert.ok(steps.includes('checkout.session.completed → PAID/COMPLETE'), steps.join('\n'))
       assert.ok(steps.includes('refund created → PARTIALLY_REFUNDED/COMPLETE'), steps.join('\n'))
-      assert.match(told.explanation, /^PARTIALLY_REFUNDED because .* 400 of 1000 eur/)
-      assert.equal(told.refundableAmount, 600)
-      assert.deepEqual(told.anomalies, [])
+      assert.match(shown.explanation, /^PARTIALLY_REFUNDED because .* 400 of 1000 eur/)
+      assert.equal(shown.refundableAmount, 600)
+      assert.deepEqual(shown.anomalies, [])
     })
 
     test('is read while another node holds the lock of the payment', {
@@ -138,12 +138,12 @@ for (const engine of engines)
       const other = await openDatabase<PaymentTables>(databaseUrl, migrations)
       t.after(other.close)
 
-      const told = await inTransaction(other.db, async (db) => {
+      const shown = await inTransaction(other.db, async (db) => {
         await updateNextCheck(db, body.paymentId, { nextCheckAt: null, checks: 0 })
         return timeline(body.paymentId)
       })
 
-      assert.equal(told.status, 'PENDING')
+      assert.equal(shown.status, 'PENDING')
     })
 
     test('explains each state of a payment', async () => {

@@ -17,7 +17,7 @@ const NEVER = new Promise<Reply>(() => {})
 
 for (const engine of engines)
   describe(`the reconciliation of payments on ${engine.name}`, { skip: engine.skip }, () => {
-    /** So many payments whose sessions are due to be looked up, at a provider that does so as told. */
+    /** So many payments whose sessions are due to be looked up; the test answers the look-ups. */
     const start = async (t: TestScope, count: number, callMilliseconds: number) => {
       const provider = await startSmallProvider(t, {})
       const databaseUrl = await engine.freshUrl(t)
@@ -47,7 +47,7 @@ for (const engine of engines)
     }
     const paid = async (id: string) => ({ body: { id, payment_status: 'paid' } })
 
-    test('ends its round when the provider is unavailable, and goes on when it is back', async (t) => {
+    test('ends its round when the provider is unavailable, and continues when it is back', async (t) => {
       const { jobs, answerLookUps, lookedUp, statuses } = await start(t, 12, 300)
       answerLookUps(() => NEVER)
       await jobs.reconcile.runNow()
@@ -77,7 +77,7 @@ for (const engine of engines)
       assert.deepEqual(await statuses(), ['PAID', 'PAID'])
     })
 
-    test('comes at once after a hint, and from then on as often as in the beginning', async (t) => {
+    test('comes at once after a hint, and then as often as at the beginning', async (t) => {
       const started = await start(t, 1, 10_000)
       const { api, clock, deliver, ids, jobs, answerLookUps, lookedUp, databaseUrl } = started
       const [id] = ids
@@ -97,7 +97,7 @@ for (const engine of engines)
       }
       await jobs.reconcile.runNow()
       clock.advance(60)
-      // A node without a credential takes events in, but asks nobody.
+      // A node without a credential takes events in, but cannot ask the provider.
       const other = await startPayments(t, { databaseUrl, clock })
       const object = { id: 'pi_0' }
       const hint = { id: 'evt_1', type: 'payment_intent.succeeded', data: { object } }

@@ -45,7 +45,7 @@ export function sandboxAt(api: Api, baseUrl: string) {
     requests: () => read('/requests'),
     books: () => read('/books'),
     sessionsBy: (entry: string) => read(`/books/sessions?by=${entry}`),
-    /** As if somebody pressed the button in the provider's own dashboard. */
+    /** As the button in the provider's own dashboard does. */
     dashboardRefund: (paymentIntent: string, amount: number) =>
       api.request('POST', '/v1/refunds', {
         token: 'sk_test_sandbox',

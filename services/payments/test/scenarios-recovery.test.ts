@@ -38,7 +38,7 @@ for (const engine of engines)
       assert.equal((await sandbox.refunds()).length, 1)
     })
 
-    test('11 a refund that never happened is given up when its key has been forgotten', async (t) => {
+    test('11 a refund that never happened is withdrawn when its key has been forgotten', async (t) => {
       const { paid, refund, sandbox, clock, jobs, payment } = await start(t)
       const { paymentId } = await paid()
       await sandbox.fault({ kind: 'outage', route: REFUNDS })
@@ -188,7 +188,7 @@ for (const engine of engines)
       assert.equal((await payment(body.paymentId)).checkoutStatus, 'OPEN')
     })
 
-    test('23 a completed webhook that never comes is healed by looking at the payment', async (t) => {
+    test('23 a completed webhook that never comes is made up for by reconciling the payment', async (t) => {
       const { checkOut, sandbox, payment, clock, jobs } = await start(t, false)
       const { body } = await checkOut()
       await sandbox.pay(body.checkoutSessionId)
@@ -199,15 +199,15 @@ for (const engine of engines)
       assert.equal((await payment(body.paymentId)).status, 'PAID')
     })
 
-    test('23 an open payment is looked at ever more rarely, and for a new attempt anew', async (t) => {
+    test('23 an open payment is reconciled less and less often, a new attempt starts over', async (t) => {
       const { checkOut, sandbox, deliver, timeline, clock, jobs } = await startLoop(t, {
         webhooks: false,
         databaseUrl: await engine.freshUrl(t),
         overrides: { providerRetries: 0 },
       })
       const { body } = await checkOut({ businessReference: 'b', attemptReference: 'one' })
-      /** Lets the time of the next look come, and looks. Tells how many minutes that took. */
-      const nextLook = async () => {
+      /** Moves the clock to the next check and runs it. Returns how many minutes that took. */
+      const nextCheck = async () => {
         const { nextCheckAt } = await timeline(body.paymentId)
         const seconds = (Date.parse(nextCheckAt) - clock().getTime()) / 1000
         clock.advance(seconds)
@@ -215,21 +215,21 @@ for (const engine of engines)
         return seconds / 60
       }
       const first: number[] = []
-      while (first.length < 7) first.push(await nextLook())
+      while (first.length < 7) first.push(await nextCheck())
       await sandbox.expire(body.checkoutSessionId)
       const [expired] = await sandbox.events()
       await deliver(expired)
       await sandbox.fault({ kind: 'outage', route: SESSIONS })
       const lost = await checkOut({ businessReference: 'b', attemptReference: 'two' })
 
-      const second = [await nextLook(), await nextLook(), await nextLook()]
+      const second = [await nextCheck(), await nextCheck(), await nextCheck()]
 
       assert.deepEqual(first, [1, 5, 15, 60, 180, 360, 360])
       assert.deepEqual([expired.type, lost.status], ['checkout.session.expired', 503])
       assert.deepEqual(second, [1, 5, 15])
     })
 
-    test('23 any webhook that never comes is healed by the list of events', async (t) => {
+    test('23 any webhook that never comes is made up for by the list of events', async (t) => {
       const { checkOut, sandbox, payment, clock, jobs, api } = await start(t, false)
       await jobs.poll.runNow()
       const { body } = await checkOut()
@@ -262,7 +262,7 @@ for (const engine of engines)
       assert.equal((await wiped.sessions()).length, 0)
     })
 
-    test('32 a first create that is refused for good does not burn the reference', async (t) => {
+    test('32 a first create that is refused for good leaves the reference free', async (t) => {
       const { checkOut, sandbox, api } = await start(t)
       await sandbox.switch({ amountLimits: true })
 

@@ -58,7 +58,7 @@ for (const engine of engines)
         assert.deepEqual(await counts(), { open: 1, expired: 1 })
       })
 
-    test('that failed for ever twice is made the third time', async () => {
+    test('that failed for good twice is made the third time', async () => {
       const { second, sandbox, counts } = await start('thrice')
       await sandbox.fault({ kind: 'error-instead', route: SESSIONS })
       const first = await second()

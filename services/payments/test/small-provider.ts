@@ -16,7 +16,7 @@ const NO_SUCH_PATH: Reply = {
   body: { error: { type: 'invalid_request_error', message: 'Unrecognized request URL' } },
 }
 
-/** A provider that answers only what it is told to, and says as little as it can. */
+/** A provider that answers with the given replies only, and says as little as it can. */
 export async function startSmallProvider(t: TestScope, replies: Replies) {
   const asked: string[] = []
   const server = createServer(async (request, response) => {

@@ -92,7 +92,7 @@ export type Story = {
   old: Set<string>
   delivered: Event[]
   dropped: Set<string>
-  /** How often somebody pressed the refund button at the provider, heard or not. */
+  /** How often a refund was made at the provider's dashboard, whether its event arrived or not. */
   dashboardRefunds: number
   /** A fail point is armed. */
   breaking: boolean
