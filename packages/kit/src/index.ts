@@ -1,4 +1,10 @@
-export { engineOf, forUpdate, idColumn, isUniqueViolation } from './database/engine.ts'
+export {
+  databaseFault,
+  engineOf,
+  forUpdate,
+  idColumn,
+  isUniqueViolation,
+} from './database/engine.ts'
 export { kitMigrations, type LeaseTables } from './database/leases.repository.ts'
 export { type Job, startJob, withLease } from './database/leases.ts'
 export type { Migration } from './database/migrate.ts'
@@ -67,6 +73,7 @@ export { createServer } from './http/server.ts'
 export {
   accessDenied,
   defineProblem,
+  isDiskFull,
   notFound,
   Problem,
   type ProblemOptions,

@@ -153,6 +153,12 @@ export const storageFull = defineProblem(
   'There is no room left to store this. Reading and deleting still work.',
 )
 
+/** Whether a call of the file system failed for want of room. */
+export function isDiskFull(error: unknown): boolean {
+  const { code } = (error ?? {}) as NodeJS.ErrnoException
+  return code === 'ENOSPC' || code === 'EDQUOT'
+}
+
 export const internalFailure = defineProblem(
   'INTERNAL_ERROR',
   500,

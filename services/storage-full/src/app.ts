@@ -77,11 +77,24 @@ export async function openStorage(
   config: StorageFullConfig,
   { clock, log }: { clock: Clock; log: Logger },
 ): Promise<OpenStorage> {
-  const database = await openDatabase<StorageTables>(config.databaseUrl, storageMigrations, { log })
+  const database = await openDatabase<StorageTables>(config.databaseUrl, storageMigrations, {
+    log,
+    reserve: true,
+  })
   const { spoolFolder, publicUrl, embed, limits } = config
   const providers = createProviders({ ...config, masterKey: config.accounts.masterKey })
-  const { db } = database
-  const storage: Storage = { db, clock, log, providers, spoolFolder, publicUrl, embed, limits }
+  const { db, withReserve } = database
+  const storage: Storage = {
+    db,
+    withReserve,
+    clock,
+    log,
+    providers,
+    spoolFolder,
+    publicUrl,
+    embed,
+    limits,
+  }
   try {
     await requireReadableSettings(storage)
     await prepareRoot(storage, config.root)

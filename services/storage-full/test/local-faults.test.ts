@@ -23,7 +23,7 @@ for (const engine of engines)
     const { newcomer } = sharedStorage(engine)
 
     for (const step of ['upload:write', 'upload:after-fsync', 'publish:named'])
-      test(`a disk that is full at ${step}: 503, nothing left, and it works again`, async (t) => {
+      test(`a disk that is full at ${step}: 507, nothing left, and it works again`, async (t) => {
         const { api, user, root } = await newcomer()
         const before = await filesIn(root)
         t.after(() => armFailPoint({}))
@@ -32,7 +32,7 @@ for (const engine of engines)
         const refused = await upload(api, user)
         armFailPoint({})
 
-        assert.deepEqual([refused.status, refused.body.code], [503, 'STORAGE_UNAVAILABLE'])
+        assert.deepEqual([refused.status, refused.body.code], [507, 'STORAGE_FULL'])
         assert.deepEqual(await filesIn(root), before)
         assert.deepEqual((await api.get('/file/list', { token: user })).body, [])
         assert.equal((await upload(api, user)).status, 201)
@@ -101,7 +101,7 @@ describe('a disk that fails', () => {
     assert.equal(probe.body.steps.at(-1).name, 'write')
   })
 
-  test('a real disk that fills up: 503 to what does not fit, and room again after a delete', async (t) => {
+  test('a real disk that fills up: 507 to what does not fit, and room again after a delete', async (t) => {
     const service = await startOnSmallDisk(t)
     if (!service) return t.skip('this machine does not let a user mount a memory disk')
     const token = await logIn(service, 'user')
@@ -118,8 +118,38 @@ describe('a disk that fails', () => {
 
     assert.equal(first.status, 201)
     for (const { status, body } of refused)
-      assert.deepEqual([status, body.code], [503, 'STORAGE_UNAVAILABLE'])
+      assert.deepEqual([status, body.code], [507, 'STORAGE_FULL'])
     assert.equal(again.status, 201)
+  })
+
+  test('a full disk that also has the database: files are listed, sent and deleted', async (t) => {
+    const service = await startOnSmallDisk(t, { withDatabase: true })
+    if (!service) return t.skip('this machine does not let a user mount a memory disk')
+    const token = await logIn(service, 'user')
+    const uploaded = (size: number) =>
+      upload(service, token, {
+        name: 'a.txt',
+        type: 'text/plain',
+        bytes: Buffer.alloc(size, 'a'),
+      })
+    const tiny = await Promise.all(Array.from({ length: 20 }, () => uploaded(100)))
+    const large = await uploaded(200_000)
+    for (const size of [200_000, 20_000, 100]) {
+      let reply = await uploaded(size)
+      while (reply.status === 201) reply = await uploaded(size)
+      assert.deepEqual([reply.status, reply.body.code], [507, 'STORAGE_FULL'])
+    }
+
+    const list = await service.get('/file/list', { token })
+    const download = await service.get(`/file/download/${large.body.id}`, { token })
+    const deleted: number[] = []
+    for (const { body } of [...tiny, large])
+      deleted.push((await service.delete(`/file/${body.id}`, { token })).status)
+
+    assert.equal(list.status, 200)
+    assert.deepEqual([download.status, download.bytes.length], [200, 200_000])
+    assert.deepEqual(new Set(deleted), new Set([204]))
+    assert.equal((await uploaded(100_000)).status, 201)
   })
 })
 
@@ -135,14 +165,15 @@ async function filesIn(root: string): Promise<string[]> {
   return entries.filter((entry) => entry.isFile()).map(({ name }) => name)
 }
 
-/** The storage root becomes a small memory disk that only this process sees. */
-async function startOnSmallDisk(t: TestContext) {
+/** The storage root, or all data, is on a small memory disk that only this process sees. */
+async function startOnSmallDisk(t: TestContext, { withDatabase = false } = {}) {
   const folder = await temporaryFolder(t)
   const env = { ...storageEnv(folder), LOG_LEVEL: 'info', PATH: process.env.PATH }
-  await mkdir(env.STORAGE_FULL_ROOT)
+  const disk = withDatabase ? folder : env.STORAGE_FULL_ROOT
+  await mkdir(disk, { recursive: true })
   const mount = `mount -t tmpfs -o size=${SMALL_DISK_BYTES} tmpfs "$0" && exec "$@"`
   const alone = ['--user', '--map-root-user', '--mount', 'sh', '-c', mount]
-  const command = [env.STORAGE_FULL_ROOT, process.execPath, MAIN]
+  const command = [disk, process.execPath, MAIN]
   const child = spawn('unshare', [...alone, ...command], {
     env,
     stdio: ['ignore', 'pipe', 'ignore'],

@@ -184,6 +184,19 @@ for (const engine of engines)
       assert.ok(kept.bytes.equals(unkept.bytes))
     })
 
+    test('returns the SVG while the disk has no room to make one, and the JPEG later', async (t) => {
+      const { api, user } = await newcomer()
+      const { body } = await upload(api, user)
+      const ask = () => api.get(`/file/thumbnail/${body.id}`, { token: user })
+      failAt(t, 'upload:write', 'ENOSPC')
+
+      const meanwhile = await ask()
+      armFailPoint({})
+
+      assert.equal(meanwhile.headers.get('content-type'), 'image/svg+xml')
+      assert.equal((await ask()).headers.get('content-type'), 'image/jpeg')
+    })
+
     test('makes it once however many ask at the same time', async () => {
       const { api, user, root } = await newcomer()
       const { body } = await upload(api, user, {

@@ -6,6 +6,7 @@ import {
   entityTag,
   failPoint,
   fileTypes,
+  isDiskFull,
   type Logger,
   makeDataFolder,
   type OpenFile,
@@ -115,16 +116,14 @@ export async function deleteFile(store: FileStore, name: string): Promise<boolea
   return removed
 }
 
-/** Whether the folder can be read and written. */
-/** Writes: a disk that is full or read-only can be listed for a long time. */
+/** Whether the folder can be used. Writes: a disk that is full or read-only can be listed for a long time. */
 export async function isHealthy({ root, uploads }: FileStore): Promise<boolean> {
   await access(root, constants.R_OK | constants.W_OK | constants.X_OK)
   const probe = join(uploads.folder, 'health')
   try {
     await writeFile(probe, 'x', { flush: true, mode: 0o600 })
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    throw code === 'ENOSPC' || code === 'EDQUOT' ? storageFull({ cause: error }) : error
+    throw isDiskFull(error) ? storageFull({ cause: error }) : error
   } finally {
     await rm(probe, { force: true })
   }

@@ -93,15 +93,19 @@ describe('a failing step', () => {
   for (const { size, content, step } of EVERY_STEP.filter(
     ({ step }) => step !== 'upload:published',
   ))
-    for (const failure of ['ENOSPC', 'EIO'])
-      test(`${failure} at ${step} of a ${size} file is 500, reveals no path and leaves nothing`, async (t) => {
+    for (const [failure, status] of [
+      ['ENOSPC', 507],
+      ['EDQUOT', 507],
+      ['EIO', 500],
+    ] as const)
+      test(`${failure} at ${step} of a ${size} file is ${status}, reveals no path and leaves nothing`, async (t) => {
         const { api, root } = await startStorageKey(t)
         armFailPoint({ NODE_ENV: 'test', FAIL_POINT: `${step}=${failure}` })
         t.after(() => armFailPoint({}))
 
         const reply = await upload(api, { content })
 
-        assert.equal(reply.status, 500)
+        assert.equal(reply.status, status)
         assert.ok(!reply.bytes.includes(root))
         assert.deepEqual(filesIn(root), { stored: [], incoming: [] })
         assert.equal((await api.get('/file/list')).bytes.toString(), '[]')

@@ -55,7 +55,7 @@ function fillUp(disk: string): void {
 }
 
 describe('a full disk', () => {
-  test('is 500 for uploads, leaves nothing, and recovers when space is free', async (t) => {
+  test('is 507 for uploads, leaves nothing, and recovers when space is free', async (t) => {
     const disk = mountSmallDisk(t)
     if (!disk) return t.skip('no tmpfs can be mounted here; crash.test.ts injects ENOSPC')
     const { api, anonymous } = await startStorageKey(t, { STORAGE_KEY_ROOT: disk })
@@ -64,7 +64,8 @@ describe('a full disk', () => {
 
     const full = await Promise.all(Array.from({ length: 20 }, () => upload(api, { content })))
 
-    assert.deepEqual([...new Set(full.map(({ status }) => status))], [500])
+    assert.deepEqual([...new Set(full.map(({ status }) => status))], [507])
+    assert.deepEqual([...new Set(full.map(({ body }) => body.error))], ['Insufficient Storage'])
     assert.ok(full.every(({ bytes }) => !bytes.includes(disk)))
     fillUp(disk)
     assert.match((await health(anonymous, 503)).reason, /no room/)
@@ -72,6 +73,21 @@ describe('a full disk', () => {
     assert.deepEqual(filesIn(disk), { stored: ['ballast'], incoming: [] })
     assert.equal((await api.delete('/file/ballast')).body, true)
     assert.equal((await upload(api, { content })).status, 200)
+  })
+
+  test('without a single free byte still lists, describes, sends and deletes files', async (t) => {
+    const disk = mountSmallDisk(t)
+    if (!disk) return t.skip('no tmpfs can be mounted here')
+    const { api } = await startStorageKey(t, { STORAGE_KEY_ROOT: disk })
+    const { body: name } = await upload(api)
+    fillUp(disk)
+    assert.equal((await upload(api)).status, 507)
+
+    assert.deepEqual((await api.get('/file/list')).body, [name, 'rest'].sort())
+    assert.equal((await api.get(`/file/info/${name}`)).status, 200)
+    assert.ok((await api.get(`/file/${name}`)).bytes.equals(PNG))
+    assert.equal((await api.delete(`/file/${name}`)).body, true)
+    assert.equal((await upload(api)).status, 200)
   })
 })
 

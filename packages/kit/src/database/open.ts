@@ -13,6 +13,7 @@ import {
 import { type Migration, migrate } from './migrate.ts'
 import { backUpSqlite } from './sqlite/file.ts'
 import { openSqliteKysely } from './sqlite/kysely.ts'
+import { openReserve, type WithReserve } from './sqlite/reserve.ts'
 
 export type { Db } from './engine.ts'
 
@@ -21,10 +22,19 @@ export type Database<T> = {
   engine: Engine
   /** Whether the database answers and takes a row. */
   ping(): Promise<boolean>
+  /** Only with the option `reserve` it helps on a full disk. */
+  withReserve: WithReserve
   close(): Promise<void>
 }
 
-type OpenOptions = { log?: Logger; poolSize?: number; connectMs?: number; statementMs?: number }
+type OpenOptions = {
+  log?: Logger
+  poolSize?: number
+  connectMs?: number
+  statementMs?: number
+  /** Keeps room for `withReserve` on the disk of an SQLite file. */
+  reserve?: boolean
+}
 
 /** Opens `sqlite:<file>` or `postgres://…` and returns only when the schema is current. */
 export async function openDatabase<T>(
@@ -33,10 +43,13 @@ export async function openDatabase<T>(
   options: OpenOptions = {},
 ): Promise<Database<T>> {
   const connection = connect<T>(url, options)
+  let withReserve: WithReserve = (work) => work()
   try {
     await migrate(connection.db, connection.engine, migrations, connection.backUp)
     if (migrations.includes(kitMigrations[0] as Migration))
       await deleteDeadLeases(connection.db as unknown as Db<LeaseTables>)
+    if (options.reserve && connection.file !== undefined)
+      withReserve = await openReserve(connection.db, connection.file)
   } catch (error) {
     await connection.close()
     throw explained(error, url)
@@ -45,6 +58,7 @@ export async function openDatabase<T>(
     db: connection.db,
     engine: connection.engine,
     ping: () => probe(connection.db as unknown as Db<LeaseTables>),
+    withReserve,
     close: connection.close,
   }
 }
@@ -70,6 +84,7 @@ function explained(error: unknown, url: string): unknown {
 type Connection<T> = {
   db: Kysely<T>
   engine: Engine
+  file?: string
   backUp(): Promise<void>
   close(): Promise<void>
 }
@@ -81,7 +96,7 @@ function connect<T>(url: string, options: OpenOptions): Connection<T> {
   }
   const file = url.slice('sqlite:'.length)
   const db = openSqliteKysely<T>(file)
-  return { db, engine: 'sqlite', backUp: () => backUpSqlite(file), close: () => db.destroy() }
+  return { db, engine: 'sqlite', file, backUp: () => backUpSqlite(file), close: () => db.destroy() }
 }
 
 const PROBE = `health:${randomUUID()}`

@@ -5,6 +5,7 @@ import {
   bodyTooLarge,
   databaseUnavailable,
   internalFailure,
+  isDiskFull,
   malformedBody,
   malformedRequest,
   mediaTypeUnsupported,
@@ -90,6 +91,7 @@ function toProblem(error: unknown): Problem {
   if (validation) return validationFailed(describeFaults(validation))
   const known = FRAMEWORK_PROBLEMS[code]
   if (known) return known({ cause: error })
+  if (isDiskFull(error)) return storageFull({ cause: error })
   const fault = databaseFault(error)
   if (fault) return (fault === 'full' ? storageFull : databaseUnavailable)({ cause: error })
   // The framework sets a status on what it refuses, also on a body whose sender disconnected.

@@ -13,7 +13,7 @@ import {
   sendFile,
   type Upload,
 } from '@plinth/kit'
-import { isDiskFault, storageUnavailable } from '../locations/problems.ts'
+import { asStorageFault } from '../locations/problems.ts'
 import { representationOf } from './bytes.ts'
 import {
   allFiles,
@@ -44,12 +44,12 @@ export function uploadRoute(server: Server, storage: Storage, caller: Guard): vo
   })
 }
 
-/** A spool folder that is full or gone is a storage that is unavailable, not a bug. */
+/** A spool folder that is full or missing is a fault of the storage, not a bug. */
 async function receive(request: Request, reply: Reply, storage: Storage): Promise<Upload> {
   try {
     return await receiveUpload(request.raw, reply.raw, uploadLimits(storage))
   } catch (error) {
-    throw isDiskFault(error) ? storageUnavailable({ cause: error }) : error
+    throw asStorageFault(error)
   }
 }
 

@@ -1,6 +1,7 @@
 import { ADMIN_ROLE } from '@plinth/accounts'
 import {
   type Caller,
+  databaseFault,
   failPoint,
   type PageRequest,
   requireFileType,
@@ -39,7 +40,8 @@ export function uploadLimits({ spoolFolder, limits }: Storage): UploadLimits {
 /**
  * Stores an upload at the active provider, and only there. The row comes last: a failure before it
  * leaves at most an object without a file, which the sweeper removes. It is not removed here,
- * because a commit whose answer was lost may have made the row after all.
+ * because a commit whose answer was lost may have made the row after all. A full database has
+ * certainly made none, and then the room of the object is needed.
  */
 export async function storeFile(
   storage: Storage,
@@ -48,9 +50,13 @@ export async function storeFile(
 ): Promise<StoredFile> {
   const file = await describeUpload(storage, caller, upload)
   failPoint('store:checked')
-  await storage.providers.at(file.location).put(objectKey(file), { ...file, content: upload })
+  const provider = storage.providers.at(file.location)
+  await provider.put(objectKey(file), { ...file, content: upload })
   failPoint('store:put')
-  const stored = await insertFile(storage.db, file)
+  const stored = await insertFile(storage.db, file).catch(async (error) => {
+    if (databaseFault(error) === 'full') await provider.remove(objectKey(file)).catch(() => {})
+    throw error
+  })
   failPoint('store:row')
   return stored
 }
@@ -137,18 +143,19 @@ export function describeFile(file: StoredFile) {
 export async function deleteFile(storage: Storage, caller: Caller, id: number): Promise<void> {
   const file = await requireFile(storage, caller, id)
   await storage.providers.at(file.location).sizeOf(objectKey(file))
-  const marked = await markDeleting(storage.db, id)
+  const marked = await storage.withReserve(() => markDeleting(storage.db, id))
   failPoint('delete:marked')
   if (!marked) throw fileNotFound()
   await finishDeletion(storage, marked)
 }
 
 /** Also for files that stayed marked because of a crash or a provider that went down. */
-export async function finishDeletion({ db, providers }: Storage, file: StoredFile): Promise<void> {
+export async function finishDeletion(storage: Storage, file: StoredFile): Promise<void> {
+  const { db, providers, withReserve } = storage
   const provider = providers.at(file.location)
   await provider.remove(objectKey(file))
   failPoint('delete:object')
   await provider.remove(thumbnailKey(file))
   failPoint('delete:thumbnail')
-  await deleteFileRow(db, file.id)
+  await withReserve(() => deleteFileRow(db, file.id))
 }

@@ -6,6 +6,8 @@ import type { Location } from '../locations/providers/provider.ts'
 
 /** What the rules of this service work with. */
 export type Storage = LocationContext & {
+  /** Runs what a deletion writes, which must work on a full disk. */
+  withReserve<R>(work: () => Promise<R>): Promise<R>
   /** Where uploads wait until they are complete; on the file system of the storage root. */
   spoolFolder: string
   publicUrl: string

@@ -1,4 +1,4 @@
-import { defineProblem, Problem } from '@plinth/kit'
+import { defineProblem, isDiskFull, Problem, storageFull } from '@plinth/kit'
 
 export const storageUnavailable = defineProblem(
   'STORAGE_UNAVAILABLE',
@@ -24,20 +24,29 @@ export const storageTestFailed = defineProblem(
 const BROKEN_CONNECTION = new Set(['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE'])
 
 /**
- * What ended a transfer: a disk or a connection that failed is STORAGE_UNAVAILABLE; anything else
- * is a bug and stays what it is.
+ * What ended a transfer: a full disk is STORAGE_FULL, a disk or a connection that failed otherwise
+ * STORAGE_UNAVAILABLE; anything else is a bug and stays what it is.
  */
 export function asStorageFault(error: unknown): unknown {
   if (error instanceof Problem) return error
-  return isDiskFault(error) || isBrokenConnection(error)
-    ? storageUnavailable({ cause: error })
-    : error
+  if (isDiskFault(error)) return diskProblem(error)
+  return isBrokenConnection(error) ? storageUnavailable({ cause: error }) : error
+}
+
+/** The problem of a failed call of the file system; `cause` is for the log. */
+export function diskProblem(error: NodeJS.ErrnoException, cause: Error = error): Problem {
+  return isDiskFull(error) ? storageFull({ cause }) : storageUnavailable({ cause })
+}
+
+/** Whether a store refused for now what may work later. */
+export function isStoreRefusal(error: unknown): boolean {
+  return storageUnavailable.is(error) || storageFull.is(error)
 }
 
 /** Whether a call of the file system failed. */
 export function isDiskFault(error: unknown): error is NodeJS.ErrnoException {
-  const { code, syscall } = (error ?? {}) as NodeJS.ErrnoException
-  return syscall !== undefined || code === 'ENOSPC'
+  const { syscall } = (error ?? {}) as NodeJS.ErrnoException
+  return syscall !== undefined || isDiskFull(error)
 }
 
 export function isBrokenConnection(error: unknown): boolean {

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
-import { failPoint } from '@plinth/kit'
+import { databaseFault, failPoint, storageFull } from '@plinth/kit'
 import { openBytes, spoolBytes } from '../files/bytes.ts'
 import { updateThumbnail } from '../files/files.repository.ts'
 import { type Storage, type StoredFile, thumbnailKey } from '../files/storage.ts'
@@ -42,7 +42,9 @@ export function createThumbnails(storage: Storage): Thumbnails {
   const makeOnce = (file: StoredFile): Promise<Buffer | undefined> => {
     const known = inFlight.get(file.id)
     if (known) return known
-    const making = fetching(() => make(file)).finally(() => inFlight.delete(file.id))
+    const making = fetching(() => make(file))
+      .catch((error) => unlessFull(storage, file, error))
+      .finally(() => inFlight.delete(file.id))
     inFlight.set(file.id, making)
     return making
   }
@@ -55,6 +57,12 @@ export function createThumbnails(storage: Storage): Thumbnails {
       return (thumbnail === 'kept' && (await readKept(storage, file))) || makeOnce(file)
     },
   }
+}
+
+/** On a full disk there is no thumbnail for now, and reading goes on. */
+function unlessFull({ log }: Storage, file: StoredFile, error: unknown): undefined {
+  if (!storageFull.is(error) && databaseFault(error) !== 'full') throw error
+  log.warn({ err: error, file: file.id }, 'no room to make a thumbnail')
 }
 
 /** A small JPEG of the file, or nothing when it cannot be decoded within the limits. */

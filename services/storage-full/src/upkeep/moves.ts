@@ -9,7 +9,7 @@ import {
   requireActiveLocation,
   requireSettings,
 } from '../locations/locations.ts'
-import { storageUnavailable } from '../locations/problems.ts'
+import { isStoreRefusal } from '../locations/problems.ts'
 import type { Location } from '../locations/providers/provider.ts'
 import { answers, testSettings } from '../locations/status.ts'
 import { DamagedBytesError, moveFile } from './move-file.ts'
@@ -140,7 +140,7 @@ async function moveOne(
     return moved ? { ...unmoved, moved: 1, bytes: file.sizeBytes } : unmoved
   } catch (error) {
     if (fileNotFound.is(error)) return unmoved
-    const refused = storageUnavailable.is(error)
+    const refused = isStoreRefusal(error)
     if (refused && (await isOutage(storage, file.location, target))) throw error
     // The move does not come back to a file that failed, so a refusal must come twice.
     if (refused && !retried) return moveOne(storage, file, target, { retried: true })

@@ -1,4 +1,5 @@
 import { lstat } from 'node:fs/promises'
+import { storageFull } from '@plinth/kit'
 import { probeObject, runProbe } from './probe.ts'
 import type { ProbeStep, StorageProvider } from './provider.ts'
 
@@ -51,8 +52,7 @@ async function requireContents({ own, prefix }: LocalTarget): Promise<string> {
 }
 
 function adviseWrite(error: unknown): string {
-  const { cause } = error as Error
-  if (cause instanceof Error && /ENOSPC|EDQUOT/.test(cause.message))
+  if (storageFull.is(error))
     return 'The disk is full: free some space or choose a folder on another disk.'
   return 'The folder, or .incoming below the storage root, where uploads wait, is not writable: give the user the service runs as the right to write in both.'
 }

@@ -3,7 +3,7 @@ import { access, mkdir, opendir, stat, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { openRegularFile, readRange, syncFolder } from '@plinth/kit'
-import { isDiskFault, storageUnavailable } from '../problems.ts'
+import { diskProblem, isDiskFault } from '../problems.ts'
 import { localProbe } from './local-probe.ts'
 import type { ByteRange, StorageProvider } from './provider.ts'
 
@@ -99,7 +99,6 @@ async function orUnavailable<T>(work: Promise<T>): Promise<T> {
   } catch (error) {
     if (!isDiskFault(error)) throw error
     const { code, syscall = 'a write' } = error
-    const cause = new Error(`The storage folder answered ${code} to ${syscall}`)
-    throw storageUnavailable({ cause })
+    throw diskProblem(error, new Error(`The storage folder answered ${code} to ${syscall}`))
   }
 }

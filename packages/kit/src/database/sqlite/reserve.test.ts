@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { openSqliteKysely } from './kysely.ts'
+import { openReserve } from './reserve.ts'
+
+const FULL = Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' })
+
+async function open(t: TestContext) {
+  const folder = mkdtempSync(join(tmpdir(), 'plinth-reserve-'))
+  const file = join(folder, 'test.db')
+  const db = openSqliteKysely(file)
+  t.after(async () => {
+    await db.destroy()
+    rmSync(folder, { recursive: true })
+  })
+  const withReserve = await openReserve(db, file)
+  const reserved = () => statSync(`${file}-reserve`, { throwIfNoEntry: false })?.size
+  return { withReserve, reserved }
+}
+
+test('room is kept while there is some', async (t) => {
+  const { withReserve, reserved } = await open(t)
+
+  assert.equal(await withReserve(async () => reserved()), 2 ** 20)
+})
+
+test('work that finds the disk full gets the room, which is kept again afterwards', async (t) => {
+  const { withReserve, reserved } = await open(t)
+  const seen: unknown[] = []
+
+  const result = await withReserve(async () => {
+    seen.push(reserved())
+    if (seen.length === 1) throw FULL
+    return 'done'
+  })
+
+  assert.equal(result, 'done')
+  assert.deepEqual(seen, [2 ** 20, undefined])
+  assert.equal(reserved(), 2 ** 20)
+})
+
+test('work that does not fit even then fails as full, and is not tried a third time', async (t) => {
+  const { withReserve, reserved } = await open(t)
+  let times = 0
+
+  const failing = withReserve(async () => {
+    times += 1
+    throw FULL
+  })
+
+  await assert.rejects(failing, FULL)
+  assert.equal(times, 2)
+  assert.equal(reserved(), 2 ** 20)
+})
+
+test('any other failure is not tried again', async (t) => {
+  const { withReserve } = await open(t)
+  let times = 0
+
+  const failing = withReserve(async () => {
+    times += 1
+    throw new Error('a bug')
+  })
+
+  await assert.rejects(failing, /a bug/)
+  assert.equal(times, 1)
+})

@@ -1,0 +1,48 @@
+import { randomBytes } from 'node:crypto'
+import { rm, stat, writeFile } from 'node:fs/promises'
+import { type Kysely, sql } from 'kysely'
+import { databaseFault } from '../engine.ts'
+
+const RESERVE_BYTES = 2 ** 20
+
+/** Runs work that ends in more room on the disk. */
+export type WithReserve = <R>(work: () => Promise<R>) => Promise<R>
+
+/**
+ * SQLite needs room even to delete a row, so on a full disk nothing could be deleted. A file beside
+ * the database keeps some: when work runs out of room, the file is removed and the work tried again.
+ */
+export async function openReserve<T>(db: Kysely<T>, file: string): Promise<WithReserve> {
+  const path = `${file}-reserve`
+  await fill(path)
+  return async (work) => {
+    try {
+      return await work()
+    } catch (error) {
+      if (databaseFault(error) !== 'full') throw error
+    }
+    await rm(path, { force: true })
+    await reuseLog(db)
+    try {
+      return await work()
+    } finally {
+      await fill(path)
+    }
+  }
+}
+
+/** Random, so that no file system compresses it. Without room there is none to keep. */
+async function fill(path: string): Promise<void> {
+  const present = await stat(path).catch(() => undefined)
+  if (present?.size === RESERVE_BYTES) return
+  await writeFile(path, randomBytes(RESERVE_BYTES), { mode: 0o600 }).catch(() =>
+    rm(path, { force: true }),
+  )
+}
+
+/** After a checkpoint SQLite writes its log from the start again, which takes no more room. */
+async function reuseLog<T>(db: Kysely<T>): Promise<void> {
+  await sql`pragma wal_checkpoint(restart)`.execute(db).catch((error) => {
+    if (databaseFault(error) === undefined) throw error
+  })
+}
