@@ -85,6 +85,7 @@ export { type Clock, secondsAfter, systemClock } from './runtime/clock.ts'
 export { coalesce } from './runtime/coalesce.ts'
 export { generatedKey, makeDataFolder } from './runtime/data-folder.ts'
 export { armFailPoint, failPoint } from './runtime/fail-point.ts'
+export { createFairQueue } from './runtime/fair-queue.ts'
 export { createLogger, type Logger } from './runtime/logging.ts'
 export {
   databaseUrl,

@@ -6,6 +6,7 @@ export type Bomb = { name: string; type: string; bytes: Buffer }
 
 const MANY_FRAMES = 10_000
 const MANY_PAGES = 1_000_000
+const FORMS = 5
 
 const bytesBE = (value: number) => {
   const bytes = Buffer.alloc(4)
@@ -39,12 +40,25 @@ function jpeg(width: number, height: number): Bomb {
   return { name: 'x.jpg', type: 'image/jpeg', bytes }
 }
 
-function gif(side: number, frames: number): Bomb {
-  const palette = Buffer.from('800000000000ffffff', 'hex')
-  const header = Buffer.concat([Buffer.from('GIF89a'), bytesLE(side, 2), bytesLE(side, 2), palette])
-  const frame = Buffer.from('21f90400000000002c00000000010001000002024401' + '00', 'hex')
-  const all = Array.from({ length: frames }, () => frame)
-  const bytes = Buffer.concat([header, ...all, Buffer.from(';')])
+type Frame = { count: number; width: number; height: number; disposal?: number }
+
+function gif(width: number, height: number, frame: Frame): Bomb {
+  const sizeOf = (area: { width: number; height: number }) => [
+    bytesLE(area.width, 2),
+    bytesLE(area.height, 2),
+  ]
+  const drawn = Buffer.concat([
+    Buffer.from([0x21, 0xf9, 4, (frame.disposal ?? 0) << 2, 0, 0, 0, 0, 0x2c, 0, 0, 0, 0]),
+    ...sizeOf(frame),
+    Buffer.from('000202440100', 'hex'),
+  ])
+  const bytes = Buffer.concat([
+    Buffer.from('GIF89a'),
+    ...sizeOf({ width, height }),
+    Buffer.from('800000000000ffffff', 'hex'),
+    ...Array.from({ length: frame.count }, () => drawn),
+    Buffer.from(';'),
+  ])
   return { name: 'x.gif', type: 'image/gif', bytes }
 }
 
@@ -85,6 +99,12 @@ export const impossible: Record<string, Bomb> = {
   'a PNG of 2³¹ pixels a side': png(2 ** 31 - 1, 2 ** 31 - 1, ['IDAT', zeros(1)]),
   'a PNG of 30,000 pixels a side': png(30_000, 30_000, ['IDAT', zeros(1)]),
   'a JPEG of 65,500 pixels a side': jpeg(65_500, 65_500),
+  'a GIF of 43 bytes that wants two copies of 50 megapixels': gif(65_535, 762, {
+    count: 1,
+    width: 65_535,
+    height: 762,
+    disposal: 3,
+  }),
   'a WebP of 10,000 frames, 7,000 pixels a side': webp(7000, MANY_FRAMES),
   'a PDF that is none': pdf({ kids: '' }),
   'a PDF whose pages run in circles': pdf({ kids: '2 0 R', count: MANY_PAGES }),
@@ -103,9 +123,25 @@ export const possible: Record<string, Bomb> = {
     ['iCCP', Buffer.concat([Buffer.from('x\0\0'), zeros(200)])],
     ['IDAT', deflateSync(Buffer.alloc(310))],
   ),
-  'a GIF of 10,000 frames': gif(6000, MANY_FRAMES),
+  'a GIF of 10,000 frames': gif(6000, 6000, { count: MANY_FRAMES, width: 1, height: 1 }),
   'a WebP of 10,000 frames': webp(1000, MANY_FRAMES),
   'a PDF with a script': pdf({ page: '/AA<</O<</S/JavaScript/JS(while(1);)>>>>' }),
   'a PDF that claims a million pages': pdf({ count: MANY_PAGES }),
   'a PDF of a million pages': pdf({ kids: '3 0 R '.repeat(MANY_PAGES), count: MANY_PAGES }),
+}
+
+/** Five forms, each of which draws the next one so many times; the last one blends colours slowly. */
+export function slowPdf(times: number): Bomb {
+  const forms = Array.from({ length: FORMS }, (_, level) => {
+    const id = level + 5
+    const innermost = level === FORMS - 1
+    const resources = innermost
+      ? '/ExtGState<</G<</ca .5/BM/Luminosity>>>>'
+      : `/XObject<</F ${id + 1} 0 R>>`
+    const content = innermost ? '/G gs 0 0 72 72 re f' : '/F Do '.repeat(times)
+    const entries = `/Type/XObject/Subtype/Form/BBox[0 0 72 72]/Resources<<${resources}>>`
+    return pdfStream(id, entries, Buffer.from(content))
+  })
+  const page = '/Contents 4 0 R/Resources<</XObject<</F 5 0 R>>>>'
+  return pdf({ page, objects: [pdfStream(4, '', Buffer.from('/F Do')), ...forms] })
 }

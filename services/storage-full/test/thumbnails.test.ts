@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict'
 import { watch } from 'node:fs'
 import { readdir, rm, writeFile } from 'node:fs/promises'
+import { availableParallelism } from 'node:os'
 import { dirname, join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { armFailPoint } from '@plinth/kit'
 import { engines, sampleFiles } from '@plinth/kit/testing'
 import sharp from 'sharp'
+import { until } from '../../../test/until.ts'
+import { slowPdf } from './bombs.ts'
 import { sharedStorage, upload } from './start-storage.ts'
 
 type Colour = { r: number; g: number; b: number }
@@ -195,6 +198,48 @@ for (const engine of engines)
 
       assert.equal(meanwhile.headers.get('content-type'), 'image/svg+xml')
       assert.equal((await ask()).headers.get('content-type'), 'image/jpeg')
+    })
+
+    test('a small PDF that takes too long is drawn once, not for every request', async (t) => {
+      const { api, user } = await newcomer()
+      const { body } = await upload(api, user, slowPdf(10))
+      const ask = () => api.get(`/file/thumbnail/${body.id}`, { token: user })
+
+      const first = await ask()
+      failAt(t, 'thumbnail:read')
+      const second = await ask()
+
+      assert.deepEqual([first.status, second.status], [200, 200])
+      assert.equal(first.headers.get('content-type'), 'image/svg+xml')
+      assert.deepEqual(second.bytes, first.bytes)
+    })
+
+    test('slow files of one user do not make another wait for all of them', async () => {
+      const { api, user: patient, config } = await newcomer()
+      const { user: attacker } = await newcomer()
+      const drawnAtOnce = Math.max(1, availableParallelism() - 1)
+      const picture = await upload(api, patient)
+      const slow = await Promise.all(
+        Array.from({ length: 2 * drawnAtOnce + 3 }, () => upload(api, attacker, slowPdf(3))),
+      )
+      const show = (token: string, id: number) => api.get(`/file/thumbnail/${id}`, { token })
+      let finished = 0
+      const waits = slow.map(async ({ body }) => {
+        await show(attacker, body.id)
+        finished += 1
+      })
+      await until(
+        () => readdir(config.spoolFolder),
+        (names) => names.length >= 4,
+      )
+
+      const reply = await show(patient, picture.body.id)
+      const before = finished
+      await Promise.all(waits)
+
+      assert.equal(reply.headers.get('content-type'), 'image/jpeg')
+      // Those being drawn when it was requested, and those when it was fetched.
+      assert.ok(before <= 2 * drawnAtOnce, `${before} were drawn first`)
     })
 
     test('makes it once however many ask at the same time', async () => {

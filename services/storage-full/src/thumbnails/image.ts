@@ -3,7 +3,7 @@ import type { Metadata, Sharp } from 'sharp'
 
 type SharpModule = typeof import('sharp').default
 
-/** `undecided` says nothing about the picture: the machine was busy, or short of something. */
+/** `undecided` says nothing about the picture: the machine was short of something. */
 export type Drawn = Buffer | 'undecided' | undefined
 
 export type Pixels = { data: Uint8Array; width: number; height: number }
@@ -11,6 +11,7 @@ export type Pixels = { data: Uint8Array; width: number; height: number }
 const LARGEST_SIDE = 256
 const LARGEST_INPUT_PIXELS = 50_000_000
 const LARGEST_HELD_BYTES = 150_000_000
+const LINES_HELD = 512
 const TIME_LIMIT_SECONDS = 5
 const LOADERS = ['Jpeg', 'Png', 'Webp', 'Nsgif'].flatMap((name) => [
   `VipsForeignLoad${name}File`,
@@ -51,20 +52,25 @@ export async function jpegFromImage(path: string): Promise<Drawn> {
   }
 }
 
-/**
- * How much memory the decoder needs at once. Most pictures pass through it line by line; WebP and
- * interlaced or progressive pictures it has to hold whole.
- */
-function bytesHeld({ format, isProgressive, width, height, ...header }: Metadata): number {
-  if (format === 'webp') return (header.pages ? 5 : 4) * width * height
-  if (!isProgressive) return 0
-  const samples = header.chromaSubsampling === '4:2:0' ? 1.5 : header.channels
-  const sampleBytes = format === 'jpeg' || header.depth === 'ushort' ? 2 : 1
-  return samples * sampleBytes * width * height
+/** How much memory the decoder needs at once: some lines of every picture, and of some all of it. */
+function bytesHeld(header: Metadata): number {
+  const { width, height } = header
+  return 4 * width * Math.min(height, LINES_HELD) + bytesPerHeldPixel(header) * width * height
 }
 
+/** Measured. GIF and WebP are held whole, as are interlaced and progressive pictures. */
+function bytesPerHeldPixel({ format, isProgressive, ...header }: Metadata): number {
+  // A frame of a GIF may ask for a second copy of it.
+  if (format === 'gif') return 8
+  if (format === 'webp') return header.pages ? 5 : 4
+  if (!isProgressive) return 0
+  const samples = header.chromaSubsampling === '4:2:0' ? 1.5 : header.channels
+  return samples * (format === 'jpeg' || header.depth === 'ushort' ? 2 : 1)
+}
+
+/** Not a time limit: a picture that takes too long would take as long the next time. */
 function isShortage(error: unknown): boolean {
-  return /timeout|memory|allocat/i.test(String(error))
+  return /memory|allocat/i.test(String(error))
 }
 
 /** The decoder reports a file that it could not open as one of unknown format. */

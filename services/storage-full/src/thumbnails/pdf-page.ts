@@ -4,6 +4,7 @@ import { Worker } from 'node:worker_threads'
 import type { Pixels } from './image.ts'
 
 const LARGEST_PDF_BYTES = 64 * 1024 * 1024
+const START_LIMIT_MS = 30_000
 const TIME_LIMIT_MS = 5_000
 const HEAP_MB = 64
 
@@ -25,14 +26,20 @@ export async function firstPageOf(
   })
   // It may still fail after the time limit; without a listener that would end the process.
   worker.on('error', () => {})
+  let started = false
+  const message = async (limitMs: number) => {
+    const [received] = await once(worker, 'message', { signal: AbortSignal.timeout(limitMs) })
+    return received
+  }
   try {
-    const signal = AbortSignal.timeout(timeLimitMs)
-    const [page] = await once(worker, 'message', { signal })
+    started = await message(START_LIMIT_MS)
+    const page: Pixels | undefined = await message(timeLimitMs)
     return page && page.data.length > 0 ? page : undefined
   } catch (error) {
-    // The document used up the memory; any other failure says nothing about it.
+    // Too much memory or time is the document's own; any other failure says nothing about it.
     const { code } = error as NodeJS.ErrnoException
-    return code === 'ERR_WORKER_OUT_OF_MEMORY' ? undefined : 'undecided'
+    if (code === 'ERR_WORKER_OUT_OF_MEMORY') return undefined
+    return started && code === 'ABORT_ERR' ? undefined : 'undecided'
   } finally {
     await worker.terminate()
   }

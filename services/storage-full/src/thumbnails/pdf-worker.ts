@@ -8,6 +8,7 @@ const LARGEST_HEAP_BYTES = 128 * 1024 * 1024
 
 const library = await openPdfLibrary(LARGEST_HEAP_BYTES)
 const bytes = await readFile(workerData.path)
+parentPort?.postMessage(true) // Started: the time of the document counts from here.
 
 // Nothing means that the document cannot be drawn. A failure before this line says nothing about it.
 parentPort?.postMessage(await renderFirstPage(bytes).catch(() => undefined))

@@ -1,8 +1,8 @@
-import { defineProblem } from '@plinth/kit'
+import { createFairQueue, defineProblem } from '@plinth/kit'
 
-export type WorkQueue = <T>(work: () => Promise<T>) => Promise<T>
+export type WorkQueue = <T>(user: string, work: () => Promise<T>) => Promise<T>
 
-const LONGEST_QUEUE = 512
+const MOST_WAITING = 512
 
 const thumbnailsBusy = defineProblem(
   'THUMBNAILS_BUSY',
@@ -11,28 +11,42 @@ const thumbnailsBusy = defineProblem(
   { headers: { 'retry-after': '2' } },
 )
 
-/** Lets a few pieces of work run at once, keeps some waiting in order, and refuses the rest. */
-export function createWorkQueue(atOnce: number): WorkQueue {
-  const waiting: (() => void)[] = []
-  let running = 0
+/**
+ * Runs a few pieces of work at once, and some of them for one user. Users take turns; when too many
+ * pieces wait, the user with most of them is refused.
+ */
+export function createWorkQueue(atOnce: number, { perUser = atOnce } = {}): WorkQueue {
+  const waiting = createFairQueue<{ user: string; begin(): void; refuse(): void }>(MOST_WAITING)
+  const running = new Map<string, number>()
+  let total = 0
+  const count = (user: string) => running.get(user) ?? 0
+  const isReady = (user: string) => count(user) < perUser
 
-  const enter = async () => {
-    if (running < atOnce) running += 1
-    else if (waiting.length >= LONGEST_QUEUE) throw thumbnailsBusy()
-    else await new Promise<void>((begin) => waiting.push(begin))
+  const startNext = () => {
+    if (total >= atOnce) return
+    const next = waiting.shift(isReady)
+    if (!next) return
+    total += 1
+    running.set(next.user, count(next.user) + 1)
+    next.begin()
   }
-  const leave = () => {
-    const next = waiting.shift()
-    if (next) next()
-    else running -= 1
+  const leave = (user: string) => {
+    total -= 1
+    if (count(user) === 1) running.delete(user)
+    else running.set(user, count(user) - 1)
+    startNext()
   }
 
-  return async (work) => {
-    await enter()
+  return async (user, work) => {
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const refuse = () => reject(thumbnailsBusy())
+    waiting.push(user, { user, begin: resolve, refuse })?.refuse()
+    startNext()
+    await promise
     try {
       return await work()
     } finally {
-      leave()
+      leave(user)
     }
   }
 }

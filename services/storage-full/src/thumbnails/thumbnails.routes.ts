@@ -23,7 +23,8 @@ export function thumbnailRoutes(
     onRequest: caller,
     handler: async (request, reply) => {
       const file = await requireFile(storage, request.caller, pathId(request.params.id))
-      return sendFile(request, reply, pictureOf(file, await thumbnails.of(file)))
+      const thumbnail = await thumbnails.of(file, request.caller.userId)
+      return sendFile(request, reply, pictureOf(file, thumbnail))
     },
   })
 }

@@ -13,36 +13,39 @@ import { createWorkQueue } from './queue.ts'
 const IMAGES = new Set(['image/png', 'image/jpeg', 'image/webp', 'image/gif'])
 const PDF = 'application/pdf'
 const FETCHED_AT_ONCE = 16
+const FETCHED_PER_USER = 4
 
 export type Thumbnails = {
-  /** The file's JPEG thumbnail, made once and kept; nothing for a file that cannot have one. */
-  of(file: StoredFile): Promise<Buffer | undefined>
+  /**
+   * The file's JPEG thumbnail, made once and kept; nothing for a file that cannot have one. Making it
+   * takes the turn of this user.
+   */
+  of(file: StoredFile, user: string): Promise<Buffer | undefined>
 }
 
 /** Draws on all cores but one, which is left for requests. */
 export function createThumbnails(storage: Storage): Thumbnails {
   // A store that hangs holds up the files that are being fetched, not those being drawn.
-  const fetching = createWorkQueue(FETCHED_AT_ONCE)
+  const fetching = createWorkQueue(FETCHED_AT_ONCE, { perUser: FETCHED_PER_USER })
   const drawing = createWorkQueue(Math.max(1, availableParallelism() - 1))
   const inFlight = new Map<number, Promise<Buffer | undefined>>()
 
-  const make = async (file: StoredFile): Promise<Buffer | undefined> => {
-    await using original = await spoolBytes(await openBytes(storage, file), storage.spoolFolder, {
-      sha256: false,
-      onDisk: true,
-    })
+  const make = async (file: StoredFile, user: string): Promise<Buffer | undefined> => {
+    const bytes = await openBytes(storage, file)
+    const options = { sha256: false, onDisk: true }
+    await using original = await spoolBytes(bytes, storage.spoolFolder, options)
     failPoint('thumbnail:read')
-    const jpeg = await drawing(() => jpegOf(original.path, file.contentType))
+    const jpeg = await drawing(user, () => jpegOf(original.path, file.contentType))
     if (jpeg === 'undecided') return undefined
     if (jpeg) await keepIfPossible(storage, file, jpeg)
     else await updateThumbnail(storage.db, file, 'impossible')
     return jpeg
   }
 
-  const makeOnce = (file: StoredFile): Promise<Buffer | undefined> => {
+  const makeOnce = (file: StoredFile, user: string): Promise<Buffer | undefined> => {
     const known = inFlight.get(file.id)
     if (known) return known
-    const making = fetching(() => make(file))
+    const making = fetching(user, () => make(file, user))
       .catch((error) => unlessFull(storage, file, error))
       .finally(() => inFlight.delete(file.id))
     inFlight.set(file.id, making)
@@ -50,11 +53,11 @@ export function createThumbnails(storage: Storage): Thumbnails {
   }
 
   return {
-    async of(file) {
+    async of(file, user) {
       const { contentType, thumbnail } = file
       if (thumbnail === 'impossible') return undefined
       if (!IMAGES.has(contentType) && contentType !== PDF) return undefined
-      return (thumbnail === 'kept' && (await readKept(storage, file))) || makeOnce(file)
+      return (thumbnail === 'kept' && (await readKept(storage, file))) || makeOnce(file, user)
     },
   }
 }

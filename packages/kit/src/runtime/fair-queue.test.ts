@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { createFairQueue } from './pool.ts'
+import { createFairQueue } from './fair-queue.ts'
 
 const drain = (queue: ReturnType<typeof createFairQueue<string>>) => {
   const seen: string[] = []
@@ -26,6 +26,22 @@ describe('a fair queue', () => {
     assert.equal(queue.push('a', 'a4'), 'a4')
     assert.equal(queue.push('b', 'b1'), 'a3')
     assert.deepEqual(drain(queue), ['a1', 'b1', 'a2'])
+  })
+
+  test('passes over clients that are not ready', () => {
+    const queue = createFairQueue<string>(10)
+    for (const entry of ['a1', 'a2']) queue.push('a', entry)
+    queue.push('b', 'b1')
+
+    assert.equal(
+      queue.shift((client) => client !== 'a'),
+      'b1',
+    )
+    assert.equal(
+      queue.shift((client) => client !== 'a'),
+      undefined,
+    )
+    assert.deepEqual(drain(queue), ['a1', 'a2'])
   })
 
   test('forgets a removed entry', () => {
