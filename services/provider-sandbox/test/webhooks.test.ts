@@ -50,6 +50,7 @@ describe('a delivery', () => {
     const sandbox = await startBoth(t)
     const { intent } = await paidOrder(sandbox)
     await sandbox.stripe.refunds.create({ payment_intent: intent })
+    await sandbox.flush()
     const { id } = await sandbox.stripe.checkout.sessions.create(orderOf(500))
     await sandbox.api.post(`/sandbox/api/sessions/${id}/bank-debit`)
     await sandbox.api.post(`/sandbox/api/sessions/${id}/settle`)
@@ -71,6 +72,59 @@ describe('a delivery', () => {
       'payment_intent.succeeded',
       'checkout.session.async_payment_succeeded',
     ])
+  })
+
+  test('does not wait for one about another payment', async (t) => {
+    const { stripe, api, receiver, flush } = await startBoth(t)
+    const both = Promise.withResolvers<void>()
+    receiver.beforeAnswering = () => {
+      if (receiver.received.length === 2) both.resolve()
+      return both.promise
+    }
+
+    await stripe.customers.create({})
+    await stripe.customers.create({})
+    await flush()
+
+    const { body: deliveries } = await api.get('/sandbox/api/deliveries')
+    for (const { attempts } of deliveries) {
+      assert.equal(attempts.length, 1)
+      assert.equal(attempts[0].error, null)
+    }
+  })
+
+  test('comes in order for each payment while many are delivered at once', async (t) => {
+    const sandbox = await startBoth(t)
+    const { receiver } = sandbox
+    const full = Promise.withResolvers<void>()
+    let inFlight = 0
+    let most = 0
+    receiver.beforeAnswering = async () => {
+      inFlight += 1
+      most = Math.max(most, inFlight)
+      if (inFlight === 16) full.resolve()
+      await full.promise
+      inFlight -= 1
+    }
+
+    await sandbox.turn({ paused: true })
+    const paid = await Promise.all(Array.from({ length: 20 }, () => paidOrder(sandbox)))
+    await sandbox.turn({ paused: false })
+    await sandbox.flush()
+
+    const typesOf = (intent: string) =>
+      receiver.received
+        .map(({ event }) => event)
+        .filter(({ data: { object } }) => [object.id, object.payment_intent].includes(intent))
+        .map(({ type }) => type)
+    assert.equal(most, 16)
+    for (const { intent } of paid)
+      assert.deepEqual(typesOf(intent), [
+        'payment_intent.created',
+        'charge.succeeded',
+        'payment_intent.succeeded',
+        'checkout.session.completed',
+      ])
   })
 
   test('goes only to endpoints that asked for its type', async (t) => {

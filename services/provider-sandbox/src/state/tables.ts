@@ -10,7 +10,7 @@ type Numbered = { id: Generated<number> }
 export type SandboxTables = {
   /**
    * Every object of the provider's API, as its JSON is (`body`). `parent` is the object it belongs
-   * to: a line item's session, an event's subject. `hidden` is what the API never shows: an
+   * to: for all that is about a payment, its session. `hidden` is what the API never shows: an
    * endpoint's secrets, what a session keeps for its payment. `seq` is the order of creation.
    */
   objects: Texts<'id' | 'kind' | 'body' | 'hidden'> & {

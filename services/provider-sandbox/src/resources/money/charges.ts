@@ -46,7 +46,7 @@ export async function beginCharge(
     refunded: false,
     status: 'pending',
   }
-  await insertObject(sandbox.db, charge, { parent: intent.id })
+  await insertObject(sandbox.db, charge, { parent: session.id })
   return charge
 }
 

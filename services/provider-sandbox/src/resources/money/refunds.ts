@@ -4,7 +4,12 @@ import { linkedObject, type Operation, requireObject } from '../../protocol/oper
 import * as read from '../../protocol/parameters.ts'
 import { mergeMetadata } from '../../state/objects/members.ts'
 import { type Charge, REFUND, type Refund } from '../../state/objects/money.ts'
-import { findObject, insertObject, updateObject } from '../../state/objects/objects.repository.ts'
+import {
+  findObject,
+  findParent,
+  insertObject,
+  updateObject,
+} from '../../state/objects/objects.repository.ts'
 import type { Sandbox } from '../../state/sandbox.ts'
 import { newObject } from '../../state/seeded.ts'
 import { readSwitches, type Switches } from '../../state/switches.ts'
@@ -74,7 +79,7 @@ async function refundCharge(
 ): Promise<Refund> {
   const { status, later } = await courseOf(sandbox, charge)
   const refund = await describeRefund(sandbox, charge, given, status)
-  await insertObject(sandbox.db, refund, { parent: charge.id })
+  await insertObject(sandbox.db, refund, { parent: await findParent(sandbox.db, charge.id) })
   const amount_refunded = charge.amount_refunded + refund.amount
   const refunded = { ...charge, amount_refunded, refunded: amount_refunded === charge.amount }
   await updateObject(sandbox.db, refunded)

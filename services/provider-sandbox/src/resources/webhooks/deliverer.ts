@@ -1,7 +1,7 @@
 import type { Sandbox } from '../../state/sandbox.ts'
 import { readSwitches, type Switches } from '../../state/switches.ts'
 import { deliver } from './deliver.ts'
-import { type Delivery, listDueDeliveries } from './deliveries.repository.ts'
+import { type DueDelivery, listDueDeliveries } from './deliveries.repository.ts'
 
 export type Deliverer = {
   /** To be called when something may be due. */
@@ -11,50 +11,110 @@ export type Deliverer = {
   stop(): Promise<void>
 }
 
-/** Sends one delivery after the other, in the order in which they became due. */
+const MOST_AT_ONCE = 16
+const MOST_TAKEN = 200
+
+/**
+ * Sends several deliveries at a time. Those about one payment or customer go to an endpoint one
+ * after the other, in the order in which they became due.
+ */
 export function startDeliverer(sandbox: Sandbox): Deliverer {
   const stopped = new AbortController()
-  let turn: Promise<void> = Promise.resolve()
+  const taken = new Set<number>()
+  const queues = createQueues(MOST_AT_ONCE)
+  let listing: Promise<unknown> = Promise.resolve()
+  let more = false
   let planned = false
 
-  const enqueue = (gathered: boolean) => {
-    const round = turn.then(() => sendDue(sandbox, gathered, stopped.signal))
-    turn = round.catch((error) => sandbox.log.error({ err: error }, 'delivery failed'))
-    return round
+  const send = async (delivery: DueDelivery, switches: Switches) => {
+    try {
+      if (!stopped.signal.aborted) await deliver(sandbox, delivery, switches, stopped.signal)
+    } finally {
+      taken.delete(delivery.id)
+    }
+    if (more && taken.size < MOST_TAKEN / 2) wake()
   }
-  return {
-    wake: () => {
-      if (planned || stopped.signal.aborted) return
-      planned = true
-      setImmediate(() => {
-        planned = false
-        void enqueue(false)
-      })
-    },
-    flush: async () => {
-      if (stopped.signal.aborted) throw new Error('The sandbox is closing.')
-      await enqueue(true)
-    },
-    stop: async () => {
-      stopped.abort()
-      await turn
-    },
-  }
-}
-
-async function sendDue(sandbox: Sandbox, gathered: boolean, stopped: AbortSignal): Promise<void> {
-  while (!stopped.aborted) {
+  const take = async (gathered: boolean) => {
     const switches = await readSwitches(sandbox.db)
-    const due = switches.paused ? [] : await listDueDeliveries(sandbox.db, sandbox.clock())
-    const batch = arrange(due, switches, gathered)
-    if (batch.length === 0) return
-    for (const delivery of batch) await deliver(sandbox, delivery, switches, stopped)
+    if (switches.paused || stopped.signal.aborted) return false
+    const most = MOST_TAKEN + switches.reorder
+    const due = await listDueDeliveries(sandbox.db, sandbox.clock(), most)
+    more = due.length === most
+    const isNew = ({ id }: DueDelivery) => !taken.has(id)
+    const batch = arrange(due.filter(isNew), switches, gathered)
+    for (const delivery of batch) {
+      const queue =
+        switches.reorder < 2 ? `${delivery.endpointId} ${delivery.subject}` : 'reordered'
+      taken.add(delivery.id)
+      queues
+        .add(queue, () => send(delivery, switches))
+        .catch((error) => sandbox.log.error({ err: error }, 'delivery failed'))
+    }
+    return batch.length > 0
   }
+  const takeInTurn = (gathered: boolean) => {
+    const taking = listing.then(() => take(gathered))
+    listing = taking.catch((error) => sandbox.log.error({ err: error }, 'delivery failed'))
+    return taking
+  }
+  const wake = () => {
+    if (planned || stopped.signal.aborted) return
+    planned = true
+    setImmediate(() => {
+      planned = false
+      void takeInTurn(false)
+    })
+  }
+  const flush = async () => {
+    if (stopped.signal.aborted) throw new Error('The sandbox is closing.')
+    while (await takeInTurn(true)) await queues.drain()
+    await queues.drain()
+  }
+  const stop = async () => {
+    stopped.abort()
+    await listing
+    await queues.drain().catch(() => {})
+  }
+  return { wake, flush, stop }
 }
 
 /** In order, or, when they are to be reordered, the newest first once enough have gathered. */
-function arrange(due: Delivery[], { reorder }: Switches, gathered: boolean): Delivery[] {
+function arrange(due: DueDelivery[], { reorder }: Switches, gathered: boolean): DueDelivery[] {
   if (reorder < 2) return due
   if (due.length < reorder && !gathered) return []
   return due.toReversed()
+}
+
+/** Work in named queues: one after the other in each, at most `most` at once in all. */
+function createQueues(most: number) {
+  const last = new Map<string, Promise<void>>()
+  const waiting: (() => void)[] = []
+  let free = most
+  const inSlot = async (work: () => Promise<void>) => {
+    if (free === 0) await new Promise<void>((resolve) => waiting.push(resolve))
+    else free -= 1
+    try {
+      await work()
+    } finally {
+      const next = waiting.shift()
+      if (next) next()
+      else free += 1
+    }
+  }
+  const add = (name: string, work: () => Promise<void>): Promise<void> => {
+    const before = last.get(name)?.catch(() => {}) ?? Promise.resolve()
+    const done = before
+      .then(() => inSlot(work))
+      .finally(() => {
+        if (last.get(name) === done) last.delete(name)
+      })
+    last.set(name, done)
+    return done
+  }
+  const drain = async () => {
+    const ended = await Promise.allSettled(last.values())
+    const failed = ended.find(({ status }) => status === 'rejected')
+    if (failed) throw (failed as PromiseRejectedResult).reason
+  }
+  return { add, drain }
 }

@@ -1,4 +1,4 @@
-import type { Selectable } from 'kysely'
+import type { ExpressionBuilder, Selectable } from 'kysely'
 import type { SandboxDb, SandboxTables } from '../../state/tables.ts'
 
 /** One event on its way to one endpoint. */
@@ -43,15 +43,27 @@ const selectDeliveries = (db: SandboxDb) =>
     .select((eb) => eb.ref('state').$castTo<DeliveryState>().as('state'))
     .select('next_attempt_at as nextAttemptAt')
 
+/** `subject` is the session or customer that the event is about. */
+export type DueDelivery = Delivery & { subject: string }
+
 /** What is due at `now`, in the order in which it became due. */
-export async function listDueDeliveries(db: SandboxDb, now: Date): Promise<Delivery[]> {
+export async function listDueDeliveries(
+  db: SandboxDb,
+  now: Date,
+  limit: number,
+): Promise<DueDelivery[]> {
   return selectDeliveries(db)
+    .select((eb) => eb.fn.coalesce(parentOf(eb), 'event_id').as('subject'))
     .where('state', '=', 'waiting')
     .where('next_attempt_at', '<=', now.toISOString())
     .orderBy('next_attempt_at')
     .orderBy('id')
+    .limit(limit)
     .execute()
 }
+
+const parentOf = (eb: ExpressionBuilder<SandboxTables, 'deliveries'>) =>
+  eb.selectFrom('objects').select('parent').whereRef('objects.id', '=', 'deliveries.event_id')
 
 /** Newest first. */
 export async function listDeliveries(db: SandboxDb, limit: number, eventId?: string) {

@@ -2,7 +2,12 @@ import { secondsAfter } from '@plinth/kit'
 import { type Operation, pageable, readPage } from '../../protocol/operations.ts'
 import * as read from '../../protocol/parameters.ts'
 import type { Event, ProviderObject, WebhookEndpoint } from '../../state/objects/kinds.ts'
-import { insertObject, listObjects, updateObject } from '../../state/objects/objects.repository.ts'
+import {
+  findParent,
+  insertObject,
+  listObjects,
+  updateObject,
+} from '../../state/objects/objects.repository.ts'
 import { type Sandbox, secondsOf } from '../../state/sandbox.ts'
 import { newId } from '../../state/seeded.ts'
 import { readSwitches, type Switches } from '../../state/switches.ts'
@@ -30,7 +35,8 @@ export async function recordEvent(
     type,
   }
   event.pending_webhooks = await queueDeliveries(sandbox, event, switches)
-  await insertObject(sandbox.db, event, { parent: subject.id })
+  const parent = (await findParent(sandbox.db, subject.id)) ?? subject.id
+  await insertObject(sandbox.db, event, { parent })
   return event
 }
 
