@@ -82,6 +82,10 @@ export const hostAmbiguous = defineProblem(
   { title: 'Invalid request' },
 )
 
+export const hostMissing = defineProblem('MISSING_HOST', 400, 'The request has no Host header.', {
+  title: 'Invalid request',
+})
+
 export const misdirected = defineProblem(
   'MISDIRECTED_REQUEST',
   421,

@@ -134,3 +134,16 @@ async function addPasskey(api: Api, token: string, label: string) {
   const client = await startPasskeyClient(api)
   return client.register(token, {}, label)
 }
+
+test('a target that cannot be decoded is 400 with the headers of every reply', async (t) => {
+  const { api } = await startWithAlice(t)
+
+  for (const path of ['/%', '/api/users/%E0%A4%A']) {
+    const { status, headers, body } = await api.get(path)
+
+    assert.deepEqual([status, body.code], [400, 'MALFORMED_REQUEST'], path)
+    assert.equal(headers.get('x-request-id'), body.requestId)
+    assert.equal(headers.get('x-content-type-options'), 'nosniff')
+    assert.equal(headers.get('cache-control'), 'no-store')
+  }
+})

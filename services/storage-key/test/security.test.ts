@@ -191,3 +191,16 @@ describe('unusual requests', () => {
     assert.equal(reply.bytes.length, 10)
   })
 })
+
+test('a target that cannot be decoded has the headers of every reply', async (t) => {
+  const { port } = await startStorageKey(t)
+
+  for (const target of ['/%', '/file/%E0%A4%A', '/api-test/%']) {
+    const { status, head } = await rawRequest(port, target)
+
+    assert.equal(status, 400, target)
+    assert.match(head, /^x-request-id: [0-9a-f-]{36}$/m)
+    assert.match(head, /^x-content-type-options: nosniff$/m)
+    assert.match(head, /^cache-control: no-store$/m)
+  }
+})

@@ -13,9 +13,11 @@ import {
   storageFull,
   validationFailed,
 } from '../problems.ts'
+import type { Logger } from '../runtime/logging.ts'
 import { requestedPath } from './address/base-path.ts'
 import type { Reply, Request, Server } from './framework.ts'
 import { drainAfterAnswer, drainBeforeClosing } from './hooks/drain.ts'
+import { type ReplyHeaders, requestId } from './hooks/replies.ts'
 import { describeFaults, type SchemaFault } from './schema.ts'
 
 export type ProblemRenderer = (problem: Problem, request: Request) => { type: string; body: string }
@@ -111,25 +113,36 @@ const DETAIL = 'The request could not be read.'
 export type BrokenRequestRenderer = (
   status: number,
   detail: string,
+  requestId: string,
 ) => { type: string; body: string }
 
-/** Answers what is not valid HTTP. There is no request, so no route and no request id. */
-export function answerBrokenRequests(render: BrokenRequestRenderer = renderBrokenRequest) {
+/** Answers what is not valid HTTP. There is no request, so no route, and its id is a new one. */
+export function answerBrokenRequests(
+  log: Logger,
+  headersFor: ReplyHeaders,
+  render: BrokenRequestRenderer = renderBrokenRequest,
+) {
   return (error: NodeJS.ErrnoException, socket: Socket): void => {
     if (error.code === 'ECONNRESET' || socket.destroyed) return
     const status = STATUS_OF[error.code ?? ''] ?? 400
-    const { type, body } = render(status, DETAIL)
+    const id = requestId()
+    const { type, body } = render(status, DETAIL, id)
+    const headers = {
+      ...headersFor(id),
+      'content-type': type,
+      'content-length': Buffer.byteLength(body),
+      connection: 'close',
+    }
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
     if (socket.writable)
-      socket.write(
-        `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: ${type}\r\n` +
-          `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
-      )
+      socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`)
     socket.destroySoon()
+    log.info({ requestId: id, status, reason: error.code }, 'request')
   }
 }
 
-const renderBrokenRequest: BrokenRequestRenderer = (status, detail) => {
+const renderBrokenRequest: BrokenRequestRenderer = (status, detail, requestId) => {
   const title = STATUS_CODES[status]
-  const body = { type: 'about:blank', title, status, detail, code: 'BAD_REQUEST' }
+  const body = { type: 'about:blank', title, status, detail, code: 'BAD_REQUEST', requestId }
   return { type: 'application/problem+json', body: JSON.stringify(body) }
 }

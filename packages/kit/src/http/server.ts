@@ -1,4 +1,3 @@
-import { randomInt, randomUUID } from 'node:crypto'
 import { type FastifyBaseLogger, fastify, LogController } from 'fastify'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logging.ts'
@@ -19,8 +18,11 @@ import {
 import { DEFAULT_BODY_BYTES, limitBodyTime, parseJsonBodies } from './hooks/bodies.ts'
 import {
   answerUnknownRoutes,
+  logRequest,
   logRequests,
-  sendSecurityHeaders,
+  replyHeaders,
+  requestId,
+  sendReplyHeaders,
   shareWithOrigins,
 } from './hooks/replies.ts'
 import {
@@ -60,7 +62,7 @@ export function createServer(options: ServerOptions): Server {
   })
   parseJsonBodies(server)
   limitBodyTime(server, options.bodyDeadlineMs)
-  sendSecurityHeaders(server, options)
+  sendReplyHeaders(server, replyHeaders(options))
   checkHosts(server, options)
   limitConnections(server, options)
   shareWithOrigins(server, options.corsOrigins ?? [])
@@ -75,6 +77,7 @@ const HEADERS_TIMEOUT_MS = 15_000
 const KEEP_ALIVE_MS = 65_000
 
 function bareServer(options: ServerOptions, rewriteUrl: TargetRewriting | undefined): Server {
+  const headersFor = replyHeaders(options)
   const server = fastify({
     loggerInstance: childless(options.log) as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true }),
@@ -92,14 +95,23 @@ function bareServer(options: ServerOptions, rewriteUrl: TargetRewriting | undefi
     http: {
       headersTimeout: HEADERS_TIMEOUT_MS,
       connectionsCheckingInterval: 5_000,
+      // Node would answer by itself, without our headers; see checkHosts.
+      requireHostHeader: false,
       // No stream for a body that does not exist; see parseJsonBodies for who would wait for its end.
       optimizeEmptyRequests: true,
     },
-    clientErrorHandler: answerBrokenRequests(options.renderBrokenRequest),
+    clientErrorHandler: answerBrokenRequests(options.log, headersFor, options.renderBrokenRequest),
+    // A target that cannot be decoded has no route, and runs no hooks.
     frameworkErrors: (error, request, reply) => {
+      reply.headers(headersFor(request.id))
       answerProblem(error, request, reply, options.renderProblem)
+      logRequest(request, reply)
     },
     ajv: { customOptions: VALIDATION },
+  })
+  // Node would refuse an unknown expectation by itself; RFC 9110 allows to disregard it.
+  server.server.on('checkExpectation', (request, response) => {
+    server.server.emit('request', request, response)
   })
   return server.withTypeProvider<SchemaTypes>() as unknown as Server
 }
@@ -108,17 +120,4 @@ function bareServer(options: ServerOptions, rewriteUrl: TargetRewriting | undefi
 function childless(log: Logger): Logger {
   const logger = Object.create(log) as Logger
   return Object.assign(logger, { child: () => logger })
-}
-
-const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/
-
-// A random part for the process and a count are as unique as a random id each, and cost a tenth.
-const PROCESS_ID = randomUUID().slice(0, -12)
-
-let requestCount = randomInt(2 ** 40)
-
-function requestId(given: string | string[] | undefined): string {
-  if (typeof given === 'string' && REQUEST_ID.test(given)) return given
-  requestCount += 1
-  return PROCESS_ID + requestCount.toString(16).padStart(12, '0')
 }

@@ -64,6 +64,17 @@ describe('a page of another name that points at this machine (DNS rebinding)', (
     assert.match(reply, /^HTTP\/1\.1 400 /)
     assert.match(reply, /AMBIGUOUS_HOST/)
   })
+
+  test('no Host header is 400 in HTTP/1.1, and accepted in HTTP/1.0', async (t) => {
+    const { ask } = await start(t, { host: 'localhost' })
+
+    const reply = await ask('GET / HTTP/1.1\r\nConnection: close\r\n\r\n')
+    const older = await ask('GET /actuator/health HTTP/1.0\r\n\r\n')
+
+    assert.match(reply, /^HTTP\/1\.1 400 /)
+    assert.match(reply, /MISSING_HOST/)
+    assert.match(older, /^HTTP\/1\.1 200 /)
+  })
 })
 
 describe('connections', () => {

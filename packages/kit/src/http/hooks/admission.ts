@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { hostAmbiguous, misdirected } from '../../problems.ts'
+import { hostAmbiguous, hostMissing, misdirected } from '../../problems.ts'
 import type { AddressOptions } from '../address/base-path.ts'
 import { hostName, isLoopback, networkMatcher } from '../address/networks.ts'
 import type { Request, Server } from '../framework.ts'
@@ -18,7 +18,9 @@ export function checkHosts(server: Server, options: HostOptions): void {
   const isTrusted = networkMatcher(options.trustedProxies ?? [])
   const allowed = allowedNames(options)
   server.addHook('onRequest', (request, _reply, done) => {
-    if (countOfHosts(request) > 1) return done(hostAmbiguous())
+    const count = countOfHosts(request)
+    if (count > 1) return done(hostAmbiguous())
+    if (count === 0 && request.raw.httpVersion === '1.1') return done(hostMissing())
     const { host = '' } = request.raw.headers
     if (!allowed || allowed(hostName(host)) || isHealth(request)) return done()
     if (isTrusted(request.socket.remoteAddress ?? '')) return done()

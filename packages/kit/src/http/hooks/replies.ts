@@ -1,12 +1,36 @@
+import { randomInt, randomUUID } from 'node:crypto'
 import { methodNotAllowed, notFound } from '../../problems.ts'
-import type { Request, Server } from '../framework.ts'
+import type { Reply, Request, Server } from '../framework.ts'
+
+const ALLOWED = [
+  'authorization',
+  'content-type',
+  'idempotency-key',
+  'traceparent',
+  'x-api-key',
+  'x-csrf-token',
+  'x-request-id',
+  'x-xsrf-token',
+]
+
+const EXPOSED = [
+  'content-disposition',
+  'content-range',
+  'etag',
+  'link',
+  'location',
+  'retry-after',
+  'x-request-id',
+  'x-total-count',
+]
 
 const PREFLIGHT = {
   'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
-  'access-control-allow-headers':
-    'authorization, content-type, x-xsrf-token, x-csrf-token, x-api-key',
+  'access-control-allow-headers': ALLOWED.join(', '),
   'access-control-max-age': '600',
 }
+
+const SHARED = { 'access-control-expose-headers': EXPOSED.join(', ') }
 
 /** Closed unless origins are configured; then exactly those, never a wildcard. */
 export function shareWithOrigins(server: Server, origins: string[]): void {
@@ -15,11 +39,7 @@ export function shareWithOrigins(server: Server, origins: string[]): void {
     const origin = request.headers.origin
     reply.header('vary', 'origin')
     if (origin === undefined || !origins.includes(origin)) return
-    reply.header('access-control-allow-origin', origin)
-    reply.header(
-      'access-control-expose-headers',
-      'x-request-id, etag, location, link, x-total-count',
-    )
+    reply.header('access-control-allow-origin', origin).headers(SHARED)
     const preflight = request.headers['access-control-request-method'] !== undefined
     if (request.method === 'OPTIONS' && preflight) return reply.code(204).headers(PREFLIGHT).send()
   })
@@ -58,43 +78,65 @@ function patternOf(url: string): RegExp {
   return new RegExp(`^${parts.join('/')}$`)
 }
 
-/** One line a request, without query and headers: they may carry secrets. */
 export function logRequests(server: Server): void {
   if (!server.log.level || ['silent', 'fatal', 'error', 'warn'].includes(server.log.level)) return
   server.addHook('onResponse', (request, reply, done) => {
-    server.log.info(
-      {
-        requestId: request.id,
-        method: request.method,
-        route: request.routeOptions.url ?? '(none)',
-        status: reply.statusCode,
-        milliseconds: Math.round(reply.elapsedTime * 10) / 10,
-      },
-      'request',
-    )
+    logRequest(request, reply)
     done()
   })
 }
 
-const HSTS = 'max-age=31536000'
+/** One line a request, without query and headers: they may carry secrets. */
+export function logRequest(request: Request, reply: Reply): void {
+  request.server.log.info(
+    {
+      requestId: request.id,
+      method: request.method,
+      route: request.routeOptions.url ?? '(none)',
+      status: reply.statusCode,
+      milliseconds: Math.round(reply.elapsedTime * 10) / 10,
+    },
+    'request',
+  )
+}
 
 /** On every reply; a page or a file replaces `cache-control` and adds its own policy. */
-export function sendSecurityHeaders(
-  server: Server,
-  { publicUrl = '' }: { publicUrl?: string },
-): void {
+const SECURITY_HEADERS = {
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'no-referrer',
+  'cache-control': 'no-store',
+}
+
+export type ReplyHeaders = (requestId: string) => Record<string, string>
+
+export function replyHeaders({ publicUrl = '' }: { publicUrl?: string }): ReplyHeaders {
   // RFC 6797: a browser that came by https once does not come by http again.
-  const transport = publicUrl.startsWith('https:') && { 'strict-transport-security': HSTS }
+  const transport = publicUrl.startsWith('https:') && {
+    'strict-transport-security': 'max-age=31536000',
+  }
+  return (requestId) => ({ 'x-request-id': requestId, ...SECURITY_HEADERS, ...transport })
+}
+
+export function sendReplyHeaders(server: Server, headersFor: ReplyHeaders): void {
   server.addHook('onRequest', (request, reply, done) => {
-    reply
-      .header('x-request-id', request.id)
-      .header('x-content-type-options', 'nosniff')
-      .header('x-frame-options', 'DENY')
-      .header('referrer-policy', 'no-referrer')
-      .header('cache-control', 'no-store')
-    if (transport) reply.headers(transport)
+    reply.headers(headersFor(request.id))
     // The next request of this client must go elsewhere.
     if (server.draining) reply.header('connection', 'close')
     done()
   })
+}
+
+const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/
+
+// A random part for the process and a count are as unique as a random id each, and cost a tenth.
+const PROCESS_ID = randomUUID().slice(0, -12)
+
+let requestCount = randomInt(2 ** 40)
+
+/** The one that was given, where it is well-formed; a new one otherwise. */
+export function requestId(given?: string | string[]): string {
+  if (typeof given === 'string' && REQUEST_ID.test(given)) return given
+  requestCount += 1
+  return PROCESS_ID + requestCount.toString(16).padStart(12, '0')
 }
