@@ -93,7 +93,7 @@ function paymentConsoleRoutes(server: Server, { sandboxUrl }: PaymentsConfig): v
 /** With an issuer configured, callers show its token, and only administrators refund. */
 function paymentGuard(issuer: PaymentsConfig['issuer'], clock: Clock): PaymentGuard {
   if (!issuer) return { caller: [], refunder: [] }
-  const tokens = createRemoteIssuer({ issuer: issuer.url, audience: issuer.audience, clock })
+  const tokens = createRemoteIssuer({ ...issuer, clock })
   const guard = callerGuard((token) => tokens.verify(token))
   return { caller: [guard.caller], refunder: [guard.role('ROLE_ADMIN')] }
 }

@@ -58,7 +58,8 @@ function sandboxUrl(settings: Settings, apiBase: string, secretKey = ''): string
 function issuerSettings(settings: Settings) {
   if (!settings.optional('PAYMENTS_REQUIRE_ISSUER')) return undefined
   return {
-    url: settings.url('PAYMENTS_REQUIRE_ISSUER', 'http://localhost:8081'),
+    issuer: settings.url('PAYMENTS_REQUIRE_ISSUER', 'http://localhost:8081'),
     audience: settings.text('PAYMENTS_TOKEN_AUDIENCE', 'plinth'),
+    plainJwt: settings.flag('PAYMENTS_REQUIRE_ISSUER_PLAIN_JWT', false),
   }
 }

@@ -124,14 +124,17 @@ async function prepareRoot({ db, log, spoolFolder }: Storage, root: string): Pro
  * Callers with an account here and, if configured, users of one other issuer. Both number their
  * users from 1, so the id of a foreign user includes the issuer.
  */
-function authenticateWith(accounts: Accounts, issuer: string | undefined): Authenticate {
-  if (issuer === undefined) return (token) => identifyCaller(accounts, token)
+function authenticateWith(
+  accounts: Accounts,
+  trusted: StorageFullConfig['trustedIssuer'],
+): Authenticate {
+  if (trusted === undefined) return (token) => identifyCaller(accounts, token)
   const { audience } = accounts.settings
-  const remote = createRemoteIssuer({ issuer, audience, clock: accounts.clock })
+  const remote = createRemoteIssuer({ ...trusted, audience, clock: accounts.clock })
   return async (token) => {
     const local = await identifyCaller(accounts, token)
     if (local) return local
     const subject = await remote.verify(token)
-    return subject && { ...subject, userId: `${issuer}#${subject.userId}` }
+    return subject && { ...subject, userId: `${trusted.issuer}#${subject.userId}` }
   }
 }

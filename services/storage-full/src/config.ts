@@ -53,9 +53,13 @@ export function loadConfig(env: Env = process.env) {
   })
 }
 
-function trustedIssuer(settings: Settings): string | undefined {
+function trustedIssuer(settings: Settings) {
   const name = 'STORAGE_FULL_TRUSTED_ISSUER'
-  return settings.optional(name) && settings.url(name, 'http://localhost:8081')
+  if (settings.optional(name) === undefined) return undefined
+  return {
+    issuer: settings.url(name, 'http://localhost:8081'),
+    plainJwt: settings.flag('STORAGE_FULL_TRUSTED_ISSUER_PLAIN_JWT', false),
+  }
 }
 
 /** Longer than any upload takes from its bytes to its row; shorter only for tests. */

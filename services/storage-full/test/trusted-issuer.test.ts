@@ -8,9 +8,9 @@ import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { startStorage, upload } from './start-storage.ts'
 
 /** Another service that signs tokens and publishes its key. */
-async function startIssuer(t: TestContext) {
-  const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true })
-  const key = { ...(await exportJWK(publicKey)), kid: 'one', alg: 'ES256', use: 'sig' }
+async function startIssuer(t: TestContext, alg = 'ES256') {
+  const { publicKey, privateKey } = await generateKeyPair(alg, { extractable: true })
+  const key = { ...(await exportJWK(publicKey)), kid: 'one', alg, use: 'sig' }
   const server = createServer((_request, response) => {
     response.setHeader('content-type', 'application/json')
     response.end(JSON.stringify({ keys: [key] }))
@@ -18,11 +18,15 @@ async function startIssuer(t: TestContext) {
   t.after(() => void server.close())
   await once(server, 'listening')
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const sign = (now: Date, claims: object) =>
+  const sign = (
+    now: Date,
+    claims: object,
+    { typ = 'at+jwt', aud = 'plinth' as string | string[] } = {},
+  ) =>
     new SignJWT({ username: 'remote', roles: ['ROLE_USER'], sid: '1', ...claims })
-      .setProtectedHeader({ alg: 'ES256', typ: 'at+jwt', kid: 'one' })
+      .setProtectedHeader({ alg, typ, kid: 'one' })
       .setIssuer(issuer)
-      .setAudience('plinth')
+      .setAudience(aud)
       .setSubject('2')
       .setIssuedAt(now)
       .setExpirationTime(new Date(now.getTime() + 900_000))
@@ -64,4 +68,27 @@ test('without it a token of another issuer is refused', async (t) => {
   const { api, clock } = await startStorage(t)
 
   assert.equal((await upload(api, await sign(clock(), {}))).status, 401)
+})
+
+for (const alg of ['RS256', 'ES256', 'EdDSA'])
+  test(`the trusted issuer may sign with ${alg}, for a list of audiences`, async (t) => {
+    const { issuer, sign } = await startIssuer(t, alg)
+    const { api, clock } = await startStorage(t, { STORAGE_FULL_TRUSTED_ISSUER: issuer })
+    const statusFor = async (form: Parameters<typeof sign>[2]) =>
+      (await upload(api, await sign(clock(), {}, form))).status
+
+    assert.equal(await statusFor({}), 201)
+    assert.equal(await statusFor({ aud: ['other', 'plinth'], typ: 'application/at+jwt' }), 201)
+    assert.equal(await statusFor({ aud: ['other'] }), 401)
+    assert.equal(await statusFor({ typ: 'JWT' }), 401)
+  })
+
+test('with STORAGE_FULL_TRUSTED_ISSUER_PLAIN_JWT its tokens may have the type JWT', async (t) => {
+  const { issuer, sign } = await startIssuer(t)
+  const { api, clock } = await startStorage(t, {
+    STORAGE_FULL_TRUSTED_ISSUER: issuer,
+    STORAGE_FULL_TRUSTED_ISSUER_PLAIN_JWT: 'true',
+  })
+
+  assert.equal((await upload(api, await sign(clock(), {}, { typ: 'JWT' }))).status, 201)
 })

@@ -82,6 +82,7 @@ describe('an access token', () => {
       username: 'alice',
       roles: ['ROLE_USER'],
       sid: '41',
+      client_id: 'suite',
     })
   })
 
@@ -185,6 +186,8 @@ describe('a hostile token is refused:', () => {
     'another issuer': withClaims({ iss: 'http://other' }),
     'a list of issuers': withClaims({ iss: ['http://issuer'] }),
     'another audience': withClaims({ aud: 'other' }),
+    'a list of other audiences': withClaims({ aud: ['other', 'another'] }),
+    'a list of audiences that are not strings': withClaims({ aud: ['suite', 7] }),
     'no audience': withClaims({ aud: undefined }),
     'an expiry in the past': withClaims({ exp: nowSeconds - 1 }),
     'an expiry of this very second': withClaims({ exp: nowSeconds }),

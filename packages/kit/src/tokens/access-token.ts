@@ -1,5 +1,12 @@
 import { type KeyObject, randomUUID, type webcrypto } from 'node:crypto'
-import { compactVerify, decodeJwt, decodeProtectedHeader, errors, SignJWT } from 'jose'
+import {
+  type CompactJWSHeaderParameters,
+  compactVerify,
+  decodeJwt,
+  decodeProtectedHeader,
+  errors,
+  SignJWT,
+} from 'jose'
 import type { Clock } from '../runtime/clock.ts'
 
 /** Whom a token speaks for. */
@@ -11,9 +18,11 @@ export type TokenSubject = {
 }
 
 /** Where public keys come from: this service's own table, or another issuer's published set. */
-export type VerificationKeys = { find(kid: string): Promise<VerificationKey | undefined> }
+export type VerificationKeys = {
+  find(kid: string | undefined, algorithm: string): Promise<VerificationKey | undefined>
+}
 
-type VerificationKey = KeyObject | webcrypto.CryptoKey
+export type VerificationKey = KeyObject | webcrypto.CryptoKey
 
 type PrivateSigningKey = { kid: string; privateKey: KeyObject }
 
@@ -22,7 +31,14 @@ type TokenRules = {
   issuer?: string
   audience: string
   clock: Clock
+  /** Only for another issuer's tokens: those that this service signs have one header. */
+  acceptsHeader?: AcceptsHeader
 }
+
+/** Decides about a header that cannot be believed yet. */
+export type AcceptsHeader = (header: TokenHeader, token: string) => boolean
+
+export type TokenHeader = Partial<CompactJWSHeaderParameters>
 
 export type SignAccessToken = (subject: TokenSubject) => Promise<string>
 
@@ -43,6 +59,8 @@ export function createAccessTokenSigner(
       username: subject.username,
       roles: subject.roles,
       sid: subject.sessionId,
+      // Required by RFC 9068. No clients are registered: users sign in to the suite itself.
+      client_id: rules.audience,
       jti: randomUUID(),
     }
   }
@@ -100,7 +118,7 @@ export function createAccessTokenVerifier(
     async verify(token) {
       const known = remembered.get(token)
       if (!known || hasExpired(known, rules.clock)) return checkAnew(token)
-      const isInForce = (await keys.find(known.kid)) === known.key
+      const isInForce = (await keys.find(known.kid, known.algorithm)) === known.key
       return isInForce ? known.subject : checkAnew(token)
     },
   }
@@ -109,7 +127,8 @@ export function createAccessTokenVerifier(
 type Verified = {
   subject: TokenSubject
   expiresAtSeconds: number
-  kid: string
+  kid: string | undefined
+  algorithm: string
   key: VerificationKey
 }
 
@@ -121,30 +140,34 @@ async function check(
   rules: TokenRules,
   keys: VerificationKeys,
 ): Promise<Verified | undefined> {
-  const parsed = parseToken(token)
+  const parsed = parseToken(token, rules.acceptsHeader ?? isOwnHeader)
   const claims = parsed && acceptClaims(parsed.claims, rules)
   if (!parsed || !claims) return undefined
-  const key = await keys.find(parsed.kid)
-  return key && (await isSignedBy(key, token)) ? { ...claims, kid: parsed.kid, key } : undefined
+  const { kid, algorithm } = parsed
+  const key = await keys.find(kid, algorithm)
+  if (!key || !(await isSignedBy(key, algorithm, token))) return undefined
+  return { ...claims, kid, algorithm, key }
 }
 
 const MAX_LENGTH = 8192
 
 const KID = /^[A-Za-z0-9_-]{1,64}$/
 
-/**
- * Takes a token apart without believing any of it; `undefined` when it is not of our shape. There is
- * one spelling of a token: its header is, byte for byte, the one that the signer writes.
- */
-function parseToken(token: string) {
+/** Takes a token apart without believing any of it; `undefined` when it is not of our shape. */
+function parseToken(token: string, acceptsHeader: AcceptsHeader) {
   if (token.length > MAX_LENGTH || !token.split('.').every(isCanonical)) return undefined
   try {
-    const { kid } = decodeProtectedHeader(token)
-    if (!kid || !KID.test(kid) || !token.startsWith(`${encode(headerOf(kid))}.`)) return undefined
-    return { kid, claims: decodeJwt(token) }
+    const header = decodeProtectedHeader(token)
+    if (!header.alg || !acceptsHeader(header, token)) return undefined
+    return { kid: header.kid, algorithm: header.alg, claims: decodeJwt(token) }
   } catch {
     return undefined
   }
+}
+
+/** There is one spelling of a token: its header is, byte for byte, the one that the signer writes. */
+function isOwnHeader({ kid }: TokenHeader, token: string): boolean {
+  return kid !== undefined && KID.test(kid) && token.startsWith(`${encode(headerOf(kid))}.`)
 }
 
 /** Base64url has bits to spare in its last letter; decoders ignore them. */
@@ -156,9 +179,13 @@ function encode(value: object): string {
   return Buffer.from(JSON.stringify(value)).toString('base64url')
 }
 
-async function isSignedBy(key: VerificationKey, token: string): Promise<boolean> {
+async function isSignedBy(
+  key: VerificationKey,
+  algorithm: string,
+  token: string,
+): Promise<boolean> {
   try {
-    await compactVerify(token, key, { algorithms: [ALGORITHM] })
+    await compactVerify(token, key, { algorithms: [algorithm] })
     return true
   } catch (error) {
     if (error instanceof errors.JOSEError) return false
@@ -169,16 +196,21 @@ async function isSignedBy(key: VerificationKey, token: string): Promise<boolean>
 // Nodes of one service do not share a clock to the second; a minute's difference would be noticed.
 const MAX_CLOCK_SKEW_SECONDS = 60
 
-/** Stricter than RFC 7519: one audience, whole seconds, no leeway. */
+/** Stricter than RFC 7519: whole seconds, no leeway. */
 function acceptClaims(claims: Record<string, unknown>, rules: TokenRules) {
   const { iss, aud, iat, exp, nbf } = claims
   const nowSeconds = rules.clock().getTime() / 1000
-  if (iss !== (rules.issuer ?? iss) || aud !== rules.audience) return undefined
+  if (iss !== (rules.issuer ?? iss) || !isMeantFor(rules.audience, aud)) return undefined
   if (!isTime(exp) || hasExpired({ expiresAtSeconds: exp }, rules.clock)) return undefined
   if (!isTime(iat) || iat > nowSeconds + MAX_CLOCK_SKEW_SECONDS) return undefined
   if (nbf !== undefined && !(isTime(nbf) && nbf <= nowSeconds)) return undefined
   const subject = subjectOf(claims)
   return subject && { subject, expiresAtSeconds: exp }
+}
+
+function isMeantFor(audience: string, aud: unknown): boolean {
+  if (Array.isArray(aud)) return aud.every(isText) && aud.includes(audience)
+  return aud === audience
 }
 
 function subjectOf(claims: Record<string, unknown>): TokenSubject | undefined {

@@ -3,6 +3,7 @@ import { createRemoteJWKSet, customFetch } from 'jose'
 import { defineProblem } from '../problems.ts'
 import { type Clock, secondsAfter } from '../runtime/clock.ts'
 import {
+  type AcceptsHeader,
   type AccessTokenVerifier,
   createAccessTokenVerifier,
   type VerificationKeys,
@@ -13,6 +14,8 @@ type RemoteIssuer = {
   issuer: string
   audience: string
   clock: Clock
+  /** Whether the issuer calls its access tokens plain `JWT`, as many older ones do. */
+  plainJwt?: boolean
 }
 
 /** Its tokens may be good, so they are not refused: the caller is asked to try again. */
@@ -25,7 +28,23 @@ const issuerUnavailable = defineProblem(
 
 /** Accepts the access tokens of another service, checked against the keys that it publishes. */
 export function createRemoteIssuer(remote: RemoteIssuer): AccessTokenVerifier {
-  return createAccessTokenVerifier(remote, remoteKeys(remote))
+  const acceptsHeader = headerRule(remote.plainJwt ? ['at+jwt', 'jwt'] : ['at+jwt'])
+  return createAccessTokenVerifier({ ...remote, acceptsHeader }, remoteKeys(remote))
+}
+
+/** Public keys only: with a symmetric algorithm, everyone who can check tokens could sign them. */
+const ALGORITHMS = ['RS256', 'ES256', 'EdDSA']
+
+const LONGEST_KEY_ID = 256
+
+/** RFC 9068: the type keeps other JWTs of the issuer, such as ID tokens, from being used here. */
+function headerRule(types: string[]): AcceptsHeader {
+  return ({ alg = '', typ, kid, crit }) =>
+    ALGORITHMS.includes(alg) &&
+    typeof typ === 'string' &&
+    types.includes(typ.toLowerCase().replace(/^application\//, '')) &&
+    (kid === undefined || (typeof kid === 'string' && kid.length <= LONGEST_KEY_ID)) &&
+    crit === undefined
 }
 
 const MAX_AGE_SECONDS = 600
@@ -63,19 +82,30 @@ function remoteKeys({ issuer, clock }: RemoteIssuer): VerificationKeys {
     await asking
   }
 
-  /** A key that cannot be used, because it is private or malformed, is no key. */
-  async function find(kid: string): Promise<webcrypto.CryptoKey | undefined> {
-    return loaded ? set({ alg: 'ES256', kid }).catch(() => undefined) : undefined
+  /**
+   * A key that cannot be used, because it is private, malformed or too short, is no key. A token
+   * that names none fits if exactly one key is of its kind.
+   */
+  async function find(kid: string | undefined, alg: string) {
+    const key = loaded ? await set({ alg, kid }).catch(() => undefined) : undefined
+    return key && isLongEnough(key) ? key : undefined
   }
 
   return {
-    async find(kid) {
-      const known = await find(kid)
+    async find(kid, algorithm) {
+      const known = await find(kid, algorithm)
       if (known && clock() < staleAt) return known
       await askOnce()
-      return find(kid)
+      return find(kid, algorithm)
     },
   }
+}
+
+const SHORTEST_RSA_BITS = 2048
+
+function isLongEnough({ algorithm }: webcrypto.CryptoKey): boolean {
+  const { modulusLength = SHORTEST_RSA_BITS } = algorithm as { modulusLength?: number }
+  return modulusLength >= SHORTEST_RSA_BITS
 }
 
 const TIMEOUT_MS = 3000

@@ -8,7 +8,6 @@ import {
 } from 'node:crypto'
 import type { Db } from '../database/open.ts'
 import { type Clock, secondsAfter } from '../runtime/clock.ts'
-import type { VerificationKeys } from './access-token.ts'
 import { openText, sealText } from './sealed-text.ts'
 import {
   deleteSigningKeys,
@@ -26,7 +25,8 @@ type SigningKeyOptions = {
   tokenLifetimeSeconds: number
 }
 
-export type SigningKeys = VerificationKeys & {
+export type SigningKeys = {
+  find(kid: string): Promise<KeyObject | undefined>
   current(): Promise<SigningKey>
   published(): Promise<PublicJwk[]>
   /** Announces a successor when the newest key is older than this; any node may call it any time. */
