@@ -21,6 +21,7 @@ export async function seededDatabase(users: number) {
     accountSettings(read, {
       name: 'bench',
       prefix: 'B_',
+      host: 'localhost',
       publicUrl: 'http://localhost',
       dataFolder: folder,
       passwordMinLength: 12,

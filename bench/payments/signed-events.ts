@@ -1,6 +1,6 @@
 import { signPayload, systemClock } from '@plinth/kit'
 
-export const WEBHOOK_SECRET = 'whsec_bench'
+export const WEBHOOK_SECRET = 'whsec_of_the_bench'
 
 export type Delivery = { body: string; signature: string }
 export type Opened = { paymentId: string; checkoutSessionId: string }

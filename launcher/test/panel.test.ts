@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { describe, type TestContext, test } from 'node:test'
 import { SettingsError } from '@plinth/kit'
 import { panelOf } from '../stack/panel.ts'
 import { startStack } from '../stack/stack.ts'
 import { testEnv } from './test-env.ts'
 
-const KEY = Buffer.alloc(32, 7).toString('base64')
+const KEY = randomBytes(32).toString('base64')
 const PRODUCTION = {
   NODE_ENV: 'production',
   IDENTITY_MASTER_KEY: KEY,
@@ -14,7 +15,7 @@ const PRODUCTION = {
   STORAGE_FULL_MASTER_KEY: KEY,
   STORAGE_FULL_PASSWORD_MEMORY_KIB: '',
   STORAGE_FULL_PASSWORD_PASSES: '',
-  STORAGE_KEY_API_KEY: 'a key of our own',
+  STORAGE_KEY_API_KEY: 'a key of our own, long enough',
 }
 
 describe('the panel of npm start', () => {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { Session } from 'node:inspector/promises'
 import { tmpdir } from 'node:os'
@@ -23,7 +24,7 @@ const ROOT = pathToFileURL(join(import.meta.dirname, '../..')).href
 const SANDBOX = join(import.meta.dirname, '../../services/provider-sandbox/src/main.ts')
 const PASSWORD = 'password123123'
 const WEBHOOK_SECRET = 'whsec_of_the_measurement'
-const KEY = Buffer.alloc(32, 7).toString('base64')
+const KEY = randomBytes(32).toString('base64')
 
 /**
  * The files whose code runs while a request is answered, counted by V8 and not by reading: `own`

@@ -1,15 +1,17 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { type Env, readSettings, SettingsError } from '@plinth/kit'
 import { accountSettings } from './accounts.ts'
 
-const MASTER_KEY = Buffer.alloc(32, 1).toString('base64')
+const MASTER_KEY = randomBytes(32).toString('base64')
 
 const read = (env: Env) =>
   readSettings(env, (settings) =>
     accountSettings(settings, {
       name: 'x',
       prefix: 'X_',
+      host: 'localhost',
       publicUrl: 'http://localhost:1',
       dataFolder: '/nowhere',
       passwordMinLength: 12,

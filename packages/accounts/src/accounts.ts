@@ -88,6 +88,8 @@ export type AccountSettings = {
 type Host = {
   name: string
   prefix: string
+  /** Where it listens. */
+  host: string
   publicUrl: string
   dataFolder: string
   passwordMinLength: number
@@ -98,7 +100,7 @@ type Host = {
 export function accountSettings(settings: Settings, host: Host): AccountSettings {
   const { prefix, dataFolder } = host
   const named = (name: string) => `${prefix}${name}`
-  const demoAccounts = settings.convenience(named('DEMO_ACCOUNTS'))
+  const demoAccounts = settings.convenience(named('DEMO_ACCOUNTS'), host)
   return {
     masterKey: settings.key(named('MASTER_KEY'), join(dataFolder, `${host.name}-master.key`)),
     issuer: settings.url(named('TOKEN_ISSUER'), host.publicUrl),

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import { type Env, openDatabase, readSettings } from '@plinth/kit'
 import { type TestEngine, testClock } from '@plinth/kit/testing'
@@ -15,12 +16,13 @@ export const USER = { username: 'user', password: 'password123123' }
 export async function startAccounts(t: TestContext, engine: TestEngine, overrides: Env = {}) {
   const clock = testClock()
   const database = await openDatabase<AccountTables>(await engine.freshUrl(t), accountMigrations)
-  const X_MASTER_KEY = Buffer.alloc(32).toString('base64')
+  const X_MASTER_KEY = randomBytes(32).toString('base64')
   const env = { X_MASTER_KEY, ...cheapHashing('X_'), ...overrides }
   const settings = readSettings(env, (read) =>
     accountSettings(read, {
       name: 'x',
       prefix: 'X_',
+      host: 'localhost',
       publicUrl: 'http://localhost',
       dataFolder: '/nowhere',
       passwordMinLength: 8,

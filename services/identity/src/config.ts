@@ -9,13 +9,14 @@ const PREFIX = 'IDENTITY_'
 export function loadConfig(env: Env = process.env) {
   return readSettings(env, (settings) => {
     const service = serviceSettings(settings, PREFIX, { port: 8081 })
-    const { publicUrl, dataFolder } = service
+    const { host, publicUrl, dataFolder } = service
     return {
       ...service,
       databaseUrl: databaseUrl(settings, PREFIX, dataFolder, 'identity'),
       accounts: accountSettings(settings, {
         name: 'identity',
         prefix: PREFIX,
+        host,
         publicUrl,
         dataFolder,
         passwordMinLength: 12,

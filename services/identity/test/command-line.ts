@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { cheapHashing } from '@plinth/accounts/testing'
+import { MASTER_KEY } from './start-identity.ts'
 
 const CLI = join(import.meta.dirname, '../src/cli.ts')
 
@@ -17,7 +18,7 @@ export function commandLine(
   const env = {
     ...cheapHashing('IDENTITY_'),
     SUITE_DATA: tmpdir(),
-    IDENTITY_MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
+    IDENTITY_MASTER_KEY: MASTER_KEY,
     IDENTITY_DATABASE_URL: databaseUrl,
     ...settings,
   }

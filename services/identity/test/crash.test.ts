@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { cheapHashing } from '@plinth/accounts/testing'
 import { type Api, engines, spawnService } from '@plinth/kit/testing'
-import { ADMIN } from './start-identity.ts'
+import { ADMIN, MASTER_KEY } from './start-identity.ts'
 
 const MAIN = join(import.meta.dirname, '../src/main.ts')
 
@@ -31,7 +31,7 @@ for (const engine of engines) {
       const env = {
         SUITE_DATA: tmpdir(),
         IDENTITY_PORT: '0',
-        IDENTITY_MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
+        IDENTITY_MASTER_KEY: MASTER_KEY,
         IDENTITY_DATABASE_URL: await engine.freshUrl(t),
         ...cheapHashing('IDENTITY_'),
       }

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { tmpdir } from 'node:os'
 import { after, before, type TestContext } from 'node:test'
 import { cheapHashing } from '@plinth/accounts/testing'
@@ -9,6 +10,8 @@ export const ALICE = {
   email: 'alice@example.com',
   password: 'correct horse battery',
 }
+/** Two services of one test share it. */
+export const MASTER_KEY = randomBytes(32).toString('base64')
 export const ADMIN = { username: 'admin', password: 'password123123' }
 
 type Overrides = {
@@ -22,7 +25,7 @@ export async function startIdentity(t: TestContext, overrides: Overrides = {}) {
   const { engine = engines[0] as TestEngine, clock = testClock(), env = {} } = overrides
   const config = loadConfig({
     SUITE_DATA: tmpdir(),
-    IDENTITY_MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
+    IDENTITY_MASTER_KEY: MASTER_KEY,
     IDENTITY_DATABASE_URL: env.IDENTITY_DATABASE_URL ?? (await engine.freshUrl(t)),
     LOG_LEVEL: 'silent',
     ...cheapHashing('IDENTITY_'),

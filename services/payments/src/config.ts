@@ -16,11 +16,10 @@ export function loadConfig(env: Env = process.env) {
       successUrl: settings.address('PROVIDER_SUCCESS_URL', `${pages}?checkout=success`),
       cancelUrl: settings.address('PROVIDER_CANCEL_URL', `${pages}?checkout=cancelled`),
       issuer: issuerSettings(settings),
-      operations: settings.flag(
-        'PAYMENTS_OPERATIONS',
-        !!provider.sandboxUrl && !settings.production,
-      ),
-      console: settings.convenience('PAYMENTS_CONSOLE'),
+      operations: provider.sandboxUrl
+        ? settings.convenience('PAYMENTS_OPERATIONS', service)
+        : settings.flag('PAYMENTS_OPERATIONS', false),
+      console: settings.convenience('PAYMENTS_CONSOLE', service),
       leaseSeconds: settings.integer('PAYMENTS_LEASE_SECONDS', 6, { min: 1, max: 600 }),
       lockWaitMilliseconds: 10 * SECOND,
       reconcileEverySeconds: settings.integer('PAYMENTS_LOOK_EVERY_SECONDS', 5, { min: 1 }),
@@ -31,10 +30,10 @@ export function loadConfig(env: Env = process.env) {
 
 function providerSettings(settings: Settings) {
   const named = settings.optional('PROVIDER_API_BASE')
-  const apiBase = named && settings.url('PROVIDER_API_BASE', 'https://api.stripe.com')
+  const apiBase = named && settings.trustedUrl('PROVIDER_API_BASE', 'https://api.stripe.com')
   const secretKey = settings.optional('PROVIDER_SECRET_KEY')
   const secrets = ['PROVIDER_WEBHOOK_SECRET', 'PROVIDER_WEBHOOK_SECRET_PREVIOUS'].map((name) =>
-    settings.optional(name),
+    settings.secret(name, { fewest: 16 }),
   )
   return {
     secretKey,
@@ -58,7 +57,7 @@ function sandboxUrl(settings: Settings, apiBase: string, secretKey = ''): string
 function issuerSettings(settings: Settings) {
   if (!settings.optional('PAYMENTS_REQUIRE_ISSUER')) return undefined
   return {
-    issuer: settings.url('PAYMENTS_REQUIRE_ISSUER', 'http://localhost:8081'),
+    issuer: settings.trustedUrl('PAYMENTS_REQUIRE_ISSUER', 'http://localhost:8081'),
     audience: settings.text('PAYMENTS_TOKEN_AUDIENCE', 'plinth'),
     plainJwt: settings.flag('PAYMENTS_REQUIRE_ISSUER_PLAIN_JWT', false),
   }

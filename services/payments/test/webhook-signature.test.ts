@@ -139,7 +139,7 @@ const ACCEPTED: Record<string, (event: Genuine) => Sent> = {
   '300 seconds ahead': ({ body }) => ({ body, header: signed(body, NOW + 300) }),
   'the previous secret while a new one is rolled out': ({ body }) => ({
     body,
-    header: signed(body, NOW, 'whsec_previous'),
+    header: signed(body, NOW, 'whsec_that_was_before'),
   }),
   'a body of 200 KiB': ({ body }) =>
     withBody(body.replace('"note"', `"pad":"${'p'.repeat(200 * 1024)}","note"`)),
@@ -162,7 +162,7 @@ for (const engine of engines)
   describe(`the signature of POST /api/provider/webhook on ${engine.name}`, {
     skip: engine.skip,
   }, () => {
-    const secrets = { PROVIDER_WEBHOOK_SECRET_PREVIOUS: 'whsec_previous' }
+    const secrets = { PROVIDER_WEBHOOK_SECRET_PREVIOUS: 'whsec_that_was_before' }
     const service = shared(async (scope) =>
       startPayments(scope, { env: secrets, databaseUrl: await engine.freshUrl(scope) }),
     )

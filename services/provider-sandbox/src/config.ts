@@ -5,7 +5,7 @@ export type SandboxConfig = ReturnType<typeof loadConfig>
 export function loadConfig(env: Env = process.env) {
   return readSettings(env, (settings) => {
     const service = serviceSettings(settings, 'SANDBOX_', { port: 8085 })
-    if (!settings.convenience('SANDBOX_ALLOW_PRODUCTION'))
+    if (!settings.convenience('SANDBOX_ALLOW_PRODUCTION', service))
       settings.fault(
         'SANDBOX_ALLOW_PRODUCTION',
         'The sandbox moves no money and does not start in production unless you insist.',
@@ -15,7 +15,7 @@ export function loadConfig(env: Env = process.env) {
     if (!database.startsWith('sqlite:'))
       settings.fault('SANDBOX_DATABASE_URL', 'Expected sqlite:<file>; the sandbox is one process.')
     const webhookUrl = settings.optional('SANDBOX_WEBHOOK_URL')
-    const webhookSecret = settings.optional('SANDBOX_WEBHOOK_SECRET')
+    const webhookSecret = settings.secret('SANDBOX_WEBHOOK_SECRET', { fewest: 16 })
     if (webhookUrl !== undefined && webhookSecret === undefined)
       settings.fault('SANDBOX_WEBHOOK_SECRET', 'Expected the secret of SANDBOX_WEBHOOK_URL.')
     return {

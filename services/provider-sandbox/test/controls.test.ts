@@ -136,7 +136,7 @@ describe('a scenario', () => {
     const receiver = await startReceiver(t)
     const sandbox = await startSandbox(t, {
       SANDBOX_WEBHOOK_URL: receiver.url,
-      SANDBOX_WEBHOOK_SECRET: 'whsec_settings',
+      SANDBOX_WEBHOOK_SECRET: 'whsec_of_the_settings',
     })
     await paidOrder(sandbox)
     await sandbox.api.post('/sandbox/api/clock/advance', { seconds: 100 })
@@ -148,7 +148,7 @@ describe('a scenario', () => {
     assert.equal((await sandbox.api.get('/sandbox/api/clock')).body.offsetSeconds, 0)
     assert.deepEqual(
       endpoints.map((endpoint: { url: string; secret: string }) => [endpoint.url, endpoint.secret]),
-      [[receiver.url, 'whsec_settings']],
+      [[receiver.url, 'whsec_of_the_settings']],
     )
   })
 
@@ -171,7 +171,7 @@ describe('a restart', () => {
     const settings = {
       SANDBOX_DATABASE_URL: `sqlite:${folder}/sandbox.db`,
       SANDBOX_WEBHOOK_URL: receiver.url,
-      SANDBOX_WEBHOOK_SECRET: 'whsec_settings',
+      SANDBOX_WEBHOOK_SECRET: 'whsec_of_the_settings',
     }
     const first = await startSandbox(t, settings)
     await first.api.patch('/sandbox/api/switches', { paused: true })

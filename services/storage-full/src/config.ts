@@ -21,7 +21,7 @@ const DAY_SECONDS = 86_400
 export function loadConfig(env: Env = process.env) {
   return readSettings(env, (settings) => {
     const service = serviceSettings(settings, PREFIX, { port: 8082 })
-    const { publicUrl, dataFolder } = service
+    const { host, publicUrl, dataFolder } = service
     const root = resolve(settings.text('STORAGE_FULL_ROOT', join(dataFolder, 'storage-full')))
     return {
       ...service,
@@ -44,6 +44,7 @@ export function loadConfig(env: Env = process.env) {
       accounts: accountSettings(settings, {
         name: 'storage-full',
         prefix: PREFIX,
+        host,
         publicUrl,
         dataFolder,
         passwordMinLength: 8,
@@ -57,7 +58,7 @@ function trustedIssuer(settings: Settings) {
   const name = 'STORAGE_FULL_TRUSTED_ISSUER'
   if (settings.optional(name) === undefined) return undefined
   return {
-    issuer: settings.url(name, 'http://localhost:8081'),
+    issuer: settings.trustedUrl(name, 'http://localhost:8081'),
     plainJwt: settings.flag('STORAGE_FULL_TRUSTED_ISSUER_PLAIN_JWT', false),
   }
 }

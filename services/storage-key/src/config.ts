@@ -1,10 +1,18 @@
 import { join, resolve } from 'node:path'
-import { type Env, readSettings, type Settings, serviceSettings } from '@plinth/kit'
+import {
+  type Env,
+  readSettings,
+  type ServiceSettings,
+  type Settings,
+  serviceSettings,
+} from '@plinth/kit'
 
 export type StorageKeyConfig = ReturnType<typeof loadConfig>
 
 /** Public: the tester page fills it in. */
 export const DEVELOPMENT_KEY = 'storage-local-dev-key'
+
+const FEWEST_KEY_CHARACTERS = 20
 
 const TEN_MEGABYTES = 10 * 1024 * 1024
 
@@ -13,7 +21,7 @@ export function loadConfig(env: Env = process.env) {
     const service = serviceSettings(settings, 'STORAGE_KEY_', { port: 8083 })
     return {
       ...service,
-      apiKey: apiKey(settings),
+      apiKey: apiKey(settings, service),
       root: resolve(settings.text('STORAGE_KEY_ROOT', join(service.dataFolder, 'storage-key'))),
       maxFileBytes: settings.size('STORAGE_KEY_MAX_FILE_SIZE', TEN_MEGABYTES),
       maxRequestBytes: settings.size('STORAGE_KEY_MAX_REQUEST_SIZE', TEN_MEGABYTES),
@@ -21,15 +29,16 @@ export function loadConfig(env: Env = process.env) {
   })
 }
 
-function apiKey(settings: Settings): string {
+function apiKey(settings: Settings, service: ServiceSettings): string {
   const name = 'STORAGE_KEY_API_KEY'
-  const developmentKey = settings.convenience('STORAGE_KEY_DEVELOPMENT_KEY')
   const given = settings.raw(name)?.trim()
   if (given === '') settings.fault(name, 'Expected a key that is not blank, or no setting at all.')
   else if (/[^\x20-\x7e]/.test(given ?? ''))
     settings.fault(name, 'Expected printable ASCII: anything else cannot be sent in a header.')
+  else settings.secret(name, { fewest: FEWEST_KEY_CHARACTERS })
   const key = given ?? DEVELOPMENT_KEY
-  if (key === DEVELOPMENT_KEY && !developmentKey)
+  if (key !== DEVELOPMENT_KEY) return key
+  if (!settings.convenience('STORAGE_KEY_DEVELOPMENT_KEY', service))
     settings.fault(
       name,
       'Expected a key of your own. STORAGE_KEY_DEVELOPMENT_KEY=true accepts the development key.',

@@ -191,7 +191,7 @@ describe('GET /actuator/health', () => {
 describe('GET /api-test', () => {
   test('redirects to a public page that is the same whatever the key', async (t) => {
     const one = await startStorageKey(t)
-    const two = await startStorageKey(t, { STORAGE_KEY_API_KEY: 'another-secret' })
+    const two = await startStorageKey(t, { STORAGE_KEY_API_KEY: 'another-secret-of-20-characters' })
 
     const redirect = await one.anonymous.get('/api-test')
     const pages = await Promise.all(

@@ -6,7 +6,7 @@ import type { TestContext } from 'node:test'
 import { type Api, apiFor, listenForTest, testClock } from '@plinth/kit/testing'
 import { createStorageKey, loadConfig } from '../src/app.ts'
 
-export const KEY = 'a-key-for-tests'
+export const KEY = 'a-key-for-all-the-tests'
 
 /** A service on an empty folder; both are closed and removed when the test ends. */
 export async function startStorageKey(t: TestContext, settings: Record<string, string> = {}) {

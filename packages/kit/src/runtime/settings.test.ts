@@ -76,7 +76,7 @@ describe('settings', () => {
 
   test('conveniences are on for development and must be named in production', () => {
     const on = (env: Record<string, string>) =>
-      readSettings(env, (settings) => settings.convenience('DEMO'))
+      readSettings(env, (settings) => settings.convenience('DEMO', { host: 'localhost' }))
 
     assert.equal(on({}), true)
     assert.equal(on({ NODE_ENV: 'production' }), false)

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { generatedKey } from './data-folder.ts'
+import { isLoopback } from './networks.ts'
 
 export type Env = Record<string, string | undefined>
 
@@ -37,6 +38,13 @@ const YES = new Set(['true', 'on', 'yes', '1'])
 
 const NO = new Set(['false', 'off', 'no', '0'])
 
+const REACHED_BY_OTHERS = 'others can reach the service at this host'
+
+const OUTSIDE_PRODUCTION = ['development', 'test', '']
+
+/** Of 32 random bytes nearly all differ; fewer than this are a word or a pattern. */
+const FEWEST_DIFFERENT_BYTES = 16
+
 const SIZE_UNITS: Record<string, number> = { '': 1, b: 1, kb: 2 ** 10, mb: 2 ** 20, gb: 2 ** 30 }
 
 export class Settings {
@@ -46,7 +54,11 @@ export class Settings {
 
   constructor(env: Env) {
     this.#env = env
-    this.production = env.NODE_ENV === 'production'
+    // A word that is unknown, such as `prod`, must not make it a development machine.
+    const environment = env.NODE_ENV ?? ''
+    this.production = !OUTSIDE_PRODUCTION.includes(environment)
+    if (this.production && environment !== 'production')
+      this.fault('NODE_ENV', 'Expected production, development, test or nothing.', 'production')
   }
 
   /** Records a fault and goes on, so that the others are found too. The value is never shown. */
@@ -100,9 +112,22 @@ export class Settings {
     return YES.has(text)
   }
 
-  /** On by default for development; in production it must be switched on by name. */
-  convenience(name: string): boolean {
+  /**
+   * On by default for development; in production it must be switched on by name. Where others can
+   * reach the service, it must be named in development, too.
+   */
+  convenience(name: string, { host }: { host: string }): boolean {
+    if (!this.production && !isLoopback(host) && this.optional(name) === undefined)
+      this.fault(name, `Expected true or false: it is for development, and ${REACHED_BY_OTHERS}.`)
     return this.flag(name, !this.production)
+  }
+
+  /** A text that is hard to guess. */
+  secret(name: string, { fewest }: { fewest: number }): string | undefined {
+    const text = this.optional(name)
+    if (text !== undefined && text.length < fewest)
+      this.fault(name, `Expected at least ${fewest} characters.`, '$(openssl rand -base64 24)')
+    return text
   }
 
   size(name: string, fallbackBytes: number): number {
@@ -145,11 +170,24 @@ export class Settings {
     return fallback
   }
 
+  /**
+   * The address of a service that is believed, or gets secrets. Over http anyone on the way could
+   * answer for it, so that is for this machine and for hosts that are named.
+   */
+  trustedUrl(name: string, fallback: string): string {
+    const url = this.url(name, fallback)
+    const named = this.list('SUITE_PLAIN_HTTP_HOSTS', [])
+    const { protocol, hostname } = new URL(url)
+    if (protocol === 'http:' && !isLoopback(hostname) && !named.includes(hostname))
+      this.fault(name, 'Expected https://, or its host among SUITE_PLAIN_HTTP_HOSTS.')
+    return url
+  }
+
   /** A 32-byte key in base64. Outside production it is made once and kept in `file`. */
   key(name: string, file: string): Buffer {
     const text = this.optional(name)
     const key = text === undefined ? undefined : Buffer.from(text, 'base64')
-    if (key?.length === 32) return key
+    if (key?.length === 32 && new Set(key).size >= FEWEST_DIFFERENT_BYTES) return key
     if (text === undefined && !this.production) return generatedKey(file)
     this.fault(name, 'Expected 32 random bytes in base64.', '$(openssl rand -base64 32)')
     return Buffer.alloc(32)

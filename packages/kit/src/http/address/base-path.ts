@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import { hostName, isLoopback, networkMatcher } from '../../runtime/networks.ts'
 import type { Request } from '../framework.ts'
 import { readForwarded } from './forwarded.ts'
-import { hostName, isLoopback, networkMatcher } from './networks.ts'
 
 export type AddressOptions = {
   /** What clients reach the service by; it may have a path. */

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import { hostAmbiguous, hostMissing, misdirected } from '../../problems.ts'
+import { hostName, isLoopback, networkMatcher } from '../../runtime/networks.ts'
 import type { AddressOptions } from '../address/base-path.ts'
-import { hostName, isLoopback, networkMatcher } from '../address/networks.ts'
 import type { Request, Server } from '../framework.ts'
 
 export type HostOptions = AddressOptions & {
