@@ -48,6 +48,12 @@ const PARTS: Record<string, Part> = {
   payments,
 }
 
+if (process.argv.includes('--help')) {
+  console.log('usage: npm run bench -- [PART …] [--write]')
+  console.log(`Parts: ${Object.keys(PARTS).join(', ')}`)
+  process.exit(0)
+}
+
 const measured = new Map<string, Line[]>()
 for (const name of wantedParts(process.argv.slice(2).filter((word) => word !== '--write'))) {
   process.stderr.write(`${name} …\n`)

@@ -1,17 +1,33 @@
 /** `npm start` runs everything; `npm start -- identity` one service, `WORKERS=4` in four processes. */
 import cluster from 'node:cluster'
 import { isatty } from 'node:tty'
-import { closeOnSignals, type Env, exitWith, readEnvFile, run, StartError } from '@plinth/kit'
+import {
+  asksForHelp,
+  closeOnSignals,
+  type Env,
+  exitWith,
+  readEnvFile,
+  run,
+  StartError,
+} from '@plinth/kit'
 import { loadWorkerCount } from './config.ts'
 import { services } from './services.ts'
 import { panelOf, startedLine } from './stack/panel.ts'
 import { startStack } from './stack/stack.ts'
 import { followPrimary, reportListening, runWorkers } from './workers.ts'
 
+const HELP = `Usage:
+  npm start                       runs every service and a page that lists them
+  npm start -- <service>          runs one: ${services.map(({ name }) => name).join(', ')}
+  WORKERS=4 npm start -- <service>  runs it in four processes behind one port
+
+Settings come from the environment and from .env; .env.example lists them.`
+
 try {
   readEnvFile()
-  const [name] = process.argv.slice(2)
-  await (name === undefined ? runSuite() : runService(name))
+  const words = process.argv.slice(2)
+  if (asksForHelp(words)) console.log(HELP)
+  else await (words[0] === undefined ? runSuite() : runService(words[0]))
 } catch (error) {
   exitWith(error)
 }

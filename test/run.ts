@@ -11,6 +11,11 @@ import { closingLines, hasFailed, type Outcome, outcomeOf } from './runner/outco
 import { providePostgres } from './runner/postgres.ts'
 import { runTestFiles, testFiles } from './runner/test-files.ts'
 
+if (process.argv.includes('--help')) {
+  console.log('npm test runs everything; npm run check leaves the end-to-end tests out.')
+  console.log('TEST_STRICT=on makes a skipped test a failure.')
+  process.exit(0)
+}
 const fast = process.argv.includes('--fast')
 const strict = process.env.TEST_STRICT === 'on'
 const postgres = await providePostgres()

@@ -16,12 +16,17 @@ const BASELINE_MS = 900_000
 const EXTRA_MS = 5_000
 
 const root = process.cwd()
+const USAGE = 'usage: npm run mutate -- FILE.ts [--tests GLOB]'
+if (process.argv.includes('--help')) {
+  console.log(USAGE)
+  process.exit(0)
+}
 const { positionals, values } = parseArgs({
   allowPositionals: true,
   options: { tests: { type: 'string' } },
 })
 const file = relative(root, resolve(positionals[0] ?? ''))
-if (!file.endsWith('.ts')) fail('usage: npm run mutate -- FILE.ts [--tests GLOB]')
+if (!file.endsWith('.ts')) fail(USAGE)
 const source = readFileSync(join(root, file), 'utf8')
 const stages = values.tests === undefined ? importingTests(root, file) : [matching(values.tests)]
 if (stages.flat().length === 0) fail(`No test of ${packageOf(file)} imports it: use --tests GLOB.`)

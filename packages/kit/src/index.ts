@@ -53,6 +53,7 @@ export { renderProblem } from './http/problem-handler.ts'
 export { consoleRoutes } from './http/routes/console-pages.ts'
 export { actuatorRoutes, jwksRoutes } from './http/routes/standard-routes.ts'
 export {
+  asksForHelp,
   closeGracefully,
   closeOnSignals,
   exitWith,

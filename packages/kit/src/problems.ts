@@ -137,6 +137,13 @@ export const mediaTypeUnsupported = defineProblem(
   'Send the body as "Content-Type: application/json".',
 )
 
+export const encodingUnsupported = defineProblem(
+  'UNSUPPORTED_MEDIA_TYPE',
+  415,
+  'Send the body as it is, without a Content-Encoding.',
+  { headers: { 'accept-encoding': 'identity' } },
+)
+
 export const tooManyUnfinished = defineProblem(
   'TOO_MANY_UNFINISHED_REQUESTS',
   503,

@@ -1,11 +1,15 @@
-import { openAccounts, runUserCommand } from '@plinth/accounts'
-import { exitWith, openDatabase, readEnvFile, systemClock } from '@plinth/kit'
+import { openAccounts, runUserCommand, USER_USAGE } from '@plinth/accounts'
+import { asksForHelp, exitWith, openDatabase, readEnvFile, systemClock } from '@plinth/kit'
 import { loadConfig } from './config.ts'
 import { identityMigrations } from './database/migrations/index.ts'
 import type { IdentityTables } from './database/tables.ts'
 
 /** `node services/identity/src/cli.ts user create alice alice@example.org` */
-async function main([topic, ...words]: string[]): Promise<number> {
+async function main([topic = '', ...words]: string[]): Promise<number> {
+  if (asksForHelp([topic, ...words])) {
+    console.log(USER_USAGE)
+    return 0
+  }
   readEnvFile()
   const config = loadConfig()
   const { db, close } = await openDatabase<IdentityTables>(config.databaseUrl, identityMigrations)

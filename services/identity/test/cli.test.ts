@@ -9,6 +9,13 @@ import { ALICE, adminToken, startWithAlice } from './start-identity.ts'
 
 type Row = Record<string, string | number | null>
 
+test('node services/identity/src/cli.ts --help shows the commands and needs no database', async () => {
+  const run = commandLine('postgres://127.0.0.1:1/none')
+
+  for (const words of [['--help'], ['user', '--help'], ['user', 'create', '-h']])
+    assert.match((await run(...words)).stdout, /^Usage:\n {2}user create /)
+})
+
 for (const engine of engines) {
   describe(`node services/identity/src/cli.ts user on ${engine.name}`, {
     skip: engine.skip,

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { openAccounts, runUserCommand } from '@plinth/accounts'
-import { createLogger, exitWith, Problem, readEnvFile, systemClock } from '@plinth/kit'
+import { openAccounts, runUserCommand, USER_USAGE } from '@plinth/accounts'
+import { asksForHelp, createLogger, exitWith, Problem, readEnvFile, systemClock } from '@plinth/kit'
 import { openStorage } from './app.ts'
 import { loadConfig, type StorageFullConfig } from './config.ts'
 import { PROVIDER_NAMES, type ProviderName } from './database/tables.ts'
@@ -22,6 +22,10 @@ const USAGE_ERROR = 64
 type Command = (storage: Storage, config: StorageFullConfig) => Promise<number>
 
 async function main(words: string[]): Promise<number> {
+  if (asksForHelp(words)) {
+    console.log(words[0] === 'user' ? USER_USAGE : USAGE)
+    return 0
+  }
   const command = commandOf(words)
   if (command) return withStorage(command)
   console.error(USAGE)
@@ -43,26 +47,25 @@ async function withStorage(command: Command): Promise<number> {
   const config = loadConfig()
   const log = createLogger('storage-full', 'error')
   const { storage, database } = await openStorage(config, { clock: systemClock, log })
-  try {
-    return await command(storage, config)
-  } catch (error) {
-    if (!(error instanceof Problem)) throw error
-    console.error(error.message)
-    return REFUSED_OR_DIFFERENT
-  } finally {
-    storage.providers.close()
-    await database.close()
-  }
+  const code = await command(storage, config).catch(refusal)
+  // After a failure the process exits without closing, so that closing cannot hide the failure.
+  storage.providers.close()
+  await database.close()
+  return code
+}
+
+function refusal(error: unknown): number {
+  if (!(error instanceof Problem)) throw error
+  console.error(error.message)
+  return REFUSED_OR_DIFFERENT
 }
 
 /** In production there are no accounts at first: the first administrator is created here. */
 async function user({ db }: Storage, config: StorageFullConfig, words: string[]): Promise<number> {
   const accounts = await openAccounts(db, config.accounts, systemClock)
-  try {
-    return await runUserCommand(accounts, words)
-  } finally {
-    await accounts.close()
-  }
+  const code = await runUserCommand(accounts, words)
+  await accounts.close()
+  return code
 }
 
 async function verify(storage: Storage): Promise<number> {

@@ -13,6 +13,15 @@ import { logIn, startStorage, storageEnv, temporaryFolder, upload } from './star
 
 const CLI = join(import.meta.dirname, '../src/cli.ts')
 
+test('node services/storage-full/src/cli.ts --help shows the commands and opens nothing', async () => {
+  const env = { PATH: process.env.PATH, STORAGE_FULL_DATABASE_URL: 'postgres://127.0.0.1:1/none' }
+  const help = async (...words: string[]) =>
+    (await promisify(execFile)(process.execPath, [CLI, ...words], { env })).stdout
+
+  assert.match(await help('--help'), /^Usage:\n {2}files verify /)
+  assert.match(await help('user', '--help'), /^Usage:\n {2}user create /)
+})
+
 for (const engine of engines)
   describe(`the sweeper, on ${engine.name}`, { skip: engine.skip }, () => {
     const open = async (t: TestContext) => {

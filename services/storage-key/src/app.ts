@@ -53,7 +53,7 @@ export async function createStorageKey(
     name: NAME,
     version: VERSION,
     healthy: () => isHealthy(store),
-    discovery: false,
+    discovery: config.actuator === 'full',
   })
   consoleRoutes(server, consoleFolder('storage-key'))
   return server

@@ -23,6 +23,7 @@ export function loadConfig(env: Env = process.env) {
       ...service,
       apiKey: apiKey(settings, service),
       root: resolve(settings.text('STORAGE_KEY_ROOT', join(service.dataFolder, 'storage-key'))),
+      actuator: settings.choice('STORAGE_KEY_ACTUATOR', ['health', 'full'], 'health'),
       maxFileBytes: settings.size('STORAGE_KEY_MAX_FILE_SIZE', TEN_MEGABYTES),
       maxRequestBytes: settings.size('STORAGE_KEY_MAX_REQUEST_SIZE', TEN_MEGABYTES),
     }

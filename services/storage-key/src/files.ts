@@ -39,7 +39,7 @@ export type FileStore = {
 
 /** Creates the folder when it is missing. */
 export async function openFileStore(config: StorageKeyConfig): Promise<FileStore> {
-  makeDataFolder(config.root, 'SUITE_DATA or STORAGE_KEY_ROOT')
+  makeDataFolder(join(config.root, '.incoming'), 'SUITE_DATA or STORAGE_KEY_ROOT')
   const root = await realpath(config.root)
   const { maxFileBytes, maxRequestBytes } = config
   return {

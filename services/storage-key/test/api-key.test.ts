@@ -188,6 +188,14 @@ describe('GET /actuator/health', () => {
     })
 })
 
+test('with STORAGE_KEY_ACTUATOR=full the paths are those of the other services', async (t) => {
+  const { anonymous } = await startStorageKey(t, { STORAGE_KEY_ACTUATOR: 'full' })
+
+  for (const path of ['', '/info', '/health', '/health/liveness', '/health/readiness'])
+    assert.equal((await anonymous.get(`/actuator${path}`)).status, 200, path)
+  assert.equal((await anonymous.get('/actuator/env')).status, 404)
+})
+
 describe('GET /api-test', () => {
   test('redirects to a public page that is the same whatever the key', async (t) => {
     const one = await startStorageKey(t)

@@ -15,7 +15,7 @@ import { registerUser, resetPassword } from './users.ts'
 /** As in sysexits.h, which has no code for a refusal. */
 const REFUSED = 1
 const USAGE_ERROR = 64
-const USAGE = `Usage:
+export const USER_USAGE = `Usage:
   user create <username> <email> [--admin]   prints a first password
   user enable <username>
   user disable <username>                    ends all sessions at once
@@ -70,7 +70,7 @@ async function perform(accounts: Accounts, words: string[]): Promise<string> {
 function readWords(words: string[]) {
   const flags = words.filter((word) => word.startsWith('--'))
   const [command = '', ...operands] = words.filter((word) => !flags.includes(word))
-  if (!isCommand(command)) throw new UsageError(USAGE)
+  if (!isCommand(command)) throw new UsageError(USER_USAGE)
   const { least, most } = OPERANDS[command]
   const allowed = command === 'create' ? ['--admin'] : []
   const understood =
@@ -78,7 +78,7 @@ function readWords(words: string[]) {
     operands.every((word) => word !== '') &&
     operands.length >= least &&
     operands.length <= most
-  if (!understood) throw new UsageError(USAGE)
+  if (!understood) throw new UsageError(USER_USAGE)
   const [username = '', ...rest] = operands
   return { admin: flags.length > 0, command, username, rest }
 }

@@ -42,6 +42,18 @@ export async function openDatabase<T>(
   migrations: Migration[],
   options: OpenOptions = {},
 ): Promise<Database<T>> {
+  try {
+    return await openCurrent(url, migrations, options)
+  } catch (error) {
+    throw explained(error, url)
+  }
+}
+
+async function openCurrent<T>(
+  url: string,
+  migrations: Migration[],
+  options: OpenOptions,
+): Promise<Database<T>> {
   const connection = connect<T>(url, options)
   let withReserve: WithReserve = (work) => work()
   try {
@@ -52,7 +64,7 @@ export async function openDatabase<T>(
       withReserve = await openReserve(connection.db, connection.file)
   } catch (error) {
     await connection.close()
-    throw explained(error, url)
+    throw error
   }
   return {
     db: connection.db,
@@ -63,22 +75,27 @@ export async function openDatabase<T>(
   }
 }
 
-/** No answer at the address; no such database; credentials refused. */
-const UNREACHABLE = new Set(
-  'ECONNREFUSED ENOTFOUND EAI_AGAIN ETIMEDOUT EHOSTUNREACH 3D000 28P01 28000'.split(' '),
-)
-
 const DISK_FULL = 'The disk with the database is full. Make room on it and start again.'
+
+/** No such database; credentials refused; no right to create the schema. */
+const REFUSED = new Set(['3D000', '28P01', '28000', '42501'])
 
 /** Why a database cannot be used, without the password of its address. */
 function explained(error: unknown, url: string): unknown {
   const cause = databaseUnavailable.is(error) ? error.cause : error
   const { code = '', message } = cause as NodeJS.ErrnoException
   if (databaseFault(cause) === 'full') return new StartError(DISK_FULL, { cause })
-  if (!UNREACHABLE.has(code)) return error
+  const isOurs = cause === error && !REFUSED.has(code) && databaseFault(error) === undefined
+  if (isOurs && !DAMAGED.test(code)) return error
+  return new StartError(`${nameOf(url)} cannot be used: ${message || code}.`, { cause })
+}
+
+const DAMAGED = /^SQLITE_(CORRUPT|NOTADB)/
+
+function nameOf(url: string): string {
+  if (url.startsWith('sqlite:')) return `The database file ${url.slice('sqlite:'.length)}`
   const { host, pathname } = new URL(url)
-  const reason = `The database "${pathname.slice(1)}" at ${host} cannot be used: ${message || code}.`
-  return new StartError(reason, { cause })
+  return `The database "${pathname.slice(1)}" at ${host}`
 }
 
 type Connection<T> = {

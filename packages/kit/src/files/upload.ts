@@ -1,6 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Server } from '../http/framework.ts'
+import { isEncoded } from '../http/hooks/bodies.ts'
 import { drainAfterAnswer, drainBeforeClosing } from '../http/hooks/drain.ts'
+import { encodingUnsupported } from '../problems.ts'
 import { failPoint } from '../runtime/fail-point.ts'
 import type { FileBytes } from './disk.ts'
 import { MultipartReader, multipartBoundary, type PartHeader, readPartHeader } from './multipart.ts'
@@ -148,7 +150,9 @@ async function uploadOf(spool: Spool, part: FilePart): Promise<Upload> {
  * acceptable, and one refused half-way gets to read the answer.
  */
 export function acceptUploads(server: Server, types: string | string[] | RegExp): void {
-  server.addContentTypeParser(types, (_request, _payload, done) => done(null))
+  server.addContentTypeParser(types, (request, _payload, done) => {
+    done(isEncoded(request) ? encodingUnsupported() : null)
+  })
   server.server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
     // Other bodies are small, and their routes know nothing of this.
     if (!/^multipart\//i.test(request.headers['content-type'] ?? '')) response.writeContinue()

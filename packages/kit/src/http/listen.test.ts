@@ -80,6 +80,32 @@ describe('a host with two addresses', { skip }, () => {
   })
 })
 
+describe('a port that cannot be used', () => {
+  for (const [code, message] of [
+    ['EACCES', /^Port 80 needs rights that this process does not have\. .* SMALL_PORT\.$/],
+    ['ENOTFOUND', /^The host app\.example is not known\. .*_HOST setting\.$/],
+  ] as const)
+    test(`is named in one sentence (${code})`, async (t) => {
+      const server = startable(t)
+      t.mock.method(server.server, 'listen', () => {
+        const refused = Object.assign(new Error(`listen ${code}`), { code })
+        process.nextTick(() => server.server.emit('error', refused))
+      })
+
+      const listening = listen(
+        server,
+        { host: 'app.example', port: 80, portSetting: 'SMALL_PORT' },
+        ['127.0.0.1'],
+      )
+
+      await assert.rejects(listening, (error) => {
+        assert.ok(error instanceof StartError)
+        assert.match(error.message, message)
+        return true
+      })
+    })
+})
+
 const UNFINISHED =
   'POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{'
 

@@ -105,6 +105,15 @@ describe('a running service', () => {
     assert.match(String(stderr), /2 settings need attention[\s\S]*SMALL_PORT[\s\S]*SMALL_GREETING/)
   })
 
+  test('--help says how it is run, and runs nothing', () => {
+    const env = { PATH: process.env.PATH, SMALL_PORT: 'eighty' }
+
+    const { status, stdout } = spawnSync(process.execPath, [SMALL_SERVICE, '--help'], { env })
+
+    assert.equal(status, 0)
+    assert.match(String(stdout), /\.env\.example/)
+  })
+
   test('a port in use is named', async (t) => {
     const service = await startSmall(t)
     const { port } = new URL(service.baseUrl)

@@ -16,6 +16,10 @@ export async function run(
   start: () => Promise<Running>,
   closeOn: (close: () => Promise<void>) => void = closeOnSignals,
 ): Promise<void> {
+  if (asksForHelp(process.argv.slice(2))) {
+    console.log(HELP)
+    process.exit(0)
+  }
   armFailPoint(process.env)
   try {
     const running = await start()
@@ -27,6 +31,14 @@ export async function run(
   } catch (error) {
     exitWith(error)
   }
+}
+
+const HELP =
+  'Runs one service until it is told to stop. Settings come from the environment and from .env; ' +
+  '.env.example lists them.'
+
+export function asksForHelp(words: string[]): boolean {
+  return words.includes('--help') || words.includes('-h')
 }
 
 // npm passes on a Ctrl-C that the terminal has already sent to this process.
@@ -61,7 +73,9 @@ function explain(error: unknown): string {
   if (error instanceof SettingsError || error instanceof StartError) return `✖ ${error.message}`
   if (error instanceof SealBrokenError)
     return `✖ The …_MASTER_KEY is not the one this data was sealed with. ${error.message}.`
-  return `✖ ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`
+  const { message, stack = '' } = error instanceof Error ? error : new Error(String(error))
+  if (['debug', 'trace'].includes(process.env.LOG_LEVEL ?? '')) return `✖ ${stack}`
+  return `✖ ${message.split('\n', 1)[0]?.replace(/\.?$/, '.')} LOG_LEVEL=debug shows where.`
 }
 
 const LONGEST_FINISH_MS = 25_000
@@ -85,7 +99,7 @@ export async function closeGracefully(server: Server, drainSeconds = 0): Promise
   cut.abort()
 }
 
-/** `portSetting` is named when the port is taken. */
+/** `portSetting` is named when the port cannot be used. */
 type Address = { host: string; port: number; portSetting?: string }
 
 /** Starts to accept connections at all `addresses` of the host and returns its URL. */
@@ -107,7 +121,7 @@ export async function listen(
         if (isNeeded(error, address)) throw error
       })
   } catch (error) {
-    throw (error as NodeJS.ErrnoException).code === 'EADDRINUSE' ? portInUse(address) : error
+    throw cannotListen(error, address)
   } finally {
     server.log.level = level
   }
@@ -159,8 +173,16 @@ function portOf(server: Server): number {
   return (server.server.address() as AddressInfo).port
 }
 
-function portInUse({ port, portSetting = "the service's …_PORT setting" }: Address): StartError {
-  return new StartError(
-    `Port ${port} is in use. Stop what uses it, or choose another with ${portSetting}.`,
-  )
+const SERVICE_PORT = "the service's …_PORT setting"
+
+function cannotListen(error: unknown, { host, port, portSetting = SERVICE_PORT }: Address) {
+  const code = (error as NodeJS.ErrnoException).code ?? ''
+  const reason = {
+    EADDRINUSE: `Port ${port} is in use. Stop what uses it, or choose another with ${portSetting}.`,
+    EACCES: `Port ${port} needs rights that this process does not have. Choose one from 1024 with ${portSetting}.`,
+    EADDRNOTAVAIL: `${host} is not an address of this machine. Choose another with the service's …_HOST setting.`,
+    ENOTFOUND: `The host ${host} is not known. Choose another with the service's …_HOST setting.`,
+    EAI_AGAIN: `The host ${host} could not be looked up. Choose another with the service's …_HOST setting.`,
+  }[code]
+  return reason === undefined ? error : new StartError(reason, { cause: error })
 }

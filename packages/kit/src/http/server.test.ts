@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { PassThrough } from 'node:stream'
 import { describe, type TestContext, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
+import { gzipSync } from 'node:zlib'
 import { listenForTest } from '../../testing/listen.ts'
 import { acceptUploads, receiveUpload } from '../files/upload.ts'
 import { defineProblem } from '../problems.ts'
@@ -156,6 +157,27 @@ describe('a server of the kit', () => {
     assert.deepEqual([wrongType.status, wrongType.body.status], [415, 415])
     assert.deepEqual([tooLarge.status, tooLarge.body.status], [413, 413])
   })
+
+  for (const [path, type] of [
+    ['/people', 'application/json'],
+    ['/upload', 'multipart/form-data; boundary=b'],
+  ] as const)
+    test(`refuses a gzip body of ${type} with 415, and takes identity for none`, async (t) => {
+      const { api } = await startServer(t)
+      const send = (encoding: string, body: Uint8Array) =>
+        api.request('POST', path, {
+          headers: { 'content-type': type, 'content-encoding': encoding },
+          body,
+        })
+      const person = Buffer.from(JSON.stringify(PERSON))
+
+      const packed = await send('gzip', gzipSync(person))
+      const plain = await send('identity', person)
+
+      assert.deepEqual([packed.status, packed.body.code], [415, 'UNSUPPORTED_MEDIA_TYPE'])
+      assert.equal(packed.headers.get('accept-encoding'), 'identity')
+      assert.notEqual(plain.status, 415)
+    })
 
   test('answers an unknown path with 404 and a wrong method with 405 and Allow', async (t) => {
     const { api } = await startServer(t)

@@ -91,7 +91,7 @@ export function databaseUrl(
 ): string {
   const setting = `${prefix}DATABASE_URL`
   const url = settings.text(setting, `sqlite:${dataFolder}/${name}.db`)
-  if (!/^(sqlite:.|postgres(ql)?:\/\/.)/.test(url))
+  if (!/^(sqlite:.|postgres(ql)?:\/\/.)/.test(url) || !URL.canParse(url))
     settings.fault(
       setting,
       'Expected sqlite:<file> or postgres://….',

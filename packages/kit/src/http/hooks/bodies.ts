@@ -1,6 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
-import { bodyTooSlow, malformedBody, tooManyUnfinished } from '../../problems.ts'
+import {
+  bodyTooSlow,
+  encodingUnsupported,
+  malformedBody,
+  tooManyUnfinished,
+} from '../../problems.ts'
 import type { Request, Server } from '../framework.ts'
 
 /**
@@ -97,6 +102,7 @@ export function parseJsonBodies(server: Server): void {
     { parseAs: 'string' },
     (request, body: string, done) => {
       if (body.trim() === '') done(null, undefined)
+      else if (isEncoded(request)) done(encodingUnsupported())
       else if (isTooDeep(body)) done(malformedBody({ detail: TOO_DEEP }))
       else parse(request, body, done)
     },
@@ -107,6 +113,12 @@ export function parseJsonBodies(server: Server): void {
     if (isFormOfNothing(request)) delete request.raw.headers['content-type']
     done(null, isAnnounced(headers) ? payload : Readable.from([]))
   })
+}
+
+/** Nothing here unpacks bodies: a small one could become a large one. */
+export function isEncoded({ headers }: Request): boolean {
+  const encoding = headers['content-encoding']?.trim().toLowerCase() ?? 'identity'
+  return encoding !== 'identity' && encoding !== ''
 }
 
 const TOO_DEEP = `The body is nested more than ${DEEPEST_NESTING} levels deep.`

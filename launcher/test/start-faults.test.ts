@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { describe, test } from 'node:test'
+import { endOf, failureOf, launch } from './launch.ts'
+import { testEnv } from './test-env.ts'
+
+type Fault = {
+  service?: string
+  env?: Record<string, string>
+  prepare?: (data: string, folder: string) => void
+  says: RegExp
+}
+
+const FAULTS: Record<string, Fault> = {
+  'a data folder that is a file': {
+    prepare: (data) => writeFileSync(data, ''),
+    says: /The folder .*data cannot be used: .* Choose another with SUITE_DATA/,
+  },
+  'a database file that is something else': {
+    prepare: (data) => {
+      mkdirSync(data)
+      writeFileSync(join(data, 'identity.db'), 'not a database'.repeat(100))
+    },
+    says: /The database file .*identity\.db cannot be used: file is not a database\.$/,
+  },
+  'a damaged database file': {
+    prepare: (data) => {
+      mkdirSync(data)
+      const bytes = Buffer.alloc(8192, 0xff)
+      bytes.write('SQLite format 3\0', 'latin1')
+      writeFileSync(join(data, 'identity.db'), bytes)
+    },
+    says: /The database file .*identity\.db cannot be used: /,
+  },
+  'a database server that is not there': {
+    env: { IDENTITY_DATABASE_URL: 'postgres://shop:secret@127.0.0.1:1/shop' },
+    says: /The database "shop" at 127\.0\.0\.1:1 cannot be used: .*ECONNREFUSED/,
+  },
+  'a key file that holds no key': {
+    prepare: (data) => {
+      mkdirSync(data)
+      writeFileSync(join(data, 'identity-master.key'), 'x')
+    },
+    says: /\.key should hold 32 bytes in base64, and does not\. LOG_LEVEL=debug shows where\.$/,
+  },
+  'an address of another machine': {
+    env: { IDENTITY_HOST: '203.0.113.1', IDENTITY_DEMO_ACCOUNTS: 'false' },
+    says: /203\.0\.113\.1 is not an address of this machine\. .*_HOST setting\.$/,
+  },
+  'a folder of the key edition that is a file': {
+    service: 'storage-key',
+    prepare: (data) => {
+      mkdirSync(data)
+      writeFileSync(join(data, 'storage-key'), '')
+    },
+    says: /The folder .*storage-key.* cannot be used: .* STORAGE_KEY_ROOT\.$/,
+  },
+  'a .env that is a folder': {
+    prepare: (_data, folder) => mkdirSync(join(folder, '.env')),
+    says: /\.env/,
+  },
+}
+
+describe('what keeps a service from starting is one sentence, without a stack:', () => {
+  for (const [name, { service = 'identity', env: given = {}, prepare, says }] of Object.entries(
+    FAULTS,
+  ))
+    test(name, async (t) => {
+      const { env, folder } = await testEnv(t, given)
+      prepare?.(env.SUITE_DATA ?? '', folder)
+
+      const { exitCode, errors } = await failureOf(launch(t, { env, folder, args: [service] }))
+
+      assert.equal(exitCode, 69, errors)
+      assert.match(errors.trimEnd(), says)
+      assert.equal(errors.trimEnd().split('\n').length, 1, errors)
+      assert.match(errors, /^✖ /)
+      assert.doesNotMatch(errors, /secret/)
+    })
+
+  test('and LOG_LEVEL=debug shows the stack of what was not foreseen', async (t) => {
+    const { env, folder } = await testEnv(t, { LOG_LEVEL: 'debug' })
+    mkdirSync(join(folder, '.env'))
+
+    const { exitCode, errors } = await failureOf(launch(t, { env, folder, args: ['identity'] }))
+
+    assert.equal(exitCode, 69)
+    assert.match(errors, /\n {4}at /)
+  })
+})
+
+describe('--help', () => {
+  for (const args of [['--help'], ['-h'], ['identity', '--help']])
+    test(`npm start -- ${args.join(' ')} shows what can be run, and runs nothing`, async (t) => {
+      const { env, folder } = await testEnv(t, { IDENTITY_PORT: 'nonsense' })
+      const child = launch(t, { env, folder, args })
+
+      const [shown, { exitCode }] = await Promise.all([
+        text(child.stdout as NodeJS.ReadableStream),
+        endOf(child),
+      ])
+
+      assert.equal(exitCode, 0)
+      assert.match(shown, /^Usage:\n {2}npm start .*identity, storage-full, storage-key, payments/s)
+    })
+})
