@@ -19,7 +19,7 @@ export function prepared<T, V extends object, R>(
   return async (db, values) => {
     const statement = built.get(engineOf(db)) ?? buildFor(db, values)
     const query = bind(statement, values as Record<string, unknown>)
-    const { rows } = await db.executeQuery<R>(query)
+    const { rows } = await db.getExecutor().executeQuery<R>(query)
     return rows
   }
 }

@@ -8,12 +8,12 @@ type CamelCase<Name extends string> = Name extends `${infer Head}_${infer Tail}`
 export type FromRow<Row> = { [Column in keyof Row & string as CamelCase<Column>]: Row[Column] }
 
 export function fromRow<Row extends object>(row: Row): FromRow<Row> {
-  return renamed(row, propertyOf) as FromRow<Row>
+  return renamed(row, properties, propertyOf) as FromRow<Row>
 }
 
 /** Every property becomes a column: `toRow<UserRow>(user)`. */
 export function toRow<Row extends object>(value: FromRow<Row>): Row {
-  return renamed(value, columnOf) as Row
+  return renamed(value, columns, columnOf) as Row
 }
 
 export type Sort = { property: string; direction: 'asc' | 'desc' }
@@ -49,27 +49,27 @@ export async function selectPage<DB, TB extends keyof DB>(
   return { rows, total }
 }
 
-const propertyOf = remembered((column) =>
-  column.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase()),
-)
-
-const columnOf = remembered((property) =>
-  property.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
-)
-
-function remembered(rename: (name: string) => string): (name: string) => string {
-  const names = new Map<string, string>()
-  return (name) => {
-    const known = names.get(name)
-    if (known !== undefined) return known
-    const made = rename(name)
-    names.set(name, made)
-    return made
-  }
+function columnOf(property: string): string {
+  return property.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 }
 
-function renamed(value: object, rename: (name: string) => string): object {
+function propertyOf(column: string): string {
+  return column.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
+}
+
+type Names = Record<string, string>
+
+const columns: Names = Object.create(null)
+
+const properties: Names = Object.create(null)
+
+/** Runs for every row that is read or written, so each name is made only once. */
+function renamed(value: object, names: Names, nameOf: (name: string) => string): object {
+  const from = value as Record<string, unknown>
   const result: Record<string, unknown> = {}
-  for (const [name, content] of Object.entries(value)) result[rename(name)] = content
+  for (const name in from) {
+    names[name] ??= nameOf(name)
+    result[names[name]] = from[name]
+  }
   return result
 }

@@ -1,6 +1,9 @@
 import { setImmediate } from 'node:timers/promises'
-import { CompiledQuery, type Kysely, type Transaction } from 'kysely'
-import type { Run, Writer } from './writer.ts'
+import { CompiledQuery, type Kysely, type QueryResult, type Transaction } from 'kysely'
+import type { RunStatement } from './file.ts'
+import type { Writer } from './writer.ts'
+
+export type Run = (query: CompiledQuery) => Promise<QueryResult<unknown>>
 
 type Work<T, R> = (db: Kysely<T>) => Promise<R>
 
@@ -67,15 +70,15 @@ const SAVEPOINT = CompiledQuery.raw('savepoint member')
 const UNDO = CompiledQuery.raw('rollback to member')
 const RELEASE = CompiledQuery.raw('release member')
 
-async function runMember(run: Run, member: Member): Promise<() => void> {
+async function runMember(run: RunStatement, member: Member): Promise<() => void> {
   const own = untilEnded(run)
-  await run(SAVEPOINT)
+  run(SAVEPOINT)
   try {
     const result = await member.work(own.run)
-    await run(RELEASE)
+    run(RELEASE)
     return () => member.resolve(result)
   } catch (error) {
-    await undo(run, error)
+    undo(run, error)
     return () => member.reject(error)
   } finally {
     own.end()
@@ -83,21 +86,23 @@ async function runMember(run: Run, member: Member): Promise<() => void> {
 }
 
 /** A statement that comes too late must not become part of another member's work. */
-function untilEnded(run: Run): { run: Run; end(): void } {
+function untilEnded(run: RunStatement): { run: Run; end(): void } {
   let ended = false
-  const tooLate = () => new Error('The transaction is already committed or rolled back.')
   return {
-    run: (query) => (ended ? Promise.reject(tooLate()) : run(query)),
+    run: async (query) => {
+      if (ended) throw new Error('The transaction is already committed or rolled back.')
+      return run(query)
+    },
     end: () => {
       ended = true
     },
   }
 }
 
-async function undo(run: Run, cause: unknown): Promise<void> {
+function undo(run: RunStatement, cause: unknown): void {
   try {
-    await run(UNDO)
-    await run(RELEASE)
+    run(UNDO)
+    run(RELEASE)
   } catch {
     // The whole transaction is gone, as on a full disk, and the cause says why.
     throw cause

@@ -12,9 +12,9 @@ import {
   Transaction,
 } from 'kysely'
 import { openSqlite } from './file.ts'
-import { groupCommit, type InGroup } from './group-commit.ts'
+import { groupCommit, type InGroup, type Run } from './group-commit.ts'
 import { Reads } from './reads.ts'
-import { type Run, Writer } from './writer.ts'
+import { Writer } from './writer.ts'
 
 /** Queries of Kysely on a file: one connection writes, another reads outside of transactions. */
 export function openSqliteKysely<T>(file: string): Kysely<T> {

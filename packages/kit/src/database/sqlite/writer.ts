@@ -1,8 +1,6 @@
 import type { CompiledQuery, QueryResult } from 'kysely'
 import { type RunStatement, type Sqlite, statementRunner, whenFree } from './file.ts'
 
-export type Run = (query: CompiledQuery) => Promise<QueryResult<unknown>>
-
 /** The one connection that writes, used by one transaction at a time. */
 export class Writer {
   readonly #database: Sqlite
@@ -23,7 +21,7 @@ export class Writer {
    * A transaction that reads first and writes later would fail at once when another process wrote in
    * between; taking the write lock at the start makes it wait its turn instead.
    */
-  async transaction<R>(work: (run: Run) => Promise<R>): Promise<R> {
+  async transaction<R>(work: (run: RunStatement) => Promise<R>): Promise<R> {
     return this.#whileLocked(async () => {
       await whenFree(() => this.#database.exec('begin immediate'))
       try {
@@ -41,9 +39,9 @@ export class Writer {
    * SQLite rolls back a transaction by itself when, for example, the disk is full. What still comes
    * for it must not become a transaction of its own.
    */
-  #runWhileOpen(): Run {
+  #runWhileOpen(): RunStatement {
     let lost: unknown
-    return async (query) => {
+    return (query) => {
       if (lost) throw lost
       try {
         return this.#run(query)

@@ -88,15 +88,15 @@ export async function findAttemptBySession(
   return row && toAttempt(row)
 }
 
+const paymentIdByIntent = prepared((db: Db, { intentId }: { intentId: string }) =>
+  db.selectFrom('attempts').select('payment_id').where('payment_intent_id', '=', intentId),
+)
+
 export async function findPaymentIdByIntent(
   db: Db,
   paymentIntentId: string,
 ): Promise<string | undefined> {
-  const row = await db
-    .selectFrom('attempts')
-    .select('payment_id')
-    .where('payment_intent_id', '=', paymentIntentId)
-    .executeTakeFirst()
+  const [row] = await paymentIdByIntent(db, { intentId: paymentIntentId })
   return row?.payment_id
 }
 

@@ -2,8 +2,12 @@ import { type FromRow, fromRow, prepared, toRow } from '@plinth/kit'
 import type { Metadata, Refund } from '../../provider/provider.ts'
 import type { Db, RefundAttemptRow, RefundRow } from './tables.ts'
 
+const byId = prepared((db: Db, { id }: { id: string }) =>
+  db.selectFrom('refunds').selectAll().where('id', '=', id),
+)
+
 export async function findRefund(db: Db, id: string): Promise<Refund | undefined> {
-  const row = await db.selectFrom('refunds').selectAll().where('id', '=', id).executeTakeFirst()
+  const [row] = await byId(db, { id })
   return row && toRefund(row)
 }
 
@@ -23,16 +27,18 @@ export async function listRefundsOf(db: Db, paymentIntentIds: Set<string>): Prom
   return refunds
 }
 
-export async function upsertRefund(db: Db, refund: Refund, now: Date): Promise<void> {
-  const at = now.toISOString()
-  const metadata = JSON.stringify(refund.metadata)
-  const row = toRow<RefundRow>({ ...refund, metadata, createdAt: at, updatedAt: at })
+const upsert = prepared((db: Db, row: RefundRow) => {
   const { id, amount, currency, created_at, ...news } = row
-  await db
+  return db
     .insertInto('refunds')
     .values(row)
     .onConflict((conflict) => conflict.column('id').doUpdateSet(news))
-    .execute()
+})
+
+export async function upsertRefund(db: Db, refund: Refund, now: Date): Promise<void> {
+  const at = now.toISOString()
+  const metadata = JSON.stringify(refund.metadata)
+  await upsert(db, toRow<RefundRow>({ ...refund, metadata, createdAt: at, updatedAt: at }))
 }
 
 function toRefund({ metadata, created_at, updated_at, ...row }: RefundRow): Refund {
