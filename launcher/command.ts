@@ -8,13 +8,16 @@ import {
   exitWith,
   readEnvFile,
   run,
+  type Server,
   StartError,
 } from '@plinth/kit'
-import { loadWorkerCount } from './config.ts'
+import { loadManagement, loadWorkerCount, type ManagementConfig } from './config.ts'
 import { services } from './services.ts'
+import { metricsOf, type ReadMetrics, startManagement } from './stack/management.ts'
 import { panelOf, startedLine } from './stack/panel.ts'
 import { startStack } from './stack/stack.ts'
-import { followPrimary, reportListening, runWorkers } from './workers.ts'
+import { answerWithMetrics } from './workers/metrics.ts'
+import { followPrimary, reportListening, runWorkers } from './workers/workers.ts'
 
 const HELP = `Usage:
   npm start                       runs every service and a page that lists them
@@ -45,13 +48,27 @@ async function runService(name: string, env: Env = process.env): Promise<void> {
   const entry = services.find((service) => service.name === name)
   if (!entry) throw unknownService(name)
   const workers = loadWorkerCount(env)
-  if (workers > 1 && cluster.isPrimary) return runWorkers(workers)
+  const management = loadManagement(env)
+  if (workers > 1 && cluster.isPrimary) return runWorkers(workers, management)
   const closeOn = cluster.worker ? followPrimary(cluster.worker) : closeOnSignals
   await run(async () => {
     const { config, create } = await entry.prepare(env)
-    return { server: await create(), ...config, portSetting: entry.portSetting }
+    const server = await create()
+    const readMetrics = () => metricsOf([{ name, server }])
+    if (cluster.worker) answerWithMetrics(cluster.worker, readMetrics)
+    else await manage(server, management, readMetrics)
+    return { server, ...config, portSetting: entry.portSetting }
   }, closeOn)
   reportListening()
+}
+
+async function manage(
+  server: Server,
+  config: ManagementConfig | undefined,
+  read: () => ReadMetrics,
+): Promise<void> {
+  const management = await startManagement(config, read)
+  if (management) server.onClose(() => management.close())
 }
 
 function unknownService(name: string): StartError {

@@ -1,4 +1,12 @@
-import { type Env, hostUrl, readSettings, type Settings, serviceSettings } from '@plinth/kit'
+import {
+  type Env,
+  hostUrl,
+  isLoopback,
+  logLevel,
+  readSettings,
+  type Settings,
+  serviceSettings,
+} from '@plinth/kit'
 
 export type SuiteConfig = ReturnType<typeof loadConfig>
 
@@ -19,6 +27,26 @@ function addressOf(settings: Settings, prefix: string, port: number): string {
   const host = settings.text(`${prefix}HOST`, 'localhost')
   return hostUrl(host, settings.integer(`${prefix}PORT`, port, { max: 65535 }))
 }
+
+export type ManagementConfig = NonNullable<ReturnType<typeof loadManagement>>
+
+/** The listener for operators. Without a port there is none. */
+export function loadManagement(env: Env = process.env) {
+  return readSettings(env, (settings) => {
+    if (settings.optional('SUITE_MANAGEMENT_PORT') === undefined) return undefined
+    const host = settings.text('SUITE_MANAGEMENT_HOST', '127.0.0.1')
+    const port = settings.integer('SUITE_MANAGEMENT_PORT', 9464, { max: 65535 })
+    const token = settings.optional('METRICS_TOKEN')
+    if (!isLoopback(host) && token === undefined)
+      settings.fault('METRICS_TOKEN', 'Expected a secret: SUITE_MANAGEMENT_HOST is not loopback.')
+    if (token !== undefined && token.length < SHORTEST_TOKEN)
+      settings.fault('METRICS_TOKEN', `Expected at least ${SHORTEST_TOKEN} characters.`)
+    const portSetting = 'SUITE_MANAGEMENT_PORT'
+    return { host, port, portSetting, token, logLevel: logLevel(settings, 'SUITE_') }
+  })
+}
+
+const SHORTEST_TOKEN = 20
 
 /** How many processes of one service. Read alone: it must not depend on other settings. */
 export function loadWorkerCount(env: Env = process.env): number {

@@ -8,9 +8,8 @@ import {
   systemClock,
 } from '@plinth/kit'
 import type { SuiteConfig } from '../config.ts'
-import type { RunningService } from '../services.ts'
+import { type RunningService, VERSION } from '../services.ts'
 
-const VERSION = '1.0.0'
 const HEALTH_TIMEOUT_MS = 3_000
 
 /** The page that lists what runs here, and the JSON behind it. */

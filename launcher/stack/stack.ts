@@ -1,7 +1,8 @@
 import { closeGracefully, type Env, listen, type Server } from '@plinth/kit'
-import type { SuiteConfig } from '../config.ts'
+import { loadManagement, type SuiteConfig } from '../config.ts'
 import type { RunningService } from '../services.ts'
 import { createLanding } from './landing.ts'
+import { metricsOf, startManagement } from './management.ts'
 import { type Prepared, prepareStack } from './prepare.ts'
 
 export type Stack = {
@@ -14,6 +15,7 @@ export type Stack = {
 /** Starts every service and the landing page in this process, or nothing at all. */
 export async function startStack({ env = process.env }: { env?: Env } = {}): Promise<Stack> {
   const { config, prepared } = await prepareStack(env)
+  const management = loadManagement(env)
   const opened: Server[] = []
   const close = async (drainSeconds = 0) => {
     await Promise.all(opened.map((server) => closeGracefully(server, drainSeconds)))
@@ -23,7 +25,16 @@ export async function startStack({ env = process.env }: { env?: Env } = {}): Pro
     const landing = createLanding(config, running)
     opened.push(landing)
     const landingUrl = await listen(landing, { ...config, portSetting: 'SUITE_PORT' })
-    return { config, landingUrl, services: running, close }
+    const measured = running.map(({ entry, server }) => ({ name: entry.name, server }))
+    const operators = await startManagement(management, () =>
+      metricsOf([...measured, { name: 'landing', server: landing }]),
+    )
+    // Closed last: what happens while the others finish can still be seen.
+    const closeAll = async (drainSeconds = 0) => {
+      await close(drainSeconds)
+      await operators?.close()
+    }
+    return { config, landingUrl, services: running, close: closeAll }
   } catch (error) {
     await close()
     throw error

@@ -6,7 +6,7 @@ import { type Code, type Rule, resolve } from './source.ts'
  * it, type imports included.
  */
 export const LAYERS: Record<string, string[]> = {
-  kit: ['problems', 'runtime', 'database', 'tokens', 'http', 'files', 'index'],
+  kit: ['problems', 'runtime', 'metrics', 'database', 'tokens', 'http', 'files', 'index'],
   accounts: [
     'problems',
     'passwords',
@@ -15,6 +15,7 @@ export const LAYERS: Record<string, string[]> = {
     'audit',
     'users',
     'sessions',
+    'measure',
     'host',
     'index',
   ],
@@ -72,7 +73,7 @@ const STRANGERS: Record<string, [string, string][]> = {
  */
 const FACES: Record<string, Record<string, RegExp>> = {
   payments: {
-    provider: /^(provider|objects|failures|problems|idempotency-keys|reserved-calls)\.ts$/,
+    provider: /^(provider|objects|failures|problems|idempotency-keys|reserved-calls|measure)\.ts$/,
     webhooks: /^(receive|events|poll|parked-events)\.ts$/,
     refunds: /^refunds\.ts$/,
     checkout: /^(checkout|customers)\.ts$/,

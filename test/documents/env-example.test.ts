@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
 import type { Env } from '@plinth/kit'
-import { loadConfig as loadSuite, loadWorkerCount } from '../../launcher/config.ts'
+import { loadManagement, loadConfig as loadSuite, loadWorkerCount } from '../../launcher/config.ts'
 import { services } from '../../launcher/services.ts'
 import { read } from './tree.ts'
 
@@ -44,7 +44,12 @@ describe('.env.example', () => {
 async function namesRead(): Promise<Set<string>> {
   const names = new Set<string>()
   for (const value of [undefined, 'http://localhost:1'])
-    for (const load of [loadSuite, loadWorkerCount, ...services.map(({ prepare }) => prepare)])
+    for (const load of [
+      loadSuite,
+      loadManagement,
+      loadWorkerCount,
+      ...services.map(({ prepare }) => prepare),
+    ])
       try {
         await load(watchedEnv(names, value))
       } catch {

@@ -32,14 +32,14 @@ export async function unpackDebian(name: string, release = ''): Promise<Unpacked
 
 const programs = new Map<string, Promise<{ path: string; env: NodeJS.ProcessEnv }>>()
 
-/** A program: this machine's own if it has one, else from the Debian package of that name. */
-export function debianProgram(name: string) {
+/** A program: this machine's own if it has one, else from the Debian package that holds it. */
+export function debianProgram(name: string, packageName = name) {
   return programs.getOrInsertComputed(name, async () => {
     const own = onThisMachine(name)
     if (own) return { path: own, env: process.env }
-    const { root, libraries } = await unpackDebian(name)
+    const { root, libraries } = await unpackDebian(packageName)
     const path = ['usr/bin', 'usr/sbin'].map((folder) => join(root, folder, name)).find(isProgram)
-    if (!path) throw new Error(`The Debian package ${name} has no program ${name}.`)
+    if (!path) throw new Error(`The Debian package ${packageName} has no program ${name}.`)
     return { path, env: { ...process.env, LD_LIBRARY_PATH: libraries } }
   })
 }

@@ -23,6 +23,7 @@ import {
   insertUser,
   type NewUser,
 } from './database/users.repository.ts'
+import { measureAccounts } from './measure.ts'
 import { accountGuard } from './sessions/caller.ts'
 import { sessionRoutes } from './sessions/sessions.routes.ts'
 import { userRoutes } from './users/users.routes.ts'
@@ -40,9 +41,10 @@ export async function mountAccounts<T extends AccountTables>(
     const accounts = await openAccounts(db, settings, server.clock)
     server.onClose(accounts.close)
     await prepareDemoAccounts(accounts)
-    server.onClose(startMaintenance(accounts, server.log as Logger).stop)
+    server.onClose(startMaintenance(accounts, server).stop)
     if (settings.demoAccounts)
       server.announcements.push('demo accounts are on: everybody knows their password')
+    measureAccounts(server, accounts)
     const guard = accountGuard(accounts)
     userRoutes(server, accounts, guard)
     sessionRoutes(server, accounts, guard)
@@ -117,12 +119,13 @@ const BATCH = 500
 const DAY_SECONDS = 86_400
 
 /** Deletes what has expired and rotates the signing keys. */
-function startMaintenance(accounts: Accounts, log: Logger): Job {
+function startMaintenance(accounts: Accounts, { log, metrics }: Server): Job {
   return startJob({
     db: accounts.db as unknown as Db<LeaseTables>,
     name: 'accounts-maintenance',
     everySeconds: EVERY_SECONDS,
-    log,
+    log: log as Logger,
+    metrics,
     run: (signal) => maintain(accounts, signal),
   })
 }

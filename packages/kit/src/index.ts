@@ -48,6 +48,7 @@ export {
   type Server,
 } from './http/framework.ts'
 export { CREDENTIALS_BODY_BYTES } from './http/hooks/bodies.ts'
+export { countReplies } from './http/hooks/measure.ts'
 export { pageOf, pageRequest } from './http/page.ts'
 export { renderProblem } from './http/problem-handler.ts'
 export { consoleRoutes } from './http/routes/console-pages.ts'
@@ -72,6 +73,15 @@ export {
 } from './http/schema.ts'
 export { createServer } from './http/server.ts'
 export {
+  EXPOSITION_TYPE,
+  exposition,
+  labelled,
+  merged,
+} from './metrics/exposition.ts'
+export type { Family, Metrics } from './metrics/metrics.ts'
+export { watchProcess } from './metrics/process.ts'
+export { measureDisks } from './metrics/stores.ts'
+export {
   accessDenied,
   defineProblem,
   isDiskFull,
@@ -88,9 +98,11 @@ export { generatedKey, makeDataFolder } from './runtime/data-folder.ts'
 export { armFailPoint, failPoint } from './runtime/fail-point.ts'
 export { createFairQueue } from './runtime/fair-queue.ts'
 export { createLogger, type Logger } from './runtime/logging.ts'
+export { isLoopback } from './runtime/networks.ts'
 export {
   databaseUrl,
   hostUrl,
+  logLevel,
   type ServiceSettings,
   serviceSettings,
 } from './runtime/service-settings.ts'

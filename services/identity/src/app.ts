@@ -6,6 +6,7 @@ import {
   consoleRoutes,
   createLogger,
   createServer,
+  measureDisks,
   openDatabase,
   type Server,
   systemClock,
@@ -34,6 +35,8 @@ export async function createIdentity(
   const { db } = database
   const server = createServer({ ...config, log, clock })
   server.onClose(database.close)
+  database.measure(server.metrics)
+  measureDisks(server.metrics, { data: config.dataFolder })
   const { accounts, guard } = await mountAccounts(server, db, config.accounts)
 
   const { relyingParty } = config
@@ -41,7 +44,7 @@ export async function createIdentity(
   if (relyingParty) {
     const passkeys = { accounts, db, clock, relyingParty }
     passkeyRoutes(server, passkeys, { guard, csrf })
-    server.onClose(startChallengeSweep(passkeys, log).stop)
+    server.onClose(startChallengeSweep(passkeys, server).stop)
   } else {
     disabledPasskeyRoutes(server, { db }, { guard, csrf })
     server.announcements.push(

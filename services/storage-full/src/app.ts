@@ -7,12 +7,14 @@ import {
   type Clock,
   callerGuard,
   consoleRoutes,
+  countReplies,
   createLogger,
   createRemoteIssuer,
   createServer,
   type Database,
   type Logger,
   makeDataFolder,
+  measureDisks,
   openDatabase,
   type Server,
   sweepSpools,
@@ -50,9 +52,11 @@ export async function createStorageFull(
   const { storage, database } = await openStorage(config, { clock, log })
   const server = createServer({ ...config, log, clock })
   server.onClose(database.close)
+  measureStorage(server, config)
+  database.measure(server.metrics)
   server.onClose(storage.providers.close)
   const { accounts } = await mountAccounts(server, database.db, config.accounts)
-  const upkeep = startUpkeep(storage)
+  const upkeep = startUpkeep(storage, server.metrics)
   server.onClose(upkeep.stop)
 
   const guard = callerGuard(authenticateWith(accounts, config.trustedIssuer))
@@ -68,6 +72,17 @@ export async function createStorageFull(
   actuatorRoutes(server, { name: NAME, version: VERSION, healthy: database.ping })
   consoleRoutes(server, consoleFolder('storage-full'))
   return server
+}
+
+/** What an operator wants to know of the files. Called before the routes are added. */
+function measureStorage(server: Server, config: StorageFullConfig): void {
+  const { metrics } = server
+  countReplies(
+    server,
+    { name: 'plinth_uploads_total', help: 'Uploads by result.' },
+    { 'POST /file': {} },
+  )
+  measureDisks(metrics, { data: config.dataFolder, files: config.root })
 }
 
 type OpenStorage = { storage: Storage; database: Database<StorageTables> }

@@ -4,8 +4,10 @@ import {
   actuatorRoutes,
   type Clock,
   consoleRoutes,
+  countReplies,
   createLogger,
   createServer,
+  measureDisks,
   requestedPath,
   type Server,
   systemClock,
@@ -44,6 +46,12 @@ export async function createStorageKey(
       'the development key is in use: set STORAGE_KEY_API_KEY before others can reach this',
     )
 
+  countReplies(
+    server,
+    { name: 'plinth_uploads_total', help: 'Uploads by result.' },
+    { 'POST /file': {} },
+  )
+  measureDisks(server.metrics, { files: config.root })
   answerOptions(server)
   requireKey(server, config.apiKey)
   server.removeAllContentTypeParsers()

@@ -10,8 +10,13 @@ import { deleteFile, describeFile, type FileStore, representFile, storeFile } fr
 import { requestedName } from './request-target.ts'
 
 export function fileRoutes(server: Server, store: FileStore): void {
+  const countBytes = server.metrics.counter({
+    name: 'plinth_upload_bytes_total',
+    help: 'Bytes of files that were stored.',
+  })
   server.post('/file', async (request, reply) => {
-    const name = await receiveFile(request, reply, store)
+    const { name, sizeBytes } = await receiveFile(request, reply, store)
+    countBytes({}, sizeBytes)
     return reply.type('text/plain; charset=utf-8').send(name)
   })
 
@@ -31,9 +36,13 @@ export function fileRoutes(server: Server, store: FileStore): void {
 }
 
 /** Returns once nothing temporary is left of the upload. */
-async function receiveFile(request: Request, reply: Reply, store: FileStore): Promise<string> {
+async function receiveFile(
+  request: Request,
+  reply: Reply,
+  store: FileStore,
+): Promise<{ name: string; sizeBytes: number }> {
   await using upload = await receiveUpload(request.raw, reply.raw, store.uploads)
-  return await storeFile(store, upload)
+  return { name: await storeFile(store, upload), sizeBytes: upload.sizeBytes }
 }
 
 function nameIn(request: Request): string {

@@ -99,6 +99,16 @@ export async function listLiveSessions(
   return rows.map(sessionOf)
 }
 
+/** Ended ones included until they expire, because that is read from an index alone. */
+export async function countUnexpiredSessions(db: Db<AccountTables>, now: Date): Promise<number> {
+  const { total } = await db
+    .selectFrom('sessions')
+    .select(({ fn }) => fn.countAll<number>().as('total'))
+    .where('expires_at', '>', now.toISOString())
+    .executeTakeFirstOrThrow()
+  return total
+}
+
 /** Which of a user's sessions to end. */
 type SessionChoice = { id: number } | { tokenHash: string } | { otherThan: number } | 'all'
 

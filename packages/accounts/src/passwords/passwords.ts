@@ -46,6 +46,9 @@ export function createPasswords(options: PasswordOptions = {}) {
       return !used || !isAtLeast(used, cost)
     },
 
+    /** How many wait for a thread. */
+    waiting: () => pool.waiting(),
+
     close: () => pool.close(),
   }
 }

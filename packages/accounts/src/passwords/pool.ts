@@ -88,6 +88,8 @@ export function createPasswordPool(options: PoolOptions) {
       return promise
     },
 
+    waiting: () => queue.size,
+
     async close(): Promise<void> {
       closed = true
       for (let job = queue.shift(); job; job = queue.shift()) refuse(job)

@@ -51,6 +51,14 @@ export async function deleteLease(
   await db.deleteFrom('leases').where('name', '=', name).where('holder', '=', holder).execute()
 }
 
+export async function countLeases(db: Db<LeaseTables>): Promise<number> {
+  const { total } = await db
+    .selectFrom('leases')
+    .select(({ fn }) => fn.countAll<number>().as('total'))
+    .executeTakeFirstOrThrow()
+  return total
+}
+
 /** Leases that ended long ago: of processes that did not get to give them back. */
 export async function deleteDeadLeases(db: Db<LeaseTables>): Promise<void> {
   const hourAgo = sql<number>`${databaseTime(db)} - ${60 * 60 * 1000}`

@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto'
+import type { Metrics } from '../metrics/metrics.ts'
+import { systemClock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logging.ts'
 import { claimLease, deleteLease, type LeaseTables } from './leases.repository.ts'
 import type { Db } from './open.ts'
@@ -59,7 +61,13 @@ type JobOptions<T> = {
   everySeconds: number
   leaseSeconds?: number
   log: Logger
+  metrics?: Metrics
   run: (signal: AbortSignal) => Promise<void>
+}
+
+const LAST_SUCCESS = {
+  name: 'plinth_job_last_success_timestamp_seconds',
+  help: 'When a background job last succeeded on this node, in Unix time.',
 }
 
 /**
@@ -69,10 +77,15 @@ type JobOptions<T> = {
 export function startJob<T extends LeaseTables>(options: JobOptions<T>): Job {
   const stopping = new AbortController()
   const rounds = new Set<Promise<void>>()
+  let lastSuccess: number | undefined
+  options.metrics?.gauge(LAST_SUCCESS, () =>
+    lastSuccess === undefined ? [] : [{ labels: { job_name: options.name }, value: lastSuccess }],
+  )
   const runNow = () => {
-    const round = withLease(options.db, options.name, options.leaseSeconds ?? 60, (lost) =>
-      options.run(AbortSignal.any([lost, stopping.signal])),
-    )
+    const round = withLease(options.db, options.name, options.leaseSeconds ?? 60, async (lost) => {
+      await options.run(AbortSignal.any([lost, stopping.signal]))
+      lastSuccess = systemClock().getTime() / 1000
+    })
     const forget = () => void rounds.delete(ended)
     const ended = round.then(forget, forget)
     rounds.add(ended)

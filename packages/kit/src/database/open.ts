@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
+import type { Metrics } from '../metrics/metrics.ts'
+import { measureLog, measurePool } from '../metrics/stores.ts'
 import { databaseUnavailable, StartError, storageFull } from '../problems.ts'
 import type { Logger } from '../runtime/logging.ts'
 import { type Db, databaseFault, type Engine } from './engine.ts'
 import {
   claimLease,
+  countLeases,
   deleteDeadLeases,
   kitMigrations,
   type LeaseTables,
@@ -24,6 +27,7 @@ export type Database<T> = {
   ping(): Promise<boolean>
   /** Only with the option `reserve` it helps on a full disk. */
   withReserve: WithReserve
+  measure(metrics: Metrics): void
   close(): Promise<void>
 }
 
@@ -71,6 +75,10 @@ async function openCurrent<T>(
     engine: connection.engine,
     ping: () => probe(connection.db as unknown as Db<LeaseTables>),
     withReserve,
+    measure: (metrics) => {
+      connection.measure(metrics)
+      measureLeases(metrics, connection.db as unknown as Db<LeaseTables>)
+    },
     close: connection.close,
   }
 }
@@ -103,17 +111,32 @@ type Connection<T> = {
   engine: Engine
   file?: string
   backUp(): Promise<void>
+  measure(metrics: Metrics): void
   close(): Promise<void>
 }
 
 function connect<T>(url: string, options: OpenOptions): Connection<T> {
   if (!url.startsWith('sqlite:')) {
-    const db = new Kysely<T>({ dialect: postgresDialect(url, options) })
-    return { db, engine: 'postgres', backUp: async () => {}, close: () => db.destroy() }
+    const pool = postgresPool(url, options)
+    const db = new Kysely<T>({ dialect: new PostgresDialect({ pool }) })
+    return {
+      db,
+      engine: 'postgres',
+      backUp: async () => {},
+      measure: (metrics) => measurePool(metrics, pool),
+      close: () => db.destroy(),
+    }
   }
   const file = url.slice('sqlite:'.length)
   const db = openSqliteKysely<T>(file)
-  return { db, engine: 'sqlite', file, backUp: () => backUpSqlite(file), close: () => db.destroy() }
+  return {
+    db,
+    engine: 'sqlite',
+    file,
+    backUp: () => backUpSqlite(file),
+    measure: (metrics) => measureLog(metrics, file),
+    close: () => db.destroy(),
+  }
 }
 
 const PROBE = `health:${randomUUID()}`
@@ -130,6 +153,11 @@ async function probe(db: Db<LeaseTables>): Promise<boolean> {
   }
 }
 
+function measureLeases(metrics: Metrics, db: Db<LeaseTables>): void {
+  const about = { name: 'plinth_leases', help: 'Leases that nodes hold or have left behind.' }
+  metrics.gauge(about, () => countLeases(db))
+}
+
 const CONNECT_MS = 5_000
 const STATEMENT_MS = 10_000
 const IDLE_IN_TRANSACTION_MS = 60_000
@@ -142,7 +170,7 @@ const types: pg.CustomTypesConfig = {
     oid === INT8 ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
 }
 
-function postgresDialect(connectionString: string, options: OpenOptions): PostgresDialect {
+function postgresPool(connectionString: string, options: OpenOptions): pg.Pool {
   const pool = new pg.Pool({
     connectionString,
     max: options.poolSize ?? 10,
@@ -163,7 +191,7 @@ function postgresDialect(connectionString: string, options: OpenOptions): Postgr
   // The pool listens to idle connections only; a connection lost while in use needs a listener, too.
   pool.on('connect', (client) => surviveLoss(client, options.log))
   pool.on('error', () => {})
-  return new PostgresDialect({ pool })
+  return pool
 }
 
 /** An error without a listener would end the process; the statement in flight fails anyway. */

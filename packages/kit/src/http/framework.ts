@@ -9,6 +9,7 @@ import type {
   RawServerDefault,
 } from 'fastify'
 import type { Static, TSchema } from 'typebox'
+import type { Metrics } from '../metrics/metrics.ts'
 import { accessDenied, accessTokenRejected, callerUnknown } from '../problems.ts'
 import type { Clock } from '../runtime/clock.ts'
 
@@ -37,6 +38,8 @@ declare module 'fastify' {
     /** True once the service is stopping: it finishes what it has and is not ready. */
     draining: boolean
     clock: Clock
+    /** What the service counts; read by the management listener. */
+    metrics: Metrics
     /** What clients reach the service by. */
     publicUrl: string | undefined
     /** Where the client of this request finds the service: scheme, host and base path. */

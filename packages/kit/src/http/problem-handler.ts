@@ -24,9 +24,16 @@ export type ProblemRenderer = (problem: Problem, request: Request) => { type: st
 
 /** The only place a failure becomes a response. */
 export function handleProblems(server: Server, render?: ProblemRenderer): void {
+  const countLimited = server.metrics.counter({
+    name: 'plinth_rate_limited_total',
+    help: 'Requests refused with 429, by the code of the rule.',
+    labels: ['rule'],
+  })
   server.setErrorHandler(async (error, request, reply) => {
     if (isTooLarge(error)) await delayClose(request, reply)
-    return answerProblem(error, request, reply, render)
+    const problem = toProblem(error)
+    if (problem.status === 429) countLimited({ rule: problem.code })
+    return answerProblem(problem, request, reply, render)
   })
 }
 

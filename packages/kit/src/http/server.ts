@@ -1,4 +1,5 @@
 import { type FastifyBaseLogger, fastify, LogController } from 'fastify'
+import { Metrics } from '../metrics/metrics.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logging.ts'
 import {
@@ -16,6 +17,7 @@ import {
   limitConnections,
 } from './hooks/admission.ts'
 import { DEFAULT_BODY_BYTES, limitBodyTime, parseJsonBodies } from './hooks/bodies.ts'
+import { measureRequests } from './hooks/measure.ts'
 import {
   answerUnknownRoutes,
   logRequest,
@@ -53,6 +55,7 @@ export function createServer(options: ServerOptions): Server {
   const server = bareServer(options, removeBasePath(options, ownSegments))
   server.decorate('draining', false)
   server.decorate('clock', options.clock)
+  server.decorate('metrics', new Metrics())
   server.decorate('publicUrl', options.publicUrl)
   server.decorate('baseUrlOf', baseUrls(options))
   server.decorate('announcements', [])
@@ -60,6 +63,7 @@ export function createServer(options: ServerOptions): Server {
     ownSegments.add(firstSegment(route.url))
     if (route.schema?.body) route.schema = { ...route.schema, body: countsFirst(route.schema.body) }
   })
+  measureRequests(server)
   parseJsonBodies(server)
   limitBodyTime(server, options.bodyDeadlineMs)
   sendReplyHeaders(server, replyHeaders(options))

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { createLogger } from './logging.ts'
+import { createLogger, readableLine } from './logging.ts'
 
 describe('the log', () => {
   test('never shows a secret, at the top or inside', () => {
@@ -13,5 +13,23 @@ describe('the log', () => {
     assert.equal(lines.length, 2)
     assert.doesNotMatch(lines.join(''), /hunter2/)
     assert.match(lines.join(''), /\[redacted\]/)
+  })
+
+  test('is a line for a person on a terminal: what was asked, and the cause of what failed', () => {
+    const lines: string[] = []
+    const log = createLogger('identity', 'info', {
+      write: (line: string) => lines.push(readableLine(line)),
+    })
+
+    const request = { method: 'GET', route: '/users/{id}', status: 200, milliseconds: 3.1 }
+    log.info({ requestId: 'r-1', ...request, callerId: '7' }, 'request')
+    log.error({ err: new Error('the disk is full') }, 'job failed')
+
+    const [asked = '', failed = ''] = lines
+    assert.match(
+      asked,
+      /^\d\d:\d\d:\d\d identity {5}GET \/users\/\{id\} 200 3\.1 ms requestId=r-1 callerId=7\n$/,
+    )
+    assert.match(failed, /ERROR job failed\nError: the disk is full\n {4}at /)
   })
 })

@@ -19,7 +19,12 @@ const SECRETS = [
   'apiKey',
 ]
 
-export function createLogger(name: string, level: string, destination?: DestinationStream) {
+/** JSON for machines; on a terminal, lines for a person. */
+export function createLogger(
+  name: string,
+  level: string,
+  destination = terminalOf(process.stdout),
+) {
   const paths = SECRETS.flatMap((key) => [`["${key}"]`, `*["${key}"]`, `*.*["${key}"]`])
   const options = {
     name,
@@ -28,4 +33,34 @@ export function createLogger(name: string, level: string, destination?: Destinat
     timestamp: pino.stdTimeFunctions.isoTime,
   }
   return destination ? pino(options, destination) : pino(options)
+}
+
+function terminalOf(output: NodeJS.WriteStream): DestinationStream | undefined {
+  if (!output.isTTY) return undefined
+  return { write: (line: string) => void output.write(readableLine(line)) }
+}
+
+type Entry = { time: string; level: number; name: string; msg?: string; err?: { stack?: string } }
+
+const WARN = 40
+
+/** `12:00:01 identity  GET /api/users/{id} 200 3.1 ms`, and what else there is as `key=value`. */
+export function readableLine(line: string): string {
+  const { time, level, name, msg, err, ...rest } = JSON.parse(line) as Entry &
+    Record<string, unknown>
+  const { pid, hostname, method, route, status, milliseconds, ...more } = rest
+  const request = `${method} ${route} ${status} ${milliseconds} ms`
+  const severity = level >= WARN ? [pino.levels.labels[level]?.toUpperCase()] : []
+  const parts = [
+    time.slice(11, 19),
+    name.padEnd(12),
+    ...severity,
+    msg === 'request' && method !== undefined ? request : msg,
+    ...Object.entries(more).map(([key, value]) => `${key}=${textOf(value)}`),
+  ]
+  return `${parts.join(' ')}\n${err?.stack ? `${err.stack}\n` : ''}`
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value)
 }

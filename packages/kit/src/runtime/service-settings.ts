@@ -35,7 +35,7 @@ export function serviceSettings(
     portSetting,
     publicUrl: settings.url(`${prefix}PUBLIC_URL`, namedHostUrl(host, port)),
     dataFolder: resolve(settings.text('SUITE_DATA', 'data')),
-    logLevel: settings.choice('LOG_LEVEL', LOG_LEVELS, 'info'),
+    logLevel: logLevel(settings, prefix),
     trustedProxies: trustedProxies(settings, `${prefix}TRUSTED_PROXIES`),
     corsOrigins: corsOrigins(settings, `${prefix}CORS_ORIGINS`),
     allowedHosts: allowedHosts(settings, `${prefix}ALLOWED_HOSTS`),
@@ -46,6 +46,12 @@ export function serviceSettings(
     // A person at a terminal is not a load balancer.
     drainSeconds: settings.integer(`${prefix}DRAIN_SECONDS`, isatty(1) ? 0 : 5, { max: 600 }),
   }
+}
+
+/** A service may have a level of its own. */
+export function logLevel(settings: Settings, prefix: string): string {
+  const common = settings.choice('LOG_LEVEL', LOG_LEVELS, 'info')
+  return settings.choice(`${prefix}LOG_LEVEL`, LOG_LEVELS, common)
 }
 
 const NAMED_NETWORKS = ['loopback', 'linklocal', 'uniquelocal']

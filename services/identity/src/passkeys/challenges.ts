@@ -6,6 +6,7 @@ import {
   type LeaseTables,
   type Logger,
   newOpaqueToken,
+  type Server,
   secondsAfter,
   startJob,
 } from '@plinth/kit'
@@ -48,12 +49,13 @@ export async function redeemChallenge(
 }
 
 /** Removes the challenges of ceremonies that were never finished. */
-export function startChallengeSweep({ db, clock }: Store, log: Logger): Job {
+export function startChallengeSweep({ db, clock }: Store, { log, metrics }: Server): Job {
   return startJob({
     db: db as unknown as Db<LeaseTables>,
     name: 'identity-challenge-sweep',
     everySeconds: SWEEP_SECONDS,
-    log,
+    log: log as Logger,
+    metrics,
     run: (signal) => sweep(signal, (batch) => deleteExpiredChallenges(db, clock(), batch)),
   })
 }

@@ -1,4 +1,4 @@
-import { type Job, startJob } from '@plinth/kit'
+import { type Job, type Metrics, startJob } from '@plinth/kit'
 import type { Payments } from '../payment/context.ts'
 import { updateUnresolvedToCheck } from '../payment/database/payments.repository.ts'
 import { retryDueEvents } from '../webhooks/events.ts'
@@ -10,12 +10,12 @@ type JobIntervals = { reconcileEverySeconds: number; pollEverySeconds: number }
 export type Jobs = { reconcile: Job; retry: Job; poll: Job; stop(): Promise<void> }
 
 /** The work that goes on without a request. Each job runs on one node at a time. */
-export function startJobs(payments: Payments, intervals: JobIntervals): Jobs {
+export function startJobs(payments: Payments, intervals: JobIntervals, metrics: Metrics): Jobs {
   const { db, log, leaseSeconds } = payments
   const { reconcileEverySeconds, pollEverySeconds } = intervals
   const start = (name: string, everySeconds: number, work: typeof reconcileDue) => {
     const run = (signal: AbortSignal) => work(payments, signal)
-    return startJob({ db, name: `job:${name}`, everySeconds, leaseSeconds, log, run })
+    return startJob({ db, name: `job:${name}`, everySeconds, leaseSeconds, log, metrics, run })
   }
 
   const reconcile = start('reconcile', reconcileEverySeconds, reconcileDue)

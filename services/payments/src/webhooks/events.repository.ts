@@ -91,6 +91,15 @@ export async function listEventsToRetry(db: Db, now: Date, limit: number): Promi
   return rows.map(fromRow)
 }
 
+export async function countEventsToRetry(db: Db): Promise<number> {
+  const { total } = await db
+    .selectFrom('webhook_events')
+    .select(({ fn }) => fn.countAll<number>().as('total'))
+    .where('next_try_at', 'is not', null)
+    .executeTakeFirstOrThrow()
+  return total
+}
+
 export async function listParkedEvents(db: Db, businessReference: string): Promise<InboxEvent[]> {
   const rows = await db
     .selectFrom('webhook_events')

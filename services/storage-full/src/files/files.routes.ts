@@ -30,6 +30,10 @@ type ById = { Params: { id: string } }
 
 /** In a scope of its own, because here every body is left to the handler. */
 export function uploadRoute(server: Server, storage: Storage, caller: Guard): void {
+  const countBytes = server.metrics.counter({
+    name: 'plinth_upload_bytes_total',
+    help: 'Bytes of files that were stored.',
+  })
   server.register(async (scope) => {
     acceptUploads(scope as Server, '*')
     scope.post('/file', {
@@ -37,6 +41,7 @@ export function uploadRoute(server: Server, storage: Storage, caller: Guard): vo
       handler: async (request, reply) => {
         await using upload = await receive(request, reply, storage)
         const file = await storeFile(storage, request.caller, upload)
+        countBytes({}, file.sizeBytes)
         reply.code(201).header('location', `${basePathOf(request)}/file/info/${file.id}`)
         return describeFile(file)
       },

@@ -19,11 +19,18 @@ export function thumbnailRoutes(
   storage: Storage,
   { caller, thumbnails }: { caller: Guard; thumbnails: Thumbnails },
 ): void {
+  const count = server.metrics.counter({
+    name: 'plinth_thumbnails_total',
+    help: 'Thumbnails sent, by whether the file has one or a drawn sheet stands for it.',
+    labels: ['result'],
+    known: [{ result: 'picture' }, { result: 'sheet' }],
+  })
   server.get<ById>('/file/thumbnail/:id', {
     onRequest: caller,
     handler: async (request, reply) => {
       const file = await requireFile(storage, request.caller, pathId(request.params.id))
       const thumbnail = await thumbnails.of(file, request.caller.userId)
+      count({ result: thumbnail ? 'picture' : 'sheet' })
       return sendFile(request, reply, pictureOf(file, thumbnail))
     },
   })

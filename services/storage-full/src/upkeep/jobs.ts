@@ -1,4 +1,4 @@
-import { startJob, withLease } from '@plinth/kit'
+import { type Metrics, startJob, withLease } from '@plinth/kit'
 import type { Storage } from '../files/storage.ts'
 import { continueMove } from './moves.ts'
 import { finishDeletions, sweep } from './sweep.ts'
@@ -7,10 +7,10 @@ const MOVES_LEASE = 'storage-moves'
 const MOVES_LEASE_SECONDS = 60
 
 /** Background work; of several nodes one does each piece at a time. */
-export function startUpkeep(storage: Storage) {
+export function startUpkeep(storage: Storage, metrics?: Metrics) {
   const { db, log } = storage
   const job = (name: string, everySeconds: number, run: (signal: AbortSignal) => Promise<void>) =>
-    startJob({ db, name, everySeconds, log, run })
+    startJob({ db, name, everySeconds, log, metrics, run })
 
   const deletions = job('storage-deletions', 60, (signal) => finishDeletions(storage, signal))
   const sweeping = job('storage-sweep', 3600, async (signal) => {

@@ -1,6 +1,7 @@
 import { randomInt, randomUUID } from 'node:crypto'
 import { methodNotAllowed, notFound } from '../../problems.ts'
-import type { Reply, Request, Server } from '../framework.ts'
+import type { Caller, Reply, Request, Server } from '../framework.ts'
+import { routeTemplate } from './measure.ts'
 
 const ALLOWED = [
   'authorization',
@@ -86,15 +87,22 @@ export function logRequests(server: Server): void {
   })
 }
 
-/** One line a request, without query and headers: they may carry secrets. */
+/**
+ * One line a request, without query and headers: they may carry secrets. Probes and scrapes come every
+ * few seconds and are lines for `debug`.
+ */
 export function logRequest(request: Request, reply: Reply): void {
-  request.server.log.info(
+  const route = routeTemplate(request.routeOptions.url)
+  const level = route?.startsWith('/actuator') ? 'debug' : 'info'
+  request.server.log[level](
     {
       requestId: request.id,
       method: request.method,
-      route: request.routeOptions.url ?? '(none)',
+      route: route ?? '(none)',
       status: reply.statusCode,
       milliseconds: Math.round(reply.elapsedTime * 10) / 10,
+      // Of a route without a guard it is not set.
+      callerId: (request.caller as Caller | undefined)?.userId,
     },
     'request',
   )

@@ -130,6 +130,15 @@ export async function listPaymentsToCheck(db: Db, now: Date, limit: number): Pro
   return rows.map(({ id }) => id)
 }
 
+export async function countPaymentsToCheck(db: Db): Promise<number> {
+  const { total } = await db
+    .selectFrom('payments')
+    .select(({ fn }) => fn.countAll<number>().as('total'))
+    .where('next_check_at', 'is not', null)
+    .executeTakeFirstOrThrow()
+  return total
+}
+
 /** After a restart: what was under way when the last process ended is reconciled first. */
 export async function updateUnresolvedToCheck(db: Db, now: Date): Promise<void> {
   const unresolved = db

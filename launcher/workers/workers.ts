@@ -2,6 +2,9 @@
 import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
 import { closeOnSignals } from '@plinth/kit'
+import type { ManagementConfig } from '../config.ts'
+import { startManagement } from '../stack/management.ts'
+import { WorkerMetrics } from './metrics.ts'
 
 /** From the primary to a worker: finish the requests in flight and exit. */
 const CLOSE = 'close'
@@ -12,17 +15,23 @@ const FIRST_PAUSE_MS = 100
 const LONGEST_PAUSE_MS = 10_000
 
 /** Runs this program in several processes that share one port. */
-export async function runWorkers(count: number): Promise<void> {
+export async function runWorkers(
+  count: number,
+  management: ManagementConfig | undefined,
+): Promise<void> {
   const workers = new Workers()
   closeOnSignals(() => workers.close())
   // A second signal ends this process without waiting for the workers, so they must not outlive it.
   process.once('exit', () => workers.kill())
   // The first starts alone: it migrates the database, and a fault is reported once.
   await workers.fork()
+  const { metrics } = workers
+  await startManagement(management, () => () => metrics.read())
   for (let started = 1; started < count; started++) void workers.fork()
 }
 
 class Workers {
+  readonly metrics = new WorkerMetrics()
   readonly #running = new Set<Worker>()
   #oneHasListened = false
   #closing = false
@@ -37,6 +46,7 @@ class Workers {
     const { promise: listens, resolve } = Promise.withResolvers<void>()
     let listened = false
     this.#running.add(worker)
+    this.metrics.add(worker)
     worker.on('message', (message) => {
       if (message !== LISTENING) return
       listened = this.#oneHasListened = true

@@ -1,0 +1,189 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { before, describe, test } from 'node:test'
+import { identityClient, paymentsClient, storageClient, storageKeyClient } from '@plinth/client'
+import { debianProgram } from '../test/servers/debian.ts'
+import { freePorts } from '../test/servers/free-ports.ts'
+import { until } from '../test/until.ts'
+import { startSuite } from './stack.ts'
+import { suiteCleanup } from './suite-cleanup.ts'
+
+const OBSERVE = join(import.meta.dirname, '../deploy/observe')
+const PDF = new Blob(['%PDF-1.4\n%%EOF\n'], { type: 'application/pdf' })
+const PASSWORD = 'password123123'
+
+const promtool = () => debianProgram('promtool', 'prometheus')
+const skip = await promtool().then(
+  () => false as const,
+  (error: Error) => `no Prometheus: ${error.message}`,
+)
+
+describe('Prometheus, against the running suite', { skip }, () => {
+  const shared = suiteCleanup()
+  let suite: Awaited<ReturnType<typeof startSuite>>
+  let metricsUrl = ''
+  let prometheus = ''
+
+  /** The value of a query, or nothing while there is no data for it. */
+  const ask = async (query: string): Promise<number | undefined> => {
+    const reply = await fetch(`${prometheus}/api/v1/query?${new URLSearchParams({ query })}`)
+    const { data } = (await reply.json()) as { data: { result: { value: [number, string] }[] } }
+    const value = data.result[0]?.value[1]
+    return value === undefined ? undefined : Number(value)
+  }
+  const someOf = (query: string) =>
+    until(
+      () => ask(query),
+      (value) => (value ?? 0) > 0,
+    )
+
+  before(async () => {
+    const [management = 0, port = 0] = await freePorts(2)
+    suite = await startSuite(shared, { SUITE_MANAGEMENT_PORT: String(management) })
+    metricsUrl = `http://127.0.0.1:${management}/actuator/prometheus`
+    prometheus = await startPrometheus(shared, port, management)
+    await until(
+      () => ask('up{job="plinth"}'),
+      (up) => up === 1,
+    )
+    await driveTraffic(suite.urlOf)
+  })
+
+  test('knows the rates of logins, uploads and payments', async () => {
+    await someOf('sum(rate(plinth_logins_total{result="accepted"}[1m]))')
+    await someOf('sum(rate(plinth_logins_total{result="refused"}[1m]))')
+    await someOf('sum(rate(plinth_uploads_total{service="storage-full",result="accepted"}[1m]))')
+    await someOf('sum(rate(plinth_uploads_total{service="storage-key",result="accepted"}[1m]))')
+    await someOf('sum(rate(plinth_upload_bytes_total[1m]))')
+    await someOf('sum(rate(plinth_checkouts_total{result="accepted"}[1m]))')
+    await someOf('sum(rate(plinth_webhooks_total{result="accepted"}[1m]))')
+  })
+
+  test('knows how long requests and calls to the provider take', async () => {
+    const p99 = 'histogram_quantile(0.99, sum by (le) (rate'
+    await someOf(`${p99}(http_server_request_duration_seconds_bucket[1m])))`)
+    await someOf(
+      `${p99}(plinth_provider_request_duration_seconds_bucket{operation="createSession"}[1m])))`,
+    )
+  })
+
+  test('has no fault to find in the names and texts of the metrics', async () => {
+    const found = await runPromtool(['check', 'metrics'], await scrape(metricsUrl))
+    assert.deepEqual(found, { exitCode: 0, output: '' })
+  })
+
+  test('accepts the rules and the configuration we ship', async () => {
+    const { exitCode, output } = await runPromtool([
+      'check',
+      'config',
+      join(OBSERVE, 'prometheus.yml'),
+    ])
+    assert.equal(exitCode, 0, output)
+  })
+
+  test('has every metric that a panel or a rule names', async () => {
+    const known = new Set((await scrape(metricsUrl)).match(/(?<=^# TYPE )\w+/gm))
+    // The pool is PostgreSQL's, and this suite runs on SQLite.
+    known.add('plinth_db_pool_connections')
+    const files = globSync(join(OBSERVE, '**/*.{json,yml}'))
+    const named = files.flatMap((file) => {
+      const recorded = new Set(['http_server_requests_seconds_count'])
+      const names = readFileSync(file, 'utf8').match(
+        /\b(http_server|process|nodejs|plinth)_[a-z0-9_]+/g,
+      )
+      return (names ?? []).filter((name) => !recorded.has(name))
+    })
+
+    assert.ok(named.length > 50)
+    const families = named.map((name) => name.replace(/_(bucket|sum|count)$/, ''))
+    assert.deepEqual(
+      families.filter((name) => !known.has(name)),
+      [],
+    )
+  })
+})
+
+async function scrape(url: string): Promise<string> {
+  return (await fetch(url)).text()
+}
+
+async function runPromtool(args: string[], input = '') {
+  const { path, env } = await promtool()
+  const child = spawn(path, args, { env })
+  child.stdin.end(input)
+  const [[exitCode], ...output] = await Promise.all([
+    once(child, 'close'),
+    text(child.stdout),
+    text(child.stderr),
+  ])
+  return { exitCode, output: output.join('') }
+}
+
+type Cleanup = { after(cleanup: () => Promise<void>): void }
+
+/** Debian's, configured as shipped but for the address and a shorter interval. */
+async function startPrometheus(t: Cleanup, port: number, management: number): Promise<string> {
+  const { path, env } = await debianProgram('prometheus')
+  const folder = mkdtempSync(join(tmpdir(), 'plinth-prometheus-'))
+  cpSync(join(OBSERVE, 'rules.yml'), join(folder, 'rules.yml'))
+  const shipped = readFileSync(join(OBSERVE, 'prometheus.yml'), 'utf8')
+  const configuration = shipped
+    .replace('127.0.0.1:9464', `127.0.0.1:${management}`)
+    .replace('scrape_interval: 15s', 'scrape_interval: 1s')
+  writeFileSync(join(folder, 'prometheus.yml'), configuration)
+  const child = spawn(
+    path,
+    [
+      `--config.file=${join(folder, 'prometheus.yml')}`,
+      `--storage.tsdb.path=${join(folder, 'data')}`,
+      `--web.listen-address=127.0.0.1:${port}`,
+    ],
+    { env, stdio: 'ignore' },
+  )
+  const ended = once(child, 'exit')
+  t.after(async () => {
+    child.kill('SIGTERM')
+    await ended
+    rmSync(folder, { recursive: true, force: true })
+  })
+  const url = `http://127.0.0.1:${port}`
+  await until(
+    () =>
+      fetch(`${url}/-/ready`).then(
+        ({ ok }) => ok,
+        () => false,
+      ),
+    (ready) => ready,
+  )
+  return url
+}
+
+async function driveTraffic(urlOf: (service: string) => string): Promise<void> {
+  const identity = identityClient(urlOf('identity'))
+  await identity.logIn('user', PASSWORD)
+  await assert.rejects(identityClient(urlOf('identity')).logIn('user', 'not the password'))
+  const storage = storageClient(urlOf('storage-full'))
+  await storage.logIn('user', PASSWORD)
+  const { id } = await storage.upload(PDF, 'a.pdf')
+  await storage.thumbnail(id)
+  await storageKeyClient(urlOf('storage-key'), 'storage-local-dev-key').upload(PDF, 'a.pdf')
+  const payments = paymentsClient(urlOf('payments'))
+  const { checkoutSessionId, paymentId } = await payments.checkOut({
+    amount: 1000,
+    currency: 'EUR',
+    description: 'One chair',
+    businessReference: 'order-1',
+    attemptReference: 'attempt-1',
+  })
+  const sandbox = `${urlOf('provider-sandbox')}/sandbox/api`
+  await fetch(`${sandbox}/sessions/${checkoutSessionId}/pay`, { method: 'POST' })
+  await until(
+    () => payments.payment(paymentId),
+    ({ status }) => status === 'PAID',
+  )
+}

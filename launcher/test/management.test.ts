@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { freePorts } from '../../test/servers/free-ports.ts'
+import { until } from '../../test/until.ts'
+import { loadManagement } from '../config.ts'
+import { startStack } from '../stack/stack.ts'
+import { endOf } from './launch.ts'
+import { startIdentity, workersOf } from './start-identity.ts'
+import { testEnv } from './test-env.ts'
+
+const skip = process.platform !== 'linux'
+
+const TOKEN = 'a-token-of-twenty-or-more'
+
+const textAt = async (port: number | undefined, headers: Record<string, string> = {}) => {
+  const reply = await fetch(`http://127.0.0.1:${port}/actuator/prometheus`, { headers })
+  return { status: reply.status, type: reply.headers.get('content-type'), text: await reply.text() }
+}
+
+const seriesValue = (text: string, series: string) =>
+  Number(
+    text
+      .split('\n')
+      .find((line) => line.startsWith(`${series} `))
+      ?.split(' ')
+      .at(-1),
+  )
+
+describe('the management listener', () => {
+  test('has the metrics of every service, and the public ports have none', async (t) => {
+    const [port] = await freePorts(1)
+    const { env } = await testEnv(t, { SUITE_MANAGEMENT_PORT: String(port) })
+    const stack = await startStack({ env })
+    t.after(() => stack.close())
+    const { services, landingUrl } = stack
+
+    const { status, type, text } = await textAt(port)
+    assert.equal(status, 200)
+    assert.equal(type, 'text/plain; version=0.0.4; charset=utf-8')
+    for (const { entry } of services)
+      assert.equal(seriesValue(text, `http_server_active_requests{service="${entry.name}"}`), 0)
+    assert.match(text, /^plinth_build_info\{version="[\d.]+",node="[\d.]+"\} 1$/m)
+    for (const url of [landingUrl, ...services.map((service) => service.url)])
+      assert.notEqual((await fetch(`${url}/actuator/prometheus`)).status, 200)
+  })
+
+  test('is not there unless a port is set', () => {
+    assert.equal(loadManagement({}), undefined)
+  })
+
+  test('needs a token beyond loopback, and takes no other', async (t) => {
+    const [port] = await freePorts(1)
+    const wide = { SUITE_MANAGEMENT_PORT: String(port), SUITE_MANAGEMENT_HOST: '0.0.0.0' }
+    assert.throws(() => loadManagement(wide), /METRICS_TOKEN/)
+    assert.throws(() => loadManagement({ ...wide, METRICS_TOKEN: 'short' }), /METRICS_TOKEN/)
+    const { env } = await testEnv(t, { ...wide, METRICS_TOKEN: TOKEN })
+    const stack = await startStack({ env })
+    t.after(() => stack.close())
+
+    assert.equal((await textAt(port)).status, 401)
+    assert.equal((await textAt(port, { authorization: 'Bearer of-something-else' })).status, 401)
+    assert.equal((await textAt(port, { authorization: `Bearer ${TOKEN}` })).status, 200)
+  })
+
+  test('adds up what several processes count, and keeps what a dead one counted', {
+    skip,
+  }, async (t) => {
+    const [port] = await freePorts(1)
+    const overrides = { WORKERS: '2', SUITE_MANAGEMENT_PORT: String(port) }
+    const { child, baseUrl } = await startIdentity(t, overrides)
+    const refused =
+      'http_server_request_duration_seconds_count{http_request_method="GET",http_route="/api/users/me",http_response_status_code="401",service="identity"}'
+    const counted = async () => seriesValue((await textAt(port)).text, refused)
+    const ask = async () => {
+      for (let index = 0; index < 20; index++)
+        await fetch(`${baseUrl}/api/users/me`, { headers: { connection: 'close' } })
+    }
+    await ask()
+    await until(counted, (count) => count === 20)
+    const [gone = 0] = await workersOf(child, 2)
+
+    process.kill(gone, 'SIGKILL')
+    await workersOf(child, 2, gone)
+    assert.equal(await counted(), 20)
+    await ask()
+    await until(counted, (count) => count === 40)
+
+    const { text } = await textAt(port)
+    assert.match(text, /^process_resident_memory_bytes\{worker="1"\} \d+$/m)
+    assert.match(text, /^process_resident_memory_bytes\{worker="2"\} \d+$/m)
+    child.kill('SIGTERM')
+    await endOf(child)
+  })
+})

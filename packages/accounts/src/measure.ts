@@ -1,0 +1,49 @@
+import { countReplies, type Server, secondsAfter } from '@plinth/kit'
+import type { Accounts } from './accounts.ts'
+import { countUnexpiredSessions } from './database/sessions.repository.ts'
+
+const COUNT_EVERY_SECONDS = 60
+const DAY_SECONDS = 86_400
+
+/** What an operator wants to know of the accounts. Called before the routes are added. */
+export function measureAccounts(server: Server, accounts: Accounts): void {
+  const { metrics } = server
+  countReplies(
+    server,
+    { name: 'plinth_logins_total', help: 'Logins by method and result.' },
+    {
+      'POST /api/auth/login': { method: 'password' },
+      'POST /login/webauthn': { method: 'passkey' },
+    },
+  )
+  countReplies(
+    server,
+    { name: 'plinth_refreshes_total', help: 'Uses of refresh tokens by result.' },
+    { 'POST /api/auth/refresh': {} },
+  )
+  countReplies(
+    server,
+    { name: 'plinth_registrations_total', help: 'Registrations by result.' },
+    { 'POST /api/auth/register': {} },
+  )
+  metrics.gauge(
+    { name: 'plinth_password_queue_length', help: 'Password hashes that wait for a thread.' },
+    () => accounts.passwords.waiting(),
+  )
+  metrics.gauge(
+    { name: 'plinth_sessions', help: 'Sessions that have not expired, ended ones included.' },
+    () => countUnexpiredSessions(accounts.db, accounts.clock()),
+    COUNT_EVERY_SECONDS,
+  )
+  metrics.gauge(
+    {
+      name: 'plinth_signing_key_expiry_timestamp_seconds',
+      help: 'When the key that signs tokens is due for rotation, in Unix time.',
+    },
+    async () => {
+      const { signsFrom } = await accounts.signingKeys.current()
+      const lifetime = accounts.settings.keyRotationDays * DAY_SECONDS
+      return secondsAfter(signsFrom, lifetime).getTime() / 1000
+    },
+  )
+}

@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { until } from '../../../../../test/until.ts'
+import { listenForTest } from '../../../testing/listen.ts'
+import { systemClock } from '../../runtime/clock.ts'
+import { createLogger } from '../../runtime/logging.ts'
+import { callerGuard } from '../framework.ts'
+import { actuatorRoutes } from '../routes/standard-routes.ts'
+import { createServer } from '../server.ts'
+
+const guard = callerGuard(async () => ({
+  userId: '7',
+  username: 'ada@localhost',
+  roles: [],
+  sessionId: 's',
+}))
+
+describe('the log of requests', () => {
+  test('is one line each: id, route, status, time and who asked, and never a query or a token', async (t) => {
+    const lines: string[] = []
+    const log = createLogger('test', 'info', { write: (line: string) => lines.push(line) })
+    const server = createServer({ log, clock: systemClock })
+    actuatorRoutes(server, { name: 'test', version: '1', healthy: async () => true })
+    server.get('/users/:id', { onRequest: guard.caller, handler: () => 'somebody' })
+    const { api } = await listenForTest(t, server)
+    lines.length = 0
+
+    await api.get('/actuator/health')
+    await api.get('/users/12345?token=hunter2', {
+      token: 'hunter2',
+      headers: { 'x-request-id': 'abc-1' },
+    })
+
+    await until(
+      () => lines.length,
+      (count) => count > 0,
+    )
+    assert.equal(lines.length, 1)
+    const { time, pid, hostname, level, milliseconds, ...line } = JSON.parse(lines[0] ?? '')
+    assert.deepEqual(line, {
+      name: 'test',
+      requestId: 'abc-1',
+      method: 'GET',
+      route: '/users/{id}',
+      status: 200,
+      callerId: '7',
+      msg: 'request',
+    })
+    assert.equal(typeof milliseconds, 'number')
+    assert.doesNotMatch(lines.join(''), /hunter2|12345|ada@/)
+  })
+})

@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict'
+import { connect } from 'node:net'
+import { describe, type TestContext, test } from 'node:test'
+import { until } from '../../../../../test/until.ts'
+import { listenForTest } from '../../../testing/listen.ts'
+import { exposition } from '../../metrics/exposition.ts'
+import { defineProblem } from '../../problems.ts'
+import { systemClock } from '../../runtime/clock.ts'
+import { createLogger } from '../../runtime/logging.ts'
+import { createServer } from '../server.ts'
+import { countReplies } from './measure.ts'
+
+const tooMany = defineProblem('TOO_MANY', 429, 'Slow down.')
+
+async function startServer(t: TestContext) {
+  const server = createServer({ log: createLogger('test', 'silent'), clock: systemClock })
+  countReplies(
+    server,
+    { name: 'orders_total', help: 'Orders.' },
+    { 'POST /orders': { kind: 'new' }, 'POST /never': { kind: 'never' } },
+  )
+  server.get('/users/:id', () => 'somebody')
+  server.get('/hang', () => new Promise(() => {}))
+  server.post('/orders', ({ headers }) => {
+    if (headers.from === 'greedy@localhost') throw tooMany()
+    return 'ordered'
+  })
+  const { api, baseUrl } = await listenForTest(t, server)
+  const text = async () => exposition(await server.metrics.read())
+  return { api, baseUrl, text }
+}
+
+const seriesOf = (text: string, name: string) =>
+  text.split('\n').filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `))
+
+describe('the measured server', () => {
+  test('times requests by method, route template and status', async (t) => {
+    const { api, text } = await startServer(t)
+
+    await api.get('/users/1')
+    await api.get('/users/2')
+
+    await until(text, (found) => found.includes('_count{http_request_method="GET"'))
+    assert.deepEqual(seriesOf(await text(), 'http_server_request_duration_seconds_count'), [
+      'http_server_request_duration_seconds_count{http_request_method="GET",http_route="/users/{id}",http_response_status_code="200"} 2',
+    ])
+  })
+
+  test('has as many series after 10,000 random paths and methods as after the first few', async (t) => {
+    const { baseUrl, text } = await startServer(t)
+    const methods = ['GET', 'POST', 'PROPFIND', 'BREW', 'SEARCH', 'DELETE']
+    const ask = (index: number) =>
+      fetch(`${baseUrl}/${Math.random().toString(36).slice(2)}/${index}`, {
+        method: methods[index % methods.length] as string,
+      }).then((reply) => reply.arrayBuffer())
+    const seriesCount = async () => (await text()).split('\n').length
+    for (let index = 0; index < 60; index++) await ask(index)
+    const before = await seriesCount()
+
+    for (let round = 0; round < 200; round++)
+      await Promise.all(Array.from({ length: 50 }, (_, index) => ask(round * 50 + index)))
+
+    assert.equal(await seriesCount(), before)
+  })
+
+  test('counts a request as served while it is, and no longer when the client has gone', async (t) => {
+    const { baseUrl, text } = await startServer(t)
+    const active = async () => seriesOf(await text(), 'http_server_active_requests')[0]
+    const socket = connect(Number(new URL(baseUrl).port), 'localhost')
+    t.after(() => socket.destroy())
+    socket.write('GET /hang HTTP/1.1\r\nhost: localhost\r\n\r\n')
+
+    await until(active, (found) => found === 'http_server_active_requests 1')
+    socket.destroy()
+    await until(active, (found) => found === 'http_server_active_requests 0')
+  })
+
+  test('counts what clients of a route were told, and refusals by their rule', async (t) => {
+    const { api, text } = await startServer(t)
+
+    await api.post('/orders')
+    await api.post('/orders', undefined, { headers: { from: 'greedy@localhost' } })
+
+    await until(text, (found) => found.includes('result="limited"} 1'))
+    assert.deepEqual(seriesOf(await text(), 'orders_total'), [
+      'orders_total{kind="new",result="accepted"} 1',
+      'orders_total{kind="new",result="refused"} 0',
+      'orders_total{kind="new",result="limited"} 1',
+      'orders_total{kind="new",result="failed"} 0',
+    ])
+    assert.match(await text(), /^plinth_rate_limited_total\{rule="TOO_MANY"\} 1$/m)
+  })
+})

@@ -1,0 +1,88 @@
+import type { Reply, Request, Server } from '../framework.ts'
+
+/** The bounds of OpenTelemetry's conventions, in seconds. */
+const BOUNDS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10]
+
+const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
+
+/**
+ * Times every request by its route, never by its path: paths are as many as clients care to invent.
+ * A request counts when its connection is done with it, so one that the client gave up counts, too.
+ */
+export function measureRequests(server: Server): void {
+  const { metrics } = server
+  const observe = metrics.histogram({
+    name: 'http_server_request_duration_seconds',
+    help: 'How long requests took, by method, route and status.',
+    labels: ['http_request_method', 'http_route', 'http_response_status_code'],
+    bounds: BOUNDS,
+  })
+  let active = 0
+  metrics.gauge(
+    { name: 'http_server_active_requests', help: 'Requests that are being served.' },
+    () => active,
+  )
+  server.addHook('onRequest', (request, reply, done) => {
+    active += 1
+    const startedAt = performance.now()
+    reply.raw.once('close', () => {
+      active -= 1
+      const labels = {
+        http_request_method: METHODS.has(request.method) ? request.method : '_OTHER',
+        http_route: routeTemplate(request.routeOptions.url),
+        http_response_status_code: String(reply.raw.statusCode),
+      }
+      observe(labels, (performance.now() - startedAt) / 1000)
+    })
+    done()
+  })
+}
+
+type CountedRoutes<L extends string> = Record<`${string} /${string}`, Record<L, string>>
+
+const RESULTS = ['accepted', 'refused', 'limited', 'failed'] as const
+
+type Result = (typeof RESULTS)[number]
+
+/**
+ * Counts what the clients of some routes were told: `accepted`, `refused` for a fault of the client,
+ * `limited` for 429, `failed` for a fault of ours. Call it before the routes are added.
+ */
+export function countReplies<const L extends string = never>(
+  server: Server,
+  about: { name: string; help: string },
+  routes: CountedRoutes<L>,
+): void {
+  const labels = Object.keys(Object.values(routes)[0] ?? {}) as L[]
+  const count = server.metrics.counter<L | 'result'>({ ...about, labels: [...labels, 'result'] })
+  server.addHook('onRoute', (route) => {
+    const own = routes[`${route.method} ${route.url}` as keyof typeof routes]
+    if (!own) return
+    const countResult = (result: Result, by?: number) =>
+      count({ ...own, result } as Record<L | 'result', string>, by)
+    for (const result of RESULTS) countResult(result, 0)
+    const onResponse = (_request: Request, reply: Reply, done: () => void) => {
+      countResult(resultOf(reply.statusCode))
+      done()
+    }
+    route.onResponse = [onResponse, ...[route.onResponse ?? []].flat()]
+  })
+}
+
+function resultOf(status: number): Result {
+  if (status < 400) return 'accepted'
+  if (status === 429) return 'limited'
+  return status < 500 ? 'refused' : 'failed'
+}
+
+const templates = new Map<string, string>()
+
+/** `/api/users/:id` as `/api/users/{id}`, which is how OpenAPI and OpenTelemetry write it. */
+export function routeTemplate(url: string | undefined): string | undefined {
+  if (url === undefined) return undefined
+  const known = templates.get(url)
+  if (known) return known
+  const template = url.replaceAll(/:(\w+)(\([^)]*\))?/g, '{$1}')
+  templates.set(url, template)
+  return template
+}

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { exposition, labelled, merged } from './exposition.ts'
+import { Metrics } from './metrics.ts'
+
+/** Without what counts the metrics themselves. */
+const textOf = async (metrics: Metrics) => {
+  const families = await metrics.read()
+  return exposition(families.filter(({ name }) => name !== 'plinth_metrics_overflow_total'))
+}
+
+describe('metrics', () => {
+  test('are written as Prometheus reads them', async () => {
+    const metrics = new Metrics()
+    const count = metrics.counter({ name: 'jobs_total', help: 'Jobs.\nAll.', labels: ['kind'] })
+    const time = metrics.histogram({ name: 'wait_seconds', help: 'W.', labels: [], bounds: [1, 5] })
+    metrics.gauge({ name: 'queue_length', help: 'Q.' }, () => 7)
+    count({ kind: 'a "b" \\ c\nd' }, 2)
+    for (const value of [0.5, 1, 4, 90]) time({}, value)
+
+    assert.equal(
+      await textOf(metrics),
+      `# HELP jobs_total Jobs.\\nAll.
+# TYPE jobs_total counter
+jobs_total{kind="a \\"b\\" \\\\ c\\nd"} 2
+# HELP wait_seconds W.
+# TYPE wait_seconds histogram
+wait_seconds_bucket{le="1"} 2
+wait_seconds_bucket{le="5"} 3
+wait_seconds_bucket{le="+Inf"} 4
+wait_seconds_sum 95.5
+wait_seconds_count 4
+# HELP queue_length Q.
+# TYPE queue_length gauge
+queue_length 7
+`,
+    )
+  })
+
+  test('start at 0 where the labels are known', async () => {
+    const metrics = new Metrics()
+    metrics.counter({ name: 'a_total', help: 'A.' })
+    metrics.counter({ name: 'b_total', help: 'B.', labels: ['x'], known: [{ x: 'y' }] })
+
+    const text = await textOf(metrics)
+    assert.match(text, /^a_total 0$/m)
+    assert.match(text, /^b_total\{x="y"\} 0$/m)
+  })
+
+  test('take no more than 500 series each, and count what they dropped', async () => {
+    const metrics = new Metrics()
+    const count = metrics.counter({ name: 'a_total', help: 'A.', labels: ['path'] })
+
+    for (let index = 0; index < 600; index++) count({ path: String(index) })
+
+    const text = exposition(await metrics.read())
+    assert.equal(text.match(/^a_total\{/gm)?.length, 500)
+    assert.match(text, /^plinth_metrics_overflow_total\{metric="a_total"\} 100$/m)
+  })
+
+  test('leave out a reading that fails or does not come, and show the rest', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] })
+    const metrics = new Metrics()
+    metrics.gauge({ name: 'broken', help: 'B.' }, () => Promise.reject(new Error('no')))
+    metrics.gauge({ name: 'hung', help: 'H.' }, () => new Promise<number>(() => {}))
+    metrics.gauge({ name: 'fine', help: 'F.' }, () => 1)
+
+    const text = textOf(metrics)
+    t.mock.timers.tick(2_000)
+    assert.equal(await text, '# HELP fine F.\n# TYPE fine gauge\nfine 1\n')
+  })
+
+  test('of several services or processes are one family, added up where the labels are the same', () => {
+    const family = (value: number) =>
+      [{ name: 'a_total', help: 'A.', type: 'counter', samples: [{ labels: {}, value }] }] as const
+    const one = labelled([...family(1)] as never, { service: 'one' })
+    const two = labelled([...family(2)] as never, { service: 'two' })
+
+    assert.equal(
+      exposition(merged([...one, ...two, ...two])),
+      '# HELP a_total A.\n# TYPE a_total counter\na_total{service="one"} 1\na_total{service="two"} 4\n',
+    )
+  })
+
+  test('put every value into exactly one bucket', () =>
+    fc.assert(
+      fc.asyncProperty(fc.array(fc.double({ min: 0, max: 20, noNaN: true })), async (values) => {
+        const metrics = new Metrics()
+        const observe = metrics.histogram({ name: 'h', help: 'H.', labels: [], bounds: [1, 5, 10] })
+        for (const value of values) observe({}, value)
+
+        const text = await textOf(metrics)
+        for (const bound of [1, 5, 10, Number.POSITIVE_INFINITY]) {
+          const le = bound === Number.POSITIVE_INFINITY ? '\\+Inf' : bound
+          const found = new RegExp(`^h_bucket\\{le="${le}"\\} (\\d+)$`, 'm').exec(text)?.[1]
+          assert.equal(Number(found), values.filter((value) => value <= bound).length)
+        }
+      }),
+      { numRuns: 50 },
+    ))
+})

@@ -1,0 +1,156 @@
+export type Labels = Record<string, string | undefined>
+
+export type Sample = { labels: Labels; value: number }
+
+/** `counts[i]` are the values up to `bounds[i]` and above the bound before; the last has no bound. */
+export type HistogramSample = { labels: Labels; counts: number[]; sum: number }
+
+export type Family = Described &
+  (
+    | { type: 'counter' | 'gauge'; samples: Sample[] }
+    | { type: 'histogram'; bounds: number[]; samples: HistogramSample[] }
+  )
+
+export type Counter<L extends string> = (labels: Record<L, string | undefined>, by?: number) => void
+
+export type Histogram<L extends string> = (
+  labels: Record<L, string | undefined>,
+  value: number,
+) => void
+
+type Described = { name: string; help: string }
+
+type About<L extends string> = Described & {
+  labels?: readonly L[]
+  /** Label values that are known beforehand: they are there with 0, so that a first event is a rise. */
+  known?: Record<L, string>[]
+}
+
+type Reading = number | Sample[]
+
+type Read = () => Reading | Promise<Reading>
+
+/** A label whose values a client can choose would otherwise take memory without end. */
+const MOST_SERIES = 500
+
+const READING_MS = 2_000
+
+/**
+ * What one service counts. Counting is always on and costs less than a microsecond; reading happens
+ * when somebody asks. Labels never hold a user, a file, an address or free text.
+ */
+export class Metrics {
+  readonly #families: (() => Family | Promise<Family>)[] = []
+  readonly #overflow: Counter<'metric'>
+
+  constructor() {
+    this.#overflow = this.counter({
+      name: 'plinth_metrics_overflow_total',
+      help: 'Events that a metric dropped because it had too many series.',
+      labels: ['metric'],
+    })
+  }
+
+  counter<const L extends string = never>(about: About<L>): Counter<L> {
+    const samples = this.#series<L, Sample>(about, (labels) => ({ labels, value: 0 }))
+    this.#families.push(() => ({ ...described(about), type: 'counter', samples: samples.all() }))
+    return (labels, by = 1) => {
+      const sample = samples.of(labels)
+      if (sample) sample.value += by
+    }
+  }
+
+  histogram<const L extends string>(about: About<L> & { bounds: number[] }): Histogram<L> {
+    const { bounds } = about
+    const empty = (labels: Labels): HistogramSample => ({
+      labels,
+      counts: new Array(bounds.length + 1).fill(0),
+      sum: 0,
+    })
+    const samples = this.#series<L, HistogramSample>(about, empty)
+    this.#families.push(() => ({
+      ...described(about),
+      type: 'histogram',
+      bounds,
+      samples: samples.all(),
+    }))
+    return (labels, value) => {
+      const sample = samples.of(labels)
+      if (!sample) return
+      sample.sum += value
+      const first = bounds.findIndex((bound) => value <= bound)
+      const bucket = first < 0 ? bounds.length : first
+      sample.counts[bucket] = (sample.counts[bucket] ?? 0) + 1
+    }
+  }
+
+  /**
+   * Read when somebody asks, but not more often than every so many seconds where reading has a price.
+   * What cannot be read is left out, so that it does not hide the rest.
+   */
+  gauge(about: Described, read: Read, everySeconds = 0): void {
+    this.#readLater(about, 'gauge', everySeconds === 0 ? read : atMostEvery(everySeconds, read))
+  }
+
+  /** A count that is kept elsewhere and only ever rises. */
+  observedCounter(about: Described, read: Read): void {
+    this.#readLater(about, 'counter', read)
+  }
+
+  #readLater(about: Described, type: 'counter' | 'gauge', read: Read): void {
+    this.#families.push(async () => {
+      const reading = await inTime(read)
+      const samples = typeof reading === 'number' ? [{ labels: {}, value: reading }] : reading
+      return { ...described(about), type, samples }
+    })
+  }
+
+  async read(): Promise<Family[]> {
+    return Promise.all(this.#families.map((family) => family()))
+  }
+
+  #series<L extends string, T>(
+    { name, labels: names = [], known = [] }: About<L>,
+    create: (labels: Labels) => T,
+  ) {
+    const series = new Map<string, T>()
+    const of = (labels: Record<L, string | undefined>): T | undefined => {
+      let key = ''
+      for (const each of names) key += `${labels[each] ?? ''}\n`
+      const found = series.get(key)
+      if (found) return found
+      if (series.size >= MOST_SERIES) return void this.#overflow({ metric: name })
+      const created = create({ ...labels })
+      series.set(key, created)
+      return created
+    }
+    if (names.length === 0) of({} as Record<L, string>)
+    for (const labels of known) of(labels)
+    return { of, all: () => [...series.values()] }
+  }
+}
+
+function described({ name, help }: Described): Described {
+  return { name, help }
+}
+
+function atMostEvery(seconds: number, read: Read): Read {
+  let last: { reading: Reading; until: number } | undefined
+  return async () => {
+    if (!last || performance.now() >= last.until)
+      last = { reading: await read(), until: performance.now() + seconds * 1000 }
+    return last.reading
+  }
+}
+
+async function inTime(read: Read): Promise<Reading> {
+  const { promise: late, resolve } = Promise.withResolvers<Reading>()
+  const timer = setTimeout(() => resolve([]), READING_MS)
+  try {
+    return await Promise.race([read(), late])
+  } catch {
+    return []
+  } finally {
+    clearTimeout(timer)
+  }
+}
