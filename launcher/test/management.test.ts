@@ -85,9 +85,11 @@ describe('the management listener', () => {
     await ask()
     await until(counted, (count) => count === 40)
 
-    const { text } = await textAt(port)
-    assert.match(text, /^process_resident_memory_bytes\{worker="1"\} \d+$/m)
-    assert.match(text, /^process_resident_memory_bytes\{worker="2"\} \d+$/m)
+    const memoryOf = (worker: number) => `process_resident_memory_bytes{worker="${worker}"}`
+    await until(
+      () => textAt(port),
+      ({ text }) => [1, 2].every((worker) => seriesValue(text, memoryOf(worker)) > 0),
+    )
     child.kill('SIGTERM')
     await endOf(child)
   })
