@@ -20,7 +20,7 @@ export {
   toRow,
 } from './database/rows.ts'
 export { inTransaction } from './database/transaction.ts'
-export { removeFile, syncFolder } from './files/disk.ts'
+export { probeFolder, removeFile, syncFolder } from './files/disk.ts'
 export { entityTag, type OpenFile, openRegularFile, readRange } from './files/open-file.ts'
 export { contentDisposition, type Representation, sendFile } from './files/send-file.ts'
 export {

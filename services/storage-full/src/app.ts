@@ -33,6 +33,7 @@ import {
   requireReadableSettings,
 } from './locations/locations.ts'
 import { createProviders } from './locations/providers/open.ts'
+import { isWritable } from './locations/status.ts'
 import { thumbnailRoutes } from './thumbnails/thumbnails.routes.ts'
 import { createThumbnails } from './thumbnails/thumbnails.ts'
 import { startUpkeep } from './upkeep/jobs.ts'
@@ -69,7 +70,8 @@ export async function createStorageFull(
   locationRoutes(server, storage, { admin, root: config.root })
   moveRoutes(server, storage, { admin, job: upkeep.moves })
 
-  actuatorRoutes(server, { name: NAME, version: VERSION, healthy: database.ping })
+  const healthy = async () => (await database.ping()) && (await isWritable(storage))
+  actuatorRoutes(server, { name: NAME, version: VERSION, healthy })
   consoleRoutes(server, consoleFolder('storage-full'))
   return server
 }

@@ -5,8 +5,11 @@ import { chmod, mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { describe, type TestContext, test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import { armFailPoint } from '@plinth/kit'
 import {
+  type Api,
+  type ApiReply,
   apiFor,
   dropPrivileges,
   engines,
@@ -122,6 +125,22 @@ describe('a disk that fails', () => {
     assert.equal(again.status, 201)
   })
 
+  test('a full disk is DOWN with the reason, until there is room', async (t) => {
+    const service = await startOnSmallDisk(t)
+    if (!service) return t.skip('this machine does not let a user mount a memory disk')
+    const token = await logIn(service, 'user')
+    const uploaded = (size: number) =>
+      upload(service, token, { name: 'a.txt', type: 'text/plain', bytes: Buffer.alloc(size, 'a') })
+    const first = await uploaded(100_000)
+    for (const size of [200_000, 20_000, 100]) while ((await uploaded(size)).status === 201);
+
+    const down = await readinessIs(service, 503)
+    await service.delete(`/file/${first.body.id}`, { token })
+
+    assert.match(down.body.reason, /no room left/)
+    await readinessIs(service, 200)
+  })
+
   test('a full disk that also has the database: files are listed, sent and deleted', async (t) => {
     const service = await startOnSmallDisk(t, { withDatabase: true })
     if (!service) return t.skip('this machine does not let a user mount a memory disk')
@@ -152,6 +171,17 @@ describe('a disk that fails', () => {
     assert.equal((await uploaded(100_000)).status, 201)
   })
 })
+
+/** The reply once it has this status: what health found out is kept for a second. */
+async function readinessIs(api: Api, status: number): Promise<ApiReply> {
+  const deadline = performance.now() + 10_000
+  for (;;) {
+    const reply = await api.get('/actuator/health/readiness')
+    if (reply.status === status) return reply
+    assert.ok(performance.now() < deadline, `still ${reply.status}`)
+    await setTimeout(50)
+  }
+}
 
 async function changeFolders(folder: string, mode: number): Promise<void> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true })

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { mkdir, readdir, rename, rm, rmdir } from 'node:fs/promises'
 import { after, describe, type TestContext, test } from 'node:test'
-import { engines, sampleFiles } from '@plinth/kit/testing'
+import { setTimeout } from 'node:timers/promises'
+import { type ApiReply, engines, sampleFiles } from '@plinth/kit/testing'
 import { type S3Server, s3Missing, startS3 } from '../../../test/servers/s3.ts'
 import { activateObject, startStorage, type TestStorage, upload } from './start-storage.ts'
 
@@ -13,6 +14,17 @@ const s3 = noS3 ? ({} as S3Server) : await startS3({ after })
 function diskOf({ root }: TestStorage) {
   const away = `${root}-away`
   return { unmount: () => rename(root, away), mount: () => rename(away, root) }
+}
+
+/** The reply once it has this status: what health found out is kept for a second. */
+async function until(ask: () => Promise<ApiReply>, status: number): Promise<ApiReply> {
+  const deadline = performance.now() + 10_000
+  for (;;) {
+    const reply = await ask()
+    if (reply.status === status) return reply
+    assert.ok(performance.now() < deadline, `still ${reply.status}`)
+    await setTimeout(50)
+  }
 }
 
 for (const engine of engines)
@@ -48,6 +60,26 @@ for (const engine of engines)
         assert.ok(again.bytes.equals(sampleFiles.png))
         assert.equal((await upload(api, user)).status, 201)
       })
+
+    test('readiness says so until it is mounted again, and liveness never asks', async (t) => {
+      const service = await start(t)
+      const { api } = service
+      const disk = diskOf(service)
+      const ready = () => api.get('/actuator/health/readiness')
+      assert.equal((await ready()).status, 200)
+
+      await disk.unmount()
+      const { body } = await until(ready, 503)
+      const alive = await api.get('/actuator/health/liveness')
+      await disk.mount()
+
+      assert.deepEqual(body, {
+        status: 'DOWN',
+        reason: 'The storage folder is missing or cannot be written.',
+      })
+      assert.equal(alive.status, 200)
+      await until(ready, 200)
+    })
 
     test('no test, activation or saving of the path creates the folder again', async (t) => {
       const service = await start(t)

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { access, constants, lstat, realpath, rm, stat, writeFile } from 'node:fs/promises'
+import { access, constants, lstat, realpath, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import {
   contentDisposition,
@@ -11,6 +11,7 @@ import {
   makeDataFolder,
   type OpenFile,
   openRegularFile,
+  probeFolder,
   type Representation,
   readRange,
   removeFile,
@@ -24,7 +25,7 @@ import {
 import mime from 'mime'
 import type { StorageKeyConfig } from './config.ts'
 import { createListing, type Listing } from './listing.ts'
-import { fileMissing, notAFile } from './problems.ts'
+import { fileMissing, folderUnusable, notAFile } from './problems.ts'
 
 const ACCEPTED = fileTypes(['png', 'jpg', 'pdf', 'webp'])
 
@@ -116,18 +117,15 @@ export async function deleteFile(store: FileStore, name: string): Promise<boolea
   return removed
 }
 
-/** Whether the folder can be used. Writes: a disk that is full or read-only can be listed for a long time. */
+/** Whether the folder can be used, by writing to it. */
 export async function isHealthy({ root, uploads }: FileStore): Promise<boolean> {
-  await access(root, constants.R_OK | constants.W_OK | constants.X_OK)
-  const probe = join(uploads.folder, 'health')
   try {
-    await writeFile(probe, 'x', { flush: true, mode: 0o600 })
+    await access(root, constants.R_OK | constants.W_OK | constants.X_OK)
+    await probeFolder(uploads.folder)
+    return true
   } catch (error) {
-    throw isDiskFull(error) ? storageFull({ cause: error }) : error
-  } finally {
-    await rm(probe, { force: true })
+    throw (isDiskFull(error) ? storageFull : folderUnusable)({ cause: error })
   }
-  return (await stat(root)).isDirectory()
 }
 
 async function requireFile(store: FileStore, name: string): Promise<OpenFile> {

@@ -25,6 +25,13 @@ export const notAFile = defineProblem(
   'Only regular files can be deleted; this is a link or a folder.',
 )
 
+/** The reason that health gives. */
+export const folderUnusable = defineProblem(
+  'STORAGE_UNAVAILABLE',
+  503,
+  'The storage folder is missing or cannot be written.',
+)
+
 type ErrorFields = { status: number; message: string; path: string }
 
 /** This edition has an error body of its own; a 401 is plain text, as the specification says. */

@@ -125,7 +125,10 @@ describe('a storage folder that', () => {
     renameSync(root, `${root}-away`)
 
     assert.deepEqual(await statusesOf(api, root), broken)
-    assert.deepEqual(await health(anonymous, 503), { status: 'DOWN' })
+    assert.deepEqual(await health(anonymous, 503), {
+      status: 'DOWN',
+      reason: 'The storage folder is missing or cannot be written.',
+    })
     renameSync(`${root}-away`, root)
     await health(anonymous, 200)
     assert.deepEqual((await api.get('/file/list')).body, ['a.png'])
@@ -162,7 +165,7 @@ describe('a storage folder that', () => {
     chmodSync(root, 0o000)
 
     assert.deepEqual(await statusesOf(api, root), broken)
-    await health(service.api, 503)
+    assert.match((await health(service.api, 503)).reason, /missing or cannot be written/)
     chmodSync(root, 0o777)
     await health(service.api, 200)
     assert.deepEqual((await api.get('/file/list')).body, ['a.png'])

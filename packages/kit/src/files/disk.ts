@@ -6,8 +6,9 @@
 
 import { randomUUID } from 'node:crypto'
 import { close, constants, fsync, open, read, writev } from 'node:fs'
-import { copyFile, mkdir, rename, rm, unlink } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { copyFile, mkdir, rename, rm, unlink, writeFile } from 'node:fs/promises'
+import { hostname } from 'node:os'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { coalesce } from '../runtime/coalesce.ts'
 import { failPoint } from '../runtime/fail-point.ts'
@@ -155,6 +156,19 @@ async function sync(path: string): Promise<void> {
     await closeDescriptor(descriptor)
   }
 }
+
+/** Writes a file and removes it: a disk that is full or read-only can be read for a long time. */
+export async function probeFolder(folder: string): Promise<void> {
+  const file = join(folder, PROBE)
+  try {
+    await writeFile(file, 'x', { flush: true, mode: OWNER_ONLY })
+  } finally {
+    await rm(file, { force: true })
+  }
+}
+
+/** The same at each start, so that a killed process leaves one file at most. */
+const PROBE = `.health-${hostname()}`
 
 /** Enough for the signature of every file type. */
 export const HEAD_BYTES = 64

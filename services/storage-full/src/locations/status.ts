@@ -51,6 +51,12 @@ export async function answers(provider: StorageProvider): Promise<boolean> {
   }
 }
 
+/** Whether the place that uploads go to takes them, for health. */
+export async function isWritable({ db, providers }: LocationContext): Promise<boolean> {
+  await providers.at(await requireActiveLocation(db)).requireWritable()
+  return true
+}
+
 /** Tries what is saved for a provider, step by step. */
 export async function testProvider(context: LocationContext, name: ProviderName) {
   return testSettings(context, await requireSettings(context, name))

@@ -2,8 +2,15 @@ import { constants } from 'node:fs'
 import { access, mkdir, opendir, stat, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Readable } from 'node:stream'
-import { openRegularFile, readRange, syncFolder } from '@plinth/kit'
-import { diskProblem, isDiskFault } from '../problems.ts'
+import {
+  isDiskFull,
+  openRegularFile,
+  probeFolder,
+  readRange,
+  storageFull,
+  syncFolder,
+} from '@plinth/kit'
+import { diskProblem, isDiskFault, storageUnavailable } from '../problems.ts'
 import { localProbe } from './local-probe.ts'
 import type { ByteRange, StorageProvider } from './provider.ts'
 
@@ -33,6 +40,7 @@ export function createLocalProvider(options: LocalFolder): StorageProvider {
     remove: (key) => orUnavailable(unlessAbsent(pathOf(key), unlink)),
     list: (listed) => listFolder(folder, listed),
     check: () => orUnavailable(access(own, constants.W_OK | constants.X_OK)),
+    requireWritable: () => writable(own),
     probe: () => localProbe({ folder, own, prefix: options.prefix, spoolFolder }, provider),
     close: () => {},
   }
@@ -69,7 +77,18 @@ async function requireFolderOf(path: string): Promise<undefined> {
 
 async function* listFolder(folder: string, prefix: string): AsyncIterable<string> {
   for await (const entry of await orUnavailable(opendir(join(folder, prefix))))
-    if (entry.isFile()) yield `${prefix}/${entry.name}`
+    if (entry.isFile() && !entry.name.startsWith('.')) yield `${prefix}/${entry.name}`
+}
+
+async function writable(folder: string): Promise<void> {
+  try {
+    await probeFolder(folder)
+  } catch (error) {
+    const detail = 'The storage folder is missing or cannot be written.'
+    throw isDiskFull(error)
+      ? storageFull({ cause: error })
+      : storageUnavailable({ cause: error, detail })
+  }
 }
 
 /** Makes the folders of a path durably. A root that is missing is a disk that is not mounted. */

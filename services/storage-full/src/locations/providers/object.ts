@@ -61,6 +61,8 @@ export function createObjectProvider(
       yield* listObjects(await store(), Bucket, prefix)
     },
     check: () => requireBucket(Math.min(CHECK_MS, answerMs)),
+    // A store that is down must not take every node out of service at once.
+    requireWritable: async () => {},
     probe: async () => objectProbe({ settings, answerMs, prefix, client: await store() }, provider),
     close() {
       client?.then(({ s3 }) => s3.destroy()).catch(() => {})

@@ -61,6 +61,8 @@ export type StorageProvider = {
   list(prefix: string): AsyncIterable<string>
   /** Checks quickly whether the folder or the store answers. */
   check(): Promise<void>
+  /** Where a disk is in use, writes to it: a full or read-only one can be read for a long time. */
+  requireWritable(): Promise<void>
   /** Every step on the way to a stored object, up to the first that fails. */
   probe(): Promise<ProbeStep[]>
   close(): void
