@@ -4,7 +4,7 @@ import type { pageOfEvents } from '../packages/accounts/src/audit/audit.ts'
 import type * as sessions from '../packages/accounts/src/sessions/schemas.ts'
 import type * as accounts from '../packages/accounts/src/users/schemas.ts'
 import type { pageOfUsers } from '../packages/accounts/src/users/users.ts'
-import type { ownPasskeys } from '../services/identity/src/passkeys/passkeys.ts'
+import type { passkeysOf } from '../services/identity/src/passkeys/passkeys.ts'
 import type { openCheckout } from '../services/payments/src/checkout/checkout.ts'
 import type { readCustomer } from '../services/payments/src/checkout/customers.ts'
 import type { readPayment } from '../services/payments/src/payment/payments.ts'
@@ -29,7 +29,7 @@ export type ClientReplies = [
   Gets<client.TokenPair, Static<typeof sessions.TokenPairReply>>,
   Gets<client.OwnSession[], Static<typeof sessions.SessionsReply>>,
   Gets<client.Page<client.AuditEvent>, Reply<typeof pageOfEvents>>,
-  Gets<client.Passkey[], Reply<typeof ownPasskeys>>,
+  Gets<client.Passkey[], Reply<typeof passkeysOf>>,
   Gets<client.StoredFile, Reply<typeof describeFile>>,
   Gets<client.TemporaryLink, Reply<typeof createLink>>,
   Gets<client.StorageConfig, Reply<typeof describeConfig>>,

@@ -37,7 +37,7 @@ export const userUnknown = defineProblem('USER_NOT_FOUND', 404, 'There is no suc
 export const sessionUnknown = defineProblem(
   'SESSION_NOT_FOUND',
   404,
-  'You have no such session, or not any more.',
+  'There is no such session, or not any more.',
 )
 
 export const tooManyFailures = defineProblem(

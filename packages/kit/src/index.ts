@@ -83,6 +83,7 @@ export { watchProcess } from './metrics/process.ts'
 export { measureDisks } from './metrics/stores.ts'
 export {
   accessDenied,
+  accessTokenRejected,
   defineProblem,
   isDiskFull,
   notFound,

@@ -46,7 +46,7 @@ export async function createIdentity(
     passkeyRoutes(server, passkeys, { guard, csrf })
     server.onClose(startChallengeSweep(passkeys, server).stop)
   } else {
-    disabledPasskeyRoutes(server, { db }, { guard, csrf })
+    disabledPasskeyRoutes(server, { accounts, db, clock }, { guard, csrf })
     server.announcements.push(
       `passkeys are off: switched off, or not possible at ${config.publicUrl}`,
     )

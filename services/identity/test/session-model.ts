@@ -10,13 +10,17 @@ export type Model = {
   access: Record<string, { session: number; expiresAt: number }>
 }
 
-type Session = { current: string; revoked: boolean; expiresAt: number }
+/** `ended`: in another way than by logout, so that its access tokens are dead too. */
+type Session = { current: string; revoked: boolean; ended: boolean; expiresAt: number }
 
 export type Operation =
   | { kind: 'login'; password: string }
   | { kind: 'refresh'; token: string }
   | { kind: 'logout'; access: string; token: string }
   | { kind: 'changePassword'; access: string; current: string; next: string }
+  | { kind: 'profile'; access: string }
+  | { kind: 'endSession'; access: string; sessionOf: string }
+  | { kind: 'administratorEnds'; sessionOf: string }
   | { kind: 'disable' }
   | { kind: 'enable' }
 
@@ -51,12 +55,18 @@ function perform(model: Model, operation: Operation, answer: Answer): number {
       return admit(model, index, answer)
     }
     case 'logout':
-      return mayCall(model, operation.access) ? logOut(model, operation.token) : 401
+      return asCaller(model, operation, () => logOut(model, operation.token))
     case 'changePassword':
-      return mayCall(model, operation.access) ? changePassword(model, operation) : 401
+      return asCaller(model, operation, () => changePassword(model, operation))
+    case 'profile':
+      return asCaller(model, operation, () => 200)
+    case 'endSession':
+      return asCaller(model, operation, () => endSession(model, operation.sessionOf))
+    case 'administratorEnds':
+      return endSession(model, operation.sessionOf)
     case 'disable':
       model.enabled = false
-      revoke(model, () => true)
+      end(model, () => true)
       return 200
     case 'enable':
       model.enabled = true
@@ -64,10 +74,23 @@ function perform(model: Model, operation: Operation, answer: Answer): number {
   }
 }
 
+function asCaller(model: Model, { access }: { access: string }, work: () => number): number {
+  return mayCall(model, access) ? work() : 401
+}
+
 function logOut(model: Model, token: string): number {
   const index = model.tokens[token] ?? -1
-  if (isLive(model, index, token)) revoke(model, (n) => n === index)
+  const session = model.sessions[index]
+  if (session && isLive(model, index, token)) session.revoked = true
   return 200
+}
+
+function endSession(model: Model, access: string): number {
+  const index = model.access[access]?.session ?? -1
+  const session = model.sessions[index]
+  if (!session || session.revoked || model.nowSeconds >= session.expiresAt) return 404
+  end(model, (n) => n === index)
+  return 204
 }
 
 function changePassword(
@@ -77,14 +100,14 @@ function changePassword(
   if (current !== model.password) return 400
   model.password = next
   const kept = model.access[access]?.session
-  revoke(model, (n) => n !== kept)
+  end(model, (n) => n !== kept)
   return 204
 }
 
 function admit(model: Model, session: number, answer: Answer): number {
   const { accessToken = '', refreshToken = '' } = answer
   const expiresAt = model.nowSeconds + REFRESH_SECONDS
-  model.sessions[session] = { current: refreshToken, revoked: false, expiresAt }
+  model.sessions[session] = { current: refreshToken, revoked: false, ended: false, expiresAt }
   model.tokens[refreshToken] = session
   model.access[accessToken] = { session, expiresAt: model.nowSeconds + ACCESS_SECONDS }
   return 200
@@ -96,13 +119,19 @@ function isLive(model: Model, index: number, token: string): boolean {
   return model.nowSeconds < session.expiresAt
 }
 
-/** After a logout the access token stays valid until it expires; after disabling it does not. */
+/** After a logout the access token stays valid until it expires; after any other end it does not. */
 function mayCall(model: Model, access: string): boolean {
-  return model.enabled && model.nowSeconds < (model.access[access]?.expiresAt ?? 0)
+  const { session = -1, expiresAt = 0 } = model.access[access] ?? {}
+  if (!model.enabled || model.nowSeconds >= expiresAt) return false
+  return model.sessions[session]?.ended === false
 }
 
-function revoke(model: Model, chosen: (index: number) => boolean): void {
-  for (const [index, session] of model.sessions.entries()) if (chosen(index)) session.revoked = true
+function end(model: Model, chosen: (index: number) => boolean): void {
+  for (const [index, session] of model.sessions.entries())
+    if (chosen(index)) {
+      session.revoked = true
+      session.ended = true
+    }
 }
 
 /**

@@ -10,7 +10,7 @@ import {
   type Operation,
   passTime,
 } from './session-model.ts'
-import { ADMIN, startIdentity } from './start-identity.ts'
+import { adminToken, startIdentity } from './start-identity.ts'
 
 const PASSWORDS = ['the first password', 'the second password']
 
@@ -26,6 +26,8 @@ const wish: fc.Arbitrary<Wish> = fc.record({
     { weight: 3, arbitrary: fc.constant('login' as const) },
     { weight: 8, arbitrary: fc.constant('refresh' as const) },
     { weight: 3, arbitrary: fc.constant('logout' as const) },
+    { weight: 3, arbitrary: fc.constant('profile' as const) },
+    { weight: 2, arbitrary: fc.constantFrom('endSession', 'administratorEnds') },
     { weight: 1, arbitrary: fc.constantFrom('changePassword', 'disable', 'enable') },
   ) as fc.Arbitrary<Operation['kind']>,
   pick: fc.nat(1000),
@@ -96,12 +98,20 @@ async function newClient(nodes: Nodes) {
     const token = tokens[tokens.length - 1 - ((pick >> 1) % reach)] ?? ''
     const bearer = access[access.length - 1 - (other % Math.min(access.length, 3))] ?? ''
     const password = PASSWORDS[pick % 2] ?? ''
-    if (kind === 'login') return { kind, password }
-    if (kind === 'refresh') return { kind, token }
-    if (kind === 'logout') return { kind, token, access: bearer }
-    if (kind === 'changePassword')
-      return { kind, access: bearer, current: password, next: PASSWORDS[other % 2] ?? '' }
-    return { kind }
+    const next = PASSWORDS[other % 2] ?? ''
+    const sessionOf = access[access.length - 1 - (pick % access.length)] ?? ''
+    const operations: { [Kind in Operation['kind']]: Operation & { kind: Kind } } = {
+      login: { kind: 'login', password },
+      refresh: { kind: 'refresh', token },
+      logout: { kind: 'logout', token, access: bearer },
+      changePassword: { kind: 'changePassword', access: bearer, current: password, next },
+      profile: { kind: 'profile', access: bearer },
+      endSession: { kind: 'endSession', access: bearer, sessionOf },
+      administratorEnds: { kind: 'administratorEnds', sessionOf },
+      disable: { kind: 'disable' },
+      enable: { kind: 'enable' },
+    }
+    return operations[kind]
   }
 
   const perform = async (operation: Operation, node: number): Promise<Answer> => {
@@ -114,7 +124,7 @@ async function newClient(nodes: Nodes) {
     if (accessToken) access.push(accessToken)
     if (refreshToken) tokens.push(refreshToken)
   }
-  return { tokens, concrete, perform, keep }
+  return { tokens, access, concrete, perform, keep }
 }
 
 async function send(
@@ -141,12 +151,26 @@ async function send(
         { currentPassword: operation.current, newPassword: operation.next },
         { token: operation.access },
       )
+    case 'profile':
+      return api.get('/api/users/me', { token: operation.access })
+    case 'endSession': {
+      const path = `/api/users/me/sessions/${sessionIdOf(operation.sessionOf)}`
+      return api.delete(path, { token: operation.access })
+    }
+    case 'administratorEnds': {
+      const path = `/api/users/${user.id}/sessions/${sessionIdOf(operation.sessionOf)}`
+      return api.delete(path, { token: await adminToken(api) })
+    }
     default: {
-      const { body: admin } = await api.post('/api/auth/login', ADMIN)
       const change = { enabled: operation.kind === 'enable' }
-      return api.patch(`/api/users/${user.id}`, change, { token: admin.accessToken })
+      return api.patch(`/api/users/${user.id}`, change, { token: await adminToken(api) })
     }
   }
+}
+
+function sessionIdOf(accessToken: string): string {
+  const [, claims = ''] = accessToken.split('.')
+  return claims === '' ? 'none' : JSON.parse(Buffer.from(claims, 'base64url').toString()).sid
 }
 
 async function follow(nodes: Nodes, plan: Step[]): Promise<void> {
@@ -174,12 +198,13 @@ async function follow(nodes: Nodes, plan: Step[]): Promise<void> {
     }
   }
   // Finally every token is tried once more: an invalid one must have stayed invalid.
+  for (const access of client.access) await atOnce([{ kind: 'profile', access }])
   for (const token of [...client.tokens]) await atOnce([{ kind: 'refresh', token }])
 }
 
 for (const engine of engines) {
   describe(`the session table on ${engine.name}`, { skip: engine.skip }, () => {
-    test('holds for any sequence of login, refresh, logout, disable, enable, password change, time and restart', async (t) => {
+    test('holds for any sequence of login, refresh, logout, ending, disable, enable, password change, time and restart', async (t) => {
       const nodes = await startNodes(t, engine, 1)
       const property = fc.asyncProperty(steps(1), (plan) => follow(nodes, plan))
 

@@ -94,6 +94,17 @@ for (const engine of engines)
       assert.deepEqual([await isAlive(third), await isAlive(foreign)], [false, true])
     })
 
+    test('a session that an administrator ends reads no files with its access token', async (t) => {
+      const { api, admin, user } = await start(t)
+      const list = async () => (await api.get('/file/list', { token: user })).status
+      assert.equal(await list(), 200)
+      const { body: me } = await api.get('/api/users/me', { token: user })
+
+      const ended = await api.delete(`/api/users/${me.id}/sessions`, { token: admin })
+
+      assert.deepEqual([ended.status, await list()], [204, 401])
+    })
+
     test('GET /api/users is a page of users, for ROLE_ADMIN', async (t) => {
       const { api, admin, user } = await start(t)
 

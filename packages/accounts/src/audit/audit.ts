@@ -46,9 +46,16 @@ export async function pageOfEvents({ db }: Accounts, page: PageRequest) {
 /** Where a request came from, as the audit and the list of sessions show it. */
 export type Origin = { address: string; userAgent: string | null; requestId: string | null }
 
+/** Who changes the account of another user. */
+export type By = { actor: string; origin: Origin }
+
 const LONGEST_USER_AGENT = 300
 
 type Sender = { ip: string; id: string; headers: { 'user-agent'?: string | undefined } }
+
+export function byCaller(request: Sender & { caller: { username: string } }): By {
+  return { actor: request.caller.username, origin: originOf(request) }
+}
 
 export function originOf({ ip, id, headers }: Sender): Origin {
   const userAgent = headers['user-agent']?.slice(0, LONGEST_USER_AGENT) ?? null

@@ -1,18 +1,16 @@
 import type { Db } from '@plinth/kit'
-import { type Selectable, sql } from 'kysely'
+import { type Selectable, sql, type UpdateResult } from 'kysely'
 import type { AccountTables } from './tables.ts'
 
 type Session = {
   id: number
-  userId: number
-  active: boolean
   createdAt: string
   lastUsedAt: string
   address: string
   userAgent: string | null
 }
 
-export type KnownSession = Session & { tokenHash: string }
+export type KnownSession = { id: number; userId: number; tokenHash: string }
 
 type SessionUse = {
   tokenHash: string
@@ -75,10 +73,10 @@ export async function findSessionByFamily(
 ): Promise<KnownSession | undefined> {
   const row = await db
     .selectFrom('sessions')
-    .selectAll()
+    .select(['id', 'user_id', 'token_hash'])
     .where('token_family', '=', tokenFamily)
     .executeTakeFirst()
-  return row && { ...sessionOf(row), tokenHash: row.token_hash }
+  return row && { id: row.id, userId: row.user_id, tokenHash: row.token_hash }
 }
 
 export async function listLiveSessions(
@@ -109,29 +107,58 @@ export async function countUnexpiredSessions(db: Db<AccountTables>, now: Date): 
   return total
 }
 
-/** Which of a user's sessions to end. */
-type SessionChoice = { id: number } | { tokenHash: string } | { otherThan: number } | 'all'
+/** Ends an active session of one user. Its access tokens stay valid until they expire. */
+export function logOutSession(
+  db: Db<AccountTables>,
+  userId: number,
+  choice: { id: number } | { tokenHash: string },
+  now: Date,
+): Promise<boolean> {
+  const active = activeSessions(db, userId, now).set({ state: 'logged_out' })
+  const chosen =
+    'id' in choice
+      ? active.where('id', '=', choice.id)
+      : active.where('token_hash', '=', choice.tokenHash)
+  return hasChanged(chosen)
+}
 
-/** Ends active sessions of one user and returns how many. */
+/** Ends an active session of one user, and refuses its access tokens from now on. */
+export function revokeSession(
+  db: Db<AccountTables>,
+  userId: number,
+  id: number,
+  now: Date,
+): Promise<boolean> {
+  return hasChanged(activeSessions(db, userId, now).set({ state: 'revoked' }).where('id', '=', id))
+}
+
+/** Does so with all sessions of one user, or all but one, those that logged out included. */
 export async function revokeSessions(
   db: Db<AccountTables>,
   userId: number,
-  choice: SessionChoice,
-  now: Date,
-): Promise<number> {
-  let query = db
+  { except }: { except?: number } = {},
+): Promise<void> {
+  const all = db
     .updateTable('sessions')
     .set({ state: 'revoked' })
     .where('user_id', '=', userId)
+    .where('state', '!=', 'revoked')
+  await (except === undefined ? all : all.where('id', '!=', except)).execute()
+}
+
+function activeSessions(db: Db<AccountTables>, userId: number, now: Date) {
+  return db
+    .updateTable('sessions')
+    .where('user_id', '=', userId)
     .where('state', '=', 'active')
     .where('expires_at', '>', now.toISOString())
-  if (choice !== 'all') {
-    if ('id' in choice) query = query.where('id', '=', choice.id)
-    else if ('tokenHash' in choice) query = query.where('token_hash', '=', choice.tokenHash)
-    else query = query.where('id', '!=', choice.otherThan)
-  }
-  const { numUpdatedRows } = await query.executeTakeFirstOrThrow()
-  return Number(numUpdatedRows)
+}
+
+async function hasChanged(update: {
+  executeTakeFirstOrThrow(): Promise<UpdateResult>
+}): Promise<boolean> {
+  const { numUpdatedRows } = await update.executeTakeFirstOrThrow()
+  return numUpdatedRows > 0n
 }
 
 /** Removes at most `limit` expired rows and returns how many. */
@@ -167,8 +194,6 @@ function useColumns(use: SessionUse) {
 function sessionOf(row: Selectable<AccountTables['sessions']>): Session {
   return {
     id: row.id,
-    userId: row.user_id,
-    active: row.state === 'active',
     createdAt: row.created_at,
     lastUsedAt: row.last_used_at,
     address: row.address,

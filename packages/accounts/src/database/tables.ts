@@ -19,7 +19,8 @@ export type AccountTables = SigningKeyTables & {
     token_family: string
     token_hash: string
     generation: number
-    state: 'active' | 'revoked'
+    /** After a logout the access token lives until it expires; a revoked session has no valid token. */
+    state: 'active' | 'logged_out' | 'revoked'
     created_at: string
     last_used_at: string
     expires_at: string

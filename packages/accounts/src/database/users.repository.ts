@@ -36,9 +36,29 @@ const userById = prepared((db: Db<AccountTables>, { id }: { id: number }) =>
   db.selectFrom('users').selectAll().where('id', '=', id),
 )
 
-/** Runs for every authenticated request. */
 export async function findUserById(db: Db<AccountTables>, id: number): Promise<User | undefined> {
   const [row] = await userById(db, { id })
+  return row && userOf(row)
+}
+
+const userOfSession = prepared(
+  (db: Db<AccountTables>, { userId, sessionId }: { userId: number; sessionId: number }) =>
+    db
+      .selectFrom('sessions')
+      .innerJoin('users', 'users.id', 'sessions.user_id')
+      .selectAll('users')
+      .where('sessions.id', '=', sessionId)
+      .where('sessions.state', '!=', 'revoked')
+      .where('users.id', '=', userId)
+      .where('users.enabled', '=', 1),
+)
+
+/** An enabled user whose session was not ended. Runs for every authenticated request. */
+export async function findCaller(
+  db: Db<AccountTables>,
+  { userId, sessionId }: { userId: string; sessionId: string },
+): Promise<User | undefined> {
+  const [row] = await userOfSession(db, { userId: Number(userId), sessionId: Number(sessionId) })
   return row && userOf(row)
 }
 

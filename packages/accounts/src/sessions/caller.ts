@@ -1,23 +1,46 @@
-import { accessDenied, type Caller, callerGuard, type Guard } from '@plinth/kit'
+import {
+  accessDenied,
+  accessTokenRejected,
+  type Caller,
+  callerGuard,
+  type Db,
+  type Guard,
+} from '@plinth/kit'
 import type { AccountGuard, Accounts } from '../accounts.ts'
 import { originOf } from '../audit/audit.ts'
 import { recordRefusal } from '../audit/failure-limit.ts'
-import { findUserById } from '../database/users.repository.ts'
+import type { AccountTables } from '../database/tables.ts'
+import { findCaller, lockUser } from '../database/users.repository.ts'
 
 export function accountGuard(accounts: Accounts): AccountGuard {
   const guard = callerGuard((token) => identifyCaller(accounts, token))
   return { ...guard, role: (name) => recordDenials(accounts, guard.role(name)) }
 }
 
-/** The caller of a valid token. Roles and state are those of the row, not of the token. */
+/**
+ * The caller of a valid token whose session was not ended and whose user is enabled. Roles are those
+ * of the row, not of the token.
+ */
 export async function identifyCaller(
   { db, verifier }: Accounts,
   token: string,
 ): Promise<Caller | undefined> {
   const subject = await verifier.verify(token)
-  const user = subject && (await findUserById(db, Number(subject.userId)))
-  if (!subject || !user?.enabled) return undefined
-  return { ...subject, username: user.username, roles: user.roles }
+  const user = subject && (await findCaller(db, subject))
+  return user && { ...subject, username: user.username, roles: user.roles }
+}
+
+/**
+ * Checked again in the transaction of a change to an account: the session may have ended since the
+ * request began. Until the transaction ends, no session of this user can end.
+ */
+export async function lockCaller<T extends AccountTables>(
+  database: Db<T>,
+  caller: Caller,
+): Promise<void> {
+  const db = database as unknown as Db<AccountTables>
+  await lockUser(db, Number(caller.userId))
+  if (!(await findCaller(db, caller))) throw accessTokenRejected()
 }
 
 /** Writes an audit event for every caller whom the guard denies access. */

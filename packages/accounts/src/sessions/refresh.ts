@@ -5,10 +5,10 @@ import { recordRefusal, slowedDown } from '../audit/failure-limit.ts'
 import {
   findSessionByFamily,
   type KnownSession,
-  revokeSessions,
+  revokeSession,
   rotateSession,
 } from '../database/sessions.repository.ts'
-import { findUserById } from '../database/users.repository.ts'
+import { findUserById, lockUser } from '../database/users.repository.ts'
 import { refreshTokenRejected } from '../problems.ts'
 import {
   nextRefreshToken,
@@ -72,9 +72,9 @@ async function refuseKnown(
   origin: Origin,
 ): Promise<void> {
   const replayed = session.tokenHash !== tokenHash
+  const user = await lockUser(accounts.db, session.userId)
   if (replayed && accounts.settings.refreshReuse === 'revoke')
-    await revokeSessions(accounts.db, session.userId, { id: session.id }, accounts.clock())
-  const user = await findUserById(accounts.db, session.userId)
+    await revokeSession(accounts.db, session.userId, session.id, accounts.clock())
   const event = replayed ? 'REFRESH_REPLAYED' : 'REFRESH'
   await recordRefusal(accounts, { event, subject: user?.username }, origin)
 }

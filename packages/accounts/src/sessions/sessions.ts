@@ -9,10 +9,16 @@ import {
 } from '@plinth/kit'
 import type { Accounts } from '../accounts.ts'
 import { type Origin, recordEvent } from '../audit/audit.ts'
-import { insertSession, listLiveSessions, revokeSessions } from '../database/sessions.repository.ts'
+import {
+  insertSession,
+  listLiveSessions,
+  logOutSession,
+  revokeSession,
+} from '../database/sessions.repository.ts'
 import type { AccountTables } from '../database/tables.ts'
 import { lockUser, type User } from '../database/users.repository.ts'
 import { sessionUnknown } from '../problems.ts'
+import { lockCaller } from './caller.ts'
 
 export type TokenPair = {
   accessToken: string
@@ -92,10 +98,11 @@ export async function logOut(
   const named = refreshToken === undefined ? [] : [refreshTokenHashes(refreshToken)]
   const own = accounts.settings.logoutEndsCaller ? [{ id: Number(caller.sessionId) }] : []
   await inTransaction(accounts.db, async (db) => {
-    let ended = 0
+    await lockCaller(db, caller)
+    let ended = false
     for (const session of [...own, ...named])
-      ended += await revokeSessions(db, Number(caller.userId), session, accounts.clock())
-    const result = ended > 0 ? 'SUCCESS' : 'UNCHANGED'
+      if (await logOutSession(db, Number(caller.userId), session, accounts.clock())) ended = true
+    const result = ended ? 'SUCCESS' : 'UNCHANGED'
     const { username } = caller
     const event = { event: 'LOGOUT', actor: username, subject: username, result } as const
     await recordEvent({ ...accounts, db }, event, origin)
@@ -117,8 +124,9 @@ export async function endOwnSession(
   origin: Origin,
 ): Promise<void> {
   await inTransaction(accounts.db, async (db) => {
-    const ended = await revokeSessions(db, Number(caller.userId), { id }, accounts.clock())
-    if (ended === 0) throw sessionUnknown()
+    await lockCaller(db, caller)
+    const ended = await revokeSession(db, Number(caller.userId), id, accounts.clock())
+    if (!ended) throw sessionUnknown()
     const { username } = caller
     const event = { event: 'SESSION_REVOKED', actor: username, subject: username }
     await recordEvent({ ...accounts, db }, event, origin)

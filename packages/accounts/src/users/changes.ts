@@ -1,6 +1,6 @@
 import { inTransaction } from '@plinth/kit'
 import type { Accounts } from '../accounts.ts'
-import { type Origin, recordEvent } from '../audit/audit.ts'
+import { type By, recordEvent } from '../audit/audit.ts'
 import { revokeSessions } from '../database/sessions.repository.ts'
 import {
   ADMIN_ROLE,
@@ -21,7 +21,7 @@ export async function changeUser(
   accounts: Accounts,
   id: number,
   change: UserChange,
-  by: { actor: string; origin: Origin },
+  by: By,
 ): Promise<User> {
   return inTransaction(accounts.db, async (db) => {
     const admins = await lockEnabledAdmins(db)
@@ -32,7 +32,7 @@ export async function changeUser(
     const isLastAdmin = admins.length === 1 && admins[0] === id
     if (isLastAdmin && !(enabled && roles.includes(ADMIN_ROLE))) throw lastAdministrator()
     await updateUserState(db, id, after)
-    if (!enabled) await revokeSessions(db, id, 'all', accounts.clock())
+    if (!enabled) await revokeSessions(db, id)
     for (const event of changesBetween(before, after)) {
       const record = { event, actor: by.actor, subject: before.username }
       await recordEvent({ ...accounts, db }, record, by.origin)

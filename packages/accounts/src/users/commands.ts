@@ -1,6 +1,6 @@
-import { faultsOf, newOpaqueToken, Problem } from '@plinth/kit'
+import { faultsOf, inTransaction, newOpaqueToken, Problem, pathId } from '@plinth/kit'
 import type { Accounts } from '../accounts.ts'
-import type { Origin } from '../audit/audit.ts'
+import { type Origin, recordEvent } from '../audit/audit.ts'
 import { normalName } from '../database/names.ts'
 import {
   ADMIN_ROLE,
@@ -8,9 +8,11 @@ import {
   USER_ROLE,
   type User,
 } from '../database/users.repository.ts'
+import { sessionUnknown } from '../problems.ts'
+import { endSessions, type PasskeyStore, resetPassword, sessionsOf } from './access.ts'
 import { changeUser } from './changes.ts'
 import { registrationBody, UserChangeBody } from './schemas.ts'
-import { registerUser, resetPassword } from './users.ts'
+import { registerUser } from './users.ts'
 
 /** As in sysexits.h, which has no code for a refusal. */
 const REFUSED = 1
@@ -20,17 +22,38 @@ export const USER_USAGE = `Usage:
   user enable <username>
   user disable <username>                    ends all sessions at once
   user roles <username> <role> [<role>]      ROLE_USER, ROLE_ADMIN: these and no others
-  user reset-password <username>             prints a new password, ends all sessions`
+  user reset-password <username>             prints a new password, ends all sessions
+  user sessions <username>                   lists the active sessions
+  user end-session <username> <id>|--all`
 
-const OPERANDS = {
-  create: { least: 2, most: 2 },
-  enable: { least: 1, most: 1 },
-  disable: { least: 1, most: 1 },
+/** Where the host keeps passkeys. */
+export const USER_AND_PASSKEY_USAGE = `${USER_USAGE}
+  user passkeys <username>                   lists the passkeys
+  user remove-passkey <username> <id>|--all
+reset-password removes all passkeys as well; --keep-passkeys keeps them.`
+
+type Shape = { least: number; most: number; flags?: string[] }
+
+const ONE_USER: Shape = { least: 1, most: 1 }
+const ONE_OR_ALL: Shape = { least: 1, most: 2, flags: ['--all'] }
+
+const SHAPES = {
+  create: { least: 2, most: 2, flags: ['--admin'] },
+  enable: ONE_USER,
+  disable: ONE_USER,
   roles: { least: 2, most: Number.POSITIVE_INFINITY },
-  'reset-password': { least: 1, most: 1 },
-}
+  'reset-password': ONE_USER,
+  sessions: ONE_USER,
+  'end-session': ONE_OR_ALL,
+} satisfies Record<string, Shape>
 
-type Command = keyof typeof OPERANDS
+const PASSKEY_SHAPES = {
+  'reset-password': { ...ONE_USER, flags: ['--keep-passkeys'] },
+  passkeys: ONE_USER,
+  'remove-passkey': ONE_OR_ALL,
+} satisfies Record<string, Shape>
+
+type Command = keyof typeof SHAPES | keyof typeof PASSKEY_SHAPES
 
 const OPERATOR = 'command line'
 const ORIGIN: Origin = { address: OPERATOR, userAgent: null, requestId: null }
@@ -40,9 +63,13 @@ const BY = { actor: OPERATOR, origin: ORIGIN }
 class UsageError extends Error {}
 
 /** For operators with access to the machine. Prints the result and returns the exit code. */
-export async function runUserCommand(accounts: Accounts, words: string[]): Promise<number> {
+export async function runUserCommand(
+  accounts: Accounts,
+  words: string[],
+  passkeys?: PasskeyStore,
+): Promise<number> {
   try {
-    console.log(await perform(accounts, words))
+    console.log(await perform(accounts, readWords(words, passkeys !== undefined), passkeys))
     return 0
   } catch (error) {
     if (!(error instanceof Problem || error instanceof UsageError)) throw error
@@ -51,40 +78,56 @@ export async function runUserCommand(accounts: Accounts, words: string[]): Promi
   }
 }
 
-async function perform(accounts: Accounts, words: string[]): Promise<string> {
-  const { admin, command, username, rest } = readWords(words)
+async function perform(
+  accounts: Accounts,
+  { command, username, rest, flagged }: Words,
+  passkeys: PasskeyStore | undefined,
+): Promise<string> {
+  if (command === 'create') return createUser(accounts, { username, email: rest.join() }, flagged)
+  const user = await requireNamed(accounts, username)
   switch (command) {
-    case 'create':
-      return createUser(accounts, { username, email: rest.join() }, admin)
     case 'enable':
     case 'disable':
-      return setEnabled(accounts, await requireNamed(accounts, username), command)
+      return setEnabled(accounts, user, command)
     case 'roles':
-      return setRoles(accounts, await requireNamed(accounts, username), rest)
+      return setRoles(accounts, user, rest)
     case 'reset-password':
-      return resetToNew(accounts, await requireNamed(accounts, username))
+      return resetToNew(accounts, user, flagged ? undefined : passkeys)
+    case 'sessions':
+      return table(await sessionsOf(accounts, user.id))
+    case 'end-session':
+      return endSession(accounts, user, rest[0])
+    case 'passkeys':
+      return table((await passkeys?.list(accounts.db, user.id)) ?? [])
+    case 'remove-passkey':
+      return removePasskeys(accounts, user, rest[0], passkeys)
   }
 }
 
+type Words = { command: Command; username: string; rest: string[]; flagged: boolean }
+
 /** An unknown word is never ignored: it may be a misspelt `--admin`. */
-function readWords(words: string[]) {
+function readWords(words: string[], withPasskeys: boolean): Words {
+  const shapes: Record<string, Shape> = { ...SHAPES, ...(withPasskeys && PASSKEY_SHAPES) }
   const flags = words.filter((word) => word.startsWith('--'))
   const [command = '', ...operands] = words.filter((word) => !flags.includes(word))
-  if (!isCommand(command)) throw new UsageError(USER_USAGE)
-  const { least, most } = OPERANDS[command]
-  const allowed = command === 'create' ? ['--admin'] : []
-  const understood =
-    flags.every((flag) => allowed.includes(flag)) &&
-    operands.every((word) => word !== '') &&
-    operands.length >= least &&
-    operands.length <= most
-  if (!understood) throw new UsageError(USER_USAGE)
+  const shape = Object.hasOwn(shapes, command) ? shapes[command] : undefined
+  if (!shape || !fits(shape, operands, flags))
+    throw new UsageError(withPasskeys ? USER_AND_PASSKEY_USAGE : USER_USAGE)
   const [username = '', ...rest] = operands
-  return { admin: flags.length > 0, command, username, rest }
+  return { command: command as Command, username, rest, flagged: flags.length > 0 }
 }
 
-function isCommand(word: string): word is Command {
-  return Object.hasOwn(OPERANDS, word)
+function fits(shape: Shape, operands: string[], flags: string[]): boolean {
+  // Either an id or `--all`: an id that is left out must not end everything.
+  const exact = shape !== ONE_OR_ALL || operands.length + flags.length === 2
+  return (
+    exact &&
+    flags.every((flag) => shape.flags?.includes(flag)) &&
+    operands.every((word) => word !== '') &&
+    operands.length >= shape.least &&
+    operands.length <= shape.most
+  )
 }
 
 /** Names and password follow the rules of a registration over HTTP, with the same messages. */
@@ -125,10 +168,47 @@ async function setRoles(accounts: Accounts, user: User, roles: string[]): Promis
   return `${user.username} has ${roles.join(', ')}.`
 }
 
-async function resetToNew(accounts: Accounts, user: User): Promise<string> {
+async function resetToNew(
+  accounts: Accounts,
+  user: User,
+  passkeys: PasskeyStore | undefined,
+): Promise<string> {
   const password = newPassword(accounts)
-  await resetPassword(accounts, user, password, BY)
+  await resetPassword(accounts, user, password, BY, passkeys)
   return `New password of ${user.username}: ${password}`
+}
+
+/** Without an id, all of them. */
+async function endSession(accounts: Accounts, user: User, id: string | undefined): Promise<string> {
+  const choice = id === undefined ? 'all' : { id: pathId(id, { unknown: sessionUnknown }) }
+  await endSessions(accounts, user.id, choice, BY)
+  return id === undefined ? 'All sessions are ended.' : `Session ${id} is ended.`
+}
+
+async function removePasskeys(
+  accounts: Accounts,
+  user: User,
+  id: string | undefined,
+  passkeys: PasskeyStore | undefined,
+): Promise<string> {
+  const removed = await inTransaction(accounts.db, async (db) => {
+    const count = (await passkeys?.remove(db, user.id, id === undefined ? 'all' : { id })) ?? 0
+    const event = { event: 'PASSKEY_REMOVED', actor: OPERATOR, subject: user.username }
+    if (count > 0) await recordEvent({ ...accounts, db }, event, ORIGIN)
+    return count
+  })
+  if (id !== undefined && removed === 0) throw new UsageError('There is no such passkey.')
+  return `Passkeys removed: ${removed}.`
+}
+
+/** One line a row, its values apart by tabs. No session is the operator's own, so `current` is left out. */
+function table(rows: Record<string, unknown>[]): string {
+  const [first] = rows
+  if (!first) return 'None.'
+  const names = Object.keys(first).filter((name) => name !== 'current')
+  return [names, ...rows.map((row) => names.map((name) => row[name] ?? ''))]
+    .map((line) => line.join('\t'))
+    .join('\n')
 }
 
 async function requireNamed(accounts: Accounts, username: string): Promise<User> {

@@ -41,6 +41,8 @@ export const UserChangeBody = Type.Object({
   ),
 })
 
+export const UserSessionPath = Type.Object({ id: Type.String(), sessionId: Type.String() })
+
 const profile = {
   id: Type.Integer(),
   username: Type.String(),

@@ -1,7 +1,8 @@
 import { CREDENTIALS_BODY_BYTES, IdPath, pageRequest, pathId, type Server } from '@plinth/kit'
 import { type AccountGuard, type Accounts, ADMIN_ROLE } from '../accounts.ts'
-import { originOf } from '../audit/audit.ts'
-import { userUnknown } from '../problems.ts'
+import { byCaller, originOf } from '../audit/audit.ts'
+import { sessionUnknown, userUnknown } from '../problems.ts'
+import { endSessions, sessionsOf } from './access.ts'
 import { changeUser } from './changes.ts'
 import {
   ProfileReply,
@@ -10,10 +11,11 @@ import {
   registrationBody,
   UserChangeBody,
   UserReply,
+  UserSessionPath,
 } from './schemas.ts'
 import { changeOwnPassword, ownProfile, pageOfUsers, registerUser, USER_SORTS } from './users.ts'
 
-/** register · me · own password · list · enable, disable, roles */
+/** register · me · own password · list · enable, disable, roles · sessions of any user */
 export function userRoutes(server: Server, accounts: Accounts, guard: AccountGuard): void {
   const { passwordMinLength } = accounts.settings
 
@@ -56,8 +58,42 @@ function administrationRoutes(server: Server, accounts: Accounts, guard: Account
     schema: { params: IdPath, body: UserChangeBody, response: { 200: UserReply } },
     handler: (request) => {
       const id = pathId(request.params.id, { unknown: userUnknown })
-      const by = { actor: request.caller.username, origin: originOf(request) }
-      return changeUser(accounts, id, request.body, by)
+      return changeUser(accounts, id, request.body, byCaller(request))
+    },
+  })
+
+  accessRoutes(server, accounts, guard)
+}
+
+/** The sessions of any user, for administrators. */
+function accessRoutes(server: Server, accounts: Accounts, guard: AccountGuard): void {
+  const onRequest = guard.role(ADMIN_ROLE)
+
+  server.get('/api/users/:id/sessions', {
+    onRequest,
+    schema: { params: IdPath },
+    handler: ({ params, caller }) =>
+      sessionsOf(accounts, pathId(params.id, { unknown: userUnknown }), caller),
+  })
+
+  server.delete('/api/users/:id/sessions', {
+    onRequest,
+    schema: { params: IdPath },
+    handler: async (request, reply) => {
+      const userId = pathId(request.params.id, { unknown: userUnknown })
+      await endSessions(accounts, userId, 'all', byCaller(request))
+      return reply.code(204).send()
+    },
+  })
+
+  server.delete('/api/users/:id/sessions/:sessionId', {
+    onRequest,
+    schema: { params: UserSessionPath },
+    handler: async (request, reply) => {
+      const userId = pathId(request.params.id, { unknown: userUnknown })
+      const id = pathId(request.params.sessionId, { unknown: sessionUnknown })
+      await endSessions(accounts, userId, { id }, byCaller(request))
+      return reply.code(204).send()
     },
   })
 }

@@ -1,5 +1,7 @@
 import {
+  accessTokenRejected,
   type Caller,
+  type Db,
   inTransaction,
   isUniqueViolation,
   type PageRequest,
@@ -21,8 +23,10 @@ import {
 } from '../audit/failure-limit.ts'
 import { normalName } from '../database/names.ts'
 import { revokeSessions } from '../database/sessions.repository.ts'
+import type { AccountTables } from '../database/tables.ts'
 import {
   countUsers,
+  findCaller,
   findUserByEmail,
   findUserById,
   findUserByUsername,
@@ -145,14 +149,15 @@ export async function changeOwnPassword(
   refuseCommonPassword(accounts, change.newPassword, 'newPassword')
   const { passwords } = accounts
   const known = await passwords.verify(user.passwordHash, change.currentPassword, origin.address)
-  if (!known) throw await rejectChange(accounts, attempt, event, origin)
+  if (!known) throw await rejectChange(accounts, caller, { attempt, event }, origin)
   const newHash = await passwords.hash(change.newPassword, origin.address)
   const changed = await inTransaction(accounts.db, async (db) => {
     const now = await lockUser(db, user.id)
     if (now?.passwordHash !== user.passwordHash) return false
     if (await isSlowedNow(accounts, attempt, db)) return false
+    await requireLiveSession(db, caller)
     await updatePasswordHash(db, user.id, newHash)
-    await revokeSessions(db, user.id, { otherThan: Number(caller.sessionId) }, accounts.clock())
+    await revokeSessions(db, user.id, { except: Number(caller.sessionId) })
     await forgetFailures(db, attempt)
     await recordEvent({ ...accounts, db }, event, origin)
     return true
@@ -160,33 +165,23 @@ export async function changeOwnPassword(
   if (changed) return
   // The hash has changed in the meantime (rehashed by a login, or a new password), or others have
   // failed too often.
-  if (triesLeft === 0) throw await rejectChange(accounts, attempt, event, origin)
+  if (triesLeft === 0) throw await rejectChange(accounts, caller, { attempt, event }, origin)
   return changeOwnPassword(accounts, caller, change, origin, triesLeft - 1)
 }
 
-/** For an operator: needs no current password, and ends every session. */
-export async function resetPassword(
-  accounts: Accounts,
-  user: User,
-  newPassword: string,
-  by: { actor: string; origin: Origin },
-): Promise<void> {
-  const newHash = await accounts.passwords.hash(newPassword, by.origin.address)
-  await inTransaction(accounts.db, async (db) => {
-    await lockUser(db, user.id)
-    await updatePasswordHash(db, user.id, newHash)
-    await revokeSessions(db, user.id, 'all', accounts.clock())
-    const event = { event: 'PASSWORD_RESET', actor: by.actor, subject: user.username }
-    await recordEvent({ ...accounts, db }, event, by.origin)
-  })
+/** It may have ended since the request began. */
+async function requireLiveSession(db: Db<AccountTables>, caller: Caller): Promise<void> {
+  if (!(await findCaller(db, caller))) throw accessTokenRejected()
 }
 
+/** A session that ended meanwhile is 401: the new password that ended it proves nothing wrong. */
 async function rejectChange(
   accounts: Accounts,
-  attempt: Attempt,
-  event: Refusal,
+  caller: Caller,
+  { attempt, event }: { attempt: Attempt; event: Refusal },
   origin: Origin,
 ): Promise<Problem> {
   await recordFailure(accounts, attempt, event, origin)
+  await requireLiveSession(accounts.db, caller)
   return validationFailed(['currentPassword: is not the current password'])
 }

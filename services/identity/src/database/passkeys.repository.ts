@@ -93,17 +93,20 @@ export async function advanceCounter(
   return numUpdatedRows === 1n
 }
 
-export async function deletePasskey(
+/** Deletes one passkey of a user, or all of them, and returns how many. */
+export async function deletePasskeys(
   db: Db<IdentityTables>,
   userId: number,
-  credentialId: string,
-): Promise<boolean> {
-  const { numDeletedRows } = await db
-    .deleteFrom('passkeys')
-    .where('credential_id', '=', credentialId)
-    .where('user_id', '=', userId)
-    .executeTakeFirstOrThrow()
-  return numDeletedRows === 1n
+  choice: { id: string } | 'all',
+): Promise<number> {
+  const all = db.deleteFrom('passkeys').where('user_id', '=', userId)
+  const chosen =
+    choice === 'all'
+      ? all
+      : // PostgreSQL refuses a NUL in a parameter, and no credential id contains one.
+        all.where('credential_id', '=', choice.id.replaceAll('\0', ''))
+  const { numDeletedRows } = await chosen.executeTakeFirstOrThrow()
+  return Number(numDeletedRows)
 }
 
 function passkeyOf(row: Selectable<IdentityTables['passkeys']>): Passkey {

@@ -1,8 +1,18 @@
-import { type AccountGuard, originOf, TokenPairReply } from '@plinth/accounts'
+import {
+  type AccountGuard,
+  ADMIN_ROLE,
+  byCaller,
+  originOf,
+  requireUser,
+  TokenPairReply,
+  userUnknown,
+} from '@plinth/accounts'
 import {
   basePathOf,
   CREDENTIALS_BODY_BYTES,
   type Guard,
+  IdPath,
+  pathId,
   type Request,
   type Server,
   Type,
@@ -10,7 +20,13 @@ import {
 import type { RegistrationResponseJSON } from '@simplewebauthn/server'
 import type { CsrfTokens } from './csrf.ts'
 import { authenticationOptions, logInWithPasskey } from './login.ts'
-import { ownPasskeys, type Passkeys, removePasskey } from './passkeys.ts'
+import {
+  type PasskeyRecords,
+  type Passkeys,
+  passkeysOf,
+  removeOwnPasskey,
+  removePasskeys,
+} from './passkeys.ts'
 import { passkeysDisabled } from './problems.ts'
 import { registerPasskey, registrationOptions } from './registration.ts'
 
@@ -32,6 +48,7 @@ const NewPasskeyBody = Type.Object({
 })
 
 const CredentialPath = Type.Object({ credentialId: Type.String() })
+const UserCredentialPath = Type.Object({ id: Type.String(), credentialId: Type.String() })
 
 /** csrf · register · authenticate · list · delete. CSRF is checked first, then the caller. */
 export function passkeyRoutes(
@@ -64,18 +81,50 @@ export function passkeyRoutes(
     schema: { params: CredentialPath },
     handler: async (request, reply) => {
       const { credentialId } = request.params
-      await removePasskey(passkeys, request.caller, credentialId, originOf(request))
+      await removeOwnPasskey(passkeys, request.caller, credentialId, originOf(request))
       return reply.code(204).send()
     },
   })
 
-  listRoute(server, passkeys, guard)
+  recordRoutes(server, passkeys, guard)
 }
 
-function listRoute(server: Server, passkeys: Pick<Passkeys, 'db'>, guard: AccountGuard): void {
+/** Own passkeys, and those of any user for administrators; also where passkeys are switched off. */
+function recordRoutes(server: Server, passkeys: PasskeyRecords, guard: AccountGuard): void {
+  const admin = guard.role(ADMIN_ROLE)
+  const userIdOf = (id: string) => pathId(id, { unknown: userUnknown })
+
   server.get('/api/users/me/passkeys', {
     onRequest: guard.caller,
-    handler: ({ caller }) => ownPasskeys(passkeys, caller),
+    handler: ({ caller }) => passkeysOf(passkeys, Number(caller.userId)),
+  })
+
+  server.get('/api/users/:id/passkeys', {
+    onRequest: admin,
+    schema: { params: IdPath },
+    handler: async ({ params }) => {
+      const { id } = await requireUser(passkeys.accounts, userIdOf(params.id))
+      return passkeysOf(passkeys, id)
+    },
+  })
+
+  server.delete('/api/users/:id/passkeys', {
+    onRequest: admin,
+    schema: { params: IdPath },
+    handler: async (request, reply) => {
+      await removePasskeys(passkeys, userIdOf(request.params.id), 'all', byCaller(request))
+      return reply.code(204).send()
+    },
+  })
+
+  server.delete('/api/users/:id/passkeys/:credentialId', {
+    onRequest: admin,
+    schema: { params: UserCredentialPath },
+    handler: async (request, reply) => {
+      const { id, credentialId } = request.params
+      await removePasskeys(passkeys, userIdOf(id), { id: credentialId }, byCaller(request))
+      return reply.code(204).send()
+    },
   })
 }
 
@@ -126,7 +175,7 @@ function loginRoutes(server: Server, passkeys: Passkeys, requireCsrf: Guard): vo
 /** When passkeys are switched off the ceremonies are refused; the list and the CSRF token work. */
 export function disabledPasskeyRoutes(
   server: Server,
-  passkeys: Pick<Passkeys, 'db'>,
+  passkeys: PasskeyRecords,
   { guard, csrf }: { guard: AccountGuard; csrf: CsrfTokens },
 ): void {
   const refuse = () => {
@@ -138,5 +187,5 @@ export function disabledPasskeyRoutes(
   server.delete('/webauthn/register/:credentialId', refuse)
   server.post('/webauthn/authenticate/options', refuse)
   server.post('/login/webauthn', refuse)
-  listRoute(server, passkeys, guard)
+  recordRoutes(server, passkeys, guard)
 }

@@ -1,8 +1,17 @@
-import { type Accounts, type Origin, recordEvent, recordRefusal } from '@plinth/accounts'
+import {
+  type Accounts,
+  type By,
+  lockCaller,
+  type Origin,
+  type PasskeyStore,
+  recordEvent,
+  recordRefusal,
+  requireUser,
+} from '@plinth/accounts'
 import { type Caller, type Clock, type Db, inTransaction } from '@plinth/kit'
-import { deletePasskey, listPasskeys } from '../database/passkeys.repository.ts'
+import { deletePasskeys, listPasskeys } from '../database/passkeys.repository.ts'
 import type { IdentityTables } from '../database/tables.ts'
-import { passkeyNotYours } from './problems.ts'
+import { passkeyNotYours, passkeyUnknown } from './problems.ts'
 import type { RelyingParty } from './relying-party.ts'
 
 /** What the passkey rules need; every rule takes it as its first argument. */
@@ -13,9 +22,12 @@ export type Passkeys = {
   relyingParty: RelyingParty
 }
 
-/** What users may see of their passkeys: never a key. */
-export async function ownPasskeys({ db }: Pick<Passkeys, 'db'>, caller: Caller) {
-  const passkeys = await listPasskeys(db, Number(caller.userId))
+/** What is needed to list and remove passkeys, also where the ceremonies are switched off. */
+export type PasskeyRecords = Omit<Passkeys, 'relyingParty'>
+
+/** What users and administrators may see of passkeys: never a key. */
+export async function passkeysOf({ db }: Pick<Passkeys, 'db'>, userId: number) {
+  const passkeys = await listPasskeys(db, userId)
   return passkeys.map(({ credentialId, label, createdAt, lastUsedAt }) => ({
     id: credentialId,
     label,
@@ -25,21 +37,43 @@ export async function ownPasskeys({ db }: Pick<Passkeys, 'db'>, caller: Caller) 
 }
 
 /** Another user's passkey and one that does not exist get the same answer. */
-export async function removePasskey(
-  { accounts, db, clock }: Passkeys,
+export async function removeOwnPasskey(
+  { accounts, db, clock }: PasskeyRecords,
   caller: Caller,
-  credentialId: string,
+  id: string,
   origin: Origin,
 ): Promise<void> {
   const event = { event: 'PASSKEY_REMOVED', actor: caller.username, subject: caller.username }
-  // PostgreSQL refuses a NUL in a parameter, and no credential id contains one.
-  const id = credentialId.replaceAll('\0', '')
   const removed = await inTransaction(db, async (transaction) => {
-    const deleted = await deletePasskey(transaction, Number(caller.userId), id)
-    if (deleted) await recordEvent({ db: transaction, clock }, event, origin)
-    return deleted
+    await lockCaller(transaction, caller)
+    const deleted = await deletePasskeys(transaction, Number(caller.userId), { id })
+    if (deleted > 0) await recordEvent({ db: transaction, clock }, event, origin)
+    return deleted > 0
   })
   if (removed) return
   await recordRefusal(accounts, event, origin)
   throw passkeyNotYours()
+}
+
+/** Removes one passkey of a user, or all of them, for an administrator. */
+export async function removePasskeys(
+  { accounts, db, clock }: PasskeyRecords,
+  userId: number,
+  choice: { id: string } | 'all',
+  { actor, origin }: By,
+): Promise<void> {
+  const user = await requireUser(accounts, userId)
+  await inTransaction(db, async (transaction) => {
+    const removed = await deletePasskeys(transaction, userId, choice)
+    if (removed === 0 && choice !== 'all') throw passkeyUnknown()
+    const event = { event: 'PASSKEY_REMOVED', actor, subject: user.username }
+    if (removed > 0) await recordEvent({ db: transaction, clock }, event, origin)
+  })
+}
+
+/** For the command line, which resets passwords and removes passkeys in one transaction. */
+export const passkeyStore: PasskeyStore = {
+  list: (db, userId) => passkeysOf({ db: db as unknown as Db<IdentityTables> }, userId),
+  remove: (db, userId, choice) =>
+    deletePasskeys(db as unknown as Db<IdentityTables>, userId, choice),
 }

@@ -25,6 +25,12 @@ export const passkeyRejected = defineProblem(
   'The passkey was not accepted.',
 )
 
+export const passkeyUnknown = defineProblem(
+  'PASSKEY_NOT_FOUND',
+  404,
+  'This user has no such passkey.',
+)
+
 export const passkeyNotYours = defineProblem(
   'ACCESS_DENIED',
   403,

@@ -1,4 +1,4 @@
-import { type Origin, recordEvent, recordRefusal } from '@plinth/accounts'
+import { lockCaller, type Origin, recordEvent, recordRefusal } from '@plinth/accounts'
 import { type Caller, inTransaction, isUniqueViolation, newOpaqueToken, Problem } from '@plinth/kit'
 import type { RegistrationResponseJSON, VerifiedRegistrationResponse } from '@simplewebauthn/server'
 import {
@@ -66,6 +66,7 @@ export async function registerPasskey(
     const now = clock().toISOString()
     const named = { userId: Number(caller.userId), label: label.trim() }
     await inTransaction(db, async (transaction) => {
+      await lockCaller(transaction, caller)
       await insertPasskey(transaction, { ...attested, ...named, createdAt: now, lastUsedAt: now })
       await recordEvent({ db: transaction, clock }, event, origin)
     })

@@ -1,0 +1,67 @@
+import { type Caller, type Db, inTransaction } from '@plinth/kit'
+import type { Accounts } from '../accounts.ts'
+import { type By, recordEvent } from '../audit/audit.ts'
+import { listLiveSessions, revokeSession, revokeSessions } from '../database/sessions.repository.ts'
+import type { AccountTables } from '../database/tables.ts'
+import { lockUser, type User, updatePasswordHash } from '../database/users.repository.ts'
+import { sessionUnknown, userUnknown } from '../problems.ts'
+import { requireUser } from './users.ts'
+
+/** The active sessions of a user, for administrators; `current` marks the caller's own. */
+export async function sessionsOf(accounts: Accounts, userId: number, caller?: Caller) {
+  await requireUser(accounts, userId)
+  const sessions = await listLiveSessions(accounts.db, userId, accounts.clock())
+  return sessions.map((session) => ({
+    ...session,
+    current: String(session.id) === caller?.sessionId,
+  }))
+}
+
+/** Ends one session of a user, or all of them, for an administrator. */
+export async function endSessions(
+  accounts: Accounts,
+  userId: number,
+  choice: { id: number } | 'all',
+  by: By,
+): Promise<void> {
+  await inTransaction(accounts.db, async (db) => {
+    const user = await lockUser(db, userId)
+    if (!user) throw userUnknown()
+    if (choice === 'all') await revokeSessions(db, userId)
+    else if (!(await revokeSession(db, userId, choice.id, accounts.clock()))) throw sessionUnknown()
+    const event = { event: 'SESSION_REVOKED', actor: by.actor, subject: user.username }
+    await recordEvent({ ...accounts, db }, event, by.origin)
+  })
+}
+
+/** The passkeys that a host keeps for its users. */
+export type PasskeyStore = {
+  list(db: Db<AccountTables>, userId: number): Promise<PasskeySummary[]>
+  /** Returns how many there were. */
+  remove(db: Db<AccountTables>, userId: number, choice: { id: string } | 'all'): Promise<number>
+}
+
+export type PasskeySummary = { id: string; label: string; createdAt: string; lastUsedAt: string }
+
+/**
+ * For an operator: needs no current password, ends every session and, where a store is given, removes
+ * every passkey: one of them may be the thief's.
+ */
+export async function resetPassword(
+  accounts: Accounts,
+  user: User,
+  newPassword: string,
+  by: By,
+  passkeys?: PasskeyStore,
+): Promise<void> {
+  const newHash = await accounts.passwords.hash(newPassword, by.origin.address)
+  await inTransaction(accounts.db, async (db) => {
+    await lockUser(db, user.id)
+    await updatePasswordHash(db, user.id, newHash)
+    await revokeSessions(db, user.id)
+    const who = { actor: by.actor, subject: user.username }
+    await recordEvent({ ...accounts, db }, { event: 'PASSWORD_RESET', ...who }, by.origin)
+    if (passkeys && (await passkeys.remove(db, user.id, 'all')) > 0)
+      await recordEvent({ ...accounts, db }, { event: 'PASSKEY_REMOVED', ...who }, by.origin)
+  })
+}
