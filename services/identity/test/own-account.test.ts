@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { engines } from '@plinth/kit/testing'
-import { ALICE, adminToken, startWithAlice } from './start-identity.ts'
+import { ADMIN, ALICE, adminToken, startWithAlice } from './start-identity.ts'
 
 const NEW_PASSWORD = 'a wholly new password'
 
@@ -48,6 +48,21 @@ for (const engine of engines) {
 
       assert.equal(session.createdAt, createdAt)
       assert.equal(session.lastUsedAt, clock().toISOString())
+    })
+
+    test('are listed until the second in which they expire', async (t) => {
+      const { api, clock, pair } = await startWithAlice(t, { engine })
+      const listed = async () => {
+        const { body } = await api.post('/api/auth/login', ALICE)
+        const token = body.accessToken as string
+        return (await api.get('/api/users/me/sessions', { token })).body.length
+      }
+
+      clock.advance(pair.refreshTokenExpiresInSeconds - 1)
+      assert.equal(await listed(), 2)
+      clock.advance(1)
+
+      assert.equal(await listed(), 2)
     })
 
     test('can be ended one by one; an ended, foreign or unknown one is 404', async (t) => {
@@ -99,6 +114,17 @@ for (const engine of engines) {
         (await api.post('/api/auth/login', { ...ALICE, password })).status
       assert.equal(await logIn(ALICE.password), 401)
       assert.equal(await logIn(NEW_PASSWORD), 200)
+    })
+
+    test("leaves other users' passwords and sessions alone", async (t) => {
+      const { api, token } = await startWithAlice(t, { engine })
+      const { body: admin } = await api.post('/api/auth/login', ADMIN)
+
+      await api.post('/api/users/me/password', change, { token })
+
+      const { refreshToken } = admin
+      assert.equal((await api.post('/api/auth/refresh', { refreshToken })).status, 200)
+      assert.equal((await api.post('/api/auth/login', ADMIN)).status, 200)
     })
 
     test('needs the current password and a new one of at least 12 characters', async (t) => {

@@ -4,7 +4,7 @@ import { openDatabase } from '@plinth/kit'
 import { engines } from '@plinth/kit/testing'
 import { identityMigrations } from '../src/database/migrations/index.ts'
 import type { IdentityTables } from '../src/database/tables.ts'
-import { ALICE, adminToken, sharedIdentity, startWithAlice } from './start-identity.ts'
+import { ADMIN, ALICE, adminToken, sharedIdentity, startWithAlice } from './start-identity.ts'
 
 for (const engine of engines) {
   describe(`GET /api/users/me on ${engine.name}`, { skip: engine.skip }, () => {
@@ -162,6 +162,26 @@ for (const engine of engines) {
       assert.equal(given.status, 200)
       assert.deepEqual(given.body.roles, ['ROLE_USER', 'ROLE_ADMIN'])
       assert.ok(!('passwordHash' in given.body))
+    })
+
+    test('ends the sessions of a user who is disabled, and none when roles change', async (t) => {
+      const { api, pair, userId } = await startWithAlice(t, { engine })
+      const { body: admin } = await api.post('/api/auth/login', ADMIN)
+      const change = (body: object) =>
+        api.patch(`/api/users/${userId}`, body, { token: admin.accessToken })
+      const refresh = (refreshToken: string) => api.post('/api/auth/refresh', { refreshToken })
+
+      await change({ roles: ['ROLE_USER', 'ROLE_ADMIN'] })
+      const promoted = await refresh(pair.refreshToken)
+      await change({ roles: ['ROLE_USER'] })
+      const demoted = await refresh(promoted.body.refreshToken)
+      await change({ enabled: false })
+      await change({ enabled: true })
+      const disabled = await refresh(demoted.body.refreshToken)
+
+      const statuses = [promoted, demoted, disabled].map(({ status }) => status)
+      assert.deepEqual(statuses, [200, 200, 401])
+      assert.equal((await refresh(admin.refreshToken)).status, 200)
     })
 
     test('disables and enables', async (t) => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
+import { createHash, type KeyObject, sign } from 'node:crypto'
 import { describe, type TestContext, test } from 'node:test'
 import { hashOpaqueToken, openDatabase, secondsAfter } from '@plinth/kit'
 import { engines, type TestEngine } from '@plinth/kit/testing'
@@ -7,6 +7,7 @@ import { insertChallenge } from '../src/database/challenges.repository.ts'
 import { identityMigrations } from '../src/database/migrations/index.ts'
 import { insertPasskey } from '../src/database/passkeys.repository.ts'
 import type { IdentityTables } from '../src/database/tables.ts'
+import { encodeCbor } from './cbor.ts'
 import { startWithAlice } from './start-identity.ts'
 import { PUBLISHED, type Published } from './w3c-published.ts'
 import { deriveVector, type Vector } from './w3c-vectors.ts'
@@ -99,6 +100,31 @@ function attestationOf(vector: Vector, { attestation }: Published): Buffer {
   return vector.attestationObject('packed', statement)
 }
 
+/** The same credential, attested as a FIDO U2F authenticator would, with the published certificate. */
+function u2fAttestationOf({ registration, attestationKey }: Vector, certificate: string): Buffer {
+  const { authData, clientData, credentialId, publicKey } = registration
+  const withoutModel = Buffer.from(authData).fill(0, 37, 53)
+  const point = [Buffer.from([4]), publicKey.subarray(-67, -35), publicKey.subarray(-32)]
+  const signed = Buffer.concat([
+    Buffer.from([0]),
+    authData.subarray(0, 32),
+    createHash('sha256').update(clientData).digest(),
+    credentialId,
+    ...point,
+  ])
+  const statement = new Map<string, unknown>([
+    ['x5c', [hex(certificate)]],
+    ['sig', sign('sha256', signed, attestationKey as KeyObject)],
+  ])
+  return encodeCbor(
+    new Map<string, unknown>([
+      ['fmt', 'fido-u2f'],
+      ['attStmt', statement],
+      ['authData', withoutModel],
+    ]),
+  )
+}
+
 describe('the test vectors of Web Authentication Level 3, section 16', () => {
   for (const published of PUBLISHED) {
     test(`${published.name}, is derived as the standard publishes it`, () => {
@@ -135,6 +161,16 @@ for (const engine of engines) {
 
       assert.equal(await register(example, vector, attestationOf(vector, published)), 200)
       assert.equal(await logIn(example, vector, signature), 401)
+    })
+
+    test('a correct attestation of a format that was not requested is refused', async (t) => {
+      const example = await startAsExample(t, engine)
+      const published = PUBLISHED.find(({ attestation }) => attestation?.x5c) as Published
+      const vector = deriveVector(published.info, published.options)
+
+      const attestation = u2fAttestationOf(vector, published.attestation?.x5c ?? '')
+
+      assert.equal(await register(example, vector, attestation), 400)
     })
 
     test('16.7 with the signature of another vector in its attestation is refused', async (t) => {

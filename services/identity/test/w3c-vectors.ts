@@ -24,6 +24,8 @@ export type Vector = {
     authData: Buffer
   }
   authentication: { challenge: string; clientData: Buffer; authData: Buffer }
+  /** The key of the certificate, where there is one. */
+  attestationKey?: KeyObject
   attestationObject(format: string, statement: Map<string, unknown>): Buffer
 }
 
@@ -74,7 +76,8 @@ export function deriveVector(info: string, options: VectorOptions): Vector {
   const key = encodeCbor(coseKey(createPublicKey(privateKey), COSE_ALG[options.algorithm]))
   const attested = Buffer.concat([aaguid, length, credentialId, key])
   const authData = Buffer.concat([headOf(flags | UP | AT), attested])
-  if (options.certified) salt += 2
+  const attestationKey = options.certified ? ecKeyOf(next(32)) : undefined
+  if (options.certified) salt += 1 // The serial number of the certificate.
 
   const secondChallenge = next(32).toString('base64url')
   const got = clientData('webauthn.get', secondChallenge)
@@ -94,6 +97,7 @@ export function deriveVector(info: string, options: VectorOptions): Vector {
       clientData: got,
       authData: headOf(secondFlags | UP),
     },
+    ...(attestationKey && { attestationKey }),
     attestationObject: (format, statement) =>
       encodeCbor(
         new Map<string, unknown>([
@@ -118,6 +122,10 @@ function keyOf({ algorithm }: VectorOptions, secret: Buffer): KeyObject {
     const head = Buffer.from('302e020100300506032b657004220420', 'hex')
     return createPrivateKey({ key: Buffer.concat([head, secret]), format: 'der', type: 'pkcs8' })
   }
+  return ecKeyOf(secret)
+}
+
+function ecKeyOf(secret: Buffer): KeyObject {
   const curve = createECDH('prime256v1')
   curve.setPrivateKey(secret)
   const point = curve.getPublicKey()

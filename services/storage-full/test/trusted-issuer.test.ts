@@ -21,11 +21,11 @@ async function startIssuer(t: TestContext, alg = 'ES256') {
   const sign = (
     now: Date,
     claims: object,
-    { typ = 'at+jwt', aud = 'plinth' as string | string[] } = {},
+    { iss = issuer, typ = 'at+jwt', aud = 'plinth' as string | string[] } = {},
   ) =>
     new SignJWT({ username: 'remote', roles: ['ROLE_USER'], sid: '1', ...claims })
       .setProtectedHeader({ alg, typ, kid: 'one' })
-      .setIssuer(issuer)
+      .setIssuer(iss)
       .setAudience(aud)
       .setSubject('2')
       .setIssuedAt(now)
@@ -62,6 +62,28 @@ for (const engine of engines)
     assert.equal((await api.get('/api/storage/status', { token: admin })).status, 200)
     assert.equal((await api.get('/api/users/me', { token: remote })).status, 401)
   })
+
+test('a token that is not good is 401 with a trusted issuer too, and reaches no file', async (t) => {
+  const { issuer, sign } = await startIssuer(t)
+  const other = await startIssuer(t)
+  const service = await startStorage(t, { STORAGE_FULL_TRUSTED_ISSUER: issuer })
+  const { api, clock, user } = service
+  const ours = await upload(api, user)
+  const bad = {
+    'no token at all': 'nonsense',
+    'a local one with a changed signature': `${user.slice(0, -5)}AAAAA`,
+    'of another issuer': await other.sign(clock(), {}),
+    'in its name but signed by another': await other.sign(clock(), {}, { iss: issuer }),
+    expired: await sign(new Date(clock().getTime() - 3_600_000), {}),
+  }
+
+  for (const [name, token] of Object.entries(bad)) {
+    assert.equal((await api.get('/file/list', { token })).status, 401, name)
+    assert.equal((await api.get(`/file/info/${ours.body.id}`, { token })).status, 401, name)
+    assert.equal((await upload(api, token)).status, 401, name)
+  }
+  assert.equal((await api.get('/file/list', { token: await sign(clock(), {}) })).status, 200)
+})
 
 test('without it a token of another issuer is refused', async (t) => {
   const { sign } = await startIssuer(t)

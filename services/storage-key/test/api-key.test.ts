@@ -163,6 +163,18 @@ describe('OPTIONS', () => {
     })
 })
 
+describe('OPTIONS of a path that does not exist', () => {
+  for (const path of ['/FILE/list', '//file/list', '/file%2Flist', '/x/../file/list'])
+    test(`${path} is 404 without the key`, async (t) => {
+      const { port } = await startStorageKey(t)
+
+      const reply = await rawRequest(port, path, { method: 'OPTIONS', key: null })
+
+      assert.equal(reply.status, 404)
+      assert.doesNotMatch(reply.head, /access-control/i)
+    })
+})
+
 describe('GET /actuator/health', () => {
   test('is public, UP and nothing else', async (t) => {
     const { anonymous } = await startStorageKey(t)

@@ -3,9 +3,16 @@ import { once } from 'node:events'
 import { describe, type TestContext, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { sql } from 'kysely'
+import { until } from '../../../../test/until.ts'
 import { engines } from '../../testing/databases/engines.ts'
 import { createLogger } from '../runtime/logging.ts'
-import { claimLease, kitMigrations, type LeaseTables } from './leases.repository.ts'
+import {
+  claimLease,
+  deleteDeadLeases,
+  deleteLease,
+  kitMigrations,
+  type LeaseTables,
+} from './leases.repository.ts'
 import { startJob, withLease } from './leases.ts'
 import { type Db, openDatabase } from './open.ts'
 
@@ -16,6 +23,15 @@ async function openNode(t: TestContext, url: string) {
 }
 
 const log = createLogger('test', 'silent')
+
+const leasesIn = (db: Db<LeaseTables>) => db.selectFrom('leases').selectAll().execute()
+
+/** As after so long that only these seconds are left. */
+const shortenLease = (db: Db<LeaseTables>, seconds: number) =>
+  db
+    .updateTable('leases')
+    .set({ until_ms: Date.now() + seconds * 1000 })
+    .execute()
 
 /** From now on claiming a lease takes a while. */
 async function slowDownClaims(db: Db<LeaseTables>): Promise<void> {
@@ -80,6 +96,20 @@ for (const engine of engines)
       assert.deepEqual([tooEarly, inTime], [false, true])
     })
 
+    test('a lease that ends too late was given before the clock was set back, and is over', async (t) => {
+      const db = await openNode(t, await engine.freshUrl(t))
+      const endsIn = async (seconds: number) => {
+        await db.deleteFrom('leases').execute()
+        await claimLease(db, 'sweep', 'another', seconds)
+      }
+
+      await endsIn(119)
+      assert.equal(await claimLease(db, 'sweep', 'node', 60), false)
+      await endsIn(122)
+
+      assert.equal(await claimLease(db, 'sweep', 'node', 60), true)
+    })
+
     test('twenty claims at once have one winner', async (t) => {
       const db = await openNode(t, await engine.freshUrl(t))
 
@@ -88,6 +118,129 @@ for (const engine of engines)
       )
 
       assert.equal(claims.filter(Boolean).length, 1)
+    })
+
+    test('a lease ends after its seconds by the clock of the database', async (t) => {
+      const db = await openNode(t, await engine.freshUrl(t))
+      const before = Date.now()
+      await claimLease(db, 'sweep', 'node', 3600)
+      const after = Date.now()
+
+      const [lease] = await leasesIn(db)
+
+      const givenAt = Number(lease?.until_ms) - 3_600_000
+      assert.ok(givenAt >= before - 1 && givenAt <= after + 1, `${before} ${givenAt} ${after}`)
+    })
+
+    test('a lease is given back by its name and its holder', async (t) => {
+      const db = await openNode(t, await engine.freshUrl(t))
+      for (const name of ['sweep', 'poll']) await claimLease(db, name, 'node', 60)
+
+      await deleteLease(db, 'sweep', 'another')
+      assert.equal((await leasesIn(db)).length, 2)
+      await deleteLease(db, 'sweep', 'node')
+
+      assert.deepEqual(
+        (await leasesIn(db)).map(({ name }) => name),
+        ['poll'],
+      )
+    })
+
+    test('a lease that ended more than an hour ago is swept, a younger one is not', async (t) => {
+      const db = await openNode(t, await engine.freshUrl(t))
+      for (const name of ['old', 'young']) await claimLease(db, name, 'node', 60)
+      const endedMinutesAgo = (name: string, minutes: number) => {
+        const until_ms = Date.now() - minutes * 60_000
+        return db.updateTable('leases').set({ until_ms }).where('name', '=', name).execute()
+      }
+      await endedMinutesAgo('old', 61)
+      await endedMinutesAgo('young', 59)
+
+      await deleteDeadLeases(db)
+
+      assert.deepEqual(
+        (await leasesIn(db)).map(({ name }) => name),
+        ['young'],
+      )
+    })
+
+    test('a lease is renewed when a third of it has passed, as long as the work goes on', async (t) => {
+      const db = await openNode(t, await engine.freshUrl(t))
+      t.mock.timers.enable({ apis: ['setInterval'] })
+      const isTaken = async () => !(await claimLease(db, 'sweep', 'another', 60))
+
+      await withLease(db, 'sweep', 60, async (signal) => {
+        t.mock.timers.tick(19_999)
+        await shortenLease(db, 40)
+        t.mock.timers.tick(1)
+        await until(
+          () => leasesIn(db),
+          ([lease]) => Number(lease?.until_ms) > Date.now() + 45_000,
+        )
+        assert.deepEqual([await isTaken(), signal.aborted], [true, false])
+      })
+      t.mock.timers.tick(60_000)
+
+      assert.equal(await isTaken(), false)
+    })
+
+    test('work learns that its lease was lost, and leaves it to the node that has it', async (t) => {
+      const db = await openNode(t, await engine.freshUrl(t))
+      t.mock.timers.enable({ apis: ['setInterval'] })
+
+      await withLease(db, 'sweep', 60, async (signal) => {
+        await shortenLease(db, 0)
+        await claimLease(db, 'sweep', 'another', 60)
+        assert.equal(signal.aborted, false)
+        const aborted = once(signal, 'abort', { signal: AbortSignal.timeout(10_000) })
+        t.mock.timers.tick(20_000)
+        await aborted
+      })
+
+      assert.deepEqual(
+        (await leasesIn(db)).map(({ holder }) => holder),
+        ['another'],
+      )
+    })
+
+    test('work is broken off when its lease cannot be renewed', async (t) => {
+      const db = await openNode(t, await engine.freshUrl(t))
+      t.mock.timers.enable({ apis: ['setInterval'] })
+
+      const working = withLease(db, 'sweep', 60, async (signal) => {
+        await db.schema.dropTable('leases').execute()
+        const aborted = once(signal, 'abort', { signal: AbortSignal.timeout(10_000) })
+        t.mock.timers.tick(20_000)
+        await aborted
+        throw signal.reason
+      })
+
+      await assert.rejects(working, /leases/)
+    })
+
+    test('a job runs again and again until it is stopped', async (t) => {
+      const db = await openNode(t, await engine.freshUrl(t))
+      t.mock.timers.enable({ apis: ['setInterval'] })
+      let rounds = 0
+      const run = async () => {
+        rounds += 1
+      }
+      const job = startJob({ db, name: 'count', everySeconds: 60, log, run })
+
+      t.mock.timers.tick(59_999)
+      assert.deepEqual(await leasesIn(db), [])
+      for (const expected of [1, 2]) {
+        t.mock.timers.tick(expected === 1 ? 1 : 60_000)
+        await until(
+          async () => [rounds, (await leasesIn(db)).length],
+          ([done, held]) => done === expected && held === 0,
+        )
+      }
+      await job.stop()
+      t.mock.timers.tick(120_000)
+      await job.stop()
+
+      assert.equal(rounds, 2)
     })
 
     test('a job runs when asked and waits for its round when stopped', async (t) => {

@@ -82,18 +82,36 @@ describe('a running service', () => {
 
   test('one Ctrl-C that arrives twice, from the terminal and from npm, is one', async (t) => {
     const service = await startSmall(t)
-    const begun = logged(service, 'slow request has begun')
+    const begun = logged(service, 'held request has begun')
     const draining = logged(service, 'draining')
-    const slow = service.api.get('/slow')
+    const held = service.api.get('/held').catch(() => 'cut')
     await begun
 
     service.process.kill('SIGINT')
     await draining
     service.process.kill('SIGINT')
+    // Signals that are pending together arrive in the order of their numbers: this one comes last.
+    service.process.kill('SIGUSR2')
 
-    assert.equal((await slow).body, 'hello')
+    const reply = await held
     await service.ended
+    assert.equal(typeof reply === 'string' ? reply : reply.body, 'hello')
     assert.equal(service.process.exitCode, 0)
+  })
+
+  test('another Ctrl-C, later, ends at once', async (t) => {
+    const service = await startSmall(t)
+    const begun = logged(service, 'stuck request has begun')
+    const stuck = service.api.get('/stuck').catch(() => 'cut')
+    await begun
+
+    await until(async () => {
+      service.process.kill('SIGINT')
+      return service.process.exitCode !== null
+    })
+
+    assert.equal(await stuck, 'cut')
+    assert.equal(service.process.exitCode, 130)
   })
 
   test('faulty settings end with 78 and name every fault', () => {

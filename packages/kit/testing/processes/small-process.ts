@@ -25,6 +25,13 @@ await run(async () => {
     await draining
     return config.greeting
   })
+  const { promise: released, resolve: release } = Promise.withResolvers<void>()
+  process.once('SIGUSR2', release)
+  server.get('/held', async () => {
+    log.info('held request has begun')
+    await released
+    return config.greeting
+  })
   server.get('/stuck', () => {
     log.info('stuck request has begun')
     return new Promise(() => {})
