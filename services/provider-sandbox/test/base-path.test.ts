@@ -30,14 +30,14 @@ describe('the sandbox at a public URL with a path', () => {
       const here = `/provider/pay/${session.id}`
       assert.equal(session.url, `https://app.example${here}`)
       assert.deepEqual(addressesIn(page.body), [
-        '/provider/sandbox/style.css',
+        '/provider/sandbox/page.css',
         `${here}/card`,
         `${here}/bank`,
         `${here}/expire`,
       ])
       assert.deepEqual([asked.status, asked.headers.get('location')], [303, here])
       assert.deepEqual(addressesIn(challenge.body), [
-        '/provider/sandbox/style.css',
+        '/provider/sandbox/page.css',
         `${here}/challenge`,
       ])
       assert.equal(paid.headers.get('location'), `http://localhost:9/success?session=${session.id}`)

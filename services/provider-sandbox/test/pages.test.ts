@@ -191,10 +191,11 @@ describe('the page of the controls', () => {
     assert.doesNotMatch(body, /<script>|style=/)
   })
 
-  test('shares its folder with the style of the hosted page', async (t) => {
-    const { api } = await startSandbox(t)
+  test('shares its style with the hosted page', async (t) => {
+    const { api, read } = await startCheckout(t)
 
-    for (const file of ['page.js', 'page.css', 'style.css'])
+    assert.match(await read(), /<link rel="stylesheet" href="\/sandbox\/page\.css">/)
+    for (const file of ['page.js', 'page.css'])
       assert.equal((await api.get(`/sandbox/${file}`)).status, 200, file)
   })
 })

@@ -1,19 +1,22 @@
 export type Page = { title: string; main: Html }
 
-/** Every page says SANDBOX, so that it is not taken for the real provider. */
+/**
+ * Every page says SANDBOX, so that it is not taken for the real provider. The style is that of the
+ * consoles.
+ */
 export function renderPage({ title, main }: Page, basePath: string): string {
   return html`<!doctype html>
-<html lang="en">
+<html lang="en" data-service="payments">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${title} – SANDBOX</title>
-<link rel="stylesheet" href="${basePath}/sandbox/style.css">
+<link rel="stylesheet" href="${basePath}/sandbox/page.css">
 </head>
 <body>
-<a class="skip" href="#main">Skip to the content</a>
+<a class="button skip" href="#main">Skip to the content</a>
 <header class="banner"><strong>SANDBOX</strong> – no money moves. Use test cards only.</header>
-<main id="main">
+<main class="hosted" id="main">
 ${main}
 </main>
 </body>

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { basePathOf, type Reply, type Request, type Server } from '@plinth/kit'
 import type { Form } from '../../protocol/form.ts'
 import { answerChallenge, payByBank, payByCard } from '../../resources/checkout/paying.ts'
@@ -12,10 +11,6 @@ type Field = (name: string) => string
 
 /** The page where a customer pays or cancels. It needs no script. */
 export function hostedRoutes(server: Server, sandbox: Sandbox): void {
-  const style = readFileSync(new URL('../style.css', import.meta.url))
-  server.get('/sandbox/style.css', (_request, reply) =>
-    reply.headers({ 'content-type': 'text/css', 'cache-control': 'no-cache' }).send(style),
-  )
   server.get('/pay/:id', (request, reply) => show(sandbox, request, reply))
   server.get('/pay/:id/challenge', (request, reply) => show(sandbox, request, reply))
 

@@ -24,40 +24,42 @@ ${itemList(checkout)}
 ${methods.includes('card') && cardForm(checkout.path, amount)}
 ${methods.includes('us_bank_account') && bankForm(checkout.path, amount, checkout.bankDebitSeconds)}
 ${session.cancel_url !== null && html`<p><a href="${session.cancel_url}">Cancel and go back</a></p>`}
-<section class="aside" aria-labelledby="tools">
+<section class="card aside" aria-labelledby="tools">
 <h2 id="tools">Sandbox</h2>
-<form method="post" action="${checkout.path}/expire"><button class="quiet">Let it expire</button></form>
-<p class="hint">This checkout is ${session.id}.</p>
+<form method="post" action="${checkout.path}/expire"><button class="button quiet">Let it expire</button></form>
+<p class="small soft">This checkout is ${session.id}.</p>
 </section>`
   return { title: error ? `Not paid: ${amount}` : `Pay ${amount}`, main }
 }
 
 function itemList({ session, items }: Checkout): Html {
-  return html`<section aria-labelledby="items">
+  return html`<section class="card" aria-labelledby="items">
 <h2 id="items">What you pay for</h2>
-<ul class="items">
+<ul>
 ${items.map(
-  (item) => html`<li><span>${item.description}${item.quantity > 1 && ` × ${item.quantity}`}</span>
+  (
+    item,
+  ) => html`<li class="row apart"><span>${item.description}${item.quantity > 1 && ` × ${item.quantity}`}</span>
 <span>${formatAmount(item.amount_total, session.currency)}</span></li>`,
 )}
 </ul>
-${session.customer_email !== null && html`<p class="hint">A receipt would go to ${session.customer_email}.</p>`}
+${session.customer_email !== null && html`<p class="small soft">A receipt would go to ${session.customer_email}.</p>`}
 </section>`
 }
 
 function cardForm(path: string, amount: string): Html {
   return html`<form method="post" action="${path}/card" class="card" aria-labelledby="by-card">
 <h2 id="by-card">Card</h2>
-<label for="number">Card number</label>
+<div class="field"><label for="number">Card number</label>
 <input id="number" name="number" inputmode="numeric" autocomplete="cc-number" required
-  maxlength="23" value="4242 4242 4242 4242" aria-describedby="cards">
+  maxlength="23" value="4242 4242 4242 4242" aria-describedby="cards"></div>
 <div class="pair">
-<div><label for="expiry">Expires (MM/YY)</label>
+<div class="field"><label for="expiry">Expires (MM/YY)</label>
 <input id="expiry" name="expiry" autocomplete="cc-exp" required pattern="\\d\\d ?/ ?\\d\\d" value="12/60"></div>
-<div><label for="cvc">CVC</label>
+<div class="field"><label for="cvc">CVC</label>
 <input id="cvc" name="cvc" inputmode="numeric" autocomplete="cc-csc" required pattern="\\d{3,4}" value="123"></div>
 </div>
-<button>Pay ${amount}</button>
+<div><button class="button primary">Pay ${amount}</button></div>
 ${numbers('cards', 'Test cards', TEST_CARDS)}
 </form>`
 }
@@ -65,11 +67,11 @@ ${numbers('cards', 'Test cards', TEST_CARDS)}
 function bankForm(path: string, amount: string, seconds: number): Html {
   return html`<form method="post" action="${path}/bank" class="card" aria-labelledby="by-bank">
 <h2 id="by-bank">Bank debit</h2>
-<p class="hint" id="later">The money comes later: here after ${seconds} seconds.</p>
-<label for="account">Account number</label>
+<p class="small soft" id="later">The money comes later: here after ${seconds} seconds.</p>
+<div class="field"><label for="account">Account number</label>
 <input id="account" name="account" inputmode="numeric" required pattern="\\d{4,17}"
-  value="000123456789" aria-describedby="later accounts">
-<button class="second">Pay ${amount} by bank debit</button>
+  value="000123456789" aria-describedby="later accounts"></div>
+<div><button class="button">Pay ${amount} by bank debit</button></div>
 ${numbers('accounts', 'Test accounts', TEST_ACCOUNTS)}
 </form>`
 }
@@ -88,8 +90,10 @@ export function challengePage(session: CheckoutSession, path: string): Page {
 <h1>Is it you?</h1>
 <p>Your bank asks you to confirm this payment of ${amount}.</p>
 <form method="post" action="${path}/challenge" class="card">
-<button name="accepted" value="true">Yes, confirm</button>
-<button name="accepted" value="false" class="quiet">No, refuse</button>
+<div class="row">
+<button class="button primary" name="accepted" value="true">Yes, confirm</button>
+<button class="button quiet" name="accepted" value="false">No, refuse</button>
+</div>
 </form>`
   return { title: 'Your bank asks', main }
 }
@@ -102,7 +106,7 @@ export function finishedPage(session: CheckoutSession): Page {
   const main = html`
 <h1>${title}</h1>
 <p>${text}</p>
-${back !== null && html`<p><a class="button" href="${back}">Go back to the shop</a></p>`}`
+${back !== null && html`<p><a class="button primary" href="${back}">Go back to the shop</a></p>`}`
   return { title, main }
 }
 
