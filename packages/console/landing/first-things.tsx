@@ -36,7 +36,7 @@ export function FirstThings({ services }: { services: RunningService[] }) {
       <h2 id="first-title">Three things to try first</h2>
       <ol class="first-things">
         {shown.map(({ service, icon, title, about, href }) => (
-          <li key={title} data-accent={service}>
+          <li key={title} data-service={service}>
             <a href={href}>
               <Icon name={icon} />
               <strong>{title}</strong>

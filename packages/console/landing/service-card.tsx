@@ -7,7 +7,7 @@ import { consoleAddress, type RunningService } from './services.ts'
 export function ServiceCard({ service }: { service: RunningService }) {
   const { name, title, version, url, healthy } = service
   return (
-    <article class="card" data-accent={name}>
+    <article class="card" data-service={name}>
       <header>
         <div>
           <h3>{title}</h3>

@@ -20,7 +20,7 @@ export function DropZone(props: { accept: string; about: string; onFiles(files: 
   }
   return (
     <section
-      class={`drop-zone ${over.value ? 'over' : ''}`}
+      class={`empty drop-zone ${over.value ? 'over' : ''}`}
       aria-label="Upload files"
       onDragOver={hover(true)}
       onDragLeave={hover(false)}

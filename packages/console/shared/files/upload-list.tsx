@@ -1,7 +1,8 @@
 import { now } from '../clock.ts'
 import { Button } from '../components/button.tsx'
-import { Badge, Card } from '../components/page.tsx'
-import { Refusal } from '../components/refusal.tsx'
+import { Badge, Card, Notice } from '../components/page.tsx'
+import { Refusal } from '../components/reply.tsx'
+import { Facts } from '../components/table.tsx'
 import type { Tone } from '../components/tone.ts'
 import { sizeText } from '../wording.ts'
 import type { FileVerdict } from './file-check.ts'
@@ -26,7 +27,7 @@ export function UploadList({ queue }: { queue: UploadQueue }) {
         </Button>
       }
     >
-      <ul class="uploads" aria-live="polite">
+      <ul class="stack uploads" aria-live="polite">
         {queue.uploads.value.map((upload) => (
           <li key={upload.id}>
             <UploadRow upload={upload} queue={queue} />
@@ -94,25 +95,22 @@ function timeLeft({ share, startedAt }: Upload): string {
 
 /** Extension, declared type and bytes side by side: the one that disagrees is why it is refused. */
 function VerdictTable({ verdict }: { verdict: FileVerdict }) {
-  const rows = [
-    { title: 'Extension', ...verdict.extension },
-    { title: 'Declared type', ...verdict.declared },
-    { title: 'Bytes', ...verdict.bytes },
-  ]
+  const seen = ({ value, kind }: FileVerdict['bytes']) => (
+    <>
+      <code>{value}</code> → {kind ?? 'not an accepted type'}
+    </>
+  )
   return (
-    <div class="notice bad" role="alert">
+    <Notice tone="bad" alert>
       <strong>{verdict.reason}</strong>
-      <dl class="facts">
-        {rows.map(({ title, value, kind }) => (
-          <div key={title} class="verdict-row">
-            <dt>{title}</dt>
-            <dd>
-              <code>{value}</code> → {kind ?? 'not an accepted type'}
-            </dd>
-          </div>
-        ))}
-      </dl>
+      <Facts
+        of={{
+          Extension: seen(verdict.extension),
+          'Declared type': seen(verdict.declared),
+          Bytes: seen(verdict.bytes),
+        }}
+      />
       <p class="small">Checked by the browser. The server checks again in any case.</p>
-    </div>
+    </Notice>
   )
 }

@@ -1,4 +1,4 @@
-import { computed, signal } from '@preact/signals'
+import { signal } from '@preact/signals'
 import type { Call, Reply } from '../api/api.ts'
 import { checkFile, type FileVerdict } from './file-check.ts'
 import type { FileKind } from './file-kinds.ts'
@@ -73,7 +73,6 @@ export function createUploadQueue({ kinds, send, onStored }: QueueOptions) {
   return {
     uploads,
     add,
-    busy: computed(() => uploads.value.some(({ state }) => state === 'sending')),
     retry: transfer,
     cancel: (id: number) => {
       aborts.get(id)?.abort()

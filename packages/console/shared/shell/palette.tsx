@@ -55,7 +55,7 @@ export function Palette({ definition }: { definition: ConsoleDefinition }) {
 function PaletteEntries({ entries }: { entries: ConsoleAction[] }) {
   if (entries.length === 0) return <p class="soft nothing">No matches.</p>
   return (
-    <ul>
+    <ul class="picks">
       {entries.map((entry) => (
         <li key={entry.title}>
           <button type="button" onClick={() => choose(entry)}>

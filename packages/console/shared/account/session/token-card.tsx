@@ -23,7 +23,7 @@ export function TokenCard({ session }: { session: Session }) {
         </Badge>
       }
     >
-      <div class="token-parts">
+      <div class="stack token-parts">
         <TokenPart title="Header" about="how it is signed" json={token.header} />
         <TokenPart title="Claims" about="who you are and until when" json={token.claims} />
         <p class="small soft">

@@ -11,8 +11,8 @@ export function ExchangeDetail({ exchange }: { exchange: Exchange }) {
   const { outcome } = exchange
   return (
     <>
-      <div class="exchange-head">
-        <p class="line">
+      <div class="stack tight">
+        <p class="exchange-line">
           {exchange.method} {exchange.path}
         </p>
         <p class="row small">
@@ -76,7 +76,7 @@ function SnippetView({ exchange }: { exchange: Exchange }) {
   return (
     <section class="stack tight" aria-label="Request as code">
       <div class="row apart">
-        <div class="tabs">
+        <div class="row">
           {(['curl', 'fetch'] as const).map((name) => (
             <Button
               key={name}
