@@ -2,14 +2,12 @@ import { DEMO_ACCOUNTS } from '../shared/account/session/sign-in.tsx'
 import { useAction } from '../shared/api/use-reply.ts'
 import { Button, ButtonLink } from '../shared/components/button.tsx'
 import { Card, Page } from '../shared/components/page.tsx'
-import { Refusal } from '../shared/components/refusal.tsx'
+import { Refusal } from '../shared/components/reply.tsx'
 import { Step, Steps } from '../shared/components/steps.tsx'
 import { firstSteps, session } from './session.ts'
 
-const USER = DEMO_ACCOUNTS[0]
-
 export function OverviewPage() {
-  const signIn = useAction(() => session.signIn(USER?.username ?? '', USER?.password ?? ''))
+  const signIn = useAction(() => session.signIn(DEMO_ACCOUNTS[0]))
   const signedIn = session.claims.value !== undefined
   const { passkeyAdded, passkeyUsed } = firstSteps
   return (

@@ -1,17 +1,16 @@
 import { useSignal } from '@preact/signals'
 import { useAction } from '../shared/api/use-reply.ts'
-import { Button } from '../shared/components/button.tsx'
-import { Field, Form } from '../shared/components/form.tsx'
-import { Card, Notice, Page } from '../shared/components/page.tsx'
-import { Refusal } from '../shared/components/refusal.tsx'
+import { Form, type Values } from '../shared/components/form.tsx'
+import { Card, Page } from '../shared/components/page.tsx'
+import { Success } from '../shared/components/reply.tsx'
 import { api, takeToken, tokenRequired } from './api.ts'
 
 /** For a service that asks for tokens of an issuer: this page has no sign-in of its own. */
 export function AccessPage() {
-  const round = useSignal(0)
-  const take = useAction(async ({ token = '' }: Record<string, string>) => {
+  const pasted = useSignal('')
+  const take = useAction(async ({ token = '' }: Values) => {
     takeToken(token.trim())
-    round.value += 1
+    pasted.value = ''
     return api.get('/api/payments?size=1')
   })
   return (
@@ -23,23 +22,19 @@ export function AccessPage() {
         title="Use a token"
         about="Sign in at the identity console, choose “Copy the token itself…” on its page Session, and paste it here. It stays in the memory of this page."
       >
-        <Form label="Use a token" onSend={take.run}>
-          <Field key={round.value} label="Access token" name="token" type="password" />
-          <div>
-            <Button submits kind="primary" icon="key" busy={take.busy}>
-              Use it
-            </Button>
-          </div>
-        </Form>
-        <Refusal reply={take.refusal}>
-          {take.refusal?.status === 401 && <p>It may have expired: copy a fresh one.</p>}
-        </Refusal>
+        <Form
+          label="Use a token"
+          fields={[{ label: 'Access token', name: 'token', type: 'password', bind: pasted }]}
+          action={take}
+          send="Use it"
+          kind="primary"
+          icon="key"
+          advice={take.refusal?.status === 401 && <p>It may have expired: copy a fresh one.</p>}
+        />
         {take.reply?.ok && (
-          <Notice tone="good">
-            <p role="status">
-              The service accepts it. <a href="#/payments">See the payments</a>
-            </p>
-          </Notice>
+          <Success>
+            The service accepts it. <a href="#/payments">See the payments</a>
+          </Success>
         )}
       </Card>
     </Page>

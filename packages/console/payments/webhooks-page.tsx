@@ -1,10 +1,8 @@
-import type { Page as PageOf } from '@plinth/client'
-import { useSignal } from '@preact/signals'
-import { useAction, useLoad } from '../shared/api/use-reply.ts'
+import { useAction, usePages } from '../shared/api/use-reply.ts'
 import { Button, ButtonLink } from '../shared/components/button.tsx'
-import { Badge, EmptyState, Page, Skeleton } from '../shared/components/page.tsx'
-import { Refusal } from '../shared/components/refusal.tsx'
-import { type Column, Pager, Table } from '../shared/components/table.tsx'
+import { Badge, EmptyState, Page } from '../shared/components/page.tsx'
+import { Refusal } from '../shared/components/reply.tsx'
+import { type Column, List } from '../shared/components/table.tsx'
 import type { Tone } from '../shared/components/tone.ts'
 import { dateText } from '../shared/wording.ts'
 import { api } from './api.ts'
@@ -22,16 +20,13 @@ type WebhookEvent = {
 const TONES: Record<string, Tone> = { PROCESSED: 'good', FAILED: 'bad', DEAD: 'bad' }
 
 export function WebhooksPage() {
-  const page = useSignal(0)
-  const inbox = useLoad<PageOf<WebhookEvent>>(
-    () => api.get(`/api/webhook-events?page=${page.value}&size=20&sort=receivedAt,desc`),
-    [page.value],
+  const inbox = usePages<WebhookEvent>((page) =>
+    api.get(`/api/webhook-events?page=${page}&size=20&sort=receivedAt,desc`),
   )
-  const retry = useAction(async (id: string) => {
-    const reply = await api.post(`/api/webhook-events/${encodeURIComponent(id)}/retry`)
-    await inbox.reload()
-    return reply
-  })
+  const retry = useAction(
+    (id: string) => api.post(`/api/webhook-events/${encodeURIComponent(id)}/retry`),
+    inbox.reload,
+  )
   return (
     <Page
       title="Webhook inbox"
@@ -42,29 +37,24 @@ export function WebhooksPage() {
           Look again
         </Button>
       </div>
-      {inbox.loading && <Skeleton />}
-      <Refusal reply={inbox.refusal ?? retry.refusal} />
-      {inbox.body && <Inbox events={inbox.body.content} retry={retry.run} />}
-      <Pager page={page} totalPages={inbox.body?.totalPages ?? 0} />
+      <Refusal reply={retry.refusal} />
+      <List
+        of={inbox}
+        caption="Webhook events"
+        columns={columns(retry.run)}
+        empty={
+          <EmptyState
+            icon="inbox"
+            title="Nothing received yet"
+            about="Pay a checkout: the provider notifies this service within a second."
+          >
+            <ButtonLink href="#/checkout" kind="primary">
+              New checkout
+            </ButtonLink>
+          </EmptyState>
+        }
+      />
     </Page>
-  )
-}
-
-function Inbox({ events, retry }: { events: WebhookEvent[]; retry(id: string): void }) {
-  if (events.length === 0)
-    return (
-      <EmptyState
-        icon="inbox"
-        title="Nothing received yet"
-        about="Pay a checkout: the provider notifies this service within a second."
-      >
-        <ButtonLink href="#/checkout" kind="primary">
-          New checkout
-        </ButtonLink>
-      </EmptyState>
-    )
-  return (
-    <Table caption="Webhook events" columns={columns(retry)} rows={events} keyOf={({ id }) => id} />
   )
 }
 

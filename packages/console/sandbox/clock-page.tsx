@@ -2,9 +2,9 @@ import { useSignal } from '@preact/signals'
 import { useAction } from '../shared/api/use-reply.ts'
 import { now } from '../shared/clock.ts'
 import { Button } from '../shared/components/button.tsx'
-import { Field, Form } from '../shared/components/form.tsx'
-import { Badge, Card, Page, Skeleton } from '../shared/components/page.tsx'
-import { Refusal } from '../shared/components/refusal.tsx'
+import { Form, type Values } from '../shared/components/form.tsx'
+import { Badge, Card, Page } from '../shared/components/page.tsx'
+import { Loaded, Refusal } from '../shared/components/reply.tsx'
 import { momentText, remainingText } from '../shared/wording.ts'
 import { api, type Clock, CONTROLS, useCurrent } from './api.ts'
 
@@ -22,22 +22,19 @@ export function ClockPage() {
       title="Clock"
       about="Move time ahead instead of waiting: open sessions expire after a day, bank debits and pending refunds settle after 30 seconds."
     >
-      {clock.loading && <Skeleton />}
-      <Refusal reply={clock.refusal} />
-      {clock.body && <ClockCard clock={clock.body} reload={clock.reload} />}
+      <Loaded of={clock}>{(body) => <ClockCard clock={body} reload={clock.reload} />}</Loaded>
     </Page>
   )
 }
 
 function ClockCard({ clock, reload }: { clock: Clock; reload(): Promise<void> }) {
-  const move = useAction(async (seconds: number | undefined) => {
-    const reply =
+  const move = useAction(
+    (seconds: number | undefined) =>
       seconds === undefined
-        ? await api.delete(`${CONTROLS}/clock`)
-        : await api.post(`${CONTROLS}/clock/advance`, { seconds })
-    await reload()
-    return reply
-  })
+        ? api.delete(`${CONTROLS}/clock`)
+        : api.post(`${CONTROLS}/clock/advance`, { seconds }),
+    reload,
+  )
   const realTime = clock.offsetSeconds === 0
   return (
     <Card title="Time at the provider">
@@ -90,23 +87,20 @@ type MoveToProps = { clock: Clock; busy: boolean; onMove(seconds: number): void 
 
 function MoveToForm({ clock, busy, onMove }: MoveToProps) {
   const fault = useSignal<string | undefined>(undefined)
-  const send = ({ moment = '' }: Record<string, string>) => {
+  const run = ({ moment = '' }: Values) => {
     const there = Date.now() + clock.offsetSeconds * 1000
     const seconds = Math.ceil((new Date(moment).getTime() - there) / 1000)
     fault.value = seconds > 0 ? undefined : 'Choose a moment in the future of that clock.'
     if (seconds > 0) onMove(seconds)
   }
   return (
-    <Form label="Move the clock to a moment" onSend={send}>
-      <div class="row beside">
-        <div class="grow">
-          <Field label="Or to" name="moment" type="datetime-local" fault={fault.value} />
-        </div>
-        <Button submits busy={busy}>
-          Move there
-        </Button>
-      </div>
-    </Form>
+    <Form
+      label="Move the clock to a moment"
+      fields={[{ label: 'Or to', name: 'moment', type: 'datetime-local', fault: fault.value }]}
+      action={{ run, busy }}
+      send="Move there"
+      beside
+    />
   )
 }
 

@@ -1,5 +1,5 @@
 import { Badge, Card, Page, Skeleton } from '../shared/components/page.tsx'
-import { Refusal } from '../shared/components/refusal.tsx'
+import { Refusal } from '../shared/components/reply.tsx'
 import { Facts, Table } from '../shared/components/table.tsx'
 import { type Clock, type Faults, type Switches, useCurrent } from './api.ts'
 import { aheadText } from './clock-page.tsx'

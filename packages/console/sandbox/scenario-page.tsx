@@ -4,7 +4,7 @@ import { baseUrl } from '../shared/api/base-url.ts'
 import { useAction } from '../shared/api/use-reply.ts'
 import { Button, ButtonLink } from '../shared/components/button.tsx'
 import { Card, Notice, Page } from '../shared/components/page.tsx'
-import { Refusal } from '../shared/components/refusal.tsx'
+import { Refusal, Success } from '../shared/components/reply.tsx'
 import { api, CONTROLS } from './api.ts'
 
 export function ScenarioPage() {
@@ -70,9 +70,7 @@ function LoadCard() {
       )}
       <Refusal reply={load.refusal} />
       {load.reply?.ok && (
-        <Notice tone="good">
-          <p role="status">Loaded. Everything is as it was when the file was saved.</p>
-        </Notice>
+        <Success>Loaded. Everything is as it was when the file was saved.</Success>
       )}
     </Card>
   )

@@ -6,7 +6,7 @@ import { baseUrl } from './api/base-url.ts'
 import { useLoad } from './api/use-reply.ts'
 import { Button } from './components/button.tsx'
 import { Badge, Card, Page, Skeleton } from './components/page.tsx'
-import { Refusal } from './components/refusal.tsx'
+import { Refusal } from './components/reply.tsx'
 import { Facts } from './components/table.tsx'
 import { InspectorButton } from './shell/inspector/inspector-button.tsx'
 

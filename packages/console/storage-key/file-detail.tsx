@@ -1,8 +1,8 @@
 import type { FileMetadata } from '@plinth/client'
 import { useAction, useLoad } from '../shared/api/use-reply.ts'
 import { Button } from '../shared/components/button.tsx'
-import { Card, Skeleton } from '../shared/components/page.tsx'
-import { Refusal } from '../shared/components/refusal.tsx'
+import { Card } from '../shared/components/page.tsx'
+import { Loaded, Refusal } from '../shared/components/reply.tsx'
 import { Facts } from '../shared/components/table.tsx'
 import { saveFile } from '../shared/files/save-file.ts'
 import { dateText } from '../shared/wording.ts'
@@ -36,18 +36,19 @@ export function FileDetail({ name }: { name: string }) {
         </>
       }
     >
-      {metadata.loading && <Skeleton />}
-      <Refusal reply={metadata.refusal ?? download.refusal ?? remove.refusal} />
-      {metadata.body && (
-        <Facts
-          of={{
-            Name: <code>{metadata.body.name}</code>,
-            Size: `${metadata.body.sizeKB} KB`,
-            Type: metadata.body.mimeType,
-            'Last modified': dateText(metadata.body.lastModified),
-          }}
-        />
-      )}
+      <Refusal reply={download.refusal ?? remove.refusal} />
+      <Loaded of={metadata}>
+        {({ name, sizeKB, mimeType, lastModified }) => (
+          <Facts
+            of={{
+              Name: <code>{name}</code>,
+              Size: `${sizeKB} KB`,
+              Type: mimeType,
+              'Last modified': dateText(lastModified),
+            }}
+          />
+        )}
+      </Loaded>
     </Card>
   )
 }

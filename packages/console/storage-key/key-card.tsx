@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { Button } from '../shared/components/button.tsx'
-import { Field, Form } from '../shared/components/form.tsx'
+import { Form } from '../shared/components/form.tsx'
 import { Badge, Card, Notice } from '../shared/components/page.tsx'
 import { DEVELOPMENT_KEY, keyAccepted, useKey, usesDevelopmentKey } from './store.ts'
 
@@ -12,16 +12,21 @@ export function KeyCard() {
       about="Sent with every file call as X-API-KEY. It stays in the memory of this page."
       actions={<KeyBadge />}
     >
-      <Form label="API key" onSend={({ key }) => useKey(key ?? '')}>
-        <div class="row bottom">
-          <div class="grow">
-            <Field
-              label="Key"
-              name="key"
-              type={shown.value ? 'text' : 'password'}
-              value={DEVELOPMENT_KEY}
-            />
-          </div>
+      <Form
+        label="API key"
+        fields={[
+          {
+            label: 'Key',
+            name: 'key',
+            type: shown.value ? 'text' : 'password',
+            value: DEVELOPMENT_KEY,
+          },
+        ]}
+        action={{ run: ({ key = '' }) => useKey(key) }}
+        send="Use this key"
+        kind="primary"
+        beside
+        buttons={
           <Button
             icon="eye"
             label={shown.value ? 'Hide the key' : 'Show the key'}
@@ -30,11 +35,8 @@ export function KeyCard() {
               shown.value = !shown.value
             }}
           />
-          <Button submits kind="primary">
-            Use this key
-          </Button>
-        </div>
-      </Form>
+        }
+      />
       {keyAccepted.value === false && <Refused />}
     </Card>
   )

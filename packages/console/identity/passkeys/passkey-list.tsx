@@ -1,52 +1,50 @@
 import type { Passkey } from '@plinth/client'
 import { useAction, useLoad } from '../../shared/api/use-reply.ts'
 import { Button } from '../../shared/components/button.tsx'
-import { Card, Notice, Skeleton } from '../../shared/components/page.tsx'
-import { Refusal } from '../../shared/components/refusal.tsx'
-import { Table } from '../../shared/components/table.tsx'
+import { Card, Notice } from '../../shared/components/page.tsx'
+import { Refusal } from '../../shared/components/reply.tsx'
+import { List } from '../../shared/components/table.tsx'
 import { dateText } from '../../shared/wording.ts'
 import { session } from '../session.ts'
 
 /** `version` changes when a passkey was added, so that the list is read again. */
 export function PasskeyList({ version }: { version: number }) {
   const passkeys = useLoad<Passkey[]>(() => session.api.get('/api/users/me/passkeys'), [version])
-  const remove = useAction(async (id: string) => {
-    const reply = await removePasskey(id)
-    await passkeys.reload()
-    return reply
-  })
+  const remove = useAction(removePasskey, passkeys.reload)
   return (
     <Card
       title="Your passkeys"
       about="Only names and dates: the private keys never leave your devices."
     >
-      {passkeys.loading && <Skeleton />}
-      <Refusal reply={passkeys.refusal ?? remove.refusal} />
-      {passkeys.body?.length === 0 && (
-        <Notice>
-          <p>No passkeys yet. Add one: your device asks for a fingerprint, your face or a PIN.</p>
-        </Notice>
-      )}
-      {passkeys.body && passkeys.body.length > 0 && (
-        <Table
-          caption="Your passkeys"
-          rows={passkeys.body}
-          keyOf={({ id }) => id}
-          columns={[
-            { title: 'Name', of: ({ label }) => <strong>{label}</strong> },
-            { title: 'Added', of: ({ createdAt }) => dateText(createdAt) },
-            { title: 'Last used', of: ({ lastUsedAt }) => dateText(lastUsedAt) },
-            {
-              title: 'Action',
-              of: ({ id, label }) => (
-                <Button small kind="danger" icon="trash" onClick={() => remove.run(id)}>
-                  Delete<span class="visually-hidden"> {label}</span>
-                </Button>
-              ),
-            },
-          ]}
-        />
-      )}
+      <Refusal reply={remove.refusal} />
+      <List
+        of={passkeys}
+        caption="Your passkeys"
+        columns={[
+          { title: 'Name', of: ({ label }) => <strong>{label}</strong> },
+          { title: 'Added', of: ({ createdAt }) => dateText(createdAt) },
+          { title: 'Last used', of: ({ lastUsedAt }) => dateText(lastUsedAt) },
+          {
+            title: 'Action',
+            of: ({ id, label }) => (
+              <Button
+                small
+                kind="danger"
+                icon="trash"
+                subject={label}
+                onClick={() => remove.run(id)}
+              >
+                Delete
+              </Button>
+            ),
+          },
+        ]}
+        empty={
+          <Notice>
+            <p>No passkeys yet. Add one: your device asks for a fingerprint, your face or a PIN.</p>
+          </Notice>
+        }
+      />
     </Card>
   )
 }

@@ -2,9 +2,9 @@ import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { DemoAccounts } from '../../shared/account/session/sign-in.tsx'
 import { Button } from '../../shared/components/button.tsx'
-import { Field, Form } from '../../shared/components/form.tsx'
+import { Form } from '../../shared/components/form.tsx'
 import { Card, Notice, Page } from '../../shared/components/page.tsx'
-import { Refusal } from '../../shared/components/refusal.tsx'
+import { Refusal } from '../../shared/components/reply.tsx'
 import { Step, Steps } from '../../shared/components/steps.tsx'
 import { Facts } from '../../shared/components/table.tsx'
 import { session } from '../session.ts'
@@ -74,16 +74,14 @@ function AddCard({ busy, add }: { busy: boolean; add(label: string): void }) {
   return (
     <Card title="Add a passkey" about="Adds this device, or a security key, to your account.">
       {session.claims.value ? (
-        <Form label="Add a passkey" onSend={({ label }) => add(label ?? 'My passkey')}>
-          <div class="row bottom">
-            <div class="grow">
-              <Field label="Name" name="label" value="This device" maxLength={100} />
-            </div>
-            <Button submits icon="key" busy={busy}>
-              Add a passkey
-            </Button>
-          </div>
-        </Form>
+        <Form
+          label="Add a passkey"
+          fields={[{ label: 'Name', name: 'label', value: 'This device', maxLength: 100 }]}
+          action={{ run: ({ label = 'My passkey' }) => add(label), busy }}
+          send="Add a passkey"
+          icon="key"
+          beside
+        />
       ) : (
         <div class="row">
           <span class="soft">Sign in first:</span>

@@ -1,9 +1,7 @@
 import type { Customer } from '@plinth/client'
 import { useAction } from '../../shared/api/use-reply.ts'
-import { Button } from '../../shared/components/button.tsx'
-import { Field, Form } from '../../shared/components/form.tsx'
+import { Form, type Values } from '../../shared/components/form.tsx'
 import { Card, Page } from '../../shared/components/page.tsx'
-import { faultOf, Refusal } from '../../shared/components/refusal.tsx'
 import { Facts } from '../../shared/components/table.tsx'
 import { api } from '../api.ts'
 
@@ -17,47 +15,39 @@ export function CustomersPage() {
 }
 
 function NewCustomerCard() {
-  const create = useAction((values: Record<string, string>) =>
-    api.post<Customer>('/api/customers', values),
-  )
-  const fault = (field: string) => faultOf(create.reply, field)
+  const create = useAction((values: Values) => api.post<Customer>('/api/customers', values))
   return (
     <Card title="New customer">
-      <Form label="New customer" onSend={create.run}>
-        <div class="columns">
-          <Field label="E-mail" name="email" type="email" fault={fault('email')} />
-          <Field label="Name" name="name" optional fault={fault('name')} />
-          <Field label="Description" name="description" optional fault={fault('description')} />
-        </div>
-        <div>
-          <Button submits kind="primary" busy={create.busy}>
-            Create
-          </Button>
-        </div>
-      </Form>
-      <Refusal reply={create.refusal} />
+      <Form
+        label="New customer"
+        fields={[
+          { label: 'E-mail', name: 'email', type: 'email' },
+          { label: 'Name', name: 'name', optional: true },
+          { label: 'Description', name: 'description', optional: true },
+        ]}
+        action={create}
+        send="Create"
+        kind="primary"
+      />
       {create.reply?.ok && <CustomerFacts customer={create.reply.body} />}
     </Card>
   )
 }
 
 function FindCustomerCard() {
-  const find = useAction((id: string) =>
+  const find = useAction(({ id = ' ' }: Values) =>
     api.get<Customer>(`/api/customers/${encodeURIComponent(id)}`),
   )
   return (
     <Card title="Find a customer">
-      <Form label="Find a customer" onSend={({ id }) => find.run(id ?? ' ')}>
-        <div class="row bottom">
-          <div class="grow">
-            <Field label="Provider customer id" name="id" placeholder="cus_…" />
-          </div>
-          <Button submits icon="search" busy={find.busy}>
-            Find
-          </Button>
-        </div>
-      </Form>
-      <Refusal reply={find.refusal} />
+      <Form
+        label="Find a customer"
+        fields={[{ label: 'Provider customer id', name: 'id', placeholder: 'cus_…' }]}
+        action={find}
+        send="Find"
+        icon="search"
+        beside
+      />
       {find.reply?.ok && <CustomerFacts customer={find.reply.body} />}
     </Card>
   )

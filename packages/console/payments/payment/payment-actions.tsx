@@ -1,7 +1,7 @@
 import type { CheckoutSession, Payment } from '@plinth/client'
 import { useAction } from '../../shared/api/use-reply.ts'
 import { Button, ButtonLink } from '../../shared/components/button.tsx'
-import { Refusal } from '../../shared/components/refusal.tsx'
+import { Refusal } from '../../shared/components/reply.tsx'
 import { api, newReference } from '../api.ts'
 import type { Timeline } from './timeline.ts'
 
@@ -9,16 +9,14 @@ type ActionProps = { payment: Payment; timeline?: Timeline; onChange(): void }
 
 /** What can be done with the checkout now, and why the rest cannot. */
 export function PaymentActions({ payment, timeline, onChange }: ActionProps) {
-  const again = useAction(async () => {
+  const again = useAction(() => {
     const { businessReference, amount, currency } = payment
-    const reply = await api.post<CheckoutSession>('/api/checkout/sessions', {
+    return api.post<CheckoutSession>('/api/checkout/sessions', {
       ...{ businessReference, amount, currency },
       attemptReference: newReference('attempt'),
       description: `Payment ${businessReference}`,
     })
-    onChange()
-    return reply
-  })
+  }, onChange)
   const page = timeline?.attempts.findLast(({ state }) => state === 'open')?.url
   const blocked = blockedBecause(payment)
   return (

@@ -1,8 +1,8 @@
 import type { Payment } from '@plinth/client'
 import { useEffect } from 'preact/hooks'
 import { useLoad } from '../../shared/api/use-reply.ts'
-import { Card, Page, Skeleton } from '../../shared/components/page.tsx'
-import { Refusal } from '../../shared/components/refusal.tsx'
+import { Card, Page } from '../../shared/components/page.tsx'
+import { Loaded, Refusal } from '../../shared/components/reply.tsx'
 import { Facts } from '../../shared/components/table.tsx'
 import { dateText, moneyText, withShortIds } from '../../shared/wording.ts'
 import { api } from '../api.ts'
@@ -25,16 +25,16 @@ export function PaymentPage({ id }: { id: string }) {
       title={payment.body?.businessReference ?? 'Payment'}
       back={{ href: '#/payments', title: 'All payments' }}
     >
-      {payment.loading && <Skeleton />}
-      <Refusal reply={payment.refusal} />
-      {payment.body && (
-        <>
-          <SummaryCard payment={payment.body} timeline={timeline.body} reload={reload} />
-          <RefundCard payment={payment.body} timeline={timeline.body} onChange={reload} />
-          <Refusal reply={timeline.refusal} />
-          {timeline.body && <PaymentTimeline timeline={timeline.body} />}
-        </>
-      )}
+      <Loaded of={payment}>
+        {(payment) => (
+          <>
+            <SummaryCard payment={payment} timeline={timeline.body} reload={reload} />
+            <RefundCard payment={payment} timeline={timeline.body} onChange={reload} />
+            <Refusal reply={timeline.refusal} />
+            {timeline.body && <PaymentTimeline timeline={timeline.body} />}
+          </>
+        )}
+      </Loaded>
     </Page>
   )
 }

@@ -2,9 +2,9 @@ import type { Payment, Refund } from '@plinth/client'
 import { useSignal } from '@preact/signals'
 import { useAction } from '../../shared/api/use-reply.ts'
 import { Button } from '../../shared/components/button.tsx'
-import { Field, Form } from '../../shared/components/form.tsx'
-import { Badge, Card, Notice } from '../../shared/components/page.tsx'
-import { faultOf, Refusal } from '../../shared/components/refusal.tsx'
+import { Form, type Values } from '../../shared/components/form.tsx'
+import { Badge, Card } from '../../shared/components/page.tsx'
+import { Refusal, Success } from '../../shared/components/reply.tsx'
 import { Table } from '../../shared/components/table.tsx'
 import type { Tone } from '../../shared/components/tone.ts'
 import { moneyText } from '../../shared/wording.ts'
@@ -15,13 +15,16 @@ type RefundProps = { payment: Payment; timeline?: Timeline; onChange(): void }
 
 export function RefundCard({ payment, timeline, onChange }: RefundProps) {
   const reference = useSignal(newReference('refund'))
-  const refund = useAction(async ({ amount, ...values }: Record<string, string>) => {
-    const body = amount ? { ...values, amount: Number(amount) } : values
-    const reply = await api.post<Refund>(`/api/payments/${payment.id}/refund`, body)
-    if (reply.ok) reference.value = newReference('refund')
-    onChange()
-    return reply
-  })
+  const refund = useAction(
+    ({ amount, ...values }: Values) => {
+      const body = amount ? { ...values, amount: Number(amount) } : values
+      return api.post<Refund>(`/api/payments/${payment.id}/refund`, body)
+    },
+    (reply) => {
+      if (reply?.ok) reference.value = newReference('refund')
+      onChange()
+    },
+  )
   const left = timeline?.refundableAmount ?? payment.amount - payment.refundedAmount
   const blocked = refundBlocked(payment, left)
   const about = blocked
@@ -35,21 +38,31 @@ export function RefundCard({ payment, timeline, onChange }: RefundProps) {
           <span class="soft">{blocked}</span>
         </div>
       ) : (
-        <Form label="Refund" onSend={refund.run}>
-          <RefundFields
-            key={reference.value}
-            left={left}
-            reference={reference.value}
-            fault={(field) => faultOf(refund.reply, field)}
-          />
-          <div>
-            <Button submits kind="primary" busy={refund.busy}>
-              Refund
-            </Button>
-          </div>
-        </Form>
+        <Form
+          label="Refund"
+          fields={[
+            {
+              label: 'Amount in minor units',
+              name: 'amount',
+              optional: true,
+              inputMode: 'numeric',
+              hint: `Left blank, everything that is left: ${left}.`,
+            },
+            { label: 'Reason', name: 'reason', options: REASONS, optional: true },
+            {
+              label: 'Reference',
+              name: 'reference',
+              value: reference.value,
+              hint: 'Sent twice, it refunds once.',
+            },
+          ]}
+          action={refund}
+          send="Refund"
+          kind="primary"
+          round={reference.value}
+        />
       )}
-      <Refusal reply={refund.refusal} />
+      {blocked && <Refusal reply={refund.refusal} />}
       {refund.reply?.ok && <Refunded refund={refund.reply.body} />}
       <RefundList payment={payment} timeline={timeline} />
     </Card>
@@ -58,12 +71,10 @@ export function RefundCard({ payment, timeline, onChange }: RefundProps) {
 
 function Refunded({ refund }: { refund: Refund }) {
   return (
-    <Notice tone="good">
-      <p role="status">
-        Refund <code>{refund.id}</code> of {moneyText(refund.amount, refund.currency)}:{' '}
-        <strong>{refund.status}</strong>.
-      </p>
-    </Notice>
+    <Success>
+      Refund <code>{refund.id}</code> of {moneyText(refund.amount, refund.currency)}:{' '}
+      <strong>{refund.status}</strong>.
+    </Success>
   )
 }
 
@@ -87,44 +98,7 @@ const REASONS = [
   { value: 'FRAUDULENT', label: 'Fraudulent' },
 ]
 
-function RefundFields(props: {
-  left: number
-  reference: string
-  fault(field: string): string | undefined
-}) {
-  return (
-    <div class="columns">
-      <Field
-        label="Amount in minor units"
-        name="amount"
-        optional
-        inputMode="numeric"
-        hint={`Left blank, everything that is left: ${props.left}.`}
-        fault={props.fault('amount')}
-      />
-      <Field
-        label="Reason"
-        name="reason"
-        options={REASONS}
-        optional
-        fault={props.fault('reason')}
-      />
-      <Field
-        label="Reference"
-        name="reference"
-        value={props.reference}
-        hint="Sent twice, it refunds once."
-        fault={props.fault('reference')}
-      />
-    </div>
-  )
-}
-
-const REFUND_TONES: Record<string, Tone> = {
-  succeeded: 'good',
-  pending: 'warn',
-  failed: 'bad',
-}
+const REFUND_TONES: Record<string, Tone> = { succeeded: 'good', pending: 'warn', failed: 'bad' }
 
 function RefundList({ payment, timeline }: { payment: Payment; timeline?: Timeline }) {
   if (!timeline || timeline.refunds.length === 0) return null

@@ -1,8 +1,8 @@
 import { useAction } from '../../shared/api/use-reply.ts'
 import { Button } from '../../shared/components/button.tsx'
-import { Field, Form } from '../../shared/components/form.tsx'
-import { Card, EmptyState, Page, Skeleton } from '../../shared/components/page.tsx'
-import { faultOf, Refusal } from '../../shared/components/refusal.tsx'
+import { Form, type Values } from '../../shared/components/form.tsx'
+import { Card, EmptyState, Page } from '../../shared/components/page.tsx'
+import { Loaded, Refusal } from '../../shared/components/reply.tsx'
 import { type Column, Table } from '../../shared/components/table.tsx'
 import { api, CONTROLS, type Fault, type Faults, useCurrent } from '../api.ts'
 
@@ -15,15 +15,15 @@ export function FaultsPage() {
       title="Faults"
       about="What goes wrong with the calls of your service. Add one, then create a checkout or a refund and see what your users would see."
     >
-      {list.loading && <Skeleton />}
-      <Refusal reply={list.refusal} />
-      {list.body && (
-        <>
-          <NewFaultCard kinds={list.body.kinds} reload={list.reload} />
-          <FaultList faults={list.body.faults} reload={list.reload} />
-          <HeldCallsCard />
-        </>
-      )}
+      <Loaded of={list}>
+        {({ kinds, faults }) => (
+          <>
+            <NewFaultCard kinds={kinds} reload={list.reload} />
+            <FaultList faults={faults} reload={list.reload} />
+            <HeldCallsCard />
+          </>
+        )}
+      </Loaded>
     </Page>
   )
 }
@@ -31,66 +31,53 @@ export function FaultsPage() {
 type NewFaultProps = { kinds: Faults['kinds']; reload(): Promise<void> }
 
 function NewFaultCard({ kinds, reload }: NewFaultProps) {
-  const add = useAction(async (values: Record<string, string>) => {
-    const { kind, route, times, percent, delayMs } = values
-    const reply = await api.post(`${CONTROLS}/faults`, {
+  const add = useAction(({ kind, route, times, probability = '100', delayMs }: Values) => {
+    const number = (text: string | undefined) => (text ? Number(text) : null)
+    return api.post(`${CONTROLS}/faults`, {
       ...{ kind, route },
-      times: times ? Number(times) : null,
-      probability: Number(percent ?? 100) / 100,
-      delayMs: delayMs ? Number(delayMs) : null,
+      times: number(times),
+      probability: Number(probability) / 100,
+      delayMs: number(delayMs),
     })
-    await reload()
-    return reply
-  })
-  const fault = (field: string) => faultOf(add.reply, field)
+  }, reload)
   const options = Object.entries(kinds).map(([kind, { about }]) => ({
     value: kind,
     label: `${kind}: ${about}`,
   }))
   return (
     <Card title="New fault">
-      <Form label="New fault" onSend={add.run}>
-        <Field label="What goes wrong" name="kind" options={options} value="outage" />
-        <div class="columns">
-          <Field
-            label="Which calls"
-            name="route"
-            value="*"
-            suggestions={ROUTES}
-            hint="* is every call; POST /v1/refunds or GET * narrows it."
-            fault={fault('route')}
-          />
-          <Field
-            label="How often"
-            name="times"
-            optional
-            inputMode="numeric"
-            hint="Left blank, until you remove it."
-            fault={fault('times')}
-          />
-          <Field
-            label="Share of calls in %"
-            name="percent"
-            value="100"
-            inputMode="numeric"
-            fault={fault('probability')}
-          />
-          <Field
-            label="Delay in ms"
-            name="delayMs"
-            optional
-            inputMode="numeric"
-            hint="For latency and hold."
-            fault={fault('delayMs')}
-          />
-        </div>
-        <div>
-          <Button submits kind="primary" icon="alert" busy={add.busy}>
-            Add the fault
-          </Button>
-        </div>
-      </Form>
-      <Refusal reply={add.refusal} />
+      <Form
+        label="New fault"
+        fields={[
+          { label: 'What goes wrong', name: 'kind', options, value: 'outage', wide: true },
+          {
+            label: 'Which calls',
+            name: 'route',
+            value: '*',
+            suggestions: ROUTES,
+            hint: '* is every call; POST /v1/refunds or GET * narrows it.',
+          },
+          {
+            label: 'How often',
+            name: 'times',
+            optional: true,
+            inputMode: 'numeric',
+            hint: 'Left blank, until you remove it.',
+          },
+          { label: 'Share of calls in %', name: 'probability', value: '100', inputMode: 'numeric' },
+          {
+            label: 'Delay in ms',
+            name: 'delayMs',
+            optional: true,
+            inputMode: 'numeric',
+            hint: 'For latency and hold.',
+          },
+        ]}
+        action={add}
+        send="Add the fault"
+        kind="primary"
+        icon="alert"
+      />
     </Card>
   )
 }
@@ -98,10 +85,9 @@ function NewFaultCard({ kinds, reload }: NewFaultProps) {
 function FaultList({ faults, reload }: { faults: Fault[]; reload(): Promise<void> }) {
   const remove = useAction(async (path: string) => {
     const reply = await api.delete(`${CONTROLS}/${path}`)
-    await reload()
     // It may have struck for the last time just before.
     return reply.status === 404 ? undefined : reply
-  })
+  }, reload)
   if (faults.length === 0)
     return (
       <EmptyState icon="check" title="No faults" about="The sandbox answers every call normally." />
@@ -109,8 +95,14 @@ function FaultList({ faults, reload }: { faults: Fault[]; reload(): Promise<void
   const removal: Column<Fault> = {
     title: 'Action',
     of: ({ id, kind }) => (
-      <Button small icon="cross" busy={remove.busy} onClick={() => remove.run(`faults/${id}`)}>
-        Remove<span class="visually-hidden"> {kind}</span>
+      <Button
+        small
+        icon="cross"
+        subject={kind}
+        busy={remove.busy}
+        onClick={() => remove.run(`faults/${id}`)}
+      >
+        Remove
       </Button>
     ),
   }

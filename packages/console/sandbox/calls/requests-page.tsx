@@ -1,6 +1,5 @@
-import { Badge, EmptyState, Page, Skeleton } from '../../shared/components/page.tsx'
-import { Refusal } from '../../shared/components/refusal.tsx'
-import { type Column, PagedTable } from '../../shared/components/table.tsx'
+import { Badge, EmptyState, Page } from '../../shared/components/page.tsx'
+import { type Column, List } from '../../shared/components/table.tsx'
 import { statusTone } from '../../shared/components/tone.ts'
 import { dateText, withShortIds } from '../../shared/wording.ts'
 import { useCurrent } from '../api.ts'
@@ -20,23 +19,18 @@ export function RequestsPage() {
   const requests = useCurrent<LoggedRequest[]>('requests')
   return (
     <Page title="API calls" about="The newest 200 calls of the provider’s API, newest first.">
-      {requests.loading && <Skeleton />}
-      <Refusal reply={requests.refusal} />
-      {requests.body?.length === 0 && (
-        <EmptyState
-          icon="wires"
-          title="No calls yet"
-          about="Create a checkout with your service: its calls appear here."
-        />
-      )}
-      {requests.body && requests.body.length > 0 && (
-        <PagedTable
-          caption="API calls"
-          rows={requests.body}
-          keyOf={({ id }) => id}
-          columns={COLUMNS}
-        />
-      )}
+      <List
+        of={requests}
+        caption="API calls"
+        columns={COLUMNS}
+        empty={
+          <EmptyState
+            icon="wires"
+            title="No calls yet"
+            about="Create a checkout with your service: its calls appear here."
+          />
+        }
+      />
     </Page>
   )
 }

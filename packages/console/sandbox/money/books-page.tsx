@@ -1,5 +1,5 @@
-import { Badge, Card, EmptyState, Page, Skeleton } from '../../shared/components/page.tsx'
-import { Refusal } from '../../shared/components/refusal.tsx'
+import { Badge, Card, EmptyState, Page } from '../../shared/components/page.tsx'
+import { Loaded } from '../../shared/components/reply.tsx'
 import { type Column, PagedTable, Table } from '../../shared/components/table.tsx'
 import { moneyText } from '../../shared/wording.ts'
 import { useCurrent } from '../api.ts'
@@ -12,65 +12,66 @@ type Books = { payments: Payment[]; totals: Record<string, Amounts> }
 
 export function BooksPage() {
   const books = useCurrent<Books>('books')
-  const totals = Object.entries(books.body?.totals ?? {}).map(([currency, amounts]) => ({
-    currency,
-    ...amounts,
-  }))
   return (
     <Page title="Books" about="Where the money is, per currency and per payment.">
-      {books.loading && <Skeleton />}
-      <Refusal reply={books.refusal} />
-      {books.body && totals.length === 0 && (
-        <EmptyState
-          icon="scroll"
-          title="No payments"
-          about="Pay a session: its money appears here."
-        />
-      )}
-      {books.body && totals.length > 0 && (
-        <>
-          <Card title="Totals">
-            <Table
-              caption="Totals"
-              rows={totals}
-              keyOf={({ currency }) => currency}
-              columns={[
-                { title: 'Currency', of: ({ currency }) => currency.toUpperCase() },
-                ...amountColumns<(typeof totals)[number]>(),
-              ]}
+      <Loaded of={books}>
+        {({ payments, totals }) =>
+          payments.length === 0 ? (
+            <EmptyState
+              icon="scroll"
+              title="No payments"
+              about="Pay a session: its money appears here."
             />
-          </Card>
-          <Card title="Payments">
-            <PagedTable
-              caption="Payments"
-              rows={books.body.payments}
-              keyOf={({ paymentIntent }) => paymentIntent}
-              columns={[
-                { title: 'Payment', of: ({ paymentIntent }) => <code>{paymentIntent}</code> },
-                {
-                  title: 'State',
-                  of: ({ status }) => <Badge>{status.replaceAll('_', ' ')}</Badge>,
-                },
-                ...amountColumns<Payment>(),
-              ]}
-            />
-          </Card>
-        </>
-      )}
+          ) : (
+            <>
+              <TotalsCard totals={totals} />
+              <PaymentsCard payments={payments} />
+            </>
+          )
+        }
+      </Loaded>
     </Page>
   )
 }
 
-function amountColumns<Row extends Amounts & { currency: string }>(): Column<Row>[] {
-  const column = (title: string, name: keyof Amounts): Column<Row> => ({
-    title,
+function TotalsCard({ totals }: { totals: Books['totals'] }) {
+  const rows = Object.entries(totals).map(([currency, amounts]) => ({ currency, ...amounts }))
+  return (
+    <Card title="Totals">
+      <Table
+        caption="Totals"
+        rows={rows}
+        keyOf={({ currency }) => currency}
+        columns={[
+          { title: 'Currency', of: ({ currency }) => currency.toUpperCase() },
+          ...AMOUNT_COLUMNS,
+        ]}
+      />
+    </Card>
+  )
+}
+
+function PaymentsCard({ payments }: { payments: Payment[] }) {
+  return (
+    <Card title="Payments">
+      <PagedTable<Payment>
+        caption="Payments"
+        rows={payments}
+        keyOf={({ paymentIntent }) => paymentIntent}
+        columns={[
+          { title: 'Payment', of: ({ paymentIntent }) => <code>{paymentIntent}</code> },
+          { title: 'State', of: ({ status }) => <Badge>{status.replaceAll('_', ' ')}</Badge> },
+          ...AMOUNT_COLUMNS,
+        ]}
+      />
+    </Card>
+  )
+}
+
+const AMOUNT_COLUMNS = (['captured', 'refunded', 'pending', 'kept'] as const).map(
+  (name): Column<Amounts & { currency: string }> => ({
+    title: name.charAt(0).toUpperCase() + name.slice(1),
     of: (row) => moneyText(row[name], row.currency),
     number: true,
-  })
-  return [
-    column('Captured', 'captured'),
-    column('Refunded', 'refunded'),
-    column('Pending', 'pending'),
-    column('Kept', 'kept'),
-  ]
-}
+  }),
+)

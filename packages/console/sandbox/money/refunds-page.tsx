@@ -1,11 +1,11 @@
 import { useAction } from '../../shared/api/use-reply.ts'
-import { Button } from '../../shared/components/button.tsx'
-import { Badge, EmptyState, Page, Skeleton } from '../../shared/components/page.tsx'
-import { Refusal } from '../../shared/components/refusal.tsx'
-import { type Column, PagedTable } from '../../shared/components/table.tsx'
+import { Badge, EmptyState, Page } from '../../shared/components/page.tsx'
+import { Refusal } from '../../shared/components/reply.tsx'
+import { type Column, List } from '../../shared/components/table.tsx'
 import type { Tone } from '../../shared/components/tone.ts'
 import { dateText, moneyText } from '../../shared/wording.ts'
 import { api, CONTROLS, useCurrent } from '../api.ts'
+import { actionColumn } from './action-column.tsx'
 
 type Refund = {
   id: string
@@ -20,33 +20,28 @@ const TONES: Record<string, Tone> = { succeeded: 'good', failed: 'bad', canceled
 
 export function RefundsPage() {
   const refunds = useCurrent<Refund[]>('refunds')
-  const act = useAction(async (id: string, action: string) => {
-    const reply = await api.post(`${CONTROLS}/refunds/${id}/${action}`)
-    await refunds.reload()
-    return reply
-  })
+  const act = useAction(
+    ({ id }: Refund, action: string) => api.post(`${CONTROLS}/refunds/${id}/${action}`),
+    refunds.reload,
+  )
   return (
     <Page
       title="Refunds"
       about="Decide what becomes of a refund: it succeeds, fails, or is cancelled."
     >
-      {refunds.loading && <Skeleton />}
-      <Refusal reply={act.refusal ?? refunds.refusal} />
-      {refunds.body?.length === 0 && (
-        <EmptyState
-          icon="refresh"
-          title="No refunds"
-          about="Refund a paid session with your service: the refund appears here."
-        />
-      )}
-      {refunds.body && refunds.body.length > 0 && (
-        <PagedTable
-          caption="Refunds"
-          rows={refunds.body}
-          keyOf={({ id }) => id}
-          columns={[...COLUMNS, actionColumn(act.run)]}
-        />
-      )}
+      <Refusal reply={act.refusal} />
+      <List
+        of={refunds}
+        caption="Refunds"
+        columns={[...COLUMNS, actionColumn(actionsOf, act.run)]}
+        empty={
+          <EmptyState
+            icon="refresh"
+            title="No refunds"
+            about="Refund a paid session with your service: the refund appears here."
+          />
+        }
+      />
     </Page>
   )
 }
@@ -62,29 +57,7 @@ const COLUMNS: Column<Refund>[] = [
   { title: 'Created', of: ({ created }) => dateText(created * 1000) },
 ]
 
-function actionColumn(act: (id: string, action: string) => void): Column<Refund> {
-  return {
-    title: 'Action',
-    of: ({ id, status }) => {
-      const offered = actionsOf(status)
-      if (offered.length === 0) return '–'
-      return (
-        <span class="row">
-          {offered.map(({ action, label }) => (
-            <Button key={action} small onClick={() => act(id, action)}>
-              {label}
-              <span class="visually-hidden"> {id}</span>
-            </Button>
-          ))}
-        </span>
-      )
-    },
-  }
-}
-
-function actionsOf(status: string) {
-  const fail = { action: 'fail', label: 'Fail' }
-  if (status === 'succeeded') return [fail]
-  if (status !== 'pending' && status !== 'requires_action') return []
-  return [{ action: 'succeed', label: 'Succeed' }, fail, { action: 'cancel', label: 'Cancel' }]
+function actionsOf({ status }: Refund): string[] {
+  if (status === 'succeeded') return ['fail']
+  return ['pending', 'requires_action'].includes(status) ? ['succeed', 'fail', 'cancel'] : []
 }

@@ -1,14 +1,13 @@
 import { useSignal } from '@preact/signals'
-import type { Reply } from '../../shared/api/api.ts'
 import { baseUrl } from '../../shared/api/base-url.ts'
 import { useAction } from '../../shared/api/use-reply.ts'
-import { Button } from '../../shared/components/button.tsx'
 import { Field } from '../../shared/components/form.tsx'
-import { Badge, EmptyState, Notice, Page, Skeleton } from '../../shared/components/page.tsx'
-import { Refusal } from '../../shared/components/refusal.tsx'
-import { type Column, PagedTable } from '../../shared/components/table.tsx'
+import { Badge, EmptyState, Page } from '../../shared/components/page.tsx'
+import { Refusal, Success } from '../../shared/components/reply.tsx'
+import { type Column, List } from '../../shared/components/table.tsx'
 import { dateText, moneyText } from '../../shared/wording.ts'
 import { api, CONTROLS, useCurrent } from '../api.ts'
+import { actionColumn } from './action-column.tsx'
 
 type Session = {
   id: string
@@ -27,51 +26,36 @@ const CARDS = [
   { value: '4000000000005126', label: '4000 … 5126, refunds fail later' },
 ]
 
-type Act = (session: Session, action: string) => void
-
 export function SessionsPage() {
   const sessions = useCurrent<Session[]>('sessions')
-  const card = useSignal(CARDS[0]?.value)
-  const act = useAction(async ({ id }: Session, action: string) => {
+  const card = useSignal('4242424242424242')
+  const act = useAction(({ id }: Session, action: string) => {
     const body = action === 'pay' ? { card: card.value } : undefined
-    const reply = await api.post(`${CONTROLS}/sessions/${id}/${action}`, body)
-    await sessions.reload()
-    return reply
-  })
+    return api.post(`${CONTROLS}/sessions/${id}/${action}`, body)
+  }, sessions.reload)
+  const words = act.reply?.ok && WORDS[act.reply.body?.outcome?.state]
   return (
     <Page
       title="Checkout sessions"
       about="Be the customer and the bank: pay, decline, or let a session expire. The webhooks follow."
     >
-      {sessions.loading && <Skeleton />}
-      <Refusal reply={act.refusal ?? sessions.refusal} />
-      <Outcome reply={act.reply} />
-      {sessions.body?.length === 0 && (
-        <EmptyState
-          icon="card"
-          title="No sessions"
-          about="Create a checkout with your service: its session appears here."
-        />
-      )}
+      <Refusal reply={act.refusal} />
+      {words && <Success>{words}</Success>}
       {sessions.body && sessions.body.length > 0 && (
-        <>
-          <Field
-            label="Card that “Pay” uses"
-            name="card"
-            options={CARDS}
-            value={card.value}
-            onInput={(value) => {
-              card.value = value
-            }}
-          />
-          <PagedTable
-            caption="Checkout sessions"
-            rows={sessions.body}
-            keyOf={({ id }) => id}
-            columns={[...COLUMNS, actionColumn(act.run)]}
-          />
-        </>
+        <Field label="Card that “Pay” uses" name="card" options={CARDS} bind={card} />
       )}
+      <List
+        of={sessions}
+        caption="Checkout sessions"
+        columns={[...COLUMNS, actionColumn(actionsOf, act.run)]}
+        empty={
+          <EmptyState
+            icon="card"
+            title="No sessions"
+            about="Create a checkout with your service: its session appears here."
+          />
+        }
+      />
     </Page>
   )
 }
@@ -81,16 +65,6 @@ const WORDS: Record<string, string> = {
   processing: 'The bank debit is under way; it settles or fails later.',
   challenge: 'The bank asks the customer first: answer on the hosted page.',
   declined: 'The card was declined; the session stays open.',
-}
-
-function Outcome({ reply }: { reply?: Reply }) {
-  const words = reply?.ok && WORDS[reply.body?.outcome?.state]
-  if (!words) return null
-  return (
-    <Notice tone="good">
-      <p role="status">{words}</p>
-    </Notice>
-  )
 }
 
 const COLUMNS: Column<Session>[] = [
@@ -123,40 +97,9 @@ const COLUMNS: Column<Session>[] = [
   { title: 'Created', of: ({ created }) => dateText(created * 1000) },
 ]
 
-function actionColumn(act: Act): Column<Session> {
-  return {
-    title: 'Action',
-    of: (session) => {
-      const offered = actionsOf(session)
-      if (offered.length === 0) return '–'
-      return (
-        <span class="row">
-          {offered.map(({ action, label }) => (
-            <Button key={action} small onClick={() => act(session, action)}>
-              {label}
-              <span class="visually-hidden"> {session.id}</span>
-            </Button>
-          ))}
-        </span>
-      )
-    },
-  }
-}
-
-function actionsOf({ status, payment_status: paid, payment_intent: intent }: Session) {
-  if (status === 'open')
-    return [
-      { action: 'pay', label: 'Pay' },
-      { action: 'decline', label: 'Decline' },
-      { action: 'bank-debit', label: 'Bank debit' },
-      { action: 'expire', label: 'Expire' },
-    ]
-  if (status === 'complete' && paid === 'unpaid' && intent !== null)
-    return [
-      { action: 'settle', label: 'Settle' },
-      { action: 'fail', label: 'Fail' },
-    ]
-  return []
+function actionsOf({ status, payment_status: paid, payment_intent: intent }: Session): string[] {
+  if (status === 'open') return ['pay', 'decline', 'bank-debit', 'expire']
+  return status === 'complete' && paid === 'unpaid' && intent !== null ? ['settle', 'fail'] : []
 }
 
 const wordsOf = (status: string) => status.replaceAll('_', ' ')

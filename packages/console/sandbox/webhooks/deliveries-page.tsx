@@ -1,8 +1,8 @@
 import { useAction } from '../../shared/api/use-reply.ts'
 import { Button } from '../../shared/components/button.tsx'
-import { Badge, EmptyState, Page, Skeleton } from '../../shared/components/page.tsx'
-import { Refusal } from '../../shared/components/refusal.tsx'
-import { type Column, PagedTable } from '../../shared/components/table.tsx'
+import { Badge, EmptyState, Page } from '../../shared/components/page.tsx'
+import { Refusal } from '../../shared/components/reply.tsx'
+import { type Column, List } from '../../shared/components/table.tsx'
 import { statusTone, type Tone } from '../../shared/components/tone.ts'
 import { api, CONTROLS, useCurrent } from '../api.ts'
 import type { Delivery } from './delivery-page.tsx'
@@ -12,11 +12,7 @@ const TONES: Record<string, Tone> = { delivered: 'good', failed: 'bad', dropped:
 
 export function DeliveriesPage() {
   const deliveries = useCurrent<Delivery[]>('deliveries')
-  const act = useAction(async (path: string) => {
-    const reply = await api.post(`${CONTROLS}/${path}`)
-    await deliveries.reload()
-    return reply
-  })
+  const act = useAction((path: string) => api.post(`${CONTROLS}/${path}`), deliveries.reload)
   return (
     <Page title="Deliveries" about="Every webhook the sandbox sends, with each attempt it made.">
       <div>
@@ -24,23 +20,19 @@ export function DeliveriesPage() {
           Send what is due
         </Button>
       </div>
-      {deliveries.loading && <Skeleton />}
-      <Refusal reply={act.refusal ?? deliveries.refusal} />
-      {deliveries.body?.length === 0 && (
-        <EmptyState
-          icon="inbox"
-          title="No deliveries"
-          about="Pay a session: the provider’s events appear here."
-        />
-      )}
-      {deliveries.body && deliveries.body.length > 0 && (
-        <PagedTable
-          caption="Deliveries"
-          rows={deliveries.body}
-          keyOf={({ id }) => id}
-          columns={[...COLUMNS, resendColumn((id) => act.run(`events/${id}/resend`))]}
-        />
-      )}
+      <Refusal reply={act.refusal} />
+      <List
+        of={deliveries}
+        caption="Deliveries"
+        columns={[...COLUMNS, resendColumn((id) => act.run(`events/${id}/resend`))]}
+        empty={
+          <EmptyState
+            icon="inbox"
+            title="No deliveries"
+            about="Pay a session: the provider’s events appear here."
+          />
+        }
+      />
       <EndpointsCard />
     </Page>
   )
@@ -73,8 +65,8 @@ function resendColumn(resend: (eventId: string) => void): Column<Delivery> {
   return {
     title: 'Action',
     of: ({ eventId }) => (
-      <Button small onClick={() => resend(eventId)}>
-        Send again<span class="visually-hidden"> {eventId}</span>
+      <Button small subject={eventId} onClick={() => resend(eventId)}>
+        Send again
       </Button>
     ),
   }

@@ -1,6 +1,6 @@
 import { Code } from '../../shared/components/code.tsx'
-import { Badge, Card, EmptyState, Page, Skeleton } from '../../shared/components/page.tsx'
-import { Refusal } from '../../shared/components/refusal.tsx'
+import { Badge, Card, EmptyState, Page } from '../../shared/components/page.tsx'
+import { Loaded } from '../../shared/components/reply.tsx'
 import { Facts } from '../../shared/components/table.tsx'
 import { dateText } from '../../shared/wording.ts'
 import { useCurrent } from '../api.ts'
@@ -33,32 +33,37 @@ export function DeliveryPage({ id }: { id: string }) {
       title={delivery?.eventType ?? 'Delivery'}
       back={{ href: '#/deliveries', title: 'All deliveries' }}
     >
-      {deliveries.loading && <Skeleton />}
-      <Refusal reply={deliveries.refusal} />
-      {deliveries.body && !delivery && (
-        <EmptyState
-          icon="inbox"
-          title="No such delivery"
-          about="It is not among the newest 200, or the sandbox was reset."
-        />
-      )}
-      {delivery && (
-        <>
-          <Card title="Delivery">
-            <Facts
-              of={{
-                Event: <code>{delivery.eventId}</code>,
-                State: <Badge>{delivery.state}</Badge>,
-                ...(delivery.nextAttemptAt && { 'Next attempt': dateText(delivery.nextAttemptAt) }),
-              }}
-            />
-          </Card>
-          {delivery.attempts.map((attempt, index) => (
-            <AttemptCard key={attempt.at} attempt={attempt} number={index + 1} />
-          ))}
-        </>
-      )}
+      <Loaded of={deliveries}>{() => (delivery ? <Detail {...delivery} /> : <Missing />)}</Loaded>
     </Page>
+  )
+}
+
+function Missing() {
+  return (
+    <EmptyState
+      icon="inbox"
+      title="No such delivery"
+      about="It is not among the newest 200, or the sandbox was reset."
+    />
+  )
+}
+
+function Detail({ eventId, state, nextAttemptAt, attempts }: Delivery) {
+  return (
+    <>
+      <Card title="Delivery">
+        <Facts
+          of={{
+            Event: <code>{eventId}</code>,
+            State: <Badge>{state}</Badge>,
+            ...(nextAttemptAt && { 'Next attempt': dateText(nextAttemptAt) }),
+          }}
+        />
+      </Card>
+      {attempts.map((attempt, index) => (
+        <AttemptCard key={attempt.at} attempt={attempt} number={index + 1} />
+      ))}
+    </>
   )
 }
 

@@ -2,9 +2,9 @@ import { useSignal } from '@preact/signals'
 import type { Reply } from '../../shared/api/api.ts'
 import { useAction, useLoad } from '../../shared/api/use-reply.ts'
 import { Button } from '../../shared/components/button.tsx'
-import { Field, Form } from '../../shared/components/form.tsx'
-import { Card, Notice, Page, Skeleton } from '../../shared/components/page.tsx'
-import { faultOf, Refusal } from '../../shared/components/refusal.tsx'
+import { type FieldProps, Form, type Values } from '../../shared/components/form.tsx'
+import { Card, Page } from '../../shared/components/page.tsx'
+import { Loaded, Refusal, Success } from '../../shared/components/reply.tsx'
 import { api, type Clock, CONTROLS, type Switches } from '../api.ts'
 
 const PATH = `${CONTROLS}/switches`
@@ -21,17 +21,16 @@ export function SwitchesPage() {
     if (reply.ok) changed.value = reply.body
     return reply
   }
-  const switches = changed.value ?? read.body
   return (
     <Page title="Switches" about="How webhooks, refunds and limits behave from now on.">
-      {read.loading && <Skeleton />}
-      <Refusal reply={read.refusal} />
-      {switches && (
-        <>
-          <DeliveriesCard switches={switches} change={change} />
-          <AllSwitchesCard switches={switches} change={change} />
-        </>
-      )}
+      <Loaded of={{ ...read, body: changed.value ?? read.body }}>
+        {(switches) => (
+          <>
+            <DeliveriesCard switches={switches} change={change} />
+            <AllSwitchesCard switches={switches} change={change} />
+          </>
+        )}
+      </Loaded>
     </Page>
   )
 }
@@ -101,98 +100,75 @@ function DeliveriesCard({ switches, change }: CardProps) {
 }
 
 function AllSwitchesCard({ switches, change }: CardProps) {
-  const set = useAction(async (values: Record<string, string>) =>
+  const set = useAction(async (values: Values) =>
     change(changeOf(values, await eventSecondOf(values.sameSecond, switches))),
   )
   const reset = useAction(() => change())
   return (
     <Card title="All switches">
-      <Form label="All switches" onSend={set.run}>
-        <SwitchFields switches={switches} fault={(field) => faultOf(set.reply, field)} />
-        <div class="row">
-          <Button submits kind="primary" busy={set.busy}>
-            Set the switches
-          </Button>
+      <Form
+        label="All switches"
+        fields={fieldsOf(switches)}
+        action={set}
+        send="Set the switches"
+        kind="primary"
+        buttons={
           <Button icon="refresh" busy={reset.busy} onClick={() => reset.run()}>
             Back to normal
           </Button>
-        </div>
-      </Form>
-      <Refusal reply={set.refusal ?? reset.refusal} />
-      {set.reply?.ok && (
-        <Notice tone="good">
-          <p role="status">The switches are set.</p>
-        </Notice>
-      )}
+        }
+      />
+      <Refusal reply={reset.refusal} />
+      {set.reply?.ok && <Success>The switches are set.</Success>}
     </Card>
   )
 }
 
 const options = (...values: string[]) => values.map((value) => ({ value, label: value }))
-const ON_OFF = options('off', 'on')
-const onOff = (on: boolean) => (on ? 'on' : 'off')
 
-type FieldsProps = { switches: Switches; fault(field: string): string | undefined }
-
-function SwitchFields({ switches, fault }: FieldsProps) {
-  const number = (name: 'delaySeconds' | 'duplicates' | 'reorder') => ({
+function fieldsOf(switches: Switches): FieldProps[] {
+  const number = (name: 'delaySeconds' | 'duplicates' | 'reorder', label: string) =>
+    ({ label, name, value: String(switches[name]), inputMode: 'numeric' }) as const
+  const onOff = (name: string, label: string, on: boolean) => ({
+    label,
     name,
-    value: String(switches[name]),
-    inputMode: 'numeric' as const,
-    fault: fault(name),
+    value: on ? 'on' : 'off',
+    options: options('off', 'on'),
   })
-  return (
-    <div class="columns">
-      <Field
-        label="Hold deliveries back"
-        name="paused"
-        options={ON_OFF}
-        value={onOff(switches.paused)}
-      />
-      <Field
-        label="Never deliver"
-        name="drop"
-        optional
-        value={switches.drop.join(' ')}
-        hint="Event types, separated by spaces; * is all."
-      />
-      <Field label="Delay deliveries by seconds" {...number('delaySeconds')} />
-      <Field label="Extra copies of each event" {...number('duplicates')} />
-      <Field
-        label="Send in reverse, in groups of"
-        {...number('reorder')}
-        hint="Below 2 nothing is reordered."
-      />
-      <Field
-        label="All events claim one second"
-        name="sameSecond"
-        options={ON_OFF}
-        value={onOff(switches.eventSecond !== null)}
-      />
-      <Field
-        label="Sign with"
-        name="signWith"
-        options={options('current', 'second', 'both', 'wrong')}
-        value={switches.signWith}
-      />
-      <Field
-        label="Refunds"
-        name="refunds"
-        options={options('by-method', 'succeed', 'pending', 'requires-action', 'fail-later')}
-        value={switches.refunds}
-        hint="by-method leaves it to the card."
-      />
-      <Field
-        label="Enforce amount limits"
-        name="amountLimits"
-        options={ON_OFF}
-        value={onOff(switches.amountLimits)}
-      />
-    </div>
-  )
+  return [
+    onOff('paused', 'Hold deliveries back', switches.paused),
+    {
+      label: 'Never deliver',
+      name: 'drop',
+      optional: true,
+      value: switches.drop.join(' '),
+      hint: 'Event types, separated by spaces; * is all.',
+    },
+    number('delaySeconds', 'Delay deliveries by seconds'),
+    number('duplicates', 'Extra copies of each event'),
+    {
+      ...number('reorder', 'Send in reverse, in groups of'),
+      hint: 'Below 2 nothing is reordered.',
+    },
+    onOff('sameSecond', 'All events claim one second', switches.eventSecond !== null),
+    {
+      label: 'Sign with',
+      name: 'signWith',
+      options: options('current', 'second', 'both', 'wrong'),
+      value: switches.signWith,
+    },
+    {
+      label: 'Refunds',
+      name: 'refunds',
+      options: options('by-method', 'succeed', 'pending', 'requires-action', 'fail-later'),
+      value: switches.refunds,
+      hint: 'by-method leaves it to the card.',
+    },
+    onOff('amountLimits', 'Enforce amount limits', switches.amountLimits),
+  ]
 }
 
-function changeOf(values: Record<string, string>, eventSecond: number | null): Change {
+function changeOf(values: Values, eventSecond: number | null): Change {
   return {
     paused: values.paused === 'on',
     drop: (values.drop ?? '').split(/[\s,]+/).filter((type) => type !== ''),

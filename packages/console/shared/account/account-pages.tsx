@@ -54,6 +54,6 @@ export function administrationPages(session: Session): ConsolePage[] {
 export function signInActions(session: Session): ConsoleAction[] {
   return DEMO_ACCOUNTS.map(({ username, password }) => ({
     title: `Sign in as ${username}`,
-    run: () => session.signIn(username, password),
+    run: () => session.signIn({ username, password }),
   }))
 }

@@ -1,20 +1,29 @@
+import type { Page } from '@plinth/client'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { Reply } from './api.ts'
 
-/** Runs one call at a time on demand and keeps its last reply. */
+/**
+ * Runs one call at a time on demand and keeps its last reply. `after` runs before the reply is
+ * shown: it reloads what the call has changed.
+ */
 export function useAction<Arguments extends unknown[]>(
   call: (...values: Arguments) => Promise<Reply | undefined>,
+  after?: (reply: Reply | undefined) => unknown,
 ) {
   const busy = useSignal(false)
   const reply = useSignal<Reply | undefined>(undefined)
+  const successes = useSignal(0)
 
   async function run(...values: Arguments): Promise<Reply | undefined> {
     if (busy.value) return undefined
     busy.value = true
     try {
-      reply.value = await call(...values)
-      return reply.value
+      const answer = await call(...values)
+      await after?.(answer)
+      reply.value = answer
+      if (answer?.ok) successes.value += 1
+      return answer
     } finally {
       busy.value = false
     }
@@ -28,6 +37,8 @@ export function useAction<Arguments extends unknown[]>(
     busy: busy.value,
     reply: reply.value,
     refusal: reply.value?.ok ? undefined : reply.value,
+    /** As the round of a form, it empties the fields after each success. */
+    successes: successes.value,
   }
 }
 
@@ -48,7 +59,17 @@ export function useLoad<Body>(call: () => Promise<Reply<Body>>, inputs: unknown[
     reload,
     loading: reply.value === undefined,
     body: reply.value?.ok ? reply.value.body : undefined,
-    headers: reply.value?.headers ?? {},
     refusal: reply.value && !reply.value.ok ? (reply.value as Reply) : undefined,
   }
+}
+
+/** Loads one page of a list at a time; setting `page` loads another. */
+export function usePages<Row>(
+  call: (page: number) => Promise<Reply<Page<Row>>>,
+  inputs: unknown[] = [],
+) {
+  const page = useSignal(0)
+  const { body, ...load } = useLoad(() => call(page.value), [page.value, ...inputs])
+  const { totalPages = 0, totalElements = 0 } = body ?? {}
+  return { ...load, body: body?.content, page, totalPages, totalElements }
 }

@@ -9,6 +9,8 @@ type ButtonProps = {
   icon?: IconName
   /** The accessible name when only the icon is shown. */
   label?: string
+  /** What the button acts on, for a screen reader: many rows have a button of the same name. */
+  subject?: string
   busy?: boolean
   /** Why the button cannot be used now; it stays focusable so that the reason can be read. */
   blocked?: string | false
@@ -38,6 +40,7 @@ export function Button(props: ButtonProps) {
     >
       {props.icon && <Icon name={props.icon} />}
       {props.children}
+      {props.subject && <span class="visually-hidden"> {props.subject}</span>}
     </button>
   )
 }

@@ -1,25 +1,71 @@
-import { useSignal } from '@preact/signals'
+import { type Signal, useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId } from 'preact/hooks'
+import type { Reply } from '../api/api.ts'
+import { Button } from './button.tsx'
+import type { IconName } from './icon.tsx'
+import { Refusal } from './reply.tsx'
 
-/** A form that never leaves the page: its values go to `onSend`. */
+/** What was typed, by field name; fields left blank are absent. */
+export type Values = Record<string, string>
+
+/** A form that never leaves the page: its values go to `action`, whose reply it shows. */
 export function Form(props: {
-  onSend(values: Record<string, string>): void
-  label?: string
-  children: ComponentChildren
+  label: string
+  fields: FieldProps[]
+  action: { run(values: Values): unknown; busy?: boolean; reply?: Reply }
+  /** The words on the button that sends it. */
+  send: string
+  kind?: 'plain' | 'primary'
+  icon?: IconName
+  /** The button stands beside the field, not below the fields. */
+  beside?: boolean
+  /** The fields start anew whenever this changes. */
+  round?: number | string
+  /** More buttons in the row of the first. */
+  buttons?: ComponentChildren
+  /** What to do about a refusal, if there is more to say than usual. */
+  advice?: ComponentChildren
+  /** Stands below the fields. */
+  children?: ComponentChildren
 }) {
+  const { action, round } = props
   const submit = (event: SubmitEvent) => {
     event.preventDefault()
-    props.onSend(valuesOf(event.currentTarget as HTMLFormElement))
+    action.run(valuesOf(event.currentTarget as HTMLFormElement))
   }
+  const fields = props.fields.map((field) => (
+    <Field key={`${field.name} ${round}`} fault={faultOf(action.reply, field.name)} {...field} />
+  ))
+  const button = (
+    <Button submits kind={props.kind} icon={props.icon} busy={action.busy}>
+      {props.send}
+    </Button>
+  )
   return (
     <form onSubmit={submit} aria-label={props.label} noValidate>
-      {props.children}
+      {props.beside ? (
+        <div class="row beside">
+          <div class="grow">{fields}</div>
+          {props.buttons}
+          {button}
+        </div>
+      ) : (
+        <>
+          <div class="columns">{fields}</div>
+          {props.children}
+          <div class="row">
+            {button}
+            {props.buttons}
+          </div>
+        </>
+      )}
+      <Refusal reply={action.reply}>{props.advice}</Refusal>
     </form>
   )
 }
 
-type FieldProps = {
+export type FieldProps = {
   label: string
   name: string
   value?: string
@@ -34,30 +80,34 @@ type FieldProps = {
   options?: { value: string; label: string }[]
   /** Offered while typing; anything else may be typed. */
   suggestions?: string[]
-  onInput?(value: string): void
+  /** Holds what is typed, for a page that shows it elsewhere too. */
+  bind?: Signal<string>
+  /** As wide as the form. */
+  wide?: boolean
 }
 
 /** Keeps what was typed when the page around it is drawn again; a new `value` replaces it. */
 export function Field(props: FieldProps) {
   const id = useId()
-  const text = useSignal(props.value ?? '')
+  const own = useSignal(props.value ?? '')
   useEffect(() => {
-    text.value = props.value ?? ''
-  }, [props.value, text])
-  const described = [props.hint && `${id}-hint`, props.fault && `${id}-fault`].filter(Boolean)
+    own.value = props.value ?? ''
+  }, [props.value, own])
+  const text = props.bind ?? own
+  const { fault } = props
+  const described = [props.hint && `${id}-hint`, fault && `${id}-fault`].filter(Boolean)
   const shared = {
     id,
     name: props.name,
-    'aria-invalid': Boolean(props.fault),
+    'aria-invalid': Boolean(fault),
     'aria-describedby': described.join(' ') || undefined,
     value: text.value,
     onInput: (event: Event) => {
       text.value = (event.target as HTMLInputElement).value
-      props.onInput?.(text.value)
     },
   }
   return (
-    <div class="field">
+    <div class={props.wide ? 'field wide' : 'field'}>
       <label for={id}>
         {props.label}
         {props.optional && <span class="soft small"> (optional)</span>}
@@ -68,9 +118,9 @@ export function Field(props: FieldProps) {
           {props.hint}
         </p>
       )}
-      {props.fault && (
+      {fault && (
         <p class="fault" id={`${id}-fault`}>
-          {props.fault}
+          {fault}
         </p>
       )}
     </div>
@@ -116,8 +166,15 @@ function Choice(props: FieldProps & { shared: object }) {
   )
 }
 
-/** The values of a form by field name as they were typed, empty ones left out. */
-function valuesOf(form: HTMLFormElement): Record<string, string> {
+/** The message for one field, from the `"field: message"` lines of a validation failure. */
+export function faultOf(reply: Reply | undefined, field: string): string | undefined {
+  const errors: unknown = reply?.ok === false ? reply.body?.errors : undefined
+  if (!Array.isArray(errors)) return undefined
+  const line = errors.map(String).find((error) => error.startsWith(`${field}:`))
+  return line?.slice(field.length + 1).trim()
+}
+
+function valuesOf(form: HTMLFormElement): Values {
   const entries = [...new FormData(form)].map(([name, value]) => [name, String(value)])
   return Object.fromEntries(entries.filter(([, value]) => value !== ''))
 }

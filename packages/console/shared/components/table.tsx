@@ -1,6 +1,7 @@
 // biome-ignore-all lint/a11y/noRedundantRoles: a narrow table is laid out as blocks, which some screen readers no longer announce as a table.
 import { type Signal, useSignal } from '@preact/signals'
 import { type ComponentChildren, Fragment } from 'preact'
+import { Loaded, type Loading } from './reply.tsx'
 
 export type Column<Row> = { title: string; of(row: Row): ComponentChildren; number?: boolean }
 
@@ -47,6 +48,34 @@ export function Table<Row>(props: TableProps<Row>) {
   )
 }
 
+type PagerProps = { page: Signal<number>; totalPages: number }
+
+/** A list as the service answers it: the whole of it, or a page at a time. */
+export function List<Row extends { id: string | number }>(props: {
+  of: Loading<Row[]> & Partial<PagerProps>
+  caption: string
+  columns: Column<Row>[]
+  /** Shown instead of a table without rows. */
+  empty?: ComponentChildren
+  forbidden?: ComponentChildren
+}) {
+  const { of, empty, forbidden, ...table } = props
+  return (
+    <>
+      <Loaded of={of} forbidden={forbidden}>
+        {(rows) =>
+          rows.length === 0 && empty ? (
+            empty
+          ) : (
+            <PagedTable {...table} rows={rows} keyOf={({ id }) => id} />
+          )
+        }
+      </Loaded>
+      {of.page && <Pager page={of.page} totalPages={of.totalPages ?? 0} />}
+    </>
+  )
+}
+
 const ROWS_PER_PAGE = 25
 
 /** A table of rows that are all here already, a page at a time. */
@@ -62,7 +91,7 @@ export function PagedTable<Row>(props: TableProps<Row>) {
 }
 
 /** Steps through a paged list; hidden while everything fits on one page. */
-export function Pager({ page, totalPages }: { page: Signal<number>; totalPages: number }) {
+function Pager({ page, totalPages }: PagerProps) {
   const moveBy = (pages: number) => () => {
     page.value += pages
   }

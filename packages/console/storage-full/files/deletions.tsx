@@ -2,7 +2,7 @@ import type { StoredFile } from '@plinth/client'
 import { signal } from '@preact/signals'
 import type { Reply } from '../../shared/api/api.ts'
 import { Button } from '../../shared/components/button.tsx'
-import { Refusal } from '../../shared/components/refusal.tsx'
+import { Refusal } from '../../shared/components/reply.tsx'
 import { session } from '../session.ts'
 import { forgetFile } from './library.ts'
 

@@ -2,8 +2,8 @@ import type { StoredFile } from '@plinth/client'
 import { SignedInOnly } from '../../shared/account/session/sign-in.tsx'
 import { useAction, useLoad } from '../../shared/api/use-reply.ts'
 import { Button } from '../../shared/components/button.tsx'
-import { Badge, Card, Page, Skeleton } from '../../shared/components/page.tsx'
-import { Refusal } from '../../shared/components/refusal.tsx'
+import { Badge, Card, Page } from '../../shared/components/page.tsx'
+import { Loaded, Refusal } from '../../shared/components/reply.tsx'
 import { Facts } from '../../shared/components/table.tsx'
 import { saveFile } from '../../shared/files/save-file.ts'
 import { goTo, route } from '../../shared/shell/route.ts'
@@ -29,15 +29,15 @@ function FileDetail({ id }: { id: number }) {
       title={file.body?.originalFilename ?? `File ${id}`}
       back={{ href: '#/', title: 'All files' }}
     >
-      {file.loading && <Skeleton />}
-      <Refusal reply={file.refusal} />
-      {file.body && (
-        <>
-          <PreviewCard file={file.body} />
-          <MetadataCard file={file.body} />
-          <LinksCard file={file.body} />
-        </>
-      )}
+      <Loaded of={file}>
+        {(file) => (
+          <>
+            <PreviewCard file={file} />
+            <MetadataCard file={file} />
+            <LinksCard file={file} />
+          </>
+        )}
+      </Loaded>
     </Page>
   )
 }

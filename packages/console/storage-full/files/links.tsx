@@ -5,9 +5,9 @@ import { useAction, useLoad } from '../../shared/api/use-reply.ts'
 import { now } from '../../shared/clock.ts'
 import { Button, ButtonLink } from '../../shared/components/button.tsx'
 import { CopyButton } from '../../shared/components/code.tsx'
-import { Field, Form } from '../../shared/components/form.tsx'
+import { Form, faultOf } from '../../shared/components/form.tsx'
 import { Card } from '../../shared/components/page.tsx'
-import { faultOf, Refusal } from '../../shared/components/refusal.tsx'
+import { Refusal } from '../../shared/components/reply.tsx'
 import { Table } from '../../shared/components/table.tsx'
 import { dateText, remainingText } from '../../shared/wording.ts'
 import { session } from '../session.ts'
@@ -35,11 +35,7 @@ const PRESETS = [
 
 export function LinksCard({ file }: { file: StoredFile }) {
   const links = useLoad<KnownLink[]>(() => listLinks(file.id), [file.id])
-  const create = useAction(async (seconds: number) => {
-    const reply = await createLink(file.id, seconds)
-    await links.reload()
-    return reply
-  })
+  const create = useAction((seconds: number) => createLink(file.id, seconds), links.reload)
   // Opening a link in another tab changes its count.
   useEffect(() => {
     addEventListener('focus', links.reload)
@@ -77,20 +73,21 @@ function CustomLifetime(props: { create(seconds: number): void; fault?: string }
   return (
     <details>
       <summary>Another length of time</summary>
-      <Form label="Custom lifetime" onSend={({ seconds }) => props.create(Number(seconds))}>
-        <div class="row bottom">
-          <div class="grow">
-            <Field
-              label="Seconds, 1 to 604800"
-              name="seconds"
-              value="600"
-              inputMode="numeric"
-              fault={props.fault}
-            />
-          </div>
-          <Button submits>Make a link</Button>
-        </div>
-      </Form>
+      <Form
+        label="Custom lifetime"
+        fields={[
+          {
+            label: 'Seconds, 1 to 604800',
+            name: 'seconds',
+            value: '600',
+            inputMode: 'numeric',
+            fault: props.fault,
+          },
+        ]}
+        action={{ run: ({ seconds }) => props.create(Number(seconds)) }}
+        send="Make a link"
+        beside
+      />
     </details>
   )
 }
@@ -122,11 +119,7 @@ function onThisMachine(url: string): boolean {
 }
 
 function LinkTable(props: { fileId: number; links: KnownLink[]; onChange(): Promise<void> }) {
-  const revoke = useAction(async (linkId: number) => {
-    const reply = await revokeLink(props.fileId, linkId)
-    await props.onChange()
-    return reply
-  })
+  const revoke = useAction((linkId: number) => revokeLink(props.fileId, linkId), props.onChange)
   if (props.links.length === 0) return null
   return (
     <>

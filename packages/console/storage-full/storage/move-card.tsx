@@ -3,7 +3,7 @@ import { useEffect } from 'preact/hooks'
 import { useAction, useLoad } from '../../shared/api/use-reply.ts'
 import { Button } from '../../shared/components/button.tsx'
 import { Badge, Card } from '../../shared/components/page.tsx'
-import { Refusal } from '../../shared/components/refusal.tsx'
+import { Refusal } from '../../shared/components/reply.tsx'
 import { dateText } from '../../shared/wording.ts'
 import { session } from '../session.ts'
 
@@ -20,11 +20,10 @@ type Move = {
 /** Moves stored files; every file stays readable throughout. */
 export function MoveCard({ status }: { status: StorageStatus }) {
   const moves = useLoad<Move[]>(() => session.api.get('/api/storage/moves', { silent: true }))
-  const start = useAction(async (to: ProviderName) => {
-    const reply = await session.api.post('/api/storage/moves', { to })
-    await moves.reload()
-    return reply
-  })
+  const start = useAction(
+    (to: ProviderName) => session.api.post('/api/storage/moves', { to }),
+    moves.reload,
+  )
   const running = moves.body?.some(({ state }) => state === 'RUNNING') ?? false
   useEffect(() => {
     if (!running) return

@@ -1,66 +1,58 @@
 import type { StorageConfig } from '@plinth/client'
 import type { Reply } from '../../shared/api/api.ts'
-import { Button } from '../../shared/components/button.tsx'
-import { Field, Form } from '../../shared/components/form.tsx'
-import { faultOf } from '../../shared/components/refusal.tsx'
+import { Form } from '../../shared/components/form.tsx'
 
-type SettingsProps = { config: StorageConfig; save(settings: object): void; reply?: Reply }
+type SettingsProps = {
+  config: StorageConfig
+  save: { run(settings: object): unknown; reply?: Reply }
+}
 
-export function LocalSettings({ config, save, reply }: SettingsProps) {
+export function LocalSettings({ config, save }: SettingsProps) {
   return (
-    <Form label="LOCAL settings" onSend={({ path = '' }) => save({ path })}>
-      <Field
-        label="Folder"
-        name="path"
-        value={config.local.path ?? ''}
-        hint="Relative to the storage root of the server, which it cannot leave."
-        fault={faultOf(reply, 'path')}
-      />
-      <div>
-        <Button submits>Save settings</Button>
-      </div>
-    </Form>
+    <Form
+      label="LOCAL settings"
+      fields={[
+        {
+          label: 'Folder',
+          name: 'path',
+          value: config.local.path ?? '',
+          hint: 'Relative to the storage root of the server, which it cannot leave.',
+        },
+      ]}
+      action={{ ...save, run: ({ path = '' }) => save.run({ path }) }}
+      send="Save settings"
+    />
   )
 }
 
-export function ObjectSettings({ config, save, reply }: SettingsProps) {
-  const { object } = config
-  const fault = (field: string) => faultOf(reply, field)
+export function ObjectSettings({ config: { object }, save }: SettingsProps) {
   const present = (known: boolean) => (known ? 'Set. Leave blank to keep it.' : 'Not set yet.')
-  const send = ({ pathStyleAccess, ...settings }: Record<string, string>) =>
-    save({ ...settings, pathStyleAccess: pathStyleAccess === 'on' })
+  const run = ({ pathStyleAccess = '', ...settings }) =>
+    save.run({ ...settings, pathStyleAccess: pathStyleAccess === 'on' })
   return (
-    <Form label="OBJECT settings" onSend={send}>
-      <div class="columns">
-        <Field
-          label="Endpoint"
-          name="endpoint"
-          type="url"
-          value={object.endpoint ?? ''}
-          placeholder="https://s3.example.com"
-          fault={fault('endpoint')}
-        />
-        <Field
-          label="Region"
-          name="region"
-          value={object.region ?? 'us-east-1'}
-          fault={fault('region')}
-        />
-        <Field label="Bucket" name="bucket" value={object.bucket ?? ''} fault={fault('bucket')} />
-        <Field
-          label="Access key"
-          name="accessKey"
-          hint={present(object.accessKeyPresent)}
-          fault={fault('accessKey')}
-        />
-        <Field
-          label="Secret key"
-          name="secretKey"
-          type="password"
-          hint={present(object.secretKeyPresent)}
-          fault={fault('secretKey')}
-        />
-      </div>
+    <Form
+      label="OBJECT settings"
+      fields={[
+        {
+          label: 'Endpoint',
+          name: 'endpoint',
+          type: 'url',
+          value: object.endpoint ?? '',
+          placeholder: 'https://s3.example.com',
+        },
+        { label: 'Region', name: 'region', value: object.region ?? 'us-east-1' },
+        { label: 'Bucket', name: 'bucket', value: object.bucket ?? '' },
+        { label: 'Access key', name: 'accessKey', hint: present(object.accessKeyPresent) },
+        {
+          label: 'Secret key',
+          name: 'secretKey',
+          type: 'password',
+          hint: present(object.secretKeyPresent),
+        },
+      ]}
+      action={{ ...save, run }}
+      send="Save settings"
+    >
       <label class="check">
         <input
           type="checkbox"
@@ -69,9 +61,6 @@ export function ObjectSettings({ config, save, reply }: SettingsProps) {
         />
         Bucket in the path, as most self-hosted stores expect
       </label>
-      <div>
-        <Button submits>Save settings</Button>
-      </div>
     </Form>
   )
 }

@@ -1,8 +1,8 @@
 import type { ProviderName, StorageConfig, StorageStatus } from '@plinth/client'
 import { AdminRequired, SignedInOnly } from '../../shared/account/session/sign-in.tsx'
 import { useLoad } from '../../shared/api/use-reply.ts'
-import { Badge, Card, Page, Skeleton } from '../../shared/components/page.tsx'
-import { Refusal } from '../../shared/components/refusal.tsx'
+import { Badge, Card, Page } from '../../shared/components/page.tsx'
+import { Loaded, type Loading } from '../../shared/components/reply.tsx'
 import { session } from '../session.ts'
 import { MoveCard } from './move-card.tsx'
 import { StorageWizard } from './storage-wizard.tsx'
@@ -24,24 +24,24 @@ function Administration() {
   const who = session.claims.value?.sub
   const status = useLoad<StorageStatus>(() => session.api.get('/api/storage/status'), [who])
   const config = useLoad<StorageConfig>(() => session.api.get('/api/storage/config'), [who])
-  const reload = async () => {
-    await Promise.all([status.reload(), config.reload()])
+  const known: Loading<Known> = {
+    loading: status.loading || config.loading,
+    refusal: status.refusal ?? config.refusal,
+    body: status.body && config.body && { status: status.body, config: config.body },
   }
-  if (status.loading || config.loading) return <Skeleton />
-  if (!status.body || !config.body)
-    return (
-      <Refusal reply={status.refusal ?? config.refusal}>
-        {status.refusal?.status === 403 && (
-          <AdminRequired session={session} to="administer storage" />
-        )}
-      </Refusal>
-    )
   return (
-    <>
-      <StatusCards status={status.body} config={config.body} />
-      <StorageWizard status={status.body} config={config.body} onChange={reload} />
-      <MoveCard status={status.body} />
-    </>
+    <Loaded of={known} forbidden={<AdminRequired session={session} to="administer storage" />}>
+      {(known) => (
+        <>
+          <StatusCards {...known} />
+          <StorageWizard
+            {...known}
+            onChange={() => Promise.all([status.reload(), config.reload()])}
+          />
+          <MoveCard status={known.status} />
+        </>
+      )}
+    </Loaded>
   )
 }
 

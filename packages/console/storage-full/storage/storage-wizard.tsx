@@ -3,13 +3,13 @@ import { useSignal } from '@preact/signals'
 import type { Reply } from '../../shared/api/api.ts'
 import { useAction } from '../../shared/api/use-reply.ts'
 import { Button } from '../../shared/components/button.tsx'
-import { Badge, Card, Notice } from '../../shared/components/page.tsx'
-import { Refusal } from '../../shared/components/refusal.tsx'
+import { Badge, Card } from '../../shared/components/page.tsx'
+import { Refusal, Success } from '../../shared/components/reply.tsx'
 import { Step, type StepState, Steps } from '../../shared/components/steps.tsx'
 import { session } from '../session.ts'
 import { LocalSettings, ObjectSettings } from './settings-forms.tsx'
 
-type WizardProps = { status: StorageStatus; config: StorageConfig; onChange(): Promise<void> }
+type WizardProps = { status: StorageStatus; config: StorageConfig; onChange(): Promise<unknown> }
 
 /** Choose, configure, test, activate: each step says what is still missing. */
 export function StorageWizard(props: WizardProps) {
@@ -45,30 +45,23 @@ function ProviderSteps({
   config,
   onChange,
 }: WizardProps & { provider: ProviderName }) {
-  const save = useAction(async (settings: object) => {
-    const reply = await saveSettings(provider, settings)
-    test.reset()
-    await onChange()
-    return reply
-  })
-  const test = useAction(() => testProvider(provider))
-  const activate = useAction(async () => {
-    const reply = await activateProvider(provider)
-    await onChange()
-    return reply
-  })
+  const folder = FOLDERS[provider]
+  const test = useAction(() => session.api.post(`/api/storage/test/${folder}`))
+  const save = useAction(
+    (settings: object) => session.api.put(`/api/storage/config/${folder}`, settings),
+    () => {
+      test.reset()
+      return onChange()
+    },
+  )
+  const activate = useAction(() => session.api.put('/api/storage/provider', { provider }), onChange)
   const { configured, active } = status.providers[provider]
   const SettingsForm = provider === 'LOCAL' ? LocalSettings : ObjectSettings
   return (
     <Steps>
       <Step title="Configure" state={configured ? 'done' : 'next'}>
-        <SettingsForm config={config} save={save.run} reply={save.reply} />
-        <Refusal reply={save.refusal} />
-        {save.reply?.ok && (
-          <Notice tone="good">
-            <p role="status">Saved. Not active until you activate it below.</p>
-          </Notice>
-        )}
+        <SettingsForm config={config} save={save} />
+        {save.reply?.ok && <Success>Saved. Not active until you activate it below.</Success>}
       </Step>
       <Step title="Test" state={stateOf(test.reply?.ok, test.busy)}>
         <Button
@@ -91,11 +84,7 @@ function ProviderSteps({
         </Button>
         <p class="small soft">The server tests once more, then switches. New files go there.</p>
         <Refusal reply={activate.refusal} />
-        {activate.reply?.ok && (
-          <Notice tone="good">
-            <p role="status">{provider} is active. New files go there.</p>
-          </Notice>
-        )}
+        {activate.reply?.ok && <Success>{provider} is active. New files go there.</Success>}
       </Step>
     </Steps>
   )
@@ -130,12 +119,3 @@ function ProbeSteps({ reply }: { reply?: Reply }) {
 type ProbeStep = { name: string; passed: boolean; message: string }
 
 const FOLDERS: Record<ProviderName, string> = { LOCAL: 'local', OBJECT: 'object' }
-
-const saveSettings = (provider: ProviderName, settings: object): Promise<Reply> =>
-  session.api.put(`/api/storage/config/${FOLDERS[provider]}`, settings)
-
-const testProvider = (provider: ProviderName): Promise<Reply> =>
-  session.api.post(`/api/storage/test/${FOLDERS[provider]}`)
-
-const activateProvider = (provider: ProviderName): Promise<Reply> =>
-  session.api.put('/api/storage/provider', { provider })

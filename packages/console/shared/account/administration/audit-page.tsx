@@ -1,9 +1,7 @@
-import type { AuditEvent, Page as PageOf } from '@plinth/client'
-import { useSignal } from '@preact/signals'
-import { useLoad } from '../../api/use-reply.ts'
-import { Badge, Page, Skeleton } from '../../components/page.tsx'
-import { Refusal } from '../../components/refusal.tsx'
-import { type Column, Pager, Table } from '../../components/table.tsx'
+import type { AuditEvent } from '@plinth/client'
+import { usePages } from '../../api/use-reply.ts'
+import { Badge, Page } from '../../components/page.tsx'
+import { type Column, List } from '../../components/table.tsx'
 import { resultTone } from '../../components/tone.ts'
 import { dateText } from '../../wording.ts'
 import type { Session } from '../session/session.ts'
@@ -31,29 +29,16 @@ export function AuditPage({ session }: { session: Session }) {
 }
 
 function AuditTable({ session }: { session: Session }) {
-  const page = useSignal(0)
-  const events = useLoad<PageOf<AuditEvent>>(
-    () => session.api.get(`/api/audit?page=${page.value}&size=25&sort=id,desc`),
-    [page.value, session.claims.value?.sub],
+  const events = usePages<AuditEvent>(
+    (page) => session.api.get(`/api/audit?page=${page}&size=25&sort=id,desc`),
+    [session.claims.value?.sub],
   )
-  if (events.loading) return <Skeleton />
-  if (!events.body)
-    return (
-      <Refusal reply={events.refusal}>
-        {events.refusal?.status === 403 && (
-          <AdminRequired session={session} to="read the audit trail" />
-        )}
-      </Refusal>
-    )
   return (
-    <>
-      <Table
-        caption="Security events"
-        columns={COLUMNS}
-        rows={events.body.content}
-        keyOf={({ id }) => id}
-      />
-      <Pager page={page} totalPages={events.body.totalPages} />
-    </>
+    <List
+      of={events}
+      caption="Security events"
+      columns={COLUMNS}
+      forbidden={<AdminRequired session={session} to="read the audit trail" />}
+    />
   )
 }

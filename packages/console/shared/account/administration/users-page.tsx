@@ -1,10 +1,9 @@
-import type { Page as PageOf, UserSummary } from '@plinth/client'
-import { useSignal } from '@preact/signals'
-import { useAction, useLoad } from '../../api/use-reply.ts'
+import type { UserSummary } from '@plinth/client'
+import { useAction, usePages } from '../../api/use-reply.ts'
 import { Button } from '../../components/button.tsx'
-import { Badge, Page, Skeleton } from '../../components/page.tsx'
-import { Refusal } from '../../components/refusal.tsx'
-import { type Column, Pager, Table } from '../../components/table.tsx'
+import { Badge, Page } from '../../components/page.tsx'
+import { Refusal } from '../../components/reply.tsx'
+import { type Column, List } from '../../components/table.tsx'
 import { dateText } from '../../wording.ts'
 import type { Session } from '../session/session.ts'
 import { AdminRequired, SignedInOnly } from '../session/sign-in.tsx'
@@ -23,36 +22,23 @@ export function UsersPage({ session }: { session: Session }) {
 }
 
 function UserTable({ session }: { session: Session }) {
-  const page = useSignal(0)
-  const who = session.claims.value?.sub
-  const users = useLoad<PageOf<UserSummary>>(
-    () => session.api.get(`/api/users?page=${page.value}&size=20&sort=id,asc`),
-    [page.value, who],
+  const users = usePages<UserSummary>(
+    (page) => session.api.get(`/api/users?page=${page}&size=20&sort=id,asc`),
+    [session.claims.value?.sub],
   )
-  const change = useAction(async (user: UserSummary, body: object) => {
-    const reply = await session.api.patch(`/api/users/${user.id}`, body)
-    await users.reload()
-    return reply
-  })
-  if (users.loading) return <Skeleton />
-  if (!users.body)
-    return (
-      <Refusal reply={users.refusal}>
-        {users.refusal?.status === 403 && (
-          <AdminRequired session={session} to="see every account" />
-        )}
-      </Refusal>
-    )
+  const change = useAction(
+    (user: UserSummary, body: object) => session.api.patch(`/api/users/${user.id}`, body),
+    users.reload,
+  )
   return (
     <>
       <Refusal reply={change.refusal} />
-      <Table
-        caption={`${users.body.totalElements} users`}
+      <List
+        of={users}
+        caption={`${users.totalElements} users`}
         columns={[...COLUMNS, changeColumn(change.run)]}
-        rows={users.body.content}
-        keyOf={({ id }) => id}
+        forbidden={<AdminRequired session={session} to="see every account" />}
       />
-      <Pager page={page} totalPages={users.body.totalPages} />
     </>
   )
 }
@@ -87,10 +73,10 @@ function changeColumn(change: (user: UserSummary, body: object) => void): Column
       <Button
         small
         kind={user.enabled ? 'danger' : 'plain'}
+        subject={user.username}
         onClick={() => change(user, { enabled: !user.enabled })}
       >
         {user.enabled ? 'Disable' : 'Enable'}
-        <span class="visually-hidden"> {user.username}</span>
       </Button>
     ),
   }

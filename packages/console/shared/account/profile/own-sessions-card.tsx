@@ -1,39 +1,34 @@
 import type { OwnSession } from '@plinth/client'
 import { useAction, useLoad } from '../../api/use-reply.ts'
 import { Button } from '../../components/button.tsx'
-import { Badge, Card, Skeleton } from '../../components/page.tsx'
-import { Refusal } from '../../components/refusal.tsx'
-import { Table } from '../../components/table.tsx'
+import { Badge, Card } from '../../components/page.tsx'
+import { Refusal } from '../../components/reply.tsx'
+import { List } from '../../components/table.tsx'
 import { dateText } from '../../wording.ts'
 import type { Session } from '../session/session.ts'
 
 export function OwnSessionsCard({ session }: { session: Session }) {
   const sessions = useLoad<OwnSession[]>(() => session.api.get('/api/users/me/sessions'))
-  const end = useAction(async (id: number) => {
-    const reply = await session.api.delete(`/api/users/me/sessions/${id}`)
-    await sessions.reload()
-    return reply
-  })
+  const end = useAction(
+    (id: number) => session.api.delete(`/api/users/me/sessions/${id}`),
+    sessions.reload,
+  )
   return (
     <Card
       title="Your sessions"
       about="Every place this account is signed in. Ending one takes effect at its next refresh."
     >
-      {sessions.loading && <Skeleton />}
-      <Refusal reply={sessions.refusal ?? end.refusal} />
-      {sessions.body && (
-        <Table
-          caption="Your sessions"
-          rows={sessions.body}
-          keyOf={({ id }) => id}
-          columns={[
-            { title: 'Started', of: ({ createdAt }) => dateText(createdAt) },
-            { title: 'Last used', of: ({ lastUsedAt }) => dateText(lastUsedAt) },
-            { title: 'From', of: ({ address, userAgent }) => placeOf(address, userAgent) },
-            { title: 'Action', of: (row) => <EndButton row={row} end={end.run} /> },
-          ]}
-        />
-      )}
+      <Refusal reply={end.refusal} />
+      <List
+        of={sessions}
+        caption="Your sessions"
+        columns={[
+          { title: 'Started', of: ({ createdAt }) => dateText(createdAt) },
+          { title: 'Last used', of: ({ lastUsedAt }) => dateText(lastUsedAt) },
+          { title: 'From', of: ({ address, userAgent }) => placeOf(address, userAgent) },
+          { title: 'Action', of: (row) => <EndButton row={row} end={end.run} /> },
+        ]}
+      />
     </Card>
   )
 }

@@ -1,9 +1,10 @@
 import type { Profile } from '@plinth/client'
 import { useLoad } from '../../api/use-reply.ts'
-import { Badge, Card, Page, Skeleton } from '../../components/page.tsx'
-import { Refusal } from '../../components/refusal.tsx'
+import { Card, Page } from '../../components/page.tsx'
+import { Loaded } from '../../components/reply.tsx'
 import { Facts } from '../../components/table.tsx'
 import type { Session } from '../session/session.ts'
+import { RoleBadges } from '../session/session-bar.tsx'
 import { SignedInOnly } from '../session/sign-in.tsx'
 import { OwnSessionsCard } from './own-sessions-card.tsx'
 import { PasswordCard } from './password-card.tsx'
@@ -25,27 +26,19 @@ function ProfileCard({ session }: { session: Session }) {
   const profile = useLoad<Profile>(() => session.api.get('/api/users/me'))
   return (
     <Card title="Account">
-      {profile.loading && <Skeleton />}
-      <Refusal reply={profile.refusal} />
-      {profile.body && (
-        <Facts
-          of={{
-            Id: profile.body.id,
-            Username: profile.body.username,
-            'E-mail': profile.body.email,
-            Roles: (
-              <span class="row">
-                {profile.body.roles.map((role) => (
-                  <Badge key={role} tone="accent">
-                    {role}
-                  </Badge>
-                ))}
-              </span>
-            ),
-            State: profile.body.enabled ? 'enabled' : 'disabled',
-          }}
-        />
-      )}
+      <Loaded of={profile}>
+        {({ id, username, email, roles, enabled }) => (
+          <Facts
+            of={{
+              Id: id,
+              Username: username,
+              'E-mail': email,
+              Roles: <RoleBadges roles={roles} />,
+              State: enabled ? 'enabled' : 'disabled',
+            }}
+          />
+        )}
+      </Loaded>
     </Card>
   )
 }

@@ -27,12 +27,8 @@ export function SessionBar({ session, signInPath }: { session: Session; signInPa
       <span class="who">
         <Icon name="person" />
         {claims.username}
-        <span class="row long">
-          {claims.roles.map((role) => (
-            <Badge key={role} tone="accent">
-              {role}
-            </Badge>
-          ))}
+        <span class="long">
+          <RoleBadges roles={claims.roles} />
         </span>
       </span>
       <AccessMeter expiresAt={claims.exp * 1000} issuedAt={claims.iat * 1000} />
@@ -48,6 +44,18 @@ export function SessionBar({ session, signInPath }: { session: Session; signInPa
         <span class="long">Log out</span>
       </Button>
     </>
+  )
+}
+
+export function RoleBadges({ roles }: { roles: string[] }) {
+  return (
+    <span class="row">
+      {roles.map((role) => (
+        <Badge key={role} tone="accent">
+          {role}
+        </Badge>
+      ))}
+    </span>
   )
 }
 

@@ -1,7 +1,7 @@
 import { useAction } from '../../api/use-reply.ts'
 import { Button } from '../../components/button.tsx'
-import { Badge, Card, Notice, Page } from '../../components/page.tsx'
-import { Refusal } from '../../components/refusal.tsx'
+import { Badge, Card, Page } from '../../components/page.tsx'
+import { Refusal, Success } from '../../components/reply.tsx'
 import { RegisterCard } from './register-card.tsx'
 import type { Session } from './session.ts'
 import { SignInCard } from './sign-in.tsx'
@@ -21,11 +21,9 @@ export function SessionPage(props: { session: Session; passwordMinimum: number }
     )
   return (
     <Page title="Session" about="The token pair of this session, and what can be done with it.">
-      <Notice tone="good">
-        <p role="status">
-          Signed in as <strong>{session.claims.value.username}</strong>.
-        </p>
-      </Notice>
+      <Success>
+        Signed in as <strong>{session.claims.value.username}</strong>.
+      </Success>
       <TokenCard session={session} />
       <RefreshCard session={session} />
       <Card
@@ -72,12 +70,10 @@ function RefreshCard({ session }: { session: Session }) {
       </div>
       {!spent && <p class="small soft">Refresh once, then replay the used token to see the 401.</p>}
       {replay.refusal?.status === 401 ? (
-        <Notice tone="good">
-          <p role="status">
-            <strong>401, as it should be.</strong> The used token is worthless; the newer one still
-            works.
-          </p>
-        </Notice>
+        <Success>
+          <strong>401, as it should be.</strong> The used token is worthless; the newer one still
+          works.
+        </Success>
       ) : (
         <Refusal reply={replay.refusal} />
       )}

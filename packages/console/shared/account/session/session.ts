@@ -4,6 +4,8 @@ import { type Api, createApi, type Reply } from '../../api/api.ts'
 import { type Claims, claimsOf, type DecodedToken, decodeToken } from './decoded-token.ts'
 import { createTokenVault } from './token-vault.ts'
 
+export type Credentials = { username?: string; password?: string }
+
 export type Session = ReturnType<typeof createSession>
 
 /** The signed-in state of one page. It publishes decoded values only, never a credential. */
@@ -39,7 +41,7 @@ export function createSession({ renewsItself }: { renewsItself: boolean }) {
     return { ...reply, body: undefined, content: new Blob() }
   }
 
-  async function signIn(username: string, password: string): Promise<Reply> {
+  async function signIn({ username = '', password = '' }: Credentials): Promise<Reply> {
     const credentials = { username, password }
     return received(await api.post<TokenPair>('/api/auth/login', credentials, { open: true }))
   }

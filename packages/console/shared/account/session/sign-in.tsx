@@ -1,16 +1,18 @@
 import type { ComponentChildren } from 'preact'
 import { useAction } from '../../api/use-reply.ts'
 import { Button } from '../../components/button.tsx'
-import { Field, Form } from '../../components/form.tsx'
+import { Form } from '../../components/form.tsx'
 import { Card, EmptyState } from '../../components/page.tsx'
-import { faultOf, Refusal } from '../../components/refusal.tsx'
-import type { Session } from './session.ts'
+import type { Credentials, Session } from './session.ts'
 
 // The seeded accounts of the default configuration; they are in the documentation too.
 export const DEMO_ACCOUNTS = [
   { username: 'user', password: 'password123123', about: 'ROLE_USER' },
   { username: 'admin', password: 'password123123', about: 'ROLE_USER and ROLE_ADMIN' },
-]
+] as const
+
+const CHECK_BOTH =
+  'Check both. If that was a demo account, this server has them turned off: register your own.'
 
 export function SignInCard({ session }: { session: Session }) {
   const signIn = useAction(session.signIn)
@@ -19,37 +21,20 @@ export function SignInCard({ session }: { session: Session }) {
       <DemoAccounts signIn={signIn.run} />
       <Form
         label="Sign in"
-        onSend={({ username = '', password = '' }) => signIn.run(username, password)}
-      >
-        <div class="columns">
-          <Field
-            label="Username"
-            name="username"
-            autocomplete="username"
-            fault={faultOf(signIn.reply, 'username')}
-          />
-          <Field
-            label="Password"
-            name="password"
-            type="password"
-            autocomplete="current-password"
-            fault={faultOf(signIn.reply, 'password')}
-          />
-        </div>
-        <div>
-          <Button kind="primary" submits busy={signIn.busy}>
-            Sign in
-          </Button>
-        </div>
-      </Form>
-      <Refusal reply={signIn.refusal}>
-        {signIn.refusal?.status === 401 && (
-          <p>
-            Check both. If that was a demo account, this server has them turned off: register your
-            own.
-          </p>
-        )}
-      </Refusal>
+        fields={[
+          { label: 'Username', name: 'username', autocomplete: 'username' },
+          {
+            label: 'Password',
+            name: 'password',
+            type: 'password',
+            autocomplete: 'current-password',
+          },
+        ]}
+        action={signIn}
+        send="Sign in"
+        kind="primary"
+        advice={signIn.refusal?.status === 401 && <p>{CHECK_BOTH}</p>}
+      />
     </Card>
   )
 }
@@ -65,7 +50,7 @@ export function AdminRequired({ session, to }: { session: Session; to: string })
 }
 
 type DemoAccountsProps = {
-  signIn(username: string, password: string): void
+  signIn(credentials: Credentials): void
   /** Names; all of them unless given. */
   accounts?: string[]
 }
@@ -75,7 +60,7 @@ export function DemoAccounts({ signIn, accounts }: DemoAccountsProps) {
   return (
     <div class="row">
       {offered.map(({ username, password, about }) => (
-        <Button key={username} icon="person" onClick={() => signIn(username, password)}>
+        <Button key={username} icon="person" onClick={() => signIn({ username, password })}>
           Sign in as {username}
           <span class="visually-hidden"> with {about}</span>
         </Button>

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import type { Reply } from '../api/api.ts'
 import { CopyButton } from './code.tsx'
-import { Badge, Notice } from './page.tsx'
+import { Badge, Notice, Skeleton } from './page.tsx'
 
 type ProblemBody = {
   title?: string
@@ -50,14 +50,6 @@ function problemOf(reply: Reply): ProblemBody {
   return reply.body ?? {}
 }
 
-/** The message for one field, from the `"field: message"` lines of a validation failure. */
-export function faultOf(reply: Reply | undefined, field: string): string | undefined {
-  const errors: unknown = reply?.ok === false ? reply.body?.errors : undefined
-  if (!Array.isArray(errors)) return undefined
-  const line = errors.map(String).find((error) => error.startsWith(`${field}:`))
-  return line?.slice(field.length + 1).trim()
-}
-
 function adviceFor({ status, headers }: Reply): string | undefined {
   if (status === 0) return 'Check that it is running, then try again.'
   if (status === 401) return 'Sign in, refresh the session or give a fresh token, then try again.'
@@ -66,4 +58,31 @@ function adviceFor({ status, headers }: Reply): string | undefined {
   if (status === 503) return 'Something this service depends on is not available. Try again later.'
   if (status >= 500) return 'The fault is on the server. Its log has the request id.'
   return undefined
+}
+
+/** Says that a call has done what it should. */
+export function Success({ children }: { children: ComponentChildren }) {
+  return (
+    <Notice tone="good">
+      <p role="status">{children}</p>
+    </Notice>
+  )
+}
+
+export type Loading<Body> = { loading: boolean; body?: Body; refusal?: Reply }
+
+/** What was loaded, once it is there. `forbidden` says what to do about a 403. */
+export function Loaded<Body>(props: {
+  of: Loading<Body>
+  forbidden?: ComponentChildren
+  children(body: Body): ComponentChildren
+}) {
+  const { loading, refusal, body } = props.of
+  return (
+    <>
+      {loading && <Skeleton />}
+      <Refusal reply={refusal}>{refusal?.status === 403 && props.forbidden}</Refusal>
+      {body && props.children(body)}
+    </>
+  )
 }
