@@ -19,12 +19,13 @@ const writeDescriptor = promisify(writev)
 export const syncDescriptor = promisify(fsync)
 export const closeDescriptor = promisify(close)
 
-const { O_RDWR, O_CREAT, O_EXCL, O_NOFOLLOW } = constants
+const { O_RDWR, O_CREAT, O_EXCL, O_NOFOLLOW, O_DSYNC } = constants
+const NEW_FILE = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW
 const OWNER_ONLY = 0o600
 
 /** Makes a missing folder again, but not its parent: without that, the whole storage is missing. */
-export async function createTemporaryFile(path: string): Promise<number> {
-  const create = () => openDescriptor(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, OWNER_ONLY)
+export async function createTemporaryFile(path: string, flags = 0): Promise<number> {
+  const create = () => openDescriptor(path, NEW_FILE | flags, OWNER_ONLY)
   return create().catch(async (error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error
     await mkdir(dirname(path)).catch(unlessPresent)
@@ -71,13 +72,13 @@ export async function storeDurably(
   }
 }
 
+/** With O_DSYNC the write is also the sync: one call of a small file less for the thread pool. */
 async function writeDurably(content: Uint8Array, path: string): Promise<void> {
-  const descriptor = await createTemporaryFile(path)
+  const descriptor = await createTemporaryFile(path, O_DSYNC)
   try {
     failPoint('upload:opened')
-    await writeBytes(descriptor, [content], 0)
     failPoint('upload:before-fsync')
-    await syncDescriptor(descriptor)
+    await writeBytes(descriptor, [content], 0)
     failPoint('upload:after-fsync')
   } finally {
     await closeDescriptor(descriptor)
