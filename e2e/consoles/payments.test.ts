@@ -1,5 +1,10 @@
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { before, describe, test } from 'node:test'
+import { promisify } from 'node:util'
 import type { Browser, Page } from 'playwright-core'
 import { browserSkip, openBrowser } from '../browser.ts'
 import { startSuite } from '../stack.ts'
@@ -158,6 +163,28 @@ describe('the payments console', { skip }, () => {
 
     await page.getByRole('link', { name: 'See the payments' }).click()
     await page.getByText('No payments').waitFor()
+  })
+
+  test('asks for a service key when the service does, and creates a checkout with it', async (t) => {
+    const settings = { PAYMENTS_ACCESS: 'keys', SUITE_DATA: await mkdtemp(join(tmpdir(), 'keys-')) }
+    t.after(() => rm(settings.SUITE_DATA, { recursive: true, force: true }))
+    const suite = await startSuite(t, settings)
+    const main = join(import.meta.dirname, '../../services/payments/src/main.ts')
+    const words = ['keys', 'create', 'console', 'payments:read', 'payments:write']
+    const { stdout } = await promisify(execFile)(process.execPath, [main, ...words], {
+      env: settings,
+    })
+    const [key = ''] = stdout.split('\n')
+    const page = await openConsole(t, browser, consoleOf(suite.urlOf('payments')))
+    await goTo(page, 'payments')
+
+    await page.getByRole('link', { name: 'Enter one' }).click()
+    await page.getByLabel('Access token or service key').fill(key)
+    await page.getByRole('button', { name: 'Use it' }).click()
+    await page.getByText('The service accepts it.').waitFor()
+    assert.deepEqual(await findTokens(page, [key]), [])
+
+    assert.match(await createCheckout(page), /^cs_/)
   })
 
   test('says what is missing when no provider is configured', async (t) => {

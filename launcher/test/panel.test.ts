@@ -16,6 +16,7 @@ const PRODUCTION = {
   STORAGE_FULL_PASSWORD_MEMORY_KIB: '',
   STORAGE_FULL_PASSWORD_PASSES: '',
   STORAGE_KEY_API_KEY: 'a key of our own, long enough',
+  PAYMENTS_ACCESS: 'keys',
 }
 
 describe('the panel of npm start', () => {
@@ -49,7 +50,12 @@ describe('the panel of npm start', () => {
   test('in production nothing starts on the defaults, and every fault is reported at once', async (t) => {
     const { env } = await testEnv(t, { NODE_ENV: 'production' })
 
-    const names = ['IDENTITY_MASTER_KEY', 'STORAGE_FULL_MASTER_KEY', 'STORAGE_KEY_API_KEY']
+    const names = [
+      'IDENTITY_MASTER_KEY',
+      'STORAGE_FULL_MASTER_KEY',
+      'STORAGE_KEY_API_KEY',
+      'PAYMENTS_ACCESS',
+    ]
     await assert.rejects(startStack({ env }), (error: SettingsError) => {
       assert.ok(error instanceof SettingsError)
       for (const name of names)

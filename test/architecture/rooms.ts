@@ -6,7 +6,17 @@ import { type Code, type Rule, resolve } from './source.ts'
  * it, type imports included.
  */
 export const LAYERS: Record<string, string[]> = {
-  kit: ['problems', 'runtime', 'metrics', 'database', 'tokens', 'http', 'files', 'index'],
+  kit: [
+    'problems',
+    'runtime',
+    'metrics',
+    'database',
+    'tokens',
+    'http',
+    'service-keys',
+    'files',
+    'index',
+  ],
   accounts: [
     'problems',
     'passwords',

@@ -34,7 +34,7 @@ describe('the README', () => {
 describe('ARCHITECTURE', () => {
   test('lists the rooms of each package, lowest first', () => {
     const rows = [
-      ...read('ARCHITECTURE.md').matchAll(/^\| ([a-z-]+) \| ([a-z]+(?: · [a-z]+)+) \|$/gm),
+      ...read('ARCHITECTURE.md').matchAll(/^\| ([a-z-]+) \| ([a-z-]+(?: · [a-z-]+)+) \|$/gm),
     ]
     const listed = Object.fromEntries(rows.map(([, name = '', rooms = '']) => [name, rooms]))
     const ordered = Object.entries(LAYERS).map(([name, rooms]) => [

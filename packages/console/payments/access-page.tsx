@@ -5,7 +5,7 @@ import { Card, Page } from '../shared/components/page.tsx'
 import { Success } from '../shared/components/reply.tsx'
 import { api, takeToken, tokenRequired } from './api.ts'
 
-/** For a service that asks for tokens of an issuer: this page has no sign-in of its own. */
+/** For a service that asks who calls: this page has no sign-in of its own. */
 export function AccessPage() {
   const pasted = useSignal('')
   const take = useAction(async ({ token = '' }: Values) => {
@@ -15,21 +15,23 @@ export function AccessPage() {
   })
   return (
     <Page
-      title="Access token"
-      about="This service asks for an access token of its issuer. Refunds and retries ask for ROLE_ADMIN."
+      title="Access"
+      about="This service asks for a service key, or for an access token of its issuer."
     >
       <Card
-        title="Use a token"
-        about="Sign in at the identity console, choose “Copy the token itself…” on its page Session, and paste it here. It stays in the memory of this page."
+        title="Use a token or a key"
+        about="A token: sign in at the identity console and choose “Copy the token itself…” on its page Session. A key: an operator makes one at the command line. It stays in the memory of this page."
       >
         <Form
-          label="Use a token"
-          fields={[{ label: 'Access token', name: 'token', type: 'password', bind: pasted }]}
+          label="Use a token or a key"
+          fields={[
+            { label: 'Access token or service key', name: 'token', type: 'password', bind: pasted },
+          ]}
           action={take}
           send="Use it"
           kind="primary"
           icon="key"
-          advice={take.refusal?.status === 401 && <p>It may have expired: copy a fresh one.</p>}
+          advice={take.refusal?.status === 401 && <p>It may have expired: use a fresh one.</p>}
         />
         {take.reply?.ok && (
           <Success>
@@ -46,7 +48,7 @@ export function AccessNote() {
     return <span class="soft long">As shipped, the host application guards these endpoints.</span>
   return (
     <span>
-      This service requires an access token. <a href="#/access">Enter one</a>
+      This service requires an access token or a service key. <a href="#/access">Enter one</a>
     </span>
   )
 }

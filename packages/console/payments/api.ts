@@ -3,7 +3,7 @@ import { createApi } from '../shared/api/api.ts'
 
 let accessToken: string | undefined
 
-/** As shipped the endpoints ask for nothing; a service with an issuer answers 401 without a token. */
+/** As shipped the endpoints ask for nothing; others answer 401 without a token or a key. */
 export const tokenRequired = signal(false)
 
 export const api = createApi({

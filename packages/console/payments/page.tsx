@@ -25,6 +25,6 @@ startConsole({
     { path: 'payments', title: 'Payments', icon: 'list', component: PaymentsRoute },
     { path: 'webhooks', title: 'Webhook inbox', icon: 'inbox', component: WebhooksPage },
     { path: 'customers', title: 'Customers', icon: 'people', component: CustomersPage },
-    { path: 'access', title: 'Access token', icon: 'key', component: AccessPage, inside: '' },
+    { path: 'access', title: 'Access', icon: 'key', component: AccessPage, inside: '' },
   ],
 })

@@ -40,6 +40,7 @@ export { acceptUploads, receiveUpload, type Upload, type UploadLimits } from './
 export { basePathOf, requestedPath, targetOf } from './http/address/base-path.ts'
 export {
   type Authenticate,
+  anyone,
   type Caller,
   callerGuard,
   type Guard,
@@ -108,6 +109,15 @@ export {
   serviceSettings,
 } from './runtime/service-settings.ts'
 export { type Env, readEnvFile, readSettings, Settings, SettingsError } from './runtime/settings.ts'
+export { keyUsage, runKeyCommand } from './service-keys/commands.ts'
+export { type KeyCaller, type KeyGuard, serviceKeyGuard } from './service-keys/key-guard.ts'
+export { looksLikeKey } from './service-keys/key-text.ts'
+export { serviceKeyRoutes } from './service-keys/service-key-routes.ts'
+export {
+  type ServiceKeyTables,
+  serviceKeyMigrations,
+} from './service-keys/service-keys.repository.ts'
+export { type KeyEvent, openServiceKeys, type ServiceKeys } from './service-keys/service-keys.ts'
 export {
   type AccessTokenSigner,
   type AccessTokenVerifier,

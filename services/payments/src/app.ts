@@ -1,6 +1,7 @@
 import { consoleFolder } from '@plinth/console'
 import {
   actuatorRoutes,
+  anyone,
   type Clock,
   callerGuard,
   consoleRoutes,
@@ -8,9 +9,15 @@ import {
   createLogger,
   createRemoteIssuer,
   createServer,
+  type Guard,
+  type KeyEvent,
   measureDisks,
   openDatabase,
+  openServiceKeys,
   type Server,
+  type ServiceKeys,
+  serviceKeyGuard,
+  serviceKeyRoutes,
   systemClock,
 } from '@plinth/kit'
 import { checkoutRoutes } from './checkout/checkout.routes.ts'
@@ -18,6 +25,7 @@ import { customerRoutes } from './checkout/customers.routes.ts'
 import type { PaymentsConfig } from './config.ts'
 import { createSingleFlight, type PaymentGuard, type Payments } from './payment/context.ts'
 import { migrations } from './payment/database/migrations/index.ts'
+import { insertAuditEvent } from './payment/database/observations.repository.ts'
 import { countPaymentsToCheck } from './payment/database/payments.repository.ts'
 import type { PaymentTables } from './payment/database/tables.ts'
 import { paymentOperationRoutes, paymentRoutes } from './payment/payments.routes.ts'
@@ -73,7 +81,8 @@ export async function openPayments(
   await recoverAtStart(payments)
 
   measurePayments(server, payments, config)
-  const guard = paymentGuard(config.issuer, clock)
+  const keys = paymentKeys(db, config, clock)
+  const { guard, admin } = paymentGuards(config, keys, clock)
   configurationRoute(server, config)
   customerRoutes(server, payments, guard)
   checkoutRoutes(server, payments, guard)
@@ -84,6 +93,7 @@ export async function openPayments(
     paymentOperationRoutes(server, payments, guard)
     eventOperationRoutes(server, payments, guard)
   }
+  if (admin) serviceKeyRoutes(server, keys, admin)
   actuatorRoutes(server, { name: NAME, version: VERSION, healthy: ping })
   if (config.console) paymentConsoleRoutes(server, config)
   return { server, jobs, payments }
@@ -131,10 +141,62 @@ function paymentConsoleRoutes(server: Server, { sandboxUrl }: PaymentsConfig): v
   consoleRoutes(server, consoleFolder('payments'))
 }
 
-/** With an issuer configured, callers show its token, and only administrators refund. */
-function paymentGuard(issuer: PaymentsConfig['issuer'], clock: Clock): PaymentGuard {
-  if (!issuer) return { caller: [], refunder: [] }
+export const SCOPES = ['payments:read', 'payments:write', 'refunds:write']
+
+/** The service keys in the database of this service; changes go into its audit. */
+export function paymentKeys(
+  db: Payments['db'],
+  { production }: PaymentsConfig,
+  clock: Clock,
+): ServiceKeys {
+  const record = (to: Payments['db'], { origin, ...event }: KeyEvent) =>
+    insertAuditEvent(to, { at: clock().toISOString(), ...event, ...origin })
+  return openServiceKeys(db, { clock, production, scopes: SCOPES, record })
+}
+
+type Guards = { guard: PaymentGuard; admin?: Guard }
+
+/** What each kind of call asks for, as `PAYMENTS_ACCESS` says; `admin` manages service keys. */
+function paymentGuards(config: PaymentsConfig, keys: ServiceKeys, clock: Clock): Guards {
+  const { access, issuer, production } = config
+  const { scope } = serviceKeyGuard(keys, { allowedOrigins: config.corsOrigins })
+  const byKey: PaymentGuard = {
+    read: scope('payments:read'),
+    write: scope('payments:write'),
+    refund: scope('refunds:write'),
+    operate: scope('payments:read'),
+    retry: scope('payments:write'),
+  }
+  if (access === 'issuer' && issuer) return issuerGuards(issuer, byKey, clock)
+  if (access === 'keys') return { guard: byKey }
+  const open = { read: anyone, write: anyone, refund: anyone }
+  // Operations show everything about everyone: in production they are never open.
+  const operations = production ? byKey : { operate: anyone, retry: anyone }
+  return { guard: { ...operations, ...open } }
+}
+
+const ADMIN_ROLE = 'ROLE_ADMIN'
+
+/** Users of the issuer with the role, and service keys. Only administrators refund and retry. */
+function issuerGuards(
+  { role, ...issuer }: NonNullable<PaymentsConfig['issuer']>,
+  byKey: PaymentGuard,
+  clock: Clock,
+): Guards {
   const tokens = createRemoteIssuer({ ...issuer, clock })
-  const guard = callerGuard((token) => tokens.verify(token))
-  return { caller: [guard.caller], refunder: [guard.role('ROLE_ADMIN')] }
+  const users = callerGuard((token) => tokens.verify(token))
+  const either =
+    (key: Guard, user: Guard): Guard =>
+    (request) =>
+      /^bearer +plk_/i.test(request.headers.authorization ?? '') ? key(request) : user(request)
+  const admin = users.role(ADMIN_ROLE)
+  const user = users.role(role)
+  const guard = {
+    read: either(byKey.read, user),
+    write: either(byKey.write, user),
+    refund: either(byKey.refund, admin),
+    operate: either(byKey.operate, user),
+    retry: either(byKey.retry, admin),
+  }
+  return { guard, admin }
 }

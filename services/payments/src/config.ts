@@ -1,4 +1,11 @@
-import { databaseUrl, type Env, readSettings, type Settings, serviceSettings } from '@plinth/kit'
+import {
+  databaseUrl,
+  type Env,
+  isLoopback,
+  readSettings,
+  type Settings,
+  serviceSettings,
+} from '@plinth/kit'
 
 export type PaymentsConfig = ReturnType<typeof loadConfig>
 
@@ -8,14 +15,15 @@ export function loadConfig(env: Env = process.env) {
   return readSettings(env, (settings) => {
     const service = serviceSettings(settings, 'PAYMENTS_', { port: 8084 })
     const provider = providerSettings(settings)
-    const pages = `${service.publicUrl}/api-test/index.html`
+    const access = accessSettings(settings)
+    const pages = returnPages(settings, service.publicUrl)
+    if (isLive(provider.secretKey)) requireCare(settings, { ...provider, ...access, ...pages })
     return {
       ...service,
       ...provider,
+      ...access,
+      ...pages,
       databaseUrl: databaseUrl(settings, 'PAYMENTS_', service.dataFolder, 'payments'),
-      successUrl: settings.address('PROVIDER_SUCCESS_URL', `${pages}?checkout=success`),
-      cancelUrl: settings.address('PROVIDER_CANCEL_URL', `${pages}?checkout=cancelled`),
-      issuer: issuerSettings(settings),
       operations: provider.sandboxUrl
         ? settings.convenience('PAYMENTS_OPERATIONS', service)
         : settings.flag('PAYMENTS_OPERATIONS', false),
@@ -51,14 +59,85 @@ function providerSettings(settings: Settings) {
 
 /** Where a browser finds the stand-in for the provider, if that is what is behind the service. */
 function sandboxUrl(settings: Settings, apiBase: string, secretKey = ''): string | undefined {
-  return /_live_/.test(secretKey) ? undefined : settings.url('SANDBOX_PUBLIC_URL', apiBase)
+  return isLive(secretKey) ? undefined : settings.url('SANDBOX_PUBLIC_URL', apiBase)
+}
+
+function isLive(secretKey = ''): boolean {
+  return /_live_/.test(secretKey)
+}
+
+function returnPages(settings: Settings, publicUrl: string) {
+  const pages = `${publicUrl}/api-test/index.html`
+  return {
+    successUrl: settings.address('PROVIDER_SUCCESS_URL', `${pages}?checkout=success`),
+    cancelUrl: settings.address('PROVIDER_CANCEL_URL', `${pages}?checkout=cancelled`),
+  }
+}
+
+const ACCESS = ['open', 'keys', 'issuer'] as const
+
+export type Access = (typeof ACCESS)[number]
+
+/** Who may call. In production this is decided by name. */
+function accessSettings(settings: Settings) {
+  const issuer = issuerSettings(settings)
+  const fallback = settings.production ? 'keys' : 'open'
+  const access = settings.choice('PAYMENTS_ACCESS', ACCESS, issuer ? 'issuer' : fallback)
+  const named = settings.optional('PAYMENTS_ACCESS') !== undefined
+  if (settings.production && !named && !issuer)
+    settings.fault(
+      'PAYMENTS_ACCESS',
+      'Expected who may call: open (anyone who reaches the service), keys (service keys) or issuer (access tokens of PAYMENTS_REQUIRE_ISSUER).',
+      'keys',
+    )
+  if (issuer && access !== 'issuer')
+    settings.fault('PAYMENTS_ACCESS', 'Expected issuer, because PAYMENTS_REQUIRE_ISSUER is set.')
+  if (access === 'issuer' && !issuer)
+    settings.fault(
+      'PAYMENTS_REQUIRE_ISSUER',
+      'Expected the address of the identity service, because PAYMENTS_ACCESS is issuer.',
+      'https://id.example',
+    )
+  return { access, issuer, production: settings.production }
 }
 
 function issuerSettings(settings: Settings) {
-  if (!settings.optional('PAYMENTS_REQUIRE_ISSUER')) return undefined
-  return {
-    issuer: settings.trustedUrl('PAYMENTS_REQUIRE_ISSUER', 'http://localhost:8081'),
+  const rules = {
     audience: settings.text('PAYMENTS_TOKEN_AUDIENCE', 'plinth'),
     plainJwt: settings.flag('PAYMENTS_REQUIRE_ISSUER_PLAIN_JWT', false),
+    role: settings.text('PAYMENTS_ROLE', 'ROLE_ADMIN'),
   }
+  const name = 'PAYMENTS_REQUIRE_ISSUER'
+  if (!settings.optional(name)) return undefined
+  return { issuer: settings.trustedUrl(name, 'http://localhost:8081'), ...rules }
+}
+
+type Live = { access: Access; apiBase: string | undefined; successUrl: string; cancelUrl: string }
+
+/** With a live key real money moves. */
+function requireCare(
+  settings: Settings,
+  { access, apiBase = 'https:', successUrl, cancelUrl }: Live,
+): void {
+  if (access === 'open')
+    settings.fault(
+      'PAYMENTS_ACCESS',
+      'Expected keys or issuer: with a live provider key anyone could start payments and refunds.',
+      'keys',
+    )
+  const isFaulty = settings.faults.some(({ name }) => name === 'PROVIDER_API_BASE')
+  if (apiBase.startsWith('http:') && !isOnThisMachine(apiBase) && !isFaulty)
+    settings.fault('PROVIDER_API_BASE', 'Expected https: a live provider key is sent there.')
+  const pages = { PROVIDER_SUCCESS_URL: successUrl, PROVIDER_CANCEL_URL: cancelUrl }
+  for (const [name, url] of Object.entries(pages))
+    if (isOnThisMachine(url))
+      settings.fault(
+        name,
+        'Expected a page that customers can open: with a live provider key it cannot be on localhost.',
+        'https://shop.example/thanks',
+      )
+}
+
+function isOnThisMachine(url: string): boolean {
+  return URL.canParse(url) && isLoopback(new URL(url).hostname)
 }

@@ -4,7 +4,7 @@ import type { Env } from '@plinth/kit'
 import { engines } from '@plinth/kit/testing'
 import { loadConfig } from '../src/config.ts'
 import { shared } from './shared.ts'
-import { startPayments } from './start-payments.ts'
+import { LIVE, startPayments } from './start-payments.ts'
 
 type Scope = { after(work: () => void): void }
 
@@ -120,7 +120,7 @@ describe('The console learns where the page of the sandbox is', () => {
   })
 
   test('nowhere with a live key, wherever it is sent', async (t) => {
-    const env = { ...SANDBOX, PROVIDER_SECRET_KEY: 'sk_live_x' }
+    const env = { ...SANDBOX, ...LIVE }
 
     assert.deepEqual((await given(t, env)).body, { sandboxUrl: null })
   })

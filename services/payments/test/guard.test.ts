@@ -3,7 +3,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, test } from 'node:test'
-import { createAccessTokenSigner } from '@plinth/kit'
+import { createAccessTokenSigner, type Env } from '@plinth/kit'
 import { engines, type TestEngine, testClock } from '@plinth/kit/testing'
 import { shared } from './shared.ts'
 import { startPayments } from './start-payments.ts'
@@ -20,13 +20,14 @@ const GUARDED: [method: string, path: string][] = [
   ['GET', '/api/refunds/re_1'],
   ['GET', '/api/webhook-events'],
   ['POST', '/api/webhook-events/evt_1/retry'],
+  ['GET', '/api/audit'],
 ]
 const FOR_ADMINS = GUARDED.filter(([, path]) => /refund$|retry$/.test(path))
 
 type Scope = { after(work: () => void): void }
 
 /** A stand-in for the identity service: its published key, and tokens signed with it. */
-async function startIssuer(t: Scope, engine: TestEngine) {
+async function startIssuer(t: Scope, engine: TestEngine, settings: Env = {}) {
   const clock = testClock()
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const jwk = { ...publicKey.export({ format: 'jwk' }), kid: 'k1', alg: 'ES256', use: 'sig' }
@@ -45,7 +46,8 @@ async function startIssuer(t: Scope, engine: TestEngine) {
   const tokenFor = (...roles: string[]) =>
     signer.sign({ userId: '1', username: 'anna', roles, sessionId: 's' })
   // No server answers for this provider: a call that got past the guard is 503.
-  const env = { PAYMENTS_REQUIRE_ISSUER: issuer, PROVIDER_API_BASE: 'http://127.0.0.1:9' }
+  const base = { PAYMENTS_REQUIRE_ISSUER: issuer, PROVIDER_API_BASE: 'http://127.0.0.1:9' }
+  const env = { ...base, ...settings }
   const databaseUrl = await engine.freshUrl(t)
   const service = await startPayments(t, { clock, env, databaseUrl })
   return { ...service, tokenFor, clock }
@@ -78,8 +80,21 @@ for (const engine of engines)
       }
     })
 
-    test('a token opens all but refunds and retries, which are for administrators', async () => {
+    test('a registered user without the role neither pays one cent nor reads a payment', async () => {
       const { api, tokenFor } = guarded()
+      const user = await tokenFor('ROLE_USER')
+      const admin = await tokenFor('ROLE_ADMIN')
+
+      for (const [method, path] of GUARDED) {
+        const asUser = await api.request(method, path, { token: user })
+        const asAdmin = await api.request(method, path, { token: admin })
+        assert.deepEqual([asUser.status, asUser.body.code], [403, 'ACCESS_DENIED'], path)
+        assert.ok(![401, 403].includes(asAdmin.status), `${path} ${asAdmin.status}`)
+      }
+    })
+
+    test('with PAYMENTS_ROLE=ROLE_USER a token opens all but refunds and retries', async (t) => {
+      const { api, tokenFor } = await startIssuer(t, engine, { PAYMENTS_ROLE: 'ROLE_USER' })
       const user = await tokenFor('ROLE_USER')
       const admin = await tokenFor('ROLE_USER', 'ROLE_ADMIN')
 

@@ -7,7 +7,7 @@ import { updateNextCheck } from '../src/payment/database/payments.repository.ts'
 import type { PaymentTables } from '../src/payment/database/tables.ts'
 import { shared } from './shared.ts'
 import { startLoop } from './start-loop.ts'
-import { startPayments } from './start-payments.ts'
+import { LIVE, startPayments } from './start-payments.ts'
 
 const UNKNOWN = '5b4f5a0e-6a53-4f62-93f6-0a1f6e0b7a11'
 
@@ -171,8 +171,12 @@ for (const engine of engines)
 for (const engine of engines)
   describe(`the operations endpoints on ${engine.name}`, { skip: engine.skip }, () => {
     test('are there with the sandbox and not with a real provider, unless switched on', async (t) => {
-      const real = { PROVIDER_SECRET_KEY: 'sk_live_x', PAYMENTS_OPERATIONS: undefined }
-      const stand = { ...real, PROVIDER_SECRET_KEY: 'sk_test_x', PROVIDER_API_BASE: 'http://x:1' }
+      const real = { ...LIVE, PAYMENTS_OPERATIONS: undefined }
+      const stand = {
+        PAYMENTS_OPERATIONS: undefined,
+        PROVIDER_SECRET_KEY: 'sk_test_x',
+        PROVIDER_API_BASE: 'http://127.0.0.1:1',
+      }
 
       for (const [env, status] of [
         [real, 404],

@@ -1,5 +1,5 @@
 import type { Clock, Env } from '@plinth/kit'
-import { listenForTest, testClock } from '@plinth/kit/testing'
+import { listenForTest, type TestClock, testClock } from '@plinth/kit/testing'
 import { createProviderSandbox, loadConfig } from '@plinth/provider-sandbox'
 import type { PaymentsConfig } from '../src/config.ts'
 import { type Sandbox, sandboxAt } from './sandbox.ts'
@@ -9,6 +9,7 @@ type TestScope = { after(work: () => Promise<void> | void): void }
 
 type Options = {
   env?: Env
+  clock?: TestClock
   databaseUrl?: string
   webhooks?: boolean
   overrides?: Partial<PaymentsConfig>
@@ -18,7 +19,7 @@ let count = 0
 
 /** The payment service and the provider it talks to, on one clock, joined over HTTP. */
 export async function startLoop(t: TestScope, options: Options = {}) {
-  const clock = testClock()
+  const clock = options.clock ?? testClock()
   const sandbox = await startSandbox(t, clock)
   const started = await startPayments(t, {
     clock,

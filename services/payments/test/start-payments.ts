@@ -5,6 +5,14 @@ import { loadConfig, type PaymentsConfig } from '../src/config.ts'
 
 export const WEBHOOK_SECRET = 'whsec_of_the_tests'
 
+/** The least that a live provider key asks for. */
+export const LIVE = {
+  PROVIDER_SECRET_KEY: 'sk_live_x',
+  PAYMENTS_ACCESS: 'keys',
+  PROVIDER_SUCCESS_URL: 'https://shop.example/thanks',
+  PROVIDER_CANCEL_URL: 'https://shop.example/basket',
+}
+
 type TestScope = { after(work: () => Promise<void> | void): void }
 
 type Options = {

@@ -23,7 +23,7 @@ async function startTrusting(t: TestContext, alg: string, more: Record<string, s
   const env = { PAYMENTS_REQUIRE_ISSUER: issuer, ...more }
   const { api } = await startPayments(t, { clock, env })
   return async ({ typ = 'at+jwt', aud = ['other', 'plinth'] }) => {
-    const token = await new SignJWT({ username: 'remote', roles: [], sid: '1' })
+    const token = await new SignJWT({ username: 'remote', roles: ['ROLE_ADMIN'], sid: '1' })
       .setProtectedHeader({ alg, typ, kid: 'one' })
       .setIssuer(issuer)
       .setAudience(aud)

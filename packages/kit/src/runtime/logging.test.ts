@@ -32,4 +32,16 @@ describe('the log', () => {
     )
     assert.match(failed, /ERROR job failed\nError: the disk is full\n {4}at /)
   })
+
+  test('shows of a service key the prefix alone, wherever it stands', () => {
+    const lines: string[] = []
+    const log = createLogger('test', 'info', { write: (line: string) => lines.push(line) })
+    const key = `plk_live_${'a1'.repeat(24)}Z`
+
+    log.warn({ url: `/x?key=${key}`, err: new Error(`refused ${key}`) }, `sent ${key}`)
+
+    assert.equal(lines.length, 1)
+    assert.doesNotMatch(lines.join(''), /a1a1/)
+    assert.match(lines.join(''), /"sent plk_live_\[redacted\]"/)
+  })
 })

@@ -30,6 +30,7 @@ export function createLogger(
     name,
     level,
     redact: { paths, censor: '[redacted]' },
+    hooks: { streamWrite: withoutServiceKeys },
     timestamp: pino.stdTimeFunctions.isoTime,
   }
   return destination ? pino(options, destination) : pino(options)
@@ -63,4 +64,9 @@ export function readableLine(line: string): string {
 
 function textOf(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+/** A service key is known by its prefix, wherever in a line it stands. */
+function withoutServiceKeys(line: string): string {
+  return line.includes('plk_') ? line.replace(/plk_(live|test)_\w+/g, 'plk_$1_[redacted]') : line
 }

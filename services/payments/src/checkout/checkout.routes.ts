@@ -27,7 +27,7 @@ const CheckoutBody = Type.Object({
 export function checkoutRoutes(server: Server, payments: Payments, guard: PaymentGuard): void {
   server.post('/api/checkout/sessions', {
     schema: { body: CheckoutBody },
-    onRequest: guard.caller,
+    onRequest: guard.write,
     handler: ({ body }, reply) => {
       reply.code(201)
       return openCheckout(payments, requestOf(body))

@@ -22,8 +22,8 @@ const KeyHeaders = Type.Object({
 export function customerRoutes(server: Server, payments: Payments, guard: PaymentGuard): void {
   server.post('/api/customers', {
     schema: { body: CustomerBody, headers: KeyHeaders },
-    onRequest: guard.caller,
-    handler: async ({ body, headers }, reply) => {
+    onRequest: guard.write,
+    handler: async ({ body, headers, caller }, reply) => {
       const customer = {
         email: body.email.trim(),
         name: textOrNull(body.name),
@@ -31,13 +31,14 @@ export function customerRoutes(server: Server, payments: Payments, guard: Paymen
         metadata: body.metadata ?? {},
       }
       reply.code(201)
-      return createCustomer(payments, customer, headers['idempotency-key'])
+      const idempotencyKey = headers['idempotency-key']
+      return createCustomer(payments, customer, { callerId: caller.userId, idempotencyKey })
     },
   })
 
   server.get('/api/customers/:id', {
     schema: { params: ProviderIdParams },
-    onRequest: guard.caller,
+    onRequest: guard.read,
     handler: ({ params }) => readCustomer(payments, params.id),
   })
 }

@@ -1,15 +1,21 @@
 import { randomUUID } from 'node:crypto'
+import { hashOpaqueToken } from '@plinth/kit'
 import { type Payments, requireProvider } from '../payment/context.ts'
 import { providerFailed, providerResourceMissing } from '../provider/problems.ts'
 import type { Customer, NewCustomer } from '../provider/provider.ts'
+
+type KeyOfCaller = { callerId: string; idempotencyKey: string | undefined }
 
 /** Customers live at the provider only. */
 export function createCustomer(
   payments: Payments,
   customer: NewCustomer,
-  idempotencyKey: string = randomUUID(),
+  { callerId, idempotencyKey = randomUUID() }: KeyOfCaller,
 ): Promise<Customer> {
-  const created = requireProvider(payments).createCustomer(customer, `cu1:${idempotencyKey}`)
+  // Two callers who choose the same key must not get each other's customer.
+  const scope = callerId === '' ? '' : `${hashOpaqueToken(callerId)}:`
+  const key = `cu1:${scope}${idempotencyKey}`
+  const created = requireProvider(payments).createCustomer(customer, key)
   return created.catch((error) => {
     // Nothing in the request names anything that could be missing.
     throw providerResourceMissing.is(error) ? providerFailed({ cause: error }) : error

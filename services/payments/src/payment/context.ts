@@ -5,7 +5,18 @@ import type { Db } from './database/tables.ts'
 import { paymentBusy, providerNotConfigured } from './problems.ts'
 
 /** What a route asks of its caller: nothing as shipped, where the host application does so. */
-export type PaymentGuard = { caller: Guard[]; refunder: Guard[] }
+export type PaymentGuard = {
+  read: Guard
+  write: Guard
+  refund: Guard
+  /** Lists, timelines, inbox and audit: everything about everyone. */
+  operate: Guard
+  /** Changes what an event has done. */
+  retry: Guard
+}
+
+/** Who asks, for the audit. */
+export type Requester = { actor: string; address: string; requestId: string }
 
 export type Payments = {
   db: Db

@@ -1,12 +1,19 @@
 import { pageRequest, type Server } from '@plinth/kit'
 import type { PaymentGuard, Payments } from './context.ts'
 import { PaymentParams, textIn } from './fields.ts'
-import { PAYMENT_SORTS, pageOfPayments, readPayment, readTimeline } from './payments.ts'
+import {
+  AUDIT_SORTS,
+  PAYMENT_SORTS,
+  pageOfAudit,
+  pageOfPayments,
+  readPayment,
+  readTimeline,
+} from './payments.ts'
 
 export function paymentRoutes(server: Server, payments: Payments, guard: PaymentGuard): void {
   server.get('/api/payments/:id', {
     schema: { params: PaymentParams },
-    onRequest: guard.caller,
+    onRequest: guard.read,
     handler: ({ params }) => readPayment(payments, params.id.toLowerCase()),
   })
 }
@@ -14,7 +21,7 @@ export function paymentRoutes(server: Server, payments: Payments, guard: Payment
 /** For operators; switched on by name outside the sandbox. */
 export function paymentOperationRoutes(server: Server, payments: Payments, guard: PaymentGuard) {
   server.get('/api/payments', {
-    onRequest: guard.caller,
+    onRequest: guard.operate,
     handler: ({ query }) =>
       pageOfPayments(
         payments,
@@ -25,7 +32,12 @@ export function paymentOperationRoutes(server: Server, payments: Payments, guard
 
   server.get('/api/payments/:id/timeline', {
     schema: { params: PaymentParams },
-    onRequest: guard.caller,
+    onRequest: guard.operate,
     handler: ({ params }) => readTimeline(payments, params.id.toLowerCase()),
+  })
+
+  server.get('/api/audit', {
+    onRequest: guard.operate,
+    handler: ({ query }) => pageOfAudit(payments, pageRequest(query, AUDIT_SORTS)),
   })
 }

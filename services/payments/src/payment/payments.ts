@@ -2,12 +2,13 @@ import { type PageRequest, pageOf } from '@plinth/kit'
 import type { Refund } from '../provider/provider.ts'
 import type { Payments } from './context.ts'
 import type { Attempt } from './database/attempts.repository.ts'
-import { listObservations } from './database/observations.repository.ts'
+import { listAuditEvents, listObservations } from './database/observations.repository.ts'
 import { listPayments, type Payment } from './database/payments.repository.ts'
 import { paymentMissing } from './problems.ts'
 import { type PaymentRecord, readRecord, requirePayment } from './record.ts'
 import { isUnderWay, latestOf, refundableAmount } from './state.ts'
 
+export { AUDIT_SORTS } from './database/observations.repository.ts'
 export { PAYMENT_SORTS } from './database/payments.repository.ts'
 
 export async function readPayment({ db }: Payments, id: string) {
@@ -23,6 +24,12 @@ export async function pageOfPayments(
   const { payments, total } = await listPayments(db, filter, page)
   const replies = payments.map((one) => ({ ...paymentReply(one), anomalies: one.anomalies }))
   return pageOf(replies, total, page)
+}
+
+/** Who refunded, and what became of service keys. */
+export async function pageOfAudit({ db }: Payments, page: PageRequest) {
+  const { events, total } = await listAuditEvents(db, page)
+  return pageOf(events, total, page)
 }
 
 /** Nothing stored holds NUL, and PostgreSQL refuses it in a query. */

@@ -27,16 +27,17 @@ const RefundBody = Type.Object({
 export function refundRoutes(server: Server, payments: Payments, guard: PaymentGuard): void {
   server.post('/api/payments/:id/refund', {
     schema: { params: PaymentParams, body: RefundBody },
-    onRequest: guard.refunder,
-    handler: ({ params, body }, reply) => {
+    onRequest: guard.refund,
+    handler: ({ params, body, caller, ip, id }, reply) => {
+      const requester = { actor: caller.username, address: ip, requestId: id }
       reply.code(201)
-      return refundPayment(payments, params.id.toLowerCase(), requestOf(body))
+      return refundPayment(payments, params.id.toLowerCase(), requestOf(body), requester)
     },
   })
 
   server.get('/api/refunds/:id', {
     schema: { params: ProviderIdParams },
-    onRequest: guard.caller,
+    onRequest: guard.read,
     handler: ({ params }) => readRefund(payments, params.id),
   })
 }

@@ -1,7 +1,13 @@
 import { failPoint, inTransaction } from '@plinth/kit'
-import { type Payments, requireProvider, withPaymentLock } from '../payment/context.ts'
+import {
+  type Payments,
+  type Requester,
+  requireProvider,
+  withPaymentLock,
+} from '../payment/context.ts'
 import { findPaymentIdByIntent } from '../payment/database/attempts.repository.ts'
 import { lockName } from '../payment/database/locks.repository.ts'
+import { insertAuditEvent } from '../payment/database/observations.repository.ts'
 import {
   findRefund,
   findRefundAttempt,
@@ -35,12 +41,13 @@ export async function refundPayment(
   payments: Payments,
   paymentId: string,
   request: RefundRequest,
+  requester: Requester,
 ): Promise<RefundReply> {
   requireProvider(payments)
   const { currency } = await requirePayment(payments.db, paymentId)
   const key = JSON.stringify(['refund', paymentId, request])
   const refund = await payments.singleFlight(key, () =>
-    withPaymentLock(payments, paymentId, () => makeRefund(payments, paymentId, request)),
+    withPaymentLock(payments, paymentId, () => makeRefund(payments, paymentId, request, requester)),
   )
   return refundReply({ ...refund, currency: refund.currency || currency }, paymentId)
 }
@@ -63,8 +70,9 @@ async function makeRefund(
   payments: Payments,
   paymentId: string,
   request: RefundRequest,
+  requester: Requester,
 ): Promise<Refund> {
-  const next = await nextStep(payments, paymentId, request)
+  const next = await nextStep(payments, paymentId, request, requester)
   switch (next.step) {
     case 'show': {
       // What is known is shown as the provider sees it now.
@@ -76,7 +84,7 @@ async function makeRefund(
       return sendOrExplain(payments, next.attempt)
     case 'resolve': {
       const refund = await resolveRefundAttempt(payments, next.attempt)
-      return refund ?? makeRefund(payments, paymentId, request)
+      return refund ?? makeRefund(payments, paymentId, request, requester)
     }
   }
 }
@@ -86,6 +94,7 @@ function nextStep(
   { db, clock }: Payments,
   paymentId: string,
   request: RefundRequest,
+  requester: Requester,
 ): Promise<RefundStep> {
   const now = clock()
   return inTransaction(db, async (transaction) => {
@@ -97,6 +106,9 @@ function nextStep(
     await insertRefundAttempt(transaction, plan.attempt)
     const { reference, amount } = plan.attempt
     const note = `${amount} under ${reference}`
+    const subject = `${note} of payment ${paymentId}`
+    const at = now.toISOString()
+    await insertAuditEvent(transaction, { at, event: 'REFUND_REQUESTED', subject, ...requester })
     const source = { source: 'request', kind: 'refund requested', at: now, note } as const
     await saveRecord(transaction, record, source)
     return plan

@@ -32,7 +32,7 @@ export function webhookRoutes(server: Server, payments: Payments, secrets: strin
 /** The inbox, for operators; switched on by name outside the sandbox. */
 export function eventOperationRoutes(server: Server, payments: Payments, guard: PaymentGuard) {
   server.get('/api/webhook-events', {
-    onRequest: guard.caller,
+    onRequest: guard.operate,
     handler: ({ query }) =>
       pageOfEvents(
         payments,
@@ -43,7 +43,7 @@ export function eventOperationRoutes(server: Server, payments: Payments, guard: 
 
   server.post('/api/webhook-events/:id/retry', {
     schema: { params: EventParams },
-    onRequest: guard.refunder,
+    onRequest: guard.retry,
     handler: ({ params }) => retryEvent(payments, params.id),
   })
 }

@@ -102,7 +102,7 @@ export function logRequest(request: Request, reply: Reply): void {
       status: reply.statusCode,
       milliseconds: Math.round(reply.elapsedTime * 10) / 10,
       // Of a route without a guard it is not set.
-      callerId: (request.caller as Caller | undefined)?.userId,
+      callerId: (request.caller as Caller | undefined)?.userId || undefined,
     },
     'request',
   )

@@ -1,5 +1,13 @@
-import { type FromRow, fromRow, prepared, toRow } from '@plinth/kit'
-import type { Db, ObservationRow } from './tables.ts'
+import {
+  type FromRow,
+  fromRow,
+  type PageRequest,
+  prepared,
+  selectPage,
+  sortRows,
+  toRow,
+} from '@plinth/kit'
+import type { AuditEventRow, Db, ObservationRow } from './tables.ts'
 
 type NewRow = Omit<ObservationRow, 'id'>
 
@@ -50,4 +58,21 @@ export async function listObservations(db: Db, paymentId: string): Promise<Obser
     .orderBy('id')
     .execute()
   return rows.map(({ id, ...row }) => fromRow(row))
+}
+
+type NewAuditRow = Omit<AuditEventRow, 'id'>
+
+export const AUDIT_SORTS = ['id', 'at']
+
+/** Who did what; append-only like the observations. */
+export async function insertAuditEvent(db: Db, event: FromRow<NewAuditRow>): Promise<void> {
+  await db.insertInto('audit_events').values(toRow<NewAuditRow>(event)).execute()
+}
+
+/** Newest first by default. */
+export async function listAuditEvents(db: Db, page: PageRequest) {
+  const { rows, total } = await selectPage(db.selectFrom('audit_events'), page, (all) =>
+    sortRows(all, page.sort).orderBy('id', page.sort.at(-1)?.direction ?? 'desc'),
+  )
+  return { events: rows.map((row) => fromRow(row)), total }
 }

@@ -1,4 +1,4 @@
-import type { Db as Connection, LeaseTables } from '@plinth/kit'
+import type { Db as Connection, LeaseTables, ServiceKeyTables } from '@plinth/kit'
 import type { Generated } from 'kysely'
 import type { RefundStatus } from '../../provider/provider.ts'
 import type { AttemptState, CheckoutStatus, PaymentStatus } from '../state.ts'
@@ -6,16 +6,18 @@ import type { AttemptState, CheckoutStatus, PaymentStatus } from '../state.ts'
 /** The connection, or the transaction the caller has open. */
 export type Db = Connection<PaymentTables>
 
-export type PaymentTables = LeaseTables & {
-  payments: PaymentRow
-  attempts: AttemptRow
-  checkout_generations: CheckoutGenerationRow
-  refund_intents: RefundAttemptRow
-  refunds: RefundRow
-  webhook_events: WebhookEventRow
-  observations: ObservationRow
-  event_polls: EventPollRow
-}
+export type PaymentTables = LeaseTables &
+  ServiceKeyTables & {
+    payments: PaymentRow
+    attempts: AttemptRow
+    checkout_generations: CheckoutGenerationRow
+    refund_intents: RefundAttemptRow
+    refunds: RefundRow
+    webhook_events: WebhookEventRow
+    observations: ObservationRow
+    event_polls: EventPollRow
+    audit_events: AuditEventRow
+  }
 
 /** `window_after` is the last event read of a window that ends at `window_to`. */
 type EventPollRow = {
@@ -123,4 +125,14 @@ export type ObservationRow = {
   anomaly: string | null
   status_before: string | null
   status_after: string | null
+}
+
+export type AuditEventRow = {
+  id: Generated<number>
+  at: string
+  event: string
+  actor: string | null
+  subject: string | null
+  address: string
+  request_id: string | null
 }

@@ -1,8 +1,9 @@
-import { kitMigrations, type Migration } from '@plinth/kit'
+import { kitMigrations, type Migration, serviceKeyMigrations } from '@plinth/kit'
 import { paymentsMigration } from './0001-payments.ts'
 import { pollCursorMigration } from './0002-poll-cursor.ts'
 import { sparseIndexesMigration } from './0003-sparse-indexes.ts'
 import { checkoutGenerationsMigration } from './0004-checkout-generations.ts'
+import { auditMigration } from './0005-audit.ts'
 
 export const migrations: Migration[] = [
   ...kitMigrations,
@@ -10,4 +11,6 @@ export const migrations: Migration[] = [
   pollCursorMigration,
   sparseIndexesMigration,
   checkoutGenerationsMigration,
+  auditMigration,
+  ...serviceKeyMigrations,
 ]

@@ -1,0 +1,190 @@
+import { isIP } from 'node:net'
+import type { Static } from 'typebox'
+import { type Db, isUniqueViolation } from '../database/engine.ts'
+import { inTransaction } from '../database/transaction.ts'
+import { positiveInteger, Type } from '../http/schema.ts'
+import { validationFailed } from '../problems.ts'
+import { type Clock, secondsAfter } from '../runtime/clock.ts'
+import { hashOpaqueToken } from '../tokens/opaque-token.ts'
+import { type KeyMode, newKeyText, startOfKey } from './key-text.ts'
+import { keyEnded, keyUnknown } from './problems.ts'
+import {
+  findServiceKey,
+  insertServiceKey,
+  listServiceKeys,
+  type NewServiceKey,
+  type ServiceKey,
+  type ServiceKeyTables,
+  updateServiceKeyEnd,
+  updateServiceKeyRevoked,
+} from './service-keys.repository.ts'
+
+const DAY_SECONDS = 86_400
+const DEFAULT_OVERLAP_SECONDS = DAY_SECONDS
+export const LONGEST_OVERLAP_SECONDS = 7 * DAY_SECONDS
+const DEFAULT_LIFETIME_DAYS = 365
+
+/** The keys of one service: where they are kept, and what its keys can be allowed to do. */
+export type ServiceKeys = {
+  db: Db<ServiceKeyTables>
+  clock: Clock
+  mode: KeyMode
+  scopes: readonly string[]
+  /** Writes the audit, in the transaction of the change where there is one. */
+  record(db: Db<ServiceKeyTables>, event: KeyEvent): Promise<void>
+}
+
+export type KeyEvent = {
+  event:
+    | 'SERVICE_KEY_CREATED'
+    | 'SERVICE_KEY_ROTATED'
+    | 'SERVICE_KEY_REVOKED'
+    | 'SERVICE_KEY_REFUSED'
+  /** Who did it; the sender of a refused key is not known. */
+  actor: string | null
+  /** Which key. */
+  subject: string
+  origin: KeyOrigin
+}
+
+export type KeyOrigin = { address: string; requestId: string | null }
+
+/** Who changes keys, and from where. */
+export type KeyActor = { actor: string; origin: KeyOrigin }
+
+type HostOptions<T> = {
+  clock: Clock
+  production: boolean
+  scopes: readonly string[]
+  record(db: Db<T>, event: KeyEvent): Promise<void>
+}
+
+/** The keys in a database whose schema includes `serviceKeyMigrations`. */
+export function openServiceKeys<T extends ServiceKeyTables>(
+  db: Db<T>,
+  { clock, production, scopes, record }: HostOptions<T>,
+): ServiceKeys {
+  return {
+    db: db as unknown as Db<ServiceKeyTables>,
+    clock,
+    mode: production ? 'live' : 'test',
+    scopes,
+    record: (keyDb, event) => record(keyDb as unknown as Db<T>, event),
+  }
+}
+
+export const KeyBody = Type.Object({
+  name: Type.String({
+    pattern: '^(?=.*\\S)[^\\p{Cc}\\p{Cs}]*$',
+    message: 'must not be blank, nor have control characters',
+    maxLength: 100,
+  }),
+  scopes: Type.Array(Type.String({ maxLength: 50 }), { minItems: 1, maxItems: 20 }),
+  allowedCidrs: Type.Optional(Type.Array(Type.String({ maxLength: 50 }), { maxItems: 20 })),
+  lifetimeDays: Type.Optional(positiveInteger(3650)),
+})
+
+/** The secret itself is in the reply to its creation and nowhere else. */
+export type IssuedKey = { key: ServiceKey; secret: string }
+
+export async function createServiceKey(
+  keys: ServiceKeys,
+  { name, scopes, allowedCidrs = [], lifetimeDays = DEFAULT_LIFETIME_DAYS }: Static<typeof KeyBody>,
+  by: KeyActor,
+): Promise<IssuedKey> {
+  const faults = [...scopeFaults(keys, scopes), ...cidrFaults(allowedCidrs)]
+  if (faults.length > 0) throw validationFailed(faults)
+  return inTransaction(keys.db, async (db) => {
+    const issued = await issue(keys, db, {
+      name: name.trim(),
+      scopes: [...new Set(scopes)],
+      allowedCidrs,
+      createdBy: by.actor,
+      expiresAt: secondsAfter(keys.clock(), lifetimeDays * DAY_SECONDS),
+      replacesId: null,
+      rootId: null,
+    })
+    await keys.record(db, { ...by, event: 'SERVICE_KEY_CREATED', subject: nameOfKey(issued.key) })
+    return issued
+  })
+}
+
+/** A new secret with the same rights; the old one stays good for the overlap, then ends. */
+export async function rotateServiceKey(
+  keys: ServiceKeys,
+  id: number,
+  { overlapSeconds = DEFAULT_OVERLAP_SECONDS, by }: { overlapSeconds?: number; by: KeyActor },
+): Promise<IssuedKey> {
+  if (overlapSeconds > LONGEST_OVERLAP_SECONDS)
+    throw validationFailed([`overlapSeconds: must be at most ${LONGEST_OVERLAP_SECONDS}`])
+  const old = await requireServiceKey(keys, id)
+  const now = keys.clock()
+  const lifetime = old.expiresAt.getTime() - old.createdAt.getTime()
+  const end = secondsAfter(now, overlapSeconds)
+  try {
+    return await inTransaction(keys.db, async (db) => {
+      const expiresAt = end < old.expiresAt ? end : old.expiresAt
+      if (!(await updateServiceKeyEnd(db, id, { now, expiresAt }))) throw keyEnded()
+      const issued = await issue(keys, db, {
+        ...old,
+        createdBy: by.actor,
+        expiresAt: new Date(now.getTime() + lifetime),
+        replacesId: id,
+        rootId: old.rootId ?? id,
+      })
+      await keys.record(db, { ...by, event: 'SERVICE_KEY_ROTATED', subject: nameOfKey(issued.key) })
+      return issued
+    })
+  } catch (error) {
+    throw isUniqueViolation(error, 'replaces') ? keyEnded({ cause: error }) : error
+  }
+}
+
+/** Ends a key at once. Revoking it again changes nothing. */
+export async function revokeServiceKey(keys: ServiceKeys, id: number, by: KeyActor): Promise<void> {
+  const key = await requireServiceKey(keys, id)
+  await inTransaction(keys.db, async (db) => {
+    if (!(await updateServiceKeyRevoked(db, id, keys.clock()))) return
+    await keys.record(db, { ...by, event: 'SERVICE_KEY_REVOKED', subject: nameOfKey(key) })
+  })
+}
+
+export function allServiceKeys({ db }: ServiceKeys): Promise<ServiceKey[]> {
+  return listServiceKeys(db)
+}
+
+/** How the audit names a key. */
+export function nameOfKey({ id, name }: ServiceKey): string {
+  return `key ${id} (${name})`
+}
+
+async function requireServiceKey({ db }: ServiceKeys, id: number): Promise<ServiceKey> {
+  const key = await findServiceKey(db, id)
+  if (!key) throw keyUnknown()
+  return key
+}
+
+function scopeFaults({ scopes: known }: ServiceKeys, scopes: string[]): string[] {
+  const unknown = scopes.filter((scope) => !known.includes(scope))
+  return unknown.map((scope) => `scopes: ${scope}: this service has ${known.join(', ')}`)
+}
+
+function cidrFaults(cidrs: string[]): string[] {
+  return cidrs.filter((text) => !isCidr(text)).map((text) => `allowedCidrs: ${text}: not a network`)
+}
+
+function isCidr(text: string): boolean {
+  const [address = '', bits = '0', ...rest] = text.split('/')
+  const width = { 4: 32, 6: 128 }[isIP(address)] ?? -1
+  return rest.length === 0 && /^\d{1,3}$/.test(bits) && Number(bits) <= width
+}
+
+async function issue(
+  { clock, mode }: ServiceKeys,
+  db: Db<ServiceKeyTables>,
+  key: Omit<NewServiceKey, 'start' | 'hash' | 'createdAt'>,
+): Promise<IssuedKey> {
+  const secret = newKeyText(mode)
+  const row = { ...key, start: startOfKey(secret), hash: hashOpaqueToken(secret) }
+  return { secret, key: await insertServiceKey(db, { ...row, createdAt: clock() }) }
+}
