@@ -11,7 +11,9 @@ import {
   openSigningKeys,
   type Settings,
   type SigningKeys,
+  secondsAfter,
 } from '@plinth/kit'
+import type { SessionWindow } from './database/sessions.repository.ts'
 import type { AccountTables } from './database/tables.ts'
 import {
   createPasswords,
@@ -62,6 +64,14 @@ export async function openAccounts<T extends AccountTables>(
   }
 }
 
+const DAY_SECONDS = 86_400
+
+/** When a session must have begun and been used to be active now. */
+export function sessionWindow({ clock, settings }: Accounts): SessionWindow {
+  const now = clock()
+  return { now, createdAfter: secondsAfter(now, -settings.sessionMaxDays * DAY_SECONDS) }
+}
+
 export type AccountGuard = ReturnType<typeof callerGuard>
 
 export type AccountSettings = {
@@ -80,6 +90,8 @@ export type AccountSettings = {
   logoutEndsCaller: boolean
   /** What a second use of a refresh token does to its session. */
   refreshReuse: 'reject' | 'revoke'
+  /** How long a session lasts, however often it is refreshed. */
+  sessionMaxDays: number
   failures: { limit: number; windowSeconds: number }
   auditDays: number
   keyRotationDays: number
@@ -118,6 +130,7 @@ export function accountSettings(settings: Settings, host: Host): AccountSettings
       settings.production && !demoAccounts ? named('DEMO_ACCOUNTS') : undefined,
     logoutEndsCaller: host.logoutEndsCaller,
     refreshReuse: settings.choice(named('REFRESH_REUSE'), ['reject', 'revoke'], 'reject'),
+    sessionMaxDays: settings.integer(named('SESSION_MAX_DAYS'), 90, { min: 1, max: 36_500 }),
     failures: {
       limit: settings.integer(named('FAILURE_LIMIT'), 100, { min: 1 }),
       windowSeconds: settings.integer(named('FAILURE_WINDOW_SECONDS'), 3600, { min: 1 }),

@@ -48,6 +48,56 @@ for (const engine of engines) {
       assert.equal((await refresh(api, other.refreshToken)).status, 200)
     })
 
+    test('with REFRESH_REUSE=revoke the last token repeated within 10 seconds is 401 and ends nothing', async (t) => {
+      const env = { IDENTITY_REFRESH_REUSE: 'revoke' }
+      const { api, clock, pair } = await startWithAlice(t, { engine, env })
+      const { body: second } = await refresh(api, pair.refreshToken)
+      clock.advance(9)
+
+      assert.equal((await refresh(api, pair.refreshToken)).status, 401)
+      const third = await refresh(api, second.refreshToken)
+      assert.equal(third.status, 200)
+      clock.advance(10)
+      assert.equal((await refresh(api, second.refreshToken)).status, 401)
+
+      assert.equal((await refresh(api, third.body.refreshToken)).status, 401)
+    })
+
+    test('ends a session after 90 days, however often it is refreshed', async (t) => {
+      const { api, clock, pair } = await startWithAlice(t, { engine })
+      const day = 86_400
+      let last = { status: 200, body: pair }
+      for (let days = 0; days < 88; days += 11) {
+        clock.advance(11 * day)
+        last = await refresh(api, last.body.refreshToken)
+        assert.equal(last.status, 200)
+      }
+      assert.equal(last.body.refreshTokenExpiresInSeconds, 2 * day)
+      const token = last.body.accessToken
+      assert.equal((await api.get('/api/users/me/sessions', { token })).body.length, 1)
+      clock.advance(2 * day)
+
+      assert.equal((await refresh(api, last.body.refreshToken)).status, 401)
+
+      const { body: next } = await api.post('/api/auth/login', ALICE)
+      const { body: sessions } = await api.get('/api/users/me/sessions', {
+        token: next.accessToken,
+      })
+      assert.deepEqual([sessions.length, sessions[0].current], [1, true])
+    })
+
+    test('ends a session after IDENTITY_SESSION_MAX_DAYS', async (t) => {
+      const env = { IDENTITY_SESSION_MAX_DAYS: '1' }
+      const { api, clock, pair } = await startWithAlice(t, { engine, env })
+      assert.equal(pair.refreshTokenExpiresInSeconds, 86_400)
+      clock.advance(86_399)
+      const { status, body } = await refresh(api, pair.refreshToken)
+      assert.deepEqual([status, body.refreshTokenExpiresInSeconds], [200, 1])
+      clock.advance(1)
+
+      assert.equal((await refresh(api, body.refreshToken)).status, 401)
+    })
+
     test('refuses a token after fourteen days, and grants the whole lifetime again after each use', async (t) => {
       const { api, clock, pair } = await startWithAlice(t, { engine })
       clock.advance(1_209_599)

@@ -11,7 +11,13 @@ export type Model = {
 }
 
 /** `ended`: in another way than by logout, so that its access tokens are dead too. */
-type Session = { current: string; revoked: boolean; ended: boolean; expiresAt: number }
+type Session = {
+  current: string
+  revoked: boolean
+  ended: boolean
+  beganAt: number
+  expiresAt: number
+}
 
 export type Operation =
   | { kind: 'login'; password: string }
@@ -28,6 +34,7 @@ export type Answer = { status: number; accessToken?: string; refreshToken?: stri
 
 const ACCESS_SECONDS = 900
 const REFRESH_SECONDS = 1_209_600
+const LONGEST_SECONDS = 90 * 86_400
 
 export function newModel(password: string): Model {
   return { nowSeconds: 0, enabled: true, password, sessions: [], tokens: {}, access: {} }
@@ -106,8 +113,10 @@ function changePassword(
 
 function admit(model: Model, session: number, answer: Answer): number {
   const { accessToken = '', refreshToken = '' } = answer
-  const expiresAt = model.nowSeconds + REFRESH_SECONDS
-  model.sessions[session] = { current: refreshToken, revoked: false, ended: false, expiresAt }
+  const beganAt = model.sessions[session]?.beganAt ?? model.nowSeconds
+  const expiresAt = Math.min(model.nowSeconds + REFRESH_SECONDS, beganAt + LONGEST_SECONDS)
+  const fresh = { current: refreshToken, revoked: false, ended: false }
+  model.sessions[session] = { ...fresh, beganAt, expiresAt }
   model.tokens[refreshToken] = session
   model.access[accessToken] = { session, expiresAt: model.nowSeconds + ACCESS_SECONDS }
   return 200

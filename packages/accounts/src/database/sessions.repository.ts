@@ -10,11 +10,19 @@ type Session = {
   userAgent: string | null
 }
 
-export type KnownSession = { id: number; userId: number; tokenHash: string }
-
-type SessionUse = {
+export type KnownSession = {
+  id: number
+  userId: number
   tokenHash: string
-  now: Date
+  previousHash: string | null
+  lastUsedAt: Date
+}
+
+/** A session ends when it is not used for its lifetime, and in any case some time after it began. */
+export type SessionWindow = { now: Date; createdAfter: Date }
+
+type SessionUse = SessionWindow & {
+  tokenHash: string
   expiresAt: Date
   address: string
   userAgent: string | null
@@ -47,13 +55,18 @@ export async function rotateSession(
   db: Db<AccountTables>,
   presentedHash: string,
   next: SessionUse,
-): Promise<{ id: number; userId: number } | undefined> {
+): Promise<{ id: number; userId: number; createdAt: Date } | undefined> {
   const row = await db
     .updateTable('sessions')
-    .set({ ...useColumns(next), generation: sql`generation + 1` })
+    .set({
+      ...useColumns(next),
+      previous_hash: presentedHash,
+      generation: sql`generation + 1`,
+    })
     .where('token_hash', '=', presentedHash)
     .where('state', '=', 'active')
     .where('expires_at', '>', next.now.toISOString())
+    .where('created_at', '>', next.createdAfter.toISOString())
     .where(({ exists, selectFrom }) =>
       exists(
         selectFrom('users')
@@ -62,9 +75,9 @@ export async function rotateSession(
           .where('users.enabled', '=', 1),
       ),
     )
-    .returning(['id', 'user_id'])
+    .returning(['id', 'user_id', 'created_at'])
     .executeTakeFirst()
-  return row && { id: row.id, userId: row.user_id }
+  return row && { id: row.id, userId: row.user_id, createdAt: new Date(row.created_at) }
 }
 
 export async function findSessionByFamily(
@@ -73,16 +86,24 @@ export async function findSessionByFamily(
 ): Promise<KnownSession | undefined> {
   const row = await db
     .selectFrom('sessions')
-    .select(['id', 'user_id', 'token_hash'])
+    .select(['id', 'user_id', 'token_hash', 'previous_hash', 'last_used_at'])
     .where('token_family', '=', tokenFamily)
     .executeTakeFirst()
-  return row && { id: row.id, userId: row.user_id, tokenHash: row.token_hash }
+  return (
+    row && {
+      id: row.id,
+      userId: row.user_id,
+      tokenHash: row.token_hash,
+      previousHash: row.previous_hash,
+      lastUsedAt: new Date(row.last_used_at),
+    }
+  )
 }
 
 export async function listLiveSessions(
   db: Db<AccountTables>,
   userId: number,
-  now: Date,
+  { now, createdAfter }: SessionWindow,
 ): Promise<Session[]> {
   const rows = await db
     .selectFrom('sessions')
@@ -90,6 +111,7 @@ export async function listLiveSessions(
     .where('user_id', '=', userId)
     .where('state', '=', 'active')
     .where('expires_at', '>', now.toISOString())
+    .where('created_at', '>', createdAfter.toISOString())
     .orderBy('last_used_at', 'desc')
     .orderBy('id', 'desc')
     .limit(1000)
@@ -112,9 +134,9 @@ export function logOutSession(
   db: Db<AccountTables>,
   userId: number,
   choice: { id: number } | { tokenHash: string },
-  now: Date,
+  window: SessionWindow,
 ): Promise<boolean> {
-  const active = activeSessions(db, userId, now).set({ state: 'logged_out' })
+  const active = activeSessions(db, userId, window).set({ state: 'logged_out' })
   const chosen =
     'id' in choice
       ? active.where('id', '=', choice.id)
@@ -127,9 +149,11 @@ export function revokeSession(
   db: Db<AccountTables>,
   userId: number,
   id: number,
-  now: Date,
+  window: SessionWindow,
 ): Promise<boolean> {
-  return hasChanged(activeSessions(db, userId, now).set({ state: 'revoked' }).where('id', '=', id))
+  return hasChanged(
+    activeSessions(db, userId, window).set({ state: 'revoked' }).where('id', '=', id),
+  )
 }
 
 /** Does so with all sessions of one user, or all but one, those that logged out included. */
@@ -146,12 +170,17 @@ export async function revokeSessions(
   await (except === undefined ? all : all.where('id', '!=', except)).execute()
 }
 
-function activeSessions(db: Db<AccountTables>, userId: number, now: Date) {
+function activeSessions(
+  db: Db<AccountTables>,
+  userId: number,
+  { now, createdAfter }: SessionWindow,
+) {
   return db
     .updateTable('sessions')
     .where('user_id', '=', userId)
     .where('state', '=', 'active')
     .where('expires_at', '>', now.toISOString())
+    .where('created_at', '>', createdAfter.toISOString())
 }
 
 async function hasChanged(update: {

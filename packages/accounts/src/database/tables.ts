@@ -18,6 +18,8 @@ export type AccountTables = SigningKeyTables & {
     user_id: number
     token_family: string
     token_hash: string
+    /** The token before the last rotation. */
+    previous_hash: Generated<string | null>
     generation: number
     /** After a logout the access token lives until it expires; a revoked session has no valid token. */
     state: 'active' | 'logged_out' | 'revoked'

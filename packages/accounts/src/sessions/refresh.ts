@@ -1,5 +1,5 @@
 import { inTransaction, type Problem } from '@plinth/kit'
-import type { Accounts } from '../accounts.ts'
+import { type Accounts, sessionWindow } from '../accounts.ts'
 import { type Origin, recordEvent } from '../audit/audit.ts'
 import { recordRefusal, slowedDown } from '../audit/failure-limit.ts'
 import {
@@ -35,7 +35,7 @@ export async function refreshSession(
     if (!session || !user) return undefined
     const event = { event: 'REFRESH', actor: user.username, subject: user.username }
     await recordEvent({ ...accounts, db }, event, origin)
-    return { user, sessionId: session.id, refreshToken: next }
+    return { user, sessionId: session.id, refreshToken: next, createdAt: session.createdAt }
   })
   if (!rotated) throw await rejectRefresh(accounts, refreshToken, origin)
   return tokenPair(accounts, rotated, sign)
@@ -73,8 +73,20 @@ async function refuseKnown(
 ): Promise<void> {
   const replayed = session.tokenHash !== tokenHash
   const user = await lockUser(accounts.db, session.userId)
-  if (replayed && accounts.settings.refreshReuse === 'revoke')
-    await revokeSession(accounts.db, session.userId, session.id, accounts.clock())
+  const { refreshReuse } = accounts.settings
+  if (replayed && refreshReuse === 'revoke' && !isRepeated(accounts, session, tokenHash))
+    await revokeSession(accounts.db, session.userId, session.id, sessionWindow(accounts))
   const event = replayed ? 'REFRESH_REPLAYED' : 'REFRESH'
   await recordRefusal(accounts, { event, subject: user?.username }, origin)
+}
+
+const GRACE_SECONDS = 10
+
+/**
+ * The same request again: a lost reply, or a second tab. It is 401 all the same, but no sign of theft.
+ * Clocks of nodes differ, so the rotation may seem to be in the future.
+ */
+function isRepeated({ clock }: Accounts, session: KnownSession, tokenHash: string): boolean {
+  const ageMs = Math.abs(clock().getTime() - session.lastUsedAt.getTime())
+  return session.previousHash === tokenHash && ageMs < GRACE_SECONDS * 1000
 }

@@ -7,13 +7,14 @@ import {
   type SignAccessToken,
   secondsAfter,
 } from '@plinth/kit'
-import type { Accounts } from '../accounts.ts'
+import { type Accounts, sessionWindow } from '../accounts.ts'
 import { type Origin, recordEvent } from '../audit/audit.ts'
 import {
   insertSession,
   listLiveSessions,
   logOutSession,
   revokeSession,
+  type SessionWindow,
 } from '../database/sessions.repository.ts'
 import type { AccountTables } from '../database/tables.ts'
 import { lockUser, type User } from '../database/users.repository.ts'
@@ -56,21 +57,27 @@ export async function openSession(
     const { id } = await insertSession(db, { userId: user.id, ...hashes, ...use })
     const event = { event: entry.event, actor: user.username, subject: user.username }
     await recordEvent({ ...accounts, db }, event, origin)
-    return { user, sessionId: id, refreshToken }
+    return { user, sessionId: id, refreshToken, createdAt: use.now }
   })
   return opened && tokenPair(accounts, opened, sign)
 }
 
-export function sessionTimes({ clock, settings }: Accounts): { now: Date; expiresAt: Date } {
-  const now = clock()
-  return { now, expiresAt: secondsAfter(now, settings.refreshTokenLifetimeSeconds) }
+export function sessionTimes(accounts: Accounts): SessionWindow & { expiresAt: Date } {
+  const window = sessionWindow(accounts)
+  const { refreshTokenLifetimeSeconds } = accounts.settings
+  return { ...window, expiresAt: secondsAfter(window.now, refreshTokenLifetimeSeconds) }
 }
 
+type Admitted = { user: User; sessionId: number; refreshToken: string; createdAt: Date }
+
 export async function tokenPair(
-  { accessTokens, settings }: Accounts,
-  { user, sessionId, refreshToken }: { user: User; sessionId: number; refreshToken: string },
+  accounts: Accounts,
+  { user, sessionId, refreshToken, createdAt }: Admitted,
   sign: SignAccessToken,
 ): Promise<TokenPair> {
+  const { accessTokens, settings } = accounts
+  const { createdAfter } = sessionWindow(accounts)
+  const secondsLeft = Math.floor((createdAt.getTime() - createdAfter.getTime()) / 1000)
   return {
     accessToken: await sign({
       userId: String(user.id),
@@ -81,7 +88,7 @@ export async function tokenPair(
     refreshToken,
     tokenType: 'Bearer',
     expiresInSeconds: accessTokens.lifetimeSeconds,
-    refreshTokenExpiresInSeconds: settings.refreshTokenLifetimeSeconds,
+    refreshTokenExpiresInSeconds: Math.min(settings.refreshTokenLifetimeSeconds, secondsLeft),
   }
 }
 
@@ -99,9 +106,10 @@ export async function logOut(
   const own = accounts.settings.logoutEndsCaller ? [{ id: Number(caller.sessionId) }] : []
   await inTransaction(accounts.db, async (db) => {
     await lockCaller(db, caller)
+    const window = sessionWindow(accounts)
     let ended = false
     for (const session of [...own, ...named])
-      if (await logOutSession(db, Number(caller.userId), session, accounts.clock())) ended = true
+      if (await logOutSession(db, Number(caller.userId), session, window)) ended = true
     const result = ended ? 'SUCCESS' : 'UNCHANGED'
     const { username } = caller
     const event = { event: 'LOGOUT', actor: username, subject: username, result } as const
@@ -109,8 +117,9 @@ export async function logOut(
   })
 }
 
-export async function ownSessions({ db, clock }: Accounts, caller: Caller) {
-  const sessions = await listLiveSessions(db, Number(caller.userId), clock())
+export async function ownSessions(accounts: Accounts, caller: Caller) {
+  const userId = Number(caller.userId)
+  const sessions = await listLiveSessions(accounts.db, userId, sessionWindow(accounts))
   return sessions.map((session) => ({
     ...session,
     current: String(session.id) === caller.sessionId,
@@ -125,7 +134,7 @@ export async function endOwnSession(
 ): Promise<void> {
   await inTransaction(accounts.db, async (db) => {
     await lockCaller(db, caller)
-    const ended = await revokeSession(db, Number(caller.userId), id, accounts.clock())
+    const ended = await revokeSession(db, Number(caller.userId), id, sessionWindow(accounts))
     if (!ended) throw sessionUnknown()
     const { username } = caller
     const event = { event: 'SESSION_REVOKED', actor: username, subject: username }

@@ -1,5 +1,5 @@
 import { type Caller, type Db, inTransaction } from '@plinth/kit'
-import type { Accounts } from '../accounts.ts'
+import { type Accounts, sessionWindow } from '../accounts.ts'
 import { type By, recordEvent } from '../audit/audit.ts'
 import { listLiveSessions, revokeSession, revokeSessions } from '../database/sessions.repository.ts'
 import type { AccountTables } from '../database/tables.ts'
@@ -10,7 +10,7 @@ import { requireUser } from './users.ts'
 /** The active sessions of a user, for administrators; `current` marks the caller's own. */
 export async function sessionsOf(accounts: Accounts, userId: number, caller?: Caller) {
   await requireUser(accounts, userId)
-  const sessions = await listLiveSessions(accounts.db, userId, accounts.clock())
+  const sessions = await listLiveSessions(accounts.db, userId, sessionWindow(accounts))
   return sessions.map((session) => ({
     ...session,
     current: String(session.id) === caller?.sessionId,
@@ -28,7 +28,8 @@ export async function endSessions(
     const user = await lockUser(db, userId)
     if (!user) throw userUnknown()
     if (choice === 'all') await revokeSessions(db, userId)
-    else if (!(await revokeSession(db, userId, choice.id, accounts.clock()))) throw sessionUnknown()
+    else if (!(await revokeSession(db, userId, choice.id, sessionWindow(accounts))))
+      throw sessionUnknown()
     const event = { event: 'SESSION_REVOKED', actor: by.actor, subject: user.username }
     await recordEvent({ ...accounts, db }, event, by.origin)
   })

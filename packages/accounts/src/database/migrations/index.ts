@@ -2,6 +2,7 @@ import { kitMigrations, type Migration, signingKeyMigrations } from '@plinth/kit
 import { accountsSchema } from './0001-accounts.ts'
 import { composedNames } from './0002-composed-names.ts'
 import { countedUsers } from './0003-counted-users.ts'
+import { previousTokens } from './0004-previous-tokens.ts'
 
 /** The tables of this package and of kit; a host appends its own. */
 export const accountMigrations: Migration[] = [
@@ -10,4 +11,5 @@ export const accountMigrations: Migration[] = [
   accountsSchema,
   composedNames,
   countedUsers,
+  previousTokens,
 ]

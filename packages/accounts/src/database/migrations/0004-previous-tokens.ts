@@ -1,0 +1,9 @@
+import type { Migration } from '@plinth/kit'
+
+/** A replay of the token that was rotated last may be a lost reply or a second tab. */
+export const previousTokens: Migration = {
+  name: 'accounts-0004-previous-tokens',
+  async up(db) {
+    await db.schema.alterTable('sessions').addColumn('previous_hash', 'text').execute()
+  },
+}
