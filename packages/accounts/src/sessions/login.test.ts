@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
-import { inTransaction } from '@plinth/kit'
+import { type Env, inTransaction } from '@plinth/kit'
 import { engines, type TestEngine } from '@plinth/kit/testing'
 import { sql } from 'kysely'
 import { until } from '../../../../test/until.ts'
@@ -14,8 +14,8 @@ import { logIn } from './login.ts'
 const REJECTED = { code: 'INVALID_CREDENTIALS' }
 
 /** Accounts that count what a login costs: passwords checked, and new hashes. */
-async function startCounted(t: TestContext, engine: TestEngine) {
-  const started = await startAccounts(t, engine)
+async function startCounted(t: TestContext, engine: TestEngine, overrides: Env = {}) {
+  const started = await startAccounts(t, engine, overrides)
   const { passwords } = started.accounts
   const verify = t.mock.method(passwords, 'verify')
   const hash = t.mock.method(passwords, 'hash')
@@ -45,6 +45,24 @@ for (const engine of engines)
       assert.deepEqual(
         [unknown, wrong, disabled],
         [1, 1, 1].map((checked) => [checked, 0]),
+      )
+    })
+
+    test('that is slowed down costs no hash, whether or not the password is right', async (t) => {
+      const { accounts, costOf } = await startCounted(t, engine, { X_FAILURE_LIMIT: '1' })
+      const wrong = { ...USER, password: 'wrong' }
+      await assert.rejects(logIn(accounts, wrong, ORIGIN), REJECTED)
+      const slowed = (credentials: typeof USER) =>
+        costOf(() =>
+          assert.rejects(logIn(accounts, credentials, ORIGIN), { code: 'TOO_MANY_ATTEMPTS' }),
+        )
+
+      assert.deepEqual(
+        [await slowed(wrong), await slowed(USER)],
+        [
+          [0, 0],
+          [0, 0],
+        ],
       )
     })
 

@@ -222,7 +222,10 @@ for (const engine of engines)
       const db = await openNode(t, await engine.freshUrl(t))
       t.mock.timers.enable({ apis: ['setInterval'] })
       let rounds = 0
+      const millisecondsLeft: number[] = []
       const run = async () => {
+        const [lease] = await leasesIn(db)
+        millisecondsLeft.push(Number(lease?.until_ms) - Date.now())
         rounds += 1
       }
       const job = startJob({ db, name: 'count', everySeconds: 60, log, run })
@@ -241,6 +244,7 @@ for (const engine of engines)
       await job.stop()
 
       assert.equal(rounds, 2)
+      for (const left of millisecondsLeft) assert.ok(left > 30_000 && left <= 60_001, String(left))
     })
 
     test('a job runs when asked and waits for its round when stopped', async (t) => {

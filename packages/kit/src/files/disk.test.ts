@@ -1,16 +1,45 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { armFailPoint } from '../runtime/fail-point.ts'
-import { publishFile, removeFile } from './disk.ts'
+import { createTemporaryFile, publishFile, removeFile } from './disk.ts'
 
-function temporaryFolder(t: TestContext): string {
-  const folder = mkdtempSync(join(tmpdir(), 'plinth-durable-'))
+function temporaryFolder(t: TestContext, parent = tmpdir()): string {
+  const folder = mkdtempSync(join(parent, 'plinth-durable-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   return folder
 }
+
+test('a temporary file is for its owner only', async (t) => {
+  const path = join(temporaryFolder(t), 'tmp')
+
+  closeSync(await createTemporaryFile(path))
+
+  assert.equal(statSync(path).mode & 0o777, 0o600)
+})
+
+// On Linux /dev/shm is a disk of its own, in memory.
+test('publishing to another disk moves the file too', {
+  skip: process.platform !== 'linux',
+}, async (t) => {
+  const [here, there] = [temporaryFolder(t), temporaryFolder(t, '/dev/shm')]
+  assert.notEqual(statSync(here).dev, statSync(there).dev)
+  writeFileSync(join(here, 'tmp'), 'x')
+
+  await publishFile(join(here, 'tmp'), join(there, 'final'))
+
+  assert.deepEqual([readdirSync(here), readdirSync(there)], [[], ['final']])
+})
 
 test('publishing moves a file to its final name', async (t) => {
   const folder = temporaryFolder(t)
@@ -41,6 +70,10 @@ test('a name that cannot be made durable is removed again', async (t) => {
   await assert.rejects(publishFile(join(folder, 'tmp'), join(folder, 'final')))
 
   assert.deepEqual(readdirSync(folder), [])
+})
+
+test('a file is not there when its folder is not', async (t) => {
+  assert.equal(await removeFile(join(temporaryFolder(t), 'missing', 'x')), false)
 })
 
 test('of two removals one finds the file', async (t) => {

@@ -57,6 +57,23 @@ describe('a multipart body', () => {
     assert.equal(readAll(Buffer.from(text)).content.toString(), 'x')
   })
 
+  test('may have 4094 bytes of preamble, and no more', () => {
+    const after = (bytes: number) =>
+      Buffer.concat([Buffer.from(`${'x'.repeat(bytes)}\r\n`), body('hello')])
+
+    assert.equal(readAll(after(4094)).content.toString(), 'hello')
+    assert.throws(() => readAll(after(4095)), { code: 'MALFORMED_UPLOAD' })
+  })
+
+  test('may have an empty header before any number of bytes', () => {
+    const content = 'x'.repeat(10_000)
+    const text = `--${BOUNDARY}\r\n\r\n\r\n${content}\r\n--${BOUNDARY}--`
+
+    const read = readAll(Buffer.from(text))
+
+    assert.deepEqual([read.headers, read.content.toString()], [[''], content])
+  })
+
   for (const [what, text] of [
     ['a header without an end', `--${BOUNDARY}\r\n${'x'.repeat(100_000)}`],
     ['a header of 100 KB', `--${BOUNDARY}\r\n${'x'.repeat(100_000)}\r\n\r\n`],

@@ -70,6 +70,15 @@ describe('a host with two addresses', { skip }, () => {
     assert.deepEqual(events, ['answered', 'closed'])
   })
 
+  test('does without one whose free port is taken, when any port will do', async (t) => {
+    const twice = ['127.0.0.1', '127.0.0.1']
+
+    const url = await listen(startable(t), { host: 'localhost', port: 0 }, twice)
+
+    const { port } = new URL(url)
+    assert.equal((await fetch(`http://127.0.0.1:${port}`)).status, 200)
+  })
+
   test('does without one that this machine does not have', async (t) => {
     const missing = ['127.0.0.1', '192.0.2.1']
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, type TestContext, test } from 'node:test'
-import { createRemoteJWKSet, jwtVerify } from 'jose'
+import { createRemoteJWKSet, exportJWK, generateKeyPair, jwtVerify, SignJWT } from 'jose'
 import { testClock } from '../../testing/clock.ts'
 import { createAccessTokenSigner } from './access-token.ts'
 import { createRemoteIssuer } from './remote-issuer.ts'
@@ -98,6 +98,43 @@ describe('tokens of another issuer', () => {
     clock.advance(700)
 
     assert.deepEqual(await verify(token), ALICE)
+  })
+
+  test('may name no key if one key is of their kind, and be signed with RSA of 2048 bits', async (t) => {
+    const { issuer, url, verify, clock } = await startIssuer(t)
+    const pair = await generateKeyPair('RS256', { modulusLength: 2048, extractable: true })
+    const jwk = { ...(await exportJWK(pair.publicKey)), kid: 'rsa', alg: 'RS256', use: 'sig' }
+    issuer.answer = () => JSON.stringify({ keys: [jwk] })
+    const sign = (header: object) =>
+      new SignJWT({ username: 'alice', roles: [], sid: '41' })
+        .setProtectedHeader({ alg: 'RS256', typ: 'at+jwt', ...header })
+        .setIssuer(url)
+        .setAudience('suite')
+        .setSubject('7')
+        .setIssuedAt(clock())
+        .setExpirationTime(new Date(clock().getTime() + 900_000))
+        .sign(pair.privateKey, { crit: { extra: true } })
+
+    assert.equal((await verify(await sign({})))?.userId, '7')
+    assert.equal((await verify(await sign({ kid: 'rsa' })))?.userId, '7')
+    assert.equal(await verify(await sign({ crit: ['extra'], extra: 1 })), undefined)
+    assert.equal(await verify(await sign({ kid: 'x'.repeat(257) })), undefined)
+  })
+
+  test('are checked against a key set of at most 64 KiB', async (t) => {
+    const { issuer, signWith, verify } = await startIssuer(t)
+    const token = await signWith(issuer.keys[0])
+    const answerOf = (bytes: number) => {
+      const keys = issuer.keys.map(publicJwk)
+      const { length } = JSON.stringify({ keys, padding: '' })
+      return JSON.stringify({ keys, padding: 'x'.repeat(bytes - length) })
+    }
+
+    issuer.answer = () => answerOf(65_537)
+    await assert.rejects(async () => verify(token), { code: 'ISSUER_UNAVAILABLE' })
+    issuer.answer = () => answerOf(65_536)
+
+    assert.equal((await verify(token))?.userId, '7')
   })
 
   test('are answered 503 when the issuer was never reached or its key set is malformed', async (t) => {

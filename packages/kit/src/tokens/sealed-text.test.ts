@@ -11,6 +11,14 @@ test('a sealed text opens with its key and purpose', () => {
   }
 })
 
+test('a sealed text names its format and its key, and has a nonce of 96 bits', () => {
+  const [version, keyId = '', nonce = ''] = sealText(key, 'secret', 'row 1').split('.')
+
+  assert.equal(version, 'v1')
+  assert.match(keyId, /^[0-9a-f]{8}$/)
+  assert.equal(Buffer.from(nonce, 'base64url').length, 12)
+})
+
 test('the same text is never sealed the same way twice', () => {
   assert.notEqual(sealText(key, 'secret', 'row 1'), sealText(key, 'secret', 'row 1'))
 })

@@ -22,6 +22,21 @@ test('bytes that arrive one by one and then in bulk are all stored, in order', a
   assert.ok(readFileSync(spool.path).equals(content))
 })
 
+test('a file goes to the disk when it has the 256 KiB of a batch', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'plinth-spool-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  const filesAfter = async (bytes: number) => {
+    await using spool = new Spool(folder, { sha256: false })
+    await spool.write(Buffer.alloc(bytes))
+    await spool.finish()
+    return readdirSync(folder).length
+  }
+
+  const counts = [await filesAfter(256 * 1024 - 1), await filesAfter(256 * 1024)]
+
+  assert.deepEqual(counts, [0, 1])
+})
+
 test('many files are stored at once, although one is given up', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'plinth-spool-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))

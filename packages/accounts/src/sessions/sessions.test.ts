@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { inTransaction, secondsAfter } from '@plinth/kit'
+import { engines } from '@plinth/kit/testing'
+import { ORIGIN, startAccounts } from '../../testing/start-accounts.ts'
+import { insertSession } from '../database/sessions.repository.ts'
+import { ownSessions } from './sessions.ts'
+
+const MOST_LISTED = 1000
+const CALLER = { userId: '2', username: 'user', roles: ['ROLE_USER'], sessionId: '1' }
+
+for (const engine of engines)
+  describe(`own sessions on ${engine.name}`, { skip: engine.skip }, () => {
+    test(`are listed up to ${MOST_LISTED}, those used last first`, async (t) => {
+      const { accounts, clock, db } = await startAccounts(t, engine)
+      const { address, userAgent } = ORIGIN
+      await inTransaction(db, async (inside) => {
+        for (let index = 0; index <= MOST_LISTED; index += 1) {
+          const now = secondsAfter(clock(), index)
+          const use = { now, expiresAt: secondsAfter(now, 60_000), address, userAgent }
+          const hashes = { tokenFamily: `family ${index}`, tokenHash: `token ${index}` }
+          await insertSession(inside, { userId: 2, ...hashes, ...use })
+        }
+      })
+
+      const listed = await ownSessions(accounts, CALLER)
+
+      assert.equal(listed.length, MOST_LISTED)
+      assert.equal(listed[0]?.lastUsedAt, secondsAfter(clock(), MOST_LISTED).toISOString())
+    })
+  })

@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { openSqlite } from './file.ts'
+import { groupCommit } from './group-commit.ts'
+import { Writer } from './writer.ts'
+
+/** Counts the transactions that the database makes for those of the callers. */
+function startGroup(t: TestContext) {
+  const writer = new Writer(openSqlite(':memory:'))
+  t.after(() => writer.close())
+  const made = t.mock.method(writer, 'transaction')
+  return { made, inGroup: groupCommit(writer, (run) => run as never) }
+}
+
+test('transactions that come together are one for the database', async (t) => {
+  const { made, inGroup } = startGroup(t)
+
+  await Promise.all(Array.from({ length: 5 }, () => inGroup(async () => {})))
+
+  assert.equal(made.mock.callCount(), 1)
+})
+
+test('one that comes in the next turn is still part of it', async (t) => {
+  const { made, inGroup } = startGroup(t)
+  const second = Promise.withResolvers<void>()
+
+  await inGroup(async () => {
+    setImmediate(() => inGroup(async () => {}).then(second.resolve, second.reject))
+  })
+  await second.promise
+
+  assert.equal(made.mock.callCount(), 1)
+})
+
+test('more than 32 are more than one', async (t) => {
+  const { made, inGroup } = startGroup(t)
+
+  await Promise.all(Array.from({ length: 33 }, () => inGroup(async () => {})))
+
+  assert.equal(made.mock.callCount(), 2)
+})
+
+test('when the database begins none, all that wait fail, and later ones succeed', async (t) => {
+  const { made, inGroup } = startGroup(t)
+  made.mock.mockImplementationOnce(() => Promise.reject(new Error('locked')))
+
+  const waiting = await Promise.allSettled([1, 2, 3].map(() => inGroup(async () => 'done')))
+  const later = await inGroup(async () => 'done')
+
+  const reasons = waiting.map((one) => (one.status === 'rejected' ? one.reason.message : one.value))
+  assert.deepEqual(reasons, ['locked', 'locked', 'locked'])
+  assert.equal(later, 'done')
+})
