@@ -56,6 +56,24 @@ killed 4 of 6
   assert.equal(readFileSync(join(root, RULE), 'utf8'), FILES[RULE])
 })
 
+test('surveys a few faults in each of several files', (t) => {
+  const root = sampleTree(t, {
+    'survey.ts': `
+      import { surveyFiles } from ${JSON.stringify(join(import.meta.dirname, 'survey.ts'))}
+      const tests = ['packages/shop/test/price.test.ts']
+      await surveyFiles(process.cwd(), [{ file: '${RULE}', tests }])`,
+  })
+
+  const { stdout, status } = runNode(root, 'survey.ts')
+
+  assert.equal(status, 0)
+  const summary = stdout.split('\n').filter((line) => line.startsWith('killed'))
+  assert.deepEqual(summary, [
+    `killed 3 of 5 in ${RULE}`,
+    'killed 3 of 5 in 1 files: 60.0 % (0 by time)',
+  ])
+})
+
 test('tests that never end are stopped, with everything they started', async (t) => {
   const folder = sampleTree(t, {
     'endless.test.ts': `
@@ -99,15 +117,13 @@ function sampleTree(t: TestContext, changes: Partial<Record<string, string>> = {
   return root
 }
 
-function mutate(cwd: string, ...args: string[]) {
+const mutate = (cwd: string, ...args: string[]) => runNode(cwd, MAIN, ...args)
+
+function runNode(cwd: string, ...args: string[]) {
   const { NODE_TEST_CONTEXT: _, ...own } = process.env
   const env = { ...own, TEST_POSTGRES_URL: '', TEST_POSTGRES_MISSING: 'no test here needs it' }
   const options = { cwd, env, encoding: 'utf8', timeout: 240_000 } as const
-  return spawnSync(
-    process.execPath,
-    ['--disable-warning=ExperimentalWarning', MAIN, ...args],
-    options,
-  )
+  return spawnSync(process.execPath, ['--disable-warning=ExperimentalWarning', ...args], options)
 }
 
 // A process that has ended stays listed as a zombie until its parent collects it.

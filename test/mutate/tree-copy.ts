@@ -23,14 +23,20 @@ export function copyTree(root: string): { folder: string; remove(): void } {
   for (const name of entriesOf(root, 'node_modules'))
     if (name !== '@plinth' && name !== '.cache') link(root, folder, join('node_modules', name))
   for (const parent of ['packages', 'services'])
-    for (const name of entriesOf(root, parent))
+    for (const name of entriesOf(root, parent)) {
       symlinkSync(join(folder, parent, name), join(folder, 'node_modules/@plinth', name))
-  if (existsSync(join(root, '.cache'))) link(root, folder, '.cache')
+      linkIfThere(root, folder, join(parent, name, 'node_modules'))
+    }
+  linkIfThere(root, folder, '.cache')
   return { folder, remove: () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }) }
 }
 
 function entriesOf(root: string, folder: string): string[] {
   return existsSync(join(root, folder)) ? readdirSync(join(root, folder)) : []
+}
+
+function linkIfThere(root: string, folder: string, path: string): void {
+  if (existsSync(join(root, path))) link(root, folder, path)
 }
 
 function link(root: string, folder: string, path: string): void {

@@ -1,0 +1,130 @@
+import { join } from 'node:path'
+import type { Mutation } from './mutations.ts'
+import { changedLines } from './sample.ts'
+
+/** A file that must not be wrong, and the tests that would notice, in the order in which they run. */
+export type CriticalFile = { file: string; tests: string[] }
+
+const kit = judgedIn('packages/kit/src', 'packages/kit/src')
+const accounts = judgedIn('packages/accounts/src', 'services/identity/test')
+const identity = judgedIn('services/identity/src', 'services/identity/test')
+const payments = judgedIn('services/payments/src', 'services/payments/test')
+const storage = judgedIn('services/storage-full/src', 'services/storage-full/test')
+const storageKey = judgedIn('services/storage-key/src', 'services/storage-key/test')
+
+/** What holds money, tokens, sessions, files, leases, webhooks and idempotency, and the guards. */
+export const CRITICAL: CriticalFile[] = [
+  kit('database/leases.ts', 'database/leases'),
+  kit('database/leases.repository.ts', 'database/leases', 'database/faults', 'database/database'),
+  kit(
+    'database/sqlite/group-commit.ts',
+    'database/transaction',
+    'database/faults',
+    'database/crash',
+  ),
+  kit('files/disk.ts', 'files/disk', 'files/spool/spool', 'files/upload'),
+  kit('files/multipart.ts', 'files/multipart', 'files/part-header', 'files/upload'),
+  kit('files/send-file.ts', 'files/ranges', 'files/preconditions', 'files/send-file'),
+  kit('files/spool/spool.ts', 'files/spool/spool', 'files/spool/sweep', 'files/upload'),
+  kit('files/upload.ts', 'files/upload', 'files/accept-uploads', 'files/upload-body'),
+  kit('http/run.ts', 'http/listen', 'http/run'),
+  kit('tokens/access-token.ts', 'tokens/access-token', 'tokens/remote-issuer'),
+  kit('tokens/remote-issuer.ts', 'tokens/remote-issuer'),
+  kit('tokens/sealed-text.ts', 'tokens/sealed-text', 'tokens/signing-keys'),
+  kit('tokens/signed-payload.ts', 'tokens/signed-payload'),
+  kit('tokens/signing-keys.ts', 'tokens/signing-keys', 'tokens/access-token'),
+  accounts(
+    'audit/failure-limit.ts',
+    './audit/failure-limit',
+    'login',
+    'own-account',
+    'audit',
+    'refresh',
+  ),
+  accounts(
+    'database/failed-attempts.repository.ts',
+    './sessions/login',
+    './audit/failure-limit',
+    'login',
+    'audit',
+    'races',
+  ),
+  accounts(
+    'database/sessions.repository.ts',
+    './sessions/sessions',
+    'own-account',
+    'refresh',
+    'logout',
+    'sessions.model',
+  ),
+  accounts('sessions/caller.ts', 'bearer', 'users', 'audit'),
+  accounts('sessions/login.ts', './sessions/login', 'login', 'races', 'audit'),
+  accounts('sessions/refresh.ts', 'refresh', 'races', 'audit'),
+  accounts('sessions/sessions.ts', 'own-account', 'logout', 'refresh', 'races'),
+  accounts('users/changes.ts', 'users', 'races', 'audit'),
+  identity('passkeys/challenges.ts', 'passkeys', 'passkey-swaps'),
+  identity('passkeys/login.ts', 'passkeys', 'passkey-swaps', 'passkey-encoding', 'w3c-vectors'),
+  identity('passkeys/registration.ts', 'passkeys', 'passkey-encoding', 'w3c-vectors'),
+  payments('checkout/attempts.ts', 'checkout', 'second-attempts', 'small-provider', 'lost-leases'),
+  payments(
+    'checkout/checkout.ts',
+    'checkout',
+    'lost-sessions',
+    'small-provider',
+    'scenarios-recovery',
+  ),
+  payments(
+    'checkout/plan.ts',
+    'checkout',
+    'overdue-sessions',
+    'scenarios-recovery',
+    'lost-sessions',
+  ),
+  payments('payment/observe.ts', 'scenarios-events', 'small-provider', 'edges', 'payments'),
+  payments('payment/record.ts', 'scenarios-events', 'payments', 'refunds', 'scenarios-nodes'),
+  {
+    file: 'services/payments/src/payment/state.ts',
+    tests: ['services/payments/src/payment/state.test.ts'],
+  },
+  payments('provider/failures.ts', 'provider-failures', 'provider-connection', 'small-provider'),
+  payments(
+    'provider/reserved-calls.ts',
+    'provider-failures',
+    'second-attempts',
+    'scenarios-recovery',
+  ),
+  payments('recovery/reconcile.ts', 'reconcile', 'scenarios-recovery', 'lost-sessions'),
+  payments('refunds/plan.ts', 'refunds', 'small-provider', 'scenarios-recovery'),
+  payments(
+    'refunds/refunds.ts',
+    'refunds',
+    'small-provider',
+    'scenarios-recovery',
+    'scenarios-nodes',
+  ),
+  payments('webhooks/receive.ts', 'scenarios-events', 'webhook-signature', 'parked-events'),
+  payments('webhooks/webhooks.routes.ts', 'webhook-signature', 'scenarios-events', 'payments'),
+  storage('files/files.ts', 'files', 'file-bytes', 'deletions', 'upload-rules', 'races'),
+  storage('files/links.ts', 'temporary-links', 'lost-updates'),
+  storage('upkeep/move-file.ts', 'moves', 'move-faults', 'races'),
+  storageKey('access.ts', 'api-key', 'security'),
+  storageKey('files.ts', 'files', 'upload', 'names', 'races', 'trouble'),
+]
+
+/** Faults that change nothing anyone could notice. They are not made. */
+export const EQUIVALENT: { file: string; fault: string; line: string; why: string }[] = []
+
+export function isEquivalent(file: string, source: string, mutation: Mutation): boolean {
+  const [line] = changedLines(source, mutation).after
+  return EQUIVALENT.some(
+    (known) => known.file === file && known.fault === mutation.what && known.line === line,
+  )
+}
+
+/** Tests are named without their ending; a leading `./` means those among the sources. */
+function judgedIn(sources: string, tests: string) {
+  return (file: string, ...names: string[]): CriticalFile => ({
+    file: `${sources}/${file}`,
+    tests: names.map((name) => `${join(name.startsWith('./') ? sources : tests, name)}.test.ts`),
+  })
+}
