@@ -115,7 +115,6 @@ async function demoUser(accounts: Accounts, username: string, roles: string[]): 
 }
 
 const EVERY_SECONDS = 60
-const BATCH = 500
 const DAY_SECONDS = 86_400
 
 /** Deletes what has expired and rotates the signing keys. */
@@ -134,17 +133,8 @@ export async function maintain(accounts: Accounts, signal: AbortSignal): Promise
   const { db, settings } = accounts
   const now = accounts.clock()
   const auditEnd = secondsAfter(now, -settings.auditDays * DAY_SECONDS)
-  await sweep(signal, (batch) => deleteExpiredSessions(db, now, batch))
-  await sweep(signal, (batch) => deleteEndedAttempts(db, now, batch))
-  await sweep(signal, (batch) => deleteOldAuditEvents(db, auditEnd, batch))
+  await deleteExpiredSessions(db, now, signal)
+  await deleteEndedAttempts(db, now, signal)
+  await deleteOldAuditEvents(db, auditEnd, signal)
   await accounts.signingKeys.rotateWhenOlderThan(settings.keyRotationDays * DAY_SECONDS)
-}
-
-/** Deletes in small batches, so that no request waits long for a sweep. */
-export async function sweep(
-  signal: AbortSignal,
-  deleteBatch: (limit: number) => Promise<number>,
-): Promise<void> {
-  let full = true
-  while (full && !signal.aborted) full = (await deleteBatch(BATCH)) === BATCH
 }

@@ -11,6 +11,7 @@ export type { Migration } from './database/migrate.ts'
 export { type Database, type Db, openDatabase } from './database/open.ts'
 export { prepared } from './database/prepared.ts'
 export {
+  deleteUntil,
   type FromRow,
   fromRow,
   type PageRequest,

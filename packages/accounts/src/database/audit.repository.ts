@@ -1,22 +1,24 @@
-import { type Db, type PageRequest, sortRows } from '@plinth/kit'
+import {
+  type Db,
+  deleteUntil,
+  type FromRow,
+  fromRow,
+  type PageRequest,
+  sortRows,
+  toRow,
+} from '@plinth/kit'
+import type { Selectable } from 'kysely'
 import type { AccountTables } from './tables.ts'
 
-type AuditEntry = {
-  at: string
-  event: string
-  actor: string | null
-  subject: string | null
-  address: string | null
-  result: string
-  requestId: string | null
-}
+type AuditRow = Selectable<AccountTables['audit_events']>
 
-export async function insertAuditEvent(db: Db<AccountTables>, entry: AuditEntry): Promise<void> {
-  const { requestId, ...columns } = entry
-  await db
-    .insertInto('audit_events')
-    .values({ ...columns, request_id: requestId })
-    .execute()
+type NewRow = Omit<AuditRow, 'id'>
+
+export async function insertAuditEvent(
+  db: Db<AccountTables>,
+  entry: FromRow<NewRow>,
+): Promise<void> {
+  await db.insertInto('audit_events').values(toRow<NewRow>(entry)).execute()
 }
 
 export const AUDIT_SORTS = ['id', 'at']
@@ -25,12 +27,12 @@ export const AUDIT_SORTS = ['id', 'at']
 export async function listAuditEvents(
   db: Db<AccountTables>,
   page: PageRequest,
-): Promise<(AuditEntry & { id: number })[]> {
+): Promise<FromRow<AuditRow>[]> {
   const query = db.selectFrom('audit_events').selectAll().limit(page.size).offset(page.offset)
   const rows = await sortRows(query, page.sort)
     .orderBy('id', page.sort.at(-1)?.direction ?? 'desc')
     .execute()
-  return rows.map(({ request_id, ...row }) => ({ ...row, requestId: request_id }))
+  return rows.map(fromRow)
 }
 
 /**
@@ -45,22 +47,6 @@ export async function countAuditEvents(db: Db<AccountTables>): Promise<number> {
   return first === null || last === null ? 0 : last - first + 1
 }
 
-/** Removes at most `limit` rows older than `before` and returns how many. */
-export async function deleteOldAuditEvents(
-  db: Db<AccountTables>,
-  before: Date,
-  limit: number,
-): Promise<number> {
-  const { numDeletedRows } = await db
-    .deleteFrom('audit_events')
-    .where('id', 'in', (sub) =>
-      sub
-        .selectFrom('audit_events')
-        .select('id')
-        .where('at', '<=', before.toISOString())
-        .orderBy('at')
-        .limit(limit),
-    )
-    .executeTakeFirstOrThrow()
-  return Number(numDeletedRows)
+export function deleteOldAuditEvents(db: Db<AccountTables>, before: Date, signal: AbortSignal) {
+  return deleteUntil(db, { table: 'audit_events', key: 'id', column: 'at' }, before, signal)
 }

@@ -1,4 +1,4 @@
-import { type Db, forUpdate } from '@plinth/kit'
+import { type Db, deleteUntil, forUpdate } from '@plinth/kit'
 import { sql } from 'kysely'
 import type { AccountTables } from './tables.ts'
 
@@ -13,7 +13,7 @@ export async function findFailedAttempts(
   window: Window,
 ): Promise<FailedAttempts | undefined> {
   const row = await attemptsWithin(db, attempt, window).executeTakeFirst()
-  return row && { failures: row.failures, endsAt: new Date(row.ends_at) }
+  return row && failedAttemptsOf(row)
 }
 
 /** Until the transaction ends, no other failure is counted. */
@@ -23,7 +23,7 @@ export async function lockFailedAttempts(
   window: Window,
 ): Promise<FailedAttempts | undefined> {
   const row = await forUpdate(db, attemptsWithin(db, attempt, window)).executeTakeFirst()
-  return row && { failures: row.failures, endsAt: new Date(row.ends_at) }
+  return row && failedAttemptsOf(row)
 }
 
 function attemptsWithin(db: Db<AccountTables>, attempt: string, { now, endsAt }: Window) {
@@ -55,6 +55,10 @@ export async function addFailedAttempt(
     )
     .returning(['failures', 'ends_at'])
     .executeTakeFirstOrThrow()
+  return failedAttemptsOf(row)
+}
+
+function failedAttemptsOf(row: { failures: number; ends_at: string }): FailedAttempts {
   return { failures: row.failures, endsAt: new Date(row.ends_at) }
 }
 
@@ -62,21 +66,7 @@ export async function deleteFailedAttempts(db: Db<AccountTables>, attempt: strin
   await db.deleteFrom('failed_attempts').where('attempt', '=', attempt).execute()
 }
 
-/** Removes at most `limit` rows whose window is over and returns how many. */
-export async function deleteEndedAttempts(
-  db: Db<AccountTables>,
-  now: Date,
-  limit: number,
-): Promise<number> {
-  const { numDeletedRows } = await db
-    .deleteFrom('failed_attempts')
-    .where('attempt', 'in', (sub) =>
-      sub
-        .selectFrom('failed_attempts')
-        .select('attempt')
-        .where('ends_at', '<=', now.toISOString())
-        .limit(limit),
-    )
-    .executeTakeFirstOrThrow()
-  return Number(numDeletedRows)
+export function deleteEndedAttempts(db: Db<AccountTables>, now: Date, signal: AbortSignal) {
+  const ended = { table: 'failed_attempts', key: 'attempt', column: 'ends_at' }
+  return deleteUntil(db, ended, now, signal)
 }

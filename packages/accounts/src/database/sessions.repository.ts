@@ -1,20 +1,10 @@
-import type { Db } from '@plinth/kit'
+import { type Db, deleteUntil, type FromRow, fromRow } from '@plinth/kit'
 import { type Selectable, sql, type UpdateResult } from 'kysely'
 import type { AccountTables } from './tables.ts'
 
-type Session = {
-  id: number
-  createdAt: string
-  lastUsedAt: string
-  address: string
-  userAgent: string | null
-}
+type Session = FromRow<Selectable<AccountTables['sessions']>>
 
-export type KnownSession = {
-  id: number
-  userId: number
-  tokenHash: string
-  previousHash: string | null
+export type KnownSession = Pick<Session, 'id' | 'userId' | 'tokenHash' | 'previousHash'> & {
   lastUsedAt: Date
 }
 
@@ -89,25 +79,17 @@ export async function findSessionByFamily(
     .select(['id', 'user_id', 'token_hash', 'previous_hash', 'last_used_at'])
     .where('token_family', '=', tokenFamily)
     .executeTakeFirst()
-  return (
-    row && {
-      id: row.id,
-      userId: row.user_id,
-      tokenHash: row.token_hash,
-      previousHash: row.previous_hash,
-      lastUsedAt: new Date(row.last_used_at),
-    }
-  )
+  return row && { ...fromRow(row), lastUsedAt: new Date(row.last_used_at) }
 }
 
 export async function listLiveSessions(
   db: Db<AccountTables>,
   userId: number,
   { now, createdAfter }: SessionWindow,
-): Promise<Session[]> {
+) {
   const rows = await db
     .selectFrom('sessions')
-    .selectAll()
+    .select(['id', 'created_at', 'last_used_at', 'address', 'user_agent'])
     .where('user_id', '=', userId)
     .where('state', '=', 'active')
     .where('expires_at', '>', now.toISOString())
@@ -116,7 +98,7 @@ export async function listLiveSessions(
     .orderBy('id', 'desc')
     .limit(1000)
     .execute()
-  return rows.map(sessionOf)
+  return rows.map(fromRow)
 }
 
 /** Ended ones included until they expire, because that is read from an index alone. */
@@ -190,24 +172,9 @@ async function hasChanged(update: {
   return numUpdatedRows > 0n
 }
 
-/** Removes at most `limit` expired rows and returns how many. */
-export async function deleteExpiredSessions(
-  db: Db<AccountTables>,
-  now: Date,
-  limit: number,
-): Promise<number> {
-  const { numDeletedRows } = await db
-    .deleteFrom('sessions')
-    .where('id', 'in', (sub) =>
-      sub
-        .selectFrom('sessions')
-        .select('id')
-        .where('expires_at', '<=', now.toISOString())
-        .orderBy('expires_at')
-        .limit(limit),
-    )
-    .executeTakeFirstOrThrow()
-  return Number(numDeletedRows)
+export function deleteExpiredSessions(db: Db<AccountTables>, now: Date, signal: AbortSignal) {
+  const expired = { table: 'sessions', key: 'id', column: 'expires_at' }
+  return deleteUntil(db, expired, now, signal)
 }
 
 function useColumns(use: SessionUse) {
@@ -217,15 +184,5 @@ function useColumns(use: SessionUse) {
     expires_at: use.expiresAt.toISOString(),
     address: use.address,
     user_agent: use.userAgent,
-  }
-}
-
-function sessionOf(row: Selectable<AccountTables['sessions']>): Session {
-  return {
-    id: row.id,
-    createdAt: row.created_at,
-    lastUsedAt: row.last_used_at,
-    address: row.address,
-    userAgent: row.user_agent,
   }
 }

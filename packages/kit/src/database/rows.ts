@@ -1,4 +1,4 @@
-import { type SelectQueryBuilder, sql } from 'kysely'
+import { type Kysely, type SelectQueryBuilder, sql } from 'kysely'
 
 type CamelCase<Name extends string> = Name extends `${infer Head}_${infer Tail}`
   ? `${Head}${Capitalize<CamelCase<Tail>>}`
@@ -72,4 +72,27 @@ function renamed(value: object, names: Names, nameOf: (name: string) => string):
     result[names[name]] = from[name]
   }
   return result
+}
+
+const BATCH = 500
+
+type Expiring = { table: string; key: string; column: string }
+
+/**
+ * Deletes the rows whose time is not after `before`, in small batches, so that no request waits long
+ * for a sweep.
+ */
+export async function deleteUntil<T>(
+  db: Kysely<T>,
+  { table, key, column }: Expiring,
+  before: Date,
+  signal: AbortSignal,
+): Promise<void> {
+  const [rows, id, time] = [sql.table(table), sql.ref(key), sql.ref(column)]
+  const batch = sql`delete from ${rows} where ${id} in (
+    select ${id} from ${rows} where ${time} <= ${before.toISOString()}
+    order by ${time} limit ${sql.lit(BATCH)})`
+  let deleted: bigint | undefined = BigInt(BATCH)
+  while (deleted === BigInt(BATCH) && !signal.aborted)
+    deleted = (await batch.execute(db)).numAffectedRows
 }

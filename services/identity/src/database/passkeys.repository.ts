@@ -1,17 +1,15 @@
-import type { Db } from '@plinth/kit'
+import { type Db, type FromRow, fromRow, toRow } from '@plinth/kit'
 import type { Selectable } from 'kysely'
 import type { IdentityTables } from './tables.ts'
 
-export type Passkey = {
-  credentialId: string
-  userId: number
+type PasskeyRow = Selectable<IdentityTables['passkeys']>
+
+type NewRow = Omit<PasskeyRow, 'id'>
+
+export type Passkey = Omit<FromRow<NewRow>, 'publicKey' | 'backupEligible' | 'transports'> & {
   publicKey: Buffer
-  counter: number
   backupEligible: boolean
   transports: string[]
-  label: string
-  createdAt: string
-  lastUsedAt: string
 }
 
 /** The user's handle: `fresh` when there is none yet, and unchanged ever after. */
@@ -34,20 +32,13 @@ export async function claimUserHandle(
 }
 
 export async function insertPasskey(db: Db<IdentityTables>, passkey: Passkey): Promise<void> {
-  await db
-    .insertInto('passkeys')
-    .values({
-      credential_id: passkey.credentialId,
-      user_id: passkey.userId,
-      public_key: passkey.publicKey.toString('base64url'),
-      counter: passkey.counter,
-      backup_eligible: passkey.backupEligible ? 1 : 0,
-      transports: JSON.stringify(passkey.transports),
-      label: passkey.label,
-      created_at: passkey.createdAt,
-      last_used_at: passkey.lastUsedAt,
-    })
-    .execute()
+  const row = toRow<NewRow>({
+    ...passkey,
+    publicKey: passkey.publicKey.toString('base64url'),
+    backupEligible: passkey.backupEligible ? 1 : 0,
+    transports: JSON.stringify(passkey.transports),
+  })
+  await db.insertInto('passkeys').values(row).execute()
 }
 
 export async function findPasskey(
@@ -109,16 +100,12 @@ export async function deletePasskeys(
   return Number(numDeletedRows)
 }
 
-function passkeyOf(row: Selectable<IdentityTables['passkeys']>): Passkey {
+function passkeyOf({ id, ...row }: PasskeyRow): Passkey {
+  const { publicKey, backupEligible, transports, ...rest } = fromRow(row)
   return {
-    credentialId: row.credential_id,
-    userId: row.user_id,
-    publicKey: Buffer.from(row.public_key, 'base64url'),
-    counter: row.counter,
-    backupEligible: row.backup_eligible === 1,
-    transports: JSON.parse(row.transports) as string[],
-    label: row.label,
-    createdAt: row.created_at,
-    lastUsedAt: row.last_used_at,
+    ...rest,
+    publicKey: Buffer.from(publicKey, 'base64url'),
+    backupEligible: backupEligible === 1,
+    transports: JSON.parse(transports) as string[],
   }
 }

@@ -1,4 +1,3 @@
-import { sweep } from '@plinth/accounts'
 import {
   type Db,
   hashOpaqueToken,
@@ -56,6 +55,6 @@ export function startChallengeSweep({ db, clock }: Store, { log, metrics }: Serv
     everySeconds: SWEEP_SECONDS,
     log: log as Logger,
     metrics,
-    run: (signal) => sweep(signal, (batch) => deleteExpiredChallenges(db, clock(), batch)),
+    run: (signal) => deleteExpiredChallenges(db, clock(), signal),
   })
 }

@@ -1,34 +1,24 @@
-import { inTransaction, prepared } from '@plinth/kit'
-import type { Insertable, NotNull, Updateable } from 'kysely'
+import { fromRow, inTransaction, prepared, toRow } from '@plinth/kit'
+import type { NotNull, Selectable, Updateable } from 'kysely'
 import type { FileState, StorageDb, StorageTables, ThumbnailState } from '../database/tables.ts'
 import type { NewFile, ObjectAddress, StoredFile } from './storage.ts'
 
-const insert = prepared((db: StorageDb, row: Insertable<StorageTables['files']>) =>
+type NewRow = Omit<Selectable<StorageTables['files']>, 'id'>
+
+const insert = prepared((db: StorageDb, row: NewRow) =>
   db.insertInto('files').values(row).returning('id'),
 )
 
 /** The file becomes visible here, after its bytes are durable. */
 export async function insertFile(db: StorageDb, file: NewFile): Promise<StoredFile> {
-  const row = {
-    owner_id: file.ownerId,
-    owner_name: file.ownerName,
-    original_filename: file.originalFilename,
-    stored_filename: file.storedFilename,
-    extension: file.extension,
-    content_type: file.contentType,
-    size_bytes: file.sizeBytes,
-    checksum_sha256: file.checksumSha256,
-    location_id: file.location.id,
-    object_name: file.objectName,
-    state: 'stored',
-    thumbnail: 'none',
-    created_at: file.createdAt,
-  } as const
+  const { location, ...known } = file
+  const state = { state: 'stored', thumbnail: 'none' } as const
+  const row = toRow<NewRow>({ ...known, ...state, locationId: location.id })
   return inTransaction(db, async (transaction) => {
     const [inserted] = await insert(transaction, row)
     if (!inserted) throw new Error('The database gave the new file no id')
     await addToTotal(transaction, { ownerId: file.ownerId, change: 1 })
-    return { ...file, id: inserted.id, state: 'stored', thumbnail: 'none' }
+    return { ...file, ...state, id: inserted.id }
   })
 }
 
@@ -197,25 +187,6 @@ function selectFiles(db: StorageDb) {
 }
 
 function fileOf(row: FileRow): StoredFile {
-  return {
-    id: row.id,
-    ownerId: row.owner_id,
-    ownerName: row.owner_name,
-    originalFilename: row.original_filename,
-    storedFilename: row.stored_filename,
-    extension: row.extension,
-    contentType: row.content_type,
-    sizeBytes: row.size_bytes,
-    checksumSha256: row.checksum_sha256,
-    state: row.state,
-    thumbnail: row.thumbnail,
-    createdAt: row.created_at,
-    objectName: row.object_name,
-    location: {
-      id: row.location_id,
-      provider: row.provider,
-      prefix: row.prefix,
-      sealedSettings: row.sealed_settings,
-    },
-  }
+  const { locationId, provider, prefix, sealedSettings, ...file } = fromRow(row)
+  return { ...file, location: { id: locationId, provider, prefix, sealedSettings } }
 }
