@@ -8,8 +8,9 @@ import { type Code, type Rule, resolve } from './source.ts'
 export const LAYERS: Record<string, string[]> = {
   kit: [
     'problems',
-    'runtime',
     'metrics',
+    'tracing',
+    'runtime',
     'database',
     'tokens',
     'http',

@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { isIPv6 } from 'node:net'
 import { availableParallelism } from 'node:os'
-import { costOf, DEFAULT_COST, decoyHash, type HashCost, isAtLeast } from './phc.ts'
+import { withSpan } from '@plinth/kit'
+import { costOf, DEFAULT_COST, decoyHash, type HashCost, type HashTask, isAtLeast } from './phc.ts'
 import { createPasswordPool, type PoolOptions } from './pool.ts'
 
 export type PasswordOptions = Partial<PoolOptions> & { cost?: HashCost }
@@ -23,12 +24,14 @@ const LONGEST_CHECKED = 2048
 export function createPasswords(options: PasswordOptions = {}) {
   const cost = options.cost ?? DEFAULT_COST
   const pool = createPasswordPool({ ...DEFAULTS, ...options })
+  const run = (task: HashTask, address: string) =>
+    withSpan(`password ${task.kind}`, {}, () => pool.run(task, clientNetwork(address)))
   const decoy = decoyHash(cost, randomBytes)
 
   return {
     async hash(password: string, address: string): Promise<string> {
       const task = { kind: 'hash', password, cost } as const
-      return String(await pool.run(task, clientNetwork(address)))
+      return String(await run(task, address))
     },
 
     /** Does the same work with and without a hash to compare with. */
@@ -37,7 +40,7 @@ export function createPasswords(options: PasswordOptions = {}) {
         hash !== undefined && costOf(hash) !== undefined && password.length <= LONGEST_CHECKED
       const text = password.slice(0, LONGEST_CHECKED)
       const task = { kind: 'verify', password: text, hash: usable ? hash : decoy } as const
-      return (await pool.run(task, clientNetwork(address))) === true && usable
+      return (await run(task, address)) === true && usable
     },
 
     /** Whether a hash is cheaper than the current cost. */

@@ -17,7 +17,8 @@ for (const engine of engines)
       await inTransaction(db, async (inside) => {
         for (let index = 0; index <= MOST_LISTED; index += 1) {
           const now = secondsAfter(clock(), index)
-          const use = { now, expiresAt: secondsAfter(now, 60_000), address, userAgent }
+          const lifetime = { now, createdAfter: now, expiresAt: secondsAfter(now, 60_000) }
+          const use = { ...lifetime, address, userAgent }
           const hashes = { tokenFamily: `family ${index}`, tokenHash: `token ${index}` }
           await insertSession(inside, { userId: 2, ...hashes, ...use })
         }

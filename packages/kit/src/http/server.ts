@@ -2,6 +2,9 @@ import { type FastifyBaseLogger, fastify, LogController } from 'fastify'
 import { Metrics } from '../metrics/metrics.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logging.ts'
+import type { TracingSettings } from '../tracing/otlp.ts'
+import type { Tracer } from '../tracing/trace-context.ts'
+import { createTracer } from '../tracing/tracer.ts'
 import {
   baseUrls,
   firstSegment,
@@ -27,6 +30,7 @@ import {
   sendReplyHeaders,
   shareWithOrigins,
 } from './hooks/replies.ts'
+import { traceRequests } from './hooks/trace.ts'
 import {
   answerBrokenRequests,
   answerProblem,
@@ -41,6 +45,7 @@ export type ServerOptions = HostOptions &
     log: Logger
     clock: Clock
     corsOrigins?: string[]
+    tracing?: TracingSettings
     bodyLimitBytes?: number
     /** How long a body may take that is not an upload. */
     bodyDeadlineMs?: number
@@ -64,6 +69,7 @@ export function createServer(options: ServerOptions): Server {
     if (route.schema?.body) route.schema = { ...route.schema, body: countsFirst(route.schema.body) }
   })
   measureRequests(server)
+  traceRequests(server, tracerFor(server, options), options.trustedProxies)
   parseJsonBodies(server)
   limitBodyTime(server, options.bodyDeadlineMs)
   sendReplyHeaders(server, replyHeaders(options))
@@ -74,6 +80,13 @@ export function createServer(options: ServerOptions): Server {
   handleProblems(server, options.renderProblem)
   answerUnknownRoutes(server)
   return server
+}
+
+function tracerFor(server: Server, { tracing, log }: ServerOptions): Tracer | undefined {
+  if (!tracing) return undefined
+  const tracer = createTracer(tracing, String(log.bindings().name), server.metrics)
+  server.onClose(() => tracer.close())
+  return tracer
 }
 
 const HEADERS_TIMEOUT_MS = 15_000

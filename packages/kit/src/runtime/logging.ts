@@ -1,4 +1,5 @@
 import { type DestinationStream, pino } from 'pino'
+import { currentTrace } from '../tracing/trace-context.ts'
 
 export type Logger = ReturnType<typeof createLogger>
 
@@ -32,6 +33,10 @@ export function createLogger(
     redact: { paths, censor: '[redacted]' },
     hooks: { streamWrite: withoutServiceKeys },
     timestamp: pino.stdTimeFunctions.isoTime,
+    mixin: () => {
+      const trace = currentTrace()
+      return trace ? { traceId: trace.traceId } : {}
+    },
   }
   return destination ? pino(options, destination) : pino(options)
 }

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { isatty } from 'node:tty'
+import type { TracingSettings } from '../tracing/otlp.ts'
 import type { Settings } from './settings.ts'
 
 export type ServiceSettings = {
@@ -16,6 +17,7 @@ export type ServiceSettings = {
   maxConnections: number
   maxConnectionsPerAddress: number
   drainSeconds: number
+  tracing: TracingSettings | undefined
 }
 
 const LOG_LEVELS = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const
@@ -44,6 +46,7 @@ export function serviceSettings(
       min: 1,
     }),
     // A person at a terminal is not a load balancer.
+    tracing: tracingSettings(settings),
     drainSeconds: settings.integer(`${prefix}DRAIN_SECONDS`, isatty(1) ? 0 : 5, { max: 600 }),
   }
 }
@@ -52,6 +55,58 @@ export function serviceSettings(
 export function logLevel(settings: Settings, prefix: string): string {
   const common = settings.choice('LOG_LEVEL', LOG_LEVELS, 'info')
   return settings.choice(`${prefix}LOG_LEVEL`, LOG_LEVELS, common)
+}
+
+const SAMPLERS = [
+  'always_on',
+  'always_off',
+  'traceidratio',
+  'parentbased_always_on',
+  'parentbased_always_off',
+  'parentbased_traceidratio',
+] as const
+
+/** The standard variables of OpenTelemetry; nothing without an endpoint. */
+function tracingSettings(settings: Settings): TracingSettings | undefined {
+  const base = settings.optional('OTEL_EXPORTER_OTLP_ENDPOINT')
+  const off = settings.flag('OTEL_SDK_DISABLED', false)
+  if (base === undefined || off) return undefined
+  const protocol = settings.text('OTEL_EXPORTER_OTLP_PROTOCOL', 'http/json')
+  if (protocol !== 'http/json')
+    settings.fault('OTEL_EXPORTER_OTLP_PROTOCOL', 'Expected http/json: others are not supported.')
+  return {
+    endpoint: `${settings.url('OTEL_EXPORTER_OTLP_ENDPOINT', base)}/v1/traces`,
+    headers: Object.fromEntries(pairs(settings, 'OTEL_EXPORTER_OTLP_HEADERS')),
+    timeoutMs: settings.integer('OTEL_EXPORTER_OTLP_TIMEOUT', 10_000, { min: 1 }),
+    ratio: ratio(settings),
+    serviceName: settings.optional('OTEL_SERVICE_NAME'),
+    attributes: Object.fromEntries(pairs(settings, 'OTEL_RESOURCE_ATTRIBUTES')),
+  }
+}
+
+/** `key=value,key=value`, with values as in a URL. */
+function pairs(settings: Settings, name: string): [string, string][] {
+  return settings.list(name, []).flatMap((pair): [string, string][] => {
+    const [key = '', ...value] = pair.split('=')
+    try {
+      if (key.trim() !== '' && value.length > 0)
+        return [[key.trim(), decodeURIComponent(value.join('=').trim())]]
+    } catch {
+      // Reported below.
+    }
+    settings.fault(name, 'Expected pairs of name and value.', 'name=value,other=value')
+    return []
+  })
+}
+
+function ratio(settings: Settings): number {
+  const sampler = settings.choice('OTEL_TRACES_SAMPLER', SAMPLERS, 'parentbased_always_on')
+  const given = settings.text('OTEL_TRACES_SAMPLER_ARG', '1')
+  const value = Number(given)
+  if (!(value >= 0 && value <= 1))
+    settings.fault('OTEL_TRACES_SAMPLER_ARG', 'Expected a number from 0 to 1.', '0.1')
+  if (sampler.endsWith('always_off')) return 0
+  return sampler.endsWith('traceidratio') ? value : 1
 }
 
 const NAMED_NETWORKS = ['loopback', 'linklocal', 'uniquelocal']

@@ -112,6 +112,7 @@ describe('settings', () => {
       allowedHosts: [],
       maxConnections: 5000,
       maxConnectionsPerAddress: 1000,
+      tracing: undefined,
       drainSeconds: 5,
       database: 'sqlite:/d/x.db',
     })

@@ -1,4 +1,4 @@
-import { type Metrics, Problem } from '@plinth/kit'
+import { type Metrics, Problem, withSpan } from '@plinth/kit'
 import type { PaymentProvider } from './provider.ts'
 
 const BOUNDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25]
@@ -25,7 +25,7 @@ export function measureProvider(provider: PaymentProvider, metrics: Metrics): Pa
       const startedAt = performance.now()
       const seconds = () => (performance.now() - startedAt) / 1000
       try {
-        const result = await call(...args)
+        const result = await withSpan(`provider ${operation}`, {}, () => call(...args), 'client')
         observe({ operation, result: 'accepted' }, seconds())
         return result
       } catch (error) {

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { traceHeaders } from '@plinth/kit'
 import type Stripe from 'stripe'
 import { type ReplyHead, translateFailure, unexplainedFailure } from './failures.ts'
 import { providerFailed, providerUnavailable } from './problems.ts'
@@ -97,13 +98,14 @@ const NOT_CONNECTED = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN']
 function countingTries(http: HttpClient, basePath: string): HttpClient {
   return {
     getClientName: () => http.getClientName(),
-    makeRequest: async (host, port, path, ...rest) => {
+    makeRequest: async (host, port, path, method, headers, ...rest) => {
       const call = current.getStore() ?? { tries: 0, isOver: false }
       // What failed for good must not happen after all.
       if (call.isOver) throw new Error('The time for this call is over.')
       call.tries += 1
       try {
-        return await http.makeRequest(host, port, `${basePath}${path}`, ...rest)
+        const traced = { ...headers, ...traceHeaders() }
+        return await http.makeRequest(host, port, `${basePath}${path}`, method, traced, ...rest)
       } catch (error) {
         if (NOT_CONNECTED.includes((error as NodeJS.ErrnoException).code ?? '')) call.tries -= 1
         throw error

@@ -97,6 +97,8 @@ export function logRequest(request: Request, reply: Reply): void {
   request.server.log[level](
     {
       requestId: request.id,
+      // The end of a response is outside of its trace.
+      traceId: request.trace?.traceId,
       method: request.method,
       route: route ?? '(none)',
       status: reply.statusCode,

@@ -1,4 +1,4 @@
-import { secondsAfter } from '@plinth/kit'
+import { secondsAfter, traceHeaders } from '@plinth/kit'
 import { parameterInvalid, parameterMissing, resourceMissing } from '../../protocol/errors.ts'
 import type { Operation } from '../../protocol/operations.ts'
 import * as read from '../../protocol/parameters.ts'
@@ -70,7 +70,9 @@ export const createSession: Operation = async (sandbox, { form }) => {
     checkLimits(session.amount_total, session.currency)
   if (session.customer !== null) await requireCustomer(sandbox, session.customer, 'customer')
 
-  await insertObject(sandbox.db, session, { hidden: given.payment_intent_data })
+  await insertObject(sandbox.db, session, {
+    hidden: { ...given.payment_intent_data, ...traceHeaders() },
+  })
   for (const item of items)
     await insertObject(sandbox.db, await describeItem(sandbox, item), { parent: session.id })
   await insertTimer(sandbox.db, 'expire-session', session.id, new Date(session.expires_at * 1000))

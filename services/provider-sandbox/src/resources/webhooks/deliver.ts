@@ -8,6 +8,7 @@ import {
   type Attempt,
   countWaiting,
   type Delivery,
+  type DueDelivery,
   recordAttempt,
   updateFailed,
 } from './deliveries.repository.ts'
@@ -15,7 +16,7 @@ import {
 /** Sends a delivery once and records what was sent and what came back. */
 export async function deliver(
   sandbox: Sandbox,
-  delivery: Delivery,
+  delivery: DueDelivery,
   { signWith }: Switches,
   stopped: AbortSignal,
 ): Promise<void> {
@@ -24,7 +25,9 @@ export async function deliver(
   const event = await findObject(db, 'event', delivery.eventId)
   if (!endpoint || !event) return updateFailed(db, delivery.id)
 
+  const session = await findWithHidden(db, 'checkout.session', delivery.subject)
   const request = composeRequest(event, SIGNING[signWith](endpoint.hidden), trueClock())
+  if (session?.hidden.traceparent) request.headers.traceparent = session.hidden.traceparent
   const timeout = AbortSignal.timeout(sandbox.config.deliveryTimeoutSeconds * 1000)
   const signal = AbortSignal.any([stopped, timeout])
   const reply = await send(endpoint.object.url, request, signal)

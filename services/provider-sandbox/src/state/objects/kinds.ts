@@ -132,9 +132,13 @@ export type ObjectKinds = {
 
 /** What is kept beside an object and never shown. */
 export type Hidden = {
-  /** For the payment intent, which a session has only when the customer first tries to pay. */
+  /**
+   * For the payment intent, which a session has only when the customer first tries to pay; and the
+   * trace in which the session was asked for, which its events continue.
+   */
   'checkout.session': Partial<Texts<'description' | 'receipt_email' | 'statement_descriptor'>> & {
     metadata?: Metadata
+    traceparent?: string
   }
   /** The second secret signs while the first is being replaced. */
   webhook_endpoint: Texts<'secret' | 'secondSecret'>

@@ -1,4 +1,5 @@
 import type { S3Client } from '@aws-sdk/client-s3'
+import { traceHeaders, withSpan } from '@plinth/kit'
 import type { ObjectSettings, StoreTimeouts } from './provider.ts'
 
 type Sdk = typeof import('@aws-sdk/client-s3')
@@ -39,7 +40,23 @@ export async function openObjectClient(
       throwOnRequestTimeout: true,
     },
   })
+  traceCalls(s3)
   return { sdk, s3 }
+}
+
+/** One span a call to the store, which gets the trace along; unsigned, as a proxy may change it. */
+function traceCalls(s3: S3Client): void {
+  s3.middlewareStack.add(
+    (next, { commandName }) =>
+      (args) => {
+        const call = () => {
+          Object.assign((args.request as { headers: object }).headers, traceHeaders())
+          return next(args)
+        }
+        return withSpan(`store ${commandName}`, {}, call, 'client')
+      },
+    { step: 'finalizeRequest', priority: 'low', name: 'traced' },
+  )
 }
 
 type SdkError = Error & {

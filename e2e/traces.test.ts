@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { json } from 'node:stream/consumers'
+import { describe, type TestContext, test } from 'node:test'
+import { identityClient, paymentsClient } from '@plinth/client'
+import { freePorts } from '../test/servers/free-ports.ts'
+import { until } from '../test/until.ts'
+import { startSuite } from './stack.ts'
+
+const SERVER = 2
+
+type Span = { traceId: string; spanId: string; parentSpanId: string; name: string; kind: number }
+type Batch = {
+  resourceSpans: {
+    resource: { attributes: { key: string; value: { stringValue: string } }[] }
+    scopeSpans: { spans: Span[] }[]
+  }[]
+}
+
+/** Takes spans as OTLP over HTTP sends them; `hung` never answers. */
+async function startReceiver(t: TestContext, { hung = false } = {}) {
+  const spans: (Span & { service: string })[] = []
+  const server = createServer(async (request, reply) => {
+    if (hung) return
+    assert.equal(request.url, '/v1/traces')
+    const { resourceSpans } = (await json(request)) as Batch
+    for (const { resource, scopeSpans } of resourceSpans) {
+      const service = resource.attributes.find(({ key }) => key === 'service.name')
+      for (const span of scopeSpans.flatMap((scope) => scope.spans))
+        spans.push({ ...span, service: service?.value.stringValue ?? '' })
+    }
+    reply.end('{}')
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  return { spans, settings: { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}` } }
+}
+
+async function pay(urlOf: (service: string) => string): Promise<void> {
+  const payments = paymentsClient(urlOf('payments'))
+  const { checkoutSessionId, paymentId } = await payments.checkOut({
+    amount: 1000,
+    currency: 'EUR',
+    description: 'One chair',
+    businessReference: 'order-1',
+    attemptReference: 'attempt-1',
+  })
+  const sandbox = `${urlOf('provider-sandbox')}/sandbox/api`
+  await fetch(`${sandbox}/sessions/${checkoutSessionId}/pay`, { method: 'POST' })
+  await until(
+    () => payments.payment(paymentId),
+    ({ status }) => status === 'PAID',
+  )
+}
+
+describe('traces', () => {
+  test('connect a checkout with the call to the provider, its work there and the webhook', async (t) => {
+    const { spans, settings } = await startReceiver(t)
+    const { urlOf } = await startSuite(t, settings)
+
+    await pay(urlOf)
+
+    const named = (name: string) => spans.find((span) => span.name === name)
+    await until(
+      () => named('POST /api/provider/webhook'),
+      (span) => span !== undefined,
+    )
+    const checkout = named('POST /api/checkout/sessions')
+    const call = named('provider createSession')
+    const there = spans.find(({ service, kind }) => service === 'plinth-sandbox' && kind === SERVER)
+    const webhook = named('POST /api/provider/webhook')
+    assert.ok(checkout && call && there && webhook)
+    assert.equal(checkout.parentSpanId, '')
+    assert.equal(call.parentSpanId, checkout.spanId)
+    assert.equal(there.parentSpanId, call.spanId)
+    for (const span of [call, there, webhook]) assert.equal(span.traceId, checkout.traceId)
+    assert.deepEqual([checkout.service, there.service], ['plinth-payments', 'plinth-sandbox'])
+  })
+
+  test('are taken over from a caller, by the trace it names', async (t) => {
+    const { spans, settings } = await startReceiver(t)
+    const { urlOf } = await startSuite(t, settings)
+    const traceId = '0af7651916cd43dd8448eb211c80319c'
+    const traceparent = `00-${traceId}-b7ad6b7169203331-00`
+
+    await fetch(`${urlOf('identity')}/api/users/me`, { headers: { traceparent } })
+
+    const [span] = await until(
+      () => spans.filter(({ name }) => name === 'GET /api/users/me'),
+      (found) => found.length > 0,
+    )
+    assert.deepEqual([span?.traceId, span?.parentSpanId], [traceId, 'b7ad6b7169203331'])
+  })
+
+  test('that nobody takes hold up no request, and are dropped and counted', async (t) => {
+    const { settings } = await startReceiver(t, { hung: true })
+    const [port] = await freePorts(1)
+    const { urlOf } = await startSuite(t, {
+      ...settings,
+      OTEL_EXPORTER_OTLP_TIMEOUT: '500',
+      SUITE_MANAGEMENT_PORT: String(port),
+    })
+    const identity = identityClient(urlOf('identity'))
+
+    for (let index = 0; index < 3_000; index += 50)
+      await Promise.all(
+        Array.from({ length: 50 }, () => assert.rejects(identity.me(), { status: 401 })),
+      )
+
+    await until(
+      async () => (await fetch(`http://127.0.0.1:${port}/actuator/prometheus`)).text(),
+      (metrics) => /^plinth_spans_dropped_total\{service="identity"\} [1-9]/m.test(metrics),
+    )
+  })
+})

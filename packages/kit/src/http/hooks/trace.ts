@@ -1,0 +1,66 @@
+import { networkMatcher } from '../../runtime/networks.ts'
+import {
+  type Attributes,
+  inTrace,
+  parseTraceparent,
+  type Trace,
+  type TraceContext,
+  type Tracer,
+} from '../../tracing/trace-context.ts'
+import type { Reply, Request, Server } from '../framework.ts'
+import { routeTemplate } from './measure.ts'
+
+/**
+ * Runs each request in its trace: the one its `traceparent` names, or, with a tracer, a new one.
+ * Whether a trace is recorded is decided here; only a trusted proxy may decide it for us.
+ */
+export function traceRequests(
+  server: Server,
+  tracer: Tracer | undefined,
+  trustedProxies: string[] = [],
+): void {
+  const isTrusted = networkMatcher(trustedProxies)
+  const sampledOf = ({ sampled }: TraceContext, { socket }: Request) =>
+    isTrusted(socket.remoteAddress ?? '') ? sampled : tracer?.isSampled() === true
+  server.decorateRequest('trace', undefined)
+  server.addHook('onRequest', (request, reply, done) => {
+    const given = parseTraceparent(request.headers.traceparent)
+    if (!given && !tracer) return done()
+    request.trace = given
+    if (tracer && !isProbe(request)) {
+      const span = tracer.start('server', given && { ...given, sampled: sampledOf(given, request) })
+      request.trace = span.trace
+      reply.raw.once('close', () => span.end(...described(request, reply)))
+    }
+    if (request.trace) inTrace(request.trace, done)
+    else done()
+  })
+  // A body arrives in the context of its connection, not in that of the request.
+  server.addHook('preValidation', (request, _reply, done) => {
+    if (request.trace) inTrace(request.trace, done)
+    else done()
+  })
+}
+
+function isProbe({ url }: Request): boolean {
+  return url.startsWith('/actuator/')
+}
+
+/** Without the query, which may hold a secret. */
+function described(request: Request, reply: Reply): [string, Attributes, boolean] {
+  const route = routeTemplate(request.routeOptions.url)
+  const { statusCode } = reply.raw
+  const attributes = {
+    'http.request.method': request.method,
+    'http.route': route,
+    'http.response.status_code': statusCode,
+    'url.path': request.url.split('?', 1)[0],
+  }
+  return [`${request.method} ${route ?? ''}`.trim(), attributes, statusCode >= 500]
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    trace: Trace | undefined
+  }
+}

@@ -1,0 +1,110 @@
+import { randomBytes } from 'node:crypto'
+import type { Metrics } from '../metrics/metrics.ts'
+import type { FinishedSpan, TracingSettings } from './otlp.ts'
+import {
+  type Attributes,
+  currentTrace,
+  inTrace,
+  type SpanKind,
+  type Tracer,
+} from './trace-context.ts'
+
+/** The numbers of OTLP. */
+const KINDS: Record<SpanKind, number> = { internal: 1, server: 2, client: 3 }
+
+const MOST_WAITING = 2_048
+const BATCH = 512
+const EVERY_MS = 1_000
+
+/**
+ * Collects the spans of one service and sends them in batches. Requests never wait for it: what does
+ * not fit in the queue is dropped and counted.
+ */
+export function createTracer(settings: TracingSettings, service: string, metrics: Metrics): Tracer {
+  const countDropped = metrics.counter({
+    name: 'plinth_spans_dropped_total',
+    help: 'Spans that were not sent: the queue was full, or the receiver refused them.',
+  })
+  let waiting: FinishedSpan[] = []
+  let sending: Promise<void> | undefined
+
+  const send = async () => {
+    const { sendSpans } = await import('./otlp.ts')
+    while (waiting.length > 0) {
+      const batch = waiting.slice(0, BATCH)
+      waiting = waiting.slice(BATCH)
+      if (!(await sendSpans(settings, service, batch))) countDropped({}, batch.length)
+    }
+  }
+  const flush = () => {
+    sending ??= send().finally(() => {
+      sending = undefined
+    })
+    return sending
+  }
+  const timer = setInterval(() => waiting.length > 0 && void flush(), EVERY_MS).unref()
+
+  return {
+    isSampled: () => settings.ratio >= 1 || Math.random() < settings.ratio,
+
+    start(kind, parent) {
+      const sampled = parent?.sampled ?? this.isSampled()
+      const traceId = parent?.traceId ?? randomBytes(16).toString('hex')
+      const context = { traceId, spanId: randomBytes(8).toString('hex'), sampled }
+      const startedAtMs = nowMs()
+      return {
+        trace: { ...context, tracer: this },
+        end(name, attributes, failed) {
+          if (!sampled) return
+          if (waiting.length >= MOST_WAITING) return countDropped({})
+          const parentSpanId = parent?.spanId
+          const times = { startedAtMs, endedAtMs: nowMs() }
+          waiting.push({
+            ...context,
+            ...times,
+            parentSpanId,
+            name,
+            kind: KINDS[kind],
+            attributes,
+            failed,
+          })
+        },
+      }
+    },
+    async close() {
+      clearInterval(timer)
+      await sending
+      await flush()
+    },
+  }
+}
+
+/** Unlike a clock that is set, it never makes a child begin before its parent. */
+function nowMs(): number {
+  return performance.timeOrigin + performance.now()
+}
+
+/** Runs work as a span of the trace at hand; outside of a trace it just runs it. */
+export async function withSpan<R>(
+  name: string,
+  attributes: Attributes,
+  work: () => Promise<R>,
+  kind: SpanKind = 'internal',
+): Promise<R> {
+  const parent = currentTrace()
+  if (!parent?.tracer || !parent.sampled) return work()
+  const span = parent.tracer.start(kind, parent)
+  try {
+    const result = await inTrace(span.trace, work)
+    span.end(name, attributes, false)
+    return result
+  } catch (error) {
+    span.end(name, { ...attributes, 'error.type': nameOf(error) }, true)
+    throw error
+  }
+}
+
+function nameOf(error: unknown): string {
+  const { code, name } = error as { code?: unknown; name?: string }
+  return typeof code === 'string' ? code : (name ?? 'unknown')
+}
