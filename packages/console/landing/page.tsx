@@ -23,7 +23,7 @@ function LandingPage() {
   return (
     <div class="landing">
       <header class="row apart">
-        <span class="wordmark">
+        <span class="row wordmark">
           <PlinthMark /> Plinth
         </span>
         <AppearanceButton />

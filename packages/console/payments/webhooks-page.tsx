@@ -1,7 +1,6 @@
 import { useAction, usePages } from '../shared/api/use-reply.ts'
 import { Button, ButtonLink } from '../shared/components/button.tsx'
 import { Badge, EmptyState, Page } from '../shared/components/page.tsx'
-import { Refusal } from '../shared/components/reply.tsx'
 import { type Column, List } from '../shared/components/table.tsx'
 import type { Tone } from '../shared/components/tone.ts'
 import { dateText } from '../shared/wording.ts'
@@ -37,9 +36,9 @@ export function WebhooksPage() {
           Look again
         </Button>
       </div>
-      <Refusal reply={retry.refusal} />
       <List
         of={inbox}
+        action={retry}
         caption="Webhook events"
         columns={columns(retry.run)}
         empty={

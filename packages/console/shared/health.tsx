@@ -62,7 +62,7 @@ export function HealthBar({ api, note }: { api: Api; note: ComponentChildren }) 
   }, [api, status])
   return (
     <>
-      <span class="who">
+      <span class="row who">
         Health {status.value ? <HealthBadge status={status.value} /> : <span class="soft">…</span>}
       </span>
       {note}

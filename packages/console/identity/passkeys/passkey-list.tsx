@@ -2,7 +2,6 @@ import type { Passkey } from '@plinth/client'
 import { useAction, useLoad } from '../../shared/api/use-reply.ts'
 import { Button } from '../../shared/components/button.tsx'
 import { Card, Notice } from '../../shared/components/page.tsx'
-import { Refusal } from '../../shared/components/reply.tsx'
 import { List } from '../../shared/components/table.tsx'
 import { dateText } from '../../shared/wording.ts'
 import { session } from '../session.ts'
@@ -16,9 +15,9 @@ export function PasskeyList({ version }: { version: number }) {
       title="Your passkeys"
       about="Only names and dates: the private keys never leave your devices."
     >
-      <Refusal reply={remove.refusal} />
       <List
         of={passkeys}
+        action={remove}
         caption="Your passkeys"
         columns={[
           { title: 'Name', of: ({ label }) => <strong>{label}</strong> },

@@ -1,6 +1,5 @@
 import { useAction } from '../../shared/api/use-reply.ts'
 import { Badge, EmptyState, Page } from '../../shared/components/page.tsx'
-import { Refusal } from '../../shared/components/reply.tsx'
 import { type Column, List } from '../../shared/components/table.tsx'
 import type { Tone } from '../../shared/components/tone.ts'
 import { dateText, moneyText } from '../../shared/wording.ts'
@@ -29,9 +28,9 @@ export function RefundsPage() {
       title="Refunds"
       about="Decide what becomes of a refund: it succeeds, fails, or is cancelled."
     >
-      <Refusal reply={act.refusal} />
       <List
         of={refunds}
+        action={act}
         caption="Refunds"
         columns={[...COLUMNS, actionColumn(actionsOf, act.run)]}
         empty={

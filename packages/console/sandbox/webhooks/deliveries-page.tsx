@@ -1,7 +1,6 @@
 import { useAction } from '../../shared/api/use-reply.ts'
 import { Button } from '../../shared/components/button.tsx'
 import { Badge, EmptyState, Page } from '../../shared/components/page.tsx'
-import { Refusal } from '../../shared/components/reply.tsx'
 import { type Column, List } from '../../shared/components/table.tsx'
 import { statusTone, type Tone } from '../../shared/components/tone.ts'
 import { api, CONTROLS, useCurrent } from '../api.ts'
@@ -20,9 +19,9 @@ export function DeliveriesPage() {
           Send what is due
         </Button>
       </div>
-      <Refusal reply={act.refusal} />
       <List
         of={deliveries}
+        action={act}
         caption="Deliveries"
         columns={[...COLUMNS, resendColumn((id) => act.run(`events/${id}/resend`))]}
         empty={

@@ -2,7 +2,6 @@ import { useAction, useLoad } from '../../shared/api/use-reply.ts'
 import { Button } from '../../shared/components/button.tsx'
 import { Form, type Values } from '../../shared/components/form.tsx'
 import { Card } from '../../shared/components/page.tsx'
-import { Refusal } from '../../shared/components/reply.tsx'
 import { List } from '../../shared/components/table.tsx'
 import { api, CONTROLS } from '../api.ts'
 
@@ -19,9 +18,9 @@ export function EndpointsCard() {
   )
   return (
     <Card title="Webhook endpoints" about="Where events go. Secrets are never shown.">
-      <Refusal reply={remove.refusal} />
       <List
         of={endpoints}
+        action={remove}
         caption="Webhook endpoints"
         columns={[
           { title: 'Address', of: ({ url }) => <code>{url}</code> },

@@ -1,7 +1,8 @@
 // biome-ignore-all lint/a11y/noRedundantRoles: a narrow table is laid out as blocks, which some screen readers no longer announce as a table.
 import { type Signal, useSignal } from '@preact/signals'
 import { type ComponentChildren, Fragment } from 'preact'
-import { Loaded, type Loading } from './reply.tsx'
+import type { Reply } from '../api/api.ts'
+import { Loaded, type Loading, Refusal } from './reply.tsx'
 
 export type Column<Row> = { title: string; of(row: Row): ComponentChildren; number?: boolean }
 
@@ -55,13 +56,16 @@ export function List<Row extends { id: string | number }>(props: {
   of: Loading<Row[]> & Partial<PagerProps>
   caption: string
   columns: Column<Row>[]
+  /** Something is done to its rows; a refusal of that is shown above them. */
+  action?: { refusal?: Reply }
   /** Shown instead of a table without rows. */
   empty?: ComponentChildren
   forbidden?: ComponentChildren
 }) {
-  const { of, empty, forbidden, ...table } = props
+  const { of, action, empty, forbidden, ...table } = props
   return (
     <>
+      <Refusal reply={action?.refusal} />
       <Loaded of={of} forbidden={forbidden}>
         {(rows) =>
           rows.length === 0 && empty ? (

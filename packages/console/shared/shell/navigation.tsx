@@ -11,7 +11,11 @@ export function PageList({ pages, current }: { pages: ConsolePage[]; current: st
           .filter((page) => page.inside === undefined)
           .map((page) => (
             <li key={page.path}>
-              <a href={`#/${page.path}`} aria-current={page.path === current ? 'page' : undefined}>
+              <a
+                class="row"
+                href={`#/${page.path}`}
+                aria-current={page.path === current ? 'page' : undefined}
+              >
                 <Icon name={page.icon} />
                 {page.title}
                 {page.note && <Badge>{page.note}</Badge>}

@@ -32,7 +32,7 @@ export function Palette({ definition }: { definition: ConsoleDefinition }) {
         paletteOpen.value = false
       }}
     >
-      <div class="search">
+      <div class="row search">
         <Icon name="search" />
         <input
           type="search"

@@ -19,7 +19,7 @@ export function TopBar({ definition }: { definition: ConsoleDefinition }) {
           menuOpen.value = !menuOpen.value
         }}
       />
-      <a class="brand" href="#/">
+      <a class="row brand" href="#/">
         <PlinthMark />
         {definition.title}
       </a>

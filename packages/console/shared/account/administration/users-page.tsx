@@ -2,7 +2,6 @@ import type { UserSummary } from '@plinth/client'
 import { useAction, usePages } from '../../api/use-reply.ts'
 import { Button } from '../../components/button.tsx'
 import { Badge, Page } from '../../components/page.tsx'
-import { Refusal } from '../../components/reply.tsx'
 import { type Column, List } from '../../components/table.tsx'
 import { dateText } from '../../wording.ts'
 import type { Session } from '../session/session.ts'
@@ -31,15 +30,13 @@ function UserTable({ session }: { session: Session }) {
     users.reload,
   )
   return (
-    <>
-      <Refusal reply={change.refusal} />
-      <List
-        of={users}
-        caption={`${users.totalElements} users`}
-        columns={[...COLUMNS, changeColumn(change.run)]}
-        forbidden={<AdminRequired session={session} to="see every account" />}
-      />
-    </>
+    <List
+      of={users}
+      action={change}
+      caption={`${users.totalElements} users`}
+      columns={[...COLUMNS, changeColumn(change.run)]}
+      forbidden={<AdminRequired session={session} to="see every account" />}
+    />
   )
 }
 

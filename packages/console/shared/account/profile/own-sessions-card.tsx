@@ -2,7 +2,6 @@ import type { OwnSession } from '@plinth/client'
 import { useAction, useLoad } from '../../api/use-reply.ts'
 import { Button } from '../../components/button.tsx'
 import { Badge, Card } from '../../components/page.tsx'
-import { Refusal } from '../../components/reply.tsx'
 import { List } from '../../components/table.tsx'
 import { dateText } from '../../wording.ts'
 import type { Session } from '../session/session.ts'
@@ -18,9 +17,9 @@ export function OwnSessionsCard({ session }: { session: Session }) {
       title="Your sessions"
       about="Every place this account is signed in. Ending one takes effect at its next refresh."
     >
-      <Refusal reply={end.refusal} />
       <List
         of={sessions}
+        action={end}
         caption="Your sessions"
         columns={[
           { title: 'Started', of: ({ createdAt }) => dateText(createdAt) },

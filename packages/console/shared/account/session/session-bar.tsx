@@ -24,7 +24,7 @@ export function SessionBar({ session, signInPath }: { session: Session; signInPa
     )
   return (
     <>
-      <span class="who">
+      <span class="row who">
         <Icon name="person" />
         {claims.username}
         <span class="long">

@@ -23,7 +23,7 @@ export function Inspector() {
         if (key === 'Escape') closeInspector()
       }}
     >
-      <header>
+      <header class="row">
         <h2>Requests</h2>
         <Badge>{all.length}</Badge>
         <Button
