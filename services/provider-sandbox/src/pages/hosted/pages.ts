@@ -26,7 +26,7 @@ ${methods.includes('us_bank_account') && bankForm(checkout.path, amount, checkou
 ${session.cancel_url !== null && html`<p><a href="${session.cancel_url}">Cancel and go back</a></p>`}
 <section class="card aside" aria-labelledby="tools">
 <h2 id="tools">Sandbox</h2>
-<form method="post" action="${checkout.path}/expire"><button class="button quiet">Let it expire</button></form>
+<form method="post" action="${checkout.path}/expire"><div><button class="button">Let it expire</button></div></form>
 <p class="small soft">This checkout is ${session.id}.</p>
 </section>`
   return { title: error ? `Not paid: ${amount}` : `Pay ${amount}`, main }
@@ -92,7 +92,7 @@ export function challengePage(session: CheckoutSession, path: string): Page {
 <form method="post" action="${path}/challenge" class="card">
 <div class="row">
 <button class="button primary" name="accepted" value="true">Yes, confirm</button>
-<button class="button quiet" name="accepted" value="false">No, refuse</button>
+<button class="button" name="accepted" value="false">No, refuse</button>
 </div>
 </form>`
   return { title: 'Your bank asks', main }
