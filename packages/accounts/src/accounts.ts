@@ -11,9 +11,7 @@ import {
   openSigningKeys,
   type Settings,
   type SigningKeys,
-  secondsAfter,
 } from '@plinth/kit'
-import type { SessionWindow } from './database/sessions.repository.ts'
 import type { AccountTables } from './database/tables.ts'
 import {
   createPasswords,
@@ -62,14 +60,6 @@ export async function openAccounts<T extends AccountTables>(
     verifier: createAccessTokenVerifier(rules, signingKeys),
     close: () => passwords.close(),
   }
-}
-
-const DAY_SECONDS = 86_400
-
-/** When a session must have begun and been used to be active now. */
-export function sessionWindow({ clock, settings }: Accounts): SessionWindow {
-  const now = clock()
-  return { now, createdAfter: secondsAfter(now, -settings.sessionMaxDays * DAY_SECONDS) }
 }
 
 export type AccountGuard = ReturnType<typeof callerGuard>

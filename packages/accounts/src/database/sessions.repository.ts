@@ -1,4 +1,4 @@
-import { type Db, deleteUntil, type FromRow, fromRow } from '@plinth/kit'
+import { type Clock, type Db, deleteUntil, type FromRow, fromRow, secondsAfter } from '@plinth/kit'
 import { type Selectable, sql, type UpdateResult } from 'kysely'
 import type { AccountTables } from './tables.ts'
 
@@ -10,6 +10,16 @@ export type KnownSession = Pick<Session, 'id' | 'userId' | 'tokenHash' | 'previo
 
 /** A session ends when it is not used for its lifetime, and in any case some time after it began. */
 export type SessionWindow = { now: Date; createdAfter: Date }
+
+const DAY_SECONDS = 86_400
+
+type WindowSettings = { clock: Clock; settings: { sessionMaxDays: number } }
+
+/** When a session must have begun and been used to be active now. */
+export function sessionWindow({ clock, settings }: WindowSettings): SessionWindow {
+  const now = clock()
+  return { now, createdAfter: secondsAfter(now, -settings.sessionMaxDays * DAY_SECONDS) }
+}
 
 type SessionUse = SessionWindow & {
   tokenHash: string

@@ -1,5 +1,5 @@
 import { inTransaction, type Problem } from '@plinth/kit'
-import { type Accounts, sessionWindow } from '../accounts.ts'
+import type { Accounts } from '../accounts.ts'
 import { type Origin, recordEvent } from '../audit/audit.ts'
 import { recordRefusal, slowedDown } from '../audit/failure-limit.ts'
 import {
@@ -7,6 +7,7 @@ import {
   type KnownSession,
   revokeSession,
   rotateSession,
+  sessionWindow,
 } from '../database/sessions.repository.ts'
 import { findUserById, lockUser } from '../database/users.repository.ts'
 import { refreshTokenRejected } from '../problems.ts'

@@ -7,7 +7,7 @@ import {
   type SignAccessToken,
   secondsAfter,
 } from '@plinth/kit'
-import { type Accounts, sessionWindow } from '../accounts.ts'
+import type { Accounts } from '../accounts.ts'
 import { type Origin, recordEvent } from '../audit/audit.ts'
 import {
   insertSession,
@@ -15,6 +15,7 @@ import {
   logOutSession,
   revokeSession,
   type SessionWindow,
+  sessionWindow,
 } from '../database/sessions.repository.ts'
 import type { AccountTables } from '../database/tables.ts'
 import { lockUser, type User } from '../database/users.repository.ts'

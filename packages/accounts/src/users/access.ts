@@ -1,7 +1,12 @@
 import { type Caller, type Db, inTransaction } from '@plinth/kit'
-import { type Accounts, sessionWindow } from '../accounts.ts'
+import type { Accounts } from '../accounts.ts'
 import { type By, recordEvent } from '../audit/audit.ts'
-import { listLiveSessions, revokeSession, revokeSessions } from '../database/sessions.repository.ts'
+import {
+  listLiveSessions,
+  revokeSession,
+  revokeSessions,
+  sessionWindow,
+} from '../database/sessions.repository.ts'
 import type { AccountTables } from '../database/tables.ts'
 import { lockUser, type User, updatePasswordHash } from '../database/users.repository.ts'
 import { sessionUnknown, userUnknown } from '../problems.ts'
