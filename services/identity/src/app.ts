@@ -39,10 +39,10 @@ export async function createIdentity(
   measureDisks(server.metrics, { data: config.dataFolder })
   const { accounts, guard } = await mountAccounts(server, db, config.accounts)
 
-  const { relyingParty } = config
+  const { relyingParty, userVerification } = config
   const csrf = createCsrfTokens(accounts.settings.masterKey, clock)
   if (relyingParty) {
-    const passkeys = { accounts, db, clock, relyingParty }
+    const passkeys = { accounts, db, clock, relyingParty, userVerification }
     passkeyRoutes(server, passkeys, { guard, csrf })
     server.onClose(startChallengeSweep(passkeys, server).stop)
   } else {

@@ -1,6 +1,6 @@
 import { accountSettings } from '@plinth/accounts'
 import { databaseUrl, type Env, readSettings, serviceSettings } from '@plinth/kit'
-import { relyingParty } from './passkeys/relying-party.ts'
+import { relyingParty, userVerification } from './passkeys/relying-party.ts'
 
 export type IdentityConfig = ReturnType<typeof loadConfig>
 
@@ -24,6 +24,7 @@ export function loadConfig(env: Env = process.env) {
       }),
       /** `undefined`: passkeys are off. */
       relyingParty: relyingParty(settings, publicUrl),
+      userVerification: userVerification(settings),
     }
   })
 }

@@ -21,7 +21,7 @@ export async function authenticationOptions(passkeys: Passkeys) {
     timeout: CEREMONY_SECONDS * 1000,
     rpId: passkeys.relyingParty.id,
     allowCredentials: [],
-    userVerification: 'preferred',
+    userVerification: passkeys.userVerification,
     extensions: {},
   }
 }
@@ -80,7 +80,7 @@ async function verifyAssertion(
 }
 
 async function checkSignature(
-  { relyingParty }: Passkeys,
+  { relyingParty, userVerification }: Passkeys,
   assertion: AuthenticationResponseJSON,
   { passkey, challenge }: { passkey: Passkey; challenge: string },
 ): Promise<number | undefined> {
@@ -92,7 +92,7 @@ async function checkSignature(
       expectedChallenge: challenge,
       expectedOrigin: relyingParty.origins,
       expectedRPID: relyingParty.id,
-      requireUserVerification: false,
+      requireUserVerification: userVerification === 'required',
       credential: {
         id: passkey.credentialId,
         publicKey: new Uint8Array(passkey.publicKey),

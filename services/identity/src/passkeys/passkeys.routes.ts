@@ -60,6 +60,7 @@ export function passkeyRoutes(
   const forCaller = { onRequest: [requireCsrf, guard.caller] }
   csrfRoute(server, csrf)
   loginRoutes(server, passkeys, requireCsrf)
+  relatedOriginsRoute(server, passkeys)
 
   server.post('/webauthn/register/options', {
     ...forCaller,
@@ -87,6 +88,12 @@ export function passkeyRoutes(
   })
 
   recordRoutes(server, passkeys, guard)
+}
+
+/** Where browsers look whether a page elsewhere may use these passkeys. */
+function relatedOriginsRoute(server: Server, { relyingParty }: Passkeys): void {
+  const { relatedOrigins } = relyingParty
+  if (relatedOrigins) server.get('/.well-known/webauthn', () => ({ origins: relatedOrigins }))
 }
 
 /** Own passkeys, and those of any user for administrators; also where passkeys are switched off. */

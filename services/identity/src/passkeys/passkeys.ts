@@ -12,7 +12,7 @@ import { type Caller, type Clock, type Db, inTransaction } from '@plinth/kit'
 import { deletePasskeys, listPasskeys } from '../database/passkeys.repository.ts'
 import type { IdentityTables } from '../database/tables.ts'
 import { passkeyNotYours, passkeyUnknown } from './problems.ts'
-import type { RelyingParty } from './relying-party.ts'
+import type { RelyingParty, UserVerification } from './relying-party.ts'
 
 /** What the passkey rules need; every rule takes it as its first argument. */
 export type Passkeys = {
@@ -20,10 +20,11 @@ export type Passkeys = {
   db: Db<IdentityTables>
   clock: Clock
   relyingParty: RelyingParty
+  userVerification: UserVerification
 }
 
 /** What is needed to list and remove passkeys, also where the ceremonies are switched off. */
-export type PasskeyRecords = Omit<Passkeys, 'relyingParty'>
+export type PasskeyRecords = Omit<Passkeys, 'relyingParty' | 'userVerification'>
 
 /** What users and administrators may see of passkeys: never a key. */
 export async function passkeysOf({ db }: Pick<Passkeys, 'db'>, userId: number) {

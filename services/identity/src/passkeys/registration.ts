@@ -43,7 +43,7 @@ export async function registrationOptions(passkeys: Passkeys, caller: Caller) {
     authenticatorSelection: {
       residentKey: 'required',
       requireResidentKey: true,
-      userVerification: 'preferred',
+      userVerification: passkeys.userVerification,
     },
     attestation: 'none',
     extensions: { credProps: true },
@@ -96,7 +96,7 @@ async function verifyAttestation(
 }
 
 async function checkAttestation(
-  { relyingParty }: Passkeys,
+  { relyingParty, userVerification }: Passkeys,
   credential: RegistrationResponseJSON,
   challenge: string,
 ): Promise<Attested> {
@@ -113,7 +113,7 @@ async function checkAttestation(
       expectedChallenge: challenge,
       expectedOrigin: relyingParty.origins,
       expectedRPID: relyingParty.id,
-      requireUserVerification: false,
+      requireUserVerification: userVerification === 'required',
       supportedAlgorithmIDs: ALGORITHMS,
     })
     if (registrationInfo?.credential.id !== credential.id) throw new Error('Not verified')

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { type Env, readSettings, SettingsError } from '@plinth/kit'
-import { relyingParty } from './relying-party.ts'
+import { relyingParty, userVerification } from './relying-party.ts'
 
 const read = (env: Env, publicUrl = 'http://localhost:8081') =>
   readSettings(env, (settings) => relyingParty(settings, publicUrl))
@@ -36,6 +36,30 @@ describe('the relying party of passkeys', () => {
     })
   })
 
+  test('may have apps of Android and related pages elsewhere', () => {
+    const app = `android:apk-key-hash:${'a'.repeat(43)}`
+    const env = {
+      IDENTITY_PASSKEY_ORIGINS: `http://localhost:8081,${app}`,
+      IDENTITY_PASSKEY_RELATED_ORIGINS: 'https://example.net',
+    }
+
+    assert.deepEqual(read(env), {
+      id: 'localhost',
+      name: 'Plinth',
+      origins: ['http://localhost:8081', app, 'https://example.net'],
+      relatedOrigins: ['https://example.net'],
+    })
+  })
+
+  test('asks for user verification by default in production only', () => {
+    const verification = (env: Env) => readSettings(env, userVerification)
+
+    assert.equal(verification({}), 'preferred')
+    assert.equal(verification({ NODE_ENV: 'production' }), 'required')
+    const preferred = { IDENTITY_PASSKEY_USER_VERIFICATION: 'preferred' }
+    assert.equal(verification({ NODE_ENV: 'production', ...preferred }), 'preferred')
+  })
+
   const elsewhere = { IDENTITY_PASSKEY_RP_ID: 'example.org' }
   const mistakes: [name: string, env: Env, words: RegExp][] = [
     ['a URL as id', { IDENTITY_PASSKEY_RP_ID: 'https://example.org' }, /is not a host name/],
@@ -54,6 +78,16 @@ describe('the relying party of passkeys', () => {
       'an origin with a path',
       { IDENTITY_PASSKEY_ORIGINS: 'http://localhost:8081/' },
       /nothing after them/,
+    ],
+    [
+      'an app without the hash of its certificate',
+      { IDENTITY_PASSKEY_ORIGINS: 'android:apk-key-hash:short' },
+      /43 characters of base64url/,
+    ],
+    [
+      'a related page without https',
+      { IDENTITY_PASSKEY_RELATED_ORIGINS: 'http://example.net' },
+      /is not an https origin/,
     ],
     [
       'plain http elsewhere',

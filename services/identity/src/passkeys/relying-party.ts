@@ -1,14 +1,32 @@
 import { isIP } from 'node:net'
 import type { Settings } from '@plinth/kit'
 
-/** Passkeys belong to this domain (`id`) and work on these origins, which must be at it or below. */
-export type RelyingParty = { id: string; name: string; origins: string[] }
+/**
+ * Passkeys belong to this domain (`id`) and work on these origins: pages at it or below, apps of
+ * Android, and pages elsewhere that browsers find listed at `/.well-known/webauthn`.
+ */
+export type RelyingParty = {
+  id: string
+  name: string
+  origins: string[]
+  relatedOrigins?: string[]
+}
+
+export type UserVerification = 'preferred' | 'required'
+
+/** A passkey is the only factor: in production its owner must have unlocked it. */
+export function userVerification(settings: Settings): UserVerification {
+  const usual = settings.production ? 'required' : 'preferred'
+  return settings.choice(NAMES.verification, ['preferred', 'required'], usual)
+}
 
 const NAMES = {
   switch: 'IDENTITY_PASSKEYS',
   id: 'IDENTITY_PASSKEY_RP_ID',
   name: 'IDENTITY_PASSKEY_RP_NAME',
   origins: 'IDENTITY_PASSKEY_ORIGINS',
+  related: 'IDENTITY_PASSKEY_RELATED_ORIGINS',
+  verification: 'IDENTITY_PASSKEY_USER_VERIFICATION',
 }
 
 /**
@@ -20,10 +38,22 @@ export function relyingParty(settings: Settings, publicUrl: string): RelyingPart
   if (!settings.flag(NAMES.switch, true)) return undefined
   const id = settings.text(NAMES.id, new URL(publicUrl).hostname)
   const origins = settings.list(NAMES.origins, [new URL(publicUrl).origin])
-  const party = { id, name: settings.text(NAMES.name, 'Plinth'), origins }
-  const faults = [...idFaults(id), ...origins.flatMap((origin) => originFaults(origin, id))]
+  const relatedOrigins = settings.list(NAMES.related, [])
+  const party = {
+    id,
+    name: settings.text(NAMES.name, 'Plinth'),
+    origins: [...origins, ...relatedOrigins],
+    ...(relatedOrigins.length > 0 && { relatedOrigins }),
+  }
+  const faults = [
+    ...idFaults(id),
+    ...origins.flatMap((origin) => originFaults(origin, id)),
+    ...relatedOrigins.flatMap(relatedFaults),
+  ]
   if (faults.length === 0) return party
-  const isExplicit = [NAMES.switch, NAMES.id, NAMES.origins].some((name) => settings.optional(name))
+  const isExplicit = [NAMES.switch, NAMES.id, NAMES.origins, NAMES.related].some((name) =>
+    settings.optional(name),
+  )
   if (!isExplicit) return undefined
   for (const [name, expected, example] of faults) settings.fault(name, expected, example)
   return party
@@ -39,8 +69,22 @@ function idFaults(id: string): Fault[] {
   return isHostName && !isIP(id) ? [] : [[NAMES.id, expected, 'example.org']]
 }
 
+/** The SHA-256 of the certificate that signs the app. */
+const ANDROID_ORIGIN = /^android:apk-key-hash:[A-Za-z0-9_-]{43}$/
+
+function relatedFaults(origin: string): Fault[] {
+  const isHttps = URL.canParse(origin) && new URL(origin).protocol === 'https:'
+  if (isHttps && new URL(origin).origin === origin) return []
+  const expected = `"${origin}" is not an https origin: scheme, host and port, nothing after them.`
+  return [[NAMES.related, expected, 'https://example.net']]
+}
+
 function originFaults(origin: string, id: string): Fault[] {
   const fault = (expected: string): Fault[] => [[NAMES.origins, expected, `https://${id}`]]
+  if (origin.startsWith('android:'))
+    return ANDROID_ORIGIN.test(origin)
+      ? []
+      : fault(`"${origin}" is not android:apk-key-hash: and 43 characters of base64url.`)
   if (!URL.canParse(origin) || new URL(origin).origin !== origin)
     return fault(`"${origin}" is not an origin: scheme, host and port, nothing after them.`)
   const { protocol, hostname } = new URL(origin)

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { FLAGS } from './authenticator.ts'
+import { startPasskeyClient } from './passkey-client.ts'
+import { startWithAlice } from './start-identity.ts'
+
+const { UP, UV } = FLAGS
+const APP = `android:apk-key-hash:${'a'.repeat(43)}`
+const RELATED = 'https://example.net'
+
+describe('the policy of passkeys', () => {
+  test('a stolen key that was not unlocked does not log in where verification is required', async (t) => {
+    const env = { IDENTITY_PASSKEY_USER_VERIFICATION: 'required' }
+    const { api, token } = await startWithAlice(t, { env })
+    const passkeys = await startPasskeyClient(api)
+    const asked = [
+      await passkeys.registrationOptions(token),
+      await passkeys.authenticationOptions(),
+    ]
+
+    assert.equal(asked[0].authenticatorSelection.userVerification, 'required')
+    assert.equal(asked[1].userVerification, 'required')
+    assert.equal((await passkeys.register(token, { flags: UP })).status, 400)
+    assert.equal((await passkeys.register(token, { flags: UP | UV })).status, 200)
+    assert.equal((await passkeys.logIn({ flags: UP })).status, 401)
+    assert.equal((await passkeys.logIn({ flags: UP | UV })).status, 200)
+  })
+
+  test('without the setting a key logs in as it did, verified or not', async (t) => {
+    const { api, token } = await startWithAlice(t)
+    const passkeys = await startPasskeyClient(api)
+
+    assert.equal((await passkeys.authenticationOptions()).userVerification, 'preferred')
+    assert.equal((await passkeys.register(token, { flags: UP })).status, 200)
+    assert.equal((await passkeys.logIn({ flags: UP })).status, 200)
+  })
+
+  test('configured apps and related pages may use passkeys, others may not', async (t) => {
+    const env = {
+      IDENTITY_PASSKEY_ORIGINS: `http://localhost:8081,${APP}`,
+      IDENTITY_PASSKEY_RELATED_ORIGINS: RELATED,
+    }
+    const { api, token } = await startWithAlice(t, { env })
+    const passkeys = await startPasskeyClient(api)
+
+    assert.equal((await passkeys.register(token)).status, 200)
+    for (const [origin, status] of [
+      [APP, 200],
+      [RELATED, 200],
+      [`android:apk-key-hash:${'b'.repeat(43)}`, 401],
+      ['https://evil.example', 401],
+    ] as const)
+      assert.equal((await passkeys.logIn({ origin })).status, status, origin)
+    const { status, body, headers } = await api.get('/.well-known/webauthn')
+    assert.deepEqual([status, body], [200, { origins: [RELATED] }])
+    assert.match(headers.get('content-type') ?? '', /^application\/json/)
+  })
+
+  test('without related pages there is no list of them', async (t) => {
+    const { api } = await startWithAlice(t)
+
+    assert.equal((await api.get('/.well-known/webauthn')).status, 404)
+  })
+})
