@@ -31,7 +31,7 @@ export const LAYERS: Record<string, string[]> = {
     'index',
   ],
   client: [],
-  identity: ['database', 'passkeys', 'config', 'app', 'cli', 'main'],
+  identity: ['database', 'passkeys', 'oauth', 'config', 'app', 'cli', 'main'],
   'storage-full': [
     'config',
     'database',

@@ -4,10 +4,10 @@ import {
   type AccessTokenSigner,
   type AccessTokenVerifier,
   type Clock,
-  type callerGuard,
   createAccessTokenSigner,
   createAccessTokenVerifier,
   type Db,
+  type Guard,
   openSigningKeys,
   type Settings,
   type SigningKeys,
@@ -62,7 +62,11 @@ export async function openAccounts<T extends AccountTables>(
   }
 }
 
-export type AccountGuard = ReturnType<typeof callerGuard>
+export type AccountGuard = {
+  caller: Guard
+  /** Users with the role and, where the host has service keys, keys with the scope. */
+  role(name: string, scope?: string): Guard
+}
 
 export type AccountSettings = {
   masterKey: Buffer

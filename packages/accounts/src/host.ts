@@ -4,6 +4,7 @@ import {
   isUniqueViolation,
   type Job,
   jwksRoutes,
+  type KeyGuard,
   type LeaseTables,
   type Logger,
   type Server,
@@ -36,6 +37,7 @@ export async function mountAccounts<T extends AccountTables>(
   server: Server,
   db: Db<T>,
   settings: AccountSettings,
+  keys?: KeyGuard,
 ): Promise<{ accounts: Accounts; guard: AccountGuard }> {
   try {
     const accounts = await openAccounts(db, settings, server.clock)
@@ -45,7 +47,7 @@ export async function mountAccounts<T extends AccountTables>(
     if (settings.demoAccounts)
       server.announcements.push('demo accounts are on: everybody knows their password')
     measureAccounts(server, accounts)
-    const guard = accountGuard(accounts)
+    const guard = accountGuard(accounts, keys)
     userRoutes(server, accounts, guard)
     sessionRoutes(server, accounts, guard)
     auditRoutes(server, accounts, guard)

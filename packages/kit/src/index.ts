@@ -52,7 +52,7 @@ export {
 export { CREDENTIALS_BODY_BYTES } from './http/hooks/bodies.ts'
 export { countReplies } from './http/hooks/measure.ts'
 export { pageOf, pageRequest } from './http/page.ts'
-export { renderProblem } from './http/problem-handler.ts'
+export { handleProblems, renderProblem } from './http/problem-handler.ts'
 export { consoleRoutes } from './http/routes/console-pages.ts'
 export { actuatorRoutes, jwksRoutes } from './http/routes/standard-routes.ts'
 export {
@@ -112,13 +112,17 @@ export {
 export { type Env, readEnvFile, readSettings, Settings, SettingsError } from './runtime/settings.ts'
 export { keyUsage, runKeyCommand } from './service-keys/commands.ts'
 export { type KeyCaller, type KeyGuard, serviceKeyGuard } from './service-keys/key-guard.ts'
-export { looksLikeKey } from './service-keys/key-text.ts'
 export { serviceKeyRoutes } from './service-keys/service-key-routes.ts'
 export {
   type ServiceKeyTables,
   serviceKeyMigrations,
 } from './service-keys/service-keys.repository.ts'
-export { type KeyEvent, openServiceKeys, type ServiceKeys } from './service-keys/service-keys.ts'
+export {
+  isServiceKeyInForce,
+  type KeyEvent,
+  openServiceKeys,
+  type ServiceKeys,
+} from './service-keys/service-keys.ts'
 export {
   type AccessTokenSigner,
   type AccessTokenVerifier,
@@ -126,6 +130,11 @@ export {
   createAccessTokenVerifier,
   type SignAccessToken,
 } from './tokens/access-token.ts'
+export {
+  type ClientTokenClaims,
+  type ClientTokens,
+  createClientTokens,
+} from './tokens/client-token.ts'
 export { hashOpaqueToken, newOpaqueToken } from './tokens/opaque-token.ts'
 export { createRemoteIssuer } from './tokens/remote-issuer.ts'
 export { openText, sealText } from './tokens/sealed-text.ts'

@@ -1,4 +1,4 @@
-import { mountAccounts } from '@plinth/accounts'
+import { ADMIN_ROLE, mountAccounts, recordEvent } from '@plinth/accounts'
 import { consoleFolder } from '@plinth/console'
 import {
   actuatorRoutes,
@@ -6,14 +6,21 @@ import {
   consoleRoutes,
   createLogger,
   createServer,
+  type Db,
   measureDisks,
   openDatabase,
+  openServiceKeys,
   type Server,
+  type ServiceKeys,
+  serviceKeyGuard,
+  serviceKeyRoutes,
   systemClock,
 } from '@plinth/kit'
 import type { IdentityConfig } from './config.ts'
 import { identityMigrations } from './database/migrations/index.ts'
 import type { IdentityTables } from './database/tables.ts'
+import { oauthRoutes } from './oauth/oauth.routes.ts'
+import { openOAuth, SCOPES } from './oauth/oauth.ts'
 import { startChallengeSweep } from './passkeys/challenges.ts'
 import { createCsrfTokens } from './passkeys/csrf.ts'
 import { disabledPasskeyRoutes, passkeyRoutes } from './passkeys/passkeys.routes.ts'
@@ -37,7 +44,9 @@ export async function createIdentity(
   server.onClose(database.close)
   database.measure(server.metrics)
   measureDisks(server.metrics, { data: config.dataFolder })
-  const { accounts, guard } = await mountAccounts(server, db, config.accounts)
+  const keys = identityKeys(db, clock, config)
+  const keyGuard = serviceKeyGuard(keys, { allowedOrigins: config.corsOrigins })
+  const { accounts, guard } = await mountAccounts(server, db, config.accounts, keyGuard)
 
   const { relyingParty, userVerification } = config
   const csrf = createCsrfTokens(accounts.settings.masterKey, clock)
@@ -51,7 +60,27 @@ export async function createIdentity(
       `passkeys are off: switched off, or not possible at ${config.publicUrl}`,
     )
   }
+  serviceKeyRoutes(server, keys, guard.role(ADMIN_ROLE))
+  oauthRoutes(server, openOAuth(accounts, keys), { publicUrl: config.publicUrl, keyGuard })
   actuatorRoutes(server, { name: NAME, version: VERSION, healthy: database.ping })
   consoleRoutes(server, consoleFolder('identity'))
   return server
+}
+
+/** The service keys in the database of this service; changes go into its audit. */
+export function identityKeys(
+  db: Db<IdentityTables>,
+  clock: Clock,
+  { production }: IdentityConfig,
+): ServiceKeys {
+  return openServiceKeys(db, {
+    clock,
+    production,
+    scopes: SCOPES,
+    record: (to, { origin, actor, event, subject }) => {
+      const result = event === 'SERVICE_KEY_REFUSED' ? 'REFUSED' : 'SUCCESS'
+      const entry = { event, actor: actor ?? undefined, subject, result } as const
+      return recordEvent({ db: to, clock }, entry, { ...origin, userAgent: null })
+    },
+  })
 }

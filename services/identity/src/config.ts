@@ -12,6 +12,7 @@ export function loadConfig(env: Env = process.env) {
     const { host, publicUrl, dataFolder } = service
     return {
       ...service,
+      production: settings.production,
       databaseUrl: databaseUrl(settings, PREFIX, dataFolder, 'identity'),
       accounts: accountSettings(settings, {
         name: 'identity',

@@ -11,6 +11,7 @@ import {
   createServer,
   type Guard,
   type KeyEvent,
+  type KeyGuard,
   measureDisks,
   openDatabase,
   openServiceKeys,
@@ -159,7 +160,9 @@ type Guards = { guard: PaymentGuard; admin?: Guard }
 /** What each kind of call asks for, as `PAYMENTS_ACCESS` says; `admin` manages service keys. */
 function paymentGuards(config: PaymentsConfig, keys: ServiceKeys, clock: Clock): Guards {
   const { access, issuer, production } = config
-  const { scope } = serviceKeyGuard(keys, { allowedOrigins: config.corsOrigins })
+  const keyGuard = serviceKeyGuard(keys, { allowedOrigins: config.corsOrigins })
+  if (access === 'issuer' && issuer) return issuerGuards(issuer, keyGuard, clock)
+  const { scope } = keyGuard
   const byKey: PaymentGuard = {
     read: scope('payments:read'),
     write: scope('payments:write'),
@@ -167,7 +170,6 @@ function paymentGuards(config: PaymentsConfig, keys: ServiceKeys, clock: Clock):
     operate: scope('payments:read'),
     retry: scope('payments:write'),
   }
-  if (access === 'issuer' && issuer) return issuerGuards(issuer, byKey, clock)
   if (access === 'keys') return { guard: byKey }
   const open = { read: anyone, write: anyone, refund: anyone }
   // Operations show everything about everyone: in production they are never open.
@@ -180,23 +182,19 @@ const ADMIN_ROLE = 'ROLE_ADMIN'
 /** Users of the issuer with the role, and service keys. Only administrators refund and retry. */
 function issuerGuards(
   { role, ...issuer }: NonNullable<PaymentsConfig['issuer']>,
-  byKey: PaymentGuard,
+  keys: KeyGuard,
   clock: Clock,
 ): Guards {
   const tokens = createRemoteIssuer({ ...issuer, clock })
   const users = callerGuard((token) => tokens.verify(token))
-  const either =
-    (key: Guard, user: Guard): Guard =>
-    (request) =>
-      /^bearer +plk_/i.test(request.headers.authorization ?? '') ? key(request) : user(request)
   const admin = users.role(ADMIN_ROLE)
   const user = users.role(role)
   const guard = {
-    read: either(byKey.read, user),
-    write: either(byKey.write, user),
-    refund: either(byKey.refund, admin),
-    operate: either(byKey.operate, user),
-    retry: either(byKey.retry, admin),
+    read: keys.or('payments:read', user),
+    write: keys.or('payments:write', user),
+    refund: keys.or('refunds:write', admin),
+    operate: keys.or('payments:read', user),
+    retry: keys.or('payments:write', admin),
   }
   return { guard, admin }
 }

@@ -148,6 +148,38 @@ export function revokeSession(
   )
 }
 
+/** Does so with a session that logged out, too. */
+export function revokeAnySession(
+  db: Db<AccountTables>,
+  userId: number,
+  id: number,
+): Promise<boolean> {
+  return hasChanged(
+    db
+      .updateTable('sessions')
+      .set({ state: 'revoked' })
+      .where('user_id', '=', userId)
+      .where('id', '=', id)
+      .where('state', '!=', 'revoked'),
+  )
+}
+
+export async function isSessionActive(
+  db: Db<AccountTables>,
+  id: number,
+  { now, createdAfter }: SessionWindow,
+): Promise<boolean> {
+  const row = await db
+    .selectFrom('sessions')
+    .select('id')
+    .where('id', '=', id)
+    .where('state', '=', 'active')
+    .where('expires_at', '>', now.toISOString())
+    .where('created_at', '>', createdAfter.toISOString())
+    .executeTakeFirst()
+  return row !== undefined
+}
+
 /** Does so with all sessions of one user, or all but one, those that logged out included. */
 export async function revokeSessions(
   db: Db<AccountTables>,

@@ -5,6 +5,7 @@ import {
   callerGuard,
   type Db,
   type Guard,
+  type KeyGuard,
 } from '@plinth/kit'
 import type { AccountGuard, Accounts } from '../accounts.ts'
 import { originOf } from '../audit/audit.ts'
@@ -12,9 +13,13 @@ import { recordRefusal } from '../audit/failure-limit.ts'
 import type { AccountTables } from '../database/tables.ts'
 import { findCaller, lockUser } from '../database/users.repository.ts'
 
-export function accountGuard(accounts: Accounts): AccountGuard {
+export function accountGuard(accounts: Accounts, keys?: KeyGuard): AccountGuard {
   const guard = callerGuard((token) => identifyCaller(accounts, token))
-  return { ...guard, role: (name) => recordDenials(accounts, guard.role(name)) }
+  const role = (name: string, scope?: string) => {
+    const user = recordDenials(accounts, guard.role(name))
+    return keys && scope !== undefined ? keys.or(scope, user) : user
+  }
+  return { ...guard, role }
 }
 
 /**

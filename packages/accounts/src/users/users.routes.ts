@@ -49,12 +49,12 @@ export function userRoutes(server: Server, accounts: Accounts, guard: AccountGua
 
 function administrationRoutes(server: Server, accounts: Accounts, guard: AccountGuard): void {
   server.get('/api/users', {
-    onRequest: guard.role(ADMIN_ROLE),
+    onRequest: guard.role(ADMIN_ROLE, 'users:read'),
     handler: ({ query }) => pageOfUsers(accounts, pageRequest(query, USER_SORTS)),
   })
 
   server.patch('/api/users/:id', {
-    onRequest: guard.role(ADMIN_ROLE),
+    onRequest: guard.role(ADMIN_ROLE, 'users:write'),
     schema: { params: IdPath, body: UserChangeBody, response: { 200: UserReply } },
     handler: (request) => {
       const id = pathId(request.params.id, { unknown: userUnknown })

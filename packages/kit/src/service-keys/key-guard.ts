@@ -2,14 +2,14 @@ import type { Caller, Guard, Request } from '../http/framework.ts'
 import { callerUnknown } from '../problems.ts'
 import { networkMatcher } from '../runtime/networks.ts'
 import { hashOpaqueToken } from '../tokens/opaque-token.ts'
-import { isKeyText } from './key-text.ts'
+import { isKeyText, looksLikeKey } from './key-text.ts'
 import { insufficientScope, keyInBrowser, keyRejected, tooManyKeyFailures } from './problems.ts'
 import {
   findServiceKeyByHash,
   type ServiceKey,
   updateServiceKeyUsed,
 } from './service-keys.repository.ts'
-import { nameOfKey, type ServiceKeys } from './service-keys.ts'
+import { isInForce, nameOfKey, type ServiceKeys } from './service-keys.ts'
 
 const MOST_FAILURES = 30
 const WINDOW_SECONDS = 60
@@ -18,13 +18,15 @@ const NOTE_USE_EVERY_MS = 60_000
 const SCHEME = /^bearer +/i
 const NEEDS_KEY = 'This needs a service key: send it as "Authorization: Bearer <key>".'
 
-export type KeyCaller = Caller & { scopes: string[] }
+export type KeyCaller = Caller & { keyId: number; scopes: string[] }
 
 export type KeyGuard = {
   /** The caller that a key speaks for, or a problem: 401, 403 or 429. */
   authenticate(request: Request, text: string): Promise<KeyCaller>
   /** A guard that wants a key with this scope in `Authorization: Bearer`. */
   scope(name: string): Guard
+  /** The same for a service key; for any other token it is the other guard. */
+  or(scope: string, other: Guard): Guard
 }
 
 /** Every use looks the key up, so a key that is revoked on one node is refused on all of them. */
@@ -83,11 +85,15 @@ export function serviceKeyGuard(
       request.caller = caller
       if (!caller.scopes.includes(name)) throw insufficientScope(name)
     }
-  return { authenticate, scope }
+  const or = (name: string, other: Guard): Guard => {
+    const key = scope(name)
+    return (request) => (sendsKey(request) ? key(request) : other(request))
+  }
+  return { authenticate, scope, or }
 }
 
-function isInForce({ revokedAt, expiresAt }: ServiceKey, now: Date): boolean {
-  return revokedAt === null && now < expiresAt
+function sendsKey({ headers: { authorization = '' } }: Request): boolean {
+  return SCHEME.test(authorization) && looksLikeKey(authorization.replace(SCHEME, ''))
 }
 
 function mayComeFrom({ allowedCidrs }: ServiceKey, address: string): boolean {
@@ -103,7 +109,8 @@ function isFromServer(request: Request, allowedOrigins: string[]): boolean {
 
 /** A rotated key speaks for the same caller as the key it replaced. */
 function callerOf({ id, rootId, name, scopes }: ServiceKey): KeyCaller {
-  return { userId: `key-${rootId ?? id}`, username: name, roles: [], sessionId: '', scopes }
+  const userId = `key-${rootId ?? id}`
+  return { userId, username: name, roles: [], sessionId: '', keyId: id, scopes }
 }
 
 /** Counts by name in a window of time. The oldest names are forgotten first. */

@@ -153,6 +153,16 @@ export function allServiceKeys({ db }: ServiceKeys): Promise<ServiceKey[]> {
   return listServiceKeys(db)
 }
 
+/** Whether what was issued for a key may still be used. */
+export async function isServiceKeyInForce(keys: ServiceKeys, id: number): Promise<boolean> {
+  const key = await findServiceKey(keys.db, id)
+  return key !== undefined && isInForce(key, keys.clock())
+}
+
+export function isInForce({ revokedAt, expiresAt }: ServiceKey, now: Date): boolean {
+  return revokedAt === null && now < expiresAt
+}
+
 /** How the audit names a key. */
 export function nameOfKey({ id, name }: ServiceKey): string {
   return `key ${id} (${name})`

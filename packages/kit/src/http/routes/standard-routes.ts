@@ -94,6 +94,7 @@ function links(baseUrl: string) {
 export function jwksRoutes(server: Server, keys: SigningKeys): void {
   server.get('/.well-known/jwks.json', async (_request, reply) => {
     reply.header('cache-control', `public, max-age=${JWKS_MAX_AGE_SECONDS}`)
+    reply.header('access-control-allow-origin', '*')
     return { keys: await keys.published() }
   })
 }

@@ -1,0 +1,63 @@
+import { inTransaction } from '@plinth/kit'
+import type { Accounts } from '../accounts.ts'
+import { type Origin, recordEvent } from '../audit/audit.ts'
+import {
+  findSessionByFamily,
+  isSessionActive,
+  revokeAnySession,
+  sessionWindow,
+} from '../database/sessions.repository.ts'
+import { findCaller, lockUser } from '../database/users.repository.ts'
+import { refreshTokenHashes } from './sessions.ts'
+
+/**
+ * What another service may know of an access token in force; nothing of any other. Stricter than the
+ * token itself: a session that logged out is over here.
+ */
+export async function introspectAccessToken(accounts: Accounts, token: string) {
+  const { db, verifier } = accounts
+  const subject = await verifier.verify(token)
+  const user = subject && (await findCaller(db, subject))
+  if (!user) return undefined
+  const window = sessionWindow(accounts)
+  if (!(await isSessionActive(db, Number(subject.sessionId), window))) return undefined
+  const { iss, aud, iat, exp, jti, client_id } = claimsOf(token)
+  const { username, roles } = user
+  const about = { sub: subject.userId, username, roles, sid: subject.sessionId }
+  return { iss, aud, iat, exp, nbf: iat, jti, client_id, ...about }
+}
+
+/** Of a token that has been verified. */
+function claimsOf(token: string): Record<string, unknown> {
+  const [, payload = ''] = token.split('.')
+  return JSON.parse(Buffer.from(payload, 'base64url').toString('utf8'))
+}
+
+/** Ends the session of an access or refresh token. An unknown token changes nothing. */
+export async function revokeToken(
+  accounts: Accounts,
+  token: string,
+  origin: Origin,
+): Promise<void> {
+  const session =
+    (await sessionOfRefreshToken(accounts, token)) ?? (await sessionOf(accounts, token))
+  if (!session) return
+  await inTransaction(accounts.db, async (db) => {
+    const user = await lockUser(db, session.userId)
+    if (!user || !(await revokeAnySession(db, user.id, session.id))) return
+    const event = { event: 'SESSION_REVOKED', actor: user.username, subject: user.username }
+    await recordEvent({ ...accounts, db }, event, origin)
+  })
+}
+
+/** Only the newest token of a session speaks for it. */
+async function sessionOfRefreshToken({ db }: Accounts, token: string) {
+  const { tokenFamily, tokenHash } = refreshTokenHashes(token)
+  const session = await findSessionByFamily(db, tokenFamily)
+  return session?.tokenHash === tokenHash ? session : undefined
+}
+
+async function sessionOf({ verifier }: Accounts, token: string) {
+  const subject = await verifier.verify(token)
+  return subject && { id: Number(subject.sessionId), userId: Number(subject.userId) }
+}

@@ -1,0 +1,328 @@
+import assert from 'node:assert/strict'
+import { describe, type TestContext, test } from 'node:test'
+import { type Api, engines, type TestEngine } from '@plinth/kit/testing'
+import { ADMIN, ALICE, adminToken, startIdentity, startWithAlice } from './start-identity.ts'
+
+const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
+const NOT_ACTIVE = { active: false }
+
+type Started = Awaited<ReturnType<typeof start>>
+
+/** Identity with alice signed in, and a service key that may introspect. */
+async function start(t: TestContext, engine: TestEngine, env: Record<string, string> = {}) {
+  const started = await startWithAlice(t, { engine, env })
+  const key = await createKey(started.api, ['tokens:introspect'])
+  return { ...started, key, ...callsOf(started.api, key.secret) }
+}
+
+function callsOf(api: Api, key: string) {
+  const form = (path: string, fields: object, headers: Record<string, string> = {}) =>
+    api.request('POST', path, {
+      body: new URLSearchParams({ ...fields }).toString(),
+      headers: { ...FORM, ...headers },
+    })
+  const introspect = async (token: string) => {
+    const reply = await form('/oauth2/introspect', { token }, { authorization: `Bearer ${key}` })
+    assert.equal(reply.status, 200, JSON.stringify(reply.body))
+    return reply.body
+  }
+  return { form, introspect }
+}
+
+async function createKey(api: Api, scopes: string[]) {
+  const token = await adminToken(api)
+  const { status, body } = await api.post('/api/service-keys', { name: 'files', scopes }, { token })
+  assert.equal(status, 201, JSON.stringify(body))
+  return body as { id: number; secret: string }
+}
+
+const basic = (id: string | number, secret: string) => ({
+  authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`,
+})
+
+for (const engine of engines) {
+  describe(`GET /.well-known/oauth-authorization-server on ${engine.name}`, {
+    skip: engine.skip,
+  }, () => {
+    test('names the endpoints, for pages of any origin', async (t) => {
+      const { api } = await startIdentity(t, {
+        engine,
+        env: { IDENTITY_PUBLIC_URL: 'https://shop.example/id' },
+      })
+      const base = 'https://shop.example/id'
+
+      const reply = await api.get('/.well-known/oauth-authorization-server')
+
+      assert.equal(reply.status, 200)
+      assert.equal(reply.headers.get('access-control-allow-origin'), '*')
+      assert.equal(reply.headers.get('cache-control'), 'public, max-age=300')
+      assert.deepEqual(reply.body, {
+        issuer: base,
+        jwks_uri: `${base}/.well-known/jwks.json`,
+        token_endpoint: `${base}/oauth2/token`,
+        token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
+        grant_types_supported: ['client_credentials'],
+        response_types_supported: [],
+        scopes_supported: ['tokens:introspect', 'users:read', 'users:write'],
+        introspection_endpoint: `${base}/oauth2/introspect`,
+        introspection_endpoint_auth_methods_supported: ['client_secret_basic', 'Bearer'],
+        revocation_endpoint: `${base}/oauth2/revoke`,
+        revocation_endpoint_auth_methods_supported: ['none'],
+        service_documentation: `${base}/api-test`,
+      })
+      const below = await api.get('/.well-known/oauth-authorization-server/id')
+      assert.deepEqual(below.body, reply.body)
+      const keys = await api.get('/.well-known/jwks.json')
+      assert.equal(keys.headers.get('access-control-allow-origin'), '*')
+    })
+  })
+
+  describe(`POST /oauth2/introspect on ${engine.name}`, { skip: engine.skip }, () => {
+    test('describes an access token in force', async (t) => {
+      const { token, userId, introspect, config } = await start(t, engine)
+      const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
+
+      assert.deepEqual(await introspect(token), {
+        active: true,
+        token_type: 'Bearer',
+        scope: 'ROLE_USER',
+        client_id: 'plinth',
+        username: 'alice',
+        roles: ['ROLE_USER'],
+        sub: String(userId),
+        sid: claims.sid,
+        iss: config.accounts.issuer,
+        aud: 'plinth',
+        iat: claims.iat,
+        nbf: claims.iat,
+        exp: claims.iat + 900,
+        jti: claims.jti,
+      })
+    })
+
+    test('says of every other token that it is not active, and nothing else', async (t) => {
+      const { introspect, token, pair, clock } = await start(t, engine)
+      const dot = token.lastIndexOf('.') + 5
+      const forged = token.slice(0, dot) + (token[dot] === 'a' ? 'b' : 'a') + token.slice(dot + 1)
+
+      for (const other of ['x', 'a.b.c', forged, pair.refreshToken, 'x'.repeat(9000)])
+        assert.deepEqual(await introspect(other), NOT_ACTIVE, other)
+      clock.advance(900)
+      assert.deepEqual(await introspect(token), NOT_ACTIVE)
+    })
+
+    for (const [how, end] of Object.entries<(started: Started) => Promise<{ status: number }>>({
+      'logged out': ({ api, token, pair }) =>
+        api.post('/api/auth/logout', { refreshToken: pair.refreshToken }, { token }),
+      'ended by its owner': async ({ api, token }) => {
+        const { body } = await api.get('/api/users/me/sessions', { token })
+        return api.delete(`/api/users/me/sessions/${body[0].id}`, { token })
+      },
+      'of a user who was disabled': async ({ api, userId }) =>
+        api.patch(`/api/users/${userId}`, { enabled: false }, { token: await adminToken(api) }),
+    }))
+      test(`a token of a session that was ${how} is not active, on another node too`, async (t) => {
+        const started = await start(t, engine)
+        const { config, clock, key, token, introspect } = started
+        const env = { IDENTITY_DATABASE_URL: config.databaseUrl }
+        const other = callsOf((await startIdentity(t, { clock, env })).api, key.secret)
+        assert.equal((await other.introspect(token)).active, true)
+
+        const { status } = await end(started)
+
+        assert.ok(status < 300, String(status))
+        assert.deepEqual(await introspect(token), NOT_ACTIVE)
+        assert.deepEqual(await other.introspect(token), NOT_ACTIVE)
+      })
+
+    test('a removed role is gone from the answer', async (t) => {
+      const { api, introspect, userId, token } = await start(t, engine)
+      const admin = await adminToken(api)
+      const roles = ['ROLE_ADMIN', 'ROLE_USER']
+      await api.patch(`/api/users/${userId}`, { roles }, { token: admin })
+      assert.deepEqual((await introspect(token)).roles, roles)
+
+      await api.patch(`/api/users/${userId}`, { roles: ['ROLE_USER'] }, { token: admin })
+
+      assert.deepEqual((await introspect(token)).roles, ['ROLE_USER'])
+    })
+
+    test('a token for another audience is not active', async (t) => {
+      const { config, clock, introspect } = await start(t, engine)
+      const env = {
+        IDENTITY_DATABASE_URL: config.databaseUrl,
+        IDENTITY_TOKEN_AUDIENCE: 'elsewhere',
+      }
+      const elsewhere = await startIdentity(t, { clock, env })
+      const { body } = await elsewhere.api.post('/api/auth/login', ALICE)
+
+      assert.deepEqual(await introspect(body.accessToken), NOT_ACTIVE)
+    })
+
+    test('asks for a service key with the scope, as Bearer or Basic', async (t) => {
+      const { api, form, key, token } = await start(t, engine)
+      const without = await createKey(api, ['users:read'])
+      const ask = (headers: Record<string, string>) =>
+        form('/oauth2/introspect', { token }, headers)
+
+      assert.equal((await ask(basic(key.id, key.secret))).body.active, true)
+      assert.equal((await ask(basic(`key-${key.id}`, key.secret))).body.active, true)
+      for (const headers of [
+        {},
+        { authorization: `Bearer ${token}` },
+        { authorization: `Bearer ${without.secret}` },
+        basic(key.id, 'nonsense'),
+        basic(without.id, key.secret),
+        { authorization: 'Basic' },
+      ] as Record<string, string>[]) {
+        const reply = await ask(headers)
+        assert.deepEqual([reply.status, reply.body.error], [401, 'invalid_client'])
+        assert.deepEqual(Object.keys(reply.body), ['error', 'error_description'])
+      }
+      const refused = await ask({ authorization: `Bearer ${without.secret}` })
+      assert.match(refused.headers.get('www-authenticate') ?? '', /scope="tokens:introspect"/)
+    })
+
+    test('is 400 without a token or with two, 405 for GET, and never stored', async (t) => {
+      const { api, key } = await start(t, engine)
+      const headers = { ...FORM, authorization: `Bearer ${key.secret}` }
+      for (const body of ['', 'token=', 'token=a&token=b']) {
+        const reply = await api.request('POST', '/oauth2/introspect', { body, headers })
+        assert.deepEqual([reply.status, reply.body.error], [400, 'invalid_request'], body)
+      }
+
+      assert.equal((await api.get('/oauth2/introspect')).status, 405)
+      const body = 'token=x&token_type_hint=refresh_token'
+      const reply = await api.request('POST', '/oauth2/introspect', { body, headers })
+      assert.equal(reply.headers.get('cache-control'), 'no-store')
+      const large = { body: `token=${'x'.repeat(17_000)}`, headers }
+      assert.equal((await api.request('POST', '/oauth2/introspect', large)).status, 413)
+    })
+  })
+
+  describe(`POST /oauth2/revoke on ${engine.name}`, { skip: engine.skip }, () => {
+    test('either token ends the session, whatever the hint says', async (t) => {
+      const { api, form, introspect } = await start(t, engine)
+      for (const name of ['accessToken', 'refreshToken'] as const) {
+        const { body: pair } = await api.post('/api/auth/login', ALICE)
+        const { accessToken: token, refreshToken } = pair
+        const fields = { token: pair[name], token_type_hint: 'nonsense' }
+
+        assert.equal((await form('/oauth2/revoke', fields)).status, 200)
+
+        assert.equal((await api.get('/api/users/me', { token })).status, 401)
+        assert.equal((await api.post('/api/auth/refresh', { refreshToken })).status, 401)
+        assert.deepEqual(await introspect(token), NOT_ACTIVE)
+      }
+    })
+
+    test('is 200 for an unknown and a rotated token, which change nothing; 400 without', async (t) => {
+      const { api, form, pair } = await start(t, engine)
+      const { body: next } = await api.post('/api/auth/refresh', pair)
+
+      for (const token of ['unknown', pair.refreshToken])
+        assert.equal((await form('/oauth2/revoke', { token })).status, 200)
+      assert.equal((await api.get('/api/users/me', { token: next.accessToken })).status, 200)
+      const missing = await form('/oauth2/revoke', {})
+      assert.deepEqual([missing.status, missing.body.error], [400, 'invalid_request'])
+    })
+
+    test('of ten at the same time one leaves a row in the audit', async (t) => {
+      const { api, form, pair } = await start(t, engine)
+      const fields = { token: pair.refreshToken }
+
+      await Promise.all(Array.from({ length: 10 }, () => form('/oauth2/revoke', fields)))
+
+      const { body } = await api.get('/api/audit?size=100', { token: await adminToken(api) })
+      const rows = body.content.filter(
+        ({ event }: { event: string }) => event === 'SESSION_REVOKED',
+      )
+      assert.deepEqual(
+        rows.map(({ actor }: { actor: string }) => actor),
+        ['alice'],
+      )
+    })
+  })
+
+  describe(`POST /oauth2/token on ${engine.name}`, { skip: engine.skip }, () => {
+    const GRANT = { grant_type: 'client_credentials' }
+
+    test('gives a service key a token of 15 minutes, which ends with the key', async (t) => {
+      const { api, form, introspect } = await start(t, engine)
+      const { id, secret } = await createKey(api, ['users:read', 'users:write'])
+
+      const { status, body } = await form('/oauth2/token', GRANT, basic(id, secret))
+
+      assert.equal(status, 200)
+      const { access_token: token, ...rest } = body
+      const scope = 'users:read users:write'
+      assert.deepEqual(rest, { token_type: 'Bearer', expires_in: 900, scope })
+      const known = await introspect(token)
+      assert.deepEqual([known.active, known.scope, known.sub], [true, scope, `key-${id}`])
+      assert.equal((await api.get('/api/users/me', { token })).status, 401)
+      const revoked = await form('/oauth2/revoke', { token })
+      assert.deepEqual([revoked.status, revoked.body.error], [400, 'unsupported_token_type'])
+      await api.delete(`/api/service-keys/${id}`, { token: await adminToken(api) })
+      assert.deepEqual(await introspect(token), NOT_ACTIVE)
+    })
+
+    test('takes the key from the form, and narrows the scope', async (t) => {
+      const { api, form } = await start(t, engine)
+      const { id, secret } = await createKey(api, ['users:read', 'users:write'])
+      const client = { client_id: String(id), client_secret: secret }
+
+      const narrow = await form('/oauth2/token', { ...GRANT, ...client, scope: 'users:read' })
+      const wide = await form('/oauth2/token', { ...GRANT, ...client, scope: 'tokens:introspect' })
+
+      assert.deepEqual([narrow.status, narrow.body.scope], [200, 'users:read'])
+      assert.deepEqual([wide.status, wide.body.error], [400, 'invalid_scope'])
+    })
+
+    test('refuses other grants and other clients', async (t) => {
+      const { form, key } = await start(t, engine)
+      const client = basic(key.id, key.secret)
+      const errors = async (fields: object, headers?: Record<string, string>) => {
+        const { status, body } = await form('/oauth2/token', fields, headers)
+        return [status, body.error]
+      }
+
+      assert.deepEqual(await errors({}, client), [400, 'invalid_request'])
+      const password = { grant_type: 'password', ...ADMIN }
+      assert.deepEqual(await errors(password, client), [400, 'unsupported_grant_type'])
+      assert.deepEqual(await errors(GRANT), [401, 'invalid_client'])
+      assert.deepEqual(await errors(GRANT, basic(key.id, 'x')), [401, 'invalid_client'])
+    })
+  })
+
+  describe(`service keys of identity on ${engine.name}`, { skip: engine.skip }, () => {
+    test('read and change users by scope, and are in the audit', async (t) => {
+      const { api, userId } = await startWithAlice(t, { engine })
+      const { id, secret: token } = await createKey(api, ['users:read'])
+      const writer = await createKey(api, ['users:write'])
+      const change = (by: string) =>
+        api.patch(`/api/users/${userId}`, { enabled: false }, { token: by })
+
+      assert.equal((await api.get('/api/users', { token })).status, 200)
+      assert.equal((await change(token)).body.code, 'INSUFFICIENT_SCOPE')
+      assert.equal((await change(writer.secret)).status, 200)
+      for (const path of ['/api/audit', '/api/service-keys', '/api/users/me'])
+        assert.equal((await api.get(path, { token })).status, 401, path)
+
+      const admin = await adminToken(api)
+      await api.delete(`/api/service-keys/${id}`, { token: admin })
+      assert.equal((await api.get('/api/users', { token })).status, 401)
+      const { body } = await api.get('/api/audit?size=100&sort=id,asc', { token: admin })
+      const rows = body.content.filter(({ event }: { event: string }) => /KEY|DISABLED/.test(event))
+      assert.deepEqual(
+        rows.map((row: Record<string, string>) => [row.event, row.actor, row.subject, row.result]),
+        [
+          ['SERVICE_KEY_CREATED', 'admin', `key ${id} (files)`, 'SUCCESS'],
+          ['SERVICE_KEY_CREATED', 'admin', `key ${writer.id} (files)`, 'SUCCESS'],
+          ['USER_DISABLED', 'files', 'alice', 'SUCCESS'],
+          ['SERVICE_KEY_REVOKED', 'admin', `key ${id} (files)`, 'SUCCESS'],
+          ['SERVICE_KEY_REFUSED', null, `key ${id} (files)`, 'REFUSED'],
+        ],
+      )
+    })
+  })
+}
