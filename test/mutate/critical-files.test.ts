@@ -3,8 +3,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { CRITICAL, EQUIVALENT, isEquivalent } from './critical-files.ts'
-import { mutationsOf } from './mutations.ts'
-import { changedLines, sampleOf } from './sample.ts'
+import { changedLines, mutationsOf } from './mutations.ts'
+import { sampleOf } from './survey.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const read = (file: string) => readFileSync(join(ROOT, file), 'utf8')

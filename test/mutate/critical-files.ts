@@ -1,6 +1,5 @@
 import { join } from 'node:path'
-import type { Mutation } from './mutations.ts'
-import { changedLines } from './sample.ts'
+import { changedLines, type Mutation } from './mutations.ts'
 
 /** A file that must not be wrong, and the tests that would notice, in the order in which they run. */
 export type CriticalFile = { file: string; tests: string[] }

@@ -1,8 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Mutation, mutated } from './mutations.ts'
+import { changedLines, type Mutation, mutated } from './mutations.ts'
 import { runTests, type Verdict } from './run-tests.ts'
-import { changedLines } from './sample.ts'
 import { copyTree } from './tree-copy.ts'
 
 /** A file with its tests. What the first stage does not notice, the next one has to. */

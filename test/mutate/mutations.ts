@@ -57,6 +57,18 @@ export function mutated(source: string, { start, end, replacement }: Mutation): 
   return source.slice(0, start) + replacement + source.slice(end)
 }
 
+/** The lines that a fault changes, before and after, and the number of the first. */
+export function changedLines(source: string, mutation: Mutation) {
+  const number = source.slice(0, mutation.start).split('\n').length
+  const removed = source.slice(mutation.start, mutation.end).split('\n').length
+  const lines = (text: string, count: number) =>
+    text
+      .split('\n')
+      .slice(number - 1, number - 1 + count)
+      .map((line) => line.trim())
+  return { number, before: lines(source, removed), after: lines(mutated(source, mutation), 1) }
+}
+
 function swap(tokens: Token[], index: number): Mutation[] {
   const token = tokens[index] as Token
   const replacement = Object.hasOwn(SWAPS, token.text) ? SWAPS[token.text] : undefined

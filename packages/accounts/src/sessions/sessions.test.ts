@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { inTransaction, secondsAfter } from '@plinth/kit'
+import { inTransaction } from '@plinth/kit'
 import { engines } from '@plinth/kit/testing'
 import { ORIGIN, startAccounts } from '../../testing/start-accounts.ts'
 import { insertSession } from '../database/sessions.repository.ts'
-import { ownSessions } from './sessions.ts'
+import { ownSessions, sessionTimes } from './sessions.ts'
 
 const MOST_LISTED = 1000
 const CALLER = { userId: '2', username: 'user', roles: ['ROLE_USER'], sessionId: '1' }
@@ -16,17 +16,16 @@ for (const engine of engines)
       const { address, userAgent } = ORIGIN
       await inTransaction(db, async (inside) => {
         for (let index = 0; index <= MOST_LISTED; index += 1) {
-          const now = secondsAfter(clock(), index)
-          const lifetime = { now, createdAfter: now, expiresAt: secondsAfter(now, 60_000) }
-          const use = { ...lifetime, address, userAgent }
+          const use = { ...sessionTimes(accounts), address, userAgent }
           const hashes = { tokenFamily: `family ${index}`, tokenHash: `token ${index}` }
           await insertSession(inside, { userId: 2, ...hashes, ...use })
+          clock.advance(1)
         }
       })
 
       const listed = await ownSessions(accounts, CALLER)
 
       assert.equal(listed.length, MOST_LISTED)
-      assert.equal(listed[0]?.lastUsedAt, secondsAfter(clock(), MOST_LISTED).toISOString())
+      assert.deepEqual([listed[0]?.id, listed.at(-1)?.id], [MOST_LISTED + 1, 2])
     })
   })
