@@ -10,7 +10,8 @@ import type { readCustomer } from '../services/payments/src/checkout/customers.t
 import type { readPayment } from '../services/payments/src/payment/payments.ts'
 import type { readRefund } from '../services/payments/src/refunds/refunds.ts'
 import type { describeFile } from '../services/storage-full/src/files/files.ts'
-import type { createLink } from '../services/storage-full/src/files/links.ts'
+import type { createLink } from '../services/storage-full/src/files/links/links.ts'
+import type { pageOfUsage, usageOf } from '../services/storage-full/src/files/usage/usage.ts'
 import type { describeConfig } from '../services/storage-full/src/locations/configure.ts'
 import type { describeStatus } from '../services/storage-full/src/locations/status.ts'
 import type { describeFile as describeFlatFile } from '../services/storage-key/src/files.ts'
@@ -34,6 +35,8 @@ export type ClientReplies = [
   Gets<client.TemporaryLink, Reply<typeof createLink>>,
   Gets<client.StorageConfig, Reply<typeof describeConfig>>,
   Gets<client.StorageStatus, Reply<typeof describeStatus>>,
+  Gets<client.StorageUsage, Reply<typeof usageOf>>,
+  Gets<client.Page<client.OwnerUsage>, Reply<typeof pageOfUsage>>,
   Gets<client.FileMetadata, Reply<typeof describeFlatFile>>,
   Gets<client.Customer, Reply<typeof readCustomer>>,
   Gets<client.CheckoutSession, Reply<typeof openCheckout>>,

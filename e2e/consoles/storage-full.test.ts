@@ -60,6 +60,7 @@ describe('the full edition’s workbench', { skip }, () => {
 
     await page.locator('.uploads .badge.good').nth(2).waitFor()
     await page.locator('.file-grid li', { hasText: 'dunes.png' }).waitFor()
+    await page.getByText(/^You have stored .*, 3 files\.$/).waitFor()
     const drawn = () =>
       page.evaluate<string[]>(
         `[...document.querySelectorAll('.file-grid img')].flatMap((image) =>
@@ -228,6 +229,8 @@ describe('the full edition’s workbench', { skip }, () => {
     await page.getByRole('button', { name: /Activate LOCAL/ }).click()
 
     await page.getByText('LOCAL is active. New files go there.').waitFor()
+    await page.getByRole('heading', { name: 'Usage' }).waitFor()
+    await page.getByLabel('Usage of each owner').getByText('user', { exact: true }).waitFor()
     await page.locator('.card', { hasText: 'folder archive' }).getByText('available').waitFor()
     assert.equal(await page.getByText('not in use until you activate it').count(), 0)
   })

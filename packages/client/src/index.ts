@@ -15,9 +15,11 @@ export type { ClientOptions } from './request.ts'
 export { Session, type TokenPair } from './session.ts'
 export {
   type ObjectSettings,
+  type OwnerUsage,
   type ProviderName,
   type StorageConfig,
   type StorageStatus,
+  type StorageUsage,
   type StoredFile,
   storageClient,
   type TemporaryLink,

@@ -1,4 +1,4 @@
-import { accountCalls } from './accounts.ts'
+import { accountCalls, type Page, type PageQuery } from './accounts.ts'
 import { type ClientOptions, jsonOf, nothingOf, sender } from './request.ts'
 
 export type ProviderName = 'LOCAL' | 'OBJECT'
@@ -24,6 +24,16 @@ export type TemporaryLink = {
   expiresInSeconds: number
   expiresAt: string
 }
+
+/** What an owner has stored, and the most it may be; null where there is no limit. */
+export type StorageUsage = {
+  files: number
+  bytes: number
+  maxFiles: number | null
+  maxBytes: number | null
+}
+
+export type OwnerUsage = StorageUsage & { ownerId: number | string; owner: string | null }
 
 type ProviderState = { configured: boolean; available: boolean; active: boolean }
 
@@ -98,9 +108,12 @@ export function storageClient(baseUrl: string, options?: ClientOptions) {
       return jsonOf<TemporaryLink>(session.send('POST', '/file/generate-pre-signed-url', { json }))
     },
     openLink: (token: string) => send('GET', `/file/presigned/${encodeURIComponent(token)}`),
+    usage: () => jsonOf<StorageUsage>(session.send('GET', '/file/usage')),
     administration: {
       status: () => jsonOf<StorageStatus>(session.send('GET', '/api/storage/status')),
       config: () => jsonOf<StorageConfig>(session.send('GET', '/api/storage/config')),
+      usage: (query?: PageQuery) =>
+        jsonOf<Page<OwnerUsage>>(session.send('GET', '/api/storage/usage', { query })),
       configureLocal: (path: string) =>
         jsonOf<StorageConfig>(session.send('PUT', '/api/storage/config/local', { json: { path } })),
       configureObject: (json: ObjectSettings) =>

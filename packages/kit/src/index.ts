@@ -23,6 +23,7 @@ export {
 export { inTransaction } from './database/transaction.ts'
 export { probeFolder, removeFile, syncFolder } from './files/disk.ts'
 export { entityTag, type OpenFile, openRegularFile, readRange } from './files/open-file.ts'
+export { uploadTooLarge } from './files/problems.ts'
 export { contentDisposition, type Representation, sendFile } from './files/send-file.ts'
 export {
   HOST_NAME,

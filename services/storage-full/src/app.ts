@@ -24,8 +24,9 @@ import type { StorageFullConfig } from './config.ts'
 import { storageMigrations } from './database/migrations/index.ts'
 import type { StorageTables } from './database/tables.ts'
 import { fileRoutes, uploadRoute } from './files/files.routes.ts'
-import { linkRoutes } from './files/links.routes.ts'
+import { linkRoutes } from './files/links/links.routes.ts'
 import type { Storage } from './files/storage.ts'
+import { usageRoutes } from './files/usage/usage.routes.ts'
 import { locationRoutes } from './locations/locations.routes.ts'
 import {
   findActiveLocation,
@@ -67,6 +68,7 @@ export async function createStorageFull(
   fileRoutes(server, storage, caller)
   thumbnailRoutes(server, storage, { caller, thumbnails: createThumbnails(storage) })
   linkRoutes(server, storage, caller)
+  usageRoutes(server, storage, { caller, admin })
   locationRoutes(server, storage, { admin, root: config.root })
   moveRoutes(server, storage, { admin, job: upkeep.moves })
 

@@ -37,6 +37,7 @@ export function loadConfig(env: Env = process.env) {
       embed: settings.choice('STORAGE_FULL_EMBED', ['same-origin', 'anyone'] as const, 'anyone'),
       limits: {
         maxFileBytes: settings.size('STORAGE_FULL_MAX_FILE_SIZE', MAX_FILE_BYTES),
+        quota: quota(settings),
         acceptedTypes: acceptedTypes(settings),
         orphanAgeSeconds: orphanAgeSeconds(settings),
         objectEndpoints: settings.list('STORAGE_FULL_OBJECT_ENDPOINTS', []),
@@ -60,6 +61,14 @@ function trustedIssuer(settings: Settings) {
   return {
     issuer: settings.trustedUrl(name, 'http://localhost:8081'),
     plainJwt: settings.flag('STORAGE_FULL_TRUSTED_ISSUER_PLAIN_JWT', false),
+  }
+}
+
+/** 0 is no limit. */
+function quota(settings: Settings) {
+  return {
+    bytes: settings.size('STORAGE_FULL_USER_BYTES', 0, { min: 0 }) || undefined,
+    files: settings.integer('STORAGE_FULL_USER_FILES', 0) || undefined,
   }
 }
 

@@ -59,6 +59,27 @@ for (const engine of engines)
       assert.deepEqual([late.status, late.body.code], [404, 'LINK_NOT_FOUND'])
     })
 
+    test('the links of a disabled owner are 404 until the owner is enabled again', async (t) => {
+      const { api, admin, link, user } = await start(t)
+      const { token } = await link(60)
+      const { body: owner } = await api.get('/api/users/me', { token: user })
+      const enable = (enabled: boolean) =>
+        api.patch(`/api/users/${owner.id}`, { enabled }, { token: admin })
+      const open = (method: string) => api.request(method, `/file/presigned/${token}`)
+
+      await enable(false)
+      const refused = [await open('GET'), await open('HEAD')]
+      await enable(true)
+      const opened = await open('GET')
+
+      assert.deepEqual(
+        refused.map(({ status }) => status),
+        [404, 404],
+      )
+      assert.equal(refused[0]?.body.code, 'LINK_NOT_FOUND')
+      assert.equal(opened.status, 200)
+    })
+
     test('a link of the longest lifetime works to its last second', async (t) => {
       const { api, clock, link } = await start(t)
       const { token } = await link(604_800)

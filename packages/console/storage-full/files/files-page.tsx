@@ -6,6 +6,7 @@ import { Refusal } from '../../shared/components/reply.tsx'
 import { DropZone } from '../../shared/files/drop-zone.tsx'
 import { UploadList } from '../../shared/files/upload-list.tsx'
 import { session } from '../session.ts'
+import { usageText } from '../usage-text.ts'
 import { DeletionList, deletions } from './deletions.tsx'
 import { FileGrid, FileTable } from './file-list.tsx'
 import {
@@ -16,6 +17,7 @@ import {
   listRefusal,
   queue,
   totalFiles,
+  usage,
 } from './library.ts'
 
 export function FilesPage() {
@@ -60,6 +62,7 @@ function FileView() {
     <>
       <div class="row apart">
         <h2>{totalFiles.value === 1 ? '1 file' : `${totalFiles.value} files`}</h2>
+        {usage.value && <span class="small soft">You have stored {usageText(usage.value)}.</span>}
         <LayoutChoice />
       </div>
       {layout.value === 'grid' ? <FileGrid files={shown} /> : <FileTable files={shown} />}

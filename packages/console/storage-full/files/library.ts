@@ -1,4 +1,4 @@
-import type { StoredFile } from '@plinth/client'
+import type { StorageUsage, StoredFile } from '@plinth/client'
 import { signal } from '@preact/signals'
 import type { Reply } from '../../shared/api/api.ts'
 import { FULL_EDITION_KINDS } from '../../shared/files/file-kinds.ts'
@@ -10,12 +10,19 @@ const PAGE_SIZE = 48
 /** The caller's files, newest first, as far as they have been loaded. */
 export const files = signal<StoredFile[] | undefined>(undefined)
 export const totalFiles = signal(0)
+/** What the caller has stored, and may store. */
+export const usage = signal<StorageUsage | undefined>(undefined)
 export const listRefusal = signal<Reply | undefined>(undefined)
 export const layout = signal<'grid' | 'list'>('grid')
 
 export async function listFiles(): Promise<void> {
   files.value = undefined
-  await listMoreFiles()
+  await Promise.all([listMoreFiles(), readUsage()])
+}
+
+async function readUsage(): Promise<void> {
+  const reply = await session.api.get<StorageUsage>('/file/usage', { silent: true })
+  usage.value = reply.ok ? reply.body : undefined
 }
 
 export async function listMoreFiles(): Promise<void> {
@@ -36,10 +43,12 @@ export const queue = createUploadQueue({
   onStored: ({ body }) => {
     files.value = [body, ...(files.value ?? [])]
     totalFiles.value += 1
+    readUsage()
   },
 })
 
 export function forgetFile(id: number): void {
   files.value = files.value?.filter((file) => file.id !== id)
   totalFiles.value -= 1
+  readUsage()
 }

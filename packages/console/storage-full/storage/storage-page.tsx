@@ -6,6 +6,7 @@ import { Loaded, type Loading } from '../../shared/components/reply.tsx'
 import { session } from '../session.ts'
 import { MoveCard } from './move-card.tsx'
 import { StorageWizard } from './storage-wizard.tsx'
+import { UsageCard } from './usage-card.tsx'
 
 export function StoragePage() {
   return (
@@ -39,6 +40,7 @@ function Administration() {
             onChange={() => Promise.all([status.reload(), config.reload()])}
           />
           <MoveCard status={known.status} />
+          <UsageCard />
         </>
       )}
     </Loaded>

@@ -22,13 +22,14 @@ export const closeDescriptor = promisify(close)
 const { O_RDWR, O_CREAT, O_EXCL, O_NOFOLLOW, O_DSYNC } = constants
 const NEW_FILE = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW
 const OWNER_ONLY = 0o600
+const OWNER_ONLY_FOLDER = 0o700
 
 /** Makes a missing folder again, but not its parent: without that, the whole storage is missing. */
 export async function createTemporaryFile(path: string, flags = 0): Promise<number> {
   const create = () => openDescriptor(path, NEW_FILE | flags, OWNER_ONLY)
   return create().catch(async (error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error
-    await mkdir(dirname(path)).catch(unlessPresent)
+    await mkdir(dirname(path), OWNER_ONLY_FOLDER).catch(unlessPresent)
     return create()
   })
 }

@@ -130,12 +130,12 @@ export class Settings {
     return text
   }
 
-  size(name: string, fallbackBytes: number): number {
+  size(name: string, fallbackBytes: number, { min = 1 } = {}): number {
     const text = this.optional(name)
     if (text === undefined) return fallbackBytes
     const match = /^(\d+)\s*([kmg]?b)?$/i.exec(text)
     const bytes = Number(match?.[1]) * (SIZE_UNITS[(match?.[2] ?? '').toLowerCase()] ?? Number.NaN)
-    if (Number.isSafeInteger(bytes) && bytes > 0) return bytes
+    if (Number.isSafeInteger(bytes) && bytes >= min) return bytes
     this.fault(name, 'Expected a size such as 10MB or 10485760.', '10MB')
     return fallbackBytes
   }

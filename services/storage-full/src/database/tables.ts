@@ -39,8 +39,8 @@ type OwnTables = {
     thumbnail: ThumbnailState
     created_at: string
   }
-  /** How many stored files each owner has, so that no page counts a million rows. */
-  file_totals: { owner_id: string; total: number }
+  /** What each owner has stored, so that no page and no quota counts a million rows. */
+  file_totals: { owner_id: string; total: number; bytes: Generated<number> }
   temporary_links: {
     id: Generated<number>
     file_id: number

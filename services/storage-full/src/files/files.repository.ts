@@ -2,6 +2,7 @@ import { fromRow, inTransaction, prepared, toRow } from '@plinth/kit'
 import type { NotNull, Selectable, Updateable } from 'kysely'
 import type { FileState, StorageDb, StorageTables, ThumbnailState } from '../database/tables.ts'
 import type { NewFile, ObjectAddress, StoredFile } from './storage.ts'
+import { addUsage, type Quota } from './usage/usage.repository.ts'
 
 type NewRow = Omit<Selectable<StorageTables['files']>, 'id'>
 
@@ -9,16 +10,27 @@ const insert = prepared((db: StorageDb, row: NewRow) =>
   db.insertInto('files').values(row).returning('id'),
 )
 
-/** The file becomes visible here, after its bytes are durable. */
-export async function insertFile(db: StorageDb, file: NewFile): Promise<StoredFile> {
+class NoRoom extends Error {}
+
+/** The file becomes visible here, after its bytes are durable. Nothing, when it is over the quota. */
+export async function insertFile(
+  db: StorageDb,
+  file: NewFile,
+  quota: Quota,
+): Promise<StoredFile | undefined> {
   const { location, ...known } = file
   const state = { state: 'stored', thumbnail: 'none' } as const
   const row = toRow<NewRow>({ ...known, ...state, locationId: location.id })
-  return inTransaction(db, async (transaction) => {
+  const usage = { files: 1, bytes: file.sizeBytes }
+  const inserting = inTransaction(db, async (transaction): Promise<StoredFile> => {
     const [inserted] = await insert(transaction, row)
     if (!inserted) throw new Error('The database gave the new file no id')
-    await addToTotal(transaction, { ownerId: file.ownerId, change: 1 })
+    if (!(await addUsage(transaction, file.ownerId, usage, quota))) throw new NoRoom()
     return { ...file, ...state, id: inserted.id }
+  })
+  return inserting.catch((error) => {
+    if (error instanceof NoRoom) return undefined
+    throw error
   })
 }
 
@@ -77,15 +89,6 @@ export async function listFilesAfter(
   return rows.map(fileOf)
 }
 
-export async function countFiles(db: StorageDb, ownerId?: string): Promise<number> {
-  const row = await db
-    .selectFrom('file_totals')
-    .select((count) => count.fn.sum<number>('total').as('total'))
-    .$if(ownerId !== undefined, (totals) => totals.where('owner_id', '=', ownerId ?? ''))
-    .executeTakeFirst()
-  return Number(row?.total ?? 0)
-}
-
 /** Of these names, the ones that belong to a file at this location. */
 export async function findObjectNames(
   db: StorageDb,
@@ -113,11 +116,12 @@ export async function markDeleting(db: StorageDb, id: number): Promise<StoredFil
       .set({ state: 'deleting' })
       .where('id', '=', id)
       .where('state', '=', 'stored')
-      .returning('owner_id')
+      .returning(['owner_id', 'size_bytes'])
       .executeTakeFirst()
     if (!marked) return undefined
-    await addToTotal(transaction, { ownerId: marked.owner_id, change: -1 })
-    return findFile(transaction, id)
+    const file = await findFile(transaction, id)
+    await addUsage(transaction, marked.owner_id, { files: -1, bytes: -marked.size_bytes })
+    return file
   })
 }
 
@@ -158,19 +162,6 @@ async function updateUnmoved(
     .executeTakeFirst()
   return numUpdatedRows > 0n
 }
-
-type Change = { ownerId: string; change: number }
-
-const addToTotal = prepared((db: StorageDb, { ownerId, change }: Change) =>
-  db
-    .insertInto('file_totals')
-    .values({ owner_id: ownerId, total: change })
-    .onConflict((conflict) =>
-      conflict
-        .column('owner_id')
-        .doUpdateSet((row) => ({ total: row('file_totals.total', '+', change) })),
-    ),
-)
 
 type FileRow = Awaited<ReturnType<ReturnType<typeof selectFiles>['execute']>>[number]
 

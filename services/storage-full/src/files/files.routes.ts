@@ -12,6 +12,7 @@ import {
   type Server,
   sendFile,
   type Upload,
+  uploadTooLarge,
 } from '@plinth/kit'
 import { asStorageFault } from '../locations/problems.ts'
 import { representationOf } from './bytes.ts'
@@ -25,6 +26,7 @@ import {
   uploadLimits,
 } from './files.ts'
 import type { Storage, StoredFile } from './storage.ts'
+import { overQuota, requireRoom } from './usage/usage.ts'
 
 type ById = { Params: { id: string } }
 
@@ -51,9 +53,12 @@ export function uploadRoute(server: Server, storage: Storage, caller: Guard): vo
 
 /** A spool folder that is full or missing is a fault of the storage, not a bug. */
 async function receive(request: Request, reply: Reply, storage: Storage): Promise<Upload> {
+  const room = await requireRoom(storage, request.caller)
   try {
-    return await receiveUpload(request.raw, reply.raw, uploadLimits(storage))
+    return await receiveUpload(request.raw, reply.raw, uploadLimits(storage, room))
   } catch (error) {
+    if (uploadTooLarge.is(error) && room < storage.limits.maxFileBytes)
+      throw overQuota(storage.limits.quota)
     throw asStorageFault(error)
   }
 }

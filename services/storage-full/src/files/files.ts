@@ -10,7 +10,6 @@ import {
 } from '@plinth/kit'
 import { requireActiveLocation } from '../locations/locations.ts'
 import {
-  countFiles,
   deleteFileRow,
   findFile,
   findIdAfter,
@@ -18,21 +17,25 @@ import {
   listFiles,
   markDeleting,
 } from './files.repository.ts'
-import { fileNotFound, fileOfAnotherUser } from './problems.ts'
+import { fileNotFound, fileOfAnotherUser, quotaExceeded } from './problems.ts'
 import {
   type NewFile,
   newObjectName,
   objectKey,
   type Storage,
   type StoredFile,
+  shownOwnerId,
   thumbnailKey,
 } from './storage.ts'
+import { countFiles } from './usage/usage.repository.ts'
+import { overQuota } from './usage/usage.ts'
 
 const MULTIPART_FRAME_BYTES = 64 * 1024
 const ROWS_AT_ONCE = 500
 
-export function uploadLimits({ spoolFolder, limits }: Storage): UploadLimits {
-  const { maxFileBytes } = limits
+/** `room` is what the quota leaves the caller. */
+export function uploadLimits({ spoolFolder, limits }: Storage, room: number): UploadLimits {
+  const maxFileBytes = Math.min(limits.maxFileBytes, room)
   const maxRequestBytes = maxFileBytes + MULTIPART_FRAME_BYTES
   return { folder: spoolFolder, maxFileBytes, maxRequestBytes, sha256: true }
 }
@@ -40,8 +43,8 @@ export function uploadLimits({ spoolFolder, limits }: Storage): UploadLimits {
 /**
  * Stores an upload at the active provider, and only there. The row comes last: a failure before it
  * leaves at most an object without a file, which the sweeper removes. It is not removed here,
- * because a commit whose answer was lost may have made the row after all. A full database has
- * certainly made none, and then the room of the object is needed.
+ * because a commit whose answer was lost may have made the row after all. A full database and a
+ * full quota have certainly made none, and then the room of the object is needed.
  */
 export async function storeFile(
   storage: Storage,
@@ -53,11 +56,19 @@ export async function storeFile(
   const provider = storage.providers.at(file.location)
   await provider.put(objectKey(file), { ...file, content: upload })
   failPoint('store:put')
-  const stored = await insertFile(storage.db, file).catch(async (error) => {
-    if (databaseFault(error) === 'full') await provider.remove(objectKey(file)).catch(() => {})
+  const stored = await insertWithinQuota(storage, file).catch(async (error) => {
+    if (databaseFault(error) === 'full' || quotaExceeded.is(error))
+      await provider.remove(objectKey(file)).catch(() => {})
     throw error
   })
   failPoint('store:row')
+  return stored
+}
+
+/** Of many uploads at once that would be too much together, those that come last are refused. */
+async function insertWithinQuota({ db, limits }: Storage, file: NewFile): Promise<StoredFile> {
+  const stored = await insertFile(db, file, limits.quota)
+  if (!stored) throw overQuota(limits.quota)
   return stored
 }
 
@@ -119,7 +130,6 @@ export async function pageOfFiles({ db }: Storage, caller: Caller, page: PageReq
 
 /** What a client sees of a file: no disk path, bucket or key. */
 export function describeFile(file: StoredFile) {
-  const { ownerId } = file
   return {
     id: file.id,
     originalFilename: file.originalFilename,
@@ -129,8 +139,7 @@ export function describeFile(file: StoredFile) {
     size: file.sizeBytes,
     checksumSha256: file.checksumSha256,
     owner: file.ownerName,
-    // Accounts of this service have numbers; a user of the trusted issuer has its name in the id.
-    ownerId: /^\d+$/.test(ownerId) ? Number(ownerId) : ownerId,
+    ownerId: shownOwnerId(file.ownerId),
     provider: file.location.provider,
     createdAt: file.createdAt,
   }

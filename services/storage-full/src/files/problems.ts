@@ -7,6 +7,13 @@ export const storedBytesMissing = defineProblem(
   { title: 'Storage unavailable' },
 )
 
+export const quotaExceeded = defineProblem(
+  'QUOTA_EXCEEDED',
+  413,
+  'You have stored as much as you may. Delete files to make room, or store smaller ones.',
+  { title: 'Quota exceeded' },
+)
+
 export const fileNotFound = defineProblem('FILE_NOT_FOUND', 404, 'There is no file with this id.', {
   title: 'File not found',
 })

@@ -3,6 +3,7 @@ import type { FileType } from '@plinth/kit'
 import type { FileState, ThumbnailState } from '../database/tables.ts'
 import type { LocationContext } from '../locations/locations.ts'
 import type { Location } from '../locations/providers/provider.ts'
+import type { Quota } from './usage/usage.repository.ts'
 
 /** What the rules of this service work with. */
 export type Storage = LocationContext & {
@@ -15,6 +16,8 @@ export type Storage = LocationContext & {
   embed: 'same-origin' | 'anyone'
   limits: {
     maxFileBytes: number
+    /** The most that one owner may have stored. */
+    quota: Quota
     acceptedTypes: FileType[]
     /** How long an object may have no file before the sweeper removes it. */
     orphanAgeSeconds: number
@@ -43,6 +46,16 @@ export type NewFile = Omit<StoredFile, 'id' | 'state' | 'thumbnail'>
 
 /** Where the bytes of a file are. */
 export type ObjectAddress = Pick<StoredFile, 'location' | 'objectName'>
+
+/** Accounts of this service have numbers; a user of the trusted issuer has its name in the id. */
+export function isForeign(ownerId: string): boolean {
+  return !/^\d+$/.test(ownerId)
+}
+
+/** The id of an owner as clients see it. */
+export function shownOwnerId(ownerId: string): number | string {
+  return isForeign(ownerId) ? ownerId : Number(ownerId)
+}
 
 const THUMBNAIL_SUFFIX = '.thumbnail.jpg'
 

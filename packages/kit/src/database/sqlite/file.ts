@@ -1,3 +1,4 @@
+import { chmodSync, closeSync, openSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import SqliteDatabase from 'better-sqlite3'
@@ -11,7 +12,29 @@ const OPENING_MS = 5_000
 /** WAL with a full sync on each commit: what was acknowledged survives a power cut. */
 export function openSqlite(file: string): Sqlite {
   if (file === ':memory:') return configured(file)
-  return inDataFolder(dirname(file), 'SUITE_DATA or …_DATABASE_URL', () => configured(file))
+  return inDataFolder(dirname(file), 'SUITE_DATA or …_DATABASE_URL', () => {
+    for (const path of [file, `${file}-wal`, `${file}-shm`]) hideFromOthers(path)
+    createForOwner(file)
+    return configured(file)
+  })
+}
+
+const OWNER_ONLY = 0o600
+
+/** SQLite would make it readable for others; its log and index get the mode of the file. */
+function createForOwner(file: string): void {
+  try {
+    closeSync(openSync(file, 'ax', OWNER_ONLY))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  }
+}
+
+/** Earlier versions left their files readable. What belongs to another user stays as it is. */
+function hideFromOthers(path: string): void {
+  const stats = statSync(path, { throwIfNoEntry: false })
+  if (stats && (stats.mode & 0o077) !== 0 && stats.uid === process.getuid?.())
+    chmodSync(path, OWNER_ONLY)
 }
 
 function configured(file: string): Sqlite {
@@ -35,8 +58,11 @@ export function openSqliteToRead(file: string): Sqlite {
 export async function backUpSqlite(file: string): Promise<void> {
   if (file === ':memory:') return
   const source = new SqliteDatabase(file, { readonly: true })
+  const copy = `${file}.before-migration`
+  hideFromOthers(copy)
+  createForOwner(copy)
   try {
-    await source.backup(`${file}.before-migration`)
+    await source.backup(copy)
   } finally {
     source.close()
   }

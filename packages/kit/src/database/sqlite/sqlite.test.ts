@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
-import { isBusy } from './file.ts'
+import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { backUpSqlite, isBusy, openSqlite } from './file.ts'
 
 test('a database is also busy while another process recovers its log', () => {
   const codes = ['SQLITE_BUSY', 'SQLITE_BUSY_RECOVERY', 'SQLITE_CORRUPT', undefined]
@@ -9,4 +12,52 @@ test('a database is also busy while another process recovers its log', () => {
     codes.map((code) => isBusy({ code })),
     [true, true, false, false],
   )
+})
+
+/** A folder that everyone may use, and a process that hides nothing by itself. */
+function openFolder(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'plinth-modes-'))
+  chmodSync(folder, 0o777)
+  const umask = process.umask(0)
+  t.after(() => {
+    process.umask(umask)
+    rmSync(folder, { recursive: true })
+  })
+  return folder
+}
+
+const modesIn = (folder: string) =>
+  readdirSync(folder)
+    .sort()
+    .map((name) => `${name} ${(statSync(join(folder, name)).mode & 0o777).toString(8)}`)
+
+test('other users of the machine cannot read the file, its log or a backup', async (t) => {
+  const folder = openFolder(t)
+  const file = join(folder, 'x.db')
+
+  const sqlite = openSqlite(file)
+  t.after(() => sqlite.close())
+  sqlite.exec('create table secrets (value text)')
+  await backUpSqlite(file)
+
+  assert.deepEqual(modesIn(folder), [
+    'x.db 600',
+    'x.db-shm 600',
+    'x.db-wal 600',
+    'x.db.before-migration 600',
+  ])
+})
+
+test('a file that an earlier version left readable is hidden', (t) => {
+  const folder = openFolder(t)
+  const file = join(folder, 'x.db')
+  const earlier = openSqlite(file)
+  earlier.exec('create table secrets (value text)')
+  for (const name of readdirSync(folder)) chmodSync(join(folder, name), 0o644)
+
+  const sqlite = openSqlite(file)
+
+  t.after(() => sqlite.close())
+  t.after(() => earlier.close())
+  assert.deepEqual(modesIn(folder), ['x.db 600', 'x.db-shm 600', 'x.db-wal 600'])
 })

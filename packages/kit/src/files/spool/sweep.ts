@@ -4,10 +4,11 @@ import { systemClock } from '../../runtime/clock.ts'
 import { HOST_NAME } from './spool.ts'
 
 const ABANDONED_SECONDS = 86_400
+const OWNER_ONLY = 0o700
 
 /** Removes the temporary files of this machine's processes that have ended. */
 export async function sweepSpools(folder: string): Promise<number> {
-  await mkdir(folder, { recursive: true })
+  await mkdir(folder, { recursive: true, mode: OWNER_ONLY })
   const entries = await readdir(folder, { withFileTypes: true })
   const leftovers = entries.filter((entry) => entry.isFile() && isLeftover(entry.name))
   // Another process that starts now may remove them first.

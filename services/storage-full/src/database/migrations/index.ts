@@ -1,5 +1,6 @@
 import { accountMigrations } from '@plinth/accounts'
 import type { Migration } from '@plinth/kit'
 import { storageSchema } from './0001-storage.ts'
+import { usageInBytes } from './0002-usage.ts'
 
-export const storageMigrations: Migration[] = [...accountMigrations, storageSchema]
+export const storageMigrations: Migration[] = [...accountMigrations, storageSchema, usageInBytes]

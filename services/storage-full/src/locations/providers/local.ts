@@ -14,6 +14,8 @@ import { diskProblem, isDiskFault, storageUnavailable } from '../problems.ts'
 import { localProbe } from './local-probe.ts'
 import type { ByteRange, StorageProvider } from './provider.ts'
 
+const OWNER_ONLY = 0o700
+
 type LocalFolder = {
   root: string
   /** Below the root. */
@@ -103,7 +105,7 @@ async function makeFolders(root: string, path: string): Promise<void> {
 
 async function makeFolder(folder: string): Promise<boolean> {
   try {
-    await mkdir(folder)
+    await mkdir(folder, OWNER_ONLY)
     return true
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false

@@ -1,5 +1,6 @@
 import { type Guard, pathId, positiveInteger, type Server, sendFile, Type } from '@plinth/kit'
-import { representationOf } from './bytes.ts'
+import { representationOf } from '../bytes.ts'
+import type { Storage } from '../storage.ts'
 import {
   createLink,
   fileBehindLink,
@@ -8,7 +9,6 @@ import {
   linksOf,
   revokeLink,
 } from './links.ts'
-import type { Storage } from './storage.ts'
 
 type ByToken = { Params: { token: string } }
 type ById = { Params: { id: string } }

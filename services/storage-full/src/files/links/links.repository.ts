@@ -1,5 +1,5 @@
 import { forUpdate } from '@plinth/kit'
-import type { StorageDb } from '../database/tables.ts'
+import type { StorageDb } from '../../database/tables.ts'
 
 type NewLink = { fileId: number; tokenHash: string; createdAt: Date; expiresAt: Date }
 
@@ -37,6 +37,15 @@ export async function findLinkedFileId(
     .where('expires_at', '>', now.toISOString())
     .executeTakeFirst()
   return row?.file_id
+}
+
+export async function isEnabledUser(db: StorageDb, id: number): Promise<boolean> {
+  const user = await db
+    .selectFrom('users')
+    .select('enabled')
+    .where('id', '=', id)
+    .executeTakeFirst()
+  return user?.enabled === 1
 }
 
 /** Counts a use; false when the link has just been revoked. */

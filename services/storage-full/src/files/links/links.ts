@@ -1,15 +1,16 @@
 import { type Caller, hashOpaqueToken, newOpaqueToken, secondsAfter } from '@plinth/kit'
-import { findFile } from './files.repository.ts'
-import { requireFile } from './files.ts'
+import { findFile } from '../files.repository.ts'
+import { requireFile } from '../files.ts'
+import { fileNotFound, linkNotFound } from '../problems.ts'
+import { isForeign, type Storage, type StoredFile } from '../storage.ts'
 import {
   deleteLink,
   findLinkedFileId,
   insertLink,
+  isEnabledUser,
   listLinks,
   updateOpened,
 } from './links.repository.ts'
-import { fileNotFound, linkNotFound } from './problems.ts'
-import type { Storage, StoredFile } from './storage.ts'
 
 export const LONGEST_LINK_SECONDS = 604_800
 
@@ -31,7 +32,10 @@ export async function createLink(storage: Storage, caller: Caller, request: Link
   return { id, token, url, expiresInSeconds, expiresAt: expiresAt.toISOString() }
 }
 
-/** The file behind a token that is known, unexpired and not revoked. Opening it is counted. */
+/**
+ * The file behind a token that is known, unexpired and not revoked, and whose owner is not disabled.
+ * Opening it is counted.
+ */
 export async function fileBehindLink(
   { db, clock }: Storage,
   token: string,
@@ -41,9 +45,14 @@ export async function fileBehindLink(
   const now = clock()
   const fileId = await findLinkedFileId(db, tokenHash, now)
   const file = fileId === undefined ? undefined : await findFile(db, fileId)
-  if (file?.state !== 'stored') throw linkNotFound()
+  if (file?.state !== 'stored' || !(await isOwnerEnabled(db, file))) throw linkNotFound()
   if (counted && !(await updateOpened(db, tokenHash, now))) throw linkNotFound()
   return file
+}
+
+/** Users of the trusted issuer are known by their tokens only: a link has none. */
+async function isOwnerEnabled(db: Storage['db'], { ownerId }: StoredFile): Promise<boolean> {
+  return isForeign(ownerId) || isEnabledUser(db, Number(ownerId))
 }
 
 /** No cache keeps the bytes, no search engine lists them, and no script runs in any of them. */

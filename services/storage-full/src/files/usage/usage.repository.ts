@@ -1,0 +1,107 @@
+import { type PageRequest, prepared } from '@plinth/kit'
+import { sql } from 'kysely'
+import type { StorageDb } from '../../database/tables.ts'
+
+/** What an owner has stored, or is added to it. */
+export type Usage = { files: number; bytes: number }
+
+/** The most of each that an owner may have. */
+export type Quota = { files: number | undefined; bytes: number | undefined }
+
+type Change = {
+  owner_id: string
+  total: number
+  bytes: number
+  mostFiles: number
+  mostBytes: number
+}
+
+/** The row of an owner is locked from here to the commit: the last statement of a transaction. */
+const add = prepared((db: StorageDb, { mostFiles, mostBytes, ...change }: Change) =>
+  db
+    .insertInto('file_totals')
+    .values(change)
+    .onConflict((conflict) =>
+      conflict
+        .column('owner_id')
+        .doUpdateSet((row) => ({
+          total: row('file_totals.total', '+', row.ref('excluded.total')),
+          bytes: row('file_totals.bytes', '+', row.ref('excluded.bytes')),
+        }))
+        .where((row) =>
+          row.and([
+            row(row('file_totals.total', '+', row.ref('excluded.total')), '<=', mostFiles),
+            row(row('file_totals.bytes', '+', row.ref('excluded.bytes')), '<=', mostBytes),
+          ]),
+        ),
+    )
+    .returning('total'),
+)
+
+const NO_LIMIT = Number.MAX_SAFE_INTEGER
+
+/** Counts a change; false, and nothing is counted, when the owner would have more than the quota. */
+export async function addUsage(
+  db: StorageDb,
+  ownerId: string,
+  { files, bytes }: Usage,
+  { files: mostFiles = NO_LIMIT, bytes: mostBytes = NO_LIMIT }: Partial<Quota> = {},
+): Promise<boolean> {
+  if (bytes > mostBytes) return false
+  const change = { owner_id: ownerId, total: files, bytes, mostFiles, mostBytes }
+  return (await add(db, change)).length > 0
+}
+
+export async function countFiles(db: StorageDb, ownerId?: string): Promise<number> {
+  const row = await db
+    .selectFrom('file_totals')
+    .select((count) => count.fn.sum<number>('total').as('total'))
+    .$if(ownerId !== undefined, (totals) => totals.where('owner_id', '=', ownerId ?? ''))
+    .executeTakeFirst()
+  return Number(row?.total ?? 0)
+}
+
+export async function findUsage(db: StorageDb, ownerId: string): Promise<Usage> {
+  const row = await db
+    .selectFrom('file_totals')
+    .select(['total as files', 'bytes'])
+    .where('owner_id', '=', ownerId)
+    .executeTakeFirst()
+  return row ?? { files: 0, bytes: 0 }
+}
+
+export type OwnerUsage = Usage & { ownerId: string; owner: string | null }
+
+/** The owners of files, those with most bytes first. */
+export async function listUsage(db: StorageDb, page: PageRequest): Promise<OwnerUsage[]> {
+  return db
+    .selectFrom('file_totals')
+    .select((row) => [
+      'owner_id as ownerId',
+      'total as files',
+      'bytes',
+      row
+        .selectFrom('files')
+        .select('owner_name')
+        .whereRef('files.owner_id', '=', 'file_totals.owner_id')
+        .where('state', '=', 'stored')
+        .orderBy('id', 'desc')
+        .limit(1)
+        .as('owner'),
+    ])
+    .where('total', '>', 0)
+    .orderBy('bytes', 'desc')
+    .orderBy('owner_id')
+    .limit(page.size)
+    .offset(page.offset)
+    .execute()
+}
+
+export async function countOwners(db: StorageDb): Promise<number> {
+  const row = await db
+    .selectFrom('file_totals')
+    .select(sql<number>`count(*)`.as('owners'))
+    .where('total', '>', 0)
+    .executeTakeFirst()
+  return Number(row?.owners ?? 0)
+}

@@ -1,0 +1,41 @@
+import { type Caller, type PageRequest, pageOf } from '@plinth/kit'
+import { quotaExceeded } from '../problems.ts'
+import { type Storage, shownOwnerId } from '../storage.ts'
+import { countOwners, findUsage, listUsage, type Quota, type Usage } from './usage.repository.ts'
+
+/** What the caller has stored, and the most it may be; null where there is no limit. */
+export async function usageOf({ db, limits }: Storage, { userId }: Caller) {
+  return describeUsage(await findUsage(db, userId), limits.quota)
+}
+
+function describeUsage({ files, bytes }: Usage, quota: Quota) {
+  return { files, bytes, maxFiles: quota.files ?? null, maxBytes: quota.bytes ?? null }
+}
+
+/** For administrators: every owner of files, those with most bytes first. */
+export async function pageOfUsage({ db, limits }: Storage, page: PageRequest) {
+  const rows = await listUsage(db, page)
+  const owners = rows.map(({ ownerId, owner, ...usage }) => ({
+    ownerId: shownOwnerId(ownerId),
+    owner,
+    ...describeUsage(usage, limits.quota),
+  }))
+  return pageOf(owners, await countOwners(db), page)
+}
+
+/**
+ * How many bytes the caller may still store. Refuses here when there is no room at all, before the
+ * body is read; what else is on its way counts only when its row is made.
+ */
+export async function requireRoom({ db, limits }: Storage, { userId }: Caller): Promise<number> {
+  const { files, bytes } = limits.quota
+  if (files === undefined && bytes === undefined) return Number.POSITIVE_INFINITY
+  const used = await findUsage(db, userId)
+  const room = bytes === undefined ? Number.POSITIVE_INFINITY : bytes - used.bytes
+  if (room <= 0 || used.files >= (files ?? Number.POSITIVE_INFINITY)) throw overQuota(limits.quota)
+  return room
+}
+
+export function overQuota({ files, bytes }: Quota) {
+  return quotaExceeded({ extra: { maxFiles: files ?? null, maxBytes: bytes ?? null } })
+}

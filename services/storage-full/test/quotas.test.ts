@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict'
+import { readdir } from 'node:fs/promises'
+import { describe, type TestContext, test } from 'node:test'
+import { openDatabase } from '@plinth/kit'
+import { type ApiReply, engines, sampleFiles } from '@plinth/kit/testing'
+import { sql } from 'kysely'
+import { storageMigrations } from '../src/database/migrations/index.ts'
+import type { StorageTables } from '../src/database/tables.ts'
+import { register, startStorage, type TestStorage, upload } from './start-storage.ts'
+
+const SIZE = sampleFiles.png.length
+const NONE = { maxFiles: null, maxBytes: null }
+
+const textOf = (length: number) => ({
+  name: 'a.txt',
+  type: 'text/plain',
+  bytes: Buffer.alloc(length, 'a'),
+})
+
+for (const engine of engines)
+  describe(`quotas, on ${engine.name}`, { skip: engine.skip }, () => {
+    const start = async (t: TestContext, env: Record<string, string> = {}) =>
+      startStorage(t, { STORAGE_FULL_DATABASE_URL: await engine.freshUrl(t), ...env })
+
+    test('one user cannot fill the disk: over the bytes it is 413, and nothing is stored', async (t) => {
+      const service = await start(t, { STORAGE_FULL_USER_BYTES: '1000' })
+      const { api, user } = service
+
+      const fits = await upload(api, user, textOf(900))
+      const tooLarge = await upload(api, user, textOf(101))
+      const full = await upload(api, user, textOf(100))
+      const another = await upload(api, user, textOf(1))
+
+      assert.deepEqual([fits.status, full.status], [201, 201])
+      for (const refused of [tooLarge, another])
+        assert.deepEqual([refused.status, refused.body.code], [413, 'QUOTA_EXCEEDED'])
+      assert.deepEqual([another.body.maxBytes, another.body.maxFiles], [1000, null])
+      assert.equal((await api.get('/file/list', { token: user })).body.length, 2)
+      assert.equal((await storedIn(service)).length, 2)
+    })
+
+    test('over the number of files it is 413; a deletion makes room, another user has their own', async (t) => {
+      const { api, user, admin } = await start(t, { STORAGE_FULL_USER_FILES: '1' })
+
+      const first = await upload(api, user)
+      const second = await upload(api, user)
+      const other = await upload(api, admin)
+      await api.delete(`/file/${first.body.id}`, { token: user })
+      const third = await upload(api, user)
+
+      assert.deepEqual([second.status, second.body.code], [413, 'QUOTA_EXCEEDED'])
+      assert.deepEqual([first.status, other.status, third.status], [201, 201, 201])
+    })
+
+    test('a file above the size limit is what it was: 413 FILE_TOO_LARGE', async (t) => {
+      const quota = { STORAGE_FULL_USER_BYTES: '10KB', STORAGE_FULL_MAX_FILE_SIZE: '1KB' }
+      const { api, user } = await start(t, quota)
+
+      const { status, body } = await upload(api, user, textOf(2000))
+
+      assert.deepEqual([status, body.code], [413, 'FILE_TOO_LARGE'])
+    })
+
+    for (const [what, quota] of [
+      ['number of files', { STORAGE_FULL_USER_FILES: '10' }],
+      ['bytes', { STORAGE_FULL_USER_BYTES: String(10 * SIZE + SIZE - 1) }],
+    ] as const)
+      test(`fifty uploads at once, at two nodes, cannot overrun the ${what}`, async (t) => {
+        const first = await start(t, quota)
+        const second = await startStorage(t, first.env)
+        for (let n = 0; n < 7; n += 1) await upload(first.api, first.user)
+
+        const replies = await Promise.all(
+          Array.from({ length: 50 }, (_, n) => upload(n % 2 ? first.api : second.api, first.user)),
+        )
+
+        const usage = await first.api.get('/file/usage', { token: first.user })
+        assert.deepEqual(countsOf(replies), { 201: 3, 413: 47 })
+        assert.deepEqual([usage.body.files, usage.body.bytes], [10, 10 * SIZE])
+        assert.equal((await storedIn(first)).length, 10)
+      })
+
+    test('without a quota nothing is refused, and usage is shown to its owner', async (t) => {
+      const { api, user } = await start(t)
+      const before = await api.get('/file/usage', { token: user })
+
+      await upload(api, user)
+      const gone = await upload(api, user)
+      await api.delete(`/file/${gone.body.id}`, { token: user })
+
+      const after = await api.get('/file/usage', { token: user })
+      assert.deepEqual(before.body, { files: 0, bytes: 0, ...NONE })
+      assert.deepEqual(after.body, { files: 1, bytes: SIZE, ...NONE })
+      assert.equal((await api.get('/file/usage')).status, 401)
+    })
+
+    test('an administrator sees the usage of everyone, the largest first', async (t) => {
+      const { api, user, admin } = await start(t, { STORAGE_FULL_USER_BYTES: '1MB' })
+      const alice = await register(api, 'alice')
+      await upload(api, user)
+      await upload(api, alice, textOf(5000))
+
+      const { status, body } = await api.get('/api/storage/usage', { token: admin })
+      const second = await api.get('/api/storage/usage?page=1&size=1', { token: admin })
+      const denied = await api.get('/api/storage/usage', { token: user })
+
+      assert.equal(status, 200)
+      const limits = { maxFiles: null, maxBytes: 1_048_576 }
+      assert.deepEqual(body.content, [
+        { ownerId: 3, owner: 'alice', files: 1, bytes: 5000, ...limits },
+        { ownerId: 2, owner: 'user', files: 1, bytes: SIZE, ...limits },
+      ])
+      assert.deepEqual([body.totalElements, second.body.content[0].owner], [2, 'user'])
+      assert.equal(denied.status, 403)
+    })
+
+    test('files of version 1.0 count', async (t) => {
+      const url = await engine.freshUrl(t)
+      await openOld(url)
+      const { db, close } = await openDatabase<StorageTables>(url, storageMigrations)
+      t.after(close)
+
+      const totals = await db.selectFrom('file_totals').selectAll().orderBy('owner_id').execute()
+
+      assert.deepEqual(totals, [
+        { owner_id: '1', total: 0, bytes: 0 },
+        { owner_id: '2', total: 2, bytes: 300 },
+      ])
+    })
+  })
+
+function countsOf(replies: ApiReply[]): Record<string, number> {
+  const counts: Record<string, number> = {}
+  for (const { status } of replies) counts[status] = (counts[status] ?? 0) + 1
+  return counts
+}
+
+/** Every file in the store and on its way there. */
+async function storedIn({ root }: TestStorage): Promise<string[]> {
+  const entries = await readdir(root, { recursive: true, withFileTypes: true })
+  return entries.filter((entry) => entry.isFile()).map(({ name }) => name)
+}
+
+/** A database of version 1.0: two stored files of user 2, and one of user 1 that is being deleted. */
+async function openOld(url: string): Promise<void> {
+  const migrations = storageMigrations.filter(({ name }) => !name.includes('usage-in-bytes'))
+  const { db, close } = await openDatabase<StorageTables>(url, migrations)
+  await sql`insert into storage_locations (id, provider, place, prefix, sealed_settings, created_at)
+    values (1, 'LOCAL', 'files', 'files-1', '', '2030')`.execute(db)
+  for (const [name, owner, size, state] of [
+    ['a', '2', 100, 'stored'],
+    ['b', '2', 200, 'stored'],
+    ['c', '1', 400, 'deleting'],
+  ])
+    await sql`insert into files (owner_id, owner_name, original_filename, stored_filename, extension,
+        content_type, size_bytes, checksum_sha256, location_id, object_name, state, thumbnail, created_at)
+      values (${owner}, 'x', 'a.png', ${name}, 'png', 'image/png', ${size}, '', 1, ${name}, ${state},
+        'none', '2030')`.execute(db)
+  await sql`insert into file_totals (owner_id, total) values ('1', 0), ('2', 2)`.execute(db)
+  await close()
+}
