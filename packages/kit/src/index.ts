@@ -102,7 +102,7 @@ export { generatedKey, makeDataFolder } from './runtime/data-folder.ts'
 export { armFailPoint, failPoint } from './runtime/fail-point.ts'
 export { createFairQueue } from './runtime/fair-queue.ts'
 export { createLogger, type Logger } from './runtime/logging.ts'
-export { isLoopback } from './runtime/networks.ts'
+export { isLoopback, networkMatcher } from './runtime/networks.ts'
 export {
   databaseUrl,
   hostUrl,

@@ -1,5 +1,11 @@
 import { stat } from 'node:fs/promises'
-import { type Accounts, ADMIN_ROLE, identifyCaller, mountAccounts } from '@plinth/accounts'
+import {
+  type Accounts,
+  ADMIN_ROLE,
+  identifyCaller,
+  mountAccounts,
+  recordDenials,
+} from '@plinth/accounts'
 import { consoleFolder } from '@plinth/console'
 import {
   type Authenticate,
@@ -63,7 +69,7 @@ export async function createStorageFull(
 
   const guard = callerGuard(authenticateWith(accounts, config.trustedIssuer))
   const { caller } = guard
-  const admin = guard.role(ADMIN_ROLE)
+  const admin = recordDenials(accounts, guard.role(ADMIN_ROLE))
   uploadRoute(server, storage, caller)
   fileRoutes(server, storage, caller)
   thumbnailRoutes(server, storage, { caller, thumbnails: createThumbnails(storage) })
@@ -101,7 +107,11 @@ export async function openStorage(
     reserve: true,
   })
   const { spoolFolder, publicUrl, embed, limits } = config
-  const providers = createProviders({ ...config, masterKey: config.accounts.masterKey })
+  const providers = createProviders({
+    ...config,
+    masterKey: config.accounts.masterKey,
+    endpoints: limits.objectEndpoints,
+  })
   const { db, withReserve } = database
   const storage: Storage = {
     db,

@@ -19,6 +19,11 @@ const USAGE = `Usage:
 const REFUSED_OR_DIFFERENT = 1
 const USAGE_ERROR = 64
 
+const OPERATOR = {
+  actor: 'command line',
+  origin: { address: 'command line', userAgent: null, requestId: null },
+}
+
 type Command = (storage: Storage, config: StorageFullConfig) => Promise<number>
 
 async function main(words: string[]): Promise<number> {
@@ -90,7 +95,7 @@ async function sweepNow(storage: Storage): Promise<number> {
 
 /** Works itself, or watches: a running service may be doing the same move. */
 async function move(storage: Storage, to: ProviderName): Promise<number> {
-  const { id } = await startMove(storage, { username: 'command line' }, to)
+  const { id } = await startMove(storage, OPERATOR, to)
   while (true) {
     await runMoveNow(storage)
     const { state, moved, failed, total, lastError } = await requireMove(storage, id)

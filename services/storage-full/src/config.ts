@@ -40,7 +40,7 @@ export function loadConfig(env: Env = process.env) {
         quota: quota(settings),
         acceptedTypes: acceptedTypes(settings),
         orphanAgeSeconds: orphanAgeSeconds(settings),
-        objectEndpoints: settings.list('STORAGE_FULL_OBJECT_ENDPOINTS', []),
+        objectEndpoints: objectEndpoints(settings),
       },
       accounts: accountSettings(settings, {
         name: 'storage-full',
@@ -61,6 +61,15 @@ function trustedIssuer(settings: Settings) {
   return {
     issuer: settings.trustedUrl(name, 'http://localhost:8081'),
     plainJwt: settings.flag('STORAGE_FULL_TRUSTED_ISSUER_PLAIN_JWT', false),
+  }
+}
+
+/** An endpoint is compared as it is saved: without a slash at its end. */
+function objectEndpoints(settings: Settings) {
+  const named = settings.list('STORAGE_FULL_OBJECT_ENDPOINTS', [])
+  return {
+    named: named.map((endpoint) => endpoint.replace(/\/+$/, '')),
+    production: settings.production,
   }
 }
 

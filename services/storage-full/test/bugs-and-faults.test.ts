@@ -11,6 +11,7 @@ import { createObjectProvider } from '../src/locations/providers/object.ts'
 import { continueMove, startMove } from '../src/upkeep/moves.ts'
 import { verifyFiles } from '../src/upkeep/verify.ts'
 import {
+  BY,
   logIn,
   sharedStorage,
   startStorage,
@@ -22,7 +23,7 @@ import {
 import { startGate } from './store-gate.ts'
 
 const MAIN = join(import.meta.dirname, '../src/main.ts')
-const TIMEOUTS = { connectMs: 2_000, answerMs: 10_000 }
+const ACCESS = { connectMs: 2_000, answerMs: 10_000, isForbidden: () => false }
 const KEYS = { accessKey: 'tester', secretKey: 'tester-secret' }
 const NOWHERE = { region: 'r', bucket: 'bucket', pathStyleAccess: true, ...KEYS }
 
@@ -119,7 +120,7 @@ for (const engine of engines)
       await upload(api, user)
       await service.server.close()
       const { storage, lines } = await openBeside(t, service)
-      await startMove(storage, { username: 'tester' }, 'OBJECT')
+      await startMove(storage, BY, 'OBJECT')
       gate.let(async ({ method }) => {
         if (method === 'PUT') {
           gate.close()
@@ -155,7 +156,7 @@ test('the cause of a 500 is in the log, and not in the reply', async (t) => {
 })
 
 test('a disk that fails during a transfer to the store is named as the cause', async (t) => {
-  const provider = createObjectProvider({ endpoint: 'http://127.0.0.1:1', ...NOWHERE }, TIMEOUTS)
+  const provider = createObjectProvider({ endpoint: 'http://127.0.0.1:1', ...NOWHERE }, ACCESS)
   t.after(() => provider.close())
   const failing = new Readable({
     read() {

@@ -7,7 +7,7 @@ import { loadConfig } from '../src/config.ts'
 import { insertLink } from '../src/files/links/links.repository.ts'
 import { saveObjectConfig } from '../src/locations/configure.ts'
 import { requireSettings } from '../src/locations/locations.ts'
-import { storageEnv, temporaryFolder } from './start-storage.ts'
+import { BY, storageEnv, temporaryFolder } from './start-storage.ts'
 
 const BUCKET = { endpoint: 'http://localhost:9', bucket: 'files', accessKey: 'a', secretKey: 's' }
 
@@ -23,11 +23,11 @@ for (const engine of engines)
 
     test('a configuration without keys never restores keys that were just replaced', async (t) => {
       const storage = await open(t)
-      await saveObjectConfig(storage, BUCKET)
+      await saveObjectConfig(storage, BUCKET, BY)
       for (const round of ['1', '2', '3', '4', '5']) {
         await Promise.all([
-          saveObjectConfig(storage, { accessKey: round, secretKey: round }),
-          saveObjectConfig(storage, { region: round }),
+          saveObjectConfig(storage, { accessKey: round, secretKey: round }, BY),
+          saveObjectConfig(storage, { region: round }, BY),
         ])
 
         const saved = await requireSettings(storage, 'OBJECT')

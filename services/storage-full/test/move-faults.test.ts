@@ -6,7 +6,14 @@ import { engines } from '@plinth/kit/testing'
 import { type S3Server, s3Missing, startS3 } from '../../../test/servers/s3.ts'
 import { openStorage } from '../src/app.ts'
 import { continueMove, requireMove, startMove } from '../src/upkeep/moves.ts'
-import { activateObject, moveAll, startStorage, type TestStorage, upload } from './start-storage.ts'
+import {
+  activateObject,
+  BY,
+  moveAll,
+  startStorage,
+  type TestStorage,
+  upload,
+} from './start-storage.ts'
 import { startGate } from './store-gate.ts'
 
 const LARGE = { name: 'a.txt', type: 'text/plain', bytes: Buffer.alloc(100_000, 'a') }
@@ -145,7 +152,7 @@ async function rounds(t: TestContext, { server, config, clock }: TestStorage, to
     storage.providers.close()
     await database.close()
   })
-  const { id } = await startMove(storage, { username: 'tester' }, to)
+  const { id } = await startMove(storage, BY, to)
   return async () => {
     await continueMove(storage, new AbortController().signal)
     return requireMove(storage, id)

@@ -14,8 +14,8 @@ import { type S3Server, s3Missing, startS3 } from '../../../test/servers/s3.ts'
 import { createObjectProvider } from '../src/locations/providers/object.ts'
 import { codesOf, providerSuite, sourceFile } from './provider-suite.ts'
 
-const PATIENT = { connectMs: 2_000, answerMs: 10_000 }
-const IMPATIENT = { connectMs: 2_000, answerMs: 2_000 }
+const PATIENT = { connectMs: 2_000, answerMs: 10_000, isForbidden: () => false }
+const IMPATIENT = { ...PATIENT, answerMs: 2_000 }
 // The WHATWG "bad ports" that need no privilege: `fetch` speaks to none of them.
 const PORTS_BROWSERS_REFUSE = [10_080, 6697, 6669, 6668, 6667, 6666, 6665, 6566, 6000, 5061, 5060]
 const UNAVAILABLE = { code: 'STORAGE_UNAVAILABLE', status: 503 }

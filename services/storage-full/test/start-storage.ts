@@ -17,6 +17,12 @@ import { loadConfig } from '../src/config.ts'
 
 export const DEMO_PASSWORD = 'password123123'
 
+/** For rules that are called without a service. */
+export const BY = {
+  actor: 'tester',
+  origin: { address: 'tests', userAgent: null, requestId: null },
+}
+
 type Started = Awaited<ReturnType<typeof startStorage>>
 export type TestStorage = Started
 

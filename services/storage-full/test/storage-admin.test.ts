@@ -54,6 +54,7 @@ for (const engine of engines)
         'GET /api/storage/moves',
         'GET /api/storage/moves/1',
         'DELETE /api/storage/moves/1',
+        'GET /api/storage/usage',
       ]
       for (const endpoint of endpoints) {
         const [method = '', path = ''] = endpoint.split(' ')

@@ -49,7 +49,7 @@ export async function lockCaller<T extends AccountTables>(
 }
 
 /** Writes an audit event for every caller whom the guard denies access. */
-function recordDenials(accounts: Accounts, guard: Guard): Guard {
+export function recordDenials(accounts: Accounts, guard: Guard): Guard {
   return async (request) => {
     try {
       await guard(request)

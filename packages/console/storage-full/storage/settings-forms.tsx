@@ -26,7 +26,8 @@ export function LocalSettings({ config, save }: SettingsProps) {
 }
 
 export function ObjectSettings({ config: { object }, save }: SettingsProps) {
-  const present = (known: boolean) => (known ? 'Set. Leave blank to keep it.' : 'Not set yet.')
+  const present = (known: boolean) =>
+    known ? 'Set. Leave blank to keep it for this endpoint.' : 'Not set yet.'
   const run = ({ pathStyleAccess = '', ...settings }) =>
     save.run({ ...settings, pathStyleAccess: pathStyleAccess === 'on' })
   return (

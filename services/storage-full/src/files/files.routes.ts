@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream'
+import { originOf } from '@plinth/accounts'
 import {
   acceptUploads,
   basePathOf,
@@ -89,8 +90,9 @@ export function fileRoutes(server: Server, storage: Storage, caller: Guard): voi
 
   server.delete<ById>('/file/:id', {
     onRequest: caller,
-    handler: async ({ caller, params }, reply) => {
-      await deleteFile(storage, caller, pathId(params.id))
+    handler: async (request, reply) => {
+      const id = pathId(request.params.id)
+      await deleteFile(storage, request.caller, { id, origin: originOf(request) })
       return reply.code(204).send()
     },
   })

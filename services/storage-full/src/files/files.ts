@@ -1,8 +1,9 @@
-import { ADMIN_ROLE } from '@plinth/accounts'
+import { ADMIN_ROLE, type Origin, recordEvent } from '@plinth/accounts'
 import {
   type Caller,
   databaseFault,
   failPoint,
+  inTransaction,
   type PageRequest,
   requireFileType,
   type Upload,
@@ -147,12 +148,27 @@ export function describeFile(file: StoredFile) {
 
 /**
  * Deletes a file in steps that can be resumed: mark the row, remove the bytes, remove the row. A
- * provider that is down is noticed before the first step, so that nothing has changed.
+ * provider that is down is noticed before the first step, so that nothing has changed. What an
+ * administrator does to another user's file is in the audit.
  */
-export async function deleteFile(storage: Storage, caller: Caller, id: number): Promise<void> {
+export async function deleteFile(
+  storage: Storage,
+  caller: Caller,
+  { id, origin }: { id: number; origin: Origin },
+): Promise<void> {
   const file = await requireFile(storage, caller, id)
   await storage.providers.at(file.location).sizeOf(objectKey(file))
-  const marked = await storage.withReserve(() => markDeleting(storage.db, id))
+  const marked = await storage.withReserve(() =>
+    inTransaction(storage.db, async (db) => {
+      const found = await markDeleting(db, id)
+      if (found && found.ownerId !== caller.userId) {
+        const subject = `file ${id} of ${found.ownerName}`
+        const event = { event: 'FILE_DELETED', actor: caller.username, subject }
+        await recordEvent({ ...storage, db }, event, origin)
+      }
+      return found
+    }),
+  )
   failPoint('delete:marked')
   if (!marked) throw fileNotFound()
   await finishDeletion(storage, marked)

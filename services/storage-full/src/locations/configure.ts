@@ -1,7 +1,9 @@
 import { lstat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
+import type { By } from '@plinth/accounts'
 import { validationFailed } from '@plinth/kit'
+import { faultOfEndpoint, leadsInside } from './endpoints.ts'
 import {
   changeSettings,
   describeLocation,
@@ -9,7 +11,6 @@ import {
   findSettings,
   type LocationContext,
   requireActiveLocation,
-  saveSettings,
 } from './locations.ts'
 import type { ObjectSettings, ProviderSettings } from './providers/provider.ts'
 
@@ -45,8 +46,14 @@ const LONGEST_PATH_BYTES = 1024
 const LONGEST_NAME_BYTES = 255
 const FOLDER_NAME = /^[\p{L}\p{N}_-][\p{L}\p{N} ._-]{0,200}$/u
 
+type StorageConfig = Awaited<ReturnType<typeof describeConfig>>
+
 /** Saves a folder below the storage root, and only there. */
-export async function saveLocalConfig(context: LocationContext, root: string, given: string) {
+export async function saveLocalConfig(
+  context: LocationContext,
+  { root, path: given }: { root: string; path: string },
+  by: By,
+): Promise<StorageConfig> {
   const path = given
     .split('/')
     .filter((part) => part !== '' && part !== '.')
@@ -57,7 +64,7 @@ export async function saveLocalConfig(context: LocationContext, root: string, gi
   if (await leadsThroughLink(root, path).catch(refuseImpossible))
     throw validationFailed(['path: must not lead through a symbolic link'])
   const settings = { provider: 'LOCAL', local: { path } } as const
-  await saveSettings(context, settings)
+  await changeSettings(context, by, 'LOCAL', () => settings)
   await prepareNew(context, settings)
   return describeConfig(context)
 }
@@ -101,27 +108,45 @@ async function prepareNew(
 }
 
 const BUCKET_NAME = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/
-// Addresses by which a machine in a cloud reads its own credentials.
-const LINK_LOCAL = /^(169\.254\.|\[fe[89ab]|\[::ffff:a9fe:|\[fd00:ec2::)/i
 
 /** What is left out, or null, stays as it was. */
 type GivenObjectConfig = { [Name in keyof ObjectSettings]?: ObjectSettings[Name] | null }
 
-/** Saves a bucket. Keys that are left out or blank stay as they were saved before. */
-export async function saveObjectConfig(context: LocationContext, given: GivenObjectConfig) {
-  await changeSettings(context, 'OBJECT', (saved) => {
-    const before = saved?.provider === 'OBJECT' ? saved.object : {}
-    const object = mergedObjectConfig(before, given)
-    const faults = objectConfigFaults(object, context.limits.objectEndpoints)
+/**
+ * Saves a bucket. Keys that are left out or blank stay as they were saved before, but only for the
+ * endpoint they were saved for: otherwise another endpoint would be enough to receive them.
+ */
+export async function saveObjectConfig(
+  context: LocationContext,
+  given: GivenObjectConfig,
+  by: By,
+): Promise<StorageConfig> {
+  const endpoint = given.endpoint?.replace(/\/+$/, '')
+  const endpointFault = endpoint === undefined ? undefined : await faultAt(context, endpoint)
+  await changeSettings(context, by, 'OBJECT', (saved) => {
+    const before: GivenObjectConfig = saved?.provider === 'OBJECT' ? saved.object : {}
+    const isMoved = endpoint !== undefined && (before.endpoint ?? endpoint) !== endpoint
+    const object = mergedObjectConfig(
+      isMoved ? { ...before, accessKey: '', secretKey: '' } : before,
+      { ...given, endpoint },
+    )
+    const faults = objectConfigFaults(object, { endpointFault, isMoved })
     if (faults.length > 0) throw validationFailed(faults)
     return { provider: 'OBJECT', object }
   })
   return describeConfig(context)
 }
 
+/** Asks the resolver, so it must not be called with a transaction open. */
+async function faultAt({ limits }: LocationContext, endpoint: string): Promise<string | undefined> {
+  const fault = faultOfEndpoint(endpoint, limits.objectEndpoints)
+  if (fault !== undefined || !(await leadsInside(endpoint, limits.objectEndpoints))) return fault
+  return 'leads to this machine or its network: an operator can name it in STORAGE_FULL_OBJECT_ENDPOINTS'
+}
+
 function mergedObjectConfig(before: GivenObjectConfig, given: GivenObjectConfig): ObjectSettings {
   return {
-    endpoint: (given.endpoint ?? before.endpoint ?? '').replace(/\/+$/, ''),
+    endpoint: given.endpoint ?? before.endpoint ?? '',
     region: given.region ?? before.region ?? 'us-east-1',
     bucket: given.bucket ?? before.bucket ?? '',
     accessKey: given.accessKey?.trim() || before.accessKey || '',
@@ -130,25 +155,19 @@ function mergedObjectConfig(before: GivenObjectConfig, given: GivenObjectConfig)
   }
 }
 
-function objectConfigFaults(object: ObjectSettings, allowedEndpoints: string[]): string[] {
+type EndpointState = { endpointFault: string | undefined; isMoved: boolean }
+
+function objectConfigFaults(object: ObjectSettings, { endpointFault, isMoved }: EndpointState) {
   const faults: string[] = []
-  const endpointFault = faultOfEndpoint(object.endpoint, allowedEndpoints)
+  const missing = isMoved
+    ? 'must be given again, because the endpoint is another one'
+    : 'must not be blank'
   if (endpointFault) faults.push(`endpoint: ${endpointFault}`)
+  else if (object.endpoint === '') faults.push('endpoint: must not be blank')
   if (!BUCKET_NAME.test(object.bucket)) faults.push('bucket: must be a bucket name')
   if (!/^[\w-]{1,64}$/.test(object.region))
     faults.push('region: must be a region such as us-east-1')
-  if (object.accessKey === '') faults.push('accessKey: must not be blank')
-  if (object.secretKey === '') faults.push('secretKey: must not be blank')
+  if (object.accessKey === '') faults.push(`accessKey: ${missing}`)
+  if (object.secretKey === '') faults.push(`secretKey: ${missing}`)
   return faults
-}
-
-/** An administrator could otherwise make this service call anything it can reach. */
-function faultOfEndpoint(endpoint: string, allowed: string[]): string | undefined {
-  const url = URL.canParse(endpoint) ? new URL(endpoint) : undefined
-  if (!url || !/^https?:$/.test(url.protocol)) return 'must start with http:// or https://'
-  if (url.username || url.password || url.search || url.hash)
-    return 'must be an address without user, query or fragment'
-  if (LINK_LOCAL.test(url.hostname)) return 'must not be a link-local address'
-  if (allowed.length > 0 && !allowed.includes(endpoint)) return 'is not one of the allowed stores'
-  return undefined
 }

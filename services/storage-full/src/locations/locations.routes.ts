@@ -1,3 +1,4 @@
+import { byCaller } from '@plinth/accounts'
 import { type Guard, optionalText, type Server, Type, validationFailed } from '@plinth/kit'
 import { describeConfig, saveLocalConfig, saveObjectConfig } from './configure.ts'
 import { type LocationContext, ProviderField } from './locations.ts'
@@ -33,24 +34,26 @@ export function locationRoutes(
   server.put('/api/storage/config/local', {
     onRequest,
     schema: { body: LocalBody },
-    handler: ({ body }) => {
+    handler: (request) => {
+      const { body } = request
       const path = body.path ?? body.relativePath ?? body.basePath ?? body.directory
       if (path == null) throw validationFailed(['path: must not be blank'])
-      return saveLocalConfig(context, root, path)
+      return saveLocalConfig(context, { root, path }, byCaller(request))
     },
   })
 
   server.put('/api/storage/config/object', {
     onRequest,
     schema: { body: ObjectBody },
-    handler: ({ body }) => {
-      const { bucketName, accessKeyId, secretAccessKey, ...named } = body
-      return saveObjectConfig(context, {
+    handler: (request) => {
+      const { bucketName, accessKeyId, secretAccessKey, ...named } = request.body
+      const given = {
         ...named,
         bucket: named.bucket ?? bucketName,
         accessKey: named.accessKey ?? accessKeyId,
         secretKey: named.secretKey ?? secretAccessKey,
-      })
+      }
+      return saveObjectConfig(context, given, byCaller(request))
     },
   })
 
@@ -58,11 +61,14 @@ export function locationRoutes(
     ['/api/storage/test/local', 'LOCAL'],
     ['/api/storage/test/object', 'OBJECT'],
   ] as const)
-    server.post(path, { onRequest, handler: () => testProvider(context, provider) })
+    server.post(path, {
+      onRequest,
+      handler: (request) => testProvider(context, provider, byCaller(request)),
+    })
 
   server.put('/api/storage/provider', {
     onRequest,
     schema: { body: ProviderBody },
-    handler: ({ body }) => activateProvider(context, body.provider),
+    handler: (request) => activateProvider(context, request.body.provider, byCaller(request)),
   })
 }

@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto'
+import { type By, recordEvent } from '@plinth/accounts'
 import { type Clock, inTransaction, type Logger, Type } from '@plinth/kit'
 import { PROVIDER_NAMES, type ProviderName, type StorageDb } from '../database/tables.ts'
+import type { EndpointRules } from './endpoints.ts'
 import {
   findActiveLocation,
   findLocationAt,
@@ -27,8 +29,7 @@ export type LocationContext = {
   clock: Clock
   log: Logger
   providers: Providers
-  /** Object stores an administrator may name; any when empty. */
-  limits: { objectEndpoints: string[] }
+  limits: { objectEndpoints: EndpointRules }
 }
 
 const FIRST_FOLDER = 'files'
@@ -70,13 +71,21 @@ export async function saveSettings(
 /** Saves what `change` makes of the saved settings; of two at once, the second sees the first. */
 export async function changeSettings(
   context: LocationContext,
+  by: By,
   provider: ProviderName,
   change: (before: ProviderSettings | undefined) => ProviderSettings,
 ): Promise<void> {
   await inTransaction(context.db, async (db) => {
     await lockSealedSettings(db, provider)
     const before = await findSettings({ ...context, db }, provider)
-    await saveSettings({ ...context, db }, change(before))
+    const settings = change(before)
+    await saveSettings({ ...context, db }, settings)
+    const subject = nameOf(settings)
+    await recordEvent(
+      { ...context, db },
+      { event: 'STORAGE_CONFIGURED', actor: by.actor, subject },
+      by.origin,
+    )
   })
 }
 
@@ -95,6 +104,16 @@ export function describeLocation(settings: ProviderSettings) {
       const { endpoint, region, bucket, pathStyleAccess } = settings.object
       return { provider: settings.provider, endpoint, region, bucket, pathStyleAccess }
     }
+  }
+}
+
+/** A place as the audit names it: `OBJECT files at https://store.example`. */
+export function nameOf(settings: ProviderSettings): string {
+  switch (settings.provider) {
+    case 'LOCAL':
+      return `LOCAL ${settings.local.path}`
+    case 'OBJECT':
+      return `OBJECT ${settings.object.bucket} at ${settings.object.endpoint}`
   }
 }
 
@@ -134,12 +153,19 @@ export async function locate(
   })
 }
 
+/** Without `by` it is the first start. */
 export async function activate(
   context: LocationContext,
   settings: ProviderSettings,
+  by?: By,
 ): Promise<Location> {
   const location = await locate(context, settings)
-  await updateActiveLocation(context.db, location.id, context.clock())
+  await inTransaction(context.db, async (db) => {
+    await updateActiveLocation(db, location.id, context.clock())
+    if (!by) return
+    const event = { event: 'STORAGE_ACTIVATED', actor: by.actor, subject: nameOf(settings) }
+    await recordEvent({ ...context, db }, event, by.origin)
+  })
   return location
 }
 

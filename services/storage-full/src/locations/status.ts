@@ -1,9 +1,11 @@
+import { type By, recordEvent } from '@plinth/accounts'
 import type { ProviderName } from '../database/tables.ts'
 import {
   activate,
   describeLocation,
   findSettings,
   type LocationContext,
+  nameOf,
   openTrial,
   requireActiveLocation,
   requireSettings,
@@ -58,29 +60,36 @@ export async function isWritable({ db, providers }: LocationContext): Promise<bo
 }
 
 /** Tries what is saved for a provider, step by step. */
-export async function testProvider(context: LocationContext, name: ProviderName) {
-  return testSettings(context, await requireSettings(context, name))
+export async function testProvider(context: LocationContext, name: ProviderName, by: By) {
+  return testSettings(context, await requireSettings(context, name), by)
 }
 
-export async function testSettings(context: LocationContext, settings: ProviderSettings) {
+/** The caller learns which step failed, and the log why: what a port answers is not for callers. */
+export async function testSettings(context: LocationContext, settings: ProviderSettings, by: By) {
   const { provider } = settings
   const trial = await openTrial(context, settings)
-  const steps = await trial.probe().finally(trial.close)
-  const failed = steps.find(({ passed }) => !passed)
-  if (failed)
+  const probed = await trial.probe().finally(trial.close)
+  const steps = probed.map(({ cause: _, ...step }) => step)
+  const failed = probed.find(({ passed }) => !passed)
+  const test = { event: 'STORAGE_TESTED', actor: by.actor, subject: nameOf(settings) }
+  await recordEvent(context, { ...test, result: failed ? 'REFUSED' : 'SUCCESS' }, by.origin)
+  if (failed) {
+    const { name, cause } = failed
+    context.log.warn({ provider, step: name, cause }, 'a storage provider failed its test')
     throw storageTestFailed({
       detail: `The test failed at "${failed.name}": ${failed.message}`,
       extra: { provider, success: false, available: false, steps },
     })
+  }
   const message = 'An object was written, read back and removed.'
   return { provider, success: true, available: true, message, steps }
 }
 
 /** Tests first; whatever refuses, the provider that was active stays so. */
-export async function activateProvider(context: LocationContext, name: ProviderName) {
+export async function activateProvider(context: LocationContext, name: ProviderName, by: By) {
   const settings = await requireSettings(context, name)
-  await testSettings(context, settings)
-  const location = await activate(context, settings)
+  await testSettings(context, settings, by)
+  const location = await activate(context, settings, by)
   context.log.info({ provider: name, location: location.id }, 'storage provider activated')
   return describeStatus(context)
 }

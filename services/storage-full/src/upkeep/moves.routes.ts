@@ -1,3 +1,4 @@
+import { byCaller } from '@plinth/accounts'
 import { basePathOf, type Guard, type Job, pathId, type Server, Type } from '@plinth/kit'
 import type { Storage } from '../files/storage.ts'
 import { ProviderField } from '../locations/locations.ts'
@@ -16,8 +17,8 @@ export function moveRoutes(
     onRequest: admin,
     schema: { body: MoveBody },
     handler: async (request, reply) => {
-      const { caller, body, log } = request
-      const move = await startMove(storage, caller, body.to)
+      const { body, log } = request
+      const move = await startMove(storage, byCaller(request), body.to)
       job.runNow().catch((error) => log.error({ err: error }, 'the move stopped'))
       reply.code(202).header('location', `${basePathOf(request)}/api/storage/moves/${move.id}`)
       return describeMove(move)
@@ -36,7 +37,8 @@ export function moveRoutes(
 
   server.delete<ById>('/api/storage/moves/:id', {
     onRequest: admin,
-    handler: async ({ params }) => describeMove(await cancelMove(storage, pathId(params.id))),
+    handler: async (request) =>
+      describeMove(await cancelMove(storage, byCaller(request), pathId(request.params.id))),
   })
 }
 

@@ -1,4 +1,5 @@
-import { type Caller, defineProblem, isUniqueViolation, Problem } from '@plinth/kit'
+import { type By, recordEvent } from '@plinth/accounts'
+import { defineProblem, inTransaction, isUniqueViolation, Problem } from '@plinth/kit'
 import type { ProviderName } from '../database/tables.ts'
 import { listFilesAfter } from '../files/files.repository.ts'
 import { fileNotFound, storedBytesMissing } from '../files/problems.ts'
@@ -39,16 +40,17 @@ const moveUnderWay = defineProblem(
 )
 
 /** Plans the move of every file to a provider that passes its test. A job does the work. */
-export async function startMove(
-  storage: Storage,
-  { username }: Pick<Caller, 'username'>,
-  to: ProviderName,
-): Promise<Move> {
-  const target = await testedTarget(storage, to)
+export async function startMove(storage: Storage, by: By, to: ProviderName): Promise<Move> {
+  const target = await testedTarget(storage, to, by)
   const total = await countFilesElsewhere(storage.db, target.id)
-  const move = { targetLocationId: target.id, total, requestedBy: username, now: storage.clock() }
+  const move = { targetLocationId: target.id, total, requestedBy: by.actor, now: storage.clock() }
   try {
-    return await requireMove(storage, await insertMove(storage.db, move))
+    return await inTransaction(storage.db, async (db) => {
+      const id = await insertMove(db, move)
+      const event = { event: 'MOVE_STARTED', actor: by.actor, subject: `${total} files to ${to}` }
+      await recordEvent({ ...storage, db }, event, by.origin)
+      return requireMove({ ...storage, db }, id)
+    })
   } catch (error) {
     if (isUniqueViolation(error)) throw moveUnderWay()
     throw error
@@ -56,14 +58,14 @@ export async function startMove(
 }
 
 /** Where uploads go now, if that is the provider; otherwise what is saved for it. */
-async function testedTarget(storage: Storage, to: ProviderName): Promise<Location> {
+async function testedTarget(storage: Storage, to: ProviderName, by: By): Promise<Location> {
   const active = await requireActiveLocation(storage.db)
   if (active.provider === to) {
-    await testSettings(storage, storage.providers.unseal(to, active.sealedSettings))
+    await testSettings(storage, storage.providers.unseal(to, active.sealedSettings), by)
     return active
   }
   const settings = await requireSettings(storage, to)
-  await testSettings(storage, settings)
+  await testSettings(storage, settings, by)
   return locate(storage, settings)
 }
 
@@ -78,9 +80,13 @@ export function recentMoves({ db }: Storage): Promise<Move[]> {
 }
 
 /** Files that were moved stay where they are now. */
-export async function cancelMove(storage: Storage, id: number): Promise<Move> {
+export async function cancelMove(storage: Storage, by: By, id: number): Promise<Move> {
   await requireMove(storage, id)
-  await endMove(storage.db, id, 'CANCELLED', storage.clock())
+  await inTransaction(storage.db, async (db) => {
+    await endMove(db, id, 'CANCELLED', storage.clock())
+    const event = { event: 'MOVE_CANCELLED', actor: by.actor, subject: `move ${id}` }
+    await recordEvent({ ...storage, db }, event, by.origin)
+  })
   return requireMove(storage, id)
 }
 

@@ -1,12 +1,16 @@
+import http from 'node:http'
+import https from 'node:https'
 import type { S3Client } from '@aws-sdk/client-s3'
 import { traceHeaders, withSpan } from '@plinth/kit'
-import type { ObjectSettings, StoreTimeouts } from './provider.ts'
+import { guardAgent } from '../endpoints.ts'
+import type { ObjectSettings, StoreAccess } from './provider.ts'
 
 type Sdk = typeof import('@aws-sdk/client-s3')
 
 export type ObjectClient = { sdk: Sdk; s3: S3Client }
 
-const SOCKETS = 1000
+// With the SDK's 50 sockets, as many slow readers would keep everyone else waiting.
+const AGENT = { keepAlive: true, maxSockets: 1000 }
 
 const nothing = () => {}
 // Without a logger the SDK writes to the console; its errors already hold what it would log.
@@ -18,7 +22,7 @@ const SILENT = { debug: nothing, info: nothing, warn: nothing, error: nothing }
  */
 export async function openObjectClient(
   settings: ObjectSettings,
-  timeouts: StoreTimeouts,
+  { isForbidden, ...timeouts }: StoreAccess,
 ): Promise<ObjectClient> {
   const sdk = await import('@aws-sdk/client-s3')
   const s3 = new sdk.S3Client({
@@ -31,9 +35,9 @@ export async function openObjectClient(
     maxAttempts: 2,
     logger: SILENT,
     requestHandler: {
-      // With the SDK's 50, as many slow readers would keep everyone else waiting.
-      httpAgent: { maxSockets: SOCKETS },
-      httpsAgent: { maxSockets: SOCKETS },
+      // Whole agents: the SDK goes around the options of one where it waits for "100 Continue".
+      httpAgent: guardAgent(new http.Agent(AGENT), isForbidden),
+      httpsAgent: guardAgent(new https.Agent(AGENT), isForbidden),
       connectionTimeout: timeouts.connectMs,
       requestTimeout: timeouts.answerMs,
       // Without this the time limit only prints a warning and a hung store hangs the caller.

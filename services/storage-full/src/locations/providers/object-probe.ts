@@ -4,16 +4,17 @@ import http from 'node:http'
 import https from 'node:https'
 import { tmpdir } from 'node:os'
 import { systemClock } from '@plinth/kit'
+import { ForbiddenAddressError, guardAgent, hostOf } from '../endpoints.ts'
 import { faultCode, type ObjectClient } from './object-client.ts'
 import { probeObject, runProbe } from './probe.ts'
-import type { ObjectSettings, ProbeStep, StorageProvider } from './provider.ts'
+import type { ObjectSettings, ProbeStep, StorageProvider, StoreAccess } from './provider.ts'
 
 /** The protocol itself allows 15 minutes. */
 const SKEW_LIMIT_SECONDS = 300
 
 type ObjectTarget = {
   settings: ObjectSettings
-  answerMs: number
+  access: StoreAccess
   prefix: string | undefined
   client: ObjectClient
 }
@@ -28,16 +29,21 @@ export async function objectProbe(
   const endpoint = new URL(target.settings.endpoint)
   let storeDate: string | undefined
   const connect = async () => {
-    storeDate = await dateAt(endpoint, target.answerMs)
+    storeDate = await dateAt(endpoint, target.access)
     return 'The endpoint answers.'
   }
   return runProbe([
     {
       name: 'resolve',
-      run: () => resolve(endpoint.hostname),
-      advise: () => 'The name in the endpoint is not known: check its spelling.',
+      run: () => resolve(target),
+      advise: adviseResolve,
     },
-    { name: 'connect', run: connect, advise: adviseConnect },
+    {
+      name: 'connect',
+      run: connect,
+      advise: () =>
+        'The endpoint cannot be reached, or does not speak HTTP: check the address, the port, http or https, the certificate, the store and the firewall.',
+    },
     {
       name: 'clock',
       run: async () => compareClocks(storeDate),
@@ -56,18 +62,27 @@ export async function objectProbe(
   ])
 }
 
-async function resolve(hostname: string): Promise<string> {
-  await lookup(hostname.replace(/^\[|\]$/g, ''))
+async function resolve({ settings, access }: ObjectTarget): Promise<string> {
+  const { address } = await lookup(hostOf(settings.endpoint))
+  if (access.isForbidden(address)) throw new ForbiddenAddressError()
   return 'The name of the endpoint is known.'
+}
+
+function adviseResolve(error: unknown): string {
+  return error instanceof ForbiddenAddressError
+    ? 'The endpoint leads to this machine or its network: an operator can name it in STORAGE_FULL_OBJECT_ENDPOINTS.'
+    : 'The name in the endpoint is not known: check its spelling.'
 }
 
 /**
  * Any answer to this unsigned request will do, a refusal included. Not with `fetch`, which refuses
  * ports that an object store may well have.
  */
-async function dateAt(endpoint: URL, answerMs: number): Promise<string | undefined> {
-  const { request } = endpoint.protocol === 'https:' ? https : http
-  const asking = request(endpoint, { agent: false, signal: AbortSignal.timeout(answerMs) }).end()
+async function dateAt(endpoint: URL, access: StoreAccess): Promise<string | undefined> {
+  const { Agent, request } = endpoint.protocol === 'https:' ? https : http
+  const agent = guardAgent(new Agent(), access.isForbidden)
+  const signal = AbortSignal.timeout(access.answerMs)
+  const asking = request(endpoint, { agent, signal }).end()
   const [reply] = await once(asking, 'response')
   reply.on('error', () => {}) // Only its head was of interest.
   asking.destroy()
@@ -101,16 +116,7 @@ async function listOne({ client: { sdk, s3 }, settings }: ObjectTarget): Promise
   await s3.send(new sdk.ListObjectsV2Command({ Bucket: settings.bucket, MaxKeys: 1 }))
 }
 
-const ON_CONNECT: Record<string, string> = {
-  ECONNREFUSED: 'Nothing listens there: check the port of the endpoint, and that the store runs.',
-  ABORT_ERR: 'The endpoint does not answer: check the address, the store and the firewall.',
-  EHOSTUNREACH: 'The endpoint cannot be reached: check the address, the route and the firewall.',
-  ECONNRESET: 'The endpoint hangs up: if it speaks TLS, write https:// instead.',
-  EPROTO: 'The endpoint does not speak TLS: write http:// instead.',
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'The certificate is self-signed: add it to NODE_EXTRA_CA_CERTS.',
-  CERT_HAS_EXPIRED: 'The certificate of the endpoint has expired: renew it.',
-}
-
+/** What a store with an S3-style interface says; the answers of anything else are all one. */
 const ON_CREDENTIALS: Record<string, string> = {
   SignatureDoesNotMatch: 'The access key and the secret key do not fit: enter both again.',
   InvalidAccessKeyId: 'The store does not know this access key: enter it again.',
@@ -118,21 +124,17 @@ const ON_CREDENTIALS: Record<string, string> = {
   RequestTimeTooSkewed: 'The clocks differ too much: set this machine’s clock.',
   AuthorizationHeaderMalformed: 'The region is not the one the store expects: correct it.',
   PermanentRedirect: 'The bucket lives in another region: correct the region or the endpoint.',
-  TimeoutError: 'The store accepts connections but does not answer: look at the store itself.',
-}
-
-function adviseConnect(error: unknown): string {
-  const { code = 'unknown' } = error as NodeJS.ErrnoException
-  return ON_CONNECT[code] ?? `The endpoint cannot be spoken to (${code}): check the address.`
 }
 
 function adviseCredentials(error: unknown): string {
-  const code = faultCode(error)
-  return ON_CREDENTIALS[code] ?? `The store refuses the access key (${code}).`
+  return (
+    ON_CREDENTIALS[faultCode(error)] ??
+    'The endpoint does not accept the access key as a store would: check the endpoint, and enter the keys again.'
+  )
 }
 
 function adviseBucket(error: unknown): string {
   if (faultCode(error) === 'NoSuchBucket')
     return 'The bucket does not exist: create it, or correct its name.'
-  return `The bucket cannot be used (${faultCode(error)}).`
+  return 'The bucket cannot be used: check its name, and the rights of the access key.'
 }

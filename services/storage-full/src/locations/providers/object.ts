@@ -15,7 +15,7 @@ import type {
   ObjectSettings,
   SourceFile,
   StorageProvider,
-  StoreTimeouts,
+  StoreAccess,
 } from './provider.ts'
 
 const CHECK_MS = 2_000
@@ -23,14 +23,14 @@ const CHECK_MS = 2_000
 /** Keeps objects in a bucket of a store with an S3-style interface. */
 export function createObjectProvider(
   settings: ObjectSettings,
-  timeouts: StoreTimeouts,
+  access: StoreAccess,
   prefix?: string,
 ): StorageProvider {
   const { bucket: Bucket } = settings
-  const { answerMs } = timeouts
+  const { answerMs } = access
   let client: Promise<ObjectClient> | undefined
   const store = () => {
-    client ??= openObjectClient(settings, timeouts).catch((error) => {
+    client ??= openObjectClient(settings, access).catch((error) => {
       client = undefined
       throw error
     })
@@ -63,7 +63,7 @@ export function createObjectProvider(
     check: () => requireBucket(Math.min(CHECK_MS, answerMs)),
     // A store that is down must not take every node out of service at once.
     requireWritable: async () => {},
-    probe: async () => objectProbe({ settings, answerMs, prefix, client: await store() }, provider),
+    probe: async () => objectProbe({ settings, access, prefix, client: await store() }, provider),
     close() {
       client?.then(({ s3 }) => s3.destroy()).catch(() => {})
     },

@@ -1,5 +1,6 @@
 import { openText, sealText } from '@plinth/kit'
 import type { ProviderName } from '../../database/tables.ts'
+import { type EndpointRules, forbiddenFor } from '../endpoints.ts'
 import { createLocalProvider } from './local.ts'
 import { createObjectProvider } from './object.ts'
 import type { ProviderSettings, Providers, StorageProvider, StoreTimeouts } from './provider.ts'
@@ -9,19 +10,22 @@ type ProviderOptions = {
   spoolFolder: string
   masterKey: Buffer
   storeTimeouts: StoreTimeouts
+  endpoints: EndpointRules
 }
 
 /** Opens providers, and keeps each one open as long as its location's settings stay the same. */
 export function createProviders(options: ProviderOptions): Providers {
-  const { root, spoolFolder, masterKey, storeTimeouts } = options
+  const { root, spoolFolder, masterKey, storeTimeouts, endpoints } = options
   const open = new Map<number, { sealedSettings: string; provider: StorageProvider }>()
 
   const trial = (settings: ProviderSettings, prefix?: string) => {
     switch (settings.provider) {
       case 'LOCAL':
         return createLocalProvider({ root, spoolFolder, path: settings.local.path, prefix })
-      case 'OBJECT':
-        return createObjectProvider(settings.object, storeTimeouts, prefix)
+      case 'OBJECT': {
+        const isForbidden = forbiddenFor(settings.object.endpoint, endpoints)
+        return createObjectProvider(settings.object, { ...storeTimeouts, isForbidden }, prefix)
+      }
     }
   }
 

@@ -12,11 +12,17 @@ export async function runProbe(steps: Step[]): Promise<ProbeStep[]> {
     try {
       done.push({ name, passed: true, message: await run() })
     } catch (error) {
-      done.push({ name, passed: false, message: advise(error) })
+      done.push({ name, passed: false, message: advise(error), cause: causeOf(error) })
       break
     }
   }
   return done
+}
+
+/** Only a code or a name: the messages of some failures have addresses and keys. */
+function causeOf(error: unknown): string {
+  const { code, name, cause } = error as NodeJS.ErrnoException
+  return cause instanceof Error ? cause.message : (code ?? name)
 }
 
 type ProbeTarget = {

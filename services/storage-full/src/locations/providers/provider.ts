@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { Spool } from '@plinth/kit'
 import type { ProviderName } from '../../database/tables.ts'
+import type { IsForbidden } from '../endpoints.ts'
 
 /** The settings of one provider, as they are saved and as a location keeps them. */
 export type ProviderSettings =
@@ -18,6 +19,9 @@ export type ObjectSettings = {
 
 /** How long the store may stay silent before a call ends. */
 export type StoreTimeouts = { connectMs: number; answerMs: number }
+
+/** How a store is reached. */
+export type StoreAccess = StoreTimeouts & { isForbidden: IsForbidden }
 
 /** Where files were put: a folder below the root, or a bucket. */
 export type Location = {
@@ -37,7 +41,8 @@ export type SourceFile = {
   checksumSha256: string
 }
 
-export type ProbeStep = { name: string; passed: boolean; message: string }
+/** `cause` is for the log. */
+export type ProbeStep = { name: string; passed: boolean; message: string; cause?: string }
 
 /**
  * Keeps bytes under keys such as `3f2a/8c1e….png`. When the disk or the store fails, every method

@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict'
+import { describe, type TestContext, test } from 'node:test'
+import { engines } from '@plinth/kit/testing'
+import { startStorage, type TestStorage, upload } from './start-storage.ts'
+
+const BUCKET = {
+  endpoint: 'http://127.0.0.1:9',
+  bucket: 'files',
+  accessKey: 'an-access-key',
+  secretKey: 'a-secret-key',
+}
+
+for (const engine of engines)
+  describe(`the audit of storage administration, on ${engine.name}`, { skip: engine.skip }, () => {
+    const start = async (t: TestContext) =>
+      startStorage(t, { STORAGE_FULL_DATABASE_URL: await engine.freshUrl(t) })
+
+    test('an administrator cannot change, test or activate storage without a trace', async (t) => {
+      const service = await start(t)
+      const { api, admin } = service
+      const token = { token: admin }
+
+      await api.put('/api/storage/config/local', { path: 'second' }, token)
+      await api.put('/api/storage/config/object', BUCKET, token)
+      await api.post('/api/storage/test/object', undefined, token)
+      await api.put('/api/storage/provider', { provider: 'LOCAL' }, token)
+
+      assert.deepEqual(await eventsOf(service), [
+        ['STORAGE_CONFIGURED', 'admin', 'LOCAL second', 'SUCCESS'],
+        ['STORAGE_CONFIGURED', 'admin', 'OBJECT files at http://127.0.0.1:9', 'SUCCESS'],
+        ['STORAGE_TESTED', 'admin', 'OBJECT files at http://127.0.0.1:9', 'REFUSED'],
+        ['STORAGE_TESTED', 'admin', 'LOCAL second', 'SUCCESS'],
+        ['STORAGE_ACTIVATED', 'admin', 'LOCAL second', 'SUCCESS'],
+      ])
+      const { body } = await api.get('/api/audit', token)
+      assert.equal(body.content[0].address, '127.0.0.1')
+      assert.doesNotMatch(JSON.stringify(body), /an-access-key|a-secret-key/)
+    })
+
+    test('what is refused changes nothing and is no event of a change', async (t) => {
+      const service = await start(t)
+      const { api, admin } = service
+
+      await api.put('/api/storage/config/local', { path: '/etc' }, { token: admin })
+      await api.put('/api/storage/config/object', { endpoint: 'x' }, { token: admin })
+
+      assert.deepEqual(await eventsOf(service), [])
+    })
+
+    test('moves, and files of others that are deleted, have their event', async (t) => {
+      const service = await start(t)
+      const { api, admin, user } = service
+      const [{ body: first }, { body: second }] = [await upload(api, user), await upload(api, user)]
+
+      const { body: move } = await api.post('/api/storage/moves', { to: 'LOCAL' }, { token: admin })
+      await api.delete(`/api/storage/moves/${move.id}`, { token: admin })
+      await api.delete(`/file/${first.id}`, { token: admin })
+      await api.delete(`/file/${second.id}`, { token: user })
+
+      assert.deepEqual(await eventsOf(service), [
+        ['STORAGE_TESTED', 'admin', 'LOCAL files', 'SUCCESS'],
+        ['MOVE_STARTED', 'admin', '0 files to LOCAL', 'SUCCESS'],
+        ['MOVE_CANCELLED', 'admin', `move ${move.id}`, 'SUCCESS'],
+        ['FILE_DELETED', 'admin', `file ${first.id} of user`, 'SUCCESS'],
+      ])
+    })
+
+    test('a user who tries to administer storage is recorded', async (t) => {
+      const service = await start(t)
+      const { api, user } = service
+
+      const refused = await api.put('/api/storage/provider', { provider: 'LOCAL' }, { token: user })
+      await api.get('/api/storage/usage', { token: user })
+
+      assert.equal(refused.status, 403)
+      assert.deepEqual(await eventsOf(service), [
+        ['ACCESS_DENIED', 'user', 'PUT /api/storage/provider', 'REFUSED'],
+        ['ACCESS_DENIED', 'user', 'GET /api/storage/usage', 'REFUSED'],
+      ])
+    })
+  })
+
+type AuditEvent = { event: string; actor: string; subject: string; result: string }
+
+/** All but the logins, the oldest first. */
+async function eventsOf({ api, admin }: TestStorage): Promise<string[][]> {
+  const { body } = await api.get('/api/audit?size=100&sort=id,asc', { token: admin })
+  return body.content
+    .filter(({ event }: AuditEvent) => event !== 'LOGIN')
+    .map(({ event, actor, subject, result }: AuditEvent) => [event, actor, subject, result])
+}
