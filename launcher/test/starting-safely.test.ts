@@ -77,6 +77,13 @@ describe('beyond this machine', () => {
       assert.deepEqual(await refused(t, Object.fromEntries(hosts)), [])
     })
 
+  test('payments are not open to all unless PAYMENTS_ACCESS says so', async (t) => {
+    const host = { PAYMENTS_HOST: EVERYWHERE }
+
+    assert.ok((await refused(t, host)).includes('PAYMENTS_ACCESS'))
+    assert.ok(!(await refused(t, { ...host, PAYMENTS_ACCESS: 'open' })).includes('PAYMENTS_ACCESS'))
+  })
+
   test('the sandbox by itself is refused, too', async () => {
     const sandbox = services.find(({ name }) => name === 'provider-sandbox')
 

@@ -6,12 +6,12 @@ import { accountSettings } from './accounts.ts'
 
 const MASTER_KEY = randomBytes(32).toString('base64')
 
-const read = (env: Env) =>
+const read = (env: Env, host = 'localhost') =>
   readSettings(env, (settings) =>
     accountSettings(settings, {
       name: 'x',
       prefix: 'X_',
-      host: 'localhost',
+      host,
       publicUrl: 'http://localhost:1',
       dataFolder: '/nowhere',
       passwordMinLength: 12,
@@ -51,6 +51,13 @@ describe('account settings', () => {
       faultsOf({ ...production, X_PASSWORD_MEMORY_KIB: '8', X_PASSWORD_PASSES: '1' }),
       ['X_MASTER_KEY', 'X_PASSWORD_MEMORY_KIB', 'X_PASSWORD_PASSES'],
     )
+  })
+
+  test('refuse demo accounts of an earlier start where others can reach the service', () => {
+    const off = { X_MASTER_KEY: MASTER_KEY, X_DEMO_ACCOUNTS: 'false' }
+
+    assert.equal(read(off).demoAccountsRefusedFor, undefined)
+    assert.equal(read(off, '0.0.0.0').demoAccountsRefusedFor, 'X_DEMO_ACCOUNTS')
   })
 
   test('refuse a shorter minimum length than the host allows, and a missing blocklist', () => {

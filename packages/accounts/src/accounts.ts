@@ -8,6 +8,7 @@ import {
   createAccessTokenVerifier,
   type Db,
   type Guard,
+  isLoopback,
   openSigningKeys,
   type Settings,
   type SigningKeys,
@@ -121,7 +122,9 @@ export function accountSettings(settings: Settings, host: Host): AccountSettings
     hashing: hashingSettings(settings, prefix),
     demoAccounts,
     demoAccountsRefusedFor:
-      settings.production && !demoAccounts ? named('DEMO_ACCOUNTS') : undefined,
+      !demoAccounts && (settings.production || !isLoopback(host.host))
+        ? named('DEMO_ACCOUNTS')
+        : undefined,
     logoutEndsCaller: host.logoutEndsCaller,
     refreshReuse: settings.choice(named('REFRESH_REUSE'), ['reject', 'revoke'], 'reject'),
     sessionMaxDays: settings.integer(named('SESSION_MAX_DAYS'), 90, { min: 1, max: 36_500 }),

@@ -15,7 +15,7 @@ export function loadConfig(env: Env = process.env) {
   return readSettings(env, (settings) => {
     const service = serviceSettings(settings, 'PAYMENTS_', { port: 8084 })
     const provider = providerSettings(settings)
-    const access = accessSettings(settings)
+    const access = accessSettings(settings, service)
     const pages = returnPages(settings, service.publicUrl)
     if (isLive(provider.secretKey)) requireCare(settings, { ...provider, ...access, ...pages })
     return {
@@ -78,13 +78,13 @@ const ACCESS = ['open', 'keys', 'issuer'] as const
 
 export type Access = (typeof ACCESS)[number]
 
-/** Who may call. In production this is decided by name. */
-function accessSettings(settings: Settings) {
+/** Who may call. In production, and where others can reach the service, this is decided by name. */
+function accessSettings(settings: Settings, { host }: { host: string }) {
   const issuer = issuerSettings(settings)
   const fallback = settings.production ? 'keys' : 'open'
   const access = settings.choice('PAYMENTS_ACCESS', ACCESS, issuer ? 'issuer' : fallback)
   const named = settings.optional('PAYMENTS_ACCESS') !== undefined
-  if (settings.production && !named && !issuer)
+  if ((settings.production || !isLoopback(host)) && !named && !issuer)
     settings.fault(
       'PAYMENTS_ACCESS',
       'Expected who may call: open (anyone who reaches the service), keys (service keys) or issuer (access tokens of PAYMENTS_REQUIRE_ISSUER).',
