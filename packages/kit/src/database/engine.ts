@@ -1,8 +1,13 @@
 import {
   type ColumnDataType,
   type ColumnDefinitionBuilder,
+  type CompiledQuery,
+  DefaultQueryExecutor,
+  type DialectAdapter,
   type Kysely,
   PostgresAdapter,
+  type QueryCompiler,
+  type QueryResult,
 } from 'kysely'
 
 /** A connection or a transaction: a repository function takes either. */
@@ -13,6 +18,44 @@ export type Engine = 'sqlite' | 'postgres'
 /** Which engine a connection or a transaction speaks to. */
 export function engineOf<T>(db: Kysely<T>): Engine {
   return db.getExecutor().adapter instanceof PostgresAdapter ? 'postgres' : 'sqlite'
+}
+
+export type Run = (query: CompiledQuery) => Promise<QueryResult<unknown>>
+
+/** Kysely's own executor asks for a connection for every statement; here `run` sees to it. */
+export class DirectExecutor extends DefaultQueryExecutor {
+  readonly #run: Run
+
+  constructor(run: Run, compiler: QueryCompiler, adapter: DialectAdapter) {
+    const connection = { executeQuery: run, streamQuery: refuseStreams } as never
+    super(compiler, adapter, { provideConnection: (consumer) => consumer(connection) })
+    this.#run = run
+  }
+
+  override executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+    return this.#run(query) as Promise<QueryResult<R>>
+  }
+}
+
+function refuseStreams(): never {
+  throw new Error('Rows are read in pages, not streamed.')
+}
+
+/** A statement that comes too late must not become part of another transaction. */
+export function untilEnded(run: (query: CompiledQuery) => QueryResult<unknown> | ReturnType<Run>): {
+  run: Run
+  end(): void
+} {
+  let ended = false
+  return {
+    run: async (query) => {
+      if (ended) throw new Error('The transaction is already committed or rolled back.')
+      return run(query)
+    },
+    end: () => {
+      ended = true
+    },
+  }
 }
 
 type Lockable<Q> = { forUpdate(): Q }

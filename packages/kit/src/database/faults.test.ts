@@ -5,7 +5,7 @@ import { engines, listenForTest, type TestEngine, testClock } from '../../testin
 import { actuatorRoutes } from '../http/routes/standard-routes.ts'
 import { createServer } from '../http/server.ts'
 import { createLogger } from '../runtime/logging.ts'
-import { claimLease, kitMigrations, type LeaseTables } from './leases.repository.ts'
+import { claimLease, kitMigrations, type LeaseTables } from './leases/leases.repository.ts'
 import { type Database, openDatabase } from './open.ts'
 import { inTransaction } from './transaction.ts'
 

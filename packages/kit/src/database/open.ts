@@ -1,10 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { Kysely, PostgresDialect } from 'kysely'
-import pg from 'pg'
+import type { Kysely } from 'kysely'
 import type { Metrics } from '../metrics/metrics.ts'
 import { measureLog, measurePool } from '../metrics/stores.ts'
 import { databaseUnavailable, StartError, storageFull } from '../problems.ts'
-import type { Logger } from '../runtime/logging.ts'
 import { type Db, databaseFault, type Engine } from './engine.ts'
 import {
   claimLease,
@@ -12,8 +10,10 @@ import {
   deleteDeadLeases,
   kitMigrations,
   type LeaseTables,
-} from './leases.repository.ts'
+} from './leases/leases.repository.ts'
 import { type Migration, migrate } from './migrate.ts'
+import { openPostgresKysely } from './postgres/kysely.ts'
+import { openPool, type PoolOptions } from './postgres/pool.ts'
 import { backUpSqlite } from './sqlite/file.ts'
 import { openSqliteKysely } from './sqlite/kysely.ts'
 import { openReserve, type WithReserve } from './sqlite/reserve.ts'
@@ -31,11 +31,9 @@ export type Database<T> = {
   close(): Promise<void>
 }
 
-type OpenOptions = {
-  log?: Logger
-  poolSize?: number
-  connectMs?: number
-  statementMs?: number
+type OpenOptions = PoolOptions & {
+  /** Off behind a pooler in transaction mode that does not know named statements. */
+  namedStatements?: boolean
   /** Keeps room for `withReserve` on the disk of an SQLite file. */
   reserve?: boolean
 }
@@ -117,8 +115,8 @@ type Connection<T> = {
 
 function connect<T>(url: string, options: OpenOptions): Connection<T> {
   if (!url.startsWith('sqlite:')) {
-    const pool = postgresPool(url, options)
-    const db = new Kysely<T>({ dialect: new PostgresDialect({ pool }) })
+    const pool = openPool(url, options)
+    const db = openPostgresKysely<T>(pool, options)
     return {
       db,
       engine: 'postgres',
@@ -156,46 +154,4 @@ async function probe(db: Db<LeaseTables>): Promise<boolean> {
 function measureLeases(metrics: Metrics, db: Db<LeaseTables>): void {
   const about = { name: 'plinth_leases', help: 'Leases that nodes hold or have left behind.' }
   metrics.gauge(about, () => countLeases(db))
-}
-
-const CONNECT_MS = 5_000
-const STATEMENT_MS = 10_000
-const IDLE_IN_TRANSACTION_MS = 60_000
-
-const INT8 = 20
-
-/** 64-bit integers as numbers: ids and amounts stay within 2^53, and SQLite gives numbers too. */
-const types: pg.CustomTypesConfig = {
-  getTypeParser: ((oid: number, format?: 'text') =>
-    oid === INT8 ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
-}
-
-function postgresPool(connectionString: string, options: OpenOptions): pg.Pool {
-  const pool = new pg.Pool({
-    connectionString,
-    max: options.poolSize ?? 10,
-    connectionTimeoutMillis: options.connectMs ?? CONNECT_MS,
-    statement_timeout: options.statementMs ?? STATEMENT_MS,
-    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
-    application_name: 'plinth',
-    types,
-  })
-  const connect = pool.connect.bind(pool) as () => Promise<pg.PoolClient>
-  pool.connect = (async () => {
-    try {
-      return await connect()
-    } catch (error) {
-      throw databaseUnavailable({ cause: error })
-    }
-  }) as typeof pool.connect
-  // The pool listens to idle connections only; a connection lost while in use needs a listener, too.
-  pool.on('connect', (client) => surviveLoss(client, options.log))
-  pool.on('error', () => {})
-  return pool
-}
-
-/** An error without a listener would end the process; the statement in flight fails anyway. */
-function surviveLoss(client: pg.PoolClient, log: Logger | undefined): void {
-  client.once('error', (error) => log?.warn({ err: error }, 'a database connection was lost'))
-  client.on('error', () => {})
 }

@@ -1,5 +1,6 @@
 import type { Compilable, CompiledQuery, Kysely } from 'kysely'
 import { type Engine, engineOf } from './engine.ts'
+import { forManyKeys } from './postgres/many-keys.ts'
 
 type Build<T, V, R> = (db: Kysely<T>, values: V) => Compilable<R>
 
@@ -12,7 +13,7 @@ export function prepared<T, V extends object, R>(
 ): (db: Kysely<T>, values: V) => Promise<R[]> {
   const built = new Map<Engine, Statement<R>>()
   const buildFor = (db: Kysely<T>, values: V): Statement<R> => {
-    const statement = statementOf(build(db, placeholders(values)).compile())
+    const statement = statementOf(db, build(db, placeholders(values)).compile())
     built.set(engineOf(db), statement)
     return statement
   }
@@ -38,10 +39,20 @@ function placeholders<V extends object>(values: V): V {
   return Object.fromEntries(entries)
 }
 
-/** `names` has the name of the value in each place; the others keep what the text was built with. */
-type Statement<R> = { query: CompiledQuery<R>; names: (string | undefined)[] }
+/** `many` is the statement that looks up many keys at once, where this one looks up one. */
+export type PreparedQuery<R = unknown> = CompiledQuery<R> & { many: CompiledQuery | undefined }
 
-function statementOf<R>(query: CompiledQuery<R>): Statement<R> {
+export function isPrepared<R>(query: CompiledQuery<R>): query is PreparedQuery<R> {
+  return 'many' in query
+}
+
+/** `names` has the name of the value in each place; the others keep what the text was built with. */
+type Statement<R> = { query: PreparedQuery<R>; names: (string | undefined)[] }
+
+function statementOf<T, R>(db: Kysely<T>, compiled: CompiledQuery<R>): Statement<R> {
+  const node = engineOf(db) === 'postgres' ? forManyKeys(compiled) : undefined
+  const many = node && db.getExecutor().compileQuery(node, compiled.queryId)
+  const query = { ...compiled, many }
   const names = query.parameters.map((value) =>
     value instanceof Placeholder ? value.name : undefined,
   )

@@ -93,28 +93,52 @@ for (const engine of engines)
       await sql`alter table notes add column colour varchar(10) default 'red'`.execute(db)
 
       assert.deepEqual(await noteById(db, 1), { id: 1, text: 'one', colour: 'red' })
+      assert.equal((await inTransaction(db, (each) => noteById(each, 1)))?.text, 'one')
+    })
+
+    test('in a transaction still works when another node has added a column', async (t) => {
+      const db = await openNotes(t, await engine.freshUrl(t))
+      await insert(db, 1, 'one')
+      await inTransaction(db, (each) => noteById(each, 1))
+
+      await sql`alter table notes add column colour varchar(10) default 'red'`.execute(db)
+
+      const found = await inTransaction(db, (each) => noteById(each, 1))
+      assert.deepEqual(found, { id: 1, text: 'one', colour: 'red' })
+    })
+
+    test('of one turn are answered together, each by its own key', async (t) => {
+      const db = await openNotes(t, await engine.freshUrl(t))
+      await insert(db, 1, 'one')
+      await insert(db, 2, 'two')
+      const asJson = prepared((notes: Db<Tables>, { id }: { id: number }) =>
+        notes.selectFrom('notes').select(sql`json(text)`.as('value')).where('id', '=', id),
+      )
+
+      const asked = [noteById(db, 2), asJson(db, { id: 1 }), noteById(db, 3), noteById(db, 1)]
+      const [second, malformed, missing, first] = await Promise.allSettled(asked)
+
+      assert.deepEqual(second, { status: 'fulfilled', value: { id: 2, text: 'two' } })
+      assert.equal(malformed?.status, 'rejected')
+      assert.deepEqual(missing, { status: 'fulfilled', value: undefined })
+      assert.deepEqual(first, { status: 'fulfilled', value: { id: 1, text: 'one' } })
+    })
+
+    test('with a key that no row can have fails alone', async (t) => {
+      const db = await openNotes(t, await engine.freshUrl(t))
+      await insert(db, 1, 'one')
+      const beyond = 2 ** 40
+
+      const asked = [noteById(db, 1), noteById(db, beyond), noteById(db, 1)]
+      const [first, , third] = await Promise.allSettled(asked)
+
+      assert.deepEqual(first, { status: 'fulfilled', value: { id: 1, text: 'one' } })
+      assert.deepEqual(third, { status: 'fulfilled', value: { id: 1, text: 'one' } })
     })
   })
 
 describe('reads on sqlite', () => {
   const [sqlite] = engines as [TestEngine]
-
-  test('of one turn are answered together, each by its own key', async (t) => {
-    const db = await openNotes(t, await sqlite.freshUrl(t))
-    await insert(db, 1, 'one')
-    await insert(db, 2, 'two')
-    const asJson = prepared((notes: Db<Tables>, { id }: { id: number }) =>
-      notes.selectFrom('notes').select(sql`json(text)`.as('value')).where('id', '=', id),
-    )
-
-    const asked = [noteById(db, 2), asJson(db, { id: 1 }), noteById(db, 3), noteById(db, 1)]
-    const [second, malformed, missing, first] = await Promise.allSettled(asked)
-
-    assert.deepEqual(second, { status: 'fulfilled', value: { id: 2, text: 'two' } })
-    assert.equal(malformed?.status, 'rejected')
-    assert.deepEqual(missing, { status: 'fulfilled', value: undefined })
-    assert.deepEqual(first, { status: 'fulfilled', value: { id: 1, text: 'one' } })
-  })
 
   test('asked before the database closes are answered', async (t) => {
     const { db, close } = await openDatabase<Tables>(await sqlite.freshUrl(t), [NOTES])

@@ -1,5 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import type { Kysely } from 'kysely'
+import { PostgresPoolAdapter } from './postgres/kysely.ts'
+import { isOutdatedPlan } from './postgres/statements.ts'
 import { SqliteFileAdapter } from './sqlite/kysely.ts'
 
 const ATTEMPTS = 20
@@ -17,39 +19,20 @@ export async function inTransaction<T, R>(
   if (db.isTransaction) return work(db)
   const { adapter } = db.getExecutor()
   if (adapter instanceof SqliteFileAdapter) return adapter.inGroup(work)
+  if (!(adapter instanceof PostgresPoolAdapter)) throw new Error('Not a database of openDatabase.')
   for (let attempt = 1; ; attempt++) {
     try {
-      return await attemptTransaction(db, work)
+      return await adapter.transact(work)
     } catch (error) {
-      if (attempt === ATTEMPTS || !isSerialisationFailure(error)) throw error
+      if (attempt === ATTEMPTS || !asksForAnother(error)) throw error
     }
     await setTimeout(Math.random() * Math.min(2 ** attempt, LONGEST_PAUSE_MS))
   }
 }
 
-/** On a lost connection the rollback fails as well, and Kysely would throw that failure instead. */
-async function attemptTransaction<T, R>(
-  db: Kysely<T>,
-  work: (db: Kysely<T>) => Promise<R>,
-): Promise<R> {
-  let failure: { cause: unknown } | undefined
-  const watched = async (transaction: Kysely<T>) => {
-    try {
-      return await work(transaction)
-    } catch (cause) {
-      failure = { cause }
-      throw cause
-    }
-  }
-  try {
-    return await db.transaction().execute(watched)
-  } catch (error) {
-    throw failure ? failure.cause : error
-  }
-}
-
 const SERIALISATION_FAILURES = new Set(['40001', '40P01'])
 
-function isSerialisationFailure(error: unknown): boolean {
-  return SERIALISATION_FAILURES.has((error as { code?: string } | undefined)?.code ?? '')
+function asksForAnother(error: unknown): boolean {
+  const { code = '' } = (error ?? {}) as { code?: string }
+  return SERIALISATION_FAILURES.has(code) || isOutdatedPlan(error)
 }

@@ -1,9 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
-import { CompiledQuery, type Kysely, type QueryResult, type Transaction } from 'kysely'
+import { CompiledQuery, type Kysely, type Transaction } from 'kysely'
+import { type Run, untilEnded } from '../engine.ts'
 import type { RunStatement } from './file.ts'
 import type { Writer } from './writer.ts'
-
-export type Run = (query: CompiledQuery) => Promise<QueryResult<unknown>>
 
 type Work<T, R> = (db: Kysely<T>) => Promise<R>
 
@@ -82,20 +81,6 @@ async function runMember(run: RunStatement, member: Member): Promise<() => void>
     return () => member.reject(error)
   } finally {
     own.end()
-  }
-}
-
-/** A statement that comes too late must not become part of another member's work. */
-function untilEnded(run: RunStatement): { run: Run; end(): void } {
-  let ended = false
-  return {
-    run: async (query) => {
-      if (ended) throw new Error('The transaction is already committed or rolled back.')
-      return run(query)
-    },
-    end: () => {
-      ended = true
-    },
   }
 }
 

@@ -1,18 +1,15 @@
 import {
-  type CompiledQuery,
-  type DatabaseConnection,
-  DefaultQueryExecutor,
   DummyDriver,
   Kysely,
-  type QueryResult,
   SelectQueryNode,
   SqliteAdapter,
   SqliteDialect,
   SqliteQueryCompiler,
   Transaction,
 } from 'kysely'
+import { DirectExecutor, type Run } from '../engine.ts'
 import { openSqlite } from './file.ts'
-import { groupCommit, type InGroup, type Run } from './group-commit.ts'
+import { groupCommit, type InGroup } from './group-commit.ts'
 import { Reads } from './reads.ts'
 import { Writer } from './writer.ts'
 
@@ -29,7 +26,7 @@ export function openSqliteKysely<T>(file: string): Kysely<T> {
     await writer.close()
   })
   const propsFor = (run: Run) => {
-    const executor = new SqliteExecutor(run, adapter)
+    const executor = new DirectExecutor(run, COMPILER, adapter)
     return { config: { dialect }, dialect, driver, executor }
   }
   const inGroup = groupCommit(writer, <D>(run: Run) => new Transaction<D>(propsFor(run)))
@@ -53,25 +50,6 @@ export class SqliteFileAdapter extends SqliteAdapter {
 }
 
 const COMPILER = new SqliteQueryCompiler()
-
-/** Kysely's own executor asks for a connection for every statement; here there is nothing to wait for. */
-class SqliteExecutor extends DefaultQueryExecutor {
-  readonly #run: Run
-
-  constructor(run: Run, adapter: SqliteAdapter) {
-    const connection = { executeQuery: run, streamQuery: refuseStreams } as DatabaseConnection
-    super(COMPILER, adapter, { provideConnection: (consumer) => consumer(connection) })
-    this.#run = run
-  }
-
-  override executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
-    return this.#run(query) as Promise<QueryResult<R>>
-  }
-}
-
-function refuseStreams(): never {
-  throw new Error('SQLite answers at once: there is nothing to stream.')
-}
 
 class SqliteDriver extends DummyDriver {
   readonly #close: () => Promise<void>

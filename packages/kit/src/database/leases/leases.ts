@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import type { Metrics } from '../metrics/metrics.ts'
-import { systemClock } from '../runtime/clock.ts'
-import type { Logger } from '../runtime/logging.ts'
+import type { Metrics } from '../../metrics/metrics.ts'
+import { systemClock } from '../../runtime/clock.ts'
+import type { Logger } from '../../runtime/logging.ts'
+import type { Db } from '../open.ts'
 import { claimLease, deleteLease, type LeaseTables } from './leases.repository.ts'
-import type { Db } from './open.ts'
 
 /**
  * Runs `work` if no other node holds the lease called `name`, and keeps it while working. A node

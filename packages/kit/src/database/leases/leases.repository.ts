@@ -1,6 +1,6 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
-import { type Db, engineOf } from './engine.ts'
-import type { Migration } from './migrate.ts'
+import { type Db, engineOf } from '../engine.ts'
+import type { Migration } from '../migrate.ts'
 
 export type LeaseTables = { leases: { name: string; holder: string; until_ms: number } }
 

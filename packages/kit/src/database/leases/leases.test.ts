@@ -3,9 +3,10 @@ import { once } from 'node:events'
 import { describe, type TestContext, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { sql } from 'kysely'
-import { until } from '../../../../test/until.ts'
-import { engines } from '../../testing/databases/engines.ts'
-import { createLogger } from '../runtime/logging.ts'
+import { until } from '../../../../../test/until.ts'
+import { engines } from '../../../testing/databases/engines.ts'
+import { createLogger } from '../../runtime/logging.ts'
+import { type Db, openDatabase } from '../open.ts'
 import {
   claimLease,
   deleteDeadLeases,
@@ -14,7 +15,6 @@ import {
   type LeaseTables,
 } from './leases.repository.ts'
 import { startJob, withLease } from './leases.ts'
-import { type Db, openDatabase } from './open.ts'
 
 async function openNode(t: TestContext, url: string) {
   const { db, close } = await openDatabase<LeaseTables>(url, kitMigrations)

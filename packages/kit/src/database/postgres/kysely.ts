@@ -1,0 +1,122 @@
+import {
+  AbortedTransactionError,
+  type CompiledQuery,
+  DummyDriver,
+  Kysely,
+  PostgresAdapter,
+  PostgresDialect,
+  PostgresQueryCompiler,
+  type QueryResult,
+  Transaction,
+} from 'kysely'
+import type { Pool, PoolClient } from 'pg'
+import { DirectExecutor, type Run, untilEnded } from '../engine.ts'
+import { isPrepared } from '../prepared.ts'
+import { LookUps } from './look-ups.ts'
+import { isOutdatedPlan, Statements } from './statements.ts'
+
+type Work<T, R> = (db: Kysely<T>) => Promise<R>
+
+/** Queries of Kysely on a pool of connections. */
+export function openPostgresKysely<T>(
+  pool: Pool,
+  { namedStatements = true }: { namedStatements?: boolean },
+): Kysely<T> {
+  const statements = new Statements(namedStatements)
+  const dialect = new PostgresDialect({ pool })
+  const driver = new PostgresDriver(() => pool.end())
+  const dbFor = (run: Run) => {
+    const executor = new DirectExecutor(run, COMPILER, adapter)
+    return { config: { dialect }, dialect, driver, executor }
+  }
+  const adapter = new PostgresPoolAdapter(<D, R>(work: Work<D, R>) =>
+    inOneTransaction(pool, statements, (run) => work(new Transaction<D>(dbFor(run)))),
+  )
+  const runAlone = (query: CompiledQuery) => sendAlone(pool, statements, query)
+  const lookUps = new LookUps(runAlone)
+  return new Kysely<T>(
+    dbFor((query) => (isPrepared(query) && query.many ? lookUps.run(query) : runAlone(query))),
+  )
+}
+
+const COMPILER = new PostgresQueryCompiler()
+
+/** What every `Db` of a pool has at hand: how its transactions run. */
+export class PostgresPoolAdapter extends PostgresAdapter {
+  readonly transact: <T, R>(work: Work<T, R>) => Promise<R>
+
+  constructor(transact: <T, R>(work: Work<T, R>) => Promise<R>) {
+    super()
+    this.transact = transact
+  }
+}
+
+class PostgresDriver extends DummyDriver {
+  readonly #close: () => Promise<void>
+
+  constructor(close: () => Promise<void>) {
+    super()
+    this.#close = close
+  }
+
+  override async beginTransaction(): Promise<void> {
+    throw new Error('Call inTransaction: it runs the work again when PostgreSQL asks for it.')
+  }
+
+  override destroy(): Promise<void> {
+    return this.#close()
+  }
+}
+
+/** A statement that is a transaction of its own. */
+async function sendAlone(
+  pool: Pool,
+  statements: Statements,
+  query: CompiledQuery,
+): Promise<QueryResult<unknown>> {
+  const client = await pool.connect()
+  try {
+    return await statements.send(client, query).catch((error) => {
+      if (!isOutdatedPlan(error)) throw error
+      return statements.send(client, query)
+    })
+  } finally {
+    client.release()
+  }
+}
+
+async function inOneTransaction<R>(
+  pool: Pool,
+  statements: Statements,
+  work: (run: Run) => Promise<R>,
+): Promise<R> {
+  const client = await pool.connect()
+  const own = untilEnded((query) => statements.send(client, query))
+  let isUsable = true
+  try {
+    // Not awaited: it goes out together with the first statement, which fails as well if it does.
+    const begun = client.query('begin')
+    begun.catch(() => {})
+    const result = await work(own.run)
+    own.end()
+    await begun
+    await commit(client)
+    return result
+  } catch (error) {
+    own.end()
+    // What failed first is the cause; on a lost connection this fails, too.
+    isUsable = await client.query('rollback').then(
+      () => true,
+      () => false,
+    )
+    throw error
+  } finally {
+    client.release(!isUsable)
+  }
+}
+
+/** After a statement that failed PostgreSQL answers a commit with a rollback. */
+async function commit(client: PoolClient): Promise<void> {
+  const { command } = await client.query('commit')
+  if (command !== 'COMMIT') throw new AbortedTransactionError()
+}
