@@ -8,6 +8,7 @@ import { listenForTest } from '../../testing/listen.ts'
 import { createServer } from '../http/server.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { createLogger } from '../runtime/logging.ts'
+import type { Migration } from './migrate.ts'
 import { type Db, openDatabase } from './open.ts'
 import { inTransaction } from './transaction.ts'
 
@@ -76,6 +77,66 @@ describe('a connection that is lost', { skip: postgres?.skip }, () => {
     assert.notEqual(await processOf(db), idle)
   })
 })
+
+test('connections ended again and again under load lose nothing', {
+  skip: postgres?.skip,
+}, async (t) => {
+  type Tables = { halves: { pair: number; half: number } }
+  const url = (await postgres?.freshUrl(t)) ?? ''
+  const { db, close } = await openDatabase<Tables>(url, [HALVES])
+  t.after(close)
+  const acknowledged: number[] = []
+  let refused = 0
+  let pair = 0
+  const until = performance.now() + 2_000
+  const write = async () => {
+    while (performance.now() < until) {
+      const own = pair++
+      try {
+        await inTransaction(db, async (transaction) => {
+          for (const half of [1, 2])
+            await transaction.insertInto('halves').values({ pair: own, half }).execute()
+        })
+        acknowledged.push(own)
+      } catch {
+        refused += 1
+      }
+    }
+  }
+  const end = async () => {
+    while (performance.now() < until)
+      await sql`select pg_terminate_backend(pid) from pg_stat_activity
+        where datname = current_database() and pid != pg_backend_pid() limit 3`
+        .execute(db)
+        .catch(() => {})
+  }
+
+  await Promise.all([...Array.from({ length: 16 }, write), end()])
+
+  const { rows } = await sql<{ pair: number; halves: number }>`
+    select pair, count(*) as halves from halves group by pair`.execute(await freshDb(t, url))
+  const kept = new Map(rows.map((row) => [row.pair, row.halves]))
+  assert.ok(acknowledged.length > 0 && refused > 0)
+  assert.deepEqual(
+    acknowledged.filter((own) => kept.get(own) !== 2),
+    [],
+  )
+  assert.ok(rows.every(({ halves }) => halves === 2))
+})
+
+const HALVES: Migration = {
+  name: 'test-0001-halves',
+  up: async (db) => {
+    await sql`create table halves (pair integer, half integer)`.execute(db)
+  },
+}
+
+/** Connections of its own, none of which was ended. */
+async function freshDb(t: TestContext, url: string): Promise<Db<object>> {
+  const { db, close } = await openDatabase<object>(url, [HALVES])
+  t.after(close)
+  return db
+}
 
 /** A database, and how to wait for the warning that one of its connections is gone. */
 async function openWatched(t: TestContext) {
