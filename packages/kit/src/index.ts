@@ -104,6 +104,7 @@ export { createFairQueue } from './runtime/fair-queue.ts'
 export { createLogger, type Logger } from './runtime/logging.ts'
 export { isLoopback, networkMatcher } from './runtime/networks.ts'
 export {
+  databaseOptions,
   databaseUrl,
   hostUrl,
   logLevel,

@@ -37,6 +37,7 @@ export async function createIdentity(
 ): Promise<Server> {
   const log = createLogger(NAME, config.logLevel)
   const database = await openDatabase<IdentityTables>(config.databaseUrl, identityMigrations, {
+    ...config.database,
     log,
   })
   const { db } = database

@@ -23,7 +23,11 @@ async function main([topic = '', ...words]: string[]): Promise<number> {
   }
   readEnvFile()
   const config = loadConfig()
-  const { db, close } = await openDatabase<IdentityTables>(config.databaseUrl, identityMigrations)
+  const { db, close } = await openDatabase<IdentityTables>(
+    config.databaseUrl,
+    identityMigrations,
+    config.database,
+  )
   const accounts = await openAccounts(db, config.accounts, systemClock)
   const code =
     topic === 'keys'

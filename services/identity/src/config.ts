@@ -1,5 +1,5 @@
 import { accountSettings } from '@plinth/accounts'
-import { databaseUrl, type Env, readSettings, serviceSettings } from '@plinth/kit'
+import { databaseOptions, databaseUrl, type Env, readSettings, serviceSettings } from '@plinth/kit'
 import { relyingParty, userVerification } from './passkeys/relying-party.ts'
 
 export type IdentityConfig = ReturnType<typeof loadConfig>
@@ -14,6 +14,7 @@ export function loadConfig(env: Env = process.env) {
       ...service,
       production: settings.production,
       databaseUrl: databaseUrl(settings, PREFIX, dataFolder, 'identity'),
+      database: databaseOptions(settings, PREFIX),
       accounts: accountSettings(settings, {
         name: 'identity',
         prefix: PREFIX,

@@ -63,6 +63,7 @@ export async function openPayments(
     config.databaseUrl,
     migrations,
     {
+      ...config.database,
       log,
     },
   )

@@ -1,4 +1,5 @@
 import {
+  databaseOptions,
   databaseUrl,
   type Env,
   isLoopback,
@@ -24,6 +25,7 @@ export function loadConfig(env: Env = process.env) {
       ...access,
       ...pages,
       databaseUrl: databaseUrl(settings, 'PAYMENTS_', service.dataFolder, 'payments'),
+      database: databaseOptions(settings, 'PAYMENTS_'),
       operations: provider.sandboxUrl
         ? settings.convenience('PAYMENTS_OPERATIONS', service)
         : settings.flag('PAYMENTS_OPERATIONS', false),

@@ -103,6 +103,7 @@ export async function openStorage(
   { clock, log }: { clock: Clock; log: Logger },
 ): Promise<OpenStorage> {
   const database = await openDatabase<StorageTables>(config.databaseUrl, storageMigrations, {
+    ...config.database,
     log,
     reserve: true,
   })

@@ -1,6 +1,7 @@
 import { join, resolve } from 'node:path'
 import { accountSettings } from '@plinth/accounts'
 import {
+  databaseOptions,
   databaseUrl,
   type Env,
   FILE_TYPES,
@@ -26,6 +27,7 @@ export function loadConfig(env: Env = process.env) {
     return {
       ...service,
       databaseUrl: databaseUrl(settings, PREFIX, dataFolder, 'storage-full'),
+      database: databaseOptions(settings, PREFIX),
       root,
       // Several machines may share a root; each finds its own spools again.
       spoolFolder: join(root, '.incoming', HOST_NAME),

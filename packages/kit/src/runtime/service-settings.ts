@@ -161,6 +161,18 @@ export function databaseUrl(
   return url
 }
 
+/** Four nodes of three services stay below the 100 connections that PostgreSQL takes by default. */
+const CONNECTIONS = 8
+
+/** How a service uses PostgreSQL; SQLite takes no notice. */
+export function databaseOptions(settings: Settings, prefix: string) {
+  return {
+    poolSize: settings.integer(`${prefix}DATABASE_CONNECTIONS`, CONNECTIONS, { min: 1, max: 1000 }),
+    /** Off behind a pooler in transaction mode that does not know named statements. */
+    namedStatements: settings.flag(`${prefix}DATABASE_NAMED_STATEMENTS`, true),
+  }
+}
+
 const EVERY_ADDRESS = new Set(['0.0.0.0', '::'])
 
 const LOOPBACK = new Set(['127.0.0.1', '::1'])

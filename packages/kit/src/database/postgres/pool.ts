@@ -9,8 +9,7 @@ export type PoolOptions = {
   statementMs?: number
 }
 
-/** Four nodes of three services stay below the 100 connections that a server takes by default. */
-export const DEFAULT_POOL_SIZE = 8
+const POOL_SIZE = 8
 
 const CONNECT_MS = 5_000
 const STATEMENT_MS = 10_000
@@ -28,7 +27,7 @@ const types: pg.CustomTypesConfig = {
 export function openPool(connectionString: string, options: PoolOptions): pg.Pool {
   const pool = new pg.Pool({
     connectionString,
-    max: options.poolSize ?? DEFAULT_POOL_SIZE,
+    max: options.poolSize ?? POOL_SIZE,
     connectionTimeoutMillis: options.connectMs ?? CONNECT_MS,
     statement_timeout: options.statementMs ?? STATEMENT_MS,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
