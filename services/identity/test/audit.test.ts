@@ -62,6 +62,19 @@ for (const engine of engines) {
         assert.ok(!bytes.includes(secret))
     })
 
+    test('has one row a minute for logouts that end nothing', async (t) => {
+      const { api, clock, token } = await startWithAlice(t, { engine })
+      const logOut = () => api.post('/api/auth/logout', { refreshToken: 'unknown' }, { token })
+      for (let n = 0; n < 20; n += 1) assert.equal((await logOut()).status, 200)
+      clock.advance(60)
+      await logOut()
+
+      const { body } = await api.get('/api/audit', { token: await adminToken(api) })
+
+      const logouts = body.content.filter(({ event }: { event: string }) => event === 'LOGOUT')
+      assert.equal(logouts.length, 2)
+    })
+
     test('shows when, from where and in which request, newest first', async (t) => {
       const { api, clock } = await startWithAlice(t, { engine })
       const headers = { 'x-request-id': 'my-request-1' }

@@ -135,3 +135,14 @@ async function recordFirst(
     return counted
   })
 }
+
+/** Counts in a window of its own length; the first in it gets 1. */
+export function countWithin(
+  accounts: Accounts,
+  attempt: Attempt,
+  seconds: number,
+  db: Db<AccountTables> = accounts.db,
+): Promise<FailedAttempts> {
+  const now = accounts.clock()
+  return addFailedAttempt(db, attempt, { now, endsAt: secondsAfter(now, seconds) })
+}

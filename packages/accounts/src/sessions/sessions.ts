@@ -9,6 +9,7 @@ import {
 } from '@plinth/kit'
 import type { Accounts } from '../accounts.ts'
 import { type Origin, recordEvent } from '../audit/audit.ts'
+import { attemptOf, countWithin } from '../audit/failure-limit.ts'
 import {
   insertSession,
   listLiveSessions,
@@ -111,11 +112,25 @@ export async function logOut(
     let ended = false
     for (const session of [...own, ...named])
       if (await logOutSession(db, Number(caller.userId), session, window)) ended = true
+    if (!ended && !(await isFirstUnchanged(accounts, db, origin))) return
     const result = ended ? 'SUCCESS' : 'UNCHANGED'
     const { username } = caller
     const event = { event: 'LOGOUT', actor: username, subject: username, result } as const
     await recordEvent({ ...accounts, db }, event, origin)
   })
+}
+
+const UNCHANGED_SECONDS = 60
+
+/** A logout that ends nothing can be repeated for ever: it has one row a minute and network. */
+async function isFirstUnchanged(
+  accounts: Accounts,
+  db: Db<AccountTables>,
+  origin: Origin,
+): Promise<boolean> {
+  const attempt = attemptOf('unchanged logout', '', origin)
+  const { failures } = await countWithin(accounts, attempt, UNCHANGED_SECONDS, db)
+  return failures === 1
 }
 
 export async function ownSessions(accounts: Accounts, caller: Caller) {
