@@ -39,6 +39,7 @@ async function receiveBody(
       guard.received(chunk.length)
       bytesSeen += chunk.length
       if (bytesSeen > maxBytes) throw uploadTooLarge()
+      if (waiting > 0 || !turnHasTime()) await nextTurn()
       await take(chunk)
       guard.waiting()
     }
@@ -48,6 +49,32 @@ async function receiveBody(
   } finally {
     guard.stop()
   }
+}
+
+const TURN_MS = 10
+let turnEnd: number | undefined
+let waiting = 0
+
+/**
+ * The time that all uploads together may take of one turn of the event loop. Hundreds of them would
+ * otherwise keep a new request, such as one for health, from being heard.
+ */
+function turnHasTime(): boolean {
+  const now = performance.now()
+  if (turnEnd === undefined) {
+    turnEnd = now + TURN_MS
+    setImmediate(() => {
+      turnEnd = undefined
+    })
+  }
+  return now < turnEnd
+}
+
+async function nextTurn(): Promise<void> {
+  waiting += 1
+  do await new Promise((resolve) => setImmediate(resolve))
+  while (!turnHasTime())
+  waiting -= 1
 }
 
 type SpeedGuard = { received(bytes: number): void; waiting(): void; stop(): void }

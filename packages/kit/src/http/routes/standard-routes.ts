@@ -36,7 +36,7 @@ type HealthCheck = () => Promise<boolean>
 type Health = { status: 'UP' | 'DOWN'; reason?: string }
 
 const FRESH_MS = 1_000
-const ANSWER_MS = 800
+const ANSWER_MS = 500
 const TRUSTED_MS = 10_000
 const TOO_SLOW: Health = { status: 'DOWN', reason: 'A dependency did not answer in time.' }
 
