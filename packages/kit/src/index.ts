@@ -55,7 +55,11 @@ export { countReplies } from './http/hooks/measure.ts'
 export { pageOf, pageRequest } from './http/page.ts'
 export { handleProblems, renderProblem } from './http/problem-handler.ts'
 export { consoleRoutes } from './http/routes/console-pages.ts'
-export { actuatorRoutes, jwksRoutes } from './http/routes/standard-routes.ts'
+export {
+  actuatorRoutes,
+  jwksRoutes,
+  protectedResourceRoutes,
+} from './http/routes/standard-routes.ts'
 export {
   asksForHelp,
   closeGracefully,
@@ -107,6 +111,7 @@ export {
   databaseOptions,
   databaseUrl,
   hostUrl,
+  issuerKey,
   logLevel,
   type ServiceSettings,
   serviceSettings,
@@ -137,6 +142,7 @@ export {
   type ClientTokens,
   createClientTokens,
 } from './tokens/client-token.ts'
+export { createIntrospection } from './tokens/introspection.ts'
 export { hashOpaqueToken, newOpaqueToken } from './tokens/opaque-token.ts'
 export { createRemoteIssuer } from './tokens/remote-issuer.ts'
 export { openText, sealText } from './tokens/sealed-text.ts'

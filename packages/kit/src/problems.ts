@@ -151,6 +151,14 @@ export const tooManyUnfinished = defineProblem(
   { headers: { 'retry-after': '5', connection: 'close' } },
 )
 
+/** Its tokens may be good, so they are not refused: the caller is asked to try again. */
+export const issuerUnavailable = defineProblem(
+  'ISSUER_UNAVAILABLE',
+  503,
+  'The issuer of this token cannot be reached to check it.',
+  { headers: { 'retry-after': '5' } },
+)
+
 export const databaseUnavailable = defineProblem(
   'DATABASE_UNAVAILABLE',
   503,

@@ -1,11 +1,13 @@
 import { consoleFolder } from '@plinth/console'
 import {
+  type Authenticate,
   actuatorRoutes,
   anyone,
   type Clock,
   callerGuard,
   consoleRoutes,
   countReplies,
+  createIntrospection,
   createLogger,
   createRemoteIssuer,
   createServer,
@@ -15,6 +17,7 @@ import {
   measureDisks,
   openDatabase,
   openServiceKeys,
+  protectedResourceRoutes,
   type Server,
   type ServiceKeys,
   serviceKeyGuard,
@@ -85,6 +88,7 @@ export async function openPayments(
   measurePayments(server, payments, config)
   const keys = paymentKeys(db, config, clock)
   const { guard, admin } = paymentGuards(config, keys, clock)
+  if (config.issuer) trustIssuer(server, config.publicUrl, config.issuer)
   configurationRoute(server, config)
   customerRoutes(server, payments, guard)
   checkoutRoutes(server, payments, guard)
@@ -156,6 +160,14 @@ export function paymentKeys(
   return openServiceKeys(db, { clock, production, scopes: SCOPES, record })
 }
 
+function trustIssuer(server: Server, publicUrl: string, { issuer, key }: IssuerOptions): void {
+  protectedResourceRoutes(server, { publicUrl, issuer })
+  if (key === undefined)
+    server.announcements.push(
+      'a disabled user stays a caller for up to 15 minutes: set PAYMENTS_REQUIRE_ISSUER_KEY',
+    )
+}
+
 type Guards = { guard: PaymentGuard; admin?: Guard }
 
 /** What each kind of call asks for, as `PAYMENTS_ACCESS` says; `admin` manages service keys. */
@@ -178,6 +190,20 @@ function paymentGuards(config: PaymentsConfig, keys: ServiceKeys, clock: Clock):
   return { guard: { ...operations, ...open } }
 }
 
+/** Everything here asks for a role, so the issuer is asked who the user is now. */
+function issuerCallers({ key, ...issuer }: IssuerOptions, clock: Clock): Authenticate {
+  const tokens = createRemoteIssuer({ ...issuer, clock })
+  if (key === undefined) return (token) => tokens.verify(token)
+  const introspection = createIntrospection({ issuer: issuer.issuer, key, clock })
+  return async (token) => {
+    const subject = await tokens.verify(token)
+    const user = subject && (await introspection.check(token))
+    return user && { ...subject, ...user }
+  }
+}
+
+type IssuerOptions = Omit<NonNullable<PaymentsConfig['issuer']>, 'role'>
+
 const ADMIN_ROLE = 'ROLE_ADMIN'
 
 /** Users of the issuer with the role, and service keys. Only administrators refund and retry. */
@@ -186,8 +212,7 @@ function issuerGuards(
   keys: KeyGuard,
   clock: Clock,
 ): Guards {
-  const tokens = createRemoteIssuer({ ...issuer, clock })
-  const users = callerGuard((token) => tokens.verify(token))
+  const users = callerGuard(issuerCallers(issuer, clock))
   const admin = users.role(ADMIN_ROLE)
   const user = users.role(role)
   const guard = {

@@ -3,6 +3,7 @@ import {
   databaseUrl,
   type Env,
   isLoopback,
+  issuerKey,
   readSettings,
   type Settings,
   serviceSettings,
@@ -108,6 +109,7 @@ function issuerSettings(settings: Settings) {
     audience: settings.text('PAYMENTS_TOKEN_AUDIENCE', 'plinth'),
     plainJwt: settings.flag('PAYMENTS_REQUIRE_ISSUER_PLAIN_JWT', false),
     role: settings.text('PAYMENTS_ROLE', 'ROLE_ADMIN'),
+    key: issuerKey(settings, 'PAYMENTS_REQUIRE_ISSUER'),
   }
   const name = 'PAYMENTS_REQUIRE_ISSUER'
   if (!settings.optional(name)) return undefined

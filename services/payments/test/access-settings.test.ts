@@ -29,6 +29,13 @@ describe('PAYMENTS_ACCESS', () => {
       assert.deepEqual(faultsOf({ ...production, PAYMENTS_ACCESS: access }), [])
   })
 
+  test('issuer needs the key to ask the issuer, in production', () => {
+    const env = { NODE_ENV: 'production', PAYMENTS_REQUIRE_ISSUER: 'https://id.example' }
+
+    assert.deepEqual(faultsOf(env), ['PAYMENTS_REQUIRE_ISSUER_KEY'])
+    assert.deepEqual(faultsOf({ ...env, PAYMENTS_REQUIRE_ISSUER_KEY: 'plk_live_x' }), [])
+  })
+
   test('is one of the three, and fits PAYMENTS_REQUIRE_ISSUER', () => {
     const issuer = 'https://id.example'
 

@@ -24,6 +24,8 @@ const GUARDED: [method: string, path: string][] = [
 ]
 const FOR_ADMINS = GUARDED.filter(([, path]) => /refund$|retry$/.test(path))
 
+const METADATA = 'resource_metadata="http://localhost:8084/.well-known/oauth-protected-resource"'
+
 type Scope = { after(work: () => void): void }
 
 /** A stand-in for the identity service: its published key, and tokens signed with it. */
@@ -31,8 +33,10 @@ async function startIssuer(t: Scope, engine: TestEngine, settings: Env = {}) {
   const clock = testClock()
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const jwk = { ...publicKey.export({ format: 'jwk' }), kid: 'k1', alg: 'ES256', use: 'sig' }
-  const server = createServer((_request, response) => {
-    response.end(JSON.stringify({ keys: [jwk] }))
+  const answer = { status: 200, body: { active: true, username: 'anna', roles: ['ROLE_ADMIN'] } }
+  const server = createServer(({ url }, response) => {
+    if (url !== '/oauth2/introspect') return response.end(JSON.stringify({ keys: [jwk] }))
+    response.writeHead(answer.status).end(JSON.stringify(answer.body))
   }).listen(0, '127.0.0.1')
   t.after(() => {
     server.close()
@@ -50,7 +54,7 @@ async function startIssuer(t: Scope, engine: TestEngine, settings: Env = {}) {
   const env = { ...base, ...settings }
   const databaseUrl = await engine.freshUrl(t)
   const service = await startPayments(t, { clock, env, databaseUrl })
-  return { ...service, tokenFor, clock }
+  return { ...service, tokenFor, clock, answer }
 }
 
 for (const engine of engines)
@@ -74,10 +78,15 @@ for (const engine of engines)
         const without = await api.request(method, path)
         const bad = await api.request(method, path, { token: 'nonsense' })
         assert.equal(without.status, 401, path)
-        assert.equal(without.headers.get('www-authenticate'), 'Bearer')
+        assert.equal(without.headers.get('www-authenticate'), `Bearer ${METADATA}`)
         assert.equal(bad.status, 401, path)
-        assert.match(bad.headers.get('www-authenticate') ?? '', /invalid_token/)
+        assert.equal(
+          bad.headers.get('www-authenticate'),
+          `Bearer error="invalid_token", ${METADATA}`,
+        )
       }
+      const { body } = await api.get('/.well-known/oauth-protected-resource')
+      assert.match(body.authorization_servers.join(), /^http:\/\/127\.0\.0\.1:\d+$/)
     })
 
     test('a registered user without the role neither pays one cent nor reads a payment', async () => {
@@ -105,6 +114,26 @@ for (const engine of engines)
         assert.equal(asUser.status === 403, forbidden, `${path} ${asUser.status}`)
         assert.ok(![401, 403].includes(asAdmin.status), `${path} ${asAdmin.status}`)
       }
+    })
+
+    test('a user who was disabled or lost the role at the issuer is refused within 10 s', async (t) => {
+      const key = { PAYMENTS_REQUIRE_ISSUER_KEY: 'plk_test_x' }
+      const { api, tokenFor, clock, answer } = await startIssuer(t, engine, key)
+      const token = await tokenFor('ROLE_ADMIN')
+      const status = async () => (await api.get('/api/payments', { token })).status
+
+      assert.equal(await status(), 200)
+      answer.body = { ...answer.body, roles: ['ROLE_USER'] }
+      clock.advance(10)
+      assert.equal(await status(), 403)
+      answer.body = { ...answer.body, active: false }
+      clock.advance(10)
+      assert.equal(await status(), 401)
+      answer.status = 500
+      clock.advance(10)
+      const path = `/api/payments/${UNKNOWN}/refund`
+      const refund = await api.post(path, { reference: 'r1' }, { token })
+      assert.deepEqual([refund.status, refund.body.code], [503, 'ISSUER_UNAVAILABLE'])
     })
 
     test('an expired token is 401', async () => {

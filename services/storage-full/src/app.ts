@@ -14,6 +14,7 @@ import {
   callerGuard,
   consoleRoutes,
   countReplies,
+  createIntrospection,
   createLogger,
   createRemoteIssuer,
   createServer,
@@ -22,6 +23,7 @@ import {
   makeDataFolder,
   measureDisks,
   openDatabase,
+  protectedResourceRoutes,
   type Server,
   sweepSpools,
   systemClock,
@@ -68,6 +70,7 @@ export async function createStorageFull(
   server.onClose(upkeep.stop)
 
   const guard = callerGuard(authenticateWith(accounts, config.trustedIssuer))
+  if (config.trustedIssuer) trustIssuer(server, config.publicUrl, config.trustedIssuer)
   const { caller } = guard
   const admin = recordDenials(accounts, guard.role(ADMIN_ROLE))
   uploadRoute(server, storage, caller)
@@ -82,6 +85,16 @@ export async function createStorageFull(
   actuatorRoutes(server, { name: NAME, version: VERSION, healthy })
   consoleRoutes(server, consoleFolder('storage-full'))
   return server
+}
+
+type Issuer = NonNullable<StorageFullConfig['trustedIssuer']>
+
+function trustIssuer(server: Server, publicUrl: string, { issuer, key }: Issuer): void {
+  protectedResourceRoutes(server, { publicUrl, issuer })
+  if (key === undefined)
+    server.announcements.push(
+      'a disabled administrator of the issuer stays one for up to 15 minutes: set STORAGE_FULL_TRUSTED_ISSUER_KEY',
+    )
 }
 
 /** What an operator wants to know of the files. Called before the routes are added. */
@@ -159,12 +172,19 @@ function authenticateWith(
   trusted: StorageFullConfig['trustedIssuer'],
 ): Authenticate {
   if (trusted === undefined) return (token) => identifyCaller(accounts, token)
-  const { audience } = accounts.settings
-  const remote = createRemoteIssuer({ ...trusted, audience, clock: accounts.clock })
+  const { clock, settings } = accounts
+  const { issuer, key, ...rules } = trusted
+  const remote = createRemoteIssuer({ issuer, ...rules, audience: settings.audience, clock })
+  const introspection = key === undefined ? undefined : createIntrospection({ issuer, key, clock })
   return async (token) => {
     const local = await identifyCaller(accounts, token)
     if (local) return local
     const subject = await remote.verify(token)
-    return subject && { ...subject, userId: `${trusted.issuer}#${subject.userId}` }
+    if (!subject) return undefined
+    const caller = { ...subject, userId: `${issuer}#${subject.userId}` }
+    // Whatever an administrator does is privileged, also with the files of others.
+    if (!introspection || !subject.roles.includes(ADMIN_ROLE)) return caller
+    const user = await introspection.check(token)
+    return user && { ...caller, ...user }
   }
 }

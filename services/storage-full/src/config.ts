@@ -7,6 +7,7 @@ import {
   FILE_TYPES,
   fileTypes,
   HOST_NAME,
+  issuerKey,
   readSettings,
   type Settings,
   serviceSettings,
@@ -59,10 +60,12 @@ export function loadConfig(env: Env = process.env) {
 
 function trustedIssuer(settings: Settings) {
   const name = 'STORAGE_FULL_TRUSTED_ISSUER'
+  const key = issuerKey(settings, name)
   if (settings.optional(name) === undefined) return undefined
   return {
     issuer: settings.trustedUrl(name, 'http://localhost:8081'),
     plainJwt: settings.flag('STORAGE_FULL_TRUSTED_ISSUER_PLAIN_JWT', false),
+    key,
   }
 }
 

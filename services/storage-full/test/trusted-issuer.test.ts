@@ -1,19 +1,23 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { engines } from '@plinth/kit/testing'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
+import { loadConfig } from '../src/config.ts'
 import { startStorage, upload } from './start-storage.ts'
 
 /** Another service that signs tokens and publishes its key. */
 async function startIssuer(t: TestContext, alg = 'ES256') {
   const { publicKey, privateKey } = await generateKeyPair(alg, { extractable: true })
   const key = { ...(await exportJWK(publicKey)), kid: 'one', alg, use: 'sig' }
-  const server = createServer((_request, response) => {
+  const answer = { status: 200, body: { active: true, username: 'remote', roles: ['ROLE_ADMIN'] } }
+  const server = createServer(({ url }, response) => {
     response.setHeader('content-type', 'application/json')
-    response.end(JSON.stringify({ keys: [key] }))
+    if (url !== '/oauth2/introspect') return response.end(JSON.stringify({ keys: [key] }))
+    response.writeHead(answer.status).end(JSON.stringify(answer.body))
   }).listen(0, '127.0.0.1')
   t.after(() => void server.close())
   await once(server, 'listening')
@@ -31,7 +35,7 @@ async function startIssuer(t: TestContext, alg = 'ES256') {
       .setIssuedAt(now)
       .setExpirationTime(new Date(now.getTime() + 900_000))
       .sign(privateKey)
-  return { issuer, sign }
+  return { issuer, sign, answer }
 }
 
 for (const engine of engines)
@@ -113,4 +117,45 @@ test('with STORAGE_FULL_TRUSTED_ISSUER_PLAIN_JWT its tokens may have the type JW
   })
 
   assert.equal((await upload(api, await sign(clock(), {}, { typ: 'JWT' }))).status, 201)
+})
+
+for (const engine of engines)
+  test(`an administrator whom the issuer disabled is refused within 10 s, on ${engine.name}`, {
+    skip: engine.skip,
+  }, async (t) => {
+    const { issuer, sign, answer } = await startIssuer(t)
+    const { api, clock, user } = await startStorage(t, {
+      STORAGE_FULL_TRUSTED_ISSUER: issuer,
+      STORAGE_FULL_TRUSTED_ISSUER_KEY: 'plk_test_x',
+      STORAGE_FULL_DATABASE_URL: await engine.freshUrl(t),
+    })
+    const { body: file } = await upload(api, user)
+    const token = await sign(clock(), { roles: ['ROLE_ADMIN'] })
+    const calls = ['/api/storage/status', `/file/info/${file.id}`]
+    const statuses = async () =>
+      Promise.all(calls.map(async (path) => (await api.get(path, { token })).status))
+
+    assert.deepEqual(await statuses(), [200, 200])
+    answer.body = { ...answer.body, roles: ['ROLE_USER'] }
+    clock.advance(10)
+    assert.deepEqual(await statuses(), [403, 403])
+    answer.body = { ...answer.body, active: false }
+    clock.advance(10)
+    assert.deepEqual(await statuses(), [401, 401])
+    answer.status = 500
+    clock.advance(10)
+    assert.deepEqual(await statuses(), [503, 503])
+    const refused = await api.get('/api/storage/status')
+    assert.match(refused.headers.get('www-authenticate') ?? '', /^Bearer resource_metadata="http/)
+  })
+
+test('in production a trusted issuer needs the key to ask it', () => {
+  const env = {
+    NODE_ENV: 'production',
+    STORAGE_FULL_MASTER_KEY: randomBytes(32).toString('base64'),
+    STORAGE_FULL_TRUSTED_ISSUER: 'https://id.example',
+  }
+
+  assert.throws(() => loadConfig(env), /STORAGE_FULL_TRUSTED_ISSUER_KEY.+\n.+tokens:introspect/)
+  loadConfig({ ...env, STORAGE_FULL_TRUSTED_ISSUER_KEY: 'plk_live_x' })
 })

@@ -44,6 +44,8 @@ declare module 'fastify' {
     publicUrl: string | undefined
     /** Where the client of this request finds the service: scheme, host and base path. */
     baseUrlOf(request: Request): string
+    /** Describes who issues tokens for this service; named when one is refused. */
+    resourceMetadata: string | undefined
     /** What an operator should know; logged once, when the service listens. */
     announcements: string[]
     /** Runs when the server has answered its last request; the last registered runs first. */

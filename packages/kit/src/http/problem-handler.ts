@@ -60,9 +60,17 @@ export function answerProblem(
   const { type, body } = render(problem, request)
   return reply
     .code(problem.status)
-    .headers(problem.headers)
+    .headers(withMetadata(problem, request.server.resourceMetadata))
     .header('content-type', type)
     .send(Buffer.from(body))
+}
+
+/** RFC 9728, section 5.1. */
+function withMetadata({ status, headers }: Problem, url: string | undefined) {
+  const challenge = headers['www-authenticate']
+  if (status !== 401 || url === undefined || !challenge?.startsWith('Bearer')) return headers
+  const separator = challenge === 'Bearer' ? ' ' : ', '
+  return { ...headers, 'www-authenticate': `${challenge}${separator}resource_metadata="${url}"` }
 }
 
 /** RFC 9457; which members go on the wire is decided here and nowhere else. */

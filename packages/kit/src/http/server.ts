@@ -64,6 +64,7 @@ export function createServer(options: ServerOptions): Server {
   server.decorate('publicUrl', options.publicUrl)
   server.decorate('baseUrlOf', baseUrls(options))
   server.decorate('announcements', [])
+  server.decorate('resourceMetadata', undefined)
   server.addHook('onRoute', (route) => {
     ownSegments.add(firstSegment(route.url))
     if (route.schema?.body) route.schema = { ...route.schema, body: countsFirst(route.schema.body) }

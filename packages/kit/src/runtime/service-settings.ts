@@ -173,6 +173,18 @@ export function databaseOptions(settings: Settings, prefix: string) {
   }
 }
 
+/**
+ * The service key with which the issuer of `setting` is asked whether a token is still in force. In
+ * production it is required: otherwise a disabled user would stay privileged until the token expires.
+ */
+export function issuerKey(settings: Settings, setting: string): string | undefined {
+  const name = `${setting}_KEY`
+  const key = settings.optional(name)
+  if (key === undefined && settings.production && settings.optional(setting) !== undefined)
+    settings.fault(name, 'Expected a service key of the issuer with the scope tokens:introspect.')
+  return key
+}
+
 const EVERY_ADDRESS = new Set(['0.0.0.0', '::'])
 
 const LOOPBACK = new Set(['127.0.0.1', '::1'])

@@ -1,6 +1,6 @@
 import type { webcrypto } from 'node:crypto'
 import { createRemoteJWKSet, customFetch } from 'jose'
-import { defineProblem } from '../problems.ts'
+import { issuerUnavailable } from '../problems.ts'
 import { type Clock, secondsAfter } from '../runtime/clock.ts'
 import {
   type AcceptsHeader,
@@ -17,14 +17,6 @@ type RemoteIssuer = {
   /** Whether the issuer calls its access tokens plain `JWT`, as many older ones do. */
   plainJwt?: boolean
 }
-
-/** Its tokens may be good, so they are not refused: the caller is asked to try again. */
-const issuerUnavailable = defineProblem(
-  'ISSUER_UNAVAILABLE',
-  503,
-  'The issuer of this token cannot be reached to check it.',
-  { headers: { 'retry-after': '5' } },
-)
 
 /** Accepts the access tokens of another service, checked against the keys that it publishes. */
 export function createRemoteIssuer(remote: RemoteIssuer): AccessTokenVerifier {

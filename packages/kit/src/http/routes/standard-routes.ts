@@ -90,6 +90,28 @@ function links(baseUrl: string) {
   }
 }
 
+/**
+ * RFC 9728: where to get a token for this service. Refusals of a token name this document, so that a
+ * client that knows nothing but an address finds the way.
+ */
+export function protectedResourceRoutes(
+  server: Server,
+  { publicUrl, issuer }: { publicUrl: string; issuer: string },
+): void {
+  const path = '/.well-known/oauth-protected-resource'
+  server.resourceMetadata = `${publicUrl}${path}`
+  const metadata = {
+    resource: publicUrl,
+    authorization_servers: [issuer],
+    bearer_methods_supported: ['header'],
+  }
+  server.get(path, (_request, reply) => {
+    reply.header('cache-control', 'public, max-age=300')
+    reply.header('access-control-allow-origin', '*')
+    return metadata
+  })
+}
+
 /** Publishes the public keys, so that others can check this service's tokens by themselves. */
 export function jwksRoutes(server: Server, keys: SigningKeys): void {
   server.get('/.well-known/jwks.json', async (_request, reply) => {

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { type TestContext, test } from 'node:test'
+import { testClock } from '../../testing/index.ts'
+import { createIntrospection } from './introspection.ts'
+
+const ANNA = { active: true, username: 'anna', roles: ['ROLE_ADMIN'] }
+
+/** An issuer whose answer the test chooses. */
+async function startIssuer(t: TestContext) {
+  const asked: string[] = []
+  const issuer = { status: 200, body: JSON.stringify(ANNA) }
+  const server = createServer(async (request, response) => {
+    const { method, url, headers } = request
+    asked.push([method, url, headers.authorization, await text(request)].join(' '))
+    response.writeHead(issuer.status, { location: '/elsewhere' }).end(issuer.body)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => void server.close())
+  const clock = testClock()
+  const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const introspection = createIntrospection({ issuer: address, key: 'plk_test_x', clock })
+  return { asked, issuer, server, clock, check: introspection.check }
+}
+
+test('an answer is kept for ten seconds and not longer', async (t) => {
+  const { asked, issuer, clock, check } = await startIssuer(t)
+
+  assert.deepEqual(await check('a.b.c'), { username: 'anna', roles: ['ROLE_ADMIN'] })
+  issuer.body = JSON.stringify({ active: false })
+  clock.advance(9)
+  assert.deepEqual((await check('a.b.c'))?.username, 'anna')
+  clock.advance(1)
+  assert.equal(await check('a.b.c'), undefined)
+  assert.equal(asked.length, 2)
+  assert.equal(asked[0], 'POST /oauth2/introspect Bearer plk_test_x token=a.b.c')
+})
+
+test('requests at the same time share one answer, tokens do not', async (t) => {
+  const { asked, check } = await startIssuer(t)
+
+  await Promise.all(Array.from({ length: 20 }, () => check('one')))
+  await check('two')
+
+  assert.equal(asked.length, 2)
+})
+
+test('whatever is no clear answer is 503, and the next request asks again', async (t) => {
+  const { issuer, check } = await startIssuer(t)
+
+  for (const [status, body] of [
+    [500, JSON.stringify(ANNA)],
+    [401, JSON.stringify({ error: 'invalid_client' })],
+    [302, JSON.stringify(ANNA)],
+    [200, 'not JSON'],
+    [200, '{}'],
+    [200, JSON.stringify({ active: 'yes', username: 'anna', roles: [] })],
+    [200, JSON.stringify({ active: true })],
+    [200, `"${'x'.repeat(70_000)}"`],
+  ] as const) {
+    Object.assign(issuer, { status, body })
+    await assert.rejects(check('a.b.c'), { code: 'ISSUER_UNAVAILABLE', status: 503 })
+  }
+  Object.assign(issuer, { status: 200, body: JSON.stringify(ANNA) })
+  assert.equal((await check('a.b.c'))?.username, 'anna')
+})
+
+test('an issuer that is gone is 503', async (t) => {
+  const { server, check } = await startIssuer(t)
+  server.close()
+  await once(server, 'close')
+
+  await assert.rejects(check('a.b.c'), { code: 'ISSUER_UNAVAILABLE', status: 503 })
+})
