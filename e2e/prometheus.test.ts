@@ -66,7 +66,14 @@ describe('Prometheus, against the running suite', { skip }, () => {
 
   test('knows how long requests and calls to the provider take', async () => {
     const p99 = 'histogram_quantile(0.99, sum by (le) (rate'
-    await someOf(`${p99}(http_server_request_duration_seconds_bucket[1m])))`)
+    // A rate needs a rise between two scrapes, so requests go on while it is asked for.
+    await until(
+      async () => {
+        await fetch(`${suite.urlOf('identity')}/api/users/me`)
+        return ask(`${p99}(http_server_request_duration_seconds_bucket[1m])))`)
+      },
+      (value) => (value ?? 0) > 0,
+    )
     await someOf(
       `${p99}(plinth_provider_request_duration_seconds_bucket{operation="createSession"}[1m])))`,
     )

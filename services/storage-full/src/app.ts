@@ -34,6 +34,7 @@ import type { StorageTables } from './database/tables.ts'
 import { fileRoutes, uploadRoute } from './files/files.routes.ts'
 import { linkRoutes } from './files/links/links.routes.ts'
 import type { Storage } from './files/storage.ts'
+import { sumBytes } from './files/usage/usage.repository.ts'
 import { usageRoutes } from './files/usage/usage.routes.ts'
 import { locationRoutes } from './locations/locations.routes.ts'
 import {
@@ -62,7 +63,7 @@ export async function createStorageFull(
   const { storage, database } = await openStorage(config, { clock, log })
   const server = createServer({ ...config, log, clock })
   server.onClose(database.close)
-  measureStorage(server, config)
+  measureStorage(server, storage, config)
   database.measure(server.metrics)
   server.onClose(storage.providers.close)
   const { accounts } = await mountAccounts(server, database.db, config.accounts)
@@ -97,13 +98,20 @@ function trustIssuer(server: Server, publicUrl: string, { issuer, key }: Issuer)
     )
 }
 
+const COUNT_EVERY_SECONDS = 60
+
 /** What an operator wants to know of the files. Called before the routes are added. */
-function measureStorage(server: Server, config: StorageFullConfig): void {
+function measureStorage(server: Server, { db }: Storage, config: StorageFullConfig): void {
   const { metrics } = server
   countReplies(
     server,
     { name: 'plinth_uploads_total', help: 'Uploads by result.' },
     { 'POST /file': {} },
+  )
+  metrics.gauge(
+    { name: 'plinth_stored_bytes', help: 'Size of all stored files.' },
+    () => sumBytes(db),
+    COUNT_EVERY_SECONDS,
   )
   measureDisks(metrics, { data: config.dataFolder, files: config.root })
 }

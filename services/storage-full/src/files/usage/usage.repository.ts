@@ -52,6 +52,14 @@ export async function addUsage(
   return (await add(db, change)).length > 0
 }
 
+export async function sumBytes(db: StorageDb): Promise<number> {
+  const row = await db
+    .selectFrom('file_totals')
+    .select(({ fn }) => fn.sum<number>('bytes').as('bytes'))
+    .executeTakeFirst()
+  return Number(row?.bytes ?? 0)
+}
+
 export async function countFiles(db: StorageDb, ownerId?: string): Promise<number> {
   const row = await db
     .selectFrom('file_totals')
