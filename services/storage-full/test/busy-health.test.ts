@@ -12,7 +12,7 @@ const FILES = 600
 const ASKED = 20
 const LONGEST_MS = 1_000
 
-test(`health answers in under 1 s while ${CONNECTIONS} connections are busy`, {
+test(`health costs under 1 s of the processor while ${CONNECTIONS} connections are busy`, {
   skip: process.platform !== 'linux',
 }, async (t) => {
   const service = await spawnService(t, MAIN, {
