@@ -115,6 +115,22 @@ describe('X-Forwarded-Prefix', () => {
   })
 })
 
+describe('X-Forwarded-For', () => {
+  for (const [chain, client] of [
+    ['192.0.2.1:51234', '192.0.2.1'],
+    ['[2001:db8::17]:4711', '2001:db8::17'],
+    ['2001:db8::17', '2001:db8::17'],
+    ['6.6.6.6, 192.0.2.1:80, 10.0.0.7:443', '192.0.2.1'],
+  ] as const)
+    test(`${chain} is one address, without its port`, async (t) => {
+      const { api } = await start(t, { trustedProxies: ['loopback', '10.0.0.0/8'] })
+
+      const { body } = await api.get('/api/where', { headers: { 'x-forwarded-for': chain } })
+
+      assert.equal(body.ip, client)
+    })
+})
+
 describe('Forwarded (RFC 7239)', () => {
   const seen = async (t: TestContext, forwarded: string, more: Record<string, string> = {}) => {
     const { api, baseUrl } = await start(t, { trustedProxies: ['loopback', '10.0.0.0/8'] })

@@ -13,7 +13,9 @@ export function readForwarded(
   headers: IncomingHttpHeaders,
   isTrusted: (address: string) => boolean,
 ): void {
-  const { forwarded } = headers
+  const { forwarded, 'x-forwarded-for': chain } = headers
+  // Some proxies add the port of each connection; a client must not be a new address with each one.
+  if (chain !== undefined) headers['x-forwarded-for'] = addressesIn(chain)
   if (forwarded === undefined || X_FORWARDED.some((name) => headers[name] !== undefined)) return
   const hops = hopsIn(forwarded)
   const outermost = outermostTrusted(hops, isTrusted)
@@ -49,8 +51,17 @@ function hopsIn(text: string): Hop[] {
   }
 }
 
-/** Without port and brackets. It may be `unknown` or a name that hides the address. */
+function addressesIn(chain: string | string[]): string {
+  const nodes = String(chain).split(',')
+  return nodes.map((node) => withoutPort(node.trim())).join(', ')
+}
+
+/** It may be `unknown` or a name that hides the address. */
 function addressOf(hop: Hop | undefined): string {
-  const node = hop?.for ?? 'unknown'
+  return withoutPort(hop?.for ?? 'unknown')
+}
+
+/** Without port and brackets. */
+function withoutPort(node: string): string {
   return /^\[([^\]]+)\](?::[\w.-]+)?$/.exec(node)?.[1] ?? node.replace(/^([\d.]+):[\w.-]+$/, '$1')
 }
