@@ -15,10 +15,11 @@ import {
 } from '@plinth/kit'
 import type { AccountTables } from './database/tables.ts'
 import {
+  type Blocklist,
   createPasswords,
+  openBlocklist,
   type PasswordOptions,
   type Passwords,
-  readBlocklist,
 } from './passwords/passwords.ts'
 import { DEFAULT_COST } from './passwords/phc.ts'
 
@@ -30,7 +31,7 @@ export type Accounts = {
   clock: Clock
   settings: AccountSettings
   passwords: Passwords
-  blockedPasswords: ReadonlySet<string>
+  blockedPasswords: Blocklist
   signingKeys: SigningKeys
   accessTokens: AccessTokenSigner
   verifier: AccessTokenVerifier
@@ -55,7 +56,7 @@ export async function openAccounts<T extends AccountTables>(
     clock,
     settings,
     passwords,
-    blockedPasswords: readBlocklist(settings.blocklistFile),
+    blockedPasswords: openBlocklist(settings.blocklistFile, settings),
     signingKeys,
     accessTokens: createAccessTokenSigner({ ...rules, issuer, lifetimeSeconds }, signingKeys),
     verifier: createAccessTokenVerifier(rules, signingKeys),
@@ -77,6 +78,10 @@ export type AccountSettings = {
   refreshTokenLifetimeSeconds: number
   passwordMinLength: number
   blocklistFile: string | undefined
+  /** Whether the commonest passwords are refused. */
+  refuseCommon: boolean
+  /** Whether people may register themselves, and how often an hour from one network; 0: any number. */
+  registration: { open: boolean; perHour: number }
   hashing: PasswordOptions
   demoAccounts: boolean
   /** When demo accounts of an earlier start are refused: the setting that would allow them. */
@@ -119,6 +124,16 @@ export function accountSettings(settings: Settings, host: Host): AccountSettings
       max: 128,
     }),
     blocklistFile: blocklistFile(settings, named('PASSWORD_BLOCKLIST')),
+    refuseCommon:
+      settings.choice(
+        named('COMMON_PASSWORDS'),
+        ['allow', 'refuse'],
+        settings.production ? 'refuse' : 'allow',
+      ) === 'refuse',
+    registration: {
+      open: settings.choice(named('REGISTRATION'), ['open', 'closed'], 'open') === 'open',
+      perHour: settings.integer(named('REGISTRATIONS_PER_HOUR'), settings.production ? 100 : 0),
+    },
     hashing: hashingSettings(settings, prefix),
     demoAccounts,
     demoAccountsRefusedFor:

@@ -14,6 +14,12 @@ export const refreshTokenRejected = defineProblem(
   'The refresh token is not valid, or not any more.',
 )
 
+export const registrationClosed = defineProblem(
+  'REGISTRATION_CLOSED',
+  403,
+  'Registration is closed. Ask an operator for an account.',
+)
+
 export const usernameTaken = defineProblem(
   'USERNAME_ALREADY_EXISTS',
   409,
@@ -43,5 +49,5 @@ export const sessionUnknown = defineProblem(
 export const tooManyFailures = defineProblem(
   'TOO_MANY_ATTEMPTS',
   429,
-  'Too many attempts have failed. Try again later.',
+  'There were too many attempts. Try again later.',
 )

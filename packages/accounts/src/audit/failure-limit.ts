@@ -136,6 +136,21 @@ async function recordFirst(
   })
 }
 
+type Allowance = { attempt: Attempt; limit: number; seconds: number }
+
+/** Counts an attempt, and answers 429 once there are more than allowed. */
+export async function admitWithin(
+  accounts: Accounts,
+  { attempt, limit, seconds }: Allowance,
+  refusal: Refusal,
+  origin: Origin,
+): Promise<void> {
+  const counted = await countWithin(accounts, attempt, seconds)
+  if (counted.failures <= limit) return
+  await recordSlowed(accounts, attempt, refusal, origin)
+  throw slowedDown(accounts, counted)
+}
+
 /** Counts in a window of its own length; the first in it gets 1. */
 export function countWithin(
   accounts: Accounts,

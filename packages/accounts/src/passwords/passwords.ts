@@ -1,7 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { isIPv6 } from 'node:net'
 import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { gunzip } from 'node:zlib'
 import { withSpan } from '@plinth/kit'
 import { costOf, DEFAULT_COST, decoyHash, type HashCost, type HashTask, isAtLeast } from './phc.ts'
 import { createPasswordPool, type PoolOptions } from './pool.ts'
@@ -56,10 +60,38 @@ export function createPasswords(options: PasswordOptions = {}) {
   }
 }
 
-/** Common passwords, one per line of a file; without a file, none. */
-export function readBlocklist(file: string | undefined): ReadonlySet<string> {
-  if (!file) return new Set()
-  const lines = readFileSync(file, 'utf8').split(/\r?\n/)
+/** The passwords an operator lists in a file, one per line, and the commonest ones where asked for. */
+export function openBlocklist(
+  file: string | undefined,
+  { refuseCommon }: { refuseCommon: boolean },
+) {
+  const listed = linesOf(file ? readFileSync(file, 'utf8') : '')
+  let common: Promise<ReadonlySet<string>> | undefined
+  return {
+    async has(password: string): Promise<boolean> {
+      const text = password.normalize('NFKC').toLowerCase()
+      if (listed.has(text)) return true
+      if (!refuseCommon) return false
+      common ??= readCommonPasswords().catch((error) => {
+        common = undefined
+        throw error
+      })
+      return (await common).has(text)
+    },
+  }
+}
+
+export type Blocklist = ReturnType<typeof openBlocklist>
+
+const COMMON = join(import.meta.dirname, 'common-passwords.gz')
+
+async function readCommonPasswords(): Promise<ReadonlySet<string>> {
+  const unpacked = await promisify(gunzip)(await readFile(COMMON))
+  return linesOf(unpacked.toString())
+}
+
+function linesOf(text: string): ReadonlySet<string> {
+  const lines = text.split(/\r?\n/)
   return new Set(lines.map((line) => line.toLowerCase()).filter((line) => line !== ''))
 }
 

@@ -13,7 +13,14 @@ import {
   UserReply,
   UserSessionPath,
 } from './schemas.ts'
-import { changeOwnPassword, ownProfile, pageOfUsers, registerUser, USER_SORTS } from './users.ts'
+import {
+  changeOwnPassword,
+  ownProfile,
+  pageOfUsers,
+  registerSelf,
+  requireOpenRegistration,
+  USER_SORTS,
+} from './users.ts'
 
 /** register · me · own password · list · enable, disable, roles · sessions of any user */
 export function userRoutes(server: Server, accounts: Accounts, guard: AccountGuard): void {
@@ -21,9 +28,10 @@ export function userRoutes(server: Server, accounts: Accounts, guard: AccountGua
 
   server.post('/api/auth/register', {
     bodyLimit: CREDENTIALS_BODY_BYTES,
+    onRequest: async () => requireOpenRegistration(accounts),
     schema: { body: registrationBody(passwordMinLength), response: { 201: RegistrationReply } },
     handler: async (request, reply) => {
-      const user = await registerUser(accounts, request.body, originOf(request))
+      const user = await registerSelf(accounts, request.body, originOf(request))
       return reply.code(201).send({ message: 'User registered.', ...user })
     },
   })

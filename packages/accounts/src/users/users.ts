@@ -13,6 +13,7 @@ import type { Accounts } from '../accounts.ts'
 import { type Origin, recordEvent } from '../audit/audit.ts'
 import {
   type Attempt,
+  admitWithin,
   attemptOf,
   forgetFailures,
   isSlowedNow,
@@ -38,7 +39,7 @@ import {
   type User,
   updatePasswordHash,
 } from '../database/users.repository.ts'
-import { emailTaken, usernameTaken, userUnknown } from '../problems.ts'
+import { emailTaken, registrationClosed, usernameTaken, userUnknown } from '../problems.ts'
 import { USERNAME_RULE } from './schemas.ts'
 
 export { USER_SORTS } from '../database/users.repository.ts'
@@ -52,6 +53,24 @@ type Registration = { username: string; email: string; password: string }
 /** Who creates an account for another user, and with which roles. */
 type Registrar = { actor?: string; roles?: string[] }
 
+const HOUR_SECONDS = 3600
+
+export function requireOpenRegistration({ settings }: Accounts): void {
+  if (!settings.registration.open) throw registrationClosed()
+}
+
+/** Attempts count as well as accounts, so that a network cannot find out quickly which names are taken. */
+export async function registerSelf(
+  accounts: Accounts,
+  registration: Registration,
+  origin: Origin,
+): Promise<User> {
+  const limit = accounts.settings.registration.perHour
+  const allowance = { attempt: attemptOf('register', '', origin), limit, seconds: HOUR_SECONDS }
+  if (limit > 0) await admitWithin(accounts, allowance, { event: 'REGISTER' }, origin)
+  return registerUser(accounts, registration, origin)
+}
+
 /** Creates an account. A caller cannot choose roles. */
 export async function registerUser(
   accounts: Accounts,
@@ -62,7 +81,7 @@ export async function registerUser(
   const username = normalName(registration.username)
   const email = normalName(registration.email)
   requireUsernameLength(username)
-  refuseCommonPassword(accounts, registration.password)
+  await refuseGuessable(accounts, { username, email }, registration.password)
   await refuseTaken(accounts, { username, email }, origin)
   const passwordHash = await accounts.passwords.hash(registration.password, origin.address)
   const createdAt = accounts.clock().toISOString()
@@ -107,12 +126,18 @@ async function refuseTaken(
   throw named ? usernameTaken() : emailTaken()
 }
 
-function refuseCommonPassword(
+/** What an attacker tries first. */
+async function refuseGuessable(
   { blockedPasswords }: Accounts,
+  { username, email }: { username: string; email: string },
   password: string,
   field = 'password',
-): void {
-  if (blockedPasswords.has(password.toLowerCase()))
+): Promise<void> {
+  const names = [username, email, email.slice(0, email.lastIndexOf('@'))]
+  const typed = password.normalize('NFKC')
+  if (names.some((name) => normalName(name.normalize('NFKC')) === normalName(typed)))
+    throw validationFailed([`${field}: must not be the username or the e-mail address`])
+  if (await blockedPasswords.has(password))
     throw validationFailed([`${field}: is one that everybody tries first`])
 }
 
@@ -146,7 +171,7 @@ export async function changeOwnPassword(
   const event = { event: 'PASSWORD_CHANGED', actor: user.username, subject: user.username }
   const attempt = attemptOf('password', user.username, origin)
   await refuseWhenSlowed(accounts, attempt, event, origin)
-  refuseCommonPassword(accounts, change.newPassword, 'newPassword')
+  await refuseGuessable(accounts, user, change.newPassword, 'newPassword')
   const { passwords } = accounts
   const known = await passwords.verify(user.passwordHash, change.currentPassword, origin.address)
   if (!known) throw await rejectChange(accounts, caller, { attempt, event }, origin)

@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict'
+import { describe, type TestContext, test } from 'node:test'
+import { engines, type TestEngine } from '@plinth/kit/testing'
+import { commandLine } from './command-line.ts'
+import { ALICE, startIdentity, startWithAlice } from './start-identity.ts'
+
+// A blank setting counts as absent: production does not allow cheap hashes.
+const PRODUCTION = {
+  NODE_ENV: 'production',
+  IDENTITY_PASSWORD_MEMORY_KIB: '',
+  IDENTITY_PASSWORD_PASSES: '',
+}
+const COMMON = 'QwertyAsdfgh'
+const GUESSABLE = 'password: must not be the username or the e-mail address'
+const TRIED_FIRST = 'password: is one that everybody tries first'
+
+/** A service, and registrations of a new name each from an address of a client. */
+async function startRegistering(
+  t: TestContext,
+  engine: TestEngine,
+  given: Record<string, string> = {},
+) {
+  const env = { IDENTITY_TRUSTED_PROXIES: 'loopback', ...given }
+  const started = await startIdentity(t, { engine, env })
+  let count = 0
+  const register = (address: string, changes: object = {}) => {
+    count += 1
+    const body = { ...ALICE, username: `user-${count}`, email: `user-${count}@localhost` }
+    const headers = { 'x-forwarded-for': address, 'x-forwarded-proto': 'https' }
+    return started.api.post('/api/auth/register', { ...body, ...changes }, { headers })
+  }
+  return { ...started, register }
+}
+
+for (const engine of engines) {
+  describe(`registrations of one network on ${engine.name}`, { skip: engine.skip }, () => {
+    test('are limited in an hour, those of taken names included, and other networks are not', async (t) => {
+      const env = { IDENTITY_REGISTRATIONS_PER_HOUR: '3' }
+      const { register, clock } = await startRegistering(t, engine, env)
+      const taken = { username: 'admin' }
+      const first = [await register('192.0.2.1'), await register('192.0.2.1', taken)]
+      clock.advance(60)
+
+      const last = await register('192.0.2.1')
+      const refused = await register('192.0.2.1')
+      const other = await register('192.0.2.2')
+      clock.advance(3540)
+      const later = await register('192.0.2.1')
+
+      assert.deepEqual(
+        [...first, last, refused, other, later].map(({ status }) => status),
+        [201, 409, 201, 429, 201, 201],
+      )
+      assert.equal(refused.body.code, 'TOO_MANY_ATTEMPTS')
+      assert.equal(refused.headers.get('retry-after'), '3540')
+    })
+
+    test('sent at once are limited like those sent one after another', async (t) => {
+      const env = { IDENTITY_REGISTRATIONS_PER_HOUR: '3' }
+      const { register } = await startRegistering(t, engine, env)
+
+      const replies = await Promise.all(Array.from({ length: 12 }, () => register('192.0.2.1')))
+
+      assert.equal(replies.filter(({ status }) => status === 201).length, 3)
+      assert.equal(replies.filter(({ status }) => status === 429).length, 9)
+    })
+
+    test('are not limited in development', async (t) => {
+      const { register, config } = await startRegistering(t, engine)
+
+      for (let n = 0; n < 120; n += 1) assert.equal((await register('192.0.2.1')).status, 201)
+      assert.equal(config.accounts.registration.perHour, 0)
+    })
+  })
+
+  describe(`closed registration on ${engine.name}`, { skip: engine.skip }, () => {
+    test('is 403 whatever the body says; the command line still creates accounts', async (t) => {
+      const env = { IDENTITY_REGISTRATION: 'closed' }
+      const { api, config } = await startIdentity(t, { engine, env })
+      const run = commandLine(config.databaseUrl, env)
+
+      const refused = await api.post('/api/auth/register', ALICE)
+      const invalid = await api.post('/api/auth/register', {})
+      const { stdout } = await run('user', 'create', 'carol', 'carol@localhost')
+
+      for (const { status, body } of [refused, invalid])
+        assert.deepEqual([status, body.code], [403, 'REGISTRATION_CLOSED'])
+      const password = /: (\S+)\n$/.exec(stdout)?.[1]
+      const login = await api.post('/api/auth/login', { username: 'carol', password })
+      assert.equal(login.status, 200)
+    })
+  })
+
+  describe(`a password on ${engine.name}`, { skip: engine.skip }, () => {
+    const identities = [
+      ['the username', { username: 'Alice-Of-London', password: 'alice-of-LONDON' }],
+      ['the address', { email: 'alice@example.com', password: 'Alice@Example.com' }],
+      ['its local part', { email: 'alice.of.london@a.example', password: 'ALICE.of.london' }],
+      ['the username in wide letters', { username: 'alice-london', password: 'ａlice-london' }],
+    ] as const
+    for (const [name, changes] of identities)
+      test(`that is ${name} is refused`, async (t) => {
+        const { api } = await startIdentity(t, { engine })
+
+        const { status, body } = await api.post('/api/auth/register', { ...ALICE, ...changes })
+
+        assert.deepEqual([status, body.errors], [400, [GUESSABLE]])
+      })
+
+    test('is not changed to the address', async (t) => {
+      const { api, token } = await startWithAlice(t, { engine })
+      const change = { currentPassword: ALICE.password, newPassword: ALICE.email }
+
+      const { status, body } = await api.post('/api/users/me/password', change, { token })
+
+      assert.deepEqual([status, body.errors], [400, [`newP${GUESSABLE.slice(1)}`]])
+      assert.equal((await api.post('/api/auth/login', ALICE)).status, 200)
+    })
+  })
+}
+
+describe('a common password', () => {
+  const [engine] = engines as [TestEngine]
+
+  test('is accepted in development, and refused where the setting says so', async (t) => {
+    const { register } = await startRegistering(t, engine)
+    const strict = await startRegistering(t, engine, { IDENTITY_COMMON_PASSWORDS: 'refuse' })
+
+    const accepted = await register('192.0.2.1', { password: COMMON })
+    const refused = await strict.register('192.0.2.1', { password: COMMON })
+    const other = await strict.register('192.0.2.1')
+
+    assert.deepEqual([accepted.status, other.status], [201, 201])
+    assert.deepEqual([refused.status, refused.body.errors], [400, [TRIED_FIRST]])
+  })
+
+  test('is refused in production, which also limits registrations', async (t) => {
+    const { register, config } = await startRegistering(t, engine, PRODUCTION)
+
+    const refused = await register('192.0.2.1', { password: COMMON })
+
+    assert.deepEqual([refused.status, refused.body.errors], [400, [TRIED_FIRST]])
+    assert.equal(config.accounts.registration.perHour, 100)
+  })
+})
