@@ -12,6 +12,8 @@ export async function withIdentity<T>(
 ): Promise<T> {
   const server = await startServer('services/identity/src/main.ts', 'IDENTITY_PORT', {
     IDENTITY_FAILURE_LIMIT: '1000000',
+    IDENTITY_FAILURE_LIMIT_PER_NETWORK: '1000000',
+    IDENTITY_FAILURE_LIMIT_PER_ACCOUNT: '1000000',
     ...env,
   })
   try {

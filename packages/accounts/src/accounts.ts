@@ -93,6 +93,8 @@ export type AccountSettings = {
   /** How long a session lasts, however often it is refreshed. */
   sessionMaxDays: number
   failures: { limit: number; windowSeconds: number }
+  /** Failed logins in the same window: of one network, whatever the name, and of one name, from anywhere. */
+  failedLogins: { perNetwork: number; perAccount: number }
   auditDays: number
   keyRotationDays: number
 }
@@ -146,6 +148,10 @@ export function accountSettings(settings: Settings, host: Host): AccountSettings
     failures: {
       limit: settings.integer(named('FAILURE_LIMIT'), 100, { min: 1 }),
       windowSeconds: settings.integer(named('FAILURE_WINDOW_SECONDS'), 3600, { min: 1 }),
+    },
+    failedLogins: {
+      perNetwork: settings.integer(named('FAILURE_LIMIT_PER_NETWORK'), 1000, { min: 1 }),
+      perAccount: settings.integer(named('FAILURE_LIMIT_PER_ACCOUNT'), 300, { min: 1 }),
     },
     auditDays: settings.integer(named('AUDIT_DAYS'), 365, { min: 1 }),
     keyRotationDays: settings.integer(named('KEY_ROTATION_DAYS'), 90, { min: 1 }),

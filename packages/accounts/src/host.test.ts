@@ -17,7 +17,7 @@ for (const engine of engines) {
       await assert.rejects(logIn(accounts, { ...USER, password: 'wrong' }, ORIGIN))
 
       await maintainNow()
-      assert.deepEqual([await count('sessions'), await count('failed_attempts')], [2, 1])
+      assert.deepEqual([await count('sessions'), await count('failed_attempts')], [2, 3])
       clock.advance(3600)
       await maintainNow()
 

@@ -62,6 +62,8 @@ async function startNodes(t: TestContext, engine: TestEngine, count: number) {
   const env = {
     IDENTITY_DATABASE_URL: await engine.freshUrl(t),
     IDENTITY_FAILURE_LIMIT: '1000000',
+    IDENTITY_FAILURE_LIMIT_PER_NETWORK: '1000000',
+    IDENTITY_FAILURE_LIMIT_PER_ACCOUNT: '1000000',
   }
   const start = () =>
     Promise.all(Array.from({ length: count }, () => startIdentity(t, { engine, clock, env })))

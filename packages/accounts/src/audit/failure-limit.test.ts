@@ -43,6 +43,27 @@ for (const engine of engines) {
       assert.equal(await count('sessions'), 0)
     })
 
+    test('opens no session once the account is guessed from many networks', async (t) => {
+      const { accounts, count } = await startAccounts(t, engine, {
+        X_FAILURE_LIMIT_PER_ACCOUNT: String(LIMIT),
+      })
+      const verify: Accounts['passwords']['verify'] = async (...password) => {
+        const matches = await accounts.passwords.verify(...password)
+        // One more than the limit: the last is the login that is admitted in 30 seconds.
+        for (let n = 0; n <= LIMIT; n += 1) {
+          const origin = { ...ORIGIN, address: `192.0.2.${n}` }
+          const guess = logIn(accounts, { ...USER, password: 'wrong' }, origin)
+          await assert.rejects(guess, { code: 'INVALID_CREDENTIALS' })
+        }
+        return matches
+      }
+      const overtaken = { ...accounts, passwords: { ...accounts.passwords, verify } }
+
+      await assert.rejects(logIn(overtaken, USER, ORIGIN), SLOWED)
+
+      assert.equal(await count('sessions'), 0)
+    })
+
     test('changes no password once the limit is reached', async (t) => {
       const { accounts } = await startOvertaken(t, engine, failedChange)
 

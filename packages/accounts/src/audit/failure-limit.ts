@@ -5,9 +5,11 @@ import {
   deleteFailedAttempts,
   type FailedAttempts,
   findFailedAttempts,
+  listFailedAttempts,
   lockFailedAttempts,
   type Window,
 } from '../database/failed-attempts.repository.ts'
+import { listSessionAddresses } from '../database/sessions.repository.ts'
 import type { AccountTables } from '../database/tables.ts'
 import { clientNetwork } from '../passwords/passwords.ts'
 import { tooManyFailures } from '../problems.ts'
@@ -107,17 +109,100 @@ export async function recordFailure(
   attempt: Attempt,
   refusal: Refusal,
   origin: Origin,
+  guess?: Guess,
 ): Promise<void> {
-  const { limit } = accounts.settings.failures
-  const failed = await inTransaction(accounts.db, async (db) => {
-    const counted = await countFailure(accounts, attempt, db)
-    const event = { ...refusal, result: 'REFUSED' } as const
-    if (counted.failures <= limit) await recordEvent({ ...accounts, db }, event, origin)
-    return counted
+  const slowed = await inTransaction(accounts.db, async (db) => {
+    const inside = { ...accounts, db }
+    const counted = await countFailure(inside, attempt)
+    if (counted.failures > accounts.settings.failures.limit) return { attempt, ...counted }
+    const over = guess && (await countGuess(inside, guess))
+    if (!over) await recordEvent(inside, { ...refusal, result: 'REFUSED' }, origin)
+    return over
   })
-  if (failed.failures <= limit) return
-  await recordSlowed(accounts, attempt, refusal, origin)
-  throw slowedDown(accounts, failed)
+  if (!slowed) return
+  await recordSlowed(accounts, slowed.attempt, refusal, origin)
+  throw slowedDown(accounts, slowed)
+}
+
+type Total = { attempt: Attempt; limit: number }
+
+/** A login, as the totals see it; `admitted` when they do not refuse it although they are reached. */
+export type Guess = { totals: Total[]; admitted: boolean }
+
+const SLOT_SECONDS = 30
+
+/**
+ * Many names tried from one network, and one name tried from many networks: failures are also counted
+ * per network and per name. Beyond either limit one login in 30 seconds is admitted. Attackers cannot
+ * lock out the owner: refresh tokens and passkeys are not limited, and neither is a network where the
+ * user has a session.
+ */
+export async function admitGuess(
+  accounts: Accounts,
+  { username, userId = 0 }: { username: string; userId: number | undefined },
+  refusal: Refusal,
+  origin: Origin,
+): Promise<Guess> {
+  const { perNetwork, perAccount } = accounts.settings.failedLogins
+  // Failures are counted in this order, so that two of them never wait for each other.
+  const totals = [
+    { attempt: attemptOf('login from', '', origin), limit: perNetwork },
+    { attempt: hashOpaqueToken(['login as', username].join('\n')), limit: perAccount },
+  ]
+  const reached = await reachedTotals(accounts, totals)
+  if (reached.length === 0) return { totals, admitted: false }
+  if (await isKnownNetwork(accounts, userId, origin)) return { totals, admitted: true }
+  for (const { attempt } of reached) {
+    const taken = await takeSlot(accounts, `slot ${attempt}`)
+    if (!taken) continue
+    await recordSlowed(accounts, attempt, refusal, origin)
+    throw slowedDown(accounts, taken)
+  }
+  return { totals, admitted: true }
+}
+
+/** Checked again before a session opens, like the limit of one name and network. */
+export async function isRefusedNow(
+  accounts: Accounts,
+  { totals, admitted }: Guess,
+  db: Db<AccountTables>,
+): Promise<boolean> {
+  return !admitted && (await reachedTotals({ ...accounts, db }, totals)).length > 0
+}
+
+async function reachedTotals(accounts: Accounts, totals: Total[]): Promise<Total[]> {
+  const attempts = totals.map(({ attempt }) => attempt)
+  const failed = await listFailedAttempts(accounts.db, attempts, windowOf(accounts))
+  return totals.filter(({ attempt, limit }) =>
+    failed.some((row) => row.attempt === attempt && row.failures >= limit),
+  )
+}
+
+async function isKnownNetwork(accounts: Accounts, userId: number, origin: Origin) {
+  const network = clientNetwork(origin.address)
+  const addresses = await listSessionAddresses(accounts.db, userId, accounts.clock())
+  return addresses.some((address) => clientNetwork(address) === network)
+}
+
+/** Returns until when it is taken, if it is: of concurrent logins the count lets one have it. */
+async function takeSlot(accounts: Accounts, slot: Attempt): Promise<FailedAttempts | undefined> {
+  const now = accounts.clock()
+  const window = { now, endsAt: secondsAfter(now, SLOT_SECONDS) }
+  const taken = await findFailedAttempts(accounts.db, slot, window)
+  if (taken) return taken
+  const counted = await addFailedAttempt(accounts.db, slot, window)
+  return counted.failures > 1 ? counted : undefined
+}
+
+/** Returns the limit that the failure is beyond, unless it was admitted. */
+async function countGuess(accounts: Accounts, { totals, admitted }: Guess) {
+  let beyond: (FailedAttempts & { attempt: Attempt }) | undefined
+  for (const { attempt, limit } of totals) {
+    const { failures } = await countFailure(accounts, attempt)
+    const endsAt = secondsAfter(accounts.clock(), SLOT_SECONDS)
+    if (failures > limit && !admitted) beyond ??= { attempt, failures, endsAt }
+  }
+  return beyond
 }
 
 async function recordFirst(

@@ -16,6 +16,21 @@ export async function findFailedAttempts(
   return row && failedAttemptsOf(row)
 }
 
+/** Those of the attempts that have failures. */
+export async function listFailedAttempts(
+  db: Db<AccountTables>,
+  attempts: string[],
+  { now, endsAt }: Window,
+): Promise<{ attempt: string; failures: number }[]> {
+  return db
+    .selectFrom('failed_attempts')
+    .select(['attempt', 'failures'])
+    .where('attempt', 'in', attempts)
+    .where('ends_at', '>', now.toISOString())
+    .where('ends_at', '<=', endsAt.toISOString())
+    .execute()
+}
+
 /** Until the transaction ends, no other failure is counted. */
 export async function lockFailedAttempts(
   db: Db<AccountTables>,

@@ -111,6 +111,24 @@ export async function listLiveSessions(
   return rows.map(fromRow)
 }
 
+/** Where a user has logged in or refreshed: sessions that logged out count until they expire, revoked ones do not. */
+export async function listSessionAddresses(
+  db: Db<AccountTables>,
+  userId: number,
+  now: Date,
+): Promise<string[]> {
+  const rows = await db
+    .selectFrom('sessions')
+    .select('address')
+    .distinct()
+    .where('user_id', '=', userId)
+    .where('state', '!=', 'revoked')
+    .where('expires_at', '>', now.toISOString())
+    .limit(1000)
+    .execute()
+  return rows.map(({ address }) => address)
+}
+
 /** Ended ones included until they expire, because that is read from an index alone. */
 export async function countUnexpiredSessions(db: Db<AccountTables>, now: Date): Promise<number> {
   const { total } = await db

@@ -2,8 +2,11 @@ import type { Accounts } from '../accounts.ts'
 import type { Origin } from '../audit/audit.ts'
 import {
   type Attempt,
+  admitGuess,
   attemptOf,
   forgetFailures,
+  type Guess,
+  isRefusedNow,
   isSlowedNow,
   recordFailure,
   refuseWhenSlowed,
@@ -30,12 +33,13 @@ export async function logIn(
   const user = await findUserByUsername(accounts.db, username)
   const refusal = { event: 'LOGIN', subject: user?.username }
   await refuseWhenSlowed(accounts, attempt, refusal, origin)
+  const guess = await admitGuess(accounts, { username, userId: user?.id }, refusal, origin)
 
   const { password } = credentials
   const matches = await accounts.passwords.verify(user?.passwordHash, password, origin.address)
   const pair =
     user?.enabled && matches
-      ? await enter(accounts, { user, password, attempt }, origin)
+      ? await enter(accounts, { user, password, attempt, guess }, origin)
       : undefined
   if (pair) return pair
   // The password was right, but the stored hash has changed in the meantime (rehashed by another login,
@@ -43,14 +47,14 @@ export async function logIn(
   if (user?.enabled && matches && triesLeft > 0)
     return logIn(accounts, credentials, origin, triesLeft - 1)
 
-  await recordFailure(accounts, attempt, refusal, origin)
+  await recordFailure(accounts, attempt, refusal, origin, guess)
   throw credentialsRejected()
 }
 
-type Proven = { user: User; password: string; attempt: Attempt }
+type Proven = { user: User; password: string; attempt: Attempt; guess: Guess }
 
 async function enter(accounts: Accounts, proven: Proven, origin: Origin) {
-  const { user, password, attempt } = proven
+  const { user, password, attempt, guess } = proven
   const outdated = accounts.passwords.isOutdated(user.passwordHash)
   const newHash = outdated ? await accounts.passwords.hash(password, origin.address) : undefined
   return openSession(
@@ -61,6 +65,7 @@ async function enter(accounts: Accounts, proven: Proven, origin: Origin) {
       async admit(db, now) {
         if (now.passwordHash !== user.passwordHash) return false
         if (await isSlowedNow(accounts, attempt, db)) return false
+        if (await isRefusedNow(accounts, guess, db)) return false
         if (newHash) await updatePasswordHash(db, user.id, newHash)
         await forgetFailures(db, attempt)
         return true
