@@ -6,6 +6,7 @@ export type ConsoleName =
   | 'storage-key'
   | 'payments'
   | 'sandbox'
+  | 'reference'
   | 'landing'
 
 /** The folder of one bundled console, ready to be served as static files. */

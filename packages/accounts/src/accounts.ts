@@ -12,6 +12,8 @@ import {
   openSigningKeys,
   type Settings,
   type SigningKeys,
+  Type,
+  timestamp,
 } from '@plinth/kit'
 import type { AccountTables } from './database/tables.ts'
 import {
@@ -190,3 +192,18 @@ function blocklistFile(settings: Settings, name: string): string | undefined {
     )
   return file
 }
+
+/** Sessions as their user and administrators see them. */
+export const SessionsReply = Type.Array(
+  Type.Object(
+    {
+      id: Type.Integer(),
+      createdAt: timestamp(),
+      lastUsedAt: timestamp(),
+      address: Type.String({ examples: ['192.0.2.7'] }),
+      userAgent: Type.Union([Type.String(), Type.Null()]),
+      current: Type.Boolean({ description: 'The session of the access token' }),
+    },
+    { title: 'Session', additionalProperties: false },
+  ),
+)

@@ -50,4 +50,5 @@ export const tooManyFailures = defineProblem(
   'TOO_MANY_ATTEMPTS',
   429,
   'There were too many attempts. Try again later.',
+  { sends: ['retry-after'] },
 )

@@ -23,8 +23,13 @@ export {
 export { inTransaction } from './database/transaction.ts'
 export { probeFolder, removeFile, syncFolder } from './files/disk.ts'
 export { entityTag, type OpenFile, openRegularFile, readRange } from './files/open-file.ts'
-export { uploadTooLarge } from './files/problems.ts'
-export { contentDisposition, type Representation, sendFile } from './files/send-file.ts'
+export { UPLOAD_PROBLEMS, uploadTooLarge } from './files/problems.ts'
+export {
+  contentDisposition,
+  fileReplies,
+  type Representation,
+  sendFile,
+} from './files/send-file.ts'
 export {
   HOST_NAME,
   Spool,
@@ -38,7 +43,13 @@ export {
   fileTypes,
 } from './files/types/catalogue.ts'
 export { requireFileType } from './files/types/type.ts'
-export { acceptUploads, receiveUpload, type Upload, type UploadLimits } from './files/upload.ts'
+export {
+  acceptUploads,
+  FileForm,
+  receiveUpload,
+  type Upload,
+  type UploadLimits,
+} from './files/upload.ts'
 export { basePathOf, requestedPath, targetOf } from './http/address/base-path.ts'
 export {
   type Authenticate,
@@ -46,15 +57,25 @@ export {
   type Caller,
   callerGuard,
   type Guard,
+  guarding,
   type Reply,
   type Request,
   type Server,
 } from './http/framework.ts'
 export { CREDENTIALS_BODY_BYTES } from './http/hooks/bodies.ts'
 export { countReplies } from './http/hooks/measure.ts'
-export { pageOf, pageRequest } from './http/page.ts'
+export { pageOf, pageQuery, pageReply, pageRequest } from './http/page.ts'
 export { handleProblems, renderProblem } from './http/problem-handler.ts'
 export { consoleRoutes } from './http/routes/console-pages.ts'
+export type { ApiDescription } from './http/routes/openapi/document.ts'
+export { openApiRoutes } from './http/routes/openapi/serve.ts'
+export {
+  type Access,
+  bareReply,
+  eitherAccess,
+  noContent,
+  replyWith,
+} from './http/routes/operations.ts'
 export {
   actuatorRoutes,
   jwksRoutes,
@@ -72,11 +93,14 @@ export {
   emailText,
   faultsOf,
   IdPath,
+  oneOf,
   optionalText,
+  orNull,
   pathId,
   positiveInteger,
   requiredText,
   Type,
+  timestamp,
 } from './http/schema.ts'
 export { createServer } from './http/server.ts'
 export {
@@ -91,8 +115,10 @@ export { measureDisks } from './metrics/stores.ts'
 export {
   accessDenied,
   accessTokenRejected,
+  type DefinedProblem,
   defineProblem,
   isDiskFull,
+  issuerUnavailable,
   notFound,
   Problem,
   type ProblemOptions,
@@ -118,7 +144,12 @@ export {
 } from './runtime/service-settings.ts'
 export { type Env, readEnvFile, readSettings, Settings, SettingsError } from './runtime/settings.ts'
 export { keyUsage, runKeyCommand } from './service-keys/commands.ts'
-export { type KeyCaller, type KeyGuard, serviceKeyGuard } from './service-keys/key-guard.ts'
+export {
+  KEY_PROBLEMS,
+  type KeyCaller,
+  type KeyGuard,
+  serviceKeyGuard,
+} from './service-keys/key-guard.ts'
 export { serviceKeyRoutes } from './service-keys/service-key-routes.ts'
 export {
   type ServiceKeyTables,

@@ -6,7 +6,14 @@ export type ProblemOptions = {
   headers?: Record<string, string>
 }
 
-type ProblemKind = { title?: string; headers?: Record<string, string> }
+type ProblemKind = {
+  title?: string
+  headers?: Record<string, string>
+  /** Headers that are given where it is thrown. */
+  sends?: string[]
+  /** JSON Schemas of what its `extra` may have. */
+  members?: Record<string, object>
+}
 
 /** A failure that the caller learns about. Anything else that is thrown is a bug and becomes a 500. */
 export class Problem extends Error {
@@ -31,6 +38,9 @@ export class Problem extends Error {
 export type DefinedProblem = {
   (options?: ProblemOptions): Problem
   readonly code: string
+  readonly status: number
+  readonly detail: string
+  readonly kind: ProblemKind
   is(error: unknown): error is Problem
 }
 
@@ -39,23 +49,26 @@ export function defineProblem(
   code: string,
   status: number,
   detail: string,
-  kind?: ProblemKind,
+  kind: ProblemKind = {},
 ): DefinedProblem {
   const create = (options: ProblemOptions = {}): Problem =>
     new Problem(code, status, detail, {
       ...options,
-      title: kind?.title,
-      headers: { ...kind?.headers, ...options.headers },
+      title: kind.title,
+      headers: { ...kind.headers, ...options.headers },
     })
   const is = (error: unknown): error is Problem => error instanceof Problem && error.code === code
-  return Object.assign(create, { code, is })
+  return Object.assign(create, { code, status, detail, kind, is })
 }
 
-const invalidRequest = defineProblem(
+export const invalidRequest = defineProblem(
   'VALIDATION_ERROR',
   400,
   'The request has values that are not acceptable.',
-  { title: 'Validation failed' },
+  {
+    title: 'Validation failed',
+    members: { errors: { type: 'array', items: { type: 'string' } } },
+  },
 )
 
 /** Every faulty field at once, each as `field: message`. */

@@ -1,6 +1,7 @@
 import { ADMIN_ROLE, mountAccounts, recordEvent } from '@plinth/accounts'
 import { consoleFolder } from '@plinth/console'
 import {
+  type ApiDescription,
   actuatorRoutes,
   type Clock,
   consoleRoutes,
@@ -8,6 +9,7 @@ import {
   createServer,
   type Db,
   measureDisks,
+  openApiRoutes,
   openDatabase,
   openServiceKeys,
   type Server,
@@ -23,12 +25,28 @@ import { oauthRoutes } from './oauth/oauth.routes.ts'
 import { openOAuth, SCOPES } from './oauth/oauth.ts'
 import { startChallengeSweep } from './passkeys/challenges.ts'
 import { createCsrfTokens } from './passkeys/csrf.ts'
-import { disabledPasskeyRoutes, passkeyRoutes } from './passkeys/passkeys.routes.ts'
+import { disabledPasskeyRoutes, passkeyRoutes } from './passkeys/routes/passkeys.routes.ts'
+import { passkeyRecordRoutes } from './passkeys/routes/records.routes.ts'
 
 export { type IdentityConfig, loadConfig } from './config.ts'
 
 const NAME = 'identity'
 const VERSION = '2.0.0'
+
+const API: ApiDescription = {
+  title: 'Plinth identity',
+  version: VERSION,
+  description: 'Accounts, sessions and passkeys.',
+  tags: {
+    'Signing in': 'From credentials to a token pair, and back.',
+    'Own account': 'What every user may see and change.',
+    Passkeys: 'WebAuthn ceremonies, and the passkeys of users.',
+    Users: 'For administrators: users, their sessions, and the audit.',
+    'Service keys': 'For administrators: keys of the applications that call.',
+    'OAuth 2.0': 'Discovery, introspection and revocation, for OAuth libraries.',
+    Operations: 'Health, keys, and this document.',
+  },
+}
 
 /** The wiring of the service, and every route it has. */
 export async function createIdentity(
@@ -56,15 +74,17 @@ export async function createIdentity(
     passkeyRoutes(server, passkeys, { guard, csrf })
     server.onClose(startChallengeSweep(passkeys, server).stop)
   } else {
-    disabledPasskeyRoutes(server, { accounts, db, clock }, { guard, csrf })
+    disabledPasskeyRoutes(server, csrf)
     server.announcements.push(
       `passkeys are off: switched off, or not possible at ${config.publicUrl}`,
     )
   }
+  passkeyRecordRoutes(server, { accounts, db, clock }, guard)
   serviceKeyRoutes(server, keys, guard.role(ADMIN_ROLE))
   oauthRoutes(server, openOAuth(accounts, keys), { publicUrl: config.publicUrl, keyGuard })
   actuatorRoutes(server, { name: NAME, version: VERSION, healthy: database.ping })
   consoleRoutes(server, consoleFolder('identity'))
+  openApiRoutes(server, API, consoleFolder('reference'))
   return server
 }
 

@@ -1,5 +1,6 @@
 import { consoleFolder } from '@plinth/console'
 import {
+  type ApiDescription,
   type Authenticate,
   actuatorRoutes,
   anyone,
@@ -12,9 +13,11 @@ import {
   createRemoteIssuer,
   createServer,
   type Guard,
+  issuerUnavailable,
   type KeyEvent,
   type KeyGuard,
   measureDisks,
+  openApiRoutes,
   openDatabase,
   openServiceKeys,
   protectedResourceRoutes,
@@ -32,7 +35,11 @@ import { migrations } from './payment/database/migrations/index.ts'
 import { insertAuditEvent } from './payment/database/observations.repository.ts'
 import { countPaymentsToCheck } from './payment/database/payments.repository.ts'
 import type { PaymentTables } from './payment/database/tables.ts'
-import { paymentOperationRoutes, paymentRoutes } from './payment/payments.routes.ts'
+import {
+  configurationRoute,
+  paymentOperationRoutes,
+  paymentRoutes,
+} from './payment/payments.routes.ts'
 import { measureProvider } from './provider/measure.ts'
 import { createStripeProvider } from './provider/stripe.ts'
 import { type Jobs, recoverAtStart, startJobs, wakerOf } from './recovery/jobs.ts'
@@ -45,6 +52,22 @@ export { loadConfig, type PaymentsConfig } from './config.ts'
 const NAME = 'payments'
 
 const VERSION = '1.0.0'
+
+const API: ApiDescription = {
+  title: 'Plinth payments',
+  version: VERSION,
+  description: `Hosted checkouts, payments and refunds through a payment provider. As shipped, callers are
+not identified: the application in front of this service does so.`,
+  tags: {
+    Checkout: 'One payable session for each payment.',
+    Payments: 'What is known of each payment.',
+    Refunds: 'Money back, once for each reference.',
+    Customers: 'Customers live at the provider only.',
+    Webhooks: 'Events that the provider delivers.',
+    'Service keys': 'For administrators: keys of the applications that call.',
+    Operations: 'Configuration, audit, health, and this document.',
+  },
+}
 
 type Surroundings = { clock?: Clock }
 
@@ -102,6 +125,7 @@ export async function openPayments(
   if (admin) serviceKeyRoutes(server, keys, admin)
   actuatorRoutes(server, { name: NAME, version: VERSION, healthy: ping })
   if (config.console) paymentConsoleRoutes(server, config)
+  openApiRoutes(server, API, consoleFolder('reference'))
   return { server, jobs, payments }
 }
 
@@ -134,16 +158,11 @@ function measurePayments(server: Server, { db }: Payments, { dataFolder }: Payme
   measureDisks(metrics, { data: dataFolder })
 }
 
-/** Whether the secrets are there, and nothing about them. */
-function configurationRoute(server: Server, { secretKey, webhookSecrets }: PaymentsConfig): void {
-  const providerApiConfigured = secretKey !== undefined
-  const webhookConfigured = webhookSecrets.length > 0
-  server.get('/api/configuration', () => ({ providerApiConfigured, webhookConfigured }))
-}
-
 /** The console, and where it finds the page of the sandbox: a sandbox must never look real. */
 function paymentConsoleRoutes(server: Server, { sandboxUrl }: PaymentsConfig): void {
-  server.get('/api-test/provider.json', () => ({ sandboxUrl: sandboxUrl ?? null }))
+  server.get('/api-test/provider.json', { schema: { hide: true } }, () => ({
+    sandboxUrl: sandboxUrl ?? null,
+  }))
   consoleRoutes(server, consoleFolder('payments'))
 }
 
@@ -212,7 +231,7 @@ function issuerGuards(
   keys: KeyGuard,
   clock: Clock,
 ): Guards {
-  const users = callerGuard(issuerCallers(issuer, clock))
+  const users = callerGuard(issuerCallers(issuer, clock), [issuerUnavailable])
   const admin = users.role(ADMIN_ROLE)
   const user = users.role(role)
   const guard = {

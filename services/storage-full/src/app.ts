@@ -8,6 +8,7 @@ import {
 } from '@plinth/accounts'
 import { consoleFolder } from '@plinth/console'
 import {
+  type ApiDescription,
   type Authenticate,
   actuatorRoutes,
   type Clock,
@@ -19,9 +20,11 @@ import {
   createRemoteIssuer,
   createServer,
   type Database,
+  issuerUnavailable,
   type Logger,
   makeDataFolder,
   measureDisks,
+  openApiRoutes,
   openDatabase,
   protectedResourceRoutes,
   type Server,
@@ -54,6 +57,22 @@ export { loadConfig, type StorageFullConfig } from './config.ts'
 const NAME = 'storage-full'
 const VERSION = '2.0.0'
 
+const API: ApiDescription = {
+  title: 'Plinth storage, full edition',
+  version: VERSION,
+  description: 'Files with owners, temporary links, and where files are stored.',
+  tags: {
+    'Signing in': 'From credentials to a token pair, and back.',
+    'Own account': 'What every user may see and change.',
+    Files: 'Upload, list, read and delete.',
+    Links: 'Temporary access without an account.',
+    Storage: 'For administrators: where uploads go.',
+    Moves: 'For administrators: all files from one store to another.',
+    Users: 'For administrators: users, their sessions, and the audit.',
+    Operations: 'Health, keys, and this document.',
+  },
+}
+
 /** The wiring of the service, and every route it has. */
 export async function createStorageFull(
   config: StorageFullConfig,
@@ -70,7 +89,8 @@ export async function createStorageFull(
   const upkeep = startUpkeep(storage, server.metrics)
   server.onClose(upkeep.stop)
 
-  const guard = callerGuard(authenticateWith(accounts, config.trustedIssuer))
+  const problems = config.trustedIssuer === undefined ? [] : [issuerUnavailable]
+  const guard = callerGuard(authenticateWith(accounts, config.trustedIssuer), problems)
   if (config.trustedIssuer) trustIssuer(server, config.publicUrl, config.trustedIssuer)
   const { caller } = guard
   const admin = recordDenials(accounts, guard.role(ADMIN_ROLE))
@@ -85,6 +105,7 @@ export async function createStorageFull(
   const healthy = async () => (await database.ping()) && (await isWritable(storage))
   actuatorRoutes(server, { name: NAME, version: VERSION, healthy })
   consoleRoutes(server, consoleFolder('storage-full'))
+  openApiRoutes(server, API, consoleFolder('reference'))
   return server
 }
 

@@ -1,5 +1,5 @@
 import { hash, timingSafeEqual } from 'node:crypto'
-import { type Server, targetOf } from '@plinth/kit'
+import { type Access, type Server, targetOf } from '@plinth/kit'
 import { keyRejected } from './problems.ts'
 import { isFileArea } from './request-target.ts'
 
@@ -7,7 +7,7 @@ const ALLOWED: [path: RegExp, methods: string][] = [
   [/^\/file$/, 'POST, OPTIONS'],
   [/^\/file\/info\/[^/]+$/, 'GET, HEAD, OPTIONS'],
   [/^\/file\/[^/]+$/, 'GET, HEAD, DELETE, OPTIONS'],
-  [/^\/(actuator\/health|api-test(\/.*)?)$/, 'GET, HEAD, OPTIONS'],
+  [/^\/(actuator\/health|openapi\.json|(api-test|reference)(\/.*)?)$/, 'GET, HEAD, OPTIONS'],
   [/^\/\*$/, 'GET, HEAD, POST, DELETE, OPTIONS'],
 ]
 
@@ -18,6 +18,12 @@ export function answerOptions(server: Server): void {
     const allowed = ALLOWED.find(([path]) => path.test(request.url))
     if (allowed) return reply.code(200).header('allow', allowed[1]).send()
   })
+}
+
+/** What `requireKey` asks for, for the API document. */
+export const KEY_ACCESS: Access = {
+  schemes: { key: { type: 'apiKey', in: 'header', name: 'X-API-KEY' } },
+  problems: [keyRejected],
 }
 
 /**

@@ -1,5 +1,6 @@
 import { consoleFolder } from '@plinth/console'
 import {
+  type ApiDescription,
   acceptUploads,
   actuatorRoutes,
   type Clock,
@@ -8,21 +9,32 @@ import {
   createLogger,
   createServer,
   measureDisks,
+  openApiRoutes,
   requestedPath,
   type Server,
   systemClock,
 } from '@plinth/kit'
-import { answerOptions, requireKey } from './access.ts'
+import { answerOptions, KEY_ACCESS, requireKey } from './access.ts'
 import { DEVELOPMENT_KEY, type StorageKeyConfig } from './config.ts'
 import { fileRoutes } from './files.routes.ts'
 import { isHealthy, openFileStore, startSweeping } from './files.ts'
-import { renderBrokenRequest, renderError } from './problems.ts'
+import { describeErrors, renderBrokenRequest, renderError } from './problems.ts'
 import { routeOf } from './request-target.ts'
 
 export { loadConfig, type StorageKeyConfig } from './config.ts'
 
 const NAME = 'storage-key'
 const VERSION = '2.0.0'
+
+const API: ApiDescription = {
+  title: 'Plinth storage, key edition',
+  version: VERSION,
+  description: 'A flat folder of files behind one key.',
+  tags: { Files: 'Upload, list, read and delete.', Operations: 'Health, and this document.' },
+  database: false,
+  accessTo: (url) => (url.startsWith('/file') ? [KEY_ACCESS] : []),
+  problemForm: describeErrors,
+}
 
 /** The wiring of the service, and every route it has. */
 export async function createStorageKey(
@@ -64,5 +76,6 @@ export async function createStorageKey(
     discovery: config.actuator === 'full',
   })
   consoleRoutes(server, consoleFolder('storage-key'))
+  openApiRoutes(server, API, consoleFolder('reference'))
   return server
 }

@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http'
-import { defineProblem, type Problem } from '@plinth/kit'
+import { type DefinedProblem, defineProblem, type Problem, Type, timestamp } from '@plinth/kit'
 
 export const keyRejected = defineProblem('UNAUTHORIZED', 401, 'Unauthorized', {
   headers: { 'www-authenticate': 'ApiKey' },
@@ -16,6 +16,8 @@ export const nameClimbs = defineProblem(
   403,
   'The name leads out of the storage folder.',
 )
+
+export const NAME_PROBLEMS = [nameInvalid, nameAbsolute, nameNested, nameClimbs]
 
 export const fileMissing = defineProblem('FILE_NOT_FOUND', 404, 'There is no such file.')
 
@@ -39,6 +41,23 @@ export function renderError(problem: Problem, where: { path: string; at: Date })
   const { status, message, extra } = problem
   if (status === 401) return { type: 'text/plain; charset=utf-8', body: 'Unauthorized' }
   return errorBody({ status, message, path: where.path, ...extra }, where.at)
+}
+
+const ErrorReply = {
+  timestamp: timestamp(),
+  status: Type.Integer({ minimum: 400, maximum: 599 }),
+  error: Type.String({ description: 'The name of the status' }),
+  message: Type.String(),
+  path: Type.String({ examples: ['/file/list'] }),
+}
+
+/** The same, for the API document. */
+export function describeErrors(problems: DefinedProblem[]) {
+  if (problems[0]?.status === 401) return { 'text/plain': { schema: { const: 'Unauthorized' } } }
+  const members = problems.flatMap(({ kind }) => Object.entries(kind.members ?? {}))
+  const extra = members.map(([name, schema]) => [name, Type.Optional(schema)])
+  const schema = Type.Object({ ...ErrorReply, ...Object.fromEntries(extra) })
+  return { 'application/json': { schema } }
 }
 
 /** A request that is not valid HTTP has no path. */

@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads'
 import { createFairQueue, defineProblem } from '@plinth/kit'
 import type { HashTask } from './phc.ts'
 
-const passwordQueueFull = defineProblem(
+export const passwordQueueFull = defineProblem(
   'TOO_BUSY',
   503,
   'Too many people are signing in at this moment. Try again shortly.',

@@ -5,6 +5,7 @@ import {
   callerGuard,
   type Db,
   type Guard,
+  guarding,
   type KeyGuard,
 } from '@plinth/kit'
 import type { AccountGuard, Accounts } from '../accounts.ts'
@@ -50,7 +51,7 @@ export async function lockCaller<T extends AccountTables>(
 
 /** Writes an audit event for every caller whom the guard denies access. */
 export function recordDenials(accounts: Accounts, guard: Guard): Guard {
-  return async (request) => {
+  return guarding(guard.access, async (request) => {
     try {
       await guard(request)
     } catch (error) {
@@ -61,5 +62,5 @@ export function recordDenials(accounts: Accounts, guard: Guard): Guard {
       }
       throw error
     }
-  }
+  })
 }

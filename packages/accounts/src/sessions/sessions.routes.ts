@@ -1,17 +1,32 @@
-import { CREDENTIALS_BODY_BYTES, IdPath, pathId, type Request, type Server } from '@plinth/kit'
-import type { AccountGuard, Accounts } from '../accounts.ts'
+import {
+  CREDENTIALS_BODY_BYTES,
+  IdPath,
+  noContent,
+  pathId,
+  type Request,
+  type Server,
+} from '@plinth/kit'
+import { type AccountGuard, type Accounts, SessionsReply } from '../accounts.ts'
 import { originOf } from '../audit/audit.ts'
-import { sessionUnknown } from '../problems.ts'
+import { passwordQueueFull } from '../passwords/pool.ts'
+import {
+  credentialsRejected,
+  refreshTokenRejected,
+  sessionUnknown,
+  tooManyFailures,
+} from '../problems.ts'
 import { logIn } from './login.ts'
 import { refreshSession } from './refresh.ts'
 import {
   CredentialsBody,
+  LogoutReply,
   OptionalRefreshBody,
   RefreshBody,
-  SessionsReply,
   TokenPairReply,
 } from './schemas.ts'
 import { endOwnSession, logOut, ownSessions } from './sessions.ts'
+
+const tags = ['Signing in']
 
 const LOGGED_OUT = { message: 'Logged out.' }
 
@@ -19,13 +34,27 @@ const LOGGED_OUT = { message: 'Logged out.' }
 export function sessionRoutes(server: Server, accounts: Accounts, guard: AccountGuard): void {
   server.post('/api/auth/login', {
     bodyLimit: CREDENTIALS_BODY_BYTES,
-    schema: { body: CredentialsBody, response: { 200: TokenPairReply } },
+    schema: {
+      operationId: 'logIn',
+      summary: 'Sign in with a password',
+      tags,
+      body: CredentialsBody,
+      response: { 200: TokenPairReply },
+      problems: [credentialsRejected, tooManyFailures, passwordQueueFull],
+    },
     handler: (request) => logIn(accounts, request.body, originOf(request)),
   })
 
   server.post('/api/auth/refresh', {
     bodyLimit: CREDENTIALS_BODY_BYTES,
-    schema: { body: RefreshBody, response: { 200: TokenPairReply } },
+    schema: {
+      operationId: 'refresh',
+      summary: 'Exchange a refresh token for a new pair; it works once',
+      tags,
+      body: RefreshBody,
+      response: { 200: TokenPairReply },
+      problems: [refreshTokenRejected, tooManyFailures],
+    },
     handler: (request) => refreshSession(accounts, request.body.refreshToken, originOf(request)),
   })
 
@@ -33,13 +62,25 @@ export function sessionRoutes(server: Server, accounts: Accounts, guard: Account
 
   server.get('/api/users/me/sessions', {
     onRequest: guard.caller,
-    schema: { response: { 200: SessionsReply } },
+    schema: {
+      operationId: 'sessions',
+      summary: 'Your active sessions',
+      tags: ['Own account'],
+      response: { 200: SessionsReply },
+    },
     handler: ({ caller }) => ownSessions(accounts, caller),
   })
 
   server.delete('/api/users/me/sessions/:id', {
     onRequest: guard.caller,
-    schema: { params: IdPath },
+    schema: {
+      operationId: 'endSession',
+      summary: 'End one of your sessions',
+      tags: ['Own account'],
+      params: IdPath,
+      response: { 204: noContent },
+      problems: [sessionUnknown],
+    },
     handler: async (request, reply) => {
       const id = pathId(request.params.id, { unknown: sessionUnknown })
       await endOwnSession(accounts, request.caller, id, originOf(request))
@@ -54,6 +95,12 @@ function logoutRoute(server: Server, accounts: Accounts, guard: AccountGuard): v
     return LOGGED_OUT
   }
   const route = { onRequest: guard.caller }
+  const schema = {
+    operationId: 'logOut',
+    summary: 'End a session; its access token stays valid until it expires',
+    tags,
+    response: { 200: LogoutReply },
+  }
   if (accounts.settings.logoutEndsCaller) {
     server.post('/api/auth/logout', {
       bodyLimit: CREDENTIALS_BODY_BYTES,
@@ -61,14 +108,14 @@ function logoutRoute(server: Server, accounts: Accounts, guard: AccountGuard): v
       preValidation: async (request) => {
         request.body ??= {}
       },
-      schema: { body: OptionalRefreshBody },
+      schema: { ...schema, body: OptionalRefreshBody },
       handler: (request) => logOutWith(request, request.body.refreshToken),
     })
   } else {
     server.post('/api/auth/logout', {
       bodyLimit: CREDENTIALS_BODY_BYTES,
       ...route,
-      schema: { body: RefreshBody },
+      schema: { ...schema, body: RefreshBody },
       handler: (request) => logOutWith(request, request.body.refreshToken),
     })
   }

@@ -1,7 +1,25 @@
-import { CREDENTIALS_BODY_BYTES, IdPath, pageRequest, pathId, type Server } from '@plinth/kit'
-import { type AccountGuard, type Accounts, ADMIN_ROLE } from '../accounts.ts'
+import {
+  CREDENTIALS_BODY_BYTES,
+  IdPath,
+  noContent,
+  pageQuery,
+  pageReply,
+  pageRequest,
+  pathId,
+  type Server,
+} from '@plinth/kit'
+import { type AccountGuard, type Accounts, ADMIN_ROLE, SessionsReply } from '../accounts.ts'
 import { byCaller, originOf } from '../audit/audit.ts'
-import { sessionUnknown, userUnknown } from '../problems.ts'
+import { passwordQueueFull } from '../passwords/pool.ts'
+import {
+  emailTaken,
+  lastAdministrator,
+  registrationClosed,
+  sessionUnknown,
+  tooManyFailures,
+  usernameTaken,
+  userUnknown,
+} from '../problems.ts'
 import { endSessions, sessionsOf } from './access.ts'
 import { changeUser } from './changes.ts'
 import {
@@ -22,6 +40,9 @@ import {
   USER_SORTS,
 } from './users.ts'
 
+const own = ['Own account']
+const administration = ['Users']
+
 /** register · me · own password · list · enable, disable, roles · sessions of any user */
 export function userRoutes(server: Server, accounts: Accounts, guard: AccountGuard): void {
   const { passwordMinLength } = accounts.settings
@@ -29,7 +50,14 @@ export function userRoutes(server: Server, accounts: Accounts, guard: AccountGua
   server.post('/api/auth/register', {
     bodyLimit: CREDENTIALS_BODY_BYTES,
     onRequest: async () => requireOpenRegistration(accounts),
-    schema: { body: registrationBody(passwordMinLength), response: { 201: RegistrationReply } },
+    schema: {
+      operationId: 'register',
+      summary: 'Create an account',
+      tags: ['Signing in'],
+      body: registrationBody(passwordMinLength),
+      response: { 201: RegistrationReply },
+      problems: [registrationClosed, usernameTaken, emailTaken, tooManyFailures, passwordQueueFull],
+    },
     handler: async (request, reply) => {
       const user = await registerSelf(accounts, request.body, originOf(request))
       return reply.code(201).send({ message: 'User registered.', ...user })
@@ -38,14 +66,26 @@ export function userRoutes(server: Server, accounts: Accounts, guard: AccountGua
 
   server.get('/api/users/me', {
     onRequest: guard.caller,
-    schema: { response: { 200: ProfileReply } },
+    schema: {
+      operationId: 'me',
+      summary: 'Your own profile',
+      tags: own,
+      response: { 200: ProfileReply },
+    },
     handler: ({ caller }) => ownProfile(accounts, caller),
   })
 
   server.post('/api/users/me/password', {
     bodyLimit: CREDENTIALS_BODY_BYTES,
     onRequest: guard.caller,
-    schema: { body: passwordChangeBody(passwordMinLength) },
+    schema: {
+      operationId: 'changePassword',
+      summary: 'Change your password; ends your other sessions',
+      tags: own,
+      body: passwordChangeBody(passwordMinLength),
+      response: { 204: noContent },
+      problems: [tooManyFailures, passwordQueueFull],
+    },
     handler: async (request, reply) => {
       await changeOwnPassword(accounts, request.caller, request.body, originOf(request))
       return reply.code(204).send()
@@ -58,12 +98,27 @@ export function userRoutes(server: Server, accounts: Accounts, guard: AccountGua
 function administrationRoutes(server: Server, accounts: Accounts, guard: AccountGuard): void {
   server.get('/api/users', {
     onRequest: guard.role(ADMIN_ROLE, 'users:read'),
+    schema: {
+      operationId: 'users',
+      summary: 'All users',
+      tags: administration,
+      readsQuery: pageQuery(USER_SORTS),
+      response: { 200: pageReply(UserReply, 'PageOfUsers') },
+    },
     handler: ({ query }) => pageOfUsers(accounts, pageRequest(query, USER_SORTS)),
   })
 
   server.patch('/api/users/:id', {
     onRequest: guard.role(ADMIN_ROLE, 'users:write'),
-    schema: { params: IdPath, body: UserChangeBody, response: { 200: UserReply } },
+    schema: {
+      operationId: 'updateUser',
+      summary: 'Enable or disable a user, or set roles; takes effect at once',
+      tags: administration,
+      params: IdPath,
+      body: UserChangeBody,
+      response: { 200: UserReply },
+      problems: [userUnknown, lastAdministrator],
+    },
     handler: (request) => {
       const id = pathId(request.params.id, { unknown: userUnknown })
       return changeUser(accounts, id, request.body, byCaller(request))
@@ -79,14 +134,28 @@ function accessRoutes(server: Server, accounts: Accounts, guard: AccountGuard): 
 
   server.get('/api/users/:id/sessions', {
     onRequest,
-    schema: { params: IdPath },
+    schema: {
+      operationId: 'sessionsOfUser',
+      summary: 'The active sessions of a user',
+      tags: administration,
+      params: IdPath,
+      response: { 200: SessionsReply },
+      problems: [userUnknown],
+    },
     handler: ({ params, caller }) =>
       sessionsOf(accounts, pathId(params.id, { unknown: userUnknown }), caller),
   })
 
   server.delete('/api/users/:id/sessions', {
     onRequest,
-    schema: { params: IdPath },
+    schema: {
+      operationId: 'endSessionsOfUser',
+      summary: 'End all sessions of a user',
+      tags: administration,
+      params: IdPath,
+      response: { 204: noContent },
+      problems: [userUnknown],
+    },
     handler: async (request, reply) => {
       const userId = pathId(request.params.id, { unknown: userUnknown })
       await endSessions(accounts, userId, 'all', byCaller(request))
@@ -96,7 +165,14 @@ function accessRoutes(server: Server, accounts: Accounts, guard: AccountGuard): 
 
   server.delete('/api/users/:id/sessions/:sessionId', {
     onRequest,
-    schema: { params: UserSessionPath },
+    schema: {
+      operationId: 'endSessionOfUser',
+      summary: 'End one session of a user',
+      tags: administration,
+      params: UserSessionPath,
+      response: { 204: noContent },
+      problems: [userUnknown, sessionUnknown],
+    },
     handler: async (request, reply) => {
       const userId = pathId(request.params.id, { unknown: userUnknown })
       const id = pathId(request.params.sessionId, { unknown: sessionUnknown })

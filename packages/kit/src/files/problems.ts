@@ -1,3 +1,4 @@
+import { Type } from '../http/schema.ts'
 import { defineProblem } from '../problems.ts'
 
 export const uploadMalformed = defineProblem(
@@ -30,10 +31,25 @@ export const fileTypeUnsupported = defineProblem(
   'UNSUPPORTED_FILE_TYPE',
   400,
   'Files with this extension are not accepted.',
+  { members: { extension: Type.String(), accepted: Type.Array(Type.String()) } },
 )
+
+const Claim = Type.Union([Type.String(), Type.Null()])
 
 export const fileTypeDisagrees = defineProblem(
   'FILE_TYPE_MISMATCH',
   400,
   'The extension, the declared type and the content do not agree.',
+  { members: { claims: Type.Object({ extension: Claim, declaredType: Claim, content: Claim }) } },
 )
+
+/** What an upload may be refused with. */
+export const UPLOAD_PROBLEMS = [
+  uploadMalformed,
+  uploadTooLarge,
+  uploadTooSlow,
+  uploadAborted,
+  fileEmpty,
+  fileTypeUnsupported,
+  fileTypeDisagrees,
+]

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { Readable } from 'node:stream'
 import type { Reply, Request } from '../http/framework.ts'
+import { bareReply } from '../http/routes/operations.ts'
 
 /** A stored file as HTTP sees it, wherever its bytes are. */
 export type Representation = {
@@ -53,6 +54,20 @@ export async function sendFile(
   // The framework takes "no payload" for a length of 0; an empty stream keeps the true length.
   const body = request.method === 'HEAD' ? Readable.from([]) : undefined
   return reply.code(status).headers(headers).send(body)
+}
+
+const SENT = ['ETag', 'Last-Modified', 'Accept-Ranges', 'Content-Disposition', 'Repr-Digest']
+
+/** What `sendFile` answers, for the API document. */
+export function fileReplies(mediaTypes = ['*/*']) {
+  const ranged = [...SENT, 'Content-Range']
+  return {
+    200: bareReply({ mediaTypes, headers: SENT, description: 'The whole file' }),
+    206: bareReply({ mediaTypes, headers: ranged, description: 'The range that was asked for' }),
+    304: bareReply({ headers: ['ETag'], description: 'The client has it already' }),
+    412: bareReply({ headers: ['ETag'], description: 'A precondition failed' }),
+    416: bareReply({ headers: ['Content-Range'], description: 'The file has no such range' }),
+  }
 }
 
 type Answer = { status: number; headers: Record<string, string>; range?: ByteRange }

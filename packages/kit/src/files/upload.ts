@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Server } from '../http/framework.ts'
 import { isEncoded } from '../http/hooks/bodies.ts'
 import { drainAfterAnswer, drainBeforeClosing } from '../http/hooks/drain.ts'
+import { Type } from '../http/schema.ts'
 import { encodingUnsupported } from '../problems.ts'
 import { failPoint } from '../runtime/fail-point.ts'
 import type { FileBytes } from './disk.ts'
@@ -31,6 +32,17 @@ export type Upload = AsyncDisposable &
     /** To be looked at until the upload is published or disposed of. */
     bytes: FileBytes
   }
+
+/** The form that `receiveUpload` reads, for the API document. */
+export const FileForm = {
+  'multipart/form-data': Type.Object({
+    file: Type.Unsafe<Blob>({
+      type: 'string',
+      contentMediaType: 'application/octet-stream',
+      description: 'One file, with its name and media type',
+    }),
+  }),
+}
 
 const MOST_FIELDS = 20
 const MOST_FIELD_BYTES = 8 * 1024

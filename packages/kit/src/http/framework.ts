@@ -10,8 +10,14 @@ import type {
 } from 'fastify'
 import type { Static, TSchema } from 'typebox'
 import type { Metrics } from '../metrics/metrics.ts'
-import { accessDenied, accessTokenRejected, callerUnknown } from '../problems.ts'
+import {
+  accessDenied,
+  accessTokenRejected,
+  callerUnknown,
+  type DefinedProblem,
+} from '../problems.ts'
 import type { Clock } from '../runtime/clock.ts'
+import type { Access, Operation } from './routes/operations.ts'
 
 export interface SchemaTypes extends FastifyTypeProvider {
   validator: this['schema'] extends TSchema ? Static<this['schema']> : unknown
@@ -48,6 +54,10 @@ declare module 'fastify' {
     resourceMetadata: string | undefined
     /** What an operator should know; logged once, when the service listens. */
     announcements: string[]
+    /** Every route, for the API document. */
+    operations: Operation[]
+    /** What the service says about its API as a whole; see `routes/openapi/document.ts`. */
+    api: unknown
     /** Runs when the server has answered its last request; the last registered runs first. */
     onClose(work: () => Promise<void> | void): void
   }
@@ -57,7 +67,7 @@ declare module 'fastify' {
   }
 }
 
-export type Guard = (request: Request) => Promise<void>
+export type Guard = ((request: Request) => Promise<void>) & { access?: Access }
 
 const ANYONE: Caller = { userId: '', username: 'anyone', roles: [], sessionId: '' }
 
@@ -73,23 +83,34 @@ export type Authenticate = (bearerToken: string) => Promise<Caller | undefined>
  * Guards for routes. They are `onRequest` hooks, so a caller without a right gets 401 or 403
  * before a byte of the body is read or its type is looked at.
  */
-export function callerGuard(authenticate: Authenticate): {
+export function callerGuard(
+  authenticate: Authenticate,
+  problems: DefinedProblem[] = [],
+): {
   caller: Guard
   role: (name: string) => Guard
 } {
-  const caller: Guard = async (request) => {
+  const access = { schemes: BEARER, problems: [callerUnknown, accessTokenRejected, ...problems] }
+  const denying = { ...access, problems: [...access.problems, accessDenied] }
+  const identify: Guard = async (request) => {
     const identified = await authenticate(bearerToken(request))
     if (!identified) throw accessTokenRejected()
     request.caller = identified
   }
-  const role =
-    (name: string): Guard =>
-    async (request) => {
-      await caller(request)
+  const role = (name: string): Guard =>
+    guarding(denying, async (request) => {
+      await identify(request)
       if (!request.caller.roles.includes(name)) throw accessDenied()
-    }
-  return { caller, role }
+    })
+  return { caller: guarding(access, identify), role }
 }
+
+/** A guard that the API document describes. */
+export function guarding(access: Access | undefined, guard: Guard): Guard {
+  return Object.assign(guard, { access })
+}
+
+const BEARER = { bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } }
 
 const SCHEME = 'bearer '
 

@@ -1,5 +1,7 @@
+import type { TSchema } from 'typebox'
 import type { PageRequest, Sort } from '../database/rows.ts'
 import { validationFailed } from '../problems.ts'
+import { Type } from './schema.ts'
 
 const DEFAULT_SIZE = 20
 
@@ -20,6 +22,25 @@ export function pageRequest(query: unknown, sortable: readonly string[]): PageRe
   return { page, size, offset: page * size, sort: sorts.map((sort) => sortOf(sort, sortable)) }
 }
 
+/** What `pageRequest` reads, for the API document. */
+export function pageQuery<T extends Record<string, TSchema>>(
+  sortable: readonly string[],
+  more?: T,
+) {
+  const sort = Type.String({
+    examples: sortable.length > 0 ? [`${sortable[0]},asc`] : [],
+    description: `property,asc or property,desc; one of ${sortable.join(', ')}`,
+  })
+  return Type.Object({
+    page: Type.Optional(Type.Integer({ minimum: 0, default: 0, examples: [0] })),
+    size: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: LARGEST_SIZE, default: DEFAULT_SIZE, examples: [20] }),
+    ),
+    ...(sortable.length > 0 && { sort: Type.Optional(Type.Array(sort)) }),
+    ...more,
+  })
+}
+
 function wholeNumber(given: string | string[] | undefined, minimum: number): number | undefined {
   const text = Array.isArray(given) ? given[0] : given
   if (text === undefined || !/^\d{1,15}$/.test(text)) return undefined
@@ -31,6 +52,41 @@ function sortOf(text: string, sortable: readonly string[]): Sort {
   if (!sortable.includes(property))
     throw validationFailed([`sort: must be one of ${sortable.join(', ')}`])
   return { property, direction: direction.toLowerCase() === 'desc' ? 'desc' : 'asc' }
+}
+
+const Sorted = Type.Object({
+  empty: Type.Boolean(),
+  sorted: Type.Boolean(),
+  unsorted: Type.Boolean(),
+})
+
+/** What `pageOf` returns; `name` is that of the component in the API document. */
+export function pageReply<T extends TSchema>(item: T, name: string) {
+  const count = Type.Integer({ minimum: 0 })
+  return Type.Object(
+    {
+      content: Type.Array(item),
+      pageable: Type.Object({
+        pageNumber: count,
+        pageSize: count,
+        offset: count,
+        paged: Type.Boolean(),
+        unpaged: Type.Boolean(),
+        sort: Sorted,
+      }),
+      last: Type.Boolean(),
+      totalPages: count,
+      totalElements: count,
+      size: count,
+      number: count,
+      sort: Sorted,
+      first: Type.Boolean(),
+      numberOfElements: count,
+      empty: Type.Boolean(),
+      page: Type.Object({ size: count, number: count, totalElements: count, totalPages: count }),
+    },
+    { title: name },
+  )
 }
 
 /** The page body that clients of Spring-style services know. */

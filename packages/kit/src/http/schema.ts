@@ -1,8 +1,13 @@
 import { Ajv } from 'ajv'
-import type { TNull, TOptional, TSchema, TString, TUnion, Type as TypeBox } from 'typebox'
+import type { TNull, TOptional, TSchema, TString, TUnion, TUnsafe, Type as TypeBox } from 'typebox'
 import { type Problem, validationFailed } from '../problems.ts'
 
-type TextLimits = { minLength?: number; maxLength?: number }
+type TextLimits = {
+  minLength?: number
+  maxLength?: number
+  examples?: string[]
+  description?: string
+}
 
 const NOT_BLANK = '\\S'
 
@@ -21,7 +26,12 @@ export function optionalText(limits: TextLimits = {}): TOptional<TUnion<[TString
 }
 
 export function emailText(maxLength = 254): TString {
-  return Type.String({ pattern: EMAIL, message: 'must be an e-mail address', maxLength })
+  return Type.String({
+    pattern: EMAIL,
+    message: 'must be an e-mail address',
+    maxLength,
+    examples: ['ada@example.com'],
+  })
 }
 
 export function positiveInteger(maximum = Number.MAX_SAFE_INTEGER) {
@@ -30,6 +40,21 @@ export function positiveInteger(maximum = Number.MAX_SAFE_INTEGER) {
     maximum,
     message: `must be a whole number from 1 to ${maximum}`,
   })
+}
+
+/** An instant in a reply: ISO 8601, in UTC. */
+export function timestamp(): TString {
+  return Type.String({ format: 'date-time' })
+}
+
+/** One of these texts. */
+export function oneOf<T extends string>(...values: T[]): TUnsafe<T> {
+  return Type.Unsafe<T>({ type: 'string', enum: values })
+}
+
+/** A member of a reply that is always there and may be null. */
+export function orNull<T extends TSchema>(schema: T): TUnion<[T, TNull]> {
+  return Type.Union([schema, Type.Null()])
 }
 
 type IdRefusal = { name?: string; unknown?: () => Problem }
@@ -84,7 +109,7 @@ const types = {
  */
 export const Type = types as unknown as Pick<typeof TypeBox, keyof typeof types>
 
-export const IdPath = Type.Object({ id: Type.String() })
+export const IdPath = Type.Object({ id: Type.String({ examples: ['1'] }) })
 
 export type SchemaFault = {
   instancePath: string

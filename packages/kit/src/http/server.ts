@@ -1,4 +1,4 @@
-import { type FastifyBaseLogger, fastify, LogController } from 'fastify'
+import { type FastifyBaseLogger, type FastifySchema, fastify, LogController } from 'fastify'
 import { Metrics } from '../metrics/metrics.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logging.ts'
@@ -38,6 +38,7 @@ import {
   handleProblems,
   type ProblemRenderer,
 } from './problem-handler.ts'
+import { filteringResponses, operationsOf } from './routes/operations.ts'
 import { countsFirst, VALIDATION } from './schema.ts'
 
 export type ServerOptions = HostOptions &
@@ -65,9 +66,12 @@ export function createServer(options: ServerOptions): Server {
   server.decorate('baseUrlOf', baseUrls(options))
   server.decorate('announcements', [])
   server.decorate('resourceMetadata', undefined)
+  server.decorate('operations', [])
+  server.decorate('api', undefined)
   server.addHook('onRoute', (route) => {
     ownSegments.add(firstSegment(route.url))
-    if (route.schema?.body) route.schema = { ...route.schema, body: countsFirst(route.schema.body) }
+    server.operations.push(...operationsOf(route))
+    if (route.schema) route.schema = schemaForFramework(route.schema)
   })
   measureRequests(server)
   traceRequests(server, tracerFor(server, options), options.trustedProxies)
@@ -88,6 +92,14 @@ function tracerFor(server: Server, { tracing, log }: ServerOptions): Tracer | un
   const tracer = createTracer(tracing, String(log.bindings().name), server.metrics)
   server.onClose(() => tracer.close())
   return tracer
+}
+
+function schemaForFramework({ body, response, ...rest }: FastifySchema): FastifySchema {
+  return {
+    ...rest,
+    ...(body !== undefined && { body: countsFirst(body) }),
+    ...(response !== undefined && { response: filteringResponses(response) }),
+  }
 }
 
 const HEADERS_TIMEOUT_MS = 15_000

@@ -1,9 +1,16 @@
-import type { Caller, Guard, Request } from '../http/framework.ts'
+import { type Caller, type Guard, guarding, type Request } from '../http/framework.ts'
+import { type Access, eitherAccess } from '../http/routes/operations.ts'
 import { callerUnknown } from '../problems.ts'
 import { networkMatcher } from '../runtime/networks.ts'
 import { hashOpaqueToken } from '../tokens/opaque-token.ts'
 import { isKeyText, looksLikeKey } from './key-text.ts'
-import { insufficientScope, keyInBrowser, keyRejected, tooManyKeyFailures } from './problems.ts'
+import {
+  insufficientScope,
+  keyInBrowser,
+  keyRejected,
+  scopeMissing,
+  tooManyKeyFailures,
+} from './problems.ts'
 import {
   findServiceKeyByHash,
   type ServiceKey,
@@ -76,20 +83,34 @@ export function serviceKeyGuard(
     await updateServiceKeyUsed(keys.db, id, { at, address }).catch(() => {})
   }
 
-  const scope =
-    (name: string): Guard =>
-    async (request) => {
+  const scope = (name: string): Guard =>
+    guarding(accessWith(name), async (request) => {
       const { authorization } = request.headers
       if (authorization === undefined) throw callerUnknown({ detail: NEEDS_KEY })
       const caller = await authenticate(request, authorization.replace(SCHEME, '').trim())
       request.caller = caller
       if (!caller.scopes.includes(name)) throw insufficientScope(name)
-    }
+    })
   const or = (name: string, other: Guard): Guard => {
     const key = scope(name)
-    return (request) => (sendsKey(request) ? key(request) : other(request))
+    return guarding(eitherAccess(key, other), (request) =>
+      sendsKey(request) ? key(request) : other(request),
+    )
   }
   return { authenticate, scope, or }
+}
+
+/** What `authenticate` refuses with. */
+export const KEY_PROBLEMS = [keyRejected, keyInBrowser, tooManyKeyFailures]
+
+/** For the API document. */
+function accessWith(scope: string): Access {
+  const description = `A service key with the scope ${scope}`
+  const name = `serviceKey-${scope.replace(':', '-')}`
+  return {
+    schemes: { [name]: { type: 'http', scheme: 'bearer', description } },
+    problems: [callerUnknown, scopeMissing, ...KEY_PROBLEMS],
+  }
 }
 
 function sendsKey({ headers: { authorization = '' } }: Request): boolean {

@@ -7,10 +7,11 @@ export const keyRejected = defineProblem(
   { headers: { 'www-authenticate': 'Bearer error="invalid_token"' } },
 )
 
-const scopeMissing = defineProblem(
+export const scopeMissing = defineProblem(
   'INSUFFICIENT_SCOPE',
   403,
   'The service key does not have the scope that this needs.',
+  { sends: ['www-authenticate'] },
 )
 
 /** RFC 6750, section 3.1. */
@@ -30,6 +31,7 @@ export const tooManyKeyFailures = defineProblem(
   'TOO_MANY_REQUESTS',
   429,
   'Too many requests with a bad service key came from this address.',
+  { sends: ['retry-after'] },
 )
 
 export const keyUnknown = defineProblem('SERVICE_KEY_NOT_FOUND', 404, 'There is no such key.', {

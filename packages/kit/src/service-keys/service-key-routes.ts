@@ -1,6 +1,7 @@
 import type { Guard, Request, Server } from '../http/framework.ts'
-import { IdPath, pathId, Type } from '../http/schema.ts'
-import { keyUnknown } from './problems.ts'
+import { noContent } from '../http/routes/operations.ts'
+import { IdPath, orNull, pathId, Type, timestamp } from '../http/schema.ts'
+import { keyEnded, keyUnknown } from './problems.ts'
 import type { ServiceKey } from './service-keys.repository.ts'
 import {
   allServiceKeys,
@@ -18,11 +19,46 @@ const RotateBody = Type.Object({
   overlapSeconds: Type.Optional(Type.Integer({ minimum: 0, maximum: LONGEST_OVERLAP_SECONDS })),
 })
 
+const key = {
+  id: Type.Integer(),
+  name: Type.String({ examples: ['shop'] }),
+  start: Type.String({ description: 'The first characters', examples: ['plk_test_A1b2'] }),
+  scopes: Type.Array(Type.String({ examples: ['payments:read'] })),
+  allowedCidrs: Type.Array(Type.String({ examples: ['192.0.2.0/24'] })),
+  createdBy: Type.String({ examples: ['admin'] }),
+  createdAt: moment(),
+  expiresAt: moment(),
+  lastUsedAt: orNull(moment()),
+  lastUsedAddress: orNull(Type.String({ examples: ['192.0.2.7'] })),
+  revokedAt: orNull(moment()),
+  replacesId: orNull(Type.Integer()),
+}
+
+const KeyReply = Type.Object(key, { title: 'ServiceKey' })
+
+const IssuedReply = Type.Object(
+  { ...key, secret: Type.String({ description: 'Shown only here' }) },
+  { title: 'IssuedServiceKey' },
+)
+
+/** A date of a rule; JSON makes it an ISO 8601 text. */
+function moment() {
+  return Type.Unsafe<Date>(timestamp())
+}
+
+const tags = ['Service keys']
+
 /** For administrators: make a key and see its secret once, list, rotate with overlap, revoke. */
 export function serviceKeyRoutes(server: Server, keys: ServiceKeys, admin: Guard): void {
   server.post('/api/service-keys', {
     onRequest: admin,
-    schema: { body: KeyBody },
+    schema: {
+      operationId: 'createServiceKey',
+      summary: 'Make a service key; its secret is in this reply only',
+      tags,
+      body: KeyBody,
+      response: { 201: IssuedReply },
+    },
     handler: async (request, reply) => {
       reply.code(201)
       return withSecret(await createServiceKey(keys, request.body, actorOf(request)))
@@ -31,6 +67,12 @@ export function serviceKeyRoutes(server: Server, keys: ServiceKeys, admin: Guard
 
   server.get('/api/service-keys', {
     onRequest: admin,
+    schema: {
+      operationId: 'serviceKeys',
+      summary: 'All service keys, without their secrets',
+      tags,
+      response: { 200: Type.Array(KeyReply) },
+    },
     handler: async () => (await allServiceKeys(keys)).map(described),
   })
 
@@ -39,7 +81,15 @@ export function serviceKeyRoutes(server: Server, keys: ServiceKeys, admin: Guard
     preValidation: async (request) => {
       request.body ??= {}
     },
-    schema: { params: IdPath, body: RotateBody },
+    schema: {
+      operationId: 'rotateServiceKey',
+      summary: 'Make a new secret; the old one stays good for the overlap',
+      tags,
+      params: IdPath,
+      body: RotateBody,
+      response: { 201: IssuedReply },
+      problems: [keyUnknown, keyEnded],
+    },
     handler: async (request, reply) => {
       const change = { ...request.body, by: actorOf(request) }
       reply.code(201)
@@ -49,7 +99,14 @@ export function serviceKeyRoutes(server: Server, keys: ServiceKeys, admin: Guard
 
   server.delete('/api/service-keys/:id', {
     onRequest: admin,
-    schema: { params: IdPath },
+    schema: {
+      operationId: 'revokeServiceKey',
+      summary: 'End a service key at once',
+      tags,
+      params: IdPath,
+      response: { 204: noContent },
+      problems: [keyUnknown],
+    },
     handler: async (request, reply) => {
       await revokeServiceKey(keys, idIn(request.params), actorOf(request))
       return reply.code(204).send()

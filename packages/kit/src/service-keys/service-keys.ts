@@ -78,9 +78,15 @@ export const KeyBody = Type.Object({
     pattern: '^(?=.*\\S)[^\\p{Cc}\\p{Cs}]*$',
     message: 'must not be blank, nor have control characters',
     maxLength: 100,
+    examples: ['shop'],
   }),
-  scopes: Type.Array(Type.String({ maxLength: 50 }), { minItems: 1, maxItems: 20 }),
-  allowedCidrs: Type.Optional(Type.Array(Type.String({ maxLength: 50 }), { maxItems: 20 })),
+  scopes: Type.Array(Type.String({ maxLength: 50, examples: ['payments:read'] }), {
+    minItems: 1,
+    maxItems: 20,
+  }),
+  allowedCidrs: Type.Optional(
+    Type.Array(Type.String({ maxLength: 50, examples: ['192.0.2.0/24'] }), { maxItems: 20 }),
+  ),
   lifetimeDays: Type.Optional(positiveInteger(3650)),
 })
 

@@ -1,19 +1,113 @@
 import { originOf } from '@plinth/accounts'
 import {
+  bareReply,
   CREDENTIALS_BODY_BYTES,
   handleProblems,
+  KEY_PROBLEMS,
   type KeyCaller,
   type KeyGuard,
   type Request,
+  replyWith,
   type Server,
+  Type,
 } from '@plinth/kit'
 import { grantToken, introspect, metadataOf, type OAuth, revoke } from './oauth.ts'
-import { clientRejected, renderOAuthError, requestInvalid } from './problems.ts'
+import {
+  clientRejected,
+  describeOAuthErrors,
+  grantUnsupported,
+  renderOAuthError,
+  requestInvalid,
+  scopeInvalid,
+  tokenUnsupported,
+} from './problems.ts'
 
 const FORM = 'application/x-www-form-urlencoded'
 const METADATA = '/.well-known/oauth-authorization-server'
 const METADATA_SECONDS = 300
 const INTROSPECTION_SCOPE = 'tokens:introspect'
+
+const text = Type.String()
+const texts = Type.Array(text)
+
+const MetadataReply = Type.Object(
+  {
+    issuer: text,
+    jwks_uri: text,
+    token_endpoint: text,
+    token_endpoint_auth_methods_supported: texts,
+    grant_types_supported: texts,
+    response_types_supported: texts,
+    scopes_supported: texts,
+    introspection_endpoint: text,
+    introspection_endpoint_auth_methods_supported: texts,
+    revocation_endpoint: text,
+    revocation_endpoint_auth_methods_supported: texts,
+    service_documentation: text,
+  },
+  { title: 'AuthorizationServerMetadata' },
+)
+
+const TokenReply = Type.Object(
+  { access_token: text, token_type: text, expires_in: Type.Integer(), scope: text },
+  { title: 'ClientToken' },
+)
+
+const IntrospectionReply = Type.Object(
+  { active: Type.Boolean() },
+  {
+    title: 'Introspection',
+    description: 'Of a token that is active also what it says (RFC 7662)',
+    additionalProperties: {},
+  },
+)
+
+const GrantForm = Type.Object({
+  grant_type: Type.Literal('client_credentials'),
+  scope: Type.Optional(text),
+  client_id: Type.Optional(text),
+  client_secret: Type.Optional(text),
+})
+
+const TokenForm = Type.Object({ token: text, token_type_hint: Type.Optional(text) })
+
+const CLIENT = {
+  schemes: {
+    client: { type: 'http', scheme: 'basic', description: 'The id of a service key, and the key' },
+  },
+  problems: [clientRejected, ...KEY_PROBLEMS],
+}
+
+const oauthTag = { tags: ['OAuth 2.0'], problemForm: describeOAuthErrors }
+
+const TOKEN = {
+  ...oauthTag,
+  operationId: 'clientToken',
+  summary: 'A short token for a service key (RFC 6749, client_credentials)',
+  access: [CLIENT],
+  readsBody: { [FORM]: GrantForm },
+  response: { 200: TokenReply },
+  problems: [requestInvalid, grantUnsupported, scopeInvalid],
+}
+
+const INTROSPECT = {
+  ...oauthTag,
+  operationId: 'introspect',
+  summary: 'Whether a token is good at this moment (RFC 7662)',
+  access: [CLIENT],
+  readsBody: { [FORM]: TokenForm },
+  response: { 200: IntrospectionReply },
+  problems: [requestInvalid],
+}
+
+const REVOKE = {
+  ...oauthTag,
+  operationId: 'revoke',
+  summary: 'End the session of a token (RFC 7009)',
+  readsBody: { [FORM]: TokenForm },
+  response: { 200: bareReply({ description: 'It is not good any more, or never was' }) },
+  problems: [requestInvalid, tokenUnsupported],
+}
 
 type Options = { publicUrl: string; keyGuard: KeyGuard }
 
@@ -27,21 +121,21 @@ export function oauthRoutes(server: Server, oauth: OAuth, options: Options): voi
       done(null, new URLSearchParams(body as string))
     })
     const { keyGuard } = options
-    const limits = { bodyLimit: CREDENTIALS_BODY_BYTES }
+    const bodyLimit = CREDENTIALS_BODY_BYTES
 
-    scope.post('/oauth2/token', limits, async (request) => {
+    scope.post('/oauth2/token', { bodyLimit, schema: TOKEN }, async (request) => {
       const client = await authenticateClient(request, keyGuard)
       const grant = { grantType: field(request, 'grant_type'), scope: field(request, 'scope') }
       return grantToken(oauth, client, grant)
     })
 
-    scope.post('/oauth2/introspect', limits, async (request) => {
+    scope.post('/oauth2/introspect', { bodyLimit, schema: INTROSPECT }, async (request) => {
       const { scopes } = await authenticateClient(request, keyGuard)
       if (!scopes.includes(INTROSPECTION_SCOPE)) throw notAllowedToIntrospect()
       return introspect(oauth, requiredToken(request))
     })
 
-    scope.post('/oauth2/revoke', limits, async (request, reply) => {
+    scope.post('/oauth2/revoke', { bodyLimit, schema: REVOKE }, async (request, reply) => {
       await revoke(oauth, requiredToken(request), originOf(request))
       return reply.send()
     })
@@ -52,8 +146,14 @@ export function oauthRoutes(server: Server, oauth: OAuth, options: Options): voi
 function metadataRoutes(server: Server, oauth: OAuth, { publicUrl }: Options): void {
   const metadata = metadataOf(oauth, publicUrl)
   const path = new URL(metadata.issuer).pathname.replace(/\/+$/, '')
+  const schema = {
+    operationId: 'authorizationServerMetadata',
+    summary: 'Where everything is, for OAuth libraries (RFC 8414)',
+    tags: ['OAuth 2.0'],
+    response: { 200: replyWith({ headers: ['Cache-Control'] }, MetadataReply) },
+  }
   for (const route of new Set([METADATA, METADATA + path]))
-    server.get(route, (_request, reply) => {
+    server.get(route, { schema: { ...schema, hide: route !== METADATA } }, (_request, reply) => {
       reply.header('cache-control', `public, max-age=${METADATA_SECONDS}`)
       reply.header('access-control-allow-origin', '*')
       return metadata

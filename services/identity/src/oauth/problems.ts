@@ -1,4 +1,4 @@
-import { defineProblem, type Problem } from '@plinth/kit'
+import { type DefinedProblem, defineProblem, type Problem, Type } from '@plinth/kit'
 
 // RFC 6749, section 5.2, and RFC 7009, section 2.2.1: the codes are the standard's.
 export const requestInvalid = defineProblem(
@@ -38,12 +38,22 @@ const CODES: Record<string, string> = {
 
 /** Errors below `/oauth2` have the body of RFC 6749 and not that of RFC 9457. */
 export function renderOAuthError({ code, status, message }: Problem) {
-  const standard = /^[a-z_]+$/.test(code) ? code : CODES[code]
-  const body = { error: standard ?? errorOf(status), error_description: plain(message) }
+  const body = { error: errorOf({ code, status }), error_description: plain(message) }
   return { type: 'application/json', body: JSON.stringify(body) }
 }
 
-function errorOf(status: number): string {
+/** The same, for the API document. */
+export function describeOAuthErrors(problems: DefinedProblem[]) {
+  const schema = Type.Object({
+    error: Type.Unsafe<string>({ type: 'string', enum: [...new Set(problems.map(errorOf))] }),
+    error_description: Type.String(),
+  })
+  return { 'application/json': { schema } }
+}
+
+function errorOf({ code, status }: { code: string; status: number }): string {
+  const standard = /^[a-z_]+$/.test(code) ? code : CODES[code]
+  if (standard) return standard
   if (status === 429 || status === 503) return 'temporarily_unavailable'
   return status >= 500 ? 'server_error' : 'invalid_request'
 }

@@ -10,23 +10,63 @@ import {
   reference,
   textOrNull,
 } from '../payment/fields.ts'
+import {
+  attemptProcessing,
+  attemptReferenceSpent,
+  paymentBusy,
+  paymentDiffers,
+  paymentSettled,
+  providerNotConfigured,
+} from '../payment/problems.ts'
+import { CALL_PROBLEMS, providerInconsistent } from '../provider/problems.ts'
 import { openCheckout } from './checkout.ts'
 import type { CheckoutRequest } from './plan.ts'
 
-const CheckoutBody = Type.Object({
-  amount: positiveInteger(),
-  currency: currencyCode(),
-  description: plainText(255),
-  businessReference: reference(),
-  attemptReference: reference(),
-  customerEmail: optionalEmail(),
-  providerCustomerId: optionalPlainText(255),
-  metadata: metadata(48),
-})
+const CheckoutBody = Type.Object(
+  {
+    amount: positiveInteger(),
+    currency: currencyCode(),
+    description: plainText(255, { examples: ['A chair'] }),
+    businessReference: reference({
+      examples: ['order-17'],
+      description: 'Your name for the payment, the same for every attempt',
+    }),
+    attemptReference: reference({ examples: ['attempt-1'] }),
+    customerEmail: optionalEmail(),
+    providerCustomerId: optionalPlainText(255),
+    metadata: metadata(48),
+  },
+  { title: 'CheckoutRequest' },
+)
+
+const CheckoutReply = Type.Object(
+  {
+    paymentId: Type.String({ format: 'uuid' }),
+    checkoutSessionId: Type.String({ examples: ['cs_test_a1b2c3'] }),
+    checkoutUrl: Type.String({ description: 'Send the customer there', format: 'uri' }),
+  },
+  { title: 'CheckoutSession' },
+)
 
 export function checkoutRoutes(server: Server, payments: Payments, guard: PaymentGuard): void {
   server.post('/api/checkout/sessions', {
-    schema: { body: CheckoutBody },
+    schema: {
+      operationId: 'checkOut',
+      summary: 'Open a checkout for a payment, or get the open one again',
+      tags: ['Checkout'],
+      body: CheckoutBody,
+      response: { 201: CheckoutReply },
+      problems: [
+        paymentDiffers,
+        paymentSettled,
+        attemptProcessing,
+        attemptReferenceSpent,
+        paymentBusy,
+        providerNotConfigured,
+        providerInconsistent,
+        ...CALL_PROBLEMS,
+      ],
+    },
     onRequest: guard.write,
     handler: ({ body }, reply) => {
       reply.code(201)

@@ -1,27 +1,54 @@
-import { emailText, type Server, Type } from '@plinth/kit'
+import { emailText, orNull, type Server, Type } from '@plinth/kit'
 import type { PaymentGuard, Payments } from '../payment/context.ts'
 import { metadata, optionalPlainText, ProviderIdParams, textOrNull } from '../payment/fields.ts'
+import { providerNotConfigured } from '../payment/problems.ts'
+import { CALL_PROBLEMS, providerResourceMissing } from '../provider/problems.ts'
 import { createCustomer, readCustomer } from './customers.ts'
 
-const CustomerBody = Type.Object({
-  email: emailText(254),
-  name: optionalPlainText(255),
-  description: optionalPlainText(500),
-  metadata: metadata(50),
-})
+const CustomerBody = Type.Object(
+  {
+    email: emailText(254),
+    name: optionalPlainText(255),
+    description: optionalPlainText(500),
+    metadata: metadata(50),
+  },
+  { title: 'CustomerRequest' },
+)
+
+const CustomerReply = Type.Object(
+  {
+    id: Type.String({ examples: ['cus_A1b2C3'] }),
+    email: orNull(Type.String({ examples: ['ada@example.com'] })),
+    name: orNull(Type.String()),
+    description: orNull(Type.String()),
+    metadata: Type.Record(Type.String(), Type.String()),
+  },
+  { title: 'Customer' },
+)
+
+const tags = ['Customers']
 
 const KeyHeaders = Type.Object({
   'idempotency-key': Type.Optional(
     Type.String({
       pattern: '^[\\x21-\\x7e]{1,200}$',
       message: 'must have 1 to 200 visible ASCII characters',
+      description: 'With the same key, a repeated call makes one customer',
     }),
   ),
 })
 
 export function customerRoutes(server: Server, payments: Payments, guard: PaymentGuard): void {
   server.post('/api/customers', {
-    schema: { body: CustomerBody, headers: KeyHeaders },
+    schema: {
+      operationId: 'createCustomer',
+      summary: 'Make a customer at the provider',
+      tags,
+      body: CustomerBody,
+      headers: KeyHeaders,
+      response: { 201: CustomerReply },
+      problems: [providerNotConfigured, ...CALL_PROBLEMS],
+    },
     onRequest: guard.write,
     handler: async ({ body, headers, caller }, reply) => {
       const customer = {
@@ -37,7 +64,14 @@ export function customerRoutes(server: Server, payments: Payments, guard: Paymen
   })
 
   server.get('/api/customers/:id', {
-    schema: { params: ProviderIdParams },
+    schema: {
+      operationId: 'customer',
+      summary: 'A customer of the provider',
+      tags,
+      params: ProviderIdParams,
+      response: { 200: CustomerReply },
+      problems: [providerNotConfigured, providerResourceMissing, ...CALL_PROBLEMS],
+    },
     onRequest: guard.read,
     handler: ({ params }) => readCustomer(payments, params.id),
   })

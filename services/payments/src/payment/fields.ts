@@ -8,9 +8,12 @@ const STORABLE_TEXT = `^${STORABLE}*$`
 const NOT_BLANK = `^(?!\\s*$)${STORABLE}*$`
 const EMAIL_OR_BLANK = '^\\s*$|^\\s*[^\\s@\\p{Cc}\\p{Cs}]+@[^\\s@\\p{Cc}\\p{Cs}]+\\s*$'
 
-export function plainText(maxLength: number) {
+/** For the API document. */
+type Hints = { examples?: string[]; description?: string }
+
+export function plainText(maxLength: number, hints: Hints = {}) {
   const message = 'must not be blank or contain NUL or a lone surrogate'
-  return Type.String({ pattern: NOT_BLANK, message, maxLength })
+  return Type.String({ pattern: NOT_BLANK, message, maxLength, ...hints })
 }
 
 /** Absent, null, or any text that can be stored; blank counts as absent. */
@@ -23,17 +26,18 @@ function storableText(maxLength: number) {
   return Type.String({ pattern: STORABLE_TEXT, message, maxLength })
 }
 
-export function reference() {
-  return plainText(100)
+export function reference(hints: Hints = {}) {
+  return plainText(100, hints)
 }
 
 export function currencyCode() {
-  return Type.String({ pattern: '^[A-Za-z]{3}$', message: 'must be a three-letter currency code' })
+  const message = 'must be a three-letter currency code'
+  return Type.String({ pattern: '^[A-Za-z]{3}$', message, examples: ['eur'] })
 }
 
 export function optionalEmail() {
   const rule = { pattern: EMAIL_OR_BLANK, message: 'must be an e-mail address', maxLength: 254 }
-  return nullable(Type.String(rule))
+  return nullable(Type.String({ ...rule, examples: ['ada@example.com'] }))
 }
 
 export function metadata(maxProperties: number) {
@@ -41,7 +45,8 @@ export function metadata(maxProperties: number) {
   const propertyNames = Type.String({ pattern: '^[^\\[\\]\\u0000\\p{Cs}]{1,40}$', message })
   const values = storableText(500)
   // The pattern of a record skips names with a line break: they count as additional.
-  const options = { maxProperties, propertyNames, additionalProperties: values }
+  const examples = [{ cart: '17' }]
+  const options = { maxProperties, propertyNames, additionalProperties: values, examples }
   return nullable(Type.Record(Type.String(), values, options))
 }
 
@@ -54,6 +59,7 @@ export const ProviderIdParams = Type.Object({
   id: Type.String({
     pattern: '^[A-Za-z0-9_-]{1,255}$',
     message: 'must have 1 to 255 letters, digits, - or _',
+    description: 'An id of the provider',
   }),
 })
 
@@ -61,6 +67,7 @@ export const PaymentParams = Type.Object({
   id: Type.String({
     pattern: '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$',
     message: 'must be a UUID',
+    examples: ['6f1f4c8e-2a59-4f0c-9d5e-3b7a1c2d4e5f'],
   }),
 })
 

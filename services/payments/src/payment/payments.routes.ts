@@ -1,4 +1,13 @@
-import { pageRequest, type Server } from '@plinth/kit'
+import {
+  oneOf,
+  orNull,
+  pageQuery,
+  pageReply,
+  pageRequest,
+  type Server,
+  Type,
+  timestamp,
+} from '@plinth/kit'
 import type { PaymentGuard, Payments } from './context.ts'
 import { PaymentParams, textIn } from './fields.ts'
 import {
@@ -9,10 +18,132 @@ import {
   readPayment,
   readTimeline,
 } from './payments.ts'
+import { paymentMissing } from './problems.ts'
+
+const tags = ['Payments']
+
+const text = Type.String()
+const uuid = Type.String({ format: 'uuid' })
+const amount = Type.Integer({ minimum: 0, description: 'Minor unit of the currency' })
+
+const CheckoutStatus = orNull(oneOf('OPEN', 'COMPLETE', 'EXPIRED'))
+const Status = oneOf('PENDING', 'PAID', 'FAILED', 'PARTIALLY_REFUNDED', 'REFUNDED')
+const Anomalies = Type.Array(text, { description: 'What does not add up; empty is normal' })
+
+const payment = {
+  id: uuid,
+  businessReference: text,
+  providerCustomerId: orNull(text),
+  providerCheckoutSessionId: orNull(text),
+  providerPaymentIntentId: orNull(text),
+  checkoutAttemptReference: orNull(text),
+  checkoutStatus: CheckoutStatus,
+  amount,
+  refundedAmount: amount,
+  currency: Type.String({ examples: ['eur'] }),
+  status: Status,
+  createdAt: timestamp(),
+  updatedAt: timestamp(),
+}
+
+const PaymentReply = Type.Object(payment, { title: 'Payment' })
+
+const ListedPayment = Type.Object({ ...payment, anomalies: Anomalies }, { title: 'ListedPayment' })
+
+const PaymentQuery = pageQuery(PAYMENT_SORTS, { businessReference: Type.Optional(text) })
+
+const TimelineReply = Type.Object(
+  {
+    paymentId: uuid,
+    status: Status,
+    checkoutStatus: CheckoutStatus,
+    explanation: Type.String({ description: 'Why the status is what it is' }),
+    anomalies: Anomalies,
+    refundableAmount: amount,
+    nextCheckAt: orNull(timestamp()),
+    attempts: Type.Array(
+      Type.Object({
+        sequence: Type.Integer(),
+        reference: text,
+        state: text,
+        sessionId: orNull(text),
+        paymentIntentId: orNull(text),
+        expiresAt: orNull(timestamp()),
+        url: orNull(text),
+      }),
+    ),
+    refunds: Type.Array(
+      Type.Object({
+        id: text,
+        paymentIntentId: orNull(text),
+        amount,
+        status: text,
+        reason: orNull(text),
+      }),
+    ),
+    observations: Type.Array(
+      Type.Object({
+        paymentId: orNull(uuid),
+        at: timestamp(),
+        source: text,
+        kind: text,
+        subject: orNull(text),
+        eventId: orNull(text),
+        note: orNull(text),
+        anomaly: orNull(text),
+        statusBefore: orNull(text),
+        statusAfter: orNull(text),
+      }),
+    ),
+  },
+  { title: 'Timeline' },
+)
+
+const AuditReply = Type.Object(
+  {
+    id: Type.Integer(),
+    at: timestamp(),
+    event: Type.String({ examples: ['SERVICE_KEY_CREATED'] }),
+    actor: orNull(text),
+    subject: orNull(text),
+    address: orNull(text),
+    requestId: orNull(text),
+  },
+  { title: 'AuditEvent' },
+)
+
+const ConfigurationReply = Type.Object(
+  { providerApiConfigured: Type.Boolean(), webhookConfigured: Type.Boolean() },
+  { title: 'Configuration' },
+)
+
+type Configuration = { secretKey?: string; webhookSecrets: string[] }
+
+/** Whether the secrets are there, and nothing about them. */
+export function configurationRoute(server: Server, { secretKey, webhookSecrets }: Configuration) {
+  const providerApiConfigured = secretKey !== undefined
+  const webhookConfigured = webhookSecrets.length > 0
+  server.get('/api/configuration', {
+    schema: {
+      operationId: 'configuration',
+      summary: 'Whether the secrets are there, and nothing about them',
+      tags: ['Operations'],
+      response: { 200: ConfigurationReply },
+    },
+    handler: () => ({ providerApiConfigured, webhookConfigured }),
+  })
+}
 
 export function paymentRoutes(server: Server, payments: Payments, guard: PaymentGuard): void {
   server.get('/api/payments/:id', {
-    schema: { params: PaymentParams },
+    schema: {
+      operationId: 'payment',
+      summary: 'A payment, as last seen; the provider is not called',
+      tags,
+      params: PaymentParams,
+      response: { 200: PaymentReply },
+      problems: [paymentMissing],
+    },
     onRequest: guard.read,
     handler: ({ params }) => readPayment(payments, params.id.toLowerCase()),
   })
@@ -21,6 +152,13 @@ export function paymentRoutes(server: Server, payments: Payments, guard: Payment
 /** For operators; switched on by name outside the sandbox. */
 export function paymentOperationRoutes(server: Server, payments: Payments, guard: PaymentGuard) {
   server.get('/api/payments', {
+    schema: {
+      operationId: 'payments',
+      summary: 'All payments',
+      tags,
+      readsQuery: PaymentQuery,
+      response: { 200: pageReply(ListedPayment, 'PageOfPayments') },
+    },
     onRequest: guard.operate,
     handler: ({ query }) =>
       pageOfPayments(
@@ -31,12 +169,26 @@ export function paymentOperationRoutes(server: Server, payments: Payments, guard
   })
 
   server.get('/api/payments/:id/timeline', {
-    schema: { params: PaymentParams },
+    schema: {
+      operationId: 'timeline',
+      summary: 'Everything that was seen of a payment, in order',
+      tags,
+      params: PaymentParams,
+      response: { 200: TimelineReply },
+      problems: [paymentMissing],
+    },
     onRequest: guard.operate,
     handler: ({ params }) => readTimeline(payments, params.id.toLowerCase()),
   })
 
   server.get('/api/audit', {
+    schema: {
+      operationId: 'audit',
+      summary: 'Who refunded, and what became of service keys; newest first',
+      tags: ['Operations'],
+      readsQuery: pageQuery(AUDIT_SORTS),
+      response: { 200: pageReply(AuditReply, 'PageOfAuditEvents') },
+    },
     onRequest: guard.operate,
     handler: ({ query }) => pageOfAudit(payments, pageRequest(query, AUDIT_SORTS)),
   })

@@ -1,4 +1,4 @@
-import { defineProblem } from '@plinth/kit'
+import { defineProblem, Type } from '@plinth/kit'
 import { conflict, invalid } from '../provider/problems.ts'
 
 const missing = (code: string, detail: string) =>
@@ -56,6 +56,14 @@ export const intentMissing = conflict(
 export const paymentNotRefundable = conflict(
   'PAYMENT_NOT_REFUNDABLE',
   'Only a payment that is PAID or PARTIALLY_REFUNDED can be refunded.',
+  undefined,
+  {
+    existingRefund: Type.Object({
+      id: Type.String(),
+      status: Type.String(),
+      amount: Type.Integer(),
+    }),
+  },
 )
 
 export const refundReferenceReused = conflict(
@@ -66,6 +74,7 @@ export const refundReferenceReused = conflict(
 export const refundBeyondBalance = invalid(
   'REFUND_EXCEEDS_BALANCE',
   'The amount is above what can still be refunded.',
+  { refundableAmount: Type.Integer() },
 )
 
 export const signatureMissing = invalid(

@@ -1,10 +1,14 @@
-import { defineProblem } from '@plinth/kit'
+import { defineProblem, Type } from '@plinth/kit'
 
-export const invalid = (code: string, detail: string) =>
-  defineProblem(code, 400, detail, { title: 'Invalid request' })
+export const invalid = (code: string, detail: string, members?: Record<string, object>) =>
+  defineProblem(code, 400, detail, { title: 'Invalid request', members })
 
-export const conflict = (code: string, detail: string, headers?: Record<string, string>) =>
-  defineProblem(code, 409, detail, { title: 'Request conflict', headers })
+export const conflict = (
+  code: string,
+  detail: string,
+  headers?: Record<string, string>,
+  members?: Record<string, object>,
+) => defineProblem(code, 409, detail, { title: 'Request conflict', headers, members })
 
 const failed = (code: string, detail: string, headers?: Record<string, string>) =>
   defineProblem(code, 502, detail, { title: 'Provider request failed', headers })
@@ -14,16 +18,20 @@ export const eventMalformed = invalid(
   'The body is not an event of the provider.',
 )
 
+/** The provider's own code, and the parameter that it names. */
+const members = { providerCode: Type.String(), param: Type.String() }
+
 export const providerRejected = invalid(
   'PROVIDER_REJECTED_REQUEST',
   'The provider rejected a value of the request.',
+  members,
 )
 
 export const providerResourceMissing = defineProblem(
   'PROVIDER_RESOURCE_NOT_FOUND',
   404,
   'The provider knows nothing under this id.',
-  { title: 'Provider resource not found' },
+  { title: 'Provider resource not found', members },
 )
 
 export const keyReused = conflict(
@@ -41,7 +49,7 @@ export const rateLimited = defineProblem(
   'PROVIDER_RATE_LIMITED',
   429,
   'The provider asks to slow down. Try again later.',
-  { title: 'Provider rate limit exceeded' },
+  { title: 'Provider rate limit exceeded', sends: ['retry-after'] },
 )
 
 export const providerFailed = failed(
@@ -69,6 +77,17 @@ export const providerUnavailable = defineProblem(
   'The provider could not be reached.',
   { title: 'Provider is unavailable', headers: { 'retry-after': '5' } },
 )
+
+/** What any call of the provider may be refused with. */
+export const CALL_PROBLEMS = [
+  providerRejected,
+  keyReused,
+  providerBusy,
+  rateLimited,
+  providerFailed,
+  credentialRejected,
+  providerUnavailable,
+]
 
 /** What was made there once must exist: its absence is never a reason to make another. */
 export function mustExist<T>(reading: Promise<T>): Promise<T> {

@@ -1,4 +1,4 @@
-import { positiveInteger, type Server, Type } from '@plinth/kit'
+import { orNull, positiveInteger, type Server, Type } from '@plinth/kit'
 import type { Static } from 'typebox'
 import type { PaymentGuard, Payments } from '../payment/context.ts'
 import {
@@ -9,24 +9,80 @@ import {
   reference,
   textOrNull,
 } from '../payment/fields.ts'
+import {
+  intentMissing,
+  paymentBusy,
+  paymentMissing,
+  paymentNotRefundable,
+  providerNotConfigured,
+  refundBeyondBalance,
+  refundReferenceReused,
+} from '../payment/problems.ts'
+import {
+  CALL_PROBLEMS,
+  providerInconsistent,
+  providerResourceMissing,
+} from '../provider/problems.ts'
+import type { RefundStatus } from '../provider/provider.ts'
 import type { RefundRequest } from './plan.ts'
 import { readRefund, refundPayment } from './refunds.ts'
 
-const RefundBody = Type.Object({
-  amount: nullable(positiveInteger()),
-  reason: nullable(
-    Type.String({
-      pattern: '^(DUPLICATE|FRAUDULENT|REQUESTED_BY_CUSTOMER|\\s*)$',
-      message: 'must be DUPLICATE, FRAUDULENT or REQUESTED_BY_CUSTOMER',
+const RefundBody = Type.Object(
+  {
+    amount: nullable(positiveInteger()),
+    reason: nullable(
+      Type.String({
+        pattern: '^(DUPLICATE|FRAUDULENT|REQUESTED_BY_CUSTOMER|\\s*)$',
+        message: 'must be DUPLICATE, FRAUDULENT or REQUESTED_BY_CUSTOMER',
+        examples: ['REQUESTED_BY_CUSTOMER'],
+      }),
+    ),
+    reference: reference({
+      examples: ['refund-1'],
+      description: 'With the same reference, a repeated call makes one refund',
     }),
-  ),
-  reference: reference(),
-  metadata: metadata(48),
-})
+    metadata: metadata(48),
+  },
+  { title: 'RefundRequest' },
+)
+
+const RefundReply = Type.Object(
+  {
+    id: Type.String({ examples: ['re_A1b2C3'] }),
+    paymentId: orNull(Type.String({ format: 'uuid' })),
+    paymentIntentId: orNull(Type.String({ examples: ['pi_A1b2C3'] })),
+    amount: Type.Integer({ description: 'Minor unit of the currency' }),
+    currency: Type.String({ examples: ['eur'] }),
+    status: Type.Unsafe<RefundStatus>(Type.String({ examples: ['succeeded'] })),
+    reason: orNull(Type.String({ examples: ['requested_by_customer'] })),
+    metadata: Type.Record(Type.String(), Type.String()),
+  },
+  { title: 'Refund' },
+)
+
+const tags = ['Refunds']
 
 export function refundRoutes(server: Server, payments: Payments, guard: PaymentGuard): void {
   server.post('/api/payments/:id/refund', {
-    schema: { params: PaymentParams, body: RefundBody },
+    schema: {
+      operationId: 'refund',
+      summary: 'Refund a payment, all that is left of it or a part',
+      tags,
+      params: PaymentParams,
+      body: RefundBody,
+      response: { 201: RefundReply },
+      problems: [
+        paymentMissing,
+        intentMissing,
+        paymentNotRefundable,
+        refundReferenceReused,
+        refundBeyondBalance,
+        paymentBusy,
+        providerNotConfigured,
+        providerInconsistent,
+        ...CALL_PROBLEMS,
+      ],
+    },
     onRequest: guard.refund,
     handler: ({ params, body, caller, ip, id }, reply) => {
       const requester = { actor: caller.username, address: ip, requestId: id }
@@ -36,7 +92,14 @@ export function refundRoutes(server: Server, payments: Payments, guard: PaymentG
   })
 
   server.get('/api/refunds/:id', {
-    schema: { params: ProviderIdParams },
+    schema: {
+      operationId: 'refundState',
+      summary: 'A refund, as the provider sees it now',
+      tags,
+      params: ProviderIdParams,
+      response: { 200: RefundReply },
+      problems: [providerNotConfigured, providerResourceMissing, ...CALL_PROBLEMS],
+    },
     onRequest: guard.read,
     handler: ({ params }) => readRefund(payments, params.id),
   })

@@ -1,19 +1,98 @@
-import { pageRequest, type Request, type Server, Type, verifyPayload } from '@plinth/kit'
+import {
+  oneOf,
+  orNull,
+  pageQuery,
+  pageReply,
+  pageRequest,
+  type Request,
+  type Server,
+  Type,
+  timestamp,
+  verifyPayload,
+} from '@plinth/kit'
 import type { PaymentGuard, Payments } from '../payment/context.ts'
 import { textIn } from '../payment/fields.ts'
 import {
   deliveryIncompatible,
+  eventFailed,
+  eventMissing,
   signatureMissing,
   signatureRejected,
   webhookNotConfigured,
 } from '../payment/problems.ts'
 import { parseEvent } from '../provider/objects.ts'
+import { eventMalformed } from '../provider/problems.ts'
 import { EVENT_SORTS, pageOfEvents, retryEvent } from './events.ts'
 import { receiveEvent } from './receive.ts'
 
 const MOST_BYTES = 1024 * 1024
 
-const EventParams = Type.Object({ id: Type.String({ minLength: 1, maxLength: 255 }) })
+const EventId = Type.String({ minLength: 1, maxLength: 255, examples: ['evt_A1b2C3'] })
+
+const EventParams = Type.Object({ id: EventId })
+
+const text = Type.String()
+
+const AcknowledgementReply = Type.Object(
+  {
+    eventId: EventId,
+    eventType: Type.String({ examples: ['checkout.session.completed'] }),
+    status: Type.Union([Type.Literal('PROCESSED'), Type.Literal('IGNORED')]),
+    duplicate: Type.Boolean({ description: 'It was processed before' }),
+  },
+  { title: 'Acknowledgement' },
+)
+
+const EventReply = Type.Object(
+  {
+    id: EventId,
+    type: text,
+    status: oneOf('PROCESSED', 'IGNORED', 'FAILED', 'DEAD'),
+    source: oneOf('webhook', 'poll'),
+    paymentId: orNull(Type.String({ format: 'uuid' })),
+    parkedFor: orNull(text),
+    tries: Type.Integer({ minimum: 0 }),
+    nextTryAt: orNull(timestamp()),
+    error: orNull(text),
+    receivedAt: timestamp(),
+    processedAt: orNull(timestamp()),
+    sizeBytes: Type.Integer({ minimum: 0 }),
+  },
+  { title: 'WebhookEvent' },
+)
+
+const EventQuery = pageQuery(EVENT_SORTS, {
+  status: Type.Optional(text),
+  type: Type.Optional(text),
+})
+
+/** What the provider posts; only what every event has. */
+const EventBody = Type.Object(
+  {
+    id: EventId,
+    object: Type.Literal('event'),
+    type: Type.String({ examples: ['checkout.session.completed'] }),
+    data: Type.Object({ object: Type.Object({}, { additionalProperties: {} }) }),
+  },
+  { title: 'ProviderEvent', additionalProperties: {} },
+)
+
+const tags = ['Webhooks']
+
+const SIGNATURE = { type: 'apiKey', in: 'header', name: 'Provider-Signature' }
+
+const webhook = {
+  operationId: 'providerWebhook',
+  summary: 'Where the provider delivers its events',
+  description: `\`Provider-Signature: t=<seconds>,v1=<hex>\` is the HMAC-SHA256 of
+\`<seconds>.<body>\` under the webhook secret, over the exact bytes. Deliver as often as you like:
+each event id takes effect once.`,
+  tags,
+  access: [{ schemes: { signature: SIGNATURE }, problems: [signatureMissing, signatureRejected] }],
+  readsBody: { 'application/json': EventBody },
+  response: { 200: AcknowledgementReply },
+  problems: [deliveryIncompatible, eventMalformed, eventFailed, webhookNotConfigured],
+}
 
 /** In a scope whose parser keeps the bytes exactly as they came: the signature is over those. */
 export function webhookRoutes(server: Server, payments: Payments, secrets: string[]): void {
@@ -22,9 +101,13 @@ export function webhookRoutes(server: Server, payments: Payments, secrets: strin
     // The framework remembers only parsers of a named type.
     scope.addContentTypeParser('application/json', { parseAs: 'buffer' }, keepBytes)
     scope.addContentTypeParser('*', { parseAs: 'buffer' }, keepBytes)
-    scope.post('/api/provider/webhook', { bodyLimit: MOST_BYTES }, async (request) => {
-      const bytes = provenBody(request, secrets, payments.clock())
-      return receiveEvent(payments, { ...parseEvent(bytes), source: 'webhook' })
+    scope.post('/api/provider/webhook', {
+      bodyLimit: MOST_BYTES,
+      schema: webhook,
+      handler: async (request) => {
+        const bytes = provenBody(request, secrets, payments.clock())
+        return receiveEvent(payments, { ...parseEvent(bytes), source: 'webhook' })
+      },
     })
   })
 }
@@ -32,6 +115,13 @@ export function webhookRoutes(server: Server, payments: Payments, secrets: strin
 /** The inbox, for operators; switched on by name outside the sandbox. */
 export function eventOperationRoutes(server: Server, payments: Payments, guard: PaymentGuard) {
   server.get('/api/webhook-events', {
+    schema: {
+      operationId: 'webhookEvents',
+      summary: "The inbox of the provider's events",
+      tags,
+      readsQuery: EventQuery,
+      response: { 200: pageReply(EventReply, 'PageOfWebhookEvents') },
+    },
     onRequest: guard.operate,
     handler: ({ query }) =>
       pageOfEvents(
@@ -42,7 +132,14 @@ export function eventOperationRoutes(server: Server, payments: Payments, guard: 
   })
 
   server.post('/api/webhook-events/:id/retry', {
-    schema: { params: EventParams },
+    schema: {
+      operationId: 'retryWebhookEvent',
+      summary: 'Process an event again, also one that was given up',
+      tags,
+      params: EventParams,
+      response: { 200: AcknowledgementReply },
+      problems: [eventMissing, eventMalformed, eventFailed],
+    },
     onRequest: guard.retry,
     handler: ({ params }) => retryEvent(payments, params.id),
   })

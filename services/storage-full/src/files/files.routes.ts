@@ -3,19 +3,29 @@ import { originOf } from '@plinth/accounts'
 import {
   acceptUploads,
   basePathOf,
+  FileForm,
+  fileReplies,
   type Guard,
+  IdPath,
+  noContent,
   type PageRequest,
+  pageQuery,
   pageRequest,
   pathId,
   type Reply,
   type Request,
   receiveUpload,
+  replyWith,
   type Server,
   sendFile,
+  Type,
+  timestamp,
+  UPLOAD_PROBLEMS,
   type Upload,
   uploadTooLarge,
 } from '@plinth/kit'
-import { asStorageFault } from '../locations/problems.ts'
+import { ProviderField } from '../locations/locations.ts'
+import { asStorageFault, storageUnavailable } from '../locations/problems.ts'
 import { representationOf } from './bytes.ts'
 import {
   allFiles,
@@ -26,10 +36,33 @@ import {
   storeFile,
   uploadLimits,
 } from './files.ts'
+import { fileNotFound, fileOfAnotherUser, quotaExceeded, READ_PROBLEMS } from './problems.ts'
 import type { Storage, StoredFile } from './storage.ts'
 import { overQuota, requireRoom } from './usage/usage.ts'
 
-type ById = { Params: { id: string } }
+const tags = ['Files']
+
+const FileReply = Type.Object(
+  {
+    id: Type.Integer(),
+    originalFilename: Type.String({ examples: ['holiday.png'] }),
+    storedFilename: Type.String({ examples: ['0b9d6d2e-6a1b-4a52-9c39-5c1f0e8b7a61.png'] }),
+    extension: Type.String({ examples: ['png'] }),
+    contentType: Type.String({ examples: ['image/png'] }),
+    size: Type.Integer({ minimum: 0, description: 'Bytes' }),
+    checksumSha256: Type.String({ description: 'Lower-case hex' }),
+    owner: Type.String({ examples: ['ada'] }),
+    ownerId: Type.Union([Type.Integer(), Type.String()], {
+      description: 'A number; a user of the trusted issuer has its name in front',
+    }),
+    provider: ProviderField,
+    createdAt: timestamp(),
+  },
+  { title: 'StoredFile' },
+)
+
+/** Sent in pieces, or as one page. */
+const FilesReply = Type.Unsafe<unknown>(Type.Array(FileReply))
 
 /** In a scope of its own, because here every body is left to the handler. */
 export function uploadRoute(server: Server, storage: Storage, caller: Guard): void {
@@ -41,6 +74,14 @@ export function uploadRoute(server: Server, storage: Storage, caller: Guard): vo
     acceptUploads(scope as Server, '*')
     scope.post('/file', {
       onRequest: caller,
+      schema: {
+        operationId: 'upload',
+        summary: 'Store a file at the active provider',
+        tags,
+        readsBody: FileForm,
+        response: { 201: replyWith({ headers: ['Location'] }, FileReply) },
+        problems: [...UPLOAD_PROBLEMS, storageUnavailable, quotaExceeded],
+      },
       handler: async (request, reply) => {
         await using upload = await receive(request, reply, storage)
         const file = await storeFile(storage, request.caller, upload)
@@ -65,37 +106,75 @@ async function receive(request: Request, reply: Reply, storage: Storage): Promis
 }
 
 export function fileRoutes(server: Server, storage: Storage, caller: Guard): void {
+  bytesRoutes(server, storage, caller)
   server.get('/file/list', {
     onRequest: caller,
+    schema: {
+      operationId: 'files',
+      summary: 'Your files, newest first; those of all users for an administrator',
+      description: 'All of them without `page` and `size`.',
+      tags,
+      readsQuery: pageQuery([]),
+      response: {
+        200: replyWith({ headers: ['Link', 'X-Total-Count'] }, FilesReply),
+      },
+    },
     handler: (request, reply) => sendList(request, reply, storage),
   })
 
-  server.get<ById>('/file/info/:id', {
+  server.get('/file/info/:id', {
     onRequest: caller,
+    schema: {
+      operationId: 'file',
+      summary: 'What is known about a file',
+      tags,
+      params: IdPath,
+      response: { 200: FileReply },
+      problems: [fileNotFound, fileOfAnotherUser],
+    },
     handler: async ({ caller, params }) =>
       describeFile(await requireFile(storage, caller, pathId(params.id))),
   })
 
-  for (const [path, as] of [
-    ['/file/stream/:id', 'inline'],
-    ['/file/download/:id', 'attachment'],
-  ] as const)
-    server.get<ById>(path, {
-      onRequest: caller,
-      handler: async (request, reply) => {
-        const file = await requireFile(storage, request.caller, pathId(request.params.id))
-        return sendFile(request, reply, representationOf(storage, file, as))
-      },
-    })
-
-  server.delete<ById>('/file/:id', {
+  server.delete('/file/:id', {
     onRequest: caller,
+    schema: {
+      operationId: 'remove',
+      summary: 'Delete a file, its thumbnail and what is known about it',
+      tags,
+      params: IdPath,
+      response: { 204: noContent },
+      problems: [fileNotFound, fileOfAnotherUser, storageUnavailable],
+    },
     handler: async (request, reply) => {
       const id = pathId(request.params.id)
       await deleteFile(storage, request.caller, { id, origin: originOf(request) })
       return reply.code(204).send()
     },
   })
+}
+
+function bytesRoutes(server: Server, storage: Storage, caller: Guard): void {
+  for (const [path, as, operationId, summary] of [
+    ['/file/stream/:id', 'inline', 'stream', 'The bytes of a file, for showing'],
+    ['/file/download/:id', 'attachment', 'download', 'The bytes of a file, for saving'],
+  ] as const)
+    server.get(path, {
+      onRequest: caller,
+      schema: {
+        operationId,
+        summary,
+        description: 'Takes `Range` and the conditional headers of RFC 9110.',
+        tags,
+        params: IdPath,
+        response: fileReplies(),
+        problems: [fileNotFound, fileOfAnotherUser, ...READ_PROBLEMS],
+      },
+      handler: async (request, reply) => {
+        const file = await requireFile(storage, request.caller, pathId(request.params.id))
+        return sendFile(request, reply, representationOf(storage, file, as))
+      },
+    })
 }
 
 async function sendList(request: Request, reply: Reply, storage: Storage) {

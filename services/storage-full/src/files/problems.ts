@@ -1,4 +1,5 @@
-import { defineProblem } from '@plinth/kit'
+import { defineProblem, orNull, Type } from '@plinth/kit'
+import { storageUnavailable } from '../locations/problems.ts'
 
 export const storedBytesMissing = defineProblem(
   'STORED_BYTES_MISSING',
@@ -11,8 +12,14 @@ export const quotaExceeded = defineProblem(
   'QUOTA_EXCEEDED',
   413,
   'You have stored as much as you may. Delete files to make room, or store smaller ones.',
-  { title: 'Quota exceeded' },
+  {
+    title: 'Quota exceeded',
+    members: { maxFiles: orNull(Type.Integer()), maxBytes: orNull(Type.Integer()) },
+  },
 )
+
+/** What reading the bytes of a file may be refused with. */
+export const READ_PROBLEMS = [storageUnavailable, storedBytesMissing]
 
 export const fileNotFound = defineProblem('FILE_NOT_FOUND', 404, 'There is no file with this id.', {
   title: 'File not found',

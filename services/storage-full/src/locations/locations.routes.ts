@@ -1,39 +1,148 @@
 import { byCaller } from '@plinth/accounts'
-import { type Guard, optionalText, type Server, Type, validationFailed } from '@plinth/kit'
+import { type Guard, optionalText, orNull, type Server, Type, validationFailed } from '@plinth/kit'
 import { describeConfig, saveLocalConfig, saveObjectConfig } from './configure.ts'
 import { type LocationContext, ProviderField } from './locations.ts'
+import {
+  storageNotConfigured,
+  storageTestFailed,
+  storageUnavailable,
+  TestStep,
+} from './problems.ts'
 import { activateProvider, describeStatus, testProvider } from './status.ts'
 
 const Text = optionalText({ maxLength: 2048 })
 
-const LocalBody = Type.Object({ path: Text, relativePath: Text, basePath: Text, directory: Text })
+const LocalBody = Type.Object(
+  { path: Text, relativePath: Text, basePath: Text, directory: Text },
+  { title: 'LocalSettings', examples: [{ path: 'files' }] },
+)
 
-const ObjectBody = Type.Object({
-  endpoint: Text,
-  region: Text,
-  bucket: Text,
-  bucketName: Text,
-  accessKey: Text,
-  accessKeyId: Text,
-  secretKey: Text,
-  secretAccessKey: Text,
-  pathStyleAccess: Type.Optional(Type.Union([Type.Boolean(), Type.Null()])),
-})
+const ObjectBody = Type.Object(
+  {
+    endpoint: Text,
+    region: Text,
+    bucket: Text,
+    bucketName: Text,
+    accessKey: Text,
+    accessKeyId: Text,
+    secretKey: Text,
+    secretAccessKey: Text,
+    pathStyleAccess: Type.Optional(Type.Union([Type.Boolean(), Type.Null()])),
+  },
+  {
+    title: 'ObjectSettings',
+    description: 'What is left out, or null, stays as it was saved.',
+    examples: [{ endpoint: 'https://s3.example', bucket: 'files', region: 'us-east-1' }],
+  },
+)
 
-const ProviderBody = Type.Object({ provider: ProviderField })
+const ProviderBody = Type.Object({ provider: ProviderField }, { title: 'ProviderChoice' })
+
+const text = Type.String()
+const flag = Type.Boolean()
+
+const ActiveLocation = Type.Union([
+  Type.Object({ provider: Type.Literal('LOCAL'), path: text }),
+  Type.Object({
+    provider: Type.Literal('OBJECT'),
+    endpoint: text,
+    region: text,
+    bucket: text,
+    pathStyleAccess: flag,
+  }),
+])
+
+const State = Type.Object({ configured: flag, available: flag, active: flag })
+
+const StatusReply = Type.Object(
+  {
+    activeProvider: ProviderField,
+    activeLocation: ActiveLocation,
+    configured: flag,
+    available: flag,
+    providers: Type.Object({ LOCAL: State, OBJECT: State }),
+  },
+  { title: 'StorageStatus' },
+)
+
+const ConfigReply = Type.Object(
+  {
+    activeProvider: ProviderField,
+    activeLocation: ActiveLocation,
+    pendingChanges: Type.Boolean({ description: 'What is saved is not what is in use' }),
+    local: Type.Object({ configured: flag, path: orNull(text) }),
+    object: Type.Object({
+      configured: flag,
+      endpoint: orNull(text),
+      region: orNull(text),
+      bucket: orNull(text),
+      pathStyleAccess: orNull(flag),
+      accessKeyPresent: flag,
+      secretKeyPresent: flag,
+    }),
+  },
+  { title: 'StorageConfig', description: 'Credentials are only said to be present.' },
+)
+
+const TestReply = Type.Object(
+  {
+    provider: ProviderField,
+    success: flag,
+    available: flag,
+    message: text,
+    steps: Type.Array(TestStep),
+  },
+  { title: 'StorageTest' },
+)
+
+const tags = ['Storage']
 
 export function locationRoutes(
   server: Server,
   context: LocationContext,
   { admin: onRequest, root }: { admin: Guard; root: string },
 ): void {
-  server.get('/api/storage/status', { onRequest, handler: () => describeStatus(context) })
+  server.get('/api/storage/status', {
+    onRequest,
+    schema: {
+      operationId: 'status',
+      summary: 'Which provider is active, and whether both work',
+      tags,
+      response: { 200: StatusReply },
+    },
+    handler: () => describeStatus(context),
+  })
 
-  server.get('/api/storage/config', { onRequest, handler: () => describeConfig(context) })
+  server.get('/api/storage/config', {
+    onRequest,
+    schema: {
+      operationId: 'config',
+      summary: 'What is saved for both providers',
+      tags,
+      response: { 200: ConfigReply },
+    },
+    handler: () => describeConfig(context),
+  })
 
+  configurationRoutes(server, context, { onRequest, root })
+  activationRoutes(server, context, onRequest)
+}
+
+function configurationRoutes(
+  server: Server,
+  context: LocationContext,
+  { onRequest, root }: { onRequest: Guard; root: string },
+): void {
   server.put('/api/storage/config/local', {
     onRequest,
-    schema: { body: LocalBody },
+    schema: {
+      operationId: 'configureLocal',
+      summary: 'Save a folder below the storage root; nothing is activated',
+      description: 'One of the four names is enough: they mean the same.',
+      tags,
+      body: LocalBody,
+      response: { 200: ConfigReply },
+    },
     handler: (request) => {
       const { body } = request
       const path = body.path ?? body.relativePath ?? body.basePath ?? body.directory
@@ -44,7 +153,13 @@ export function locationRoutes(
 
   server.put('/api/storage/config/object', {
     onRequest,
-    schema: { body: ObjectBody },
+    schema: {
+      operationId: 'configureObject',
+      summary: 'Save an object store, encrypted; nothing is activated',
+      tags,
+      body: ObjectBody,
+      response: { 200: ConfigReply },
+    },
     handler: (request) => {
       const { bucketName, accessKeyId, secretAccessKey, ...named } = request.body
       const given = {
@@ -56,19 +171,36 @@ export function locationRoutes(
       return saveObjectConfig(context, given, byCaller(request))
     },
   })
+}
 
-  for (const [path, provider] of [
-    ['/api/storage/test/local', 'LOCAL'],
-    ['/api/storage/test/object', 'OBJECT'],
+function activationRoutes(server: Server, context: LocationContext, onRequest: Guard): void {
+  const problems = [storageNotConfigured, storageTestFailed, storageUnavailable]
+  for (const [path, provider, operationId] of [
+    ['/api/storage/test/local', 'LOCAL', 'testLocal'],
+    ['/api/storage/test/object', 'OBJECT', 'testObject'],
   ] as const)
     server.post(path, {
       onRequest,
+      schema: {
+        operationId,
+        summary: `Write, read and remove an object with what is saved for ${provider}`,
+        tags,
+        response: { 200: TestReply },
+        problems,
+      },
       handler: (request) => testProvider(context, provider, byCaller(request)),
     })
 
   server.put('/api/storage/provider', {
     onRequest,
-    schema: { body: ProviderBody },
+    schema: {
+      operationId: 'activate',
+      summary: 'Test a provider, then make it the active one',
+      tags,
+      body: ProviderBody,
+      response: { 200: StatusReply },
+      problems,
+    },
     handler: (request) => activateProvider(context, request.body.provider, byCaller(request)),
   })
 }

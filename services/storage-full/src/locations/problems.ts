@@ -1,4 +1,4 @@
-import { defineProblem, isDiskFull, Problem, storageFull } from '@plinth/kit'
+import { defineProblem, isDiskFull, Problem, storageFull, Type } from '@plinth/kit'
 
 export const storageUnavailable = defineProblem(
   'STORAGE_UNAVAILABLE',
@@ -11,14 +11,28 @@ export const storageNotConfigured = defineProblem(
   'STORAGE_NOT_CONFIGURED',
   409,
   'This provider has no saved configuration yet.',
-  { title: 'Storage not configured' },
+  { title: 'Storage not configured', members: { provider: Type.String() } },
+)
+
+/** One step of the test of a provider. */
+export const TestStep = Type.Object(
+  { name: Type.String(), passed: Type.Boolean(), message: Type.String() },
+  { title: 'TestStep' },
 )
 
 export const storageTestFailed = defineProblem(
   'STORAGE_TEST_FAILED',
   503,
   'The provider did not pass its test.',
-  { title: 'Storage test failed' },
+  {
+    title: 'Storage test failed',
+    members: {
+      provider: Type.String(),
+      success: Type.Boolean(),
+      available: Type.Boolean(),
+      steps: Type.Array(TestStep),
+    },
+  },
 )
 
 const BROKEN_CONNECTION = new Set(['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE'])

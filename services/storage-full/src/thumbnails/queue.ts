@@ -4,7 +4,7 @@ export type WorkQueue = <T>(user: string, work: () => Promise<T>) => Promise<T>
 
 const MOST_WAITING = 512
 
-const thumbnailsBusy = defineProblem(
+export const thumbnailsBusy = defineProblem(
   'THUMBNAILS_BUSY',
   503,
   'Too many thumbnails are being made. Try again in a moment.',

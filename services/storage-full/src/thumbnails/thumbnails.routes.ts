@@ -2,17 +2,19 @@ import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import {
   contentDisposition,
+  fileReplies,
   type Guard,
+  IdPath,
   pathId,
   type Representation,
   type Server,
   sendFile,
 } from '@plinth/kit'
 import { requireFile } from '../files/files.ts'
+import { fileNotFound, fileOfAnotherUser, READ_PROBLEMS } from '../files/problems.ts'
 import type { Storage, StoredFile } from '../files/storage.ts'
+import { thumbnailsBusy } from './queue.ts'
 import { fallbackPicture, type Thumbnails } from './thumbnails.ts'
-
-type ById = { Params: { id: string } }
 
 export function thumbnailRoutes(
   server: Server,
@@ -25,8 +27,16 @@ export function thumbnailRoutes(
     labels: ['result'],
     known: [{ result: 'picture' }, { result: 'sheet' }],
   })
-  server.get<ById>('/file/thumbnail/:id', {
+  server.get('/file/thumbnail/:id', {
     onRequest: caller,
+    schema: {
+      operationId: 'thumbnail',
+      summary: 'A small picture of a file, or one that shows its type',
+      tags: ['Files'],
+      params: IdPath,
+      response: fileReplies(['image/jpeg', 'image/svg+xml']),
+      problems: [fileNotFound, fileOfAnotherUser, thumbnailsBusy, ...READ_PROBLEMS],
+    },
     handler: async (request, reply) => {
       const file = await requireFile(storage, request.caller, pathId(request.params.id))
       const thumbnail = await thumbnails.of(file, request.caller.userId)

@@ -1,12 +1,56 @@
 import { byCaller } from '@plinth/accounts'
-import { basePathOf, type Guard, type Job, pathId, type Server, Type } from '@plinth/kit'
+import {
+  basePathOf,
+  type Guard,
+  IdPath,
+  type Job,
+  oneOf,
+  orNull,
+  pathId,
+  replyWith,
+  type Server,
+  Type,
+  timestamp,
+} from '@plinth/kit'
 import type { Storage } from '../files/storage.ts'
 import { ProviderField } from '../locations/locations.ts'
-import { cancelMove, type Move, recentMoves, requireMove, startMove } from './moves.ts'
+import {
+  storageNotConfigured,
+  storageTestFailed,
+  storageUnavailable,
+} from '../locations/problems.ts'
+import {
+  cancelMove,
+  type Move,
+  moveNotFound,
+  moveUnderWay,
+  recentMoves,
+  requireMove,
+  startMove,
+} from './moves.ts'
 
-type ById = { Params: { id: string } }
+const MoveBody = Type.Object({ to: ProviderField }, { title: 'MoveRequest' })
 
-const MoveBody = Type.Object({ to: ProviderField })
+const count = Type.Integer({ minimum: 0 })
+
+const MoveReply = Type.Object(
+  {
+    id: Type.Integer(),
+    to: ProviderField,
+    state: oneOf('RUNNING', 'DONE', 'CANCELLED'),
+    total: count,
+    moved: count,
+    failed: count,
+    movedBytes: count,
+    lastError: orNull(Type.String()),
+    requestedBy: Type.String({ examples: ['admin'] }),
+    createdAt: timestamp(),
+    updatedAt: timestamp(),
+  },
+  { title: 'Move' },
+)
+
+const tags = ['Moves']
 
 export function moveRoutes(
   server: Server,
@@ -15,7 +59,14 @@ export function moveRoutes(
 ): void {
   server.post('/api/storage/moves', {
     onRequest: admin,
-    schema: { body: MoveBody },
+    schema: {
+      operationId: 'startMove',
+      summary: 'Move all files to a provider, in the background',
+      tags,
+      body: MoveBody,
+      response: { 202: replyWith({ headers: ['Location'] }, MoveReply) },
+      problems: [moveUnderWay, storageNotConfigured, storageTestFailed, storageUnavailable],
+    },
     handler: async (request, reply) => {
       const { body, log } = request
       const move = await startMove(storage, byCaller(request), body.to)
@@ -27,16 +78,38 @@ export function moveRoutes(
 
   server.get('/api/storage/moves', {
     onRequest: admin,
+    schema: {
+      operationId: 'moves',
+      summary: 'The last moves, newest first',
+      tags,
+      response: { 200: Type.Array(MoveReply) },
+    },
     handler: async () => (await recentMoves(storage)).map(describeMove),
   })
 
-  server.get<ById>('/api/storage/moves/:id', {
+  server.get('/api/storage/moves/:id', {
     onRequest: admin,
+    schema: {
+      operationId: 'move',
+      summary: 'How far a move has come',
+      tags,
+      params: IdPath,
+      response: { 200: MoveReply },
+      problems: [moveNotFound],
+    },
     handler: async ({ params }) => describeMove(await requireMove(storage, pathId(params.id))),
   })
 
-  server.delete<ById>('/api/storage/moves/:id', {
+  server.delete('/api/storage/moves/:id', {
     onRequest: admin,
+    schema: {
+      operationId: 'cancelMove',
+      summary: 'Stop a move; what was moved stays where it is',
+      tags,
+      params: IdPath,
+      response: { 200: MoveReply },
+      problems: [moveNotFound],
+    },
     handler: async (request) =>
       describeMove(await cancelMove(storage, byCaller(request), pathId(request.params.id))),
   })

@@ -31,9 +31,9 @@ export type { Move } from './moves.repository.ts'
 
 const FILES_AT_ONCE = 50
 
-const moveNotFound = defineProblem('MOVE_NOT_FOUND', 404, 'There is no move with this id.')
+export const moveNotFound = defineProblem('MOVE_NOT_FOUND', 404, 'There is no move with this id.')
 
-const moveUnderWay = defineProblem(
+export const moveUnderWay = defineProblem(
   'MOVE_UNDER_WAY',
   409,
   'Files are being moved already. Wait for it to finish, or cancel it.',

@@ -3,19 +3,33 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import { basePathOf } from '../address/base-path.ts'
 import type { Reply, Request, Server } from '../framework.ts'
+import { bareReply } from './operations.ts'
 
 type Page = { bytes: Buffer; type: string; etag: string }
 
+const PAGE = { hide: true }
+
+type About = { operationId: string; summary: string }
+
+const CONSOLE = { operationId: 'console', summary: 'The console, a page for browsers' }
+
 /** Serves a built console at `/api-test`; small enough to be kept in memory. */
-export function consoleRoutes(server: Server, folder: string, path = '/api-test'): void {
+export function consoleRoutes(
+  server: Server,
+  folder: string,
+  path = '/api-test',
+  about: About = CONSOLE,
+): void {
+  const response = { 302: bareReply({ headers: ['Location'], description: 'Where the page is' }) }
+  const schema = { ...about, tags: ['Operations'], response }
   if (path !== '')
-    server.get(path, (request, reply) =>
+    server.get(path, { schema }, (request, reply) =>
       reply.redirect(`${basePathOf(request)}${path}/index.html`, 302),
     )
   for (const [name, page] of readPages(folder)) {
     const send = (request: Request, reply: Reply) => sendPage(page, request, reply)
-    server.get(`${path}/${name}`, send)
-    if (name === 'index.html') server.get(`${path}/`, atFolder(send))
+    server.get(`${path}/${name}`, { schema: PAGE }, send)
+    if (name === 'index.html') server.get(`${path}/`, { schema: PAGE }, atFolder(send))
   }
 }
 

@@ -1,6 +1,8 @@
 import { Problem } from '../../problems.ts'
 import { JWKS_MAX_AGE_SECONDS, type SigningKeys } from '../../tokens/signing-keys.ts'
 import type { Reply, Server } from '../framework.ts'
+import { Type } from '../schema.ts'
+import { replyWith } from './operations.ts'
 
 type ActuatorOptions = {
   name: string
@@ -12,16 +14,66 @@ type ActuatorOptions = {
 
 export function actuatorRoutes(server: Server, options: ActuatorOptions): void {
   const health = healthProbe(options.healthy)
-  server.get('/actuator/health', async (_request, reply) => report(reply, await health()))
+  const probe = (operationId: string, summary: string) => ({
+    schema: { operationId, summary, tags: ['Operations'], response: HEALTH_REPLIES },
+  })
+  const whole = probe('health', 'Whether the service and what it depends on work')
+  server.get('/actuator/health', whole, async (_request, reply) => report(reply, await health()))
   if (options.discovery === false) return
 
-  server.get('/actuator', (request) => ({ _links: links(server.baseUrlOf(request)) }))
-  server.get('/actuator/info', () => ({ app: { name: options.name, version: options.version } }))
-  server.get('/actuator/health/liveness', (_request, reply) => report(reply, { status: 'UP' }))
-  server.get('/actuator/health/readiness', async (_request, reply) =>
+  discoveryRoutes(server, options)
+  const alive = probe('liveness', 'Whether the process answers')
+  server.get('/actuator/health/liveness', alive, async (_request, reply) =>
+    report(reply, { status: 'UP' }),
+  )
+  const ready = probe('readiness', 'Whether the service takes requests: not while it stops')
+  server.get('/actuator/health/readiness', ready, async (_request, reply) =>
     report(reply, server.draining ? DRAINING : await health()),
   )
 }
+
+function discoveryRoutes(server: Server, { name, version }: ActuatorOptions): void {
+  server.get('/actuator', {
+    schema: {
+      operationId: 'actuator',
+      summary: 'Where health and information are',
+      tags: ['Operations'],
+      response: { 200: LinksReply },
+    },
+    handler: (request) => ({ _links: links(server.baseUrlOf(request)) }),
+  })
+  server.get('/actuator/info', {
+    schema: {
+      operationId: 'info',
+      summary: 'The name and version of the service',
+      tags: ['Operations'],
+      response: { 200: InfoReply },
+    },
+    handler: () => ({ app: { name, version } }),
+  })
+}
+
+const Up = Type.Object({ status: Type.Literal('UP') }, { title: 'Up' })
+
+const Down = Type.Object(
+  { status: Type.Literal('DOWN'), reason: Type.Optional(Type.String()) },
+  { title: 'Down' },
+)
+
+const HEALTH_REPLIES = {
+  200: Up,
+  503: replyWith({ headers: ['Retry-After'] }, Down),
+}
+
+const Href = Type.Object({ href: Type.String(), templated: Type.Boolean() })
+
+const LinksReply = Type.Object({
+  _links: Type.Object({ self: Href, health: Href, 'health-path': Href, info: Href }),
+})
+
+const InfoReply = Type.Object({
+  app: Type.Object({ name: Type.String(), version: Type.String() }),
+})
 
 const DRAINING: Health = { status: 'DOWN', reason: 'The service is stopping.' }
 
@@ -105,18 +157,47 @@ export function protectedResourceRoutes(
     authorization_servers: [issuer],
     bearer_methods_supported: ['header'],
   }
-  server.get(path, (_request, reply) => {
-    reply.header('cache-control', 'public, max-age=300')
-    reply.header('access-control-allow-origin', '*')
-    return metadata
+  server.get(path, {
+    schema: {
+      operationId: 'protectedResourceMetadata',
+      summary: 'Whose tokens this service accepts (RFC 9728)',
+      tags: ['Operations'],
+      response: { 200: replyWith({ headers: ['Cache-Control'] }, ResourceReply) },
+    },
+    handler: (_request, reply) => {
+      reply.header('cache-control', 'public, max-age=300')
+      reply.header('access-control-allow-origin', '*')
+      return metadata
+    },
   })
 }
 
+const ResourceReply = Type.Object(
+  {
+    resource: Type.String({ examples: ['https://files.example'] }),
+    authorization_servers: Type.Array(Type.String({ examples: ['https://id.example'] })),
+    bearer_methods_supported: Type.Array(Type.String({ examples: ['header'] })),
+  },
+  { title: 'ProtectedResourceMetadata' },
+)
+
 /** Publishes the public keys, so that others can check this service's tokens by themselves. */
 export function jwksRoutes(server: Server, keys: SigningKeys): void {
-  server.get('/.well-known/jwks.json', async (_request, reply) => {
-    reply.header('cache-control', `public, max-age=${JWKS_MAX_AGE_SECONDS}`)
-    reply.header('access-control-allow-origin', '*')
-    return { keys: await keys.published() }
+  server.get('/.well-known/jwks.json', {
+    schema: {
+      operationId: 'jwks',
+      summary: 'The public keys that access tokens are checked with (RFC 7517)',
+      tags: ['Operations'],
+      response: { 200: replyWith({ headers: ['Cache-Control'] }, KeysReply) },
+    },
+    handler: async (_request, reply) => {
+      reply.header('cache-control', `public, max-age=${JWKS_MAX_AGE_SECONDS}`)
+      reply.header('access-control-allow-origin', '*')
+      return { keys: await keys.published() }
+    },
   })
 }
+
+const KeysReply = Type.Object({
+  keys: Type.Array(Type.Unsafe<object>(Type.Record(Type.String(), Type.String()))),
+})

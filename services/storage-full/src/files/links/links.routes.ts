@@ -1,5 +1,19 @@
-import { type Guard, pathId, positiveInteger, type Server, sendFile, Type } from '@plinth/kit'
+import {
+  fileReplies,
+  type Guard,
+  IdPath,
+  noContent,
+  orNull,
+  pathId,
+  positiveInteger,
+  type Server,
+  sendFile,
+  storageFull,
+  Type,
+  timestamp,
+} from '@plinth/kit'
 import { representationOf } from '../bytes.ts'
+import { fileNotFound, fileOfAnotherUser, linkNotFound, READ_PROBLEMS } from '../problems.ts'
 import type { Storage } from '../storage.ts'
 import {
   createLink,
@@ -10,23 +24,67 @@ import {
   revokeLink,
 } from './links.ts'
 
-type ByToken = { Params: { token: string } }
-type ById = { Params: { id: string } }
-type ByLink = { Params: { id: string; linkId: string } }
+const LinkBody = Type.Object(
+  { id: positiveInteger(), expiresInSeconds: positiveInteger(LONGEST_LINK_SECONDS) },
+  { title: 'LinkRequest' },
+)
 
-const LinkBody = Type.Object({
-  id: positiveInteger(),
-  expiresInSeconds: positiveInteger(LONGEST_LINK_SECONDS),
+const NewLinkReply = Type.Object(
+  {
+    id: Type.Integer({ description: 'The file' }),
+    token: Type.String({ description: 'Shown only here' }),
+    url: Type.String({ examples: ['http://localhost:8082/file/presigned/token'] }),
+    expiresInSeconds: Type.Integer(),
+    expiresAt: timestamp(),
+  },
+  { title: 'TemporaryLink' },
+)
+
+const LinksReply = Type.Array(
+  Type.Object(
+    {
+      id: Type.Integer(),
+      createdAt: timestamp(),
+      expiresAt: timestamp(),
+      openedCount: Type.Integer({ minimum: 0 }),
+      lastOpenedAt: orNull(timestamp()),
+    },
+    { title: 'Link' },
+  ),
+)
+
+const TokenPath = Type.Object({ token: Type.String() })
+const LinkPath = Type.Object({
+  id: Type.String({ examples: ['1'] }),
+  linkId: Type.String({ examples: ['1'] }),
 })
+
+const tags = ['Links']
 
 export function linkRoutes(server: Server, storage: Storage, caller: Guard): void {
   server.post('/file/generate-pre-signed-url', {
     onRequest: caller,
-    schema: { body: LinkBody },
+    schema: {
+      operationId: 'createLink',
+      summary: 'Make a temporary link to a file',
+      tags,
+      body: LinkBody,
+      response: { 200: NewLinkReply },
+      problems: [fileNotFound, fileOfAnotherUser],
+    },
     handler: ({ caller, body }) => createLink(storage, caller, body),
   })
 
-  server.get<ByToken>('/file/presigned/:token', {
+  server.get('/file/presigned/:token', {
+    schema: {
+      operationId: 'openLink',
+      summary: 'The file behind a temporary link',
+      description: 'The token is the permission. Takes `Range` like a download.',
+      tags,
+      params: TokenPath,
+      response: fileReplies(),
+      problems: [linkNotFound, storageFull, ...READ_PROBLEMS],
+    },
     handler: async (request, reply) => {
       const counted = request.method === 'GET'
       const file = await fileBehindLink(storage, request.params.token, { counted })
@@ -35,13 +93,33 @@ export function linkRoutes(server: Server, storage: Storage, caller: Guard): voi
     },
   })
 
-  server.get<ById>('/file/:id/links', {
+  ownLinkRoutes(server, storage, caller)
+}
+
+function ownLinkRoutes(server: Server, storage: Storage, caller: Guard): void {
+  server.get('/file/:id/links', {
     onRequest: caller,
+    schema: {
+      operationId: 'links',
+      summary: 'The links to a file that still work',
+      tags,
+      params: IdPath,
+      response: { 200: LinksReply },
+      problems: [fileNotFound, fileOfAnotherUser],
+    },
     handler: ({ caller, params }) => linksOf(storage, caller, pathId(params.id)),
   })
 
-  server.delete<ByLink>('/file/:id/links/:linkId', {
+  server.delete('/file/:id/links/:linkId', {
     onRequest: caller,
+    schema: {
+      operationId: 'revokeLink',
+      summary: 'Revoke a link',
+      tags,
+      params: LinkPath,
+      response: { 204: noContent },
+      problems: [fileNotFound, fileOfAnotherUser, linkNotFound],
+    },
     handler: async ({ caller, params }, reply) => {
       const link = { fileId: pathId(params.id), linkId: pathId(params.linkId, { name: 'linkId' }) }
       await revokeLink(storage, caller, link)

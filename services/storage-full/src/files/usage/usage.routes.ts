@@ -1,6 +1,34 @@
-import { type Guard, pageRequest, type Server } from '@plinth/kit'
+import {
+  type Guard,
+  orNull,
+  pageQuery,
+  pageReply,
+  pageRequest,
+  type Server,
+  Type,
+} from '@plinth/kit'
 import type { Storage } from '../storage.ts'
 import { pageOfUsage, usageOf } from './usage.ts'
+
+const count = Type.Integer({ minimum: 0 })
+
+const usage = {
+  files: count,
+  bytes: count,
+  maxFiles: orNull(Type.Integer({ description: 'null: no limit' })),
+  maxBytes: orNull(Type.Integer({ description: 'null: no limit' })),
+}
+
+const UsageReply = Type.Object(usage, { title: 'Usage' })
+
+const OwnerReply = Type.Object(
+  {
+    ownerId: Type.Union([Type.Integer(), Type.String()]),
+    owner: orNull(Type.String({ examples: ['ada'] })),
+    ...usage,
+  },
+  { title: 'UsageOfOwner' },
+)
 
 export function usageRoutes(
   server: Server,
@@ -9,11 +37,24 @@ export function usageRoutes(
 ): void {
   server.get('/file/usage', {
     onRequest: caller,
+    schema: {
+      operationId: 'usage',
+      summary: 'What you have stored, and the most it may be',
+      tags: ['Files'],
+      response: { 200: UsageReply },
+    },
     handler: (request) => usageOf(storage, request.caller),
   })
 
   server.get('/api/storage/usage', {
     onRequest: admin,
+    schema: {
+      operationId: 'usageOfOwners',
+      summary: 'What every owner has stored, the most bytes first',
+      tags: ['Storage'],
+      readsQuery: pageQuery([]),
+      response: { 200: pageReply(OwnerReply, 'PageOfUsage') },
+    },
     handler: ({ query }) => pageOfUsage(storage, pageRequest(query, [])),
   })
 }

@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict'
+import { before, describe, test } from 'node:test'
+import type { Browser, Page } from 'playwright-core'
+import { browserSkip, openBrowser } from '../browser.ts'
+import { startSuite } from '../stack.ts'
+import { suiteCleanup } from '../suite-cleanup.ts'
+import { accessibilityFaults } from './accessibility.ts'
+import { collectTokens, findTokens } from './token-probe.ts'
+import { openConsole } from './watched-page.ts'
+
+const skip = await browserSkip()
+const SERVICES = ['identity', 'storage-full', 'storage-key', 'payments']
+
+describe('the API reference', { skip }, () => {
+  const shared = suiteCleanup()
+  let browser: Browser
+  let urlOf: (service: string) => string
+  const pageOf = (service: string, operation = '') =>
+    `${urlOf(service)}/reference/index.html${operation && `#${operation}`}`
+
+  before(async () => {
+    browser = await openBrowser(shared)
+    urlOf = (await startSuite(shared)).urlOf
+  })
+
+  for (const service of SERVICES)
+    for (const colorScheme of ['light', 'dark'] as const)
+      test(`${service}: every operation of the document, without faults for axe, ${colorScheme}`, async (t) => {
+        const page = await openConsole(t, browser, pageOf(service), { colorScheme })
+        await page.getByRole('heading', { level: 1 }).waitFor()
+
+        const listed = await page.locator('section.operation').count()
+        const reply = await fetch(`${urlOf(service)}/openapi.json`)
+        const document = (await reply.json()) as { paths: Record<string, object> }
+
+        const methods = Object.values(document.paths).flatMap((path) => Object.keys(path))
+        assert.equal(listed, methods.length)
+        assert.deepEqual(await accessibilityFaults(page), [])
+      })
+
+  test('an address with an operation in it leads there, and a search leaves what matches', async (t) => {
+    const page = await openConsole(t, browser, pageOf('identity', 'changePassword'))
+    const target = page.locator('#changePassword')
+    await target.waitFor()
+
+    assert.ok(await isInView(page, '#changePassword'))
+    await page.getByLabel('Search').fill('LAST_ADMINISTRATOR')
+
+    await page.getByText(/^1 of \d+ operations$/).waitFor()
+    assert.equal(await page.locator('section.operation').count(), 1)
+    assert.equal(await page.locator('#updateUser').count(), 1)
+  })
+
+  test('signs in, sends a call and shows its reply, and keeps no token', async (t) => {
+    const page = await openConsole(t, browser, pageOf('identity'))
+    const tokens = collectTokens(page)
+    await page.getByRole('button', { name: 'Sign in as admin' }).click()
+    await page.getByText('Signed in').waitFor()
+
+    const me = page.locator('#me')
+    await me.getByRole('button', { name: 'Try it' }).click()
+    await me.getByRole('button', { name: /^Send/ }).click()
+
+    await me.getByText('200', { exact: true }).waitFor()
+    assert.match(await me.getByLabel('Body of the reply').innerText(), /"username": "admin"/)
+    assert.deepEqual(await accessibilityFaults(page), [])
+    assert.deepEqual(await findTokens(page, await tokens(2)), [])
+  })
+
+  test('says what is wrong with a body, and sends none that is not JSON', async (t) => {
+    const page = await openConsole(t, browser, pageOf('identity'))
+    const logIn = page.locator('#logIn')
+    await logIn.getByRole('button', { name: 'Try it' }).click()
+
+    await logIn.getByRole('textbox', { name: 'Body' }).fill('{"username": ')
+    await logIn.getByText(/^The body is not JSON/).waitFor()
+    await logIn
+      .getByRole('textbox', { name: 'Body' })
+      .fill('{"username": "admin", "password": "wrong"}')
+    await logIn.getByRole('button', { name: /^Send/ }).click()
+
+    await logIn
+      .getByRole('region', { name: 'Reply', exact: true })
+      .getByText('401', { exact: true })
+      .waitFor()
+    assert.match(await logIn.getByLabel('Body of the reply').innerText(), /INVALID_CREDENTIALS/)
+  })
+
+  test('a request is copied as curl and as client code, with names for secrets', async (t) => {
+    const page = await openConsole(t, browser, pageOf('payments'))
+    const checkOut = page.locator('#checkOut')
+    await checkOut.getByRole('button', { name: 'Try it' }).click()
+
+    await checkOut.getByRole('button', { name: 'Copy as curl' }).click()
+    const curl = await clipboardOf(page)
+    await checkOut.getByRole('button', { name: 'Copy as client code' }).click()
+    const code = await clipboardOf(page)
+
+    assert.match(curl, /^curl -X POST '.+\/api\/checkout\/sessions'/)
+    assert.match(curl, /-d '\{"amount":1,"currency":"eur"/)
+    assert.match(code, /import \{ paymentsClient \} from '@plinth\/client'/)
+    assert.match(code, /await client\.checkOut\(\{\n {2}amount: 1,/)
+  })
+
+  test('the key edition takes its key, and shows it in no copy', async (t) => {
+    const page = await openConsole(t, browser, pageOf('storage-key'))
+    await page.getByLabel('Key for X-API-KEY').fill('storage-local-dev-key')
+    const list = page.locator('#list')
+    await list.getByRole('button', { name: 'Try it' }).click()
+
+    await list.getByRole('button', { name: /^Send/ }).click()
+    await list.getByText('200', { exact: true }).first().waitFor()
+    await list.getByRole('button', { name: 'Copy as curl' }).click()
+
+    assert.match(await clipboardOf(page), /"X-API-KEY: \$API_KEY"/)
+  })
+
+  test('on paper there are the operations and no buttons', async (t) => {
+    const page = await openConsole(t, browser, pageOf('storage-key'))
+    await page.locator('#upload').waitFor()
+
+    await page.emulateMedia({ media: 'print' })
+
+    assert.equal(await page.getByRole('navigation').count(), 0)
+    assert.equal(await page.getByRole('button').count(), 0)
+    assert.ok(await page.locator('#upload').isVisible())
+    assert.ok(await page.getByText('UNSUPPORTED_FILE_TYPE').first().isVisible())
+  })
+})
+
+async function clipboardOf(page: Page): Promise<string> {
+  return page.evaluate('navigator.clipboard.readText()') as Promise<string>
+}
+
+async function isInView(page: Page, selector: string): Promise<boolean> {
+  return page.evaluate(
+    `(() => { const { top } = document.querySelector('${selector}').getBoundingClientRect()
+      return top >= -2 && top < innerHeight })()`,
+  ) as Promise<boolean>
+}

@@ -1,0 +1,133 @@
+import { signal } from '@preact/signals'
+import { createApi } from '../shared/api/api.ts'
+
+/** A JSON Schema as far as the page draws it. */
+export type Schema = {
+  $ref?: string
+  type?: string
+  description?: string
+  properties?: Record<string, Schema>
+  required?: string[]
+  additionalProperties?: Schema | boolean
+  items?: Schema
+  anyOf?: Schema[]
+  allOf?: Schema[]
+  enum?: unknown[]
+  const?: unknown
+  format?: string
+  pattern?: string
+  minLength?: number
+  maxLength?: number
+  minimum?: number
+  maximum?: number
+  default?: unknown
+}
+
+export type Media = { schema?: Schema; example?: unknown; examples?: Record<string, unknown> }
+type Content = Record<string, Media>
+
+export type Parameter = {
+  name: string
+  in: 'path' | 'query' | 'header'
+  required?: boolean
+  description?: string
+  schema: Schema
+  example?: unknown
+}
+
+export type Answer = {
+  $ref?: string
+  description: string
+  headers?: Record<string, { $ref: string }>
+  content?: Content
+}
+
+export type SecurityScheme = {
+  type: string
+  scheme?: string
+  name?: string
+  description?: string
+}
+
+export type Operation = {
+  operationId: string
+  method: string
+  path: string
+  tags: string[]
+  summary: string
+  description?: string
+  security: Record<string, string[]>[]
+  parameters?: Parameter[]
+  requestBody?: { required: boolean; content: Content }
+  responses: Record<string, Answer>
+}
+
+export type ApiDocument = {
+  info: { title: string; version: string; description: string }
+  servers: { url: string }[]
+  tags: { name: string; description: string }[]
+  paths: Record<string, Record<string, Omit<Operation, 'method' | 'path'>>>
+  components: {
+    schemas: Record<string, Schema>
+    responses: Record<string, Answer>
+    headers: Record<string, { description: string }>
+    securitySchemes: Record<string, SecurityScheme>
+  }
+}
+
+export const api = signal<ApiDocument | undefined>(undefined)
+
+/** The service that the document is of; its colour, and its client, go by it. */
+export const SERVICES: Record<string, string> = {
+  'Plinth identity': 'identity',
+  'Plinth storage, full edition': 'storage-full',
+  'Plinth storage, key edition': 'storage-key',
+  'Plinth payments': 'payments',
+}
+
+export async function readDocument() {
+  const { get } = createApi({ headers: () => ({}) })
+  const reply = await get<ApiDocument>('/openapi.json', { open: true, silent: true })
+  if (reply.ok) api.value = reply.body
+  return reply
+}
+
+export function operationsOf({ paths }: ApiDocument): Operation[] {
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, rest]) => ({
+      ...rest,
+      method: method.toUpperCase(),
+      path,
+    })),
+  )
+}
+
+/** What a reference leads to, or the thing itself. */
+export function resolved<T extends { $ref?: string }>(given: T): T {
+  if (!given.$ref) return given
+  const names = given.$ref.slice(2).split('/')
+  return names.reduce(
+    (part: unknown, name) => (part as Record<string, unknown>)[name],
+    api.value,
+  ) as T
+}
+
+/** The last word of a reference, which is the name of the schema. */
+export const nameOf = ({ $ref }: { $ref?: string }) => $ref?.split('/').at(-1)
+
+/** The codes of problems that come with a status. */
+export function codesOf(answer: Answer): string[] {
+  const content = resolved(answer).content ?? {}
+  return Object.keys(content['application/problem+json']?.examples ?? {})
+}
+
+/** Whether all words occur in what the operation says of itself. */
+export function matches(operation: Operation, words: string): boolean {
+  const { operationId, method, path, summary, tags, responses } = operation
+  const codes = Object.values(responses).flatMap(codesOf)
+  const text = [operationId, method, path, summary, ...tags, ...codes].join(' ').toLowerCase()
+  return words
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => text.includes(word))
+}

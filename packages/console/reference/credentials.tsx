@@ -1,0 +1,82 @@
+import { signal } from '@preact/signals'
+import { createSession } from '../shared/account/session/session.ts'
+import { SignInCard } from '../shared/account/session/sign-in.tsx'
+import { createApi } from '../shared/api/api.ts'
+import { Button } from '../shared/components/button.tsx'
+import { Field } from '../shared/components/form.tsx'
+import { Card } from '../shared/components/page.tsx'
+import { type Operation, api as shown } from './api-document.ts'
+
+const LOGIN = '/api/auth/login'
+
+const session = createSession({ renewsItself: true })
+
+/** Only ever in the memory of this page. */
+const typed = signal('')
+
+const hasSignIn = () => shown.value?.paths[LOGIN] !== undefined
+
+const hasKey = () => shown.value?.components.securitySchemes.key !== undefined
+
+const typedApi = createApi({ headers: () => headersFor(typed.value) })
+
+function headersFor(secret: string): Record<string, string> {
+  if (secret === '') return {}
+  return hasKey() ? { 'X-API-KEY': secret } : { Authorization: `Bearer ${secret}` }
+}
+
+/** The headers that a request needs, with names in place of secrets. */
+export function shownHeaders({ security }: Operation): Record<string, string> {
+  const names = Object.keys(security[0] ?? {})
+  return {
+    ...(names.some((name) => /bearer|serviceKey/.test(name)) && {
+      Authorization: 'Bearer $ACCESS_TOKEN',
+    }),
+    ...(names.includes('key') && { 'X-API-KEY': '$API_KEY' }),
+    ...(names.includes('csrf') && { 'X-XSRF-TOKEN': '$CSRF_TOKEN' }),
+  }
+}
+
+/** What sends the calls of this page, with whatever the reader has signed in with. */
+export function caller() {
+  return hasSignIn() ? session.api : typedApi
+}
+
+/** The token of a passkey ceremony; its cookie is the browser's business. */
+export async function csrfHeaders({ security }: Operation): Promise<Record<string, string>> {
+  if (!security[0]?.csrf) return {}
+  const { body } = await caller().get<{ token: string }>('/webauthn/csrf', { open: true })
+  return { 'X-XSRF-TOKEN': body.token }
+}
+
+/** Sign in, or type a key: whatever this service takes. */
+export function CredentialsCard() {
+  if (!hasSignIn()) return <TypedSecret />
+  const claims = session.claims.value
+  if (!claims) return <SignInCard session={session} />
+  return (
+    <Card
+      title="Signed in"
+      about="The token stays in the memory of this page."
+      actions={<Button onClick={session.logOut}>Log out</Button>}
+    >
+      <p>
+        As <strong>{claims.username}</strong> with {claims.roles.join(', ')}.
+      </p>
+    </Card>
+  )
+}
+
+function TypedSecret() {
+  const [title, label] = hasKey()
+    ? ['API key', 'Key for X-API-KEY']
+    : ['Access', 'Access token or service key, if this service asks for one']
+  return (
+    <Card
+      title={title}
+      about="It stays in the memory of this page, for the calls you send from it."
+    >
+      <Field label={label} name="secret" type="password" bind={typed} />
+    </Card>
+  )
+}

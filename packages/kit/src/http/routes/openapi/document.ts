@@ -1,0 +1,183 @@
+import type { Access, Operation } from '../operations.ts'
+import {
+  headerComponents,
+  mediaOf,
+  type ProblemForm,
+  problemResponses,
+  problemsOf,
+  type Responses,
+  successResponses,
+} from './responses.ts'
+import { type Components, createComponents, exampleOf, type Json } from './schemas.ts'
+
+/** What a service says about its API that no single route says. */
+export type ApiDescription = {
+  title: string
+  version: string
+  description: string
+  /** In the order in which a reader should meet them. */
+  tags: Record<string, string>
+  /** False where no route uses a database. */
+  database?: boolean
+  /** What hooks of the whole server ask for; guards of a route speak for themselves. */
+  accessTo?: (url: string) => Access[]
+  problemForm?: ProblemForm
+}
+
+export type OpenApiDocument = Json & { paths: Record<string, Record<string, Json>> }
+
+/** OpenAPI 3.1 of the routes that a server has, without the address it is reached by. */
+export function openApiDocument(operations: Operation[], api: ApiDescription): OpenApiDocument {
+  const components = createComponents()
+  const securitySchemes: Json = {}
+  const paths: OpenApiDocument['paths'] = {}
+  for (const operation of operations.filter(({ schema }) => !schema.hide)) {
+    const access = [...operation.access, ...(api.accessTo?.(operation.url) ?? [])]
+    for (const asked of access) Object.assign(securitySchemes, asked.schemes, asked.otherSchemes)
+    const path = operation.url.replaceAll(/:(\w+)/g, '{$1}')
+    paths[path] ??= {}
+    paths[path][operation.method.toLowerCase()] = describe(operation, { access, api, components })
+  }
+  const responses = shareResponses(paths)
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: api.title,
+      version: api.version,
+      description: api.description,
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    tags: Object.entries(api.tags).map(([name, description]) => ({ name, description })),
+    paths,
+    components: {
+      schemas: sorted(components.schemas),
+      responses: sorted(responses),
+      headers: usedIn([paths, responses], headerComponents),
+      securitySchemes: sorted(securitySchemes),
+    },
+  }
+}
+
+type Surroundings = { access: Access[]; api: ApiDescription; components: Components }
+
+function describe(operation: Operation, { access, api, components }: Surroundings): Json {
+  const { schema } = operation
+  const { database = true } = api
+  const problemForm = schema.problemForm ?? api.problemForm
+  const problems = problemsOf(operation, { access, database })
+  const parameters = parametersOf(operation, components)
+  const bodies = schema.readsBody ?? (schema.body ? { 'application/json': schema.body } : undefined)
+  return {
+    operationId: schema.operationId,
+    tags: schema.tags,
+    summary: schema.summary,
+    ...(schema.description && { description: schema.description }),
+    security: securityOf(access),
+    ...(parameters.length > 0 && { parameters }),
+    ...(bodies && {
+      requestBody: {
+        required: !isNullable(Object.values(bodies)[0]),
+        content: mapValues(bodies, (body) => mediaOf(body, components)),
+      },
+    }),
+    responses: merged(
+      successResponses(operation, components),
+      problemResponses(problems, components, problemForm),
+    ),
+  }
+}
+
+/** All schemes of one entry are needed; a caller chooses between the entries. */
+function securityOf(access: Access[]): Json[] {
+  if (access.length === 0) return []
+  const all = (chosen: (asked: Access) => object) =>
+    mapValues(Object.assign({}, ...access.map(chosen)) as Json, () => [])
+  const first = all(({ schemes }) => schemes)
+  const hasChoice = access.some(({ otherSchemes }) => otherSchemes)
+  return hasChoice ? [first, all(({ schemes, otherSchemes = schemes }) => otherSchemes)] : [first]
+}
+
+/** A status may come with a reply of the route's own or with a problem. */
+function merged(replies: Responses, problems: Responses): Responses {
+  const both = Object.entries(replies).map(([status, reply]) => {
+    const problem = problems[status]
+    if (!problem) return [status, reply]
+    const description = `${reply.description}\n\n${problem.description}`
+    const headers = { ...reply.headers, ...problem.headers }
+    return [status, { description, headers, content: { ...reply.content, ...problem.content } }]
+  })
+  return { ...problems, ...Object.fromEntries(both) }
+}
+
+/** A body that may be absent is one of whose members none is required. */
+function isNullable(body: unknown): boolean {
+  const { required, anyOf } = body as { required?: string[]; anyOf?: { type?: string }[] }
+  return anyOf?.some(({ type }) => type === 'null') ?? required === undefined
+}
+
+type Parameters = { properties?: Json; required?: string[] }
+
+function parametersOf({ url, schema }: Operation, components: Components): Json[] {
+  const { params, querystring, readsQuery, headers } = schema
+  const inPath = [...url.matchAll(/:(\w+)/g)].map(([, name = '']) => name)
+  const known = (params as Parameters | undefined)?.properties ?? {}
+  const path = {
+    properties: Object.fromEntries(inPath.map((name) => [name, known[name] ?? PATH_TEXT])),
+    required: inPath,
+  }
+  const from = (place: string, given: unknown) => {
+    const { properties = {}, required = [] } = (given ?? {}) as Parameters
+    return Object.entries(properties).map(([name, inner]) => {
+      const { description, ...rest } = components.reference(inner)
+      return {
+        name,
+        in: place,
+        ...(description !== undefined && { description }),
+        ...(required.includes(name) && { required: true }),
+        schema: rest,
+        example: exampleOf(inner),
+      }
+    })
+  }
+  return [
+    ...from('path', path),
+    ...from('query', querystring ?? readsQuery),
+    ...from('header', headers),
+  ]
+}
+
+const PATH_TEXT = { type: 'string' }
+
+/** A problem response that several routes have becomes a component named by its status and codes. */
+function shareResponses(paths: OpenApiDocument['paths']): Json {
+  const responses: Json = {}
+  const uses = new Map<string, { holder: Json; status: string }[]>()
+  for (const operation of Object.values(paths).flatMap((path) => Object.values(path)))
+    for (const [status, response] of Object.entries(operation.responses as Json)) {
+      if (Number(status) < 400) continue
+      const text = JSON.stringify(response)
+      uses.set(text, [...(uses.get(text) ?? []), { holder: operation.responses as Json, status }])
+    }
+  for (const [text, places] of uses) {
+    const name = `${places[0]?.status}_${[...text.matchAll(/`([A-Z_]{3,})`:/g)].map(([, code]) => code).join('_or_')}`
+    if (places.length < 2 || name in responses) continue
+    responses[name] = JSON.parse(text)
+    for (const { holder, status } of places)
+      holder[status] = { $ref: `#/components/responses/${name}` }
+  }
+  return responses
+}
+
+function usedIn(parts: unknown[], components: Json): Json {
+  const references = JSON.stringify(parts).matchAll(/"#\/components\/headers\/([\w-]+)"/g)
+  const used = new Set([...references].map(([, name]) => name))
+  return Object.fromEntries(Object.entries(components).filter(([name]) => used.has(name)))
+}
+
+function sorted(named: Json): Json {
+  return Object.fromEntries(Object.entries(named).sort(([one], [other]) => (one < other ? -1 : 1)))
+}
+
+function mapValues<T>(named: Record<string, T>, change: (value: T) => unknown): Json {
+  return Object.fromEntries(Object.entries(named).map(([name, value]) => [name, change(value)]))
+}

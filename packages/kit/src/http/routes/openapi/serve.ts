@@ -1,0 +1,53 @@
+import { createHash } from 'node:crypto'
+import type { Server } from '../../framework.ts'
+import { Type } from '../../schema.ts'
+import { consoleRoutes } from '../console-pages.ts'
+import { bareReply, replyWith } from '../operations.ts'
+import type { ApiDescription } from './document.ts'
+
+type Text = { text: string; hash: string }
+
+const DocumentReply = Type.Object(
+  {},
+  { additionalProperties: {}, examples: [{ openapi: '3.1.0' }], description: 'OpenAPI 3.1' },
+)
+
+const REFERENCE = { operationId: 'reference', summary: 'This document as a page for browsers' }
+
+/**
+ * `/openapi.json`: what this very process answers, and under which address the client reaches it.
+ * It is made when it is asked for, and once. `page` is the folder of the page that draws it, which
+ * is served at `/reference`.
+ */
+export function openApiRoutes(server: Server, api: ApiDescription, page?: string): void {
+  server.api = api
+  if (page) consoleRoutes(server, page, '/reference', REFERENCE)
+  let made: Promise<Text> | undefined
+  server.get('/openapi.json', {
+    schema: {
+      operationId: 'openApi',
+      summary: 'This document',
+      tags: ['Operations'],
+      response: {
+        200: replyWith({ headers: ['ETag', 'Cache-Control'] }, DocumentReply),
+        304: bareReply({ headers: ['ETag', 'Cache-Control'] }),
+      },
+    },
+    handler: async (request, reply) => {
+      made ??= textOf(server, api)
+      const { text, hash } = await made
+      const servers = JSON.stringify([{ url: server.baseUrlOf(request) }])
+      const etag = `"${createHash('sha256').update(hash).update(servers).digest('base64url')}"`
+      reply.headers({ etag, 'cache-control': 'no-cache' })
+      if (request.headers['if-none-match'] === etag) return reply.code(304).send()
+      return reply.type('application/json').send(`{"servers":${servers},${text}`)
+    },
+  })
+}
+
+/** Everything but the opening brace, which the address follows. */
+async function textOf({ operations }: Server, api: ApiDescription): Promise<Text> {
+  const { openApiDocument } = await import('./document.ts')
+  const text = JSON.stringify(openApiDocument(operations, api)).slice(1)
+  return { text, hash: createHash('sha256').update(text).digest('hex') }
+}

@@ -1,0 +1,81 @@
+import { type AccountGuard, ADMIN_ROLE, byCaller, requireUser, userUnknown } from '@plinth/accounts'
+import { IdPath, noContent, pathId, type Server } from '@plinth/kit'
+import { type PasskeyRecords, passkeysOf, removePasskeys } from '../passkeys.ts'
+import { passkeyUnknown } from '../problems.ts'
+import { PasskeysReply, UserCredentialPath } from './schemas.ts'
+
+const tags = ['Passkeys']
+
+/** Own passkeys, and those of any user for administrators; also where passkeys are switched off. */
+export function passkeyRecordRoutes(
+  server: Server,
+  passkeys: PasskeyRecords,
+  guard: AccountGuard,
+): void {
+  server.get('/api/users/me/passkeys', {
+    onRequest: guard.caller,
+    schema: {
+      operationId: 'passkeys',
+      summary: 'Your passkeys',
+      tags,
+      response: { 200: PasskeysReply },
+    },
+    handler: ({ caller }) => passkeysOf(passkeys, Number(caller.userId)),
+  })
+
+  administrationRoutes(server, passkeys, guard)
+}
+
+function administrationRoutes(server: Server, passkeys: PasskeyRecords, guard: AccountGuard): void {
+  const admin = guard.role(ADMIN_ROLE)
+  const userIdOf = (id: string) => pathId(id, { unknown: userUnknown })
+
+  server.get('/api/users/:id/passkeys', {
+    onRequest: admin,
+    schema: {
+      operationId: 'passkeysOfUser',
+      summary: 'The passkeys of a user',
+      tags,
+      params: IdPath,
+      response: { 200: PasskeysReply },
+      problems: [userUnknown],
+    },
+    handler: async ({ params }) => {
+      const { id } = await requireUser(passkeys.accounts, userIdOf(params.id))
+      return passkeysOf(passkeys, id)
+    },
+  })
+
+  server.delete('/api/users/:id/passkeys', {
+    onRequest: admin,
+    schema: {
+      operationId: 'removePasskeysOfUser',
+      summary: 'Remove all passkeys of a user',
+      tags,
+      params: IdPath,
+      response: { 204: noContent },
+      problems: [userUnknown],
+    },
+    handler: async (request, reply) => {
+      await removePasskeys(passkeys, userIdOf(request.params.id), 'all', byCaller(request))
+      return reply.code(204).send()
+    },
+  })
+
+  server.delete('/api/users/:id/passkeys/:credentialId', {
+    onRequest: admin,
+    schema: {
+      operationId: 'removePasskeyOfUser',
+      summary: 'Remove one passkey of a user',
+      tags,
+      params: UserCredentialPath,
+      response: { 204: noContent },
+      problems: [userUnknown, passkeyUnknown],
+    },
+    handler: async (request, reply) => {
+      const { id, credentialId } = request.params
+      await removePasskeys(passkeys, userIdOf(id), { id: credentialId }, byCaller(request))
+      return reply.code(204).send()
+    },
+  })
+}
