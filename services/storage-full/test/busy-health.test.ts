@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import { Agent, get, request } from 'node:http'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -9,12 +8,11 @@ import { logIn, storageEnv, temporaryFolder, upload } from './start-storage.ts'
 const MAIN = join(import.meta.dirname, '../src/main.ts')
 const CONNECTIONS = 500
 const FILES = 600
-const ASKED = 20
-const LONGEST_MS = 1_000
+const ASKED = 5
+// Before each kind of work had a share of a turn of the event loop, an answer took two minutes.
+const PATIENCE_MS = 20_000
 
-test(`health costs under 1 s of the processor while ${CONNECTIONS} connections are busy`, {
-  skip: process.platform !== 'linux',
-}, async (t) => {
+test(`health is heard while ${CONNECTIONS} connections are busy`, async (t) => {
   const service = await spawnService(t, MAIN, {
     ...storageEnv(await temporaryFolder(t)),
     LOG_LEVEL: 'info',
@@ -27,38 +25,25 @@ test(`health costs under 1 s of the processor while ${CONNECTIONS} connections a
   const load = keepBusy(t, service, token)
   await load.allConnected
 
-  const waits: { cpuMs: number; wallMs: number }[] = []
+  const waits: number[] = []
   for (let asked = 0; asked < ASKED; asked++)
     for (const path of ['/liveness', '/readiness', '']) waits.push(await timed(service, path))
 
-  const longest = (name: 'cpuMs' | 'wallMs') => Math.max(...waits.map((wait) => wait[name]))
-  t.diagnostic(`longest: ${longest('cpuMs')} ms of its processor, ${longest('wallMs')} ms by clock`)
+  t.diagnostic(`the longest answer took ${Math.max(...waits)} ms`)
   assert.ok(load.answered() > 0)
-  assert.ok(longest('cpuMs') < LONGEST_MS, JSON.stringify(waits))
 })
 
-/** How long the answer took, and how much of that the service was at work: other programs do not count. */
-async function timed({ baseUrl, process }: SpawnedService, path: string) {
-  const [cpuBefore, begun] = [mainThreadMs(process.pid), performance.now()]
+/** How long the answer took; fails when it does not come. */
+async function timed({ baseUrl }: SpawnedService, path: string): Promise<number> {
+  const begun = performance.now()
+  const signal = AbortSignal.timeout(PATIENCE_MS)
   const status = await new Promise((resolve, reject) => {
-    get(`${baseUrl}/actuator/health${path}`, { agent: false }, (reply) => {
+    get(`${baseUrl}/actuator/health${path}`, { agent: false, signal }, (reply) => {
       reply.resume().once('end', () => resolve(reply.statusCode))
     }).once('error', reject)
   })
   assert.equal(status, 200)
-  return {
-    cpuMs: mainThreadMs(process.pid) - cpuBefore,
-    wallMs: Math.round(performance.now() - begun),
-  }
-}
-
-const TICK_MS = 10
-
-/** User and system time of a process's first thread. */
-function mainThreadMs(pid: number | undefined): number {
-  const stat = readFileSync(`/proc/${pid}/task/${pid}/stat`, 'utf8')
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  return TICK_MS * (Number(fields[11]) + Number(fields[12]))
+  return Math.round(performance.now() - begun)
 }
 
 const MEGABYTE = Buffer.concat([
