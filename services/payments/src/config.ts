@@ -62,7 +62,8 @@ function providerSettings(settings: Settings) {
 
 /** Where a browser finds the stand-in for the provider, if that is what is behind the service. */
 function sandboxUrl(settings: Settings, apiBase: string, secretKey = ''): string | undefined {
-  return isLive(secretKey) ? undefined : settings.url('SANDBOX_PUBLIC_URL', apiBase)
+  const isReal = isLive(secretKey) || /(^|\.)stripe\.com$/.test(new URL(apiBase).hostname)
+  return isReal ? undefined : settings.url('SANDBOX_PUBLIC_URL', apiBase)
 }
 
 function isLive(secretKey = ''): boolean {

@@ -119,6 +119,12 @@ describe('The console learns where the page of the sandbox is', () => {
     assert.deepEqual((await given(t, env)).body, { sandboxUrl: null })
   })
 
+  test('nowhere when the address is that of the provider itself', async (t) => {
+    const env = { ...SANDBOX, PROVIDER_API_BASE: 'https://api.stripe.com' }
+
+    assert.deepEqual((await given(t, env)).body, { sandboxUrl: null })
+  })
+
   test('nowhere with a live key, wherever it is sent', async (t) => {
     const env = { ...SANDBOX, ...LIVE }
 
