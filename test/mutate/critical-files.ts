@@ -13,8 +13,13 @@ const storageKey = judgedIn('services/storage-key/src', 'services/storage-key/te
 
 /** What holds money, tokens, sessions, files, leases, webhooks and idempotency, and the guards. */
 export const CRITICAL: CriticalFile[] = [
-  kit('database/leases.ts', 'database/leases'),
-  kit('database/leases.repository.ts', 'database/leases', 'database/faults', 'database/database'),
+  kit('database/leases/leases.ts', 'database/leases/leases'),
+  kit(
+    'database/leases/leases.repository.ts',
+    'database/leases/leases',
+    'database/faults',
+    'database/database',
+  ),
   kit(
     'database/sqlite/group-commit.ts',
     'database/transaction',
@@ -113,7 +118,7 @@ export const CRITICAL: CriticalFile[] = [
   payments('webhooks/receive.ts', 'scenarios-events', 'webhook-signature', 'parked-events'),
   payments('webhooks/webhooks.routes.ts', 'webhook-signature', 'scenarios-events', 'payments'),
   storage('files/files.ts', 'files', 'file-bytes', 'deletions', 'upload-rules', 'races'),
-  storage('files/links.ts', 'temporary-links', 'lost-updates'),
+  storage('files/links/links.ts', 'temporary-links', 'lost-updates'),
   storage('upkeep/move-file.ts', 'moves', 'move-faults', 'races'),
   storageKey('access.ts', 'api-key', 'security'),
   storageKey('files.ts', 'files', 'upload', 'names', 'races', 'trouble'),
