@@ -66,14 +66,18 @@ describe('traces', () => {
     await pay(urlOf)
 
     const named = (name: string) => spans.find((span) => span.name === name)
-    await until(
-      () => named('POST /api/provider/webhook'),
-      (span) => span !== undefined,
+    const inSandbox = () =>
+      spans.find(({ service, kind }) => service === 'plinth-sandbox' && kind === SERVER)
+    // Each service sends its own spans, about once a second.
+    const [checkout, call, there, webhook] = await until(
+      () => [
+        named('POST /api/checkout/sessions'),
+        named('provider createSession'),
+        inSandbox(),
+        named('POST /api/provider/webhook'),
+      ],
+      (found) => found.every((span) => span !== undefined),
     )
-    const checkout = named('POST /api/checkout/sessions')
-    const call = named('provider createSession')
-    const there = spans.find(({ service, kind }) => service === 'plinth-sandbox' && kind === SERVER)
-    const webhook = named('POST /api/provider/webhook')
     assert.ok(checkout && call && there && webhook)
     assert.equal(checkout.parentSpanId, '')
     assert.equal(call.parentSpanId, checkout.spanId)
