@@ -6,11 +6,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { before, describe, test } from 'node:test'
-import { identityClient, paymentsClient, storageClient, storageKeyClient } from '@plinth/client'
+import { identityClient, storageClient, storageKeyClient } from '@plinth/client'
 import { debianProgram } from '../test/servers/debian.ts'
 import { freePorts } from '../test/servers/free-ports.ts'
 import { until } from '../test/until.ts'
-import { startSuite } from './stack.ts'
+import { startSuite, takePayment } from './stack.ts'
 import { suiteCleanup } from './suite-cleanup.ts'
 
 const OBSERVE = join(import.meta.dirname, '../deploy/observe')
@@ -179,18 +179,5 @@ async function driveTraffic(urlOf: (service: string) => string): Promise<void> {
   const { id } = await storage.upload(PDF, 'a.pdf')
   await storage.thumbnail(id)
   await storageKeyClient(urlOf('storage-key'), 'storage-local-dev-key').upload(PDF, 'a.pdf')
-  const payments = paymentsClient(urlOf('payments'))
-  const { checkoutSessionId, paymentId } = await payments.checkOut({
-    amount: 1000,
-    currency: 'EUR',
-    description: 'One chair',
-    businessReference: 'order-1',
-    attemptReference: 'attempt-1',
-  })
-  const sandbox = `${urlOf('provider-sandbox')}/sandbox/api`
-  await fetch(`${sandbox}/sessions/${checkoutSessionId}/pay`, { method: 'POST' })
-  await until(
-    () => payments.payment(paymentId),
-    ({ status }) => status === 'PAID',
-  )
+  await takePayment(urlOf)
 }

@@ -3,8 +3,10 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { paymentsClient } from '@plinth/client'
 import { type Stack, startStack } from '../launcher/stack/stack.ts'
 import { freePortSettings } from '../test/servers/free-ports.ts'
+import { until } from '../test/until.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 
@@ -40,4 +42,22 @@ async function startOnFreePorts(env: Record<string, string>, tries = 3): Promise
     if (tries === 1 || !/ is in use\./.test(String(error))) throw error
     return startOnFreePorts(env, tries - 1)
   }
+}
+
+/** From the checkout to the webhook that says it is paid. */
+export async function takePayment(urlOf: (service: string) => string): Promise<void> {
+  const payments = paymentsClient(urlOf('payments'))
+  const { checkoutSessionId, paymentId } = await payments.checkOut({
+    amount: 1000,
+    currency: 'EUR',
+    description: 'One chair',
+    businessReference: 'order-1',
+    attemptReference: 'attempt-1',
+  })
+  const sandbox = `${urlOf('provider-sandbox')}/sandbox/api`
+  await fetch(`${sandbox}/sessions/${checkoutSessionId}/pay`, { method: 'POST' })
+  await until(
+    () => payments.payment(paymentId),
+    ({ status }) => status === 'PAID',
+  )
 }

@@ -3,10 +3,10 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { describe, type TestContext, test } from 'node:test'
-import { identityClient, paymentsClient } from '@plinth/client'
+import { identityClient } from '@plinth/client'
 import { freePorts } from '../test/servers/free-ports.ts'
 import { until } from '../test/until.ts'
-import { startSuite } from './stack.ts'
+import { startSuite, takePayment } from './stack.ts'
 
 const SERVER = 2
 
@@ -41,29 +41,12 @@ async function startReceiver(t: TestContext, { hung = false } = {}) {
   return { spans, settings: { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}` } }
 }
 
-async function pay(urlOf: (service: string) => string): Promise<void> {
-  const payments = paymentsClient(urlOf('payments'))
-  const { checkoutSessionId, paymentId } = await payments.checkOut({
-    amount: 1000,
-    currency: 'EUR',
-    description: 'One chair',
-    businessReference: 'order-1',
-    attemptReference: 'attempt-1',
-  })
-  const sandbox = `${urlOf('provider-sandbox')}/sandbox/api`
-  await fetch(`${sandbox}/sessions/${checkoutSessionId}/pay`, { method: 'POST' })
-  await until(
-    () => payments.payment(paymentId),
-    ({ status }) => status === 'PAID',
-  )
-}
-
 describe('traces', () => {
   test('connect a checkout with the call to the provider, its work there and the webhook', async (t) => {
     const { spans, settings } = await startReceiver(t)
     const { urlOf } = await startSuite(t, settings)
 
-    await pay(urlOf)
+    await takePayment(urlOf)
 
     const named = (name: string) => spans.find((span) => span.name === name)
     const inSandbox = () =>
@@ -101,7 +84,7 @@ describe('traces', () => {
     assert.deepEqual([span?.traceId, span?.parentSpanId], [traceId, 'b7ad6b7169203331'])
   })
 
-  test('that nobody takes hold up no request, and are dropped and counted', async (t) => {
+  test('are dropped and counted when the receiver hangs, and delay no request', async (t) => {
     const { settings } = await startReceiver(t, { hung: true })
     const [port] = await freePorts(1)
     const { urlOf } = await startSuite(t, {
