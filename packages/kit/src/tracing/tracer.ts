@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { setTimeout } from 'node:timers/promises'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { FinishedSpan, TracingSettings } from './otlp.ts'
 import {
@@ -15,6 +16,7 @@ const KINDS: Record<SpanKind, number> = { internal: 1, server: 2, client: 3 }
 const MOST_WAITING = 2_048
 const BATCH = 512
 const EVERY_MS = 1_000
+const LONGEST_CLOSE_MS = 2_000
 
 /**
  * Collects the spans of one service and sends them in batches. Requests never wait for it: what does
@@ -73,8 +75,8 @@ export function createTracer(settings: TracingSettings, service: string, metrics
     },
     async close() {
       clearInterval(timer)
-      await sending
-      await flush()
+      // A receiver that hangs must not hold up the stop.
+      await Promise.race([flush(), setTimeout(LONGEST_CLOSE_MS, undefined, { ref: false })])
     },
   }
 }
