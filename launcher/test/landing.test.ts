@@ -4,7 +4,7 @@ import { apiFor } from '@plinth/kit/testing'
 import { startStack } from '../stack/stack.ts'
 import { testEnv } from './test-env.ts'
 
-type Listed = { name: string; healthy: boolean; consoleUrl: string }
+type Listed = { name: string; healthy: boolean; url: string; consoleUrl: string }
 
 describe('the landing page', () => {
   test('is public HTML under a strict policy', async (t) => {
@@ -24,6 +24,18 @@ describe('the landing page', () => {
 
     for (const { name, consoleUrl } of body as Listed[])
       assert.equal((await fetch(consoleUrl)).status, 200, name)
+  })
+
+  test('lists addresses that lead a browser to a console and tell a program what is there', async (t) => {
+    const { landing } = await start(t)
+
+    const { body } = await landing.get('/api/services')
+
+    for (const { name, url } of body as Listed[]) {
+      const page = await fetch(url, { headers: { accept: 'text/html,*/*;q=0.8' } })
+      const index = (await (await fetch(url)).json()) as { name: string }
+      assert.deepEqual([page.status, page.redirected, index.name], [200, true, name])
+    }
   })
 
   test('shows which service has stopped answering', async (t) => {

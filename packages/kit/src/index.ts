@@ -76,6 +76,7 @@ export {
   noContent,
   replyWith,
 } from './http/routes/operations.ts'
+export { indexRoute } from './http/routes/service-index.ts'
 export {
   actuatorRoutes,
   jwksRoutes,

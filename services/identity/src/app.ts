@@ -8,6 +8,7 @@ import {
   createLogger,
   createServer,
   type Db,
+  indexRoute,
   measureDisks,
   openApiRoutes,
   openDatabase,
@@ -84,6 +85,7 @@ export async function createIdentity(
   oauthRoutes(server, openOAuth(accounts, keys), { publicUrl: config.publicUrl, keyGuard })
   actuatorRoutes(server, { name: NAME, version: VERSION, healthy: database.ping })
   consoleRoutes(server, consoleFolder('identity'))
+  indexRoute(server, { name: NAME, version: VERSION })
   openApiRoutes(server, API, consoleFolder('reference'))
   return server
 }

@@ -13,6 +13,7 @@ import {
   createRemoteIssuer,
   createServer,
   type Guard,
+  indexRoute,
   issuerUnavailable,
   type KeyEvent,
   type KeyGuard,
@@ -125,6 +126,7 @@ export async function openPayments(
   if (admin) serviceKeyRoutes(server, keys, admin)
   actuatorRoutes(server, { name: NAME, version: VERSION, healthy: ping })
   if (config.console) paymentConsoleRoutes(server, config)
+  indexRoute(server, { name: NAME, version: VERSION })
   openApiRoutes(server, API, consoleFolder('reference'))
   return { server, jobs, payments }
 }

@@ -2,11 +2,11 @@ import type { AddressInfo } from 'node:net'
 import { consoleFolder } from '@plinth/console'
 import {
   actuatorRoutes,
-  basePathOf,
   type Clock,
   consoleRoutes,
   createLogger,
   createServer,
+  indexRoute,
   kitMigrations,
   openDatabase,
   renderProblem,
@@ -35,7 +35,7 @@ import { relaxDurability } from './state/values.repository.ts'
 
 export { loadConfig, type SandboxConfig } from './config.ts'
 
-const VERSION = '1.0.0'
+const ABOUT = { name: 'provider-sandbox', version: '1.0.0' }
 
 const MOST_BYTES = 1024 * 1024
 
@@ -77,7 +77,7 @@ export async function createProviderSandbox(
 
   refuseOtherSites(server, config.corsOrigins)
   parseFormBodies(server)
-  actuatorRoutes(server, { name: 'provider-sandbox', version: VERSION, healthy: database.ping })
+  actuatorRoutes(server, { ...ABOUT, healthy: database.ping })
   apiRoutes(server, sandbox, held)
   hostedRoutes(server, sandbox)
   controlPageRoutes(server)
@@ -96,8 +96,9 @@ export async function createProviderSandbox(
 
 /** The page of the controls is a console like those of the services. */
 function controlPageRoutes(server: Server): void {
-  server.get('/', (request, reply) => reply.redirect(`${basePathOf(request)}/sandbox/`, 302))
-  consoleRoutes(server, consoleFolder('sandbox'), '/sandbox')
+  const consolePath = '/sandbox'
+  consoleRoutes(server, consoleFolder('sandbox'), consolePath)
+  indexRoute(server, { ...ABOUT, consolePath })
 }
 
 /** The configured address, or the actual one when the system chose the port. */

@@ -168,7 +168,7 @@ describe('the page of the controls', () => {
   test('is at /sandbox, and the root leads to it', async (t) => {
     const { api } = await startSandbox(t)
 
-    const root = await api.get('/')
+    const root = await api.get('/', { headers: { accept: 'text/html' } })
     const short = await api.get('/sandbox')
     const page = await api.get('/sandbox/')
 

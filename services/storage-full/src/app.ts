@@ -20,6 +20,7 @@ import {
   createRemoteIssuer,
   createServer,
   type Database,
+  indexRoute,
   issuerUnavailable,
   type Logger,
   makeDataFolder,
@@ -105,6 +106,7 @@ export async function createStorageFull(
   const healthy = async () => (await database.ping()) && (await isWritable(storage))
   actuatorRoutes(server, { name: NAME, version: VERSION, healthy })
   consoleRoutes(server, consoleFolder('storage-full'))
+  indexRoute(server, { name: NAME, version: VERSION })
   openApiRoutes(server, API, consoleFolder('reference'))
   return server
 }

@@ -7,7 +7,7 @@ const ALLOWED: [path: RegExp, methods: string][] = [
   [/^\/file$/, 'POST, OPTIONS'],
   [/^\/file\/info\/[^/]+$/, 'GET, HEAD, OPTIONS'],
   [/^\/file\/[^/]+$/, 'GET, HEAD, DELETE, OPTIONS'],
-  [/^\/(actuator\/health|openapi\.json|(api-test|reference)(\/.*)?)$/, 'GET, HEAD, OPTIONS'],
+  [/^\/(|actuator\/health|openapi\.json|(api-test|reference)(\/.*)?)$/, 'GET, HEAD, OPTIONS'],
   [/^\/\*$/, 'GET, HEAD, POST, DELETE, OPTIONS'],
 ]
 

@@ -8,6 +8,7 @@ import {
   countReplies,
   createLogger,
   createServer,
+  indexRoute,
   measureDisks,
   openApiRoutes,
   requestedPath,
@@ -76,6 +77,7 @@ export async function createStorageKey(
     discovery: config.actuator === 'full',
   })
   consoleRoutes(server, consoleFolder('storage-key'))
+  indexRoute(server, { name: NAME, version: VERSION })
   openApiRoutes(server, API, consoleFolder('reference'))
   return server
 }

@@ -148,6 +148,7 @@ describe('OPTIONS', () => {
     ['/file/list', 'GET, HEAD, DELETE, OPTIONS'],
     ['/file/a.png', 'GET, HEAD, DELETE, OPTIONS'],
     ['/file/info/a.png', 'GET, HEAD, OPTIONS'],
+    ['/', 'GET, HEAD, OPTIONS'],
     ['/actuator/health', 'GET, HEAD, OPTIONS'],
     ['*', 'GET, HEAD, POST, DELETE, OPTIONS'],
   ] as const)
