@@ -53,8 +53,6 @@ const DEMO_ACCOUNTS: Conveniences = {
 const DEVELOPMENT_KEY = 'storage-local-dev-key'
 const NONE: Conveniences = { named: [] }
 
-export const VERSION = '1.0.0'
-
 /** In the order in which they are shown. */
 export const services: ServiceEntry[] = [
   service({

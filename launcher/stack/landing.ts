@@ -6,9 +6,10 @@ import {
   createServer,
   type Server,
   systemClock,
+  VERSION,
 } from '@plinth/kit'
 import type { SuiteConfig } from '../config.ts'
-import { type RunningService, VERSION } from '../services.ts'
+import type { RunningService } from '../services.ts'
 
 const HEALTH_TIMEOUT_MS = 3_000
 

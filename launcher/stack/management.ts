@@ -15,10 +15,10 @@ import {
   merged,
   type Server,
   systemClock,
+  VERSION,
   watchProcess,
 } from '@plinth/kit'
 import type { ManagementConfig } from '../config.ts'
-import { VERSION } from '../services.ts'
 
 export type ReadMetrics = () => Promise<Family[]>
 

@@ -7,7 +7,7 @@ export {
 } from './database/engine.ts'
 export { kitMigrations, type LeaseTables } from './database/leases/leases.repository.ts'
 export { type Job, startJob, withLease } from './database/leases/leases.ts'
-export type { Migration } from './database/migrate.ts'
+export { type Migration, VERSION } from './database/migrate.ts'
 export { type Database, type Db, openDatabase } from './database/open.ts'
 export { prepared } from './database/prepared.ts'
 export {

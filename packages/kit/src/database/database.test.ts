@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
+import { basename, dirname } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import SqliteDatabase from 'better-sqlite3'
 import { sql } from 'kysely'
@@ -32,8 +33,8 @@ const INDEX: Migration = {
   },
 }
 
-async function openNotes(t: TestContext, url: string, migrations = [NOTES]) {
-  const database = await openDatabase<NoteTables>(url, migrations)
+async function openNotes(t: TestContext, url: string, migrations = [NOTES], version?: string) {
+  const database = await openDatabase<NoteTables>(url, migrations, { version })
   t.after(() => database.close())
   return database
 }
@@ -62,15 +63,30 @@ for (const engine of engines)
       const later = await openNotes(t, url, [NOTES, INDEX])
 
       assert.equal((await later.db.selectFrom('notes').selectAll().execute()).length, 1)
-      if (engine.name === 'sqlite')
-        assert.ok(existsSync(`${url.slice('sqlite:'.length)}.before-migration`))
     })
 
-    test('refuses a schema newer than the code, and names it', async (t) => {
+    test('refuses a schema newer than the code, and names it and both versions', async (t) => {
       const url = await engine.freshUrl(t)
-      await openNotes(t, url, [NOTES, INDEX])
+      await openNotes(t, url, [NOTES, INDEX], '1.4.0')
 
-      await assert.rejects(openNotes(t, url, [NOTES]), /newer than this version.*test-0002-index/)
+      await assert.rejects(
+        openNotes(t, url, [NOTES], '1.3.2'),
+        /newer than this version.*of Plinth 1\.4\.0, and this is 1\.3\.2 .*test-0002-index.*Start 1\.4\.0/,
+      )
+    })
+
+    test('takes over a schema of 1.0, which kept no versions', async (t) => {
+      const url = await engine.freshUrl(t)
+      const { db } = await openNotes(t, url)
+      await sql`alter table schema_migrations drop column version`.execute(db)
+
+      const later = await openNotes(t, url, [NOTES, INDEX], '1.1.0')
+
+      const rows = await sql`select * from schema_migrations order by name`.execute(later.db)
+      assert.deepEqual(rows.rows, [
+        { name: 'test-0001-notes', version: null },
+        { name: 'test-0002-index', version: '1.1.0' },
+      ])
     })
 
     test('a migration that fails leaves nothing behind', async (t) => {
@@ -179,13 +195,38 @@ describe('the copy of a SQLite file that is made before its schema changes', () 
     reader.prepare('select count(*) from notes').get()
     await add(database, 'committed after the reader began')
 
-    await openNotes(t, url, [NOTES, INDEX])
+    await openNotes(t, url, [NOTES, INDEX], '1.1.0')
 
-    const copy = new SqliteDatabase(`${file}.before-migration`)
+    const copy = new SqliteDatabase(`${file}.before-1.1.0`)
     t.after(() => copy.close())
     const tables = "select name from sqlite_master where name = 'notes_copies'"
     assert.deepEqual(copy.prepare('select copies from notes').all(), [{ copies: 1 }])
     assert.deepEqual(copy.prepare(tables).all(), [])
+  })
+
+  test('is named after the version that is started, and three are kept', async (t) => {
+    const url = await sqlite.freshUrl(t)
+    const file = url.slice('sqlite:'.length)
+    const later = ['1.1.0', '1.2.0', '1.3.0', '1.10.0'].map((version) => ({
+      version,
+      migration: { name: `test-${version}`, up: async () => {} },
+    }))
+    await openNotes(t, url, [NOTES], '1.0.0')
+
+    const applied = [NOTES]
+    for (const { version, migration } of later) {
+      applied.push(migration)
+      await openNotes(t, url, applied, version)
+    }
+
+    const copies = readdirSync(dirname(file)).filter((name) =>
+      name.startsWith(`${basename(file)}.before-`),
+    )
+    assert.deepEqual(copies.map((name) => name.slice(`${basename(file)}.before-`.length)).sort(), [
+      '1.10.0',
+      '1.2.0',
+      '1.3.0',
+    ])
   })
 })
 

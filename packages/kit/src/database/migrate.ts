@@ -1,4 +1,5 @@
 import { type Kysely, sql } from 'kysely'
+import manifest from '../../package.json' with { type: 'json' }
 import { StartError } from '../problems.ts'
 import type { Engine } from './engine.ts'
 import { inTransaction } from './transaction.ts'
@@ -10,7 +11,13 @@ export type Migration = {
   up(db: Kysely<any>, engine: Engine): Promise<void>
 }
 
-type MigrationTables = { schema_migrations: { name: string } }
+/** Of the product: all packages have the same. */
+export const VERSION: string = manifest.version
+
+/** `version` is missing from what 1.0 applied. */
+type MigrationTables = { schema_migrations: { name: string; version?: string | null } }
+
+type Applied = MigrationTables['schema_migrations']
 
 const LOCK = 7_264_108
 
@@ -18,57 +25,80 @@ const LOCK = 7_264_108
  * Brings the schema up to date under a lock, all of it in one transaction: of several nodes that
  * start at once one does the work and the others wait for it.
  */
-export async function migrate<T>(
-  connection: Kysely<T>,
-  engine: Engine,
-  migrations: Migration[],
-  backUp: () => Promise<void>,
-): Promise<void> {
+export async function migrate<T>(connection: Kysely<T>, update: Update): Promise<void> {
   const db = connection as unknown as Kysely<MigrationTables>
-  const known = await appliedNames(db).catch((): string[] => [])
-  refuseNewer(known, migrations)
-  if (migrations.every(({ name }) => known.includes(name))) return
+  const known = await listApplied(db).catch((): Applied[] => [])
+  refuseNewer(known, update)
+  if (missingFrom(known, update.migrations).length === 0) return
   await inTransaction(db, async (transaction) => {
-    if (engine === 'postgres') {
+    if (update.engine === 'postgres') {
       // An index over many rows takes its time, and so does waiting for the node that makes it.
       await sql`set local statement_timeout = 0`.execute(transaction)
       await sql`select pg_advisory_xact_lock(${LOCK})`.execute(transaction)
     }
-    await applyMissing(transaction, { engine, migrations, backUp })
+    await applyMissing(transaction, update)
   })
 }
 
-type Update = { engine: Engine; migrations: Migration[]; backUp: () => Promise<void> }
+type Update = {
+  engine: Engine
+  migrations: Migration[]
+  version: string
+  /** Keeps a copy of what is there before it is changed. */
+  backUp(version: string): Promise<void>
+}
 
 async function applyMissing(
   db: Kysely<MigrationTables>,
-  { engine, migrations, backUp }: Update,
+  { engine, migrations, version, backUp }: Update,
 ): Promise<void> {
   await db.schema
     .createTable('schema_migrations')
     .ifNotExists()
     .addColumn('name', 'varchar(200)', (column) => column.primaryKey())
     .execute()
-  const applied = await appliedNames(db)
-  refuseNewer(applied, migrations)
-  const missing = migrations.filter(({ name }) => !applied.includes(name))
-  if (applied.length > 0 && missing.length > 0) await backUp()
+  const applied = await listApplied(db)
+  refuseNewer(applied, { migrations, version })
+  const missing = missingFrom(applied, migrations)
+  if (missing.length === 0) return
+  if (applied.length > 0) await backUp(version)
+  await addVersion(db, engine)
   for (const { name, up } of missing) {
     await up(db, engine)
-    await db.insertInto('schema_migrations').values({ name }).execute()
+    await db.insertInto('schema_migrations').values({ name, version }).execute()
   }
 }
 
-async function appliedNames(db: Kysely<MigrationTables>): Promise<string[]> {
-  const rows = await db.selectFrom('schema_migrations').select('name').execute()
-  return rows.map(({ name }) => name)
+/** All columns: 1.0 kept no versions. */
+async function listApplied(db: Kysely<MigrationTables>): Promise<Applied[]> {
+  return db.selectFrom('schema_migrations').selectAll().execute()
 }
 
-function refuseNewer(applied: string[], migrations: Migration[]): void {
-  const unknown = applied.filter((name) => !migrations.some((one) => one.name === name))
-  if (unknown.length > 0)
-    throw new StartError(
-      `The database is newer than this version of the service (it has "${unknown.join('", "')}"). ` +
-        'Start the newer version, or restore the copy made before the update.',
-    )
+function missingFrom(applied: Applied[], migrations: Migration[]): Migration[] {
+  return migrations.filter(({ name }) => !applied.some((one) => one.name === name))
+}
+
+async function addVersion(db: Kysely<MigrationTables>, engine: Engine): Promise<void> {
+  const column = sql`version varchar(40)`
+  if (engine === 'postgres') {
+    await sql`alter table schema_migrations add column if not exists ${column}`.execute(db)
+    return
+  }
+  const columns = await sql<{ name: string }>`pragma table_info(schema_migrations)`.execute(db)
+  if (!columns.rows.some(({ name }) => name === 'version'))
+    await sql`alter table schema_migrations add column ${column}`.execute(db)
+}
+
+function refuseNewer(
+  applied: Applied[],
+  { migrations, version }: Pick<Update, 'migrations' | 'version'>,
+): void {
+  const unknown = applied.filter(({ name }) => !migrations.some((one) => one.name === name))
+  if (unknown.length === 0) return
+  const newer = unknown.findLast((one) => one.version)?.version ?? 'a later version'
+  const names = unknown.map(({ name }) => `"${name}"`).join(', ')
+  throw new StartError(
+    `The database is newer than this version of the service: it is of Plinth ${newer}, and this is ` +
+      `${version} (it has ${names}). Start ${newer}, or restore the copy made before the update.`,
+  )
 }

@@ -11,7 +11,7 @@ import {
   kitMigrations,
   type LeaseTables,
 } from './leases/leases.repository.ts'
-import { type Migration, migrate } from './migrate.ts'
+import { type Migration, migrate, VERSION } from './migrate.ts'
 import { openPostgresKysely } from './postgres/kysely.ts'
 import { openPool, type PoolOptions } from './postgres/pool.ts'
 import { backUpSqlite } from './sqlite/file.ts'
@@ -36,6 +36,8 @@ type OpenOptions = PoolOptions & {
   namedStatements?: boolean
   /** Keeps room for `withReserve` on the disk of an SQLite file. */
   reserve?: boolean
+  /** The version of the product that is started. */
+  version?: string
 }
 
 /** Opens `sqlite:<file>` or `postgres://…` and returns only when the schema is current. */
@@ -59,7 +61,8 @@ async function openCurrent<T>(
   const connection = connect<T>(url, options)
   let withReserve: WithReserve = (work) => work()
   try {
-    await migrate(connection.db, connection.engine, migrations, connection.backUp)
+    const { version = VERSION } = options
+    await migrate(connection.db, { ...connection, migrations, version })
     if (migrations.includes(kitMigrations[0] as Migration))
       await deleteDeadLeases(connection.db as unknown as Db<LeaseTables>)
     if (options.reserve && connection.file !== undefined)
@@ -108,7 +111,7 @@ type Connection<T> = {
   db: Kysely<T>
   engine: Engine
   file?: string
-  backUp(): Promise<void>
+  backUp(version: string): Promise<void>
   measure(metrics: Metrics): void
   close(): Promise<void>
 }
@@ -131,7 +134,7 @@ function connect<T>(url: string, options: OpenOptions): Connection<T> {
     db,
     engine: 'sqlite',
     file,
-    backUp: () => backUpSqlite(file),
+    backUp: (version) => backUpSqlite(file, version),
     measure: (metrics) => measureLog(metrics, file),
     close: () => db.destroy(),
   }

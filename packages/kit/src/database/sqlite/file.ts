@@ -1,5 +1,6 @@
-import { chmodSync, closeSync, openSync, statSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { chmodSync, closeSync, openSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import { open } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import SqliteDatabase from 'better-sqlite3'
 import type { CompiledQuery, QueryResult } from 'kysely'
@@ -54,18 +55,38 @@ export function openSqliteToRead(file: string): Sqlite {
   return new SqliteDatabase(file, { readonly: true, timeout: 0 })
 }
 
-/** Keeps a copy of the file beside it before the schema changes; call it under the write lock. */
-export async function backUpSqlite(file: string): Promise<void> {
+const COPIES = 3
+
+/**
+ * Keeps a copy of the file beside it before the schema changes for this version, and the two copies
+ * made before; call it under the write lock. A copy has its name only when it is whole.
+ */
+export async function backUpSqlite(file: string, version: string): Promise<void> {
   if (file === ':memory:') return
+  const copy = `${file}.before-${version}`
+  const part = `${copy}.part`
+  rmSync(part, { force: true })
+  createForOwner(part)
   const source = new SqliteDatabase(file, { readonly: true })
-  const copy = `${file}.before-migration`
-  hideFromOthers(copy)
-  createForOwner(copy)
   try {
-    await source.backup(copy)
+    await source.backup(part)
   } finally {
     source.close()
   }
+  const written = await open(part, 'r+')
+  await written.sync().finally(() => written.close())
+  renameSync(part, copy)
+  for (const old of copiesOf(file).slice(COPIES)) rmSync(old)
+}
+
+/** Newest first. */
+function copiesOf(file: string): string[] {
+  return readdirSync(dirname(file))
+    .filter((name) => name.startsWith(`${basename(file)}.before-`) && !name.endsWith('.part'))
+    .map((name) => join(dirname(file), name))
+    .map((path) => ({ path, at: statSync(path).mtimeMs }))
+    .sort((left, right) => right.at - left.at)
+    .map(({ path }) => path)
 }
 
 const BUSY_MS = 10_000

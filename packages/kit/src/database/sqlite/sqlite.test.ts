@@ -38,13 +38,13 @@ test('other users of the machine cannot read the file, its log or a backup', asy
   const sqlite = openSqlite(file)
   t.after(() => sqlite.close())
   sqlite.exec('create table secrets (value text)')
-  await backUpSqlite(file)
+  await backUpSqlite(file, '1.1.0')
 
   assert.deepEqual(modesIn(folder), [
     'x.db 600',
     'x.db-shm 600',
     'x.db-wal 600',
-    'x.db.before-migration 600',
+    'x.db.before-1.1.0 600',
   ])
 })
 

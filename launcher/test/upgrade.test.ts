@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { createHash, createPrivateKey } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { promisify } from 'node:util'
+import { identityClient, paymentsClient, storageClient, storageKeyClient } from '@plinth/client'
+import { VERSION } from '@plinth/kit'
+import { apiFor } from '@plinth/kit/testing'
+import SqliteDatabase from 'better-sqlite3'
+import { createAuthenticator } from '../../services/identity/test/authenticator.ts'
+import { startStack } from '../stack/stack.ts'
+import { failureOf, launch } from './launch.ts'
+import { testEnv } from './test-env.ts'
+
+/** `data`, as 1.0.0 left it, and `expected.json`, what its API said about it. */
+const DATA_OF_1_0 = join(import.meta.dirname, 'data-1.0.tar.gz')
+
+async function dataOfOneZero(t: TestContext) {
+  const { env, folder } = await testEnv(t)
+  await promisify(execFile)('tar', ['-xzf', DATA_OF_1_0, '-C', folder])
+  const expected = JSON.parse(readFileSync(join(folder, 'expected.json'), 'utf8'))
+  return { env, folder, expected }
+}
+
+async function startOnDataOfOneZero(t: TestContext) {
+  const { env, folder, expected } = await dataOfOneZero(t)
+  const stack = await startStack({ env })
+  t.after(() => stack.close())
+  const urlOf = (name: string) =>
+    stack.services.find(({ entry }) => entry.name === name)?.publicUrl as string
+  return { folder, expected, urlOf }
+}
+
+test('everything in a data folder of 1.0 is readable today', async (t) => {
+  const { folder, expected, urlOf } = await startOnDataOfOneZero(t)
+
+  await t.test('users log in with their password and their passkey', async () => {
+    const identity = identityClient(urlOf('identity'))
+    await identity.logIn('grace', expected.password)
+    assert.equal((await identity.me()).email, 'grace@example.org')
+    assert.equal((await identity.passkeys())[0]?.label, 'laptop of 1.0')
+
+    const reply = await logInWithPasskey(urlOf('identity'), expected.passkey)
+    assert.equal(reply.status, 200, JSON.stringify(reply.body))
+  })
+
+  await t.test('files have their bytes, and sealed settings are open', async () => {
+    const storage = storageClient(urlOf('storage-full'))
+    await storage.logIn('grace', expected.password)
+    const files = await storage.files()
+    assert.deepEqual(files.map(({ id }) => id).sort(), [1, 2])
+    for (const file of expected.files) {
+      const { originalFilename, checksumSha256 } = await storage.file(file.id)
+      const bytes = await (await storage.download(file.id)).bytes()
+      assert.equal(originalFilename, file.originalFilename)
+      assert.equal(checksumSha256, file.checksumSha256)
+      assert.equal(createHash('sha256').update(bytes).digest('hex'), file.checksumSha256)
+    }
+
+    await storage.logIn('admin', 'password123123')
+    const { object } = await storage.administration.config()
+    assert.deepEqual([object.bucket, object.secretKeyPresent], ['files', true])
+  })
+
+  await t.test('the key-protected edition has its file', async () => {
+    const storage = storageKeyClient(urlOf('storage-key'), 'storage-local-dev-key')
+    const bytes = await (await storage.download(expected.keyFile)).bytes()
+    const { checksumSha256 } = expected.files[0]
+    assert.equal(createHash('sha256').update(bytes).digest('hex'), checksumSha256)
+  })
+
+  await t.test('payments have their state, their refund and their timeline', async () => {
+    const payments = paymentsClient(urlOf('payments'))
+    const [refunded, open] = expected.payments
+    assert.partialDeepStrictEqual(await payments.payment(refunded.id), refunded)
+    assert.partialDeepStrictEqual(await payments.refundState(expected.refund.id), expected.refund)
+    assert.equal((await payments.payment(open.id)).amount, open.amount)
+
+    const { body } = await apiFor(urlOf('payments')).get(`/api/payments/${refunded.id}/timeline`)
+    assert.equal(body.refundableAmount, 600)
+    assert.match(body.explanation, /was paid and 400 of 1000 eur went back in 1 refund/)
+    const kinds = body.observations.map(({ kind }: { kind: string }) => kind)
+    assert.deepEqual(kinds.slice(0, 2), ['checkout requested', 'session created'])
+  })
+
+  await t.test('each database that changed has a copy of what it was', () => {
+    const copies = readdirSync(join(folder, 'data')).filter((name) => /\.before-/.test(name))
+    assert.deepEqual(
+      copies.sort(),
+      ['identity', 'payments', 'storage-full'].map((name) => `${name}.db.before-${VERSION}`),
+    )
+  })
+})
+
+test('data of a newer version is refused, and both versions are named', async (t) => {
+  const { env, folder } = await dataOfOneZero(t)
+  const identity = new SqliteDatabase(join(folder, 'data/identity.db'))
+  identity.exec(`alter table schema_migrations add column version varchar(40);
+    insert into schema_migrations values ('identity-0099-of-the-future', '9.8.7')`)
+  identity.close()
+
+  const { exitCode, errors } = await failureOf(launch(t, { env, folder }))
+
+  assert.equal(exitCode, 69)
+  assert.match(errors, new RegExp(`of Plinth 9\\.8\\.7, and this is ${VERSION}`))
+})
+
+async function logInWithPasskey(
+  url: string,
+  passkey: { id: string; privateKey: string; userHandle: string },
+) {
+  const api = apiFor(url)
+  const { body: csrf } = await api.get('/webauthn/csrf')
+  const headers = { [csrf.headerName]: csrf.token as string }
+  const { body } = await api.post('/webauthn/authenticate/options', undefined, { headers })
+  const credential = createAuthenticator(url).get(body, {
+    ...passkey,
+    signWith: createPrivateKey(passkey.privateKey),
+    counter: 1,
+  })
+  return api.post('/login/webauthn', credential, { headers })
+}
