@@ -6,7 +6,7 @@ export {
   isUniqueViolation,
 } from './database/engine.ts'
 export { kitMigrations, type LeaseTables } from './database/leases/leases.repository.ts'
-export { type Job, startJob, withLease } from './database/leases/leases.ts'
+export { isFirstWithin, type Job, startJob, withLease } from './database/leases/leases.ts'
 export { type Migration, VERSION } from './database/migrate.ts'
 export { type Database, type Db, openDatabase } from './database/open.ts'
 export { prepared } from './database/prepared.ts'
@@ -149,6 +149,7 @@ export {
   KEY_PROBLEMS,
   type KeyCaller,
   type KeyGuard,
+  onDenial,
   serviceKeyGuard,
 } from './service-keys/key-guard.ts'
 export { serviceKeyRoutes } from './service-keys/service-key-routes.ts'

@@ -40,6 +40,7 @@ import {
   configurationRoute,
   paymentOperationRoutes,
   paymentRoutes,
+  recordDenials,
 } from './payment/payments.routes.ts'
 import { measureProvider } from './provider/measure.ts'
 import { createStripeProvider } from './provider/stripe.ts'
@@ -111,7 +112,7 @@ export async function openPayments(
 
   measurePayments(server, payments, config)
   const keys = paymentKeys(db, config, clock)
-  const { guard, admin } = paymentGuards(config, keys, clock)
+  const guard = recordDenials(payments, paymentGuards(config, keys, clock))
   if (config.issuer) trustIssuer(server, config.publicUrl, config.issuer)
   configurationRoute(server, config)
   customerRoutes(server, payments, guard)
@@ -123,7 +124,7 @@ export async function openPayments(
     paymentOperationRoutes(server, payments, guard)
     eventOperationRoutes(server, payments, guard)
   }
-  if (admin) serviceKeyRoutes(server, keys, admin)
+  if (guard.admin) serviceKeyRoutes(server, keys, guard.admin)
   actuatorRoutes(server, { name: NAME, version: VERSION, healthy: ping })
   if (config.console) paymentConsoleRoutes(server, config)
   indexRoute(server, { name: NAME, version: VERSION })
@@ -189,7 +190,7 @@ function trustIssuer(server: Server, publicUrl: string, { issuer, key }: IssuerO
     )
 }
 
-type Guards = { guard: PaymentGuard; admin?: Guard }
+type Guards = PaymentGuard & { admin?: Guard }
 
 /** What each kind of call asks for, as `PAYMENTS_ACCESS` says; `admin` manages service keys. */
 function paymentGuards(config: PaymentsConfig, keys: ServiceKeys, clock: Clock): Guards {
@@ -204,11 +205,11 @@ function paymentGuards(config: PaymentsConfig, keys: ServiceKeys, clock: Clock):
     operate: scope('payments:read'),
     retry: scope('payments:write'),
   }
-  if (access === 'keys') return { guard: byKey }
+  if (access === 'keys') return byKey
   const open = { read: anyone, write: anyone, refund: anyone }
   // Operations show everything about everyone: in production they are never open.
   const operations = production ? byKey : { operate: anyone, retry: anyone }
-  return { guard: { ...operations, ...open } }
+  return { ...operations, ...open }
 }
 
 /** Everything here asks for a role, so the issuer is asked who the user is now. */
@@ -236,12 +237,12 @@ function issuerGuards(
   const users = callerGuard(issuerCallers(issuer, clock), [issuerUnavailable])
   const admin = users.role(ADMIN_ROLE)
   const user = users.role(role)
-  const guard = {
+  return {
+    admin,
     read: keys.or('payments:read', user),
     write: keys.or('payments:write', user),
     refund: keys.or('refunds:write', admin),
     operate: keys.or('payments:read', user),
     retry: keys.or('payments:write', admin),
   }
-  return { guard, admin }
 }

@@ -116,6 +116,28 @@ for (const engine of engines)
       }
     })
 
+    test('a caller without the right has one row in the audit a minute', async (t) => {
+      const { api, tokenFor, payments } = await startIssuer(t, engine)
+      const [user, admin] = [await tokenFor('ROLE_USER'), await tokenFor('ROLE_ADMIN')]
+      const refund = () => api.post(`/api/payments/${UNKNOWN}/refund`, {}, { token: user })
+      const denials = async () => {
+        const { body } = await api.get('/api/audit', { token: admin })
+        return body.content.map((row: Record<string, unknown>) => [
+          row.event,
+          row.actor,
+          row.subject,
+        ])
+      }
+      const row = ['ACCESS_DENIED', 'anna', 'POST /api/payments/:id/refund']
+
+      await Promise.all([refund(), refund(), refund(), api.get('/api/audit', { token: user })])
+      const [first, ...others] = await denials()
+      assert.deepEqual([first[0], first[1], others], ['ACCESS_DENIED', 'anna', []])
+      await payments.db.updateTable('leases').set({ until_ms: 0 }).execute()
+      await refund()
+      assert.deepEqual(await denials(), [row, first])
+    })
+
     test('a user who was disabled or lost the role at the issuer is refused within 10 s', async (t) => {
       const key = { PAYMENTS_REQUIRE_ISSUER_KEY: 'plk_test_x' }
       const { api, tokenFor, clock, answer } = await startIssuer(t, engine, key)

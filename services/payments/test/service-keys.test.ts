@@ -118,6 +118,8 @@ for (const engine of engines)
       const path = `/api/payments/${body.paymentId}/refund`
       assert.equal((await api.post(path, refund, { token })).status, 201)
       assert.equal((await api.post(path, refund, { token })).status, 201)
+      assert.equal((await api.post(path, refund, { token: old })).status, 403)
+      assert.equal((await api.post(path, refund, { token: old })).status, 403)
       const { stdout } = await run('keys', 'rotate', id, '60')
       await run('keys', 'revoke', oldId)
       assert.equal((await api.get('/api/payments', { token: old })).status, 401)
@@ -136,6 +138,7 @@ for (const engine of engines)
           ['SERVICE_KEY_CREATED', operator, `key ${id} (back office)`],
           ['SERVICE_KEY_CREATED', operator, `key ${oldId} (old shop)`],
           ['REFUND_REQUESTED', 'back office', `300 under r1 of payment ${body.paymentId}`],
+          ['ACCESS_DENIED', 'old shop', 'POST /api/payments/:id/refund'],
           ['SERVICE_KEY_ROTATED', operator, `key ${successor} (back office)`],
           ['SERVICE_KEY_REVOKED', operator, `key ${oldId} (old shop)`],
           ['SERVICE_KEY_REFUSED', null, `key ${oldId} (old shop)`],

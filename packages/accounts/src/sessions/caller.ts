@@ -1,12 +1,11 @@
 import {
-  accessDenied,
   accessTokenRejected,
   type Caller,
   callerGuard,
   type Db,
   type Guard,
-  guarding,
   type KeyGuard,
+  onDenial,
 } from '@plinth/kit'
 import type { AccountGuard, Accounts } from '../accounts.ts'
 import { originOf } from '../audit/audit.ts'
@@ -17,8 +16,8 @@ import { findCaller, lockUser } from '../database/users.repository.ts'
 export function accountGuard(accounts: Accounts, keys?: KeyGuard): AccountGuard {
   const guard = callerGuard((token) => identifyCaller(accounts, token))
   const role = (name: string, scope?: string) => {
-    const user = recordDenials(accounts, guard.role(name))
-    return keys && scope !== undefined ? keys.or(scope, user) : user
+    const user = guard.role(name)
+    return recordDenials(accounts, keys && scope !== undefined ? keys.or(scope, user) : user)
   }
   return { ...guard, role }
 }
@@ -51,16 +50,9 @@ export async function lockCaller<T extends AccountTables>(
 
 /** Writes an audit event for every caller whom the guard denies access. */
 export function recordDenials(accounts: Accounts, guard: Guard): Guard {
-  return guarding(guard.access, async (request) => {
-    try {
-      await guard(request)
-    } catch (error) {
-      if (accessDenied.is(error)) {
-        const actor = request.caller.username
-        const subject = `${request.method} ${request.routeOptions.url}`
-        await recordRefusal(accounts, { event: 'ACCESS_DENIED', actor, subject }, originOf(request))
-      }
-      throw error
-    }
+  return onDenial(guard, async (request) => {
+    const actor = request.caller.username
+    const subject = `${request.method} ${request.routeOptions.url}`
+    await recordRefusal(accounts, { event: 'ACCESS_DENIED', actor, subject }, originOf(request))
   })
 }

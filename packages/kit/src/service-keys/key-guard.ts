@@ -1,6 +1,6 @@
 import { type Caller, type Guard, guarding, type Request } from '../http/framework.ts'
 import { type Access, eitherAccess } from '../http/routes/operations.ts'
-import { callerUnknown } from '../problems.ts'
+import { accessDenied, callerUnknown } from '../problems.ts'
 import { networkMatcher } from '../runtime/networks.ts'
 import { hashOpaqueToken } from '../tokens/opaque-token.ts'
 import { isKeyText, looksLikeKey } from './key-text.ts'
@@ -98,6 +98,18 @@ export function serviceKeyGuard(
     )
   }
   return { authenticate, scope, or }
+}
+
+/** Calls `record` for every user without the role, and every key without the scope. */
+export function onDenial(guard: Guard, record: (request: Request) => Promise<void>): Guard {
+  return guarding(guard.access, async (request) => {
+    try {
+      await guard(request)
+    } catch (error) {
+      if (accessDenied.is(error) || scopeMissing.is(error)) await record(request)
+      throw error
+    }
+  })
 }
 
 /** What `authenticate` refuses with. */

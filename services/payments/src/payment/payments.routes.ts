@@ -1,4 +1,6 @@
 import {
+  type Guard,
+  onDenial,
   oneOf,
   orNull,
   pageQuery,
@@ -17,6 +19,7 @@ import {
   pageOfPayments,
   readPayment,
   readTimeline,
+  recordDenial,
 } from './payments.ts'
 import { paymentMissing } from './problems.ts'
 
@@ -184,7 +187,7 @@ export function paymentOperationRoutes(server: Server, payments: Payments, guard
   server.get('/api/audit', {
     schema: {
       operationId: 'audit',
-      summary: 'Who refunded, and what became of service keys; newest first',
+      summary: 'Who refunded or was denied, and service keys; newest first',
       tags: ['Operations'],
       readsQuery: pageQuery(AUDIT_SORTS),
       response: { 200: pageReply(AuditReply, 'PageOfAuditEvents') },
@@ -192,4 +195,16 @@ export function paymentOperationRoutes(server: Server, payments: Payments, guard
     onRequest: guard.operate,
     handler: ({ query }) => pageOfAudit(payments, pageRequest(query, AUDIT_SORTS)),
   })
+}
+
+/** The same guards; the audit has the callers whom they deny access. */
+export function recordDenials<T extends Record<string, Guard>>(payments: Payments, guards: T): T {
+  const recorded = (guard: Guard) =>
+    onDenial(guard, ({ caller, method, routeOptions, ip, id }) => {
+      const subject = `${method} ${routeOptions.url}`
+      const { userId: callerId, username: actor } = caller
+      return recordDenial(payments, { callerId, actor, subject, address: ip, requestId: id })
+    })
+  const entries = Object.entries(guards).map(([name, guard]) => [name, recorded(guard)])
+  return Object.fromEntries(entries) as T
 }

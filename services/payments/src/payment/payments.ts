@@ -1,8 +1,18 @@
-import { type PageRequest, pageOf } from '@plinth/kit'
+import {
+  hashOpaqueToken,
+  inTransaction,
+  isFirstWithin,
+  type PageRequest,
+  pageOf,
+} from '@plinth/kit'
 import type { Refund } from '../provider/provider.ts'
-import type { Payments } from './context.ts'
+import type { Payments, Requester } from './context.ts'
 import type { Attempt } from './database/attempts.repository.ts'
-import { listAuditEvents, listObservations } from './database/observations.repository.ts'
+import {
+  insertAuditEvent,
+  listAuditEvents,
+  listObservations,
+} from './database/observations.repository.ts'
 import { listPayments, type Payment } from './database/payments.repository.ts'
 import { paymentMissing } from './problems.ts'
 import { type PaymentRecord, readRecord, requirePayment } from './record.ts'
@@ -26,10 +36,27 @@ export async function pageOfPayments(
   return pageOf(replies, total, page)
 }
 
-/** Who refunded, and what became of service keys. */
+/** Who refunded, who was denied access, and what became of service keys. */
 export async function pageOfAudit({ db }: Payments, page: PageRequest) {
   const { events, total } = await listAuditEvents(db, page)
   return pageOf(events, total, page)
+}
+
+type Denial = Requester & { callerId: string; subject: string }
+
+const DENIAL_SECONDS = 60
+
+/** A caller without the right can ask for ever: there is one row a minute for each. */
+export async function recordDenial(
+  { db, clock }: Payments,
+  { callerId, ...denied }: Denial,
+): Promise<void> {
+  const at = clock().toISOString()
+  const name = `denied:${hashOpaqueToken(callerId)}`
+  await inTransaction(db, async (transaction) => {
+    if (await isFirstWithin(transaction, name, DENIAL_SECONDS))
+      await insertAuditEvent(transaction, { at, event: 'ACCESS_DENIED', ...denied })
+  })
 }
 
 /** Nothing stored holds NUL, and PostgreSQL refuses it in a query. */

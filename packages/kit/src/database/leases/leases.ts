@@ -49,6 +49,15 @@ export async function withLease<T extends LeaseTables>(
   return true
 }
 
+/** True for one of many callers, whichever node they ask, until the time is over. */
+export function isFirstWithin<T extends LeaseTables>(
+  db: Db<T>,
+  name: string,
+  seconds: number,
+): Promise<boolean> {
+  return claimLease(db as unknown as Db<LeaseTables>, name, randomUUID(), seconds)
+}
+
 export type Job = {
   /** Does the work now, unless another node is doing it. */
   runNow(): Promise<boolean>
