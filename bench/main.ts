@@ -9,6 +9,7 @@ import type { Part, Row } from './harness/row.ts'
 import { SECONDS } from './harness/settings.ts'
 import { growth } from './identity/growth.ts'
 import { logins } from './identity/logins.ts'
+import { observed } from './identity/observed.ts'
 import { profile } from './identity/profile.ts'
 import { kit } from './kit/kit.ts'
 import { payments } from './payments/payments.ts'
@@ -33,6 +34,7 @@ const PARTS: Record<string, Part> = {
   kit,
   start,
   'identity/profile': profile,
+  'identity/observed': observed,
   'identity/logins': logins,
   'identity/growth': growth,
   'storage-full/local': local,

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -14,6 +14,8 @@ export type BenchServer = {
   url: string
   /** From the start of the process to its first accepted connection. */
   startMs: number
+  /** Processor time of all its threads so far. */
+  cpuMs(): number
   memoryMb(): number | undefined
   peakMemoryMb(): number | undefined
   stop(): Promise<void>
@@ -24,11 +26,12 @@ export async function startServer(
   file: string,
   portSetting: string,
   env: Record<string, string> = {},
+  words: string[] = [],
 ): Promise<BenchServer> {
   const folder = mkdtempSync(join(tmpdir(), 'plinth-bench-'))
   const [port = 0] = await freePorts(1)
   const started = performance.now()
-  const child = spawn(process.execPath, [resolve(ROOT, file)], {
+  const child = spawn(process.execPath, [resolve(ROOT, file), ...words], {
     cwd: folder,
     env: {
       PATH: process.env.PATH,
@@ -56,10 +59,20 @@ export async function startServer(
   return {
     url: `http://localhost:${port}`,
     startMs,
+    cpuMs: () => cpuMs(child.pid),
     memoryMb: () => memoryMb(child.pid, 'VmRSS'),
     peakMemoryMb: () => memoryMb(child.pid, 'VmHWM'),
     stop,
   }
+}
+
+/** To the nanosecond, unlike /proc/PID/stat. Only Linux has it. */
+function cpuMs(pid: number | undefined): number {
+  const threads = readdirSync(`/proc/${pid}/task`)
+  const nanoseconds = threads.map((thread) =>
+    Number.parseInt(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8'), 10),
+  )
+  return nanoseconds.reduce((sum, each) => sum + each, 0) / 1e6
 }
 
 function memoryMb(pid: number | undefined, field: string): number | undefined {

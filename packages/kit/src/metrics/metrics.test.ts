@@ -59,6 +59,24 @@ queue_length 7
     assert.match(text, /^plinth_metrics_overflow_total\{metric="a_total"\} 100$/m)
   })
 
+  test('take values for a series that was looked up once, and count those of one too many', async () => {
+    const metrics = new Metrics()
+    const observe = metrics.histogram({ name: 'h', help: 'H.', labels: ['path'], bounds: [1] })
+    const first = observe.of({ path: 'first' })
+    for (let index = 1; index < 500; index++) observe({ path: String(index) }, 1)
+    const late = observe.of({ path: 'late' })
+
+    first(0.5)
+    first(2)
+    late(1)
+
+    const text = exposition(await metrics.read())
+    assert.match(text, /^h_bucket\{path="first",le="1"\} 1$/m)
+    assert.match(text, /^h_count\{path="first"\} 2$/m)
+    assert.doesNotMatch(text, /late/)
+    assert.match(text, /^plinth_metrics_overflow_total\{metric="h"\} 1$/m)
+  })
+
   test('leave out a reading that fails or does not come, and show the rest', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] })
     const metrics = new Metrics()

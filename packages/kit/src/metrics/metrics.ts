@@ -13,10 +13,11 @@ export type Family = Described &
 
 export type Counter<L extends string> = (labels: Record<L, string | undefined>, by?: number) => void
 
-export type Histogram<L extends string> = (
-  labels: Record<L, string | undefined>,
-  value: number,
-) => void
+export type Histogram<L extends string> = {
+  (labels: Record<L, string | undefined>, value: number): void
+  /** Looks the series up once, for labels that come again and again. */
+  of(labels: Record<L, string | undefined>): (value: number) => void
+}
 
 type Described = { name: string; help: string }
 
@@ -57,6 +58,7 @@ export class Metrics {
     return (labels, by = 1) => {
       const sample = samples.of(labels)
       if (sample) sample.value += by
+      else this.#overflow({ metric: about.name })
     }
   }
 
@@ -74,14 +76,18 @@ export class Metrics {
       bounds,
       samples: samples.all(),
     }))
-    return (labels, value) => {
-      const sample = samples.of(labels)
-      if (!sample) return
-      sample.sum += value
-      const first = bounds.findIndex((bound) => value <= bound)
-      const bucket = first < 0 ? bounds.length : first
-      sample.counts[bucket] = (sample.counts[bucket] ?? 0) + 1
+    const add = (sample: HistogramSample | undefined, value: number) => {
+      if (sample) addValue(sample, bounds, value)
+      else this.#overflow({ metric: about.name })
     }
+    const of = (labels: Record<L, string | undefined>) => {
+      const sample = samples.of(labels)
+      return (value: number) => add(sample, value)
+    }
+    return Object.assign(
+      (labels: Record<L, string | undefined>, value: number) => add(samples.of(labels), value),
+      { of },
+    )
   }
 
   /**
@@ -110,7 +116,7 @@ export class Metrics {
   }
 
   #series<L extends string, T>(
-    { name, labels: names = [], known = [] }: About<L>,
+    { labels: names = [], known = [] }: About<L>,
     create: (labels: Labels) => T,
   ) {
     const series = new Map<string, T>()
@@ -119,7 +125,7 @@ export class Metrics {
       for (const each of names) key += `${labels[each] ?? ''}\n`
       const found = series.get(key)
       if (found) return found
-      if (series.size >= MOST_SERIES) return void this.#overflow({ metric: name })
+      if (series.size >= MOST_SERIES) return undefined
       const created = create({ ...labels })
       series.set(key, created)
       return created
@@ -128,6 +134,13 @@ export class Metrics {
     for (const labels of known) of(labels)
     return { of, all: () => [...series.values()] }
   }
+}
+
+function addValue(sample: HistogramSample, bounds: number[], value: number): void {
+  let bucket = 0
+  while (bucket < bounds.length && value > (bounds[bucket] as number)) bucket += 1
+  sample.counts[bucket] = (sample.counts[bucket] as number) + 1
+  sample.sum += value
 }
 
 function described({ name, help }: Described): Described {

@@ -5,9 +5,13 @@ const BOUNDS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5
 
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 
+/** How long requests of one route and method took, by status. */
+type Timings = Map<number, (seconds: number) => void>
+
 /**
  * Times every request by its route, never by its path: paths are as many as clients care to invent.
  * A request counts when its connection is done with it, so one that the client gave up counts, too.
+ * It runs for every request: each route keeps its series, so that none has to be looked up.
  */
 export function measureRequests(server: Server): void {
   const { metrics } = server
@@ -22,20 +26,43 @@ export function measureRequests(server: Server): void {
     { name: 'http_server_active_requests', help: 'Requests that are being served.' },
     () => active,
   )
+  const labelsOf = (request: Request, status: number) => ({
+    http_request_method: METHODS.has(request.method) ? request.method : '_OTHER',
+    http_route: routeTemplate(request.routeOptions.url),
+    http_response_status_code: String(status),
+  })
+  const seriesOf = (request: Request, status: number) => {
+    const series = observe.of(labelsOf(request, status))
+    request.timings?.set(status, series)
+    return series
+  }
+  server.decorateRequest('timings', undefined)
+  server.addHook('onRoute', (route) => {
+    if (typeof route.method !== 'string') return
+    const timings: Timings = new Map()
+    const onRequest = (request: Request, _reply: Reply, done: () => void) => {
+      request.timings = timings
+      done()
+    }
+    route.onRequest = [onRequest, ...[route.onRequest ?? []].flat()]
+  })
   server.addHook('onRequest', (request, reply, done) => {
     active += 1
-    const startedAt = performance.now()
-    reply.raw.once('close', () => {
+    reply.raw.on('close', () => {
       active -= 1
-      const labels = {
-        http_request_method: METHODS.has(request.method) ? request.method : '_OTHER',
-        http_route: routeTemplate(request.routeOptions.url),
-        http_response_status_code: String(reply.raw.statusCode),
-      }
-      observe(labels, (performance.now() - startedAt) / 1000)
+      const { statusCode } = reply.raw
+      const series = request.timings?.get(statusCode) ?? seriesOf(request, statusCode)
+      series(reply.elapsedTime / 1000)
     })
     done()
   })
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Unset where the request was refused before its route was reached. */
+    timings: Timings | undefined
+  }
 }
 
 type CountedRoutes<L extends string> = Record<`${string} /${string}`, Record<L, string>>
@@ -58,11 +85,13 @@ export function countReplies<const L extends string = never>(
   server.addHook('onRoute', (route) => {
     const own = routes[`${route.method} ${route.url}` as keyof typeof routes]
     if (!own) return
-    const countResult = (result: Result, by?: number) =>
-      count({ ...own, result } as Record<L | 'result', string>, by)
-    for (const result of RESULTS) countResult(result, 0)
+    const labelsOf = {} as Record<Result, Record<L | 'result', string>>
+    for (const result of RESULTS) {
+      labelsOf[result] = { ...own, result } as Record<L | 'result', string>
+      count(labelsOf[result], 0)
+    }
     const onResponse = (_request: Request, reply: Reply, done: () => void) => {
-      countResult(resultOf(reply.statusCode))
+      count(labelsOf[resultOf(reply.statusCode)])
       done()
     }
     route.onResponse = [onResponse, ...[route.onResponse ?? []].flat()]

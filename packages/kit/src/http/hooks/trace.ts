@@ -24,8 +24,9 @@ export function traceRequests(
     isTrusted(socket.remoteAddress ?? '') ? sampled : tracer?.isSampled() === true
   server.decorateRequest('trace', undefined)
   server.addHook('onRequest', (request, reply, done) => {
-    const given = parseTraceparent(request.headers.traceparent)
-    if (!given && !tracer) return done()
+    const { traceparent } = request.raw.headers
+    if (!tracer && traceparent === undefined) return done()
+    const given = parseTraceparent(traceparent)
     request.trace = given
     if (tracer && !isProbe(request)) {
       const span = tracer.start('server', given && { ...given, sampled: sampledOf(given, request) })

@@ -1,0 +1,125 @@
+/**
+ * What metrics and traces cost those who switch them on, against the same service without: processor
+ * time for a request, because the differences are smaller than the moods of a machine.
+ */
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { freePorts } from '../../test/servers/free-ports.ts'
+import { type BenchRequest, drive } from '../harness/compare.ts'
+import { atMost, type Row } from '../harness/row.ts'
+import { type BenchServer, startServer } from '../harness/server-process.ts'
+import { SECONDS } from '../harness/settings.ts'
+import { middleTurn } from '../harness/turns.ts'
+import { ADMIN, logIn } from './service.ts'
+
+const PATH = '/api/users/me'
+const TURNS = 15
+const SCRAPE_MS = 5_000
+
+type Observed = { server: BenchServer; own: BenchRequest }
+
+export async function observed(): Promise<Row[]> {
+  const answering = await startReceiver((request, reply) => {
+    request.resume().on('end', () => reply.end('{}'))
+  })
+  const hanging = await startReceiver(() => {})
+  const [port = 0] = await freePorts(1)
+  const management = { SUITE_MANAGEMENT_PORT: String(port) }
+  const started: BenchServer[] = []
+  const start = async (env: Record<string, string>) => {
+    const server = await startServer('launcher/main.js', 'IDENTITY_PORT', env, ['identity'])
+    started.push(server)
+    return signedIn(server)
+  }
+  try {
+    const off = await start({})
+    const measured = await start(management)
+    const traced = await start({ OTEL_EXPORTER_OTLP_ENDPOINT: answering.url })
+    const hung = await start({ OTEL_EXPORTER_OTLP_ENDPOINT: hanging.url })
+    const memory = memoryRow(off.server, measured.server)
+    const scraping = setInterval(() => void scrape(port).catch(() => {}), SCRAPE_MS)
+    try {
+      return [
+        await race(
+          `processor time of GET ${PATH} with metrics on, scraped, against off`,
+          measured,
+          off,
+          1.08,
+        ),
+        memory,
+        await race(`processor time of GET ${PATH}, every request traced, against off`, traced, off),
+        await race(
+          'the same with a receiver that hangs, against one that answers',
+          hung,
+          traced,
+          1.1,
+        ),
+      ]
+    } finally {
+      clearInterval(scraping)
+    }
+  } finally {
+    for (const server of started) await server.stop()
+    answering.close()
+    hanging.close()
+  }
+}
+
+async function signedIn(server: BenchServer): Promise<Observed> {
+  const { accessToken } = (await (await logIn(server, ADMIN)).json()) as { accessToken: string }
+  return { server, own: { path: PATH, headers: { authorization: `Bearer ${accessToken}` } } }
+}
+
+async function race(what: string, one: Observed, other: Observed, bar?: number): Promise<Row> {
+  for (const each of [one, other]) await cpuOfRequest(each, SECONDS / 2)
+  const { ours, baseline, ratio } = await middleTurn(TURNS, async () => {
+    const ours = await cpuOfRequest(one, SECONDS / 5)
+    const baseline = await cpuOfRequest(other, SECONDS / 5)
+    return { ours, baseline, ratio: ours / baseline }
+  })
+  return {
+    what,
+    ours: microseconds(ours),
+    baseline: microseconds(baseline),
+    ratio,
+    ...(bar !== undefined && atMost(bar, ratio)),
+  }
+}
+
+async function cpuOfRequest({ server, own }: Observed, seconds: number): Promise<number> {
+  const before = server.cpuMs()
+  const { requestsPerSecond } = await drive(server, own, { seconds })
+  return (server.cpuMs() - before) / (requestsPerSecond * seconds)
+}
+
+function microseconds(ms: number): string {
+  return `${(ms * 1000).toFixed(1)} µs`
+}
+
+function memoryRow(off: BenchServer, on: BenchServer): Row {
+  const [without = 0, withMetrics = 0] = [off.memoryMb(), on.memoryMb()]
+  const ratio = withMetrics / without
+  return {
+    what: 'memory of identity after a login with metrics on, against off',
+    ours: `${Math.round(withMetrics)} MB`,
+    baseline: `${Math.round(without)} MB`,
+    ratio,
+    ...atMost(1.08, ratio),
+  }
+}
+
+async function scrape(port: number): Promise<void> {
+  const reply = await fetch(`http://127.0.0.1:${port}/actuator/prometheus`)
+  await reply.arrayBuffer()
+}
+
+async function startReceiver(onRequest: RequestListener) {
+  const server = createServer(onRequest)
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+  const { port } = server.address() as AddressInfo
+  const close = () => {
+    server.close()
+    server.closeAllConnections()
+  }
+  return { url: `http://127.0.0.1:${port}`, close }
+}
