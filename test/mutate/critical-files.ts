@@ -62,6 +62,7 @@ export const CRITICAL: CriticalFile[] = [
     'logout',
     'sessions.model',
   ),
+  accounts('database/ended-sessions.repository.ts', 'own-account', 'logout', 'sessions.model'),
   accounts('sessions/caller.ts', 'bearer', 'users', 'audit'),
   accounts('sessions/login.ts', './sessions/login', 'login', 'races', 'audit'),
   accounts('sessions/refresh.ts', 'refresh', 'races', 'audit'),

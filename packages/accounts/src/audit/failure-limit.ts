@@ -26,7 +26,7 @@ export function attemptOf(kind: string, username: string, origin: Origin): Attem
   return hashOpaqueToken([kind, username, clientNetwork(origin.address)].join('\n'))
 }
 
-function findFailures(accounts: Accounts, attempt: Attempt): Promise<FailedAttempts | undefined> {
+export function findFailures(accounts: Accounts, attempt: Attempt) {
   return findFailedAttempts(accounts.db, attempt, windowOf(accounts))
 }
 
@@ -44,11 +44,7 @@ export async function isSlowedNow(
   return failed !== undefined && isSlowed(accounts, failed)
 }
 
-function countFailure(
-  accounts: Accounts,
-  attempt: Attempt,
-  db: Db<AccountTables> = accounts.db,
-): Promise<FailedAttempts> {
+function countFailure(accounts: Accounts, attempt: Attempt, db = accounts.db) {
   return addFailedAttempt(db, attempt, windowOf(accounts))
 }
 
@@ -86,11 +82,10 @@ export function recordRefusal(
 /** Refuses before the password is checked, so a right one is refused like a wrong one. */
 export async function refuseWhenSlowed(
   accounts: Accounts,
-  attempt: Attempt,
+  { attempt, failed }: { attempt: Attempt; failed: FailedAttempts | undefined },
   refusal: Refusal,
   origin: Origin,
 ): Promise<void> {
-  const failed = await findFailures(accounts, attempt)
   if (!failed || !isSlowed(accounts, failed)) return
   await recordSlowed(accounts, attempt, refusal, origin)
   throw slowedDown(accounts, failed)
@@ -131,6 +126,17 @@ export type Guess = { totals: Total[]; admitted: boolean }
 
 const SLOT_SECONDS = 30
 
+/** Failures are counted in this order, so that two of them never wait for each other. */
+export function totalsOf({ settings }: Accounts, username: string, origin: Origin): Total[] {
+  const { perNetwork, perAccount } = settings.failedLogins
+  return [
+    { attempt: attemptOf('login from', '', origin), limit: perNetwork },
+    { attempt: hashOpaqueToken(['login as', username].join('\n')), limit: perAccount },
+  ]
+}
+
+type Login = { userId: number | undefined; totals: Total[]; reached: Total[] }
+
 /**
  * Many names tried from one network, and one name tried from many networks: failures are also counted
  * per network and per name. Beyond either limit one login in 30 seconds is admitted. Attackers cannot
@@ -139,17 +145,10 @@ const SLOT_SECONDS = 30
  */
 export async function admitGuess(
   accounts: Accounts,
-  { username, userId = 0 }: { username: string; userId: number | undefined },
+  { userId = 0, totals, reached }: Login,
   refusal: Refusal,
   origin: Origin,
 ): Promise<Guess> {
-  const { perNetwork, perAccount } = accounts.settings.failedLogins
-  // Failures are counted in this order, so that two of them never wait for each other.
-  const totals = [
-    { attempt: attemptOf('login from', '', origin), limit: perNetwork },
-    { attempt: hashOpaqueToken(['login as', username].join('\n')), limit: perAccount },
-  ]
-  const reached = await reachedTotals(accounts, totals)
   if (reached.length === 0) return { totals, admitted: false }
   if (await isKnownNetwork(accounts, userId, origin)) return { totals, admitted: true }
   for (const { attempt } of reached) {
@@ -170,7 +169,7 @@ export async function isRefusedNow(
   return !admitted && (await reachedTotals({ ...accounts, db }, totals)).length > 0
 }
 
-async function reachedTotals(accounts: Accounts, totals: Total[]): Promise<Total[]> {
+export async function reachedTotals(accounts: Accounts, totals: Total[]): Promise<Total[]> {
   const attempts = totals.map(({ attempt }) => attempt)
   const failed = await listFailedAttempts(accounts.db, attempts, windowOf(accounts))
   return totals.filter(({ attempt, limit }) =>

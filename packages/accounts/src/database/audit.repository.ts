@@ -4,6 +4,7 @@ import {
   type FromRow,
   fromRow,
   type PageRequest,
+  prepared,
   sortRows,
   toRow,
 } from '@plinth/kit'
@@ -14,11 +15,15 @@ type AuditRow = Selectable<AccountTables['audit_events']>
 
 type NewRow = Omit<AuditRow, 'id'>
 
+const insert = prepared((db: Db<AccountTables>, row: NewRow) =>
+  db.insertInto('audit_events').values(row),
+)
+
 export async function insertAuditEvent(
   db: Db<AccountTables>,
   entry: FromRow<NewRow>,
 ): Promise<void> {
-  await db.insertInto('audit_events').values(toRow<NewRow>(entry)).execute()
+  await insert(db, toRow<NewRow>(entry))
 }
 
 export const AUDIT_SORTS = ['id', 'at']

@@ -1,4 +1,4 @@
-import { type Db, deleteUntil, forUpdate } from '@plinth/kit'
+import { type Db, deleteUntil, forUpdate, prepared } from '@plinth/kit'
 import { sql } from 'kysely'
 import type { AccountTables } from './tables.ts'
 
@@ -77,8 +77,12 @@ function failedAttemptsOf(row: { failures: number; ends_at: string }): FailedAtt
   return { failures: row.failures, endsAt: new Date(row.ends_at) }
 }
 
+const forget = prepared((db: Db<AccountTables>, { attempt }: { attempt: string }) =>
+  db.deleteFrom('failed_attempts').where('attempt', '=', attempt),
+)
+
 export async function deleteFailedAttempts(db: Db<AccountTables>, attempt: string): Promise<void> {
-  await db.deleteFrom('failed_attempts').where('attempt', '=', attempt).execute()
+  await forget(db, { attempt })
 }
 
 export function deleteEndedAttempts(db: Db<AccountTables>, now: Date, signal: AbortSignal) {

@@ -1,5 +1,13 @@
-import { type Clock, type Db, deleteUntil, type FromRow, fromRow, secondsAfter } from '@plinth/kit'
-import { type Selectable, sql, type UpdateResult } from 'kysely'
+import {
+  type Clock,
+  type Db,
+  deleteUntil,
+  type FromRow,
+  fromRow,
+  prepared,
+  secondsAfter,
+} from '@plinth/kit'
+import { type Insertable, type NotNull, type Selectable, sql } from 'kysely'
 import type { AccountTables } from './tables.ts'
 
 type Session = FromRow<Selectable<AccountTables['sessions']>>
@@ -28,45 +36,47 @@ type SessionUse = SessionWindow & {
   userAgent: string | null
 }
 
+type NewRow = Insertable<AccountTables['sessions']>
+
+const insert = prepared((db: Db<AccountTables>, row: NewRow) =>
+  db.insertInto('sessions').values(row).returning('id'),
+)
+
 export async function insertSession(
   db: Db<AccountTables>,
   session: SessionUse & { userId: number; tokenFamily: string },
 ): Promise<{ id: number }> {
-  return db
-    .insertInto('sessions')
-    .values({
-      user_id: session.userId,
-      token_family: session.tokenFamily,
-      generation: 1,
-      state: 'active',
-      created_at: session.now.toISOString(),
-      ...useColumns(session),
-    })
-    .returning('id')
-    .executeTakeFirstOrThrow()
+  const [inserted] = await insert(db, {
+    user_id: session.userId,
+    token_family: session.tokenFamily,
+    generation: 1,
+    state: 'active',
+    created_at: session.now.toISOString(),
+    ...useColumns(session),
+  })
+  if (!inserted) throw new Error('The database gave the new session no id')
+  return inserted
+}
+
+type Rotation = ReturnType<typeof useColumns> & {
+  previous_hash: string
+  now: string
+  createdAfter: string
 }
 
 /**
- * Replaces the presented token by the next one. Every condition is part of one update, so of all
- * concurrent requests with one token, on any node, exactly one succeeds, and a session that was
- * revoked or whose user was disabled is never rotated.
+ * Every condition is part of one update, so of all concurrent requests with one token, on any node,
+ * exactly one succeeds, and a session that was revoked or whose user was disabled is never rotated.
  */
-export async function rotateSession(
-  db: Db<AccountTables>,
-  presentedHash: string,
-  next: SessionUse,
-): Promise<{ id: number; userId: number; createdAt: Date } | undefined> {
-  const row = await db
+const rotate = prepared((db: Db<AccountTables>, { now, createdAfter, ...columns }: Rotation) => {
+  const { previous_hash: presented } = columns
+  return db
     .updateTable('sessions')
-    .set({
-      ...useColumns(next),
-      previous_hash: presentedHash,
-      generation: sql`generation + 1`,
-    })
-    .where('token_hash', '=', presentedHash)
+    .set({ ...columns, generation: sql`generation + 1` })
+    .where('token_hash', '=', presented)
     .where('state', '=', 'active')
-    .where('expires_at', '>', next.now.toISOString())
-    .where('created_at', '>', next.createdAfter.toISOString())
+    .where('expires_at', '>', now)
+    .where('created_at', '>', createdAfter)
     .where(({ exists, selectFrom }) =>
       exists(
         selectFrom('users')
@@ -75,9 +85,35 @@ export async function rotateSession(
           .where('users.enabled', '=', 1),
       ),
     )
-    .returning(['id', 'user_id', 'created_at'])
-    .executeTakeFirst()
-  return row && { id: row.id, userId: row.user_id, createdAt: new Date(row.created_at) }
+    .returning(({ selectFrom }) => {
+      const user = selectFrom('users').whereRef('users.id', '=', 'sessions.user_id')
+      const [username, roles] = [user.select('username'), user.select('roles')]
+      return ['id', 'user_id', 'created_at', username.as('username'), roles.as('roles')]
+    })
+    .$narrowType<{ username: NotNull; roles: NotNull }>()
+})
+
+type Rotated = {
+  id: number
+  createdAt: Date
+  user: { id: number; username: string; roles: string[] }
+}
+
+/** Replaces the presented token by the next one. */
+export async function rotateSession(
+  db: Db<AccountTables>,
+  presentedHash: string,
+  next: SessionUse,
+): Promise<Rotated | undefined> {
+  const [row] = await rotate(db, {
+    ...useColumns(next),
+    previous_hash: presentedHash,
+    now: next.now.toISOString(),
+    createdAfter: next.createdAfter.toISOString(),
+  })
+  if (!row) return undefined
+  const user = { id: row.user_id, username: row.username, roles: JSON.parse(row.roles) }
+  return { id: row.id, createdAt: new Date(row.created_at), user }
 }
 
 export async function findSessionByFamily(
@@ -139,49 +175,6 @@ export async function countUnexpiredSessions(db: Db<AccountTables>, now: Date): 
   return total
 }
 
-/** Ends an active session of one user. Its access tokens stay valid until they expire. */
-export function logOutSession(
-  db: Db<AccountTables>,
-  userId: number,
-  choice: { id: number } | { tokenHash: string },
-  window: SessionWindow,
-): Promise<boolean> {
-  const active = activeSessions(db, userId, window).set({ state: 'logged_out' })
-  const chosen =
-    'id' in choice
-      ? active.where('id', '=', choice.id)
-      : active.where('token_hash', '=', choice.tokenHash)
-  return hasChanged(chosen)
-}
-
-/** Ends an active session of one user, and refuses its access tokens from now on. */
-export function revokeSession(
-  db: Db<AccountTables>,
-  userId: number,
-  id: number,
-  window: SessionWindow,
-): Promise<boolean> {
-  return hasChanged(
-    activeSessions(db, userId, window).set({ state: 'revoked' }).where('id', '=', id),
-  )
-}
-
-/** Does so with a session that logged out, too. */
-export function revokeAnySession(
-  db: Db<AccountTables>,
-  userId: number,
-  id: number,
-): Promise<boolean> {
-  return hasChanged(
-    db
-      .updateTable('sessions')
-      .set({ state: 'revoked' })
-      .where('user_id', '=', userId)
-      .where('id', '=', id)
-      .where('state', '!=', 'revoked'),
-  )
-}
-
 export async function isSessionActive(
   db: Db<AccountTables>,
   id: number,
@@ -196,40 +189,6 @@ export async function isSessionActive(
     .where('created_at', '>', createdAfter.toISOString())
     .executeTakeFirst()
   return row !== undefined
-}
-
-/** Does so with all sessions of one user, or all but one, those that logged out included. */
-export async function revokeSessions(
-  db: Db<AccountTables>,
-  userId: number,
-  { except }: { except?: number } = {},
-): Promise<void> {
-  const all = db
-    .updateTable('sessions')
-    .set({ state: 'revoked' })
-    .where('user_id', '=', userId)
-    .where('state', '!=', 'revoked')
-  await (except === undefined ? all : all.where('id', '!=', except)).execute()
-}
-
-function activeSessions(
-  db: Db<AccountTables>,
-  userId: number,
-  { now, createdAfter }: SessionWindow,
-) {
-  return db
-    .updateTable('sessions')
-    .where('user_id', '=', userId)
-    .where('state', '=', 'active')
-    .where('expires_at', '>', now.toISOString())
-    .where('created_at', '>', createdAfter.toISOString())
-}
-
-async function hasChanged(update: {
-  executeTakeFirstOrThrow(): Promise<UpdateResult>
-}): Promise<boolean> {
-  const { numUpdatedRows } = await update.executeTakeFirstOrThrow()
-  return numUpdatedRows > 0n
 }
 
 export function deleteExpiredSessions(db: Db<AccountTables>, now: Date, signal: AbortSignal) {

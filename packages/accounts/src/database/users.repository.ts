@@ -73,9 +73,14 @@ export function findUserByEmail(db: Db<AccountTables>, email: string): Promise<U
   return findUser(db.selectFrom('users').selectAll().where('email', '=', email))
 }
 
+const userForUpdate = prepared((db: Db<AccountTables>, { id }: { id: number }) =>
+  forUpdate(db, db.selectFrom('users').selectAll().where('id', '=', id)),
+)
+
 /** Until the transaction ends, this user can neither be changed nor sign in elsewhere. */
-export function lockUser(db: Db<AccountTables>, id: number): Promise<User | undefined> {
-  return findUser(forUpdate(db, db.selectFrom('users').selectAll().where('id', '=', id)))
+export async function lockUser(db: Db<AccountTables>, id: number): Promise<User | undefined> {
+  const [row] = await userForUpdate(db, { id })
+  return row && userOf(row)
 }
 
 /** Always in the same order, so that two changes of administrators do not deadlock. */
@@ -106,12 +111,16 @@ export async function updateUserState(
   await db.updateTable('users').set(stateColumns(state)).where('id', '=', id).execute()
 }
 
+const updateHash = prepared((db: Db<AccountTables>, { id, hash }: { id: number; hash: string }) =>
+  db.updateTable('users').set({ password_hash: hash }).where('id', '=', id),
+)
+
 export async function updatePasswordHash(
   db: Db<AccountTables>,
   id: number,
   passwordHash: string,
 ): Promise<void> {
-  await db.updateTable('users').set({ password_hash: passwordHash }).where('id', '=', id).execute()
+  await updateHash(db, { id, hash: passwordHash })
 }
 
 function stateColumns({ enabled, roles }: { enabled: boolean; roles: string[] }) {

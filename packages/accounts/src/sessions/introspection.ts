@@ -1,10 +1,10 @@
 import { inTransaction } from '@plinth/kit'
 import type { Accounts } from '../accounts.ts'
 import { type Origin, recordEvent } from '../audit/audit.ts'
+import { revokeAnySession } from '../database/ended-sessions.repository.ts'
 import {
   findSessionByFamily,
   isSessionActive,
-  revokeAnySession,
   sessionWindow,
 } from '../database/sessions.repository.ts'
 import { findCaller, lockUser } from '../database/users.repository.ts'

@@ -4,12 +4,15 @@ import {
   type Attempt,
   admitGuess,
   attemptOf,
+  findFailures,
   forgetFailures,
   type Guess,
   isRefusedNow,
   isSlowedNow,
+  reachedTotals,
   recordFailure,
   refuseWhenSlowed,
+  totalsOf,
 } from '../audit/failure-limit.ts'
 import { normalName } from '../database/names.ts'
 import { findUserByUsername, type User, updatePasswordHash } from '../database/users.repository.ts'
@@ -30,10 +33,16 @@ export async function logIn(
 ): Promise<TokenPair> {
   const username = normalName(credentials.username)
   const attempt = attemptOf('login', username, origin)
-  const user = await findUserByUsername(accounts.db, username)
+  const totals = totalsOf(accounts, username, origin)
+  const [user, failed, reached] = await Promise.all([
+    findUserByUsername(accounts.db, username),
+    findFailures(accounts, attempt),
+    reachedTotals(accounts, totals),
+  ])
   const refusal = { event: 'LOGIN', subject: user?.username }
-  await refuseWhenSlowed(accounts, attempt, refusal, origin)
-  const guess = await admitGuess(accounts, { username, userId: user?.id }, refusal, origin)
+  await refuseWhenSlowed(accounts, { attempt, failed }, refusal, origin)
+  const login = { userId: user?.id, totals, reached }
+  const guess = await admitGuess(accounts, login, refusal, origin)
 
   const { password } = credentials
   const matches = await accounts.passwords.verify(user?.passwordHash, password, origin.address)
@@ -62,10 +71,13 @@ async function enter(accounts: Accounts, proven: Proven, origin: Origin) {
     {
       userId: user.id,
       event: 'LOGIN',
-      async admit(db, now) {
-        if (now.passwordHash !== user.passwordHash) return false
-        if (await isSlowedNow(accounts, attempt, db)) return false
-        if (await isRefusedNow(accounts, guess, db)) return false
+      async admit(db, locked) {
+        const [now, ...refusals] = await Promise.all([
+          locked,
+          isSlowedNow(accounts, attempt, db),
+          isRefusedNow(accounts, guess, db),
+        ])
+        if (now?.passwordHash !== user.passwordHash || refusals.includes(true)) return false
         if (newHash) await updatePasswordHash(db, user.id, newHash)
         await forgetFailures(db, attempt)
         return true

@@ -2,14 +2,14 @@ import { inTransaction, type Problem } from '@plinth/kit'
 import type { Accounts } from '../accounts.ts'
 import { type Origin, recordEvent } from '../audit/audit.ts'
 import { recordRefusal, slowedDown } from '../audit/failure-limit.ts'
+import { revokeSession } from '../database/ended-sessions.repository.ts'
 import {
   findSessionByFamily,
   type KnownSession,
-  revokeSession,
   rotateSession,
   sessionWindow,
 } from '../database/sessions.repository.ts'
-import { findUserById, lockUser } from '../database/users.repository.ts'
+import { lockUser } from '../database/users.repository.ts'
 import { refreshTokenRejected } from '../problems.ts'
 import {
   nextRefreshToken,
@@ -32,11 +32,11 @@ export async function refreshSession(
   const sign = await accounts.accessTokens.prepare()
   const rotated = await inTransaction(accounts.db, async (db) => {
     const session = await rotateSession(db, refreshTokenHashes(refreshToken).tokenHash, use)
-    const user = session && (await findUserById(db, session.userId))
-    if (!session || !user) return undefined
+    if (!session) return undefined
+    const { id, user, createdAt } = session
     const event = { event: 'REFRESH', actor: user.username, subject: user.username }
     await recordEvent({ ...accounts, db }, event, origin)
-    return { user, sessionId: session.id, refreshToken: next, createdAt: session.createdAt }
+    return { user, sessionId: id, refreshToken: next, createdAt }
   })
   if (!rotated) throw await rejectRefresh(accounts, refreshToken, origin)
   return tokenPair(accounts, rotated, sign)

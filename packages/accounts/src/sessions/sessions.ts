@@ -4,17 +4,17 @@ import {
   type Db,
   hashOpaqueToken,
   inTransaction,
+  lastly,
   type SignAccessToken,
   secondsAfter,
 } from '@plinth/kit'
 import type { Accounts } from '../accounts.ts'
 import { type Origin, recordEvent } from '../audit/audit.ts'
 import { attemptOf, countWithin } from '../audit/failure-limit.ts'
+import { logOutSession, revokeSession } from '../database/ended-sessions.repository.ts'
 import {
   insertSession,
   listLiveSessions,
-  logOutSession,
-  revokeSession,
   type SessionWindow,
   sessionWindow,
 } from '../database/sessions.repository.ts'
@@ -35,7 +35,8 @@ export type TokenPair = {
 export type Entry = {
   userId: number
   event: string
-  admit(db: Db<AccountTables>, user: User): Promise<boolean>
+  /** `locked` is the user as it is now, if enabled; what is read meanwhile shares its round trip. */
+  admit(db: Db<AccountTables>, locked: Promise<User | undefined>): Promise<boolean>
 }
 
 /**
@@ -51,15 +52,18 @@ export async function openSession(
   const refreshToken = newRefreshToken()
   const sign = await accounts.accessTokens.prepare()
   const opened = await inTransaction(accounts.db, async (db) => {
-    const user = await lockUser(db, entry.userId)
-    if (!user?.enabled || !(await entry.admit(db, user))) return undefined
+    const locked = lockUser(db, entry.userId).then((user) => (user?.enabled ? user : undefined))
+    const [user, admitted] = await Promise.all([locked, entry.admit(db, locked)])
+    if (!user || !admitted) return undefined
+    const event = { event: entry.event, actor: user.username, subject: user.username }
+    await recordEvent({ ...accounts, db }, event, origin)
     const { address, userAgent } = origin
     const use = { ...sessionTimes(accounts), address, userAgent }
     const hashes = refreshTokenHashes(refreshToken)
-    const { id } = await insertSession(db, { userId: user.id, ...hashes, ...use })
-    const event = { event: entry.event, actor: user.username, subject: user.username }
-    await recordEvent({ ...accounts, db }, event, origin)
-    return { user, sessionId: id, refreshToken, createdAt: use.now }
+    const session = insertSession(db, { userId: user.id, ...hashes, ...use })
+    return lastly(
+      session.then(({ id }) => ({ user, sessionId: id, refreshToken, createdAt: use.now })),
+    )
   })
   return opened && tokenPair(accounts, opened, sign)
 }
@@ -70,7 +74,9 @@ export function sessionTimes(accounts: Accounts): SessionWindow & { expiresAt: D
   return { ...window, expiresAt: secondsAfter(window.now, refreshTokenLifetimeSeconds) }
 }
 
-type Admitted = { user: User; sessionId: number; refreshToken: string; createdAt: Date }
+type SignedIn = Pick<User, 'id' | 'username' | 'roles'>
+
+type Admitted = { user: SignedIn; sessionId: number; refreshToken: string; createdAt: Date }
 
 export async function tokenPair(
   accounts: Accounts,

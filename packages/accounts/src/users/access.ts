@@ -1,12 +1,8 @@
 import { type Caller, type Db, inTransaction } from '@plinth/kit'
 import type { Accounts } from '../accounts.ts'
 import { type By, recordEvent } from '../audit/audit.ts'
-import {
-  listLiveSessions,
-  revokeSession,
-  revokeSessions,
-  sessionWindow,
-} from '../database/sessions.repository.ts'
+import { revokeSession, revokeSessions } from '../database/ended-sessions.repository.ts'
+import { listLiveSessions, sessionWindow } from '../database/sessions.repository.ts'
 import type { AccountTables } from '../database/tables.ts'
 import { lockUser, type User, updatePasswordHash } from '../database/users.repository.ts'
 import { sessionUnknown, userUnknown } from '../problems.ts'

@@ -1,7 +1,7 @@
 import { inTransaction } from '@plinth/kit'
 import type { Accounts } from '../accounts.ts'
 import { type By, recordEvent } from '../audit/audit.ts'
-import { revokeSessions } from '../database/sessions.repository.ts'
+import { revokeSessions } from '../database/ended-sessions.repository.ts'
 import {
   ADMIN_ROLE,
   lockEnabledAdmins,

@@ -15,6 +15,7 @@ import {
   type Attempt,
   admitWithin,
   attemptOf,
+  findFailures,
   forgetFailures,
   isSlowedNow,
   type Refusal,
@@ -22,8 +23,8 @@ import {
   recordRefusal,
   refuseWhenSlowed,
 } from '../audit/failure-limit.ts'
+import { revokeSessions } from '../database/ended-sessions.repository.ts'
 import { normalName } from '../database/names.ts'
-import { revokeSessions } from '../database/sessions.repository.ts'
 import type { AccountTables } from '../database/tables.ts'
 import {
   countUsers,
@@ -170,7 +171,8 @@ export async function changeOwnPassword(
   const user = await requireUser(accounts, Number(caller.userId))
   const event = { event: 'PASSWORD_CHANGED', actor: user.username, subject: user.username }
   const attempt = attemptOf('password', user.username, origin)
-  await refuseWhenSlowed(accounts, attempt, event, origin)
+  const failed = await findFailures(accounts, attempt)
+  await refuseWhenSlowed(accounts, { attempt, failed }, event, origin)
   await refuseGuessable(accounts, user, change.newPassword, 'newPassword')
   const { passwords } = accounts
   const known = await passwords.verify(user.passwordHash, change.currentPassword, origin.address)

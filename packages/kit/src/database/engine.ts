@@ -58,6 +58,17 @@ export function untilEnded(run: (query: CompiledQuery) => QueryResult<unknown> |
   }
 }
 
+/** What `lastly` makes: the answer of the last statement of a transaction. */
+export class Last<R> {
+  readonly answer: Promise<R>
+
+  constructor(answer: Promise<R>) {
+    this.answer = answer
+    // The transaction fails with it, and may have failed before.
+    answer.catch(() => {})
+  }
+}
+
 type Lockable<Q> = { forUpdate(): Q }
 
 /** Locks the rows a query finds. SQLite has one writer at a time and no such clause. */

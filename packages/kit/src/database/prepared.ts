@@ -1,4 +1,12 @@
-import type { Compilable, CompiledQuery, Kysely } from 'kysely'
+import {
+  type Compilable,
+  type CompiledQuery,
+  DeleteQueryNode,
+  InsertQueryNode,
+  type Kysely,
+  type RootOperationNode,
+  UpdateQueryNode,
+} from 'kysely'
 import { type Engine, engineOf } from './engine.ts'
 import { forManyKeys } from './postgres/many-keys.ts'
 
@@ -39,8 +47,14 @@ function placeholders<V extends object>(values: V): V {
   return Object.fromEntries(entries)
 }
 
-/** `many` is the statement that looks up many keys at once, where this one looks up one. */
-export type PreparedQuery<R = unknown> = CompiledQuery<R> & { many: CompiledQuery | undefined }
+/**
+ * `many` is the statement that looks up many keys at once, where this one looks up one. One that is
+ * silent writes and returns no rows: all there is to learn from it is whether it failed.
+ */
+export type PreparedQuery<R = unknown> = CompiledQuery<R> & {
+  many: CompiledQuery | undefined
+  isSilent: boolean
+}
 
 export function isPrepared<R>(query: CompiledQuery<R>): query is PreparedQuery<R> {
   return 'many' in query
@@ -52,11 +66,16 @@ type Statement<R> = { query: PreparedQuery<R>; names: (string | undefined)[] }
 function statementOf<T, R>(db: Kysely<T>, compiled: CompiledQuery<R>): Statement<R> {
   const node = engineOf(db) === 'postgres' ? forManyKeys(compiled) : undefined
   const many = node && db.getExecutor().compileQuery(node, compiled.queryId)
-  const query = { ...compiled, many }
+  const query = { ...compiled, many, isSilent: isSilent(compiled.query) }
   const names = query.parameters.map((value) =>
     value instanceof Placeholder ? value.name : undefined,
   )
   return { query, names }
+}
+
+function isSilent(node: RootOperationNode): boolean {
+  const writes = InsertQueryNode.is(node) || UpdateQueryNode.is(node) || DeleteQueryNode.is(node)
+  return writes && node.returning === undefined
 }
 
 function bind<R>({ query, names }: Statement<R>, values: Record<string, unknown>) {

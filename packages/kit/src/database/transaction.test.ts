@@ -2,9 +2,12 @@ import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { sql } from 'kysely'
 import { engines, type TestEngine } from '../../testing/databases/engines.ts'
+import { countRoundTrips } from '../../testing/databases/round-trips.ts'
+import { isUniqueViolation } from './engine.ts'
 import type { Migration } from './migrate.ts'
 import { type Database, type Db, openDatabase } from './open.ts'
-import { inTransaction } from './transaction.ts'
+import { prepared } from './prepared.ts'
+import { inTransaction, lastly } from './transaction.ts'
 
 type Tables = { notes: { text: string } }
 
@@ -58,6 +61,71 @@ for (const engine of engines)
       assert.deepEqual(await texts(database), ['a', 'c', 'e'])
     })
   })
+
+const LAST = prepared((db: Db<Tables>, note: { text: string }) =>
+  db.insertInto('notes').values(note).returning('text'),
+)
+
+const SILENT = prepared((db: Db<Tables>, note: { text: string }) =>
+  db.insertInto('notes').values(note),
+)
+
+for (const engine of engines)
+  describe(`the last statement of a transaction on ${engine.name}`, { skip: engine.skip }, () => {
+    test('gives the transaction its answer', async (t) => {
+      const database = await openNotes(t, engine)
+
+      const answer = await inTransaction(database.db, async (db) => lastly(LAST(db, { text: 'a' })))
+
+      assert.deepEqual(answer, [{ text: 'a' }])
+      assert.deepEqual(await texts(database), ['a'])
+    })
+
+    test('undoes everything when it fails', async (t) => {
+      const database = await openNotes(t, engine)
+      const twice = inTransaction(database.db, async (db) => {
+        await SILENT(db, { text: 'b' })
+        await SILENT(db, { text: 'a' })
+        return lastly(LAST(db, { text: 'a' }))
+      })
+
+      await assert.rejects(twice, (error) => isUniqueViolation(error))
+
+      assert.deepEqual(await texts(database), [])
+    })
+  })
+
+const postgres = engines.find(({ name }) => name === 'postgres')
+
+describe('a transaction on postgres', { skip: postgres?.skip }, () => {
+  test('makes one round trip when it waits for nothing', async (t) => {
+    const { url, roundTripsOf } = await countRoundTrips(t, (await postgres?.freshUrl(t)) ?? '')
+    const { db, close } = await openDatabase<Tables>(url, [NOTES], { poolSize: 1 })
+    t.after(close)
+
+    const count = await roundTripsOf(() =>
+      inTransaction(db, async (transaction) => {
+        await SILENT(transaction, { text: 'a' })
+        await SILENT(transaction, { text: 'b' })
+        return lastly(LAST(transaction, { text: 'c' }))
+      }),
+    )
+
+    assert.equal(count, 1)
+  })
+
+  test('says which statement failed first, though it waits for a later one', async (t) => {
+    const { db } = await openNotes(t, postgres as TestEngine)
+
+    const failing = inTransaction(db, async (transaction) => {
+      await SILENT(transaction, { text: 'a' })
+      await SILENT(transaction, { text: 'a' })
+      await LAST(transaction, { text: 'b' })
+    })
+
+    await assert.rejects(failing, (error) => isUniqueViolation(error))
+  })
+})
 
 describe('transactions on sqlite that are committed together', () => {
   const [sqlite] = engines as [TestEngine]

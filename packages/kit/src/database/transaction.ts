@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import type { Kysely } from 'kysely'
+import { Last } from './engine.ts'
 import { PostgresPoolAdapter } from './postgres/kysely.ts'
 import { isOutdatedPlan } from './postgres/statements.ts'
 import { SqliteFileAdapter } from './sqlite/kysely.ts'
@@ -14,11 +15,12 @@ const LONGEST_PAUSE_MS = 200
  */
 export async function inTransaction<T, R>(
   db: Kysely<T>,
-  work: (db: Kysely<T>) => Promise<R>,
+  work: (db: Kysely<T>) => Promise<R | Last<R>>,
 ): Promise<R> {
-  if (db.isTransaction) return work(db)
+  const workAndWait = async (within: Kysely<T>) => answerOf(await work(within))
+  if (db.isTransaction) return workAndWait(db)
   const { adapter } = db.getExecutor()
-  if (adapter instanceof SqliteFileAdapter) return adapter.inGroup(work)
+  if (adapter instanceof SqliteFileAdapter) return adapter.inGroup(workAndWait)
   if (!(adapter instanceof PostgresPoolAdapter)) throw new Error('Not a database of openDatabase.')
   for (let attempt = 1; ; attempt++) {
     try {
@@ -28,6 +30,18 @@ export async function inTransaction<T, R>(
     }
     await setTimeout(Math.random() * Math.min(2 ** attempt, LONGEST_PAUSE_MS))
   }
+}
+
+/**
+ * What `work` returns when its last statement decides nothing: on PostgreSQL the commit goes out with
+ * that statement and does not wait for its answer. The transaction still fails when the statement does.
+ */
+export function lastly<R>(answer: Promise<R>): Last<R> {
+  return new Last(answer)
+}
+
+function answerOf<R>(result: R | Last<R>): R | Promise<R> {
+  return result instanceof Last ? result.answer : result
 }
 
 const SERIALISATION_FAILURES = new Set(['40001', '40P01'])

@@ -50,7 +50,8 @@ function enter({ accounts, clock }: Passkeys, passkey: Passkey, counter: number,
     {
       userId,
       event: 'PASSKEY_USED',
-      admit: (db) =>
+      admit: async (db, locked) =>
+        (await locked) !== undefined &&
         advanceCounter(db as unknown as Db<IdentityTables>, credentialId, counter, clock()),
     },
     origin,

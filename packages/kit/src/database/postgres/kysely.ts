@@ -1,5 +1,4 @@
 import {
-  AbortedTransactionError,
   type CompiledQuery,
   DummyDriver,
   Kysely,
@@ -9,13 +8,14 @@ import {
   type QueryResult,
   Transaction,
 } from 'kysely'
-import type { Pool, PoolClient } from 'pg'
-import { DirectExecutor, type Run, untilEnded } from '../engine.ts'
+import type { Pool } from 'pg'
+import { DirectExecutor, type Last, type Run } from '../engine.ts'
 import { isPrepared } from '../prepared.ts'
 import { LookUps } from './look-ups.ts'
 import { isOutdatedPlan, Statements } from './statements.ts'
+import { inOneTransaction } from './transactions.ts'
 
-type Work<T, R> = (db: Kysely<T>) => Promise<R>
+type Work<T, R> = (db: Kysely<T>) => Promise<R | Last<R>>
 
 /** Queries of Kysely on a pool of connections. */
 export function openPostgresKysely<T>(
@@ -83,40 +83,4 @@ async function sendAlone(
   } finally {
     client.release()
   }
-}
-
-async function inOneTransaction<R>(
-  pool: Pool,
-  statements: Statements,
-  work: (run: Run) => Promise<R>,
-): Promise<R> {
-  const client = await pool.connect()
-  const own = untilEnded((query) => statements.send(client, query))
-  let isUsable = true
-  try {
-    // Not awaited: it goes out together with the first statement, which fails as well if it does.
-    const begun = client.query('begin')
-    begun.catch(() => {})
-    const result = await work(own.run)
-    own.end()
-    await begun
-    await commit(client)
-    return result
-  } catch (error) {
-    own.end()
-    // What failed first is the cause; on a lost connection this fails, too.
-    isUsable = await client.query('rollback').then(
-      () => true,
-      () => false,
-    )
-    throw error
-  } finally {
-    client.release(!isUsable)
-  }
-}
-
-/** After a statement that failed PostgreSQL answers a commit with a rollback. */
-async function commit(client: PoolClient): Promise<void> {
-  const { command } = await client.query('commit')
-  if (command !== 'COMMIT') throw new AbortedTransactionError()
 }

@@ -1,0 +1,54 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+
+type Scope = { after(work: () => Promise<void> | void): void }
+
+export type CountedDatabase = {
+  url: string
+  /** How often `work` waited for an answer of the database before it could ask the next thing. */
+  roundTripsOf(work: () => Promise<unknown>): Promise<number>
+}
+
+/**
+ * A PostgreSQL database behind a port that counts round trips. What is sent before anything was heard
+ * is the first one, on however many connections; what is sent after an answer to it is the second.
+ */
+export async function countRoundTrips(t: Scope, databaseUrl: string): Promise<CountedDatabase> {
+  const target = new URL(databaseUrl)
+  const sockets = new Set<Socket>()
+  let asked = 0
+  let answered = 0
+  const proxy = createServer((client) => {
+    const server = connect(Number(target.port), target.hostname)
+    let own = 0
+    client.on('data', (bytes) => {
+      own = answered + 1
+      asked = Math.max(asked, own)
+      server.write(bytes)
+    })
+    server.on('data', (bytes) => {
+      answered = Math.max(answered, own)
+      client.write(bytes)
+    })
+    for (const [socket, other] of [
+      [client, server],
+      [server, client],
+    ] as const) {
+      sockets.add(socket.setNoDelay(true))
+      socket.on('error', () => {}).on('close', () => other.destroy())
+    }
+  }).listen(0, '127.0.0.1')
+  await once(proxy, 'listening')
+  t.after(() => {
+    for (const socket of sockets) socket.destroy()
+    proxy.close()
+  })
+  const { port } = proxy.address() as AddressInfo
+  const roundTripsOf = async (work: () => Promise<unknown>) => {
+    asked = 0
+    answered = 0
+    await work()
+    return asked
+  }
+  return { url: Object.assign(new URL(databaseUrl), { port: String(port) }).href, roundTripsOf }
+}

@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict'
+import { describe, type TestContext, test } from 'node:test'
+import { countRoundTrips, engines } from '@plinth/kit/testing'
+import { ALICE, startWithAlice } from './start-identity.ts'
+
+const postgres = engines.find(({ name }) => name === 'postgres')
+
+/** Identity with open connections to its database, as it is after a few requests. */
+async function startCounted(t: TestContext) {
+  const database = await countRoundTrips(t, (await postgres?.freshUrl(t)) ?? '')
+  const started = await startWithAlice(t, { env: { IDENTITY_DATABASE_URL: database.url } })
+  await Promise.all(Array.from({ length: 8 }, () => started.api.post('/api/auth/login', ALICE)))
+  return { ...started, ...database }
+}
+
+describe('round trips to PostgreSQL', { skip: postgres?.skip }, () => {
+  test('of a login are three', async (t) => {
+    const { api, roundTripsOf } = await startCounted(t)
+
+    const count = await roundTripsOf(async () => {
+      assert.equal((await api.post('/api/auth/login', ALICE)).status, 200)
+    })
+
+    assert.equal(count, 3)
+  })
+
+  test('of a refresh are two', async (t) => {
+    const { api, pair, roundTripsOf } = await startCounted(t)
+    const { refreshToken } = pair
+
+    const count = await roundTripsOf(async () => {
+      assert.equal((await api.post('/api/auth/refresh', { refreshToken })).status, 200)
+    })
+
+    assert.equal(count, 2)
+  })
+})
