@@ -43,7 +43,8 @@ async function install(compiled: string): Promise<void> {
 
 async function startSuite(compiled: string): Promise<BenchServer> {
   const { SUITE_PORT: _, ...ports } = await freePortSettings()
-  return startServer('launcher/main.js', 'SUITE_PORT', { ...ports, NODE_COMPILE_CACHE: compiled })
+  const env = { ...ports, NODE_COMPILE_CACHE: compiled }
+  return startServer('cli/main.js', 'SUITE_PORT', env, ['start'])
 }
 
 function startRow(what: string, { startMs }: BenchServer): Row {

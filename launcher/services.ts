@@ -32,6 +32,8 @@ export type ServiceEntry = {
   description: string
   version: string
   portSetting: string
+  /** Where it listens unless the setting says otherwise. */
+  port: number
   consolePath: string
   /** Loads the service's code, so a process that runs one service never loads the others. */
   prepare(env: Env): Promise<PreparedService>
@@ -60,6 +62,7 @@ export const services: ServiceEntry[] = [
     title: 'Identity',
     description: 'Accounts, sessions and passkeys.',
     portSetting: 'IDENTITY_PORT',
+    port: 8081,
     load: async () => {
       const { createIdentity, loadConfig } = await import('@plinth/identity')
       const conveniences = ({ accounts }: IdentityConfig) => seeded(accounts)
@@ -72,6 +75,7 @@ export const services: ServiceEntry[] = [
     description:
       'Files with an owner, on disk or in a bucket, with thumbnails and temporary links.',
     portSetting: 'STORAGE_FULL_PORT',
+    port: 8082,
     load: async () => {
       const { createStorageFull, loadConfig } = await import('@plinth/storage-full')
       const conveniences = ({ accounts }: StorageFullConfig) => seeded(accounts)
@@ -83,6 +87,7 @@ export const services: ServiceEntry[] = [
     title: 'Storage, key-protected edition',
     description: 'One flat folder of files behind one API key.',
     portSetting: 'STORAGE_KEY_PORT',
+    port: 8083,
     load: async () => {
       const { createStorageKey, loadConfig } = await import('@plinth/storage-key')
       const conveniences = ({ apiKey }: StorageKeyConfig) =>
@@ -95,6 +100,7 @@ export const services: ServiceEntry[] = [
     title: 'Payments',
     description: 'Customers, hosted checkout, webhooks and refunds.',
     portSetting: 'PAYMENTS_PORT',
+    port: 8084,
     load: async () => {
       const { createPayments, loadConfig } = await import('@plinth/payments')
       return { loadConfig, create: createPayments, conveniences: () => NONE }
@@ -105,6 +111,7 @@ export const services: ServiceEntry[] = [
     title: 'Sandbox provider',
     description: 'Stands in for the payment provider: works offline, fails on demand.',
     portSetting: 'SANDBOX_PORT',
+    port: 8085,
     consolePath: '/sandbox/',
     load: async () => {
       const { createProviderSandbox, loadConfig } = await import('@plinth/provider-sandbox')
@@ -118,7 +125,8 @@ function seeded({ demoAccounts }: { demoAccounts: boolean }): Conveniences {
   return demoAccounts ? DEMO_ACCOUNTS : NONE
 }
 
-type Description<C> = Pick<ServiceEntry, 'name' | 'title' | 'description' | 'portSetting'> & {
+type Described = 'name' | 'title' | 'description' | 'portSetting' | 'port'
+type Description<C> = Pick<ServiceEntry, Described> & {
   consolePath?: string
   load(): Promise<Code<C>>
 }

@@ -54,7 +54,7 @@ function end(pid: number): void {
 
 function steps(): (() => Promise<Outcome>)[] {
   const architecture = testFiles('test/architecture*.test.ts')
-  const inside = testFiles('{packages,services,launcher,bench,test}/**/*.test.ts').filter(
+  const inside = testFiles('{packages,services,launcher,cli,bench,test}/**/*.test.ts').filter(
     (file) => !architecture.includes(file),
   )
   // One at a time: each end-to-end file runs a whole stack, and most a browser too.

@@ -27,7 +27,7 @@ export async function observed(): Promise<Row[]> {
   const management = { SUITE_MANAGEMENT_PORT: String(port) }
   const started: BenchServer[] = []
   const start = async (env: Record<string, string>) => {
-    const server = await startServer('launcher/main.js', 'IDENTITY_PORT', env, ['identity'])
+    const server = await startServer('cli/main.js', 'IDENTITY_PORT', env, ['start', 'identity'])
     started.push(server)
     return signedIn(server)
   }

@@ -8,10 +8,12 @@ export type Prepared = { entry: ServiceEntry; service: PreparedService }
 /** Reads all settings before anything starts; the faults of all services are reported together. */
 export async function prepareStack(
   env: Env,
+  only: ServiceEntry[] = [],
 ): Promise<{ config: SuiteConfig; prepared: Prepared[] }> {
   const faults: SettingsError['faults'] = []
   const config = await collectFaults(faults, async () => loadConfig(env))
-  const plan = config ? planFor(env, config) : { env, entries: services }
+  const chosen = only.length > 0 ? only : services
+  const plan = config ? planFor(env, config, chosen) : { env, entries: chosen }
   const prepared = await Promise.all(
     plan.entries.map((entry) => collectFaults(faults, () => entry.prepare(plan.env))),
   )
@@ -27,12 +29,14 @@ export async function prepareStack(
   }
 }
 
-function planFor(env: Env, config: SuiteConfig): { env: Env; entries: ServiceEntry[] } {
+type Plan = { env: Env; entries: ServiceEntry[] }
+
+function planFor(env: Env, config: SuiteConfig, entries: ServiceEntry[]): Plan {
   if (!config.sandbox)
-    return { env, entries: services.filter(({ name }) => name !== 'provider-sandbox') }
+    return { env, entries: entries.filter(({ name }) => name !== 'provider-sandbox') }
   const connected = withSandboxKeys(env, config)
   // In production SUITE_SANDBOX=on names the sandbox; it need not be allowed a second time.
-  return { env: { ...connected, SANDBOX_ALLOW_PRODUCTION: 'true' }, entries: services }
+  return { env: { ...connected, SANDBOX_ALLOW_PRODUCTION: 'true' }, entries }
 }
 
 async function collectFaults<T>(

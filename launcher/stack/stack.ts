@@ -1,6 +1,6 @@
 import { closeGracefully, type Env, listen, type Server } from '@plinth/kit'
 import { loadManagement, type SuiteConfig } from '../config.ts'
-import type { RunningService } from '../services.ts'
+import type { RunningService, ServiceEntry } from '../services.ts'
 import { createLanding } from './landing.ts'
 import { metricsOf, startManagement } from './management.ts'
 import { type Prepared, prepareStack } from './prepare.ts'
@@ -12,9 +12,11 @@ export type Stack = {
   close(drainSeconds?: number): Promise<void>
 }
 
-/** Starts every service and the landing page in this process, or nothing at all. */
-export async function startStack({ env = process.env }: { env?: Env } = {}): Promise<Stack> {
-  const { config, prepared } = await prepareStack(env)
+type Choice = { env?: Env; only?: ServiceEntry[] }
+
+/** Starts every service, or some, and the landing page in this process, or nothing at all. */
+export async function startStack({ env = process.env, only }: Choice = {}): Promise<Stack> {
+  const { config, prepared } = await prepareStack(env, only)
   const management = loadManagement(env)
   const opened: Server[] = []
   const close = async (drainSeconds = 0) => {

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 
-const MAIN = join(import.meta.dirname, '../main.js')
+const MAIN = join(import.meta.dirname, '../../cli/main.js')
 const PATIENCE_MS = 60_000
 
 type TestScope = { after(work: () => void): void }
@@ -13,7 +13,7 @@ type Launch = { env: Record<string, string>; folder: string; args?: string[]; de
 /** Runs the launcher as `npm start` does, in `folder`; killed when the test ends. */
 export function launch(t: TestScope, options: Launch): ChildProcess {
   const { env, folder, args = [], detached = false } = options
-  const child = spawn(process.execPath, [MAIN, ...args], {
+  const child = spawn(process.execPath, [MAIN, 'start', ...args], {
     cwd: folder,
     detached,
     env: { PATH: process.env.PATH, ...env },

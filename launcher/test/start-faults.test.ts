@@ -103,6 +103,6 @@ describe('--help', () => {
       ])
 
       assert.equal(exitCode, 0)
-      assert.match(shown, /^Usage:\n {2}npm start .*identity, storage-full, storage-key, payments/s)
+      assert.match(shown, /^Usage: plinth start .*identity, storage-full, storage-key, payments/s)
     })
 })

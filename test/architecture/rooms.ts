@@ -31,7 +31,7 @@ export const LAYERS: Record<string, string[]> = {
     'index',
   ],
   client: [],
-  identity: ['database', 'passkeys', 'oauth', 'config', 'app', 'cli', 'main'],
+  identity: ['database', 'passkeys', 'oauth', 'config', 'app', 'main'],
   'storage-full': [
     'config',
     'database',
@@ -40,7 +40,6 @@ export const LAYERS: Record<string, string[]> = {
     'thumbnails',
     'upkeep',
     'app',
-    'cli',
     'main',
   ],
   'storage-key': [],
@@ -97,7 +96,7 @@ const FACES: Record<string, Record<string, RegExp>> = {
   },
 }
 /** Reached by the wiring only, which chooses the implementation. */
-const WIRING = /^(app|host|cli|main)\.ts$/
+const WIRING = /^(app|host|main)\.ts$/
 
 const MOST_ENTRIES = 9
 /** Folders that may hold more, and why. */
@@ -165,7 +164,7 @@ export const roomRules: Rule[] = [
 const FEWEST_LINES = 20
 /** Entry points, faces, files with a fixed name or a thread of their own, and the schema. */
 const STANDS_ALONE =
-  /\/(main|index|app|host|cli|config|problems|tables)\.ts$|\.routes\.ts$|\.repository\.ts$|-(thread|worker)\.ts$|\/migrations\//
+  /\/(main|index|app|host|config|problems|tables)\.ts$|\.routes\.ts$|\.repository\.ts$|-(thread|worker)\.ts$|\/migrations\//
 
 type Place = { path: string; room: string; rest: string; inside: string }
 

@@ -39,7 +39,7 @@ describe('ARCHITECTURE', () => {
     const listed = Object.fromEntries(rows.map(([, name = '', rooms = '']) => [name, rooms]))
     const ordered = Object.entries(LAYERS).map(([name, rooms]) => [
       name,
-      rooms.filter((room) => !/^(index|cli|main)$/.test(room)).join(' · '),
+      rooms.filter((room) => !/^(index|main)$/.test(room)).join(' · '),
     ])
 
     assert.deepEqual(listed, Object.fromEntries(ordered.filter(([, rooms]) => rooms !== '')))

@@ -1,47 +1,16 @@
 /** `node test/documents/openapi.ts` writes docs/openapi/, the API document of each service. */
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { cheapHashing } from '@plinth/accounts/testing'
-import { createIdentity, loadConfig as identityConfig } from '@plinth/identity'
-import type { Server } from '@plinth/kit'
-import { createPayments, loadConfig as paymentsConfig } from '@plinth/payments'
-import { createStorageFull, loadConfig as storageConfig } from '@plinth/storage-full'
-import { createStorageKey, loadConfig as storageKeyConfig } from '@plinth/storage-key'
+import { DOCUMENTED, openApiDocument } from '../../cli/commands/run/openapi.ts'
 
 export const FOLDER = join(import.meta.dirname, '../../docs/openapi')
 
-/** The document of each service as it is shipped, with every route switched on. */
 export async function openApiDocuments(): Promise<Record<string, string>> {
-  const folder = await mkdtemp(join(tmpdir(), 'plinth-openapi-'))
-  const env = {
-    SUITE_DATA: folder,
-    LOG_LEVEL: 'silent',
-    PAYMENTS_OPERATIONS: 'on',
-    ...cheapHashing('IDENTITY_'),
-    ...cheapHashing('STORAGE_FULL_'),
-  }
-  try {
-    return {
-      identity: await documentOf(createIdentity(identityConfig(env))),
-      'storage-full': await documentOf(createStorageFull(storageConfig(env))),
-      'storage-key': await documentOf(createStorageKey(storageKeyConfig(env))),
-      payments: await documentOf(createPayments(paymentsConfig(env))),
-    }
-  } finally {
-    await rm(folder, { recursive: true, force: true, maxRetries: 20 })
-  }
-}
-
-async function documentOf(starting: Promise<Server>): Promise<string> {
-  const server = await starting
-  try {
-    const { host } = new URL(server.publicUrl ?? 'http://localhost')
-    const { payload } = await server.inject({ url: '/openapi.json', headers: { host } })
-    return `${JSON.stringify(JSON.parse(payload), null, 2)}\n`
-  } finally {
-    await server.close()
-  }
+  const documents = DOCUMENTED.map(async (name) => [
+    name,
+    `${JSON.stringify(await openApiDocument(name), null, 2)}\n`,
+  ])
+  return Object.fromEntries(await Promise.all(documents))
 }
 
 if (import.meta.main) {

@@ -86,6 +86,8 @@ export type AccountSettings = {
   registration: { open: boolean; perHour: number }
   hashing: PasswordOptions
   demoAccounts: boolean
+  /** Created at the start as long as there is no administrator. */
+  firstAdmin: FirstAdmin | undefined
   /** When demo accounts of an earlier start are refused: the setting that would allow them. */
   demoAccountsRefusedFor: string | undefined
   /** A logout ends the session of the access token, whatever the body says, and needs no body. */
@@ -100,6 +102,8 @@ export type AccountSettings = {
   auditDays: number
   keyRotationDays: number
 }
+
+export type FirstAdmin = { setting: string; username: string; email: string; password: string }
 
 type Host = {
   name: string
@@ -140,6 +144,7 @@ export function accountSettings(settings: Settings, host: Host): AccountSettings
     },
     hashing: hashingSettings(settings, prefix),
     demoAccounts,
+    firstAdmin: firstAdmin(settings, prefix),
     demoAccountsRefusedFor:
       !demoAccounts && (settings.production || !isLoopback(host.host))
         ? named('DEMO_ACCOUNTS')
@@ -158,6 +163,16 @@ export function accountSettings(settings: Settings, host: Host): AccountSettings
     auditDays: settings.integer(named('AUDIT_DAYS'), 365, { min: 1 }),
     keyRotationDays: settings.integer(named('KEY_ROTATION_DAYS'), 90, { min: 1 }),
   }
+}
+
+function firstAdmin(settings: Settings, prefix: string): FirstAdmin | undefined {
+  const setting = `${prefix}ADMIN_USERNAME`
+  const username = settings.optional(setting)
+  const password = settings.raw(`${prefix}ADMIN_PASSWORD`)
+  const email = settings.text(`${prefix}ADMIN_EMAIL`, `${username}@localhost`)
+  if (username === undefined) return undefined
+  if (!password) settings.fault(`${prefix}ADMIN_PASSWORD`, `Expected the password of ${setting}.`)
+  return { setting, username, email, password: password ?? '' }
 }
 
 /** Cheap hashes are for tests; production allows nothing below the default. */

@@ -27,6 +27,7 @@ import {
 import { measureAccounts } from './measure.ts'
 import { accountGuard } from './sessions/caller.ts'
 import { sessionRoutes } from './sessions/sessions.routes.ts'
+import { prepareFirstAdmin } from './users/first-admin.ts'
 import { userRoutes } from './users/users.routes.ts'
 
 /**
@@ -43,6 +44,7 @@ export async function mountAccounts<T extends AccountTables>(
     const accounts = await openAccounts(db, settings, server.clock)
     server.onClose(accounts.close)
     await prepareDemoAccounts(accounts)
+    await prepareFirstAdmin(accounts, server)
     server.onClose(startMaintenance(accounts, server).stop)
     if (settings.demoAccounts)
       server.announcements.push('demo accounts are on: everybody knows their password')
@@ -95,8 +97,8 @@ async function refuseDemoAccounts(accounts: Accounts, setting: string): Promise<
   if (found.length === 0) return
   throw new StartError(
     `This database has demo accounts whose password everybody knows: ${found.join(', ')}.
-  Give each a new one with "user reset-password <username>" at the command line of this service, or
-  close it with "user disable <username>". To serve them all the same: ${setting}=true`,
+  Give each a new one with "plinth user reset-password <username>", or close it with
+  "plinth user disable <username>". To serve them all the same: ${setting}=true`,
   )
 }
 

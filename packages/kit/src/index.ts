@@ -144,7 +144,6 @@ export {
   serviceSettings,
 } from './runtime/service-settings.ts'
 export { type Env, readEnvFile, readSettings, Settings, SettingsError } from './runtime/settings.ts'
-export { keyUsage, runKeyCommand } from './service-keys/commands.ts'
 export {
   KEY_PROBLEMS,
   type KeyCaller,
@@ -158,9 +157,14 @@ export {
   serviceKeyMigrations,
 } from './service-keys/service-keys.repository.ts'
 export {
+  allServiceKeys,
+  createServiceKey,
   isServiceKeyInForce,
+  KeyBody,
   type KeyEvent,
   openServiceKeys,
+  revokeServiceKey,
+  rotateServiceKey,
   type ServiceKeys,
 } from './service-keys/service-keys.ts'
 export {

@@ -1,4 +1,11 @@
-import { ADMIN_ROLE, mountAccounts, recordEvent } from '@plinth/accounts'
+import {
+  ADMIN_ROLE,
+  mountAccounts,
+  type Operator,
+  openAccounts,
+  operatorOf,
+  recordEvent,
+} from '@plinth/accounts'
 import { consoleFolder } from '@plinth/console'
 import {
   type ApiDescription,
@@ -26,6 +33,7 @@ import { oauthRoutes } from './oauth/oauth.routes.ts'
 import { openOAuth, SCOPES } from './oauth/oauth.ts'
 import { startChallengeSweep } from './passkeys/challenges.ts'
 import { createCsrfTokens } from './passkeys/csrf.ts'
+import { passkeyStore } from './passkeys/passkeys.ts'
 import { disabledPasskeyRoutes, passkeyRoutes } from './passkeys/routes/passkeys.routes.ts'
 import { passkeyRecordRoutes } from './passkeys/routes/records.routes.ts'
 
@@ -91,7 +99,7 @@ export async function createIdentity(
 }
 
 /** The service keys in the database of this service; changes go into its audit. */
-export function identityKeys(
+function identityKeys(
   db: Db<IdentityTables>,
   clock: Clock,
   { production }: IdentityConfig,
@@ -106,4 +114,24 @@ export function identityKeys(
       return recordEvent({ db: to, clock }, entry, { ...origin, userAgent: null })
     },
   })
+}
+
+type OperatorDesk = { users: Operator; keys: ServiceKeys; close(): Promise<void> }
+
+/** For the command line: the database of the service, whether or not it runs. */
+export async function openForOperator(config: IdentityConfig): Promise<OperatorDesk> {
+  const { db, close } = await openDatabase<IdentityTables>(
+    config.databaseUrl,
+    identityMigrations,
+    config.database,
+  )
+  const accounts = await openAccounts(db, config.accounts, systemClock)
+  return {
+    users: operatorOf(accounts, passkeyStore),
+    keys: identityKeys(db, systemClock, config),
+    close: async () => {
+      await accounts.close()
+      await close()
+    },
+  }
 }

@@ -9,15 +9,17 @@ import { ALICE, adminToken, startWithAlice } from './start-identity.ts'
 
 type Row = Record<string, string | number | null>
 
-test('node services/identity/src/cli.ts --help shows the commands and needs no database', async () => {
+test('plinth user --help shows the commands and needs no database', async () => {
   const run = commandLine('postgres://127.0.0.1:1/none')
 
-  for (const words of [['--help'], ['user', '--help'], ['user', 'create', '-h']])
-    assert.match((await run(...words)).stdout, /^Usage:\n {2}user create /)
+  for (const words of [['--help'], ['user', '--help']])
+    assert.match((await run(...words)).stdout, /\n {2}user create <username> <email> /)
+  const { stdout } = await run('user', 'create', '-h')
+  assert.match(stdout, /^Usage: plinth user create <username> <email> \[--admin\]/)
 })
 
 for (const engine of engines) {
-  describe(`node services/identity/src/cli.ts user on ${engine.name}`, {
+  describe(`plinth user on ${engine.name}`, {
     skip: engine.skip,
   }, () => {
     test('creates an administrator whose printed password logs in', async (t) => {
@@ -152,13 +154,10 @@ for (const engine of engines) {
       const run = commandLine(config.databaseUrl)
 
       const misspelt = ['user', 'create', 'root', 'root@localhost', '--amdin']
-      for (const words of [
-        ['user'],
-        ['user', 'create', 'root'],
-        ['user', 'roles', 'alice'],
-        misspelt,
-      ])
+      for (const words of [['user', 'create', 'root'], ['user', 'roles', 'alice'], misspelt])
         await assert.rejects(run(...words), /Usage:/)
+      await assert.rejects(run('user'), /user create <username> <email>/)
+      await assert.rejects(run(...misspelt), /Did you mean --admin\?/)
       await assert.rejects(run('user', 'disable', 'nobody'), /There is no user "nobody"/)
       await assert.rejects(run('user', 'disable', 'admin'), /last enabled administrator/)
       await assert.rejects(run('user', 'create', 'alice', 'x@y'), /already exists/)

@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { cheapHashing } from '@plinth/accounts/testing'
 import { MASTER_KEY } from './start-identity.ts'
 
-const CLI = join(import.meta.dirname, '../src/cli.ts')
+const CLI = join(import.meta.dirname, '../../../cli/main.js')
 
 type Overrides = Record<string, string | undefined>
 

@@ -87,14 +87,9 @@ export async function openPayments(
   { clock = systemClock }: Surroundings = {},
 ): Promise<{ server: Server; jobs: Jobs; payments: Payments }> {
   const log = createLogger(NAME, config.logLevel)
-  const { db, ping, measure, close } = await openDatabase<PaymentTables>(
-    config.databaseUrl,
-    migrations,
-    {
-      ...config.database,
-      log,
-    },
-  )
+  const { databaseUrl, database: options } = config
+  const database = await openDatabase<PaymentTables>(databaseUrl, migrations, { ...options, log })
+  const { db, ping, measure, close } = database
   const server = createServer({ ...config, log, clock })
   server.onClose(close)
   measure(server.metrics)
@@ -169,10 +164,10 @@ function paymentConsoleRoutes(server: Server, { sandboxUrl }: PaymentsConfig): v
   consoleRoutes(server, consoleFolder('payments'))
 }
 
-export const SCOPES = ['payments:read', 'payments:write', 'refunds:write']
+const SCOPES = ['payments:read', 'payments:write', 'refunds:write']
 
 /** The service keys in the database of this service; changes go into its audit. */
-export function paymentKeys(
+function paymentKeys(
   db: Payments['db'],
   { production }: PaymentsConfig,
   clock: Clock,
@@ -180,6 +175,12 @@ export function paymentKeys(
   const record = (to: Payments['db'], { origin, ...event }: KeyEvent) =>
     insertAuditEvent(to, { at: clock().toISOString(), ...event, ...origin })
   return openServiceKeys(db, { clock, production, scopes: SCOPES, record })
+}
+
+/** For the command line: the database of the service, whether or not it runs. */
+export async function openForOperator(config: PaymentsConfig) {
+  const { db, close } = await openDatabase<PaymentTables>(config.databaseUrl, migrations)
+  return { keys: paymentKeys(db, config, systemClock), close }
 }
 
 function trustIssuer(server: Server, publicUrl: string, { issuer, key }: IssuerOptions): void {

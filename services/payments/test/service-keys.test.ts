@@ -9,7 +9,7 @@ import { engines, type TestEngine, testClock } from '@plinth/kit/testing'
 import { startLoop } from './start-loop.ts'
 import { startPayments } from './start-payments.ts'
 
-const MAIN = join(import.meta.dirname, '../src/main.ts')
+const PLINTH = join(import.meta.dirname, '../../../cli/main.js')
 const UNKNOWN = '5b4f5a0e-6a53-4f62-93f6-0a1f6e0b7a11'
 const SCOPES = ['payments:read', 'payments:write', 'refunds:write']
 const CALLS: [method: string, path: string, scope: string][] = [
@@ -36,9 +36,14 @@ const systemTime = () => testClock(new Date().toISOString())
 function commandLine(databaseUrl: string, settings: Env = {}) {
   const env = { SUITE_DATA: tmpdir(), PAYMENTS_DATABASE_URL: databaseUrl, ...settings }
   const run = (...words: string[]) =>
-    promisify(execFile)(process.execPath, [MAIN, ...words], { env })
+    promisify(execFile)(process.execPath, [PLINTH, ...words, '--service', 'payments'], { env })
   const create = async (name: string, ...scopes: string[]) => {
-    const { stdout } = await run('keys', 'create', name, ...scopes)
+    const { stdout } = await run(
+      'keys',
+      'create',
+      name,
+      ...scopes.flatMap((scope) => ['--scope', scope]),
+    )
     const [secret = '', about = ''] = stdout.split('\n')
     return { secret, id: /^Key (\d+),/.exec(about)?.[1] ?? '' }
   }
@@ -120,7 +125,7 @@ for (const engine of engines)
       assert.equal((await api.post(path, refund, { token })).status, 201)
       assert.equal((await api.post(path, refund, { token: old })).status, 403)
       assert.equal((await api.post(path, refund, { token: old })).status, 403)
-      const { stdout } = await run('keys', 'rotate', id, '60')
+      const { stdout } = await run('keys', 'rotate', id, '--overlap', '60')
       await run('keys', 'revoke', oldId)
       assert.equal((await api.get('/api/payments', { token: old })).status, 401)
 
@@ -187,7 +192,7 @@ for (const engine of engines)
   })
 
 for (const engine of engines)
-  describe(`node services/payments/src/main.ts keys on ${engine.name}`, {
+  describe(`plinth keys on ${engine.name}`, {
     skip: engine.skip,
   }, () => {
     test('lists keys without their secrets, and refuses what it does not understand', async (t) => {
@@ -199,21 +204,22 @@ for (const engine of engines)
         return [failure.code, failure.stderr.split('\n')[0]]
       }
 
-      assert.match((await run('keys', '--help')).stdout, /^Usage:\n {2}keys create /)
+      assert.match((await run('keys', '--help')).stdout, /\n {2}keys create <name> /)
       const { stdout } = await run('keys', 'list')
       assert.match(
         stdout,
         new RegExp(`^${id}\tplk_test_\\w{3}…\tshop\tpayments:read,payments:write\t`),
       )
       assert.ok(!stdout.includes(secret))
-      for (const words of [['keys'], ['keys', 'create', 'shop'], ['user'], ['keys', 'rotate', 'x']])
-        assert.deepEqual(await codeOf(...words), [64, 'Usage:'], words.join(' '))
       for (const words of [
-        ['create', 'shop', 'everything'],
-        ['create', ' ', 'payments:read'],
-        ['rotate', '99'],
-        ['rotate', id, '604801'],
+        ['create', 'shop'],
+        ['create', 'shop', '--scope', 'everything'],
+        ['create', ' ', '--scope', 'payments:read'],
+        ['create', 'shop', '--scope', 'payments:read', '--expires', 'soon'],
+        ['rotate', 'x'],
+        ['rotate', id, '--overlap', '604801'],
       ])
-        assert.equal((await codeOf('keys', ...words))[0], 1, words.join(' '))
+        assert.equal((await codeOf('keys', ...words))[0], 64, words.join(' '))
+      assert.deepEqual(await codeOf('keys', 'rotate', '99'), [1, 'There is no such key.'])
     })
   })

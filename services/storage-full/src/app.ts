@@ -4,6 +4,9 @@ import {
   ADMIN_ROLE,
   identifyCaller,
   mountAccounts,
+  type Operator,
+  openAccounts,
+  operatorOf,
   recordDenials,
 } from '@plinth/accounts'
 import { consoleFolder } from '@plinth/console'
@@ -54,6 +57,12 @@ import { startUpkeep } from './upkeep/jobs.ts'
 import { moveRoutes } from './upkeep/moves.routes.ts'
 
 export { loadConfig, type StorageFullConfig } from './config.ts'
+export { PROVIDER_NAMES, type ProviderName } from './database/tables.ts'
+export type { Storage } from './files/storage.ts'
+export { runMoveNow } from './upkeep/jobs.ts'
+export { requireMove, startMove } from './upkeep/moves.ts'
+export { finishDeletions, sweep } from './upkeep/sweep.ts'
+export { verifyFiles } from './upkeep/verify.ts'
 
 const NAME = 'storage-full'
 const VERSION = '2.0.0'
@@ -180,6 +189,21 @@ export async function openStorage(
     throw error
   }
   return { storage, database }
+}
+
+type OperatorDesk = { storage: Storage; users: Operator; close(): Promise<void> }
+
+/** For the command line: database and files of the service, whether or not it runs. */
+export async function openForOperator(config: StorageFullConfig): Promise<OperatorDesk> {
+  const log = createLogger(NAME, 'error')
+  const { storage, database } = await openStorage(config, { clock: systemClock, log })
+  const accounts = await openAccounts(database.db, config.accounts, systemClock)
+  const close = async () => {
+    await accounts.close()
+    storage.providers.close()
+    await database.close()
+  }
+  return { storage, users: operatorOf(accounts), close }
 }
 
 /**

@@ -10,7 +10,7 @@ import { type S3Server, s3Missing, startS3 } from '../../../test/servers/s3.ts'
 import { startStorage, type TestStorage, upload } from './start-storage.ts'
 import { startGate } from './store-gate.ts'
 
-const CLI = join(import.meta.dirname, '../src/cli.ts')
+const PLINTH = join(import.meta.dirname, '../../../cli/main.js')
 
 const noS3 = await s3Missing()
 const s3 = noS3 ? ({} as S3Server) : await startS3({ after })
@@ -138,7 +138,7 @@ for (const engine of engines)
       for (let count = 0; count < 3; count++) await upload(service.api, service.user)
 
       const options = { cwd: service.folder, env: { PATH: process.env.PATH, ...service.env } }
-      const words = [CLI, 'files', 'move', '--to', 'OBJECT']
+      const words = [PLINTH, 'files', 'move', '--to', 'OBJECT']
       const { stdout } = await promisify(execFile)(process.execPath, words, options)
 
       assert.match(stdout, /3 of 3 files moved, 0 failed\.\n$/)

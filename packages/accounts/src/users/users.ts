@@ -154,7 +154,7 @@ export async function pageOfUsers({ db }: Accounts, page: PageRequest) {
 }
 
 /** Everything but the password hash. */
-function summaryOf({ id, username, email, roles, enabled, createdAt }: User) {
+export function summaryOf({ id, username, email, roles, enabled, createdAt }: User) {
   return { id, username, email, roles, enabled, createdAt }
 }
 

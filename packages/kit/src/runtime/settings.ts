@@ -194,7 +194,9 @@ export class Settings {
   }
 }
 
-/** Settings from `.env` in the working directory; what is set outside wins. */
-export function readEnvFile(): void {
-  if (existsSync('.env')) process.loadEnvFile('.env')
+/** Settings from `.env` in the working directory, or from the file named; what is set outside wins. */
+export function readEnvFile(file?: string): void {
+  if (file !== undefined && !existsSync(file))
+    throw new SettingsError([{ name: '--settings', found: file, expected: 'Expected a file.' }])
+  if (existsSync(file ?? '.env')) process.loadEnvFile(file ?? '.env')
 }

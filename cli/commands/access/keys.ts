@@ -1,0 +1,128 @@
+import type { ServiceKeys } from '@plinth/kit'
+import {
+  allServiceKeys,
+  createServiceKey,
+  faultsOf,
+  KeyBody,
+  revokeServiceKey,
+  rotateServiceKey,
+  validationFailed,
+} from '@plinth/kit'
+import {
+  type Command,
+  CommandError,
+  EXIT,
+  type Given,
+  type Option,
+  type Outcome,
+} from '../../command.ts'
+
+const OPERATOR = 'command line'
+const BY = { actor: OPERATOR, origin: { address: OPERATOR, requestId: null } }
+
+type Work = (keys: ServiceKeys, given: Given) => Promise<Outcome>
+type Issued = Awaited<ReturnType<typeof createServiceKey>>
+
+export const keyCommands: Command[] = [
+  keyCommand('list', 'lists the service keys, without their secrets', [], {}, async (keys) => {
+    const all = (await allServiceKeys(keys)).map(shownOf)
+    return { text: all.map(lineOf).join('\n') || 'No keys.', json: all }
+  }),
+  keyCommand(
+    'create',
+    'makes a service key and shows it, once',
+    ['<name>'],
+    {
+      scope: { type: 'string', multiple: true, value: 'SCOPE', help: 'what it may do' },
+      expires: { type: 'string', value: '30d', help: 'when it ends; 365d unless given' },
+    },
+    async (keys, { operands: [name = ''], texts, text }) => {
+      const request = { name, scopes: texts('scope'), lifetimeDays: daysOf(text('expires')) }
+      // By the rules of `POST /api/service-keys`, with the same messages.
+      const faults = faultsOf(KeyBody, request)
+      if (faults.length > 0) throw validationFailed(faults)
+      return issued(await createServiceKey(keys, request, BY))
+    },
+  ),
+  keyCommand(
+    'rotate',
+    'makes a successor and shows it; the old key ends after the overlap',
+    ['<id>'],
+    { overlap: { type: 'string', value: 'SECONDS', help: 'a day unless given, at most a week' } },
+    async (keys, { operands: [id = ''], text }) => {
+      const overlap = text('overlap')
+      const overlapSeconds = overlap === undefined ? undefined : numberOf(overlap, '--overlap')
+      return issued(await rotateServiceKey(keys, numberOf(id, 'id'), { overlapSeconds, by: BY }))
+    },
+  ),
+  keyCommand(
+    'revoke',
+    'ends a key at once',
+    ['<id>'],
+    {},
+    async (keys, { operands: [id = ''] }) => {
+      await revokeServiceKey(keys, numberOf(id, 'id'), BY)
+      return { text: `Key ${id} is revoked.`, json: { revoked: Number(id) } }
+    },
+  ),
+]
+
+function keyCommand(
+  verb: string,
+  summary: string,
+  operands: string[],
+  options: Record<string, Option>,
+  work: Work,
+): Command {
+  const run = async (given: Given) => {
+    const { keys, close } = await openKeys(given)
+    const outcome = await work(keys, given)
+    // After a failure the process ends without closing, so that closing cannot hide the failure.
+    await close()
+    return outcome
+  }
+  const service: Option = { type: 'string', value: 'NAME', help: 'identity or payments' }
+  return { name: `keys ${verb}`, summary, operands, options: { ...options, service }, run }
+}
+
+async function openKeys({
+  text,
+  env,
+}: Given): Promise<{ keys: ServiceKeys; close(): Promise<void> }> {
+  const service = text('service')
+  if (service === 'identity') {
+    const { loadConfig, openForOperator } = await import('@plinth/identity')
+    return openForOperator(loadConfig(env))
+  }
+  if (service === 'payments') {
+    const { loadConfig, openForOperator } = await import('@plinth/payments')
+    return openForOperator(loadConfig(env))
+  }
+  throw new CommandError(EXIT.usage, 'Say whose keys: --service identity or --service payments.')
+}
+
+function issued({ key, secret }: Issued): Outcome {
+  const about = `Key ${key.id}, ${key.name}: ${key.scopes.join(', ')}. It is not shown again.`
+  return { text: `${secret}\n${about}`, json: { ...shownOf(key), secret } }
+}
+
+function shownOf({ id, start, name, scopes, createdAt, expiresAt, revokedAt }: Issued['key']) {
+  return { id, start, name, scopes, createdAt, expiresAt, revokedAt }
+}
+
+function lineOf(key: ReturnType<typeof shownOf>): string {
+  const state = key.revokedAt ? 'revoked' : `until ${key.expiresAt.toISOString()}`
+  return [key.id, `${key.start}…`, key.name, key.scopes.join(','), state].join('\t')
+}
+
+function daysOf(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  const days = /^(\d{1,4})d$/.exec(text)?.[1]
+  if (days !== undefined) return Number(days)
+  throw new CommandError(EXIT.usage, `--expires ${text}: expected a number of days, such as 30d.`)
+}
+
+function numberOf(text: string, name: string): number {
+  if (/^\d{1,15}$/.test(text)) return Number(text)
+  throw new CommandError(EXIT.usage, `${name} ${text}: expected a number.`)
+}

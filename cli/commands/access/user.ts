@@ -1,0 +1,171 @@
+import { readFileSync } from 'node:fs'
+import type { Operator } from '@plinth/accounts'
+import {
+  type Command,
+  CommandError,
+  EXIT,
+  type Given,
+  type Outcome,
+  tableOf,
+} from '../../command.ts'
+
+const SERVICE = {
+  service: {
+    type: 'string',
+    value: 'NAME',
+    help: 'whose accounts: identity (unless given) or storage-full',
+  },
+} as const
+const PASSWORD = {
+  'password-file': {
+    type: 'string',
+    value: 'FILE',
+    help: 'takes the password from a file, or from stdin if it is "-"; else one is made and shown',
+  },
+} as const
+const ALL = { all: { type: 'boolean', help: 'all of them' } } as const
+
+type Work = (users: Operator, given: Given) => Promise<Outcome>
+
+export const userCommands: Command[] = [
+  user('list', 'lists the accounts', [], {}, async (users) => listed(await users.list())),
+  user(
+    'create',
+    'creates an account',
+    ['<username>', '<email>'],
+    { admin: { type: 'boolean', help: 'as an administrator' }, ...PASSWORD },
+    async (users, { operands: [username = '', email = ''], flag, text }) => {
+      const given = passwordOf(text('password-file'))
+      const made = await users.create({ username, email, admin: flag('admin'), password: given })
+      const { password, ...account } = made
+      const about = `Created ${made.username} (${made.roles.join(', ')}).`
+      return given === undefined
+        ? { text: `${about} First password: ${password}`, json: made }
+        : { text: about, json: account }
+    },
+  ),
+  user('enable', 'lets a user sign in again', ['<username>'], {}, enabling(true)),
+  user('disable', 'ends all sessions and refuses new ones', ['<username>'], {}, enabling(false)),
+  user(
+    'roles',
+    'gives these roles and no others: ROLE_USER, ROLE_ADMIN',
+    ['<username>', '<role>…'],
+    {},
+    async (users, { operands: [username = '', ...roles] }) => {
+      const changed = await users.setRoles(username, roles)
+      return { text: `${changed.username} has ${roles.join(', ')}.`, json: changed }
+    },
+  ),
+  user(
+    'reset-password',
+    'sets a password, ends all sessions and removes all passkeys',
+    ['<username>'],
+    { 'keep-passkeys': { type: 'boolean', help: 'passkeys stay' }, ...PASSWORD },
+    async (users, { operands: [name = ''], flag, text }) => {
+      const given = passwordOf(text('password-file'))
+      const keepPasskeys = flag('keep-passkeys')
+      const done = await users.resetPassword(name, { password: given, keepPasskeys })
+      const { username, password } = done
+      return given === undefined
+        ? { text: `New password of ${username}: ${password}`, json: done }
+        : { text: `${username} has the new password.`, json: { username } }
+    },
+  ),
+  user(
+    'sessions',
+    'lists the active sessions',
+    ['<username>'],
+    {},
+    async (users, { operands: [username = ''] }) => listed(await users.sessions(username)),
+  ),
+  user(
+    'end-session',
+    'ends a session, or all with --all',
+    ['<username>', '[id]'],
+    ALL,
+    async (users, given) => {
+      const choice = idOrAll(given)
+      await users.endSessions(given.operands[0] ?? '', choice)
+      const text = choice === 'all' ? 'All sessions are ended.' : `Session ${choice} is ended.`
+      return { text, json: { ended: choice } }
+    },
+  ),
+  user(
+    'passkeys',
+    'lists the passkeys',
+    ['<username>'],
+    {},
+    async (users, { operands: [username = ''] }) => listed(await users.passkeys(username)),
+  ),
+  user(
+    'remove-passkey',
+    'removes a passkey, or all with --all',
+    ['<username>', '[id]'],
+    ALL,
+    async (users, given) => {
+      const removed = await users.removePasskeys(given.operands[0] ?? '', idOrAll(given))
+      return { text: `Passkeys removed: ${removed}.`, json: { removed } }
+    },
+  ),
+]
+
+function user(
+  verb: string,
+  summary: string,
+  operands: string[],
+  options: Command['options'],
+  work: Work,
+): Command {
+  const run = async (given: Given) => {
+    const { users, close } = await openUsers(given)
+    const outcome = await work(users, given)
+    // After a failure the process ends without closing, so that closing cannot hide the failure.
+    await close()
+    return outcome
+  }
+  return { name: `user ${verb}`, summary, operands, options: { ...options, ...SERVICE }, run }
+}
+
+async function openUsers({
+  text,
+  env,
+}: Given): Promise<{ users: Operator; close(): Promise<void> }> {
+  const service = text('service') ?? 'identity'
+  if (service === 'identity') {
+    const { loadConfig, openForOperator } = await import('@plinth/identity')
+    return openForOperator(loadConfig(env))
+  }
+  if (service === 'storage-full') {
+    const { loadConfig, openForOperator } = await import('@plinth/storage-full')
+    return openForOperator(loadConfig(env))
+  }
+  throw new CommandError(EXIT.usage, '--service: expected identity or storage-full.')
+}
+
+function enabling(enabled: boolean): Work {
+  return async (users, { operands: [username = ''] }) => {
+    const changed = await users.setEnabled(username, enabled)
+    return { text: `${changed.username} is ${enabled ? 'enabled' : 'disabled'}.`, json: changed }
+  }
+}
+
+/** Never an argument: those are in the list of processes and in the history of the shell. */
+function passwordOf(file: string | undefined): string | undefined {
+  if (file === undefined) return undefined
+  try {
+    return readFileSync(file === '-' ? 0 : file, 'utf8').replace(/\r?\n$/, '')
+  } catch (error) {
+    throw new CommandError(EXIT.usage, `--password-file ${file}: ${(error as Error).message}`)
+  }
+}
+
+/** Either an id or `--all`: an id that is left out must not end everything. */
+function idOrAll({ operands: [, id], flag }: Given): string | 'all' {
+  if ((id === undefined) === !flag('all'))
+    throw new CommandError(EXIT.usage, 'Usage: name one id, or say --all.')
+  return id ?? 'all'
+}
+
+function listed(rows: Record<string, unknown>[]): Outcome {
+  return { text: tableOf(rows), json: rows }
+}

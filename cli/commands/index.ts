@@ -1,0 +1,23 @@
+import type { Command } from '../command.ts'
+import { keyCommands } from './access/keys.ts'
+import { userCommands } from './access/user.ts'
+import { health } from './run/health.ts'
+import { openapi } from './run/openapi.ts'
+import { start } from './run/start.ts'
+import { completionOf } from './setup/completion.ts'
+import { init } from './setup/init.ts'
+import { version } from './setup/version.ts'
+import { fileCommands } from './upkeep/files.ts'
+
+/** In the order in which the help shows them. */
+export const commands: Command[] = [
+  start,
+  health,
+  init,
+  ...userCommands,
+  ...keyCommands,
+  ...fileCommands,
+  openapi,
+  version,
+  completionOf(() => commands),
+]

@@ -1,0 +1,78 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { type Env, hostUrl, readSettings } from '@plinth/kit'
+import { loadConfig } from '../../../launcher/config.ts'
+import { type ServiceEntry, services } from '../../../launcher/services.ts'
+import { type Command, CommandError, EXIT, serviceOf } from '../../command.ts'
+
+const ANSWER_MS = 3_000
+const ASK_AGAIN_MS = 500
+
+type Health = { service: string; url: string; status: string }
+
+export const health: Command = {
+  name: 'health',
+  summary: 'asks the running services how they are; exit code 1 unless all are up',
+  operands: ['[service…]'],
+  options: {
+    wait: { type: 'string', value: 'SECONDS', help: 'asks again until all are up, or time is up' },
+  },
+  run: async ({ operands, env, text, progress }) => {
+    const asked = addressesOf(operands, env)
+    const end = performance.now() + 1000 * secondsOf(text('wait') ?? '0')
+    let found = await askAll(asked)
+    while (!found.every(isUp) && performance.now() < end) {
+      progress.show('services up', found.filter(isUp).length, found.length)
+      await pause(ASK_AGAIN_MS)
+      found = await askAll(asked)
+    }
+    return {
+      text: found.map(({ service, url, status }) => `${service}\t${status}\t${url}`).join('\n'),
+      json: found,
+      code: found.every(isUp) ? EXIT.done : EXIT.notSo,
+    }
+  },
+}
+
+const isUp = ({ status }: Health) => status === 'UP'
+
+function secondsOf(text: string): number {
+  if (/^\d{1,5}$/.test(text)) return Number(text)
+  throw new CommandError(EXIT.usage, `--wait ${text}: expected a number of seconds.`)
+}
+
+/** Without names: what `plinth start` without names runs. */
+function addressesOf(names: string[], env: Env): { service: string; url: string }[] {
+  const suite = names.length === 0 ? loadConfig(env) : undefined
+  const chosen = suite
+    ? services.filter(({ name }) => suite.sandbox || name !== 'provider-sandbox')
+    : names.map(serviceOf)
+  const landing = suite && { service: 'landing', url: hostUrl(suite.host, suite.port) }
+  return [...(landing ? [landing] : []), ...chosen.map((entry) => addressOf(entry, env))]
+}
+
+/** Read alone: a service is asked how it is even where its other settings are faulty. */
+function addressOf({ name, portSetting, port }: ServiceEntry, env: Env) {
+  return readSettings(env, (settings) => ({
+    service: name,
+    url: hostUrl(
+      settings.text(portSetting.replace(/PORT$/, 'HOST'), 'localhost'),
+      settings.integer(portSetting, port, { max: 65535 }),
+    ),
+  }))
+}
+
+function askAll(asked: { service: string; url: string }[]): Promise<Health[]> {
+  return Promise.all(
+    asked.map(async ({ service, url }) => ({ service, url, status: await statusAt(url) })),
+  )
+}
+
+async function statusAt(url: string): Promise<string> {
+  try {
+    const reply = await fetch(`${url}/actuator/health`, { signal: AbortSignal.timeout(ANSWER_MS) })
+    const body = (await reply.json()) as { status?: unknown }
+    return typeof body.status === 'string' ? body.status : `HTTP ${reply.status}`
+  } catch {
+    return 'NO ANSWER'
+  }
+}

@@ -1,0 +1,42 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Command, CommandError, EXIT, type Outcome, serviceOf } from '../../command.ts'
+
+export const DOCUMENTED = ['identity', 'storage-full', 'storage-key', 'payments']
+
+export const openapi: Command = {
+  name: 'openapi',
+  summary: `prints the API document of a service: ${DOCUMENTED.join(', ')}`,
+  operands: ['<service>'],
+  run: async ({ operands: [name = ''] }): Promise<Outcome> => {
+    if (!DOCUMENTED.includes(name))
+      throw new CommandError(EXIT.usage, `Expected one of ${DOCUMENTED.join(', ')}.`)
+    const document = await openApiDocument(name)
+    return { text: JSON.stringify(document, null, 2), json: document }
+  },
+}
+
+/** The document of a service as it is shipped, with every route switched on. */
+export async function openApiDocument(name: string): Promise<unknown> {
+  const folder = await mkdtemp(join(tmpdir(), 'plinth-openapi-'))
+  try {
+    const { create } = await serviceOf(name).prepare({
+      SUITE_DATA: folder,
+      LOG_LEVEL: 'silent',
+      PAYMENTS_OPERATIONS: 'on',
+      IDENTITY_DEMO_ACCOUNTS: 'off',
+      STORAGE_FULL_DEMO_ACCOUNTS: 'off',
+    })
+    const server = await create()
+    try {
+      const { host } = new URL(server.publicUrl ?? 'http://localhost')
+      const { payload } = await server.inject({ url: '/openapi.json', headers: { host } })
+      return JSON.parse(payload)
+    } finally {
+      await server.close()
+    }
+  } finally {
+    await rm(folder, { recursive: true, force: true, maxRetries: 20 })
+  }
+}

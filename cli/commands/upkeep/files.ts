@@ -1,0 +1,96 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { ProviderName, Storage } from '@plinth/storage-full'
+import {
+  type Command,
+  CommandError,
+  EXIT,
+  type Given,
+  type Option,
+  type Outcome,
+} from '../../command.ts'
+
+const LOOK_EVERY_MS = 1000
+const OPERATOR = {
+  actor: 'command line',
+  origin: { address: 'command line', userAgent: null, requestId: null },
+}
+
+type Code = typeof import('@plinth/storage-full')
+type Work = (storage: Storage, code: Code, given: Given) => Promise<Outcome>
+
+export const fileCommands: Command[] = [
+  fileCommand('verify', 'compares every file with its bytes and reports what differs', {}, verify),
+  fileCommand(
+    'move',
+    'moves every file to a provider, LOCAL or OBJECT',
+    { to: { type: 'string', value: 'PROVIDER', help: 'LOCAL or OBJECT' } },
+    move,
+  ),
+  fileCommand('sweep', 'finishes deletions and removes objects that belong to no file', {}, sweep),
+]
+
+function fileCommand(
+  verb: string,
+  summary: string,
+  options: Record<string, Option>,
+  work: Work,
+): Command {
+  const run = async (given: Given) => {
+    const code = await import('@plinth/storage-full')
+    if (verb === 'move') providerOf(given, code)
+    const { storage, close } = await code.openForOperator(code.loadConfig(given.env))
+    const outcome = await work(storage, code, given)
+    // After a failure the process ends without closing, so that closing cannot hide the failure.
+    await close()
+    return outcome
+  }
+  return { name: `files ${verb}`, summary, options, run }
+}
+
+async function verify(storage: Storage, { verifyFiles }: Code, given: Given): Promise<Outcome> {
+  let sound = 0
+  const differences: { problem: string; subject: string }[] = []
+  for await (const finding of verifyFiles(storage)) {
+    if (finding === 'sound') sound += 1
+    else differences.push(finding)
+    given.progress.show('files checked', sound + differences.length)
+  }
+  const lines = differences.map(({ problem, subject }) => `${problem}: ${subject}`)
+  return {
+    text: [...lines, `${sound} files are sound, ${differences.length} differences.`].join('\n'),
+    json: { sound, differences },
+    code: differences.length === 0 ? EXIT.done : EXIT.notSo,
+  }
+}
+
+async function sweep(storage: Storage, code: Code): Promise<Outcome> {
+  await code.finishDeletions(storage)
+  const removed = await code.sweep(storage)
+  return { text: `${removed} objects without a file were removed.`, json: { removed } }
+}
+
+/** Works itself, or watches: a running service may be doing the same move. */
+async function move(storage: Storage, code: Code, given: Given): Promise<Outcome> {
+  const { id } = await code.startMove(storage, OPERATOR, providerOf(given, code))
+  let shown: string | null = null
+  while (true) {
+    await code.runMoveNow(storage)
+    const { state, moved, failed, total, lastError } = await code.requireMove(storage, id)
+    given.progress.show('files moved', moved, total)
+    if (state !== 'RUNNING')
+      return {
+        text: `${moved} of ${total} files moved, ${failed} failed.`,
+        json: { moved, failed, total },
+        code: failed === 0 ? EXIT.done : EXIT.notSo,
+      }
+    if (lastError && lastError !== shown) console.error(lastError)
+    shown = lastError
+    await pause(LOOK_EVERY_MS)
+  }
+}
+
+function providerOf({ text }: Given, { PROVIDER_NAMES }: Code): ProviderName {
+  const name = PROVIDER_NAMES.find((each) => each === text('to'))
+  if (name) return name
+  throw new CommandError(EXIT.usage, `Usage: --to ${PROVIDER_NAMES.join(' or --to ')}.`)
+}

@@ -1,0 +1,138 @@
+import { parseArgs } from 'node:util'
+import { exitWith, Problem, readEnvFile } from '@plinth/kit'
+import { type Command, CommandError, EXIT, type Given, type Option, usageOf } from './command.ts'
+import { commands } from './commands/index.ts'
+import { helpOf } from './help.ts'
+import { createProgress } from './progress.ts'
+import { nearest } from './suggestion.ts'
+
+/** Options of every command. */
+export const GLOBAL: Record<string, Option> = {
+  json: { type: 'boolean', help: 'the result as JSON' },
+  data: { type: 'string', value: 'DIR', help: 'the data folder, instead of SUITE_DATA' },
+  settings: { type: 'string', value: 'FILE', help: 'read instead of .env' },
+  'no-color': { type: 'boolean', help: 'no colours, as with NO_COLOR' },
+  help: { type: 'boolean', help: 'this text' },
+}
+
+/** The whole life of the command: prints the result, and ends with its exit code. */
+export async function runPlinth(args: string[]): Promise<void> {
+  const progress = createProgress()
+  try {
+    const asked = readWords(args)
+    if (asked.help !== undefined) {
+      console.log(asked.help)
+      process.exit(EXIT.done)
+    }
+    const { command, operands, values } = asked
+    const outcome = await command.run(givenOf(operands, values, progress))
+    progress.end()
+    if (outcome === undefined) return
+    console.log(values.json ? JSON.stringify(outcome.json, null, 2) : outcome.text)
+    process.exit(outcome.code ?? EXIT.done)
+  } catch (error) {
+    progress.end()
+    if (!(error instanceof CommandError || error instanceof Problem)) exitWith(error)
+    console.error(sentenceOf(error))
+    process.exit(codeOf(error))
+  }
+}
+
+type Values = Record<string, string | boolean | (string | boolean)[] | undefined>
+type Asked =
+  | { help: string }
+  | { help?: undefined; command: Command; operands: string[]; values: Values }
+
+function readWords(given: string[]): Asked {
+  const args = given.map((word) => (word === '-h' ? '--help' : word))
+  const { tokens } = parseArgs({
+    args,
+    options: GLOBAL,
+    strict: false,
+    allowPositionals: true,
+    tokens: true,
+  })
+  const words = tokens.filter((token) => token.kind === 'positional')
+  const wantsHelp = tokens.some((token) => token.kind === 'option' && token.name === 'help')
+  const command = commandOf(words.map(({ value }) => value))
+  if (command === undefined) {
+    const topic = words[0]?.value ?? ''
+    if (wantsHelp || topic === '') return { help: helpOf(commands, topic) }
+    throw new CommandError(EXIT.usage, unknownWord(words.map(({ value }) => value)))
+  }
+  if (wantsHelp) return { help: helpOf([command], command.name, GLOBAL) }
+  const names = words.slice(0, command.name.split(' ').length).map(({ index }) => index)
+  const rest = args.filter((_, index) => !names.includes(index))
+  return { command, ...parse(command, rest) }
+}
+
+/** The command with the longest name that the words begin with. */
+function commandOf(words: string[]): Command | undefined {
+  const line = `${words.join(' ')} `
+  return commands
+    .filter(({ name }) => line.startsWith(`${name} `))
+    .sort((one, other) => other.name.length - one.name.length)[0]
+}
+
+/** Nothing is ignored: an unknown option may be a misspelt one. */
+function parse(command: Command, args: string[]): { operands: string[]; values: Values } {
+  const options = { ...GLOBAL, ...command.options }
+  try {
+    const { values, positionals } = parseArgs({ args, options, allowPositionals: true })
+    const [least, most] = countsOf(command)
+    if (positionals.length < least || positionals.length > most || positionals.includes(''))
+      throw new CommandError(EXIT.usage, `Usage: ${usageOf(command)}`)
+    return { values, operands: positionals }
+  } catch (error) {
+    if (error instanceof CommandError) throw error
+    const { message } = error as Error
+    const name = /Unknown option '--([^']+)'/.exec(message)?.[1]
+    const hint = name === undefined ? message : unknownOption(name, Object.keys(options))
+    throw new CommandError(EXIT.usage, `${hint}\nUsage: ${usageOf(command)}`, { cause: error })
+  }
+}
+
+function countsOf({ operands = [] }: Command): [least: number, most: number] {
+  const least = operands.filter((name) => name.startsWith('<')).length
+  return [least, operands.some((name) => name.includes('…')) ? Infinity : operands.length]
+}
+
+function unknownOption(name: string, known: string[]): string {
+  const meant = nearest(name, known)
+  return `There is no option --${name}.${meant ? ` Did you mean --${meant}?` : ''}`
+}
+
+function unknownWord(words: string[]): string {
+  const [topic = '', verb = ''] = words
+  const verbs = commands.filter(({ name }) => name.startsWith(`${topic} `))
+  if (verbs.length > 0 && verb === '') return helpOf(commands, topic)
+  const names = (verbs.length > 0 ? verbs : commands).map(({ name }) =>
+    verbs.length > 0 ? name : (name.split(' ')[0] as string),
+  )
+  const said = verbs.length > 0 ? `${topic} ${verb}` : topic
+  const meant = nearest(said, [...new Set(names)])
+  const hint = meant ? ` Did you mean "plinth ${meant}"?` : ' "plinth --help" lists the commands.'
+  return `There is no command "plinth ${said}".${hint}`
+}
+
+function givenOf(operands: string[], values: Values, progress: Given['progress']): Given {
+  const text = (name: string) => (typeof values[name] === 'string' ? values[name] : undefined)
+  const list = (name: string) => (Array.isArray(values[name]) ? values[name].map(String) : [])
+  readEnvFile(text('settings'))
+  const env = process.env
+  const data = text('data')
+  if (data !== undefined) env.SUITE_DATA = data
+  if (values['no-color']) env.NO_COLOR = '1'
+  return { operands, flag: (name) => values[name] === true, text, texts: list, env, progress }
+}
+
+function sentenceOf(error: CommandError | Problem): string {
+  const faults = error instanceof Problem ? (error.extra.errors as string[] | undefined) : undefined
+  return faults?.join('\n') ?? error.message
+}
+
+/** A value that is not acceptable is a mistake in the arguments; anything else is a refusal. */
+function codeOf(error: CommandError | Problem): number {
+  if (error instanceof CommandError) return error.code
+  return error.extra.errors === undefined ? EXIT.notSo : EXIT.usage
+}

@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { describe, test } from 'node:test'
+import { usageOf } from '../command.ts'
+import { commands } from '../commands/index.ts'
+import { createProgress } from '../progress.ts'
+import { nearest } from '../suggestion.ts'
+import { plinth, temporaryFolder } from './run-plinth.ts'
+
+describe('plinth', () => {
+  test('without a word, and with --help, lists every command on stdout', async () => {
+    const [bare, asked] = await Promise.all([plinth([]), plinth(['--help'])])
+
+    assert.deepEqual([bare.code, bare.stdout], [0, asked.stdout])
+    for (const { name } of commands) assert.match(asked.stdout, new RegExp(`^  ${name} `, 'm'))
+  })
+
+  test('a misspelt word gets a suggestion, on stderr and with 64', async () => {
+    const [word, verb, option] = await Promise.all([
+      plinth(['helath']),
+      plinth(['user', 'craete']),
+      plinth(['user', 'list', '--jsno']),
+    ])
+
+    assert.deepEqual([word.code, verb.code, option.code], [64, 64, 64])
+    assert.deepEqual([word.stdout, verb.stdout, option.stdout], ['', '', ''])
+    assert.match(word.stderr, /no command "plinth helath"\. Did you mean "plinth health"\?/)
+    assert.match(verb.stderr, /Did you mean "plinth user create"\?/)
+    assert.match(option.stderr, /no option --jsno\. Did you mean --json\?/)
+  })
+
+  test('version --json is one JSON value with the version of each service', async () => {
+    const { code, stdout } = await plinth(['--json', 'version'])
+
+    assert.equal(code, 0)
+    const { version, node, services } = JSON.parse(stdout)
+    assert.match(`${version} ${node}`, /^\d+\.\d+\.\d+ \d+\.\d+\.\d+$/)
+    assert.ok(services.identity && services.payments)
+  })
+
+  test('a password comes from stdin or a file, and is then not shown', async (t) => {
+    const cwd = temporaryFolder(t)
+    const words = ['user', 'create', 'ada', 'ada@localhost', '--password-file', '-', '--json']
+
+    const made = await plinth(words, { cwd, input: 'a long passphrase\n' })
+    const listed = await plinth(['user', 'list', '--json'], { cwd })
+
+    assert.equal(made.code, 0, made.stderr)
+    assert.equal(JSON.parse(made.stdout).password, undefined)
+    assert.deepEqual(
+      JSON.parse(listed.stdout).map(({ username }: { username: string }) => username),
+      ['ada'],
+    )
+  })
+
+  test('a settings file that is not there ends with 78', async () => {
+    const { code, stderr } = await plinth(['user', 'list', '--settings', '/nowhere/.env'])
+
+    assert.equal(code, 78)
+    assert.match(stderr, /--settings {2}\/nowhere\/\.env/)
+  })
+
+  for (const shell of ['bash', 'zsh', 'fish'])
+    test(`completion ${shell} knows every command and is a script it can read`, async (t) => {
+      const { code, stdout } = await plinth(['completion', shell])
+
+      assert.equal(code, 0)
+      for (const word of commands.flatMap(({ name }) => name.split(' ')))
+        assert.ok(stdout.includes(word), word)
+      const checked = spawnSync(shell, ['-n'], { input: stdout, encoding: 'utf8' })
+      if (checked.error) return t.diagnostic(`${shell} is not installed: its syntax is not checked`)
+      assert.equal(checked.status, 0, checked.stderr)
+    })
+
+  test('in bash completes commands, verbs and options', async () => {
+    const { stdout } = await plinth(['completion', 'bash'])
+    const complete = (...words: string[]) => {
+      const line = `COMP_WORDS=(plinth ${words.map((word) => `'${word}'`).join(' ')})
+COMP_CWORD=${words.length}
+_plinth; printf '%s ' "\${COMPREPLY[@]}"`
+      const { stdout: reply } = spawnSync('bash', ['-c', `${stdout}\n${line}`], {
+        encoding: 'utf8',
+      })
+      return reply.trim().split(' ')
+    }
+
+    assert.deepEqual(complete('hea'), ['health'])
+    assert.deepEqual(complete('user', 'cre'), ['create'])
+    assert.ok(complete('user', 'create', '--').includes('--admin'))
+    assert.ok(complete('user', 'create', 'ada', '--').includes('--admin'))
+    assert.ok(complete('health', '--').includes('--wait'))
+  })
+
+  test('no two commands share a name, and no option hides a global one', () => {
+    const names = commands.map(({ name }) => name)
+
+    assert.equal(new Set(names).size, names.length)
+    for (const command of commands) assert.doesNotMatch(usageOf(command), /--(json|help|data)\b/)
+  })
+})
+
+describe('the progress', () => {
+  const drawn = (isTTY: boolean) => {
+    const lines: string[] = []
+    let now = 0
+    const write = (text: string) => lines.push(text) > 0
+    const progress = createProgress({ isTTY, write }, () => now)
+    return { lines, progress, at: (ms: number) => (now = ms) }
+  }
+
+  test('is one line with a bar on a terminal, and is wiped at the end', () => {
+    const { lines, progress, at } = drawn(true)
+
+    progress.show('files', 1, 4)
+    progress.show('files', 2, 4)
+    at(100)
+    progress.show('files', 3, 4)
+    progress.end()
+
+    assert.equal(lines.length, 3)
+    assert.equal(lines[0], '\r\u001b[2Kfiles ██████░░░░░░░░░░░░░░░░░░ 25 % (1 of 4)')
+    assert.match(lines[1] ?? '', /75 %/)
+    assert.equal(lines[2], '\r\u001b[2K')
+  })
+
+  test('is a line every ten seconds elsewhere, and none for a short command', () => {
+    const { lines, progress, at } = drawn(false)
+
+    progress.show('files', 1, 4)
+    at(10_000)
+    progress.show('files', 2, 4)
+    progress.end()
+
+    assert.deepEqual(lines, ['files ████████████░░░░░░░░░░░░ 50 % (2 of 4)\n'])
+  })
+})
+
+test('the nearest word has at most two slips and is not a different word', () => {
+  const known = ['start', 'health', 'user', 'doctor', 'move']
+
+  assert.deepEqual(
+    ['strat', 'Health', 'usr', 'docter', 'mvoe', 'payments', 'x'].map((word) =>
+      nearest(word, known),
+    ),
+    ['start', 'health', 'user', 'doctor', 'move', undefined, undefined],
+  )
+})

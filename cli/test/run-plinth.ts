@@ -1,0 +1,36 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+
+const MAIN = join(import.meta.dirname, '../main.js')
+
+type Surroundings = { cwd?: string; env?: Record<string, string>; input?: string }
+export type Ended = { code: number | null; stdout: string; stderr: string }
+
+/** Runs the command in a process of its own, as a person would. */
+export async function plinth(
+  words: string[],
+  { cwd = tmpdir(), env = {}, input = '' }: Surroundings = {},
+): Promise<Ended> {
+  const child = spawn(process.execPath, [MAIN, ...words], {
+    cwd,
+    env: { PATH: process.env.PATH, ...env },
+    timeout: 120_000,
+  })
+  child.stdin.end(input)
+  const [stdout, stderr, [code]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'close'),
+  ])
+  return { code, stdout, stderr }
+}
+
+export function temporaryFolder(t: { after(work: () => void): void }): string {
+  const folder = mkdtempSync(join(tmpdir(), 'plinth-cli-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}

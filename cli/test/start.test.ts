@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { apiFor } from '@plinth/kit/testing'
+import { endOf, launch, lineOf } from '../../launcher/test/launch.ts'
+import { freePortSettings } from '../../test/servers/free-ports.ts'
+import { plinth, temporaryFolder } from './run-plinth.ts'
+
+describe('plinth init, and the first start', () => {
+  test('writes settings and secrets that only the owner can read, and replaces nothing', async (t) => {
+    const cwd = temporaryFolder(t)
+
+    const first = await plinth(['init', '--json'], { cwd })
+    const key = readFileSync(join(cwd, 'secrets/identity-master-key'), 'utf8')
+    const again = await plinth(['init'], { cwd })
+
+    assert.equal(first.code, 0, first.stderr)
+    assert.deepEqual(JSON.parse(first.stdout).written.toSorted(), [
+      '.env',
+      ...readdirSync(join(cwd, 'secrets')).map((name) => `secrets/${name}`),
+    ])
+    for (const name of JSON.parse(first.stdout).written)
+      assert.equal(statSync(join(cwd, name)).mode & 0o777, 0o600, name)
+    assert.equal(statSync(join(cwd, 'secrets')).mode & 0o777, 0o700)
+    assert.deepEqual([again.code, again.stdout], [73, ''])
+    assert.equal(readFileSync(join(cwd, 'secrets/identity-master-key'), 'utf8'), key)
+    for (const secret of readdirSync(join(cwd, 'secrets')))
+      assert.ok(!first.stdout.includes(readFileSync(join(cwd, 'secrets', secret), 'utf8').trim()))
+  })
+
+  test('an address that is not https is refused, and nothing is written', async (t) => {
+    const cwd = temporaryFolder(t)
+
+    const { code } = await plinth(['init', '--url', 'http://app.example'], { cwd })
+
+    assert.equal(code, 64)
+    assert.deepEqual(readdirSync(cwd), [])
+  })
+
+  test('a place where nothing can be written ends with 73', async (t) => {
+    const cwd = temporaryFolder(t)
+    writeFileSync(join(cwd, 'secrets'), '')
+
+    const { code, stderr } = await plinth(['init'], { cwd })
+
+    assert.equal(code, 73)
+    assert.match(stderr, /^Cannot write secrets: /)
+  })
+
+  test('start serves on them, health sees it, and the administrator signs in once and for all', async (t) => {
+    const folder = temporaryFolder(t)
+    const env = await freePortSettings()
+    await plinth(['init', '--url', 'https://app.example'], { cwd: folder })
+    const password = readFileSync(join(folder, 'secrets/admin-password'), 'utf8').trim()
+    const signIn = (secret: string) =>
+      apiFor(`http://localhost:${env.IDENTITY_PORT}`).post('/api/auth/login', {
+        username: 'admin',
+        password: secret,
+      })
+
+    const child = launch(t, { env, folder })
+    await lineOf(child, /"started"/)
+    const health = await plinth(['health', '--json'], { cwd: folder, env })
+    const { status, body } = await signIn(password)
+    assert.deepEqual([health.code, status], [0, 200])
+    assert.deepEqual(
+      JSON.parse(health.stdout).map(({ service }: { service: string }) => service),
+      ['landing', 'identity', 'storage-full', 'storage-key', 'payments'],
+    )
+    assert.ok(body.accessToken)
+    child.kill('SIGTERM')
+    assert.equal((await endOf(child)).exitCode, 0)
+
+    // The settings now hold another password: the one in use stays.
+    writeFileSync(join(folder, 'secrets/admin-password'), 'another good password\n')
+    const second = launch(t, { env, folder })
+    await lineOf(second, /IDENTITY_ADMIN_USERNAME is ignored/)
+    await plinth(['health', '--wait', '60'], { cwd: folder, env })
+    assert.equal((await signIn(password)).status, 200)
+    assert.equal((await signIn('another good password')).status, 401)
+  })
+
+  test('a first password that is too short ends the start with 78 and names the setting', async (t) => {
+    const folder = temporaryFolder(t)
+    const given = { IDENTITY_ADMIN_USERNAME: 'root', IDENTITY_ADMIN_PASSWORD: 'short' }
+    const env = { ...(await freePortSettings()), ...given, IDENTITY_DEMO_ACCOUNTS: 'off' }
+
+    const child = launch(t, { env, folder, args: ['identity'] })
+    const line = await lineOf(child, /IDENTITY_ADMIN_PASSWORD/, 1, child.stderr)
+
+    assert.doesNotMatch(line, /short$/)
+    assert.equal((await endOf(child)).exitCode, 78)
+  })
+})
+
+describe('plinth health', () => {
+  test('names what does not answer and ends with 1', async () => {
+    const env = await freePortSettings()
+
+    const { code, stdout } = await plinth(['health', 'identity'], { env })
+
+    assert.deepEqual(
+      [code, stdout],
+      [1, `identity\tNO ANSWER\thttp://localhost:${env.IDENTITY_PORT}\n`],
+    )
+  })
+})
+
+describe('plinth openapi', () => {
+  test('prints the document that is kept in docs/openapi', async () => {
+    const { code, stdout } = await plinth(['openapi', 'storage-key'])
+
+    const kept = join(import.meta.dirname, '../../docs/openapi/storage-key.json')
+    assert.deepEqual([code, stdout], [0, readFileSync(kept, 'utf8')])
+  })
+})
+
+describe('plinth start', () => {
+  test('runs the services that are named, and no others', async (t) => {
+    const folder = temporaryFolder(t)
+    const env = await freePortSettings()
+
+    const child = launch(t, { env, folder, args: ['identity', 'storage-key'] })
+    const { services } = JSON.parse(await lineOf(child, /"started"/))
+
+    assert.deepEqual(Object.keys(services), ['identity', 'storage-key'])
+  })
+})
