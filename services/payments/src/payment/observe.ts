@@ -14,13 +14,13 @@ import type { Payment } from './database/payments.repository.ts'
 import {
   findRefund,
   findRefundAttempt,
-  listRefundsOf,
-  updateRefundAttempt,
+  linkRefundAttempt,
+  type RefundAttempt,
   upsertRefund,
 } from './database/refunds.repository.ts'
 import type { Db } from './database/tables.ts'
 import { InconsistentObservation } from './problems.ts'
-import { intentsOf, lockPayment, type PaymentRecord, saveRecord } from './record.ts'
+import { intentsOf, lockRecord, type PaymentRecord, saveRecord } from './record.ts'
 import { joinAttemptState, joinRefundStatus, latestOf, type SessionState } from './state.ts'
 
 /** The intent of a completed session has ended without money when it says one of these. */
@@ -55,16 +55,26 @@ export async function observeSession(
   source: ObservationSource,
 ): Promise<void> {
   const { paymentId, session } = seen
-  if (session.paymentIntentId) await lockName(db, 'intent', session.paymentIntentId)
-  const locked = await lockPayment(db, paymentId)
+  const { paymentIntentId: intent } = session
+  const [, locked] = await Promise.all([lockIntent(db, intent), lockRecord(db, paymentId, intent)])
   if (!locked) return
   requireMatchingSession(locked.payment, session)
 
   const joined = joinSession(locked.attempts, seen)
   const attempts = await writeAttempt(db, locked.attempts, joined)
   const note = joined ? undefined : 'The session belongs to no attempt of this payment.'
-  const observed = { payment: locked.payment, attempts, session }
+  const refunds = countedOf(locked.refunds, attempts)
+  const observed = { ...locked, attempts, refunds, session }
   await saveRecord(db, observed, { note, ...source, subject: session.id })
+}
+
+async function lockIntent(db: Db, intent: string | null): Promise<void> {
+  if (intent) await lockName(db, 'intent', intent)
+}
+
+function countedOf(refunds: Refund[], attempts: Attempt[]): Refund[] {
+  const intents = intentsOf(attempts)
+  return refunds.filter(({ paymentIntentId }) => intents.has(paymentIntentId ?? ''))
 }
 
 function requireMatchingSession(payment: Payment, { id, amount, currency }: CheckoutSession): void {
@@ -146,22 +156,36 @@ export async function observeRefund(
   source: ObservationSource,
   ownerId: string | null = null,
 ): Promise<PaymentRecord | undefined> {
-  const paymentIntentId = observed.paymentIntentId ?? (await earlierIntentOf(db, observed))
-  if (paymentIntentId) await lockName(db, 'intent', paymentIntentId)
-  const paymentId =
-    ownerId ?? (paymentIntentId && (await findPaymentIdByIntent(db, paymentIntentId)))
-  const locked = paymentId ? await lockPayment(db, paymentId) : undefined
-  const intents = intentsOf(locked?.attempts ?? [])
-  const refunds = await listRefundsOf(db, intents)
+  const intent = observed.paymentIntentId ?? (await earlierIntentOf(db, observed))
+  const paymentId = ownerId ?? (await findOwner(db, intent))
+  const reference = observed.metadata.refundReference
+  const [, locked, seen, attempt] = await Promise.all([
+    lockIntent(db, intent),
+    paymentId === undefined ? undefined : lockRecord(db, paymentId),
+    findRefund(db, observed.id),
+    paymentId && reference ? findRefundAttempt(db, paymentId, reference) : undefined,
+  ])
 
-  const known = refunds.find(({ id }) => id === observed.id) ?? (await findRefund(db, observed.id))
-  const joined = joinRefund(known, observed)
+  const joined = joinRefund(seen, observed)
   await upsertRefund(db, joined, source.at)
   if (!locked) return undefined
-  await linkRefundAttempt(db, locked.payment.id, observed)
-  const others = refunds.filter(({ id }) => id !== joined.id)
-  const ours = intents.has(joined.paymentIntentId ?? '') ? [...others, joined] : others
-  return saveRecord(db, { ...locked, refunds: ours }, { ...source, subject: observed.id })
+  const linked = attempt && isAnsweredBy(attempt, observed) ? attempt : undefined
+  if (linked) await linkRefundAttempt(db, linked, observed.id)
+  const others = locked.refunds.filter(({ id }) => id !== joined.id)
+  const refunds = countedOf([...others, joined], locked.attempts)
+  const unresolved = locked.unresolved.filter(({ reference }) => reference !== linked?.reference)
+  const record = { ...locked, refunds, unresolved }
+  return saveRecord(db, record, { ...source, subject: observed.id })
+}
+
+/** Under the intent's lock, which a session that names the intent takes as well. */
+async function findOwner(db: Db, intent: string | null): Promise<string | undefined> {
+  if (!intent) return undefined
+  const [, paymentId] = await Promise.all([
+    lockIntent(db, intent),
+    findPaymentIdByIntent(db, intent),
+  ])
+  return paymentId
 }
 
 /** The intent of a refund that was seen before, when this observation does not name it. */
@@ -181,15 +205,12 @@ function joinRefund(known: Refund | undefined, observed: Refund): Refund {
 }
 
 /**
- * The refund that a refund attempt of ours was waiting for; from now on the refund itself is
- * counted. An attempt that was withdrawn is linked as well: its reference must never make a second
- * refund.
+ * Whether it is the refund that a refund attempt of ours was waiting for; from now on the refund
+ * itself is counted. An attempt that was withdrawn is linked as well: its reference must never make a
+ * second refund.
  */
-async function linkRefundAttempt(db: Db, paymentId: string, refund: Refund): Promise<void> {
-  const reference = refund.metadata.refundReference
-  const attempt = reference ? await findRefundAttempt(db, paymentId, reference) : undefined
-  if (!attempt || attempt.state === 'linked' || attempt.amount !== refund.amount) return
-  await updateRefundAttempt(db, attempt, { state: 'linked', refundId: refund.id })
+function isAnsweredBy({ state, amount }: RefundAttempt, refund: Refund): boolean {
+  return state !== 'linked' && amount === refund.amount
 }
 
 /** Records a reply of the provider. One that must never be applied is kept as an anomaly: 502. */

@@ -12,6 +12,7 @@ import {
 } from './database/payments.repository.ts'
 import {
   listRefundsOf,
+  listRefundsOfPayment,
   listUnresolvedAttempts,
   type RefundAttempt,
 } from './database/refunds.repository.ts'
@@ -21,23 +22,37 @@ import { type Derived, derivePayment, isUnderWay, latestOf } from './state.ts'
 
 export type Attempted = { payment: Payment; attempts: Attempt[] }
 
+type Refunded = { refunds: Refund[]; unresolved: RefundAttempt[] }
+
 /** Everything known about a payment. */
-export type PaymentRecord = Attempted & { refunds: Refund[]; unresolved: RefundAttempt[] }
+export type PaymentRecord = Attempted & Refunded
 
 /** A payment as it is stored, and what was just learnt about it. */
-type Observed = Attempted & { refunds?: Refund[]; session?: CheckoutSession }
+type Observed = Attempted & Partial<Refunded> & { session?: CheckoutSession }
 
 const FIRST_CHECK_SECONDS = 60
 
 /** Takes the row lock of the payment, which is always the first lock on anything of a payment. */
 export async function lockPayment(db: Db, paymentId: string): Promise<Attempted | undefined> {
-  const payment = await findPaymentForUpdate(db, paymentId)
-  return payment && { payment, attempts: await listAttempts(db, paymentId) }
+  const [payment, attempts] = await Promise.all([
+    findPaymentForUpdate(db, paymentId),
+    listAttempts(db, paymentId),
+  ])
+  return payment && { payment, attempts }
 }
 
-export async function lockRecord(db: Db, paymentId: string): Promise<PaymentRecord | undefined> {
-  const locked = await lockPayment(db, paymentId)
-  return locked && { ...locked, ...(await refundsOf(db, paymentId, locked.attempts)) }
+/** The same with its refunds, and those of an intent that the caller is about to give it. */
+export async function lockRecord(
+  db: Db,
+  paymentId: string,
+  intent: string | null = null,
+): Promise<PaymentRecord | undefined> {
+  const [locked, refunds, unresolved] = await Promise.all([
+    lockPayment(db, paymentId),
+    listRefundsOfPayment(db, paymentId, intent),
+    listUnresolvedAttempts(db, paymentId),
+  ])
+  return locked && { ...locked, refunds, unresolved }
 }
 
 /** Without a lock: the payment is derived anew, so that it fits the attempts and refunds beside it. */
@@ -62,12 +77,17 @@ export function intentsOf(attempts: readonly Attempt[]): Set<string> {
   return intents
 }
 
-async function refundsOf(db: Db, paymentId: string, attempts: Attempt[], refunds?: Refund[]) {
+async function refundsOf(
+  db: Db,
+  paymentId: string,
+  attempts: Attempt[],
+  known: Partial<Refunded> = {},
+): Promise<Refunded> {
   const intents = intentsOf(attempts)
   if (intents.size === 0) return { refunds: [], unresolved: [] }
   return {
-    refunds: refunds ?? (await listRefundsOf(db, intents)),
-    unresolved: await listUnresolvedAttempts(db, paymentId),
+    refunds: known.refunds ?? (await listRefundsOf(db, intents)),
+    unresolved: known.unresolved ?? (await listUnresolvedAttempts(db, paymentId)),
   }
 }
 
@@ -77,10 +97,10 @@ async function refundsOf(db: Db, paymentId: string, attempts: Attempt[], refunds
  */
 export async function saveRecord(
   db: Db,
-  { payment, attempts, refunds, session }: Observed,
+  { payment, attempts, session, ...refunded }: Observed,
   source: ObservationSource,
 ): Promise<PaymentRecord> {
-  const known = { attempts, ...(await refundsOf(db, payment.id, attempts, refunds)) }
+  const known = { attempts, ...(await refundsOf(db, payment.id, attempts, refunded)) }
   const derived = derivePayment(payment.amount, attempts, known.refunds)
   const nextCheckAt = nextCheck(payment, derived, known, source.at)
   const providerCustomerId = customerOf(payment, derived, attempts, session)

@@ -110,7 +110,8 @@ function nextStep(
     const at = now.toISOString()
     await insertAuditEvent(transaction, { at, event: 'REFUND_REQUESTED', subject, ...requester })
     const source = { source: 'request', kind: 'refund requested', at: now, note } as const
-    await saveRecord(transaction, record, source)
+    const unresolved = [...record.unresolved, plan.attempt]
+    await saveRecord(transaction, { ...record, unresolved }, source)
     return plan
   })
 }
@@ -211,7 +212,9 @@ async function withdrawRefund({ db, clock }: Payments, attempt: RefundAttempt): 
     const refused = { state: 'refused', refundId: null } as const
     if (!record || !(await updateRefundAttempt(transaction, attempt, refused))) return
     const source = { source: 'look-up', kind: 'refund refused', at: clock() } as const
-    await saveRecord(transaction, record, { ...source, subject: attempt.reference })
+    const { reference } = attempt
+    const unresolved = record.unresolved.filter((other) => other.reference !== reference)
+    await saveRecord(transaction, { ...record, unresolved }, { ...source, subject: reference })
   })
   failPoint('refund:withdrawn')
 }

@@ -75,14 +75,16 @@ export async function findEventTarget(
   object: EventObject,
 ): Promise<EventTarget> {
   if (object.kind === 'other') return NO_TARGET
-  const owner = await findOwner(db, object)
-  if (owner) return { paymentId: owner, parkedFor: null, owned: true }
   const { paymentId: named, businessReference } = metadataOf(event.object.metadata)
-  const paymentId =
-    (named && (await findPayment(db, named))?.id) ??
+  const [owner, payment] = await Promise.all([
+    findOwner(db, object),
     // Another installation may use the same references: its payments name themselves.
-    (!named && businessReference && (await findPaymentByReference(db, businessReference))?.id)
-  if (paymentId) return { paymentId, parkedFor: null }
+    named
+      ? findPayment(db, named)
+      : businessReference && findPaymentByReference(db, businessReference),
+  ])
+  if (owner) return { paymentId: owner, parkedFor: null, owned: true }
+  if (payment) return { paymentId: payment.id, parkedFor: null }
   if (object.kind !== 'session' || !businessReference) return NO_TARGET
   return parkFor(db, businessReference, named)
 }
@@ -111,8 +113,10 @@ async function parkFor(
   businessReference: string,
   named: string | undefined,
 ): Promise<EventTarget> {
-  await lockName(db, 'reference', businessReference)
-  const inserted = await findPaymentByReference(db, businessReference)
+  const [, inserted] = await Promise.all([
+    lockName(db, 'reference', businessReference),
+    findPaymentByReference(db, businessReference),
+  ])
   if (inserted && (!named || named === inserted.id))
     return { paymentId: inserted.id, parkedFor: null }
   return { paymentId: null, parkedFor: businessReference }

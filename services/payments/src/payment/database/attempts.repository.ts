@@ -25,8 +25,10 @@ export type SessionAttempt = Omit<Columns, 'state' | 'sessionId'> & {
 
 export type Attempt = ReservedAttempt | SessionAttempt
 
+const insert = prepared((db: Db, row: AttemptRow) => db.insertInto('attempts').values(row))
+
 export async function insertAttempt(db: Db, attempt: Attempt): Promise<void> {
-  await db.insertInto('attempts').values(toRow<AttemptRow>(attempt)).execute()
+  await insert(db, toRow<AttemptRow>(attempt))
 }
 
 const byPayment = prepared((db: Db, { paymentId }: { paymentId: string }) =>

@@ -1,9 +1,13 @@
-import { engineOf } from '@plinth/kit'
+import { engineOf, prepared } from '@plinth/kit'
 import { sql } from 'kysely'
 import type { Db } from './tables.ts'
 
 // Another number would let two versions of the service miss each other's locks.
 const SPACES = { intent: 0, reference: 1, session: 2, refund: 3 }
+
+const lock = prepared((db: Db, { name, space }: { name: string; space: number }) =>
+  db.selectNoFrom(sql`pg_advisory_xact_lock(hashtextextended(${name}, ${space}))`.as('locked')),
+)
 
 /**
  * Held until the transaction ends. A refund may be seen before it is known whose intent it is for:
@@ -13,5 +17,5 @@ const SPACES = { intent: 0, reference: 1, session: 2, refund: 3 }
  */
 export async function lockName(db: Db, kind: keyof typeof SPACES, name: string): Promise<void> {
   if (engineOf(db) === 'sqlite') return
-  await sql`select pg_advisory_xact_lock(hashtextextended(${name}, ${SPACES[kind]}))`.execute(db)
+  await lock(db, { name, space: SPACES[kind] })
 }

@@ -62,12 +62,15 @@ export async function findPaymentForUpdate(db: Db, id: string): Promise<Payment 
   return row && toPayment(row)
 }
 
+const byReference = prepared((db: Db, { reference }: { reference: string }) =>
+  db.selectFrom('payments').selectAll().where('business_reference', '=', reference),
+)
+
 export async function findPaymentByReference(
   db: Db,
   reference: string,
 ): Promise<Payment | undefined> {
-  const query = db.selectFrom('payments').selectAll().where('business_reference', '=', reference)
-  const row = await query.executeTakeFirst()
+  const [row] = await byReference(db, { reference })
   return row && toPayment(row)
 }
 
@@ -106,17 +109,19 @@ function toPayment({ anomalies, ...row }: PaymentRow): Payment {
   return { ...fromRow(row), anomalies: anomalies.split(',').filter(Boolean) as Anomaly[] }
 }
 
+type NextCheckRow = Pick<PaymentRow, 'id' | 'next_check_at' | 'checks'>
+
+const updateCheck = prepared((db: Db, { id, ...next }: NextCheckRow) =>
+  db.updateTable('payments').set(next).where('id', '=', id),
+)
+
 /** When a payment is reconciled next, unless something is heard of it before. */
 export async function updateNextCheck(
   db: Db,
   id: string,
   { nextCheckAt, checks }: { nextCheckAt: Date | null; checks: number },
 ): Promise<void> {
-  await db
-    .updateTable('payments')
-    .set({ next_check_at: nextCheckAt?.toISOString() ?? null, checks })
-    .where('id', '=', id)
-    .execute()
+  await updateCheck(db, { id, next_check_at: nextCheckAt?.toISOString() ?? null, checks })
 }
 
 export async function listPaymentsToCheck(db: Db, now: Date, limit: number): Promise<string[]> {
@@ -153,12 +158,15 @@ export async function updateUnresolvedToCheck(db: Db, now: Date): Promise<void> 
     .execute()
 }
 
+const retryFailed = prepared((db: Db, { id, now }: { id: string; now: string }) =>
+  db
+    .updateTable('webhook_events')
+    .set({ next_try_at: now })
+    .where('next_try_at', '>', now)
+    .where('payment_id', '=', id),
+)
+
 /** Something about the payment has changed: what failed before may succeed now. */
 export async function updateFailedToRetry(db: Db, paymentId: string, now: Date): Promise<void> {
-  await db
-    .updateTable('webhook_events')
-    .set({ next_try_at: now.toISOString() })
-    .where('next_try_at', '>', now.toISOString())
-    .where('payment_id', '=', paymentId)
-    .execute()
+  await retryFailed(db, { id: paymentId, now: now.toISOString() })
 }

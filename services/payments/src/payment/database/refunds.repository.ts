@@ -1,4 +1,5 @@
 import { type FromRow, fromRow, prepared, toRow } from '@plinth/kit'
+import { sql } from 'kysely'
 import type { Metadata, Refund } from '../../provider/provider.ts'
 import type { Db, RefundAttemptRow, RefundRow } from './tables.ts'
 
@@ -25,6 +26,37 @@ export async function listRefundsOf(db: Db, paymentIntentIds: Set<string>): Prom
   for (const intent of paymentIntentIds)
     refunds.push(...(await byIntent(db, { intent })).map(toRefund))
   return refunds
+}
+
+type OfPayment = { paymentId: string; intent: string | null }
+
+const byPayment = prepared((db: Db, { paymentId, intent }: OfPayment) =>
+  db
+    .selectFrom('refunds')
+    .selectAll()
+    .where('payment_intent_id', 'in', (row) =>
+      row
+        .selectFrom('attempts')
+        .select('payment_intent_id')
+        .where('payment_id', '=', paymentId)
+        // Not `or`, which would read the whole table.
+        .unionAll(
+          db.selectNoFrom(
+            sql<string | null>`cast(${intent} as varchar(255))`.as('payment_intent_id'),
+          ),
+        ),
+    )
+    .orderBy('created_at')
+    .orderBy('id'),
+)
+
+/** Those of the intents that the payment has, and of one that it may get. */
+export async function listRefundsOfPayment(
+  db: Db,
+  paymentId: string,
+  intent: string | null,
+): Promise<Refund[]> {
+  return (await byPayment(db, { paymentId, intent })).map(toRefund)
 }
 
 const upsert = prepared((db: Db, row: RefundRow) => {
@@ -112,6 +144,24 @@ export async function updateRefundAttempt(
     .returning('reference')
     .executeTakeFirst()
   return updated !== undefined
+}
+
+const link = prepared(
+  (db: Db, values: { paymentId: string; reference: string; refundId: string }) =>
+    db
+      .updateTable('refund_intents')
+      .set({ state: 'linked', refund_id: values.refundId })
+      .where('payment_id', '=', values.paymentId)
+      .where('reference', '=', values.reference),
+)
+
+/** Under the payment's lock, so that it is the attempt that was read. */
+export async function linkRefundAttempt(
+  db: Db,
+  { paymentId, reference }: RefundAttempt,
+  refundId: string,
+): Promise<void> {
+  await link(db, { paymentId, reference, refundId })
 }
 
 function toAttempt({ metadata, ...row }: RefundAttemptRow): RefundAttempt {
