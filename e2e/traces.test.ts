@@ -42,7 +42,7 @@ async function startReceiver(t: TestContext, { hung = false } = {}) {
 }
 
 describe('traces', () => {
-  test('connect a checkout with the call to the provider, its work there and the webhook', async (t) => {
+  test('connect a checkout, the call to the provider, its work there, the webhook and its rows', async (t) => {
     const { spans, settings } = await startReceiver(t)
     const { urlOf } = await startSuite(t, settings)
 
@@ -52,19 +52,21 @@ describe('traces', () => {
     const inSandbox = () =>
       spans.find(({ service, kind }) => service === 'plinth-sandbox' && kind === SERVER)
     // Each service sends its own spans, about once a second.
-    const [checkout, call, there, webhook] = await until(
+    const [checkout, call, there, webhook, claim] = await until(
       () => [
         named('POST /api/checkout/sessions'),
         named('provider createSession'),
         inSandbox(),
         named('POST /api/provider/webhook'),
+        named('insert webhook_events'),
       ],
       (found) => found.every((span) => span !== undefined),
     )
-    assert.ok(checkout && call && there && webhook)
+    assert.ok(checkout && call && there && webhook && claim)
     assert.equal(checkout.parentSpanId, '')
     assert.equal(call.parentSpanId, checkout.spanId)
     assert.equal(there.parentSpanId, call.spanId)
+    assert.equal(claim.parentSpanId, webhook.spanId)
     for (const span of [call, there, webhook]) assert.equal(span.traceId, checkout.traceId)
     assert.deepEqual([checkout.service, there.service], ['plinth-payments', 'plinth-sandbox'])
   })
@@ -84,24 +86,31 @@ describe('traces', () => {
     assert.deepEqual([span?.traceId, span?.parentSpanId], [traceId, 'b7ad6b7169203331'])
   })
 
-  test('are dropped and counted when the receiver hangs, and delay no request', async (t) => {
-    const { settings } = await startReceiver(t, { hung: true })
-    const [port] = await freePorts(1)
-    const { urlOf } = await startSuite(t, {
-      ...settings,
-      OTEL_EXPORTER_OTLP_TIMEOUT: '500',
-      SUITE_MANAGEMENT_PORT: String(port),
-    })
-    const identity = identityClient(urlOf('identity'))
+  const unusable = {
+    hangs: async (t: TestContext) => (await startReceiver(t, { hung: true })).settings,
+    'is gone': async () => ({
+      OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${(await freePorts(1))[0]}`,
+    }),
+  }
+  for (const [what, settingsFor] of Object.entries(unusable))
+    test(`are dropped and counted when the receiver ${what}, and no request waits for it`, async (t) => {
+      const [port] = await freePorts(1)
+      const { urlOf } = await startSuite(t, {
+        ...(await settingsFor(t)),
+        // A request that waited for the receiver would be answered after this test.
+        OTEL_EXPORTER_OTLP_TIMEOUT: '600000',
+        SUITE_MANAGEMENT_PORT: String(port),
+      })
+      const identity = identityClient(urlOf('identity'))
 
-    for (let index = 0; index < 3_000; index += 50)
-      await Promise.all(
-        Array.from({ length: 50 }, () => assert.rejects(identity.me(), { status: 401 })),
+      for (let index = 0; index < 3_000; index += 50)
+        await Promise.all(
+          Array.from({ length: 50 }, () => assert.rejects(identity.me(), { status: 401 })),
+        )
+
+      await until(
+        async () => (await fetch(`http://127.0.0.1:${port}/actuator/prometheus`)).text(),
+        (metrics) => /^plinth_spans_dropped_total\{service="identity"\} [1-9]/m.test(metrics),
       )
-
-    await until(
-      async () => (await fetch(`http://127.0.0.1:${port}/actuator/prometheus`)).text(),
-      (metrics) => /^plinth_spans_dropped_total\{service="identity"\} [1-9]/m.test(metrics),
-    )
-  })
+    })
 })

@@ -9,6 +9,8 @@ import {
   type QueryCompiler,
   type QueryResult,
 } from 'kysely'
+import { withStatementSpan } from '../tracing/statements.ts'
+import { currentTrace } from '../tracing/trace-context.ts'
 
 /** A connection or a transaction: a repository function takes either. */
 export type Db<T> = Kysely<T>
@@ -25,15 +27,18 @@ export type Run = (query: CompiledQuery) => Promise<QueryResult<unknown>>
 /** Kysely's own executor asks for a connection for every statement; here `run` sees to it. */
 export class DirectExecutor extends DefaultQueryExecutor {
   readonly #run: Run
+  readonly #system: 'sqlite' | 'postgresql'
 
   constructor(run: Run, compiler: QueryCompiler, adapter: DialectAdapter) {
     const connection = { executeQuery: run, streamQuery: refuseStreams } as never
     super(compiler, adapter, { provideConnection: (consumer) => consumer(connection) })
     this.#run = run
+    this.#system = adapter instanceof PostgresAdapter ? 'postgresql' : 'sqlite'
   }
 
   override executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
-    return this.#run(query) as Promise<QueryResult<R>>
+    const run = () => this.#run(query) as Promise<QueryResult<R>>
+    return currentTrace() ? withStatementSpan(this.#system, query.sql, run) : run()
   }
 }
 

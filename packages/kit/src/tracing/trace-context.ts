@@ -22,13 +22,14 @@ export type Tracer = {
   close(): Promise<void>
 }
 
-const current = new AsyncLocalStorage<Trace>()
+const current = new AsyncLocalStorage<Trace | undefined>()
 
 export function currentTrace(): Trace | undefined {
   return current.getStore()
 }
 
-export function inTrace<R>(trace: Trace, work: () => R): R {
+/** Without a trace the work is outside of every trace. */
+export function inTrace<R>(trace: Trace | undefined, work: () => R): R {
   return current.run(trace, work)
 }
 

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { randomFillSync } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { FinishedSpan, TracingSettings } from './otlp.ts'
@@ -51,8 +51,8 @@ export function createTracer(settings: TracingSettings, service: string, metrics
 
     start(kind, parent) {
       const sampled = parent?.sampled ?? this.isSampled()
-      const traceId = parent?.traceId ?? randomBytes(16).toString('hex')
-      const context = { traceId, spanId: randomBytes(8).toString('hex'), sampled }
+      const traceId = parent?.traceId ?? randomHex(16)
+      const context = { traceId, spanId: randomHex(8), sampled }
       const startedAtMs = nowMs()
       return {
         trace: { ...context, tracer: this },
@@ -70,6 +70,7 @@ export function createTracer(settings: TracingSettings, service: string, metrics
             attributes,
             failed,
           })
+          if (waiting.length >= BATCH) void flush()
         },
       }
     },
@@ -79,6 +80,19 @@ export function createTracer(settings: TracingSettings, service: string, metrics
       await Promise.race([flush(), setTimeout(LONGEST_CLOSE_MS, undefined, { ref: false })])
     },
   }
+}
+
+const pool = Buffer.alloc(4096)
+let used = pool.length
+
+/** One call of the generator for many ids: each call costs more than all else about a span. */
+function randomHex(bytes: number): string {
+  if (used + bytes > pool.length) {
+    randomFillSync(pool)
+    used = 0
+  }
+  used += bytes
+  return pool.toString('hex', used - bytes, used)
 }
 
 /** Unlike a clock that is set, it never makes a child begin before its parent. */

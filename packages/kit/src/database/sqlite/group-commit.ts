@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { CompiledQuery, type Kysely, type Transaction } from 'kysely'
+import { currentTrace, inTrace } from '../../tracing/trace-context.ts'
 import { type Run, untilEnded } from '../engine.ts'
 import type { RunStatement } from './file.ts'
 import type { Writer } from './writer.ts'
@@ -31,7 +32,9 @@ export function groupCommit(writer: Writer, dbFor: DbFor): InGroup {
   }
   return <T, R>(work: Work<T, R>) => {
     const { promise, resolve, reject } = Promise.withResolvers<R>()
-    const member = { work: (run: Run) => work(dbFor(run)), resolve, reject }
+    // Whichever member came first runs the others: each keeps its own trace.
+    const trace = currentTrace()
+    const member = { work: (run: Run) => inTrace(trace, () => work(dbFor(run))), resolve, reject }
     queue.push(member as Member)
     if (!committing) void commitAll()
     return promise
