@@ -14,9 +14,11 @@ export function loadConfig(env: Env = process.env) {
   return readSettings(env, (settings) => ({
     ...serviceSettings(settings, 'SUITE_', { port: 8080 }),
     production: settings.production,
+    hasPublicUrl: settings.optional('SUITE_PUBLIC_URL') !== undefined,
     sandbox: settings.convenience('SUITE_SANDBOX', {
       host: settings.text('SANDBOX_HOST', 'localhost'),
     }),
+    identityUrl: addressOf(settings, 'IDENTITY_', 8081),
     // Payments and the sandbox get each other's address before either of them starts.
     paymentsUrl: addressOf(settings, 'PAYMENTS_', 8084),
     sandboxUrl: addressOf(settings, 'SANDBOX_', 8085),

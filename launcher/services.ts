@@ -23,6 +23,8 @@ export type RunningService = {
   /** Where this machine reaches it; `publicUrl` is what others are told. */
   url: string
   publicUrl: string
+  /** Its consoles are found at the address of the suite; not where it was given one of its own. */
+  atSuite: boolean
   conveniences: Conveniences
 }
 
@@ -34,6 +36,8 @@ export type ServiceEntry = {
   portSetting: string
   /** Where it listens unless the setting says otherwise. */
   port: number
+  /** Where it is below the address of the suite. */
+  path: string
   consolePath: string
   /** Loads the service's code, so a process that runs one service never loads the others. */
   prepare(env: Env): Promise<PreparedService>
@@ -63,6 +67,7 @@ export const services: ServiceEntry[] = [
     description: 'Accounts, sessions and passkeys.',
     portSetting: 'IDENTITY_PORT',
     port: 8081,
+    path: '/identity',
     load: async () => {
       const { createIdentity, loadConfig } = await import('@plinth/identity')
       const conveniences = ({ accounts }: IdentityConfig) => seeded(accounts)
@@ -76,6 +81,7 @@ export const services: ServiceEntry[] = [
       'Files with an owner, on disk or in a bucket, with thumbnails and temporary links.',
     portSetting: 'STORAGE_FULL_PORT',
     port: 8082,
+    path: '/storage',
     load: async () => {
       const { createStorageFull, loadConfig } = await import('@plinth/storage-full')
       const conveniences = ({ accounts }: StorageFullConfig) => seeded(accounts)
@@ -88,6 +94,7 @@ export const services: ServiceEntry[] = [
     description: 'One flat folder of files behind one API key.',
     portSetting: 'STORAGE_KEY_PORT',
     port: 8083,
+    path: '/storage-key',
     load: async () => {
       const { createStorageKey, loadConfig } = await import('@plinth/storage-key')
       const conveniences = ({ apiKey }: StorageKeyConfig) =>
@@ -101,6 +108,7 @@ export const services: ServiceEntry[] = [
     description: 'Customers, hosted checkout, webhooks and refunds.',
     portSetting: 'PAYMENTS_PORT',
     port: 8084,
+    path: '/payments',
     load: async () => {
       const { createPayments, loadConfig } = await import('@plinth/payments')
       return { loadConfig, create: createPayments, conveniences: () => NONE }
@@ -112,6 +120,7 @@ export const services: ServiceEntry[] = [
     description: 'Stands in for the payment provider: works offline, fails on demand.',
     portSetting: 'SANDBOX_PORT',
     port: 8085,
+    path: '/sandbox',
     consolePath: '/sandbox/',
     load: async () => {
       const { createProviderSandbox, loadConfig } = await import('@plinth/provider-sandbox')
@@ -125,7 +134,7 @@ function seeded({ demoAccounts }: { demoAccounts: boolean }): Conveniences {
   return demoAccounts ? DEMO_ACCOUNTS : NONE
 }
 
-type Described = 'name' | 'title' | 'description' | 'portSetting' | 'port'
+type Described = 'name' | 'title' | 'description' | 'portSetting' | 'port' | 'path'
 type Description<C> = Pick<ServiceEntry, Described> & {
   consolePath?: string
   load(): Promise<Code<C>>

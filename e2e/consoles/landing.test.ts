@@ -37,6 +37,7 @@ describe('the landing page', { skip }, () => {
 
     await page.getByRole('link', { name: 'Open Identity' }).click()
     await page.getByRole('heading', { name: 'Accounts, tokens and passkeys' }).waitFor()
+    await page.getByRole('button', { name: 'Services' }).click()
     await page.getByRole('link', { name: 'All services' }).click()
 
     await page.getByRole('heading', { name: 'Everything is running.' }).waitFor()

@@ -10,6 +10,7 @@ import {
 } from '@plinth/kit'
 import type { SuiteConfig } from '../config.ts'
 import type { RunningService } from '../services.ts'
+import { consoleUrlAt } from './one-address.ts'
 
 const HEALTH_TIMEOUT_MS = 3_000
 
@@ -20,20 +21,23 @@ export function createLanding(config: SuiteConfig, services: RunningService[]): 
     log: createLogger('landing', config.logLevel),
     clock: systemClock,
   })
-  server.get('/api/services', () => Promise.all(services.map(describeService)))
+  server.get('/api/services', (request) =>
+    Promise.all(services.map((each) => describeService(each, server.baseUrlOf(request)))),
+  )
   actuatorRoutes(server, { name: 'landing', version: VERSION, healthy: async () => true })
   consoleRoutes(server, consoleFolder('landing'), '')
   return server
 }
 
-async function describeService({ entry, publicUrl, url, conveniences }: RunningService) {
+async function describeService(service: RunningService, suite: string) {
+  const { entry, publicUrl, url, conveniences } = service
   return {
     name: entry.name,
     title: entry.title,
     description: entry.description,
     version: entry.version,
     url: publicUrl,
-    consoleUrl: `${publicUrl}${entry.consolePath}`,
+    consoleUrl: consoleUrlAt(suite, service),
     healthUrl: `${publicUrl}/actuator/health`,
     healthy: await isHealthy(url),
     logins: conveniences.logins ?? [],

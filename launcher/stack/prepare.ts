@@ -1,15 +1,17 @@
 import { type Env, SettingsError, StartError } from '@plinth/kit'
 import { loadConfig, loadWorkerCount, type SuiteConfig } from '../config.ts'
 import { type PreparedService, type ServiceEntry, services } from '../services.ts'
+import { isAtSuite, withSuiteAddress, withSuiteHost } from './one-address.ts'
 import { withSandboxKeys } from './sandbox-keys.ts'
 
-export type Prepared = { entry: ServiceEntry; service: PreparedService }
+export type Prepared = { entry: ServiceEntry; service: PreparedService; atSuite: boolean }
 
 /** Reads all settings before anything starts; the faults of all services are reported together. */
 export async function prepareStack(
-  env: Env,
+  given: Env,
   only: ServiceEntry[] = [],
 ): Promise<{ config: SuiteConfig; prepared: Prepared[] }> {
+  const env = withSuiteHost(given)
   const faults: SettingsError['faults'] = []
   const config = await collectFaults(faults, async () => loadConfig(env))
   const chosen = only.length > 0 ? only : services
@@ -25,13 +27,15 @@ export async function prepareStack(
     prepared: plan.entries.map((entry, index) => ({
       entry,
       service: prepared[index] as PreparedService,
+      atSuite: isAtSuite(env, entry),
     })),
   }
 }
 
 type Plan = { env: Env; entries: ServiceEntry[] }
 
-function planFor(env: Env, config: SuiteConfig, entries: ServiceEntry[]): Plan {
+function planFor(given: Env, config: SuiteConfig, entries: ServiceEntry[]): Plan {
+  const env = withSuiteAddress(given, config)
   if (!config.sandbox)
     return { env, entries: entries.filter(({ name }) => name !== 'provider-sandbox') }
   const connected = withSandboxKeys(env, config)

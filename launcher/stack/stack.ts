@@ -3,6 +3,7 @@ import { loadManagement, type SuiteConfig } from '../config.ts'
 import type { RunningService, ServiceEntry } from '../services.ts'
 import { createLanding } from './landing.ts'
 import { metricsOf, startManagement } from './management.ts'
+import { mountServices } from './one-address.ts'
 import { type Prepared, prepareStack } from './prepare.ts'
 
 export type Stack = {
@@ -19,17 +20,22 @@ export async function startStack({ env = process.env, only }: Choice = {}): Prom
   const { config, prepared } = await prepareStack(env, only)
   const management = loadManagement(env)
   const opened: Server[] = []
+  let landing: Server | undefined
+  let landingClosed: Promise<void> | undefined
   const close = async (drainSeconds = 0) => {
-    await Promise.all(opened.map((server) => closeGracefully(server, drainSeconds)))
+    landingClosed = landing && closeGracefully(landing, drainSeconds)
+    const closed = opened.map((server) => closeGracefully(server, drainSeconds))
+    await Promise.all([landingClosed, ...closed])
   }
   try {
-    const running = await startAll(prepared, opened)
-    const landing = createLanding(config, running)
-    opened.push(landing)
+    // Before a service closes its database, the requests that came by the landing page are over.
+    const running = await startAll(prepared, opened, () => landingClosed)
+    landing = createLanding(config, running)
+    mountServices(landing, config, running)
     const landingUrl = await listen(landing, { ...config, portSetting: 'SUITE_PORT' })
     const measured = running.map(({ entry, server }) => ({ name: entry.name, server }))
     const operators = await startManagement(management, () =>
-      metricsOf([...measured, { name: 'landing', server: landing }]),
+      metricsOf([...measured, { name: 'landing', server: landing as Server }]),
     )
     // Closed last: what happens while the others finish can still be seen.
     const closeAll = async (drainSeconds = 0) => {
@@ -43,17 +49,22 @@ export async function startStack({ env = process.env, only }: Choice = {}): Prom
   }
 }
 
-async function startAll(prepared: Prepared[], opened: Server[]): Promise<RunningService[]> {
+async function startAll(
+  prepared: Prepared[],
+  opened: Server[],
+  otherRequests: () => Promise<void> | undefined,
+): Promise<RunningService[]> {
   const created = await Promise.allSettled(prepared.map(({ service }) => service.create()))
   for (const result of created) if (result.status === 'fulfilled') opened.push(result.value)
   for (const result of created) if (result.status === 'rejected') throw result.reason
+  for (const server of opened) server.onClose(() => otherRequests())
   return Promise.all(
-    prepared.map(async ({ entry, service }, index) => {
+    prepared.map(async ({ entry, service, atSuite }, index) => {
       const server = opened[index] as Server
       const { portSetting } = entry
       const url = await listen(server, { ...service.config, portSetting })
       const { publicUrl } = service.config
-      return { entry, server, url, publicUrl, conveniences: service.conveniences }
+      return { entry, server, url, publicUrl, atSuite, conveniences: service.conveniences }
     }),
   )
 }

@@ -1,5 +1,5 @@
 import { Icon, type IconName } from '../shared/components/icon.tsx'
-import { consoleAddress, type RunningService } from './services.ts'
+import type { RunningService } from './services.ts'
 
 const FIRST: { service: string; icon: IconName; title: string; about: string; page: string }[] = [
   {
@@ -28,7 +28,7 @@ const FIRST: { service: string; icon: IconName; title: string; about: string; pa
 export function FirstThings({ services }: { services: RunningService[] }) {
   const shown = FIRST.flatMap((thing) => {
     const service = services.find(({ name }) => name === thing.service)
-    return service ? [{ ...thing, href: consoleAddress(service, thing.page) }] : []
+    return service ? [{ ...thing, href: service.consoleUrl + thing.page }] : []
   })
   if (shown.length === 0) return null
   return (

@@ -2,7 +2,7 @@ import { ButtonLink } from '../shared/components/button.tsx'
 import { CopyButton } from '../shared/components/code.tsx'
 import { Badge } from '../shared/components/page.tsx'
 import { Facts } from '../shared/components/table.tsx'
-import { consoleAddress, type RunningService } from './services.ts'
+import type { RunningService } from './services.ts'
 
 export function ServiceCard({ service }: { service: RunningService }) {
   const { name, title, version, url, healthy } = service
@@ -30,7 +30,7 @@ export function ServiceCard({ service }: { service: RunningService }) {
         }}
       />
       <div>
-        <ButtonLink href={consoleAddress(service)} icon="open">
+        <ButtonLink href={service.consoleUrl} icon="open">
           Open {title}
         </ButtonLink>
       </div>

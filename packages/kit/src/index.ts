@@ -51,6 +51,7 @@ export {
   type UploadLimits,
 } from './files/upload.ts'
 export { basePathOf, requestedPath, targetOf } from './http/address/base-path.ts'
+export { hostPathOf, mountServers } from './http/address/mounts.ts'
 export {
   type Authenticate,
   anyone,

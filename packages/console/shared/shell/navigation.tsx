@@ -22,26 +22,7 @@ export function PageList({ pages, current }: { pages: ConsolePage[]; current: st
               </a>
             </li>
           ))}
-        <li class="suite-page">
-          <SuiteLink />
-        </li>
       </ul>
     </nav>
-  )
-}
-
-const PORT = /^\d{2,5}$/
-
-/**
- * Links back to the landing page, which puts its port into the address. Only a port on the same
- * host is accepted, so a forged address cannot lead to another site.
- */
-export function SuiteLink() {
-  const port = new URLSearchParams(location.search).get('suite') ?? ''
-  if (!PORT.test(port)) return null
-  return (
-    <a class="button quiet suite-link" href={`${location.protocol}//${location.hostname}:${port}/`}>
-      All services
-    </a>
   )
 }

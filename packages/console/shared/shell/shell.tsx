@@ -6,9 +6,9 @@ import { exchanges } from '../api/exchange-log.ts'
 import type { ConsoleDefinition } from './definition.ts'
 import { Inspector } from './inspector/inspector.tsx'
 import { PageList } from './navigation.tsx'
-import { Palette } from './palette.tsx'
 import { route } from './route.ts'
-import { TopBar } from './top-bar.tsx'
+import { Palette } from './top/palette.tsx'
+import { TopBar } from './top/top-bar.tsx'
 import { menuOpen } from './visibility.ts'
 
 export function startConsole(definition: ConsoleDefinition): void {

@@ -39,6 +39,11 @@ export type Reply = FastifyReply
 
 export type Caller = { userId: string; username: string; roles: string[]; sessionId: string }
 
+export type SuiteLinks = {
+  home: string
+  consoles: { name: string; title: string; href: string }[]
+}
+
 declare module 'fastify' {
   interface FastifyInstance {
     /** True once the service is stopping: it finishes what it has and is not ready. */
@@ -54,6 +59,8 @@ declare module 'fastify' {
     resourceMetadata: string | undefined
     /** What an operator should know; logged once, when the service listens. */
     announcements: string[]
+    /** Where the other consoles are, for a switcher; set by who runs several services. */
+    suiteOf: ((request: Request) => SuiteLinks) | undefined
     /** Every route, for the API document. */
     operations: Operation[]
     /** What the service says about its API as a whole; see `routes/openapi/document.ts`. */

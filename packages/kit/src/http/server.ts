@@ -66,6 +66,7 @@ export function createServer(options: ServerOptions): Server {
   server.decorate('baseUrlOf', baseUrls(options))
   server.decorate('announcements', [])
   server.decorate('resourceMetadata', undefined)
+  server.decorate('suiteOf', undefined)
   server.decorate('operations', [])
   server.decorate('api', undefined)
   server.addHook('onRoute', (route) => {

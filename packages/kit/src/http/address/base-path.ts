@@ -13,7 +13,8 @@ export type AddressOptions = {
 
 export type RewriteUrl = (request: { method?: string; url?: string }) => string
 
-type Placed = IncomingMessage & { basePath?: string; target?: string }
+/** A request whose base path is known. */
+export type Placed = IncomingMessage & { basePath?: string; target?: string }
 
 export type TargetRewriting = (request: IncomingMessage) => string
 
@@ -34,8 +35,11 @@ export function removeBasePath(
     const trusted = isTrusted(request.socket.remoteAddress ?? '')
     if (trusted) readForwarded(request.headers, isTrusted)
     const { method, url = '/' } = request
-    request.basePath = (trusted ? forwardedPrefix(request.headers) : undefined) ?? publicPath
-    request.target = isBelow(url, publicPath, ownSegments) ? below(url, publicPath) : url
+    // Where it is mounted at another server, that one has found the base path.
+    if (request.target === undefined) {
+      request.basePath = (trusted ? forwardedPrefix(request.headers) : undefined) ?? publicPath
+      request.target = isBelow(url, publicPath, ownSegments) ? below(url, publicPath) : url
+    }
     return rewriteUrl?.({ method, url: request.target }) ?? request.target
   }
 }
@@ -45,14 +49,17 @@ export function removeBasePath(
  * base path already, and `/api/api/users` has not.
  */
 function isBelow(url: string, basePath: string, ownSegments: Set<string>): boolean {
-  if (basePath === '' || !url.startsWith(basePath)) return false
-  if (!/^([/?]|$)/.test(url.slice(basePath.length))) return false
+  if (basePath === '' || !isAtOrBelow(url, basePath)) return false
   return (
     !ownSegments.has(firstSegment(basePath)) || ownSegments.has(firstSegment(below(url, basePath)))
   )
 }
 
-function below(url: string, basePath: string): string {
+export function isAtOrBelow(url: string, path: string): boolean {
+  return url.startsWith(path) && /^([/?]|$)/.test(url.slice(path.length))
+}
+
+export function below(url: string, basePath: string): string {
   const rest = url.slice(basePath.length)
   return rest.startsWith('/') ? rest : `/${rest}`
 }

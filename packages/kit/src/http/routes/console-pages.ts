@@ -26,6 +26,10 @@ export function consoleRoutes(
     server.get(path, { schema }, (request, reply) =>
       reply.redirect(`${basePathOf(request)}${path}/index.html`, 302),
     )
+  if (about === CONSOLE)
+    server.get(`${path}/suite.json`, { schema: PAGE }, async (request) => ({
+      suite: server.suiteOf?.(request) ?? null,
+    }))
   for (const [name, page] of readPages(folder)) {
     const send = (request: Request, reply: Reply) => sendPage(page, request, reply)
     server.get(`${path}/${name}`, { schema: PAGE }, send)

@@ -1,10 +1,10 @@
-import { baseUrl } from '../api/base-url.ts'
-import { Button } from '../components/button.tsx'
-import { PlinthMark } from '../components/icon.tsx'
-import { AppearanceButton } from './appearance.tsx'
-import type { ConsoleDefinition } from './definition.ts'
-import { SuiteLink } from './navigation.tsx'
-import { menuOpen, paletteOpen } from './visibility.ts'
+import { baseUrl } from '../../api/base-url.ts'
+import { Button } from '../../components/button.tsx'
+import { PlinthMark } from '../../components/icon.tsx'
+import { AppearanceButton } from '../appearance.tsx'
+import type { ConsoleDefinition } from '../definition.ts'
+import { menuOpen, paletteOpen } from '../visibility.ts'
+import { Switcher } from './switcher.tsx'
 
 export function TopBar({ definition }: { definition: ConsoleDefinition }) {
   return (
@@ -23,10 +23,10 @@ export function TopBar({ definition }: { definition: ConsoleDefinition }) {
         <PlinthMark />
         {definition.title}
       </a>
+      <Switcher />
       {definition.mark}
       <span class="where mono">{baseUrl}</span>
       <span class="space" />
-      <SuiteLink />
       <Button
         kind="quiet"
         icon="search"

@@ -1,10 +1,10 @@
 import { useSignal } from '@preact/signals'
 import { useLayoutEffect, useRef } from 'preact/hooks'
-import { exchanges, selectedExchange } from '../api/exchange-log.ts'
-import { Icon } from '../components/icon.tsx'
-import type { ConsoleAction, ConsoleDefinition } from './definition.ts'
-import { goTo } from './route.ts'
-import { inspectorOpen, paletteOpen } from './visibility.ts'
+import { exchanges, selectedExchange } from '../../api/exchange-log.ts'
+import { Icon } from '../../components/icon.tsx'
+import type { ConsoleAction, ConsoleDefinition } from '../definition.ts'
+import { goTo } from '../route.ts'
+import { inspectorOpen, paletteOpen } from '../visibility.ts'
 
 /** Search over pages, actions and requests, opened with Ctrl K or Cmd K. */
 export function Palette({ definition }: { definition: ConsoleDefinition }) {

@@ -1,0 +1,94 @@
+import {
+  type Env,
+  hostPathOf,
+  isLoopback,
+  mountServers,
+  type Request,
+  type Server,
+} from '@plinth/kit'
+import type { SuiteConfig } from '../config.ts'
+import { type RunningService, type ServiceEntry, services } from '../services.ts'
+
+/**
+ * The services are reached at the address of the suite, too. So where others can reach the suite,
+ * each service listens there and takes the same care, unless it has a host of its own.
+ */
+export function withSuiteHost(env: Env): Env {
+  const host = env.SUITE_HOST?.trim()
+  if (!host || isLoopback(host)) return env
+  return inherited(env, () => ({ HOST: host }))
+}
+
+/** Public addresses follow that of the suite where it has one; whom to believe follows as well. */
+export function withSuiteAddress(env: Env, config: SuiteConfig): Env {
+  const following = inherited(env, ({ path }) => ({
+    PUBLIC_URL: config.hasPublicUrl ? config.publicUrl + path : undefined,
+    TRUSTED_PROXIES: config.trustedProxies.join(','),
+    ALLOWED_HOSTS: config.allowedHosts.join(','),
+  }))
+  return withPasskeyOrigins(following, config)
+}
+
+/** Each setting of `suite` for every service that does not have it. */
+function inherited(
+  env: Env,
+  suite: (entry: ServiceEntry) => Record<string, string | undefined>,
+): Env {
+  const settings = services.flatMap((entry) =>
+    Object.entries(suite(entry)).map(([name, value]) => [`${prefixOf(entry)}${name}`, value]),
+  )
+  const missing = settings.filter(([name, value]) => value && name && !isSet(env, name))
+  return { ...env, ...Object.fromEntries(missing) }
+}
+
+function prefixOf({ portSetting }: ServiceEntry): string {
+  return portSetting.replace(/PORT$/, '')
+}
+
+function isSet(env: Env, name: string): boolean {
+  return Boolean(env[name]?.trim() || env[`${name}_FILE`])
+}
+
+/** Without settings of their own, passkeys work at the address of identity and at that of the suite. */
+function withPasskeyOrigins(env: Env, { publicUrl, identityUrl }: SuiteConfig): Env {
+  const given = ['IDENTITY_PUBLIC_URL', 'IDENTITY_PASSKEY_ORIGINS', 'IDENTITY_PASSKEY_RP_ID']
+  const urls = [new URL(identityUrl), new URL(publicUrl)]
+  const atLocalhost = urls.every(({ hostname }) => hostname === 'localhost')
+  if (!atLocalhost || given.some((name) => isSet(env, name))) return env
+  return { ...env, IDENTITY_PASSKEY_ORIGINS: urls.map(({ origin }) => origin).join(',') }
+}
+
+/** Whether a service goes by the address of the suite and not by one of its own. */
+export function isAtSuite(env: Env, entry: ServiceEntry): boolean {
+  return !isSet(env, `${prefixOf(entry)}PUBLIC_URL`)
+}
+
+/** Serves every service below the landing page, and tells their consoles of each other. */
+export function mountServices(
+  landing: Server,
+  config: SuiteConfig,
+  running: RunningService[],
+): void {
+  const mounts = running.map(({ entry, server }) => ({ path: entry.path, server }))
+  mountServers(landing, config, mounts)
+  for (const { server } of running)
+    server.suiteOf = (request) => suiteLinks(request, config, running)
+}
+
+/** Consoles at the address of the suite stay there; those at a port lead to ports. */
+function suiteLinks(request: Request, { publicUrl }: SuiteConfig, running: RunningService[]) {
+  const hostPath = hostPathOf(request)
+  const consoles = running.map((service) => ({
+    name: service.entry.name,
+    title: service.entry.title,
+    href: consoleUrlAt(hostPath, service),
+  }))
+  return { home: `${hostPath ?? publicUrl}/`, consoles }
+}
+
+/** `suite` is the address of the suite, or undefined for a client that did not come by it. */
+export function consoleUrlAt(suite: string | undefined, service: RunningService): string {
+  const { entry, publicUrl, atSuite } = service
+  const base = suite !== undefined && atSuite ? suite + entry.path : publicUrl
+  return base + entry.consolePath
+}

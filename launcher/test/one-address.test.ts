@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict'
+import { describe, type TestContext, test } from 'node:test'
+import { SettingsError } from '@plinth/kit'
+import { apiFor } from '@plinth/kit/testing'
+import { until } from '../../test/until.ts'
+import { services } from '../services.ts'
+import { prepareStack } from '../stack/prepare.ts'
+import { startStack } from '../stack/stack.ts'
+import { testEnv } from './test-env.ts'
+
+const SUITE = 'https://app.example'
+
+describe('the address of the suite', () => {
+  test('has every service below its path, and the ports answer as before', async (t) => {
+    const { stack, suite } = await start(t)
+
+    for (const { entry, url } of stack.services) {
+      const health = await suite.get(`${entry.path}/actuator/health`)
+      const { body } = await suite.get(`${entry.path}/`)
+      const direct = await apiFor(url).get('/')
+      assert.deepEqual([health.status, body.name], [200, entry.name])
+      assert.equal(body.links.health, `${stack.landingUrl}${entry.path}/actuator/health`)
+      assert.equal(direct.body.links.health, `${url}/actuator/health`)
+    }
+  })
+
+  test('has cookies, redirects and problems with that path', async (t) => {
+    const { suite } = await start(t)
+
+    const csrf = await suite.get('/identity/webauthn/csrf')
+    const console = await suite.get('/storage/api-test')
+    const refused = await suite.get('/identity/api/users/me')
+
+    assert.match(csrf.headers.get('set-cookie') ?? '', /; Path=\/identity;/)
+    assert.equal(console.headers.get('location'), '/storage/api-test/index.html')
+    assert.equal(refused.body.instance, '/identity/api/users/me')
+  })
+
+  test('tells the consoles of each other: there at that address, at a port with ports', async (t) => {
+    const { stack, suite } = await start(t)
+    const [identity] = stack.services
+
+    const here = (await suite.get('/identity/api-test/suite.json')).body.suite
+    const atPort = (await apiFor(identity?.url ?? '').get('/api-test/suite.json')).body.suite
+
+    assert.equal(here.home, '/')
+    assert.equal(here.consoles[1].href, '/storage/api-test/')
+    assert.equal(atPort.home, `${stack.config.publicUrl}/`)
+    assert.equal(atPort.consoles[0].href, `${identity?.publicUrl}/api-test/`)
+  })
+
+  test('is what public addresses follow, unless a service has its own', async (t) => {
+    const { env } = await testEnv(t, {
+      SUITE_PUBLIC_URL: `${SUITE}/`,
+      SUITE_TRUSTED_PROXIES: '10.0.0.0/8',
+      PAYMENTS_PUBLIC_URL: 'https://pay.example',
+      PAYMENTS_TRUSTED_PROXIES: '192.0.2.1',
+    })
+
+    const { prepared } = await prepareStack(env)
+
+    const found = prepared.map(({ service: { config } }) => config)
+    assert.deepEqual(
+      found.map(({ publicUrl }) => publicUrl),
+      services.map(({ name, path }) =>
+        name === 'payments' ? 'https://pay.example' : SUITE + path,
+      ),
+    )
+    const [identity, , , payments] = found
+    assert.deepEqual(identity?.trustedProxies, ['10.0.0.0/8'])
+    assert.deepEqual(payments?.trustedProxies, ['192.0.2.1'])
+  })
+
+  test('is the issuer and the domain of passkeys, found where RFC 8414 looks', async (t) => {
+    const { suite } = await start(t, { SUITE_PUBLIC_URL: SUITE })
+
+    const { body } = await suite.get('/.well-known/oauth-authorization-server/identity')
+
+    assert.equal(body.issuer, `${SUITE}/identity`)
+    assert.equal(body.jwks_uri, `${SUITE}/identity/.well-known/jwks.json`)
+    assert.equal((await suite.get('/identity/.well-known/jwks.json')).status, 200)
+  })
+
+  test('makes services careful where others can reach it', async (t) => {
+    const { env } = await testEnv(t, { SUITE_HOST: '0.0.0.0' })
+
+    await assert.rejects(prepareStack(env), (error: SettingsError) => {
+      assert.ok(error instanceof SettingsError)
+      const names = error.faults.map(({ name }) => name)
+      for (const name of [
+        'IDENTITY_DEMO_ACCOUNTS',
+        'PAYMENTS_ACCESS',
+        'STORAGE_KEY_DEVELOPMENT_KEY',
+      ])
+        assert.ok(names.includes(name), `${name} in ${names}`)
+      return true
+    })
+  })
+
+  test('finishes a request that it handed on before the service closes', async (t) => {
+    const { stack, suite } = await start(t)
+    const credentials = { username: 'user', password: 'password123123' }
+    const { accessToken: token } = (await suite.post('/storage/api/auth/login', credentials)).body
+    const body = new TransformStream<Uint8Array, Uint8Array>()
+    const upload = body.writable.getWriter()
+    const headers = { 'content-type': 'multipart/form-data; boundary=x' }
+    const request = { token, headers, body: body.readable }
+    const reply = suite.request('POST', '/storage/file', request)
+    await upload.write(encoded(PART))
+
+    const closed = stack.close()
+    const storage = stack.services.find(({ entry }) => entry.name === 'storage-full')
+    await until(
+      async () => storage?.server.server.listening,
+      (listening) => listening === false,
+    )
+    await upload.write(encoded(END))
+    await upload.close()
+
+    assert.equal((await reply).status, 201)
+    await closed
+  })
+})
+
+const PART = [
+  '--x',
+  'Content-Disposition: form-data; name="file"; filename="paper.pdf"',
+  'Content-Type: application/pdf',
+  '',
+  '%PDF-1.4\n',
+].join('\r\n')
+
+const END = '%%EOF\n\r\n--x--\r\n'
+
+function encoded(text: string): Uint8Array {
+  return new TextEncoder().encode(text)
+}
+
+async function start(t: TestContext, overrides: Record<string, string> = {}) {
+  const { env } = await testEnv(t, overrides)
+  const stack = await startStack({ env })
+  t.after(() => stack.close())
+  return { stack, suite: apiFor(stack.landingUrl) }
+}
