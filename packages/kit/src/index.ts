@@ -180,7 +180,7 @@ export {
   type ClientTokens,
   createClientTokens,
 } from './tokens/client-token.ts'
-export { createIntrospection } from './tokens/introspection.ts'
+export { createIntrospection, type Introspection } from './tokens/introspection.ts'
 export { hashOpaqueToken, newOpaqueToken } from './tokens/opaque-token.ts'
 export { createRemoteIssuer } from './tokens/remote-issuer.ts'
 export { openText, sealText } from './tokens/sealed-text.ts'

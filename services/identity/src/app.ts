@@ -29,7 +29,7 @@ import {
 import type { IdentityConfig } from './config.ts'
 import { identityMigrations } from './database/migrations/index.ts'
 import type { IdentityTables } from './database/tables.ts'
-import { oauthRoutes } from './oauth/oauth.routes.ts'
+import { oauthRoutes, userStatusRoute } from './oauth/oauth.routes.ts'
 import { openOAuth, SCOPES } from './oauth/oauth.ts'
 import { startChallengeSweep } from './passkeys/challenges.ts'
 import { createCsrfTokens } from './passkeys/csrf.ts'
@@ -90,7 +90,9 @@ export async function createIdentity(
   }
   passkeyRecordRoutes(server, { accounts, db, clock }, guard)
   serviceKeyRoutes(server, keys, guard.role(ADMIN_ROLE))
-  oauthRoutes(server, openOAuth(accounts, keys), { publicUrl: config.publicUrl, keyGuard })
+  const oauth = openOAuth(accounts, keys)
+  oauthRoutes(server, oauth, { publicUrl: config.publicUrl, keyGuard })
+  userStatusRoute(server, oauth, guard)
   actuatorRoutes(server, { name: NAME, version: VERSION, healthy: database.ping })
   consoleRoutes(server, consoleFolder('identity'))
   indexRoute(server, { name: NAME, version: VERSION })

@@ -77,6 +77,26 @@ for (const engine of engines) {
     })
   })
 
+  describe(`GET /api/users/{id}/status on ${engine.name}`, { skip: engine.skip }, () => {
+    test('says whether a user is enabled, to keys that may introspect', async (t) => {
+      const { api, key, token: user, userId } = await start(t, engine)
+      const { secret: other } = await createKey(api, ['users:read'])
+      const admin = await adminToken(api)
+      const ask = async (token: string, id: number | string = userId) => {
+        const { status, body } = await api.get(`/api/users/${id}/status`, { token })
+        return [status, body.code ?? body]
+      }
+
+      assert.deepEqual(await ask(key.secret), [200, { enabled: true }])
+      assert.deepEqual(await ask(user), [403, 'ACCESS_DENIED'])
+      assert.deepEqual(await ask(other), [403, 'INSUFFICIENT_SCOPE'])
+      await api.patch(`/api/users/${userId}`, { enabled: false }, { token: admin })
+      assert.deepEqual(await ask(key.secret), [200, { enabled: false }])
+      for (const id of [999, 'anna'])
+        assert.deepEqual(await ask(key.secret, id), [404, 'USER_NOT_FOUND'])
+    })
+  })
+
   describe(`POST /oauth2/introspect on ${engine.name}`, { skip: engine.skip }, () => {
     test('describes an access token in force', async (t) => {
       const { token, userId, introspect, config } = await start(t, engine)

@@ -1,8 +1,6 @@
 import { stat } from 'node:fs/promises'
 import {
-  type Accounts,
   ADMIN_ROLE,
-  identifyCaller,
   mountAccounts,
   type Operator,
   openAccounts,
@@ -12,17 +10,15 @@ import {
 import { consoleFolder } from '@plinth/console'
 import {
   type ApiDescription,
-  type Authenticate,
   actuatorRoutes,
   type Clock,
   callerGuard,
   consoleRoutes,
   countReplies,
-  createIntrospection,
   createLogger,
-  createRemoteIssuer,
   createServer,
   type Database,
+  type Introspection,
   indexRoute,
   issuerUnavailable,
   type Logger,
@@ -40,6 +36,7 @@ import { storageMigrations } from './database/migrations/index.ts'
 import type { StorageTables } from './database/tables.ts'
 import { fileRoutes, uploadRoute } from './files/files.routes.ts'
 import { linkRoutes } from './files/links/links.routes.ts'
+import { authenticateWith, enabledUsersOf, introspectionOf } from './files/owners.ts'
 import type { Storage } from './files/storage.ts'
 import { sumBytes } from './files/usage/usage.repository.ts'
 import { usageRoutes } from './files/usage/usage.routes.ts'
@@ -89,7 +86,8 @@ export async function createStorageFull(
   { clock = systemClock }: { clock?: Clock } = {},
 ): Promise<Server> {
   const log = createLogger(NAME, config.logLevel)
-  const { storage, database } = await openStorage(config, { clock, log })
+  const introspection = introspectionOf(config.trustedIssuer, clock)
+  const { storage, database } = await openStorage(config, { clock, log, introspection })
   const server = createServer({ ...config, log, clock })
   server.onClose(database.close)
   measureStorage(server, storage, config)
@@ -100,7 +98,10 @@ export async function createStorageFull(
   server.onClose(upkeep.stop)
 
   const problems = config.trustedIssuer === undefined ? [] : [issuerUnavailable]
-  const guard = callerGuard(authenticateWith(accounts, config.trustedIssuer), problems)
+  const guard = callerGuard(
+    authenticateWith(accounts, config.trustedIssuer, introspection),
+    problems,
+  )
   if (config.trustedIssuer) trustIssuer(server, config.publicUrl, config.trustedIssuer)
   const { caller } = guard
   const admin = recordDenials(accounts, guard.role(ADMIN_ROLE))
@@ -126,7 +127,7 @@ function trustIssuer(server: Server, publicUrl: string, { issuer, key }: Issuer)
   protectedResourceRoutes(server, { publicUrl, issuer })
   if (key === undefined)
     server.announcements.push(
-      'a disabled administrator of the issuer stays one for up to 15 minutes: set STORAGE_FULL_TRUSTED_ISSUER_KEY',
+      'a disabled administrator of the issuer stays one for up to 15 minutes, and links of disabled users open: set STORAGE_FULL_TRUSTED_ISSUER_KEY',
     )
 }
 
@@ -153,7 +154,7 @@ type OpenStorage = { storage: Storage; database: Database<StorageTables> }
 /** Everything but HTTP: for the service, and for the command line beside it. */
 export async function openStorage(
   config: StorageFullConfig,
-  { clock, log }: { clock: Clock; log: Logger },
+  { clock, log, introspection }: { clock: Clock; log: Logger; introspection?: Introspection },
 ): Promise<OpenStorage> {
   const database = await openDatabase<StorageTables>(config.databaseUrl, storageMigrations, {
     ...config.database,
@@ -175,6 +176,7 @@ export async function openStorage(
     providers,
     spoolFolder,
     publicUrl,
+    isEnabledElsewhere: enabledUsersOf(config.trustedIssuer, introspection),
     embed,
     limits,
   }
@@ -216,30 +218,4 @@ async function prepareRoot({ db, log, spoolFolder }: Storage, root: string): Pro
   const present = await stat(root).catch(() => undefined)
   if (present) await sweepSpools(spoolFolder)
   else log.error('the storage root does not exist: mount its disk, or create it')
-}
-
-/**
- * Callers with an account here and, if configured, users of one other issuer. Both number their
- * users from 1, so the id of a foreign user includes the issuer.
- */
-function authenticateWith(
-  accounts: Accounts,
-  trusted: StorageFullConfig['trustedIssuer'],
-): Authenticate {
-  if (trusted === undefined) return (token) => identifyCaller(accounts, token)
-  const { clock, settings } = accounts
-  const { issuer, key, ...rules } = trusted
-  const remote = createRemoteIssuer({ issuer, ...rules, audience: settings.audience, clock })
-  const introspection = key === undefined ? undefined : createIntrospection({ issuer, key, clock })
-  return async (token) => {
-    const local = await identifyCaller(accounts, token)
-    if (local) return local
-    const subject = await remote.verify(token)
-    if (!subject) return undefined
-    const caller = { ...subject, userId: `${issuer}#${subject.userId}` }
-    // Whatever an administrator does is privileged, also with the files of others.
-    if (!introspection || !subject.roles.includes(ADMIN_ROLE)) return caller
-    const user = await introspection.check(token)
-    return user && { ...caller, ...user }
-  }
 }

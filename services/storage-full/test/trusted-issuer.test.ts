@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { engines } from '@plinth/kit/testing'
+import { engines, type TestEngine } from '@plinth/kit/testing'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { loadConfig } from '../src/config.ts'
 import { startStorage, upload } from './start-storage.ts'
@@ -14,8 +14,11 @@ async function startIssuer(t: TestContext, alg = 'ES256') {
   const { publicKey, privateKey } = await generateKeyPair(alg, { extractable: true })
   const key = { ...(await exportJWK(publicKey)), kid: 'one', alg, use: 'sig' }
   const answer = { status: 200, body: { active: true, username: 'remote', roles: ['ROLE_ADMIN'] } }
+  const owner = { status: 200, body: { enabled: true } as object }
   const server = createServer(({ url }, response) => {
     response.setHeader('content-type', 'application/json')
+    if (url === '/api/users/2/status')
+      return response.writeHead(owner.status).end(JSON.stringify(owner.body))
     if (url !== '/oauth2/introspect') return response.end(JSON.stringify({ keys: [key] }))
     response.writeHead(answer.status).end(JSON.stringify(answer.body))
   }).listen(0, '127.0.0.1')
@@ -35,7 +38,7 @@ async function startIssuer(t: TestContext, alg = 'ES256') {
       .setIssuedAt(now)
       .setExpirationTime(new Date(now.getTime() + 900_000))
       .sign(privateKey)
-  return { issuer, sign, answer }
+  return { issuer, sign, answer, owner }
 }
 
 for (const engine of engines)
@@ -148,6 +151,62 @@ for (const engine of engines)
     const refused = await api.get('/api/storage/status')
     assert.match(refused.headers.get('www-authenticate') ?? '', /^Bearer resource_metadata="http/)
   })
+
+for (const engine of engines)
+  test(`links of an owner whom the issuer disabled are 404 within 10 s, on ${engine.name}`, {
+    skip: engine.skip,
+  }, async (t) => {
+    const { issuer, sign, owner } = await startIssuer(t)
+    const { api, clock } = await startStorage(t, {
+      STORAGE_FULL_TRUSTED_ISSUER: issuer,
+      STORAGE_FULL_TRUSTED_ISSUER_KEY: 'plk_test_x',
+      STORAGE_FULL_DATABASE_URL: await engine.freshUrl(t),
+    })
+    const token = await sign(clock(), {})
+    const { body: file } = await upload(api, token)
+    const request = { id: file.id, expiresInSeconds: 600 }
+    const { body: link } = await api.post('/file/generate-pre-signed-url', request, { token })
+    const opened = async () => {
+      const { status, body } = await api.get(`/file/presigned/${link.token}`)
+      clock.advance(10)
+      return [status, body?.code]
+    }
+
+    assert.deepEqual(await opened(), [200, undefined])
+    owner.body = { enabled: false }
+    assert.deepEqual(await opened(), [404, 'LINK_NOT_FOUND'])
+    Object.assign(owner, { status: 404, body: { code: 'USER_NOT_FOUND' } })
+    assert.deepEqual(await opened(), [404, 'LINK_NOT_FOUND'])
+    // Whatever does not say that the user is enabled opens nothing.
+    for (const [status, body] of [
+      [404, {}],
+      [403, { enabled: true }],
+      [500, {}],
+      [200, { enabled: 'yes' }],
+    ] as const) {
+      Object.assign(owner, { status, body })
+      assert.deepEqual(await opened(), [503, 'ISSUER_UNAVAILABLE'])
+    }
+  })
+
+test('links of an issuer that is not trusted any more are 404, without a key they open', async (t) => {
+  const { issuer, sign } = await startIssuer(t)
+  const env = {
+    STORAGE_FULL_DATABASE_URL: await (engines[0] as TestEngine).freshUrl(t),
+    STORAGE_FULL_MASTER_KEY: randomBytes(32).toString('base64'),
+  }
+  const before = await startStorage(t, { ...env, STORAGE_FULL_TRUSTED_ISSUER: issuer })
+  const token = await sign(before.clock(), {})
+  const { body: file } = await upload(before.api, token)
+  const request = { id: file.id, expiresInSeconds: 600 }
+  const { body: link } = await before.api.post('/file/generate-pre-signed-url', request, { token })
+  const path = `/file/presigned/${link.token}`
+
+  const { api } = await startStorage(t, env)
+
+  assert.equal((await before.api.get(path)).status, 200)
+  assert.equal((await api.get(path)).status, 404)
+})
 
 test('in production a trusted issuer needs the key to ask it', () => {
   const env = {

@@ -13,9 +13,11 @@ type IntrospectionOptions = {
 /** The user of a token that is in force, as the issuer knows it now. */
 export type CurrentUser = { username: string; roles: string[] }
 
-export type Introspection = { check(token: string): Promise<CurrentUser | undefined> }
-
-type Answer = { until: Date; user: Promise<CurrentUser | undefined> }
+export type Introspection = {
+  check(token: string): Promise<CurrentUser | undefined>
+  /** Whether a user is enabled, for what was made with a token that is long gone. */
+  isEnabled(userId: string): Promise<boolean>
+}
 
 const KEPT_SECONDS = 10
 const MOST_ANSWERS = 1_000
@@ -23,54 +25,82 @@ const TIMEOUT_MS = 3_000
 const LONGEST_REPLY_BYTES = 64 * 1024
 
 /**
- * Asks the issuer whether a token is still in force (RFC 7662): its session may have ended, its user
- * may have been disabled. An answer is kept for ten seconds; requests at the same time share one. An
- * issuer that does not answer is 503: a token is never accepted because nothing is known against it.
+ * Asks the issuer whether a token is still in force (RFC 7662), or a user enabled: the session may have
+ * ended, the user may have been disabled. An answer is kept for ten seconds; requests at the same time
+ * share one. An issuer that does not answer is 503: nothing is allowed because nothing is known
+ * against it.
  */
 export function createIntrospection({ issuer, key, clock }: IntrospectionOptions): Introspection {
-  const url = `${issuer.replace(/\/$/, '')}/oauth2/introspect`
-  const answers = new Map<string, Answer>()
+  const base = issuer.replace(/\/$/, '')
+  const authorization = `Bearer ${key}`
+  const users = keptAnswers<CurrentUser | undefined>(clock)
+  const enabled = keptAnswers<boolean>(clock)
+  return {
+    check: (token) =>
+      users(hashOpaqueToken(token), () =>
+        currentUser(`${base}/oauth2/introspect`, authorization, token),
+      ),
+    isEnabled: (userId) =>
+      enabled(userId, () =>
+        enabledUser(`${base}/api/users/${encodeURIComponent(userId)}/status`, authorization),
+      ),
+  }
+}
 
-  function ask(token: string, name: string): Promise<CurrentUser | undefined> {
-    const user = currentUser(url, key, token).catch((cause) => {
+type Answer<T> = { until: Date; answer: Promise<T> }
+
+function keptAnswers<T>(clock: Clock) {
+  const answers = new Map<string, Answer<T>>()
+  return (name: string, ask: () => Promise<T>): Promise<T> => {
+    const known = answers.get(name)
+    if (known && clock() < known.until) return known.answer
+    const answer = ask().catch((cause) => {
       answers.delete(name)
       throw issuerUnavailable({ cause })
     })
     answers.delete(name)
-    answers.set(name, { until: secondsAfter(clock(), KEPT_SECONDS), user })
+    answers.set(name, { until: secondsAfter(clock(), KEPT_SECONDS), answer })
     const [oldest] = answers.size > MOST_ANSWERS ? answers.keys() : []
     if (oldest !== undefined) answers.delete(oldest)
-    return user
-  }
-
-  return {
-    check(token) {
-      const name = hashOpaqueToken(token)
-      const known = answers.get(name)
-      return known && clock() < known.until ? known.user : ask(token, name)
-    },
+    return answer
   }
 }
 
 async function currentUser(
   url: string,
-  key: string,
+  authorization: string,
   token: string,
 ): Promise<CurrentUser | undefined> {
-  const response = await fetch(url, {
+  const body = new URLSearchParams({ token })
+  const { status, reply } = await askIssuer(url, {
     method: 'POST',
-    headers: { authorization: `Bearer ${key}` },
-    body: new URLSearchParams({ token }),
-    redirect: 'error',
-    signal: AbortSignal.timeout(TIMEOUT_MS),
+    headers: { authorization },
+    body,
   })
-  const text = await boundedText(response)
-  if (response.status !== 200) throw new Error(`The issuer answered ${response.status}.`)
-  const { active, username, roles } = JSON.parse(text)
+  if (status !== 200) throw new Error(`The issuer answered ${status}.`)
+  const { active, username, roles } = reply
   if (active === false) return undefined
   if (active !== true || typeof username !== 'string' || !Array.isArray(roles))
     throw new Error('The answer of the issuer names no user.')
   return { username, roles: roles.map(String) }
+}
+
+/** A user who is unknown there was deleted. */
+async function enabledUser(url: string, authorization: string): Promise<boolean> {
+  const { status, reply } = await askIssuer(url, { headers: { authorization } })
+  if (status === 404 && reply.code === 'USER_NOT_FOUND') return false
+  if (status !== 200 || typeof reply.enabled !== 'boolean')
+    throw new Error(`The issuer answered ${status}, and not whether the user is enabled.`)
+  return reply.enabled
+}
+
+async function askIssuer(
+  url: string,
+  request: RequestInit,
+): Promise<{ status: number; reply: Record<string, unknown> }> {
+  const signal = AbortSignal.timeout(TIMEOUT_MS)
+  const response = await fetch(url, { ...request, redirect: 'error', signal })
+  return { status: response.status, reply: JSON.parse(await boundedText(response)) }
 }
 
 async function boundedText(response: Response): Promise<string> {

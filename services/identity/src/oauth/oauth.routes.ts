@@ -1,11 +1,13 @@
-import { originOf } from '@plinth/accounts'
+import { type AccountGuard, ADMIN_ROLE, originOf, requireUser, userUnknown } from '@plinth/accounts'
 import {
   bareReply,
   CREDENTIALS_BODY_BYTES,
   handleProblems,
+  IdPath,
   KEY_PROBLEMS,
   type KeyCaller,
   type KeyGuard,
+  pathId,
   type Request,
   replyWith,
   type Server,
@@ -107,6 +109,27 @@ const REVOKE = {
   readsBody: { [FORM]: TokenForm },
   response: { 200: bareReply({ description: 'It is not good any more, or never was' }) },
   problems: [requestInvalid, tokenUnsupported],
+}
+
+const StatusReply = Type.Object({ enabled: Type.Boolean() }, { title: 'UserStatus' })
+
+/** For a service that trusts our tokens, about what a user left there: no token comes with it. */
+export function userStatusRoute(server: Server, { accounts }: OAuth, guard: AccountGuard): void {
+  server.get('/api/users/:id/status', {
+    onRequest: guard.role(ADMIN_ROLE, INTROSPECTION_SCOPE),
+    schema: {
+      operationId: 'userStatus',
+      summary: 'Whether a user is enabled',
+      tags: ['Users'],
+      params: IdPath,
+      response: { 200: StatusReply },
+      problems: [userUnknown],
+    },
+    handler: async ({ params }) => {
+      const { enabled } = await requireUser(accounts, pathId(params.id, { unknown: userUnknown }))
+      return { enabled }
+    },
+  })
 }
 
 type Options = { publicUrl: string; keyGuard: KeyGuard }

@@ -12,6 +12,8 @@ export type Storage = LocationContext & {
   /** Where uploads wait until they are complete; on the file system of the storage root. */
   spoolFolder: string
   publicUrl: string
+  /** Asks the trusted issuer about one of its users; false for those of an issuer not trusted. */
+  isEnabledElsewhere(ownerId: string): Promise<boolean>
   /** Who may embed what a temporary link opens. */
   embed: 'same-origin' | 'anyone'
   limits: {

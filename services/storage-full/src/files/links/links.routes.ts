@@ -2,6 +2,7 @@ import {
   fileReplies,
   type Guard,
   IdPath,
+  issuerUnavailable,
   noContent,
   orNull,
   pathId,
@@ -83,7 +84,7 @@ export function linkRoutes(server: Server, storage: Storage, caller: Guard): voi
       tags,
       params: TokenPath,
       response: fileReplies(),
-      problems: [linkNotFound, storageFull, ...READ_PROBLEMS],
+      problems: [linkNotFound, storageFull, issuerUnavailable, ...READ_PROBLEMS],
     },
     handler: async (request, reply) => {
       const counted = request.method === 'GET'

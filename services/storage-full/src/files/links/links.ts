@@ -37,22 +37,24 @@ export async function createLink(storage: Storage, caller: Caller, request: Link
  * Opening it is counted.
  */
 export async function fileBehindLink(
-  { db, clock }: Storage,
+  storage: Storage,
   token: string,
   { counted }: { counted: boolean },
 ): Promise<StoredFile> {
+  const { db, clock } = storage
   const tokenHash = hashOpaqueToken(token)
   const now = clock()
   const fileId = await findLinkedFileId(db, tokenHash, now)
   const file = fileId === undefined ? undefined : await findFile(db, fileId)
-  if (file?.state !== 'stored' || !(await isOwnerEnabled(db, file))) throw linkNotFound()
+  if (file?.state !== 'stored' || !(await isOwnerEnabled(storage, file))) throw linkNotFound()
   if (counted && !(await updateOpened(db, tokenHash, now))) throw linkNotFound()
   return file
 }
 
-/** Users of the trusted issuer are known by their tokens only: a link has none. */
-async function isOwnerEnabled(db: Storage['db'], { ownerId }: StoredFile): Promise<boolean> {
-  return isForeign(ownerId) || isEnabledUser(db, Number(ownerId))
+function isOwnerEnabled(storage: Storage, { ownerId }: StoredFile): Promise<boolean> {
+  return isForeign(ownerId)
+    ? storage.isEnabledElsewhere(ownerId)
+    : isEnabledUser(storage.db, Number(ownerId))
 }
 
 /** No cache keeps the bytes, no search engine lists them, and no script runs in any of them. */

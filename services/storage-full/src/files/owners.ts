@@ -1,0 +1,60 @@
+import { type Accounts, ADMIN_ROLE, identifyCaller } from '@plinth/accounts'
+import {
+  type Authenticate,
+  type Clock,
+  createIntrospection,
+  createRemoteIssuer,
+  type Introspection,
+} from '@plinth/kit'
+import type { StorageFullConfig } from '../config.ts'
+import type { Storage } from './storage.ts'
+
+type Issuer = NonNullable<StorageFullConfig['trustedIssuer']>
+
+/**
+ * Callers with an account here and, if configured, users of one other issuer. Both number their
+ * users from 1, so the id of a foreign user includes the issuer.
+ */
+export function authenticateWith(
+  accounts: Accounts,
+  trusted: Issuer | undefined,
+  introspection: Introspection | undefined,
+): Authenticate {
+  if (trusted === undefined) return (token) => identifyCaller(accounts, token)
+  const { clock, settings } = accounts
+  const { issuer, key: _, ...rules } = trusted
+  const remote = createRemoteIssuer({ issuer, ...rules, audience: settings.audience, clock })
+  return async (token) => {
+    const local = await identifyCaller(accounts, token)
+    if (local) return local
+    const subject = await remote.verify(token)
+    if (!subject) return undefined
+    const caller = { ...subject, userId: `${idPrefix(issuer)}${subject.userId}` }
+    // Whatever an administrator does is privileged, also with the files of others.
+    if (!introspection || !subject.roles.includes(ADMIN_ROLE)) return caller
+    const user = await introspection.check(token)
+    return user && { ...caller, ...user }
+  }
+}
+
+const idPrefix = (issuer: string) => `${issuer}#`
+
+export function introspectionOf(
+  trusted: Issuer | undefined,
+  clock: Clock,
+): Introspection | undefined {
+  if (trusted?.key === undefined) return undefined
+  return createIntrospection({ issuer: trusted.issuer, key: trusted.key, clock })
+}
+
+/** Without the key to ask with, every user of the issuer counts as enabled. */
+export function enabledUsersOf(
+  trusted: Issuer | undefined,
+  introspection: Introspection | undefined,
+): Storage['isEnabledElsewhere'] {
+  return async (ownerId) => {
+    const prefix = trusted && idPrefix(trusted.issuer)
+    if (prefix === undefined || !ownerId.startsWith(prefix)) return false
+    return introspection?.isEnabled(ownerId.slice(prefix.length)) ?? true
+  }
+}
