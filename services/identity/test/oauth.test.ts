@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
 import { type Api, engines, type TestEngine } from '@plinth/kit/testing'
 import { ADMIN, ALICE, adminToken, startIdentity, startWithAlice } from './start-identity.ts'
 
@@ -74,6 +75,20 @@ for (const engine of engines) {
       assert.deepEqual(below.body, reply.body)
       const keys = await api.get('/.well-known/jwks.json')
       assert.equal(keys.headers.get('access-control-allow-origin'), '*')
+    })
+  })
+
+  describe(`A form that is packed with gzip on ${engine.name}`, { skip: engine.skip }, () => {
+    test('is 415, with the body of RFC 6749', async (t) => {
+      const { api, key, token } = await start(t, engine)
+
+      const { status, body } = await api.request('POST', '/oauth2/introspect', {
+        headers: { ...FORM, 'content-encoding': 'gzip' },
+        body: gzipSync(new URLSearchParams({ token }).toString()),
+        token: key.secret,
+      })
+
+      assert.deepEqual([status, body.error], [415, 'invalid_request'])
     })
   })
 

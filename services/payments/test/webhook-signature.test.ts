@@ -84,6 +84,7 @@ const REFUSED: Record<string, Sent> = {
     body: gzipSync(BODY),
     header: signed(BODY),
     headers: { 'content-encoding': 'gzip' },
+    status: 415,
   },
   '29 a signed empty body': withBody(''),
   '30 a signed body that is not JSON': withBody('not-json'),

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
 import type Stripe from 'stripe'
 import { orderOf, paidOrder } from './orders.ts'
 import { startSandbox, stripeFor } from './start-sandbox.ts'
@@ -56,6 +57,19 @@ describe('the API', () => {
         type: 'invalid_request_error',
       },
     })
+  })
+
+  test('refuses a form that is packed with gzip with 415', async (t) => {
+    const { api, stripe } = await startSandbox(t)
+
+    const reply = await api.request('POST', '/v1/customers', {
+      token: 'sk_test_x',
+      headers: { ...FORM, 'content-encoding': 'gzip' },
+      body: gzipSync('name=Ada'),
+    })
+
+    assert.deepEqual([reply.status, reply.body.error.type], [415, 'invalid_request_error'])
+    assert.equal((await stripe.customers.list()).data.length, 0)
   })
 
   for (const [name, method, path] of [

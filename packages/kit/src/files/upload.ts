@@ -1,9 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Server } from '../http/framework.ts'
-import { isEncoded } from '../http/hooks/bodies.ts'
 import { drainAfterAnswer, drainBeforeClosing } from '../http/hooks/drain.ts'
 import { Type } from '../http/schema.ts'
-import { encodingUnsupported } from '../problems.ts'
 import { failPoint } from '../runtime/fail-point.ts'
 import type { FileBytes } from './disk.ts'
 import { MultipartReader, multipartBoundary, type PartHeader, readPartHeader } from './multipart.ts'
@@ -162,9 +160,7 @@ async function uploadOf(spool: Spool, part: FilePart): Promise<Upload> {
  * acceptable, and one refused half-way gets to read the answer.
  */
 export function acceptUploads(server: Server, types: string | string[] | RegExp): void {
-  server.addContentTypeParser(types, (request, _payload, done) => {
-    done(isEncoded(request) ? encodingUnsupported() : null)
-  })
+  server.addContentTypeParser(types, (_request, _payload, done) => done(null))
   server.server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
     // Other bodies are small, and their routes know nothing of this.
     if (!/^multipart\//i.test(request.headers['content-type'] ?? '')) response.writeContinue()

@@ -19,7 +19,12 @@ import {
   type HostOptions,
   limitConnections,
 } from './hooks/admission.ts'
-import { DEFAULT_BODY_BYTES, limitBodyTime, parseJsonBodies } from './hooks/bodies.ts'
+import {
+  DEFAULT_BODY_BYTES,
+  limitBodyTime,
+  parseJsonBodies,
+  refuseEncodedBodies,
+} from './hooks/bodies.ts'
 import { measureRequests } from './hooks/measure.ts'
 import {
   answerUnknownRoutes,
@@ -85,6 +90,7 @@ export function createServer(options: ServerOptions): Server {
   logRequests(server)
   handleProblems(server, options.renderProblem)
   answerUnknownRoutes(server)
+  refuseEncodedBodies(server)
   return server
 }
 

@@ -154,7 +154,7 @@ function provenBody(request: Request, secrets: string[], now: Date): Buffer {
   const signature = signatureOf(request)
   if (!signature) throw signatureMissing()
   if (secrets.length === 0) throw webhookNotConfigured()
-  if (!isPlainJson(request)) throw deliveryIncompatible()
+  if (!isJson(request)) throw deliveryIncompatible()
 
   const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
   const verdict = verifyPayload(bytes, signature, { secrets, now })
@@ -172,8 +172,6 @@ function signatureOf({ raw, headers }: Request): string[] | undefined {
   return raw.rawHeaders.filter(isValue)
 }
 
-function isPlainJson({ headers }: Request): boolean {
-  const encoding = headers['content-encoding'] ?? 'identity'
-  const type = headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase()
-  return encoding === 'identity' && type === 'application/json'
+function isJson({ headers }: Request): boolean {
+  return headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() === 'application/json'
 }

@@ -102,7 +102,6 @@ export function parseJsonBodies(server: Server): void {
     { parseAs: 'string' },
     (request, body: string, done) => {
       if (body.trim() === '') done(null, undefined)
-      else if (isEncoded(request)) done(encodingUnsupported())
       else if (isTooDeep(body)) done(malformedBody({ detail: TOO_DEEP }))
       else parse(request, body, done)
     },
@@ -116,9 +115,13 @@ export function parseJsonBodies(server: Server): void {
 }
 
 /** Nothing here unpacks bodies: a small one could become a large one. */
-export function isEncoded({ headers }: Request): boolean {
-  const encoding = headers['content-encoding']?.trim().toLowerCase() ?? 'identity'
-  return encoding !== 'identity' && encoding !== ''
+export function refuseEncodedBodies(server: Server): void {
+  server.addHook('preParsing', ({ headers }, _reply, payload, done) => {
+    const encoding = headers['content-encoding']?.trim().toLowerCase() ?? ''
+    const isPlain = encoding === '' || encoding === 'identity'
+    if (isPlain || !hasBody(headers)) done(null, payload)
+    else done(encodingUnsupported())
+  })
 }
 
 const TOO_DEEP = `The body is nested more than ${DEEPEST_NESTING} levels deep.`
