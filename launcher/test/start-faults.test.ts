@@ -18,6 +18,10 @@ const FAULTS: Record<string, Fault> = {
     prepare: (data) => writeFileSync(data, ''),
     says: /The folder .*data cannot be used: .* Choose another with SUITE_DATA/,
   },
+  'a data folder where nothing can be made': {
+    env: { SUITE_DATA: '/proc/plinth' },
+    says: /The folder \/proc\/plinth cannot be used: .* Choose another with SUITE_DATA/,
+  },
   'a database file that is something else': {
     prepare: (data) => {
       mkdirSync(data)

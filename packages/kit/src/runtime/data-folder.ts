@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { linkSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { linkSync, mkdirSync, readFileSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
 import { StartError } from '../problems.ts'
 
 const OWNER_ONLY = 0o700
@@ -15,7 +15,7 @@ export function makeDataFolder(folder: string, setting: string): void {
 /** The same, then does `work` in it. A folder that cannot be used is named with its setting. */
 export function inDataFolder<T>(folder: string, setting: string, work: () => T): T {
   try {
-    mkdirSync(folder, { recursive: true, mode: OWNER_ONLY })
+    makeFolders(resolve(folder))
     return work()
   } catch (error) {
     const { code = '', message } = error as NodeJS.ErrnoException
@@ -23,6 +23,23 @@ export function inDataFolder<T>(folder: string, setting: string, work: () => T):
     const reason = `The folder ${folder} cannot be used: ${message}. Choose another with ${setting}.`
     throw new StartError(reason, { cause: error })
   }
+}
+
+/** Level by level: with `recursive` Node tries for ever where nothing can be made, as below /proc. */
+function makeFolders(folder: string): void {
+  if (isFolder(folder)) return
+  const parent = dirname(folder)
+  if (parent !== folder) makeFolders(parent)
+  try {
+    mkdirSync(folder, { mode: OWNER_ONLY })
+  } catch (error) {
+    // Another process that starts now may have made it.
+    if (!isFolder(folder)) throw error
+  }
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
 }
 
 /**
