@@ -1,9 +1,12 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import type { IdentityConfig } from '@plinth/identity'
 import type { Env, Server, ServiceSettings } from '@plinth/kit'
 import type { StorageFullConfig } from '@plinth/storage-full'
 import type { StorageKeyConfig } from '@plinth/storage-key'
+import identity from '../services/identity/package.json' with { type: 'json' }
+import payments from '../services/payments/package.json' with { type: 'json' }
+import sandbox from '../services/provider-sandbox/package.json' with { type: 'json' }
+import storageFull from '../services/storage-full/package.json' with { type: 'json' }
+import storageKey from '../services/storage-key/package.json' with { type: 'json' }
 
 type Login = { username: string; password: string; roles: string[] }
 
@@ -65,6 +68,7 @@ export const services: ServiceEntry[] = [
     name: 'identity',
     title: 'Identity',
     description: 'Accounts, sessions and passkeys.',
+    version: identity.version,
     portSetting: 'IDENTITY_PORT',
     port: 8081,
     path: '/identity',
@@ -79,6 +83,7 @@ export const services: ServiceEntry[] = [
     title: 'Storage, full edition',
     description:
       'Files with an owner, on disk or in a bucket, with thumbnails and temporary links.',
+    version: storageFull.version,
     portSetting: 'STORAGE_FULL_PORT',
     port: 8082,
     path: '/storage',
@@ -92,6 +97,7 @@ export const services: ServiceEntry[] = [
     name: 'storage-key',
     title: 'Storage, key-protected edition',
     description: 'One flat folder of files behind one API key.',
+    version: storageKey.version,
     portSetting: 'STORAGE_KEY_PORT',
     port: 8083,
     path: '/storage-key',
@@ -106,6 +112,7 @@ export const services: ServiceEntry[] = [
     name: 'payments',
     title: 'Payments',
     description: 'Customers, hosted checkout, webhooks and refunds.',
+    version: payments.version,
     portSetting: 'PAYMENTS_PORT',
     port: 8084,
     path: '/payments',
@@ -118,6 +125,7 @@ export const services: ServiceEntry[] = [
     name: 'provider-sandbox',
     title: 'Sandbox provider',
     description: 'Stands in for the payment provider: works offline, fails on demand.',
+    version: sandbox.version,
     portSetting: 'SANDBOX_PORT',
     port: 8085,
     path: '/sandbox',
@@ -134,7 +142,7 @@ function seeded({ demoAccounts }: { demoAccounts: boolean }): Conveniences {
   return demoAccounts ? DEMO_ACCOUNTS : NONE
 }
 
-type Described = 'name' | 'title' | 'description' | 'portSetting' | 'port' | 'path'
+type Described = 'name' | 'title' | 'description' | 'version' | 'portSetting' | 'port' | 'path'
 type Description<C> = Pick<ServiceEntry, Described> & {
   consolePath?: string
   load(): Promise<Code<C>>
@@ -146,10 +154,5 @@ function service<C extends ServiceSettings>({ load, ...about }: Description<C>):
     const config = loadConfig(env)
     return { config, conveniences: conveniences(config), create: () => create(config) }
   }
-  return { consolePath: '/api-test/', ...about, version: versionOf(about.name), prepare }
-}
-
-function versionOf(name: string): string {
-  const manifest = join(import.meta.dirname, '../services', name, 'package.json')
-  return JSON.parse(readFileSync(manifest, 'utf8')).version
+  return { consolePath: '/api-test/', ...about, prepare }
 }

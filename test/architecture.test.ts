@@ -8,7 +8,7 @@ import { type SourceFile, violations } from './architecture/source.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const rules = [...fileRules, ...roomRules]
-const FOLDERS = '{packages,services,launcher,cli,e2e,test,bench}'
+const FOLDERS = '{packages,services,launcher,cli,release,e2e,test,bench}'
 
 const files: SourceFile[] = globSync(`${FOLDERS}/**/*.{ts,tsx,js,css,html}`, {
   cwd: ROOT,

@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const ROOT = join(import.meta.dirname, '../..')
-const FOLDERS = '{packages,services,launcher,cli,test,e2e,bench,deploy,docs,.ci,.github}'
+const FOLDERS = '{packages,services,launcher,cli,release,test,e2e,bench,deploy,docs,.ci,.github}'
 const exclude = ['**/node_modules/**', '**/dist/**']
 
 export const read = (file: string) => readFileSync(join(ROOT, file), 'utf8')

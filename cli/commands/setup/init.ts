@@ -17,7 +17,7 @@ export const init: Command = {
     url: {
       type: 'string',
       value: 'https://app.example',
-      help: 'the public address: services are below it, at /identity, /storage, /keystore, /payments',
+      help: 'the public address; services are below it, at /identity and so on',
     },
   },
   run: async ({ text }) => {
@@ -99,21 +99,13 @@ STORAGE_FULL_ADMIN_PASSWORD_FILE=secrets/admin-password
 PAYMENTS_ACCESS=keys
 PROVIDER_SECRET_KEY=
 PROVIDER_WEBHOOK_SECRET=
-${url === undefined ? '' : addressesAt(url)}`
+${url === undefined ? '' : addressAt(url)}`
 }
 
-/** A proxy on this machine hands each path on. */
-function addressesAt(url: string): string {
-  const paths = {
-    SUITE: '',
-    IDENTITY: '/identity',
-    STORAGE_FULL: '/storage',
-    STORAGE_KEY: '/keystore',
-    PAYMENTS: '/payments',
-  }
-  const lines = Object.entries(paths).flatMap(([prefix, path]) => [
-    `${prefix}_PUBLIC_URL=${url}${path}`,
-    `${prefix}_TRUSTED_PROXIES=loopback`,
-  ])
-  return `\n# What others reach the services by, through a proxy on this machine.\n${lines.join('\n')}\n`
+function addressAt(url: string): string {
+  return `
+# What others reach it by, through a proxy on this machine: each service is below this address.
+SUITE_PUBLIC_URL=${url}
+SUITE_TRUSTED_PROXIES=loopback
+`
 }

