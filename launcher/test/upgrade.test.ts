@@ -60,7 +60,7 @@ test('everything in a data folder of 1.0 is readable today', async (t) => {
     }
 
     await storage.logIn('admin', 'password123123')
-    const { object } = await storage.administration.config()
+    const { object } = await storage.config()
     assert.deepEqual([object.bucket, object.secretKeyPresent], ['files', true])
   })
 

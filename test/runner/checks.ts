@@ -5,11 +5,12 @@ import { type Outcome, outcomeOf } from './outcome.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 
-/** The browser pages have types of their own: a page knows the DOM and no Node. */
+/** The pages and the client have types of their own: they know the DOM and no Node. */
 export async function typeCheck(): Promise<Outcome> {
   const servers = await check('type check', 'tsc')
   const consoles = await check('type check of the consoles', 'tsc', '-p', 'packages/console')
-  return outcomeOf([servers, consoles])
+  const client = await check('type check of the client', 'tsc', '-p', 'packages/client', '--noEmit')
+  return outcomeOf([servers, consoles, client])
 }
 
 export function lint(): Promise<Outcome> {

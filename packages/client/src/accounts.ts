@@ -1,5 +1,8 @@
-import { jsonOf, nothingOf, type Send } from './request.ts'
-import { Session, type TokenPair } from './session.ts'
+import { type ClientOptions, jsonOf, nothingOf, type Send, sender } from './http/request.ts'
+import { Session, type SessionOptions } from './session/session.ts'
+import type { TokenPair } from './session/stores.ts'
+
+export type AccountsOptions = ClientOptions & SessionOptions
 
 export type Profile = {
   id: number
@@ -35,40 +38,76 @@ export type PageQuery = { page?: number; size?: number; sort?: string[] }
 
 export type Registration = { username: string; email: string; password: string }
 
+export type AuditEvent = {
+  id: number
+  at: string
+  event: string
+  actor: string | null
+  subject: string | null
+  address: string | null
+  result: string
+  requestId: string | null
+}
+
+/** Public keys of the access tokens (RFC 7517). */
+export type JsonWebKeys = { keys: Record<string, string>[] }
+
 /** The account calls that identity and the full storage edition share. */
-export function accountCalls(send: Send, session = new Session(send)) {
+export type AccountCalls = {
+  readonly session: Session
+  register(registration: Registration): Promise<Profile & { message: string }>
+  logIn(username: string, password: string): Promise<TokenPair>
+  refresh(): Promise<TokenPair>
+  logOut(): Promise<void>
+  me(): Promise<Profile>
+  changePassword(currentPassword: string, newPassword: string): Promise<void>
+  sessions(): Promise<OwnSession[]>
+  endSession(id: number): Promise<void>
+  users(query?: PageQuery): Promise<Page<UserSummary>>
+  updateUser(id: number, change: { enabled?: boolean; roles?: string[] }): Promise<UserSummary>
+  sessionsOfUser(id: number): Promise<OwnSession[]>
+  endSessionsOfUser(id: number): Promise<void>
+  endSessionOfUser(id: number, sessionId: number): Promise<void>
+  audit(query?: PageQuery): Promise<Page<AuditEvent>>
+  jwks(): Promise<JsonWebKeys>
+}
+
+/** A session at a service; `calling` sends with it, `send` without. */
+export type OpenSession = { send: Send; calling: Send; session: Session }
+
+export function openSession(baseUrl: string, options: AccountsOptions = {}): OpenSession {
+  const send = sender(baseUrl, options)
+  const session = new Session(send, options, baseUrl)
   const calling: Send = (method, path, call) => session.send(method, path, call)
+  return { send, calling, session }
+}
+
+export function accountCalls({ send, calling, session }: OpenSession): AccountCalls {
   return {
     session,
-    register: (json: Registration) =>
-      jsonOf<Profile & { message: string }>(send('POST', '/api/auth/register', { json })),
-
-    logIn: async (username: string, password: string): Promise<TokenPair> => {
+    register: (json) => jsonOf(send('POST', '/api/auth/register', { json })),
+    logIn: async (username, password) => {
       const json = { username, password }
       const pair = await jsonOf<TokenPair>(send('POST', '/api/auth/login', { json }))
       session.pair = pair
       return pair
     },
-
     refresh: () => session.refresh(),
-
     logOut: () => session.end(),
-
-    me: () => jsonOf<Profile>(calling('GET', '/api/users/me')),
-
-    users: (query: PageQuery = {}) =>
-      jsonOf<Page<UserSummary>>(calling('GET', '/api/users', { query })),
-
-    updateUser: (id: number, json: { enabled?: boolean; roles?: string[] }) =>
-      jsonOf<UserSummary>(calling('PATCH', `/api/users/${id}`, { json })),
-
-    sessions: () => jsonOf<OwnSession[]>(calling('GET', '/api/users/me/sessions')),
-
-    endSession: (id: number) => nothingOf(calling('DELETE', `/api/users/me/sessions/${id}`)),
-
-    changePassword: (currentPassword: string, newPassword: string) => {
+    me: () => jsonOf(calling('GET', '/api/users/me')),
+    changePassword: (currentPassword, newPassword) => {
       const json = { currentPassword, newPassword }
       return nothingOf(calling('POST', '/api/users/me/password', { json }))
     },
+    sessions: () => jsonOf(calling('GET', '/api/users/me/sessions')),
+    endSession: (id) => nothingOf(calling('DELETE', `/api/users/me/sessions/${id}`)),
+    users: (query) => jsonOf(calling('GET', '/api/users', { query })),
+    updateUser: (id, json) => jsonOf(calling('PATCH', `/api/users/${id}`, { json })),
+    sessionsOfUser: (id) => jsonOf(calling('GET', `/api/users/${id}/sessions`)),
+    endSessionsOfUser: (id) => nothingOf(calling('DELETE', `/api/users/${id}/sessions`)),
+    endSessionOfUser: (id, sessionId) =>
+      nothingOf(calling('DELETE', `/api/users/${id}/sessions/${sessionId}`)),
+    audit: (query) => jsonOf(calling('GET', '/api/audit', { query })),
+    jwks: () => jsonOf(send('GET', '/.well-known/jwks.json')),
   }
 }

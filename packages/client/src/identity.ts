@@ -1,63 +1,133 @@
-import { accountCalls, type Page, type PageQuery } from './accounts.ts'
-import { type ClientOptions, jsonOf, nothingOf, sender } from './request.ts'
-import type { TokenPair } from './session.ts'
+import {
+  type AccountCalls,
+  type AccountsOptions,
+  accountCalls,
+  type OpenSession,
+  openSession,
+} from './accounts.ts'
+import { type Call, jsonOf, nothingOf } from './http/request.ts'
+import {
+  type ActuatorCalls,
+  actuatorCalls,
+  type ServiceKeyCalls,
+  serviceKeyCalls,
+} from './operations.ts'
+import type { TokenPair } from './session/stores.ts'
 
 export type Passkey = { id: string; label: string; createdAt: string; lastUsedAt: string }
 
-export type AuditEvent = {
-  id: number
-  at: string
-  event: string
-  actor: string | null
-  subject: string | null
-  address: string | null
-  result: string
-  requestId: string | null
+export type PasskeyCalls = {
+  passkeys(): Promise<Passkey[]>
+  /** Give the result to `PublicKeyCredential.parseCreationOptionsFromJSON`. */
+  passkeyCreationOptions(): Promise<Record<string, unknown>>
+  /** The credential is what `navigator.credentials.create` returned, or its `toJSON()`. */
+  addPasskey(credential: unknown, label: string): Promise<void>
+  removePasskey(id: string): Promise<void>
+  /** Give the result to `PublicKeyCredential.parseRequestOptionsFromJSON`. */
+  passkeyRequestOptions(): Promise<Record<string, unknown>>
+  /** The credential is what `navigator.credentials.get` returned, or its `toJSON()`. */
+  logInWithPasskey(credential: unknown): Promise<TokenPair>
+  passkeysOfUser(id: number): Promise<Passkey[]>
+  removePasskeysOfUser(id: number): Promise<void>
+  removePasskeyOfUser(id: number, passkeyId: string): Promise<void>
+  /** What the passkey calls above send along by themselves. */
+  csrfToken(): Promise<{ headerName: string; parameterName: string; token: string }>
 }
 
-export function identityClient(baseUrl: string, options?: ClientOptions) {
-  const send = sender(baseUrl, options)
-  const accounts = accountCalls(send)
-  const { session } = accounts
+export type ClientToken = {
+  access_token: string
+  token_type: string
+  expires_in: number
+  scope: string
+}
 
-  const withCsrf = async () => {
-    const { token } = await jsonOf<{ token: string }>(send('GET', '/webauthn/csrf'))
-    return { headers: { 'x-xsrf-token': token } }
-  }
+/** RFC 7662. Only `active` is there if the token is not good, or not any more. */
+export type Introspection = {
+  active: boolean
+  sub?: string
+  username?: string
+  scope?: string
+  client_id?: string
+  token_type?: string
+  exp?: number
+  iat?: number
+  iss?: string
+  aud?: string | string[]
+  jti?: string
+  sid?: string
+  [claim: string]: unknown
+}
 
+/** For servers; the first two send `accessToken`, which must be a service key. */
+export type OAuthCalls = {
+  /** A token of 15 minutes that other services can check without a call. */
+  clientToken(scope?: string): Promise<ClientToken>
+  introspect(token: string): Promise<Introspection>
+  revoke(token: string): Promise<void>
+  authorizationServerMetadata(): Promise<Record<string, string | string[]>>
+  /** Also for a service key that may introspect. */
+  userStatus(id: number): Promise<{ enabled: boolean }>
+}
+
+export type IdentityClient = AccountCalls &
+  PasskeyCalls &
+  OAuthCalls &
+  ServiceKeyCalls &
+  ActuatorCalls
+
+export function identityClient(baseUrl: string, options: AccountsOptions = {}): IdentityClient {
+  const opened = openSession(baseUrl, options)
   return {
-    ...accounts,
-    passkeys: () => jsonOf<Passkey[]>(session.send('GET', '/api/users/me/passkeys')),
+    ...accountCalls(opened),
+    ...passkeyCalls(opened),
+    ...oauthCalls(opened),
+    ...serviceKeyCalls(opened.calling),
+    ...actuatorCalls(opened.send),
+  }
+}
 
-    /** Give the result to `PublicKeyCredential.parseCreationOptionsFromJSON`. */
+function passkeyCalls({ send, calling, session }: OpenSession): PasskeyCalls {
+  const csrfToken: PasskeyCalls['csrfToken'] = () => jsonOf(send('GET', '/webauthn/csrf'))
+  const withCsrf = async (call?: Call) => {
+    const { token } = await csrfToken()
+    return { ...call, headers: { 'x-xsrf-token': token } }
+  }
+  return {
+    csrfToken,
+    passkeys: () => jsonOf(calling('GET', '/api/users/me/passkeys')),
     passkeyCreationOptions: async () =>
-      jsonOf<Record<string, unknown>>(
-        session.send('POST', '/webauthn/register/options', await withCsrf()),
-      ),
-
-    addPasskey: async (credential: unknown, label: string): Promise<void> => {
+      jsonOf(calling('POST', '/webauthn/register/options', await withCsrf())),
+    addPasskey: async (credential, label) => {
       const json = { publicKey: { credential, label } }
-      await nothingOf(session.send('POST', '/webauthn/register', { ...(await withCsrf()), json }))
+      await nothingOf(calling('POST', '/webauthn/register', await withCsrf({ json })))
     },
-
-    removePasskey: async (id: string): Promise<void> => {
+    removePasskey: async (id) => {
       const path = `/webauthn/register/${encodeURIComponent(id)}`
-      await nothingOf(session.send('DELETE', path, await withCsrf()))
+      await nothingOf(calling('DELETE', path, await withCsrf()))
     },
-
-    /** Give the result to `PublicKeyCredential.parseRequestOptionsFromJSON`. */
     passkeyRequestOptions: async () =>
-      jsonOf<Record<string, unknown>>(
-        send('POST', '/webauthn/authenticate/options', await withCsrf()),
-      ),
-
-    logInWithPasskey: async (credential: unknown): Promise<TokenPair> => {
-      const call = { ...(await withCsrf()), json: credential }
-      session.pair = await jsonOf<TokenPair>(send('POST', '/login/webauthn', call))
-      return session.pair
+      jsonOf(send('POST', '/webauthn/authenticate/options', await withCsrf())),
+    logInWithPasskey: async (json) => {
+      const call = await withCsrf({ json })
+      const pair = await jsonOf<TokenPair>(send('POST', '/login/webauthn', call))
+      session.pair = pair
+      return pair
     },
+    passkeysOfUser: (id) => jsonOf(calling('GET', `/api/users/${id}/passkeys`)),
+    removePasskeysOfUser: (id) => nothingOf(calling('DELETE', `/api/users/${id}/passkeys`)),
+    removePasskeyOfUser: (id, passkeyId) =>
+      nothingOf(calling('DELETE', `/api/users/${id}/passkeys/${encodeURIComponent(passkeyId)}`)),
+  }
+}
 
-    audit: (query: PageQuery = {}) =>
-      jsonOf<Page<AuditEvent>>(session.send('GET', '/api/audit', { query })),
+function oauthCalls({ send, calling }: OpenSession): OAuthCalls {
+  return {
+    clientToken: (scope) =>
+      jsonOf(send('POST', '/oauth2/token', { form: { grant_type: 'client_credentials', scope } })),
+    introspect: (token) => jsonOf(send('POST', '/oauth2/introspect', { form: { token } })),
+    revoke: (token) => nothingOf(send('POST', '/oauth2/revoke', { form: { token } })),
+    userStatus: (id) => jsonOf(calling('GET', `/api/users/${id}/status`)),
+    authorizationServerMetadata: () =>
+      jsonOf(send('GET', '/.well-known/oauth-authorization-server')),
   }
 }

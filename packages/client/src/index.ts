@@ -1,27 +1,72 @@
-export type { OwnSession, Page, PageQuery, Profile, Registration, UserSummary } from './accounts.ts'
-export { type AuditEvent, identityClient, type Passkey } from './identity.ts'
+export type {
+  AccountCalls,
+  AccountsOptions,
+  AuditEvent,
+  JsonWebKeys,
+  OwnSession,
+  Page,
+  PageQuery,
+  Profile,
+  Registration,
+  UserSummary,
+} from './accounts.ts'
+export type { DownloadOptions } from './http/download.ts'
+export { ConnectionError, ProblemError, TimeoutError } from './http/errors.ts'
+export type { ClientOptions } from './http/request.ts'
+export type { UploadOptions } from './http/upload.ts'
+export {
+  type ClientToken,
+  type IdentityClient,
+  type Introspection,
+  identityClient,
+  type Passkey,
+} from './identity.ts'
+export type { Health, IssuedServiceKey, ServiceKey, ServiceKeyRequest } from './operations.ts'
 export {
   type CheckoutRequest,
   type CheckoutSession,
   type Customer,
   type CustomerRequest,
+  type ListedPayment,
   type Payment,
+  type PaymentsClient,
+  type ProviderEvent,
+  type ProviderEventResult,
   paymentsClient,
   type Refund,
   type RefundRequest,
+  type Timeline,
 } from './payments.ts'
-export { ProblemError } from './problem-error.ts'
-export type { ClientOptions } from './request.ts'
-export { Session, type TokenPair } from './session.ts'
+export { Session, type SessionOptions } from './session/session.ts'
 export {
+  type CookieAttributes,
+  type CookieJar,
+  cookieStore,
+  memoryStore,
+  type TokenPair,
+  type TokenStore,
+  webStore,
+} from './session/stores.ts'
+export {
+  type Link,
+  type Move,
   type ObjectSettings,
   type OwnerUsage,
   type ProviderName,
+  type StorageClient,
   type StorageConfig,
   type StorageStatus,
+  type StorageTest,
   type StorageUsage,
   type StoredFile,
   storageClient,
   type TemporaryLink,
 } from './storage.ts'
-export { type FileMetadata, storageKeyClient } from './storage-key.ts'
+export { type FileMetadata, type StorageKeyClient, storageKeyClient } from './storage-key.ts'
+export {
+  verifyWebhook,
+  WebhookError,
+  type WebhookEvent,
+  type WebhookFault,
+  type WebhookRequest,
+} from './webhooks.ts'

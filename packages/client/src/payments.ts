@@ -1,6 +1,13 @@
-import { type ClientOptions, jsonOf, sender } from './request.ts'
+import type { AuditEvent, Page, PageQuery } from './accounts.ts'
+import { type ClientOptions, jsonOf, sender } from './http/request.ts'
+import {
+  type ActuatorCalls,
+  actuatorCalls,
+  type ServiceKeyCalls,
+  serviceKeyCalls,
+} from './operations.ts'
 
-type Metadata = Record<string, string>
+export type Metadata = Record<string, string>
 
 export type CustomerRequest = {
   email: string
@@ -65,34 +72,117 @@ export type Refund = {
   metadata: Metadata
 }
 
+export type ListedPayment = Payment & { anomalies: string[] }
+
+/** How a payment came to be what it is. */
+export type Timeline = {
+  paymentId: string
+  status: Payment['status']
+  checkoutStatus: Payment['checkoutStatus']
+  explanation: string
+  anomalies: string[]
+  refundableAmount: number
+  nextCheckAt: string | null
+  attempts: {
+    sequence: number
+    reference: string
+    state: string
+    sessionId: string | null
+    paymentIntentId: string | null
+    expiresAt: string | null
+    url: string | null
+  }[]
+  refunds: {
+    id: string
+    paymentIntentId: string | null
+    amount: number
+    status: string
+    reason: string | null
+  }[]
+  observations: {
+    paymentId: string | null
+    at: string
+    source: string
+    kind: string
+    subject: string | null
+    eventId: string | null
+    note: string | null
+    anomaly: string | null
+    statusBefore: string | null
+    statusAfter: string | null
+  }[]
+}
+
+/** A message of the payment provider to the service. */
+export type ProviderEvent = {
+  id: string
+  type: string
+  status: 'PROCESSED' | 'IGNORED' | 'FAILED' | 'DEAD'
+  source: 'webhook' | 'poll'
+  paymentId: string | null
+  parkedFor: string | null
+  tries: number
+  nextTryAt: string | null
+  error: string | null
+  receivedAt: string
+  processedAt: string | null
+  sizeBytes: number
+}
+
+export type ProviderEventResult = {
+  eventId: string
+  eventType: string
+  status: 'PROCESSED' | 'IGNORED'
+  duplicate: boolean
+}
+
+export type PaymentCalls = {
+  configuration(): Promise<{ providerApiConfigured: boolean; webhookConfigured: boolean }>
+  /** With an idempotency key it may be repeated, and then it is after a failure. */
+  createCustomer(request: CustomerRequest, idempotencyKey?: string): Promise<Customer>
+  customer(id: string): Promise<Customer>
+  /** Creates a checkout, or returns the open one of the same business reference. */
+  checkOut(request: CheckoutRequest): Promise<CheckoutSession>
+  payment(id: string): Promise<Payment>
+  refund(paymentId: string, request: RefundRequest): Promise<Refund>
+  refundState(id: string): Promise<Refund>
+}
+
+/** For operators: the service answers these only if it is told to. */
+export type PaymentOperationsCalls = {
+  payments(query?: PageQuery & { businessReference?: string }): Promise<Page<ListedPayment>>
+  timeline(paymentId: string): Promise<Timeline>
+  audit(query?: PageQuery): Promise<Page<Omit<AuditEvent, 'result'>>>
+  webhookEvents(
+    query?: PageQuery & { status?: string; type?: string },
+  ): Promise<Page<ProviderEvent>>
+  retryWebhookEvent(id: string): Promise<ProviderEventResult>
+}
+
+export type PaymentsClient = PaymentCalls & PaymentOperationsCalls & ServiceKeyCalls & ActuatorCalls
+
 /** `accessToken` is needed only if the service requires one. */
-export function paymentsClient(
-  baseUrl: string,
-  options: ClientOptions & { accessToken?: () => string | undefined } = {},
-) {
-  const sendPlain = sender(baseUrl, options)
-  const send: typeof sendPlain = (method, path, call = {}) => {
-    const token = options.accessToken?.()
-    const headers = token ? { ...call.headers, authorization: `Bearer ${token}` } : call.headers
-    return sendPlain(method, path, { ...call, headers })
-  }
-  const pathOf = encodeURIComponent
+export function paymentsClient(baseUrl: string, options: ClientOptions = {}): PaymentsClient {
+  const send = sender(baseUrl, options)
+  const at = (path: string, id: string, rest = '') => `${path}/${encodeURIComponent(id)}${rest}`
   return {
-    configuration: () =>
-      jsonOf<{ providerApiConfigured: boolean; webhookConfigured: boolean }>(
-        send('GET', '/api/configuration'),
-      ),
-    createCustomer: (json: CustomerRequest, idempotencyKey?: string) => {
+    ...serviceKeyCalls(send),
+    ...actuatorCalls(send),
+    configuration: () => jsonOf(send('GET', '/api/configuration')),
+    createCustomer: (json, idempotencyKey) => {
       const headers = idempotencyKey ? { 'idempotency-key': idempotencyKey } : undefined
-      return jsonOf<Customer>(send('POST', '/api/customers', { json, headers }))
+      return jsonOf(send('POST', '/api/customers', { json, headers }))
     },
-    customer: (id: string) => jsonOf<Customer>(send('GET', `/api/customers/${pathOf(id)}`)),
-    /** Creates a checkout, or returns the open one of the same business reference. */
-    checkOut: (json: CheckoutRequest) =>
-      jsonOf<CheckoutSession>(send('POST', '/api/checkout/sessions', { json })),
-    payment: (id: string) => jsonOf<Payment>(send('GET', `/api/payments/${pathOf(id)}`)),
-    refund: (paymentId: string, json: RefundRequest) =>
-      jsonOf<Refund>(send('POST', `/api/payments/${pathOf(paymentId)}/refund`, { json })),
-    refundState: (id: string) => jsonOf<Refund>(send('GET', `/api/refunds/${pathOf(id)}`)),
+    customer: (id) => jsonOf(send('GET', at('/api/customers', id))),
+    checkOut: (json) => jsonOf(send('POST', '/api/checkout/sessions', { json })),
+    payment: (id) => jsonOf(send('GET', at('/api/payments', id))),
+    refund: (paymentId, json) =>
+      jsonOf(send('POST', at('/api/payments', paymentId, '/refund'), { json })),
+    refundState: (id) => jsonOf(send('GET', at('/api/refunds', id))),
+    payments: (query) => jsonOf(send('GET', '/api/payments', { query })),
+    timeline: (id) => jsonOf(send('GET', at('/api/payments', id, '/timeline'))),
+    audit: (query) => jsonOf(send('GET', '/api/audit', { query })),
+    webhookEvents: (query) => jsonOf(send('GET', '/api/webhook-events', { query })),
+    retryWebhookEvent: (id) => jsonOf(send('POST', at('/api/webhook-events', id, '/retry'))),
   }
 }

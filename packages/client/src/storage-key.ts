@@ -1,24 +1,38 @@
-import { type ClientOptions, jsonOf, sender } from './request.ts'
+import { type DownloadOptions, download } from './http/download.ts'
+import { type ClientOptions, jsonOf, type Send, sender, textOf } from './http/request.ts'
+import { type UploadOptions, uploadOf } from './http/upload.ts'
+import { type OperationsCalls, operationsCalls } from './operations.ts'
 
 export type FileMetadata = { name: string; sizeKB: number; mimeType: string; lastModified: string }
 
-export function storageKeyClient(baseUrl: string, apiKey: string, options?: ClientOptions) {
-  const send = sender(baseUrl, options)
-  const headers = { 'x-api-key': apiKey }
-  const pathOf = (name: string) => encodeURIComponent(name)
+export type StorageKeyClient = OperationsCalls & {
+  /** Returns the name the file is stored under; later calls take that name. */
+  upload(file: Blob, filename: string, options?: UploadOptions): Promise<string>
+  list(): Promise<string[]>
+  info(name: string): Promise<FileMetadata>
+  /** The response, so that its body can be streamed. It resumes when the connection breaks. */
+  download(name: string, options?: DownloadOptions): Promise<Response>
+  /** False if there was no such file. */
+  remove(name: string): Promise<boolean>
+}
+
+/** The key is the configured one, or a service key. */
+export function storageKeyClient(
+  baseUrl: string,
+  apiKey: string,
+  options: Omit<ClientOptions, 'accessToken'> = {},
+): StorageKeyClient {
+  const plain = sender(baseUrl, options)
+  const send: Send = (method, path, call = {}) =>
+    plain(method, path, { ...call, headers: { ...call.headers, 'x-api-key': apiKey } })
+  const pathOf = encodeURIComponent
   return {
-    /** Returns the name the file is stored under; later calls take that name. */
-    upload: async (file: Blob, filename: string): Promise<string> => {
-      const body = new FormData()
-      body.set('file', file, filename)
-      return (await send('POST', '/file', { headers, body })).text()
-    },
-    list: () => jsonOf<string[]>(send('GET', '/file/list', { headers })),
-    info: (name: string) =>
-      jsonOf<FileMetadata>(send('GET', `/file/info/${pathOf(name)}`, { headers })),
-    /** The response, so that its body can be streamed. */
-    download: (name: string) => send('GET', `/file/${pathOf(name)}`, { headers }),
-    /** False if there was no such file. */
-    remove: (name: string) => jsonOf<boolean>(send('DELETE', `/file/${pathOf(name)}`, { headers })),
+    ...operationsCalls(plain),
+    upload: (file, filename, given) =>
+      textOf(send('POST', '/file', uploadOf(file, filename, given))),
+    list: () => jsonOf(send('GET', '/file/list')),
+    info: (name) => jsonOf(send('GET', `/file/info/${pathOf(name)}`)),
+    download: (name, given) => download(send, `/file/${pathOf(name)}`, given),
+    remove: (name) => jsonOf(send('DELETE', `/file/${pathOf(name)}`)),
   }
 }

@@ -1,5 +1,21 @@
-import { accountCalls, type Page, type PageQuery } from './accounts.ts'
-import { type ClientOptions, jsonOf, nothingOf, sender } from './request.ts'
+import {
+  type AccountCalls,
+  type AccountsOptions,
+  accountCalls,
+  type OpenSession,
+  openSession,
+  type Page,
+  type PageQuery,
+} from './accounts.ts'
+import { type DownloadOptions, download } from './http/download.ts'
+import { jsonOf, nothingOf, type Send } from './http/request.ts'
+import { type UploadOptions, uploadOf } from './http/upload.ts'
+import {
+  type ActuatorCalls,
+  actuatorCalls,
+  type ServiceKeyCalls,
+  serviceKeyCalls,
+} from './operations.ts'
 
 export type ProviderName = 'LOCAL' | 'OBJECT'
 
@@ -35,7 +51,7 @@ export type StorageUsage = {
 
 export type OwnerUsage = StorageUsage & { ownerId: number | string; owner: string | null }
 
-type ProviderState = { configured: boolean; available: boolean; active: boolean }
+export type ProviderState = { configured: boolean; available: boolean; active: boolean }
 
 /** The settings in use: they may differ from those that are saved for the next activation. */
 export type ActiveLocation =
@@ -82,48 +98,126 @@ export type ObjectSettings = {
   pathStyleAccess?: boolean
 }
 
-export function storageClient(baseUrl: string, options?: ClientOptions) {
-  const send = sender(baseUrl, options)
-  const accounts = accountCalls(send)
-  const { session } = accounts
+export type StorageTest = {
+  provider: ProviderName
+  success: boolean
+  available: boolean
+  message: string
+  steps: { name: string; passed: boolean; message: string }[]
+}
+
+/** A link as its owner sees it later: without the token. */
+export type Link = {
+  id: number
+  createdAt: string
+  expiresAt: string
+  openedCount: number
+  lastOpenedAt: string | null
+}
+
+export type Move = {
+  id: number
+  to: ProviderName
+  state: 'RUNNING' | 'DONE' | 'CANCELLED'
+  total: number
+  moved: number
+  failed: number
+  movedBytes: number
+  lastError: string | null
+  requestedBy: string
+  createdAt: string
+  updatedAt: string
+}
+
+export type FileCalls = {
+  upload(file: Blob, filename: string, options?: UploadOptions): Promise<StoredFile>
+  files(query?: { page?: number; size?: number }): Promise<StoredFile[]>
+  file(id: number): Promise<StoredFile>
+  /** The response, so that its body can be streamed. It resumes when the connection breaks. */
+  download(id: number, options?: DownloadOptions): Promise<Response>
+  /** The same, for display in a page. */
+  stream(id: number, options?: DownloadOptions): Promise<Response>
+  thumbnail(id: number): Promise<Response>
+  remove(id: number): Promise<void>
+  createLink(id: number, expiresInSeconds: number): Promise<TemporaryLink>
+  links(id: number): Promise<Link[]>
+  revokeLink(id: number, linkId: number): Promise<void>
+  openLink(token: string): Promise<Response>
+  usage(): Promise<StorageUsage>
+}
+
+/** For administrators. */
+export type StorageAdministrationCalls = {
+  status(): Promise<StorageStatus>
+  config(): Promise<StorageConfig>
+  usageOfOwners(query?: PageQuery): Promise<Page<OwnerUsage>>
+  configureLocal(path: string): Promise<StorageConfig>
+  configureObject(settings: ObjectSettings): Promise<StorageConfig>
+  testLocal(): Promise<StorageTest>
+  testObject(): Promise<StorageTest>
+  activate(provider: ProviderName): Promise<StorageStatus>
+  /** Copies the files to the other location in the background. */
+  startMove(to: ProviderName): Promise<Move>
+  moves(): Promise<Move[]>
+  move(id: number): Promise<Move>
+  cancelMove(id: number): Promise<Move>
+}
+
+export type StorageClient = AccountCalls &
+  FileCalls &
+  StorageAdministrationCalls &
+  ServiceKeyCalls &
+  ActuatorCalls
+
+export function storageClient(baseUrl: string, options: AccountsOptions = {}): StorageClient {
+  const opened = openSession(baseUrl, options)
   return {
-    ...accounts,
-    upload: (file: Blob, filename: string, signal?: AbortSignal) => {
-      const body = new FormData()
-      body.set('file', file, filename)
-      return jsonOf<StoredFile>(session.send('POST', '/file', { body, signal }))
-    },
-    files: (query: { page?: number; size?: number } = {}) =>
-      jsonOf<StoredFile[]>(session.send('GET', '/file/list', { query })),
-    file: (id: number) => jsonOf<StoredFile>(session.send('GET', `/file/info/${id}`)),
-    /** The response, so that its body can be streamed. */
-    download: (id: number, headers?: Record<string, string>) =>
-      session.send('GET', `/file/download/${id}`, { headers }),
-    stream: (id: number, headers?: Record<string, string>) =>
-      session.send('GET', `/file/stream/${id}`, { headers }),
-    thumbnail: (id: number) => session.send('GET', `/file/thumbnail/${id}`),
-    remove: (id: number) => nothingOf(session.send('DELETE', `/file/${id}`)),
-    createLink: (id: number, expiresInSeconds: number) => {
+    ...accountCalls(opened),
+    ...fileCalls(opened),
+    ...administrationCalls(opened.calling),
+    ...serviceKeyCalls(opened.calling),
+    ...actuatorCalls(opened.send),
+  }
+}
+
+const UPLOAD_LASTS_MS = 300_000
+
+function fileCalls({ send, calling, session }: OpenSession): FileCalls {
+  return {
+    upload: (file, filename, options) =>
+      jsonOf(session.send('POST', '/file', uploadOf(file, filename, options), UPLOAD_LASTS_MS)),
+    files: (query) => jsonOf(calling('GET', '/file/list', { query })),
+    file: (id) => jsonOf(calling('GET', `/file/info/${id}`)),
+    download: (id, options) => download(calling, `/file/download/${id}`, options),
+    stream: (id, options) => download(calling, `/file/stream/${id}`, options),
+    thumbnail: (id) => calling('GET', `/file/thumbnail/${id}`),
+    remove: (id) => nothingOf(calling('DELETE', `/file/${id}`)),
+    createLink: (id, expiresInSeconds) => {
       const json = { id, expiresInSeconds }
-      return jsonOf<TemporaryLink>(session.send('POST', '/file/generate-pre-signed-url', { json }))
+      return jsonOf(calling('POST', '/file/generate-pre-signed-url', { json }))
     },
-    openLink: (token: string) => send('GET', `/file/presigned/${encodeURIComponent(token)}`),
-    usage: () => jsonOf<StorageUsage>(session.send('GET', '/file/usage')),
-    administration: {
-      status: () => jsonOf<StorageStatus>(session.send('GET', '/api/storage/status')),
-      config: () => jsonOf<StorageConfig>(session.send('GET', '/api/storage/config')),
-      usage: (query?: PageQuery) =>
-        jsonOf<Page<OwnerUsage>>(session.send('GET', '/api/storage/usage', { query })),
-      configureLocal: (path: string) =>
-        jsonOf<StorageConfig>(session.send('PUT', '/api/storage/config/local', { json: { path } })),
-      configureObject: (json: ObjectSettings) =>
-        jsonOf<StorageConfig>(session.send('PUT', '/api/storage/config/object', { json })),
-      test: (provider: ProviderName) =>
-        jsonOf<{ success: boolean; message: string; steps: unknown[] }>(
-          session.send('POST', `/api/storage/test/${provider.toLowerCase()}`),
-        ),
-      activate: (provider: ProviderName) =>
-        jsonOf<StorageStatus>(session.send('PUT', '/api/storage/provider', { json: { provider } })),
-    },
+    links: (id) => jsonOf(calling('GET', `/file/${id}/links`)),
+    revokeLink: (id, linkId) => nothingOf(calling('DELETE', `/file/${id}/links/${linkId}`)),
+    openLink: (token) =>
+      send('GET', `/file/presigned/${encodeURIComponent(token)}`, { stream: true }),
+    usage: () => jsonOf(calling('GET', '/file/usage')),
+  }
+}
+
+function administrationCalls(calling: Send): StorageAdministrationCalls {
+  return {
+    status: () => jsonOf(calling('GET', '/api/storage/status')),
+    config: () => jsonOf(calling('GET', '/api/storage/config')),
+    usageOfOwners: (query) => jsonOf(calling('GET', '/api/storage/usage', { query })),
+    configureLocal: (path) =>
+      jsonOf(calling('PUT', '/api/storage/config/local', { json: { path } })),
+    configureObject: (json) => jsonOf(calling('PUT', '/api/storage/config/object', { json })),
+    testLocal: () => jsonOf(calling('POST', '/api/storage/test/local')),
+    testObject: () => jsonOf(calling('POST', '/api/storage/test/object')),
+    activate: (provider) => jsonOf(calling('PUT', '/api/storage/provider', { json: { provider } })),
+    startMove: (to) => jsonOf(calling('POST', '/api/storage/moves', { json: { to } })),
+    moves: () => jsonOf(calling('GET', '/api/storage/moves')),
+    move: (id) => jsonOf(calling('GET', `/api/storage/moves/${id}`)),
+    cancelMove: (id) => jsonOf(calling('DELETE', `/api/storage/moves/${id}`)),
   }
 }

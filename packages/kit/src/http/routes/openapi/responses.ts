@@ -66,6 +66,7 @@ const HEADERS: Record<string, [description: string, schema: Json]> = {
   'Repr-Digest': ['The SHA-256 of the whole file (RFC 9530).', { type: 'string' }],
   'Set-Cookie': ['The cookie that belongs to the token.', { type: 'string' }],
   Link: ['Where the neighbouring pages are (RFC 8288).', { type: 'string' }],
+  Vary: ['The request headers that decide what is sent.', { type: 'string' }],
   'X-Total-Count': ['How many there are on all pages.', { type: 'integer', minimum: 0 }],
   'Cache-Control': ['How long the reply may be kept.', { type: 'string' }],
 }

@@ -8,8 +8,8 @@ import {
   storageClient,
   storageKeyClient,
 } from '@plinth/client'
-import { until } from '../test/until.ts'
-import { startSuite } from './stack.ts'
+import { until } from '../../test/until.ts'
+import { startSuite } from '../stack.ts'
 
 const PDF = new Blob(['%PDF-1.4\n%%EOF\n'], { type: 'application/pdf' })
 const PASSWORD = 'password123123'
@@ -65,13 +65,12 @@ describe('the client, against the running suite', async () => {
   test('shows the storage of an administrator, and only to one', async () => {
     const storage = storageClient(urlOf('storage-full'))
     await storage.logIn('admin', PASSWORD)
-    const { administration } = storage
 
-    assert.equal((await administration.status()).activeProvider, 'LOCAL')
-    assert.equal((await administration.config()).object.secretKeyPresent, false)
-    assert.equal((await administration.test('LOCAL')).success, true)
+    assert.equal((await storage.status()).activeProvider, 'LOCAL')
+    assert.equal((await storage.config()).object.secretKeyPresent, false)
+    assert.equal((await storage.testLocal()).success, true)
     await storage.logIn('user', PASSWORD)
-    await assert.rejects(administration.status(), { status: 403, code: 'ACCESS_DENIED' })
+    await assert.rejects(storage.status(), { status: 403, code: 'ACCESS_DENIED' })
   })
 
   test('uploads, lists and removes in the key-protected edition', async () => {

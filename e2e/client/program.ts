@@ -1,0 +1,51 @@
+import { ProblemError } from '@plinth/client'
+import { identityClient } from '@plinth/client/identity'
+import { paymentsClient } from '@plinth/client/payments'
+import { storageClient } from '@plinth/client/storage'
+import { storageKeyClient } from '@plinth/client/storage-key'
+import { verifyWebhook } from '@plinth/client/webhooks'
+
+export type Urls = { identity: string; storage: string; storageKey: string; payments: string }
+
+/** A program of an integrator: one thing of each service. Returns what it saw. */
+export async function main(urls: Urls, name: string): Promise<unknown[]> {
+  const identity = identityClient(urls.identity)
+  const password = 'a long enough password'
+  await identity.register({ username: name, email: `${name}@localhost`, password })
+  await identity.logIn(name, password)
+  const { username } = await identity.me()
+  const refused: ProblemError = await identity.users().catch((error) => error)
+
+  const storage = storageClient(urls.storage)
+  await storage.logIn('user', 'password123123')
+  const file = new Blob(['%PDF-1.4\n%%EOF\n'], { type: 'application/pdf' })
+  let sent = 0
+  const onProgress = ({ loaded }: { loaded: number }) => {
+    sent = loaded
+  }
+  const stored = await storage.upload(file, 'hello.pdf', { onProgress })
+  const text = await (await storage.download(stored.id)).text()
+
+  const flat = storageKeyClient(urls.storageKey, 'storage-local-dev-key')
+  const flatName = await flat.upload(file, 'hello.pdf')
+  const removed = await flat.remove(flatName)
+
+  const payments = paymentsClient(urls.payments)
+  const words = { description: 'A book', businessReference: name, attemptReference: '1' }
+  const checkout = await payments.checkOut({ amount: 1000, currency: 'EUR', ...words })
+  const { status } = await payments.payment(checkout.paymentId)
+
+  const forged = { secrets: 'whsec_c2VjcmV0', headers: {}, body: '{}' }
+  const fault = await verifyWebhook(forged).catch((error) => error.code)
+  await identity.logOut()
+  return [
+    username,
+    refused instanceof ProblemError,
+    refused.code,
+    sent,
+    text,
+    removed,
+    status,
+    fault,
+  ]
+}

@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { download } from './download.ts'
+import { sender } from './request.ts'
+
+const CONTENT = Buffer.from(Array.from({ length: 300_000 }, (_, index) => index % 251))
+
+type Options = { cutAfter?: number[]; etags?: string[] }
+
+/** Serves ranges of the content, and cuts the first replies after so many bytes. */
+async function startServer(t: TestContext, { cutAfter = [], etags = ['"one"'] }: Options) {
+  const ranges: (string | undefined)[] = []
+  const server = createServer((request, response) => {
+    const etag = etags[Math.min(ranges.length, etags.length - 1)] ?? ''
+    const cut = cutAfter[ranges.length]
+    const { range } = request.headers
+    ranges.push(range)
+    const isSame = request.headers['if-range'] === undefined || request.headers['if-range'] === etag
+    const [, from = '0', to = ''] = (isSame && /^bytes=(\d+)-(\d*)$/.exec(range ?? '')) || []
+    const start = Number(from)
+    const end = to === '' ? CONTENT.length - 1 : Number(to)
+    const headers = { etag, 'content-length': end - start + 1 }
+    if (range && isSame) {
+      const extent = `bytes ${start}-${end}/${CONTENT.length}`
+      response.writeHead(206, { ...headers, 'content-range': extent })
+    } else response.writeHead(200, headers)
+    const body = CONTENT.subarray(start, end + 1)
+    if (cut === undefined) return response.end(body)
+    return response.write(body.subarray(0, cut), () => response.destroy())
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return { ranges, send: sender(url, { retryDelayMs: 1 }) }
+}
+
+const bytesOf = async (response: Response) => Buffer.from(await response.arrayBuffer())
+
+test('a download whose connection breaks three times arrives whole', async (t) => {
+  const { send, ranges } = await startServer(t, { cutAfter: [100_000, 50_000, 1] })
+
+  const response = await download(send, '/file')
+
+  assert.ok((await bytesOf(response)).equals(CONTENT))
+  assert.deepEqual(ranges, [
+    undefined,
+    'bytes=100000-299999',
+    'bytes=150000-299999',
+    'bytes=150001-299999',
+  ])
+})
+
+test('a part of a file resumes inside that part', async (t) => {
+  const { send, ranges } = await startServer(t, { cutAfter: [10] })
+
+  const response = await download(send, '/file', { headers: { range: 'bytes=1000-1999' } })
+
+  assert.equal(response.status, 206)
+  assert.ok((await bytesOf(response)).equals(CONTENT.subarray(1000, 2000)))
+  assert.deepEqual(ranges, ['bytes=1000-1999', 'bytes=1010-1999'])
+})
+
+test('a file that changed in the meantime is not pieced together', async (t) => {
+  const { send } = await startServer(t, { cutAfter: [1000], etags: ['"one"', '"two"'] })
+
+  const response = await download(send, '/file')
+
+  await assert.rejects(bytesOf(response), /has changed/)
+})
+
+test('a connection that never brings a byte is given up', async (t) => {
+  const { send, ranges } = await startServer(t, { cutAfter: [0, 0, 0, 0, 0, 0] })
+
+  const response = await download(send, '/file')
+
+  await assert.rejects(bytesOf(response), { name: 'ConnectionError' })
+  assert.equal(ranges.length, 4)
+})
+
+test('a file without a strong ETag is not resumed', async (t) => {
+  const { send, ranges } = await startServer(t, { cutAfter: [1000], etags: ['W/"one"'] })
+
+  const response = await download(send, '/file')
+
+  await assert.rejects(bytesOf(response))
+  assert.equal(ranges.length, 1)
+})
+
+test('a reader who has enough ends the download', async (t) => {
+  const { send, ranges } = await startServer(t, {})
+  const response = await download(send, '/file')
+  const reader = response.body?.getReader()
+  await reader?.read()
+
+  await reader?.cancel()
+
+  assert.equal(ranges.length, 1)
+})

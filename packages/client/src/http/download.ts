@@ -1,0 +1,85 @@
+import { ConnectionError, TimeoutError } from './errors.ts'
+import type { Send } from './request.ts'
+
+export type DownloadOptions = { headers?: Record<string, string>; signal?: AbortSignal }
+
+const MOST_TRIES_WITHOUT_A_BYTE = 4
+const STALLED_MS = 30_000
+
+/**
+ * Downloads a file. When the connection breaks or stalls, the rest is asked for with a range, and
+ * only if it is still the same file; the reader of the body does not notice.
+ */
+export async function download(
+  send: Send,
+  path: string,
+  { headers, signal }: DownloadOptions = {},
+): Promise<Response> {
+  const request = (more?: Record<string, string>) =>
+    send('GET', path, { headers: { ...headers, ...more }, signal, stream: true })
+  const first = await request()
+  const etag = first.headers.get('etag')
+  const extent = extentOf(first)
+  if (!first.body || !etag || etag.startsWith('W/') || !extent) return first
+
+  const rest = async (from: number) => {
+    const range = `bytes=${from}-${extent.end}`
+    const next = await request({ range, 'if-range': etag })
+    if (next.status === 206 && extentOf(next)?.start === from && next.body) return next.body
+    await next.body?.cancel()
+    throw new Error('The file has changed since the download began')
+  }
+  const { status, statusText } = first
+  const body = resuming(first.body, rest, extent)
+  return new Response(body, { status, statusText, headers: first.headers })
+}
+
+type Chunk = Uint8Array<ArrayBuffer>
+type Bytes = ReadableStream<Chunk>
+
+function resuming(
+  first: Bytes,
+  rest: (from: number) => Promise<Bytes>,
+  { start, end }: { start: number; end: number },
+): Bytes {
+  let reader: ReadableStreamDefaultReader<Chunk> | undefined = first.getReader()
+  let next = start
+  let tries = 0
+  const pull = async (controller: ReadableStreamDefaultController<Chunk>): Promise<void> => {
+    if (next > end) return controller.close()
+    try {
+      reader ??= (await rest(next)).getReader()
+      const { value } = await inTime(reader.read())
+      if (!value) throw new Error('The connection ended early')
+      next += value.byteLength
+      tries = 0
+      controller.enqueue(value)
+    } catch (error) {
+      const broken = reader
+      reader = undefined
+      broken?.cancel().catch(() => {})
+      // Without a reader it was the request for the rest that failed, after its own retries.
+      if (!broken || ++tries >= MOST_TRIES_WITHOUT_A_BYTE)
+        throw broken ? new ConnectionError(error) : error
+      return pull(controller)
+    }
+  }
+  return new ReadableStream({ pull, cancel: (reason) => reader?.cancel(reason) })
+}
+
+function inTime<T>(reading: Promise<T>): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const stalled = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new TimeoutError('The download stalled')), STALLED_MS)
+  })
+  return Promise.race([reading, stalled]).finally(() => clearTimeout(timer))
+}
+
+/** The first and last byte that a reply holds; nothing if it does not say. */
+function extentOf({ status, headers }: Response): { start: number; end: number } | undefined {
+  const range = /^bytes (\d+)-(\d+)\//.exec(headers.get('content-range') ?? '')
+  if (status === 206 && range) return { start: Number(range[1]), end: Number(range[2]) }
+  const length = headers.get('content-length')
+  if (status !== 200 || length === null || headers.has('content-encoding')) return undefined
+  return { start: 0, end: Number(length) - 1 }
+}

@@ -1,0 +1,199 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, type TestContext, test } from 'node:test'
+import { type ClientOptions, jsonOf, sender } from './request.ts'
+import { uploadOf } from './upload.ts'
+
+type Answer = (response: ServerResponse, request: IncomingMessage) => unknown
+
+/** A server that gives its answers one after the other, the last one forever. */
+async function startServer(t: TestContext, ...answers: Answer[]) {
+  const seen: IncomingMessage[] = []
+  const server = createServer((request, response) => {
+    const answer = answers[Math.min(seen.length, answers.length - 1)]
+    seen.push(request)
+    answer?.(response, request)
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const senderWith = (options: ClientOptions = {}) => sender(url, { retryDelayMs: 1, ...options })
+  return { url, seen, senderWith, send: senderWith() }
+}
+
+const json =
+  (status: number, body: unknown, headers: Record<string, string> = {}): Answer =>
+  (response) =>
+    response.writeHead(status, headers).end(JSON.stringify(body))
+const cut: Answer = (response) => response.destroy()
+const half: Answer = (response) => {
+  response.writeHead(200, { 'content-length': 100 }).write('{"ok":')
+  setImmediate(() => response.destroy())
+}
+const silence: Answer = () => {}
+const OK = json(200, { ok: true })
+
+describe('a call that may be repeated is tried again', () => {
+  for (const [name, failure] of Object.entries({
+    'the connection is cut': cut,
+    'the reply ends in the middle': half,
+    'the service is too busy': json(429, {}),
+    'a proxy has no answer': json(502, {}),
+    'the service is down for a moment': json(503, {}, { 'retry-after': '0' }),
+  }))
+    test(`when ${name}`, async (t) => {
+      const { send, seen } = await startServer(t, failure, failure, OK)
+
+      assert.deepEqual(await jsonOf(send('GET', '/')), { ok: true })
+      assert.equal(seen.length, 3)
+    })
+
+  test('also PUT, DELETE, and POST with an idempotency key', async (t) => {
+    const { send, seen } = await startServer(t, cut, OK, cut, OK, cut, OK)
+
+    await send('PUT', '/', { json: {} })
+    await send('DELETE', '/')
+    await send('POST', '/', { json: {}, headers: { 'idempotency-key': 'a' } })
+
+    assert.equal(seen.length, 6)
+  })
+
+  test('but not any other POST or PATCH', async (t) => {
+    const { send, seen } = await startServer(t, cut)
+
+    await assert.rejects(send('POST', '/', { json: {} }), { name: 'ConnectionError' })
+    await assert.rejects(send('PATCH', '/', { json: {} }), { name: 'ConnectionError' })
+
+    assert.equal(seen.length, 2)
+  })
+
+  test('but not after a refusal, nor if the service asks for a long wait', async (t) => {
+    const patience = json(503, { code: 'BUSY' }, { 'retry-after': '31' })
+    const { send, seen } = await startServer(t, json(404, {}), json(500, {}), patience)
+
+    await assert.rejects(send('GET', '/'), { status: 404, code: 'HTTP_404' })
+    await assert.rejects(send('GET', '/'), { status: 500 })
+    await assert.rejects(send('GET', '/'), { status: 503, code: 'BUSY', retryAfterSeconds: 31 })
+
+    assert.equal(seen.length, 3)
+  })
+
+  test('two times, and never if the caller says so', async (t) => {
+    const { send, seen, senderWith } = await startServer(t, cut)
+
+    await assert.rejects(send('GET', '/'), { name: 'ConnectionError' })
+    await assert.rejects(senderWith({ retries: 0 })('GET', '/'), { name: 'ConnectionError' })
+
+    assert.equal(seen.length, 4)
+  })
+})
+
+describe('a call ends', () => {
+  test('with a TimeoutError when there is no answer in time, and is not repeated', async (t) => {
+    const { senderWith, seen } = await startServer(t, silence)
+
+    await assert.rejects(senderWith({ timeoutMs: 50 })('GET', '/'), { name: 'TimeoutError' })
+
+    assert.equal(seen.length, 1)
+  })
+
+  test('with the reason of the caller who cancels it, during the call or a wait', async (t) => {
+    const busy = json(503, {}, { 'retry-after': '20' })
+    const { send, seen } = await startServer(t, silence, busy)
+    for (const calls of [1, 2]) {
+      const cancelled = new AbortController()
+      const reason = new Error('changed my mind')
+      const call = send('GET', '/', { signal: cancelled.signal })
+      const failed = assert.rejects(call, reason)
+      while (seen.length < calls) await new Promise(setImmediate)
+
+      cancelled.abort(reason)
+
+      await failed
+    }
+  })
+
+  test('before it begins when it was cancelled before', async (t) => {
+    const { send, seen } = await startServer(t, OK)
+
+    await assert.rejects(send('GET', '/', { signal: AbortSignal.abort() }), { name: 'AbortError' })
+
+    assert.equal(seen.length, 0)
+  })
+})
+
+describe('an access token', () => {
+  test('is sent as it is, or as the function returns it', async (t) => {
+    const { seen, senderWith } = await startServer(t, OK)
+
+    await senderWith({ accessToken: 'plk_test_1' })('GET', '/')
+    await senderWith({ accessToken: async () => 'token' })('GET', '/')
+    await senderWith({ accessToken: () => undefined })('GET', '/')
+
+    const sent = seen.map(({ headers }) => headers.authorization)
+    assert.deepEqual(sent, ['Bearer plk_test_1', 'Bearer token', undefined])
+  })
+})
+
+describe('an upload', () => {
+  const MEGABYTE = new Blob([new Uint8Array(1_000_000)], { type: 'image/png' })
+  const readAll: Answer = async (response, request) => {
+    const chunks = await Array.fromAsync(request as AsyncIterable<Buffer>)
+    const form = await new Response(Buffer.concat(chunks), {
+      headers: { 'content-type': String(request.headers['content-type']) },
+    }).formData()
+    const file = form.get('file') as File
+    response.end(JSON.stringify([file.name, file.type, file.size]))
+  }
+
+  test('arrives as a form with one file, and reports its progress', async (t) => {
+    const { send } = await startServer(t, readAll)
+    const progress: number[] = []
+    const onProgress = ({ loaded, total }: { loaded: number; total: number }) => {
+      assert.equal(total, 1_000_000)
+      progress.push(loaded)
+    }
+
+    const call = uploadOf(MEGABYTE, 'say "ü".png', { onProgress })
+    const stored = await jsonOf(send('POST', '/', call))
+
+    assert.deepEqual(stored, ['say "ü".png', 'image/png', 1_000_000])
+    assert.ok(progress.length > 2)
+    assert.deepEqual(
+      progress,
+      progress.toSorted((a, b) => a - b),
+    )
+    assert.equal(progress.at(-1), 1_000_000)
+  })
+
+  test('is cancelled in the middle', async (t) => {
+    const { send } = await startServer(t, readAll)
+    const cancelled = new AbortController()
+    const onProgress = () => cancelled.abort()
+
+    const call = uploadOf(MEGABYTE, 'a.png', { onProgress, signal: cancelled.signal })
+
+    await assert.rejects(send('POST', '/', call), { name: 'AbortError' })
+  })
+
+  test('may take longer than the time limit as long as bytes are sent', async (t) => {
+    const arrived = Promise.withResolvers<ServerResponse>()
+    const { senderWith } = await startServer(t, (response, request) => {
+      request.resume().on('end', () => arrived.resolve(response))
+    })
+    t.mock.timers.enable({ apis: ['setTimeout'] })
+    const onProgress = () => t.mock.timers.tick(900)
+    const send = senderWith({ timeoutMs: 1000 })
+
+    const uploaded = send('POST', '/', uploadOf(MEGABYTE, 'a.png', { onProgress }))
+    const response = await arrived.promise
+    response.end('{}')
+
+    assert.equal((await uploaded).status, 200)
+  })
+})

@@ -1,0 +1,171 @@
+import { ConnectionError, ProblemError, problemOf, TimeoutError } from './errors.ts'
+import { transmit } from './transmit.ts'
+
+export type ClientOptions = {
+  /** How long a call may take without a sign of life. Default 30 s. */
+  timeoutMs?: number
+  /** How often a call that may safely be repeated is tried again. Default 2. */
+  retries?: number
+  /** The wait before the first of them; it doubles, up to 8 s. Default 500. */
+  retryDelayMs?: number
+  /** A service key, or what returns an access token, for calls without a session. */
+  accessToken?: string | (() => string | undefined | Promise<string | undefined>)
+  fetch?: typeof fetch
+}
+
+export type Call = {
+  /** Sent as JSON. */
+  json?: unknown
+  /** Sent as a form. */
+  form?: Record<string, string | undefined>
+  body?: Blob
+  headers?: Record<string, string>
+  query?: Record<string, string | number | string[] | undefined>
+  signal?: AbortSignal
+  timeoutMs?: number
+  /** Told how many bytes of the body have been sent. */
+  onSent?(bytes: number): void
+  /** The caller reads the body as it arrives; else it has arrived whole. */
+  stream?: boolean
+  /** Statuses that are an answer here and no failure. */
+  accept?: number[]
+}
+
+/** Sends one request and returns the response, or throws. */
+export type Send = (method: string, path: string, call?: Call) => Promise<Response>
+
+const LONGEST_DELAY_MS = 8_000
+const LONGEST_RETRY_AFTER_SECONDS = 30
+const PASSING = [429, 502, 503, 504]
+const REPEATABLE = /^(GET|HEAD|PUT|DELETE)$/
+
+export function sender(baseUrl: string, options: ClientOptions = {}): Send {
+  const { retries = 2, retryDelayMs = 500 } = options
+  const base = baseUrl.replace(/\/+$/, '')
+  return async (method, path, call = {}) => {
+    const url = base + path + queryOf(call.query)
+    const tries = mayRepeat(method, call) ? 1 + retries : 1
+    for (let tried = 1; ; tried++)
+      try {
+        return await sendOnce(url, { method, ...call }, options)
+      } catch (error) {
+        const wait = tried < tries && waitAfter(error, retryDelayMs * 2 ** (tried - 1))
+        if (wait === false) throw error
+        await pause(wait, call.signal)
+      }
+  }
+}
+
+function mayRepeat(method: string, { headers }: Call): boolean {
+  return REPEATABLE.test(method) || headers?.['idempotency-key'] !== undefined
+}
+
+async function sendOnce(
+  url: string,
+  call: Call & { method: string },
+  { timeoutMs: usual = 30_000, accessToken, fetch: given }: ClientOptions,
+): Promise<Response> {
+  const { method, timeoutMs = usual, signal } = call
+  const headers = await headersOf(call, accessToken)
+  const stop = new AbortController()
+  const abort = () => stop.abort(signal?.reason)
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const wait = () => {
+    clearTimeout(timer)
+    timer = setTimeout(() => stop.abort(new TimeoutError()), timeoutMs)
+  }
+  const sentMore = (bytes: number) => {
+    wait()
+    call.onSent?.(bytes)
+  }
+  try {
+    signal?.throwIfAborted()
+    signal?.addEventListener('abort', abort)
+    wait()
+    const body = bodyOf(call)
+    const sent = { method, headers, body, signal: stop.signal }
+    const watch = { onSent: call.onSent && sentMore, fetch: given }
+    const response = await transmit(url, sent, watch)
+    if (!response.ok && !call.accept?.includes(response.status)) throw await problemOf(response)
+    return call.stream ? response : await whole(response)
+  } catch (error) {
+    if (stop.signal.aborted) throw stop.signal.reason
+    throw error instanceof ProblemError || signal?.aborted ? error : new ConnectionError(error)
+  } finally {
+    clearTimeout(timer)
+    // The signal of a stream also stops its body.
+    if (!call.stream) signal?.removeEventListener('abort', abort)
+  }
+}
+
+async function headersOf(
+  { headers: given, json }: Call,
+  accessToken: ClientOptions['accessToken'],
+) {
+  const headers = new Headers(given)
+  if (json !== undefined) headers.set('content-type', 'application/json')
+  if (accessToken === undefined || headers.has('authorization')) return headers
+  const token = typeof accessToken === 'string' ? accessToken : await accessToken()
+  if (token) headers.set('authorization', `Bearer ${token}`)
+  return headers
+}
+
+function bodyOf({ json, form, body }: Call): string | URLSearchParams | Blob | undefined {
+  if (json !== undefined) return JSON.stringify(json)
+  if (!form) return body
+  const fields = Object.entries(form).filter((field): field is [string, string] =>
+    Boolean(field[1]),
+  )
+  return new URLSearchParams(fields)
+}
+
+/** The same response once its body is here: the time limit covers it, and so does the retry. */
+async function whole(response: Response): Promise<Response> {
+  const { status, headers } = response
+  const body = await response.arrayBuffer()
+  return new Response(body.byteLength > 0 ? body : null, { status, headers })
+}
+
+/** Milliseconds, or false when a repetition would not help. */
+function waitAfter(error: unknown, delay: number): number | false {
+  const jittered = Math.min(delay, LONGEST_DELAY_MS) * (0.5 + Math.random() / 2)
+  if (error instanceof ConnectionError) return jittered
+  if (!(error instanceof ProblemError) || !PASSING.includes(error.status)) return false
+  const { retryAfterSeconds = 0 } = error
+  if (retryAfterSeconds > LONGEST_RETRY_AFTER_SECONDS) return false
+  return Math.max(jittered, retryAfterSeconds * 1000)
+}
+
+function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const end = () => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', end)
+      if (signal?.aborted) reject(signal.reason)
+      else resolve()
+    }
+    const timer = setTimeout(end, milliseconds)
+    signal?.addEventListener('abort', end)
+  })
+}
+
+/** The JSON of a reply; its type is the service's contract. */
+export async function jsonOf<T>(response: Promise<Response>): Promise<T> {
+  return (await (await response).json()) as T
+}
+
+export async function textOf(response: Promise<Response>): Promise<string> {
+  return (await response).text()
+}
+
+export async function nothingOf(response: Promise<Response>): Promise<void> {
+  await response
+}
+
+function queryOf(query: Call['query']): string {
+  const parameters = new URLSearchParams()
+  for (const [name, value] of Object.entries(query ?? {}))
+    for (const one of [value ?? []].flat()) parameters.append(name, String(one))
+  const text = parameters.toString()
+  return text === '' ? '' : `?${text}`
+}

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { promisify } from 'node:util'
+
+const ROOT = join(import.meta.dirname, '../../..')
+const CLIENTS = {
+  identity: 'identityClient',
+  'storage-full': 'storageClient',
+  'storage-key': 'storageKeyClient',
+  payments: 'paymentsClient',
+}
+
+/** Each method that answers JSON gets what its operation sends, says the document of the service. */
+const CHECK = `
+type Content<Answer> = Answer extends { content: { 'application/json': infer Body } } ? Body : never
+type Sent<Operation> = Operation extends { responses: infer Answers }
+  ? Content<Answers[keyof Answers & (200 | 201 | 202)]> : never
+type Got<Method> = Method extends (...given: never[]) => Promise<infer Reply> ? Reply : never
+/** A reply of the client may be nothing, or a stream; an unknown member is not its business. */
+type Fault<Operation, Method> = [Got<Method>] extends [void | Response] ? never
+  : [Sent<Operation>] extends [never] ? never
+  : [Sent<Operation>] extends [Got<Method>] ? never : 'does not get what is sent'
+type Faults<Operations, Client> = {
+  [Name in keyof Operations & keyof Client as Fault<Operations[Name], Client[Name]> extends never
+    ? never : Name]: Fault<Operations[Name], Client[Name]>
+}
+/** There is something to compare. */
+type Checked<Operations, Client> = keyof Operations & keyof Client
+`
+
+test('every reply the client declares is what the API documents say', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'plinth-replies-'))
+  t.after(() => rm(folder, { recursive: true, force: true }))
+  const requireOfKit = createRequire(join(ROOT, 'packages/kit/package.json'))
+  const { default: typesOf, astToString } = requireOfKit('openapi-typescript')
+  const lines = [`import type * as client from '${join(import.meta.dirname, 'index.ts')}'`]
+  for (const [service, factory] of Object.entries(CLIENTS)) {
+    const document = await readFile(join(ROOT, `docs/openapi/${service}.json`), 'utf8')
+    await writeFile(join(folder, `${service}.ts`), astToString(await typesOf(document)))
+    lines.push(
+      `import type { operations as ${factory}Operations } from './${service}.ts'`,
+      `export const ${factory}: Faults<${factory}Operations, ReturnType<typeof client.${factory}>> = {}`,
+      `export const ${factory}Known: Checked<${factory}Operations, ReturnType<typeof client.${factory}>> = 'health'`,
+    )
+  }
+  await writeFile(join(folder, 'check.ts'), lines.join('\n') + CHECK)
+  const settings = {
+    extends: join(ROOT, 'tsconfig.json'),
+    compilerOptions: { lib: ['esnext', 'dom', 'dom.iterable'], types: [] },
+    include: ['check.ts'],
+  }
+  await writeFile(join(folder, 'package.json'), '{ "type": "module" }')
+  await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(settings))
+
+  const compiler = join(ROOT, 'node_modules/typescript/bin/tsc')
+  const { stdout } = await promisify(execFile)(process.execPath, [compiler, '-p', folder], {
+    timeout: 120_000,
+  }).catch((error) => error)
+
+  assert.equal(stdout, '')
+})

@@ -1,0 +1,194 @@
+import { isUnauthorized } from '../http/errors.ts'
+import { type Call, jsonOf, nothingOf, type Send } from '../http/request.ts'
+import { memoryStore, type TokenPair, type TokenStore } from './stores.ts'
+import { inTurn, isSame, winnerOver } from './turns.ts'
+
+export type SessionOptions = {
+  /** In memory unless you say otherwise. */
+  store?: TokenStore
+  /** Milliseconds since 1970. */
+  now?: () => number
+}
+
+/** A call that names a token of the pair it is sent with. */
+type CallWith = (pair: TokenPair | undefined) => Call
+
+const EARLY_MS = 60_000
+const REFRESH_TIMEOUT_MS = 10_000
+const COOL_DOWN_MS = 10_000
+
+/** Time of day that does not jump when somebody sets the clock. */
+const steadyNow = () => performance.timeOrigin + performance.now()
+
+/**
+ * Sends requests with the token pair of one user. A refresh token works only once, so of many
+ * requests, tabs and workers that find the access token expired one refreshes and the others wait.
+ */
+export class Session {
+  readonly #send: Send
+  readonly #store: TokenStore
+  readonly #now: () => number
+  readonly #service: string
+  readonly #listeners = new Set<(pair: TokenPair | undefined) => void>()
+  readonly #unsubscribe: (() => void) | undefined
+  #refreshing: Promise<TokenPair> | undefined
+  #noEarlyRefreshUntil = 0
+
+  constructor(
+    send: Send,
+    { store = memoryStore(), now = steadyNow }: SessionOptions = {},
+    service = '',
+  ) {
+    this.#send = send
+    this.#store = store
+    this.#now = now
+    this.#service = service
+    this.#unsubscribe = store.subscribe?.(() => this.#notify())
+  }
+
+  get signedIn(): boolean {
+    return this.#store.get() !== undefined
+  }
+
+  get pair(): TokenPair | undefined {
+    return this.#store.get()
+  }
+
+  /** Signs in with a pair from elsewhere; `undefined` forgets it without ending it. */
+  set pair(pair: TokenPair | undefined) {
+    this.#keep(pair)
+    this.#notify()
+  }
+
+  /** Calls back after a login, refresh or logout, here or in another tab. Returns what ends that. */
+  onChange(listener: (pair: TokenPair | undefined) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** Ends all callbacks. The tokens stay where they are stored. */
+  dispose(): void {
+    this.#listeners.clear()
+    this.#unsubscribe?.()
+  }
+
+  /** For requests to other services; refreshed first if it is about to expire. */
+  async accessToken(): Promise<string | undefined> {
+    return (await this.#current(EARLY_MS))?.accessToken
+  }
+
+  /**
+   * Sends with the access token, and again with a new one if it had expired. A call that names a
+   * token is a function of the pair, because the second time it must name the new one.
+   */
+  async send(
+    method: string,
+    path: string,
+    call: Call | CallWith = {},
+    /** The token lasts at least this long when the call begins. */
+    lastsMs: number = EARLY_MS,
+  ): Promise<Response> {
+    const used = await this.#current(lastsMs)
+    try {
+      return await this.#send(method, path, withToken(call, used))
+    } catch (error) {
+      if (!used || !isUnauthorized(error)) throw error
+    }
+    // Another login or another tab may have replaced the pair meanwhile.
+    const stored = this.#store.get()
+    const pair = isSame(stored, used) ? await this.refresh() : stored
+    return this.#send(method, path, withToken(call, pair))
+  }
+
+  /**
+   * Ends the session at the service, and only then forgets its tokens. A logout during a refresh
+   * names a replaced token, which ends nothing, so it is sent again.
+   */
+  async end(): Promise<void> {
+    await this.#refreshing?.catch(() => {})
+    if (!this.#store.get()) return
+    let named: TokenPair | undefined
+    const logout: CallWith = (pair) => {
+      named = pair
+      return { json: { refreshToken: pair?.refreshToken } }
+    }
+    await nothingOf(this.send('POST', '/api/auth/logout', logout, 0))
+    if (this.#refreshing || !isSame(this.#store.get(), named)) return this.end()
+    this.pair = undefined
+  }
+
+  /** Exchanges the refresh token for a new pair. Parallel calls share one exchange. */
+  refresh(): Promise<TokenPair> {
+    this.#refreshing ??= this.#refreshInTurn().finally(() => {
+      this.#refreshing = undefined
+      this.#notify()
+    })
+    return this.#refreshing
+  }
+
+  async #refreshInTurn(): Promise<TokenPair> {
+    const spent = this.#store.get()
+    const shared = { store: this.#store, spent, service: this.#service }
+    return inTurn(shared, () => this.#exchange(spent))
+  }
+
+  async #exchange(spent: TokenPair | undefined): Promise<TokenPair> {
+    const json = { refreshToken: spent?.refreshToken ?? '' }
+    try {
+      const call = { json, timeoutMs: REFRESH_TIMEOUT_MS }
+      const next = await jsonOf<TokenPair>(this.#send('POST', '/api/auth/refresh', call))
+      // A login or logout during the refresh takes precedence.
+      const stored = this.#store.get()
+      if (isSame(stored, spent)) this.#keep(next)
+      else if (!stored) await this.#revoke(next)
+      return next
+    } catch (error) {
+      // Whatever else went wrong, the session may still be good.
+      if (!isUnauthorized(error)) throw error
+      const stored = await winnerOver(this.#store, spent)
+      if (stored) return stored
+      if (isSame(this.#store.get(), spent)) this.#keep(undefined)
+      throw error
+    }
+  }
+
+  async #revoke(pair: TokenPair): Promise<void> {
+    const call = withToken({ json: { refreshToken: pair.refreshToken } }, pair)
+    await this.#send('POST', '/api/auth/logout', call).catch(() => {})
+  }
+
+  /** The pair to send with. A refresh that fails early is no failure yet. */
+  async #current(lastsMs: number): Promise<TokenPair | undefined> {
+    const pair = this.#store.get()
+    if (!pair || this.#lastsFor(pair) > Math.min(lastsMs, pair.expiresInSeconds * 250)) return pair
+    if (this.#now() < this.#noEarlyRefreshUntil) return pair
+    try {
+      return await this.refresh()
+    } catch (error) {
+      if (isUnauthorized(error)) throw error
+      this.#noEarlyRefreshUntil = this.#now() + COOL_DOWN_MS
+      return this.#store.get()
+    }
+  }
+
+  #lastsFor({ receivedAt = 0, expiresInSeconds }: TokenPair): number {
+    const age = Math.max(0, this.#now() - receivedAt)
+    return expiresInSeconds * 1000 - age
+  }
+
+  #keep(pair: TokenPair | undefined): void {
+    if (pair) this.#store.set({ receivedAt: this.#now(), ...pair })
+    else this.#store.clear()
+  }
+
+  #notify(): void {
+    const pair = this.#store.get()
+    for (const listener of this.#listeners) listener(pair)
+  }
+}
+
+function withToken(given: Call | CallWith, pair: TokenPair | undefined): Call {
+  const call = typeof given === 'function' ? given(pair) : given
+  if (!pair) return call
+  return { ...call, headers: { ...call.headers, authorization: `Bearer ${pair.accessToken}` } }
+}

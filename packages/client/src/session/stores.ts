@@ -1,0 +1,120 @@
+export type TokenPair = {
+  accessToken: string
+  refreshToken: string
+  tokenType: 'Bearer'
+  expiresInSeconds: number
+  refreshTokenExpiresInSeconds: number
+  /** When the client got it, in milliseconds since 1970; the session writes it down. */
+  receivedAt?: number
+}
+
+/** Where a session keeps its token pair. It is synchronous, so that nothing comes in between. */
+export type TokenStore = {
+  get(): TokenPair | undefined
+  set(pair: TokenPair): void
+  clear(): void
+  /** Calls back when someone else has changed what is stored. Returns what ends that. */
+  subscribe?(listener: () => void): () => void
+  /** Names what is stored, if several tabs or workers share it. They refresh one at a time. */
+  readonly sharedAs?: string
+}
+
+/** For one process or tab: signed out when it ends. */
+export function memoryStore(): TokenStore {
+  let kept: TokenPair | undefined
+  return {
+    get: () => kept,
+    set: (pair) => {
+      kept = pair
+    },
+    clear: () => {
+      kept = undefined
+    },
+  }
+}
+
+type WebStorage = {
+  getItem(name: string): string | null
+  setItem(name: string, value: string): void
+  removeItem(name: string): void
+}
+type StorageEvents = {
+  addEventListener?(type: 'storage', listener: (event: { key: string | null }) => void): void
+  removeEventListener?(type: 'storage', listener: (event: { key: string | null }) => void): void
+}
+
+/**
+ * Keeps the pair in `localStorage`: all tabs of the origin share it, and so does every script that
+ * runs in the page.
+ */
+export function webStore(
+  name = 'plinth.session',
+  storage: WebStorage = (globalThis as unknown as { localStorage: WebStorage }).localStorage,
+): TokenStore {
+  return {
+    sharedAs: name,
+    get: () => parsed(storage.getItem(name)),
+    set: (pair) => storage.setItem(name, JSON.stringify(pair)),
+    clear: () => storage.removeItem(name),
+    subscribe: (listener) => {
+      const events = globalThis as StorageEvents
+      // A key of null means that everything was cleared.
+      const changed = ({ key }: { key: string | null }) => {
+        if (key === name || key === null) listener()
+      }
+      events.addEventListener?.('storage', changed)
+      return () => events.removeEventListener?.('storage', changed)
+    },
+  }
+}
+
+export type CookieAttributes = {
+  httpOnly: true
+  secure: boolean
+  sameSite: 'lax'
+  path: string
+  /** In seconds. */
+  maxAge: number
+}
+
+/** The cookies of one request and of its response, as the framework at hand has them. */
+export type CookieJar = {
+  get(name: string): string | undefined
+  set(name: string, value: string, attributes: CookieAttributes): void
+}
+
+/**
+ * Keeps the pair in a cookie that scripts cannot read, for servers that render pages. Make one for
+ * each request. Only one place may refresh: where a page is rendered in parts, do it before.
+ */
+export function cookieStore(
+  jar: CookieJar,
+  { name = 'plinth_session', secure = true }: { name?: string; secure?: boolean } = {},
+): TokenStore {
+  let kept = parsed(jar.get(name))
+  const write = (value: string, maxAge: number) =>
+    jar.set(name, value, { httpOnly: true, secure, sameSite: 'lax', path: '/', maxAge })
+  return {
+    get: () => kept,
+    set: (pair) => {
+      kept = pair
+      write(encodeURIComponent(JSON.stringify(pair)), pair.refreshTokenExpiresInSeconds)
+    },
+    clear: () => {
+      kept = undefined
+      write('', 0)
+    },
+  }
+}
+
+/** What someone else wrote there, or half of it, is no pair. */
+function parsed(text: string | null | undefined): TokenPair | undefined {
+  if (!text) return undefined
+  try {
+    const value = JSON.parse(text.startsWith('%') ? decodeURIComponent(text) : text)
+    const isPair = typeof value?.accessToken === 'string' && typeof value.refreshToken === 'string'
+    return isPair ? value : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,206 @@
+import assert from 'node:assert/strict'
+import { describe, type TestContext, test } from 'node:test'
+import { cookieStore, identityClient, type TokenPair, webStore } from '@plinth/client'
+import { ALICE, startWithAlice } from './start-identity.ts'
+
+type Fetch = typeof fetch
+
+/** What `localStorage` is to the tabs of a browser. */
+function sharedStorage() {
+  const items = new Map<string, string>()
+  return {
+    getItem: (name: string) => items.get(name) ?? null,
+    setItem: (name: string, value: string) => void items.set(name, value),
+    removeItem: (name: string) => void items.delete(name),
+  }
+}
+
+/** Tabs of one browser, with a session of alice, and the refreshes that they send. */
+async function openTabs(t: TestContext, { tabs = 10, send = fetch as Fetch } = {}) {
+  const { baseUrl, clock, api } = await startWithAlice(t)
+  const refreshes: number[] = []
+  const counted: Fetch = async (url, init) => {
+    const response = await send(url, init)
+    if (String(url).endsWith('/refresh')) refreshes.push(response.status)
+    return response
+  }
+  const storage = sharedStorage()
+  let elapsed = 0
+  const now = () => elapsed
+  const clients = Array.from({ length: tabs }, () =>
+    identityClient(baseUrl, { fetch: counted, store: webStore('s', storage), now }),
+  )
+  const [first] = clients
+  assert.ok(first)
+  await first.logIn(ALICE.username, ALICE.password)
+  const advance = (seconds: number) => {
+    clock.advance(seconds)
+    elapsed += seconds * 1000
+  }
+  return { api, baseUrl, clients, first, clock, refreshes, storage, advance }
+}
+
+function withoutLocks(t: TestContext): void {
+  const { navigator } = globalThis
+  Object.defineProperty(navigator, 'locks', { value: undefined, configurable: true })
+  t.after(() => Reflect.deleteProperty(navigator, 'locks'))
+}
+
+describe('ten tabs with one refresh token', () => {
+  for (const early of ['before', 'after'])
+    test(`send one refresh for all of them ${early} the access token expires`, async (t) => {
+      const { clients, refreshes, clock, advance } = await openTabs(t)
+      if (early === 'before') advance(850)
+      else clock.advance(900)
+
+      const profiles = await Promise.all(clients.map((client) => client.me()))
+
+      assert.deepEqual(new Set(profiles.map(({ username }) => username)), new Set(['alice']))
+      assert.deepEqual(refreshes, [200])
+    })
+
+  test('stay signed in without locks, although several refresh at once', async (t) => {
+    withoutLocks(t)
+    const { clients, refreshes, clock } = await openTabs(t)
+    clock.advance(900)
+
+    const profiles = await Promise.all(clients.map((client) => client.me()))
+
+    assert.equal(profiles.length, 10)
+    assert.equal(refreshes.filter((status) => status === 200).length, 1)
+    assert.ok(clients.every(({ session }) => session.signedIn))
+  })
+
+  test('are all signed out by a logout in one of them', async (t) => {
+    const { clients, first } = await openTabs(t)
+
+    await first.logOut()
+
+    assert.ok(clients.every(({ session }) => !session.signedIn))
+    for (const client of clients) await assert.rejects(client.me(), { status: 401 })
+  })
+})
+
+describe('an access token that is about to expire', () => {
+  test('is replaced before a request, with a minute left and not earlier', async (t) => {
+    const { first, refreshes, advance } = await openTabs(t, { tabs: 1 })
+
+    advance(839)
+    await first.me()
+    assert.deepEqual(refreshes, [])
+    advance(1)
+    await first.me()
+
+    assert.deepEqual(refreshes, [200])
+  })
+
+  test('is used on when the refresh fails, and the next try waits a little', async (t) => {
+    let tried = 0
+    const down: Fetch = (url, init) => {
+      if (!String(url).endsWith('/refresh')) return fetch(url, init)
+      tried += 1
+      return Promise.reject(new TypeError('no network'))
+    }
+    const { first, advance } = await openTabs(t, { tabs: 1, send: down })
+    advance(850)
+
+    for (const _ of [1, 2, 3]) assert.equal((await first.me()).username, 'alice')
+
+    assert.equal(tried, 1)
+    assert.equal(first.session.signedIn, true)
+  })
+
+  test('is refreshed for other services too', async (t) => {
+    const { first, advance } = await openTabs(t, { tabs: 1 })
+    const before = first.session.pair?.accessToken
+    assert.equal(await first.session.accessToken(), before)
+    advance(850)
+
+    assert.notEqual(await first.session.accessToken(), before)
+  })
+})
+
+test('a failed connection never signs out', async (t) => {
+  const cut: Fetch = (url, init) =>
+    String(url).endsWith('/refresh') ? Promise.reject(new TypeError('cut')) : fetch(url, init)
+  const { first, clock } = await openTabs(t, { tabs: 1, send: cut })
+  clock.advance(900)
+
+  await assert.rejects(first.me(), { name: 'ConnectionError' })
+
+  assert.equal(first.session.signedIn, true)
+})
+
+test('a refresh that was signed out meanwhile writes nothing and ends its session', async (t) => {
+  let issued: TokenPair | undefined
+  const signedOut: Fetch = async (url, init) => {
+    const response = await fetch(url, init)
+    if (!String(url).endsWith('/refresh')) return response
+    issued = (await response.clone().json()) as TokenPair
+    storage.removeItem('s')
+    return response
+  }
+  const { api, first, storage } = await openTabs(t, { tabs: 1, send: signedOut })
+
+  await first.refresh()
+
+  assert.equal(first.session.signedIn, false)
+  const again = await api.post('/api/auth/refresh', { refreshToken: issued?.refreshToken })
+  assert.equal(again.status, 401)
+})
+
+test('listeners hear of a change once it is stored, until dispose()', async (t) => {
+  const { first, storage } = await openTabs(t, { tabs: 1 })
+  const heard: [string | undefined, boolean][] = []
+  first.session.onChange((pair) => {
+    heard.push([
+      pair?.refreshToken,
+      storage.getItem('s')?.includes(pair?.refreshToken ?? '-') ?? false,
+    ])
+  })
+
+  const { refreshToken } = await first.refresh()
+  await first.logOut()
+  first.session.dispose()
+  await first.logIn(ALICE.username, ALICE.password)
+
+  assert.deepEqual(heard, [
+    [refreshToken, true],
+    [undefined, false],
+  ])
+})
+
+test('a server keeps the session in a cookie that scripts cannot read', async (t) => {
+  const { baseUrl } = await startWithAlice(t)
+  const cookies = new Map<string, string>()
+  const written: object[] = []
+  const jar = {
+    get: (name: string) => cookies.get(name),
+    set: (name: string, value: string, attributes: object) => {
+      cookies.set(name, value)
+      written.push(attributes)
+    },
+  }
+  await identityClient(baseUrl, { store: cookieStore(jar) }).logIn(ALICE.username, ALICE.password)
+
+  const nextRequest = identityClient(baseUrl, { store: cookieStore(jar) })
+
+  assert.equal((await nextRequest.me()).username, 'alice')
+  assert.doesNotMatch([...cookies.values()].join(), /[;," ]/)
+  const attributes = { httpOnly: true, secure: true, sameSite: 'lax', path: '/', maxAge: 1_209_600 }
+  assert.deepEqual(written, [attributes])
+  await nextRequest.logOut()
+  assert.deepEqual([...cookies.values()], [''])
+})
+
+test('what is stored by someone else is no session', async (t) => {
+  const { baseUrl } = await startWithAlice(t)
+  const storage = sharedStorage()
+  for (const text of ['{', '"text"', 'null', '{"accessToken":1}']) {
+    storage.setItem('s', text)
+
+    const client = identityClient(baseUrl, { store: webStore('s', storage) })
+
+    assert.equal(client.session.signedIn, false)
+  }
+})
