@@ -81,7 +81,11 @@ function keyCommand(
     await close()
     return outcome
   }
-  const service: Option = { type: 'string', value: 'NAME', help: 'identity or payments' }
+  const service: Option = {
+    type: 'string',
+    value: 'NAME',
+    help: 'identity, storage-full or payments',
+  }
   return { name: `keys ${verb}`, summary, operands, options: { ...options, service }, run }
 }
 
@@ -94,11 +98,18 @@ async function openKeys({
     const { loadConfig, openForOperator } = await import('@plinth/identity')
     return openForOperator(loadConfig(env))
   }
+  if (service === 'storage-full') {
+    const { loadConfig, openForOperator } = await import('@plinth/storage-full')
+    return openForOperator(loadConfig(env))
+  }
   if (service === 'payments') {
     const { loadConfig, openForOperator } = await import('@plinth/payments')
     return openForOperator(loadConfig(env))
   }
-  throw new CommandError(EXIT.usage, 'Say whose keys: --service identity or --service payments.')
+  throw new CommandError(
+    EXIT.usage,
+    'Say whose keys: --service identity, storage-full or payments.',
+  )
 }
 
 function issued({ key, secret }: Issued): Outcome {

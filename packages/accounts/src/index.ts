@@ -4,7 +4,14 @@ export {
   accountSettings,
   openAccounts,
 } from './accounts.ts'
-export { type By, byCaller, type Origin, originOf, recordEvent } from './audit/audit.ts'
+export {
+  type By,
+  byCaller,
+  type Origin,
+  originOf,
+  recordEvent,
+  recordKeyEvents,
+} from './audit/audit.ts'
 export { recordRefusal } from './audit/failure-limit.ts'
 export { accountMigrations } from './database/migrations/index.ts'
 export type { AccountTables } from './database/tables.ts'

@@ -16,11 +16,19 @@ export type OperationsCalls = {
   openApi(): Promise<Record<string, unknown>>
 }
 
+export type ResourceMetadata = {
+  resource: string
+  authorization_servers: string[]
+  bearer_methods_supported: string[]
+}
+
 export type ActuatorCalls = OperationsCalls & {
   actuator(): Promise<{ _links: Record<string, { href: string; templated: boolean }> }>
   info(): Promise<{ app: { name: string; version: string } }>
   liveness(): Promise<Health>
   readiness(): Promise<Health>
+  /** RFC 9728; of a service that accepts the tokens of an issuer. */
+  protectedResourceMetadata(): Promise<ResourceMetadata>
 }
 
 export function operationsCalls(send: Send): OperationsCalls {
@@ -38,6 +46,7 @@ export function actuatorCalls(send: Send): ActuatorCalls {
     info: () => jsonOf(send('GET', '/actuator/info')),
     liveness: () => healthAt(send, '/actuator/health/liveness'),
     readiness: () => healthAt(send, '/actuator/health/readiness'),
+    protectedResourceMetadata: () => jsonOf(send('GET', '/.well-known/oauth-protected-resource')),
   }
 }
 

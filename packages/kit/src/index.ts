@@ -160,6 +160,8 @@ export {
 export {
   allServiceKeys,
   createServiceKey,
+  isKeyCaller,
+  isKeyCallerInForce,
   isServiceKeyInForce,
   KeyBody,
   type KeyEvent,

@@ -4,7 +4,7 @@ import {
   type Operator,
   openAccounts,
   operatorOf,
-  recordEvent,
+  recordKeyEvents,
 } from '@plinth/accounts'
 import { consoleFolder } from '@plinth/console'
 import {
@@ -20,6 +20,7 @@ import {
   openApiRoutes,
   openDatabase,
   openServiceKeys,
+  protectedResourceRoutes,
   type Server,
   type ServiceKeys,
   serviceKeyGuard,
@@ -89,9 +90,11 @@ export async function createIdentity(
     )
   }
   passkeyRecordRoutes(server, { accounts, db, clock }, guard)
+  const { publicUrl, accounts: settings } = config
+  protectedResourceRoutes(server, { publicUrl, issuer: settings.issuer })
   serviceKeyRoutes(server, keys, guard.role(ADMIN_ROLE))
   const oauth = openOAuth(accounts, keys)
-  oauthRoutes(server, oauth, { publicUrl: config.publicUrl, keyGuard })
+  oauthRoutes(server, oauth, { publicUrl, keyGuard })
   userStatusRoute(server, oauth, guard)
   actuatorRoutes(server, { name: NAME, version: VERSION, healthy: database.ping })
   consoleRoutes(server, consoleFolder('identity'))
@@ -106,16 +109,7 @@ function identityKeys(
   clock: Clock,
   { production }: IdentityConfig,
 ): ServiceKeys {
-  return openServiceKeys(db, {
-    clock,
-    production,
-    scopes: SCOPES,
-    record: (to, { origin, actor, event, subject }) => {
-      const result = event === 'SERVICE_KEY_REFUSED' ? 'REFUSED' : 'SUCCESS'
-      const entry = { event, actor: actor ?? undefined, subject, result } as const
-      return recordEvent({ db: to, clock }, entry, { ...origin, userAgent: null })
-    },
-  })
+  return openServiceKeys(db, { clock, production, scopes: SCOPES, record: recordKeyEvents(clock) })
 }
 
 type OperatorDesk = { users: Operator; keys: ServiceKeys; close(): Promise<void> }

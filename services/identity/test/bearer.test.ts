@@ -43,8 +43,15 @@ for (const engine of engines) {
       const missing = await api.get('/api/users/me')
       const bad = await api.get('/api/users/me', { token: 'x' })
 
-      assert.equal(missing.headers.get('www-authenticate'), 'Bearer')
-      assert.match(bad.headers.get('www-authenticate') ?? '', /error="invalid_token"/)
+      const { config } = identity()
+      const url = `${config.publicUrl}/.well-known/oauth-protected-resource`
+      const metadata = `resource_metadata="${url}"`
+      assert.equal(missing.headers.get('www-authenticate'), `Bearer ${metadata}`)
+      const reason = `Bearer error="invalid_token", ${metadata}`
+      assert.equal(bad.headers.get('www-authenticate'), reason)
+      const { body } = await api.get('/.well-known/oauth-protected-resource')
+      const server = await api.get('/.well-known/oauth-authorization-server')
+      assert.deepEqual(body.authorization_servers, [server.body.issuer])
       assert.equal(bad.headers.get('content-type'), 'application/problem+json')
     })
 

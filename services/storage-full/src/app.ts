@@ -6,6 +6,7 @@ import {
   openAccounts,
   operatorOf,
   recordDenials,
+  recordKeyEvents,
 } from '@plinth/accounts'
 import { consoleFolder } from '@plinth/console'
 import {
@@ -26,8 +27,12 @@ import {
   measureDisks,
   openApiRoutes,
   openDatabase,
+  openServiceKeys,
   protectedResourceRoutes,
   type Server,
+  type ServiceKeys,
+  serviceKeyGuard,
+  serviceKeyRoutes,
   sweepSpools,
   systemClock,
 } from '@plinth/kit'
@@ -36,7 +41,7 @@ import { storageMigrations } from './database/migrations/index.ts'
 import type { StorageTables } from './database/tables.ts'
 import { fileRoutes, uploadRoute } from './files/files.routes.ts'
 import { linkRoutes } from './files/links/links.routes.ts'
-import { authenticateWith, enabledUsersOf, introspectionOf } from './files/owners.ts'
+import { authenticateWith, enabledOwners, introspectionOf } from './files/owners.ts'
 import type { Storage } from './files/storage.ts'
 import { sumBytes } from './files/usage/usage.repository.ts'
 import { usageRoutes } from './files/usage/usage.routes.ts'
@@ -76,9 +81,14 @@ const API: ApiDescription = {
     Storage: 'For administrators: where uploads go.',
     Moves: 'For administrators: all files from one store to another.',
     Users: 'For administrators: users, their sessions, and the audit.',
+    'Service keys': 'For administrators: keys of the applications that call.',
     Operations: 'Health, keys, and this document.',
   },
 }
+
+const SCOPES = ['files:read', 'files:write', 'links:write', 'users:read', 'users:write'] as const
+
+type Scope = (typeof SCOPES)[number]
 
 /** The wiring of the service, and every route it has. */
 export async function createStorageFull(
@@ -87,13 +97,14 @@ export async function createStorageFull(
 ): Promise<Server> {
   const log = createLogger(NAME, config.logLevel)
   const introspection = introspectionOf(config.trustedIssuer, clock)
-  const { storage, database } = await openStorage(config, { clock, log, introspection })
+  const { storage, database, keys } = await openStorage(config, { clock, log, introspection })
   const server = createServer({ ...config, log, clock })
   server.onClose(database.close)
   measureStorage(server, storage, config)
   database.measure(server.metrics)
   server.onClose(storage.providers.close)
-  const { accounts } = await mountAccounts(server, database.db, config.accounts)
+  const keyGuard = serviceKeyGuard(keys, { allowedOrigins: config.corsOrigins })
+  const { accounts } = await mountAccounts(server, database.db, config.accounts, keyGuard)
   const upkeep = startUpkeep(storage, server.metrics)
   server.onClose(upkeep.stop)
 
@@ -103,15 +114,17 @@ export async function createStorageFull(
     problems,
   )
   if (config.trustedIssuer) trustIssuer(server, config.publicUrl, config.trustedIssuer)
-  const { caller } = guard
+  const withKey = (scope: Scope) => recordDenials(accounts, keyGuard.or(scope, guard.caller))
+  const [read, write] = [withKey('files:read'), withKey('files:write')]
   const admin = recordDenials(accounts, guard.role(ADMIN_ROLE))
-  uploadRoute(server, storage, caller)
-  fileRoutes(server, storage, caller)
-  thumbnailRoutes(server, storage, { caller, thumbnails: createThumbnails(storage) })
-  linkRoutes(server, storage, caller)
-  usageRoutes(server, storage, { caller, admin })
+  uploadRoute(server, storage, write)
+  fileRoutes(server, storage, { read, write })
+  thumbnailRoutes(server, storage, { caller: read, thumbnails: createThumbnails(storage) })
+  linkRoutes(server, storage, { read, links: withKey('links:write') })
+  usageRoutes(server, storage, { caller: read, admin })
   locationRoutes(server, storage, { admin, root: config.root })
   moveRoutes(server, storage, { admin, job: upkeep.moves })
+  serviceKeyRoutes(server, keys, admin)
 
   const healthy = async () => (await database.ping()) && (await isWritable(storage))
   actuatorRoutes(server, { name: NAME, version: VERSION, healthy })
@@ -149,7 +162,7 @@ function measureStorage(server: Server, { db }: Storage, config: StorageFullConf
   measureDisks(metrics, { data: config.dataFolder, files: config.root })
 }
 
-type OpenStorage = { storage: Storage; database: Database<StorageTables> }
+type OpenStorage = { storage: Storage; database: Database<StorageTables>; keys: ServiceKeys }
 
 /** Everything but HTTP: for the service, and for the command line beside it. */
 export async function openStorage(
@@ -168,6 +181,9 @@ export async function openStorage(
     endpoints: limits.objectEndpoints,
   })
   const { db, withReserve } = database
+  const record = recordKeyEvents<StorageTables>(clock)
+  const { production } = config
+  const keys = openServiceKeys(db, { clock, production, scopes: SCOPES, record })
   const storage: Storage = {
     db,
     withReserve,
@@ -176,7 +192,7 @@ export async function openStorage(
     providers,
     spoolFolder,
     publicUrl,
-    isEnabledElsewhere: enabledUsersOf(config.trustedIssuer, introspection),
+    isEnabledElsewhere: enabledOwners(keys, config.trustedIssuer, introspection),
     embed,
     limits,
   }
@@ -190,22 +206,27 @@ export async function openStorage(
     })
     throw error
   }
-  return { storage, database }
+  return { storage, database, keys }
 }
 
-type OperatorDesk = { storage: Storage; users: Operator; close(): Promise<void> }
+type OperatorDesk = {
+  storage: Storage
+  users: Operator
+  keys: ServiceKeys
+  close(): Promise<void>
+}
 
 /** For the command line: database and files of the service, whether or not it runs. */
 export async function openForOperator(config: StorageFullConfig): Promise<OperatorDesk> {
   const log = createLogger(NAME, 'error')
-  const { storage, database } = await openStorage(config, { clock: systemClock, log })
+  const { storage, database, keys } = await openStorage(config, { clock: systemClock, log })
   const accounts = await openAccounts(database.db, config.accounts, systemClock)
   const close = async () => {
     await accounts.close()
     storage.providers.close()
     await database.close()
   }
-  return { storage, users: operatorOf(accounts), close }
+  return { storage, users: operatorOf(accounts), keys, close }
 }
 
 /**

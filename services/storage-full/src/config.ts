@@ -27,6 +27,7 @@ export function loadConfig(env: Env = process.env) {
     const root = resolve(settings.text('STORAGE_FULL_ROOT', join(dataFolder, 'storage-full')))
     return {
       ...service,
+      production: settings.production,
       databaseUrl: databaseUrl(settings, PREFIX, dataFolder, 'storage-full'),
       database: databaseOptions(settings, PREFIX),
       root,

@@ -1,4 +1,4 @@
-import { type Clock, type Db, type PageRequest, pageOf } from '@plinth/kit'
+import { type Clock, type Db, type KeyEvent, type PageRequest, pageOf } from '@plinth/kit'
 import type { Accounts } from '../accounts.ts'
 import {
   countAuditEvents,
@@ -37,6 +37,15 @@ export async function recordEvent<T extends AccountTables>(
     result,
     requestId,
   })
+}
+
+/** Writes what happens to service keys into the same audit. */
+export function recordKeyEvents<T extends AccountTables>(clock: Clock) {
+  return (db: Db<T>, { origin, actor, event, subject }: KeyEvent): Promise<void> => {
+    const result = event === 'SERVICE_KEY_REFUSED' ? 'REFUSED' : 'SUCCESS'
+    const entry = { event, actor: actor ?? undefined, subject, result } as const
+    return recordEvent({ db, clock }, entry, { ...origin, userAgent: null })
+  }
 }
 
 export async function pageOfEvents({ db }: Accounts, page: PageRequest) {

@@ -16,7 +16,7 @@ import {
   type ServiceKey,
   updateServiceKeyUsed,
 } from './service-keys.repository.ts'
-import { isInForce, nameOfKey, type ServiceKeys } from './service-keys.ts'
+import { isInForce, keyCaller, nameOfKey, type ServiceKeys } from './service-keys.ts'
 
 const MOST_FAILURES = 30
 const WINDOW_SECONDS = 60
@@ -140,10 +140,9 @@ function isFromServer(request: Request, allowedOrigins: string[]): boolean {
   return origin === new URL(request.server.baseUrlOf(request)).origin
 }
 
-/** A rotated key speaks for the same caller as the key it replaced. */
-function callerOf({ id, rootId, name, scopes }: ServiceKey): KeyCaller {
-  const userId = `key-${rootId ?? id}`
-  return { userId, username: name, roles: [], sessionId: '', keyId: id, scopes }
+function callerOf(key: ServiceKey): KeyCaller {
+  const { id, name, scopes } = key
+  return { userId: keyCaller(key), username: name, roles: [], sessionId: '', keyId: id, scopes }
 }
 
 /** Counts by name in a window of time. The oldest names are forgotten first. */

@@ -165,6 +165,24 @@ export async function isServiceKeyInForce(keys: ServiceKeys, id: number): Promis
   return key !== undefined && isInForce(key, keys.clock())
 }
 
+const CALLER = 'key-'
+
+/** Who a key speaks for: a rotated key is the same caller as the key it replaced. */
+export function keyCaller({ id, rootId }: ServiceKey): string {
+  return `${CALLER}${rootId ?? id}`
+}
+
+export function isKeyCaller(userId: string): boolean {
+  return userId.startsWith(CALLER)
+}
+
+/** Whether one of the keys that speak for a caller may still be used. */
+export async function isKeyCallerInForce(keys: ServiceKeys, userId: string): Promise<boolean> {
+  const now = keys.clock()
+  const all = await listServiceKeys(keys.db)
+  return all.some((key) => keyCaller(key) === userId && isInForce(key, now))
+}
+
 export function isInForce({ revokedAt, expiresAt }: ServiceKey, now: Date): boolean {
   return revokedAt === null && now < expiresAt
 }

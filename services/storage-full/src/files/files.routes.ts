@@ -53,7 +53,8 @@ const FileReply = Type.Object(
     checksumSha256: Type.String({ description: 'Lower-case hex' }),
     owner: Type.String({ examples: ['ada'] }),
     ownerId: Type.Union([Type.Integer(), Type.String()], {
-      description: 'A number; a user of the trusted issuer has its name in front',
+      description:
+        'A number; a user of the trusted issuer has its name in front, a service key `key-`',
     }),
     provider: ProviderField,
     createdAt: timestamp(),
@@ -65,7 +66,7 @@ const FileReply = Type.Object(
 const FilesReply = Type.Unsafe<unknown>(Type.Array(FileReply))
 
 /** In a scope of its own, because here every body is left to the handler. */
-export function uploadRoute(server: Server, storage: Storage, caller: Guard): void {
+export function uploadRoute(server: Server, storage: Storage, write: Guard): void {
   const countBytes = server.metrics.counter({
     name: 'plinth_upload_bytes_total',
     help: 'Bytes of files that were stored.',
@@ -73,7 +74,7 @@ export function uploadRoute(server: Server, storage: Storage, caller: Guard): vo
   server.register(async (scope) => {
     acceptUploads(scope as Server, '*')
     scope.post('/file', {
-      onRequest: caller,
+      onRequest: write,
       schema: {
         operationId: 'upload',
         summary: 'Store a file at the active provider',
@@ -105,10 +106,14 @@ async function receive(request: Request, reply: Reply, storage: Storage): Promis
   }
 }
 
-export function fileRoutes(server: Server, storage: Storage, caller: Guard): void {
-  bytesRoutes(server, storage, caller)
+export function fileRoutes(
+  server: Server,
+  storage: Storage,
+  { read, write }: { read: Guard; write: Guard },
+): void {
+  bytesRoutes(server, storage, read)
   server.get('/file/list', {
-    onRequest: caller,
+    onRequest: read,
     schema: {
       operationId: 'files',
       summary: 'Your files, newest first; those of all users for an administrator',
@@ -123,7 +128,7 @@ export function fileRoutes(server: Server, storage: Storage, caller: Guard): voi
   })
 
   server.get('/file/info/:id', {
-    onRequest: caller,
+    onRequest: read,
     schema: {
       operationId: 'file',
       summary: 'What is known about a file',
@@ -137,7 +142,7 @@ export function fileRoutes(server: Server, storage: Storage, caller: Guard): voi
   })
 
   server.delete('/file/:id', {
-    onRequest: caller,
+    onRequest: write,
     schema: {
       operationId: 'remove',
       summary: 'Delete a file, its thumbnail and what is known about it',
@@ -154,13 +159,13 @@ export function fileRoutes(server: Server, storage: Storage, caller: Guard): voi
   })
 }
 
-function bytesRoutes(server: Server, storage: Storage, caller: Guard): void {
+function bytesRoutes(server: Server, storage: Storage, read: Guard): void {
   for (const [path, as, operationId, summary] of [
     ['/file/stream/:id', 'inline', 'stream', 'The bytes of a file, for showing'],
     ['/file/download/:id', 'attachment', 'download', 'The bytes of a file, for saving'],
   ] as const)
     server.get(path, {
-      onRequest: caller,
+      onRequest: read,
       schema: {
         operationId,
         summary,

@@ -5,6 +5,9 @@ import {
   createIntrospection,
   createRemoteIssuer,
   type Introspection,
+  isKeyCaller,
+  isKeyCallerInForce,
+  type ServiceKeys,
 } from '@plinth/kit'
 import type { StorageFullConfig } from '../config.ts'
 import type { Storage } from './storage.ts'
@@ -48,11 +51,13 @@ export function introspectionOf(
 }
 
 /** Without the key to ask with, every user of the issuer counts as enabled. */
-export function enabledUsersOf(
+export function enabledOwners(
+  keys: ServiceKeys,
   trusted: Issuer | undefined,
   introspection: Introspection | undefined,
 ): Storage['isEnabledElsewhere'] {
   return async (ownerId) => {
+    if (isKeyCaller(ownerId)) return isKeyCallerInForce(keys, ownerId)
     const prefix = trusted && idPrefix(trusted.issuer)
     if (prefix === undefined || !ownerId.startsWith(prefix)) return false
     return introspection?.isEnabled(ownerId.slice(prefix.length)) ?? true

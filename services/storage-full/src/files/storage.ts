@@ -12,7 +12,7 @@ export type Storage = LocationContext & {
   /** Where uploads wait until they are complete; on the file system of the storage root. */
   spoolFolder: string
   publicUrl: string
-  /** Asks the trusted issuer about one of its users; false for those of an issuer not trusted. */
+  /** Of a service key, or of a user of the trusted issuer; false for those of another issuer. */
   isEnabledElsewhere(ownerId: string): Promise<boolean>
   /** Who may embed what a temporary link opens. */
   embed: 'same-origin' | 'anyone'
@@ -49,7 +49,7 @@ export type NewFile = Omit<StoredFile, 'id' | 'state' | 'thumbnail'>
 /** Where the bytes of a file are. */
 export type ObjectAddress = Pick<StoredFile, 'location' | 'objectName'>
 
-/** Accounts of this service have numbers; a user of the trusted issuer has its name in the id. */
+/** Accounts of this service have numbers; users of the trusted issuer and service keys do not. */
 export function isForeign(ownerId: string): boolean {
   return !/^\d+$/.test(ownerId)
 }

@@ -1,6 +1,11 @@
 import { accountMigrations } from '@plinth/accounts'
-import type { Migration } from '@plinth/kit'
+import { type Migration, serviceKeyMigrations } from '@plinth/kit'
 import { storageSchema } from './0001-storage.ts'
 import { usageInBytes } from './0002-usage.ts'
 
-export const storageMigrations: Migration[] = [...accountMigrations, storageSchema, usageInBytes]
+export const storageMigrations: Migration[] = [
+  ...accountMigrations,
+  storageSchema,
+  usageInBytes,
+  ...serviceKeyMigrations,
+]

@@ -62,9 +62,11 @@ const LinkPath = Type.Object({
 
 const tags = ['Links']
 
-export function linkRoutes(server: Server, storage: Storage, caller: Guard): void {
+type LinkGuards = { read: Guard; links: Guard }
+
+export function linkRoutes(server: Server, storage: Storage, guards: LinkGuards): void {
   server.post('/file/generate-pre-signed-url', {
-    onRequest: caller,
+    onRequest: guards.links,
     schema: {
       operationId: 'createLink',
       summary: 'Make a temporary link to a file',
@@ -94,12 +96,12 @@ export function linkRoutes(server: Server, storage: Storage, caller: Guard): voi
     },
   })
 
-  ownLinkRoutes(server, storage, caller)
+  ownLinkRoutes(server, storage, guards)
 }
 
-function ownLinkRoutes(server: Server, storage: Storage, caller: Guard): void {
+function ownLinkRoutes(server: Server, storage: Storage, { read, links }: LinkGuards): void {
   server.get('/file/:id/links', {
-    onRequest: caller,
+    onRequest: read,
     schema: {
       operationId: 'links',
       summary: 'The links to a file that still work',
@@ -112,7 +114,7 @@ function ownLinkRoutes(server: Server, storage: Storage, caller: Guard): void {
   })
 
   server.delete('/file/:id/links/:linkId', {
-    onRequest: caller,
+    onRequest: links,
     schema: {
       operationId: 'revokeLink',
       summary: 'Revoke a link',

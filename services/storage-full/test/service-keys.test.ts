@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { type Api, engines, sampleFiles } from '@plinth/kit/testing'
+import { sharedStorage, upload } from './start-storage.ts'
+
+const SCOPES = ['files:read', 'files:write', 'links:write', 'users:read', 'users:write']
+
+for (const engine of engines)
+  describe(`service keys of the full edition, on ${engine.name}`, { skip: engine.skip }, () => {
+    const { service, newcomer } = sharedStorage(engine)
+    const newKey = async (...scopes: string[]) => {
+      const { api, admin } = service()
+      const body = { name: `with ${scopes.join(' ')}`, scopes }
+      const { body: key, status } = await api.post('/api/service-keys', body, { token: admin })
+      assert.equal(status, 201)
+      return { id: key.id as number, secret: key.secret as string }
+    }
+
+    test('a key uploads, lists, reads and deletes files of its own', async () => {
+      const { api, user } = await newcomer()
+      const { id, secret: token } = await newKey('files:read', 'files:write')
+      const ofUser = await upload(api, user)
+
+      const { status, body: file } = await upload(api, token)
+
+      assert.deepEqual([status, file.ownerId], [201, `key-${id}`])
+      const { body: listed } = await api.get('/file/list', { token })
+      assert.deepEqual(idsOf(listed), [file.id])
+      const bytes = await download(service().baseUrl, file.id, token)
+      assert.ok(bytes.equals(sampleFiles.png))
+      assert.equal((await api.get('/file/usage', { token })).body.files, 1)
+      assert.equal((await api.get(`/file/info/${ofUser.body.id}`, { token })).status, 403)
+      assert.equal((await api.get(`/file/info/${file.id}`, { token: user })).status, 403)
+      assert.equal((await api.delete(`/file/${file.id}`, { token })).status, 204)
+    })
+
+    test('an administrator sees the files of keys, and the audit their making', async () => {
+      const { api, admin } = service()
+      const { id, secret } = await newKey('files:write')
+      const { body: file } = await upload(api, secret)
+
+      const { body: shown } = await api.get(`/file/info/${file.id}`, { token: admin })
+
+      assert.equal(shown.owner, 'with files:write')
+      const audit = await eventsAbout(api, admin, `key ${id} `)
+      assert.deepEqual(audit, [['SERVICE_KEY_CREATED', 'admin', 'SUCCESS']])
+    })
+
+    test('what a key has no scope for is 403, names the scope and is in the audit', async () => {
+      const { api, admin } = service()
+      const { secret: token } = await newKey('files:read')
+
+      const refused = await upload(api, token)
+
+      assert.deepEqual([refused.status, refused.body.code], [403, 'INSUFFICIENT_SCOPE'])
+      const challenge = 'Bearer error="insufficient_scope", scope="files:write"'
+      assert.equal(refused.headers.get('www-authenticate'), challenge)
+      const link = { id: 1, expiresInSeconds: 60 }
+      const others = [
+        await api.post('/file/generate-pre-signed-url', link, { token }),
+        await api.get('/api/users', { token }),
+      ]
+      assert.deepEqual(
+        others.map(({ status }) => status),
+        [403, 403],
+      )
+      const denied = await eventsAbout(api, admin, 'POST /file')
+      assert.deepEqual(denied[0], ['ACCESS_DENIED', 'with files:read', 'REFUSED'])
+    })
+
+    test('a key is no administrator, whatever its scopes', async () => {
+      const { api } = service()
+      const { secret: token } = await newKey(...SCOPES)
+
+      const replies = [
+        await api.get('/api/storage/status', { token }),
+        await api.get('/api/service-keys', { token }),
+        await api.get('/api/users/me', { token }),
+      ]
+
+      assert.deepEqual(
+        replies.map(({ status }) => status),
+        [401, 401, 401],
+      )
+      assert.equal((await api.get('/api/users', { token })).status, 200)
+    })
+
+    test('a rotated key has the files of the old one; links end with the last of them', async () => {
+      const { api, admin } = service()
+      const { id, secret } = await newKey('files:read', 'files:write', 'links:write')
+      const { body: file } = await upload(api, secret)
+      const request = { id: file.id, expiresInSeconds: 3600 }
+      const { body: link } = await api.post('/file/generate-pre-signed-url', request, {
+        token: secret,
+      })
+      const rotation = { overlapSeconds: 0 }
+      const rotated = await api.post(`/api/service-keys/${id}/rotate`, rotation, { token: admin })
+      const { secret: token, id: newId } = rotated.body
+
+      assert.equal((await api.get('/file/list', { token: secret })).status, 401)
+      assert.deepEqual(idsOf((await api.get('/file/list', { token })).body), [file.id])
+      assert.equal((await api.get(`/file/presigned/${link.token}`)).status, 200)
+      await api.delete(`/api/service-keys/${newId}`, { token: admin })
+
+      assert.equal((await api.get('/file/list', { token })).status, 401)
+      assert.equal((await api.get(`/file/presigned/${link.token}`)).status, 404)
+    })
+  })
+
+const idsOf = (files: { id: number }[]) => files.map(({ id }) => id)
+
+async function download(baseUrl: string, id: number, token: string): Promise<Buffer> {
+  const headers = { authorization: `Bearer ${token}` }
+  const reply = await fetch(`${baseUrl}/file/download/${id}`, { headers })
+  return Buffer.from(await reply.arrayBuffer())
+}
+
+type AuditRow = { event: string; actor: string; subject: string; result: string }
+
+async function eventsAbout(api: Api, token: string, subject: string): Promise<string[][]> {
+  const { body } = await api.get('/api/audit?size=200', { token })
+  const rows = (body.content as AuditRow[]).filter((row) => row.subject?.startsWith(subject))
+  return rows.map(({ event, actor, result }) => [event, actor, result])
+}
