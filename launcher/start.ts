@@ -4,7 +4,7 @@ import { isatty } from 'node:tty'
 import { closeOnSignals, type Env, run, type Server } from '@plinth/kit'
 import { loadManagement, loadWorkerCount, type ManagementConfig } from './config.ts'
 import type { ServiceEntry } from './services.ts'
-import { metricsOf, type ReadMetrics, startManagement } from './stack/management.ts'
+import { metricsOf, startManagement, type Watched, watch } from './stack/management.ts'
 import { panelOf, startedLine } from './stack/panel.ts'
 import { startStack } from './stack/stack.ts'
 import { answerWithMetrics } from './workers/metrics.ts'
@@ -34,9 +34,9 @@ async function runService(entry: ServiceEntry, env: Env): Promise<void> {
   await run(async () => {
     const { config, create } = await entry.prepare(env)
     const server = await create()
-    const readMetrics = () => metricsOf([{ name, server }])
-    if (cluster.worker) answerWithMetrics(cluster.worker, readMetrics)
-    else await manage(server, management, readMetrics)
+    const measured = [{ name, server }]
+    if (cluster.worker) answerWithMetrics(cluster.worker, () => metricsOf(measured))
+    else await manage(server, management, () => watch(measured))
     return { server, ...config, portSetting }
   }, closeOn)
   reportListening()
@@ -45,8 +45,8 @@ async function runService(entry: ServiceEntry, env: Env): Promise<void> {
 async function manage(
   server: Server,
   config: ManagementConfig | undefined,
-  read: () => ReadMetrics,
+  watched: () => Watched,
 ): Promise<void> {
-  const management = await startManagement(config, read)
+  const management = await startManagement(config, watched)
   if (management) server.onClose(() => management.close())
 }

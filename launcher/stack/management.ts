@@ -1,20 +1,14 @@
-/** The listener for operators: metrics of everything in this process, apart from the public ports. */
-import { timingSafeEqual } from 'node:crypto'
+/** What operators ask of everything in this process: metrics and health, apart from the public ports. */
+import { Worker } from 'node:worker_threads'
 import {
-  actuatorRoutes,
-  callerGuard,
   createLogger,
-  createServer,
-  EXPOSITION_TYPE,
   exposition,
   type Family,
-  type Guard,
-  hashOpaqueToken,
+  type Health,
   labelled,
-  listen,
   merged,
   type Server,
-  systemClock,
+  StartError,
   VERSION,
   watchProcess,
 } from '@plinth/kit'
@@ -22,7 +16,14 @@ import type { ManagementConfig } from '../config.ts'
 
 export type ReadMetrics = () => Promise<Family[]>
 
+/** What the listener shows. */
+export type Watched = { metrics: ReadMetrics; readiness(): Promise<Health> }
+
 type Measured = { name: string; server: Server }
+
+export function watch(services: Measured[]): Watched {
+  return { metrics: metricsOf(services), readiness: () => readinessOf(services) }
+}
 
 /** Reads the metrics of all services of this process, and of the process itself. */
 export function metricsOf(services: Measured[]): ReadMetrics {
@@ -36,31 +37,64 @@ export function metricsOf(services: Measured[]): ReadMetrics {
   }
 }
 
-/** Serves the metrics; nothing without a port in the settings. */
-export async function startManagement(
-  config: ManagementConfig | undefined,
-  read: () => ReadMetrics,
-): Promise<Server | undefined> {
-  if (!config) return undefined
-  const log = createLogger('management', config.logLevel)
-  const server = createServer({ ...config, log, clock: systemClock })
-  const metrics = read()
-  server.get('/actuator/prometheus', {
-    onRequest: config.token === undefined ? [] : [bearerOf(config.token)],
-    handler: async (_request, reply) =>
-      reply.header('content-type', EXPOSITION_TYPE).send(exposition(await metrics())),
-  })
-  actuatorRoutes(server, { name: 'management', version: VERSION, healthy: async () => true })
-  await listen(server, config)
-  return server
+/** Up when all of them are. */
+async function readinessOf(services: Measured[]): Promise<Health> {
+  const all = services.map(async ({ name, server }) => ({ name, ...(await server.readiness()) }))
+  const down = (await Promise.all(all)).find(({ status }) => status === 'DOWN')
+  if (!down) return { status: 'UP' }
+  const { name, reason = 'It cannot use what it depends on.' } = down
+  return { status: 'DOWN', reason: `${name}: ${reason}` }
 }
 
-const SCRAPER = { userId: 'metrics', username: 'metrics', roles: [], sessionId: '' }
+/** What the thread of the listener asks of this one. */
+export type Vitals = {
+  metrics(): Promise<string>
+  readiness(): Promise<Health>
+  liveness(): Promise<boolean>
+}
 
-function bearerOf(token: string): Guard {
-  const expected = Buffer.from(hashOpaqueToken(token))
-  const guard = callerGuard(async (given) =>
-    timingSafeEqual(Buffer.from(hashOpaqueToken(given)), expected) ? SCRAPER : undefined,
-  )
-  return guard.caller
+export type Question = { id: number; about: keyof Vitals }
+
+export type Answer = { id: number; value?: unknown; failed?: string }
+
+/** Starts the listener, in a thread of its own; none without a port in the settings. */
+export async function startManagement(
+  config: ManagementConfig | undefined,
+  watched: () => Watched,
+): Promise<{ close(): Promise<void> } | undefined> {
+  if (!config) return undefined
+  const log = createLogger('management', config.logLevel)
+  const { metrics, readiness } = watched()
+  const vitals: Vitals = {
+    metrics: async () => exposition(await metrics()),
+    readiness,
+    liveness: async () => true,
+  }
+  const thread = new Worker(new URL('./management-thread.ts', import.meta.url), {
+    workerData: config,
+  })
+  const answer = async ({ id, about }: Question): Promise<Answer> => {
+    try {
+      return { id, value: await vitals[about]() }
+    } catch (error) {
+      log.error({ err: error }, `${about} could not be read`)
+      return { id, failed: `${about} could not be read` }
+    }
+  }
+  const { promise: listens, resolve, reject } = Promise.withResolvers<void>()
+  thread.on('message', async (message: 'listening' | { refused: string } | Question) => {
+    if (message === 'listening') resolve()
+    else if ('refused' in message) reject(new StartError(message.refused))
+    else thread.postMessage(await answer(message))
+  })
+  thread.on('error', (error) => {
+    log.error({ err: error }, 'the listener for operators has ended')
+    reject(error)
+  })
+  const close = async () => void (await thread.terminate())
+  await listens.catch(async (error) => {
+    await close()
+    throw error
+  })
+  return { close }
 }

@@ -2,7 +2,7 @@ import { closeGracefully, type Env, listen, type Server } from '@plinth/kit'
 import { loadManagement, type SuiteConfig } from '../config.ts'
 import type { RunningService, ServiceEntry } from '../services.ts'
 import { createLanding } from './landing.ts'
-import { metricsOf, startManagement } from './management.ts'
+import { startManagement, watch } from './management.ts'
 import { mountServices } from './one-address.ts'
 import { type Prepared, prepareStack } from './prepare.ts'
 
@@ -35,7 +35,7 @@ export async function startStack({ env = process.env, only }: Choice = {}): Prom
     const landingUrl = await listen(landing, { ...config, portSetting: 'SUITE_PORT' })
     const measured = running.map(({ entry, server }) => ({ name: entry.name, server }))
     const operators = await startManagement(management, () =>
-      metricsOf([...measured, { name: 'landing', server: landing as Server }]),
+      watch([...measured, { name: 'landing', server: landing as Server }]),
     )
     // Closed last: what happens while the others finish can still be seen.
     const closeAll = async (drainSeconds = 0) => {

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { describe, test } from 'node:test'
+import { StartError } from '@plinth/kit'
 import { freePorts } from '../../test/servers/free-ports.ts'
 import { until } from '../../test/until.ts'
 import { loadManagement } from '../config.ts'
@@ -42,6 +45,39 @@ describe('the management listener', () => {
     assert.match(text, /^plinth_build_info\{version="[\d.]+",node="[\d.]+"\} 1$/m)
     for (const url of [landingUrl, ...services.map((service) => service.url)])
       assert.notEqual((await fetch(`${url}/actuator/prometheus`)).status, 200)
+  })
+
+  test('has the health of every service, in a thread of its own', async (t) => {
+    const [port] = await freePorts(1)
+    const { env } = await testEnv(t, { SUITE_MANAGEMENT_PORT: String(port) })
+    const stack = await startStack({ env })
+    t.after(() => stack.close())
+    const health = async (kind: string) => {
+      const reply = await fetch(`http://127.0.0.1:${port}/actuator/health${kind}`)
+      return [reply.status, await reply.json()]
+    }
+    const payments = stack.services.find(({ entry }) => entry.name === 'payments')?.server
+    assert.ok(payments)
+
+    assert.deepEqual(await health('/readiness'), [200, { status: 'UP' }])
+    payments.draining = true
+
+    const reason = 'payments: The service is stopping.'
+    assert.deepEqual(await health('/readiness'), [503, { status: 'DOWN', reason }])
+    assert.deepEqual(await health('/liveness'), [200, { status: 'UP' }])
+  })
+
+  test('says in one sentence that its port is in use', async (t) => {
+    const { env } = await testEnv(t)
+    const taken = createServer().listen(0, '127.0.0.1')
+    await once(taken, 'listening')
+    t.after(() => void taken.close())
+    const { port } = taken.address() as AddressInfo
+
+    const start = startStack({ env: { ...env, SUITE_MANAGEMENT_PORT: String(port) } })
+
+    const message = `Port ${port} is in use. Stop what uses it, or choose another with SUITE_MANAGEMENT_PORT.`
+    await assert.rejects(start, new StartError(message))
   })
 
   test('is not there unless a port is set', () => {
@@ -90,6 +126,7 @@ describe('the management listener', () => {
       () => textAt(port),
       ({ text }) => [1, 2].every((worker) => seriesValue(text, memoryOf(worker)) > 0),
     )
+    assert.equal((await fetch(`http://127.0.0.1:${port}/actuator/health/readiness`)).status, 200)
     child.kill('SIGTERM')
     await endOf(child)
   })

@@ -1,7 +1,7 @@
 /** Several processes of one service behind one port: the primary's side, then the worker's. */
 import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
-import { closeOnSignals } from '@plinth/kit'
+import { closeOnSignals, type Health } from '@plinth/kit'
 import type { ManagementConfig } from '../config.ts'
 import { startManagement } from '../stack/management.ts'
 import { WorkerMetrics } from './metrics.ts'
@@ -25,14 +25,17 @@ export async function runWorkers(
   process.once('exit', () => workers.kill())
   // The first starts alone: it migrates the database, and a fault is reported once.
   await workers.fork()
-  const { metrics } = workers
-  await startManagement(management, () => () => metrics.read())
+  await startManagement(management, () => ({
+    metrics: () => workers.metrics.read(),
+    readiness: async () => workers.readiness(),
+  }))
   for (let started = 1; started < count; started++) void workers.fork()
 }
 
 class Workers {
   readonly metrics = new WorkerMetrics()
   readonly #running = new Set<Worker>()
+  readonly #listening = new Set<Worker>()
   #oneHasListened = false
   #closing = false
   #failures = 0
@@ -50,11 +53,13 @@ class Workers {
     worker.on('message', (message) => {
       if (message !== LISTENING) return
       listened = this.#oneHasListened = true
+      this.#listening.add(worker)
       this.#failures = 0
       resolve()
     })
     worker.once('exit', (code) => {
       this.#running.delete(worker)
+      this.#listening.delete(worker)
       if (!this.#closing) this.#replace(worker, code, listened)
     })
     return listens
@@ -76,6 +81,13 @@ class Workers {
   #nextPause(): number {
     this.#failures += 1
     return Math.min(FIRST_PAUSE_MS * 2 ** this.#failures, LONGEST_PAUSE_MS)
+  }
+
+  /** What they depend on, each of them says at the public port. */
+  readiness(): Health {
+    if (this.#closing) return { status: 'DOWN', reason: 'The service is stopping.' }
+    if (this.#listening.size > 0) return { status: 'UP' }
+    return { status: 'DOWN', reason: 'No process listens.' }
   }
 
   async close(): Promise<void> {

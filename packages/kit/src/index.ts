@@ -59,6 +59,7 @@ export {
   callerGuard,
   type Guard,
   guarding,
+  type Health,
   type Reply,
   type Request,
   type Server,

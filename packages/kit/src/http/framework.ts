@@ -44,8 +44,12 @@ export type SuiteLinks = {
   consoles: { name: string; title: string; href: string }[]
 }
 
+export type Health = { status: 'UP' | 'DOWN'; reason?: string }
+
 declare module 'fastify' {
   interface FastifyInstance {
+    /** Whether the service takes requests, and if not, why. */
+    readiness(): Promise<Health>
     /** True once the service is stopping: it finishes what it has and is not ready. */
     draining: boolean
     clock: Clock

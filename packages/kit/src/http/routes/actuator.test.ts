@@ -4,7 +4,7 @@ import { listenForTest } from '../../../testing/listen.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import { createLogger } from '../../runtime/logging.ts'
 import { createServer } from '../server.ts'
-import { actuatorRoutes } from './standard-routes.ts'
+import { actuatorRoutes, healthProbe } from './standard-routes.ts'
 
 async function startActuator(t: TestContext, healthy: () => Promise<boolean>, discovery?: boolean) {
   const log = createLogger('test', 'silent')
@@ -48,6 +48,19 @@ describe('the actuator', () => {
 
     assert.deepEqual([health.status, health.body], [503, { status: 'DOWN' }])
     assert.deepEqual([liveness.status, liveness.body], [200, { status: 'UP' }])
+  })
+
+  test('is up while its first check is slow, and down when a check hangs', async (t) => {
+    const { promise: never } = Promise.withResolvers<boolean>()
+    const { api } = await startActuator(t, () => never)
+    const probe = healthProbe(() => never, { hungMs: 400 })
+
+    const [first, ...asked] = await Promise.all([api.get('/actuator/health/readiness'), probe()])
+    const second = await probe()
+
+    assert.deepEqual([first.status, asked], [200, [{ status: 'UP' }]])
+    const reason = 'A dependency did not answer in time.'
+    assert.deepEqual(second, { status: 'DOWN', reason })
   })
 
   test('is not ready while it drains', async (t) => {

@@ -1,6 +1,6 @@
 import { Problem } from '../../problems.ts'
 import { JWKS_MAX_AGE_SECONDS, type SigningKeys } from '../../tokens/signing-keys.ts'
-import type { Reply, Server } from '../framework.ts'
+import type { Health, Reply, Server } from '../framework.ts'
 import { Type } from '../schema.ts'
 import { replyWith } from './operations.ts'
 
@@ -8,12 +8,21 @@ type ActuatorOptions = {
   name: string
   version: string
   healthy: HealthCheck
+  /** Whether requests are taken, and whether anything lives, where that is not for this thread to say. */
+  ready?: HealthCheck
+  alive?: HealthCheck
   /** False leaves only `/actuator/health`. */
   discovery?: boolean
 }
 
 export function actuatorRoutes(server: Server, options: ActuatorOptions): void {
   const health = healthProbe(options.healthy)
+  server.readiness = options.ready
+    ? healthProbe(options.ready, { freshMs: 0 })
+    : async () => (server.draining ? DRAINING : health())
+  const liveness = options.alive
+    ? healthProbe(options.alive, { freshMs: 0, hungMs: LIFELESS_MS })
+    : async () => UP
   const probe = (operationId: string, summary: string) => ({
     schema: { operationId, summary, tags: ['Operations'], response: HEALTH_REPLIES },
   })
@@ -24,11 +33,11 @@ export function actuatorRoutes(server: Server, options: ActuatorOptions): void {
   discoveryRoutes(server, options)
   const alive = probe('liveness', 'Whether the process answers')
   server.get('/actuator/health/liveness', alive, async (_request, reply) =>
-    report(reply, { status: 'UP' }),
+    report(reply, await liveness()),
   )
   const ready = probe('readiness', 'Whether the service takes requests: not while it stops')
   server.get('/actuator/health/readiness', ready, async (_request, reply) =>
-    report(reply, server.draining ? DRAINING : await health()),
+    report(reply, await server.readiness()),
   )
 }
 
@@ -75,6 +84,8 @@ const InfoReply = Type.Object({
   app: Type.Object({ name: Type.String(), version: Type.String() }),
 })
 
+const UP: Health = { status: 'UP' }
+
 const DRAINING: Health = { status: 'DOWN', reason: 'The service is stopping.' }
 
 function report(reply: Reply, health: Health): Reply {
@@ -83,22 +94,26 @@ function report(reply: Reply, health: Health): Reply {
 }
 
 /** Uses what the service depends on, writing included. False or a throw means that it cannot. */
-type HealthCheck = () => Promise<boolean>
-
-type Health = { status: 'UP' | 'DOWN'; reason?: string }
+type HealthCheck = () => Promise<boolean | Health>
 
 const FRESH_MS = 1_000
-const ANSWER_MS = 500
-const TRUSTED_MS = 10_000
+const ANSWER_MS = 300
+const HUNG_MS = 10_000
+/** Longer than any load takes: what is not alive is killed. */
+const LIFELESS_MS = 60_000
 const TOO_SLOW: Health = { status: 'DOWN', reason: 'A dependency did not answer in time.' }
 
 /**
  * Checks at most once a second, however often it is asked, and answers in time: a dependency that is
- * slow under load counts as it was when it last answered, one that hangs is down after ten seconds.
+ * slow under load counts as it was when it last answered, or as up when the service has just started,
+ * which took it. One that has not answered for ten seconds is down.
  */
-function healthProbe(check: HealthCheck): () => Promise<Health> {
+export function healthProbe(
+  check: HealthCheck,
+  { freshMs = FRESH_MS, hungMs = HUNG_MS } = {},
+): () => Promise<Health> {
   let last: { at: number; health: Health } | undefined
-  let checking: Promise<Health> | undefined
+  let checking: { since: number; health: Promise<Health> } | undefined
 
   const checkNow = async (): Promise<Health> => {
     const health = await healthBy(check)
@@ -106,17 +121,17 @@ function healthProbe(check: HealthCheck): () => Promise<Health> {
     checking = undefined
     return health
   }
-  const lastKnown = (ms: number) =>
-    last && performance.now() - last.at < ms ? last.health : undefined
 
   return async () => {
-    const fresh = lastKnown(FRESH_MS)
-    if (fresh) return fresh
-    checking ??= checkNow()
+    if (last && performance.now() - last.at < freshMs) return last.health
+    checking ??= { since: performance.now(), health: checkNow() }
+    const { since, health } = checking
     const { promise: late, resolve } = Promise.withResolvers<Health>()
-    const timer = setTimeout(() => resolve(lastKnown(TRUSTED_MS) ?? TOO_SLOW), ANSWER_MS)
+    const answerLate = () =>
+      resolve(performance.now() - since < hungMs ? (last?.health ?? UP) : TOO_SLOW)
+    const timer = setTimeout(answerLate, ANSWER_MS)
     try {
-      return await Promise.race([checking, late])
+      return await Promise.race([health, late])
     } finally {
       clearTimeout(timer)
     }
@@ -126,7 +141,8 @@ function healthProbe(check: HealthCheck): () => Promise<Health> {
 /** The reason is said only where it was put into words for a caller: anything else may hold secrets. */
 async function healthBy(check: HealthCheck): Promise<Health> {
   try {
-    return { status: (await check()) ? 'UP' : 'DOWN' }
+    const found = await check()
+    return typeof found === 'boolean' ? { status: found ? 'UP' : 'DOWN' } : found
   } catch (error) {
     return { status: 'DOWN', ...(error instanceof Problem && { reason: error.message }) }
   }
