@@ -26,6 +26,7 @@ export type Falsified = {
   id?: string
   attestation?: 'none' | 'packed' | 'tpm'
   alg?: number
+  transports?: string[]
 }
 
 type Options = { challenge: string; rp?: { id: string }; rpId?: string; user?: { id: string } }
@@ -99,7 +100,7 @@ export function createAuthenticator(origin: string, algorithm: Algorithm = 'ES25
         response: {
           attestationObject: attestationObject.toString('base64url'),
           clientDataJSON: clientData.toString('base64url'),
-          transports: ['internal'],
+          transports: falsified.transports ?? ['internal'],
         },
         clientExtensionResults: { credProps: { rk: true } },
         authenticatorAttachment: 'platform',

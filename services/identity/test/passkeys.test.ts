@@ -120,6 +120,16 @@ for (const engine of engines) {
       })
     })
 
+    test('ways to reach a passkey that no standard knows are not kept', async (t) => {
+      const { api, token } = await startWithAlice(t, { engine })
+      const client = await startPasskeyClient(api)
+
+      await client.register(token, { transports: ['usb', 'pigeon', 'internal'] })
+
+      const { excludeCredentials } = await client.registrationOptions(token)
+      assert.deepEqual(excludeCredentials[0].transports, ['usb', 'internal'])
+    })
+
     test('authentication options name no user and no credential', async (t) => {
       const { client } = await startWithPasskey(t, engine)
 

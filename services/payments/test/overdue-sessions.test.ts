@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { engines } from '@plinth/kit/testing'
-import { startSmallProvider } from './small-provider.ts'
+import { type Reply, startSmallProvider } from './small-provider.ts'
 import { checkoutBody, providerEnv } from './start-loop.ts'
 import { startPayments } from './start-payments.ts'
 
@@ -39,7 +39,16 @@ for (const engine of engines)
         return body.checkoutSessionId
       }
       const expired = () => provider.asked.includes(EXPIRE)
-      return { given, expired }
+      /** What a checkout is told an hour later, when ending the session has this result. */
+      const afterExpiry = async (reply: Reply) => {
+        provider.replies[EXPIRE] = reply
+        clock.advance(3600)
+        const again = { ...request, attemptReference: 'two' }
+        const { status, body } = await api.post('/api/checkout/sessions', again)
+        const tries = provider.asked.filter((path) => path === EXPIRE).length
+        return { answer: [status, body.code], tries }
+      }
+      return { given, expired, session, afterExpiry }
     }
 
     test('is ended and replaced from that very second on', async (t) => {
@@ -54,6 +63,23 @@ for (const engine of engines)
 
       assert.deepEqual([await given(1799), expired()], ['cs_1', false])
       assert.deepEqual([await given(1800), expired()], ['cs_2', true])
+    })
+
+    test('that stays open when it is ended is asked about seven times, and is 409', async (t) => {
+      const { session, afterExpiry } = await start(t, 3600)
+
+      const { answer, tries } = await afterExpiry(session)
+
+      assert.deepEqual(answer, [409, 'CHECKOUT_PROCESSING'])
+      assert.equal(tries, 7)
+    })
+
+    test('whose end the provider does not confirm is 502, and is not replaced', async (t) => {
+      const { afterExpiry } = await start(t, 3600)
+
+      const { answer } = await afterExpiry({ status: 500, body: {} })
+
+      assert.deepEqual(answer, [502, 'PROVIDER_FAILED'])
     })
 
     test('is not guessed when the provider names no time', async (t) => {

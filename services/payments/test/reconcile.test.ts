@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { inTransaction, openDatabase } from '@plinth/kit'
 import { engines } from '@plinth/kit/testing'
+import { until } from '../../../test/until.ts'
 import { migrations } from '../src/payment/database/migrations/index.ts'
 import { findPaymentForUpdate } from '../src/payment/database/payments.repository.ts'
 import type { PaymentTables } from '../src/payment/database/tables.ts'
@@ -43,8 +44,26 @@ for (const engine of engines)
         const { body } = await started.api.get('/api/payments')
         return body.content.map(({ status }: { status: string }) => status)
       }
-      return { ...started, databaseUrl, ids, answerLookUps, lookedUp, statuses }
+      const timeline = async () => (await started.api.get(`/api/payments/${ids[0]}/timeline`)).body
+      /** A node without a credential takes events in, but cannot ask the provider. */
+      const deliverElsewhere = async (event: object) => {
+        const { deliver } = await startPayments(t, { databaseUrl, clock: started.clock })
+        assert.equal((await deliver(event)).status, 200)
+      }
+      return {
+        ...started,
+        provider,
+        databaseUrl,
+        ids,
+        answerLookUps,
+        lookedUp,
+        statuses,
+        timeline,
+        deliverElsewhere,
+      }
     }
+    const HINT = { id: 'evt_1', type: 'payment_intent.succeeded', data: { object: { id: 'pi_0' } } }
+    const PAID = { id: 'cs_0', payment_status: 'paid', payment_intent: 'pi_0' }
     const paid = async (id: string) => ({ body: { id, payment_status: 'paid' } })
 
     test('ends its round when the provider is unavailable, and continues when it is back', async (t) => {
@@ -112,6 +131,63 @@ for (const engine of engines)
       assert.equal(lookedUp().length, before + 1)
       assert.equal(await nextCheckAt(), after(300))
       assert.equal((await deliver(hint)).body.duplicate, true)
+    })
+
+    test('comes at once where the hint arrives', async (t) => {
+      const { deliver, ids, answerLookUps, lookedUp } = await start(t, 1, 10_000)
+      answerLookUps(paid)
+      const object = { id: 'pi_0', metadata: { paymentId: ids[0] } }
+
+      await deliver({ ...HINT, data: { object } })
+
+      await until(lookedUp, ({ length }) => length === 1)
+    })
+
+    test('comes again after a hint that arrived while the provider was asked', async (t) => {
+      const started = await start(t, 1, 10_000)
+      const { clock, ids, jobs, answerLookUps, timeline, deliverElsewhere } = started
+      const object = { id: 'pi_0', metadata: { paymentId: ids[0] } }
+      answerLookUps(async (id) => {
+        clock.advance(1)
+        await deliverElsewhere({ ...HINT, data: { object } })
+        return { body: { id } }
+      })
+
+      await jobs.reconcile.runNow()
+
+      assert.equal((await timeline()).nextCheckAt, clock().toISOString())
+    })
+
+    test('that a hint asked for is not put off by another event of a paid payment', async (t) => {
+      const started = await start(t, 1, 10_000)
+      const { clock, jobs, answerLookUps, timeline, deliverElsewhere } = started
+      answerLookUps(async () => ({ body: PAID }))
+      await jobs.reconcile.runNow()
+      assert.equal((await timeline()).nextCheckAt, null)
+      const hintedAt = clock().toISOString()
+
+      await deliverElsewhere(HINT)
+      clock.advance(1)
+      const type = 'checkout.session.completed'
+      await deliverElsewhere({ id: 'evt_2', type, data: { object: PAID } })
+
+      assert.equal((await timeline()).nextCheckAt, hintedAt)
+    })
+
+    test('makes a refund whose call came to nothing', async (t) => {
+      const { api, clock, ids, jobs, provider, answerLookUps, statuses } = await start(t, 1, 10_000)
+      answerLookUps(async () => ({ body: PAID }))
+      await jobs.reconcile.runNow()
+      provider.replies['POST /v1/refunds'] = { status: 500, body: {} }
+      const lost = await api.post(`/api/payments/${ids[0]}/refund`, { reference: 'r' })
+      provider.replies['POST /v1/refunds'] = { body: { id: 're_1', status: 'succeeded' } }
+      provider.replies['GET /v1/refunds'] = { body: { data: [] } }
+
+      clock.advance(61)
+      await jobs.reconcile.runNow()
+
+      assert.equal(lost.status, 502)
+      assert.deepEqual(await statuses(), ['REFUNDED'])
     })
 
     // SQLite has one writer at a time: there a lock would also hold up the leases.

@@ -194,6 +194,84 @@ for (const engine of engines)
       assert.equal(provider.asked.filter((path) => path === 'POST /v1/refunds').length, 1)
     })
 
+    test('that refunded elsewhere is believed when it refuses a refund', async (t) => {
+      const { provider, paid, refund } = await start(t)
+      const id = await paid()
+      const elsewhere = { id: 're_9', status: 'succeeded', amount: 700, payment_intent: 'pi_1' }
+      provider.replies['POST /v1/refunds'] = { status: 400, body: REFUSED }
+      provider.replies['GET /v1/refunds'] = { body: { data: [elsewhere] } }
+
+      const { status, body } = await refund(id, { reference: 'r', amount: 400 })
+
+      assert.deepEqual([status, body.code], [400, 'REFUND_EXCEEDS_BALANCE'])
+      assert.equal(body.refundableAmount, 300)
+    })
+
+    test('that lists a refund of another reference has not made the one that was lost', async (t) => {
+      const { provider, paid, refund } = await start(t)
+      const id = await paid()
+      const made = { id: 're_0', status: 'succeeded', amount: 100, payment_intent: 'pi_1' }
+      const other = { ...made, metadata: { refundReference: 'other' } }
+      provider.replies['GET /v1/refunds'] = { body: { data: [other] } }
+      provider.replies['POST /v1/refunds'] = { status: 500, body: {} }
+      assert.equal((await refund(id, { reference: 'r', amount: 400 })).status, 502)
+      provider.replies['POST /v1/refunds'] = { body: { id: 're_1', status: 'succeeded' } }
+
+      const { status, body } = await refund(id, { reference: 'r', amount: 400 })
+
+      assert.deepEqual([status, body.id, body.amount], [201, 're_1', 400])
+    })
+
+    test('that refunds too much is waited for, and the event counts its tries', async (t) => {
+      const { api, clock, paid, deliver, payment } = await start(t)
+      const id = await paid()
+      const refundOf = (name: string, amount: number, status = 'succeeded') =>
+        ({ id: name, status, amount, payment_intent: 'pi_1' }) as { id: string }
+      await deliver(eventOf('refund.created', refundOf('re_1', 800)))
+      const tooMuch = eventOf('refund.created', refundOf('re_2', 500))
+      const refused = await deliver(tooMuch)
+      const inbox = async () => {
+        const { body } = await api.get('/api/webhook-events?sort=receivedAt,asc')
+        const { status, tries, nextTryAt } = body.content.find(
+          (event: { id: string }) => event.id === tooMuch.id,
+        )
+        return { status, tries, nextTryAt }
+      }
+      const waiting = await inbox()
+
+      clock.advance(5)
+      const session = { id: 'cs_1', payment_status: 'paid', payment_intent: 'pi_1' }
+      await deliver({
+        id: 'evt_again',
+        type: 'checkout.session.completed',
+        data: { object: session },
+      })
+      const unmoved = await inbox()
+      await deliver(eventOf('refund.failed', refundOf('re_1', 800, 'failed')))
+      const accepted = await deliver(tooMuch)
+
+      assert.deepEqual([refused.status, waiting.status, waiting.tries], [500, 'FAILED', 1])
+      assert.deepEqual(unmoved, waiting)
+      assert.deepEqual([accepted.status, accepted.body.status], [200, 'PROCESSED'])
+      assert.equal((await inbox()).tries, 2)
+      assert.equal((await payment(id)).refundedAmount, 500)
+    })
+
+    test('that refunds another amount under our reference has not made our refund', async (t) => {
+      const { provider, paid, refund, deliver } = await start(t)
+      const id = await paid()
+      provider.replies['POST /v1/refunds'] = { status: 500, body: {} }
+      assert.equal((await refund(id, { reference: 'r', amount: 400 })).status, 502)
+      const other = { id: 're_5', status: 'succeeded', amount: 100, payment_intent: 'pi_1' }
+      const named = { ...other, metadata: { refundReference: 'r' } }
+      await deliver(eventOf('refund.created', named as { id: string }))
+      provider.replies['POST /v1/refunds'] = { body: { id: 're_1', status: 'succeeded' } }
+
+      const { status, body } = await refund(id, { reference: 'r', amount: 400 })
+
+      assert.deepEqual([status, body.id, body.amount], [201, 're_1', 400])
+    })
+
     test('that has lost a refund it made is 502 and never asked for another', async (t) => {
       const { provider, paid, refund } = await start(t)
       const id = await paid()

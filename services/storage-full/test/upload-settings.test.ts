@@ -25,6 +25,23 @@ for (const engine of engines)
       assert.equal((await api.get('/file/list', { token: user })).body.length, 1)
     })
 
+    test('takes 64 KiB around the file, and answers 413 to one byte more', async () => {
+      const { api, user } = await newcomer()
+      const statusOf = async (around: number) => {
+        const file = Buffer.alloc(LIMIT, 'a')
+        const head =
+          '--b\r\nContent-Disposition: form-data; name="file"; filename="x.txt"\r\nContent-Type: text/plain\r\n\r\n'
+        const tail = '\r\n--b--\r\n'
+        const rest = ' '.repeat(around - head.length - tail.length)
+        const body = Buffer.concat([Buffer.from(head), file, Buffer.from(tail + rest)])
+        const headers = { 'content-type': 'multipart/form-data; boundary=b' }
+        return (await api.request('POST', '/file', { token: user, headers, body })).status
+      }
+
+      assert.equal(await statusOf(64 * 1024), 201)
+      assert.equal(await statusOf(64 * 1024 + 1), 413)
+    })
+
     test('takes only the types that STORAGE_FULL_ALLOWED_TYPES names', async () => {
       const { api, user } = await newcomer()
       const pdf = { name: 'x.pdf', type: 'application/pdf', bytes: sampleFiles.pdf }

@@ -44,8 +44,8 @@ export async function lockCaller<T extends AccountTables>(
   caller: Caller,
 ): Promise<void> {
   const db = database as unknown as Db<AccountTables>
-  await lockUser(db, Number(caller.userId))
-  if (!(await findCaller(db, caller))) throw accessTokenRejected()
+  const user = await lockUser(db, Number(caller.userId))
+  if (!user || !(await findCaller(db, caller))) throw accessTokenRejected()
 }
 
 /** Writes an audit event for every caller whom the guard denies access. */

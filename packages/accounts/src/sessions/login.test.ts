@@ -6,7 +6,7 @@ import { sql } from 'kysely'
 import { until } from '../../../../test/until.ts'
 import { ORIGIN, startAccounts, USER } from '../../testing/start-accounts.ts'
 import { attemptOf, isSlowedNow } from '../audit/failure-limit.ts'
-import { findUserByUsername } from '../database/users.repository.ts'
+import { findUserByUsername, updatePasswordHash } from '../database/users.repository.ts'
 import { createPasswords } from '../passwords/passwords.ts'
 import { changeUser } from '../users/changes.ts'
 import { logIn } from './login.ts'
@@ -64,6 +64,27 @@ for (const engine of engines)
           [0, 0],
         ],
       )
+    })
+
+    test('whose stored hash changes again and again is tried twice', async (t) => {
+      const { accounts, db } = await startAccounts(t, engine)
+      const { passwords } = accounts
+      const verify = passwords.verify.bind(passwords)
+      const verified = t.mock.method(
+        passwords,
+        'verify',
+        async (...asked: Parameters<typeof verify>) => {
+          const matches = await verify(...asked)
+          // As another login does that stores a hash of its own.
+          const hash = await passwords.hash(USER.password, ORIGIN.address)
+          await updatePasswordHash(db, 2, hash)
+          return matches
+        },
+      )
+
+      await assert.rejects(logIn(accounts, USER, ORIGIN), REJECTED)
+
+      assert.equal(verified.mock.callCount(), 2)
     })
 
     test('makes a new hash only when the stored one is outdated', async (t) => {
