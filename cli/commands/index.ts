@@ -1,6 +1,7 @@
 import type { Command } from '../command.ts'
 import { keyCommands } from './access/keys.ts'
 import { userCommands } from './access/user.ts'
+import { doctor } from './doctor/doctor.ts'
 import { health } from './run/health.ts'
 import { openapi } from './run/openapi.ts'
 import { start } from './run/start.ts'
@@ -14,6 +15,7 @@ export const commands: Command[] = [
   start,
   health,
   init,
+  doctor,
   ...userCommands,
   ...keyCommands,
   ...fileCommands,

@@ -69,6 +69,7 @@ export { countReplies } from './http/hooks/measure.ts'
 export { pageOf, pageQuery, pageReply, pageRequest } from './http/page.ts'
 export { handleProblems, renderProblem } from './http/problem-handler.ts'
 export { consoleRoutes } from './http/routes/console-pages.ts'
+export { challengeFile } from './http/routes/doctor-challenge.ts'
 export type { ApiDescription } from './http/routes/openapi/document.ts'
 export { openApiRoutes } from './http/routes/openapi/serve.ts'
 export {

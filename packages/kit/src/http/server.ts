@@ -43,6 +43,7 @@ import {
   handleProblems,
   type ProblemRenderer,
 } from './problem-handler.ts'
+import { doctorRoute } from './routes/doctor-challenge.ts'
 import { filteringResponses, operationsOf } from './routes/operations.ts'
 import { countsFirst, VALIDATION } from './schema.ts'
 
@@ -51,6 +52,8 @@ export type ServerOptions = HostOptions &
     log: Logger
     clock: Clock
     corsOrigins?: string[]
+    /** Where `plinth doctor` leaves its challenges. */
+    dataFolder?: string
     tracing?: TracingSettings
     bodyLimitBytes?: number
     /** How long a body may take that is not an upload. */
@@ -92,6 +95,8 @@ export function createServer(options: ServerOptions): Server {
   handleProblems(server, options.renderProblem)
   answerUnknownRoutes(server)
   refuseEncodedBodies(server)
+  const { dataFolder, log } = options
+  if (dataFolder !== undefined) doctorRoute(server, String(log.bindings().name), dataFolder)
   return server
 }
 

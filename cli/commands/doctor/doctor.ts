@@ -1,0 +1,80 @@
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { type Command, EXIT, type Given, type Outcome } from '../../command.ts'
+import type { Check, Finding, Patient } from './finding.ts'
+
+const SIGN = { ok: '✔', warn: '!', fail: '✖', skip: '-' }
+
+export const doctor: Command = {
+  name: 'doctor',
+  summary: 'looks for what keeps the services from working; exit code 1 a fault, 2 only warnings',
+  options: {
+    fix: { type: 'boolean', help: 'makes missing folders and corrects modes, and nothing else' },
+    support: { type: 'boolean', help: 'a text to paste into a question, without secrets' },
+  },
+  run: async (given): Promise<Outcome> => {
+    const findings = await examine(given)
+    const failed = findings.some(({ status }) => status === 'fail')
+    const warned = findings.some(({ status }) => status === 'warn')
+    return {
+      text: given.flag('support') ? await supportText(given, findings) : textOf(findings),
+      json: findings,
+      code: failed ? EXIT.notSo : warned ? EXIT.warnings : EXIT.done,
+    }
+  },
+}
+
+async function examine({ env, flag, progress }: Given): Promise<Finding[]> {
+  const { settingsChecks, readPatient } = await import('./settings.ts')
+  const { machineChecks, repair } = await import('./machine.ts')
+  const { storeChecks } = await import('./stores.ts')
+  const { addressChecks } = await import('./addresses.ts')
+  const dataFolder = resolve(env.SUITE_DATA ?? 'data')
+  if (flag('fix')) repair(dataFolder)
+  const { patient, findings } = await readPatient(env, {
+    dataFolder,
+    hasData: existsSync(dataFolder),
+  })
+  const checks = [...settingsChecks, ...machineChecks, ...storeChecks, ...addressChecks]
+  for (const [index, check] of checks.entries()) {
+    progress.show('checks', index, checks.length)
+    findings.push(...(await run(check, patient)))
+  }
+  return findings
+}
+
+/** A check that breaks is a fault of its own, and keeps no other from running. */
+async function run(check: Check, patient: Patient): Promise<Finding[]> {
+  try {
+    return await check(patient)
+  } catch (error) {
+    const seen = (error as Error).message
+    return [{ check: check.name, status: 'fail', seen, expected: 'a check that can be made' }]
+  }
+}
+
+function textOf(findings: Finding[]): string {
+  const lines = findings.map(({ check, status, seen, expected, why, fix }) => {
+    const more = [
+      expected && `    expected: ${expected}`,
+      why && `    why: ${why}`,
+      fix && `    fix: ${fix}`,
+    ]
+    return [`${SIGN[status]} ${check}: ${seen}`, ...more.filter(Boolean)].join('\n')
+  })
+  const count = (status: Finding['status']) =>
+    findings.filter((finding) => finding.status === status).length
+  return [...lines, '', `${count('fail')} faults, ${count('warn')} warnings.`].join('\n')
+}
+
+/** Names of settings and whether they are set, never a value. */
+async function supportText({ env }: Given, findings: Finding[]): Promise<string> {
+  const { version } = await import('../setup/version.ts')
+  const { knownSettings } = await import('./settings.ts')
+  const known = await knownSettings()
+  const set = Object.keys(env).filter((name) => known.has(name.replace(/_FILE$/, '')))
+  const about = await version.run({ env } as Given)
+  return [about?.text, `settings: ${set.sort().join(' ') || 'none'}`, '', textOf(findings)].join(
+    '\n',
+  )
+}

@@ -1,0 +1,187 @@
+import { once } from 'node:events'
+import {
+  chmodSync,
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { createServer } from 'node:net'
+import { totalmem } from 'node:os'
+import { join } from 'node:path'
+import { type Check, configOf, type Finding, ok, type Patient, skip } from './finding.ts'
+
+const GIGABYTE = 2 ** 30
+const LEAST_FREE = 0.1
+const LEAST_FILES = 4096
+const LEAST_INODES = 10_000
+/** As statfs names them. SQLite in WAL mode needs locks and shared memory that these do not have. */
+const SHARED_DISKS: Record<number, string> = {
+  26985: 'NFS',
+  20859: 'SMB',
+  4283649346: 'CIFS',
+  4266872130: 'SMB2',
+  16914839: '9p',
+  1702057286: 'FUSE (virtiofs, sshfs)',
+}
+
+/** What `--fix` does: folders and modes. */
+export function repair(dataFolder: string): void {
+  mkdirSync(dataFolder, { recursive: true, mode: 0o700 })
+  chmodSync(dataFolder, 0o700)
+  if (statSync('.env', { throwIfNoEntry: false })?.isFile()) chmodSync('.env', 0o600)
+}
+
+const node: Check = async () => [ok('node', `Node ${process.versions.node}`)]
+
+const data: Check = async ({ dataFolder, hasData }) => {
+  if (!hasData)
+    return [skip('data-dir', `${dataFolder} is not there yet: the first start makes it`)]
+  const refused = refusalOf(dataFolder)
+  if (refused !== undefined)
+    return [
+      {
+        check: 'data-dir',
+        status: 'fail',
+        seen: refused,
+        expected: 'a folder in which this user can write, rename and link',
+        why: 'every service keeps its data there',
+        fix: `chown -R "$(id -u)" ${dataFolder}, or choose another with SUITE_DATA`,
+      },
+    ]
+  const findings = [...modeFindings(dataFolder), ...diskFindings(dataFolder)]
+  return findings.length > 0 ? findings : [ok('data-dir', `${dataFolder} takes files`)]
+}
+
+function refusalOf(folder: string): string | undefined {
+  if (!statSync(folder).isDirectory()) return `${folder} is not a folder`
+  const probe = join(folder, `.doctor-${process.pid}`)
+  try {
+    writeFileSync(probe, '', { flush: true, mode: 0o600 })
+    linkSync(probe, `${probe}-link`)
+    renameSync(`${probe}-link`, `${probe}-moved`)
+    return undefined
+  } catch (error) {
+    return (error as Error).message
+  } finally {
+    for (const end of ['', '-link', '-moved']) rmSync(`${probe}${end}`, { force: true })
+  }
+}
+
+function modeFindings(folder: string): Finding[] {
+  const mode = statSync(folder).mode & 0o777
+  if ((mode & 0o077) === 0 || process.platform === 'win32') return []
+  return [
+    {
+      check: 'data-dir',
+      status: 'warn',
+      seen: `${folder} has the mode ${mode.toString(8)}`,
+      expected: '700',
+      why: 'other users of this machine can look into it',
+      fix: `chmod 700 ${folder}`,
+    },
+  ]
+}
+
+function diskFindings(folder: string): Finding[] {
+  const { type, bsize, bavail, blocks, ffree, files } = statfsSync(folder)
+  const findings: Finding[] = []
+  const free = bavail * bsize
+  if (free < GIGABYTE && free < LEAST_FREE * blocks * bsize)
+    findings.push({
+      check: 'data-dir',
+      status: free < GIGABYTE / 10 ? 'fail' : 'warn',
+      seen: `${Math.round(free / 2 ** 20)} MB are free`,
+      expected: 'at least 1 GB, or a tenth of the disk',
+      why: 'on a full disk uploads and sign-ins are refused',
+      fix: 'make room, or move SUITE_DATA to a larger disk',
+    })
+  if (files > 0 && ffree < LEAST_INODES)
+    findings.push({
+      check: 'data-dir',
+      status: 'warn',
+      seen: `${ffree} more files fit on the disk`,
+      expected: `at least ${LEAST_INODES}`,
+      fix: 'remove small files, or move SUITE_DATA',
+    })
+  const shared = SHARED_DISKS[type]
+  if (shared !== undefined)
+    findings.push({
+      check: 'data-dir',
+      status: 'fail',
+      seen: `${folder} is on ${shared}`,
+      expected: 'a disk of this machine, or a named volume of the container',
+      why: 'SQLite loses data on shared disks',
+      fix: 'move SUITE_DATA to a local disk, or use PostgreSQL',
+    })
+  return findings
+}
+
+/** Free, or in use by the service itself. */
+const ports: Check = async (patient) => {
+  const checked = patient.prepared.map((each) => portFinding(patient, each))
+  const findings = (await Promise.all(checked)).flat()
+  return findings.length > 0 ? findings : [ok('ports', 'free, or in use by the services')]
+}
+
+async function portFinding(
+  { running }: Patient,
+  prepared: Patient['prepared'][number],
+): Promise<Finding[]> {
+  const { host, port } = configOf(prepared)
+  const { name, portSetting } = prepared.entry
+  if (running.has(name) || (await isFree(host, port))) return []
+  return [
+    {
+      check: 'ports',
+      status: 'fail',
+      seen: `port ${port} of ${name} is in use by another program`,
+      expected: 'a free port',
+      why: `${name} cannot start`,
+      fix: `${portSetting}=${port + 1000} in .env, or stop what uses ${port}`,
+    },
+  ]
+}
+
+async function isFree(host: string, port: number): Promise<boolean> {
+  const probe = createServer().listen(port, host)
+  try {
+    await once(probe, 'listening')
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'EADDRINUSE'
+  }
+  await once(probe.close(), 'close')
+  return true
+}
+
+const limits: Check = async () => {
+  const table = process.platform === 'linux' ? readFileSync('/proc/self/limits', 'utf8') : ''
+  const soft = /^Max open files\s+(\d+)/m.exec(table)?.[1]
+  const memory = process.constrainedMemory() || totalmem()
+  const findings: Finding[] = []
+  if (soft !== undefined && Number(soft) < LEAST_FILES)
+    findings.push({
+      check: 'limits',
+      status: 'warn',
+      seen: `${soft} open files are allowed`,
+      expected: `${LEAST_FILES} or more`,
+      why: 'each connection is one',
+      fix: `LimitNOFILE=65536 in the unit, or ulimit -n 65536`,
+    })
+  if (Math.min(memory, totalmem()) < GIGABYTE / 2)
+    findings.push({
+      check: 'limits',
+      status: 'warn',
+      seen: `${Math.round(memory / 2 ** 20)} MB of memory`,
+      expected: '512 MB or more',
+      why: 'a password takes 19 MB while it is checked, and a thumbnail more',
+      fix: 'MemoryMax=1G in the unit, or a larger machine',
+    })
+  return findings.length > 0 ? findings : [ok('limits', 'files and memory suffice')]
+}
+
+export const machineChecks: Check[] = [node, data, ports, limits]

@@ -1,0 +1,173 @@
+import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Env, hostUrl, SettingsError, StartError } from '@plinth/kit'
+import {
+  loadManagement,
+  loadConfig as loadSuite,
+  loadWorkerCount,
+} from '../../../launcher/config.ts'
+import { services } from '../../../launcher/services.ts'
+import { prepareStack } from '../../../launcher/stack/prepare.ts'
+import { nearest } from '../../suggestion.ts'
+import { type Check, configOf, type Finding, ok, type Patient, skip } from './finding.ts'
+
+const OURS = /^(IDENTITY|STORAGE_FULL|STORAGE_KEY|PAYMENTS|PROVIDER|SANDBOX|SUITE|BACKUP)_/
+const ANSWER_MS = 3_000
+
+type Place = { dataFolder: string; hasData: boolean }
+
+/** Reads all settings as a start does. Without a data folder it makes none: keys would appear in it. */
+export async function readPatient(
+  env: Env,
+  { dataFolder, hasData }: Place,
+): Promise<{ patient: Patient; findings: Finding[] }> {
+  const scratch = hasData ? undefined : mkdtempSync(join(tmpdir(), 'plinth-doctor-'))
+  const production = env.NODE_ENV === 'production'
+  const patient: Patient = {
+    ...{ env, dataFolder, hasData, production },
+    suite: undefined,
+    prepared: [],
+    running: new Map(),
+  }
+  try {
+    const { config, prepared } = await prepareStack({ ...env, SUITE_DATA: scratch ?? dataFolder })
+    Object.assign(patient, { suite: config, prepared, running: await answering(prepared) })
+    return { patient, findings: [ok('settings', `those of ${prepared.length} services are right`)] }
+  } catch (error) {
+    if (error instanceof SettingsError) return { patient, findings: error.faults.map(faultFinding) }
+    if (!(error instanceof StartError)) throw error
+    return { patient, findings: [{ check: 'settings', status: 'fail', seen: error.message }] }
+  } finally {
+    if (scratch !== undefined) rmSync(scratch, { recursive: true, force: true })
+  }
+}
+
+function faultFinding({
+  name,
+  found,
+  expected,
+  example,
+}: SettingsError['faults'][number]): Finding {
+  return {
+    check: 'settings',
+    status: 'fail',
+    seen: `${name} ${found}`,
+    expected,
+    why: 'no service starts while a setting is faulty',
+    fix: `${name}=${example ?? '…'} in .env`,
+  }
+}
+
+async function answering(prepared: Patient['prepared']): Promise<Patient['running']> {
+  const asked = prepared.map(async (each) => {
+    const { host, port } = configOf(each)
+    const reply = await fetch(`${hostUrl(host, port)}/actuator/health`, {
+      signal: AbortSignal.timeout(ANSWER_MS),
+    }).catch(() => undefined)
+    const body = (await reply?.json().catch(() => undefined)) as Health | undefined
+    return body?.status ? [[each.entry.name, body] as const] : []
+  })
+  return new Map((await Promise.all(asked)).flat())
+}
+
+type Health = { status: string; reason?: string }
+
+/** What a running service says of itself: its database, its disk or bucket. */
+const health: Check = async ({ running }) => {
+  if (running.size === 0) return [skip('health', 'no service runs')]
+  const down = [...running].filter(([, { status }]) => status !== 'UP')
+  if (down.length === 0) return [ok('health', `${running.size} services are up`)]
+  return down.map(([name, { status, reason }]) => ({
+    check: 'health',
+    status: 'fail',
+    seen: `${name}: ${status}${reason ? `, ${reason}` : ''}`,
+    expected: 'UP',
+    why: 'it refuses what needs its database, disk or bucket',
+    fix: `look into the log of ${name}`,
+  }))
+}
+
+/** A misspelt name is ignored by every service, and its default is used without a word. */
+const names: Check = async ({ env }) => {
+  const known = await knownSettings()
+  const unknown = Object.keys(env).filter(
+    (name) => OURS.test(name) && !known.has(name) && !known.has(name.replace(/_FILE$/, '')),
+  )
+  return unknown.map((name) => {
+    const meant = nearest(
+      name.toLowerCase(),
+      [...known].map((each) => each.toLowerCase()),
+    )
+    return {
+      check: 'settings',
+      status: 'warn',
+      seen: `${name} is set, and no service reads it`,
+      expected: meant ? meant.toUpperCase() : 'a name from .env.example',
+      why: 'a misspelt setting has no effect',
+      fix: meant ? `rename it to ${meant.toUpperCase()}` : `remove ${name}`,
+    }
+  })
+}
+
+/** Asks every service for its settings, with nothing set and with everything set, and watches. */
+export async function knownSettings(): Promise<Set<string>> {
+  const folder = mkdtempSync(join(tmpdir(), 'plinth-doctor-'))
+  const known = new Set(['NODE_ENV', 'SUITE_DATA', 'BACKUP_DIR', 'BACKUP_AT', 'BACKUP_KEEP'])
+  const readers = [
+    loadSuite,
+    loadManagement,
+    loadWorkerCount,
+    ...services.map(({ prepare }) => prepare),
+  ]
+  try {
+    for (const value of [undefined, 'http://localhost:1'])
+      for (const read of readers) await tried(() => read(watched(known, folder, value)))
+    return known
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** A faulty value is a fault to the service; here only the names count. */
+async function tried(read: () => unknown): Promise<void> {
+  try {
+    await read()
+  } catch {}
+}
+
+function watched(names: Set<string>, folder: string, value: string | undefined): Env {
+  return new Proxy<Env>(
+    {},
+    {
+      get: (_, name) => {
+        if (name === 'SUITE_DATA') return folder
+        if (typeof name === 'symbol' || name.endsWith('_FILE') || name === 'NODE_ENV')
+          return undefined
+        names.add(name)
+        return value
+      },
+    },
+  )
+}
+
+/** Files with secrets that other users of the machine can read. */
+const secrets: Check = async ({ env }) => {
+  const named = Object.entries(env).filter(([name]) => OURS.test(name) && name.endsWith('_FILE'))
+  const files = ['.env', ...named.flatMap(([, file]) => file ?? [])]
+  const open = files.filter((file) => {
+    const found = statSync(file, { throwIfNoEntry: false })
+    return found?.isFile() && (found.mode & 0o077) !== 0 && process.platform !== 'win32'
+  })
+  if (open.length === 0) return [ok('secrets', 'files with secrets are for their owner alone')]
+  return open.map((file) => ({
+    check: 'secrets',
+    status: 'warn',
+    seen: `${file} has the mode ${(statSync(file).mode & 0o777).toString(8)}`,
+    expected: '600',
+    why: 'other users of this machine can read it',
+    fix: `chmod 600 ${file}`,
+  }))
+}
+
+export const settingsChecks: Check[] = [names, secrets, health]

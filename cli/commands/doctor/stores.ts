@@ -1,0 +1,247 @@
+import { existsSync, readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { openText, systemClock, VERSION } from '@plinth/kit'
+import {
+  type Check,
+  type Config,
+  configOf,
+  type Finding,
+  ok,
+  type Patient,
+  prefixOf,
+  skip,
+} from './finding.ts'
+import { type Reading, readDatabase } from './read-database.ts'
+
+const LARGEST_LOG_BYTES = 2 ** 30
+const DAY_MS = 86_400_000
+const OLDEST_BACKUP_MS = 26 * 3_600_000
+
+type Row = Record<string, string>
+
+/** Nothing is migrated and nothing written. */
+const database: Check = async (patient) => {
+  const stored = patient.prepared.filter((each) => configOf(each).databaseUrl !== undefined)
+  const findings = await Promise.all(stored.map((each) => databaseFindings(patient, each)))
+  return findings.flat()
+}
+
+async function databaseFindings(
+  { hasData }: Patient,
+  prepared: Patient['prepared'][number],
+): Promise<Finding[]> {
+  const config = configOf(prepared)
+  const { name } = prepared.entry
+  const setting = `${prefixOf(prepared)}DATABASE_URL`
+  const url = config.databaseUrl ?? ''
+  const file = url.startsWith('sqlite:') ? url.slice('sqlite:'.length) : undefined
+  if (file !== undefined && (!hasData || !existsSync(file)))
+    return [skip('database', `${name}: ${file} is not there yet: the first start makes it`)]
+  let reading: Reading
+  try {
+    reading = await readDatabase(url)
+  } catch (error) {
+    return [
+      {
+        check: 'database',
+        status: 'fail',
+        seen: `${name}: ${(error as Error).message}`,
+        expected: `a database that answers at ${setting}`,
+        why: `${name} does not start without it`,
+        fix:
+          file === undefined
+            ? `start PostgreSQL, or correct ${setting}`
+            : `restore ${file} from a backup`,
+      },
+    ]
+  }
+  try {
+    const found = [
+      ...(await (file === undefined ? serverFindings : fileFindings)(name, reading, config, file)),
+      ...(await versionFindings(name, reading)),
+      ...(await keyFindings(name, reading, config, prefixOf(prepared))),
+    ]
+    return found.length > 0 ? found : [ok('database', `${name}: sound, and its keys open it`)]
+  } finally {
+    await reading.close()
+  }
+}
+
+async function fileFindings(
+  name: string,
+  reading: Reading,
+  _config: Config,
+  file = '',
+): Promise<Finding[]> {
+  const [checked] = await reading.rows('pragma quick_check(1)')
+  const findings: Finding[] = []
+  if (checked?.quick_check !== 'ok')
+    findings.push({
+      check: 'database',
+      status: 'fail',
+      seen: `${name}: ${checked?.quick_check}`,
+      expected: 'a sound file',
+      fix: `restore ${file} from a backup`,
+    })
+  const log = statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0
+  if (log > LARGEST_LOG_BYTES)
+    findings.push({
+      check: 'database',
+      status: 'warn',
+      seen: `${name}: the log ${file}-wal has ${Math.round(log / 2 ** 20)} MB`,
+      expected: 'less than 1 GB',
+      why: 'a reader that never ends keeps it from being emptied',
+      fix: 'restart the service',
+    })
+  return findings
+}
+
+async function serverFindings(name: string, reading: Reading, config: Config): Promise<Finding[]> {
+  const [about] = await reading.rows(
+    `select current_setting('server_encoding') as encoding, current_setting('max_connections') as most`,
+  )
+  const findings: Finding[] = []
+  if (about?.encoding !== 'UTF8')
+    findings.push({
+      check: 'database',
+      status: 'fail',
+      seen: `${name}: the encoding is ${about?.encoding}`,
+      expected: 'UTF8',
+      why: 'names of other languages cannot be stored',
+      fix: `create database plinth encoding 'UTF8' template template0`,
+    })
+  const pool = config.database?.poolSize ?? 0
+  if (pool * 3 > Number(about?.most))
+    findings.push({
+      check: 'database',
+      status: 'warn',
+      seen: `${name}: three nodes would take ${3 * pool} of ${about?.most} connections`,
+      expected: 'room for every node',
+      fix: 'a smaller …_DATABASE_CONNECTIONS, or a larger max_connections',
+    })
+  return findings
+}
+
+/** Data that a later version has changed. */
+async function versionFindings(name: string, reading: Reading): Promise<Finding[]> {
+  const rows = await reading.rows('select * from schema_migrations').catch((): Row[] => [])
+  const newer = rows.map(({ version }) => version).filter((version) => isNewer(version))
+  if (newer.length === 0) return []
+  return [
+    {
+      check: 'upgrade',
+      status: 'fail',
+      seen: `${name}: the data is of Plinth ${newer.sort().at(-1)}, and this is ${VERSION}`,
+      expected: 'a version at least as new as the data',
+      why: 'an older version would not know what it reads, and refuses to start',
+      fix: `install ${newer.sort().at(-1)}, or restore the copy made before the update`,
+    },
+  ]
+}
+
+function isNewer(version: string | null | undefined): boolean {
+  if (!version) return false
+  return version.localeCompare(VERSION, 'en', { numeric: true }) > 0
+}
+
+/** A sealed value names its key: another master key is told apart from a damaged value. */
+async function keyFindings(
+  name: string,
+  reading: Reading,
+  { accounts }: Config,
+  prefix: string,
+): Promise<Finding[]> {
+  const read = 'select sealed_private_key as sealed from signing_keys'
+  const [row] = accounts ? await reading.rows(read).catch((): Row[] => []) : []
+  if (!accounts || !row) return []
+  try {
+    openText(accounts.masterKey, row.sealed ?? '', '')
+  } catch (error) {
+    const { message } = error as Error
+    if (!message.startsWith('Sealed with key')) return []
+    return [
+      {
+        check: 'keys',
+        status: 'fail',
+        seen: `${name}: ${message}`,
+        expected: 'the key that the data was sealed with',
+        why: 'with another one the service does not start, and no signing key can be used',
+        fix: `${prefix}MASTER_KEY_FILE=<the file with the old key> in .env`,
+      },
+    ]
+  }
+  return []
+}
+
+/** What is for development, where it is switched on for others. */
+const conveniences: Check = async ({ production, prepared }) => {
+  if (!production)
+    return [skip('keys', 'known secrets are for development; this is not production')]
+  const found = prepared.flatMap((each): Finding[] =>
+    each.service.conveniences.named.map((named) => ({
+      check: 'keys',
+      status: 'fail',
+      seen: `${each.entry.name}: ${named}, in production`,
+      expected: 'secrets that nobody knows',
+      why: 'everyone can read them in the documentation',
+      fix: `remove what switches it on (${prefixOf(each)}…) from .env`,
+    })),
+  )
+  return found.length > 0 ? found : [ok('keys', 'no secret is a known one')]
+}
+
+const payments: Check = async ({ production, prepared }) => {
+  const found = prepared.find(({ entry }) => entry.name === 'payments')
+  if (!found) return []
+  const { secretKey, webhookSecrets = [] } = configOf(found)
+  if (!secretKey) return [skip('payments', 'no provider is configured: it answers 503')]
+  if (webhookSecrets.length === 0)
+    return [
+      {
+        check: 'payments',
+        status: 'fail',
+        seen: 'PROVIDER_SECRET_KEY is set and PROVIDER_WEBHOOK_SECRET is not',
+        expected: 'both',
+        why: 'without webhooks a payment is seen only when we ask, up to a minute later',
+        fix: 'PROVIDER_WEBHOOK_SECRET=whsec_… in .env, from the provider’s page of webhooks',
+      },
+    ]
+  if (production && secretKey.startsWith('sk_test_'))
+    return [
+      {
+        check: 'payments',
+        status: 'warn',
+        seen: 'a test key of the provider, in production',
+        expected: 'a live key',
+        why: 'no money moves',
+        fix: 'PROVIDER_SECRET_KEY=sk_live_… in .env',
+      },
+    ]
+  return [ok('payments', 'a provider and its webhook secret are set')]
+}
+
+const backup: Check = async ({ production, env, dataFolder }) => {
+  if (!production) return [skip('backup', 'for production')]
+  const folder = env.BACKUP_DIR ?? join(dataFolder, 'backups')
+  const files = existsSync(folder)
+    ? readdirSync(folder).filter((name) => /^plinth-.*\.tar/.test(name))
+    : []
+  const newest = Math.max(0, ...files.map((name) => statSync(join(folder, name)).mtimeMs))
+  const age = systemClock().getTime() - newest
+  if (newest > 0 && age <= OLDEST_BACKUP_MS) return [ok('backup', `${files.length} in ${folder}`)]
+  return [
+    {
+      check: 'backup',
+      status: 'warn',
+      seen:
+        newest === 0
+          ? `no backup in ${folder}`
+          : `the last one is ${Math.round(age / DAY_MS)} days old`,
+      expected: 'one of the last 26 hours',
+      why: 'a disk that breaks takes everything since then',
+      fix: 'plinth backup create, every night',
+    },
+  ]
+}
+
+export const storeChecks: Check[] = [database, conveniences, payments, backup]

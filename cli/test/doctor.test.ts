@@ -1,0 +1,332 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
+import { createServer, type IncomingMessage, request } from 'node:http'
+import { createServer as createListener } from 'node:net'
+import { join } from 'node:path'
+import { after, before, describe, type TestContext, test } from 'node:test'
+import Sqlite from 'better-sqlite3'
+import { launch, lineOf } from '../../launcher/test/launch.ts'
+import { freePortSettings, freePorts } from '../../test/servers/free-ports.ts'
+import { type Ended, plinth, temporaryFolder } from './run-plinth.ts'
+
+type Finding = { check: string; status: string; seen: string; expected?: string; fix?: string }
+type Env = Record<string, string>
+type Fault = {
+  env?: Env
+  prepare?(folder: string, t: TestContext, ports: Env): unknown
+  check: string
+  status: 'warn' | 'fail'
+  seen: RegExp
+  fix: RegExp
+}
+
+const KEY = Buffer.from('0123456789abcdefghijklmnopqrstuv').toString('base64')
+const OTHER_KEY = Buffer.from('vutsrqponmlkjihgfedcba9876543210').toString('base64')
+
+/** What a first start most often fails on, planted one by one. */
+const FAULTS: Record<string, Fault> = {
+  'a value that is not one': {
+    env: { STORAGE_FULL_MAX_FILE_SIZE: 'huge' },
+    check: 'settings',
+    status: 'fail',
+    seen: /^STORAGE_FULL_MAX_FILE_SIZE \(set\)$/,
+    fix: /^STORAGE_FULL_MAX_FILE_SIZE=10MB in \.env/,
+  },
+  'production without secrets': {
+    env: { NODE_ENV: 'production' },
+    check: 'settings',
+    status: 'fail',
+    seen: /^IDENTITY_MASTER_KEY \(not set\)$/,
+    fix: /openssl rand/,
+  },
+  'a misspelt setting': {
+    env: { IDENTITY_PUBLC_URL: 'https://app.example' },
+    check: 'settings',
+    status: 'warn',
+    seen: /^IDENTITY_PUBLC_URL is set, and no service reads it$/,
+    fix: /rename it to IDENTITY_PUBLIC_URL/,
+  },
+  'settings that others can read': {
+    prepare: (folder) => writeFileSync(join(folder, '.env'), 'LOG_LEVEL=info\n', { mode: 0o644 }),
+    check: 'secrets',
+    status: 'warn',
+    seen: /^\.env has the mode 644$/,
+    fix: /^chmod 600 \.env$/,
+  },
+  'a data folder that is a file': {
+    env: { SUITE_DATA: 'settings.txt' },
+    prepare: (folder) => writeFileSync(join(folder, 'settings.txt'), ''),
+    check: 'data-dir',
+    status: 'fail',
+    seen: /settings\.txt is not a folder/,
+    fix: /SUITE_DATA/,
+  },
+  'a data folder that others can look into': {
+    prepare: (folder) => {
+      mkdirSync(join(folder, 'data'))
+      chmodSync(join(folder, 'data'), 0o755)
+    },
+    check: 'data-dir',
+    status: 'warn',
+    seen: /data has the mode 755$/,
+    fix: /^chmod 700 /,
+  },
+  'a port that another program has': {
+    prepare: async (_folder, t, { PAYMENTS_PORT = '' }) => {
+      const other = createListener().listen(Number(PAYMENTS_PORT), 'localhost')
+      t.after(() => other.close())
+      await once(other, 'listening')
+    },
+    check: 'ports',
+    status: 'fail',
+    seen: /^port \d+ of payments is in use by another program$/,
+    fix: /^PAYMENTS_PORT=\d+ in \.env/,
+  },
+  'a PostgreSQL that does not run': {
+    env: { IDENTITY_DATABASE_URL: 'postgres://plinth:secret@127.0.0.1:1/plinth' },
+    check: 'database',
+    status: 'fail',
+    seen: /^identity: the database "plinth" at 127\.0\.0\.1:1: .*ECONNREFUSED/,
+    fix: /start PostgreSQL, or correct IDENTITY_DATABASE_URL/,
+  },
+  'a damaged database file': {
+    prepare: (folder) => {
+      mkdirSync(join(folder, 'data'), { mode: 0o700 })
+      writeFileSync(join(folder, 'data/identity.db'), 'not a database'.repeat(100))
+    },
+    check: 'database',
+    status: 'fail',
+    seen: /^identity: file is not a database$/,
+    fix: /restore .*identity\.db from a backup/,
+  },
+  'the master key of another installation': {
+    env: { IDENTITY_MASTER_KEY: KEY },
+    prepare: (folder) =>
+      plinth(['user', 'list'], {
+        cwd: folder,
+        env: { IDENTITY_MASTER_KEY: OTHER_KEY },
+      }),
+    check: 'keys',
+    status: 'fail',
+    seen: /^identity: Sealed with key \S+, but the key given is /,
+    fix: /IDENTITY_MASTER_KEY_FILE/,
+  },
+  'data of a later version': {
+    prepare: async (folder) => {
+      await plinth(['user', 'list'], { cwd: folder })
+      const db = new Sqlite(join(folder, 'data/identity.db'))
+      db.exec(`insert into schema_migrations (name, version) values ('later-0001', '9.8.7')`)
+      db.close()
+    },
+    check: 'upgrade',
+    status: 'fail',
+    seen: /^identity: the data is of Plinth 9\.8\.7, and this is \d/,
+    fix: /install 9\.8\.7/,
+  },
+  'demo accounts in production': {
+    env: {
+      NODE_ENV: 'production',
+      IDENTITY_DEMO_ACCOUNTS: 'on',
+      IDENTITY_MASTER_KEY: KEY,
+      STORAGE_FULL_MASTER_KEY: KEY,
+      STORAGE_KEY_API_KEY: 'a key of twenty letters or more',
+      PAYMENTS_ACCESS: 'keys',
+    },
+    check: 'keys',
+    status: 'fail',
+    seen: /^identity: demo accounts, in production$/,
+    fix: /IDENTITY_/,
+  },
+  'a provider without a webhook secret': {
+    env: { PROVIDER_SECRET_KEY: 'sk_test_1234567890', PROVIDER_API_BASE: 'https://api.stripe.com' },
+    check: 'payments',
+    status: 'fail',
+    seen: /PROVIDER_WEBHOOK_SECRET is not/,
+    fix: /PROVIDER_WEBHOOK_SECRET=whsec_/,
+  },
+  'a public address without TLS in production': {
+    env: {
+      NODE_ENV: 'production',
+      SUITE_PUBLIC_URL: 'http://app.example',
+      IDENTITY_MASTER_KEY: KEY,
+      STORAGE_FULL_MASTER_KEY: KEY,
+      STORAGE_KEY_API_KEY: 'a key of twenty letters or more',
+      PAYMENTS_ACCESS: 'keys',
+      IDENTITY_PASSKEYS: 'off',
+    },
+    check: 'public-url',
+    status: 'fail',
+    seen: /^SUITE_PUBLIC_URL is http:\/\/app\.example$/,
+    fix: /SUITE_PUBLIC_URL=https:\/\/app\.example/,
+  },
+  'an issuer that is spelt in two ways': {
+    env: { STORAGE_FULL_TRUSTED_ISSUER: 'http://127.0.0.1:8081' },
+    check: 'origins',
+    status: 'warn',
+    seen: /^storage-full trusts http:\/\/127\.0\.0\.1:8081, and identity here signs as http:\/\/localhost/,
+    fix: /^STORAGE_FULL_TRUSTED_ISSUER=http:\/\/localhost/,
+  },
+}
+
+describe('plinth doctor names', () => {
+  for (const [name, { env: given = {}, prepare, ...expected }] of Object.entries(FAULTS))
+    test(name, async (t) => {
+      const cwd = temporaryFolder(t)
+      const env = { ...(await freePortSettings()), ...given }
+      await prepare?.(cwd, t, env)
+
+      const { code, found } = read(await plinth(['doctor', '--json'], { cwd, env }))
+
+      const finding = found.find(
+        ({ check, status, seen }) =>
+          check === expected.check && status === expected.status && expected.seen.test(seen),
+      )
+      assert.ok(finding, JSON.stringify(found, null, 2))
+      assert.match(finding.fix ?? '', expected.fix)
+      assert.equal(code, found.some(({ status }) => status === 'fail') ? 1 : 2)
+    })
+})
+
+describe('plinth doctor, beside a running suite behind a proxy', () => {
+  let folder: string
+  let env: Env
+  let proxy: Awaited<ReturnType<typeof startProxy>>
+  const cleanups: (() => unknown)[] = []
+  const scope = { after: (work: () => unknown) => void cleanups.unshift(work) }
+  before(async () => {
+    folder = temporaryFolder(scope)
+    const [port = 0] = await freePorts(1)
+    const ports = await freePortSettings()
+    proxy = await startProxy(port, Number(ports.SUITE_PORT))
+    scope.after(() => proxy.close())
+    env = {
+      ...ports,
+      SUITE_PUBLIC_URL: `http://localhost:${port}`,
+      SUITE_TRUSTED_PROXIES: 'loopback',
+    }
+    const child = launch(scope, { env, folder })
+    await lineOf(child, /"started"/)
+  })
+  after(async () => {
+    for (const cleanup of cleanups) await cleanup()
+  })
+  const examine = async (...words: string[]) =>
+    read(await plinth(['doctor', '--json', ...words], { cwd: folder, env }))
+
+  test('finds nothing wrong where nothing is', async () => {
+    proxy.mode = 'good'
+
+    const { code, found } = await examine()
+
+    assert.deepEqual(
+      found.filter(({ status }) => status === 'fail' || status === 'warn'),
+      [],
+    )
+    assert.equal(code, 0)
+    for (const check of ['health', 'public-url', 'proxy', 'database', 'ports', 'exposure', 'clock'])
+      assert.ok(
+        found.some((each) => each.check === check && each.status === 'ok'),
+        check,
+      )
+  })
+
+  const PROXY_FAULTS = {
+    'believes what the client says of its address': ['trusting', 'proxy', /forged X-Forwarded-For/],
+    'does not pass the host on': ['hostless', 'proxy', /^the service sees http:\/\/localhost:/],
+    'leads elsewhere': ['elsewhere', 'public-url', /answers with 200, and not as landing/],
+    'is down': ['down', 'public-url', /does not answer/],
+  } as const
+  for (const [name, [mode, check, seen]] of Object.entries(PROXY_FAULTS))
+    test(`names a proxy that ${name}`, async () => {
+      proxy.mode = mode
+
+      const { code, found } = await examine()
+
+      const finding = found.find((each) => each.status === 'fail' && each.check === check)
+      assert.match(finding?.seen ?? '', seen)
+      assert.ok(finding?.fix)
+      assert.equal(code, 1)
+    })
+
+  test('its challenge is no public address of the service', async () => {
+    const url = `http://localhost:${env.IDENTITY_PORT}/actuator/doctor/${'0'.repeat(32)}`
+
+    assert.equal((await fetch(url)).status, 404)
+  })
+
+  test('--support has no value of a setting in it', async () => {
+    proxy.mode = 'good'
+    const secrets = {
+      IDENTITY_TOKEN_AUDIENCE: 'a-value-to-hide',
+      METRICS_TOKEN: 'hide-me-please-0123',
+    }
+
+    const { stdout } = await plinth(['doctor', '--support'], {
+      cwd: folder,
+      env: { ...env, ...secrets },
+    })
+
+    assert.match(stdout, /^plinth \d+\.\d+\.\d+ \(Node /)
+    assert.match(stdout, /^settings: .*IDENTITY_TOKEN_AUDIENCE.* METRICS_TOKEN/m)
+    assert.doesNotMatch(stdout, /a-value-to-hide|hide-me-please/)
+  })
+})
+
+test('plinth doctor changes nothing, and --fix only folders and modes', async (t) => {
+  const cwd = temporaryFolder(t)
+  const env = await freePortSettings()
+  writeFileSync(join(cwd, '.env'), '', { mode: 0o644 })
+
+  const first = read(await plinth(['doctor', '--json'], { cwd, env }))
+  const fixed = read(await plinth(['doctor', '--json', '--fix'], { cwd, env }))
+
+  assert.ok(first.found.some(({ check, status }) => check === 'data-dir' && status === 'skip'))
+  assert.ok(first.found.some(({ check, status }) => check === 'secrets' && status === 'warn'))
+  assert.ok(fixed.found.some(({ check, status }) => check === 'data-dir' && status === 'ok'))
+  assert.ok(fixed.found.some(({ check, status }) => check === 'secrets' && status === 'ok'))
+  assert.deepEqual([first.code, fixed.code], [2, 0])
+})
+
+function read({ code, stdout, stderr }: Ended): { code: number | null; found: Finding[] } {
+  assert.ok(stdout.startsWith('['), stderr)
+  return { code, found: JSON.parse(stdout) }
+}
+
+type Mode = 'good' | 'trusting' | 'hostless' | 'elsewhere' | 'down'
+
+/** A reverse proxy that makes one mistake, or none. */
+async function startProxy(port: number, upstream: number) {
+  const proxy = {
+    mode: 'good' as Mode,
+    close: () => {
+      server.closeAllConnections()
+      server.close()
+    },
+  }
+  const server = createServer((asked, response) => {
+    if (proxy.mode === 'down') return asked.socket.destroy()
+    if (proxy.mode === 'elsewhere') return response.end('<h1>It works!</h1>')
+    const headers = headersFor(proxy.mode, asked)
+    const { method, url: path } = asked
+    const passed = request(
+      { port: upstream, host: 'localhost', method, path, headers },
+      (reply) => {
+        response.writeHead(reply.statusCode ?? 502, reply.headers)
+        reply.pipe(response)
+      },
+    )
+    return asked.pipe(passed)
+  })
+  await once(server.listen(port, 'localhost'), 'listening')
+  return proxy
+
+  function headersFor(mode: Mode, { headers, socket }: IncomingMessage) {
+    return {
+      ...headers,
+      'x-forwarded-proto': 'http',
+      ...(mode === 'hostless' && { host: `localhost:${upstream}` }),
+      ...(mode !== 'trusting' && { 'x-forwarded-for': socket.remoteAddress }),
+    }
+  }
+}
