@@ -49,6 +49,7 @@ import { locationRoutes } from './locations/locations.routes.ts'
 import {
   findActiveLocation,
   prepareFirstStart,
+  rememberActive,
   requireReadableSettings,
 } from './locations/locations.ts'
 import { createProviders } from './locations/providers/open.ts'
@@ -186,6 +187,7 @@ export async function openStorage(
   const keys = openServiceKeys(db, { clock, production, scopes: SCOPES, record })
   const storage: Storage = {
     db,
+    active: rememberActive(db, clock),
     withReserve,
     clock,
     log,

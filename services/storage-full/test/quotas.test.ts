@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readdir } from 'node:fs/promises'
 import { describe, type TestContext, test } from 'node:test'
-import { openDatabase } from '@plinth/kit'
+import { inTransaction, openDatabase } from '@plinth/kit'
 import { type ApiReply, engines, sampleFiles } from '@plinth/kit/testing'
 import { sql } from 'kysely'
 import { storageMigrations } from '../src/database/migrations/index.ts'
@@ -80,6 +80,22 @@ for (const engine of engines)
         assert.equal((await storedIn(first)).length, 10)
       })
 
+    test('what an earlier version has counted is part of the quota', async (t) => {
+      const { api, user, env } = await start(t, { STORAGE_FULL_USER_FILES: '100' })
+      const { db, close } = await openDatabase<StorageTables>(
+        env.STORAGE_FULL_DATABASE_URL ?? '',
+        storageMigrations,
+      )
+      t.after(close)
+      await db.insertInto('file_totals').values({ owner_id: '2', total: 98, bytes: 7 }).execute()
+
+      const replies = await Promise.all([1, 2, 3].map(() => upload(api, user)))
+
+      const { body } = await api.get('/file/usage', { token: user })
+      assert.deepEqual(countsOf(replies), { 201: 2, 413: 1 })
+      assert.deepEqual([body.files, body.bytes], [100, 7 + 2 * SIZE])
+    })
+
     test('without a quota nothing is refused, and usage is shown to its owner', async (t) => {
       const { api, user } = await start(t)
       const before = await api.get('/file/usage', { token: user })
@@ -129,6 +145,28 @@ for (const engine of engines)
     })
   })
 
+const postgres = engines.find(({ name }) => name === 'postgres')
+
+test('uploads of one user do not wait for each other on postgres', {
+  skip: postgres?.skip,
+}, async (t) => {
+  const STORAGE_FULL_DATABASE_URL = (await postgres?.freshUrl(t)) ?? ''
+  const { api, user } = await startStorage(t, { STORAGE_FULL_DATABASE_URL })
+  await upload(api, user)
+  const { db, close } = await openDatabase<StorageTables>(
+    STORAGE_FULL_DATABASE_URL,
+    storageMigrations,
+  )
+  t.after(close)
+
+  const replies = await inTransaction(db, async (uncommitted) => {
+    await uncommitted.updateTable('file_total_parts').set({ total: 1 }).execute()
+    return Promise.all(Array.from({ length: 15 }, () => upload(api, user)))
+  })
+
+  assert.deepEqual(countsOf(replies), { 201: 15 })
+})
+
 function countsOf(replies: ApiReply[]): Record<string, number> {
   const counts: Record<string, number> = {}
   for (const { status } of replies) counts[status] = (counts[status] ?? 0) + 1
@@ -143,7 +181,7 @@ async function storedIn({ root }: TestStorage): Promise<string[]> {
 
 /** A database of version 1.0: two stored files of user 2, and one of user 1 that is being deleted. */
 async function openOld(url: string): Promise<void> {
-  const migrations = storageMigrations.filter(({ name }) => !name.includes('usage-in-bytes'))
+  const migrations = storageMigrations.filter(({ name }) => !/storage-000[23]/.test(name))
   const { db, close } = await openDatabase<StorageTables>(url, migrations)
   await sql`insert into storage_locations (id, provider, place, prefix, sealed_settings, created_at)
     values (1, 'LOCAL', 'files', 'files-1', '', '2030')`.execute(db)

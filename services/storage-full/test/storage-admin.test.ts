@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
+import { readdir } from 'node:fs/promises'
+import { basename, join } from 'node:path'
 import { describe, test } from 'node:test'
 import { engines } from '@plinth/kit/testing'
-import { sharedStorage } from './start-storage.ts'
+import { sharedStorage, startStorage, upload } from './start-storage.ts'
 
 for (const engine of engines)
   describe(`storage administration, on ${engine.name}`, { skip: engine.skip }, () => {
@@ -38,6 +40,23 @@ for (const engine of engines)
           secretKeyPresent: false,
         },
       })
+    })
+
+    test('an activation counts at once at this node, and within a second at another', async (t) => {
+      const first = await startStorage(t, { STORAGE_FULL_DATABASE_URL: await engine.freshUrl(t) })
+      const { api, admin, user, clock, root } = first
+      const second = await startStorage(t, first.env, clock)
+      for (const node of [first, second]) await upload(node.api, user)
+      await api.put('/api/storage/config/local', { path: 'elsewhere' }, { token: admin })
+      await api.put('/api/storage/provider', { provider: 'LOCAL' }, { token: admin })
+
+      const here = await upload(api, user)
+      clock.advance(1)
+      const there = await upload(second.api, user)
+
+      const entries = await readdir(join(root, 'elsewhere'), { recursive: true })
+      const names = entries.map((entry) => basename(entry))
+      for (const { body } of [here, there]) assert.ok(names.includes(body.storedFilename))
     })
 
     test('every endpoint needs ROLE_ADMIN: 401 without a token, 403 for a user', async () => {

@@ -38,7 +38,11 @@ export const JWKS_MAX_AGE_SECONDS = 600
 
 const ANNOUNCED_SECONDS = JWKS_MAX_AGE_SECONDS + 300
 
-const RELOAD_SECONDS = 60
+/** What another node has changed, or an operator has deleted, is seen after this time. */
+const RELOAD_SECONDS = 1
+
+/** How far the clocks of nodes may differ: a key is needed a little longer than its last token. */
+const SPARE_SECONDS = 60
 
 const MISS_COOLDOWN_SECONDS = 10
 
@@ -53,6 +57,7 @@ export async function openSigningKeys(options: SigningKeyOptions): Promise<Signi
   let keys: SigningKey[] = []
   let reloadAt = clock()
   let missAllowedAt = clock()
+  let reloading: Promise<void> | undefined
 
   async function reload(): Promise<void> {
     const stored = await listSigningKeys(db)
@@ -64,19 +69,27 @@ export async function openSigningKeys(options: SigningKeyOptions): Promise<Signi
     reloadAt = secondsAfter(clock(), RELOAD_SECONDS)
   }
 
+  /** For all requests that find the keys too old. */
+  function reloadOnce(): Promise<void> {
+    reloading ??= reload().finally(() => {
+      reloading = undefined
+    })
+    return reloading
+  }
+
   async function add(generation: number, signsFrom: Date): Promise<void> {
     await insertSigningKey(db, sealSigningKey(newSigningKey(generation, signsFrom), masterKey))
     await reload()
   }
 
   async function freshKeys(): Promise<SigningKey[]> {
-    if (clock() >= reloadAt) await reload()
+    if (clock() >= reloadAt) await reloadOnce()
     return keys.filter((key) => !isSpent(key))
   }
 
   function isSpent(key: SigningKey): boolean {
     const successor = keys.find(({ generation }) => generation > key.generation)
-    const lastUseSeconds = tokenLifetimeSeconds + RELOAD_SECONDS
+    const lastUseSeconds = tokenLifetimeSeconds + SPARE_SECONDS
     return !!successor && clock() > secondsAfter(successor.signsFrom, lastUseSeconds)
   }
 

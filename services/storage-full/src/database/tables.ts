@@ -41,6 +41,10 @@ type OwnTables = {
   }
   /** What each owner has stored, so that no page and no quota counts a million rows. */
   file_totals: { owner_id: string; total: number; bytes: Generated<number> }
+  /** On PostgreSQL what was added to that since, in rows that take turns. */
+  file_total_parts: { owner_id: string; part: number; total: number; bytes: number }
+  /** A view of both. */
+  owner_usage: { owner_id: string; total: number; bytes: number }
   temporary_links: {
     id: Generated<number>
     file_id: number

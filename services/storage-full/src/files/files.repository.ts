@@ -1,38 +1,8 @@
-import { fromRow, inTransaction, prepared, toRow } from '@plinth/kit'
-import type { NotNull, Selectable, Updateable } from 'kysely'
+import { fromRow, inTransaction } from '@plinth/kit'
+import type { NotNull, Updateable } from 'kysely'
 import type { FileState, StorageDb, StorageTables, ThumbnailState } from '../database/tables.ts'
-import type { NewFile, ObjectAddress, StoredFile } from './storage.ts'
-import { addUsage, type Quota } from './usage/usage.repository.ts'
-
-type NewRow = Omit<Selectable<StorageTables['files']>, 'id'>
-
-const insert = prepared((db: StorageDb, row: NewRow) =>
-  db.insertInto('files').values(row).returning('id'),
-)
-
-class NoRoom extends Error {}
-
-/** The file becomes visible here, after its bytes are durable. Nothing, when it is over the quota. */
-export async function insertFile(
-  db: StorageDb,
-  file: NewFile,
-  quota: Quota,
-): Promise<StoredFile | undefined> {
-  const { location, ...known } = file
-  const state = { state: 'stored', thumbnail: 'none' } as const
-  const row = toRow<NewRow>({ ...known, ...state, locationId: location.id })
-  const usage = { files: 1, bytes: file.sizeBytes }
-  const inserting = inTransaction(db, async (transaction): Promise<StoredFile> => {
-    const [inserted] = await insert(transaction, row)
-    if (!inserted) throw new Error('The database gave the new file no id')
-    if (!(await addUsage(transaction, file.ownerId, usage, quota))) throw new NoRoom()
-    return { ...file, ...state, id: inserted.id }
-  })
-  return inserting.catch((error) => {
-    if (error instanceof NoRoom) return undefined
-    throw error
-  })
-}
+import type { ObjectAddress, StoredFile } from './storage.ts'
+import { subtractUsage } from './usage/usage.repository.ts'
 
 export async function findFile(db: StorageDb, id: number): Promise<StoredFile | undefined> {
   const row = await selectFiles(db).where('files.id', '=', id).executeTakeFirst()
@@ -120,7 +90,7 @@ export async function markDeleting(db: StorageDb, id: number): Promise<StoredFil
       .executeTakeFirst()
     if (!marked) return undefined
     const file = await findFile(transaction, id)
-    await addUsage(transaction, marked.owner_id, { files: -1, bytes: -marked.size_bytes })
+    await subtractUsage(transaction, marked.owner_id, { files: 1, bytes: marked.size_bytes })
     return file
   })
 }

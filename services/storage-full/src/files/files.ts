@@ -9,12 +9,10 @@ import {
   type Upload,
   type UploadLimits,
 } from '@plinth/kit'
-import { requireActiveLocation } from '../locations/locations.ts'
 import {
   deleteFileRow,
   findFile,
   findIdAfter,
-  insertFile,
   listFiles,
   markDeleting,
 } from './files.repository.ts'
@@ -28,6 +26,7 @@ import {
   shownOwnerId,
   thumbnailKey,
 } from './storage.ts'
+import { insertFile } from './usage/counted-files.repository.ts'
 import { countFiles } from './usage/usage.repository.ts'
 import { overQuota } from './usage/usage.ts'
 
@@ -87,7 +86,7 @@ async function describeUpload(storage: Storage, caller: Caller, upload: Upload):
     sizeBytes: upload.sizeBytes,
     checksumSha256: upload.sha256 ?? '',
     createdAt: storage.clock().toISOString(),
-    location: await requireActiveLocation(storage.db),
+    location: await storage.active.find(),
   }
 }
 

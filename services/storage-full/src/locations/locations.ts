@@ -29,6 +29,7 @@ export type LocationContext = {
   clock: Clock
   log: Logger
   providers: Providers
+  active: ActiveLocation
   limits: { objectEndpoints: EndpointRules }
 }
 
@@ -93,6 +94,33 @@ export async function requireActiveLocation(db: StorageDb): Promise<Location> {
   const active = await findActiveLocation(db)
   if (!active) throw new Error('No storage location is active')
   return active
+}
+
+/** Where uploads go. */
+export type ActiveLocation = { find(): Promise<Location>; forget(): void }
+
+const REMEMBERED_MS = 500
+
+/**
+ * The active location changes when an administrator says so, and is not read for every upload: this
+ * node forgets it when it activates another, and the other nodes see that within a second.
+ */
+export function rememberActive(db: StorageDb, clock: Clock): ActiveLocation {
+  let known: Promise<Location> | undefined
+  let readAt = clock()
+  const forget = () => {
+    known = undefined
+  }
+  const find = () => {
+    const now = clock()
+    if (known && Math.abs(now.getTime() - readAt.getTime()) < REMEMBERED_MS) return known
+    readAt = now
+    const read = requireActiveLocation(db)
+    known = read
+    read.catch(() => known === read && forget())
+    return read
+  }
+  return { find, forget }
 }
 
 /** What an administrator sees of the settings in use: no credentials. */
@@ -166,6 +194,7 @@ export async function activate(
     const event = { event: 'STORAGE_ACTIVATED', actor: by.actor, subject: nameOf(settings) }
     await recordEvent({ ...context, db }, event, by.origin)
   })
+  context.active.forget()
   return location
 }
 

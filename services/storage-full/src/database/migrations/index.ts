@@ -2,10 +2,12 @@ import { accountMigrations } from '@plinth/accounts'
 import { type Migration, serviceKeyMigrations } from '@plinth/kit'
 import { storageSchema } from './0001-storage.ts'
 import { usageInBytes } from './0002-usage.ts'
+import { totalsInParts } from './0003-totals-in-parts.ts'
 
 export const storageMigrations: Migration[] = [
   ...accountMigrations,
   storageSchema,
   usageInBytes,
   ...serviceKeyMigrations,
+  totalsInParts,
 ]

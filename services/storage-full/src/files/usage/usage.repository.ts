@@ -1,4 +1,4 @@
-import { type PageRequest, prepared } from '@plinth/kit'
+import { engineOf, type PageRequest, prepared } from '@plinth/kit'
 import { sql } from 'kysely'
 import type { StorageDb } from '../../database/tables.ts'
 
@@ -16,7 +16,6 @@ type Change = {
   mostBytes: number
 }
 
-/** The row of an owner is locked from here to the commit: the last statement of a transaction. */
 const add = prepared((db: StorageDb, { mostFiles, mostBytes, ...change }: Change) =>
   db
     .insertInto('file_totals')
@@ -38,14 +37,52 @@ const add = prepared((db: StorageDb, { mostFiles, mostBytes, ...change }: Change
     .returning('total'),
 )
 
+/**
+ * On PostgreSQL the total of an owner is the sum of rows that take turns: a row stays locked until the
+ * commit of what it counts has reached the disk, and uploads of one owner would wait for each other.
+ */
+export const PARTS = 16
+
+let turn = Math.floor(Math.random() * PARTS)
+
+export function nextPart(): number {
+  turn = (turn + 1) % PARTS
+  return turn
+}
+
+type Part = { owner_id: string; part: number; total: number; bytes: number }
+
+const addToPart = prepared((db: StorageDb, part: Part) =>
+  db
+    .insertInto('file_total_parts')
+    .values(part)
+    .onConflict((conflict) =>
+      conflict.columns(['owner_id', 'part']).doUpdateSet((row) => ({
+        total: row('file_total_parts.total', '+', row.ref('excluded.total')),
+        bytes: row('file_total_parts.bytes', '+', row.ref('excluded.bytes')),
+      })),
+    ),
+)
+
+/** What was counted is gone: the last statement of a transaction, for it locks a row. */
+export async function subtractUsage(
+  db: StorageDb,
+  ownerId: string,
+  { files, bytes }: Usage,
+): Promise<void> {
+  const change = { owner_id: ownerId, total: -files, bytes: -bytes }
+  if (engineOf(db) === 'postgres') await addToPart(db, { ...change, part: nextPart() })
+  else await add(db, { ...change, mostFiles: NO_LIMIT, mostBytes: NO_LIMIT })
+}
+
 const NO_LIMIT = Number.MAX_SAFE_INTEGER
 
-/** Counts a change; false, and nothing is counted, when the owner would have more than the quota. */
+/** On SQLite; false, and nothing is counted, when the owner would have more than the quota. */
 export async function addUsage(
   db: StorageDb,
   ownerId: string,
   { files, bytes }: Usage,
-  { files: mostFiles = NO_LIMIT, bytes: mostBytes = NO_LIMIT }: Partial<Quota> = {},
+  { files: mostFiles = NO_LIMIT, bytes: mostBytes = NO_LIMIT }: Quota,
 ): Promise<boolean> {
   if (bytes > mostBytes) return false
   const change = { owner_id: ownerId, total: files, bytes, mostFiles, mostBytes }
@@ -54,7 +91,7 @@ export async function addUsage(
 
 export async function sumBytes(db: StorageDb): Promise<number> {
   const row = await db
-    .selectFrom('file_totals')
+    .selectFrom('owner_usage')
     .select(({ fn }) => fn.sum<number>('bytes').as('bytes'))
     .executeTakeFirst()
   return Number(row?.bytes ?? 0)
@@ -62,7 +99,7 @@ export async function sumBytes(db: StorageDb): Promise<number> {
 
 export async function countFiles(db: StorageDb, ownerId?: string): Promise<number> {
   const row = await db
-    .selectFrom('file_totals')
+    .selectFrom('owner_usage')
     .select((count) => count.fn.sum<number>('total').as('total'))
     .$if(ownerId !== undefined, (totals) => totals.where('owner_id', '=', ownerId ?? ''))
     .executeTakeFirst()
@@ -71,7 +108,7 @@ export async function countFiles(db: StorageDb, ownerId?: string): Promise<numbe
 
 export async function findUsage(db: StorageDb, ownerId: string): Promise<Usage> {
   const row = await db
-    .selectFrom('file_totals')
+    .selectFrom('owner_usage')
     .select(['total as files', 'bytes'])
     .where('owner_id', '=', ownerId)
     .executeTakeFirst()
@@ -83,7 +120,7 @@ export type OwnerUsage = Usage & { ownerId: string; owner: string | null }
 /** The owners of files, those with most bytes first. */
 export async function listUsage(db: StorageDb, page: PageRequest): Promise<OwnerUsage[]> {
   return db
-    .selectFrom('file_totals')
+    .selectFrom('owner_usage')
     .select((row) => [
       'owner_id as ownerId',
       'total as files',
@@ -91,7 +128,7 @@ export async function listUsage(db: StorageDb, page: PageRequest): Promise<Owner
       row
         .selectFrom('files')
         .select('owner_name')
-        .whereRef('files.owner_id', '=', 'file_totals.owner_id')
+        .whereRef('files.owner_id', '=', 'owner_usage.owner_id')
         .where('state', '=', 'stored')
         .orderBy('id', 'desc')
         .limit(1)
@@ -107,7 +144,7 @@ export async function listUsage(db: StorageDb, page: PageRequest): Promise<Owner
 
 export async function countOwners(db: StorageDb): Promise<number> {
   const row = await db
-    .selectFrom('file_totals')
+    .selectFrom('owner_usage')
     .select(sql<number>`count(*)`.as('owners'))
     .where('total', '>', 0)
     .executeTakeFirst()

@@ -1,0 +1,24 @@
+import type { Migration } from '@plinth/kit'
+import { sql } from 'kysely'
+
+/** Nodes of the version before go on counting in `file_totals`, and nothing is counted twice. */
+export const totalsInParts: Migration = {
+  name: 'storage-0003-totals-in-parts',
+  async up(db, engine) {
+    if (engine === 'sqlite') {
+      await sql`create view owner_usage as select owner_id, total, bytes from file_totals`.execute(
+        db,
+      )
+      return
+    }
+    // Half of each page is kept free, so that a row that changes all the time stays on its page.
+    await sql`create table file_total_parts (
+      owner_id text not null, part integer not null, total bigint not null, bytes bigint not null,
+      primary key (owner_id, part)) with (fillfactor = 50)`.execute(db)
+    await sql`create view owner_usage as
+      select owner_id, cast(sum(total) as bigint) as total, cast(sum(bytes) as bigint) as bytes
+      from (select owner_id, total, bytes from file_totals
+        union all select owner_id, total, bytes from file_total_parts) counted
+      group by owner_id`.execute(db)
+  },
+}

@@ -1,0 +1,20 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { countRoundTrips, engines } from '@plinth/kit/testing'
+import { startStorage, upload } from './start-storage.ts'
+
+const postgres = engines.find(({ name }) => name === 'postgres')
+
+describe('round trips to PostgreSQL', { skip: postgres?.skip }, () => {
+  test('of an upload are two: who calls, and the file', async (t) => {
+    const database = await countRoundTrips(t, (await postgres?.freshUrl(t)) ?? '')
+    const { api, user } = await startStorage(t, { STORAGE_FULL_DATABASE_URL: database.url })
+    await upload(api, user)
+
+    const trips = await database.roundTripsOf(async () => {
+      assert.equal((await upload(api, user)).status, 201)
+    })
+
+    assert.equal(trips, 2)
+  })
+})
