@@ -184,6 +184,12 @@ export const EQUIVALENT: { file: string; fault: string; line: string; why: strin
     why: 'Of what a comparison returns only the sign counts.',
   },
   {
+    file: 'services/storage-full/src/files/files.ts',
+    fault: '|| → &&',
+    line: 'if (!last && files.length < ROWS_AT_ONCE) return',
+    why: 'One more look finds no file, and the list is the same.',
+  },
+  {
     file: 'services/identity/src/passkeys/login.ts',
     fault: '&& → ||',
     line: 'passkey || counter !== undefined ? await enter(passkeys, passkey, counter, origin) : undefined',
