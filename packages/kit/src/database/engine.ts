@@ -102,7 +102,7 @@ const UNAVAILABLE =
 export function databaseFault(error: unknown): 'full' | 'unavailable' | undefined {
   const { code = '', message = '' } = (error ?? {}) as DriverError
   if (FULL.test(code)) return 'full'
-  return UNAVAILABLE.test(code) || /^Connection terminated/.test(message)
+  return UNAVAILABLE.test(code) || /^(Connection terminated|Query read timeout)/.test(message)
     ? 'unavailable'
     : undefined
 }

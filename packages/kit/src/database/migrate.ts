@@ -30,14 +30,15 @@ export async function migrate<T>(connection: Kysely<T>, update: Update): Promise
   const known = await listApplied(db).catch((): Applied[] => [])
   refuseNewer(known, update)
   if (missingFrom(known, update.migrations).length === 0) return
-  await inTransaction(db, async (transaction) => {
+  const applyUnderLock = async (transaction: typeof db) => {
     if (update.engine === 'postgres') {
-      // An index over many rows takes its time, and so does waiting for the node that makes it.
       await sql`set local statement_timeout = 0`.execute(transaction)
       await sql`select pg_advisory_xact_lock(${LOCK})`.execute(transaction)
     }
     await applyMissing(transaction, update)
-  })
+  }
+  // An index over many rows takes its time, and so does waiting for the node that makes it.
+  await inTransaction(db, applyUnderLock, { isPatient: true })
 }
 
 type Update = {

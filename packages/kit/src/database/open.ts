@@ -32,7 +32,7 @@ export type Database<T> = {
 }
 
 type OpenOptions = PoolOptions & {
-  /** Off behind a pooler in transaction mode that does not know named statements. */
+  /** Off behind a pooler in transaction mode that does not know named statements, as is noticed anyway. */
   namedStatements?: boolean
   /** Keeps room for `withReserve` on the disk of an SQLite file. */
   reserve?: boolean

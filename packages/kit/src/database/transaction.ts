@@ -3,6 +3,7 @@ import type { Kysely } from 'kysely'
 import { Last } from './engine.ts'
 import { PostgresPoolAdapter } from './postgres/kysely.ts'
 import { isOutdatedPlan } from './postgres/statements.ts'
+import type { Patience } from './postgres/transactions.ts'
 import { SqliteFileAdapter } from './sqlite/kysely.ts'
 
 const ATTEMPTS = 20
@@ -16,6 +17,7 @@ const LONGEST_PAUSE_MS = 200
 export async function inTransaction<T, R>(
   db: Kysely<T>,
   work: (db: Kysely<T>) => Promise<R | Last<R>>,
+  options: Patience = {},
 ): Promise<R> {
   const workAndWait = async (within: Kysely<T>) => answerOf(await work(within))
   if (db.isTransaction) return workAndWait(db)
@@ -24,7 +26,7 @@ export async function inTransaction<T, R>(
   if (!(adapter instanceof PostgresPoolAdapter)) throw new Error('Not a database of openDatabase.')
   for (let attempt = 1; ; attempt++) {
     try {
-      return await adapter.transact(work)
+      return await adapter.transact(work, options)
     } catch (error) {
       if (attempt === ATTEMPTS || !asksForAnother(error)) throw error
     }

@@ -21,7 +21,11 @@ export const engines: TestEngine[] = [
     skip: false,
     freshUrl: async () => `sqlite:${join(sqliteFolder(), nextName())}`,
   },
-  { name: 'postgres', skip: whyNoPostgres(), freshUrl: async (t) => (await databases()).fresh(t) },
+  {
+    name: 'postgres',
+    skip: whyNoPostgres(),
+    freshUrl: async (t) => throughPooler(await (await databases()).fresh(t)),
+  },
 ]
 
 function whyNoPostgres(env = process.env): string | false {
@@ -38,6 +42,11 @@ function databases(url = process.env.TEST_POSTGRES_URL): Promise<TestDatabases> 
     openTestDatabases,
   )
   return opening
+}
+
+/** With TEST_POSTGRES_POOLER, host and port, services connect to that and not to the server. */
+function throughPooler(url: string, pooler = process.env.TEST_POSTGRES_POOLER): string {
+  return pooler ? Object.assign(new URL(url), { host: pooler }).href : url
 }
 
 // Removed when the process ends and not when the test does: a test's own clean-up, which still

@@ -96,7 +96,7 @@ function handle(child: ChildProcess, folder: string) {
 
 // PostgreSQL refuses to run as root. A user namespace makes root an ordinary user without
 // touching the owner of any file; where namespaces are forbidden the folder is given to user 65534.
-function asOrdinaryUser(folder: string): string[] {
+export function asOrdinaryUser(folder: string): string[] {
   if (process.getuid?.() !== 0) return []
   const namespace = ['unshare', '--user', '--map-user=65534', '--map-group=65534']
   if (spawnSync('unshare', [...namespace.slice(1), 'true']).status === 0) return namespace

@@ -8,18 +8,18 @@ import {
   type QueryResult,
   Transaction,
 } from 'kysely'
-import type { Pool } from 'pg'
 import { DirectExecutor, type Last, type Run } from '../engine.ts'
 import { isPrepared } from '../prepared.ts'
 import { LookUps } from './look-ups.ts'
+import type { PostgresPool } from './pool.ts'
 import { isOutdatedPlan, Statements } from './statements.ts'
-import { inOneTransaction } from './transactions.ts'
+import { inOneTransaction, type Patience } from './transactions.ts'
 
 type Work<T, R> = (db: Kysely<T>) => Promise<R | Last<R>>
 
 /** Queries of Kysely on a pool of connections. */
 export function openPostgresKysely<T>(
-  pool: Pool,
+  pool: PostgresPool,
   { namedStatements = true }: { namedStatements?: boolean },
 ): Kysely<T> {
   const statements = new Statements(namedStatements)
@@ -29,8 +29,10 @@ export function openPostgresKysely<T>(
     const executor = new DirectExecutor(run, COMPILER, adapter)
     return { config: { dialect }, dialect, driver, executor }
   }
-  const adapter = new PostgresPoolAdapter(<D, R>(work: Work<D, R>) =>
-    inOneTransaction(pool, statements, (run) => work(new Transaction<D>(dbFor(run)))),
+  const adapter = new PostgresPoolAdapter(<D, R>(work: Work<D, R>, options: Patience) =>
+    inOneTransaction({ pool, statements, ...options }, (run) =>
+      work(new Transaction<D>(dbFor(run))),
+    ),
   )
   const runAlone = (query: CompiledQuery) => sendAlone(pool, statements, query)
   const lookUps = new LookUps(runAlone)
@@ -41,11 +43,13 @@ export function openPostgresKysely<T>(
 
 const COMPILER = new PostgresQueryCompiler()
 
+type Transact = <T, R>(work: Work<T, R>, options: Patience) => Promise<R>
+
 /** What every `Db` of a pool has at hand: how its transactions run. */
 export class PostgresPoolAdapter extends PostgresAdapter {
-  readonly transact: <T, R>(work: Work<T, R>) => Promise<R>
+  readonly transact: Transact
 
-  constructor(transact: <T, R>(work: Work<T, R>) => Promise<R>) {
+  constructor(transact: Transact) {
     super()
     this.transact = transact
   }
@@ -70,15 +74,15 @@ class PostgresDriver extends DummyDriver {
 
 /** A statement that is a transaction of its own. */
 async function sendAlone(
-  pool: Pool,
+  pool: PostgresPool,
   statements: Statements,
   query: CompiledQuery,
 ): Promise<QueryResult<unknown>> {
   const client = await pool.connect()
   try {
-    return await statements.send(client, query).catch((error) => {
+    return await statements.send(client, query, pool.answerMs).catch((error) => {
       if (!isOutdatedPlan(error)) throw error
-      return statements.send(client, query)
+      return statements.send(client, query, pool.answerMs)
     })
   } finally {
     client.release()

@@ -1,9 +1,12 @@
 import { createHash } from 'node:crypto'
 import type { CompiledQuery, QueryResult } from 'kysely'
-import type { PoolClient } from 'pg'
+import type { PoolClient, QueryConfig } from 'pg'
 import { isPrepared } from '../prepared.ts'
 
 type Client = Pick<PoolClient, 'query'>
+
+// pg takes it for each query, the types have not heard of it.
+type Query = QueryConfig & { query_timeout?: number | undefined }
 
 const COUNTED = new Set(['INSERT', 'UPDATE', 'DELETE', 'MERGE'])
 
@@ -12,22 +15,29 @@ const COUNTED = new Set(['INSERT', 'UPDATE', 'DELETE', 'MERGE'])
  * connection.
  */
 export class Statements {
-  readonly #named: boolean
+  #named: boolean
   readonly #names = new Map<string, string>()
 
   constructor(named: boolean) {
     this.#named = named
   }
 
-  async send(client: Client, query: CompiledQuery): Promise<QueryResult<unknown>> {
+  /** `answerMs`: how long the answer is waited for, if not for ever. */
+  async send(
+    client: Client,
+    query: CompiledQuery,
+    answerMs?: number,
+  ): Promise<QueryResult<unknown>> {
     const { sql: text, parameters } = query
     const name = this.#named && isPrepared(query) ? this.#nameOf(text) : undefined
+    const values = parameters as unknown[]
     try {
-      const result = await client.query({ name, text, values: parameters as unknown[] })
+      const result = await client.query({ name, text, values, query_timeout: answerMs } as Query)
       const { command, rowCount, rows } = result
       return { rows, numAffectedRows: COUNTED.has(command) ? BigInt(rowCount ?? 0) : undefined }
     } catch (error) {
-      if (isOutdatedPlan(error)) this.#rename(text, name)
+      if (isForeignSession(error)) this.#named = false
+      else if (isOutdatedPlan(error)) this.#rename(text, name)
       throw error
     }
   }
@@ -47,8 +57,19 @@ export class Statements {
   }
 }
 
-/** A migration, perhaps of another node, has changed what a named statement returns. */
+type DriverError = { code?: string; message?: string } | undefined
+
+/**
+ * A migration, perhaps of another node, has changed what a named statement returns; or a name means
+ * nothing in this session. Under another name, or without one, the statement works.
+ */
 export function isOutdatedPlan(error: unknown): boolean {
-  const { code, message = '' } = (error ?? {}) as { code?: string; message?: string }
-  return code === '0A000' && message.includes('cached plan')
+  const { code, message = '' } = (error as DriverError) ?? {}
+  return (code === '0A000' && message.includes('cached plan')) || isForeignSession(error)
+}
+
+/** A pooler has given us another session than the one that has the name, or one that has it already. */
+function isForeignSession(error: unknown): boolean {
+  const { code = '' } = (error as DriverError) ?? {}
+  return code === '26000' || code === '42P05'
 }
