@@ -370,6 +370,17 @@ for (const engine of engines)
       assert.equal(body.code, 'PROVIDER_REJECTED_REQUEST')
     })
 
+    test('is not asked again about a refund that it has refused', async (t) => {
+      const { api, provider, paid, refund } = await start(t)
+      const id = await paid()
+      provider.replies['POST /v1/refunds'] = { status: 400, body: REFUSED }
+
+      await refund(id, { reference: 'r-1', amount: 400 })
+
+      const { body } = await api.get(`/api/payments/${id}/timeline`)
+      assert.deepEqual([body.refundableAmount, body.nextCheckAt], [1000, null])
+    })
+
     test('may fail once and then make the refund, without having a list of refunds', async (t) => {
       const { provider, payment, paid, refund } = await start(t)
       const id = await paid()
