@@ -4,13 +4,20 @@ import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 import { type ConsoleName, consoleFolder } from './index.ts'
 
-type Words = { title: string; about: string; colour: string }
+/** `source`: the folder of the page, where it is not the name of the console. */
+type Words = { title: string; about: string; colour: string; source?: string }
 
 const CONSOLES: Record<ConsoleName, Words> = {
   identity: {
     title: 'Identity console · Plinth',
     about: 'Sign in, register, refresh, passkeys and users, shown request by request.',
     colour: '4f55c9',
+  },
+  account: {
+    title: 'Your account',
+    about: 'Choose a new password, or confirm an e-mail address.',
+    colour: '4f55c9',
+    source: 'identity/account',
   },
   'storage-full': {
     title: 'Storage workbench · Plinth',
@@ -62,7 +69,7 @@ if (faults.flat().length > 0) process.exitCode = 1
 
 async function bundle(name: ConsoleName): Promise<Files> {
   const { outputFiles } = await build({
-    entryPoints: [join(import.meta.dirname, name, 'page.tsx')],
+    entryPoints: [join(import.meta.dirname, CONSOLES[name].source ?? name, 'page.tsx')],
     outdir: consoleFolder(name),
     write: false,
     bundle: true,

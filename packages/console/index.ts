@@ -2,6 +2,7 @@ import { join } from 'node:path'
 
 export type ConsoleName =
   | 'identity'
+  | 'account'
   | 'storage-full'
   | 'storage-key'
   | 'payments'

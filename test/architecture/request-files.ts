@@ -32,23 +32,29 @@ const KEY = randomBytes(32).toString('base64')
  */
 export async function requestFiles(): Promise<RequestFiles[]> {
   const folder = await mkdtemp(join(tmpdir(), 'plinth-house-'))
-  const cleanups: (() => Promise<void> | void)[] = []
-  const scope: Scope = { after: (work) => void cleanups.unshift(work) }
   const session = new Session()
   session.connect()
   try {
     await session.post('Profiler.enable')
     await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false })
     const measured = measurer(session)
-    return [
-      ...(await identityRequests(scope, folder, measured)),
-      ...(await storageRequests(scope, folder, measured)),
-      ...(await paymentRequests(scope, folder, measured)),
-    ]
+    const found: RequestFiles[] = []
+    for (const requests of [identityRequests, storageRequests, paymentRequests])
+      found.push(...(await alone((scope) => requests(scope, folder, measured))))
+    return found
   } finally {
     session.disconnect()
-    for (const cleanup of cleanups) await cleanup()
     await rm(folder, { recursive: true, force: true })
+  }
+}
+
+/** The services of one group end before the next starts: their timers would be counted there. */
+async function alone<T>(work: (scope: Scope) => Promise<T>): Promise<T> {
+  const cleanups: (() => Promise<void> | void)[] = []
+  try {
+    return await work({ after: (cleanup) => void cleanups.unshift(cleanup) })
+  } finally {
+    for (const cleanup of cleanups) await cleanup()
   }
 }
 

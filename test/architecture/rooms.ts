@@ -42,7 +42,7 @@ export const LAYERS: Record<string, string[]> = {
     'webhooks',
     'index',
   ],
-  identity: ['database', 'passkeys', 'oauth', 'config', 'app', 'main'],
+  identity: ['database', 'mail', 'recovery', 'passkeys', 'oauth', 'config', 'app', 'main'],
   'storage-full': [
     'config',
     'database',

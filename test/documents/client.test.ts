@@ -16,7 +16,7 @@ const CLIENTS = {
 }
 
 /** Pages for people, and what only the payment provider calls. */
-const NOT_FOR_CLIENTS = ['console', 'reference', 'providerWebhook']
+const NOT_FOR_CLIENTS = ['console', 'accountPages', 'reference', 'providerWebhook']
 
 describe('@plinth/client has a method for every operation in docs/openapi', () => {
   for (const [service, client] of Object.entries(CLIENTS))

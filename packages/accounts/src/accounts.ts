@@ -37,7 +37,31 @@ export type Accounts = {
   signingKeys: SigningKeys
   accessTokens: AccessTokenSigner
   verifier: AccessTokenVerifier
+  onEvent?: SecurityListener
   close(): Promise<void>
+}
+
+export type SecurityEvent = {
+  event: string
+  /** Who did it, if known. */
+  actor?: string
+  /** To whom or what it was done. */
+  subject?: string
+  /** THROTTLED: refused, and further events of the same kind are not recorded for a while. */
+  result?: 'SUCCESS' | 'REFUSED' | 'THROTTLED' | 'UNCHANGED'
+}
+
+/** Where a request came from, as the audit and the list of sessions show it. */
+export type Origin = { address: string; userAgent: string | null; requestId: string | null }
+
+/** What a host does in the transaction of the security events that it names. */
+export type SecurityListener = {
+  events: ReadonlySet<string>
+  run(
+    db: Db<AccountTables>,
+    event: Required<Pick<SecurityEvent, 'result'>> & SecurityEvent,
+    origin: Origin,
+  ): Promise<void>
 }
 
 /** Opens the accounts of a database whose schema includes `accountMigrations`. */
@@ -45,6 +69,7 @@ export async function openAccounts<T extends AccountTables>(
   database: Db<T>,
   settings: AccountSettings,
   clock: Clock,
+  onEvent?: SecurityListener,
 ): Promise<Accounts> {
   const db = database as unknown as Db<AccountTables>
   const { masterKey, issuer, audience } = settings
@@ -62,6 +87,7 @@ export async function openAccounts<T extends AccountTables>(
     signingKeys,
     accessTokens: createAccessTokenSigner({ ...rules, issuer, lifetimeSeconds }, signingKeys),
     verifier: createAccessTokenVerifier(rules, signingKeys),
+    ...(onEvent && { onEvent }),
     close: () => passwords.close(),
   }
 }

@@ -12,7 +12,13 @@ import {
   secondsAfter,
   startJob,
 } from '@plinth/kit'
-import { type AccountGuard, type AccountSettings, type Accounts, openAccounts } from './accounts.ts'
+import {
+  type AccountGuard,
+  type AccountSettings,
+  type Accounts,
+  openAccounts,
+  type SecurityListener,
+} from './accounts.ts'
 import { auditRoutes } from './audit/audit.routes.ts'
 import { deleteOldAuditEvents } from './database/audit.repository.ts'
 import { deleteEndedAttempts } from './database/failed-attempts.repository.ts'
@@ -38,10 +44,10 @@ export async function mountAccounts<T extends AccountTables>(
   server: Server,
   db: Db<T>,
   settings: AccountSettings,
-  keys?: KeyGuard,
+  { keys, onEvent }: { keys?: KeyGuard; onEvent?: SecurityListener } = {},
 ): Promise<{ accounts: Accounts; guard: AccountGuard }> {
   try {
-    const accounts = await openAccounts(db, settings, server.clock)
+    const accounts = await openAccounts(db, settings, server.clock, onEvent)
     server.onClose(accounts.close)
     await prepareDemoAccounts(accounts)
     await prepareFirstAdmin(accounts, server)

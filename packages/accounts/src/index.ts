@@ -3,6 +3,7 @@ export {
   type Accounts,
   accountSettings,
   openAccounts,
+  type SecurityListener,
 } from './accounts.ts'
 export {
   type By,
@@ -11,17 +12,28 @@ export {
   originOf,
   recordEvent,
   recordKeyEvents,
+  type SecurityEvent,
 } from './audit/audit.ts'
-export { recordRefusal } from './audit/failure-limit.ts'
+export { attemptOf, countWithin, recordRefusal } from './audit/failure-limit.ts'
 export { accountMigrations } from './database/migrations/index.ts'
+export { normalName } from './database/names.ts'
 export type { AccountTables } from './database/tables.ts'
-export { ADMIN_ROLE, type User } from './database/users.repository.ts'
+export {
+  ADMIN_ROLE,
+  findUserByEmail,
+  findUserById,
+  findUserByUsername,
+  type User,
+} from './database/users.repository.ts'
 export { mountAccounts } from './host.ts'
-export { userUnknown } from './problems.ts'
+export { passwordQueueFull } from './passwords/pool.ts'
+export { emailTaken, tooManyFailures, userUnknown } from './problems.ts'
 export { identifyCaller, lockCaller, recordDenials } from './sessions/caller.ts'
 export { introspectAccessToken, revokeToken } from './sessions/introspection.ts'
 export { TokenPairReply } from './sessions/schemas.ts'
 export { openSession, type TokenPair } from './sessions/sessions.ts'
-export type { PasskeyStore } from './users/access.ts'
+export { type PasskeyStore, resetPassword } from './users/access.ts'
+export { changeEmail } from './users/changes.ts'
 export { type Operator, operatorOf } from './users/operator.ts'
-export { registerUser, requireUser } from './users/users.ts'
+export { passwordText } from './users/schemas.ts'
+export { refuseGuessable, registerUser, requireUser } from './users/users.ts'

@@ -1,4 +1,5 @@
 import {
+  type AccountGuard,
   ADMIN_ROLE,
   mountAccounts,
   type Operator,
@@ -16,6 +17,7 @@ import {
   createServer,
   type Db,
   indexRoute,
+  type Logger,
   measureDisks,
   openApiRoutes,
   openDatabase,
@@ -30,6 +32,10 @@ import {
 import type { IdentityConfig } from './config.ts'
 import { identityMigrations } from './database/migrations/index.ts'
 import type { IdentityTables } from './database/tables.ts'
+import { startDelivery } from './mail/delivery.ts'
+import { mailRoutes } from './mail/mail.routes.ts'
+import { readMessages } from './mail/messages.ts'
+import { canSend, type Outbox } from './mail/outbox.ts'
 import { oauthRoutes, userStatusRoute } from './oauth/oauth.routes.ts'
 import { openOAuth, SCOPES } from './oauth/oauth.ts'
 import { startChallengeSweep } from './passkeys/challenges.ts'
@@ -37,6 +43,11 @@ import { createCsrfTokens } from './passkeys/csrf.ts'
 import { passkeyStore } from './passkeys/passkeys.ts'
 import { disabledPasskeyRoutes, passkeyRoutes } from './passkeys/routes/passkeys.routes.ts'
 import { passkeyRecordRoutes } from './passkeys/routes/records.routes.ts'
+import { prepareMails, startRecoverySweep } from './recovery/mails.ts'
+import { followEvents } from './recovery/notices.ts'
+import type { Recovery } from './recovery/recovery.ts'
+import { accountPageRoutes } from './recovery/routes/account-pages.routes.ts'
+import { recoveryRoutes } from './recovery/routes/recovery.routes.ts'
 
 export { type IdentityConfig, loadConfig } from './config.ts'
 
@@ -51,6 +62,8 @@ const API: ApiDescription = {
     'Signing in': 'From credentials to a token pair, and back.',
     'Own account': 'What every user may see and change.',
     Passkeys: 'WebAuthn ceremonies, and the passkeys of users.',
+    Recovery: 'A forgotten password, and addresses that are verified or changed.',
+    Mail: 'For administrators: what became of each mail.',
     Users: 'For administrators: users, their sessions, and the audit.',
     'Service keys': 'For administrators: keys of the applications that call.',
     'OAuth 2.0': 'Discovery, introspection and revocation, for OAuth libraries.',
@@ -75,7 +88,12 @@ export async function createIdentity(
   measureDisks(server.metrics, { data: config.dataFolder })
   const keys = identityKeys(db, clock, config)
   const keyGuard = serviceKeyGuard(keys, { allowedOrigins: config.corsOrigins })
-  const { accounts, guard } = await mountAccounts(server, db, config.accounts, keyGuard)
+  const outbox = openOutbox(db, clock, config)
+  const { accounts, guard } = await mountAccounts(server, db, config.accounts, {
+    keys: keyGuard,
+    onEvent: followEvents(outbox, config.publicUrl),
+  })
+  mountRecovery(server, { accounts, db, outbox, guard, publicUrl: config.publicUrl })
 
   const { relyingParty, userVerification } = config
   const csrf = createCsrfTokens(accounts.settings.masterKey, clock)
@@ -103,6 +121,34 @@ export async function createIdentity(
   return server
 }
 
+function openOutbox(db: Db<IdentityTables>, clock: Clock, config: IdentityConfig): Outbox {
+  return {
+    db,
+    clock,
+    key: config.accounts.masterKey,
+    settings: config.mail,
+    messages: readMessages(config.mail),
+    wake: () => {},
+  }
+}
+
+type Mounted = Pick<Recovery, 'accounts' | 'db' | 'outbox' | 'publicUrl'> & { guard: AccountGuard }
+
+/** Routes of recovery and mail, and the delivery, which stops with the server. */
+function mountRecovery(server: Server, { guard, ...parts }: Mounted): void {
+  const recovery = { ...parts, passkeys: passkeyStore, log: server.log as Logger }
+  const { outbox, publicUrl } = recovery
+  const delivery = startDelivery(outbox, prepareMails(recovery), server, publicUrl)
+  outbox.wake = delivery.wake
+  server.onClose(delivery.stop)
+  server.onClose(startRecoverySweep(recovery, server).stop)
+  recoveryRoutes(server, recovery, guard)
+  accountPageRoutes(server, outbox.settings, recovery.accounts.settings)
+  mailRoutes(server, outbox, guard)
+  if (!canSend(outbox))
+    server.announcements.push('mail is off: set SMTP_URL and MAIL_FROM for password resets')
+}
+
 /** The service keys in the database of this service; changes go into its audit. */
 function identityKeys(
   db: Db<IdentityTables>,
@@ -121,7 +167,9 @@ export async function openForOperator(config: IdentityConfig): Promise<OperatorD
     identityMigrations,
     config.database,
   )
-  const accounts = await openAccounts(db, config.accounts, systemClock)
+  const outbox = openOutbox(db, systemClock, config)
+  const follow = followEvents(outbox, config.publicUrl)
+  const accounts = await openAccounts(db, config.accounts, systemClock, follow)
   return {
     users: operatorOf(accounts, passkeyStore),
     keys: identityKeys(db, systemClock, config),

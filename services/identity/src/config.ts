@@ -1,5 +1,6 @@
 import { accountSettings } from '@plinth/accounts'
 import { databaseOptions, databaseUrl, type Env, readSettings, serviceSettings } from '@plinth/kit'
+import { mailSettings } from './mail/settings.ts'
 import { relyingParty, userVerification } from './passkeys/relying-party.ts'
 
 export type IdentityConfig = ReturnType<typeof loadConfig>
@@ -24,6 +25,7 @@ export function loadConfig(env: Env = process.env) {
         passwordMinLength: 12,
         logoutEndsCaller: false,
       }),
+      mail: mailSettings(settings, service),
       /** `undefined`: passkeys are off. */
       relyingParty: relyingParty(settings, publicUrl),
       userVerification: userVerification(settings),

@@ -105,7 +105,9 @@ export async function createStorageFull(
   database.measure(server.metrics)
   server.onClose(storage.providers.close)
   const keyGuard = serviceKeyGuard(keys, { allowedOrigins: config.corsOrigins })
-  const { accounts } = await mountAccounts(server, database.db, config.accounts, keyGuard)
+  const { accounts } = await mountAccounts(server, database.db, config.accounts, {
+    keys: keyGuard,
+  })
   const upkeep = startUpkeep(storage, server.metrics)
   server.onClose(upkeep.stop)
 

@@ -1,5 +1,5 @@
 import { type Clock, type Db, type KeyEvent, type PageRequest, pageOf } from '@plinth/kit'
-import type { Accounts } from '../accounts.ts'
+import type { Accounts, Origin, SecurityEvent } from '../accounts.ts'
 import {
   countAuditEvents,
   insertAuditEvent,
@@ -7,28 +7,22 @@ import {
 } from '../database/audit.repository.ts'
 import type { AccountTables } from '../database/tables.ts'
 
+export type { Origin, SecurityEvent } from '../accounts.ts'
 export { AUDIT_SORTS } from '../database/audit.repository.ts'
-
-export type SecurityEvent = {
-  event: string
-  /** Who did it, if known. */
-  actor?: string
-  /** To whom or what it was done. */
-  subject?: string
-  /** THROTTLED: refused, and further events of the same kind are not recorded for a while. */
-  result?: 'SUCCESS' | 'REFUSED' | 'THROTTLED' | 'UNCHANGED'
-}
 
 /**
  * One row per security event, written in the transaction of what it reports where there is one.
  * A username that does not exist is never written: people type passwords into the wrong field.
  */
 export async function recordEvent<T extends AccountTables>(
-  { db, clock }: { db: Db<T>; clock: Clock },
-  { event, actor, subject, result = 'SUCCESS' }: SecurityEvent,
-  { address, requestId }: Origin,
+  { db: database, clock, onEvent }: Recorder<T>,
+  securityEvent: SecurityEvent,
+  origin: Origin,
 ): Promise<void> {
-  await insertAuditEvent(db as unknown as Db<AccountTables>, {
+  const db = database as unknown as Db<AccountTables>
+  const { event, actor, subject, result = 'SUCCESS' } = securityEvent
+  const { address, requestId } = origin
+  await insertAuditEvent(db, {
     at: clock().toISOString(),
     event,
     actor: actor ?? null,
@@ -37,7 +31,10 @@ export async function recordEvent<T extends AccountTables>(
     result,
     requestId,
   })
+  if (onEvent?.events.has(event)) await onEvent.run(db, { ...securityEvent, result }, origin)
 }
+
+type Recorder<T> = { db: Db<T>; clock: Clock } & Pick<Accounts, 'onEvent'>
 
 /** Writes what happens to service keys into the same audit. */
 export function recordKeyEvents<T extends AccountTables>(clock: Clock) {
@@ -51,9 +48,6 @@ export function recordKeyEvents<T extends AccountTables>(clock: Clock) {
 export async function pageOfEvents({ db }: Accounts, page: PageRequest) {
   return pageOf(await listAuditEvents(db, page), await countAuditEvents(db), page)
 }
-
-/** Where a request came from, as the audit and the list of sessions show it. */
-export type Origin = { address: string; userAgent: string | null; requestId: string | null }
 
 /** Who changes the account of another user. */
 export type By = { actor: string; origin: Origin }

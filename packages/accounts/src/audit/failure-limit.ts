@@ -237,7 +237,7 @@ export async function admitWithin(
 
 /** Counts in a window of its own length; the first in it gets 1. */
 export function countWithin(
-  accounts: Accounts,
+  accounts: Pick<Accounts, 'clock' | 'db'>,
   attempt: Attempt,
   seconds: number,
   db: Db<AccountTables> = accounts.db,

@@ -123,6 +123,10 @@ export async function updatePasswordHash(
   await updateHash(db, { id, hash: passwordHash })
 }
 
+export async function updateEmail(db: Db<AccountTables>, id: number, email: string): Promise<void> {
+  await db.updateTable('users').set({ email }).where('id', '=', id).execute()
+}
+
 function stateColumns({ enabled, roles }: { enabled: boolean; roles: string[] }) {
   return {
     enabled: enabled ? 1 : 0,

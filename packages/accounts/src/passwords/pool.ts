@@ -93,6 +93,7 @@ export function createPasswordPool(options: PoolOptions) {
     async close(): Promise<void> {
       closed = true
       for (let job = queue.shift(); job; job = queue.shift()) refuse(job)
+      for (const timer of resting.values()) clearTimeout(timer)
       await Promise.all([...workers].map((worker) => worker.terminate()))
     },
   }

@@ -46,24 +46,33 @@ export type PasskeyStore = {
 export type PasskeySummary = { id: string; label: string; createdAt: string; lastUsedAt: string }
 
 /**
- * For an operator: needs no current password, ends every session and, where a store is given, removes
- * every passkey: one of them may be the thief's.
+ * For an operator, or who proved to own the address: needs no current password, ends every session and,
+ * where a store is given, removes every passkey: one of them may be the thief's. Returns whether it was
+ * done.
  */
 export async function resetPassword(
   accounts: Accounts,
   user: User,
   newPassword: string,
   by: By,
-  passkeys?: PasskeyStore,
-): Promise<void> {
+  { passkeys, admit }: ResetOptions = {},
+): Promise<boolean> {
   const newHash = await accounts.passwords.hash(newPassword, by.origin.address)
-  await inTransaction(accounts.db, async (db) => {
-    await lockUser(db, user.id)
+  return inTransaction(accounts.db, async (db) => {
+    const now = await lockUser(db, user.id)
+    if (!now || (admit && !(await admit(db, now)))) return false
     await updatePasswordHash(db, user.id, newHash)
     await revokeSessions(db, user.id)
     const who = { actor: by.actor, subject: user.username }
     await recordEvent({ ...accounts, db }, { event: 'PASSWORD_RESET', ...who }, by.origin)
     if (passkeys && (await passkeys.remove(db, user.id, 'all')) > 0)
       await recordEvent({ ...accounts, db }, { event: 'PASSKEY_REMOVED', ...who }, by.origin)
+    return true
   })
+}
+
+type ResetOptions = {
+  passkeys?: PasskeyStore
+  /** Checked in the transaction, with the user's row locked: whether the password may still be reset. */
+  admit?: (db: Db<AccountTables>, user: User) => Promise<boolean>
 }

@@ -1,15 +1,18 @@
-import { inTransaction } from '@plinth/kit'
+import { type Db, inTransaction, isUniqueViolation } from '@plinth/kit'
 import type { Accounts } from '../accounts.ts'
-import { type By, recordEvent } from '../audit/audit.ts'
+import { type By, type Origin, recordEvent } from '../audit/audit.ts'
 import { revokeSessions } from '../database/ended-sessions.repository.ts'
+import { normalName } from '../database/names.ts'
+import type { AccountTables } from '../database/tables.ts'
 import {
   ADMIN_ROLE,
   lockEnabledAdmins,
   lockUser,
   type User,
+  updateEmail,
   updateUserState,
 } from '../database/users.repository.ts'
-import { lastAdministrator, userUnknown } from '../problems.ts'
+import { emailTaken, lastAdministrator, userUnknown } from '../problems.ts'
 
 type UserChange = { enabled?: boolean; roles?: string[] }
 
@@ -39,6 +42,34 @@ export async function changeUser(
     }
     return after
   })
+}
+
+type EmailChange = {
+  email: string
+  /** Checked in the transaction, with the user's row locked: whether it may still be changed. */
+  admit(db: Db<AccountTables>, user: User): Promise<boolean>
+}
+
+/** The unique index decides whether the address is free. Returns whether it was changed. */
+export async function changeEmail(
+  accounts: Accounts,
+  id: number,
+  { email, admit }: EmailChange,
+  origin: Origin,
+): Promise<boolean> {
+  try {
+    return await inTransaction(accounts.db, async (db) => {
+      const user = await lockUser(db, id)
+      if (!user || !(await admit(db, user))) return false
+      await updateEmail(db, id, normalName(email))
+      const { username } = user
+      const event = { event: 'EMAIL_CHANGED', actor: username, subject: username }
+      await recordEvent({ ...accounts, db }, event, origin)
+      return true
+    })
+  } catch (error) {
+    throw isUniqueViolation(error) ? emailTaken() : error
+  }
 }
 
 function changesBetween(before: User, after: User): string[] {

@@ -106,7 +106,8 @@ async function resetTo(
   const body = passwordChangeBody(accounts.settings.passwordMinLength)
   const faults = faultsOf(body, { currentPassword: 'not asked for', newPassword: password })
   if (faults.length > 0) throw validationFailed(faults)
-  await resetPassword(accounts, user, password, BY, given.keepPasskeys ? undefined : passkeys)
+  const store = given.keepPasskeys ? {} : { passkeys }
+  await resetPassword(accounts, user, password, BY, store)
   return { username: user.username, password }
 }
 

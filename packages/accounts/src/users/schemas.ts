@@ -11,7 +11,7 @@ export const USERNAME_RULE = 'must have 3 to 50 characters'
 // The length without surrounding spaces.
 const USERNAME = `^\\s*[^\\s${REFUSED}][^${REFUSED}]{1,48}[^\\s${REFUSED}]\\s*$`
 
-function passwordText(minLength: number) {
+export function passwordText(minLength: number) {
   return requiredText({ minLength, maxLength: LONGEST_PASSWORD, examples: ['a long passphrase'] })
 }
 

@@ -128,7 +128,7 @@ async function refuseTaken(
 }
 
 /** What an attacker tries first. */
-async function refuseGuessable(
+export async function refuseGuessable(
   { blockedPasswords }: Accounts,
   { username, email }: { username: string; email: string },
   password: string,

@@ -24,4 +24,44 @@ export type IdentityTables = AccountTables &
       user_id: number | null
       expires_at: string
     }
+    mail_outbox: {
+      id: string
+      kind: string
+      address: string
+      user_id: number | null
+      language: string
+      /** Sealed: what the text of this mail contains, codes and links among it. */
+      details: string | null
+      /** 0: what it contains, and whether it is sent at all, is decided before the first attempt. */
+      prepared: number
+      /** Where the request for it came from. */
+      origin_address: string
+      user_agent: string | null
+      state: 'queued' | 'sent' | 'failed' | 'dropped'
+      attempts: number
+      next_attempt_at: string | null
+      lease_until: string | null
+      created_at: string
+      expires_at: string
+      sent_at: string | null
+      last_reply: string | null
+    }
+    one_time_tokens: {
+      id: string
+      user_id: number
+      kind: string
+      /** The address that the token proves. */
+      address: string
+      token_hash: string
+      code_hash: string
+      /** How often a code was tried. */
+      failures: number
+      /** JSON that the kind defines. */
+      details: string
+      created_at: string
+      expires_at: string
+      used_at: string | null
+    }
+    /** A user is verified while this address is the one of the account. */
+    verified_addresses: { user_id: number; address: string; verified_at: string }
   }

@@ -39,7 +39,7 @@ export async function passkeysOf({ db }: Pick<Passkeys, 'db'>, userId: number) {
 
 /** Another user's passkey and one that does not exist get the same answer. */
 export async function removeOwnPasskey(
-  { accounts, db, clock }: PasskeyRecords,
+  { accounts, db }: PasskeyRecords,
   caller: Caller,
   id: string,
   origin: Origin,
@@ -48,7 +48,7 @@ export async function removeOwnPasskey(
   const removed = await inTransaction(db, async (transaction) => {
     await lockCaller(transaction, caller)
     const deleted = await deletePasskeys(transaction, Number(caller.userId), { id })
-    if (deleted > 0) await recordEvent({ db: transaction, clock }, event, origin)
+    if (deleted > 0) await recordEvent({ ...accounts, db: transaction }, event, origin)
     return deleted > 0
   })
   if (removed) return
@@ -58,7 +58,7 @@ export async function removeOwnPasskey(
 
 /** Removes one passkey of a user, or all of them, for an administrator. */
 export async function removePasskeys(
-  { accounts, db, clock }: PasskeyRecords,
+  { accounts, db }: PasskeyRecords,
   userId: number,
   choice: { id: string } | 'all',
   { actor, origin }: By,
@@ -68,7 +68,7 @@ export async function removePasskeys(
     const removed = await deletePasskeys(transaction, userId, choice)
     if (removed === 0 && choice !== 'all') throw passkeyUnknown()
     const event = { event: 'PASSKEY_REMOVED', actor, subject: user.username }
-    if (removed > 0) await recordEvent({ db: transaction, clock }, event, origin)
+    if (removed > 0) await recordEvent({ ...accounts, db: transaction }, event, origin)
   })
 }
 

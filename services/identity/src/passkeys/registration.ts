@@ -68,7 +68,7 @@ export async function registerPasskey(
     await inTransaction(db, async (transaction) => {
       await lockCaller(transaction, caller)
       await insertPasskey(transaction, { ...attested, ...named, createdAt: now, lastUsedAt: now })
-      await recordEvent({ db: transaction, clock }, event, origin)
+      await recordEvent({ ...accounts, db: transaction }, event, origin)
     })
   } catch (cause) {
     const refusal = isUniqueViolation(cause) ? passkeyNotAdded({ cause }) : cause

@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict'
+import { before, describe, test } from 'node:test'
+import type { Browser } from 'playwright-core'
+import { until } from '../../test/until.ts'
+import { browserSkip, openBrowser } from '../browser.ts'
+import { startSuite } from '../stack.ts'
+import { suiteCleanup } from '../suite-cleanup.ts'
+import { accessibilityFaults } from './accessibility.ts'
+import { openConsole } from './watched-page.ts'
+
+const skip = await browserSkip()
+const NEW_PASSWORD = 'an entirely new password'
+
+type Mail = { kind: string; code: string; link: string }
+
+describe('the account pages', { skip }, () => {
+  const shared = suiteCleanup()
+  let browser: Browser
+  let identity: string
+
+  before(async () => {
+    browser = await openBrowser(shared)
+    identity = (await startSuite(shared)).urlOf('identity')
+  })
+
+  const post = (path: string, body: object) =>
+    fetch(`${identity}${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+
+  const register = async (name: string) => {
+    const user = { username: name, email: `${name}@example.com`, password: 'correct horse battery' }
+    assert.equal((await post('/api/auth/register', user)).status, 201)
+    return user
+  }
+
+  const logIn = async (username: string, password: string) =>
+    (await post('/api/auth/login', { username, password })).status
+
+  const mailTo = async (to: string, kind: string): Promise<Mail> => {
+    const read = async () => {
+      const reply = await fetch(`${identity}/api/dev/mail?to=${encodeURIComponent(to)}`)
+      return ((await reply.json()) as Mail[]).find((mail) => mail.kind === kind)
+    }
+    return (await until(read, (mail) => mail !== undefined)) as Mail
+  }
+
+  /** Opens the link of a mail as scanners do: HEAD, GET, run the scripts, submit every form. */
+  const scan = async (link: string) => {
+    await fetch(link, { method: 'HEAD' })
+    await fetch(link)
+    const context = await browser.newContext()
+    const page = await context.newPage()
+    await page.goto(link)
+    await page.locator('h1').first().waitFor()
+    await page.evaluate(
+      `for (const form of document.forms) { form.submit(); try { form.requestSubmit() } catch {} }`,
+    )
+    await context.close()
+  }
+
+  test('a forgotten password: ask, type the code, choose a new one', async (t) => {
+    const { username, email } = await register('codeuser')
+    const page = await openConsole(t, browser, `${identity}/account/`)
+    await page.getByLabel('E-mail address').fill(email)
+    await page.getByRole('button', { name: 'Send the mail' }).click()
+    await page.getByRole('heading', { name: 'Look into your inbox' }).waitFor()
+    assert.deepEqual(await accessibilityFaults(page), [])
+
+    const { code } = await mailTo(email, 'password-reset')
+    await page.getByLabel('Code from the mail').fill(`${code.slice(0, 4)} ${code.slice(4)}`)
+    await page.getByRole('textbox', { name: 'New password' }).fill('short')
+    await page.getByRole('button', { name: 'Save the password' }).click()
+    await page.getByText('This password is too short').waitFor()
+    await page.getByRole('textbox', { name: 'New password' }).fill(NEW_PASSWORD)
+    await page.getByRole('button', { name: 'Save the password' }).click()
+    await page.getByRole('heading', { name: 'Your new password is saved' }).waitFor()
+    assert.equal(await logIn(username, NEW_PASSWORD), 200)
+  })
+
+  test('a reset link works after a scanner has opened it and submitted everything', async (t) => {
+    const { username, email } = await register('scanned')
+    await post('/api/auth/password-reset', { email })
+    const { link } = await mailTo(email, 'password-reset')
+    await scan(link)
+
+    const page = await openConsole(t, browser, link, { viewport: { width: 390, height: 800 } })
+    await page.getByRole('textbox', { name: 'New password' }).fill(NEW_PASSWORD)
+    assert.deepEqual(await accessibilityFaults(page), [])
+    await page.getByRole('button', { name: 'Save the password' }).click()
+    await page.getByRole('heading', { name: 'Your new password is saved' }).waitFor()
+    assert.equal(await logIn(username, NEW_PASSWORD), 200)
+
+    const again = await openConsole(t, browser, link)
+    await again.getByRole('textbox', { name: 'New password' }).fill(NEW_PASSWORD)
+    await again.getByRole('button', { name: 'Save the password' }).click()
+    await again.getByText('This link or code does not work any more').waitFor()
+    await again.getByRole('link', { name: 'Ask for a new mail' }).click()
+    await again.getByRole('heading', { name: 'Forgot your password?' }).waitFor()
+  })
+
+  test('an address is verified by a button and not by a scanner, in German too', async (t) => {
+    const { email } = await register('verified')
+    const { link } = await mailTo(email, 'verify-email')
+    await scan(link)
+
+    const options = { locale: 'de-DE', colorScheme: 'dark' } as const
+    const page = await openConsole(t, browser, link, options)
+    await page.getByRole('heading', { name: 'Ist das dein Konto?' }).waitFor()
+    await page.getByText('verified wurde am').waitFor()
+    assert.deepEqual(await accessibilityFaults(page), [])
+    await page.getByRole('button', { name: 'Bestätigen' }).click()
+    await page.getByRole('heading', { name: 'Deine E-Mail-Adresse ist bestätigt' }).waitFor()
+  })
+
+  test('a new address is confirmed, and undone from the old one', async (t) => {
+    const { username, email, password } = await register('mover')
+    const reply = await post('/api/auth/login', { username, password })
+    const { accessToken } = (await reply.json()) as { accessToken: string }
+    await fetch(`${identity}/api/users/me/email`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${accessToken}` },
+      body: JSON.stringify({ newEmail: 'moved@example.com' }),
+    })
+    const change = await mailTo('moved@example.com', 'email-change')
+    await scan(change.link)
+    const page = await openConsole(t, browser, change.link)
+    await page.getByRole('button', { name: 'Confirm' }).click()
+    await page.getByRole('heading', { name: 'Your new e-mail address is in use' }).waitFor()
+
+    const { link } = await mailTo(email, 'email-changed')
+    await scan(link)
+    const old = await openConsole(t, browser, link)
+    await old.getByRole('button', { name: 'Restore it' }).click()
+    await old.getByRole('heading', { name: 'Your old address is restored' }).waitFor()
+    assert.equal(await logIn(username, password), 401)
+    await mailTo(email, 'password-reset')
+  })
+})

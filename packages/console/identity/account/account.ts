@@ -1,0 +1,47 @@
+import { signal } from '@preact/signals'
+import { createApi, type Reply } from '../../shared/api/api.ts'
+
+/** The name, colour and logo of the application, and the rule for passwords. */
+export type Brand = {
+  name: string
+  colour: string | null
+  logo: boolean
+  passwordMinLength: number
+}
+
+export const api = createApi({ headers: () => ({}) })
+
+export const brand = signal<Brand | undefined>(undefined)
+
+export async function readBrand(): Promise<void> {
+  const { ok, body } = await api.get<Brand>('/account/brand', { open: true })
+  if (!ok) return
+  brand.value = body
+  document.title = body.name
+  if (body.colour) paint(body.colour)
+}
+
+/** Letters on the colour are white or black, whichever can be read. */
+function paint(colour: string): void {
+  const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) =>
+    Number.parseInt(colour.slice(at, at + 2), 16),
+  )
+  const brightness = (red * 299 + green * 587 + blue * 114) / 1000
+  const { style } = document.documentElement
+  style.setProperty('--accent', colour)
+  style.setProperty('--on-accent', brightness > 140 ? '#16171b' : '#ffffff')
+}
+
+export type Step = 'forgot' | 'sent' | 'reset' | 'verify' | 'email' | 'undo'
+
+const LINKS: Step[] = ['reset', 'verify', 'email', 'undo']
+
+/** What the fragment of the address asks for. The token in it has reached no server. */
+export function stepOf(fragment: string): { step: Step; token: string } {
+  const [step = '', token = ''] = fragment.replace(/^#/, '').split('=')
+  const linked = LINKS.find((name) => name === step)
+  return linked && token !== '' ? { step: linked, token } : { step: 'forgot', token: '' }
+}
+
+export const post = (path: string, body: object): Promise<Reply> =>
+  api.post(path, body, { open: true })

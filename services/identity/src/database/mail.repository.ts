@@ -1,0 +1,133 @@
+import {
+  type Db,
+  deleteUntil,
+  type FromRow,
+  fromRow,
+  type PageRequest,
+  selectPage,
+  toRow,
+} from '@plinth/kit'
+import type { IdentityTables } from './tables.ts'
+
+type MailRow = IdentityTables['mail_outbox']
+
+export type Mail = FromRow<MailRow>
+
+type OutcomeRow = Pick<
+  MailRow,
+  'state' | 'attempts' | 'next_attempt_at' | 'sent_at' | 'last_reply' | 'details'
+>
+
+export type Outcome = FromRow<OutcomeRow>
+
+export async function insertMail(db: Db<IdentityTables>, mail: Mail): Promise<void> {
+  await db.insertInto('mail_outbox').values(toRow<MailRow>(mail)).execute()
+}
+
+/** The next mails to send, claimed until `leaseUntil`: of several nodes one gets each. */
+export async function claimMails(
+  db: Db<IdentityTables>,
+  { now, leaseUntil, most }: { now: Date; leaseUntil: Date; most: number },
+): Promise<Mail[]> {
+  const due = await db
+    .selectFrom('mail_outbox')
+    .select('id')
+    .where('state', '=', 'queued')
+    .where('next_attempt_at', '<=', now.toISOString())
+    .orderBy('next_attempt_at')
+    .limit(most)
+    .execute()
+  if (due.length === 0) return []
+  const until = leaseUntil.toISOString()
+  const rows = await db
+    .updateTable('mail_outbox')
+    .set({ lease_until: until, next_attempt_at: until })
+    .where(
+      'id',
+      'in',
+      due.map(({ id }) => id),
+    )
+    .where('state', '=', 'queued')
+    .where('next_attempt_at', '<=', now.toISOString())
+    .returningAll()
+    .execute()
+  return rows.map(fromRow)
+}
+
+/** What the mail contains from now on, so that a second attempt sends the same. */
+export async function keepPrepared(
+  db: Db<IdentityTables>,
+  { id, kind, details }: Pick<Mail, 'id' | 'kind' | 'details'>,
+): Promise<void> {
+  await db
+    .updateTable('mail_outbox')
+    .set({ kind, details, prepared: 1 })
+    .where('id', '=', id)
+    .execute()
+}
+
+export async function recordOutcome(
+  db: Db<IdentityTables>,
+  { id, leaseUntil }: Pick<Mail, 'id' | 'leaseUntil'>,
+  outcome: Outcome,
+): Promise<void> {
+  const row = toRow<OutcomeRow>(outcome)
+  await db
+    .updateTable('mail_outbox')
+    .set({ ...row, lease_until: null })
+    .where('id', '=', id)
+    .where('lease_until', '=', leaseUntil)
+    .execute()
+}
+
+export async function deleteMail(db: Db<IdentityTables>, id: string): Promise<void> {
+  await db.deleteFrom('mail_outbox').where('id', '=', id).execute()
+}
+
+/** Puts a failed mail back into the queue. */
+export async function requeueMail(db: Db<IdentityTables>, id: string, now: Date): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('mail_outbox')
+    .set({ state: 'queued', next_attempt_at: now.toISOString(), attempts: 0 })
+    .where('id', '=', id)
+    .where('state', '=', 'failed')
+    .where('expires_at', '>', now.toISOString())
+    .executeTakeFirstOrThrow()
+  return numUpdatedRows === 1n
+}
+
+export async function pageOfMails(db: Db<IdentityTables>, page: PageRequest) {
+  const { rows, total } = await selectPage(db.selectFrom('mail_outbox'), page, (mails) =>
+    mails.orderBy('created_at', 'desc').orderBy('id'),
+  )
+  return { mails: rows.map(fromRow), total }
+}
+
+export async function listMailsTo(
+  db: Db<IdentityTables>,
+  address: string | undefined,
+  most: number,
+): Promise<Mail[]> {
+  const rows = await db
+    .selectFrom('mail_outbox')
+    .selectAll()
+    .$if(address !== undefined, (all) => all.where('address', '=', address as string))
+    .orderBy('created_at', 'desc')
+    .orderBy('id')
+    .limit(most)
+    .execute()
+  return rows.map(fromRow)
+}
+
+export async function countMails(db: Db<IdentityTables>, state: Mail['state']): Promise<number> {
+  const { total } = await db
+    .selectFrom('mail_outbox')
+    .select(({ fn }) => fn.countAll<number>().as('total'))
+    .where('state', '=', state)
+    .executeTakeFirstOrThrow()
+  return Number(total)
+}
+
+export function deleteOldMails(db: Db<IdentityTables>, before: Date, signal: AbortSignal) {
+  return deleteUntil(db, { table: 'mail_outbox', key: 'id', column: 'created_at' }, before, signal)
+}

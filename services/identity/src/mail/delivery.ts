@@ -1,0 +1,189 @@
+import {
+  type Db,
+  failPoint,
+  inTransaction,
+  type Logger,
+  type Server,
+  secondsAfter,
+} from '@plinth/kit'
+import {
+  claimMails,
+  countMails,
+  deleteMail,
+  deleteOldMails,
+  keepPrepared,
+  type Mail,
+  type Outcome,
+  recordOutcome,
+} from '../database/mail.repository.ts'
+import type { IdentityTables } from '../database/tables.ts'
+import type { Details, MailKind } from './messages.ts'
+import { type Outbox, renderKept, sealDetails } from './outbox.ts'
+import { recipientOf } from './recipient.ts'
+import { type Delivered, openTransport, type Transport } from './transport.ts'
+
+/**
+ * Decides, after the reply to the request, whether a mail is sent and what it contains. `undefined`:
+ * not at all, and no trace of it is kept.
+ */
+export type Prepare = (
+  db: Db<IdentityTables>,
+  mail: Mail,
+) => Promise<{ kind: MailKind; details: Details } | undefined>
+
+/** Mails are queued in transactions of others: by then they have committed. */
+const COMMIT_MS = 50
+const WAITING_MS = 1_000
+const IDLE_MS = 15_000
+const AT_ONCE = 2
+/** Longer than an attempt can take. */
+const LEASE_SECONDS = 120
+const RETRY_MINUTES = [1, 5, 15, 60]
+const KEPT_DAYS = 30
+const DAY_SECONDS = 86_400
+
+export type Delivery = { wake(): void; stop(): Promise<void> }
+
+/** Sends what is due: two mails at a time on each node, each mail on one node at a time. */
+export function startDelivery(
+  outbox: Outbox,
+  prepare: Prepare,
+  server: Server,
+  publicUrl: string,
+): Delivery {
+  const { smtp } = outbox.settings
+  const transport = smtp && openTransport(outbox.settings, smtp, publicUrl)
+  const log = server.log as Logger
+  measure(server, outbox)
+  let stopping = false
+  let working: Promise<void> | undefined
+  let timer: NodeJS.Timeout | undefined
+  let woken = false
+
+  const workIn = (ms: number) => {
+    clearTimeout(timer)
+    if (!stopping) timer = setTimeout(start, ms).unref()
+  }
+  const start = () => {
+    if (working) return
+    woken = false
+    working = sendAllDue(outbox, { prepare, transport }, () => stopping)
+      .catch((error) => {
+        log.error({ err: error }, 'mail delivery failed')
+        return true
+      })
+      .then((waiting) => {
+        working = undefined
+        workIn(woken ? COMMIT_MS : waiting ? WAITING_MS : IDLE_MS)
+      })
+  }
+  workIn(COMMIT_MS)
+  return {
+    wake() {
+      woken = true
+      workIn(COMMIT_MS)
+    },
+    async stop() {
+      stopping = true
+      clearTimeout(timer)
+      await working
+      transport?.close()
+    },
+  }
+}
+
+/** Returns whether others wait for their time. */
+async function sendAllDue(outbox: Outbox, means: Means, isStopping: () => boolean) {
+  let mails: Mail[]
+  do {
+    mails = isStopping() ? [] : await claimDue(outbox)
+    await Promise.all(mails.map((mail) => deliver(outbox, means, mail)))
+  } while (mails.length > 0)
+  return !isStopping() && (await countMails(outbox.db, 'queued')) > 0
+}
+
+function claimDue({ db, clock }: Outbox): Promise<Mail[]> {
+  const now = clock()
+  return claimMails(db, { now, leaseUntil: secondsAfter(now, LEASE_SECONDS), most: AT_ONCE })
+}
+
+type Means = { prepare: Prepare; transport: Transport | undefined }
+
+async function deliver(
+  outbox: Outbox,
+  { prepare, transport }: Means,
+  claimed: Mail,
+): Promise<void> {
+  const expired = claimed.expiresAt <= outbox.clock().toISOString()
+  const to = recipientOf(claimed.address)
+  if (expired || !to)
+    return finish(outbox, claimed, {
+      state: 'dropped',
+      lastReply: expired
+        ? 'It had expired before it could be sent.'
+        : 'No mail to such an address.',
+    })
+  const mail = claimed.prepared ? claimed : await prepareNow(outbox, prepare, claimed)
+  failPoint('mail:prepared')
+  const rendered = mail && renderKept(outbox, mail)
+  if (!mail || !rendered) return
+  if (!transport)
+    return finish(outbox, mail, { state: 'sent', lastReply: 'Kept here: SMTP is not configured.' })
+  const { subject, text, html } = rendered
+  const delivered = await transport.send({ id: mail.id, to, subject, text, html })
+  failPoint('mail:sent')
+  await finish(outbox, mail, outcomeOf(outbox, mail, delivered))
+}
+
+/** In one transaction, so that a mail which is prepared twice has one token that works. */
+async function prepareNow(outbox: Outbox, prepare: Prepare, mail: Mail): Promise<Mail | undefined> {
+  return inTransaction(outbox.db, async (db) => {
+    const prepared = await prepare(db, mail)
+    if (!prepared) {
+      await deleteMail(db, mail.id)
+      return undefined
+    }
+    const { kind } = prepared
+    const details = sealDetails(outbox, mail.id, prepared.details)
+    await keepPrepared(db, { id: mail.id, kind, details })
+    return { ...mail, kind, details, prepared: 1 }
+  })
+}
+
+function outcomeOf({ clock }: Outbox, mail: Mail, delivered: Delivered): Partial<Outcome> {
+  const lastReply = delivered.reply
+  if (delivered.ok) return { state: 'sent', lastReply }
+  const minutes = RETRY_MINUTES[mail.attempts]
+  if (!delivered.retry || minutes === undefined) return { state: 'failed', lastReply }
+  const nextAttemptAt = secondsAfter(clock(), minutes * 60).toISOString()
+  return { state: 'queued', lastReply, nextAttemptAt }
+}
+
+/** What a mail contained is forgotten once it is sent, unless this outbox is where it is read. */
+function finish(outbox: Outbox, mail: Mail, outcome: Partial<Outcome>): Promise<void> {
+  const { state = 'dropped' } = outcome
+  const done = state === 'dropped' || (state === 'sent' && !outbox.settings.keepInOutbox)
+  return recordOutcome(outbox.db, mail, {
+    nextAttemptAt: null,
+    lastReply: null,
+    ...outcome,
+    state,
+    attempts: mail.attempts + 1,
+    sentAt: state === 'sent' ? outbox.clock().toISOString() : null,
+    details: done ? null : mail.details,
+  })
+}
+
+function measure({ metrics }: Server, { db }: Outbox): void {
+  metrics.gauge(
+    { name: 'plinth_mail_backlog', help: 'Mails by state that need attention.' },
+    async () => [
+      { labels: { state: 'queued' }, value: await countMails(db, 'queued') },
+      { labels: { state: 'failed' }, value: await countMails(db, 'failed') },
+    ],
+  )
+}
+
+export function sweepMails({ db, clock }: Outbox, signal: AbortSignal): Promise<void> {
+  return deleteOldMails(db, secondsAfter(clock(), -KEPT_DAYS * DAY_SECONDS), signal)
+}

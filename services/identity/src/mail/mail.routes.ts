@@ -1,0 +1,98 @@
+import { type AccountGuard, ADMIN_ROLE, normalName } from '@plinth/accounts'
+import {
+  bareReply,
+  oneOf,
+  orNull,
+  pageQuery,
+  pageReply,
+  pageRequest,
+  requiredText,
+  type Server,
+  Type,
+  timestamp,
+} from '@plinth/kit'
+import { mailsForAdministrators, mailsForDevelopers, type Outbox, sendAgain } from './outbox.ts'
+import { mailNotFailed } from './problems.ts'
+
+const tags = ['Mail']
+
+const summary = {
+  id: Type.String(),
+  kind: Type.String({ examples: ['password-reset'] }),
+  to: Type.String({ examples: ['ada@example.com'] }),
+  state: oneOf('queued', 'sent', 'failed', 'dropped'),
+  attempts: Type.Integer(),
+  createdAt: timestamp(),
+  sentAt: orNull(timestamp()),
+  lastReply: orNull(Type.String({ examples: ['250 OK'] })),
+}
+
+const closed = { additionalProperties: false }
+
+const MailReply = Type.Object(summary, { ...closed, title: 'Mail' })
+
+const RenderedMail = Type.Object(
+  {
+    ...summary,
+    subject: Type.String(),
+    text: Type.String(),
+    html: Type.String(),
+    code: orNull(Type.String({ examples: ['12345678'] })),
+    link: orNull(Type.String()),
+  },
+  { ...closed, title: 'RenderedMail' },
+)
+
+const MAIL_SORTS = ['createdAt']
+
+/** The outbox for administrators and, in development, the mails themselves. */
+export function mailRoutes(server: Server, outbox: Outbox, guard: AccountGuard): void {
+  const admin = guard.role(ADMIN_ROLE)
+
+  server.get('/api/mail', {
+    onRequest: admin,
+    schema: {
+      operationId: 'mails',
+      summary: 'The mails of the last 30 days and what became of them',
+      tags,
+      readsQuery: pageQuery(MAIL_SORTS),
+      response: { 200: pageReply(MailReply, 'PageOfMails') },
+    },
+    handler: ({ query }) => mailsForAdministrators(outbox, pageRequest(query, MAIL_SORTS)),
+  })
+
+  server.post('/api/mail/:id/retry', {
+    onRequest: admin,
+    schema: {
+      operationId: 'retryMail',
+      summary: 'Send a mail again that failed',
+      tags,
+      params: Type.Object({ id: Type.String() }),
+      response: { 202: bareReply({ description: 'Queued' }) },
+      problems: [mailNotFailed],
+    },
+    handler: async ({ params }, reply) => {
+      await sendAgain(outbox, params.id)
+      return reply.code(202).send()
+    },
+  })
+
+  if (outbox.settings.keepInOutbox) developmentRoutes(server, outbox)
+}
+
+/** Where there is no mail server, this is the inbox of everybody: never in production. */
+function developmentRoutes(server: Server, outbox: Outbox): void {
+  server.get('/api/dev/mail', {
+    schema: {
+      operationId: 'developmentMails',
+      summary: 'In development: the newest mails as people would read them',
+      tags,
+      querystring: Type.Object({
+        to: Type.Optional(requiredText({ examples: ['ada@example.com'] })),
+      }),
+      response: { 200: Type.Array(RenderedMail) },
+    },
+    handler: ({ query }) =>
+      mailsForDevelopers(outbox, query.to === undefined ? undefined : normalName(query.to)),
+  })
+}

@@ -1,0 +1,98 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { StartError } from '@plinth/kit'
+import de from './languages/de.json' with { type: 'json' }
+import en from './languages/en.json' with { type: 'json' }
+import es from './languages/es.json' with { type: 'json' }
+import { LANGUAGES, type Language, type MailSettings } from './settings.ts'
+
+export type MailKind = keyof typeof en.mails
+
+/** What the texts of a mail may name; `code` and `link` get a line of their own. */
+export type Details = Record<string, string>
+
+type Message = { subject: string; text: string[] }
+
+type Texts = { closing: string[]; mails: Record<MailKind, Message> }
+
+export type Messages = Record<Language, Texts>
+
+/** The texts of each language. A file in the folder replaces the mails that it contains. */
+export function readMessages({ templateFolder }: MailSettings): Messages {
+  const messages: Messages = { en, de, es }
+  for (const language of LANGUAGES) {
+    const file = templateFolder && join(templateFolder, `${language}.json`)
+    if (!file || !existsSync(file)) continue
+    const own = parse(file)
+    messages[language] = {
+      closing: own.closing ?? messages[language].closing,
+      mails: { ...messages[language].mails, ...own.mails },
+    }
+  }
+  return messages
+}
+
+function parse(file: string): Partial<Texts> {
+  try {
+    const own = JSON.parse(readFileSync(file, 'utf8')) as Partial<Texts>
+    for (const [kind, mail] of Object.entries(own.mails ?? {}))
+      if (!(kind in en.mails) || typeof mail.subject !== 'string' || !Array.isArray(mail.text))
+        throw new Error(`"${kind}" is not a mail with a subject and paragraphs`)
+    return own
+  } catch (cause) {
+    const { message } = cause as Error
+    throw new StartError(`The mail texts in ${file} cannot be used: ${message}`, { cause })
+  }
+}
+
+/** A mail as plain text and as HTML, with the same content. Everything that is filled in is escaped. */
+export function renderMail(
+  { closing, mails }: Texts,
+  kind: MailKind,
+  details: Details,
+): { subject: string; text: string; html: string } {
+  const message = mails[kind]
+  const paragraphs = [...message.text, ...closing]
+  return {
+    subject: fill(message.subject, { app: details.app ?? '' }),
+    text: `${paragraphs.map((paragraph) => fill(paragraph, details)).join('\n\n')}\n`,
+    html: `<!doctype html><html><body style="font-family:sans-serif;font-size:16px;line-height:1.5;max-width:34em;margin:2em auto;padding:0 1em">${paragraphs.map((paragraph) => htmlOf(paragraph, details)).join('\n')}</body></html>`,
+  }
+}
+
+function htmlOf(paragraph: string, details: Details): string {
+  const text = escapeHtml(fill(paragraph, details))
+  if (paragraph === '{code}')
+    return `<p style="font-size:28px;letter-spacing:4px;font-family:monospace">${text}</p>`
+  if (paragraph === '{link}') return `<p><a href="${text}">${text}</a></p>`
+  return `<p>${text}</p>`
+}
+
+function fill(text: string, details: Details): string {
+  return text.replaceAll(/\{(\w+)\}/g, (_, name: string) => details[name] ?? '')
+}
+
+const ENTITIES: Record<string, string> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+
+function escapeHtml(text: string): string {
+  return text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] as string)
+}
+
+/** The best of our languages for an `Accept-Language` header. */
+export function languageFor(header: string | undefined, fallback: Language): Language {
+  const wanted = (header ?? '').split(',', 20).map((part) => {
+    const [tag = '', ...parameters] = part.trim().toLowerCase().split(';')
+    const quality = parameters.find((parameter) => parameter.trim().startsWith('q='))
+    return { language: tag.split('-')[0], q: quality ? Number(quality.split('=')[1]) : 1 }
+  })
+  const known = wanted
+    .filter(({ language, q }) => q > 0 && (LANGUAGES as readonly string[]).includes(language ?? ''))
+    .sort((a, b) => b.q - a.q)
+  return (known[0]?.language as Language | undefined) ?? fallback
+}

@@ -1,0 +1,134 @@
+import { randomUUID } from 'node:crypto'
+import type { Origin } from '@plinth/accounts'
+import {
+  type Clock,
+  type Db,
+  openText,
+  type PageRequest,
+  pageOf,
+  sealText,
+  secondsAfter,
+} from '@plinth/kit'
+import {
+  insertMail,
+  listMailsTo,
+  type Mail,
+  pageOfMails,
+  requeueMail,
+} from '../database/mail.repository.ts'
+import type { IdentityTables } from '../database/tables.ts'
+import { type Details, type MailKind, type Messages, renderMail } from './messages.ts'
+import { mailNotConfigured, mailNotFailed } from './problems.ts'
+import type { Language, MailSettings } from './settings.ts'
+
+/** What the mail rules need; every rule takes it as its first argument. */
+export type Outbox = {
+  db: Db<IdentityTables>
+  clock: Clock
+  /** Seals what the mails contain. */
+  key: Buffer
+  settings: MailSettings
+  messages: Messages
+  /** Looks for mails that are due, once the transaction that queued them has had time to commit. */
+  wake(): void
+}
+
+/** Before anything is promised that only a mail can keep. */
+export function requireMail(outbox: Outbox): void {
+  if (!canSend(outbox)) throw mailNotConfigured()
+}
+
+export function canSend({ settings }: Outbox): boolean {
+  return settings.smtp !== undefined || settings.keepInOutbox
+}
+
+export type NewMail = {
+  kind: MailKind
+  to: string
+  userId?: number
+  language?: Language
+  /** Absent: decided before the first attempt, after the reply to the request. */
+  details?: Details
+  lifetimeSeconds: number
+}
+
+/** Queues a mail in the caller's transaction: it is sent if, and only if, that commits. */
+export async function queueMail(
+  outbox: Outbox,
+  db: Db<IdentityTables>,
+  { kind, to, userId, language, details, lifetimeSeconds }: NewMail,
+  origin: Origin,
+): Promise<void> {
+  const now = outbox.clock()
+  const id = randomUUID()
+  await insertMail(db, {
+    id,
+    kind,
+    address: to,
+    userId: userId ?? null,
+    language: language ?? outbox.settings.language,
+    details: details ? sealDetails(outbox, id, details) : null,
+    prepared: details ? 1 : 0,
+    originAddress: origin.address,
+    userAgent: origin.userAgent,
+    state: 'queued',
+    attempts: 0,
+    nextAttemptAt: now.toISOString(),
+    leaseUntil: null,
+    createdAt: now.toISOString(),
+    expiresAt: secondsAfter(now, lifetimeSeconds).toISOString(),
+    sentAt: null,
+    lastReply: null,
+  })
+  outbox.wake()
+}
+
+export function sealDetails({ key }: Outbox, id: string, details: Details): string {
+  return sealText(key, JSON.stringify(details), `mail ${id}`)
+}
+
+/** The mail as it is sent; `undefined` when what it contained is not kept any more. */
+export function renderKept({ key, messages, settings }: Outbox, mail: Mail) {
+  if (mail.details === null) return undefined
+  const language = mail.language as Language
+  const details = JSON.parse(openText(key, mail.details, `mail ${mail.id}`)) as Details
+  const about = {
+    app: settings.appName,
+    time: timeIn(language, mail.createdAt),
+    address: mail.originAddress,
+    browser: mail.userAgent ?? '–',
+  }
+  const rendered = renderMail(messages[language], mail.kind as MailKind, { ...about, ...details })
+  return { ...rendered, code: details.code ?? null, link: details.link ?? null }
+}
+
+function timeIn(language: Language, at: string): string {
+  const format = { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' } as const
+  return `${new Intl.DateTimeFormat(language, format).format(new Date(at))} UTC`
+}
+
+/** For administrators: what happened to each mail, and nothing of what it contains. */
+export async function mailsForAdministrators({ db }: Outbox, page: PageRequest) {
+  const { mails, total } = await pageOfMails(db, page)
+  return pageOf(mails.map(summaryOf), total, page)
+}
+
+function summaryOf({ id, kind, address, state, attempts, createdAt, sentAt, lastReply }: Mail) {
+  return { id, kind, to: address, state, attempts, createdAt, sentAt, lastReply }
+}
+
+const MOST_SHOWN = 50
+
+/** In development: the newest mails as people would read them. */
+export async function mailsForDevelopers(outbox: Outbox, to: string | undefined) {
+  const mails = await listMailsTo(outbox.db, to, MOST_SHOWN)
+  return mails.flatMap((mail) => {
+    const rendered = renderKept(outbox, mail)
+    return rendered ? [{ ...summaryOf(mail), ...rendered }] : []
+  })
+}
+
+export async function sendAgain(outbox: Outbox, id: string): Promise<void> {
+  if (!(await requeueMail(outbox.db, id, outbox.clock()))) throw mailNotFailed()
+  outbox.wake()
+}

@@ -1,0 +1,109 @@
+import { existsSync } from 'node:fs'
+import { isLoopback, type Settings } from '@plinth/kit'
+import { isMailable } from './recipient.ts'
+
+export type SmtpSettings = {
+  host: string
+  port: number
+  /** TLS from the first byte; otherwise by STARTTLS. */
+  implicitTls: boolean
+  requireTls: boolean
+  auth: { user: string; pass: string } | undefined
+}
+
+export const LANGUAGES = ['en', 'de', 'es'] as const
+
+export type Language = (typeof LANGUAGES)[number]
+
+export type MailSettings = {
+  /** `undefined`: nothing is sent. */
+  smtp: SmtpSettings | undefined
+  /** Without SMTP in development, mails are kept where the console shows them. */
+  keepInOutbox: boolean
+  from: string
+  /** How the mails and the account pages call the application. */
+  appName: string
+  /** `#rrggbb`, for the account pages. */
+  colour: string | undefined
+  /** A PNG or SVG file, for the account pages. */
+  logo: string | undefined
+  language: Language
+  templateFolder: string | undefined
+}
+
+export function mailSettings(
+  settings: Settings,
+  host: { host: string; publicUrl: string },
+): MailSettings {
+  const smtp = smtpSettings(settings)
+  const onThisMachine = !settings.production && isLoopback(host.host)
+  const language = settings.choice('IDENTITY_MAIL_LANGUAGE', LANGUAGES, 'en')
+  return {
+    smtp,
+    keepInOutbox: smtp === undefined && settings.flag('IDENTITY_DEVELOPMENT_MAIL', onThisMachine),
+    from: sender(settings, smtp !== undefined, host.publicUrl),
+    appName: settings.text('IDENTITY_APP_NAME', new URL(host.publicUrl).hostname),
+    colour: colour(settings),
+    logo: logo(settings),
+    language,
+    templateFolder: templateFolder(settings),
+  }
+}
+
+function sender(settings: Settings, needed: boolean, publicUrl: string): string {
+  const fallback = `plinth@${new URL(publicUrl).hostname}`
+  const from = needed ? settings.text('MAIL_FROM') : settings.text('MAIL_FROM', fallback)
+  if (needed && from !== '' && !isMailable(from))
+    settings.fault('MAIL_FROM', 'Expected a plain address.', 'accounts@example.com')
+  return from
+}
+
+const PORTS = { smtp: 587, smtps: 465 }
+
+/** One URL, or its parts; in production a password or a code never travels in the clear. */
+function smtpSettings(settings: Settings): SmtpSettings | undefined {
+  const text = settings.optional('SMTP_URL')
+  const named = settings.optional('SMTP_HOST')
+  if (text === undefined && named === undefined) return undefined
+  const url = text === undefined ? undefined : smtpUrl(settings, text)
+  const implicitTls = url ? url.protocol === 'smtps:' : settings.flag('SMTP_TLS', false)
+  const host = url?.hostname || named || 'localhost'
+  const fallback = implicitTls ? PORTS.smtps : PORTS.smtp
+  const user = settings.optional('SMTP_USER') ?? decodeURIComponent(url?.username ?? '')
+  const pass = settings.optional('SMTP_PASSWORD') ?? decodeURIComponent(url?.password ?? '')
+  return {
+    host,
+    port: Number(url?.port) || settings.integer('SMTP_PORT', fallback, { min: 1, max: 65535 }),
+    implicitTls,
+    requireTls: settings.production && !isLoopback(host),
+    auth: user === '' ? undefined : { user, pass },
+  }
+}
+
+function smtpUrl(settings: Settings, text: string): URL | undefined {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url && /^smtps?:$/.test(url.protocol) && url.hostname !== '') return url
+  settings.fault('SMTP_URL', 'Expected smtp:// or smtps://.', 'smtps://user:password@mail.example')
+  return undefined
+}
+
+function templateFolder(settings: Settings): string | undefined {
+  const folder = settings.optional('IDENTITY_MAIL_TEMPLATES')
+  if (folder !== undefined && !existsSync(folder))
+    settings.fault('IDENTITY_MAIL_TEMPLATES', 'Expected a folder.', '/etc/plinth/mail')
+  return folder
+}
+
+function colour(settings: Settings): string | undefined {
+  const value = settings.optional('IDENTITY_APP_COLOUR')
+  if (value !== undefined && !/^#[0-9a-f]{6}$/i.test(value))
+    settings.fault('IDENTITY_APP_COLOUR', 'Expected a colour as six hexadecimal digits.', '#4f55c9')
+  return value
+}
+
+function logo(settings: Settings): string | undefined {
+  const file = settings.optional('IDENTITY_APP_LOGO')
+  if (file !== undefined && !(/\.(png|svg)$/i.test(file) && existsSync(file)))
+    settings.fault('IDENTITY_APP_LOGO', 'Expected a PNG or SVG file.', '/etc/plinth/logo.svg')
+  return file
+}

@@ -1,0 +1,83 @@
+import type { Transporter } from 'nodemailer'
+import type { MailSettings, SmtpSettings } from './settings.ts'
+
+export type Letter = { id: string; to: string; subject: string; text: string; html: string }
+
+export type Delivered = { ok: true; reply: string } | { ok: false; retry: boolean; reply: string }
+
+export type Transport = {
+  send(letter: Letter): Promise<Delivered>
+  close(): void
+}
+
+const CONNECTIONS = 2
+const CONNECT_MS = 10_000
+const SOCKET_MS = 30_000
+const LONGEST_REPLY = 300
+
+/** SMTP by nodemailer, which is loaded for the first mail. */
+export function openTransport(
+  { from }: MailSettings,
+  smtp: SmtpSettings,
+  publicUrl: string,
+): Transport {
+  const { hostname } = new URL(publicUrl)
+  let transporter: Promise<Transporter> | undefined
+  const connect = () => {
+    transporter ??= createTransporter(smtp, hostname)
+    transporter.catch(() => {
+      transporter = undefined
+    })
+    return transporter
+  }
+  return {
+    async send({ id, to, subject, text, html }) {
+      try {
+        const sent = await (await connect()).sendMail({
+          // Objects and an envelope of its own: a list in a text would be parsed.
+          from: { name: '', address: from },
+          to: { name: '', address: to },
+          envelope: { from, to: [to] },
+          messageId: `<${id}@${hostname}>`,
+          subject,
+          text,
+          html,
+          headers: { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' },
+          disableFileAccess: true,
+          disableUrlAccess: true,
+        })
+        return { ok: true, reply: shorten(String(sent.response)) }
+      } catch (error) {
+        const { responseCode = 0, message } = error as { responseCode?: number; message: string }
+        return { ok: false, retry: responseCode < 500, reply: shorten(message) }
+      }
+    },
+    close() {
+      transporter?.then(
+        (opened) => opened.close(),
+        () => {},
+      )
+    },
+  }
+}
+
+async function createTransporter(smtp: SmtpSettings, name: string): Promise<Transporter> {
+  const { createTransport } = await import('nodemailer')
+  return createTransport({
+    host: smtp.host,
+    port: smtp.port,
+    secure: smtp.implicitTls,
+    requireTLS: smtp.requireTls,
+    ...(smtp.auth && { auth: smtp.auth }),
+    name,
+    pool: true,
+    maxConnections: CONNECTIONS,
+    connectionTimeout: CONNECT_MS,
+    greetingTimeout: CONNECT_MS,
+    socketTimeout: SOCKET_MS,
+  })
+}
+
+function shorten(reply: string): string {
+  return reply.replaceAll(/\s+/g, ' ').slice(0, LONGEST_REPLY)
+}

@@ -1,0 +1,151 @@
+import {
+  changeEmail,
+  findUserByEmail,
+  findUserById,
+  normalName,
+  type Origin,
+  requireUser,
+  resetPassword,
+} from '@plinth/accounts'
+import { type Caller, type Db, newOpaqueToken, validationFailed } from '@plinth/kit'
+import {
+  type OneTimeToken,
+  saveVerifiedAddress,
+  spendToken,
+} from '../database/one-time-tokens.repository.ts'
+import type { IdentityTables } from '../database/tables.ts'
+import type { Prepare } from '../mail/delivery.ts'
+import { queueMail, requireMail } from '../mail/outbox.ts'
+import type { Language } from '../mail/settings.ts'
+import { findToken, issueToken, LIFETIME_SECONDS, type Proof } from './one-time-tokens.ts'
+import { tokenRejected } from './problems.ts'
+import { accountLink, mayAsk, mayMail, type Recovery, within } from './recovery.ts'
+
+const KIND = 'email-change'
+
+/** The same reply when the address belongs to another account; its owner gets a mail about it. */
+export async function requestEmailChange(
+  recovery: Recovery,
+  caller: Caller,
+  { newEmail, language }: { newEmail: string; language: Language },
+  origin: Origin,
+): Promise<void> {
+  const { accounts, outbox, db } = recovery
+  requireMail(outbox)
+  const userId = Number(caller.userId)
+  const to = normalName(newEmail)
+  const user = await requireUser(accounts, userId)
+  if (user.email === to) throw validationFailed(['newEmail: is your address already'])
+  if (!(await mayAsk(recovery, origin))) return
+  const lifetimeSeconds = LIFETIME_SECONDS[KIND]
+  await queueMail(outbox, db, { kind: KIND, to, userId, language, lifetimeSeconds }, origin)
+}
+
+export function prepareEmailChange(recovery: Recovery): Prepare {
+  const { accounts, publicUrl } = recovery
+  return async (db, { address, userId, originAddress, userAgent }) => {
+    const inside = within(accounts, db)
+    const user = await findUserById(inside.db, userId ?? 0)
+    const origin = { address: originAddress, userAgent, requestId: null }
+    const limit = user && ({ kind: KIND, user, to: address, origin } as const)
+    if (!user?.enabled || !limit || !(await mayMail(recovery, db, limit))) return
+    const owner = await findUserByEmail(inside.db, address)
+    if (owner) {
+      const details = { username: owner.username, link: `${publicUrl}/account/#forgot` }
+      return { kind: 'email-taken', details }
+    }
+    const old = { details: { from: user.email } }
+    const token = await issueToken(
+      { accounts, db },
+      { userId: user.id, kind: KIND, address, ...old },
+    )
+    const details = {
+      username: user.username,
+      code: token.code,
+      link: accountLink(recovery, 'email', token.token),
+    }
+    return { kind: KIND, details }
+  }
+}
+
+/** The old address gets a mail that can undo it. */
+export async function confirmEmailChange(
+  recovery: Recovery,
+  proof: Proof,
+  origin: Origin,
+): Promise<void> {
+  const { accounts, db } = recovery
+  const token = await findToken({ accounts, db }, KIND, proof)
+  if (!token) throw tokenRejected()
+  const { from = '' } = JSON.parse(token.details) as { from?: string }
+  const changed = await changeEmail(
+    accounts,
+    token.userId,
+    {
+      email: token.address,
+      async admit(database, user) {
+        const inside = database as unknown as Db<IdentityTables>
+        const now = accounts.clock()
+        if (!user.enabled || user.email !== from) return false
+        if (!(await spendToken(inside, token.id, now))) return false
+        await saveVerifiedAddress(inside, user.id, token.address, now)
+        await offerUndo(recovery, inside, { token, username: user.username, from }, origin)
+        return true
+      },
+    },
+    origin,
+  )
+  if (!changed) throw tokenRejected()
+}
+
+async function offerUndo(
+  recovery: Recovery,
+  db: Db<IdentityTables>,
+  { token, username, from }: { token: OneTimeToken; username: string; from: string },
+  origin: Origin,
+): Promise<void> {
+  const { accounts, outbox } = recovery
+  const { userId, address: newEmail } = token
+  const undo = await issueToken({ accounts, db }, { userId, kind: 'email-undo', address: from })
+  const details = { username, newEmail, link: accountLink(recovery, 'undo', undo.token) }
+  const lifetimeSeconds = LIFETIME_SECONDS['email-undo']
+  const mail = { kind: 'email-changed', to: from, userId, details, lifetimeSeconds } as const
+  await queueMail(outbox, db, mail, origin)
+}
+
+/**
+ * Restores the address and locks out who changed it: sessions, passkeys and the password go, and the
+ * restored address gets a mail to choose a new one.
+ */
+export async function undoEmailChange(
+  recovery: Recovery,
+  proof: { token: string },
+  origin: Origin,
+): Promise<void> {
+  const { accounts, db, outbox, passkeys } = recovery
+  const token = await findToken({ accounts, db }, 'email-undo', proof)
+  const user = token && (await findUserById(accounts.db, token.userId))
+  if (!token || !user) throw tokenRejected()
+  const by = { actor: user.username, origin }
+  const done = await resetPassword(accounts, user, newOpaqueToken(), by, {
+    passkeys,
+    async admit(database) {
+      const inside = database as unknown as Db<IdentityTables>
+      const now = accounts.clock()
+      if (!(await spendToken(inside, token.id, now))) return false
+      const admit = async () => true
+      const email = token.address
+      await changeEmail(within(accounts, inside), user.id, { email, admit }, origin)
+      await saveVerifiedAddress(inside, user.id, email, now)
+      const lifetimeSeconds = LIFETIME_SECONDS['password-reset']
+      await queueMail(
+        outbox,
+        inside,
+        { kind: 'password-reset', to: email, lifetimeSeconds },
+        origin,
+      )
+      return true
+    },
+  })
+  if (!done) throw tokenRejected()
+}

@@ -1,0 +1,44 @@
+import {
+  type Db,
+  type Job,
+  type LeaseTables,
+  type Logger,
+  type Server,
+  startJob,
+} from '@plinth/kit'
+import { deleteExpiredTokens } from '../database/one-time-tokens.repository.ts'
+import { type Prepare, sweepMails } from '../mail/delivery.ts'
+import { prepareEmailChange } from './email-change.ts'
+import { prepareReset } from './password-reset.ts'
+import type { Recovery } from './recovery.ts'
+import { prepareVerification } from './verification.ts'
+
+/** Each kind of mail that is decided on after the reply. */
+export function prepareMails(recovery: Recovery): Prepare {
+  const preparations: Record<string, Prepare> = {
+    'password-reset': prepareReset(recovery),
+    'verify-email': prepareVerification(recovery),
+    'email-change': prepareEmailChange(recovery),
+  }
+  return async (db, mail) => preparations[mail.kind]?.(db, mail)
+}
+
+const SWEEP_SECONDS = 60
+
+/** Removes tokens that have expired and mails of long ago. */
+export function startRecoverySweep(
+  { accounts, db, outbox }: Recovery,
+  { log, metrics }: Server,
+): Job {
+  return startJob({
+    db: db as unknown as Db<LeaseTables>,
+    name: 'identity-recovery-sweep',
+    everySeconds: SWEEP_SECONDS,
+    log: log as Logger,
+    metrics,
+    run: async (signal) => {
+      await deleteExpiredTokens(db, accounts.clock(), signal)
+      await sweepMails(outbox, signal)
+    },
+  })
+}

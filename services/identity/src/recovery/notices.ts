@@ -1,0 +1,72 @@
+import {
+  countWithin,
+  findUserByUsername,
+  type Origin,
+  type SecurityListener,
+  type User,
+} from '@plinth/accounts'
+import type { Db } from '@plinth/kit'
+import { deleteTokens } from '../database/one-time-tokens.repository.ts'
+import type { IdentityTables } from '../database/tables.ts'
+import type { MailKind } from '../mail/messages.ts'
+import { canSend, type Outbox, queueMail } from '../mail/outbox.ts'
+import { LIFETIME_SECONDS } from './one-time-tokens.ts'
+
+/** Tokens that a change of the account makes void. An undo must outlive what a thief does next. */
+const VOIDED = ['verify-email', 'password-reset', 'email-change']
+
+type Consequence = { result?: 'REFUSED'; voidsTokens?: true; mail?: MailKind }
+
+const CONSEQUENCES: Record<string, Consequence> = {
+  REGISTER: { mail: 'verify-email' },
+  PASSWORD_CHANGED: { voidsTokens: true, mail: 'password-changed' },
+  PASSWORD_RESET: { voidsTokens: true, mail: 'password-changed' },
+  EMAIL_CHANGED: { voidsTokens: true },
+  USER_DISABLED: { voidsTokens: true },
+  PASSKEY_ADDED: { mail: 'passkey-added' },
+  PASSKEY_REMOVED: { mail: 'passkey-removed' },
+  ROLES_CHANGED: { mail: 'roles-changed' },
+  REFRESH_REPLAYED: { result: 'REFUSED', mail: 'session-replayed' },
+}
+
+/**
+ * What follows from a security event, in its transaction: earlier tokens become void, the user gets a
+ * notice, a new user a mail to verify the address.
+ */
+export function followEvents(outbox: Outbox, publicUrl: string): SecurityListener {
+  return {
+    events: new Set(Object.keys(CONSEQUENCES)),
+    async run(database, { event, subject = '', result }, origin) {
+      const { mail, ...consequence } = CONSEQUENCES[event] ?? {}
+      if (result !== (consequence.result ?? 'SUCCESS')) return
+      const user = await findUserByUsername(database, subject)
+      if (!user) return
+      const db = database as unknown as Db<IdentityTables>
+      if (consequence.voidsTokens) await deleteTokens(db, user.id, VOIDED)
+      if (mail && canSend(outbox)) await queueNotice(outbox, db, { mail, user, publicUrl }, origin)
+    },
+  }
+}
+
+type Notice = { mail: MailKind; user: User; publicUrl: string }
+
+const HOUR = 3600
+const NOTICES_AN_HOUR = 10
+
+/** At most ten of a kind in an hour: a replay costs an attacker nothing and must not fill an inbox. */
+async function queueNotice(
+  outbox: Outbox,
+  db: Db<IdentityTables>,
+  { mail, user, publicUrl }: Notice,
+  origin: Origin,
+): Promise<void> {
+  const to = { to: user.email, userId: user.id }
+  const lifetimeSeconds = LIFETIME_SECONDS['verify-email']
+  if (mail === 'verify-email')
+    return queueMail(outbox, db, { kind: mail, ...to, lifetimeSeconds }, origin)
+  const counting = { clock: outbox.clock, db: db as never }
+  const { failures } = await countWithin(counting, `notice ${mail} ${user.id}`, HOUR)
+  if (failures > NOTICES_AN_HOUR) return
+  const details = { username: user.username, link: `${publicUrl}/account/#forgot` }
+  await queueMail(outbox, db, { kind: mail, ...to, details, lifetimeSeconds }, origin)
+}

@@ -1,0 +1,101 @@
+import { createHmac, randomBytes, randomInt, timingSafeEqual } from 'node:crypto'
+import { type Accounts, countWithin, normalName } from '@plinth/accounts'
+import { type Db, hashOpaqueToken, newOpaqueToken, secondsAfter } from '@plinth/kit'
+import {
+  findTokenByHash,
+  type OneTimeToken,
+  replaceToken,
+  tryCode,
+} from '../database/one-time-tokens.repository.ts'
+import type { IdentityTables } from '../database/tables.ts'
+
+const HOUR = 3600
+
+/** What a token is for, and how long it works. */
+export const LIFETIME_SECONDS = {
+  'verify-email': 24 * HOUR,
+  'password-reset': HOUR / 2,
+  'email-change': HOUR,
+  'email-undo': 7 * 24 * HOUR,
+} as const
+
+export type TokenKind = keyof typeof LIFETIME_SECONDS
+
+/** Of one code, and of all codes to one address in a day: after that only links work. */
+const MOST_TRIES = 5
+const MOST_TRIES_A_DAY = 20
+const CODE_DIGITS = 8
+
+type Tokens = { accounts: Accounts; db: Db<IdentityTables> }
+
+type NewToken = {
+  userId: number
+  kind: TokenKind
+  address: string
+  details?: Record<string, string>
+}
+
+/** Replaces the earlier token of the kind: only the newest mail works. */
+export async function issueToken(
+  { accounts, db }: Tokens,
+  { userId, kind, address, details = {} }: NewToken,
+): Promise<{ token: string; code: string }> {
+  const now = accounts.clock()
+  const token = newOpaqueToken()
+  const id = randomBytes(16).toString('base64url')
+  const code = String(randomInt(10 ** CODE_DIGITS)).padStart(CODE_DIGITS, '0')
+  await replaceToken(db, {
+    id,
+    userId,
+    kind,
+    address,
+    tokenHash: hashOpaqueToken(token),
+    codeHash: codeHash(accounts, id, code),
+    failures: 0,
+    details: JSON.stringify(details),
+    createdAt: now.toISOString(),
+    expiresAt: secondsAfter(now, LIFETIME_SECONDS[kind]).toISOString(),
+    usedAt: null,
+  })
+  return { token, code }
+}
+
+export type Proof = { token?: string; email?: string; code?: string }
+
+/**
+ * The token that a link or a code stands for, which may have been used. Does not spend it: that is
+ * the last step of what it is for.
+ */
+export async function findToken(
+  { accounts, db }: Tokens,
+  kind: TokenKind,
+  proof: Proof,
+): Promise<OneTimeToken | undefined> {
+  const found =
+    proof.token === undefined
+      ? await findByCode({ accounts, db }, kind, proof)
+      : await findTokenByHash(db, hashOpaqueToken(proof.token))
+  const now = accounts.clock().toISOString()
+  return found && found.kind === kind && found.expiresAt > now ? found : undefined
+}
+
+async function findByCode(
+  { accounts, db }: Tokens,
+  kind: TokenKind,
+  { email = '', code = '' }: Proof,
+): Promise<OneTimeToken | undefined> {
+  const address = normalName(email)
+  const tries = `tried code ${hashOpaqueToken([kind, address].join('\n'))}`
+  const { failures } = await countWithin(accounts, tries, 24 * HOUR)
+  if (failures > MOST_TRIES_A_DAY) return undefined
+  const token = await tryCode(db, { address, kind }, MOST_TRIES)
+  const typed = Buffer.from(codeHash(accounts, token?.id ?? '', code.replaceAll(/[\s-]/g, '')))
+  return token && timingSafeEqual(typed, Buffer.from(token.codeHash)) ? token : undefined
+}
+
+/** Keyed, because eight digits can be guessed from a plain hash. */
+function codeHash({ settings }: Accounts, id: string, code: string): string {
+  return createHmac('sha256', settings.masterKey)
+    .update(`one-time code\n${id}\n${code}`)
+    .digest('base64url')
+}

@@ -1,0 +1,99 @@
+import {
+  findUserByEmail,
+  findUserById,
+  normalName,
+  type Origin,
+  refuseGuessable,
+  resetPassword,
+} from '@plinth/accounts'
+import type { Db } from '@plinth/kit'
+import {
+  isVerified,
+  saveVerifiedAddress,
+  spendToken,
+} from '../database/one-time-tokens.repository.ts'
+import type { IdentityTables } from '../database/tables.ts'
+import type { Prepare } from '../mail/delivery.ts'
+import { queueMail, requireMail } from '../mail/outbox.ts'
+import type { Language } from '../mail/settings.ts'
+import { findToken, issueToken, LIFETIME_SECONDS, type Proof } from './one-time-tokens.ts'
+import { tokenRejected } from './problems.ts'
+import { accountLink, mayAsk, mayMail, type Recovery, within } from './recovery.ts'
+
+const KIND = 'password-reset'
+
+/**
+ * Known and unknown addresses cost the same statements and get the same reply: who has an account is
+ * looked up later, when the mail is prepared.
+ */
+export async function requestPasswordReset(
+  recovery: Recovery,
+  { email, language }: { email: string; language: Language },
+  origin: Origin,
+): Promise<void> {
+  const { outbox, db } = recovery
+  requireMail(outbox)
+  if (!(await mayAsk(recovery, origin))) return
+  const lifetimeSeconds = LIFETIME_SECONDS[KIND]
+  await queueMail(
+    outbox,
+    db,
+    { kind: KIND, to: normalName(email), language, lifetimeSeconds },
+    origin,
+  )
+}
+
+/** Disabled users get no mail, as unknown ones. */
+export function prepareReset(recovery: Recovery): Prepare {
+  const { accounts } = recovery
+  return async (db, { address, originAddress, userAgent }) => {
+    const user = await findUserByEmail(within(accounts, db).db, address)
+    const origin = { address: originAddress, userAgent, requestId: null }
+    if (!user?.enabled || !(await mayMail(recovery, db, { kind: KIND, user, to: address, origin })))
+      return
+    const token = await issueToken({ accounts, db }, { userId: user.id, kind: KIND, address })
+    const details = {
+      username: user.username,
+      code: token.code,
+      link: accountLink(recovery, 'reset', token.token),
+    }
+    return { kind: KIND, details }
+  }
+}
+
+type Confirmation = Proof & { newPassword: string }
+
+/**
+ * Sets the password, ends every session and proves the address. If nobody had proved it before, the
+ * account may have been made by somebody else in the owner's name: then its passkeys go as well.
+ */
+export async function confirmPasswordReset(
+  recovery: Recovery,
+  { newPassword, ...proof }: Confirmation,
+  origin: Origin,
+): Promise<void> {
+  const { accounts, db, passkeys } = recovery
+  const token = await findToken({ accounts, db }, KIND, proof)
+  const user = token && (await findUserById(accounts.db, token.userId))
+  if (!token || token.usedAt !== null || !user?.enabled) throw tokenRejected()
+  await refuseGuessable(accounts, user, newPassword, 'newPassword')
+  const proven = await isVerified(db, user)
+  const done = await resetPassword(
+    accounts,
+    user,
+    newPassword,
+    { actor: user.username, origin },
+    {
+      ...(!proven && { passkeys }),
+      async admit(database, now) {
+        if (!now.enabled || now.email !== token.address) return false
+        const inside = database as unknown as Db<IdentityTables>
+        const at = accounts.clock()
+        if (!(await spendToken(inside, token.id, at))) return false
+        await saveVerifiedAddress(inside, user.id, token.address, at)
+        return true
+      },
+    },
+  )
+  if (!done) throw tokenRejected()
+}

@@ -1,0 +1,14 @@
+import { defineProblem } from '@plinth/kit'
+
+// The same answer for a token or code that never existed, was replaced, was used or has expired.
+export const tokenRejected = defineProblem(
+  'TOKEN_INVALID',
+  400,
+  'The link or code is not valid, or not any more. Ask for a new one.',
+)
+
+export const emailNotVerified = defineProblem(
+  'EMAIL_NOT_VERIFIED',
+  403,
+  'Confirm your e-mail address first. A new mail can be asked for.',
+)

@@ -1,0 +1,204 @@
+import { type AccountGuard, emailTaken, originOf, passwordQueueFull } from '@plinth/accounts'
+import {
+  CREDENTIALS_BODY_BYTES,
+  noContent,
+  type Request,
+  type Server,
+  validationFailed,
+} from '@plinth/kit'
+import { languageFor } from '../../mail/messages.ts'
+import { mailNotConfigured } from '../../mail/problems.ts'
+import { confirmEmailChange, requestEmailChange, undoEmailChange } from '../email-change.ts'
+import type { Proof } from '../one-time-tokens.ts'
+import { confirmPasswordReset, requestPasswordReset } from '../password-reset.ts'
+import { tokenRejected } from '../problems.ts'
+import type { Recovery } from '../recovery.ts'
+import {
+  accountSecurity,
+  pendingVerification,
+  requestVerification,
+  verifyEmail,
+} from '../verification.ts'
+import {
+  AcceptedReply,
+  EmailBody,
+  NewEmailBody,
+  PendingReply,
+  ProofBody,
+  resetBody,
+  SecurityReply,
+  TokenBody,
+} from './schemas.ts'
+
+const tags = ['Recovery']
+const own = ['Own account']
+const bodyLimit = CREDENTIALS_BODY_BYTES
+
+/** One body, whatever is known about the address. */
+const ASKED = { message: 'If there is such an account, a mail is on its way.' }
+
+/** verify the address · reset the password · change the address */
+export function recoveryRoutes(server: Server, recovery: Recovery, guard: AccountGuard): void {
+  const { settings } = recovery.outbox
+  const languageOf = ({ headers }: Request) =>
+    languageFor(headers['accept-language'], settings.language)
+
+  server.post('/api/auth/password-reset', {
+    bodyLimit,
+    schema: {
+      operationId: 'requestPasswordReset',
+      summary: 'Ask for a mail to choose a new password',
+      tags,
+      body: EmailBody,
+      response: { 202: AcceptedReply },
+      problems: [mailNotConfigured],
+    },
+    handler: async (request, reply) => {
+      const asked = { email: request.body.email, language: languageOf(request) }
+      await requestPasswordReset(recovery, asked, originOf(request))
+      return reply.code(202).send(ASKED)
+    },
+  })
+
+  server.post('/api/auth/password-reset/confirm', {
+    bodyLimit,
+    schema: {
+      operationId: 'confirmPasswordReset',
+      summary: 'Choose a new password with the token or code of the mail; ends every session',
+      tags,
+      body: resetBody(recovery.accounts.settings.passwordMinLength),
+      response: { 204: noContent },
+      problems: [tokenRejected, passwordQueueFull],
+    },
+    handler: async (request, reply) => {
+      requireProof(request.body)
+      await confirmPasswordReset(recovery, request.body, originOf(request))
+      return reply.code(204).send()
+    },
+  })
+
+  verificationRoutes(server, recovery, languageOf)
+  emailRoutes(server, recovery, { guard, languageOf })
+}
+
+type LanguageOf = (request: Request) => ReturnType<typeof languageFor>
+
+function verificationRoutes(server: Server, recovery: Recovery, languageOf: LanguageOf): void {
+  server.post('/api/auth/verify-email', {
+    bodyLimit,
+    schema: {
+      operationId: 'verifyEmail',
+      summary: 'Verify your address with the token or code of the mail',
+      tags,
+      body: ProofBody,
+      response: { 204: noContent },
+      problems: [tokenRejected],
+    },
+    handler: async (request, reply) => {
+      requireProof(request.body)
+      await verifyEmail(recovery, request.body, originOf(request))
+      return reply.code(204).send()
+    },
+  })
+
+  server.post('/api/auth/verify-email/pending', {
+    bodyLimit,
+    schema: {
+      operationId: 'pendingVerification',
+      summary: 'Which account a verification link is for; changes nothing',
+      tags,
+      body: TokenBody,
+      response: { 200: PendingReply },
+      problems: [tokenRejected],
+    },
+    handler: ({ body }) => pendingVerification(recovery, body.token),
+  })
+
+  server.post('/api/auth/verify-email/resend', {
+    bodyLimit,
+    schema: {
+      operationId: 'resendVerification',
+      summary: 'Ask for another mail to verify an address',
+      tags,
+      body: EmailBody,
+      response: { 202: AcceptedReply },
+      problems: [mailNotConfigured],
+    },
+    handler: async (request, reply) => {
+      const asked = { email: request.body.email, language: languageOf(request) }
+      await requestVerification(recovery, asked, originOf(request))
+      return reply.code(202).send(ASKED)
+    },
+  })
+}
+
+type Wiring = { guard: AccountGuard; languageOf: LanguageOf }
+
+function emailRoutes(server: Server, recovery: Recovery, { guard, languageOf }: Wiring): void {
+  server.get('/api/users/me/security', {
+    onRequest: guard.caller,
+    schema: {
+      operationId: 'accountSecurity',
+      summary: 'Whether your address is verified',
+      tags: own,
+      response: { 200: SecurityReply },
+    },
+    handler: ({ caller }) => accountSecurity(recovery, caller),
+  })
+
+  server.post('/api/users/me/email', {
+    bodyLimit,
+    onRequest: guard.caller,
+    schema: {
+      operationId: 'changeEmail',
+      summary: 'Ask for a mail to your new address; the old one stays until that is confirmed',
+      tags: own,
+      body: NewEmailBody,
+      response: { 202: AcceptedReply },
+      problems: [mailNotConfigured],
+    },
+    handler: async (request, reply) => {
+      const asked = { newEmail: request.body.newEmail, language: languageOf(request) }
+      await requestEmailChange(recovery, request.caller, asked, originOf(request))
+      return reply.code(202).send({ message: 'A mail is on its way to the new address.' })
+    },
+  })
+
+  server.post('/api/users/me/email/confirm', {
+    bodyLimit,
+    schema: {
+      operationId: 'confirmEmailChange',
+      summary: 'Change the address with the token or code of the mail',
+      tags,
+      body: ProofBody,
+      response: { 204: noContent },
+      problems: [tokenRejected, emailTaken],
+    },
+    handler: async (request, reply) => {
+      requireProof(request.body)
+      await confirmEmailChange(recovery, request.body, originOf(request))
+      return reply.code(204).send()
+    },
+  })
+
+  server.post('/api/users/me/email/undo', {
+    bodyLimit,
+    schema: {
+      operationId: 'undoEmailChange',
+      summary: 'Restore the old address; ends every session and asks for a new password',
+      tags,
+      body: TokenBody,
+      response: { 204: noContent },
+      problems: [tokenRejected, emailTaken, passwordQueueFull],
+    },
+    handler: async (request, reply) => {
+      await undoEmailChange(recovery, request.body, originOf(request))
+      return reply.code(204).send()
+    },
+  })
+}
+
+function requireProof({ token, email, code }: Proof): void {
+  if (token !== undefined || (email !== undefined && code !== undefined)) return
+  throw validationFailed(['token: is required, or an email and a code'])
+}

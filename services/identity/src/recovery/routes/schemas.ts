@@ -1,0 +1,51 @@
+import { passwordText } from '@plinth/accounts'
+import { emailText, requiredText, Type, timestamp } from '@plinth/kit'
+
+const token = requiredText({ maxLength: 200, description: 'From the link in the mail' })
+
+const code = requiredText({ maxLength: 20, examples: ['1234-5678'] })
+
+/** Which of them is needed is checked by the rule: a token, or an address and a code. */
+const proof = {
+  token: Type.Optional(token),
+  email: Type.Optional(emailText()),
+  code: Type.Optional(code),
+}
+
+export const ProofBody = Type.Object(proof, {
+  title: 'MailProof',
+  description: 'The token of the link, or the address and the code',
+})
+
+export const EmailBody = Type.Object({ email: emailText() }, { title: 'MailRequest' })
+
+export const NewEmailBody = Type.Object({ newEmail: emailText() }, { title: 'EmailChange' })
+
+export const TokenBody = Type.Object({ token }, { title: 'MailToken' })
+
+export const resetBody = (passwordMinLength: number) =>
+  Type.Object(
+    { ...proof, newPassword: passwordText(passwordMinLength) },
+    { title: 'PasswordReset' },
+  )
+
+const closed = { additionalProperties: false }
+
+export const AcceptedReply = Type.Object(
+  { message: Type.String() },
+  { ...closed, title: 'MailRequested' },
+)
+
+export const PendingReply = Type.Object(
+  {
+    username: Type.String({ examples: ['ada'] }),
+    email: Type.String({ examples: ['ada@example.com'] }),
+    createdAt: timestamp(),
+  },
+  { ...closed, title: 'PendingVerification' },
+)
+
+export const SecurityReply = Type.Object(
+  { emailVerified: Type.Boolean() },
+  { ...closed, title: 'AccountSecurity' },
+)

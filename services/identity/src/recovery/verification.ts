@@ -1,0 +1,92 @@
+import {
+  findUserByEmail,
+  findUserById,
+  normalName,
+  type Origin,
+  recordEvent,
+  requireUser,
+} from '@plinth/accounts'
+import { type Caller, inTransaction } from '@plinth/kit'
+import {
+  isVerified,
+  saveVerifiedAddress,
+  spendToken,
+} from '../database/one-time-tokens.repository.ts'
+import type { Prepare } from '../mail/delivery.ts'
+import { queueMail, requireMail } from '../mail/outbox.ts'
+import type { Language } from '../mail/settings.ts'
+import { findToken, issueToken, LIFETIME_SECONDS, type Proof } from './one-time-tokens.ts'
+import { tokenRejected } from './problems.ts'
+import { accountLink, mayAsk, mayMail, type Recovery, within } from './recovery.ts'
+
+const KIND = 'verify-email'
+
+/** The same reply for addresses that are unknown, verified or have had too many mails. */
+export async function requestVerification(
+  recovery: Recovery,
+  { email, language }: { email: string; language: Language },
+  origin: Origin,
+): Promise<void> {
+  const { outbox, db } = recovery
+  requireMail(outbox)
+  if (!(await mayAsk(recovery, origin))) return
+  const lifetimeSeconds = LIFETIME_SECONDS[KIND]
+  await queueMail(
+    outbox,
+    db,
+    { kind: KIND, to: normalName(email), language, lifetimeSeconds },
+    origin,
+  )
+}
+
+export function prepareVerification(recovery: Recovery): Prepare {
+  const { accounts } = recovery
+  return async (db, { address, originAddress, userAgent }) => {
+    const user = await findUserByEmail(within(accounts, db).db, address)
+    if (!user?.enabled || (await isVerified(db, user))) return
+    const origin = { address: originAddress, userAgent, requestId: null }
+    if (!(await mayMail(recovery, db, { kind: KIND, user, to: address, origin }))) return
+    const token = await issueToken({ accounts, db }, { userId: user.id, kind: KIND, address })
+    const details = {
+      username: user.username,
+      code: token.code,
+      link: accountLink(recovery, 'verify', token.token),
+    }
+    return { kind: KIND, details }
+  }
+}
+
+/** Verifying again with the same token succeeds while it lasts: people press a button twice. */
+export async function verifyEmail(
+  { accounts, db }: Recovery,
+  proof: Proof,
+  origin: Origin,
+): Promise<void> {
+  const token = await findToken({ accounts, db }, KIND, proof)
+  const user = token && (await findUserById(accounts.db, token.userId))
+  if (!token || !user?.enabled || user.email !== token.address) throw tokenRejected()
+  await inTransaction(db, async (inside) => {
+    const now = accounts.clock()
+    if (!(await spendToken(inside, token.id, now))) {
+      if (!(await isVerified(inside, user))) throw tokenRejected()
+      return
+    }
+    await saveVerifiedAddress(inside, user.id, token.address, now)
+    const { username } = user
+    const event = { event: 'EMAIL_VERIFIED', actor: username, subject: username }
+    await recordEvent(within(accounts, inside), event, origin)
+  })
+}
+
+/** Who may see what the account page shows before its button: the holder of the link. */
+export async function pendingVerification({ accounts, db }: Recovery, token: string) {
+  const found = await findToken({ accounts, db }, KIND, { token })
+  const user = found && (await findUserById(accounts.db, found.userId))
+  if (!found || !user || user.email !== found.address) throw tokenRejected()
+  return { username: user.username, email: user.email, createdAt: user.createdAt }
+}
+
+export async function accountSecurity({ accounts, db }: Recovery, caller: Caller) {
+  const user = await requireUser(accounts, Number(caller.userId))
+  return { emailVerified: await isVerified(db, user) }
+}

@@ -1,0 +1,216 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { type Api, engines } from '@plinth/kit/testing'
+import { until } from '../../../test/until.ts'
+import { type Mail, mailTo, tokenOf } from './inbox.ts'
+import { startPasskeyClient } from './passkey-client.ts'
+import { ALICE, adminToken, startIdentity, startWithAlice } from './start-identity.ts'
+
+const NEW_PASSWORD = 'an entirely new password'
+const ASKED = { message: 'If there is such an account, a mail is on its way.' }
+
+const logIn = async (api: Api, password: string) =>
+  (await api.post('/api/auth/login', { ...ALICE, password })).status
+
+async function askForReset(api: Api, count = 1): Promise<Mail> {
+  const { status, body } = await api.post('/api/auth/password-reset', { email: ALICE.email })
+  assert.deepEqual([status, body], [202, ASKED])
+  return mailTo(api, ALICE.email, 'password-reset', count)
+}
+
+const confirm = (api: Api, body: object) => api.post('/api/auth/password-reset/confirm', body)
+
+for (const engine of engines) {
+  describe(`a forgotten password on ${engine.name}`, { skip: engine.skip }, () => {
+    test('is replaced with the token of the link; every session ends and a notice is sent', async (t) => {
+      const { api, pair, token } = await startWithAlice(t, { engine })
+      const mail = await askForReset(api)
+
+      const done = await confirm(api, { token: tokenOf(mail), newPassword: NEW_PASSWORD })
+
+      assert.deepEqual([done.status, done.body], [204, ''])
+      assert.equal(await logIn(api, ALICE.password), 401)
+      assert.equal(await logIn(api, NEW_PASSWORD), 200)
+      assert.equal((await api.get('/api/users/me', { token })).status, 401)
+      const { refreshToken } = pair
+      assert.equal((await api.post('/api/auth/refresh', { refreshToken })).status, 401)
+      await mailTo(api, ALICE.email, 'password-changed')
+    })
+
+    test('is replaced with the address and the code, typed with a dash', async (t) => {
+      const { api } = await startWithAlice(t, { engine })
+      const { code } = await askForReset(api)
+      const typed = `${code.slice(0, 4)}-${code.slice(4)}`
+
+      const body = { email: ' Alice@Example.com ', code: typed, newPassword: NEW_PASSWORD }
+      assert.equal((await confirm(api, body)).status, 204)
+      assert.equal(await logIn(api, NEW_PASSWORD), 200)
+    })
+
+    test('gets the same reply for unknown, disabled and limited addresses, and no mail', async (t) => {
+      const { api, userId } = await startWithAlice(t, { engine })
+      const admin = await adminToken(api)
+      await askForReset(api)
+      const ask = async (email: string) => {
+        const { status, headers, body } = await api.post('/api/auth/password-reset', { email })
+        const names = [...headers.keys()].sort()
+        return { status, names, body }
+      }
+
+      const limited = await ask(ALICE.email)
+      const throttled = async () => {
+        const { body } = await api.get('/api/audit?size=100', { token: admin })
+        const events = body.content as { event: string; subject: string; result: string }[]
+        return events
+          .filter(({ event }) => event === 'PASSWORD_RESET_REQUESTED')
+          .map(({ subject, result }) => [subject, result])
+      }
+      await until(throttled, (rows) => rows.length === 1)
+      const unknown = await ask('nobody@example.com')
+      await api.patch(`/api/users/${userId}`, { enabled: false }, { token: admin })
+      const disabled = await ask(ALICE.email)
+
+      assert.deepEqual(unknown, limited)
+      assert.deepEqual(disabled, limited)
+      const { body: page } = await until(
+        () => api.get('/api/mail?size=100', { token: admin }),
+        ({ body }) => body.content.every(({ state }: { state: string }) => state !== 'queued'),
+      )
+      const resets = page.content.filter(({ kind }: { kind: string }) => kind === 'password-reset')
+      assert.equal(resets.length, 1)
+      assert.deepEqual(await throttled(), [['alice', 'THROTTLED']])
+    })
+
+    test('one of 20 parallel confirmations wins', async (t) => {
+      const { api } = await startWithAlice(t, { engine })
+      const token = tokenOf(await askForReset(api))
+
+      const statuses = await Promise.all(
+        Array.from({ length: 20 }, async (_, n) => {
+          const { status } = await confirm(api, { token, newPassword: `${NEW_PASSWORD} ${n}` })
+          return status
+        }),
+      )
+
+      assert.equal(statuses.filter((status) => status === 204).length, 1)
+      assert.equal(statuses.filter((status) => status === 400).length, 19)
+    })
+
+    test('needs a new mail once it was used, has expired or was replaced', async (t) => {
+      const { api, clock } = await startWithAlice(t, { engine })
+      const first = tokenOf(await askForReset(api))
+      clock.advance(61)
+      const second = tokenOf(await askForReset(api, 2))
+      const attempt = async (token: string) => {
+        const { status, body } = await confirm(api, { token, newPassword: NEW_PASSWORD })
+        return [status, body.code]
+      }
+
+      assert.deepEqual(await attempt(first), [400, 'TOKEN_INVALID'])
+      assert.deepEqual(await attempt(second), [204, undefined])
+      assert.deepEqual(await attempt(second), [400, 'TOKEN_INVALID'])
+      assert.deepEqual(await attempt('never-existed'), [400, 'TOKEN_INVALID'])
+      clock.advance(61)
+      const third = tokenOf(await askForReset(api, 3))
+      clock.advance(30 * 60)
+      assert.deepEqual(await attempt(third), [400, 'TOKEN_INVALID'])
+    })
+
+    test('a token dies when the password changes or the user is disabled', async (t) => {
+      const { api, clock, userId, token } = await startWithAlice(t, { engine })
+      const admin = await adminToken(api)
+      const attempt = async (mail: Mail) =>
+        (await confirm(api, { token: tokenOf(mail), newPassword: NEW_PASSWORD })).status
+
+      const first = await askForReset(api)
+      const change = { currentPassword: ALICE.password, newPassword: 'the second password' }
+      assert.equal((await api.post('/api/users/me/password', change, { token })).status, 204)
+      assert.equal(await attempt(first), 400)
+
+      clock.advance(61)
+      const second = await askForReset(api, 2)
+      for (const enabled of [false, true])
+        await api.patch(`/api/users/${userId}`, { enabled }, { token: admin })
+      assert.equal(await attempt(second), 400)
+    })
+
+    test('keeps the token when the new password is refused', async (t) => {
+      const { api } = await startWithAlice(t, { engine })
+      const token = tokenOf(await askForReset(api))
+
+      const short = await confirm(api, { token, newPassword: 'short' })
+      const name = await confirm(api, { token, newPassword: ALICE.email })
+
+      assert.deepEqual([short.status, short.body.code], [400, 'VALIDATION_ERROR'])
+      assert.deepEqual([name.status, name.body.code], [400, 'VALIDATION_ERROR'])
+      assert.equal((await confirm(api, { token, newPassword: NEW_PASSWORD })).status, 204)
+    })
+
+    test('a code is dead after five tries, and an address after twenty in a day', async (t) => {
+      const { api, clock } = await startWithAlice(t, { engine })
+      const guess = async (code: string) => {
+        const body = { email: ALICE.email, code, newPassword: NEW_PASSWORD }
+        return (await confirm(api, body)).status
+      }
+      const other = (code: string) => (code === '00000000' ? '00000001' : '00000000')
+
+      for (let round = 1; round <= 4; round += 1) {
+        const { code } = await askForReset(api, round)
+        for (let n = 0; n < 5; n += 1) assert.equal(await guess(other(code)), 400)
+        assert.equal(await guess(code), 400)
+        clock.advance(61)
+      }
+      const last = await askForReset(api, 5)
+      assert.equal(await guess(last.code), 400)
+      const link = { token: tokenOf(last), newPassword: NEW_PASSWORD }
+      assert.equal((await confirm(api, link)).status, 204)
+    })
+
+    test('first proof of the address removes passkeys that were there before', async (t) => {
+      const { api, token } = await startWithAlice(t, { engine })
+      const client = await startPasskeyClient(api)
+      assert.equal((await client.register(token)).status, 200)
+      const proofs = await askForReset(api)
+      await confirm(api, { token: tokenOf(proofs), newPassword: NEW_PASSWORD })
+
+      const { body: pair } = await api.post('/api/auth/login', { ...ALICE, password: NEW_PASSWORD })
+      const passkeys = await api.get('/api/users/me/passkeys', { token: pair.accessToken })
+      assert.deepEqual(passkeys.body, [])
+    })
+
+    test('blank and missing values are 400', async (t) => {
+      const { api } = await startIdentity(t, { engine })
+      const status = async (path: string, body: object) => (await api.post(path, body)).status
+
+      assert.equal(await status('/api/auth/password-reset', { email: ' ' }), 400)
+      assert.equal(await status('/api/auth/password-reset', {}), 400)
+      assert.equal(
+        await status('/api/auth/password-reset/confirm', { newPassword: NEW_PASSWORD }),
+        400,
+      )
+      assert.equal(await status('/api/auth/password-reset/confirm', { token: 'x' }), 400)
+    })
+  })
+}
+
+// A blank setting counts as absent: production does not allow cheap hashes.
+const PRODUCTION = {
+  NODE_ENV: 'production',
+  IDENTITY_PASSWORD_MEMORY_KIB: '',
+  IDENTITY_PASSWORD_PASSES: '',
+}
+
+describe('mail in production', () => {
+  test('without SMTP only the endpoints that need mail answer 503 MAIL_NOT_CONFIGURED', async (t) => {
+    const { api } = await startIdentity(t, { env: PRODUCTION })
+    assert.equal((await api.post('/api/auth/register', ALICE)).status, 201)
+    assert.equal((await api.post('/api/auth/login', ALICE)).status, 200)
+
+    const reset = await api.post('/api/auth/password-reset', { email: ALICE.email })
+    const resend = await api.post('/api/auth/verify-email/resend', { email: ALICE.email })
+
+    for (const { status, body } of [reset, resend])
+      assert.deepEqual([status, body.code], [503, 'MAIL_NOT_CONFIGURED'])
+    assert.equal((await api.get('/api/dev/mail')).status, 404)
+  })
+})
