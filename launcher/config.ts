@@ -1,3 +1,4 @@
+import { join, resolve } from 'node:path'
 import {
   type Env,
   hostUrl,
@@ -53,4 +54,15 @@ const SHORTEST_TOKEN = 20
 /** How many processes of one service. Read alone: it must not depend on other settings. */
 export function loadWorkerCount(env: Env = process.env): number {
   return readSettings(env, (settings) => settings.integer('WORKERS', 1, { min: 1, max: 64 }))
+}
+
+/** Where archives are, and how many are kept. */
+export function loadBackups(env: Env = process.env) {
+  return readSettings(env, (settings) => {
+    const dataFolder = resolve(settings.text('SUITE_DATA', 'data'))
+    return {
+      folder: resolve(settings.text('BACKUP_DIR', join(dataFolder, 'backups'))),
+      keep: settings.integer('BACKUP_KEEP', 14, { min: 1 }),
+    }
+  })
 }

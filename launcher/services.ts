@@ -1,3 +1,4 @@
+import type { ServiceData } from '@plinth/backup'
 import type { IdentityConfig } from '@plinth/identity'
 import type { Env, Server, ServiceSettings } from '@plinth/kit'
 import type { StorageFullConfig } from '@plinth/storage-full'
@@ -17,6 +18,8 @@ export type Conveniences = { named: string[]; logins?: Login[]; apiKey?: string 
 export type PreparedService = {
   config: ServiceSettings
   conveniences: Conveniences
+  /** What a backup of it has to keep. */
+  data: ServiceData
   create(): Promise<Server>
 }
 
@@ -49,6 +52,7 @@ export type ServiceEntry = {
 type Code<C> = {
   loadConfig(env: Env): C
   create(config: C): Promise<Server>
+  data(config: C): ServiceData
   conveniences(config: C): Conveniences
 }
 
@@ -73,9 +77,9 @@ export const services: ServiceEntry[] = [
     port: 8081,
     path: '/identity',
     load: async () => {
-      const { createIdentity, loadConfig } = await import('@plinth/identity')
+      const { createIdentity, identityData, loadConfig } = await import('@plinth/identity')
       const conveniences = ({ accounts }: IdentityConfig) => seeded(accounts)
-      return { loadConfig, create: createIdentity, conveniences }
+      return { loadConfig, create: createIdentity, data: identityData, conveniences }
     },
   }),
   service({
@@ -88,9 +92,11 @@ export const services: ServiceEntry[] = [
     port: 8082,
     path: '/storage',
     load: async () => {
-      const { createStorageFull, loadConfig } = await import('@plinth/storage-full')
+      const { createStorageFull, storageFullData, loadConfig } = await import(
+        '@plinth/storage-full'
+      )
       const conveniences = ({ accounts }: StorageFullConfig) => seeded(accounts)
-      return { loadConfig, create: createStorageFull, conveniences }
+      return { loadConfig, create: createStorageFull, data: storageFullData, conveniences }
     },
   }),
   service({
@@ -102,10 +108,10 @@ export const services: ServiceEntry[] = [
     port: 8083,
     path: '/storage-key',
     load: async () => {
-      const { createStorageKey, loadConfig } = await import('@plinth/storage-key')
+      const { createStorageKey, storageKeyData, loadConfig } = await import('@plinth/storage-key')
       const conveniences = ({ apiKey }: StorageKeyConfig) =>
         apiKey === DEVELOPMENT_KEY ? { named: ['a known API key'], apiKey } : NONE
-      return { loadConfig, create: createStorageKey, conveniences }
+      return { loadConfig, create: createStorageKey, data: storageKeyData, conveniences }
     },
   }),
   service({
@@ -117,8 +123,8 @@ export const services: ServiceEntry[] = [
     port: 8084,
     path: '/payments',
     load: async () => {
-      const { createPayments, loadConfig } = await import('@plinth/payments')
-      return { loadConfig, create: createPayments, conveniences: () => NONE }
+      const { createPayments, paymentsData, loadConfig } = await import('@plinth/payments')
+      return { loadConfig, create: createPayments, data: paymentsData, conveniences: () => NONE }
     },
   }),
   service({
@@ -131,9 +137,11 @@ export const services: ServiceEntry[] = [
     path: '/sandbox',
     consolePath: '/sandbox/',
     load: async () => {
-      const { createProviderSandbox, loadConfig } = await import('@plinth/provider-sandbox')
+      const { createProviderSandbox, sandboxData, loadConfig } = await import(
+        '@plinth/provider-sandbox'
+      )
       const conveniences = () => ({ named: ['a payment provider that moves no money'] })
-      return { loadConfig, create: createProviderSandbox, conveniences }
+      return { loadConfig, create: createProviderSandbox, data: sandboxData, conveniences }
     },
   }),
 ]
@@ -150,9 +158,14 @@ type Description<C> = Pick<ServiceEntry, Described> & {
 
 function service<C extends ServiceSettings>({ load, ...about }: Description<C>): ServiceEntry {
   const prepare = async (env: Env): Promise<PreparedService> => {
-    const { loadConfig, create, conveniences } = await load()
+    const { loadConfig, create, data, conveniences } = await load()
     const config = loadConfig(env)
-    return { config, conveniences: conveniences(config), create: () => create(config) }
+    return {
+      config,
+      conveniences: conveniences(config),
+      data: data(config),
+      create: () => create(config),
+    }
   }
   return { consolePath: '/api-test/', ...about, prepare }
 }

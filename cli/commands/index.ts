@@ -8,7 +8,10 @@ import { start } from './run/start.ts'
 import { completionOf } from './setup/completion.ts'
 import { init } from './setup/init.ts'
 import { version } from './setup/version.ts'
+import { backupCommands } from './upkeep/backup.ts'
 import { fileCommands } from './upkeep/files.ts'
+import { migrate } from './upkeep/migrate.ts'
+import { restore } from './upkeep/restore.ts'
 
 /** In the order in which the help shows them. */
 export const commands: Command[] = [
@@ -19,6 +22,9 @@ export const commands: Command[] = [
   ...userCommands,
   ...keyCommands,
   ...fileCommands,
+  ...backupCommands,
+  restore,
+  migrate,
   openapi,
   version,
   completionOf(() => commands),

@@ -30,6 +30,17 @@ export const LAYERS: Record<string, string[]> = {
     'host',
     'index',
   ],
+  backup: [
+    'faults',
+    'sources',
+    'databases',
+    'archive',
+    'create',
+    'kept',
+    'restore',
+    'verify',
+    'index',
+  ],
   client: [
     'http',
     'session',
@@ -98,7 +109,7 @@ const FACES: Record<string, Record<string, RegExp>> = {
     webhooks: /^(receive|events|poll|parked-events)\.ts$/,
     refunds: /^refunds\.ts$/,
     checkout: /^(checkout|customers)\.ts$/,
-    recovery: /^(jobs|reconcile)\.ts$/,
+    recovery: /^(jobs|reconcile|recover)\.ts$/,
   },
   'storage-full': {
     locations: /^(locations|status|problems|providers\/provider)\.ts$/,

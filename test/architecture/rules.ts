@@ -6,6 +6,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   client: [],
   console: ['client'],
   accounts: ['kit'],
+  backup: ['kit'],
   identity: ['kit', 'accounts', 'console'],
   'storage-full': ['kit', 'accounts', 'console'],
   'storage-key': ['kit', 'console'],

@@ -4,7 +4,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
 import type { Env } from '@plinth/kit'
-import { loadManagement, loadConfig as loadSuite, loadWorkerCount } from '../../launcher/config.ts'
+import {
+  loadBackups,
+  loadManagement,
+  loadConfig as loadSuite,
+  loadWorkerCount,
+} from '../../launcher/config.ts'
 import { services } from '../../launcher/services.ts'
 import { read } from './tree.ts'
 
@@ -47,6 +52,7 @@ async function namesRead(): Promise<Set<string>> {
     for (const load of [
       loadSuite,
       loadManagement,
+      loadBackups,
       loadWorkerCount,
       ...services.map(({ prepare }) => prepare),
     ])

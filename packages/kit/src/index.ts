@@ -5,10 +5,14 @@ export {
   idColumn,
   isUniqueViolation,
 } from './database/engine.ts'
-export { kitMigrations, type LeaseTables } from './database/leases/leases.repository.ts'
+export {
+  isLeaseHeld,
+  kitMigrations,
+  type LeaseTables,
+} from './database/leases/leases.repository.ts'
 export { isFirstWithin, type Job, startJob, withLease } from './database/leases/leases.ts'
-export { type Migration, VERSION } from './database/migrate.ts'
-export { type Database, type Db, openDatabase } from './database/open.ts'
+export { type Migration, RESTORE_MARK, VERSION } from './database/migrate.ts'
+export { type Database, type Db, missingMigrations, openDatabase } from './database/open.ts'
 export { prepared } from './database/prepared.ts'
 export {
   deleteUntil,
@@ -120,6 +124,7 @@ export {
   accessDenied,
   accessTokenRejected,
   type DefinedProblem,
+  databaseUnavailable,
   defineProblem,
   isDiskFull,
   issuerUnavailable,

@@ -1,6 +1,7 @@
 import {
   type AccountGuard,
   ADMIN_ROLE,
+  accountData,
   mountAccounts,
   type Operator,
   openAccounts,
@@ -147,6 +148,11 @@ function mountRecovery(server: Server, { guard, ...parts }: Mounted): void {
   mailRoutes(server, outbox, guard)
   if (!canSend(outbox))
     server.announcements.push('mail is off: set SMTP_URL and MAIL_FROM for password resets')
+}
+
+/** What a backup of this service has to keep. */
+export function identityData(config: IdentityConfig) {
+  return accountData(NAME, 'IDENTITY_', config, identityMigrations)
 }
 
 /** The service keys in the database of this service; changes go into its audit. */

@@ -44,12 +44,14 @@ import {
 } from './payment/payments.routes.ts'
 import { measureProvider } from './provider/measure.ts'
 import { createStripeProvider } from './provider/stripe.ts'
-import { type Jobs, recoverAtStart, startJobs, wakerOf } from './recovery/jobs.ts'
+import { type Jobs, startJobs, wakerOf } from './recovery/jobs.ts'
+import { recoverAtStart } from './recovery/recover.ts'
 import { refundRoutes } from './refunds/refunds.routes.ts'
 import { countEventsToRetry } from './webhooks/events.repository.ts'
 import { eventOperationRoutes, webhookRoutes } from './webhooks/webhooks.routes.ts'
 
 export { loadConfig, type PaymentsConfig } from './config.ts'
+export { paymentsData } from './recovery/recover.ts'
 
 const NAME = 'payments'
 
@@ -93,7 +95,6 @@ export async function openPayments(
   const server = createServer({ ...config, log, clock })
   server.onClose(close)
   measure(server.metrics)
-
   const failed = (error: unknown) => log.error({ err: error }, 'reconciling payments failed')
   const wake = wakerOf(() => jobs.reconcile, failed)
   const { secretKey } = config
@@ -103,7 +104,7 @@ export async function openPayments(
   const payments: Payments = { ...config, db, clock, log, provider, wake, singleFlight }
   const jobs = startJobs(payments, config, server.metrics)
   server.onClose(jobs.stop)
-  await recoverAtStart(payments)
+  const onceCaughtUp = await recoverAtStart(server, payments, jobs)
 
   measurePayments(server, payments, config)
   const keys = paymentKeys(db, config, clock)
@@ -120,7 +121,7 @@ export async function openPayments(
     eventOperationRoutes(server, payments, guard)
   }
   if (guard.admin) serviceKeyRoutes(server, keys, guard.admin)
-  actuatorRoutes(server, { name: NAME, version: VERSION, healthy: ping })
+  actuatorRoutes(server, { name: NAME, version: VERSION, healthy: onceCaughtUp(ping) })
   if (config.console) paymentConsoleRoutes(server, config)
   indexRoute(server, { name: NAME, version: VERSION })
   openApiRoutes(server, API, consoleFolder('reference'))

@@ -39,17 +39,15 @@ const ABOUT = { name: 'provider-sandbox', version: '1.0.0' }
 
 const MOST_BYTES = 1024 * 1024
 
+const allMigrations = [...kitMigrations, ...migrations]
+
 /** The whole sandbox. It delivers and runs timers until it is closed. */
 export async function createProviderSandbox(
   config: SandboxConfig,
   { clock: trueClock = systemClock }: { clock?: Clock } = {},
 ): Promise<Server> {
   const log = createLogger('sandbox', config.logLevel)
-  const database = await openDatabase<SandboxTables>(
-    config.databaseUrl,
-    [...kitMigrations, ...migrations],
-    { log },
-  )
+  const database = await openDatabase<SandboxTables>(config.databaseUrl, allMigrations, { log })
   const clock = movableClock(trueClock, database.db)
   const server = createServer({
     log,
@@ -106,4 +104,10 @@ function publicUrlOf(server: Server, { publicUrl }: SandboxConfig): string {
   const address = server.server.address() as AddressInfo | null
   if (new URL(publicUrl).port !== '0' || !address) return publicUrl
   return `http://localhost:${address.port}`
+}
+
+/** What a backup of this service has to keep. */
+export function sandboxData({ databaseUrl: url }: SandboxConfig) {
+  const database = { url, setting: 'SANDBOX_DATABASE_URL', migrations: allMigrations }
+  return { name: ABOUT.name, database, keys: {} }
 }

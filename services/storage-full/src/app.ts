@@ -56,6 +56,7 @@ import { createProviders } from './locations/providers/open.ts'
 import { isWritable } from './locations/status.ts'
 import { thumbnailRoutes } from './thumbnails/thumbnails.routes.ts'
 import { createThumbnails } from './thumbnails/thumbnails.ts'
+import { dataOpenedBy } from './upkeep/backup.ts'
 import { startUpkeep } from './upkeep/jobs.ts'
 import { moveRoutes } from './upkeep/moves.routes.ts'
 
@@ -232,6 +233,9 @@ export async function openForOperator(config: StorageFullConfig): Promise<Operat
   }
   return { storage, users: operatorOf(accounts), keys, close }
 }
+
+/** What a backup of this service has to keep. */
+export const storageFullData = dataOpenedBy(openStorage)
 
 /**
  * Creates the root as long as it holds no files. Later a missing root is a disk that is not

@@ -81,3 +81,8 @@ export async function createStorageKey(
   openApiRoutes(server, API, consoleFolder('reference'))
   return server
 }
+
+/** What a backup of this service has to keep. */
+export function storageKeyData({ root }: StorageKeyConfig) {
+  return { name: NAME, keys: {}, root }
+}

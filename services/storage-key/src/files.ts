@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { access, constants, lstat, realpath, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import {
@@ -12,10 +13,12 @@ import {
   type OpenFile,
   openRegularFile,
   probeFolder,
+  RESTORE_MARK,
   type Representation,
   readRange,
   removeFile,
   requireFileType,
+  StartError,
   storageFull,
   sweepOldSpools,
   sweepSpools,
@@ -42,6 +45,10 @@ export type FileStore = {
 export async function openFileStore(config: StorageKeyConfig): Promise<FileStore> {
   makeDataFolder(join(config.root, '.incoming'), 'SUITE_DATA or STORAGE_KEY_ROOT')
   const root = await realpath(config.root)
+  if (existsSync(join(root, `.${RESTORE_MARK}`)))
+    throw new StartError(
+      `A restore into ${root} has not ended: it is not whole. Wait for it, or run it again.`,
+    )
   const { maxFileBytes, maxRequestBytes } = config
   return {
     root,

@@ -60,6 +60,11 @@ export async function revokeSessions(
   await (except === undefined ? all : all.where('id', '!=', except)).execute()
 }
 
+/** And with the sessions of all users. */
+export async function revokeAllSessions(db: Db<AccountTables>): Promise<void> {
+  await db.updateTable('sessions').set({ state: 'revoked' }).execute()
+}
+
 function activeSessions(
   db: Db<AccountTables>,
   userId: number,

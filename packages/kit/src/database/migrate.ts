@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import manifest from '../../package.json' with { type: 'json' }
-import { StartError } from '../problems.ts'
-import type { Engine } from './engine.ts'
+import { databaseUnavailable, StartError } from '../problems.ts'
+import { databaseFault, type Engine } from './engine.ts'
 import { inTransaction } from './transaction.ts'
 
 /** Forward only. Names are unique for all time: `accounts-0001-users`. */
@@ -21,12 +21,16 @@ type Applied = MigrationTables['schema_migrations']
 
 const LOCK = 7_264_108
 
+/** A table that is there while a restore or a move fills the database: until then it is not whole. */
+export const RESTORE_MARK = 'restore_in_progress'
+
 /**
  * Brings the schema up to date under a lock, all of it in one transaction: of several nodes that
  * start at once one does the work and the others wait for it.
  */
 export async function migrate<T>(connection: Kysely<T>, update: Update): Promise<void> {
   const db = connection as unknown as Kysely<MigrationTables>
+  if (!update.restoring) await refuseUnfinished(db, update.engine)
   const known = await listApplied(db).catch((): Applied[] => [])
   refuseNewer(known, update)
   if (missingFrom(known, update.migrations).length === 0) return
@@ -45,6 +49,8 @@ type Update = {
   engine: Engine
   migrations: Migration[]
   version: string
+  /** Whether it is the restore itself that asks. */
+  restoring?: boolean
   /** Keeps a copy of what is there before it is changed. */
   backUp(version: string): Promise<void>
 }
@@ -102,4 +108,30 @@ function refuseNewer(
     `The database is newer than this version of the service: it is of Plinth ${newer}, and this is ` +
       `${version} (it has ${names}). Start ${newer}, or restore the copy made before the update.`,
   )
+}
+
+async function refuseUnfinished(db: Kysely<MigrationTables>, engine: Engine): Promise<void> {
+  const mark =
+    engine === 'postgres'
+      ? sql`select 1 where to_regclass(${RESTORE_MARK}) is not null`
+      : sql`select 1 from sqlite_master where name = ${RESTORE_MARK}`
+  const { rows } = await mark.execute(db)
+  if (rows.length > 0)
+    throw new StartError(
+      'A restore or a move into this database has not ended: it is not whole. Wait for it, or run it again.',
+    )
+}
+
+/** What `migrate` would apply; changes nothing. A database that is newer is refused. */
+export async function listMissing<T>(
+  connection: Kysely<T>,
+  update: Pick<Update, 'migrations' | 'version'>,
+): Promise<string[]> {
+  const db = connection as unknown as Kysely<MigrationTables>
+  const applied = await listApplied(db).catch((error): Applied[] => {
+    if (databaseFault(error) || databaseUnavailable.is(error)) throw error
+    return []
+  })
+  refuseNewer(applied, update)
+  return missingFrom(applied, update.migrations).map(({ name }) => name)
 }

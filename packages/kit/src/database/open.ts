@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import type { Kysely } from 'kysely'
 import type { Metrics } from '../metrics/metrics.ts'
 import { measureLog, measurePool } from '../metrics/stores.ts'
@@ -11,7 +12,7 @@ import {
   kitMigrations,
   type LeaseTables,
 } from './leases/leases.repository.ts'
-import { type Migration, migrate, VERSION } from './migrate.ts'
+import { listMissing, type Migration, migrate, VERSION } from './migrate.ts'
 import { openPostgresKysely } from './postgres/kysely.ts'
 import { openPool, type PoolOptions } from './postgres/pool.ts'
 import { backUpSqlite } from './sqlite/file.ts'
@@ -38,6 +39,8 @@ type OpenOptions = PoolOptions & {
   reserve?: boolean
   /** The version of the product that is started. */
   version?: string
+  /** Opens a database that a restore or a move is filling. */
+  restoring?: boolean
 }
 
 /** Opens `sqlite:<file>` or `postgres://…` and returns only when the schema is current. */
@@ -61,8 +64,8 @@ async function openCurrent<T>(
   const connection = connect<T>(url, options)
   let withReserve: WithReserve = (work) => work()
   try {
-    const { version = VERSION } = options
-    await migrate(connection.db, { ...connection, migrations, version })
+    const { version = VERSION, restoring } = options
+    await migrate(connection.db, { ...connection, migrations, version, restoring })
     if (migrations.includes(kitMigrations[0] as Migration))
       await deleteDeadLeases(connection.db as unknown as Db<LeaseTables>)
     if (options.reserve && connection.file !== undefined)
@@ -81,6 +84,20 @@ async function openCurrent<T>(
       measureLeases(metrics, connection.db as unknown as Db<LeaseTables>)
     },
     close: connection.close,
+  }
+}
+
+/** The migrations that opening it would apply. A database that is not there yet needs all of them. */
+export async function missingMigrations(url: string, migrations: Migration[]): Promise<string[]> {
+  const file = url.startsWith('sqlite:') ? url.slice('sqlite:'.length) : undefined
+  if (file !== undefined && !existsSync(file)) return migrations.map(({ name }) => name)
+  const connection = connect(url, {})
+  try {
+    return await listMissing(connection.db, { migrations, version: VERSION })
+  } catch (error) {
+    throw explained(error, url)
+  } finally {
+    await connection.close()
   }
 }
 

@@ -1,6 +1,5 @@
 import { type Job, type Metrics, startJob } from '@plinth/kit'
 import type { Payments } from '../payment/context.ts'
-import { updateUnresolvedToCheck } from '../payment/database/payments.repository.ts'
 import { retryDueEvents } from '../webhooks/events.ts'
 import { pollEvents } from '../webhooks/poll.ts'
 import { reconcileDue } from './reconcile.ts'
@@ -25,12 +24,6 @@ export function startJobs(payments: Payments, intervals: JobIntervals, metrics: 
     await Promise.all([reconcile, retry, poll].map((job) => job.stop()))
   }
   return { reconcile, retry, poll, stop }
-}
-
-/** What was under way when the last process ended is reconciled before anything else. */
-export async function recoverAtStart(payments: Payments): Promise<void> {
-  await updateUnresolvedToCheck(payments.db, payments.clock())
-  payments.wake()
 }
 
 /** Runs a job soon, once more when it is asked for while running, and never twice at a time. */

@@ -2,6 +2,9 @@ import type { Db } from '../payment/database/tables.ts'
 
 const NAME = 'provider-events'
 
+/** A row of its own says that the database was restored and the provider has to be asked. */
+const RESTORED = 'restored'
+
 /** How far the provider's list of events was read, and the window that is being read. */
 export type EventPoll = {
   polledUntil: Date
@@ -31,4 +34,31 @@ export async function upsertEventPoll(db: Db, { polledUntil, window }: EventPoll
     .values({ name: NAME, ...content })
     .onConflict((conflict) => conflict.column('name').doUpdateSet(content))
     .execute()
+}
+
+export async function insertRestored(db: Db, at: Date): Promise<void> {
+  const row = {
+    name: RESTORED,
+    polled_until: at.toISOString(),
+    window_to: null,
+    window_after: null,
+  }
+  await db
+    .insertInto('event_polls')
+    .values(row)
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
+}
+
+export async function isRestored(db: Db): Promise<boolean> {
+  const row = await db
+    .selectFrom('event_polls')
+    .select('name')
+    .where('name', '=', RESTORED)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+export async function deleteRestored(db: Db): Promise<void> {
+  await db.deleteFrom('event_polls').where('name', '=', RESTORED).execute()
 }

@@ -9,6 +9,8 @@ import { recordUnreadableEvent } from './failed-events.ts'
 import { type EventPoll, findEventPoll, upsertEventPoll } from './poll.repository.ts'
 import { receiveEvent } from './receive.ts'
 
+export { deleteRestored, insertRestored, isRestored } from './poll.repository.ts'
+
 /** Webhooks get this long to arrive by themselves. */
 const GRACE_SECONDS = 300
 /** Read again each time: the provider's times are whole seconds, and its list may lag. */

@@ -4,6 +4,7 @@ import {
   databaseFault,
   failPoint,
   inTransaction,
+  isLeaseHeld,
   type PageRequest,
   requireFileType,
   type Upload,
@@ -18,6 +19,7 @@ import {
 } from './files.repository.ts'
 import { fileNotFound, fileOfAnotherUser, quotaExceeded } from './problems.ts'
 import {
+  HELD_FOR_BACKUP,
   type NewFile,
   newObjectName,
   objectKey,
@@ -173,9 +175,14 @@ export async function deleteFile(
   await finishDeletion(storage, marked)
 }
 
-/** Also for files that stayed marked because of a crash or a provider that went down. */
+/**
+ * Also for files that stayed marked because of a crash or a provider that went down. What a backup
+ * still has to read is removed later: the row is marked first, so a backup that begins after this
+ * look does not need the object.
+ */
 export async function finishDeletion(storage: Storage, file: StoredFile): Promise<void> {
   const { db, providers, withReserve } = storage
+  if (await isLeaseHeld(db, HELD_FOR_BACKUP)) return
   const provider = providers.at(file.location)
   await provider.remove(objectKey(file))
   failPoint('delete:object')

@@ -49,6 +49,9 @@ export type NewFile = Omit<StoredFile, 'id' | 'state' | 'thumbnail'>
 /** Where the bytes of a file are. */
 export type ObjectAddress = Pick<StoredFile, 'location' | 'objectName'>
 
+/** The names of leases that start so ask for nothing to be removed: a backup is reading. */
+export const HELD_FOR_BACKUP = 'backup-of-files:'
+
 /** Accounts of this service have numbers; users of the trusted issuer and service keys do not. */
 export function isForeign(ownerId: string): boolean {
   return !/^\d+$/.test(ownerId)

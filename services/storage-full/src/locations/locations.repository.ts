@@ -28,6 +28,18 @@ export async function upsertLocation(db: StorageDb, location: NewLocation): Prom
     .executeTakeFirstOrThrow()
 }
 
+export async function updateLocationPlace(
+  db: StorageDb,
+  id: number,
+  { provider, place, sealedSettings }: Pick<NewLocation, 'provider' | 'place' | 'sealedSettings'>,
+): Promise<void> {
+  await db
+    .updateTable('storage_locations')
+    .set({ provider, place, sealed_settings: sealedSettings })
+    .where('id', '=', id)
+    .execute()
+}
+
 export async function listLocations(db: StorageDb): Promise<Location[]> {
   return db.selectFrom('storage_locations').select(COLUMNS).orderBy('id').execute()
 }

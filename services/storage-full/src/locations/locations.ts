@@ -5,11 +5,13 @@ import { PROVIDER_NAMES, type ProviderName, type StorageDb } from '../database/t
 import type { EndpointRules } from './endpoints.ts'
 import {
   findActiveLocation,
+  findLocation,
   findLocationAt,
   findSealedSettings,
   listLocations,
   lockSealedSettings,
   updateActiveLocation,
+  updateLocationPlace,
   updateSealedSettings,
   upsertLocation,
 } from './locations.repository.ts'
@@ -196,6 +198,19 @@ export async function activate(
   })
   context.active.forget()
   return location
+}
+
+/** Turns a bucket into a folder below the root, in a copy of the data that must not touch the bucket. */
+export async function keepLocationHere(
+  { db, providers }: Pick<LocationContext, 'db' | 'providers'>,
+  id: number,
+): Promise<void> {
+  const location = await findLocation(db, id)
+  if (location?.provider !== 'OBJECT') return
+  providers.unseal('OBJECT', location.sealedSettings)
+  const settings: ProviderSettings = { provider: 'LOCAL', local: { path: `bucket-${id}` } }
+  const sealedSettings = providers.seal(settings)
+  await updateLocationPlace(db, id, { ...settings, place: placeOf(settings), sealedSettings })
 }
 
 /** What makes two settings lead to the same files: new keys for a bucket do not move it. */

@@ -1,7 +1,8 @@
-import { failPoint } from '@plinth/kit'
+import { failPoint, isLeaseHeld } from '@plinth/kit'
 import { checksumOf, openBytes, spoolBytes } from '../files/bytes.ts'
 import { updateLocation } from '../files/files.repository.ts'
 import {
+  HELD_FOR_BACKUP,
   newObjectName,
   type ObjectAddress,
   objectKey,
@@ -52,8 +53,9 @@ function refuseDamaged(checksum: string | undefined, file: StoredFile): void {
     throw new DamagedBytesError(`The bytes of file ${file.id} do not match its checksum`)
 }
 
-/** What cannot be removed is left to the sweeper: the file itself has been moved, or deleted. */
-async function removeUnused({ providers, log }: Storage, unused: ObjectAddress): Promise<void> {
+/** What cannot be removed, or is still read by a backup, is left to the sweeper: the file itself has been moved, or deleted. */
+async function removeUnused({ db, providers, log }: Storage, unused: ObjectAddress): Promise<void> {
+  if (await isLeaseHeld(db, HELD_FOR_BACKUP)) return
   const provider = providers.at(unused.location)
   try {
     await provider.remove(objectKey(unused))

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { StorageDb } from '../database/tables.ts'
 
 /** Records objects without a file; those already recorded keep the time they were first seen. */
@@ -49,4 +50,12 @@ export async function deleteOrphans(
 
 export async function deleteExpiredLinks(db: StorageDb, now: Date): Promise<void> {
   await db.deleteFrom('temporary_links').where('expires_at', '<=', now.toISOString()).execute()
+}
+
+/** Both engines add what is here to what else they keep, which is nothing in a restored database. */
+export async function recountTotals(db: StorageDb): Promise<void> {
+  await db.deleteFrom('file_totals').execute()
+  await sql`insert into file_totals (owner_id, total, bytes)
+    select owner_id, count(*), cast(sum(size_bytes) as bigint) from files
+    where state = 'stored' group by owner_id`.execute(db)
 }

@@ -51,6 +51,19 @@ export async function deleteLease(
   await db.deleteFrom('leases').where('name', '=', name).where('holder', '=', holder).execute()
 }
 
+/**
+ * Whether anyone holds a lease whose name starts so, as of now: as raw SQL it does not share the
+ * transaction of reads that began earlier.
+ */
+export async function isLeaseHeld<T extends LeaseTables>(
+  db: Db<T>,
+  prefix: string,
+): Promise<boolean> {
+  const { rows } = await sql`select name from leases
+    where name like ${`${prefix}%`} and until_ms > ${databaseTime(db)} limit 1`.execute(db)
+  return rows.length > 0
+}
+
 export async function countLeases(db: Db<LeaseTables>): Promise<number> {
   const { total } = await db
     .selectFrom('leases')

@@ -1,0 +1,37 @@
+import { missingMigrations } from '@plinth/kit'
+import {
+  type Command,
+  CommandError,
+  EXIT,
+  type Given,
+  type Outcome,
+  tableOf,
+} from '../../command.ts'
+
+export const migrate: Command = {
+  name: 'migrate',
+  summary: 'shows what starting this version would change in each database',
+  options: {
+    plan: { type: 'boolean', help: 'shows it; the services themselves apply it at start' },
+  },
+  run: plan,
+}
+
+async function plan({ env, flag }: Given): Promise<Outcome> {
+  if (!flag('plan'))
+    throw new CommandError(
+      EXIT.usage,
+      'Each service brings its database up to date when it starts. --plan shows what it would do.',
+    )
+  const { suiteData } = await import('../../../launcher/data.ts')
+  const rows: { service: string; migration: string }[] = []
+  for (const { name, database } of await suiteData(env))
+    for (const migration of database
+      ? await missingMigrations(database.url, database.migrations)
+      : [])
+      rows.push({ service: name, migration })
+  return {
+    text: rows.length === 0 ? 'Nothing: all databases are up to date.' : tableOf(rows),
+    json: rows,
+  }
+}

@@ -1,0 +1,45 @@
+import { createReadStream } from 'node:fs'
+import { armFailPoint, systemClock } from '@plinth/kit'
+import type { Command, Given, Outcome } from '../../command.ts'
+import { explained } from './backup.ts'
+
+export const restore: Command = {
+  name: 'restore',
+  summary: 'fills empty databases and folders from an archive; the services must be stopped',
+  operands: ['<file>'],
+  options: {
+    replace: {
+      type: 'boolean',
+      help: 'moves aside the data that is there, instead of refusing it',
+    },
+    'keep-sessions': { type: 'boolean', help: 'users stay signed in as they were at the backup' },
+  },
+  run: (given) => explained(() => restoreFrom(given)),
+}
+
+async function restoreFrom({ operands, env, flag, progress }: Given): Promise<Outcome> {
+  armFailPoint(env)
+  const { restoreBackup } = await import('@plinth/backup')
+  const { refuseRunning, suiteData } = await import('../../../launcher/data.ts')
+  const [file = ''] = operands
+  await refuseRunning(env)
+  const { manifest, setAside, leftOut } = await restoreBackup(
+    file === '-' ? process.stdin : createReadStream(file),
+    await suiteData(env),
+    {
+      clock: systemClock,
+      replace: flag('replace'),
+      keepSessions: flag('keep-sessions'),
+      show: progress.show,
+    },
+  )
+  const { createdAt, version } = manifest
+  const lines = [
+    `Restored to ${createdAt}, as Plinth ${version} kept it.`,
+    ...leftOut.map((name) => `Left out, because these settings do not run it: ${name}.`),
+    ...[...new Set(setAside)].map((place) => `What was there is now in ${place}.`),
+    flag('keep-sessions') ? 'Sessions are as they were.' : 'All users have to sign in again.',
+    'Payments asks the provider what has happened since, and answers 503 until it knows.',
+  ]
+  return { text: lines.join('\n'), json: { createdAt, version, leftOut, setAside } }
+}

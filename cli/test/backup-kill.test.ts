@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict'
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, type TestContext, test } from 'node:test'
+import { engines, type TestEngine } from '@plinth/kit/testing'
+import { type Env, elsewhere, fill, PASSWORD, PDF, startSuiteOn, suiteEnv } from './filled-suite.ts'
+import { plinth } from './run-plinth.ts'
+
+const killedAt = (point: string, env: Env): Env => ({ ...env, FAIL_POINT: `${point}=kill` })
+
+const DURING_BACKUP = {
+  sqlite: ['held', 'pinned', 'rows', 'file', 'files', 'synced'],
+  postgres: ['pinned', 'files'],
+}
+/** In the order in which a restore passes them. */
+const DURING_RESTORE = {
+  sqlite: ['marked', 'begun', 'rows', 'committed', 'file', 'whole', 'released'],
+  postgres: ['begun', 'committed', 'released'],
+}
+
+for (const engine of engines)
+  describe(`kill -9 on ${engine.name}`, { skip: engine.skip }, () => {
+    test('during a backup leaves no archive, and the suite as it was', async (t) => {
+      const { env, backups } = await suiteEnv(t, engine)
+      const suite = await startSuiteOn(t, env)
+      const { file } = await fill(suite)
+
+      for (const point of DURING_BACKUP[engine.name]) {
+        const { code } = await plinth(['backup', 'create'], {
+          env: killedAt(`backup:${point}`, env),
+        })
+        assert.equal(code, null, point)
+      }
+
+      assert.deepEqual(archivesIn(backups), [])
+      assert.deepEqual(await (await suite.storage.download(file.id)).bytes(), await PDF.bytes())
+      const { code, stderr } = await plinth(['backup', 'create', '--verify'], { env })
+      assert.equal(code, 0, stderr)
+      assert.equal(readdirSync(backups).filter((name) => name.endsWith('.part')).length, 0)
+    })
+
+    test('during a restore leaves what no service starts on, until it is restored', async (t) => {
+      const { env, folder } = await suiteEnv(t, engine)
+      const suite = await startSuiteOn(t, env)
+      const { file } = await fill(suite)
+      const { stdout } = await plinth(['backup', 'create', '--json'], { env })
+      await suite.close()
+      const archive = JSON.parse(stdout).file
+      const target = await emptyTarget(t, engine, await elsewhere(env, join(folder, 'target')))
+
+      for (const point of DURING_RESTORE[engine.name]) {
+        const { code } = await plinth(['restore', archive], {
+          env: killedAt(`restore:${point}`, target),
+        })
+        assert.equal(code, null, point)
+        const started = await plinth(['start'], { env: target })
+        assert.equal(started.code, 69, `${point}: ${started.stdout}`)
+        assert.match(started.stderr, /has not ended: it is not whole/, point)
+      }
+
+      // Killed last, the restore had given the first database free.
+      const restored = await plinth(['restore', archive, '--replace'], { env: target })
+      assert.equal(restored.code, 0, restored.stderr)
+      const after = await startSuiteOn(t, target)
+      await after.storage.logIn('grace', PASSWORD)
+      assert.deepEqual(await (await after.storage.download(file.id)).bytes(), await PDF.bytes())
+    })
+
+    test('while data is replaced leaves it aside, whole', async (t) => {
+      const { env, folder } = await suiteEnv(t, engine)
+      const suite = await startSuiteOn(t, env)
+      const { file } = await fill(suite)
+      const outside = join(folder, 'plinth.tar.zst')
+      await plinth(['backup', 'create', '--output', outside], { env })
+      const later = await suite.storage.upload(PDF, 'later.pdf')
+      await suite.close()
+
+      const words = ['restore', outside, '--replace']
+      const { code } = await plinth(words, { env: killedAt('restore:aside', env) })
+      assert.equal(code, null)
+      const failing = { ...env, FAIL_POINT: 'restore:file=EIO' }
+      const failed = await plinth(words, { env: failing })
+      assert.notEqual(failed.code, 0)
+      const refused = await plinth(['start'], { env })
+      assert.equal(refused.code, 69)
+      const restored = await plinth(words, { env })
+      assert.equal(restored.code, 0, restored.stderr)
+
+      const after = await startSuiteOn(t, env)
+      await after.storage.logIn('grace', PASSWORD)
+      assert.deepEqual(
+        (await after.storage.files()).map(({ id }) => id),
+        [file.id],
+      )
+      assert.ok(later.id > file.id)
+    })
+  })
+
+function archivesIn(folder: string): string[] {
+  return readdirSync(folder).filter((name) => name.endsWith('.tar.zst'))
+}
+
+/** Databases of their own for PostgreSQL; on SQLite the folder is enough. */
+async function emptyTarget(t: TestContext, engine: TestEngine, env: Env): Promise<Env> {
+  if (engine.name === 'sqlite') return env
+  const urls = { ...env }
+  for (const name of ['IDENTITY', 'STORAGE_FULL', 'PAYMENTS'])
+    urls[`${name}_DATABASE_URL`] = await engine.freshUrl(t)
+  return urls
+}

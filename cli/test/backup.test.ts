@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict'
+import { readdirSync, statSync } from 'node:fs'
+import { copyFile, truncate } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { engines } from '@plinth/kit/testing'
+import { until } from '../../test/until.ts'
+import { elsewhere, fill, PASSWORD, PDF, sqlite, startSuiteOn, suiteEnv } from './filled-suite.ts'
+import { plinth } from './run-plinth.ts'
+
+for (const engine of engines)
+  describe(`a backup on ${engine.name}`, { skip: engine.skip }, () => {
+    test('is made while the suite runs, is proved, and brings everything back', async (t) => {
+      const { env, backups } = await suiteEnv(t, engine)
+      const before = await startSuiteOn(t, env)
+      const { file, keyFile } = await fill(before)
+      const session = await before.storage.logIn('grace', PASSWORD)
+
+      const created = await plinth(['backup', 'create', '--verify', '--json'], { env })
+      assert.equal(created.code, 0, created.stderr)
+      const { file: archive } = JSON.parse(created.stdout)
+      assert.deepEqual([statSync(archive).mode & 0o777, readdirSync(backups).length], [0o600, 2])
+
+      await before.storage.remove(file.id)
+      await before.keyStorage.remove(keyFile)
+      const running = await plinth(['restore', archive, '--replace'], { env })
+      assert.deepEqual([running.code, /Running here: identity/.test(running.stderr)], [69, true])
+      await before.close()
+      const refused = await plinth(['restore', archive], { env })
+      assert.deepEqual([refused.code, /There is data already in/.test(refused.stderr)], [1, true])
+
+      const restored = await plinth(['restore', archive, '--replace'], { env })
+      assert.equal(restored.code, 0, restored.stderr)
+      assert.match(restored.stdout, /What was there is now in /)
+
+      const after = await startSuiteOn(t, env)
+      after.storage.session.pair = session
+      await assert.rejects(after.storage.files(), { status: 401 })
+      await after.storage.logIn('grace', PASSWORD)
+      assert.deepEqual(await (await after.storage.download(file.id)).bytes(), await PDF.bytes())
+      assert.deepEqual(await after.keyStorage.list(), [keyFile])
+      const { id } = await after.storage.upload(PDF, 'next.pdf')
+      assert.ok(id > file.id, 'numbers go on where they were')
+      const health = `${after.urlOf('payments')}/actuator/health`
+      await until(
+        () => fetch(health),
+        ({ ok }) => ok,
+      )
+    })
+  })
+
+test('an archive that cannot be used is refused in a sentence, and nothing changes', async (t) => {
+  const { env, folder } = await suiteEnv(t, sqlite)
+  const suite = await startSuiteOn(t, env)
+  await fill(suite)
+  const { stdout } = await plinth(['backup', 'create', '--json'], { env })
+  const { file: archive, bytes } = JSON.parse(stdout)
+  await suite.close()
+  const target = await elsewhere(env, join(folder, 'target'))
+  const cut = join(folder, 'cut.tar.zst')
+  await copyFile(archive, cut)
+  await truncate(cut, bytes - 100)
+  const otherKey = {
+    ...target,
+    IDENTITY_MASTER_KEY: Buffer.from('abcdefghijklmnopqrstuvwxyz012345').toString('base64'),
+  }
+
+  const damaged = await plinth(['restore', cut], { env: target })
+  const foreign = await plinth(['restore', join(import.meta.filename)], { env: target })
+  const wrongKey = await plinth(['restore', archive], { env: otherKey })
+  const absent = await plinth(['restore', join(folder, 'absent')], { env: target })
+  const proved = await plinth(['backup', 'verify', cut], { env })
+
+  assert.deepEqual(
+    [damaged, foreign, wrongKey, proved].map(({ code }) => code),
+    [1, 1, 1, 1],
+  )
+  assert.match(damaged.stderr, /^The archive is damaged or not one of ours: [^\n]+\n$/)
+  assert.match(foreign.stderr, /^The archive is damaged or not one of ours: [^\n]+\n$/)
+  assert.match(
+    wrongKey.stderr,
+    /^The archive needs the IDENTITY_MASTER_KEY it was made with [^\n]+\n$/,
+  )
+  assert.deepEqual([absent.code, absent.stderr.split('\n').length], [73, 2])
+  const left = readdirSync(target.SUITE_DATA as string).filter((name) => !name.endsWith('.key'))
+  assert.deepEqual(
+    left.filter((name) => !name.startsWith('storage-')),
+    [],
+  )
+})
+
+test('a full disk ends a backup and a restore, and nothing of them stays', async (t) => {
+  const { env, folder, backups } = await suiteEnv(t, sqlite)
+  const suite = await startSuiteOn(t, env)
+  await fill(suite)
+  const full = (point: string) => ({ ...env, FAIL_POINT: `${point}=ENOSPC` })
+
+  const failed = await plinth(['backup', 'create'], { env: full('backup:file') })
+  assert.deepEqual([failed.code, failed.stderr.split('\n').length], [73, 2], failed.stderr)
+  assert.match(failed.stderr, /cannot be written: there is no room left\.$/m)
+  assert.deepEqual(
+    readdirSync(backups).filter((name) => name.startsWith('plinth-')),
+    [],
+  )
+
+  const { stdout } = await plinth(['backup', 'create', '--json'], { env })
+  await suite.close()
+  const target = await elsewhere(env, join(folder, 'target'))
+  const into = { ...target, FAIL_POINT: 'restore:file=ENOSPC' }
+  const unrestored = await plinth(['restore', JSON.parse(stdout).file], { env: into })
+  assert.deepEqual([unrestored.code, unrestored.stderr.split('\n').length], [73, 2])
+  const databases = readdirSync(target.SUITE_DATA as string).filter((name) => /\.db/.test(name))
+  assert.deepEqual(databases, [])
+})
+
+test('a second backup at the same time is told to try again', async (t) => {
+  const { env, backups } = await suiteEnv(t, sqlite)
+  const suite = await startSuiteOn(t, env)
+  await fill(suite)
+  await plinth(['backup', 'create'], { env })
+  const { lockFile } = await import('../../packages/backup/src/databases/sqlite.repository.ts')
+  const lock = lockFile(join(backups, '.plinth-backup.lock'))
+
+  const second = await plinth(['backup', 'create'], { env })
+  lock?.release()
+
+  assert.deepEqual(
+    [second.code, second.stderr],
+    [75, 'Another backup is at work. Try again later.\n'],
+  )
+})

@@ -1,0 +1,30 @@
+import { type Migration, openDatabase } from '@plinth/kit'
+import type { AccountSettings } from '../accounts.ts'
+import { revokeAllSessions } from '../database/ended-sessions.repository.ts'
+import type { AccountTables } from '../database/tables.ts'
+
+type HostData = { databaseUrl: string; accounts: AccountSettings }
+
+/** What a backup of a host has to keep: its database, which is sealed with its master key. */
+export function accountData(
+  name: string,
+  prefix: string,
+  { databaseUrl: url, accounts }: HostData,
+  migrations: Migration[],
+) {
+  const setting = `${prefix}DATABASE_URL`
+  return {
+    name,
+    database: { url, setting, migrations, afterRestore: endSessionsIn(migrations) },
+    keys: { [`${prefix}MASTER_KEY`]: accounts.masterKey },
+  }
+}
+
+/** A session that ended since the backup would be alive again, and so would its refresh token. */
+function endSessionsIn(migrations: Migration[]) {
+  return async (url: string, { keepSessions }: { keepSessions: boolean }) => {
+    const database = await openDatabase<AccountTables>(url, migrations, { restoring: true })
+    if (!keepSessions) await revokeAllSessions(database.db)
+    await database.close()
+  }
+}

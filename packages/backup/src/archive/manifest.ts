@@ -1,0 +1,56 @@
+import { createHmac } from 'node:crypto'
+import type { Contents } from '../databases/tables.ts'
+
+export const FORMAT = 1
+
+/** The first member of an archive: what is in it, and what is needed to use it. */
+export type Manifest = {
+  format: number
+  version: string
+  createdAt: string
+  /** How long writers waited for the moment that all databases have in common. */
+  pausedMs: number
+  services: Record<string, ServiceManifest>
+}
+
+export type ServiceManifest = {
+  /** By setting. */
+  keyFingerprints: Record<string, string>
+  database?: Contents
+  files: boolean
+}
+
+/** The last member: the number of members before it, and a digest of their names, sizes and bytes. */
+export type Ending = { members: number; sha256: string }
+
+export const MANIFEST = 'manifest.json'
+export const ENDING = 'end.json'
+
+/** Says whether two keys are the same, and nothing else about them. */
+export function fingerprintOf(key: Buffer): string {
+  return createHmac('sha256', key).update('plinth backup').digest('hex').slice(0, 16)
+}
+
+export function rowsMember(service: string, table: string, part: number): string {
+  return `db/${service}/${table}/${String(part).padStart(6, '0')}.ndjson`
+}
+
+export type Member =
+  | { kind: 'rows'; service: string; table: string }
+  | { kind: 'file'; service: string; name: string }
+
+export function memberOf(path: string): Member | undefined {
+  const [kind, service, ...rest] = path.split('/')
+  if (!service || rest.includes('..') || rest.includes('')) return undefined
+  if (kind === 'db' && rest.length === 2) return { kind: 'rows', service, table: rest[0] as string }
+  if (kind === 'files' && rest.length > 0) return { kind: 'file', service, name: rest.join('/') }
+  return undefined
+}
+
+/** `plinth-20261105T020000Z-1.4.2.tar.zst` */
+export function archiveName(at: Date, version: string): string {
+  const stamp = at.toISOString().replace(/[-:]|\.\d+/g, '')
+  return `plinth-${stamp}-${version}.tar.zst`
+}
+
+export const ARCHIVE_NAME = /^plinth-(\d{8}T\d{6}Z)-(.+)\.tar\.zst$/

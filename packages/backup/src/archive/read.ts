@@ -1,0 +1,101 @@
+import { createHash } from 'node:crypto'
+import type { Readable } from 'node:stream'
+import { PassThrough } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { createZstdDecompress } from 'node:zlib'
+import { VERSION } from '@plinth/kit'
+import { extract } from 'tar-stream'
+import { BackupError } from '../faults.ts'
+import { ENDING, type Ending, FORMAT, MANIFEST, type Manifest } from './manifest.ts'
+
+export type ReadMember = { name: string; size: number; bytes: Readable }
+
+/**
+ * Hands each member to `use`, in order, and returns only when the whole archive is known to be
+ * sound: until then nothing that was read may count.
+ */
+export async function readArchive(
+  input: Readable,
+  onManifest: (manifest: Manifest) => Promise<void>,
+  use: (member: ReadMember) => Promise<void>,
+): Promise<Manifest> {
+  const tar = extract()
+  const unpacked = pipeline(input, createZstdDecompress(), tar)
+  unpacked.catch(() => {})
+  const digest = createHash('sha256')
+  let [members, manifest, ending] = [0, undefined as Manifest | undefined, '']
+  try {
+    for await (const entry of tar) {
+      const { name = '', size = 0 } = entry.header
+      if (ending !== '') throw damaged('something follows its end')
+      const content = createHash('sha256')
+      const bytes = hashing(entry as unknown as Readable, (chunk) => content.update(chunk))
+      if (manifest === undefined) {
+        manifest = readManifest(name, await textOf(bytes))
+        await onManifest(manifest)
+      } else if (name === ENDING) ending = await textOf(bytes)
+      else await use({ name, size, bytes })
+      bytes.resume()
+      if (name === ENDING) continue
+      members += 1
+      digest.update(`${name} ${size} ${content.digest('hex')}\n`)
+    }
+    await unpacked
+  } catch (error) {
+    tar.destroy()
+    throw isOfFormat(error) ? damaged((error as Error).message, error) : error
+  }
+  requireEnding(ending, { members, sha256: digest.digest('hex') })
+  return manifest as Manifest
+}
+
+function hashing(entry: Readable, update: (chunk: Buffer) => void): Readable {
+  const through = new PassThrough()
+  entry.on('data', update)
+  entry.on('error', (error) => through.destroy(error))
+  return entry.pipe(through)
+}
+
+async function textOf(bytes: Readable): Promise<string> {
+  const chunks: Buffer[] = []
+  for await (const chunk of bytes) chunks.push(chunk)
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+function readManifest(name: string, text: string): Manifest {
+  if (name !== MANIFEST) throw damaged('it does not begin with a manifest')
+  const manifest: Manifest = JSON.parse(text)
+  if (manifest.format !== FORMAT)
+    throw new BackupError(
+      'refused',
+      `The archive is of Plinth ${manifest.version}, in format ${manifest.format}, and this is ${VERSION}, which reads format ${FORMAT}.`,
+    )
+  return manifest
+}
+
+function requireEnding(text: string, found: Ending): void {
+  if (text === '') throw damaged('its end is missing')
+  const { members, sha256 }: Ending = JSON.parse(text)
+  if (members !== found.members || sha256 !== found.sha256)
+    throw damaged('its contents do not match its digest')
+}
+
+const OF_FORMAT = /^(ERR_ZSTD|ZSTD_|Z_|ZLIB)/
+
+/** What zstd, tar and JSON say about bytes that are not theirs. */
+function isOfFormat(error: unknown): boolean {
+  if (error instanceof BackupError) return false
+  const { code = '', message = '' } = error as NodeJS.ErrnoException
+  return (
+    OF_FORMAT.test(code) ||
+    error instanceof SyntaxError ||
+    /^(Unexpected end of data|Invalid tar header|unexpected end of file)/i.test(message)
+  )
+}
+
+function damaged(why: string, cause?: unknown): BackupError {
+  const reason = why.replace(/\.$/, '')
+  return new BackupError('damaged', `The archive is damaged or not one of ours: ${reason}.`, {
+    cause,
+  })
+}

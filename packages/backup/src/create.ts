@@ -1,0 +1,156 @@
+import type { Writable } from 'node:stream'
+import { type Clock, failPoint, missingMigrations, VERSION } from '@plinth/kit'
+import { FORMAT, fingerprintOf, type Manifest, rowsMember } from './archive/manifest.ts'
+import { type ArchiveWriter, openArchiveWriter } from './archive/write.ts'
+import { openSnapshots } from './databases/open.ts'
+import { countRows, listApplied, streamRows } from './databases/rows.repository.ts'
+import { listTables } from './databases/schema.repository.ts'
+import type { Row, Snapshot } from './databases/tables.ts'
+import { BackupError } from './faults.ts'
+import { openFiles } from './sources/folder.ts'
+import type { ServiceData, StoredFiles } from './sources/service-data.ts'
+
+/** A service with its database at one moment, and its files held. */
+type Held = { service: ServiceData; snapshot?: Snapshot; files?: StoredFiles }
+
+export type Show = (label: string, done: number) => void
+
+/** Everything the services keep, at one moment, while they run. */
+export async function writeBackup(
+  services: ServiceData[],
+  output: Writable,
+  { clock, show = () => {} }: { clock: Clock; show?: Show },
+): Promise<Manifest> {
+  const opened: { close(): Promise<void> }[] = []
+  for (const service of services) await requireCurrent(service)
+  try {
+    const files = await holdFiles(services, opened)
+    failPoint('backup:held')
+    // Files after databases: a file that no row knows is the worst that can come of it.
+    const withDatabase = services.filter(({ database }) => database)
+    const pinned = await openSnapshots(withDatabase.map(({ database }) => database?.url ?? ''))
+    opened.push(pinned)
+    failPoint('backup:pinned')
+    const held = services.map((service, index): Held => {
+      const snapshot = pinned.snapshots[withDatabase.indexOf(service)]
+      return { service, snapshot, files: files[index] }
+    })
+    const manifest = await describe(held, { createdAt: clock(), pausedMs: pinned.pausedMs })
+    await writeMembers(held, await openArchiveWriter(output, manifest), manifest, show)
+    return manifest
+  } finally {
+    for (const { close } of opened.toReversed()) await close()
+  }
+}
+
+/** Opening the files would bring an older database up to date, which is not for a backup to do. */
+async function requireCurrent({ name, database }: ServiceData): Promise<void> {
+  const missing = database ? await missingMigrations(database.url, database.migrations) : []
+  if (missing.length > 0)
+    throw new BackupError(
+      'refused',
+      `The data of ${name} is older than Plinth ${VERSION}: start this version once, or make the backup with the version that wrote it.`,
+    )
+}
+
+/** Before the moment that is kept: what is deleted after it must still be there. */
+async function holdFiles(
+  services: ServiceData[],
+  opened: { close(): Promise<void> }[],
+): Promise<(StoredFiles | undefined)[]> {
+  const held: (StoredFiles | undefined)[] = []
+  for (const service of services) {
+    const files = await openFiles(service, 'backup')
+    if (files) {
+      opened.push(files)
+      await files.hold()
+    }
+    held.push(files)
+  }
+  return held
+}
+
+async function describe(
+  held: Held[],
+  { createdAt, pausedMs }: { createdAt: Date; pausedMs: number },
+): Promise<Manifest> {
+  const services: Manifest['services'] = {}
+  for (const { service, snapshot, files } of held) {
+    const keys = Object.entries(service.keys)
+    services[service.name] = {
+      keyFingerprints: Object.fromEntries(keys.map(([name, key]) => [name, fingerprintOf(key)])),
+      database: snapshot && (await describeDatabase(snapshot, service.database?.derived ?? [])),
+      files: files !== undefined,
+    }
+  }
+  const at = createdAt.toISOString()
+  return { format: FORMAT, version: VERSION, createdAt: at, pausedMs, services }
+}
+
+async function describeDatabase(snapshot: Snapshot, derived: string[]) {
+  const migrations = await listApplied(snapshot)
+  const tables = []
+  for (const table of await listTables(snapshot))
+    if (!derived.includes(table.name))
+      tables.push({ ...table, rows: await countRows(snapshot, table) })
+  return { engine: snapshot.engine, migrations, tables }
+}
+
+async function writeMembers(
+  held: Held[],
+  writer: ArchiveWriter,
+  { services }: Manifest,
+  show: Show,
+): Promise<void> {
+  try {
+    for (const { service, snapshot } of held)
+      for (const table of services[service.name]?.database?.tables ?? [])
+        if (snapshot)
+          await writeRows(writer, streamRows(snapshot, table), (part) => {
+            show(`rows of ${service.name}`, part)
+            return rowsMember(service.name, table.name, part)
+          })
+    failPoint('backup:rows')
+    for (const { service, files } of held)
+      if (files) await writeFiles(writer, service.name, files, show)
+    failPoint('backup:files')
+    await writer.finish()
+  } catch (error) {
+    await writer.abort(error)
+    throw error
+  }
+}
+
+/** Small enough to hold: the size of a member comes before its bytes. */
+const PART_CHARACTERS = 2 ** 20
+
+async function writeRows(
+  writer: ArchiveWriter,
+  batches: AsyncIterable<Row[]>,
+  nameOf: (part: number) => string,
+): Promise<void> {
+  let [part, text] = [0, '']
+  for await (const rows of batches)
+    for (const row of rows) {
+      text += `${JSON.stringify(row)}\n`
+      if (text.length < PART_CHARACTERS) continue
+      await writer.text(nameOf(++part), text)
+      text = ''
+    }
+  if (text !== '') await writer.text(nameOf(++part), text)
+}
+
+async function writeFiles(
+  writer: ArchiveWriter,
+  service: string,
+  files: StoredFiles,
+  show: Show,
+): Promise<void> {
+  let done = 0
+  for await (const { name, size } of files.list()) {
+    await writer.file(`files/${service}/${name}`, size, await files.open(name))
+    done += 1
+    show(`files of ${service}`, done)
+    if (done === 1) failPoint('backup:file')
+  }
+}

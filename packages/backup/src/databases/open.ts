@@ -1,0 +1,72 @@
+import { existsSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { makeDataFolder } from '@plinth/kit'
+import { BackupError } from '../faults.ts'
+import { isPostgresInUse, openPostgres, openPostgresSnapshot } from './postgres.repository.ts'
+import { isSqliteInUse, openSqlite, openSqliteSnapshot } from './sqlite.repository.ts'
+import type { Connection, Snapshot } from './tables.ts'
+
+/** The file of a SQLite database; nothing for PostgreSQL. */
+export function fileOf(url: string): string | undefined {
+  return url.startsWith('sqlite:') ? url.slice('sqlite:'.length) : undefined
+}
+
+/** To fill it. A SQLite file is created when it is missing. */
+export async function openConnection(url: string): Promise<Connection> {
+  const file = fileOf(url)
+  if (file === undefined) return reaching(url, () => openPostgres(url))
+  makeDataFolder(dirname(file), 'SUITE_DATA or …_DATABASE_URL')
+  return openSqlite(file)
+}
+
+async function openSnapshot(url: string): Promise<Snapshot> {
+  const file = fileOf(url)
+  if (file === undefined) return reaching(url, () => openPostgresSnapshot(url))
+  if (!existsSync(file))
+    throw new BackupError('refused', `There is no database file ${file}: start the services first.`)
+  return openSqliteSnapshot(file)
+}
+
+export async function isInUse(url: string): Promise<boolean> {
+  const file = fileOf(url)
+  return file === undefined ? reaching(url, () => isPostgresInUse(url)) : isSqliteInUse(file)
+}
+
+/** Names a database that does not answer, without the password of its address. */
+async function reaching<T>(url: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    const { host, pathname } = new URL(url)
+    const { message, code } = error as NodeJS.ErrnoException
+    const name = `The database "${pathname.slice(1)}" at ${host}`
+    const sentence = `${name} cannot be used: ${message || code}.`
+    throw new BackupError('unavailable', sentence, { cause: error })
+  }
+}
+
+/**
+ * All databases at one moment. Writers of SQLite files wait while the readers are pinned, which
+ * takes milliseconds; several databases of PostgreSQL are pinned within the same pause, and have no
+ * closer moment in common. `pausedMs` is how long they waited.
+ */
+export async function openSnapshots(
+  urls: string[],
+): Promise<{ snapshots: Snapshot[]; pausedMs: number; close(): Promise<void> }> {
+  const snapshots: Snapshot[] = []
+  const close = async () => {
+    await Promise.all(snapshots.map((snapshot) => snapshot.close()))
+  }
+  try {
+    for (const url of urls) snapshots.push(await openSnapshot(url))
+    const since = performance.now()
+    // Always in the same order, so that two who do this cannot wait for each other.
+    for (const snapshot of snapshots) await snapshot.lock()
+    await Promise.all(snapshots.map((snapshot) => snapshot.pin()))
+    for (const snapshot of snapshots) snapshot.release()
+    return { snapshots, pausedMs: performance.now() - since, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}

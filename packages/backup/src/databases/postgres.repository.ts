@@ -1,0 +1,78 @@
+import pg from 'pg'
+import type { Connection, Row, Snapshot, Value } from './tables.ts'
+
+const BATCH = 500
+const CONNECT_MS = 5_000
+const INT8 = 20
+
+const types = {
+  getTypeParser: ((oid: number, format?: 'text') =>
+    oid === INT8 ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
+}
+
+async function connect(url: string): Promise<pg.Client> {
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: CONNECT_MS,
+    application_name: 'plinth-backup',
+    types,
+  })
+  // An error without a listener would end the process; the statement in flight fails anyway.
+  client.on('error', () => {})
+  await client.connect()
+  await client.query('set statement_timeout = 0; set idle_in_transaction_session_timeout = 0')
+  return client
+}
+
+function connectionOf(client: pg.Client): Connection {
+  return {
+    engine: 'postgres',
+    run: async (sql, values = []) => (await client.query(sql, values)).rows,
+    // Needs a transaction, which every reader here has.
+    async *stream(sql) {
+      await client.query(`declare all_rows no scroll cursor for ${sql}`)
+      for (;;) {
+        const { rows } = await client.query<Row>({
+          text: `fetch ${BATCH} from all_rows`,
+          rowMode: 'array',
+        } as never)
+        if (rows.length === 0) break
+        yield rows as unknown as Row[]
+      }
+      await client.query('close all_rows')
+    },
+    close: () => client.end(),
+  }
+}
+
+export async function openPostgres(url: string): Promise<Connection> {
+  return connectionOf(await connect(url))
+}
+
+/** Writers are not kept waiting: a snapshot of PostgreSQL is one moment by itself. */
+export async function openPostgresSnapshot(url: string): Promise<Snapshot> {
+  const client = await connect(url)
+  return {
+    ...connectionOf(client),
+    lock: async () => {},
+    pin: async () => {
+      await client.query('begin isolation level repeatable read read only')
+      await client.query('select pg_current_snapshot()')
+    },
+    release: () => {},
+  }
+}
+
+/** Connections of services; a backup or a console of the operator is none. */
+export async function isPostgresInUse(url: string): Promise<boolean> {
+  const connection = await openPostgres(url)
+  try {
+    const rows: Record<string, Value>[] = await connection.run(
+      `select pid from pg_stat_activity where datname = current_database()
+        and application_name = 'plinth' and pid <> pg_backend_pid()`,
+    )
+    return rows.length > 0
+  } finally {
+    await connection.close()
+  }
+}

@@ -1,0 +1,125 @@
+import { type Connection, isKept, quoted, type Table, type Value } from './tables.ts'
+
+/** Everything that is kept, each table after those that it refers to. */
+export async function listTables(connection: Connection): Promise<Table[]> {
+  const names = (await tableNames(connection)).filter(isKept)
+  const references = await listReferences(connection, names)
+  const tables: Table[] = []
+  for (const name of inOrder(names, references)) {
+    const columns = await columnsOf(connection, name)
+    tables.push({ name, columns, next: await nextNumber(connection, name, columns) })
+  }
+  return tables
+}
+
+export async function tableNames({ engine, run }: Connection): Promise<string[]> {
+  const rows = await run(
+    engine === 'sqlite'
+      ? "select name from sqlite_master where type = 'table' and name not like 'sqlite_%' order by name"
+      : 'select tablename as name from pg_tables where schemaname = current_schema() order by tablename',
+  )
+  return rows.map(({ name }) => String(name))
+}
+
+async function columnsOf({ engine, run }: Connection, table: string): Promise<string[]> {
+  const rows =
+    engine === 'sqlite'
+      ? await run(`pragma table_info(${quoted(table)})`)
+      : await run(
+          `select column_name as name from information_schema.columns
+            where table_schema = current_schema() and table_name = $1 order by ordinal_position`,
+          [table],
+        )
+  return rows.map(({ name }) => String(name)).sort()
+}
+
+type Reference = { from: Value | undefined; to: Value | undefined }
+
+async function listReferences({ engine, run }: Connection, names: string[]): Promise<Reference[]> {
+  if (engine === 'postgres') {
+    const rows = await run(
+      `select source.relname as "from", target.relname as "to" from pg_constraint
+        join pg_class source on source.oid = conrelid join pg_class target on target.oid = confrelid
+        where contype = 'f' and source.relnamespace = current_schema()::regnamespace`,
+    )
+    return rows as Reference[]
+  }
+  const found = await Promise.all(
+    names.map(async (from) => {
+      const rows = await run(`pragma foreign_key_list(${quoted(from)})`)
+      return rows.map(({ table: to }): Reference => ({ from, to }))
+    }),
+  )
+  return found.flat()
+}
+
+function inOrder(names: string[], references: Reference[]): string[] {
+  const placed = new Set<string>()
+  const place = (name: string) => {
+    if (placed.has(name)) return
+    for (const { from, to } of references)
+      if (from === name && to !== name && names.includes(String(to))) place(String(to))
+    placed.add(name)
+  }
+  for (const name of names) place(name)
+  return [...placed]
+}
+
+/** A deleted row's number is not given out again, so the highest one in use is not enough. */
+async function nextNumber(
+  connection: Connection,
+  table: string,
+  columns: string[],
+): Promise<number | undefined> {
+  const { engine, run } = connection
+  if (engine === 'sqlite') {
+    const [counting] = await run(
+      "select name from sqlite_master where name = ? and sql like '%autoincrement%'",
+      [table],
+    )
+    if (!counting) return undefined
+    const [row] = await run('select seq from sqlite_sequence where name = ?', [table])
+    return Number(row?.seq ?? 0) + 1
+  }
+  const sequence = await sequenceOf(connection, table, columns)
+  if (sequence === undefined) return undefined
+  const [row] = await run(`select last_value, is_called::int as called from ${sequence}`)
+  return Number(row?.last_value) + Number(row?.called)
+}
+
+/** Already quoted where it has to be. */
+async function sequenceOf(
+  { run }: Connection,
+  table: string,
+  columns: string[],
+): Promise<string | undefined> {
+  if (!columns.includes('id')) return undefined
+  const [row] = await run('select pg_get_serial_sequence($1, $2) as sequence', [
+    quoted(table),
+    'id',
+  ])
+  return row?.sequence === null || row?.sequence === undefined ? undefined : String(row.sequence)
+}
+
+export async function setNextNumber(
+  connection: Connection,
+  { name, columns, next }: Table,
+): Promise<void> {
+  if (next === undefined) return
+  const { engine, run } = connection
+  if (engine === 'sqlite') {
+    await run('delete from sqlite_sequence where name = ?', [name])
+    await run('insert into sqlite_sequence (name, seq) values (?, ?)', [name, next - 1])
+    return
+  }
+  const sequence = await sequenceOf(connection, name, columns)
+  if (sequence !== undefined) await run('select setval($1, $2, false)', [sequence, next])
+}
+
+/** What SQLite finds wrong with a file. */
+export async function listFaults({ run }: Connection): Promise<string[]> {
+  const integrity = await run('pragma integrity_check')
+  const references = await run('pragma foreign_key_check')
+  const broken = integrity.map((row) => String(row.integrity_check)).filter((text) => text !== 'ok')
+  return [...broken, ...references.map(({ table }) => `a row of ${table} refers to none`)]
+}

@@ -1,0 +1,159 @@
+import { existsSync } from 'node:fs'
+import { link, mkdir, readdir, rename, rm, rmdir, writeFile } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { fileOf, openConnection } from '../databases/open.ts'
+import { createMark } from '../databases/rows.repository.ts'
+import { tableNames } from '../databases/schema.repository.ts'
+import { MARK, quoted } from '../databases/tables.ts'
+import type { ServiceData } from '../sources/service-data.ts'
+
+/** Where one thing is restored to: a database, or a folder of files. */
+export type Place = {
+  name: string
+  isEmpty(): Promise<boolean>
+  /** Moves what is there aside, leaves a mark in its place, and says where it is now. */
+  setAside(stamp: string): Promise<string>
+  /** Removes what a restore made where nothing was. */
+  clear(): Promise<void>
+  /** Undoes `setAside`, and whatever came after it. */
+  putBack(stamp: string): Promise<void>
+}
+
+export function placesOf({ name, database, root }: ServiceData): Place[] {
+  const places: Place[] = []
+  if (database) {
+    const file = fileOf(database.url)
+    places.push(file === undefined ? postgresPlace(name, database.url) : filePlace(file))
+  }
+  if (root !== undefined) places.push(folderPlace(root))
+  return places
+}
+
+const aside = (stamp: string) => `.before-restore-${stamp}`
+
+/** The log and its index belong to one file: beside another they would damage it. */
+const BESIDE = ['-wal', '-shm', '-journal', '-reserve']
+
+function filePlace(file: string): Place {
+  const keptAt = (stamp: string) => join(dirname(file), aside(stamp), basename(file))
+  return {
+    name: file,
+    isEmpty: async () => !existsSync(file),
+    // At every moment there is a file: a service that met none would begin a new one.
+    setAside: async (stamp) => {
+      await mkdir(dirname(keptAt(stamp)), { recursive: true, mode: 0o700 })
+      const marked = `${file}.marked`
+      await rm(marked, { force: true })
+      const connection = await openConnection(`sqlite:${marked}`)
+      await createMark(connection).finally(() => connection.close())
+      await link(file, keptAt(stamp))
+      await rename(marked, file)
+      return dirname(keptAt(stamp))
+    },
+    clear: async () => {
+      for (const end of ['', ...BESIDE]) await rm(file + end, { force: true })
+    },
+    putBack: async (stamp) => {
+      for (const end of BESIDE) await rm(file + end, { force: true })
+      await rename(keptAt(stamp), file)
+      await rmdir(dirname(keptAt(stamp))).catch(() => {})
+    },
+  }
+}
+
+/** Uploads under way; not part of what is stored. */
+const NOT_STORED = /^\.(incoming|before-restore-|backup-|restore_in_progress)/
+
+/** Says in a folder without a database that a restore has not ended. */
+const FOLDER_MARK = `.${MARK}`
+
+function folderPlace(root: string): Place {
+  const stored = async () => {
+    const names = existsSync(root) ? await readdir(root) : []
+    return names.filter((name) => !NOT_STORED.test(name))
+  }
+  const keptAt = (stamp: string) => join(root, aside(stamp))
+  return {
+    name: root,
+    isEmpty: async () => (await stored()).length === 0,
+    setAside: async (stamp) => {
+      await mkdir(keptAt(stamp), { recursive: true, mode: 0o700 })
+      for (const name of await stored()) await rename(join(root, name), join(keptAt(stamp), name))
+      return keptAt(stamp)
+    },
+    clear: async () => {
+      for (const name of await stored()) await rm(join(root, name), { recursive: true })
+    },
+    putBack: async (stamp) => {
+      const kept = keptAt(stamp)
+      for (const name of await stored()) await rm(join(root, name), { recursive: true })
+      for (const name of await readdir(kept)) await rename(join(kept, name), join(root, name))
+      await rm(kept, { recursive: true })
+    },
+  }
+}
+
+export async function markFolder(root: string): Promise<void> {
+  await mkdir(root, { recursive: true, mode: 0o700 })
+  await writeFile(join(root, FOLDER_MARK), '', { flush: true })
+}
+
+export async function releaseFolder(root: string): Promise<void> {
+  await rm(join(root, FOLDER_MARK), { force: true })
+}
+
+function postgresPlace(service: string, url: string): Place {
+  const schema = (stamp: string) => quoted(`before_restore_${stamp.toLowerCase()}`)
+  const withConnection = async <R>(work: (run: Run) => Promise<R>) => {
+    const connection = await openConnection(url)
+    return work(connection.run).finally(() => connection.close())
+  }
+  const inTransaction = (...statements: string[]) =>
+    withConnection(async (run) => {
+      for (const statement of ['begin', ...statements, 'commit']) await run(statement)
+    })
+  return {
+    name: `the database of ${service}`,
+    isEmpty: async () => {
+      const connection = await openConnection(url)
+      return (await tableNames(connection).finally(() => connection.close())).length === 0
+    },
+    setAside: async (stamp) => {
+      const current = await withConnection(currentSchema)
+      await inTransaction(
+        `alter schema ${current} rename to ${schema(stamp)}`,
+        `create schema ${current}`,
+        `create table ${current}.${MARK} (since varchar(40))`,
+      )
+      return `the schema ${schema(stamp)} of ${service}`
+    },
+    clear: async () => {
+      const current = await withConnection(currentSchema)
+      await inTransaction(`drop schema ${current} cascade`, `create schema ${current}`)
+    },
+    putBack: async (stamp) => {
+      const current = await withConnection(currentSchema)
+      await inTransaction(
+        `drop schema ${current} cascade`,
+        `alter schema ${schema(stamp)} rename to ${current}`,
+      )
+    },
+  }
+}
+
+type Run = Awaited<ReturnType<typeof openConnection>>['run']
+
+async function currentSchema(run: Run): Promise<string> {
+  const [row] = await run('select current_schema() as name')
+  return quoted(String(row?.name ?? 'public'))
+}
+
+/** Whether a restore that did not end has left its mark here. */
+export async function isUnfinished({ database, root }: ServiceData): Promise<boolean> {
+  if (root !== undefined && existsSync(join(root, FOLDER_MARK))) return true
+  if (!database) return false
+  const file = fileOf(database.url)
+  if (file !== undefined && !existsSync(file)) return false
+  const connection = await openConnection(database.url)
+  return (await tableNames(connection).finally(() => connection.close())).includes(MARK)
+}

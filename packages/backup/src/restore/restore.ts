@@ -1,0 +1,211 @@
+import type { Readable } from 'node:stream'
+import { type Clock, failPoint, VERSION } from '@plinth/kit'
+import { fingerprintOf, type Manifest, memberOf } from '../archive/manifest.ts'
+import { type ReadMember, readArchive } from '../archive/read.ts'
+import type { Show } from '../create.ts'
+import { type Filling, mark, release, requireKnown, startFilling } from '../databases/fill.ts'
+import { isInUse } from '../databases/open.ts'
+import type { Row } from '../databases/tables.ts'
+import { BackupError, orDiskFault } from '../faults.ts'
+import { openFiles } from '../sources/folder.ts'
+import type { ServiceData, StoredFiles } from '../sources/service-data.ts'
+import { isUnfinished, markFolder, type Place, placesOf, releaseFolder } from './place.ts'
+
+export type RestoreOptions = {
+  clock: Clock
+  /** Moves aside what is there, instead of refusing it. */
+  replace?: boolean
+  keepSessions?: boolean
+  /** Everything stays below the folders of the services: nothing is put into buckets. */
+  scratch?: boolean
+  show?: Show
+}
+
+export type Restored = { manifest: Manifest; setAside: string[]; leftOut: string[] }
+
+/**
+ * Fills empty databases and folders from an archive. They are marked before the first row and until
+ * the archive has proved to be whole: a service that meets the mark does not start. A failure puts
+ * everything back.
+ */
+export async function restoreBackup(
+  input: Readable,
+  services: ServiceData[],
+  options: RestoreOptions,
+): Promise<Restored> {
+  const work = new Restoring(services, options)
+  try {
+    const manifest = await readArchive(
+      input,
+      (found) => work.begin(found),
+      (member) => work.take(member),
+    )
+    return { manifest, ...(await work.finish()) }
+  } catch (error) {
+    input.destroy()
+    await work.undo()
+    throw orDiskFault(error, 'The target')
+  }
+}
+
+class Restoring {
+  readonly #options: RestoreOptions
+  readonly #stamp: string
+  readonly #given: ServiceData[]
+  #services: ServiceData[] = []
+  #empty: Place[] = []
+  #setAside: { place: Place; to: string }[] = []
+  #fillings = new Map<string, Filling>()
+  #files: Map<string, StoredFiles> | undefined
+  #leftOut: string[] = []
+  #begun = false
+  #done = 0
+
+  constructor(services: ServiceData[], options: RestoreOptions) {
+    this.#given = services
+    this.#options = options
+    this.#stamp = options
+      .clock()
+      .toISOString()
+      .replace(/[-:]|\.\d+/g, '')
+  }
+
+  /** Looks at everything before it touches anything. */
+  async begin(manifest: Manifest): Promise<void> {
+    this.#services = this.#given.filter(({ name }) => name in manifest.services)
+    const names = this.#services.map(({ name }) => name)
+    this.#leftOut = Object.keys(manifest.services).filter((name) => !names.includes(name))
+    for (const service of this.#services) requireUsable(service, manifest)
+    for (const { name, database } of this.#services)
+      if (database && (await isInUse(database.url)))
+        throw new BackupError('refused', `${name} is running on this data: stop it first.`)
+    await this.#makeRoom()
+    for (const { name, database } of this.#services) {
+      const contents = manifest.services[name]?.database
+      if (database && contents) this.#fillings.set(name, await startFilling(database, contents))
+    }
+    failPoint('restore:begun')
+  }
+
+  /** A database is marked before its files are moved, so that no service sees one without the other. */
+  async #makeRoom(): Promise<void> {
+    const full = await this.#findFull()
+    this.#begun = true
+    for (const { root, database } of this.#services) if (root && !database) await markFolder(root)
+    for (const place of full) {
+      this.#setAside.push({ place, to: await place.setAside(this.#stamp) })
+      failPoint('restore:aside')
+    }
+    for (const { database } of this.#services) if (database) await mark(database)
+    failPoint('restore:marked')
+  }
+
+  async #findFull(): Promise<Place[]> {
+    const full: Place[] = []
+    const refused: string[] = []
+    for (const service of this.#services) {
+      // What an interrupted restore left may make way unasked.
+      const mayMakeWay = this.#options.replace || (await isUnfinished(service))
+      for (const place of placesOf(service)) {
+        const isEmpty = await place.isEmpty()
+        ;(isEmpty ? this.#empty : full).push(place)
+        if (!isEmpty && !mayMakeWay) refused.push(place.name)
+      }
+    }
+    if (refused.length === 0) return full
+    throw new BackupError(
+      'refused',
+      `There is data already in ${refused.join(', ')}: restore to another place, or use --replace to move it aside.`,
+    )
+  }
+
+  async take({ name, size, bytes }: ReadMember): Promise<void> {
+    const member = memberOf(name)
+    if (!member) throw new BackupError('damaged', `The archive has a member "${name}".`)
+    if (this.#leftOut.includes(member.service)) return
+    if (member.kind === 'rows') {
+      const filling = this.#fillings.get(member.service)
+      for await (const rows of rowsIn(bytes)) await filling?.insert(member.table, rows)
+      failPoint('restore:rows')
+      return
+    }
+    const files = (await this.#openFiles()).get(member.service)
+    await files?.put({ name: member.name, size }, bytes)
+    this.#done += 1
+    this.#options.show?.('files restored', this.#done)
+    failPoint('restore:file')
+  }
+
+  /** Rows come before files, and where files go is in the rows. */
+  async #openFiles(): Promise<Map<string, StoredFiles>> {
+    if (this.#files) return this.#files
+    await this.#completeRows()
+    this.#files = new Map()
+    for (const service of this.#services) {
+      const files = await openFiles(service, this.#options.scratch ? 'scratch' : 'restore')
+      if (files) this.#files.set(service.name, files)
+    }
+    return this.#files
+  }
+
+  async #completeRows(): Promise<void> {
+    for (const filling of this.#fillings.values()) {
+      await filling.commit()
+      await filling.close()
+    }
+    this.#fillings.clear()
+    failPoint('restore:committed')
+    const keepSessions = this.#options.keepSessions === true
+    for (const { database } of this.#services)
+      await database?.afterRestore?.(database.url, { keepSessions })
+  }
+
+  async finish(): Promise<Omit<Restored, 'manifest'>> {
+    await this.#openFiles()
+    await this.#closeFiles()
+    failPoint('restore:whole')
+    for (const { database, root } of this.#services) {
+      if (database) await release(database)
+      else if (root) await releaseFolder(root)
+      failPoint('restore:released')
+    }
+    return { setAside: this.#setAside.map(({ to }) => to), leftOut: this.#leftOut }
+  }
+
+  async undo(): Promise<void> {
+    for (const filling of this.#fillings.values()) await filling.close().catch(() => {})
+    await this.#closeFiles().catch(() => {})
+    if (!this.#begun) return
+    for (const place of this.#empty) await place.clear()
+    for (const { place } of this.#setAside) await place.putBack(this.#stamp)
+    for (const { root, database } of this.#services)
+      if (root && !database) await releaseFolder(root)
+  }
+
+  async #closeFiles(): Promise<void> {
+    for (const files of this.#files?.values() ?? []) await files.close()
+  }
+}
+
+function requireUsable({ name, database, keys }: ServiceData, manifest: Manifest): void {
+  const described = manifest.services[name]
+  for (const [setting, fingerprint] of Object.entries(described?.keyFingerprints ?? {})) {
+    const key = keys[setting]
+    if (key && fingerprintOf(key) === fingerprint) continue
+    const own = key ? `the one given has ${fingerprintOf(key)}` : 'none is given'
+    throw new BackupError(
+      'refused',
+      `The archive needs the ${setting} it was made with (fingerprint ${fingerprint}), and ${own}.`,
+    )
+  }
+  const versions = { data: manifest.version, code: VERSION }
+  if (database) requireKnown(name, database, described?.database?.migrations ?? [], versions)
+}
+
+/** A member of rows is small by construction. */
+async function* rowsIn(bytes: Readable): AsyncIterable<Row[]> {
+  const chunks: Buffer[] = []
+  for await (const chunk of bytes) chunks.push(chunk)
+  const lines = Buffer.concat(chunks).toString('utf8').split('\n')
+  yield lines.filter((line) => line !== '').map((line): Row => JSON.parse(line))
+}

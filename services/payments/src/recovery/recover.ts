@@ -1,0 +1,104 @@
+import { setTimeout } from 'node:timers/promises'
+import { databaseUnavailable, openDatabase, type Server, systemClock } from '@plinth/kit'
+import type { PaymentsConfig } from '../config.ts'
+import type { Payments } from '../payment/context.ts'
+import { migrations } from '../payment/database/migrations/index.ts'
+import {
+  listPaymentsToCheck,
+  updateUnresolvedToCheck,
+} from '../payment/database/payments.repository.ts'
+import type { PaymentTables } from '../payment/database/tables.ts'
+import { deleteRestored, insertRestored, isRestored } from '../webhooks/poll.ts'
+import type { Jobs } from './jobs.ts'
+
+/** What a backup of this service has to keep. */
+export function paymentsData({ databaseUrl: url }: PaymentsConfig) {
+  const database = { url, setting: 'PAYMENTS_DATABASE_URL', migrations, afterRestore: markRestored }
+  return { name: 'payments', database, keys: {} }
+}
+
+async function markRestored(url: string): Promise<void> {
+  const { db, close } = await openDatabase<PaymentTables>(url, migrations, { restoring: true })
+  await insertRestored(db, systemClock())
+  await close()
+}
+
+const AGAIN_MS = 1_000
+/** Of 50 payments each. What is left then is found by the jobs. */
+const MOST_ROUNDS = 1_000
+
+/** `isWaiting` while the provider has not yet said what happened since the backup. */
+type CatchingUp = { isWaiting: boolean }
+
+type Check = () => Promise<boolean>
+
+/**
+ * What was under way when the last process ended is reconciled before anything else. Returns a
+ * check that also fails until the provider was asked, after a restore.
+ */
+export async function recoverAtStart(
+  server: Server,
+  payments: Payments,
+  jobs: Jobs,
+): Promise<(check: Check) => Check> {
+  await updateUnresolvedToCheck(payments.db, payments.clock())
+  payments.wake()
+  const catchingUp = await catchUpAfterRestore(server, payments, jobs)
+  return (check) => async () => !catchingUp.isWaiting && (await check())
+}
+
+/**
+ * A database that was restored knows nothing of the payments and refunds since the backup: serving
+ * from it could take money twice. So the provider is asked first, for as long as it takes.
+ */
+async function catchUpAfterRestore(
+  server: Server,
+  payments: Payments,
+  jobs: Jobs,
+): Promise<CatchingUp> {
+  const stopping = new AbortController()
+  const isWaiting = payments.provider !== undefined && (await isRestored(payments.db))
+  const state: CatchingUp = { isWaiting }
+  if (!isWaiting) return state
+  refuseWhile(server, state)
+  const work = (async () => {
+    while (!stopping.signal.aborted) {
+      const done = await catchUp(payments, jobs).catch((error) => {
+        payments.log.warn({ err: error }, 'catching up after a restore failed, and is tried again')
+        return false
+      })
+      if (done) break
+      await setTimeout(AGAIN_MS, undefined, { signal: stopping.signal }).catch(() => {})
+    }
+    if (stopping.signal.aborted) return
+    state.isWaiting = false
+    payments.log.info('the provider was asked what happened since the backup')
+  })()
+  server.onClose(async () => {
+    stopping.abort()
+    await work
+  })
+  return state
+}
+
+/** False when another node is at one of the jobs. */
+async function catchUp(payments: Payments, jobs: Jobs): Promise<boolean> {
+  if (!(await jobs.poll.runNow())) return false
+  for (let round = 0; round < MOST_ROUNDS; round++) {
+    if (!(await jobs.reconcile.runNow())) return false
+    const due = await listPaymentsToCheck(payments.db, payments.clock(), 1)
+    if (due.length === 0) break
+  }
+  await deleteRestored(payments.db)
+  return true
+}
+
+const WAIT = 'The data was restored, and the provider has not said yet what has happened since.'
+
+/** Health and pages are served meanwhile. */
+function refuseWhile(server: Server, catchingUp: CatchingUp): void {
+  server.addHook('onRequest', async ({ url }) => {
+    if (catchingUp.isWaiting && /^(\/[^?]*)?\/api\//.test(url))
+      throw databaseUnavailable({ detail: WAIT })
+  })
+}

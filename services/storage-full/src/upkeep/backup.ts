@@ -1,0 +1,154 @@
+import { randomUUID } from 'node:crypto'
+import type { Readable } from 'node:stream'
+import { accountData } from '@plinth/accounts'
+import {
+  type Clock,
+  createLogger,
+  type Logger,
+  makeDataFolder,
+  openDatabase,
+  systemClock,
+  withLease,
+} from '@plinth/kit'
+import type { StorageFullConfig } from '../config.ts'
+import { storageMigrations } from '../database/migrations/index.ts'
+import type { StorageTables } from '../database/tables.ts'
+import { spoolBytes } from '../files/bytes.ts'
+import { HELD_FOR_BACKUP, type Storage } from '../files/storage.ts'
+import { findLocation, keepLocationHere, listLocations } from '../locations/locations.ts'
+import type { Location } from '../locations/providers/provider.ts'
+import { recountTotals } from './sweep.repository.ts'
+import { verifyFiles } from './verify.ts'
+
+const HOLD_SECONDS = 30
+
+/** `restore` fills it; `scratch` does so too, and keeps what was in buckets below the root as well. */
+type BackupMode = 'backup' | 'restore' | 'scratch'
+
+type OpenStorage = (
+  config: StorageFullConfig,
+  surroundings: { clock: Clock; log: Logger },
+) => Promise<{ storage: Storage; database: { close(): Promise<void> } }>
+
+/** What a backup of this service has to keep. */
+export function dataOpenedBy(open: OpenStorage) {
+  return (config: StorageFullConfig) => {
+    const data = accountData('storage-full', 'STORAGE_FULL_', config, storageMigrations)
+    const { afterRestore } = data.database
+    const database = {
+      ...data.database,
+      derived: ['file_totals', 'file_total_parts'],
+      afterRestore: async (...restored: Parameters<typeof afterRestore>) => {
+        await afterRestore(...restored)
+        await recount(restored[0])
+      },
+    }
+    return { ...data, database, root: config.root, files: storedFilesOf(config, open) }
+  }
+}
+
+async function recount(url: string): Promise<void> {
+  const options = { restoring: true }
+  const { db, close } = await openDatabase<StorageTables>(url, storageMigrations, options)
+  await recountTotals(db)
+  await close()
+}
+
+/** How a backup or a restore gets at the files of the service, which may be running. */
+function storedFilesOf(config: StorageFullConfig, open: OpenStorage) {
+  return async (mode: BackupMode) => {
+    const isRestore = mode !== 'backup'
+    if (isRestore) makeDataFolder(config.root, 'SUITE_DATA or STORAGE_FULL_ROOT')
+    const database = { ...config.database, restoring: isRestore }
+    const log = createLogger('storage-full', 'error')
+    const opened = await open({ ...config, database }, { clock: systemClock, log })
+    const { release, ...files } = await openStoredFiles(opened.storage, mode)
+    const close = async () => {
+      await release()
+      opened.storage.providers.close()
+      await opened.database.close()
+    }
+    return { ...files, close }
+  }
+}
+
+/** The files of every location. A name is `<location>/<key>`. */
+async function openStoredFiles(storage: Storage, mode: BackupMode) {
+  const locations = await prepare(storage, mode)
+  const released = Promise.withResolvers<void>()
+  let holding: Promise<boolean> | undefined
+  let lost: AbortSignal | undefined
+
+  const at = (name: string) => {
+    const [id, ...key] = name.split('/')
+    const location = locations.find((one) => String(one.id) === id)
+    if (!location) throw new Error(`There is no location for ${name}.`)
+    return { location, provider: storage.providers.at(location), key: key.join('/') }
+  }
+  return {
+    async hold() {
+      const held = Promise.withResolvers<void>()
+      holding = withLease(
+        storage.db,
+        `${HELD_FOR_BACKUP}${randomUUID()}`,
+        HOLD_SECONDS,
+        (signal) => {
+          lost = signal
+          held.resolve()
+          return released.promise
+        },
+      )
+      await Promise.race([held.promise, holding])
+    },
+
+    async *list() {
+      for (const location of locations)
+        for await (const key of storage.providers.at(location).list(location.prefix)) {
+          const size = await storage.providers.at(location).sizeOf(key)
+          if (size !== undefined) yield { name: `${location.id}/${key}`, size }
+        }
+      if (lost?.aborted) throw new Error('Deletions could not be held until the backup ended.')
+    },
+
+    async open(name: string): Promise<Readable> {
+      const { provider, key } = at(name)
+      const bytes = await provider.open(key)
+      if (!bytes) throw new Error(`The object of ${name} is gone.`)
+      return bytes
+    },
+
+    /** An object has its name for life: one that is in the bucket already is the same. */
+    async put({ name, size }: { name: string; size: number }, bytes: Readable) {
+      const { location, provider, key } = at(name)
+      if (location.provider === 'OBJECT' && (await provider.sizeOf(key)) === size) return
+      await using content = await spoolBytes(bytes, storage.spoolFolder, { sha256: true })
+      const checksumSha256 = content.sha256 ?? ''
+      await provider.put(key, { content, contentType: 'application/octet-stream', checksumSha256 })
+    },
+
+    async *check() {
+      // An upload that was under way has an object and no row.
+      for await (const finding of verifyFiles(storage))
+        if (finding !== 'sound' && finding.problem !== 'orphan')
+          yield `${finding.problem}: ${finding.subject}`
+    },
+
+    async release() {
+      released.resolve()
+      await holding
+    },
+  }
+}
+
+async function prepare(storage: Storage, mode: BackupMode): Promise<Location[]> {
+  const locations = await listLocations(storage.db)
+  if (mode === 'backup') return locations
+  const prepared: Location[] = []
+  for (const { id } of locations) {
+    if (mode === 'scratch') await keepLocationHere(storage, id)
+    const location = (await findLocation(storage.db, id)) as Location
+    if (location.provider === 'LOCAL') await storage.providers.at(location).prepare()
+    prepared.push(location)
+  }
+  return prepared
+}
