@@ -10,12 +10,18 @@ import {
 } from '@plinth/kit'
 import type { SuiteConfig } from '../config.ts'
 import type { RunningService } from '../services.ts'
+import { healthRoutes } from './health/health.routes.ts'
+import type { History } from './health/history.ts'
 import { consoleUrlAt } from './one-address.ts'
 
 const HEALTH_TIMEOUT_MS = 3_000
 
 /** The page that lists what runs here, and the JSON behind it. */
-export function createLanding(config: SuiteConfig, services: RunningService[]): Server {
+export function createLanding(
+  config: SuiteConfig,
+  services: RunningService[],
+  history: History | undefined,
+): Server {
   const server = createServer({
     ...config,
     log: createLogger('landing', config.logLevel),
@@ -25,6 +31,7 @@ export function createLanding(config: SuiteConfig, services: RunningService[]): 
     Promise.all(services.map((each) => describeService(each, server.baseUrlOf(request)))),
   )
   actuatorRoutes(server, { name: 'landing', version: VERSION, healthy: async () => true })
+  if (history) healthRoutes(server, history.points)
   consoleRoutes(server, consoleFolder('landing'), '')
   return server
 }

@@ -19,6 +19,7 @@ import {
   VERSION,
 } from '@plinth/kit'
 import type { ManagementConfig } from '../config.ts'
+import { healthRoutes } from './health/health.routes.ts'
 import type { Answer, Question, Vitals } from './management.ts'
 
 const port = parentPort as MessagePort
@@ -53,11 +54,13 @@ try {
 function operatorServer(): Server {
   const log = createLogger('management', config.logLevel)
   const server = createServer({ ...config, log, clock: systemClock })
+  const guards = config.token === undefined ? [] : [bearerOf(config.token)]
   server.get('/actuator/prometheus', {
-    onRequest: config.token === undefined ? [] : [bearerOf(config.token)],
+    onRequest: guards,
     handler: async (_request, reply) =>
       reply.header('content-type', EXPOSITION_TYPE).send(await ask('metrics')),
   })
+  healthRoutes(server, () => ask('history'), guards)
   actuatorRoutes(server, {
     name: 'management',
     version: VERSION,

@@ -3,37 +3,46 @@ import { Worker } from 'node:worker_threads'
 import {
   createLogger,
   exposition,
-  type Family,
   type Health,
   labelled,
   merged,
   type Server,
   StartError,
+  systemClock,
   VERSION,
   watchProcess,
 } from '@plinth/kit'
 import type { ManagementConfig } from '../config.ts'
-
-export type ReadMetrics = () => Promise<Family[]>
+import { type History, keepHistory, type Point, type ReadMetrics } from './health/history.ts'
 
 /** What the listener shows. */
-export type Watched = { metrics: ReadMetrics; readiness(): Promise<Health> }
+export type Watched = {
+  metrics: ReadMetrics
+  readiness(): Promise<Health>
+  /** Of these metrics, unless there is one already. */
+  history?: History
+}
 
 type Measured = { name: string; server: Server }
 
-export function watch(services: Measured[]): Watched {
-  return { metrics: metricsOf(services), readiness: () => readinessOf(services) }
+export function watch(services: Measured[], history?: History): Watched {
+  return { metrics: metricsOf(services), readiness: () => readinessOf(services), history }
 }
 
 /** Reads the metrics of all services of this process, and of the process itself. */
 export function metricsOf(services: Measured[]): ReadMetrics {
   const process = watchProcess(VERSION)
+  const ofServices = serviceMetricsOf(services)
+  return async () => merged((await Promise.all([process.read(), ofServices()])).flat())
+}
+
+/** Without those of the process, whose event loop is watched only for who asks for it. */
+export function serviceMetricsOf(services: Measured[]): ReadMetrics {
   return async () => {
-    const own = services.map(async ({ name, server }) =>
+    const each = services.map(async ({ name, server }) =>
       labelled(await server.metrics.read(), { service: name }),
     )
-    const families = await Promise.all([process.read(), ...own])
-    return merged(families.flat())
+    return merged((await Promise.all(each)).flat())
   }
 }
 
@@ -49,6 +58,7 @@ async function readinessOf(services: Measured[]): Promise<Health> {
 /** What the thread of the listener asks of this one. */
 export type Vitals = {
   metrics(): Promise<string>
+  history(): Promise<Point[]>
   readiness(): Promise<Health>
   liveness(): Promise<boolean>
 }
@@ -64,9 +74,10 @@ export async function startManagement(
 ): Promise<{ close(): Promise<void> } | undefined> {
   if (!config) return undefined
   const log = createLogger('management', config.logLevel)
-  const { metrics, readiness } = watched()
+  const { metrics, readiness, history = keepHistory(metrics, systemClock) } = watched()
   const vitals: Vitals = {
     metrics: async () => exposition(await metrics()),
+    history: history.points,
     readiness,
     liveness: async () => true,
   }
@@ -91,7 +102,10 @@ export async function startManagement(
     log.error({ err: error }, 'the listener for operators has ended')
     reject(error)
   })
-  const close = async () => void (await thread.terminate())
+  const close = async () => {
+    history.stop()
+    await thread.terminate()
+  }
   await listens.catch(async (error) => {
     await close()
     throw error

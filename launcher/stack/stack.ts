@@ -1,8 +1,16 @@
-import { closeGracefully, type Env, listen, type Server } from '@plinth/kit'
+import {
+  closeGracefully,
+  type Env,
+  isLoopback,
+  listen,
+  type Server,
+  systemClock,
+} from '@plinth/kit'
 import { loadManagement, type SuiteConfig } from '../config.ts'
 import type { RunningService, ServiceEntry } from '../services.ts'
+import { keepHistory } from './health/history.ts'
 import { createLanding } from './landing.ts'
-import { startManagement, watch } from './management.ts'
+import { serviceMetricsOf, startManagement, watch } from './management.ts'
 import { mountServices } from './one-address.ts'
 import { type Prepared, prepareStack } from './prepare.ts'
 
@@ -30,13 +38,16 @@ export async function startStack({ env = process.env, only }: Choice = {}): Prom
   try {
     // Before a service closes its database, the requests that came by the landing page are over.
     const running = await startAll(prepared, opened, () => landingClosed)
-    landing = createLanding(config, running)
-    mountServices(landing, config, running)
-    const landingUrl = await listen(landing, { ...config, portSetting: 'SUITE_PORT' })
     const measured = running.map(({ entry, server }) => ({ name: entry.name, server }))
-    const operators = await startManagement(management, () =>
-      watch([...measured, { name: 'landing', server: landing as Server }]),
-    )
+    const shown = isPrivate(config)
+    const history =
+      shown || management ? keepHistory(serviceMetricsOf(measured), systemClock) : undefined
+    landing = createLanding(config, running, shown ? history : undefined)
+    landing.onClose(() => history?.stop())
+    mountServices(landing, config, running)
+    measured.push({ name: 'landing', server: landing })
+    const landingUrl = await listen(landing, { ...config, portSetting: 'SUITE_PORT' })
+    const operators = await startManagement(management, () => watch(measured, history))
     // Closed last: what happens while the others finish can still be seen.
     const closeAll = async (drainSeconds = 0) => {
       await close(drainSeconds)
@@ -47,6 +58,11 @@ export async function startStack({ env = process.env, only }: Choice = {}): Prom
     await close()
     throw error
   }
+}
+
+/** What others can reach has no Health page: there it is on the management listener. */
+function isPrivate({ production, host, publicUrl }: SuiteConfig): boolean {
+  return !production && isLoopback(host) && isLoopback(new URL(publicUrl).hostname)
 }
 
 async function startAll(

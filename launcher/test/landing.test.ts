@@ -50,10 +50,24 @@ describe('the landing page', () => {
       ['storage-key'],
     )
   })
+
+  test('has the Health page and its figures, but not where others can reach it', async (t) => {
+    const { landing } = await start(t)
+    const { landing: reachable } = await start(t, { SUITE_PUBLIC_URL: 'https://app.example' })
+
+    await landing.get('/api/services')
+    const { status, body } = await landing.get('/api/history')
+    const [point] = body as { services: Record<string, { rate: number }> }[]
+    assert.equal(status, 200)
+    assert.ok((point?.services.landing?.rate ?? 0) > 0)
+    assert.equal((await landing.get('/health/index.html')).status, 200)
+    for (const path of ['/api/history', '/health/index.html'])
+      assert.equal((await reachable.get(path)).status, 404, path)
+  })
 })
 
-async function start(t: TestContext) {
-  const { env } = await testEnv(t)
+async function start(t: TestContext, settings: Record<string, string> = {}) {
+  const { env } = await testEnv(t, settings)
   const stack = await startStack({ env })
   t.after(() => stack.close())
   return { stack, landing: apiFor(stack.landingUrl) }

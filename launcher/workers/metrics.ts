@@ -1,7 +1,7 @@
 /** The metrics of several processes as one: the primary's side, then the worker's. */
 import type { Worker } from 'node:cluster'
 import { type Family, labelled, merged } from '@plinth/kit'
-import type { ReadMetrics } from '../stack/management.ts'
+import type { ReadMetrics } from '../stack/health/history.ts'
 
 type Request = { metricsWanted: number }
 type Answer = { metrics: Family[]; wanted: number }

@@ -44,6 +44,12 @@ const CONSOLES: Record<ConsoleName, Words> = {
     about: 'Every operation of this service: what it takes, what it answers, and a form to try it.',
     colour: '57534e',
   },
+  health: {
+    title: 'Health · Plinth',
+    about: 'Rates, times, failures, queues and disk of the last hour.',
+    colour: '57534e',
+    source: 'landing/health',
+  },
   landing: {
     title: 'Plinth',
     about: 'Identity, storage and payments: the services running here.',

@@ -8,6 +8,7 @@ export type ConsoleName =
   | 'payments'
   | 'sandbox'
   | 'reference'
+  | 'health'
   | 'landing'
 
 /** The folder of one bundled console, ready to be served as static files. */

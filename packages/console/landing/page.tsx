@@ -7,7 +7,7 @@ import { Notice, Skeleton } from '../shared/components/page.tsx'
 import { AppearanceButton } from '../shared/shell/appearance.tsx'
 import { FirstThings } from './first-things.tsx'
 import { ServiceCard } from './service-card.tsx'
-import { reachable, readServices, services } from './services.ts'
+import { findHealthPage, healthShown, reachable, readServices, services } from './services.ts'
 
 const root = document.getElementById('app')
 if (root) render(<LandingPage />, root)
@@ -17,6 +17,7 @@ const POLL_MILLISECONDS = 5000
 function LandingPage() {
   useEffect(() => {
     readServices()
+    findHealthPage()
     const timer = setInterval(readServices, POLL_MILLISECONDS)
     return () => clearInterval(timer)
   }, [])
@@ -26,7 +27,10 @@ function LandingPage() {
         <span class="row wordmark">
           <PlinthMark /> Plinth
         </span>
-        <AppearanceButton />
+        <span class="row">
+          {healthShown.value && <a href="health/index.html">Health</a>}
+          <AppearanceButton />
+        </span>
       </header>
       <main class="stack wide">
         <div>

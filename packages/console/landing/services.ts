@@ -23,3 +23,11 @@ export async function readServices(): Promise<void> {
   reachable.value = reply.ok
   if (reply.ok) services.value = reply.body
 }
+
+/** Whether there is a Health page here: in production it is on the management listener. */
+export const healthShown = signal(false)
+
+export async function findHealthPage(): Promise<void> {
+  const reply = await api.send({ method: 'HEAD', path: '/health/index.html', silent: true })
+  healthShown.value = reply.ok
+}

@@ -45,13 +45,15 @@ function watchLoop(metrics: Metrics): void {
   delay.enable()
   const about = {
     name: 'nodejs_eventloop_lag_p99_seconds',
-    help: 'The 99th percentile of the event loop lag since the last scrape.',
+    help: 'The 99th percentile of the event loop lag since it was last read, 10 seconds ago or more.',
   }
-  metrics.gauge(about, () => {
+  const read = () => {
     const seconds = delay.percentile(99) / 1e9
     delay.reset()
     return seconds
-  })
+  }
+  // A second reader must not take away what the first would have seen.
+  metrics.gauge(about, read, 10)
 }
 
 type Collection = PerformanceEntry & { detail: { kind: number } }

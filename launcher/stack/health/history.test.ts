@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict'
+import { describe, type TestContext, test } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
+import { type Family, labelled } from '@plinth/kit'
+import { keepHistory } from './history.ts'
+
+type Requests = Extract<Family, { type: 'histogram' }>
+
+/** A service whose requests the test makes up, and a clock that the test moves. */
+function historyOf(t: TestContext) {
+  const requests: Requests['samples'] = []
+  let queue = 0
+  const gauge = (name: string, value: number, labels = {}): Family => ({
+    name,
+    help: '',
+    type: 'gauge',
+    samples: [{ labels, value }],
+  })
+  const families = (): Family[] => [
+    {
+      name: 'http_server_request_duration_seconds',
+      help: '',
+      type: 'histogram',
+      bounds: [0.1, 1],
+      samples: structuredClone(requests),
+    },
+    gauge('plinth_password_queue_length', queue),
+    gauge('plinth_disk_free_bytes', 25, { role: 'data' }),
+    gauge('plinth_disk_size_bytes', 100, { role: 'data' }),
+  ]
+  let now = 0
+  const history = keepHistory(
+    async () => labelled(families(), { service: 'identity' }),
+    () => new Date(now),
+  )
+  t.after(history.stop)
+  return {
+    history,
+    request: (seconds: number, { status = '200', route = '/api/users/me' } = {}) => {
+      const labels = { http_route: route, http_response_status_code: status }
+      const counts = [seconds <= 0.1, seconds > 0.1 && seconds <= 1, seconds > 1].map(Number)
+      const known = requests.find((each) => isDeepStrictEqual(each.labels, labels))
+      if (known) known.counts = known.counts.map((count, at) => count + (counts[at] ?? 0))
+      else requests.push({ labels, counts, sum: seconds })
+    },
+    pass: (seconds: number) => {
+      now += seconds * 1000
+    },
+    setQueue: (length: number) => {
+      queue = length
+    },
+  }
+}
+
+describe('the history of the metrics', () => {
+  test('has rates, failures and percentiles of each point alone', async (t) => {
+    const { history, request, pass } = historyOf(t)
+    for (let index = 0; index < 90; index++) request(0.05)
+    for (let index = 0; index < 10; index++) request(0.5, { status: '500' })
+    pass(10)
+    await history.record()
+    for (let index = 0; index < 20; index++) request(0.05)
+    pass(10)
+    await history.record()
+
+    const [first, second] = (await history.points()).map(({ services }) => services.identity)
+    assert.equal(first?.rate, 10)
+    assert.equal(first?.failures, 1)
+    assert.equal(first?.p50?.toFixed(4), '0.0556')
+    assert.equal(first?.p99?.toFixed(2), '0.91')
+    assert.deepEqual([second?.rate, second?.failures], [2, 0])
+    assert.equal(second?.p99?.toFixed(3), '0.099')
+  })
+
+  test('has a point of the moment from the first second on', async (t) => {
+    const { history, request, pass } = historyOf(t)
+    request(0.05)
+    pass(1)
+    assert.equal((await history.points())[0]?.services.identity?.rate, 1)
+
+    await history.record()
+    pass(4)
+    assert.equal((await history.points()).length, 1)
+    pass(1)
+    assert.equal((await history.points()).length, 2)
+  })
+
+  test('has queues and disks as they are at the end of a point', async (t) => {
+    const { history, setQueue } = historyOf(t)
+    setQueue(3)
+    await history.record()
+    setQueue(5)
+    await history.record()
+
+    const points = await history.points()
+    assert.deepEqual(
+      points.map(({ queues }) => queues['Password hashes waiting']),
+      [3, 5],
+    )
+    assert.deepEqual(points[0]?.disks, { 'identity: data': { freeBytes: 25, sizeBytes: 100 } })
+  })
+
+  test('leaves out probes, and has no times where there was no request', async (t) => {
+    const { history, request, pass } = historyOf(t)
+    request(0.05)
+    pass(10)
+    await history.record()
+    request(0.5, { route: '/actuator/health' })
+    pass(10)
+    await history.record()
+
+    const { services } = (await history.points())[1] ?? {}
+    assert.deepEqual(services?.identity, { rate: 0, failures: 0, p50: null, p99: null })
+  })
+
+  test('keeps one hour and no more', async (t) => {
+    const { history, pass } = historyOf(t)
+    for (let index = 0; index < 400; index++) {
+      pass(10)
+      await history.record()
+    }
+
+    const points = await history.points()
+    assert.equal(points.length, 360)
+    assert.equal(points.at(-1)?.at, 4_000_000)
+    assert.equal(points[0]?.at, 410_000)
+  })
+})

@@ -1,0 +1,179 @@
+/** The last hour of the metrics, for the Health page: a ring of points in memory. */
+import type { Clock, Family } from '@plinth/kit'
+
+export type ReadMetrics = () => Promise<Family[]>
+
+type HistogramSample = Extract<Family, { type: 'histogram' }>['samples'][number]
+
+const EVERY_SECONDS = 10
+/** One hour. */
+const MOST_POINTS = 360
+/** A figure of less time than this jumps about. */
+const SHORTEST_SECONDS = 5
+
+/** Requests and failures a second, and times in seconds; no times where there was no request. */
+export type ServicePoint = {
+  rate: number
+  failures: number
+  p50: number | null
+  p99: number | null
+}
+
+export type Disk = { freeBytes: number; sizeBytes: number }
+
+export type Point = {
+  /** When it ends, in Unix milliseconds. */
+  at: number
+  services: Record<string, ServicePoint>
+  queues: Record<string, number>
+  disks: Record<string, Disk>
+}
+
+export type History = {
+  /** Oldest first; the last is of the moment. */
+  points(): Promise<Point[]>
+  /** Ends one point and begins the next. */
+  record(): Promise<void>
+  stop(): void
+}
+
+type Reading = { at: number; families: Family[] }
+
+/** Everything is counted from 0 at the start, so the first point needs no reading before it. */
+export function keepHistory(read: ReadMetrics, clock: Clock): History {
+  const ring: Point[] = []
+  let last: Reading = { at: clock().getTime(), families: [] }
+  const now = async (): Promise<Reading> => ({ at: clock().getTime(), families: await read() })
+  const record = async () => {
+    const reading = await now()
+    ring.push(pointOf(last, reading))
+    if (ring.length > MOST_POINTS) ring.shift()
+    last = reading
+  }
+  // A reading that fails leaves a gap.
+  const timer = setInterval(() => void record().catch(() => {}), EVERY_SECONDS * 1000).unref()
+  return {
+    record,
+    points: async () => {
+      const reading = await now()
+      const isLongEnough = reading.at - last.at >= SHORTEST_SECONDS * 1000
+      return ring.length === 0 || isLongEnough ? [...ring, pointOf(last, reading)] : ring
+    },
+    stop: () => clearInterval(timer),
+  }
+}
+
+function pointOf(before: Reading, { at, families }: Reading): Point {
+  const seconds = Math.max((at - before.at) / 1000, 1)
+  const earlier = requestsOf(before.families)
+  const services = [...requestsOf(families)].map(([name, requests]) => {
+    const since = requests.less(earlier.get(name))
+    return [name, since.point(seconds)] as const
+  })
+  return { at, services: Object.fromEntries(services), ...gaugesOf(families) }
+}
+
+/** What the clients of one service have asked for: how long it took, and what failed. */
+class Requests {
+  counts: number[] = []
+  failures = 0
+  readonly bounds: number[]
+
+  constructor(bounds: number[]) {
+    this.bounds = bounds
+  }
+
+  add({ labels, counts }: HistogramSample): void {
+    const failed = Number(labels.http_response_status_code) >= 500
+    for (const [bucket, count] of counts.entries()) {
+      this.counts[bucket] = (this.counts[bucket] ?? 0) + count
+      if (failed) this.failures += count
+    }
+  }
+
+  /** A total that fell was counted from 0 again. */
+  less(earlier: Requests | undefined): Requests {
+    const since = new Requests(this.bounds)
+    since.counts = this.counts.map((count, bucket) =>
+      Math.max(0, count - (earlier?.counts[bucket] ?? 0)),
+    )
+    since.failures = Math.max(0, this.failures - (earlier?.failures ?? 0))
+    return since
+  }
+
+  point(seconds: number): ServicePoint {
+    const total = this.counts.reduce((sum, count) => sum + count, 0)
+    return {
+      rate: total / seconds,
+      failures: this.failures / seconds,
+      p50: this.#quantile(0.5, total),
+      p99: this.#quantile(0.99, total),
+    }
+  }
+
+  /** As Prometheus does it: evenly spread within its bucket. The last bucket has no upper bound. */
+  #quantile(share: number, total: number): number | null {
+    if (total === 0) return null
+    const wanted = share * total
+    let below = 0
+    for (const [bucket, count] of this.counts.entries()) {
+      if (below + count >= wanted) {
+        const lower = this.bounds[bucket - 1] ?? 0
+        const upper = this.bounds[bucket] ?? lower
+        return lower + (upper - lower) * ((wanted - below) / count)
+      }
+      below += count
+    }
+    return this.bounds.at(-1) ?? null
+  }
+}
+
+/** By service. Probes are left out: they are quick and many, and say nothing of the clients. */
+function requestsOf(families: Family[]): Map<string, Requests> {
+  const byService = new Map<string, Requests>()
+  for (const family of families) {
+    if (family.type !== 'histogram' || family.name !== 'http_server_request_duration_seconds')
+      continue
+    for (const sample of family.samples) {
+      if (sample.labels.http_route?.startsWith('/actuator')) continue
+      const name = sample.labels.service ?? ''
+      const requests = byService.get(name) ?? new Requests(family.bounds)
+      byService.set(name, requests)
+      requests.add(sample)
+    }
+  }
+  return byService
+}
+
+/** What waits, and where an operator looks when it grows. */
+const QUEUES: Record<string, string> = {
+  http_server_active_requests: 'Requests being served',
+  plinth_password_queue_length: 'Password hashes waiting',
+  plinth_webhook_backlog: 'Webhooks to try again',
+  plinth_payments_unfinished: 'Payments without an answer',
+}
+
+function gaugesOf(families: Family[]): Pick<Point, 'queues' | 'disks'> {
+  const queues: Point['queues'] = {}
+  const disks: Point['disks'] = {}
+  for (const family of families) {
+    if (family.type !== 'gauge') continue
+    const queue = QUEUES[family.name]
+    for (const { labels, value } of family.samples) {
+      if (queue) queues[queue] = (queues[queue] ?? 0) + value
+      const disk = diskField(family.name)
+      if (disk) {
+        const known = disks[diskName(labels)] ?? { freeBytes: 0, sizeBytes: 0 }
+        disks[diskName(labels)] = { ...known, [disk]: value }
+      }
+    }
+  }
+  return { queues, disks }
+}
+
+function diskField(name: string): keyof Disk | undefined {
+  if (name === 'plinth_disk_free_bytes') return 'freeBytes'
+  return name === 'plinth_disk_size_bytes' ? 'sizeBytes' : undefined
+}
+
+const diskName = ({ service, role }: HistogramSample['labels']) => `${service}: ${role}`
