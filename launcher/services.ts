@@ -17,6 +17,8 @@ export type Conveniences = { named: string[]; logins?: Login[]; apiKey?: string 
 /** A service whose settings have been read. */
 export type PreparedService = {
   config: ServiceSettings
+  /** The issuer of further tokens that it takes. */
+  trustedIssuer: string | undefined
   conveniences: Conveniences
   /** What a backup of it has to keep. */
   data: ServiceData
@@ -31,6 +33,7 @@ export type RunningService = {
   publicUrl: string
   /** Its consoles are found at the address of the suite; not where it was given one of its own. */
   atSuite: boolean
+  trustedIssuer: string | undefined
   conveniences: Conveniences
 }
 
@@ -54,6 +57,7 @@ type Code<C> = {
   create(config: C): Promise<Server>
   data(config: C): ServiceData
   conveniences(config: C): Conveniences
+  trustedIssuer?(config: C): string | undefined
 }
 
 const DEMO_ACCOUNTS: Conveniences = {
@@ -96,7 +100,9 @@ export const services: ServiceEntry[] = [
         '@plinth/storage-full'
       )
       const conveniences = ({ accounts }: StorageFullConfig) => seeded(accounts)
-      return { loadConfig, create: createStorageFull, data: storageFullData, conveniences }
+      const trustedIssuer = (config: StorageFullConfig) => config.trustedIssuer?.issuer
+      const about = { data: storageFullData, conveniences, trustedIssuer }
+      return { loadConfig, create: createStorageFull, ...about }
     },
   }),
   service({
@@ -158,10 +164,11 @@ type Description<C> = Pick<ServiceEntry, Described> & {
 
 function service<C extends ServiceSettings>({ load, ...about }: Description<C>): ServiceEntry {
   const prepare = async (env: Env): Promise<PreparedService> => {
-    const { loadConfig, create, data, conveniences } = await load()
+    const { loadConfig, create, data, conveniences, trustedIssuer } = await load()
     const config = loadConfig(env)
     return {
       config,
+      trustedIssuer: trustedIssuer?.(config),
       conveniences: conveniences(config),
       data: data(config),
       create: () => create(config),

@@ -3,7 +3,8 @@ import {
   hostPathOf,
   isLoopback,
   mountServers,
-  type Request,
+  publicUrl,
+  readSettings,
   type Server,
 } from '@plinth/kit'
 import type { SuiteConfig } from '../config.ts'
@@ -58,6 +59,18 @@ function withPasskeyOrigins(env: Env, { publicUrl, identityUrl }: SuiteConfig): 
   return { ...env, IDENTITY_PASSKEY_ORIGINS: urls.map(({ origin }) => origin).join(',') }
 }
 
+/**
+ * One sign-in: the full edition of storage takes the tokens of identity. In production only with a
+ * key to ask whether an administrator still is one. A blank setting asks for it not to.
+ */
+export function withIdentityTokens(env: Env, { production, identityUrl }: SuiteConfig): Env {
+  const name = 'STORAGE_FULL_TRUSTED_ISSUER'
+  if (env[name] !== undefined || isSet(env, name)) return env
+  if (production && !isSet(env, `${name}_KEY`)) return env
+  const issuer = readSettings(env, (settings) => publicUrl(settings, 'IDENTITY_', 8081))
+  return { ...env, [name]: issuer, [`${name}_ADDRESS`]: identityUrl }
+}
+
 /** Whether a service goes by the address of the suite and not by one of its own. */
 export function isAtSuite(env: Env, entry: ServiceEntry): boolean {
   return !isSet(env, `${prefixOf(entry)}PUBLIC_URL`)
@@ -71,19 +84,23 @@ export function mountServices(
 ): void {
   const mounts = running.map(({ entry, server }) => ({ path: entry.path, server }))
   mountServers(landing, config, mounts)
-  for (const { server } of running)
-    server.suiteOf = (request) => suiteLinks(request, config, running)
+  for (const { server, trustedIssuer } of running)
+    server.suiteOf = (request) => {
+      const hostPath = hostPathOf(request)
+      const issuer = running.find((service) => service.publicUrl === trustedIssuer)
+      const signIn = issuer && consoleUrlAt(hostPath, issuer)
+      return { ...suiteLinks(hostPath, config, running), signIn }
+    }
 }
 
 /** Consoles at the address of the suite stay there; those at a port lead to ports. */
-function suiteLinks(request: Request, { publicUrl }: SuiteConfig, running: RunningService[]) {
-  const hostPath = hostPathOf(request)
+function suiteLinks(hostPath: string | undefined, config: SuiteConfig, running: RunningService[]) {
   const consoles = running.map((service) => ({
     name: service.entry.name,
     title: service.entry.title,
     href: consoleUrlAt(hostPath, service),
   }))
-  return { home: `${hostPath ?? publicUrl}/`, consoles }
+  return { home: `${hostPath ?? config.publicUrl}/`, consoles }
 }
 
 /** `suite` is the address of the suite, or undefined for a client that did not come by it. */

@@ -79,8 +79,9 @@ async function startAll(
       const server = opened[index] as Server
       const { portSetting } = entry
       const url = await listen(server, { ...service.config, portSetting })
-      const { publicUrl } = service.config
-      return { entry, server, url, publicUrl, atSuite, conveniences: service.conveniences }
+      const { config, trustedIssuer, conveniences } = service
+      const { publicUrl } = config
+      return { entry, server, url, publicUrl, atSuite, trustedIssuer, conveniences }
     }),
   )
 }

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
-import { SettingsError } from '@plinth/kit'
+import { type Env, SettingsError } from '@plinth/kit'
 import { apiFor } from '@plinth/kit/testing'
 import { until } from '../../test/until.ts'
+import type { SuiteConfig } from '../config.ts'
 import { services } from '../services.ts'
+import { withIdentityTokens } from '../stack/one-address.ts'
 import { prepareStack } from '../stack/prepare.ts'
 import { startStack } from '../stack/stack.ts'
 import { testEnv } from './test-env.ts'
@@ -79,6 +81,25 @@ describe('the address of the suite', () => {
     assert.equal(body.issuer, `${SUITE}/identity`)
     assert.equal(body.jwks_uri, `${SUITE}/identity/.well-known/jwks.json`)
     assert.equal((await suite.get('/identity/.well-known/jwks.json')).status, 200)
+  })
+
+  test('lets storage take the tokens of identity, in production only with a key', async (t) => {
+    const { suite } = await start(t)
+    const credentials = { username: 'user', password: 'password123123' }
+    const { accessToken: token } = (await suite.post('/identity/api/auth/login', credentials)).body
+
+    assert.equal((await suite.get('/storage/file/list', { token })).status, 200)
+    assert.equal((await suite.get('/storage/file/list', { token: `${token}x` })).status, 401)
+
+    const { env } = await testEnv(t)
+    const config = { production: true, identityUrl: 'http://localhost:1' } as SuiteConfig
+    const trusting = (more: Env) =>
+      withIdentityTokens({ ...env, ...more }, config).STORAGE_FULL_TRUSTED_ISSUER
+    const issuer = `http://localhost:${env.IDENTITY_PORT}`
+    assert.equal(trusting({}), undefined)
+    assert.equal(trusting({ STORAGE_FULL_TRUSTED_ISSUER_KEY: 'a key' }), issuer)
+    const blank = { STORAGE_FULL_TRUSTED_ISSUER: '', STORAGE_FULL_TRUSTED_ISSUER_KEY: 'a key' }
+    assert.equal(trusting(blank), '')
   })
 
   test('makes services careful where others can reach it', async (t) => {

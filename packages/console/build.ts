@@ -61,6 +61,8 @@ const CONSOLE_NAMES = Object.keys(CONSOLES) as ConsoleName[]
 
 const GZIP_BUDGETS: Record<string, number> = { 'page.js': 45_000, 'page.css': 10_000 }
 
+const WORKER = 'shared/account/session/tokens/session-worker.ts'
+
 type Files = Record<string, Uint8Array>
 
 const faults = await Promise.all(
@@ -75,7 +77,7 @@ if (faults.flat().length > 0) process.exitCode = 1
 
 async function bundle(name: ConsoleName): Promise<Files> {
   const { outputFiles } = await build({
-    entryPoints: [join(import.meta.dirname, CONSOLES[name].source ?? name, 'page.tsx')],
+    entryPoints: entriesOf(name),
     outdir: consoleFolder(name),
     write: false,
     bundle: true,
@@ -89,6 +91,14 @@ async function bundle(name: ConsoleName): Promise<Files> {
   })
   const bundled = outputFiles.map(({ path, contents }) => [basename(path), contents])
   return { ...Object.fromEntries(bundled), 'index.html': Buffer.from(documentOf(name)) }
+}
+
+/** The page and, where it has a sign-in, the worker that keeps it. */
+function entriesOf(name: ConsoleName): { in: string; out: string }[] {
+  const folder = CONSOLES[name].source ?? name
+  const page = { in: join(import.meta.dirname, folder, 'page.tsx'), out: 'page' }
+  const worker = { in: join(import.meta.dirname, WORKER), out: 'session-worker' }
+  return name === 'identity' || name === 'storage-full' ? [page, worker] : [page]
 }
 
 /** Renames into place: a service that starts, or a second build, never sees half a file. */

@@ -67,8 +67,8 @@ function WhatItDoes() {
         about="A refresh token works once. A stolen and replayed one is refused and recorded."
       />
       <Card
-        title="Nothing is kept"
-        about="This page stores no token anywhere. Reload it and you are signed out."
+        title="Kept in memory only"
+        about="The tabs of this console share a sign-in. No token is stored; it ends with the last tab."
       />
     </div>
   )

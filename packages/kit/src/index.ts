@@ -148,6 +148,7 @@ export {
   hostUrl,
   issuerKey,
   logLevel,
+  publicUrl,
   type ServiceSettings,
   serviceSettings,
 } from './runtime/service-settings.ts'

@@ -63,8 +63,11 @@ function trustedIssuer(settings: Settings) {
   const name = 'STORAGE_FULL_TRUSTED_ISSUER'
   const key = issuerKey(settings, name)
   if (settings.optional(name) === undefined) return undefined
+  const address = settings.optional(`${name}_ADDRESS`) && settings.trustedUrl(`${name}_ADDRESS`, '')
   return {
-    issuer: settings.trustedUrl(name, 'http://localhost:8081'),
+    // Believed for its keys: where those come from another address, the issuer is only a name.
+    issuer: address ? settings.url(name, '') : settings.trustedUrl(name, 'http://localhost:8081'),
+    address,
     plainJwt: settings.flag('STORAGE_FULL_TRUSTED_ISSUER_PLAIN_JWT', false),
     key,
   }

@@ -92,6 +92,19 @@ test('a token that is not good is 401 with a trusted issuer too, and reaches no 
   assert.equal((await api.get('/file/list', { token: await sign(clock(), {}) })).status, 200)
 })
 
+test('the keys of the trusted issuer may be at another address than its name', async (t) => {
+  const { issuer, sign } = await startIssuer(t)
+  const { api, clock } = await startStorage(t, {
+    STORAGE_FULL_TRUSTED_ISSUER: 'https://id.example',
+    STORAGE_FULL_TRUSTED_ISSUER_ADDRESS: issuer,
+  })
+
+  const named = await upload(api, await sign(clock(), {}, { iss: 'https://id.example' }))
+
+  assert.deepEqual([named.status, named.body.ownerId], [201, 'https://id.example#2'])
+  assert.equal((await upload(api, await sign(clock(), {}))).status, 401)
+})
+
 test('without it a token of another issuer is refused', async (t) => {
   const { sign } = await startIssuer(t)
   const { api, clock } = await startStorage(t)

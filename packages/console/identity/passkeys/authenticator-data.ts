@@ -1,4 +1,4 @@
-import { bytesOf } from '../../shared/account/session/decoded-token.ts'
+import { bytesOf } from '../../shared/account/session/tokens/decoded-token.ts'
 
 const FLAGS: [bit: number, words: string][] = [
   [0x01, 'user was present'],

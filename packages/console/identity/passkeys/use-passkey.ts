@@ -1,4 +1,4 @@
-import { bytesOf } from '../../shared/account/session/decoded-token.ts'
+import { bytesOf } from '../../shared/account/session/tokens/decoded-token.ts'
 import { firstSteps, session } from '../session.ts'
 import { originWords, readAuthenticatorData, readClientData } from './authenticator-data.ts'
 import { askBrowser, beginCeremony, failStep, fetchCsrfHeader, finishStep } from './ceremony.ts'

@@ -5,6 +5,8 @@ import { type Received, transmit } from './transport.ts'
 export type Call = {
   method: string
   path: string
+  /** Of another service at this origin; this one by default. */
+  base?: string
   json?: unknown
   file?: File
   headers?: Record<string, string>
@@ -113,6 +115,7 @@ function shown(call: Call, headers: Record<string, string>, send: (call: Call) =
   return {
     method: call.method,
     path: call.path,
+    base: call.base,
     requestHeaders: concealHeaders(headers),
     requestBody: concealBody(call.json),
     requestFile: call.file && { name: call.file.name, type: call.file.type },

@@ -42,6 +42,8 @@ export type Caller = { userId: string; username: string; roles: string[]; sessio
 export type SuiteLinks = {
   home: string
   consoles: { name: string; title: string; href: string }[]
+  /** The console of the service whose tokens this one takes, too. */
+  signIn?: string
 }
 
 export type Health = { status: 'UP' | 'DOWN'; reason?: string }

@@ -35,7 +35,7 @@ export function serviceSettings(
     host,
     port,
     portSetting,
-    publicUrl: settings.url(`${prefix}PUBLIC_URL`, namedHostUrl(host, port)),
+    publicUrl: publicUrl(settings, prefix, port),
     dataFolder: resolve(settings.text('SUITE_DATA', 'data')),
     logLevel: logLevel(settings, prefix),
     trustedProxies: trustedProxies(settings, `${prefix}TRUSTED_PROXIES`),
@@ -49,6 +49,13 @@ export function serviceSettings(
     tracing: tracingSettings(settings),
     drainSeconds: settings.integer(`${prefix}DRAIN_SECONDS`, isatty(1) ? 0 : 5, { max: 600 }),
   }
+}
+
+/** What others reach a service by. */
+export function publicUrl(settings: Settings, prefix: string, defaultPort: number): string {
+  const host = settings.text(`${prefix}HOST`, 'localhost')
+  const port = settings.integer(`${prefix}PORT`, defaultPort, { max: 65535 })
+  return settings.url(`${prefix}PUBLIC_URL`, namedHostUrl(host, port))
 }
 
 /** A service may have a level of its own. */

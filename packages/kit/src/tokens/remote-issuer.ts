@@ -12,6 +12,8 @@ import {
 type RemoteIssuer = {
   /** The issuer's address, as it stands in `iss`; its keys are at `/.well-known/jwks.json` below. */
   issuer: string
+  /** Where this machine reaches it, if not at that address. */
+  address?: string
   audience: string
   clock: Clock
   /** Whether the issuer calls its access tokens plain `JWT`, as many older ones do. */
@@ -48,8 +50,8 @@ const COOLDOWN_SECONDS = 10
  * but never more than once per cooldown: made-up key ids cannot turn this service against the
  * issuer. When the issuer is down the keys already known stay good.
  */
-function remoteKeys({ issuer, clock }: RemoteIssuer): VerificationKeys {
-  const set = publishedSet(issuer)
+function remoteKeys({ issuer, address = issuer, clock }: RemoteIssuer): VerificationKeys {
+  const set = publishedSet(address)
   let loaded = false
   let staleAt = clock()
   let askAgainAt = clock()

@@ -47,7 +47,7 @@ export function introspectionOf(
   clock: Clock,
 ): Introspection | undefined {
   if (trusted?.key === undefined) return undefined
-  return createIntrospection({ issuer: trusted.issuer, key: trusted.key, clock })
+  return createIntrospection({ issuer: trusted.address ?? trusted.issuer, key: trusted.key, clock })
 }
 
 /** Without the key to ask with, every user of the issuer counts as enabled. */

@@ -5,7 +5,7 @@ import { type Column, List } from '../../components/table.tsx'
 import { resultTone } from '../../components/tone.ts'
 import { dateText } from '../../wording.ts'
 import type { Session } from '../session/session.ts'
-import { AdminRequired, SignedInOnly } from '../session/sign-in.tsx'
+import { AdminRequired, OwnAccountOnly } from '../session/sign-in.tsx'
 
 const COLUMNS: Column<AuditEvent>[] = [
   { title: 'When', of: ({ at }) => dateText(at), number: true },
@@ -21,9 +21,9 @@ const COLUMNS: Column<AuditEvent>[] = [
 export function AuditPage({ session }: { session: Session }) {
   return (
     <Page title="Audit" about="Every security event, newest first. No secret is ever recorded.">
-      <SignedInOnly session={session}>
+      <OwnAccountOnly session={session}>
         <AuditTable session={session} />
-      </SignedInOnly>
+      </OwnAccountOnly>
     </Page>
   )
 }

@@ -5,7 +5,7 @@ import { Badge, Page } from '../../components/page.tsx'
 import { type Column, List } from '../../components/table.tsx'
 import { dateText } from '../../wording.ts'
 import type { Session } from '../session/session.ts'
-import { AdminRequired, SignedInOnly } from '../session/sign-in.tsx'
+import { AdminRequired, OwnAccountOnly } from '../session/sign-in.tsx'
 
 export function UsersPage({ session }: { session: Session }) {
   return (
@@ -13,9 +13,9 @@ export function UsersPage({ session }: { session: Session }) {
       title="Users"
       about="Everyone who has an account here. Only ROLE_ADMIN may see this list."
     >
-      <SignedInOnly session={session}>
+      <OwnAccountOnly session={session}>
         <UserTable session={session} />
-      </SignedInOnly>
+      </OwnAccountOnly>
     </Page>
   )
 }

@@ -5,7 +5,7 @@ import { Loaded } from '../../components/reply.tsx'
 import { Facts } from '../../components/table.tsx'
 import type { Session } from '../session/session.ts'
 import { RoleBadges } from '../session/session-bar.tsx'
-import { SignedInOnly } from '../session/sign-in.tsx'
+import { OwnAccountOnly } from '../session/sign-in.tsx'
 import { OwnSessionsCard } from './own-sessions-card.tsx'
 import { PasswordCard } from './password-card.tsx'
 
@@ -13,11 +13,11 @@ export function ProfilePage(props: { session: Session; passwordMinimum: number }
   const { session } = props
   return (
     <Page title="Profile" about="The account this access token belongs to.">
-      <SignedInOnly session={session}>
+      <OwnAccountOnly session={session}>
         <ProfileCard key={session.claims.value?.sub} session={session} />
         <OwnSessionsCard session={session} />
         <PasswordCard {...props} />
-      </SignedInOnly>
+      </OwnAccountOnly>
     </Page>
   )
 }

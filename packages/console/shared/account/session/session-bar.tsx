@@ -13,8 +13,8 @@ export function SessionBar({ session, signInPath }: { session: Session; signInPa
   if (!claims)
     return (
       <>
-        <span>Not signed in.</span>
-        <span class="soft long">Tokens live only in this page: reloading it signs you out.</span>
+        <span>{session.restored.value ? 'Not signed in.' : '…'}</span>
+        <span class="soft long">Tokens are kept in memory only, and end with the last tab.</span>
         <span class="space" />
         <InspectorButton />
         <ButtonLink href={`#/${signInPath}`} small>

@@ -1,6 +1,6 @@
 import { useAction } from '../../api/use-reply.ts'
 import { Button } from '../../components/button.tsx'
-import { Badge, Card, Page } from '../../components/page.tsx'
+import { Badge, Card, Page, Skeleton } from '../../components/page.tsx'
 import { Refusal, Success } from '../../components/reply.tsx'
 import { RegisterCard } from './register-card.tsx'
 import type { Session } from './session.ts'
@@ -9,11 +9,17 @@ import { TokenCard } from './token-card.tsx'
 
 export function SessionPage(props: { session: Session; passwordMinimum: number }) {
   const { session } = props
+  if (!session.restored.value)
+    return (
+      <Page title="Session">
+        <Skeleton />
+      </Page>
+    )
   if (!session.claims.value)
     return (
       <Page
         title="Sign in"
-        about="Tokens are kept only in the memory of this page. Reloading it signs you out."
+        about="Tokens are kept in memory only, shared by the tabs of this console, and end with the last one."
       >
         <SignInCard session={session} />
         <RegisterCard {...props} />

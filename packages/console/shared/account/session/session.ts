@@ -1,8 +1,10 @@
 import type { TokenPair } from '@plinth/client'
 import { computed, signal } from '@preact/signals'
 import { type Api, createApi, type Reply } from '../../api/api.ts'
-import { type Claims, claimsOf, type DecodedToken, decodeToken } from './decoded-token.ts'
-import { createTokenVault } from './token-vault.ts'
+import { type Claims, claimsOf, type DecodedToken, decodeToken } from './tokens/decoded-token.ts'
+import type { Kept } from './tokens/kept-tokens.ts'
+import { accountsOf, shareSignIn } from './tokens/shared-sign-in.ts'
+import { createTokenVault } from './tokens/token-vault.ts'
 
 export type Credentials = { username?: string; password?: string }
 
@@ -17,19 +19,25 @@ export function createSession({ renewsItself }: { renewsItself: boolean }) {
   const hasSpentToken = signal(false)
   const claims = computed<Claims | undefined>(() => decoded.value && claimsOf(decoded.value))
 
-  const vault = createTokenVault(postRefresh, (pair) => {
-    decoded.value = pair && decodeToken(pair.accessToken)
-    hasSpentToken.value = vault.spentRefreshToken() !== undefined
-    refreshExpiresAt.value = pair ? Date.now() + pair.refreshTokenExpiresInSeconds * 1000 : 0
-  })
+  const shared = shareSignIn((kept) => vault.take(kept))
+  const vault = createTokenVault(postRefresh, show, shared.kept)
   const expired = () => claims.value !== undefined && claims.value.exp * 1000 <= Date.now()
   const api: Api = createApi({
     headers: () => bearer(vault.accessToken()),
     renew: async () => automatic.value && expired() && vault.refresh(),
   })
+  const accounts = () => ({ base: accountsOf(shared.neighbour.value) })
+
+  function show(kept: Kept | undefined): void {
+    decoded.value = kept && decodeToken(kept.pair.accessToken)
+    hasSpentToken.value = vault.spentRefreshToken() !== undefined
+    const lifetime = kept ? kept.pair.refreshTokenExpiresInSeconds * 1000 : 0
+    refreshExpiresAt.value = (kept?.receivedAt ?? 0) + lifetime
+  }
 
   async function postRefresh(refreshToken: string): Promise<Reply<TokenPair>> {
-    const reply = await api.post<TokenPair>('/api/auth/refresh', { refreshToken }, { open: true })
+    const call = { open: true, ...accounts() }
+    const reply = await api.post<TokenPair>('/api/auth/refresh', { refreshToken }, call)
     if (reply.ok) rotations.value += 1
     return reply
   }
@@ -47,14 +55,22 @@ export function createSession({ renewsItself }: { renewsItself: boolean }) {
   }
 
   function postLogout(refreshToken: string): Promise<Reply> {
-    return api.post('/api/auth/logout', { refreshToken }, { once: true })
+    return api.post('/api/auth/logout', { refreshToken }, { once: true, ...accounts() })
+  }
+
+  async function logOut(): Promise<Reply | undefined> {
+    const reply = await vault.end(postLogout)
+    if (!claims.value) await shared.leave()
+    return reply
   }
 
   return {
     ...{ api, decoded, claims, refreshExpiresAt, automatic, rotations, hasSpentToken },
-    ...{ received, signIn },
+    ...{ received, signIn, logOut },
+    restored: shared.restored,
+    neighbour: shared.neighbour,
+    continueFrom: shared.continueFrom,
     refresh: vault.refresh,
-    logOut: () => vault.end(postLogout),
     isAdmin: computed(() => claims.value?.roles.includes('ROLE_ADMIN') ?? false),
     replaySpentToken: () => postRefresh(vault.spentRefreshToken() ?? ''),
     copyAccessToken: () => navigator.clipboard.writeText(vault.accessToken() ?? ''),

@@ -1,8 +1,9 @@
 import type { ComponentChildren } from 'preact'
 import { useAction } from '../../api/use-reply.ts'
-import { Button } from '../../components/button.tsx'
+import { Button, ButtonLink } from '../../components/button.tsx'
 import { Form } from '../../components/form.tsx'
-import { Card, EmptyState } from '../../components/page.tsx'
+import { Card, EmptyState, Skeleton } from '../../components/page.tsx'
+import { ContinueAs } from './neighbour.tsx'
 import type { Credentials, Session } from './session.ts'
 
 // The seeded accounts of the default configuration; they are in the documentation too.
@@ -17,7 +18,8 @@ const CHECK_BOTH =
 export function SignInCard({ session }: { session: Session }) {
   const signIn = useAction(session.signIn)
   return (
-    <Card title="Sign in" about="With a demo account in one click, or with your own.">
+    <Card title="Sign in" about="With an account of this service, or a demo account in one click.">
+      <ContinueAs session={session} />
       <DemoAccounts signIn={signIn.run} />
       <Form
         label="Sign in"
@@ -72,9 +74,26 @@ export function DemoAccounts({ signIn, accounts }: DemoAccountsProps) {
 /** Shows its content to a signed-in caller and offers everyone else a sign-in. */
 export function SignedInOnly(props: { session: Session; children: ComponentChildren }) {
   if (props.session.claims.value) return <>{props.children}</>
+  if (!props.session.restored.value) return <Skeleton />
   return (
     <EmptyState icon="person" title="Sign in first" about="This page needs an access token.">
+      <ContinueAs session={props.session} />
       <DemoAccounts signIn={props.session.signIn} />
+    </EmptyState>
+  )
+}
+
+/** For what only accounts of this service have; another service manages its own. */
+export function OwnAccountOnly(props: { session: Session; children: ComponentChildren }) {
+  const { neighbour } = props.session
+  if (!neighbour.value) return <SignedInOnly {...props} />
+  return (
+    <EmptyState
+      icon="person"
+      title="Your account is one of Identity"
+      about="It is managed there. This page is for accounts of this service."
+    >
+      <ButtonLink href={neighbour.value}>Open Identity</ButtonLink>
     </EmptyState>
   )
 }

@@ -72,7 +72,7 @@ const language = signal<'curl' | 'fetch'>('curl')
 /** The request as code. Secrets appear by name only, so the text is safe to paste anywhere. */
 function SnippetView({ exchange }: { exchange: Exchange }) {
   const render = language.value === 'curl' ? curlOf : fetchOf
-  const text = render(exchange, baseUrl)
+  const text = render(exchange, exchange.base ?? baseUrl)
   return (
     <section class="stack tight" aria-label="Request as code">
       <div class="row apart">

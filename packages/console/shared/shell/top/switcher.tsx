@@ -1,16 +1,8 @@
-import { signal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
 import { Icon } from '../../components/icon.tsx'
-
-type Suite = { home: string; consoles: { name: string; title: string; href: string }[] }
-
-const suite = signal<Suite | null>(null)
+import { suite } from '../suite.ts'
 
 /** The consoles of the other services, where several run together. Escape and a click close it. */
 export function Switcher() {
-  useEffect(() => {
-    readSuite()
-  }, [])
   if (!suite.value) return null
   const { home, consoles } = suite.value
   return (
@@ -40,11 +32,6 @@ export function Switcher() {
       </nav>
     </>
   )
-}
-
-async function readSuite(): Promise<void> {
-  const reply = await fetch('suite.json').catch(() => undefined)
-  if (reply?.ok) suite.value = (await reply.json()).suite
 }
 
 function isHere(href: string): boolean {

@@ -30,8 +30,10 @@ export function consoleRoutes(
     server.get(`${path}/suite.json`, { schema: PAGE }, async (request) => ({
       suite: server.suiteOf?.(request) ?? null,
     }))
-  for (const [name, page] of readPages(folder)) {
-    const send = (request: Request, reply: Reply) => sendPage(page, request, reply)
+  const pages = readPages(folder)
+  const policy = policyOf(pages)
+  for (const [name, page] of pages) {
+    const send = (request: Request, reply: Reply) => sendPage(page, policy, request, reply)
     server.get(`${path}/${name}`, { schema: PAGE }, send)
     if (name === 'index.html') server.get(`${path}/`, { schema: PAGE }, atFolder(send))
   }
@@ -46,8 +48,8 @@ function atFolder(send: (request: Request, reply: Reply) => Reply) {
   }
 }
 
-function sendPage(page: Page, request: Request, reply: Reply): Reply {
-  reply.headers(pageHeaders({ etag: page.etag }))
+function sendPage(page: Page, policy: string, request: Request, reply: Reply): Reply {
+  reply.headers(pageHeaders({ etag: page.etag, 'content-security-policy': policy }))
   if (request.headers['if-none-match'] === page.etag) return reply.code(304).send()
   return reply.header('content-type', page.type).send(page.bytes)
 }
@@ -88,13 +90,20 @@ const POLICY = [
   "form-action 'none'",
   "frame-ancestors 'none'",
   "require-trusted-types-for 'script'",
-  "trusted-types 'none'",
 ]
 
+/**
+ * A console with a sign-in makes one policy, for the address of its worker, before anything else
+ * runs; a second one of that name is refused.
+ */
+function policyOf(pages: Map<string, Page>): string {
+  const trusted = pages.has('session-worker.js') ? 'plinth-worker' : "'none'"
+  return [...POLICY, `trusted-types ${trusted}`].join('; ')
+}
+
 /** The headers of a page of ours: only its own scripts and styles, no framing, no inline code. */
-function pageHeaders(overrides: Record<string, string> = {}): Record<string, string> {
+function pageHeaders(overrides: Record<string, string>): Record<string, string> {
   return {
-    'content-security-policy': POLICY.join('; '),
     'cross-origin-opener-policy': 'same-origin',
     'permissions-policy': 'publickey-credentials-get=(self), publickey-credentials-create=(self)',
     'cache-control': 'no-cache',

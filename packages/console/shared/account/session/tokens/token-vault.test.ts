@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TokenPair } from '@plinth/client'
-import type { Reply } from '../../api/api.ts'
+import type { Reply } from '../../../api/api.ts'
+import type { Kept, KeptTokens } from './kept-tokens.ts'
 import { createTokenVault } from './token-vault.ts'
 
 const pair = (number: number): TokenPair => ({
@@ -120,4 +121,50 @@ test('the tokens are kept when a logout fails, and discarded when the session is
   await vault.end(logOut)
 
   assert.equal(vault.accessToken(), undefined)
+})
+
+/** What the worker and the locks of a browser do for pages of one console. */
+function pagesTogether() {
+  let kept: Kept | undefined
+  let turn: Promise<unknown> = Promise.resolve()
+  const shared: KeptTokens = {
+    read: async () => kept,
+    keep: async (value) => {
+      kept = value
+    },
+    alone: (work) => {
+      const done = turn.then(work)
+      turn = done.catch(() => {})
+      return done
+    },
+  }
+  const sent: string[] = []
+  const rotate = async (refreshToken: string) => {
+    sent.push(refreshToken)
+    return { ok: true, status: 200, body: pair(sent.length + 1) } as Reply<TokenPair>
+  }
+  return { sent, shared, open: () => createTokenVault(rotate, () => {}, shared) }
+}
+
+test('two pages refresh once, and both have the new pair', async () => {
+  const { sent, open } = pagesTogether()
+  const [one, other] = [open(), open()]
+  await one.put(pair(1))
+  other.take({ pair: pair(1), receivedAt: 0 })
+
+  const results = await Promise.all([one.refresh(), other.refresh()])
+
+  assert.deepEqual(results, [true, true])
+  assert.deepEqual(sent, ['refresh-1'])
+  assert.deepEqual([one.accessToken(), other.accessToken()], ['access-2', 'access-2'])
+})
+
+test('a logout empties what the pages keep together', async () => {
+  const { open, shared } = pagesTogether()
+  const page = open()
+  await page.put(pair(1))
+
+  await page.end(logoutThatAnswers().logOut)
+
+  assert.equal(await shared.read(), undefined)
 })

@@ -1,0 +1,45 @@
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { Button } from '../../components/button.tsx'
+import { suite } from '../../shell/suite.ts'
+import type { Session } from './session.ts'
+import { watchNeighbour } from './tokens/shared-sign-in.ts'
+
+/** The sign-in of another service whose tokens are taken here; its console is at this origin or not. */
+export function ContinueAs({ session }: { session: Session }) {
+  const console = suite.value?.signIn
+  const username = useSignal<string | undefined>(undefined)
+  const here = console !== undefined && isHere(console)
+  useEffect(() => {
+    if (console && here)
+      watchNeighbour(console, (found) => {
+        username.value = found
+      })
+  }, [console, here, username])
+  if (!console) return null
+  if (!here)
+    return (
+      <p class="small soft">
+        Accounts of Identity are taken, too: open this console from{' '}
+        <a href={suite.value?.home}>all services</a> to use your sign-in there.
+      </p>
+    )
+  if (!username.value)
+    return (
+      <p class="small soft">
+        Accounts of Identity are taken, too: <a href={console}>sign in there</a> and come back.
+      </p>
+    )
+  return (
+    <div class="row">
+      <Button kind="primary" icon="person" onClick={() => session.continueFrom(console)}>
+        Continue as {username.value}
+      </Button>
+      <span class="small soft">the account you are signed in with at Identity</span>
+    </div>
+  )
+}
+
+function isHere(console: string): boolean {
+  return new URL(console, location.href).origin === location.origin
+}

@@ -1,0 +1,80 @@
+import { signal } from '@preact/signals'
+import { claimsOf, decodeToken } from './decoded-token.ts'
+import { type Kept, type KeptTokens, openKept } from './kept-tokens.ts'
+
+/** The tokens of this console, or the console at this origin whose sign-in it uses. */
+type Remembered = Kept | { neighbour: string }
+
+/** What the tabs of a console share. `take` gets the tokens whenever another page has changed them. */
+export function shareSignIn(take: (kept: Kept | undefined) => void) {
+  const restored = signal(false)
+  const neighbour = signal<string | undefined>(undefined)
+  const own = openKept<Remembered>(workerOf('./'), remember)
+  const ownPair: KeptTokens = { ...own, read: async () => pairIn(await own.read()) }
+  let current = ownPair
+  own.read().then(remember)
+
+  async function remember(value: Remembered | undefined): Promise<void> {
+    if (value && 'neighbour' in value) await follow(value.neighbour)
+    else {
+      neighbour.value = undefined
+      current = ownPair
+      take(value)
+    }
+    restored.value = true
+  }
+
+  /** From now on the tokens are those of the console at that address, as long as it has any. */
+  async function follow(console: string): Promise<void> {
+    neighbour.value = console
+    current = openKept<Kept>(workerOf(console), (value) => {
+      if (neighbour.value !== console) return
+      if (value) take(value)
+      else leave()
+    })
+    const found = await current.read()
+    if (found) take(found)
+    else await leave()
+  }
+
+  async function leave(): Promise<void> {
+    if (!neighbour.value) return
+    await own.keep(undefined)
+    await remember(undefined)
+  }
+
+  const kept: KeptTokens = {
+    read: () => current.read(),
+    keep: (value) => current.keep(value),
+    alone: (work) => current.alone(work),
+  }
+  const continueFrom = async (console: string) => {
+    await own.keep({ neighbour: console })
+    await follow(console)
+  }
+  return { kept, restored, neighbour, continueFrom, leave }
+}
+
+/** Who is signed in at another console of this origin, and whenever that changes. */
+export async function watchNeighbour(
+  console: string,
+  onChange: (username: string | undefined) => void,
+): Promise<void> {
+  const nameIn = (kept: Kept | undefined) =>
+    kept && claimsOf(decodeToken(kept.pair.accessToken)).username
+  const kept = openKept<Kept>(workerOf(console), (value) => onChange(nameIn(value)))
+  onChange(nameIn(await kept.read()))
+}
+
+function pairIn(value: Remembered | undefined): Kept | undefined {
+  return value && 'pair' in value ? value : undefined
+}
+
+function workerOf(console: string): string {
+  return new URL('session-worker.js', new URL(console, location.href)).href
+}
+
+/** Where the accounts of a console are: its service is the folder above its pages. */
+export function accountsOf(console: string | undefined): string | undefined {
+  return console && new URL('..', new URL(console, location.href)).href.replace(/\/$/, '')
+}
