@@ -164,7 +164,7 @@ describe('the identity console', { skip }, () => {
     const page = await openConsole(t, browser, address)
     await signIn(page, 'user')
     await goTo(page, 'users')
-    await page.getByText('Sign in as admin to see every account.').waitFor()
+    await page.getByText('Sign in as an administrator to see every account.').waitFor()
     await page.locator('.session-bar').getByRole('button', { name: 'Log out' }).click()
 
     await signIn(page, 'admin')

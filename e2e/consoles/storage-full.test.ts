@@ -284,6 +284,6 @@ describe('the full edition’s workbench', { skip }, () => {
 
     await goTo(page, 'storage')
 
-    await page.getByText('Sign in as admin to administer storage.').waitFor()
+    await page.getByText('Sign in as an administrator to administer storage.').waitFor()
   })
 })

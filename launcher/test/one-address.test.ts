@@ -42,8 +42,8 @@ describe('the address of the suite', () => {
     const { stack, suite } = await start(t)
     const [identity] = stack.services
 
-    const here = (await suite.get('/identity/api-test/suite.json')).body.suite
-    const atPort = (await apiFor(identity?.url ?? '').get('/api-test/suite.json')).body.suite
+    const here = (await suite.get('/identity/api-test/facts.json')).body.suite
+    const atPort = (await apiFor(identity?.url ?? '').get('/api-test/facts.json')).body.suite
 
     assert.equal(here.home, '/')
     assert.equal(here.consoles[1].href, '/storage/api-test/')

@@ -54,6 +54,7 @@ export async function mountAccounts<T extends AccountTables>(
     server.onClose(startMaintenance(accounts, server).stop)
     if (settings.demoAccounts)
       server.announcements.push('demo accounts are on: everybody knows their password')
+    Object.assign(server.pageFacts, pageFacts(settings))
     measureAccounts(server, accounts)
     const guard = accountGuard(accounts, keys)
     userRoutes(server, accounts, guard)
@@ -67,6 +68,11 @@ export async function mountAccounts<T extends AccountTables>(
     })
     throw error
   }
+}
+
+/** What the consoles offer depends on it. */
+function pageFacts({ demoAccounts, passwordMinLength, registration }: AccountSettings) {
+  return { demoAccounts, passwordMinLength, registration: registration.open }
 }
 
 /** Documented, so it is for trying things out and never for production. */

@@ -1,9 +1,10 @@
-import { DEMO_ACCOUNTS } from '../shared/account/session/sign-in.tsx'
+import { DEMO_ACCOUNTS } from '../shared/account/session/session.ts'
 import { useAction } from '../shared/api/use-reply.ts'
 import { Button, ButtonLink } from '../shared/components/button.tsx'
 import { Card, Page } from '../shared/components/page.tsx'
 import { Refusal } from '../shared/components/reply.tsx'
 import { Step, Steps } from '../shared/components/steps.tsx'
+import { facts } from '../shared/shell/facts.ts'
 import { firstSteps, session } from './session.ts'
 
 export function OverviewPage() {
@@ -17,10 +18,14 @@ export function OverviewPage() {
     >
       <Card title="Try it in three steps" about="Under a minute, no reading needed.">
         <Steps>
-          <Step title="Sign in with a demo account" state={signedIn ? 'done' : 'next'}>
-            {signedIn ? (
-              <p class="soft">Signed in as {session.claims.value?.username}.</p>
-            ) : (
+          <Step title="Sign in" state={signedIn ? 'done' : 'next'}>
+            {signedIn && <p class="soft">Signed in as {session.claims.value?.username}.</p>}
+            {!signedIn && !facts.value.demoAccounts && (
+              <ButtonLink href="#/session" kind="primary">
+                Sign in
+              </ButtonLink>
+            )}
+            {!signedIn && facts.value.demoAccounts && (
               <Button kind="primary" busy={signIn.busy} onClick={() => signIn.run()}>
                 Sign in as user
               </Button>

@@ -15,7 +15,7 @@ startConsole({
   ],
   pages: [
     { path: '', title: 'Overview', icon: 'home', component: OverviewPage },
-    ...ownPages(session, 12),
+    ...ownPages(session),
     { path: 'passkeys', title: 'Passkeys', icon: 'passkey', component: PasskeysPage },
     ...administrationPages(session),
   ],

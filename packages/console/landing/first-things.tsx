@@ -30,7 +30,9 @@ export function FirstThings({ services }: { services: RunningService[] }) {
     const service = services.find(({ name }) => name === thing.service)
     return service ? [{ ...thing, href: service.consoleUrl + thing.page }] : []
   })
-  if (shown.length === 0) return null
+  // They use demo accounts and the sandbox, which a real deployment does not have.
+  const isDemo = services.some(({ logins }) => logins.length > 0)
+  if (shown.length === 0 || !isDemo) return null
   return (
     <section class="stack" aria-labelledby="first-title">
       <h2 id="first-title">Three things to try first</h2>

@@ -56,11 +56,10 @@ function LandingPage() {
 }
 
 function headline(): string {
-  if (!reachable.value) return 'Not running.'
+  if (!reachable.value) return 'No answer.'
   if (!services.value) return 'Loading…'
-  return services.value.every(({ healthy }) => healthy)
-    ? 'Everything is running.'
-    : 'Almost everything is running.'
+  const ill = services.value.filter(({ healthy }) => !healthy).map(({ title }) => title)
+  return ill.length === 0 ? 'Everything is running.' : `Not healthy: ${ill.join(', ')}.`
 }
 
 function Unreachable() {
@@ -68,8 +67,8 @@ function Unreachable() {
   return (
     <Notice tone="warn" alert>
       <p>
-        <strong>The launcher does not answer.</strong> It was probably stopped. Run{' '}
-        <code>npm start</code> again; this page looks every few seconds.
+        <strong>Plinth does not answer.</strong> It was probably stopped. What is below is how it
+        was last seen; this page looks again every few seconds.
       </p>
     </Notice>
   )

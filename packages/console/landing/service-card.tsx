@@ -2,7 +2,7 @@ import { ButtonLink } from '../shared/components/button.tsx'
 import { CopyButton } from '../shared/components/code.tsx'
 import { Badge } from '../shared/components/page.tsx'
 import { Facts } from '../shared/components/table.tsx'
-import type { RunningService } from './services.ts'
+import { type RunningService, reachable } from './services.ts'
 
 export function ServiceCard({ service }: { service: RunningService }) {
   const { name, title, version, url, healthy } = service
@@ -15,7 +15,7 @@ export function ServiceCard({ service }: { service: RunningService }) {
         </div>
         <span class="row">
           <Badge>{version}</Badge>
-          <Badge tone={healthy ? 'good' : 'bad'}>{healthy ? 'healthy' : 'not healthy'}</Badge>
+          <HealthBadge healthy={healthy} />
         </span>
       </header>
       <Facts
@@ -30,12 +30,15 @@ export function ServiceCard({ service }: { service: RunningService }) {
         }}
       />
       <div>
-        <ButtonLink href={service.consoleUrl} icon="open">
-          Open {title}
-        </ButtonLink>
+        <ButtonLink href={service.consoleUrl}>Open {title}</ButtonLink>
       </div>
     </article>
   )
+}
+
+function HealthBadge({ healthy }: { healthy: boolean }) {
+  if (!reachable.value) return <Badge tone="warn">unknown</Badge>
+  return <Badge tone={healthy ? 'good' : 'bad'}>{healthy ? 'healthy' : 'not healthy'}</Badge>
 }
 
 function seededAccess({ logins, apiKey }: RunningService) {

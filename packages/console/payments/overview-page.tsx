@@ -1,5 +1,5 @@
 import type { Payment } from '@plinth/client'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { useLoad } from '../shared/api/use-reply.ts'
 import { ButtonLink } from '../shared/components/button.tsx'
 import { Badge, Card, Notice, Page, Skeleton } from '../shared/components/page.tsx'
@@ -19,22 +19,7 @@ export function OverviewPage() {
       title="Checkout, refunds and webhooks"
       about="A local record of every payment, kept up to date by signed messages from the provider."
     >
-      <ReturnNotice />
-      <Card title="Try it in three steps" about="With the sandbox provider no money moves.">
-        <Steps>
-          <Step title="Create a checkout" state="next">
-            <ButtonLink href="#/checkout" kind="primary" icon="card">
-              New checkout
-            </ButtonLink>
-          </Step>
-          <Step title="Pay on the hosted page" state="later">
-            <p class="soft">Pay, decline or let it expire; the page says what each choice does.</p>
-          </Step>
-          <Step title="Watch the webhook arrive, then refund" state="later">
-            <ButtonLink href="#/payments">Payments</ButtonLink>
-          </Step>
-        </Steps>
-      </Card>
+      <GuidedSteps />
       <SandboxCard />
       <ConfigurationCard />
     </Page>
@@ -75,16 +60,14 @@ function ConfigurationCard() {
           {!known.providerApiConfigured && (
             <Notice tone="warn">
               <p>
-                Customers, checkout and refunds answer 503 until <code>PROVIDER_SECRET_KEY</code> is
-                set. Reading payments works.
+                Customers, checkout and refunds are refused until the operator sets the provider’s
+                key. Reading payments works.
               </p>
             </Notice>
           )}
           {!known.webhookConfigured && (
             <Notice tone="warn">
-              <p>
-                Webhooks answer 503 until <code>PROVIDER_WEBHOOK_SECRET</code> is set.
-              </p>
+              <p>Webhooks are refused until the operator sets their secret.</p>
             </Notice>
           )}
         </>
@@ -99,27 +82,81 @@ function SetBadge({ set }: { set: boolean }) {
   return <Badge tone={set ? 'good' : 'warn'}>{set ? 'configured' : 'not configured'}</Badge>
 }
 
+const MOST_LOOKS = 30
+
+function GuidedSteps() {
+  const outcome = new URLSearchParams(location.search).get('checkout') ?? ''
+  return WORDS[outcome] ? <StepsAfterReturn outcome={outcome} /> : <StepsCard />
+}
+
+/** Continues where the customer came back from the hosted page. */
+function StepsAfterReturn({ outcome }: { outcome: string }) {
+  const newest = useLoad<{ content: Payment[] }>(() =>
+    api.get('/api/payments?size=1&sort=updatedAt,desc'),
+  )
+  const payment = newest.body?.content[0]
+  const waiting = outcome === 'success' && payment && payment.status !== 'PAID'
+  const looks = useRef(0)
+  // The webhook may still be on its way.
+  useEffect(() => {
+    looks.current += 1
+    if (!waiting || looks.current > MOST_LOOKS) return
+    const timer = setTimeout(newest.reload, 1000)
+    return () => clearTimeout(timer)
+  })
+  return (
+    <>
+      <ReturnNotice payment={payment} outcome={outcome} />
+      <StepsCard payment={payment} />
+    </>
+  )
+}
+
+function StepsCard({ payment }: { payment?: Payment }) {
+  const paid = payment?.status === 'PAID'
+  const refunded = (payment?.refundedAmount ?? 0) > 0
+  return (
+    <Card
+      title="Try it in three steps"
+      about={sandboxPage.value && 'With the sandbox provider no money moves.'}
+    >
+      <Steps>
+        <Step title="Create a checkout" state={payment ? 'done' : 'next'}>
+          <ButtonLink href="#/checkout" kind={payment ? 'plain' : 'primary'} icon="card">
+            New checkout
+          </ButtonLink>
+        </Step>
+        <Step title="Pay on the hosted page" state={paid ? 'done' : payment ? 'next' : 'later'}>
+          <p class="soft">Pay, decline or let it expire; the page says what each choice does.</p>
+        </Step>
+        <Step
+          title="Watch the webhook arrive, then refund"
+          state={refunded ? 'done' : paid ? 'next' : 'later'}
+        >
+          <ButtonLink
+            href={payment ? `#/payments/${payment.id}` : '#/payments'}
+            kind={paid ? 'primary' : 'plain'}
+          >
+            {payment ? 'Open the payment' : 'Payments'}
+          </ButtonLink>
+        </Step>
+      </Steps>
+    </Card>
+  )
+}
+
 const WORDS: Record<string, string> = {
   success: 'The customer is back from the hosted page.',
   cancelled: 'The customer left the hosted page without paying.',
 }
 
 /** Where the hosted page sends the customer back to, when no other page is configured. */
-function ReturnNotice() {
-  const outcome = new URLSearchParams(location.search).get('checkout')
-  const words = outcome && WORDS[outcome]
-  return words ? <Returned words={words} good={outcome === 'success'} /> : null
-}
-
-function Returned({ words, good }: { words: string; good: boolean }) {
-  const newest = useLoad<{ content: Payment[] }>(() =>
-    api.get('/api/payments?size=1&sort=updatedAt,desc'),
-  )
-  const payment = newest.body?.content[0]
+function ReturnNotice({ payment, outcome }: { payment?: Payment; outcome: string }) {
   return (
-    <Notice tone={good ? 'good' : 'warn'}>
+    <Notice tone={outcome === 'success' ? 'good' : 'warn'}>
       <p role="status">
-        <strong>{words}</strong> A return is only a visit: what counts is the signed webhook.
+        <strong>{WORDS[outcome]}</strong> A return is only a visit: what counts is the signed
+        webhook.
       </p>
       {payment && (
         <p class="row">

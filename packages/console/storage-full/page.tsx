@@ -14,7 +14,7 @@ startConsole({
     { path: '', title: 'Files', icon: 'file', component: FilesPage },
     { path: 'files', title: 'File', icon: 'file', component: FilePage, inside: '' },
     { path: 'storage', title: 'Storage', icon: 'disks', note: 'admin', component: StoragePage },
-    ...ownPages(session, 8),
+    ...ownPages(session),
     ...administrationPages(session),
   ],
 })

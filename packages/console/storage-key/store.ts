@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals'
 import { createApi } from '../shared/api/api.ts'
+import { publicValues } from '../shared/api/concealment.ts'
 import { COMMON_KINDS } from '../shared/files/file-kinds.ts'
 import { createUploadQueue } from '../shared/files/upload-queue.ts'
 
@@ -7,6 +8,7 @@ import { createUploadQueue } from '../shared/files/upload-queue.ts'
 export const DEVELOPMENT_KEY = 'storage-local-dev-key'
 
 let apiKey = DEVELOPMENT_KEY
+publicValues.API_KEY = DEVELOPMENT_KEY
 
 export const api = createApi({ headers: () => ({ 'X-API-KEY': apiKey }) })
 
@@ -19,6 +21,8 @@ export const selectedName = signal<string | undefined>(undefined)
 export function useKey(key: string): Promise<void> {
   apiKey = key
   usesDevelopmentKey.value = key === DEVELOPMENT_KEY
+  if (usesDevelopmentKey.value) publicValues.API_KEY = DEVELOPMENT_KEY
+  else delete publicValues.API_KEY
   selectedName.value = undefined
   return listFiles()
 }
@@ -30,7 +34,7 @@ export async function listFiles(): Promise<void> {
 }
 
 export const queue = createUploadQueue({
-  kinds: COMMON_KINDS,
+  kinds: () => COMMON_KINDS,
   send: api.send,
   onStored: async ({ body }) => {
     await listFiles()

@@ -76,6 +76,7 @@ export async function createStorageKey(
     healthy: () => isHealthy(store),
     discovery: config.actuator === 'full',
   })
+  server.pageFacts.uploads = { maxFileBytes: config.maxFileBytes }
   consoleRoutes(server, consoleFolder('storage-key'))
   indexRoute(server, { name: NAME, version: VERSION })
   openApiRoutes(server, API, consoleFolder('reference'))

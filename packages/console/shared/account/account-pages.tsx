@@ -1,26 +1,26 @@
 import { HealthPage } from '../health.tsx'
 import type { ConsoleAction, ConsolePage } from '../shell/definition.ts'
+import { facts } from '../shell/facts.ts'
 import { AuditPage } from './administration/audit-page.tsx'
 import { UsersPage } from './administration/users-page.tsx'
 import { ProfilePage } from './profile/profile-page.tsx'
-import type { Session } from './session/session.ts'
+import { DEMO_ACCOUNTS, type Session } from './session/session.ts'
 import { SessionPage } from './session/session-page.tsx'
-import { DEMO_ACCOUNTS } from './session/sign-in.tsx'
 
 /** The pages about the caller, for every console of a service with accounts. */
-export function ownPages(session: Session, passwordMinimum: number): ConsolePage[] {
+export function ownPages(session: Session): ConsolePage[] {
   return [
     {
       path: 'session',
       title: 'Session',
       icon: 'session',
-      component: () => <SessionPage session={session} passwordMinimum={passwordMinimum} />,
+      component: () => <SessionPage session={session} />,
     },
     {
       path: 'profile',
       title: 'Profile',
       icon: 'person',
-      component: () => <ProfilePage session={session} passwordMinimum={passwordMinimum} />,
+      component: () => <ProfilePage session={session} />,
     },
   ]
 }
@@ -52,6 +52,7 @@ export function administrationPages(session: Session): ConsolePage[] {
 }
 
 export function signInActions(session: Session): ConsoleAction[] {
+  if (!facts.value.demoAccounts) return []
   return DEMO_ACCOUNTS.map(({ username, password }) => ({
     title: `Sign in as ${username}`,
     run: () => session.signIn({ username, password }),

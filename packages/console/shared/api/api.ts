@@ -70,7 +70,7 @@ async function exchange<Body>(
 ): Promise<Reply<Body>> {
   const headers = requestHeaders(call, credentials)
   const startedAt = performance.now()
-  const id = call.silent ? undefined : recordRequest(shown(call, headers, send))
+  const id = call.silent ? undefined : recordRequest(shown(call, headers, credentials, send))
   const received = await transmit({ ...call, headers, body: requestBody(call) })
   const text = isText(received) ? await received.content.text() : ''
   if (id !== undefined)
@@ -111,7 +111,12 @@ function requestBody(call: Call): string | FormData | undefined {
   return call.json === undefined ? undefined : JSON.stringify(call.json)
 }
 
-function shown(call: Call, headers: Record<string, string>, send: (call: Call) => void) {
+function shown(
+  call: Call,
+  headers: Record<string, string>,
+  credentials: Credentials,
+  send: (call: Call) => void,
+) {
   return {
     method: call.method,
     path: call.path,
@@ -119,6 +124,7 @@ function shown(call: Call, headers: Record<string, string>, send: (call: Call) =
     requestHeaders: concealHeaders(headers),
     requestBody: concealBody(call.json),
     requestFile: call.file && { name: call.file.name, type: call.file.type },
+    credentials: () => (call.open ? {} : credentials.headers()),
     resend: () => send({ ...call, signal: undefined, onProgress: undefined }),
   }
 }

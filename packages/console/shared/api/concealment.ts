@@ -1,3 +1,9 @@
+/** What may stand in a copied command as it is: a demo account, the development key. */
+export const publicValues: Record<string, string> = {}
+
+/** Where a copied command signs in, if not at the service it is for. */
+export const signInAt: { base?: string } = {}
+
 /** The placeholders that the inspector and the snippets show instead of secrets. */
 const MEMBERS: Record<string, string> = {
   accessToken: '$ACCESS_TOKEN',

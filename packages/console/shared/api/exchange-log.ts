@@ -10,6 +10,8 @@ export type Exchange = {
   requestBody?: unknown
   requestFile?: { name: string; type: string }
   outcome?: Outcome
+  /** The headers with the credentials of this moment, for a copy with them. */
+  credentials?(): Record<string, string>
   /** Cancelled by the user, so not a failure of the service. */
   cancelled?: boolean
   resend(): void

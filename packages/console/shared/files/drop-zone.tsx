@@ -2,11 +2,15 @@ import { useSignal } from '@preact/signals'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { Button } from '../components/button.tsx'
 import { Icon } from '../components/icon.tsx'
+import { facts } from '../shell/facts.ts'
+import { sizeText } from '../wording.ts'
+import { type FileKind, namesOf } from './file-kinds.ts'
 import './files.css'
 
 /** Takes files by drop, by paste and by a button, so that dragging is never required. */
-export function DropZone(props: { accept: string; about: string; onFiles(files: File[]): void }) {
+export function DropZone(props: { kinds: FileKind[]; onFiles(files: File[]): void }) {
   const over = useSignal(false)
+  const { uploads } = facts.value
   const input = useRef<HTMLInputElement>(null)
   usePastedFiles(props.onFiles)
   const drop = (event: DragEvent) => {
@@ -33,13 +37,18 @@ export function DropZone(props: { accept: string; about: string; onFiles(files: 
       <Button kind="primary" onClick={() => input.current?.click()}>
         Choose files
       </Button>
-      <p class="small soft">{props.about}</p>
+      <p class="small soft">
+        {namesOf(props.kinds)}
+        {uploads && `, up to ${sizeText(uploads.maxFileBytes)} each`}
+      </p>
       <input
         ref={input}
         class="visually-hidden"
         type="file"
         multiple
-        accept={props.accept}
+        accept={props.kinds
+          .flatMap(({ extensions }) => extensions.map((extension) => `.${extension}`))
+          .join()}
         tabIndex={-1}
         aria-label="Files to upload"
         onChange={({ currentTarget }) => {

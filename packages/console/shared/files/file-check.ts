@@ -1,4 +1,5 @@
-import type { FileKind } from './file-kinds.ts'
+import { sizeText } from '../wording.ts'
+import { type FileKind, namesOf } from './file-kinds.ts'
 
 export type FileVerdict = {
   accepted: boolean
@@ -9,7 +10,11 @@ export type FileVerdict = {
 }
 
 /** Looks at a file as the server will: extension, declared type and first bytes must agree. */
-export async function checkFile(file: File, kinds: FileKind[]): Promise<FileVerdict> {
+export async function checkFile(
+  file: File,
+  kinds: FileKind[],
+  maxFileBytes = Number.POSITIVE_INFINITY,
+): Promise<FileVerdict> {
   const head = new Uint8Array(await file.slice(0, 16).arrayBuffer())
   const extension = file.name.includes('.') ? (file.name.split('.').pop() ?? '').toLowerCase() : ''
   const byExtension = kinds.find((kind) => kind.extensions.includes(extension))
@@ -24,13 +29,23 @@ export async function checkFile(file: File, kinds: FileKind[]): Promise<FileVerd
       kind: byBytes?.name ?? (unsigned ? byExtension.name : undefined),
     },
   }
-  const reason = file.size === 0 ? 'The file is empty.' : disagreement(verdict)
+  const reason = sizeFault(file.size, maxFileBytes) ?? disagreement(verdict, kinds)
   return { ...verdict, accepted: reason === undefined, reason }
 }
 
-function disagreement(verdict: Pick<FileVerdict, 'extension' | 'declared' | 'bytes'>) {
+function sizeFault(bytes: number, most: number): string | undefined {
+  if (bytes === 0) return 'The file is empty.'
+  if (bytes <= most) return undefined
+  return `The file is too large: it has ${sizeText(bytes)}, and ${sizeText(most)} are taken.`
+}
+
+function disagreement(
+  verdict: Pick<FileVerdict, 'extension' | 'declared' | 'bytes'>,
+  kinds: FileKind[],
+) {
   const { extension, declared, bytes } = verdict
-  if (!extension.kind) return `The extension ${extension.value} is not accepted.`
+  if (!extension.kind)
+    return `The extension ${extension.value} is not accepted. Taken are ${namesOf(kinds)}.`
   if (declared.kind !== extension.kind)
     return `The extension says ${extension.kind}, but the declared type is ${declared.value}.`
   if (bytes.kind !== extension.kind)

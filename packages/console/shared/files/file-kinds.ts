@@ -1,3 +1,5 @@
+import type { UploadFacts } from '../shell/facts.ts'
+
 export type FileKind = {
   name: string
   extensions: string[]
@@ -42,3 +44,18 @@ export const FULL_EDITION_KINDS: FileKind[] = [
   { name: 'MP3', extensions: ['mp3'], type: 'audio/mpeg', recognises: MP3 },
   { name: 'ZIP', extensions: ['zip'], type: 'application/zip', recognises: reads('PK') },
 ]
+
+/** The kinds that the service takes; what this page does not know has no signature to look at. */
+export function kindsOf(types: UploadFacts['types'], known: FileKind[]): FileKind[] {
+  if (!types) return known
+  return types.map(({ name, mediaType, extensions }) => {
+    const kind = known.find(({ type }) => type === mediaType)
+    const bare = extensions.map((extension) => extension.replace('.', ''))
+    return kind ?? { name: name.toUpperCase(), extensions: bare, type: mediaType }
+  })
+}
+
+export function namesOf(kinds: FileKind[]): string {
+  const names = kinds.map(({ name }) => name)
+  return [names.slice(0, -1).join(', '), names.at(-1)].filter(Boolean).join(' and ')
+}

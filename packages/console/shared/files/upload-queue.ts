@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals'
 import type { Call, Reply } from '../api/api.ts'
+import { facts } from '../shell/facts.ts'
 import { checkFile, type FileVerdict } from './file-check.ts'
 import type { FileKind } from './file-kinds.ts'
 
@@ -14,7 +15,7 @@ export type Upload = {
 }
 
 type QueueOptions = {
-  kinds: FileKind[]
+  kinds(): FileKind[]
   send(call: Call): Promise<Reply>
   onStored(reply: Reply): void
 }
@@ -38,7 +39,7 @@ export function createUploadQueue({ kinds, send, onStored }: QueueOptions) {
       lastId += 1
       const id = lastId
       uploads.value = [{ id, file, state: 'waiting', share: 0 }, ...uploads.value]
-      const verdict = await checkFile(file, kinds)
+      const verdict = await checkFile(file, kinds(), facts.value.uploads?.maxFileBytes)
       change(id, { verdict, state: verdict.accepted ? 'waiting' : 'refused' })
       sendNext()
     }

@@ -28,3 +28,39 @@ function decoded(part: string): string {
     return part
   }
 }
+
+const positions = new Map<string, number>()
+const PATIENCE_MS = 1_500
+
+type Navigate = Event & { navigationType: string }
+
+/** What browsers do for documents: another page starts at its top, the way back where it was left. */
+export function keepScroll(): void {
+  const { navigation } = window as { navigation?: EventTarget }
+  let wanted = 0
+  navigation?.addEventListener('navigate', (event) => {
+    positions.set(location.hash, scroller()?.scrollTop ?? 0)
+    const isBack = (event as Navigate).navigationType === 'traverse'
+    wanted = isBack ? Number.NaN : 0
+  })
+  addEventListener('hashchange', () => {
+    const position = Number.isNaN(wanted) ? (positions.get(location.hash) ?? 0) : wanted
+    scrollTo(position, performance.now() + PATIENCE_MS)
+  })
+}
+
+/** What the page shows may have to be loaded before it is long enough. */
+function scrollTo(position: number, deadline: number): void {
+  const part = scroller()
+  if (!part) return
+  part.scrollTop = position
+  if (part.scrollTop < position && performance.now() < deadline)
+    requestAnimationFrame(() => scrollTo(position, deadline))
+}
+
+/** The page scrolls in its part of the window, or on a small screen with the window. */
+function scroller(): Element | null {
+  const main = document.querySelector('.main')
+  const scrolls = main && getComputedStyle(main).overflowY !== 'visible'
+  return scrolls ? main : document.scrollingElement
+}

@@ -6,10 +6,10 @@ import { exchanges } from '../api/exchange-log.ts'
 import type { ConsoleDefinition } from './definition.ts'
 import { Inspector } from './inspector/inspector.tsx'
 import { PageList } from './navigation.tsx'
-import { route } from './route.ts'
+import { keepScroll, route } from './route.ts'
 import { Palette } from './top/palette.tsx'
 import { TopBar } from './top/top-bar.tsx'
-import { menuOpen } from './visibility.ts'
+import { inspectorOpen, menuOpen } from './visibility.ts'
 
 export function startConsole(definition: ConsoleDefinition): void {
   const root = document.getElementById('app')
@@ -24,6 +24,7 @@ function Shell({ definition }: { definition: ConsoleDefinition }) {
     document.title = `${title} · ${definition.title} · Plinth`
     menuOpen.value = false
   }, [title, definition.title])
+  useEffect(() => keepScroll(), [])
   if (!page) return null
   const Content = page.component
   return (
@@ -43,6 +44,13 @@ function Shell({ definition }: { definition: ConsoleDefinition }) {
     </div>
   )
 }
+
+/** Escape closes what lies over the page; the list of pages and the requests are that on a phone. */
+addEventListener('keydown', ({ key, defaultPrevented }) => {
+  if (key !== 'Escape' || defaultPrevented) return
+  menuOpen.value = false
+  inspectorOpen.value = false
+})
 
 /** One line at the top while the service does not answer at all. */
 function OutageNotice() {

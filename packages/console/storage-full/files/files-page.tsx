@@ -16,6 +16,7 @@ import {
   listMoreFiles,
   listRefusal,
   queue,
+  takenKinds,
   totalFiles,
   usage,
 } from './library.ts'
@@ -39,11 +40,7 @@ export function FilesPage() {
       title={session.isAdmin.value ? 'Everyone’s files' : 'Your files'}
       about="Stored with the provider that is active at the time, and always read from there."
     >
-      <DropZone
-        accept=".png,.jpg,.jpeg,.webp,.gif,.pdf,.txt,.mp4,.mp3,.zip"
-        about="Images, PDF, text, MP4, MP3 or ZIP, up to 100 MB unless the server is configured otherwise"
-        onFiles={queue.add}
-      />
+      <DropZone kinds={takenKinds()} onFiles={queue.add} />
       <UploadList queue={queue} />
       <DeletionList />
       <Refusal reply={listRefusal.value} />

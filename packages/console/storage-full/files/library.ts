@@ -1,8 +1,9 @@
 import type { StorageUsage, StoredFile } from '@plinth/client'
 import { signal } from '@preact/signals'
 import type { Reply } from '../../shared/api/api.ts'
-import { FULL_EDITION_KINDS } from '../../shared/files/file-kinds.ts'
+import { FULL_EDITION_KINDS, kindsOf } from '../../shared/files/file-kinds.ts'
 import { createUploadQueue } from '../../shared/files/upload-queue.ts'
+import { facts } from '../../shared/shell/facts.ts'
 import { session } from '../session.ts'
 
 const PAGE_SIZE = 48
@@ -37,8 +38,13 @@ export async function listMoreFiles(): Promise<void> {
   totalFiles.value = Math.max(Number(reply.headers['x-total-count'] ?? 0), files.value.length)
 }
 
+/** What the service takes, as it says itself. */
+export function takenKinds() {
+  return kindsOf(facts.value.uploads?.types, FULL_EDITION_KINDS)
+}
+
 export const queue = createUploadQueue({
-  kinds: FULL_EDITION_KINDS,
+  kinds: takenKinds,
   send: session.api.send,
   onStored: ({ body }) => {
     files.value = [body, ...(files.value ?? [])]

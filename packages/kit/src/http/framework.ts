@@ -65,6 +65,8 @@ declare module 'fastify' {
     resourceMetadata: string | undefined
     /** What an operator should know; logged once, when the service listens. */
     announcements: string[]
+    /** What the pages of the console must know of the settings; public, as the pages are. */
+    pageFacts: Record<string, unknown>
     /** Where the other consoles are, for a switcher; set by who runs several services. */
     suiteOf: ((request: Request) => SuiteLinks) | undefined
     /** Every route, for the API document. */

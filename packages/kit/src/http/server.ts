@@ -75,6 +75,7 @@ export function createServer(options: ServerOptions): Server {
   server.decorate('baseUrlOf', baseUrls(options))
   server.decorate('announcements', [])
   server.decorate('resourceMetadata', undefined)
+  server.decorate('pageFacts', Object.create(null))
   server.decorate('suiteOf', undefined)
   server.decorate('operations', [])
   server.decorate('api', undefined)

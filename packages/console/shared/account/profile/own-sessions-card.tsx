@@ -8,10 +8,11 @@ import type { Session } from '../session/session.ts'
 
 export function OwnSessionsCard({ session }: { session: Session }) {
   const sessions = useLoad<OwnSession[]>(() => session.api.get('/api/users/me/sessions'))
-  const end = useAction(
-    (id: number) => session.api.delete(`/api/users/me/sessions/${id}`),
-    sessions.reload,
-  )
+  const end = useAction(async (id: number) => {
+    const reply = await session.api.delete(`/api/users/me/sessions/${id}`)
+    // One that has ended by itself meanwhile is as good as ended.
+    return reply.status === 404 ? undefined : reply
+  }, sessions.reload)
   return (
     <Card
       title="Your sessions"

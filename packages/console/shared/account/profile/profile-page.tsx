@@ -1,4 +1,5 @@
 import type { Profile } from '@plinth/client'
+import { useSignal } from '@preact/signals'
 import { useLoad } from '../../api/use-reply.ts'
 import { Card, Page } from '../../components/page.tsx'
 import { Loaded } from '../../components/reply.tsx'
@@ -9,14 +10,20 @@ import { OwnAccountOnly } from '../session/sign-in.tsx'
 import { OwnSessionsCard } from './own-sessions-card.tsx'
 import { PasswordCard } from './password-card.tsx'
 
-export function ProfilePage(props: { session: Session; passwordMinimum: number }) {
-  const { session } = props
+export function ProfilePage({ session }: { session: Session }) {
+  // A password change ends other sessions.
+  const passwordChanges = useSignal(0)
   return (
     <Page title="Profile" about="The account this access token belongs to.">
       <OwnAccountOnly session={session}>
         <ProfileCard key={session.claims.value?.sub} session={session} />
-        <OwnSessionsCard session={session} />
-        <PasswordCard {...props} />
+        <OwnSessionsCard key={passwordChanges.value} session={session} />
+        <PasswordCard
+          session={session}
+          onChange={() => {
+            passwordChanges.value += 1
+          }}
+        />
       </OwnAccountOnly>
     </Page>
   )

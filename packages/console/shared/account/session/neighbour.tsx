@@ -1,13 +1,14 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { Button } from '../../components/button.tsx'
-import { suite } from '../../shell/suite.ts'
+import { facts } from '../../shell/facts.ts'
 import type { Session } from './session.ts'
 import { watchNeighbour } from './tokens/shared-sign-in.ts'
 
 /** The sign-in of another service whose tokens are taken here; its console is at this origin or not. */
 export function ContinueAs({ session }: { session: Session }) {
-  const console = suite.value?.signIn
+  const { suite } = facts.value
+  const console = suite?.signIn
   const username = useSignal<string | undefined>(undefined)
   const here = console !== undefined && isHere(console)
   useEffect(() => {
@@ -21,7 +22,7 @@ export function ContinueAs({ session }: { session: Session }) {
     return (
       <p class="small soft">
         Accounts of Identity are taken, too: open this console from{' '}
-        <a href={suite.value?.home}>all services</a> to use your sign-in there.
+        <a href={suite?.home}>all services</a> to use your sign-in there.
       </p>
     )
   if (!username.value)

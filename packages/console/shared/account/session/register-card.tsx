@@ -2,15 +2,17 @@ import { useAction } from '../../api/use-reply.ts'
 import { Form, type Values } from '../../components/form.tsx'
 import { Card } from '../../components/page.tsx'
 import { Success } from '../../components/reply.tsx'
+import { facts } from '../../shell/facts.ts'
 import type { Session } from './session.ts'
 
-export function RegisterCard(props: { session: Session; passwordMinimum: number }) {
-  const { api, signIn } = props.session
+export function RegisterCard({ session }: { session: Session }) {
+  const { api, signIn } = session
   const register = useAction(async (values: Values) => {
     const reply = await api.post('/api/auth/register', values, { open: true })
     if (reply.ok) await signIn(values)
     return reply
   })
+  if (facts.value.registration === false) return null
   return (
     <Card title="Register" about="Creates an account with ROLE_USER and signs you in.">
       <Form
@@ -23,7 +25,7 @@ export function RegisterCard(props: { session: Session; passwordMinimum: number 
             name: 'password',
             type: 'password',
             autocomplete: 'new-password',
-            hint: `At least ${props.passwordMinimum} characters.`,
+            hint: `At least ${facts.value.passwordMinLength ?? 12} characters.`,
           },
         ]}
         action={register}

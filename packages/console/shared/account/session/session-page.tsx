@@ -7,8 +7,7 @@ import type { Session } from './session.ts'
 import { SignInCard } from './sign-in.tsx'
 import { TokenCard } from './token-card.tsx'
 
-export function SessionPage(props: { session: Session; passwordMinimum: number }) {
-  const { session } = props
+export function SessionPage({ session }: { session: Session }) {
   if (!session.restored.value)
     return (
       <Page title="Session">
@@ -22,7 +21,7 @@ export function SessionPage(props: { session: Session; passwordMinimum: number }
         about="Tokens are kept in memory only, shared by the tabs of this console, and end with the last one."
       >
         <SignInCard session={session} />
-        <RegisterCard {...props} />
+        <RegisterCard session={session} />
       </Page>
     )
   return (

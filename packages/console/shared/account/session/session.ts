@@ -1,6 +1,7 @@
 import type { TokenPair } from '@plinth/client'
 import { computed, signal } from '@preact/signals'
 import { type Api, createApi, type Reply } from '../../api/api.ts'
+import { publicValues } from '../../api/concealment.ts'
 import { type Claims, claimsOf, type DecodedToken, decodeToken } from './tokens/decoded-token.ts'
 import type { Kept } from './tokens/kept-tokens.ts'
 import { accountsOf, shareSignIn } from './tokens/shared-sign-in.ts'
@@ -51,6 +52,7 @@ export function createSession({ renewsItself }: { renewsItself: boolean }) {
 
   async function signIn({ username = '', password = '' }: Credentials): Promise<Reply> {
     const credentials = { username, password }
+    notePublicValues(credentials)
     return received(await api.post<TokenPair>('/api/auth/login', credentials, { open: true }))
   }
 
@@ -79,4 +81,18 @@ export function createSession({ renewsItself }: { renewsItself: boolean }) {
 
 function bearer(accessToken: string | undefined): Record<string, string> {
   return accessToken ? { Authorization: `Bearer ${accessToken}` } : {}
+}
+
+// The seeded accounts of the default configuration; they are in the documentation too.
+export const DEMO_ACCOUNTS = [
+  { username: 'user', password: 'password123123', about: 'ROLE_USER' },
+  { username: 'admin', password: 'password123123', about: 'ROLE_USER and ROLE_ADMIN' },
+] as const
+
+/** The name may stand in a copied command; a password only if everybody knows it. */
+function notePublicValues(given: { username: string; password: string }): void {
+  const isDemo = DEMO_ACCOUNTS.some(({ password }) => password === given.password)
+  delete publicValues.PASSWORD
+  publicValues.USERNAME = given.username.replaceAll("'", '')
+  if (isDemo) publicValues.PASSWORD = given.password
 }

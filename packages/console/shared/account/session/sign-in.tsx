@@ -3,22 +3,14 @@ import { useAction } from '../../api/use-reply.ts'
 import { Button, ButtonLink } from '../../components/button.tsx'
 import { Form } from '../../components/form.tsx'
 import { Card, EmptyState, Skeleton } from '../../components/page.tsx'
+import { facts } from '../../shell/facts.ts'
 import { ContinueAs } from './neighbour.tsx'
-import type { Credentials, Session } from './session.ts'
-
-// The seeded accounts of the default configuration; they are in the documentation too.
-export const DEMO_ACCOUNTS = [
-  { username: 'user', password: 'password123123', about: 'ROLE_USER' },
-  { username: 'admin', password: 'password123123', about: 'ROLE_USER and ROLE_ADMIN' },
-] as const
-
-const CHECK_BOTH =
-  'Check both. If that was a demo account, this server has them turned off: register your own.'
+import { type Credentials, DEMO_ACCOUNTS, type Session } from './session.ts'
 
 export function SignInCard({ session }: { session: Session }) {
   const signIn = useAction(session.signIn)
   return (
-    <Card title="Sign in" about="With an account of this service, or a demo account in one click.">
+    <Card title="Sign in" about="With an account of this service.">
       <ContinueAs session={session} />
       <DemoAccounts signIn={signIn.run} />
       <Form
@@ -35,7 +27,7 @@ export function SignInCard({ session }: { session: Session }) {
         action={signIn}
         send="Sign in"
         kind="primary"
-        advice={signIn.refusal?.status === 401 && <p>{CHECK_BOTH}</p>}
+        advice={signIn.refusal?.status === 401 && <p>Check both.</p>}
       />
     </Card>
   )
@@ -45,7 +37,7 @@ export function SignInCard({ session }: { session: Session }) {
 export function AdminRequired({ session, to }: { session: Session; to: string }) {
   return (
     <>
-      <p>Sign in as admin to {to}.</p>
+      <p>Sign in as an administrator to {to}.</p>
       <DemoAccounts signIn={session.signIn} accounts={['admin']} />
     </>
   )
@@ -58,6 +50,7 @@ type DemoAccountsProps = {
 }
 
 export function DemoAccounts({ signIn, accounts }: DemoAccountsProps) {
+  if (!facts.value.demoAccounts) return null
   const offered = DEMO_ACCOUNTS.filter(({ username }) => accounts?.includes(username) ?? true)
   return (
     <div class="row">
@@ -79,6 +72,7 @@ export function SignedInOnly(props: { session: Session; children: ComponentChild
     <EmptyState icon="person" title="Sign in first" about="This page needs an access token.">
       <ContinueAs session={props.session} />
       <DemoAccounts signIn={props.session.signIn} />
+      <ButtonLink href="#/session">Sign in</ButtonLink>
     </EmptyState>
   )
 }

@@ -1,10 +1,12 @@
 import { signal } from '@preact/signals'
 import { baseUrl } from '../../api/base-url.ts'
+import { PLACEHOLDER } from '../../api/concealment.ts'
 import type { Exchange } from '../../api/exchange-log.ts'
 import { Button } from '../../components/button.tsx'
 import { Code, CopyButton } from '../../components/code.tsx'
 import { sizeText } from '../../wording.ts'
-import { curlOf, fetchOf } from './snippets.ts'
+import { facts } from '../facts.ts'
+import { curlOf, fetchOf, runnable } from './snippets.ts'
 import { StatusBadge } from './status-badge.tsx'
 
 export function ExchangeDetail({ exchange }: { exchange: Exchange }) {
@@ -67,12 +69,25 @@ function HeaderList({ title, headers }: { title: string; headers: Record<string,
   )
 }
 
+const SECRET_HEADER = /^(authorization|x-api-key)$/i
+
+function hasCredentials({ requestHeaders }: Exchange): boolean {
+  return Object.keys(requestHeaders).some((name) => SECRET_HEADER.test(name))
+}
+
 const language = signal<'curl' | 'fetch'>('curl')
 
 /** The request as code. Secrets appear by name only, so the text is safe to paste anywhere. */
 function SnippetView({ exchange }: { exchange: Exchange }) {
-  const render = language.value === 'curl' ? curlOf : fetchOf
-  const text = render(exchange, exchange.base ?? baseUrl)
+  const base = exchange.base ?? baseUrl
+  const isCurl = language.value === 'curl'
+  const text = isCurl ? curlOf(exchange, base) : fetchOf(exchange, base)
+  const hasAccounts = facts.value.registration !== undefined
+  const withToken = () => {
+    const requestHeaders = { ...exchange.requestHeaders, ...exchange.credentials?.() }
+    const live = { ...exchange, requestHeaders }
+    return isCurl ? runnable(curlOf(live, base), base, hasAccounts) : fetchOf(live, base)
+  }
   return (
     <section class="stack tight" aria-label="Request as code">
       <div class="row apart">
@@ -90,9 +105,20 @@ function SnippetView({ exchange }: { exchange: Exchange }) {
             </Button>
           ))}
         </div>
-        <CopyButton text={() => text} />
+        <div class="row">
+          <CopyButton text={() => (isCurl ? runnable(text, base, hasAccounts) : text)} />
+          {hasCredentials(exchange) && <CopyButton text={withToken} label="Copy with my token" />}
+        </div>
       </div>
       <Code text={text} label={`The request as ${language.value}`} />
+      {isCurl && text.search(PLACEHOLDER) >= 0 && (
+        <p class="small soft">The copy begins with what sets the variables.</p>
+      )}
+      {exchange.requestFile && (
+        <p class="small soft">
+          Run it in the folder of {exchange.requestFile.name}, or write its path after the @.
+        </p>
+      )}
     </section>
   )
 }

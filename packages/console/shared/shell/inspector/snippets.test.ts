@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { concealBody, concealHeaders } from '../../api/concealment.ts'
+import { concealBody, concealHeaders, publicValues } from '../../api/concealment.ts'
 import type { Exchange } from '../../api/exchange-log.ts'
-import { curlOf, fetchOf } from './snippets.ts'
+import { curlOf, fetchOf, runnable } from './snippets.ts'
 
 const ORIGIN = 'http://localhost:8081'
 
@@ -61,4 +61,34 @@ test('an upload is a form field with its declared type', () => {
 
   assert.match(curlOf(exchange({ requestFile }), ORIGIN), /-F 'file=@lake\.png;type=image\/png'/)
   assert.match(fetchOf(exchange({ requestFile }), ORIGIN), /form\.append\('file', file\)/)
+})
+
+test('a copied command sets what it needs, and is one line to the shell', (t) => {
+  const requestHeaders = concealHeaders({ Authorization: 'Bearer eyJsecret' })
+  const command = curlOf(exchange({ requestHeaders }), ORIGIN)
+  publicValues.USERNAME = 'user'
+  t.after(() => {
+    delete publicValues.USERNAME
+  })
+
+  const copied = runnable(command, ORIGIN, true)
+
+  assert.match(copied, /^USERNAME='user' && \\\nprintf 'PASSWORD: ' && read -r PASSWORD && \\\n/)
+  assert.match(copied, /ACCESS_TOKEN=\$\(curl -s 'http:\/\/localhost:8081\/api\/auth\/login'/)
+  for (const line of copied.split('\n').slice(0, -1)) assert.match(line, /\\$/)
+  assert.ok(copied.endsWith(command))
+})
+
+test('a copied command without variables is as it was', () => {
+  const command = curlOf(exchange({ path: '/actuator/health' }), ORIGIN)
+
+  assert.equal(runnable(command, ORIGIN, true), command)
+})
+
+test('a program names each variable before it uses it', () => {
+  const requestHeaders = concealHeaders({ 'X-API-KEY': 'k' })
+
+  const code = fetchOf(exchange({ requestHeaders }), ORIGIN)
+
+  assert.match(code, /^const API_KEY = '…'\nawait fetch/)
 })

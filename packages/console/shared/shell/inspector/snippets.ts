@@ -1,4 +1,4 @@
-import { PLACEHOLDER } from '../../api/concealment.ts'
+import { PLACEHOLDER, publicValues, signInAt } from '../../api/concealment.ts'
 import type { Exchange } from '../../api/exchange-log.ts'
 
 /** The same request for a shell. Secrets are shell variables, so the text can be shared. */
@@ -11,6 +11,36 @@ export function curlOf(exchange: Exchange, baseUrl: string): string {
   if (exchange.requestFile)
     parts.push(`-F 'file=@${quoted(exchange.requestFile.name)};type=${exchange.requestFile.type}'`)
   return parts.join(' \\\n  ')
+}
+
+/**
+ * The command with everything it needs before it. It is one line to the shell: what is pasted after a
+ * line that asks for something would be the answer.
+ */
+export function runnable(command: string, baseUrl: string, hasAccounts: boolean): string {
+  const names = new Set([...command.matchAll(PLACEHOLDER)].map(([, name = '']) => name))
+  const steps = [...names].flatMap((name) => settingOf(name, baseUrl, hasAccounts))
+  return [...steps, command].join(' && \\\n')
+}
+
+const LOGIN = `{"username":"$USERNAME","password":"$PASSWORD"}`
+
+function settingOf(name: string, baseUrl: string, hasAccounts: boolean): string[] {
+  const value = publicValues[name]
+  if (value !== undefined) return [`${name}='${value}'`]
+  if (name === 'ACCESS_TOKEN' && hasAccounts)
+    return [
+      ...settingOf('USERNAME', baseUrl, false),
+      ...settingOf('PASSWORD', baseUrl, false),
+      `ACCESS_TOKEN=$(curl -s '${signInAt.base ?? baseUrl}/api/auth/login' -H 'Content-Type: application/json' \\\n  -d "${LOGIN.replaceAll('"', '\\"')}" | ${memberOf('accessToken')})`,
+    ]
+  if (name === 'CSRF_TOKEN')
+    return [`CSRF_TOKEN=$(curl -s '${baseUrl}/webauthn/csrf' | ${memberOf('token')})`]
+  return [`printf '${name}: ' && read -r ${name}`]
+}
+
+function memberOf(name: string): string {
+  return `sed 's/.*"${name}":"\\([^"]*\\)".*/\\1/'`
 }
 
 /** The same request for a program; the placeholders are its variables. */
@@ -26,8 +56,13 @@ export function fetchOf(exchange: Exchange, baseUrl: string): string {
   const form = exchange.requestFile
     ? "const form = new FormData()\nform.append('file', file)\n"
     : ''
-  return `${form}await fetch(${JSON.stringify(baseUrl + exchange.path)}, {\n${options.join('\n')}\n})`
+  const names = new Set([...options.join().matchAll(VARIABLE)].map(([, name]) => name))
+  const unset = [...names].map((name) => `const ${name} = '…'\n`).join('')
+  return `${unset}${form}await fetch(${JSON.stringify(baseUrl + exchange.path)}, {\n${options.join('\n')}\n})`
 }
+
+const VARIABLE =
+  /\b(?:\$\{)?((?:ACCESS|REFRESH|CSRF)_TOKEN|(?:NEW_)?PASSWORD|[A-Z]+_KEY|WEBHOOK_SECRET)\b/g
 
 // A header with a variable in it reads best in double quotes, where the shell fills it in.
 function headerArgument(header: string): string {

@@ -1,10 +1,10 @@
 import { Icon } from '../../components/icon.tsx'
-import { suite } from '../suite.ts'
+import { facts } from '../facts.ts'
 
 /** The consoles of the other services, where several run together. Escape and a click close it. */
 export function Switcher() {
-  if (!suite.value) return null
-  const { home, consoles } = suite.value
+  if (!facts.value.suite) return null
+  const { home, consoles } = facts.value.suite
   return (
     <>
       <button

@@ -27,7 +27,8 @@ export function consoleRoutes(
       reply.redirect(`${basePathOf(request)}${path}/index.html`, 302),
     )
   if (about === CONSOLE)
-    server.get(`${path}/suite.json`, { schema: PAGE }, async (request) => ({
+    server.get(`${path}/facts.json`, { schema: PAGE }, async (request) => ({
+      ...server.pageFacts,
       suite: server.suiteOf?.(request) ?? null,
     }))
   const pages = readPages(folder)

@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals'
+import { signInAt } from '../../../api/concealment.ts'
 import { claimsOf, decodeToken } from './decoded-token.ts'
 import { type Kept, type KeptTokens, openKept } from './kept-tokens.ts'
 
@@ -18,6 +19,7 @@ export function shareSignIn(take: (kept: Kept | undefined) => void) {
     if (value && 'neighbour' in value) await follow(value.neighbour)
     else {
       neighbour.value = undefined
+      signInAt.base = undefined
       current = ownPair
       take(value)
     }
@@ -27,6 +29,7 @@ export function shareSignIn(take: (kept: Kept | undefined) => void) {
   /** From now on the tokens are those of the console at that address, as long as it has any. */
   async function follow(console: string): Promise<void> {
     neighbour.value = console
+    signInAt.base = accountsOf(console)
     current = openKept<Kept>(workerOf(console), (value) => {
       if (neighbour.value !== console) return
       if (value) take(value)

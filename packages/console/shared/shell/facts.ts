@@ -1,0 +1,31 @@
+import { signal } from '@preact/signals'
+
+export type UploadFacts = {
+  maxFileBytes: number
+  /** Absent where the list is fixed. */
+  types?: { name: string; mediaType: string; extensions: string[] }[]
+}
+
+type Facts = {
+  /** What runs beside this service; nothing where it runs alone. */
+  suite: {
+    home: string
+    consoles: { name: string; title: string; href: string }[]
+    /** The console of the service whose accounts are taken here, too. */
+    signIn?: string
+  } | null
+  demoAccounts?: boolean
+  passwordMinLength?: number
+  registration?: boolean
+  uploads?: UploadFacts
+}
+
+/** What the service says about itself beside its pages. */
+export const facts = signal<Facts>({ suite: null })
+
+fetch('facts.json').then(
+  async (reply) => {
+    if (reply.ok) facts.value = await reply.json()
+  },
+  () => {},
+)
