@@ -45,7 +45,7 @@ describe('the identity console', { skip }, () => {
     await page.getByText('rotated once').waitFor()
     await page.getByRole('button', { name: 'Replay the used token' }).click()
 
-    await page.getByText('401, as it should be.').waitFor()
+    await page.getByText('Refused, as it should be.').waitFor()
     await page.getByRole('button', { name: 'Refresh now' }).click()
     await page.getByText('rotated 2 times').waitFor()
   })

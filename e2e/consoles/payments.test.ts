@@ -63,7 +63,7 @@ describe('the payments console', { skip }, () => {
     const session = await createCheckout(page)
     await page.getByRole('link', { name: 'Watch the payment' }).click()
     await page.getByText('PENDING', { exact: true }).waitFor()
-    await page.getByText('409: the payment has no payment intent yet.').waitFor()
+    await page.getByText('Nothing has been paid yet.').waitFor()
 
     await control(`/sessions/${session}/pay`)
     await page.getByText('PAID', { exact: true }).waitFor()
@@ -78,7 +78,7 @@ describe('the payments console', { skip }, () => {
     await page.getByRole('button', { name: 'Refund', exact: true }).click()
 
     await page.getByText('REFUNDED', { exact: true }).waitFor()
-    await page.getByText('409: everything has been refunded.').first().waitFor()
+    await page.getByText('Everything has been refunded.').first().waitFor()
   })
 
   test('pays on the hosted page itself and comes back to the console', async (t) => {

@@ -66,7 +66,8 @@ describe('the full edition’s workbench', { skip }, () => {
         `[...document.querySelectorAll('.file-grid img')].flatMap((image) =>
           image.naturalWidth > 0 ? [image.src] : [])`,
       )
-    const sources = await until(drawn, ({ length }) => length === 3)
+    const sources = await until(drawn, ({ length }) => length === 2)
+    await page.locator('.file-grid .placeholder', { hasText: 'TXT' }).waitFor()
     for (const source of sources) assert.match(source, /^blob:/)
     await page.getByRole('button', { name: 'List', exact: true }).click()
     await page.getByRole('cell', { name: 'text/plain' }).waitFor()
@@ -163,7 +164,7 @@ describe('the full edition’s workbench', { skip }, () => {
     assert.equal((await fetch(link)).status, 404)
   })
 
-  test('plays media through a short link, in the page and in a tab of its own', async (t) => {
+  test('plays media without a link, and a link plays in a tab of its own', async (t) => {
     const page = await openFiles(t)
     await page.getByLabel('Files to upload').setInputFiles(silentMp3('silence.mp3'))
     await page.locator('.file-grid a', { hasText: 'silence.mp3' }).click()
@@ -171,10 +172,12 @@ describe('the full edition’s workbench', { skip }, () => {
 
     const seconds = await player.evaluate(durationOf)
 
-    const source = new URL((await player.getAttribute('src')) ?? '', page.url())
-    assert.match(source.pathname, /^\/file\/presigned\//)
+    assert.match((await player.getAttribute('src')) ?? '', /^blob:/)
     assert.equal(Math.round(seconds), 1)
-    await page.goto(source.href)
+    assert.equal(await page.getByRole('button', { name: 'Revoke' }).count(), 0)
+    await page.getByRole('button', { name: '5 minutes' }).click()
+    const link = await page.getByRole('link', { name: /Open it/ }).getAttribute('href')
+    await page.goto(link ?? '')
     assert.equal(Math.round(await page.locator('video').evaluate(durationOf)), 1)
   })
 
@@ -212,6 +215,41 @@ describe('the full edition’s workbench', { skip }, () => {
     await page.locator('.exchange-list button', { hasText: 'DELETE' }).waitFor()
     await page.getByText('Deleting').waitFor({ state: 'detached' })
     await card.waitFor({ state: 'detached' })
+  })
+
+  test('a deletion does not depend on the page staying open', async (t) => {
+    const page = await openFiles(t)
+    await page.getByLabel('Files to upload').setInputFiles(samplePng('gone.png', 1))
+    const card = page.locator('.file-grid li', { hasText: 'gone.png' })
+    await card.locator('img').waitFor()
+
+    await page.getByRole('button', { name: 'Delete gone.png' }).click()
+    await card.waitFor({ state: 'detached' })
+    await page.goto('about:blank')
+    await page.goto(address)
+
+    const listed = async () => {
+      await page.reload()
+      await page.locator('.file-grid li').first().waitFor()
+      return card.count()
+    }
+    assert.equal(await until(listed, (count) => count === 0), 0)
+  })
+
+  test('shows a PDF in a tab, and says what it cannot show', async (t) => {
+    const page = await openFiles(t)
+    const pdf = textFile('paper.pdf', '%PDF-1.4\n%%EOF\n', 'application/pdf')
+    const zip = textFile('box.zip', `PK\x05\x06${'\0'.repeat(18)}`, 'application/zip')
+    await page.getByLabel('Files to upload').setInputFiles([pdf, zip])
+
+    await page.locator('.file-grid a', { hasText: 'paper.pdf' }).click()
+    const open = page.getByRole('link', { name: /Open the PDF/ })
+    assert.match((await open.getAttribute('href')) ?? '', /^blob:/)
+    assert.deepEqual(await accessibilityFaults(page), [])
+    await goTo(page, '')
+    await page.locator('.file-grid a', { hasText: 'box.zip' }).click()
+
+    await page.getByText('A file of this type cannot be shown here.').waitFor()
   })
 
   test('configures, tests and activates a local folder', async (t) => {

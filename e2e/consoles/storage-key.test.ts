@@ -42,6 +42,9 @@ describe('the key edition’s tester', { skip }, () => {
     assert.deepEqual(readFileSync(await (await downloading).path()), picture.buffer)
 
     await page.getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('button', { name: 'No' }).click()
+    await page.getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('button', { name: 'Yes' }).click()
     await page.getByText('The store is empty').waitFor()
   })
 

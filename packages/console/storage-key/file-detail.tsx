@@ -1,11 +1,13 @@
 import type { FileMetadata } from '@plinth/client'
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
 import { useAction, useLoad } from '../shared/api/use-reply.ts'
-import { Button } from '../shared/components/button.tsx'
+import { Button, ConfirmButton } from '../shared/components/button.tsx'
 import { Card } from '../shared/components/page.tsx'
 import { Loaded, Refusal } from '../shared/components/reply.tsx'
 import { Facts } from '../shared/components/table.tsx'
 import { saveFile } from '../shared/files/save-file.ts'
-import { dateText } from '../shared/wording.ts'
+import { dateText, sizeText } from '../shared/wording.ts'
 import { api, listFiles, selectedName } from './store.ts'
 
 export function FileDetail({ name }: { name: string }) {
@@ -30,9 +32,15 @@ export function FileDetail({ name }: { name: string }) {
           <Button icon="download" busy={download.busy} onClick={() => download.run()}>
             Download
           </Button>
-          <Button icon="trash" kind="danger" busy={remove.busy} onClick={() => remove.run()}>
+          <ConfirmButton
+            icon="trash"
+            kind="danger"
+            question={`Delete ${name} for good?`}
+            busy={remove.busy}
+            onClick={() => remove.run()}
+          >
             Delete
-          </Button>
+          </ConfirmButton>
         </>
       }
     >
@@ -42,13 +50,36 @@ export function FileDetail({ name }: { name: string }) {
           <Facts
             of={{
               Name: <code>{name}</code>,
-              Size: `${sizeKB} KB`,
+              Size: <ExactSize path={path} kilobytes={sizeKB} />,
               Type: mimeType,
               'Last modified': dateText(lastModified),
             }}
           />
         )}
       </Loaded>
+      {/\.(png|jpe?g|webp)$/.test(name) && <Picture key={name} path={path} name={name} />}
     </Card>
   )
+}
+
+/** The metadata has whole kilobytes; the length of the download is exact. */
+function ExactSize({ path, kilobytes }: { path: string; kilobytes: number }) {
+  const bytes = useSignal<number | undefined>(undefined)
+  useEffect(() => {
+    api.send({ method: 'HEAD', path: `/file/${path}`, silent: true }).then(({ ok, headers }) => {
+      if (ok) bytes.value = Number(headers['content-length'])
+    })
+  }, [path, bytes])
+  return <>{bytes.value === undefined ? `${kilobytes} kB` : sizeText(bytes.value)}</>
+}
+
+function Picture({ path, name }: { path: string; name: string }) {
+  const address = useSignal<string | undefined>(undefined)
+  useEffect(() => {
+    api.get(`/file/${path}`, { silent: true }).then((reply) => {
+      if (reply.ok) address.value = URL.createObjectURL(reply.content)
+    })
+    return () => URL.revokeObjectURL(address.value ?? '')
+  }, [path, address])
+  return address.value ? <img class="stored-picture" src={address.value} alt={name} /> : null
 }

@@ -40,8 +40,8 @@ export function PaymentActions({ payment, timeline, onChange }: ActionProps) {
 
 function blockedBecause({ status, checkoutStatus }: Payment): string | false {
   if (status !== 'PENDING' && status !== 'FAILED')
-    return '409: the payment is settled, so there is nothing left to pay.'
+    return 'The payment is settled, so there is nothing left to pay.'
   if (checkoutStatus === 'COMPLETE' && status === 'PENDING')
-    return '409: the customer has paid and the money is still on its way.'
+    return 'The customer has paid and the money is still on its way.'
   return false
 }

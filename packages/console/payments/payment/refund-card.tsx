@@ -80,15 +80,15 @@ function Refunded({ refund }: { refund: Refund }) {
 
 function refundBlocked(payment: Payment, left: number): string | undefined {
   const { status, providerPaymentIntentId } = payment
-  if (status === 'REFUNDED') return '409: everything has been refunded.'
-  if (!providerPaymentIntentId) return '409: the payment has no payment intent yet.'
+  if (status === 'REFUNDED') return 'Everything has been refunded.'
+  if (!providerPaymentIntentId) return 'Nothing has been paid yet.'
   return status === 'PAID' || status === 'PARTIALLY_REFUNDED'
     ? nothingLeft(left)
-    : '409: only a paid payment can be refunded.'
+    : 'Only a paid payment can be refunded.'
 }
 
 function nothingLeft(left: number): string | undefined {
-  return left > 0 ? undefined : '400: refunds under way already use up what is left.'
+  return left > 0 ? undefined : 'Refunds under way already use up what is left.'
 }
 
 const REASONS = [

@@ -53,6 +53,7 @@ export function createApi(credentials: Credentials) {
 
   return {
     send,
+    credentials: () => credentials.headers(),
     get: <Body = AnyBody>(path: string, rest: Partial<Call> = {}) =>
       send<Body>({ method: 'GET', path, ...rest }),
     post: shorthand('POST'),

@@ -1,3 +1,4 @@
+import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { Icon, type IconName } from './icon.tsx'
 
@@ -74,5 +75,29 @@ export function ButtonLink(props: {
       {props.children}
       {props.newTab && <span class="visually-hidden"> (opens in a new tab)</span>}
     </a>
+  )
+}
+
+/** Asks once more, in place, before it does what cannot be undone. */
+export function ConfirmButton({ question, ...props }: ButtonProps & { question: string }) {
+  const asked = useSignal(false)
+  const ask = (value: boolean) => () => {
+    asked.value = value
+  }
+  if (!asked.value) return <Button {...props} onClick={ask(true)} />
+  const confirm = (event: MouseEvent) => {
+    asked.value = false
+    props.onClick?.(event)
+  }
+  return (
+    <span class="row confirm" role="alert">
+      <span class="small">{question}</span>
+      <Button small kind="danger" busy={props.busy} subject={props.subject} onClick={confirm}>
+        Yes
+      </Button>
+      <Button small subject={props.subject} onClick={ask(false)}>
+        No
+      </Button>
+    </span>
   )
 }

@@ -1,3 +1,4 @@
+import type { Reply } from '../api/api.ts'
 import { now } from '../clock.ts'
 import { Button } from '../components/button.tsx'
 import { Badge, Card, Notice } from '../components/page.tsx'
@@ -59,8 +60,20 @@ function UploadRow({ upload, queue }: { upload: Upload; queue: UploadQueue }) {
       {state === 'refused' && upload.verdict && !upload.verdict.accepted && (
         <VerdictTable verdict={upload.verdict} />
       )}
+      {state === 'stored' && <StoredName reply={upload.reply} given={file.name} />}
       <Refusal reply={upload.reply} />
     </div>
+  )
+}
+
+/** The key edition gives every file a name of its own. */
+function StoredName({ reply, given }: { reply?: Reply; given: string }) {
+  const name = typeof reply?.body === 'string' ? reply.body : undefined
+  if (!name || name === given) return null
+  return (
+    <p class="small soft">
+      Stored as <code>{name}</code>
+    </p>
   )
 }
 

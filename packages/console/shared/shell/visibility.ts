@@ -1,6 +1,36 @@
-import { signal } from '@preact/signals'
+import { effect, signal } from '@preact/signals'
 
 /** Which panels are open; on wide screens the page list and the inspector are always visible. */
 export const menuOpen = signal(false)
 export const inspectorOpen = signal(false)
 export const paletteOpen = signal(false)
+
+const NAME = 'plinth-request-panel'
+const NARROWEST = 240
+const WIDEST = 900
+
+type Panel = { shown: boolean; width: number }
+
+/** The panel of requests on a wide screen. No secret, so the browser may remember it. */
+export const panel = signal<Panel>(rememberedPanel())
+
+export function resizePanel(width: number): void {
+  const fits = Math.round(Math.min(WIDEST, Math.max(NARROWEST, width)))
+  panel.value = { ...panel.value, width: fits }
+}
+
+effect(() => {
+  const { shown, width } = panel.value
+  document.documentElement.style.setProperty('--panel', shown ? `${width}px` : '0px')
+  localStorage.setItem(NAME, JSON.stringify({ shown, width }))
+})
+
+function rememberedPanel(): Panel {
+  try {
+    const { shown, width } = JSON.parse(localStorage.getItem(NAME) ?? '')
+    if (typeof shown === 'boolean' && width >= NARROWEST && width <= WIDEST) return { shown, width }
+  } catch {
+    // Nothing remembered, or nothing of ours.
+  }
+  return { shown: true, width: 376 }
+}

@@ -1,6 +1,7 @@
 import type { StoredFile } from '@plinth/client'
 import { signal } from '@preact/signals'
 import type { Reply } from '../../shared/api/api.ts'
+import { baseUrl } from '../../shared/api/base-url.ts'
 import { Button } from '../../shared/components/button.tsx'
 import { Refusal } from '../../shared/components/reply.tsx'
 import { session } from '../session.ts'
@@ -18,6 +19,17 @@ export function deleteSoon(file: StoredFile): void {
   deletions.value = [...deletions.value, { file, timer }]
 }
 
+/** Undo ends with the page, the deletion does not: what is waiting is sent while the page goes. */
+addEventListener('pagehide', () => {
+  for (const { file, refusal } of deletions.value)
+    if (!refusal)
+      fetch(`${baseUrl}/file/${file.id}`, {
+        method: 'DELETE',
+        headers: session.api.credentials(),
+        keepalive: true,
+      }).catch(() => {})
+})
+
 function undoDeletion({ file, timer }: Deletion): void {
   clearTimeout(timer)
   deletions.value = deletions.value.filter((each) => each.file.id !== file.id)
@@ -34,20 +46,22 @@ async function deleteNow(file: StoredFile): Promise<void> {
 export function DeletionList() {
   if (deletions.value.length === 0) return null
   return (
-    <ul class="stack tight" role="status">
-      {deletions.value.map((deletion) => (
-        <li key={deletion.file.id} class="notice warn">
-          <div class="row apart">
-            <span>
-              Deleting <strong>{deletion.file.originalFilename}</strong> in a few seconds.
-            </span>
-            <Button small onClick={() => undoDeletion(deletion)}>
-              Undo
-            </Button>
-          </div>
-          <Refusal reply={deletion.refusal} />
-        </li>
-      ))}
-    </ul>
+    <div role="status">
+      <ul class="stack tight">
+        {deletions.value.map((deletion) => (
+          <li key={deletion.file.id} class="notice warn">
+            <div class="row apart">
+              <span>
+                Deleting <strong>{deletion.file.originalFilename}</strong> in a few seconds.
+              </span>
+              <Button small onClick={() => undoDeletion(deletion)}>
+                Undo
+              </Button>
+            </div>
+            <Refusal reply={deletion.refusal} />
+          </li>
+        ))}
+      </ul>
+    </div>
   )
 }

@@ -14,7 +14,7 @@ export function FileGrid({ files }: { files: StoredFile[] }) {
       {files.map((file) => (
         <li key={file.id}>
           <a href={`#/files/${file.id}`} onKeyDown={moveWithArrows}>
-            <Thumbnail id={file.id} />
+            <Thumbnail file={file} />
             <span class="name">{file.originalFilename}</span>
           </a>
           <span class="soft small">
@@ -52,9 +52,9 @@ function moveWithArrows(event: KeyboardEvent): void {
 const COLUMNS: Column<StoredFile>[] = [
   {
     title: 'Picture',
-    of: ({ id }) => (
+    of: (file) => (
       <span class="list-thumbnail">
-        <Thumbnail id={id} />
+        <Thumbnail file={file} />
       </span>
     ),
   },

@@ -19,7 +19,7 @@ type KnownLink = {
   openedCount?: number
 }
 
-export const createLink = (id: number, expiresInSeconds: number) =>
+const createLink = (id: number, expiresInSeconds: number) =>
   session.api.post<TemporaryLink>('/file/generate-pre-signed-url', { id, expiresInSeconds })
 
 const listLinks = (id: number) => session.api.get<KnownLink[]>(`/file/${id}/links`)

@@ -1,16 +1,14 @@
 import type { StoredFile } from '@plinth/client'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { baseUrl } from '../../shared/api/base-url.ts'
+import { Button, ButtonLink } from '../../shared/components/button.tsx'
 import { Code } from '../../shared/components/code.tsx'
 import { Card } from '../../shared/components/page.tsx'
+import { sizeText } from '../../shared/wording.ts'
 import { session } from '../session.ts'
-import { createLink } from './links.tsx'
 import { Thumbnail } from './thumbnail.tsx'
 
-const PREVIEW_LINK_SECONDS = 300
-
-/** Shows the file in the page: pictures and text with the token, media through a short link. */
+/** Shows the file in the page, fetched with the access token. */
 export function PreviewCard({ file }: { file: StoredFile }) {
   return (
     <Card title="Preview">
@@ -25,18 +23,13 @@ function Preview({ file }: { file: StoredFile }) {
   if (file.contentType.startsWith('image/')) return <Picture file={file} />
   if (file.contentType.startsWith('text/')) return <Text file={file} />
   if (/^(video|audio)\//.test(file.contentType)) return <Media file={file} />
-  return <Thumbnail id={file.id} />
+  if (file.contentType === 'application/pdf') return <Pdf file={file} />
+  return <p class="soft">A file of this type cannot be shown here. Download it to open it.</p>
 }
 
 function Picture({ file }: { file: StoredFile }) {
-  const address = useSignal<string | undefined>(undefined)
-  useEffect(() => {
-    session.api.get(`/file/stream/${file.id}`).then((reply) => {
-      if (reply.ok) address.value = URL.createObjectURL(reply.content)
-    })
-    return () => URL.revokeObjectURL(address.value ?? '')
-  }, [file.id, address])
-  return address.value ? <img src={address.value} alt={file.originalFilename} /> : null
+  const address = useContent(file, true)
+  return address ? <img src={address} alt={file.originalFilename} /> : null
 }
 
 function Text({ file }: { file: StoredFile }) {
@@ -50,22 +43,58 @@ function Text({ file }: { file: StoredFile }) {
   return <Code text={text.value} label="The first part of the text" />
 }
 
-// A media element cannot send an access token and asks for ranges by itself, so it gets a link.
+const LOADED_AT_ONCE_BYTES = 20 * 1024 * 1024
+
+/** A media element cannot send an access token, so the file is fetched with it first. */
 function Media({ file }: { file: StoredFile }) {
-  const address = useSignal<string | undefined>(undefined)
-  useEffect(() => {
-    createLink(file.id, PREVIEW_LINK_SECONDS).then((reply) => {
-      if (reply.ok) address.value = `${baseUrl}/file/presigned/${reply.body.token}`
-    })
-  }, [file.id, address])
-  if (!address.value) return null
+  const asked = useSignal(file.size <= LOADED_AT_ONCE_BYTES)
+  const address = useContent(file, asked.value)
+  if (!asked.value)
+    return (
+      <Button
+        onClick={() => {
+          asked.value = true
+        }}
+      >
+        Load it to play ({sizeText(file.size)})
+      </Button>
+    )
+  if (!address) return null
   if (file.contentType.startsWith('audio/'))
     return (
       // biome-ignore lint/a11y/useMediaCaption: the file is the user's own and brings no captions.
-      <audio controls src={address.value} aria-label={file.originalFilename} />
+      <audio controls src={address} aria-label={file.originalFilename} />
     )
   return (
     // biome-ignore lint/a11y/useMediaCaption: the file is the user's own and brings no captions.
-    <video controls src={address.value} aria-label={file.originalFilename} />
+    <video controls src={address} aria-label={file.originalFilename} />
   )
+}
+
+/** The browser shows a PDF in a tab of its own; in this page its plug-in is not allowed. */
+function Pdf({ file }: { file: StoredFile }) {
+  const address = useContent(file, true)
+  return (
+    <div class="stack first-page">
+      <Thumbnail file={file} />
+      {address && (
+        <ButtonLink href={address} newTab icon="open">
+          Open the PDF
+        </ButtonLink>
+      )}
+    </div>
+  )
+}
+
+/** The bytes of the file as an address for this page, released when it goes. */
+function useContent(file: StoredFile, wanted: boolean): string | undefined {
+  const address = useSignal<string | undefined>(undefined)
+  useEffect(() => {
+    if (!wanted) return
+    session.api.get(`/file/stream/${file.id}`).then((reply) => {
+      if (reply.ok) address.value = URL.createObjectURL(reply.content)
+    })
+    return () => URL.revokeObjectURL(address.value ?? '')
+  }, [file.id, wanted, address])
+  return address.value
 }

@@ -1,9 +1,12 @@
+import type { StoredFile } from '@plinth/client'
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
+import { Icon } from '../../shared/components/icon.tsx'
 import { session } from '../session.ts'
 
 /** Loads when it comes into view and releases the bytes when it leaves the page. */
-export function Thumbnail({ id }: { id: number }) {
+export function Thumbnail({ file }: { file: StoredFile }) {
+  const { id, contentType, originalFilename } = file
   const frame = useRef<HTMLSpanElement>(null)
   const address = useSignal<string | undefined>(undefined)
   const drawn = useSignal(false)
@@ -26,11 +29,25 @@ export function Thumbnail({ id }: { id: number }) {
   }, [id, address, drawn])
   return (
     <span ref={frame} class="thumbnail">
-      {address.value && (
-        <img class={drawn.value ? 'drawn' : undefined} src={address.value} alt="" />
+      {address.value && !drawn.value && (
+        <img
+          class={contentType.startsWith('image/') ? undefined : 'paper'}
+          src={address.value}
+          alt=""
+        />
+      )}
+      {drawn.value && (
+        <span class="placeholder">
+          <Icon name="file" />
+          {extensionOf(originalFilename)}
+        </span>
       )}
     </span>
   )
+}
+
+function extensionOf(name: string): string {
+  return name.includes('.') ? (name.split('.').pop() ?? '').toUpperCase() : ''
 }
 
 const AT_ONCE = 6

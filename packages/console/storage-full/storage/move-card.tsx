@@ -55,22 +55,24 @@ export function MoveCard({ status }: { status: StorageStatus }) {
 
 function MoveList({ moves }: { moves: Move[] }) {
   return (
-    <ul class="stack" role="status">
-      {moves.slice(0, 3).map((move) => (
-        <li key={move.id} class="stack tight">
-          <div class="row apart">
-            <span>
-              {move.moved} of {move.total} files moved to {move.to}
-              {move.failed > 0 && `, ${move.failed} failed`}
-            </span>
-            <span class="row">
-              <span class="soft small">{dateText(move.createdAt)}</span>
-              <Badge tone={move.failed > 0 ? 'warn' : 'accent'}>{move.state.toLowerCase()}</Badge>
-            </span>
-          </div>
-          <progress value={move.moved} max={Math.max(1, move.total)} aria-label="Files moved" />
-        </li>
-      ))}
-    </ul>
+    <div role="status">
+      <ul class="stack">
+        {moves.slice(0, 3).map((move) => (
+          <li key={move.id} class="stack tight">
+            <div class="row apart">
+              <span>
+                {move.moved} of {move.total} files moved to {move.to}
+                {move.failed > 0 && `, ${move.failed} failed`}
+              </span>
+              <span class="row">
+                <span class="soft small">{dateText(move.createdAt)}</span>
+                <Badge tone={move.failed > 0 ? 'warn' : 'accent'}>{move.state.toLowerCase()}</Badge>
+              </span>
+            </div>
+            <progress value={move.moved} max={Math.max(1, move.total)} aria-label="Files moved" />
+          </li>
+        ))}
+      </ul>
+    </div>
   )
 }

@@ -17,7 +17,7 @@ export function StorageWizard(props: WizardProps) {
   return (
     <Card
       title="Change where files go"
-      about="If the active provider goes down, uploads fail with 503. Files are never written elsewhere."
+      about="If the active provider goes down, uploads fail. Files are never written elsewhere."
     >
       <fieldset class="choices">
         <legend>Provider</legend>
@@ -102,15 +102,17 @@ function ProbeSteps({ reply }: { reply?: Reply }) {
   const steps: ProbeStep[] = Array.isArray(reply.body?.steps) ? reply.body.steps : []
   return (
     <>
-      <ul class="stack tight" role="status" aria-label="Test steps">
-        {steps.map(({ name, passed, message }) => (
-          <li key={name} class="row">
-            <Badge tone={passed ? 'good' : 'bad'}>{passed ? 'passed' : 'failed'}</Badge>
-            <strong>{name}</strong>
-            <span class="soft">{message}</span>
-          </li>
-        ))}
-      </ul>
+      <div role="status">
+        <ul class="stack tight" aria-label="Test steps">
+          {steps.map(({ name, passed, message }) => (
+            <li key={name} class="row">
+              <Badge tone={passed ? 'good' : 'bad'}>{passed ? 'passed' : 'failed'}</Badge>
+              <strong>{name}</strong>
+              <span class="soft">{message}</span>
+            </li>
+          ))}
+        </ul>
+      </div>
       <Refusal reply={reply} />
     </>
   )

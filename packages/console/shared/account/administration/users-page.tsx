@@ -5,13 +5,14 @@ import { Badge, Page } from '../../components/page.tsx'
 import { type Column, List } from '../../components/table.tsx'
 import { dateText } from '../../wording.ts'
 import type { Session } from '../session/session.ts'
+import { RoleBadges } from '../session/session-bar.tsx'
 import { AdminRequired, OwnAccountOnly } from '../session/sign-in.tsx'
 
 export function UsersPage({ session }: { session: Session }) {
   return (
     <Page
       title="Users"
-      about="Everyone who has an account here. Only ROLE_ADMIN may see this list."
+      about="Everyone who has an account here. Only administrators may see this list."
     >
       <OwnAccountOnly session={session}>
         <UserTable session={session} />
@@ -46,13 +47,7 @@ const COLUMNS: Column<UserSummary>[] = [
   { title: 'E-mail', of: ({ email }) => email },
   {
     title: 'Roles',
-    of: ({ roles }) => (
-      <span class="row">
-        {roles.map((role) => (
-          <Badge key={role}>{role.replace('ROLE_', '')}</Badge>
-        ))}
-      </span>
-    ),
+    of: ({ roles }) => <RoleBadges roles={roles} />,
   },
   {
     title: 'State',

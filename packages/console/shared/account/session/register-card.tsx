@@ -14,7 +14,7 @@ export function RegisterCard({ session }: { session: Session }) {
   })
   if (facts.value.registration === false) return null
   return (
-    <Card title="Register" about="Creates an account with ROLE_USER and signs you in.">
+    <Card title="Register" about="Creates an account and signs you in.">
       <Form
         label="Register"
         fields={[

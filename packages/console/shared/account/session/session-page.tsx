@@ -73,11 +73,13 @@ function RefreshCard({ session }: { session: Session }) {
           Replay the used token
         </Button>
       </div>
-      {!spent && <p class="small soft">Refresh once, then replay the used token to see the 401.</p>}
+      {!spent && (
+        <p class="small soft">Refresh once, then replay the used token to see it refused.</p>
+      )}
       {replay.refusal?.status === 401 ? (
         <Success>
-          <strong>401, as it should be.</strong> The used token is worthless; the newer one still
-          works.
+          <strong>Refused, as it should be.</strong> The used token is worthless; the newer one
+          still works.
         </Success>
       ) : (
         <Refusal reply={replay.refusal} />

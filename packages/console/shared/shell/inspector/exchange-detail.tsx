@@ -38,10 +38,10 @@ export function ExchangeDetail({ exchange }: { exchange: Exchange }) {
         </details>
       )}
       {outcome?.body && (
-        <section class="stack tight" aria-label="Response body">
+        <div class="stack tight">
           <h3>Response body</h3>
           <Code text={outcome.body} label="Response body" />
-        </section>
+        </div>
       )}
       <HeaderList title="Response headers" headers={outcome?.headers ?? {}} />
       <HeaderList title="Request headers" headers={exchange.requestHeaders} />

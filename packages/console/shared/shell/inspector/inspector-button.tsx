@@ -1,6 +1,6 @@
 import { exchanges } from '../../api/exchange-log.ts'
 import { Button } from '../../components/button.tsx'
-import { inspectorOpen } from '../visibility.ts'
+import { inspectorOpen, panel } from '../visibility.ts'
 import { StatusBadge } from './status-badge.tsx'
 
 /** Opens the inspector where there is no room to show it all the time. */
@@ -8,12 +8,13 @@ export function InspectorButton() {
   const [latest] = exchanges.value
   return (
     <Button
-      class="open-inspector"
+      class={`open-inspector ${panel.value.shown ? '' : 'panel-hidden'}`}
       small
       icon="wires"
       expanded={inspectorOpen.value}
       onClick={() => {
         inspectorOpen.value = !inspectorOpen.value
+        panel.value = { ...panel.value, shown: true }
       }}
     >
       <span class="inspector-word">Requests</span>

@@ -2,7 +2,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import { type Exchange, exchanges, selectedExchange } from '../../api/exchange-log.ts'
 import { Button } from '../../components/button.tsx'
 import { Badge } from '../../components/page.tsx'
-import { inspectorOpen } from '../visibility.ts'
+import { inspectorOpen, panel, resizePanel } from '../visibility.ts'
 import { ExchangeDetail } from './exchange-detail.tsx'
 import { StatusBadge } from './status-badge.tsx'
 
@@ -22,10 +22,22 @@ export function Inspector() {
       onKeyDown={({ key }) => {
         if (key === 'Escape') closeInspector()
       }}
+      data-shown={panel.value.shown}
     >
+      <PanelEdge />
       <header class="row">
         <h2>Requests</h2>
         <Badge>{all.length}</Badge>
+        <Button
+          class="collapse"
+          kind="quiet"
+          small
+          icon="cross"
+          label="Hide the requests"
+          onClick={() => {
+            panel.value = { ...panel.value, shown: false }
+          }}
+        />
         <Button
           class="close"
           kind="quiet"
@@ -49,6 +61,40 @@ export function Inspector() {
         )}
       </div>
     </aside>
+  )
+}
+
+const STEP = 24
+
+/** Dragged, or moved with the arrow keys. */
+function PanelEdge() {
+  const drag = (event: PointerEvent) => {
+    const edge = event.currentTarget as HTMLElement
+    edge.setPointerCapture(event.pointerId)
+    const move = ({ clientX }: PointerEvent) => resizePanel(innerWidth - clientX)
+    edge.addEventListener('pointermove', move)
+    edge.addEventListener('lostpointercapture', () => edge.removeEventListener('pointermove', move))
+  }
+  const step = (event: KeyboardEvent) => {
+    const by = { ArrowLeft: STEP, ArrowRight: -STEP }[event.key]
+    if (!by) return
+    event.preventDefault()
+    resizePanel(panel.value.width + by)
+  }
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a rule cannot be moved, a separator can.
+    <div
+      class="edge"
+      role="separator"
+      aria-orientation="vertical"
+      aria-label="Width of the requests"
+      aria-valuenow={panel.value.width}
+      aria-valuemin={240}
+      aria-valuemax={900}
+      tabIndex={0}
+      onPointerDown={drag}
+      onKeyDown={step}
+    />
   )
 }
 
