@@ -175,17 +175,29 @@ describe('the identity console', { skip }, () => {
     await page.getByRole('row').nth(1).waitFor()
   })
 
-  test('disables and enables an account', async (t) => {
+  test('disables and enables an account, and gives and takes a role', async (t) => {
     const page = await openConsole(t, browser, address)
     await signIn(page, 'admin')
     await goTo(page, 'users')
     const row = page.locator('tr', { hasText: 'user@example.com' })
 
-    await row.getByRole('button', { name: 'Disable' }).click()
-    await row.getByText('disabled').waitFor()
-    await row.getByRole('button', { name: 'Enable' }).click()
+    const confirm = async (name: string) => {
+      await page.getByRole('button', { name, exact: true }).click()
+      await page.getByRole('button', { name: 'Yes' }).click()
+    }
 
+    await row.getByRole('button', { name: 'Manage' }).click()
+    await confirm('Disable')
+    await row.getByText('disabled').waitFor()
+    await page.getByText('user is a user and cannot sign in.').waitFor()
+    await confirm('Enable')
     await row.getByText('enabled').waitFor()
+    await confirm('Make an administrator')
+    await row.getByText('ROLE_ADMIN').waitFor()
+    assert.deepEqual(await accessibilityFaults(page), [])
+    await confirm('No longer an administrator')
+
+    await page.getByText('user is a user and may sign in.').waitFor()
   })
 
   test('is driven by the keyboard: search, go to a page, replay a request', async (t) => {

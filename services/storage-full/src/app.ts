@@ -132,7 +132,6 @@ export async function createStorageFull(
 
   const healthy = async () => (await database.ping()) && (await isWritable(storage))
   actuatorRoutes(server, { name: NAME, version: VERSION, healthy })
-  server.pageFacts.uploads = uploadFacts(config.limits)
   consoleRoutes(server, consoleFolder('storage-full'))
   indexRoute(server, { name: NAME, version: VERSION })
   openApiRoutes(server, API, consoleFolder('reference'))
@@ -147,16 +146,6 @@ function trustIssuer(server: Server, publicUrl: string, { issuer, key }: Issuer)
     server.announcements.push(
       'a disabled administrator of the issuer stays one for up to 15 minutes, and links of disabled users open: set STORAGE_FULL_TRUSTED_ISSUER_KEY',
     )
-}
-
-/** What the console refuses before it is sent. */
-function uploadFacts({ maxFileBytes, acceptedTypes }: StorageFullConfig['limits']) {
-  const types = acceptedTypes.map(({ name, mediaType, extensions }) => ({
-    name,
-    mediaType,
-    extensions,
-  }))
-  return { maxFileBytes, types }
 }
 
 const COUNT_EVERY_SECONDS = 60

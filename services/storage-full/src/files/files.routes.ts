@@ -67,6 +67,8 @@ const FilesReply = Type.Unsafe<unknown>(Type.Array(FileReply))
 
 /** In a scope of its own, because here every body is left to the handler. */
 export function uploadRoute(server: Server, storage: Storage, write: Guard): void {
+  const { maxFileBytes, acceptedTypes: types } = storage.limits
+  server.pageFacts.uploads = { maxFileBytes, types }
   const countBytes = server.metrics.counter({
     name: 'plinth_upload_bytes_total',
     help: 'Bytes of files that were stored.',

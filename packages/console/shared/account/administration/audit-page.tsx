@@ -10,13 +10,24 @@ import { AdminRequired, OwnAccountOnly } from '../session/sign-in.tsx'
 const COLUMNS: Column<AuditEvent>[] = [
   { title: 'When', of: ({ at }) => dateText(at), number: true },
   { title: 'Event', of: ({ event }) => <code>{event}</code> },
-  { title: 'Who', of: ({ actor, subject }) => actor ?? subject ?? '–' },
+  { title: 'Who', of: ({ actor }) => <Name of={actor} /> },
+  { title: 'To whom', of: ({ subject }) => <Name of={subject} /> },
   { title: 'From', of: ({ address }) => address ?? '–' },
   {
     title: 'Result',
     of: ({ result }) => <Badge tone={resultTone(result)}>{result}</Badge>,
   },
 ]
+
+function Name({ of }: { of: string | null }) {
+  return of === null ? (
+    <>–</>
+  ) : (
+    <span class="cut" title={of}>
+      {of}
+    </span>
+  )
+}
 
 export function AuditPage({ session }: { session: Session }) {
   return (

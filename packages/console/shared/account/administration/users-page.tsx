@@ -1,4 +1,5 @@
 import type { UserSummary } from '@plinth/client'
+import { useSignal } from '@preact/signals'
 import { useAction, usePages } from '../../api/use-reply.ts'
 import { Button } from '../../components/button.tsx'
 import { Badge, Page } from '../../components/page.tsx'
@@ -7,6 +8,7 @@ import { dateText } from '../../wording.ts'
 import type { Session } from '../session/session.ts'
 import { RoleBadges } from '../session/session-bar.tsx'
 import { AdminRequired, OwnAccountOnly } from '../session/sign-in.tsx'
+import { UserCard } from './user-card.tsx'
 
 export function UsersPage({ session }: { session: Session }) {
   return (
@@ -22,6 +24,7 @@ export function UsersPage({ session }: { session: Session }) {
 }
 
 function UserTable({ session }: { session: Session }) {
+  const chosen = useSignal<number | undefined>(undefined)
   const users = usePages<UserSummary>(
     (page) => session.api.get(`/api/users?page=${page}&size=20&sort=id,asc`),
     [session.claims.value?.sub],
@@ -30,25 +33,51 @@ function UserTable({ session }: { session: Session }) {
     (user: UserSummary, body: object) => session.api.patch(`/api/users/${user.id}`, body),
     users.reload,
   )
+  const user = users.body?.find(({ id }) => id === chosen.value)
+  const choose = (id: number | undefined) => {
+    change.reset()
+    chosen.value = id
+  }
   return (
-    <List
-      of={users}
-      action={change}
-      caption={`${users.totalElements} users`}
-      columns={[...COLUMNS, changeColumn(change.run)]}
-      forbidden={<AdminRequired session={session} to="see every account" />}
-    />
+    <>
+      <List
+        of={users}
+        caption={`${users.totalElements} users`}
+        columns={[...COLUMNS, manageColumn(chosen.value, choose)]}
+        forbidden={<AdminRequired session={session} to="see every account" />}
+      />
+      {user && (
+        <UserCard
+          key={user.id}
+          session={session}
+          user={user}
+          change={change}
+          close={() => choose(undefined)}
+        />
+      )}
+    </>
   )
 }
 
 const COLUMNS: Column<UserSummary>[] = [
   { title: 'Id', of: ({ id }) => id, number: true },
-  { title: 'Username', of: ({ username }) => <strong>{username}</strong> },
-  { title: 'E-mail', of: ({ email }) => email },
   {
-    title: 'Roles',
-    of: ({ roles }) => <RoleBadges roles={roles} />,
+    title: 'Username',
+    of: ({ username }) => (
+      <strong class="cut" title={username}>
+        {username}
+      </strong>
+    ),
   },
+  {
+    title: 'E-mail',
+    of: ({ email }) => (
+      <span class="cut" title={email}>
+        {email}
+      </span>
+    ),
+  },
+  { title: 'Roles', of: ({ roles }) => <RoleBadges roles={roles} /> },
   {
     title: 'State',
     of: ({ enabled }) => (
@@ -58,17 +87,20 @@ const COLUMNS: Column<UserSummary>[] = [
   { title: 'Since', of: ({ createdAt }) => dateText(createdAt) },
 ]
 
-function changeColumn(change: (user: UserSummary, body: object) => void): Column<UserSummary> {
+function manageColumn(
+  chosen: number | undefined,
+  choose: (id: number | undefined) => void,
+): Column<UserSummary> {
   return {
-    title: 'Change',
-    of: (user) => (
+    title: 'Action',
+    of: ({ id, username }) => (
       <Button
         small
-        kind={user.enabled ? 'danger' : 'plain'}
-        subject={user.username}
-        onClick={() => change(user, { enabled: !user.enabled })}
+        pressed={id === chosen}
+        subject={username}
+        onClick={() => choose(id === chosen ? undefined : id)}
       >
-        {user.enabled ? 'Disable' : 'Enable'}
+        Manage
       </Button>
     ),
   }
