@@ -191,7 +191,7 @@ describe('the payments console', { skip }, () => {
     const suite = await startSuite(t, { PROVIDER_SECRET_KEY: '', PROVIDER_WEBHOOK_SECRET: '' })
     const page = await openConsole(t, browser, consoleOf(suite.urlOf('payments')))
 
-    await page.getByText('Customers, checkout and refunds answer 503').waitFor()
+    await page.getByText('Customers, checkout and refunds are refused').waitFor()
     await goTo(page, 'checkout')
     await page.getByRole('button', { name: 'Create the checkout' }).click()
 
