@@ -11,6 +11,7 @@ import { version } from './setup/version.ts'
 import { backupCommands } from './upkeep/backup.ts'
 import { fileCommands } from './upkeep/files.ts'
 import { migrate } from './upkeep/migrate.ts'
+import { move } from './upkeep/move.ts'
 import { restore } from './upkeep/restore.ts'
 
 /** In the order in which the help shows them. */
@@ -24,6 +25,7 @@ export const commands: Command[] = [
   ...fileCommands,
   ...backupCommands,
   restore,
+  move,
   migrate,
   openapi,
   version,

@@ -39,6 +39,7 @@ export const LAYERS: Record<string, string[]> = {
     'kept',
     'restore',
     'verify',
+    'move',
     'index',
   ],
   client: [

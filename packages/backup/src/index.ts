@@ -1,6 +1,7 @@
 export { type Show, writeBackup } from './create.ts'
 export { BackupError } from './faults.ts'
 export { type KeptBackup, listBackups, pruneBackups, saveBackup } from './kept.ts'
+export { type MovedTable, moveDatabase } from './move.ts'
 export { type Restored, type RestoreOptions, restoreBackup } from './restore/restore.ts'
 export type { ListedFile, ServiceData, StoredFiles } from './sources/service-data.ts'
 export { type Scratch, type Verified, verifyBackup } from './verify.ts'

@@ -123,3 +123,18 @@ export async function listFaults({ run }: Connection): Promise<string[]> {
   const broken = integrity.map((row) => String(row.integrity_check)).filter((text) => text !== 'ok')
   return [...broken, ...references.map(({ table }) => `a row of ${table} refers to none`)]
 }
+
+/** The most characters that each column of a table takes, where there is a limit. */
+export async function listTextLimits(
+  { engine, run }: Connection,
+  { name }: Table,
+): Promise<Map<string, number>> {
+  if (engine === 'sqlite') return new Map()
+  const rows = await run(
+    `select column_name as name, character_maximum_length as most
+      from information_schema.columns where table_schema = current_schema()
+      and table_name = $1 and character_maximum_length is not null`,
+    [name],
+  )
+  return new Map(rows.map((row) => [String(row.name), Number(row.most)]))
+}

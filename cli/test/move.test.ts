@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, type TestContext, test } from 'node:test'
+import { identityClient } from '@plinth/client'
+import { engines, type TestEngine } from '@plinth/kit/testing'
+import { services } from '../../launcher/services.ts'
+import { startStack } from '../../launcher/stack/stack.ts'
+import { type Env, PASSWORD, suiteEnv } from './filled-suite.ts'
+import { plinth } from './run-plinth.ts'
+
+const [sqlite, postgres] = engines as [TestEngine, TestEngine]
+const only = services.filter(({ name }) => name === 'identity')
+
+async function onIdentity<R>(
+  t: TestContext,
+  env: Env,
+  work: (identity: ReturnType<typeof identityClient>) => Promise<R>,
+): Promise<R> {
+  const stack = await startStack({ env, only })
+  t.after(() => stack.close())
+  return work(identityClient(stack.services[0]?.url as string)).finally(() => stack.close())
+}
+
+const grace = (username: string) => ({ username, email: `${username}@x.org`, password: PASSWORD })
+
+describe('a move between SQLite and PostgreSQL', { skip: postgres.skip }, () => {
+  test('there and back: equal on both sides, and numbers go on', async (t) => {
+    const { env, folder } = await suiteEnv(t, sqlite)
+    await onIdentity(t, env, (identity) => identity.register(grace('grace')))
+    const url = await postgres.freshUrl(t)
+    const [there, back] = [join(folder, 'there'), `sqlite:${join(folder, 'back.db')}`]
+    writeFileSync(there, url)
+
+    const moved = await plinth(['move', 'identity', '--to-file', there, '--json'], { env })
+    assert.equal(moved.code, 0, moved.stderr)
+    assert.match(moved.stdout, /"setting": "IDENTITY_DATABASE_URL=postgres/)
+    const onPostgres = { ...env, IDENTITY_DATABASE_URL: url }
+    const { id } = await onIdentity(t, onPostgres, (identity) => identity.register(grace('ada')))
+    const again = await plinth(['move', 'identity', '--to-file', there], { env })
+    const returned = await plinth(['move', 'identity', '--to', back], { env: onPostgres })
+
+    assert.deepEqual([again.code, /data already at the target/.test(again.stderr)], [1, true])
+    assert.equal(returned.code, 0, returned.stderr)
+    const onSqlite = { ...env, IDENTITY_DATABASE_URL: back }
+    const next = await onIdentity(t, onSqlite, async (identity) => {
+      await identity.logIn('ada', PASSWORD)
+      return identity.register(grace('joan'))
+    })
+    assert.equal(next.id, id + 1)
+  })
+
+  test('kill -9 at any step leaves a target that no service starts on', async (t) => {
+    const { env, folder } = await suiteEnv(t, sqlite)
+    await onIdentity(t, env, (identity) => identity.register(grace('grace')))
+    const url = await postgres.freshUrl(t)
+    const there = join(folder, 'there')
+    writeFileSync(there, url)
+
+    for (const point of ['marked', 'table', 'committed', 'compared']) {
+      const killed = { ...env, FAIL_POINT: `move:${point}=kill` }
+      const { code } = await plinth(['move', 'identity', '--to-file', there], { env: killed })
+      assert.equal(code, null, point)
+      const started = await plinth(['start', 'identity'], {
+        env: { ...env, IDENTITY_DATABASE_URL: url },
+      })
+      assert.deepEqual([started.code, /not whole/.test(started.stderr)], [69, true], point)
+    }
+
+    await onIdentity(t, env, (identity) => identity.logIn('grace', PASSWORD))
+    const { code, stderr } = await plinth(['move', 'identity', '--to-file', there], { env })
+    assert.equal(code, 0, stderr)
+  })
+
+  test('a running service, and a password among the arguments, are refused', async (t) => {
+    const { env, folder } = await suiteEnv(t, sqlite)
+    const stack = await startStack({ env, only })
+    t.after(() => stack.close())
+    const to = `sqlite:${join(folder, 'other.db')}`
+
+    const running = await plinth(['move', 'identity', '--to', to], { env })
+    const shown = await plinth(['move', 'identity', '--to', 'postgres://a:secret@h/d'], { env })
+
+    assert.deepEqual([running.code, /running on this data/.test(running.stderr)], [1, true])
+    assert.deepEqual([shown.code, /secret/.test(shown.stderr)], [64, false])
+  })
+})

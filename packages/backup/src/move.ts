@@ -1,0 +1,153 @@
+import { failPoint, VERSION } from '@plinth/kit'
+import { mark, release, requireKnown, startFilling } from './databases/fill.ts'
+import { isInUse, openConnection, openSnapshots } from './databases/open.ts'
+import {
+  countRows,
+  createSum,
+  listApplied,
+  streamRows,
+  sumOf,
+  type TableSum,
+} from './databases/rows.repository.ts'
+import { listTables, listTextLimits } from './databases/schema.repository.ts'
+import type { Connection, Contents, Row, Table } from './databases/tables.ts'
+import { BackupError, orDiskFault } from './faults.ts'
+import { isUnfinished, type Place, placesOf } from './restore/place.ts'
+import type { ServiceData } from './sources/service-data.ts'
+
+type Database = NonNullable<ServiceData['database']>
+
+export type MovedTable = { table: string } & TableSum
+
+/**
+ * Copies the database of a service that is stopped to another place, of either engine. Nothing is
+ * written to where it comes from; where it goes is marked until both sides have proved equal.
+ */
+export async function moveDatabase(
+  { name, database }: ServiceData,
+  to: string,
+): Promise<MovedTable[]> {
+  if (!database) throw new BackupError('refused', `${name} has no database.`)
+  const target: Database = { ...database, url: to }
+  const place = await prepareTarget(name, database, target)
+  const { snapshots, close } = await openSnapshots([database.url])
+  const [source] = snapshots as [(typeof snapshots)[0]]
+  try {
+    // A service that is started now waits for it in vain, and gives up.
+    await source.lock()
+    const contents = await describeSource(source, database.derived ?? [])
+    const versions = { data: lastVersion(contents), code: VERSION }
+    requireKnown(name, database, contents.migrations, versions)
+    const moved = await copy(source, contents, target)
+    await compare(target, moved)
+    failPoint('move:compared')
+    if (database.derived) await database.afterRestore?.(to, { keepSessions: true })
+    await release(target)
+    return moved
+  } catch (error) {
+    await place.clear()
+    throw orDiskFault(error, 'The database at the target')
+  } finally {
+    await close()
+  }
+}
+
+async function prepareTarget(name: string, from: Database, target: Database): Promise<Place> {
+  if (from.url === target.url)
+    throw new BackupError('refused', `The database of ${name} is there already.`)
+  if (await isInUse(from.url))
+    throw new BackupError('refused', `${name} is running on this data: stop it first.`)
+  const data = { name, database: target, keys: {} }
+  const [place] = placesOf(data) as [Place]
+  if (!(await place.isEmpty())) {
+    // What an interrupted move left was never a service's.
+    if (!(await isUnfinished(data)))
+      throw new BackupError('refused', 'There is data already at the target: choose an empty one.')
+    await place.clear()
+  }
+  return place
+}
+
+function lastVersion({ migrations }: Contents): string {
+  return String(migrations.findLast(({ version }) => version !== null)?.version ?? '1.0')
+}
+
+async function describeSource(source: Connection, derived: string[]): Promise<Contents> {
+  const tables = []
+  for (const table of await listTables(source))
+    if (!derived.includes(table.name))
+      tables.push({ ...table, rows: await countRows(source, table) })
+  return { engine: source.engine, migrations: await listApplied(source), tables }
+}
+
+async function copy(
+  source: Connection,
+  contents: Contents,
+  target: Database,
+): Promise<MovedTable[]> {
+  await mark(target)
+  failPoint('move:marked')
+  const filling = await startFilling(target, contents)
+  try {
+    await requireFitting(source, filling.connection, contents.tables)
+    const moved: MovedTable[] = []
+    for (const table of contents.tables) {
+      const sum = createSum()
+      for await (const rows of streamRows(source, table)) {
+        sum.add(rows)
+        await filling.insert(table.name, rows)
+      }
+      moved.push({ table: table.name, ...sum.value() })
+      failPoint('move:table')
+    }
+    await filling.commit()
+    failPoint('move:committed')
+    return moved
+  } finally {
+    await filling.close()
+  }
+}
+
+const MOST_REPORTED = 20
+
+/** PostgreSQL keeps no NUL in a text, and no text longer than its column. */
+async function requireFitting(source: Connection, target: Connection, tables: Table[]) {
+  if (target.engine === 'sqlite') return
+  const faults: string[] = []
+  for (const table of tables) {
+    const limits = await listTextLimits(target, table)
+    for await (const rows of streamRows(source, table))
+      for (const row of rows)
+        if (faults.length < MOST_REPORTED) faults.push(...faultsOf(table, row, limits))
+  }
+  if (faults.length > 0)
+    throw new BackupError('refused', `PostgreSQL would not take it: ${faults.join(', ')}.`)
+}
+
+function faultsOf({ name, columns }: Table, row: Row, limits: Map<string, number>): string[] {
+  return columns.flatMap((column, index) => {
+    const value = row[index]
+    if (typeof value !== 'string') return []
+    if (value.includes('\0')) return [`a NUL in ${name}.${column}`]
+    const limit = limits.get(column) ?? Infinity
+    return value.length > limit && [...value].length > limit
+      ? [`more than ${limit} characters in ${name}.${column}`]
+      : []
+  })
+}
+
+async function compare({ url }: Database, moved: MovedTable[]): Promise<void> {
+  const connection = await openConnection(url)
+  try {
+    await connection.run('begin')
+    for (const table of await listTables(connection)) {
+      const sent = moved.find((one) => one.table === table.name)
+      if (!sent) continue
+      const arrived = await sumOf(connection, table)
+      if (arrived.rows === sent.rows && arrived.hash === sent.hash) continue
+      throw new BackupError('damaged', `${table.name} is not the same on both sides.`)
+    }
+  } finally {
+    await connection.close()
+  }
+}
