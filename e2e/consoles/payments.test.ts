@@ -169,8 +169,9 @@ describe('the payments console', { skip }, () => {
     const settings = { PAYMENTS_ACCESS: 'keys', SUITE_DATA: await mkdtemp(join(tmpdir(), 'keys-')) }
     t.after(() => rm(settings.SUITE_DATA, { recursive: true, force: true }))
     const suite = await startSuite(t, settings)
-    const main = join(import.meta.dirname, '../../services/payments/src/main.ts')
-    const words = ['keys', 'create', 'console', 'payments:read', 'payments:write']
+    const main = join(import.meta.dirname, '../../cli/main.js')
+    const scopes = ['--scope', 'payments:read', '--scope', 'payments:write']
+    const words = ['keys', 'create', 'console', ...scopes, '--service', 'payments']
     const { stdout } = await promisify(execFile)(process.execPath, [main, ...words], {
       env: settings,
     })
