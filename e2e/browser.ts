@@ -32,10 +32,10 @@ export async function browserSkip(): Promise<string | false> {
 }
 
 /** A fresh headless Chromium with an empty profile; closed when the test ends. */
-export async function openBrowser(t: Cleanup): Promise<Browser> {
+export async function openBrowser(t: Cleanup, args: string[] = []): Promise<Browser> {
   const executablePath = await obtainChromium()
   if (!executablePath) throw new Error('There is no Chromium; skip on browserSkip() first.')
-  const options = { headless: true, args: QUIET, timeout: START_MS }
+  const options = { headless: true, args: [...QUIET, ...args], timeout: START_MS }
   const browser = await chromium.launch({ executablePath, ...options })
   t.after(() => browser.close())
   return browser

@@ -10,7 +10,7 @@ import { promisify } from 'node:util'
 import { identityClient } from '@plinth/client'
 import { freePortSettings, freePorts } from '../test/servers/free-ports.ts'
 import { until } from '../test/until.ts'
-import { oldNode } from './old-node.ts'
+import { oldNode } from './client/installed-client.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const LARGEST_MB = 120
@@ -72,7 +72,11 @@ describe('the packed plinth, installed in an empty folder', {
   })
 
   test('starts although the Node of the machine is old, serves, and passes SIGTERM on', async (t) => {
-    const ports = await freePortSettings()
+    const [management = 0] = await freePorts(1)
+    const ports: Record<string, string> = {
+      ...(await freePortSettings()),
+      SUITE_MANAGEMENT_PORT: String(management),
+    }
     const { child, lines } = start(t, plinth(), ['start'], ports)
     const started = await until(
       () => lines.find((line) => line.includes('"started"')),
@@ -87,13 +91,14 @@ describe('the packed plinth, installed in an empty folder', {
     await session.logIn('admin', 'password123123')
     const { username } = await session.me()
     const page = await fetch(`http://localhost:${ports.IDENTITY_PORT}/api-test/page.js`)
+    const metrics = await fetch(`http://localhost:${management}/actuator/prometheus`)
     child.kill('SIGTERM')
     const [code] = await once(child, 'exit')
 
     assert.ok(started)
     assert.equal(JSON.parse(health.stdout).length, 6)
     assert.equal(username, 'admin')
-    assert.equal(page.status, 200)
+    assert.deepEqual([page.status, metrics.status], [200, 200])
     assert.equal(code, 0)
     await assert.rejects(fetch(`http://localhost:${ports.IDENTITY_PORT}/actuator/health`))
   })

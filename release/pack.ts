@@ -1,11 +1,12 @@
 /**
- * `npm run pack [folder]` writes the package that people install, `plinth-<version>.tgz`, to a folder
- * (`dist`) and prints its path.
+ * `npm run pack [folder]` writes the packages that people install, `plinth-<version>.tgz` and
+ * `plinth-client-<version>.tgz`, to a folder (`dist`), and prints their paths.
  */
 import { execFile } from 'node:child_process'
 import {
   copyFileSync,
   cpSync,
+  globSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -13,9 +14,10 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { build, type Plugin } from 'esbuild'
+import { packClient } from '../packages/client/pack.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const run = promisify(execFile)
@@ -47,8 +49,7 @@ async function bundle(outdir: string): Promise<void> {
     entryPoints: {
       main: 'release/main.ts',
       index: 'release/library.ts',
-      'hash-thread': 'packages/accounts/src/passwords/hash-thread.ts',
-      'pdf-worker': 'services/storage-full/src/thumbnails/pdf-worker.ts',
+      ...threads(),
     },
     outdir,
     bundle: true,
@@ -68,21 +69,35 @@ async function bundle(outdir: string): Promise<void> {
   })
 }
 
+const THREAD = /new URL\('\.\/([\w-]+)\.ts', import\.meta\.url\)/g
+
+/** The files that run in threads of their own, by name: each is loaded by its address. */
+function threads(): Record<string, string> {
+  const sources = globSync('{packages,services}/*/src/**/*.ts', { cwd: ROOT })
+  const found = [...sources, ...globSync('launcher/**/*.ts', { cwd: ROOT })].flatMap((file) =>
+    [...readFileSync(join(ROOT, file), 'utf8').matchAll(THREAD)].map(([, name = '']) => [
+      name,
+      join(dirname(file), `${name}.ts`),
+    ]),
+  )
+  return Object.fromEntries(found)
+}
+
 /** What lies beside its source in the repository lies beside the bundle in the package. */
 const placesInOneFolder: Plugin = {
   name: 'places in one folder',
   setup: ({ onLoad }) => {
-    const moved: [file: RegExp, from: string, to: string][] = [
-      [/passwords\/pool\.ts$/, './hash-thread.ts', './hash-thread.js'],
-      [/thumbnails\/pdf-page\.ts$/, './pdf-worker.ts', './pdf-worker.js'],
-      [/packages\/console\/index\.ts$/, "'dist', name", "'console', name"],
-    ]
-    for (const [filter, from, to] of moved)
-      onLoad({ filter }, ({ path }) => {
-        const source = readFileSync(path, 'utf8')
-        if (!source.includes(from)) throw new Error(`${path} no longer has ${from}`)
-        return { contents: source.replace(from, to), loader: 'ts' }
-      })
+    onLoad({ filter: /\/(src|launcher)\/.*\.ts$/ }, ({ path }) => {
+      const source = readFileSync(path, 'utf8')
+      return {
+        contents: source.replace(THREAD, "new URL('./$1.js', import.meta.url)"),
+        loader: 'ts',
+      }
+    })
+    onLoad({ filter: /packages\/console\/index\.ts$/ }, ({ path }) => {
+      const source = readFileSync(path, 'utf8')
+      return { contents: source.replace("'dist', name", "'console', name"), loader: 'ts' }
+    })
   },
 }
 
@@ -146,4 +161,7 @@ function manifestOf(folder: string): Manifest {
   return JSON.parse(readFileSync(join(ROOT, folder, 'package.json'), 'utf8'))
 }
 
-if (import.meta.main) console.log(await packPlinth(process.argv[2] ?? join(ROOT, 'dist')))
+if (import.meta.main) {
+  const folder = process.argv[2] ?? join(ROOT, 'dist')
+  for (const file of await Promise.all([packPlinth(folder), packClient(folder)])) console.log(file)
+}

@@ -1,0 +1,160 @@
+/**
+ * `npm run test:image` builds the image and runs it as compose.yaml does: health, login, upload,
+ * checkout, restart with data kept, drain on SIGTERM, read-only root, no root user. Needs docker or
+ * podman, and says so where neither works. A machine with needs of its own names them in
+ * CONTAINER_COMMAND (`podman --runtime runc`), CONTAINER_BUILD_OPTIONS and CONTAINER_RUN_OPTIONS.
+ */
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { identityClient, paymentsClient, storageClient } from '../packages/client/src/index.ts'
+import { freePortSettings } from '../test/servers/free-ports.ts'
+import { until } from '../test/until.ts'
+import { packPlinth } from './pack.ts'
+
+const ROOT = join(import.meta.dirname, '..')
+const IMAGE = 'plinth-test'
+const NAME = `plinth-test-${process.pid}`
+const MOST_OWN_MB = 120
+const PASSWORD = 'a password for the image test'
+const run = promisify(execFile)
+const words = (text = '') => text.split(' ').filter((word) => word !== '')
+const { CONTAINER_COMMAND, CONTAINER_BUILD_OPTIONS, CONTAINER_RUN_OPTIONS } = process.env
+
+const engine = await usableEngine()
+if (engine === undefined) {
+  console.log('Skipped: neither docker nor podman works here.')
+  process.exit(process.env.TEST_STRICT === 'on' ? 1 : 0)
+}
+const [program = '', ...global] = engine
+const container = async (...args: string[]) =>
+  (await run(program, [...global, ...args], { cwd: ROOT, timeout: 900_000, maxBuffer: 2 ** 26 }))
+    .stdout
+
+const ports = await freePortSettings()
+const settings = {
+  ...ports,
+  // Loopback alone: the network of the machine is not the test's.
+  SUITE_HOST: '127.0.0.1',
+  SUITE_DRAIN_SECONDS: '3',
+  IDENTITY_MASTER_KEY: Buffer.from('an image test has a key of 32 by').toString('base64'),
+  STORAGE_FULL_MASTER_KEY: Buffer.from('an image test has a key of 32 by').toString('base64'),
+  STORAGE_KEY_API_KEY: 'a key for the image test only',
+  IDENTITY_ADMIN_USERNAME: 'root',
+  IDENTITY_ADMIN_PASSWORD: PASSWORD,
+  STORAGE_FULL_ADMIN_USERNAME: 'root',
+  STORAGE_FULL_ADMIN_PASSWORD: PASSWORD,
+  PAYMENTS_ACCESS: 'open',
+  SUITE_SANDBOX: 'on',
+}
+const at = (setting: string) => `http://127.0.0.1:${ports[setting]}`
+
+try {
+  await build()
+  await start()
+  await step('every service is healthy, by the command in the image', healthy)
+  await step('the first administrator signs in', signIn)
+  await step('a file is stored', upload)
+  await step('a checkout is opened', checkOut)
+  await step('the root is read-only, and the user is not root', hardened)
+  await step('SIGTERM drains: readiness is 503 while requests are served, then 0', drain)
+  await container('start', NAME)
+  await step('a restart keeps the data', kept)
+} finally {
+  await container('rm', '--force', '--volumes', NAME).catch(() => {})
+}
+
+async function usableEngine(): Promise<string[] | undefined> {
+  const named = words(CONTAINER_COMMAND)
+  for (const candidate of named.length > 0 ? [named] : [['docker'], ['podman']]) {
+    const [name = '', ...rest] = candidate
+    const info = run(name, [...rest, 'info'], { timeout: 30_000 })
+    if (await info.then(() => true).catch(() => false)) return candidate
+  }
+  return undefined
+}
+
+async function step(name: string, work: () => Promise<void>): Promise<void> {
+  await work()
+  console.log(`✔ ${name}`)
+}
+
+async function build(): Promise<void> {
+  await packPlinth(join(ROOT, 'dist'))
+  await container('build', ...words(CONTAINER_BUILD_OPTIONS), '-t', IMAGE, '.')
+  const sizeOf = async (image: string) =>
+    Number(await container('image', 'inspect', '--format', '{{.Size}}', image)) / 1e6
+  const [whole, base] = [await sizeOf(IMAGE), await sizeOf('node:26-bookworm-slim')]
+  console.log(
+    `✔ built: ${whole.toFixed(0)} MB, ${(whole - base).toFixed(0)} MB of it on top of node`,
+  )
+  assert.ok(whole - base <= MOST_OWN_MB)
+}
+
+async function start(): Promise<void> {
+  const env = Object.entries(settings).flatMap(([name, value]) => ['--env', `${name}=${value}`])
+  const hardening = ['--read-only', '--tmpfs', '/tmp', '--cap-drop', 'ALL']
+  const options = ['--detach', '--init', '--network', 'host', '--name', NAME]
+  const more = ['--security-opt', 'no-new-privileges', ...words(CONTAINER_RUN_OPTIONS)]
+  await container('run', ...options, ...hardening, ...more, ...env, IMAGE)
+}
+
+async function healthy(): Promise<void> {
+  await container('exec', NAME, 'plinth', 'health', '--wait', '60')
+}
+
+async function signIn(): Promise<void> {
+  const identity = identityClient(at('IDENTITY_PORT'))
+  await identity.logIn('root', PASSWORD)
+  assert.equal((await identity.me()).username, 'root')
+}
+
+async function storage() {
+  const client = storageClient(at('STORAGE_FULL_PORT'))
+  await client.logIn('root', PASSWORD)
+  return client
+}
+
+async function upload(): Promise<void> {
+  const paper = new Blob(['%PDF-1.4\n%%EOF\n'], { type: 'application/pdf' })
+  assert.equal((await (await storage()).upload(paper, 'paper.pdf')).id, 1)
+}
+
+async function checkOut(): Promise<void> {
+  const checkout = await paymentsClient(at('PAYMENTS_PORT')).checkOut({
+    amount: 2500,
+    currency: 'EUR',
+    description: 'A book',
+    businessReference: 'order-1',
+    attemptReference: 'first',
+  })
+  assert.equal((await fetch(checkout.checkoutUrl)).status, 200)
+}
+
+async function hardened(): Promise<void> {
+  const inside = 'console.log(process.getuid()); require("fs").writeFileSync("/app/x", "")'
+  const failure = await container('exec', NAME, 'node', '-e', inside).catch((error) => error)
+  assert.match(failure.stdout, /^1000\n/)
+  assert.match(failure.stderr, /EROFS/)
+}
+
+async function drain(): Promise<void> {
+  await container('kill', '--signal', 'TERM', NAME)
+  await pause(1000)
+  const readiness = await fetch(`${at('IDENTITY_PORT')}/actuator/health/readiness`)
+  const jwks = await fetch(`${at('IDENTITY_PORT')}/.well-known/jwks.json`)
+  assert.deepEqual([readiness.status, jwks.status], [503, 200])
+  const state = ['inspect', '--format', '{{.State.Status}} {{.State.ExitCode}}', NAME]
+  await until(
+    async () => (await container(...state)).trim(),
+    (text) => text === 'exited 0',
+  )
+}
+
+async function kept(): Promise<void> {
+  await healthy()
+  await signIn()
+  assert.equal((await (await storage()).file(1)).originalFilename, 'paper.pdf')
+}

@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { promisify } from 'node:util'
+import { services } from '../launcher/services.ts'
+import { debianProgram } from './servers/debian.ts'
+
+const ROOT = join(import.meta.dirname, '..')
+const read = (file: string) => readFileSync(join(ROOT, file), 'utf8')
+const analyze = await debianProgram('systemd-analyze', 'systemd').catch((error: Error) => error)
+
+describe('what is in deploy/, Dockerfile and compose.yaml', () => {
+  test('the unit is exposed to 2.0 or less', {
+    skip: analyze instanceof Error && analyze.message,
+  }, async () => {
+    assert.ok(!(analyze instanceof Error))
+    const { path, env } = analyze
+    const folders = (env.LD_LIBRARY_PATH ?? '').split(':').filter(Boolean)
+    const libraries = folders.flatMap((folder) => [folder, `${folder}/systemd`]).join(':')
+    const unit = join(ROOT, 'deploy/plinth.service')
+    const words = ['security', '--offline=true', '--threshold=20', '--no-pager', unit]
+
+    const { stdout } = await promisify(execFile)(path, words, {
+      env: { ...env, ...(libraries && { LD_LIBRARY_PATH: libraries }) },
+    })
+
+    assert.match(stdout, /Overall exposure level for plinth\.service: [01]\.\d/)
+  })
+
+  test('everyone waits longer for the end than the services take: 5 s of drain and 25 s', () => {
+    assert.match(read('deploy/plinth.service'), /^TimeoutStopSec=40$/m)
+    assert.match(read('compose.yaml'), /stop_grace_period: 40s/)
+    assert.match(read('deploy/kubernetes.yaml'), /terminationGracePeriodSeconds: 40/)
+  })
+
+  test('npm starts nothing, and faulty settings are not tried again', () => {
+    assert.match(read('Dockerfile'), /^CMD \["node", /m)
+    assert.doesNotMatch(read('deploy/plinth.service'), /^Exec.*npm/m)
+    assert.match(read('deploy/plinth.service'), /^RestartPreventExitStatus=78$/m)
+  })
+
+  test('no secret is written down', () => {
+    for (const file of ['compose.yaml', 'deploy/kubernetes.yaml', 'deploy/plinth.service'])
+      assert.doesNotMatch(
+        read(file),
+        /(PASSWORD|KEY|SECRET|TOKEN)(:|=| value:) *['"]?[\w-]{8}/,
+        file,
+      )
+  })
+
+  test('the image names the ports of every service but the sandbox, and no other', () => {
+    const named = services.filter(({ name }) => name !== 'provider-sandbox').map(({ port }) => port)
+
+    const exposed = /^EXPOSE (.+)$/m.exec(read('Dockerfile'))?.[1]?.split(' ').map(Number)
+
+    assert.deepEqual(exposed, [8080, ...named])
+  })
+
+  test('all name the version of the package', () => {
+    const { version } = JSON.parse(read('package.json'))
+
+    for (const file of ['compose.yaml', 'deploy/kubernetes.yaml'])
+      assert.match(read(file), new RegExp(`image: plinth:${version}$`, 'm'))
+  })
+})
