@@ -12,10 +12,11 @@ import { logins } from './identity/logins.ts'
 import { observed } from './identity/observed.ts'
 import { profile } from './identity/profile.ts'
 import { kit } from './kit/kit.ts'
+import { start } from './kit/start.ts'
 import { payments } from './payments/payments.ts'
+import { postgres } from './postgres/postgres.ts'
 import { withLines } from './report/performance-page.ts'
 import { type Line, lineOf, tableOf } from './report/table.ts'
-import { start } from './start.ts'
 import { lists as fullLists } from './storage/full/lists.ts'
 import { local } from './storage/full/local.ts'
 import { memory as fullMemory } from './storage/full/memory.ts'
@@ -48,6 +49,7 @@ const PARTS: Record<string, Part> = {
   'storage-key/lists': keyLists,
   'storage-key/memory': keyMemory,
   payments,
+  postgres,
 }
 
 if (process.argv.includes('--help')) {

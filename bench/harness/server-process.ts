@@ -12,6 +12,7 @@ const START_MS = 60_000
 
 export type BenchServer = {
   url: string
+  pid: number
   /** From the start of the process to its first accepted connection. */
   startMs: number
   /** Processor time of all its threads so far. */
@@ -58,6 +59,7 @@ export async function startServer(
   const startMs = performance.now() - started
   return {
     url: `http://localhost:${port}`,
+    pid: child.pid ?? 0,
     startMs,
     cpuMs: () => cpuMs(child.pid),
     memoryMb: () => memoryMb(child.pid, 'VmRSS'),

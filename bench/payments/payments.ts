@@ -11,16 +11,25 @@ const PAYMENTS = Math.ceil(200 * SECONDS)
 const WARMING = Math.ceil(PAYMENTS / 4)
 const MANY = Math.min(100_000, 50_000 * SECONDS)
 
-export async function payments(): Promise<Row[]> {
+export function payments(): Promise<Row[]> {
+  return withPayments({}, rowsOf)
+}
+
+/** The service, and a provider of its own. */
+export async function withPayments<T>(
+  env: Record<string, string>,
+  work: (server: BenchServer) => Promise<T>,
+): Promise<T> {
   const sandbox = await startServer('services/provider-sandbox/src/main.ts', 'SANDBOX_PORT')
   const service = await startServer('services/payments/src/main.ts', 'PAYMENTS_PORT', {
     PROVIDER_SECRET_KEY: 'sk_test_bench',
     PROVIDER_WEBHOOK_SECRET: WEBHOOK_SECRET,
     PROVIDER_API_BASE: sandbox.url,
     PAYMENTS_LOOK_EVERY_SECONDS: '3600',
+    ...env,
   })
   try {
-    return await rowsOf(service)
+    return await work(service)
   } finally {
     await service.stop()
     await sandbox.stop()
@@ -28,7 +37,7 @@ export async function payments(): Promise<Row[]> {
 }
 
 async function rowsOf(server: BenchServer): Promise<Row[]> {
-  const opened = await openPayments(server.url)
+  const opened = await openPayments(server.url, PAYMENTS)
   const reading = { path: `/api/payments/${opened[0]?.paymentId}` }
   const again = signed('checkout.session.completed', { id: 'cs_unknown' })
   const duplicate = {
@@ -45,9 +54,9 @@ async function rowsOf(server: BenchServer): Promise<Row[]> {
   ]
 }
 
-async function openPayments(url: string): Promise<Opened[]> {
+export async function openPayments(url: string, count: number): Promise<Opened[]> {
   const opened: Opened[] = []
-  while (opened.length < PAYMENTS) opened.push(await openPayment(url, opened.length))
+  while (opened.length < count) opened.push(await openPayment(url, opened.length))
   return opened
 }
 
@@ -88,7 +97,7 @@ async function distinctRow(server: BenchServer, opened: Opened[]): Promise<Row> 
 }
 
 /** The first event of every payment, then the second of every payment, and so on. */
-function interleaved(opened: Opened[]): Delivery[] {
+export function interleaved(opened: Opened[]): Delivery[] {
   const lives = opened.map(eventsOf)
   return (lives[0] ?? []).flatMap((_, step) => lives.flatMap((life) => life[step] ?? []))
 }

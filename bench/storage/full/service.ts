@@ -11,10 +11,12 @@ export type Service = BenchServer & { token: string; admin: string }
 export async function withService<T>(
   folder: string,
   work: (service: Service) => Promise<T>,
+  env: Record<string, string> = {},
 ): Promise<T> {
   const server = await startServer('services/storage-full/src/main.ts', 'STORAGE_FULL_PORT', {
     SUITE_DATA: folder,
     STORAGE_FULL_MAX_FILE_SIZE: '8GB',
+    ...env,
   })
   try {
     const [token, admin] = await Promise.all([logIn(server, 'user'), logIn(server, 'admin')])

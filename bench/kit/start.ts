@@ -2,9 +2,9 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { freePortSettings } from '../test/servers/free-ports.ts'
-import { atMost, type Row } from './harness/row.ts'
-import { type BenchServer, startServer } from './harness/server-process.ts'
+import { freePortSettings } from '../../test/servers/free-ports.ts'
+import { atMost, type Row } from '../harness/row.ts'
+import { type BenchServer, startServer } from '../harness/server-process.ts'
 
 const LONGEST_START_SECONDS = 1.5
 const MOST_MEMORY_MB = 180
@@ -36,7 +36,7 @@ export async function start(folder: string): Promise<Row[]> {
 
 /** The step of `npm ci` that matters here, into a folder of our own. */
 async function install(compiled: string): Promise<void> {
-  const program = join(import.meta.dirname, '../launcher/compile-ahead.js')
+  const program = join(import.meta.dirname, '../../launcher/compile-ahead.js')
   const env = { PATH: process.env.PATH, NODE_COMPILE_CACHE: compiled }
   await promisify(execFile)(process.execPath, [program], { env })
 }
