@@ -163,7 +163,7 @@ export const CRITICAL: CriticalFile[] = [
     'upload-settings',
     'races',
   ),
-  storage('files/links/links.ts', 'temporary-links', 'lost-updates'),
+  storage('files/links/links.ts', 'temporary-links', 'trusted-issuer', 'lost-updates'),
   storage('upkeep/move-file.ts', 'moves', 'move-faults', 'races'),
   storageKey('access.ts', 'api-key', 'security'),
   storageKey('files.ts', 'files', 'upload', 'names', 'races', 'trouble'),

@@ -14,11 +14,13 @@ async function startIssuer(t: TestContext, alg = 'ES256') {
   const { publicKey, privateKey } = await generateKeyPair(alg, { extractable: true })
   const key = { ...(await exportJWK(publicKey)), kid: 'one', alg, use: 'sig' }
   const answer = { status: 200, body: { active: true, username: 'remote', roles: ['ROLE_ADMIN'] } }
-  const owner = { status: 200, body: { enabled: true } as object }
-  const server = createServer(({ url }, response) => {
+  const owner = { status: 200, body: { enabled: true } as object, asked: async () => {} }
+  const server = createServer(async ({ url }, response) => {
     response.setHeader('content-type', 'application/json')
-    if (url === '/api/users/2/status')
+    if (url === '/api/users/2/status') {
+      await owner.asked()
       return response.writeHead(owner.status).end(JSON.stringify(owner.body))
+    }
     if (url !== '/oauth2/introspect') return response.end(JSON.stringify({ keys: [key] }))
     response.writeHead(answer.status).end(JSON.stringify(answer.body))
   }).listen(0, '127.0.0.1')
@@ -201,6 +203,26 @@ for (const engine of engines)
       assert.deepEqual(await opened(), [503, 'ISSUER_UNAVAILABLE'])
     }
   })
+
+test('a link that is revoked while the issuer is asked does not open', async (t) => {
+  const { issuer, sign, owner } = await startIssuer(t)
+  const { api, clock } = await startStorage(t, {
+    STORAGE_FULL_TRUSTED_ISSUER: issuer,
+    STORAGE_FULL_TRUSTED_ISSUER_KEY: 'plk_test_x',
+  })
+  const token = await sign(clock(), {})
+  const { body: file } = await upload(api, token)
+  const request = { id: file.id, expiresInSeconds: 600 }
+  const { body: link } = await api.post('/file/generate-pre-signed-url', request, { token })
+  const [{ id }] = (await api.get(`/file/${file.id}/links`, { token })).body
+  owner.asked = async () => {
+    assert.equal((await api.delete(`/file/${file.id}/links/${id}`, { token })).status, 204)
+  }
+
+  const opened = await api.get(`/file/presigned/${link.token}`)
+
+  assert.deepEqual([opened.status, opened.body.code], [404, 'LINK_NOT_FOUND'])
+})
 
 test('links of an issuer that is not trusted any more are 404, without a key they open', async (t) => {
   const { issuer, sign } = await startIssuer(t)
