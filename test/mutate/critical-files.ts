@@ -165,7 +165,7 @@ export const CRITICAL: CriticalFile[] = [
   ),
   storage('files/links/links.ts', 'temporary-links', 'trusted-issuer', 'lost-updates'),
   storage('upkeep/move-file.ts', 'moves', 'move-faults', 'races'),
-  storageKey('access.ts', 'api-key', 'security'),
+  storageKey('keys/access.ts', 'api-key', 'security', 'service-keys'),
   storageKey('files.ts', 'files', 'upload', 'names', 'races', 'trouble'),
 ]
 

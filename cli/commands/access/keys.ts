@@ -84,7 +84,7 @@ function keyCommand(
   const service: Option = {
     type: 'string',
     value: 'NAME',
-    help: 'identity, storage-full or payments',
+    help: 'identity, storage-full, storage-key or payments',
   }
   return { name: `keys ${verb}`, summary, operands, options: { ...options, service }, run }
 }
@@ -102,13 +102,17 @@ async function openKeys({
     const { loadConfig, openForOperator } = await import('@plinth/storage-full')
     return openForOperator(loadConfig(env))
   }
+  if (service === 'storage-key') {
+    const { loadConfig, openForOperator } = await import('@plinth/storage-key')
+    return openForOperator(loadConfig(env))
+  }
   if (service === 'payments') {
     const { loadConfig, openForOperator } = await import('@plinth/payments')
     return openForOperator(loadConfig(env))
   }
   throw new CommandError(
     EXIT.usage,
-    'Say whose keys: --service identity, storage-full or payments.',
+    'Say whose keys: --service identity, storage-full, storage-key or payments.',
   )
 }
 

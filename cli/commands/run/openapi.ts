@@ -25,6 +25,7 @@ export async function openApiDocument(name: string): Promise<unknown> {
       SUITE_DATA: folder,
       LOG_LEVEL: 'silent',
       PAYMENTS_OPERATIONS: 'on',
+      STORAGE_KEY_DATABASE_URL: `sqlite:${folder}/storage-key.db`,
       IDENTITY_DEMO_ACCOUNTS: 'off',
       STORAGE_FULL_DEMO_ACCOUNTS: 'off',
     })

@@ -1,20 +1,29 @@
+import type { AuditEvent, Page, PageQuery } from './accounts.ts'
 import { type DownloadOptions, download } from './http/download.ts'
 import { type ClientOptions, jsonOf, type Send, sender, textOf } from './http/request.ts'
 import { type UploadOptions, uploadOf } from './http/upload.ts'
-import { type OperationsCalls, operationsCalls } from './operations.ts'
+import {
+  type OperationsCalls,
+  operationsCalls,
+  type ServiceKeyCalls,
+  serviceKeyCalls,
+} from './operations.ts'
 
 export type FileMetadata = { name: string; sizeKB: number; mimeType: string; lastModified: string }
 
-export type StorageKeyClient = OperationsCalls & {
-  /** Returns the name the file is stored under; later calls take that name. */
-  upload(file: Blob, filename: string, options?: UploadOptions): Promise<string>
-  list(): Promise<string[]>
-  info(name: string): Promise<FileMetadata>
-  /** The response, so that its body can be streamed. It resumes when the connection breaks. */
-  download(name: string, options?: DownloadOptions): Promise<Response>
-  /** False if there was no such file. */
-  remove(name: string): Promise<boolean>
-}
+/** Service keys and their audit are for the configured key, at a service that has a database. */
+export type StorageKeyClient = OperationsCalls &
+  ServiceKeyCalls & {
+    audit(query?: PageQuery): Promise<Page<Omit<AuditEvent, 'result'>>>
+    /** Returns the name the file is stored under; later calls take that name. */
+    upload(file: Blob, filename: string, options?: UploadOptions): Promise<string>
+    list(): Promise<string[]>
+    info(name: string): Promise<FileMetadata>
+    /** The response, so that its body can be streamed. It resumes when the connection breaks. */
+    download(name: string, options?: DownloadOptions): Promise<Response>
+    /** False if there was no such file. */
+    remove(name: string): Promise<boolean>
+  }
 
 /** The key is the configured one, or a service key. */
 export function storageKeyClient(
@@ -28,6 +37,8 @@ export function storageKeyClient(
   const pathOf = encodeURIComponent
   return {
     ...operationsCalls(plain),
+    ...serviceKeyCalls(send),
+    audit: (query) => jsonOf(send('GET', '/api/audit', { query })),
     upload: (file, filename, given) =>
       textOf(send('POST', '/file', uploadOf(file, filename, given))),
     list: () => jsonOf(send('GET', '/file/list')),

@@ -68,7 +68,7 @@ export {
   type Request,
   type Server,
 } from './http/framework.ts'
-export { CREDENTIALS_BODY_BYTES } from './http/hooks/bodies.ts'
+export { CREDENTIALS_BODY_BYTES, parseJsonBodies } from './http/hooks/bodies.ts'
 export { countReplies } from './http/hooks/measure.ts'
 export { pageOf, pageQuery, pageReply, pageRequest } from './http/page.ts'
 export { handleProblems, renderProblem } from './http/problem-handler.ts'
@@ -160,6 +160,8 @@ export {
   onDenial,
   serviceKeyGuard,
 } from './service-keys/key-guard.ts'
+export { looksLikeKey } from './service-keys/key-text.ts'
+export { insufficientScope, scopeMissing } from './service-keys/problems.ts'
 export { serviceKeyRoutes } from './service-keys/service-key-routes.ts'
 export {
   type ServiceKeyTables,

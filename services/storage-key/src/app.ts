@@ -9,16 +9,21 @@ import {
   createLogger,
   createServer,
   indexRoute,
+  type KeyGuard,
   measureDisks,
   openApiRoutes,
   requestedPath,
   type Server,
+  serviceKeyGuard,
   systemClock,
 } from '@plinth/kit'
-import { answerOptions, KEY_ACCESS, requireKey } from './access.ts'
 import { DEVELOPMENT_KEY, type StorageKeyConfig } from './config.ts'
 import { fileRoutes } from './files.routes.ts'
 import { isHealthy, openFileStore, startSweeping } from './files.ts'
+import { adminGuard, answerOptions, configuredKey, keyAccess, requireKey } from './keys/access.ts'
+import { keyRoutes } from './keys/keys.routes.ts'
+import { openKeyStore, requireKeyStore } from './keys/keys.ts'
+import { keyMigrations } from './keys/migrations/0001-key-events.ts'
 import { describeErrors, renderBrokenRequest, renderError } from './problems.ts'
 import { routeOf } from './request-target.ts'
 
@@ -27,15 +32,19 @@ export { loadConfig, type StorageKeyConfig } from './config.ts'
 const NAME = 'storage-key'
 const VERSION = '2.0.0'
 
-const API: ApiDescription = {
+const apiWith = (keys: KeyGuard | undefined): ApiDescription => ({
   title: 'Plinth storage, key edition',
   version: VERSION,
   description: 'A flat folder of files behind one key.',
-  tags: { Files: 'Upload, list, read and delete.', Operations: 'Health, and this document.' },
+  tags: {
+    Files: 'Upload, list, read and delete.',
+    ...(keys && { 'Service keys': 'For the holder of the configured key.' }),
+    Operations: 'Health, and this document.',
+  },
   database: false,
-  accessTo: (url) => (url.startsWith('/file') ? [KEY_ACCESS] : []),
+  accessTo: (url) => (url.startsWith('/file') ? [keyAccess(keys)] : []),
   problemForm: describeErrors,
-}
+})
 
 /** The wiring of the service, and every route it has. */
 export async function createStorageKey(
@@ -53,6 +62,9 @@ export async function createStorageKey(
     rewriteUrl: routeOf,
   })
   const store = await openFileStore(config)
+  const keyStore = await openKeyStore(config, { clock, log })
+  if (keyStore) server.onClose(keyStore.close)
+  const keys = keyStore && serviceKeyGuard(keyStore.keys, { allowedOrigins: config.corsOrigins })
   server.onClose(await startSweeping(store, log))
   if (config.apiKey === DEVELOPMENT_KEY)
     server.announcements.push(
@@ -66,10 +78,12 @@ export async function createStorageKey(
   )
   measureDisks(server.metrics, { files: config.root })
   answerOptions(server)
-  requireKey(server, config.apiKey)
+  const isConfiguredKey = configuredKey(config.apiKey)
+  requireKey(server, isConfiguredKey, keys)
   server.removeAllContentTypeParsers()
   acceptUploads(server, '*')
   fileRoutes(server, store)
+  if (keyStore) keyRoutes(server, keyStore, adminGuard(isConfiguredKey))
   actuatorRoutes(server, {
     name: NAME,
     version: VERSION,
@@ -79,11 +93,18 @@ export async function createStorageKey(
   server.pageFacts.uploads = { maxFileBytes: config.maxFileBytes }
   consoleRoutes(server, consoleFolder('storage-key'))
   indexRoute(server, { name: NAME, version: VERSION })
-  openApiRoutes(server, API, consoleFolder('reference'))
+  openApiRoutes(server, apiWith(keys), consoleFolder('reference'))
   return server
 }
 
 /** What a backup of this service has to keep. */
-export function storageKeyData({ root }: StorageKeyConfig) {
-  return { name: NAME, keys: {}, root }
+export function storageKeyData({ root, databaseUrl: url }: StorageKeyConfig) {
+  const setting = 'STORAGE_KEY_DATABASE_URL'
+  const database = url === undefined ? undefined : { url, setting, migrations: keyMigrations }
+  return { name: NAME, database, keys: {}, root }
+}
+
+/** For the command line: the service keys, whether or not the service runs. */
+export function openForOperator(config: StorageKeyConfig) {
+  return requireKeyStore(config, systemClock)
 }

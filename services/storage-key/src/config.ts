@@ -1,5 +1,7 @@
 import { join, resolve } from 'node:path'
 import {
+  databaseOptions,
+  databaseUrl,
   type Env,
   readSettings,
   type ServiceSettings,
@@ -12,15 +14,21 @@ export type StorageKeyConfig = ReturnType<typeof loadConfig>
 /** Public: the tester page fills it in. */
 export const DEVELOPMENT_KEY = 'storage-local-dev-key'
 
+const PREFIX = 'STORAGE_KEY_'
+
 const FEWEST_KEY_CHARACTERS = 20
 
 const TEN_MEGABYTES = 10 * 1024 * 1024
 
 export function loadConfig(env: Env = process.env) {
   return readSettings(env, (settings) => {
-    const service = serviceSettings(settings, 'STORAGE_KEY_', { port: 8083 })
+    const service = serviceSettings(settings, PREFIX, { port: 8083 })
     return {
       ...service,
+      production: settings.production,
+      /** Of service keys alone; `undefined`: there are none. */
+      databaseUrl: keyDatabase(settings, service),
+      database: databaseOptions(settings, PREFIX),
       apiKey: apiKey(settings, service),
       root: resolve(settings.text('STORAGE_KEY_ROOT', join(service.dataFolder, 'storage-key'))),
       actuator: settings.choice('STORAGE_KEY_ACTUATOR', ['health', 'full'], 'health'),
@@ -28,6 +36,11 @@ export function loadConfig(env: Env = process.env) {
       maxRequestBytes: settings.size('STORAGE_KEY_MAX_REQUEST_SIZE', TEN_MEGABYTES),
     }
   })
+}
+
+function keyDatabase(settings: Settings, { dataFolder }: ServiceSettings): string | undefined {
+  if (settings.optional('STORAGE_KEY_DATABASE_URL') === undefined) return undefined
+  return databaseUrl(settings, PREFIX, dataFolder, 'storage-key')
 }
 
 function apiKey(settings: Settings, service: ServiceSettings): string {

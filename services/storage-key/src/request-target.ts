@@ -10,7 +10,7 @@ const LONGEST_NAME_BYTES = 255
  * router never refuses a name before the key has been checked.
  */
 export function routeOf({ method, url = '/' }: { method?: string; url?: string }): string {
-  if (!isFileArea(url)) return pathOf(url)
+  if (!isFileArea(url)) return pathOf(url) + queryOf(url)
   const rest = fileAreaRest(url)
   if (rest === undefined) return '/not-a-path'
   if (rest === '') return '/file'
@@ -80,6 +80,11 @@ function climbs(parts: string[]): boolean {
 function pathOf(url: string): string {
   const path = url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '').split('?', 1)[0] ?? ''
   return path.startsWith('/') ? path : `/${path}`
+}
+
+/** Only the lists of service keys and their audit have one. */
+function queryOf(url: string): string {
+  return /^\/api\//.test(pathOf(url)) ? (/\?.*/s.exec(url)?.[0] ?? '') : ''
 }
 
 /** What follows `/file`, raw; `undefined` when the target only resembles the file area. */

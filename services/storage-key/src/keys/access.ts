@@ -1,0 +1,87 @@
+import { hash, timingSafeEqual } from 'node:crypto'
+import {
+  type Access,
+  databaseUnavailable,
+  type Guard,
+  guarding,
+  insufficientScope,
+  KEY_PROBLEMS,
+  type KeyGuard,
+  looksLikeKey,
+  Problem,
+  type Server,
+  scopeMissing,
+  targetOf,
+} from '@plinth/kit'
+import { keyRejected } from '../problems.ts'
+import { isFileArea } from '../request-target.ts'
+
+const ALLOWED: [path: RegExp, methods: string][] = [
+  [/^\/file$/, 'POST, OPTIONS'],
+  [/^\/file\/info\/[^/]+$/, 'GET, HEAD, OPTIONS'],
+  [/^\/file\/[^/]+$/, 'GET, HEAD, DELETE, OPTIONS'],
+  [/^\/(|actuator\/health|openapi\.json|(api-test|reference)(\/.*)?)$/, 'GET, HEAD, OPTIONS'],
+  [/^\/api\/(service-keys(\/\d+(\/rotate)?)?|audit)$/, 'GET, HEAD, POST, DELETE, OPTIONS'],
+  [/^\/\*$/, 'GET, HEAD, POST, DELETE, OPTIONS'],
+]
+
+/** OPTIONS needs no key and only lists the methods; it allows no other origin. */
+export function answerOptions(server: Server): void {
+  server.addHook('onRequest', async (request, reply) => {
+    if (request.method !== 'OPTIONS') return
+    const allowed = ALLOWED.find(([path]) => path.test(request.url))
+    if (allowed) return reply.code(200).header('allow', allowed[1]).send()
+  })
+}
+
+const SCHEMES: Access['schemes'] = { key: { type: 'apiKey', in: 'header', name: 'X-API-KEY' } }
+
+/** What `requireKey` asks for, for the API document. */
+export function keyAccess(keys: KeyGuard | undefined): Access {
+  const others = KEY_PROBLEMS.filter(({ status }) => status !== 401)
+  return {
+    schemes: SCHEMES,
+    problems: [keyRejected, ...(keys ? [scopeMissing, databaseUnavailable, ...others] : [])],
+  }
+}
+
+/**
+ * Requires the key for every target that any server might read as the file area, before routing
+ * and before any of the body is read. A service key also does, if it has the scope.
+ */
+export function requireKey(server: Server, isConfiguredKey: KeyCheck, keys?: KeyGuard): void {
+  server.addHook('onRequest', async (request) => {
+    if (request.method === 'OPTIONS' || !isFileArea(targetOf(request))) return
+    const given = request.headers['x-api-key']
+    if (isConfiguredKey(given)) return
+    if (!keys || typeof given !== 'string' || !looksLikeKey(given)) throw keyRejected()
+    const { scopes } = await keys.authenticate(request, given).catch((error) => {
+      throw error instanceof Problem && error.status === 401 ? keyRejected({ cause: error }) : error
+    })
+    const needed = /^(GET|HEAD)$/.test(request.method) ? 'files:read' : 'files:write'
+    if (!scopes.includes(needed)) throw insufficientScope(needed)
+  })
+}
+
+type KeyCheck = (given: unknown) => boolean
+
+export function configuredKey(key: string): KeyCheck {
+  const expected = digest(key)
+  // Digests have the same length, so the comparison does not reveal the length of the key either.
+  return (given) => typeof given === 'string' && timingSafeEqual(digest(given), expected)
+}
+
+/** Service keys are managed with the configured key, and with no other. */
+export function adminGuard(isConfiguredKey: KeyCheck): Guard {
+  return guarding(
+    { schemes: SCHEMES, problems: [keyRejected, databaseUnavailable] },
+    async (request) => {
+      if (!isConfiguredKey(request.headers['x-api-key'])) throw keyRejected()
+      request.caller = { userId: '', username: 'configured key', roles: [], sessionId: '' }
+    },
+  )
+}
+
+function digest(text: string): Buffer {
+  return hash('sha256', text, 'buffer')
+}

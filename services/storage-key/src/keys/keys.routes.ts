@@ -1,0 +1,47 @@
+import {
+  type Guard,
+  orNull,
+  pageQuery,
+  pageReply,
+  pageRequest,
+  parseJsonBodies,
+  type Server,
+  serviceKeyRoutes,
+  Type,
+  timestamp,
+} from '@plinth/kit'
+import { EVENT_SORTS, type KeyStore, pageOfEvents } from './keys.ts'
+
+const EventReply = Type.Object(
+  {
+    id: Type.Integer(),
+    at: timestamp(),
+    event: Type.String({ examples: ['SERVICE_KEY_CREATED'] }),
+    actor: orNull(Type.String()),
+    subject: Type.String({ examples: ['key 1 (shop)'] }),
+    address: Type.String({ examples: ['192.0.2.7'] }),
+    requestId: orNull(Type.String()),
+  },
+  { title: 'AuditEvent' },
+)
+
+/** For the holder of the configured key. In a scope of its own: here bodies are JSON. */
+export function keyRoutes(server: Server, store: KeyStore, admin: Guard): void {
+  server.register(async (plugin) => {
+    const scope = plugin as Server
+    scope.removeAllContentTypeParsers()
+    parseJsonBodies(scope)
+    serviceKeyRoutes(scope, store.keys, admin)
+    scope.get('/api/audit', {
+      onRequest: admin,
+      schema: {
+        operationId: 'audit',
+        summary: 'Who made, rotated and ended service keys; newest first',
+        tags: ['Service keys'],
+        readsQuery: pageQuery(EVENT_SORTS),
+        response: { 200: pageReply(EventReply, 'PageOfAuditEvents') },
+      },
+      handler: ({ query }) => pageOfEvents(store, pageRequest(query, EVENT_SORTS)),
+    })
+  })
+}

@@ -1,0 +1,48 @@
+import {
+  type Clock,
+  type Db,
+  type KeyEvent,
+  type Logger,
+  openDatabase,
+  openServiceKeys,
+  type PageRequest,
+  pageOf,
+  type ServiceKeys,
+  StartError,
+} from '@plinth/kit'
+import type { StorageKeyConfig } from '../config.ts'
+import { insertKeyEvent, type KeyTables, listKeyEvents } from './key-events.repository.ts'
+import { keyMigrations } from './migrations/0001-key-events.ts'
+
+export { EVENT_SORTS } from './key-events.repository.ts'
+
+export const SCOPES = ['files:read', 'files:write'] as const
+
+export type KeyStore = { db: Db<KeyTables>; keys: ServiceKeys; close(): Promise<void> }
+
+/** The service keys, if there is a database for them; files never need one. */
+export async function openKeyStore(
+  { databaseUrl, database, production }: StorageKeyConfig,
+  { clock, log }: { clock: Clock; log?: Logger },
+): Promise<KeyStore | undefined> {
+  if (databaseUrl === undefined) return undefined
+  const { db, close } = await openDatabase<KeyTables>(databaseUrl, keyMigrations, {
+    ...database,
+    log,
+  })
+  const record = (to: Db<KeyTables>, { origin, ...event }: KeyEvent) =>
+    insertKeyEvent(to, { at: clock().toISOString(), ...event, ...origin })
+  const keys = openServiceKeys(db, { clock, production, scopes: SCOPES, record })
+  return { db, keys, close }
+}
+
+export async function requireKeyStore(config: StorageKeyConfig, clock: Clock): Promise<KeyStore> {
+  const store = await openKeyStore(config, { clock })
+  if (store) return store
+  throw new StartError('Set STORAGE_KEY_DATABASE_URL: service keys of this edition are kept there.')
+}
+
+export async function pageOfEvents({ db }: KeyStore, page: PageRequest) {
+  const { events, total } = await listKeyEvents(db, page)
+  return pageOf(events, total, page)
+}
