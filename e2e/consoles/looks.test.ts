@@ -30,15 +30,15 @@ const VISITS: Visit[] = [
   {
     service: 'identity',
     role: 'admin',
-    pages: ['', 'session', 'profile', 'passkeys', 'users', 'audit', 'health'],
+    pages: ['', 'session', 'profile', 'passkeys', 'users', 'keys', 'audit', 'health'],
   },
   {
     service: 'storage-full',
     role: 'admin',
-    pages: ['', 'files/1', 'storage', 'session', 'profile', 'users', 'audit', 'health'],
+    pages: ['', 'files/1', 'storage', 'session', 'profile', 'users', 'keys', 'audit', 'health'],
     prepare: uploadSamples,
   },
-  { service: 'storage-key', pages: [''], prepare: uploadOne },
+  { service: 'storage-key', pages: ['', 'keys'], prepare: uploadOne },
   {
     service: 'payments',
     pages: ['', NEWEST, 'checkout', 'payments', 'webhooks', 'customers'],

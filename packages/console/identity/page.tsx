@@ -17,6 +17,6 @@ startConsole({
     { path: '', title: 'Overview', icon: 'home', component: OverviewPage },
     ...ownPages(session),
     { path: 'passkeys', title: 'Passkeys', icon: 'passkey', component: PasskeysPage },
-    ...administrationPages(session),
+    ...administrationPages(session, ['tokens:introspect', 'users:read', 'users:write']),
   ],
 })

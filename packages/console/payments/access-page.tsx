@@ -1,4 +1,5 @@
 import { useSignal } from '@preact/signals'
+import { ServiceKeys } from '../shared/account/administration/service-keys.tsx'
 import { useAction } from '../shared/api/use-reply.ts'
 import { Form, type Values } from '../shared/components/form.tsx'
 import { Card, Page } from '../shared/components/page.tsx'
@@ -39,6 +40,18 @@ export function AccessPage() {
           </Success>
         )}
       </Card>
+      <ServiceKeys
+        api={api}
+        scopes={['payments:read', 'payments:write', 'refunds:write']}
+        by={take.reply}
+        absent={
+          <p>
+            Keys are managed here by administrators of an issuer (
+            <code>PAYMENTS_ACCESS=issuer</code>
+            ), and at the command line everywhere: <code>plinth keys --help</code>.
+          </p>
+        }
+      />
     </Page>
   )
 }

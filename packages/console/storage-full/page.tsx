@@ -6,6 +6,8 @@ import { FilesPage } from './files/files-page.tsx'
 import { session } from './session.ts'
 import { StoragePage } from './storage/storage-page.tsx'
 
+const SCOPES = ['files:read', 'files:write', 'links:write', 'users:read', 'users:write']
+
 startConsole({
   title: 'Storage',
   sessionBar: <SessionBar session={session} signInPath="session" />,
@@ -15,6 +17,6 @@ startConsole({
     { path: 'files', title: 'File', icon: 'file', component: FilePage, inside: '' },
     { path: 'storage', title: 'Storage', icon: 'disks', note: 'admin', component: StoragePage },
     ...ownPages(session),
-    ...administrationPages(session),
+    ...administrationPages(session, SCOPES),
   ],
 })

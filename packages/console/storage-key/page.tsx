@@ -1,7 +1,26 @@
+import { ABOUT_KEYS, ServiceKeys } from '../shared/account/administration/service-keys.tsx'
+import { Page } from '../shared/components/page.tsx'
 import { HealthBar } from '../shared/health.tsx'
 import { startConsole } from '../shared/shell/shell.tsx'
 import { api } from './store.ts'
 import { TesterPage } from './tester-page.tsx'
+
+function KeysPage() {
+  return (
+    <Page title="Service keys" about={ABOUT_KEYS}>
+      <ServiceKeys
+        api={api}
+        scopes={['files:read', 'files:write']}
+        absent={
+          <p>
+            This server has no database for keys: its operator sets{' '}
+            <code>STORAGE_KEY_DATABASE_URL</code> to have them.
+          </p>
+        }
+      />
+    </Page>
+  )
+}
 
 startConsole({
   title: 'Key storage',
@@ -11,5 +30,8 @@ startConsole({
       note={<span class="soft long">The key stays in this page’s memory.</span>}
     />
   ),
-  pages: [{ path: '', title: 'Files', icon: 'file', component: TesterPage }],
+  pages: [
+    { path: '', title: 'Files', icon: 'file', component: TesterPage },
+    { path: 'keys', title: 'Service keys', icon: 'key', component: KeysPage },
+  ],
 })

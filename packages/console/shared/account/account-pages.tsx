@@ -1,11 +1,14 @@
+import { Page } from '../components/page.tsx'
 import { HealthPage } from '../health.tsx'
 import type { ConsoleAction, ConsolePage } from '../shell/definition.ts'
 import { facts } from '../shell/facts.ts'
 import { AuditPage } from './administration/audit-page.tsx'
+import { ABOUT_KEYS, ServiceKeys } from './administration/service-keys.tsx'
 import { UsersPage } from './administration/users-page.tsx'
 import { ProfilePage } from './profile/profile-page.tsx'
 import { DEMO_ACCOUNTS, type Session } from './session/session.ts'
 import { SessionPage } from './session/session-page.tsx'
+import { AdminRequired, SignedInOnly } from './session/sign-in.tsx'
 
 /** The pages about the caller, for every console of a service with accounts. */
 export function ownPages(session: Session): ConsolePage[] {
@@ -25,8 +28,8 @@ export function ownPages(session: Session): ConsolePage[] {
   ]
 }
 
-/** The pages for administrators. */
-export function administrationPages(session: Session): ConsolePage[] {
+/** The pages for administrators; `scopes` are those that a service key can have. */
+export function administrationPages(session: Session, scopes: readonly string[]): ConsolePage[] {
   return [
     {
       path: 'users',
@@ -34,6 +37,13 @@ export function administrationPages(session: Session): ConsolePage[] {
       icon: 'people',
       note: 'admin',
       component: () => <UsersPage session={session} />,
+    },
+    {
+      path: 'keys',
+      title: 'Service keys',
+      icon: 'key',
+      note: 'admin',
+      component: () => <KeysPage session={session} scopes={scopes} />,
     },
     {
       path: 'audit',
@@ -49,6 +59,21 @@ export function administrationPages(session: Session): ConsolePage[] {
       component: () => <HealthPage api={session.api} />,
     },
   ]
+}
+
+function KeysPage({ session, scopes }: { session: Session; scopes: readonly string[] }) {
+  return (
+    <Page title="Service keys" about={ABOUT_KEYS}>
+      <SignedInOnly session={session}>
+        <ServiceKeys
+          api={session.api}
+          scopes={scopes}
+          by={session.claims.value?.sub}
+          forbidden={<AdminRequired session={session} to="manage service keys" />}
+        />
+      </SignedInOnly>
+    </Page>
+  )
 }
 
 export function signInActions(session: Session): ConsoleAction[] {

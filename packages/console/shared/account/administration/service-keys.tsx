@@ -1,0 +1,131 @@
+import type { IssuedServiceKey, ServiceKey } from '@plinth/client'
+import type { ComponentChildren } from 'preact'
+import type { Api } from '../../api/api.ts'
+import { useAction, useLoad } from '../../api/use-reply.ts'
+import { Button } from '../../components/button.tsx'
+import { Code, CopyButton } from '../../components/code.tsx'
+import { Form, type Values } from '../../components/form.tsx'
+import { Badge, Card, Notice } from '../../components/page.tsx'
+import { type Column, List } from '../../components/table.tsx'
+import { dateText } from '../../wording.ts'
+
+export const ABOUT_KEYS =
+  'For servers that call this service. A key is shown once, when it is made; the service keeps its hash.'
+
+type Props = {
+  api: Api
+  /** What a key of this service can be allowed to do. */
+  scopes: readonly string[]
+  /** The list is loaded again whenever this changes. */
+  by?: unknown
+  forbidden?: ComponentChildren
+  /** Shown when the service has no keys: what it would need to have them. */
+  absent?: ComponentChildren
+}
+
+/** Make a key, see its secret once, rotate and revoke: for every service that has keys. */
+export function ServiceKeys({ api, scopes, by, forbidden, absent }: Props) {
+  const keys = useLoad<ServiceKey[]>(() => api.get('/api/service-keys'), [by])
+  const make = useAction(
+    ({ name = '', scopes: wanted = '' }: Values) =>
+      api.post('/api/service-keys', { name, scopes: wanted.split(/[\s,]+/).filter(Boolean) }),
+    keys.reload,
+  )
+  const change = useAction(
+    (key: ServiceKey, verb: 'rotate' | 'revoke') =>
+      verb === 'rotate'
+        ? api.post(`/api/service-keys/${key.id}/rotate`, {})
+        : api.delete(`/api/service-keys/${key.id}`),
+    keys.reload,
+  )
+  if (absent && keys.refusal?.status === 404) return <Notice>{absent}</Notice>
+  return (
+    <>
+      {keys.body && (
+        <Card title="Make a key" about="It ends after a year, unless you rotate or revoke it.">
+          <Form
+            label="Make a key"
+            fields={[
+              { label: 'Name', name: 'name', maxLength: 100, hint: 'Which server has it' },
+              {
+                label: 'Scopes',
+                name: 'scopes',
+                value: scopes[0],
+                hint: `Separated by blanks: ${scopes.join(' ')}`,
+                wide: true,
+              },
+            ]}
+            action={make}
+            send="Make a key"
+            kind="primary"
+            icon="key"
+          />
+          <Issued of={make.reply?.body as IssuedServiceKey | undefined} />
+        </Card>
+      )}
+      <Issued of={change.reply?.body as IssuedServiceKey | undefined} />
+      <List
+        of={keys}
+        action={change}
+        caption="Service keys"
+        columns={[...COLUMNS, changeColumn(change.run)]}
+        empty={<p class="soft">There are no keys yet.</p>}
+        forbidden={forbidden}
+      />
+    </>
+  )
+}
+
+function Issued({ of }: { of: IssuedServiceKey | undefined }) {
+  if (!of?.secret) return null
+  return (
+    <Notice tone="good" alert>
+      <p>
+        <strong>Copy key {of.id} now: it is not shown again.</strong>
+      </p>
+      <Code text={of.secret} label={`Key ${of.id}`} />
+      <CopyButton text={() => of.secret} label="Copy the key" />
+    </Notice>
+  )
+}
+
+const COLUMNS: Column<ServiceKey>[] = [
+  { title: 'Id', of: ({ id }) => id, number: true },
+  { title: 'Name', of: ({ name }) => <strong>{name}</strong> },
+  { title: 'Key', of: ({ start }) => <code>{start}…</code> },
+  {
+    title: 'Scopes',
+    of: ({ scopes }) => (
+      <span class="row">
+        {scopes.map((scope) => (
+          <Badge key={scope}>{scope}</Badge>
+        ))}
+      </span>
+    ),
+  },
+  { title: 'Last used', of: ({ lastUsedAt }) => (lastUsedAt ? dateText(lastUsedAt) : 'never') },
+  {
+    title: 'State',
+    of: ({ revokedAt, expiresAt }) =>
+      revokedAt ? <Badge tone="bad">revoked</Badge> : `until ${dateText(expiresAt)}`,
+  },
+]
+
+function changeColumn(
+  change: (key: ServiceKey, verb: 'rotate' | 'revoke') => void,
+): Column<ServiceKey> {
+  return {
+    title: 'Change',
+    of: (key) =>
+      !key.revokedAt && (
+        <span class="row">
+          <Button small subject={key.name} onClick={() => change(key, 'rotate')}>
+            Rotate
+          </Button>
+          <Button small kind="danger" subject={key.name} onClick={() => change(key, 'revoke')}>
+            Revoke
+          </Button>
+        </span>
+      ),
+  }
+}
