@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { after, before, describe, type TestContext, test } from 'node:test'
+import { identityClient } from '@plinth/client'
+import { build } from 'esbuild'
+import { Webhook } from 'standardwebhooks'
+import { freePorts } from '../../test/servers/free-ports.ts'
+import { browserSkip, openBrowser } from '../browser.ts'
+import { addVirtualAuthenticator } from '../consoles/virtual-authenticator.ts'
+import { startSuite } from '../stack.ts'
+
+const FOLDER = join(import.meta.dirname, '../../docs/quickstarts')
+const PASSWORD = 'password123123'
+const WEBHOOK_SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
+const noBrowser = await browserSkip()
+
+describe('the quickstarts', async () => {
+  const [port = 0] = await freePorts(1)
+  const origin = `http://localhost:${port}`
+  const { urlOf } = await startSuite(
+    { after },
+    { IDENTITY_CORS_ORIGINS: origin, IDENTITY_PASSKEY_ORIGINS: origin },
+  )
+  const identityUrl = urlOf('identity')
+  let settings: Record<string, string>
+  let accessToken: string
+  before(async () => {
+    const identity = identityClient(identityUrl)
+    await identity.logIn('admin', PASSWORD)
+    const key = { name: 'quickstart', scopes: ['tokens:introspect'] }
+    const { secret } = await identity.createServiceKey(key)
+    settings = { IDENTITY_URL: identityUrl, SERVICE_KEY: secret, WEBHOOK_SECRET, PORT: '0' }
+    accessToken = (await identity.logIn('user', PASSWORD)).accessToken
+  })
+
+  for (const name of ['express.mjs', 'fastify.mjs'])
+    test(`${name} knows who calls, and verifies webhooks`, async (t) => {
+      const url = await start(t, name, settings)
+
+      await check({ me: `${url}/me`, webhooks: `${url}/webhooks`, send: fetch }, accessToken)
+    })
+
+  test('next-route.mjs knows who calls, and verifies webhooks', async () => {
+    Object.assign(process.env, settings)
+    const route = await import(join(FOLDER, 'next-route.mjs'))
+    const send = (url: string, init: RequestInit) => {
+      const request = new Request(url, init)
+      return request.method === 'POST' ? route.POST(request) : route.GET(request)
+    }
+
+    await check({ me: origin, webhooks: origin, send }, accessToken)
+  })
+
+  test('react-passkey.jsx signs in with a passkey', { skip: noBrowser }, async (t) => {
+    await servePage(t, port, identityUrl)
+    const page = await (await openBrowser(t)).newPage()
+    await addVirtualAuthenticator(page)
+    await page.goto(origin)
+    const press = (name: string) => page.getByRole('button', { name, exact: true }).click()
+    await page.getByLabel('Username').fill('user')
+    await page.getByLabel('Password').fill(PASSWORD)
+    await press('Sign in')
+    await page.getByText('Signed in as user').waitFor()
+    const added = page.waitForResponse((response) => response.url().endsWith('/webauthn/register'))
+    await press('Add a passkey')
+    assert.equal((await added).status(), 200)
+    await press('Sign out')
+    await page.getByText('Signed out').waitFor()
+
+    await press('Sign in with a passkey')
+
+    await page.getByText('Signed in as user').waitFor()
+    await page.reload()
+    await page.getByText('Signed in as user').waitFor()
+  })
+})
+
+type Application = {
+  me: string
+  webhooks: string
+  send(url: string, init: RequestInit): Promise<Response>
+}
+
+async function check({ me, webhooks, send }: Application, token: string): Promise<void> {
+  const asUser = await send(me, { headers: { authorization: `Bearer ${token}` } })
+  const asNobody = await send(me, { headers: { authorization: 'Bearer nonsense' } })
+  assert.deepEqual(await asUser.json(), { hello: 'user' })
+  assert.equal(asNobody.status, 401)
+
+  const body = '{"id":"evt_1","type":"payment.paid","subject":"payment-1"}'
+  const at = new Date()
+  const headers = {
+    'content-type': 'application/json',
+    'webhook-id': 'msg_1',
+    'webhook-timestamp': String(Math.floor(at.getTime() / 1000)),
+    'webhook-signature': new Webhook(WEBHOOK_SECRET).sign('msg_1', at, body),
+  }
+  const deliver = (changed = body) => send(webhooks, { method: 'POST', headers, body: changed })
+  const [first, repeated, forged] = [await deliver(), await deliver(), await deliver(`${body} `)]
+  assert.deepEqual([first.status, repeated.status, forged.status], [204, 204, 400])
+  assert.deepEqual(await forged.json(), { code: 'NO_MATCH' })
+}
+
+/** Starts a program of the folder and returns the address that it prints. */
+async function start(t: TestContext, name: string, env: Record<string, string>): Promise<string> {
+  const child: ChildProcess = spawn(process.execPath, [join(FOLDER, name)], {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  t.after(async () => {
+    child.kill()
+    if (child.exitCode === null) await once(child, 'exit')
+  })
+  if (!child.stdout) throw new Error('The program has no output')
+  for await (const line of createInterface(child.stdout)) {
+    const url = /^listening at (http.+)$/.exec(line)?.[1]
+    if (url) return url.replace('127.0.0.1', 'localhost').replace('[::1]', 'localhost')
+  }
+  throw new Error(`${name} ended without an address`)
+}
+
+async function servePage(t: TestContext, port: number, identityUrl: string): Promise<void> {
+  const { outputFiles } = await build({
+    entryPoints: [join(FOLDER, 'react-passkey.jsx')],
+    bundle: true,
+    write: false,
+    format: 'esm',
+    jsx: 'automatic',
+    logLevel: 'warning',
+  })
+  const script = outputFiles[0]?.text ?? ''
+  const page = `<!doctype html><html data-identity="${identityUrl}"><title>Quickstart</title>
+<div id="app"></div><script type="module" src="/page.js"></script></html>`
+  const server = createServer(({ url }, response) => {
+    const isScript = url === '/page.js'
+    response.setHeader('content-type', isScript ? 'text/javascript' : 'text/html')
+    response.end(isScript ? script : page)
+  })
+  await once(server.listen(port, 'localhost'), 'listening')
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+}
