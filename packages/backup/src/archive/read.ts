@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import { PassThrough } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
+import { finished, pipeline } from 'node:stream/promises'
 import { createZstdDecompress } from 'node:zlib'
 import { VERSION } from '@plinth/kit'
 import { extract } from 'tar-stream'
@@ -35,7 +35,8 @@ export async function readArchive(
         await onManifest(manifest)
       } else if (name === ENDING) ending = await textOf(bytes)
       else await use({ name, size, bytes })
-      bytes.resume()
+      // What was not read counts for the digest, too.
+      if (!bytes.readableEnded) await finished(bytes.resume())
       if (name === ENDING) continue
       members += 1
       digest.update(`${name} ${size} ${content.digest('hex')}\n`)

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { PassThrough, Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import { test } from 'node:test'
+import type { Manifest } from './manifest.ts'
+import { readArchive } from './read.ts'
+import { openArchiveWriter } from './write.ts'
+
+const MANIFEST: Manifest = {
+  format: 1,
+  version: '1.0.0',
+  createdAt: '2026-11-05T02:00:00.000Z',
+  pausedMs: 1,
+  services: {},
+}
+
+async function archiveOf(members: Record<string, Buffer>, manifest = MANIFEST): Promise<Buffer> {
+  const output = new PassThrough()
+  const written = buffer(output)
+  const writer = await openArchiveWriter(output, manifest)
+  for (const [name, bytes] of Object.entries(members))
+    await writer.file(name, bytes.length, Readable.from([bytes]))
+  await writer.finish()
+  return written
+}
+
+test('members that are not read count for the digest, too', async () => {
+  const archive = await archiveOf({
+    'files/a/1': randomBytes(5_000_000),
+    'files/a/2': randomBytes(9),
+  })
+  const names: string[] = []
+
+  await readArchive(
+    Readable.from([archive]),
+    async () => {},
+    async ({ name }) => {
+      names.push(name)
+    },
+  )
+
+  assert.deepEqual(names, ['files/a/1', 'files/a/2'])
+})
+
+test('an archive cut anywhere is refused', async () => {
+  const archive = await archiveOf({ 'files/a/1': randomBytes(100_000) })
+  const cut = (length: number) =>
+    readArchive(
+      Readable.from([archive.subarray(0, length)]),
+      async () => {},
+      async () => {},
+    )
+
+  for (const length of [0, 1, 100, 50_000, archive.length - 20, archive.length - 1])
+    await assert.rejects(cut(length), /The archive is damaged or not one of ours/, `${length}`)
+})
+
+test('an archive of another format is refused, and both versions are named', async () => {
+  const archive = await archiveOf({}, { ...MANIFEST, format: 2, version: '9.8.7' })
+  const reading = readArchive(
+    Readable.from([archive]),
+    async () => {},
+    async () => {},
+  )
+
+  await assert.rejects(
+    reading,
+    /of Plinth 9\.8\.7, in format 2, and this is .*, which reads format 1/,
+  )
+})
