@@ -98,7 +98,8 @@ function entriesOf(name: ConsoleName): { in: string; out: string }[] {
   const folder = CONSOLES[name].source ?? name
   const page = { in: join(import.meta.dirname, folder, 'page.tsx'), out: 'page' }
   const worker = { in: join(import.meta.dirname, WORKER), out: 'session-worker' }
-  return name === 'identity' || name === 'storage-full' ? [page, worker] : [page]
+  const hasSignIn = ['identity', 'storage-full', 'reference'].includes(name)
+  return hasSignIn ? [page, worker] : [page]
 }
 
 /** Renames into place: a service that starts, or a second build, never sees half a file. */
