@@ -26,7 +26,7 @@ export function consoleRoutes(
     server.get(path, { schema }, (request, reply) =>
       reply.redirect(`${basePathOf(request)}${path}/index.html`, 302),
     )
-  if (about === CONSOLE)
+  if (path !== '')
     server.get(`${path}/facts.json`, { schema: PAGE }, async (request) => ({
       ...server.pageFacts,
       suite: server.suiteOf?.(request) ?? null,
