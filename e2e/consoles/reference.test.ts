@@ -81,7 +81,7 @@ describe('the API reference', { skip }, () => {
 
     await logIn
       .getByRole('region', { name: 'Reply', exact: true })
-      .getByText('401', { exact: true })
+      .locator('.badge', { hasText: '401' })
       .waitFor()
     assert.match(await logIn.getByLabel('Body of the reply').innerText(), /INVALID_CREDENTIALS/)
   })
