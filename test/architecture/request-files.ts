@@ -80,6 +80,11 @@ async function started(scope: Scope, server: Promise<Server>): Promise<Api> {
   return (await listenForTest(scope, await server)).api
 }
 
+/** Events are delivered in the background, which is not part of a request. */
+function silent<C extends { events: { delivers: boolean } }>(config: C): C {
+  return { ...config, events: { ...config.events, delivers: false } }
+}
+
 async function identityRequests(scope: Scope, folder: string, measured: Measured) {
   const config = identityConfig({
     SUITE_DATA: folder,
@@ -87,7 +92,7 @@ async function identityRequests(scope: Scope, folder: string, measured: Measured
     IDENTITY_MASTER_KEY: KEY,
     ...cheapHashing('IDENTITY_'),
   })
-  const api = await started(scope, createIdentity(config))
+  const api = await started(scope, createIdentity(silent(config)))
   const login = async () =>
     ok(await api.post('/api/auth/login', { username: 'admin', password: PASSWORD }))
   return [await measured('login', login)]
@@ -135,7 +140,7 @@ async function paymentRequests(scope: Scope, folder: string, measured: Measured)
     PROVIDER_API_BASE: sandbox.baseUrl,
     PROVIDER_WEBHOOK_SECRET: WEBHOOK_SECRET,
   })
-  const api = await started(scope, createPayments(config))
+  const api = await started(scope, createPayments(silent(config)))
   const checkOut = checkouts(api)
   const pay = async () => {
     const payment = await checkOut()

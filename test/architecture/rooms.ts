@@ -18,6 +18,7 @@ export const LAYERS: Record<string, string[]> = {
     'files',
     'index',
   ],
+  events: ['problems', 'database', 'events', 'endpoints', 'delivery', 'history', 'host', 'index'],
   accounts: [
     'problems',
     'passwords',
@@ -45,13 +46,13 @@ export const LAYERS: Record<string, string[]> = {
   client: [
     'http',
     'session',
+    'webhooks',
     'operations',
     'accounts',
     'identity',
     'storage',
     'storage-key',
     'payments',
-    'webhooks',
     'index',
   ],
   identity: ['database', 'mail', 'recovery', 'passkeys', 'oauth', 'config', 'app', 'main'],
@@ -106,7 +107,7 @@ const STRANGERS: Record<string, [string, string][]> = {
  */
 const FACES: Record<string, Record<string, RegExp>> = {
   payments: {
-    provider: /^(provider|objects|failures|problems|idempotency-keys|reserved-calls|measure)\.ts$/,
+    provider: /^(provider|objects|failures|problems|idempotency-keys|reserved-calls)\.ts$/,
     webhooks: /^(receive|events|poll|parked-events)\.ts$/,
     refunds: /^refunds\.ts$/,
     checkout: /^(checkout|customers)\.ts$/,

@@ -5,12 +5,13 @@ const MAY_IMPORT: Record<string, string[]> = {
   kit: [],
   client: [],
   console: ['client'],
-  accounts: ['kit'],
+  events: ['kit'],
+  accounts: ['kit', 'events'],
   backup: ['kit'],
-  identity: ['kit', 'accounts', 'console'],
+  identity: ['kit', 'events', 'accounts', 'console'],
   'storage-full': ['kit', 'accounts', 'console'],
   'storage-key': ['kit', 'console'],
-  payments: ['kit', 'console'],
+  payments: ['kit', 'events', 'console'],
   'provider-sandbox': ['kit', 'console'],
 }
 

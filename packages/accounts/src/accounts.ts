@@ -49,6 +49,8 @@ export type SecurityEvent = {
   subject?: string
   /** THROTTLED: refused, and further events of the same kind are not recorded for a while. */
   result?: 'SUCCESS' | 'REFUSED' | 'THROTTLED' | 'UNCHANGED'
+  /** Whose account it is. */
+  userId?: number
 }
 
 /** Where a request came from, as the audit and the list of sessions show it. */
@@ -99,6 +101,8 @@ export type AccountGuard = {
 }
 
 export type AccountSettings = {
+  /** The name of the service in its events; absent where it tells none. */
+  source?: string
   masterKey: Buffer
   issuer: string
   audience: string
@@ -226,11 +230,7 @@ function hashingSettings(settings: Settings, prefix: string): PasswordOptions {
 function blocklistFile(settings: Settings, name: string): string | undefined {
   const file = settings.optional(name)
   if (file !== undefined && !existsSync(file))
-    settings.fault(
-      name,
-      'Expected a file with one refused password per line.',
-      '/etc/blocklist.txt',
-    )
+    settings.fault(name, 'Expected a file with one password per line.', '/etc/blocklist.txt')
   return file
 }
 

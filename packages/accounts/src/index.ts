@@ -6,10 +6,12 @@ export {
   type SecurityListener,
 } from './accounts.ts'
 export {
+  ACCOUNT_EVENTS,
   type By,
   byCaller,
   type Origin,
   originOf,
+  PASSKEY_EVENTS,
   recordEvent,
   recordKeyEvents,
   type SecurityEvent,

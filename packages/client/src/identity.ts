@@ -11,6 +11,8 @@ import { type Call, jsonOf, nothingOf } from './http/request.ts'
 import {
   type ActuatorCalls,
   actuatorCalls,
+  type EventCalls,
+  eventCalls,
   type ServiceKeyCalls,
   serviceKeyCalls,
 } from './operations.ts'
@@ -122,6 +124,7 @@ export type IdentityClient = AccountCalls &
   RecoveryCalls &
   OAuthCalls &
   ServiceKeyCalls &
+  EventCalls &
   ActuatorCalls
 
 export function identityClient(baseUrl: string, options: AccountsOptions = {}): IdentityClient {
@@ -132,6 +135,7 @@ export function identityClient(baseUrl: string, options: AccountsOptions = {}): 
     ...oauthCalls(opened),
     ...recoveryCalls(opened),
     ...serviceKeyCalls(opened.calling),
+    ...eventCalls(opened.calling),
     ...actuatorCalls(opened.send),
   }
 }

@@ -21,7 +21,18 @@ export {
   identityClient,
   type Passkey,
 } from './identity.ts'
-export type { Health, IssuedServiceKey, ServiceKey, ServiceKeyRequest } from './operations.ts'
+export type {
+  Delivery,
+  EventCalls,
+  EventListQuery,
+  EventQuery,
+  Health,
+  IssuedServiceKey,
+  ServiceKey,
+  ServiceKeyRequest,
+  WebhookEndpoint,
+  WebhookEndpointRequest,
+} from './operations.ts'
 export {
   type CheckoutRequest,
   type CheckoutSession,

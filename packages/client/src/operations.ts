@@ -1,4 +1,5 @@
 import { jsonOf, nothingOf, type Send } from './http/request.ts'
+import type { WebhookEvent } from './webhooks.ts'
 
 export type Health = { status: 'UP' } | { status: 'DOWN'; reason?: string }
 
@@ -96,5 +97,104 @@ export function serviceKeyCalls(send: Send): ServiceKeyCalls {
     rotateServiceKey: (id, overlapSeconds) =>
       jsonOf(send('POST', `/api/service-keys/${id}/rotate`, { json: { overlapSeconds } })),
     revokeServiceKey: (id) => nothingOf(send('DELETE', `/api/service-keys/${id}`)),
+  }
+}
+
+/** Where a service sends its events. */
+export type WebhookEndpoint = {
+  id: string
+  url: string
+  description: string
+  /** All types when empty. */
+  types: string[]
+  state: 'active' | 'paused' | 'disabled'
+  stateReason: string | null
+  createdAt: string
+  createdBy: string
+  firstFailureAt: string | null
+  lastSuccessAt: string | null
+}
+
+export type WebhookEndpointRequest = { url: string; description?: string; types?: string[] }
+
+export type Delivery = {
+  endpointId: string
+  url: string
+  state: 'pending' | 'done' | 'failed' | 'paused'
+  nextAttemptAt: string | null
+  attempts: {
+    n: number
+    at: string
+    durationMs: number
+    status: number | null
+    error: string | null
+    reply: string | null
+    trigger: 'event' | 'replay' | 'recover'
+  }[]
+}
+
+export type EventQuery = {
+  /** The id of the event that was read last. */
+  after?: string
+  /** Separated by commas. */
+  types?: string
+  subject?: string
+  since?: string
+}
+
+export type EventListQuery = EventQuery & {
+  state?: 'pending' | 'done' | 'failed'
+  order?: 'asc' | 'desc'
+  limit?: number
+}
+
+export type EventCalls = {
+  /** The secret is for `verifyWebhook`. */
+  createWebhookEndpoint(
+    request: WebhookEndpointRequest,
+  ): Promise<WebhookEndpoint & { secret: string }>
+  webhookEndpoints(): Promise<WebhookEndpoint[]>
+  webhookEndpoint(id: string): Promise<WebhookEndpoint>
+  changeWebhookEndpoint(
+    id: string,
+    change: Partial<WebhookEndpointRequest> & { state?: 'active' | 'paused' },
+  ): Promise<WebhookEndpoint>
+  deleteWebhookEndpoint(id: string): Promise<void>
+  webhookSecret(id: string): Promise<{ secret: string }>
+  /** The old secret also signs for a day. */
+  rotateWebhookSecret(id: string): Promise<{ secret: string }>
+  testWebhookEndpoint(id: string): Promise<{ eventId: string }>
+  recoverWebhookEndpoint(
+    id: string,
+    span: { since: string; until?: string; failedOnly?: boolean },
+  ): Promise<{ count: number }>
+  /** Go on with `after: next`. */
+  events(query?: EventListQuery): Promise<{ items: WebhookEvent[]; next: string | null }>
+  event(id: string): Promise<{ event: WebhookEvent; deliveries: Delivery[] }>
+  replayEvent(id: string, endpointId?: string): Promise<{ count: number }>
+  /** Server-sent events, in the body, until `signal` aborts. */
+  eventStream(query?: EventQuery, signal?: AbortSignal): Promise<Response>
+}
+
+export function eventCalls(send: Send): EventCalls {
+  const endpoints = '/api/webhooks/endpoints'
+  const at = (id: string, rest = '') => `${endpoints}/${encodeURIComponent(id)}${rest}`
+  const eventAt = (id: string, rest = '') => `/api/events/${encodeURIComponent(id)}${rest}`
+  return {
+    createWebhookEndpoint: (json) => jsonOf(send('POST', endpoints, { json })),
+    webhookEndpoints: () => jsonOf(send('GET', endpoints)),
+    webhookEndpoint: (id) => jsonOf(send('GET', at(id))),
+    changeWebhookEndpoint: (id, json) => jsonOf(send('PATCH', at(id), { json })),
+    deleteWebhookEndpoint: (id) => nothingOf(send('DELETE', at(id))),
+    webhookSecret: (id) => jsonOf(send('GET', at(id, '/secret'))),
+    rotateWebhookSecret: (id) => jsonOf(send('POST', at(id, '/rotate-secret'))),
+    testWebhookEndpoint: (id) => jsonOf(send('POST', at(id, '/test'))),
+    recoverWebhookEndpoint: (id, json) => jsonOf(send('POST', at(id, '/recover'), { json })),
+    events: (query) => jsonOf(send('GET', '/api/events', { query })),
+    event: (id) => jsonOf(send('GET', eventAt(id))),
+    replayEvent: (id, endpointId) =>
+      jsonOf(send('POST', eventAt(id, '/replay'), { json: { endpointId } })),
+    eventStream: (query, signal) =>
+      send('GET', '/api/events/stream', { query, signal, stream: true }),
   }
 }

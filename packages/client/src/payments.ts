@@ -3,6 +3,8 @@ import { type ClientOptions, jsonOf, sender } from './http/request.ts'
 import {
   type ActuatorCalls,
   actuatorCalls,
+  type EventCalls,
+  eventCalls,
   type ServiceKeyCalls,
   serviceKeyCalls,
 } from './operations.ts'
@@ -159,7 +161,11 @@ export type PaymentOperationsCalls = {
   retryWebhookEvent(id: string): Promise<ProviderEventResult>
 }
 
-export type PaymentsClient = PaymentCalls & PaymentOperationsCalls & ServiceKeyCalls & ActuatorCalls
+export type PaymentsClient = PaymentCalls &
+  PaymentOperationsCalls &
+  ServiceKeyCalls &
+  EventCalls &
+  ActuatorCalls
 
 /** `accessToken` is needed only if the service requires one. */
 export function paymentsClient(baseUrl: string, options: ClientOptions = {}): PaymentsClient {
@@ -167,6 +173,7 @@ export function paymentsClient(baseUrl: string, options: ClientOptions = {}): Pa
   const at = (path: string, id: string, rest = '') => `${path}/${encodeURIComponent(id)}${rest}`
   return {
     ...serviceKeyCalls(send),
+    ...eventCalls(send),
     ...actuatorCalls(send),
     configuration: () => jsonOf(send('GET', '/api/configuration')),
     createCustomer: (json, idempotencyKey) => {

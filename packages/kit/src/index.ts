@@ -141,13 +141,19 @@ export { generatedKey, makeDataFolder } from './runtime/data-folder.ts'
 export { armFailPoint, failPoint } from './runtime/fail-point.ts'
 export { createFairQueue } from './runtime/fair-queue.ts'
 export { createLogger, type Logger } from './runtime/logging.ts'
-export { isLoopback, networkMatcher } from './runtime/networks.ts'
+export {
+  ForbiddenAddressError,
+  guardAgent,
+  isLoopback,
+  networkMatcher,
+} from './runtime/networks.ts'
 export {
   databaseOptions,
   databaseUrl,
   hostUrl,
   issuerKey,
   logLevel,
+  networkList,
   publicUrl,
   type ServiceSettings,
   serviceSettings,

@@ -1,4 +1,5 @@
 import {
+  ACCOUNT_EVENTS,
   type AccountGuard,
   ADMIN_ROLE,
   accountData,
@@ -6,9 +7,12 @@ import {
   type Operator,
   openAccounts,
   operatorOf,
+  PASSKEY_EVENTS,
+  recordEvent,
   recordKeyEvents,
 } from '@plinth/accounts'
 import { consoleFolder } from '@plinth/console'
+import { describeEvents, eventGuards, KEY_EVENTS, mountEvents } from '@plinth/events'
 import {
   type ApiDescription,
   actuatorRoutes,
@@ -55,6 +59,8 @@ export { type IdentityConfig, loadConfig } from './config.ts'
 const NAME = 'identity'
 const VERSION = '2.0.0'
 
+const EVENTS = { ...ACCOUNT_EVENTS, ...PASSKEY_EVENTS, ...KEY_EVENTS }
+
 const API: ApiDescription = {
   title: 'Plinth identity',
   version: VERSION,
@@ -66,10 +72,12 @@ const API: ApiDescription = {
     Recovery: 'A forgotten password, and addresses that are verified or changed.',
     Mail: 'For administrators: what became of each mail.',
     Users: 'For administrators: users, their sessions, and the audit.',
+    Events: 'What has happened, and where it is told.',
     'Service keys': 'For administrators: keys of the applications that call.',
     'OAuth 2.0': 'Discovery, introspection and revocation, for OAuth libraries.',
     Operations: 'Health, keys, and this document.',
   },
+  webhooks: describeEvents(EVENTS),
 }
 
 /** The wiring of the service, and every route it has. */
@@ -112,6 +120,16 @@ export async function createIdentity(
   const { publicUrl, accounts: settings } = config
   protectedResourceRoutes(server, { publicUrl, issuer: settings.issuer })
   serviceKeyRoutes(server, keys, guard.role(ADMIN_ROLE))
+  mountEvents(server, {
+    db,
+    source: NAME,
+    settings: config.events,
+    masterKey: config.accounts.masterKey,
+    catalogue: EVENTS,
+    guards: eventGuards(keyGuard, guard.role(ADMIN_ROLE)),
+    record: (to, { origin, ...entry }) =>
+      recordEvent({ db: to, clock }, entry, { ...origin, userAgent: null }),
+  })
   const oauth = openOAuth(accounts, keys)
   oauthRoutes(server, oauth, { publicUrl, keyGuard })
   userStatusRoute(server, oauth, guard)
@@ -161,7 +179,8 @@ function identityKeys(
   clock: Clock,
   { production }: IdentityConfig,
 ): ServiceKeys {
-  return openServiceKeys(db, { clock, production, scopes: SCOPES, record: recordKeyEvents(clock) })
+  const record = recordKeyEvents<IdentityTables>(clock, NAME)
+  return openServiceKeys(db, { clock, production, scopes: SCOPES, record })
 }
 
 type OperatorDesk = { users: Operator; keys: ServiceKeys; close(): Promise<void> }

@@ -1,4 +1,5 @@
 import { accountSettings } from '@plinth/accounts'
+import { eventSettings } from '@plinth/events'
 import { databaseOptions, databaseUrl, type Env, readSettings, serviceSettings } from '@plinth/kit'
 import { mailSettings } from './mail/settings.ts'
 import { relyingParty, userVerification } from './passkeys/relying-party.ts'
@@ -16,15 +17,19 @@ export function loadConfig(env: Env = process.env) {
       production: settings.production,
       databaseUrl: databaseUrl(settings, PREFIX, dataFolder, 'identity'),
       database: databaseOptions(settings, PREFIX),
-      accounts: accountSettings(settings, {
-        name: 'identity',
-        prefix: PREFIX,
-        host,
-        publicUrl,
-        dataFolder,
-        passwordMinLength: 12,
-        logoutEndsCaller: false,
-      }),
+      events: eventSettings(settings),
+      accounts: {
+        source: 'identity',
+        ...accountSettings(settings, {
+          name: 'identity',
+          prefix: PREFIX,
+          host,
+          publicUrl,
+          dataFolder,
+          passwordMinLength: 12,
+          logoutEndsCaller: false,
+        }),
+      },
       mail: mailSettings(settings, service),
       /** `undefined`: passkeys are off. */
       relyingParty: relyingParty(settings, publicUrl),

@@ -18,11 +18,14 @@ type Overrides = {
   engine?: TestEngine
   clock?: ReturnType<typeof testClock>
   env?: Record<string, string>
+  /** Whether events are numbered and sent in the background. */
+  delivers?: boolean
 }
 
 /** An identity service on a fresh database with the demo accounts; closed with the test. */
 export async function startIdentity(t: TestContext, overrides: Overrides = {}) {
   const { engine = engines[0] as TestEngine, clock = testClock(), env = {} } = overrides
+  const { delivers = false } = overrides
   const config = loadConfig({
     SUITE_DATA: tmpdir(),
     IDENTITY_MASTER_KEY: MASTER_KEY,
@@ -31,7 +34,8 @@ export async function startIdentity(t: TestContext, overrides: Overrides = {}) {
     ...cheapHashing('IDENTITY_'),
     ...env,
   })
-  const server = await createIdentity(config, { clock })
+  const events = { ...config.events, delivers }
+  const server = await createIdentity({ ...config, events }, { clock })
   const { api, baseUrl } = await listenForTest(t, server)
   return { api, baseUrl, clock, server, config }
 }

@@ -1,5 +1,13 @@
 import { consoleFolder } from '@plinth/console'
 import {
+  type Dispatcher,
+  describeEvents,
+  EVENT_SCOPES,
+  eventGuards,
+  insertKeyEvent,
+  mountEvents,
+} from '@plinth/events'
+import {
   type ApiDescription,
   type Authenticate,
   actuatorRoutes,
@@ -7,17 +15,16 @@ import {
   type Clock,
   callerGuard,
   consoleRoutes,
-  countReplies,
   createIntrospection,
   createLogger,
   createRemoteIssuer,
   createServer,
   type Guard,
   indexRoute,
+  isLoopback,
   issuerUnavailable,
   type KeyEvent,
   type KeyGuard,
-  measureDisks,
   openApiRoutes,
   openDatabase,
   openServiceKeys,
@@ -34,20 +41,20 @@ import type { PaymentsConfig } from './config.ts'
 import { createSingleFlight, type PaymentGuard, type Payments } from './payment/context.ts'
 import { migrations } from './payment/database/migrations/index.ts'
 import { insertAuditEvent } from './payment/database/observations.repository.ts'
-import { countPaymentsToCheck } from './payment/database/payments.repository.ts'
 import type { PaymentTables } from './payment/database/tables.ts'
+import { PAYMENT_EVENTS, SOURCE } from './payment/events.ts'
 import {
   configurationRoute,
   paymentOperationRoutes,
   paymentRoutes,
   recordDenials,
-} from './payment/payments.routes.ts'
-import { measureProvider } from './provider/measure.ts'
+} from './payment/reads/payments.routes.ts'
 import { createStripeProvider } from './provider/stripe.ts'
+import { measureProvider } from './provider/stripe-client.ts'
 import { type Jobs, startJobs, wakerOf } from './recovery/jobs.ts'
+import { measurePayments } from './recovery/measure.ts'
 import { recoverAtStart } from './recovery/recover.ts'
 import { refundRoutes } from './refunds/refunds.routes.ts'
-import { countEventsToRetry } from './webhooks/events.repository.ts'
 import { eventOperationRoutes, webhookRoutes } from './webhooks/webhooks.routes.ts'
 
 export { loadConfig, type PaymentsConfig } from './config.ts'
@@ -68,9 +75,11 @@ not identified: the application in front of this service does so.`,
     Refunds: 'Money back, once for each reference.',
     Customers: 'Customers live at the provider only.',
     Webhooks: 'Events that the provider delivers.',
+    Events: 'What has happened, and where it is told.',
     'Service keys': 'For administrators: keys of the applications that call.',
     Operations: 'Configuration, audit, health, and this document.',
   },
+  webhooks: describeEvents(PAYMENT_EVENTS),
 }
 
 type Surroundings = { clock?: Clock }
@@ -87,7 +96,7 @@ export async function createPayments(
 export async function openPayments(
   config: PaymentsConfig,
   { clock = systemClock }: Surroundings = {},
-): Promise<{ server: Server; jobs: Jobs; payments: Payments }> {
+): Promise<{ server: Server; jobs: Jobs; payments: Payments; dispatcher: Dispatcher }> {
   const log = createLogger(NAME, config.logLevel)
   const { databaseUrl, database: options } = config
   const database = await openDatabase<PaymentTables>(databaseUrl, migrations, { ...options, log })
@@ -106,9 +115,10 @@ export async function openPayments(
   server.onClose(jobs.stop)
   const onceCaughtUp = await recoverAtStart(server, payments, jobs)
 
-  measurePayments(server, payments, config)
+  measurePayments(server, payments, config.dataFolder)
   const keys = paymentKeys(db, config, clock)
-  const guard = recordDenials(payments, paymentGuards(config, keys, clock))
+  const keyGuard = serviceKeyGuard(keys, { allowedOrigins: config.corsOrigins })
+  const guard = recordDenials(payments, paymentGuards(config, keyGuard, clock))
   if (config.issuer) trustIssuer(server, config.publicUrl, config.issuer)
   configurationRoute(server, config)
   customerRoutes(server, payments, guard)
@@ -120,41 +130,22 @@ export async function openPayments(
     paymentOperationRoutes(server, payments, guard)
     eventOperationRoutes(server, payments, guard)
   }
+  const dispatcher = mountEvents(server, {
+    ...config,
+    db,
+    source: SOURCE,
+    settings: config.events,
+    catalogue: PAYMENT_EVENTS,
+    guards: isOpen(config) ? OPEN_EVENTS : eventGuards(keyGuard, guard.admin),
+    record: (to, { origin, ...event }) =>
+      insertAuditEvent(to, { at: clock().toISOString(), ...event, ...origin }),
+  })
   if (guard.admin) serviceKeyRoutes(server, keys, guard.admin)
   actuatorRoutes(server, { name: NAME, version: VERSION, healthy: onceCaughtUp(ping) })
   if (config.console) paymentConsoleRoutes(server, config)
   indexRoute(server, { name: NAME, version: VERSION })
   openApiRoutes(server, API, consoleFolder('reference'))
-  return { server, jobs, payments }
-}
-
-/** What an operator wants to know of the payments. Called before the routes are added. */
-function measurePayments(server: Server, { db }: Payments, { dataFolder }: PaymentsConfig): void {
-  const { metrics } = server
-  countReplies(
-    server,
-    { name: 'plinth_checkouts_total', help: 'Requests for a checkout by result.' },
-    { 'POST /api/checkout/sessions': {} },
-  )
-  countReplies(
-    server,
-    { name: 'plinth_refunds_total', help: 'Requests for a refund by result.' },
-    { 'POST /api/payments/:id/refund': {} },
-  )
-  countReplies(
-    server,
-    { name: 'plinth_webhooks_total', help: 'Deliveries of the provider by result.' },
-    { 'POST /api/provider/webhook': {} },
-  )
-  metrics.gauge(
-    { name: 'plinth_payments_unfinished', help: 'Payments the provider owes an answer about.' },
-    () => countPaymentsToCheck(db),
-  )
-  metrics.gauge(
-    { name: 'plinth_webhook_backlog', help: 'Events that could not be applied and are retried.' },
-    () => countEventsToRetry(db),
-  )
-  measureDisks(metrics, { data: dataFolder })
+  return { server, jobs, payments, dispatcher }
 }
 
 /** The console, and where it finds the page of the sandbox: a sandbox must never look real. */
@@ -165,7 +156,7 @@ function paymentConsoleRoutes(server: Server, { sandboxUrl }: PaymentsConfig): v
   consoleRoutes(server, consoleFolder('payments'))
 }
 
-const SCOPES = ['payments:read', 'payments:write', 'refunds:write']
+const SCOPES = ['payments:read', 'payments:write', 'refunds:write', ...EVENT_SCOPES]
 
 /** The service keys in the database of this service; changes go into its audit. */
 function paymentKeys(
@@ -173,8 +164,11 @@ function paymentKeys(
   { production }: PaymentsConfig,
   clock: Clock,
 ): ServiceKeys {
-  const record = (to: Payments['db'], { origin, ...event }: KeyEvent) =>
-    insertAuditEvent(to, { at: clock().toISOString(), ...event, ...origin })
+  const record = async (to: Payments['db'], keyEvent: KeyEvent) => {
+    const { origin, keyId: _, ...event } = keyEvent
+    await insertAuditEvent(to, { at: clock().toISOString(), ...event, ...origin })
+    await insertKeyEvent(to, keyEvent, { source: SOURCE, at: clock() })
+  }
   return openServiceKeys(db, { clock, production, scopes: SCOPES, record })
 }
 
@@ -195,9 +189,8 @@ function trustIssuer(server: Server, publicUrl: string, { issuer, key }: IssuerO
 type Guards = PaymentGuard & { admin?: Guard }
 
 /** What each kind of call asks for, as `PAYMENTS_ACCESS` says; `admin` manages service keys. */
-function paymentGuards(config: PaymentsConfig, keys: ServiceKeys, clock: Clock): Guards {
+function paymentGuards(config: PaymentsConfig, keyGuard: KeyGuard, clock: Clock): Guards {
   const { access, issuer, production } = config
-  const keyGuard = serviceKeyGuard(keys, { allowedOrigins: config.corsOrigins })
   if (access === 'issuer' && issuer) return issuerGuards(issuer, keyGuard, clock)
   const { scope } = keyGuard
   const byKey: PaymentGuard = {
@@ -212,6 +205,13 @@ function paymentGuards(config: PaymentsConfig, keys: ServiceKeys, clock: Clock):
   // Operations show everything about everyone: in production they are never open.
   const operations = production ? byKey : { operate: anyone, retry: anyone }
   return { ...operations, ...open }
+}
+
+const OPEN_EVENTS = { read: anyone, write: anyone, admin: anyone, seesReplies: () => true }
+
+/** What an endpoint on this machine answers is for people on this machine. */
+function isOpen({ access, production, host }: PaymentsConfig): boolean {
+  return access === 'open' && !production && isLoopback(host)
 }
 
 /** Everything here asks for a role, so the issuer is asked who the user is now. */

@@ -1,3 +1,5 @@
+import { join } from 'node:path'
+import { eventSettings } from '@plinth/events'
 import {
   databaseOptions,
   databaseUrl,
@@ -32,11 +34,20 @@ export function loadConfig(env: Env = process.env) {
         : settings.flag('PAYMENTS_OPERATIONS', false),
       console: settings.convenience('PAYMENTS_CONSOLE', service),
       leaseSeconds: settings.integer('PAYMENTS_LEASE_SECONDS', 6, { min: 1, max: 600 }),
+      events: eventSettings(settings),
+      masterKey: masterKey(settings, service.dataFolder),
       lockWaitMilliseconds: 10 * SECOND,
       reconcileEverySeconds: settings.integer('PAYMENTS_LOOK_EVERY_SECONDS', 5, { min: 1 }),
       pollEverySeconds: settings.integer('PAYMENTS_POLL_EVERY_SECONDS', 60, { min: 1 }),
     }
   })
+}
+
+/** Seals the secrets of event endpoints. In production nothing else needs it, so it may be absent. */
+function masterKey(settings: Settings, dataFolder: string): Buffer | undefined {
+  const name = 'PAYMENTS_MASTER_KEY'
+  if (settings.production && settings.optional(name) === undefined) return undefined
+  return settings.key(name, join(dataFolder, 'payments-master.key'))
 }
 
 function providerSettings(settings: Settings) {

@@ -34,12 +34,14 @@ export async function startPayments(t: TestScope, options: Options = {}) {
     PAYMENTS_OPERATIONS: 'on',
     ...options.env,
   })
-  const { server, jobs, payments } = await openPayments(
-    { ...config, ...options.overrides },
+  const events = { ...config.events, delivers: false }
+  const { server, jobs, payments, dispatcher } = await openPayments(
+    { ...config, events, ...options.overrides },
     { clock },
   )
   const { api, baseUrl } = await listenForTest(t, server)
-  return { api, baseUrl, clock, server, jobs, payments, deliver: delivererTo(api, clock) }
+  const deliver = delivererTo(api, clock)
+  return { api, baseUrl, clock, server, jobs, payments, dispatcher, deliver }
 }
 
 /** Signs an event as the provider does and posts it. */

@@ -1,4 +1,5 @@
-import { type Clock, type Db, type KeyEvent, type PageRequest, pageOf } from '@plinth/kit'
+import { type EventCatalogue, insertEvent, insertKeyEvent } from '@plinth/events'
+import { type Clock, type Db, type KeyEvent, type PageRequest, pageOf, Type } from '@plinth/kit'
 import type { Accounts, Origin, SecurityEvent } from '../accounts.ts'
 import {
   countAuditEvents,
@@ -10,20 +11,56 @@ import type { AccountTables } from '../database/tables.ts'
 export type { Origin, SecurityEvent } from '../accounts.ts'
 export { AUDIT_SORTS } from '../database/audit.repository.ts'
 
+/** What applications are told of: ids and causes, and no names or addresses. */
+const TOLD: Record<string, string> = {
+  REGISTER: 'user.registered',
+  USER_ENABLED: 'user.updated',
+  ROLES_CHANGED: 'user.updated',
+  PASSWORD_CHANGED: 'user.updated',
+  PASSWORD_RESET: 'user.updated',
+  USER_DISABLED: 'user.disabled',
+  SESSION_REVOKED: 'session.revoked',
+  PASSKEY_ADDED: 'passkey.added',
+  PASSKEY_REMOVED: 'passkey.removed',
+}
+
+const data = Type.Object(
+  {
+    userId: Type.Integer(),
+    cause: Type.String({ examples: ['ROLES_CHANGED'], description: 'As the audit names it' }),
+  },
+  { title: 'UserEventData' },
+)
+
+/** What is told about accounts. */
+export const ACCOUNT_EVENTS: EventCatalogue = {
+  'user.registered': { description: 'An account was made.', data },
+  'user.updated': { description: 'Roles or the password changed, or it was enabled.', data },
+  'user.disabled': { description: 'An account was disabled; its sessions ended.', data },
+  'session.revoked': { description: 'Sessions of a user were ended.', data },
+}
+
+/** What a host with passkeys tells as well. */
+export const PASSKEY_EVENTS: EventCatalogue = {
+  'passkey.added': { description: 'A user has another passkey.', data },
+  'passkey.removed': { description: 'Passkeys of a user were removed.', data },
+}
+
 /**
  * One row per security event, written in the transaction of what it reports where there is one.
  * A username that does not exist is never written: people type passwords into the wrong field.
  */
 export async function recordEvent<T extends AccountTables>(
-  { db: database, clock, onEvent }: Recorder<T>,
+  { db: database, clock, onEvent, settings }: Recorder<T>,
   securityEvent: SecurityEvent,
   origin: Origin,
 ): Promise<void> {
   const db = database as unknown as Db<AccountTables>
-  const { event, actor, subject, result = 'SUCCESS' } = securityEvent
+  const { event, actor, subject, result = 'SUCCESS', userId } = securityEvent
   const { address, requestId } = origin
+  const at = clock()
   await insertAuditEvent(db, {
-    at: clock().toISOString(),
+    at: at.toISOString(),
     event,
     actor: actor ?? null,
     subject: subject ?? null,
@@ -32,16 +69,24 @@ export async function recordEvent<T extends AccountTables>(
     requestId,
   })
   if (onEvent?.events.has(event)) await onEvent.run(db, { ...securityEvent, result }, origin)
+  const type = TOLD[event]
+  const source = settings?.source
+  if (!type || !source || userId === undefined || result !== 'SUCCESS') return
+  const data = { userId, cause: event }
+  await insertEvent(db, { source, type, subject: `user:${userId}`, data, at })
 }
 
-type Recorder<T> = { db: Db<T>; clock: Clock } & Pick<Accounts, 'onEvent'>
+type Recorder<T> = { db: Db<T>; clock: Clock } & Pick<Accounts, 'onEvent'> &
+  Partial<Pick<Accounts, 'settings'>>
 
-/** Writes what happens to service keys into the same audit. */
-export function recordKeyEvents<T extends AccountTables>(clock: Clock) {
-  return (db: Db<T>, { origin, actor, event, subject }: KeyEvent): Promise<void> => {
+/** Writes what happens to service keys into the same audit, and tells it where events are told. */
+export function recordKeyEvents<T extends AccountTables>(clock: Clock, source?: string) {
+  return async (db: Db<T>, keyEvent: KeyEvent): Promise<void> => {
+    const { origin, actor, event, subject } = keyEvent
     const result = event === 'SERVICE_KEY_REFUSED' ? 'REFUSED' : 'SUCCESS'
     const entry = { event, actor: actor ?? undefined, subject, result } as const
-    return recordEvent({ db, clock }, entry, { ...origin, userAgent: null })
+    await recordEvent({ db, clock }, entry, { ...origin, userAgent: null })
+    if (source) await insertKeyEvent(db, keyEvent, { source, at: clock() })
   }
 }
 

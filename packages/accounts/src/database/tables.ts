@@ -1,43 +1,45 @@
+import type { EventTables } from '@plinth/events'
 import type { SigningKeyTables } from '@plinth/kit'
 import type { Generated } from 'kysely'
 
-export type AccountTables = SigningKeyTables & {
-  users: {
-    id: Generated<number>
-    username: string
-    email: string
-    password_hash: string
-    /** A JSON array of role names; `admin` repeats one of them for an index. */
-    roles: string
-    admin: number
-    enabled: number
-    created_at: string
+export type AccountTables = SigningKeyTables &
+  EventTables & {
+    users: {
+      id: Generated<number>
+      username: string
+      email: string
+      password_hash: string
+      /** A JSON array of role names; `admin` repeats one of them for an index. */
+      roles: string
+      admin: number
+      enabled: number
+      created_at: string
+    }
+    sessions: {
+      id: Generated<number>
+      user_id: number
+      token_family: string
+      token_hash: string
+      /** The token before the last rotation. */
+      previous_hash: Generated<string | null>
+      generation: number
+      /** After a logout the access token lives until it expires; a revoked session has no valid token. */
+      state: 'active' | 'logged_out' | 'revoked'
+      created_at: string
+      last_used_at: string
+      expires_at: string
+      address: string
+      user_agent: string | null
+    }
+    failed_attempts: { attempt: string; failures: number; ends_at: string }
+    audit_events: {
+      id: Generated<number>
+      at: string
+      event: string
+      actor: string | null
+      subject: string | null
+      address: string | null
+      result: string
+      request_id: string | null
+    }
   }
-  sessions: {
-    id: Generated<number>
-    user_id: number
-    token_family: string
-    token_hash: string
-    /** The token before the last rotation. */
-    previous_hash: Generated<string | null>
-    generation: number
-    /** After a logout the access token lives until it expires; a revoked session has no valid token. */
-    state: 'active' | 'logged_out' | 'revoked'
-    created_at: string
-    last_used_at: string
-    expires_at: string
-    address: string
-    user_agent: string | null
-  }
-  failed_attempts: { attempt: string; failures: number; ends_at: string }
-  audit_events: {
-    id: Generated<number>
-    at: string
-    event: string
-    actor: string | null
-    subject: string | null
-    address: string | null
-    result: string
-    request_id: string | null
-  }
-}

@@ -45,7 +45,8 @@ export async function revokeToken(
   await inTransaction(accounts.db, async (db) => {
     const user = await lockUser(db, session.userId)
     if (!user || !(await revokeAnySession(db, user.id, session.id))) return
-    const event = { event: 'SESSION_REVOKED', actor: user.username, subject: user.username }
+    const who = { actor: user.username, subject: user.username, userId: user.id }
+    const event = { event: 'SESSION_REVOKED', ...who }
     await recordEvent({ ...accounts, db }, event, origin)
   })
 }

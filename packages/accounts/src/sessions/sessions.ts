@@ -158,8 +158,9 @@ export async function endOwnSession(
     await lockCaller(db, caller)
     const ended = await revokeSession(db, Number(caller.userId), id, sessionWindow(accounts))
     if (!ended) throw sessionUnknown()
-    const { username } = caller
-    const event = { event: 'SESSION_REVOKED', actor: username, subject: username }
+    const { username, userId } = caller
+    const who = { actor: username, subject: username, userId: Number(userId) }
+    const event = { event: 'SESSION_REVOKED', ...who }
     await recordEvent({ ...accounts, db }, event, origin)
   })
 }

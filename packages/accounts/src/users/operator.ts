@@ -119,7 +119,8 @@ async function removePasskeys(
 ): Promise<number> {
   const removed = await inTransaction(accounts.db, async (db) => {
     const count = (await passkeys?.remove(db, user.id, id === 'all' ? id : { id })) ?? 0
-    const event = { event: 'PASSKEY_REMOVED', actor: OPERATOR, subject: user.username }
+    const who = { actor: OPERATOR, subject: user.username, userId: user.id }
+    const event = { event: 'PASSKEY_REMOVED', ...who }
     if (count > 0) await recordEvent({ ...accounts, db }, event, ORIGIN)
     return count
   })

@@ -105,7 +105,7 @@ async function insertOrRefuse(
   try {
     return await inTransaction(accounts.db, async (db) => {
       const user = await insertUser(db, newUser)
-      const event = { event: 'REGISTER', actor, subject: user.username }
+      const event = { event: 'REGISTER', actor, subject: user.username, userId: user.id }
       await recordEvent({ ...accounts, db }, event, origin)
       return user
     })
@@ -169,7 +169,8 @@ export async function changeOwnPassword(
   triesLeft = 1,
 ): Promise<void> {
   const user = await requireUser(accounts, Number(caller.userId))
-  const event = { event: 'PASSWORD_CHANGED', actor: user.username, subject: user.username }
+  const who = { actor: user.username, subject: user.username }
+  const event = { event: 'PASSWORD_CHANGED', ...who, userId: user.id }
   const attempt = attemptOf('password', user.username, origin)
   const failed = await findFailures(accounts, attempt)
   await refuseWhenSlowed(accounts, { attempt, failed }, event, origin)

@@ -1,4 +1,6 @@
-import { BlockList, isIP } from 'node:net'
+import { lookup } from 'node:dns'
+import type { Agent } from 'node:http'
+import { BlockList, isIP, type LookupFunction } from 'node:net'
 
 const LOOPBACK_NAME = /^(localhost|[\w-]+\.localhost|127(\.\d{1,3}){3}|\[::1\])$/i
 
@@ -31,4 +33,37 @@ export function isLoopback(host: string): boolean {
 /** The name in a `Host` header, without the port. */
 export function hostName(host: string): string {
   return host.replace(/:\d*$/, '').replace(/\.$/, '').toLowerCase()
+}
+
+/** A name leads to an address that is not for it. */
+export class ForbiddenAddressError extends Error {
+  readonly code = 'ForbiddenAddress'
+}
+
+/**
+ * Checks every address as a connection is made to it: a name may lead elsewhere by then (DNS
+ * rebinding). No connection to a forbidden address is begun.
+ */
+export function guardAgent<A extends Agent>(
+  agent: A,
+  isForbidden: (address: string) => boolean,
+): A {
+  const connect = agent.createConnection.bind(agent)
+  const lookup = guardedLookup(isForbidden)
+  agent.createConnection = (options, callback) => {
+    const host = options.host ?? ''
+    if (!isIP(host) || !isForbidden(host)) return connect({ ...options, lookup }, callback)
+    process.nextTick(() => callback?.(new ForbiddenAddressError(), undefined as never))
+    return undefined
+  }
+  return agent
+}
+
+function guardedLookup(isForbidden: (address: string) => boolean): LookupFunction {
+  return (hostname, options, callback) =>
+    lookup(hostname, options, (error, address, family) => {
+      const found = Array.isArray(address) ? address.map((one) => one.address) : [address]
+      const forbidden = !error && found.some(isForbidden)
+      callback(forbidden ? new ForbiddenAddressError() : error, address as string, family)
+    })
 }

@@ -38,7 +38,7 @@ export function serviceSettings(
     publicUrl: publicUrl(settings, prefix, port),
     dataFolder: resolve(settings.text('SUITE_DATA', 'data')),
     logLevel: logLevel(settings, prefix),
-    trustedProxies: trustedProxies(settings, `${prefix}TRUSTED_PROXIES`),
+    trustedProxies: networkList(settings, `${prefix}TRUSTED_PROXIES`),
     corsOrigins: corsOrigins(settings, `${prefix}CORS_ORIGINS`),
     allowedHosts: allowedHosts(settings, `${prefix}ALLOWED_HOSTS`),
     maxConnections: settings.integer(`${prefix}MAX_CONNECTIONS`, 5_000, { min: 1 }),
@@ -118,11 +118,11 @@ function ratio(settings: Settings): number {
 
 const NAMED_NETWORKS = ['loopback', 'linklocal', 'uniquelocal']
 
-function trustedProxies(settings: Settings, name: string): string[] {
-  const proxies = settings.list(name, [])
-  if (!proxies.every((proxy) => NAMED_NETWORKS.includes(proxy) || isNetwork(proxy)))
+export function networkList(settings: Settings, name: string): string[] {
+  const networks = settings.list(name, [])
+  if (!networks.every((network) => NAMED_NETWORKS.includes(network) || isNetwork(network)))
     settings.fault(name, 'Expected addresses or networks.', '10.0.0.0/8,127.0.0.1')
-  return proxies
+  return networks
 }
 
 function isNetwork(text: string): boolean {

@@ -16,7 +16,7 @@ import {
   type ServiceKey,
   updateServiceKeyUsed,
 } from './service-keys.repository.ts'
-import { isInForce, keyCaller, nameOfKey, type ServiceKeys } from './service-keys.ts'
+import { isInForce, keyCaller, namedKey, type ServiceKeys } from './service-keys.ts'
 
 const MOST_FAILURES = 30
 const WINDOW_SECONDS = 60
@@ -69,7 +69,7 @@ export function serviceKeyGuard(
     await keys.record(keys.db, {
       event: 'SERVICE_KEY_REFUSED',
       actor: null,
-      subject: nameOfKey(key),
+      ...namedKey(key),
       origin: { address: ip, requestId: id },
     })
   }

@@ -44,6 +44,7 @@ export type KeyEvent = {
   actor: string | null
   /** Which key. */
   subject: string
+  keyId: number
   origin: KeyOrigin
 }
 
@@ -110,7 +111,7 @@ export async function createServiceKey(
       replacesId: null,
       rootId: null,
     })
-    await keys.record(db, { ...by, event: 'SERVICE_KEY_CREATED', subject: nameOfKey(issued.key) })
+    await keys.record(db, { ...by, event: 'SERVICE_KEY_CREATED', ...namedKey(issued.key) })
     return issued
   })
 }
@@ -138,7 +139,7 @@ export async function rotateServiceKey(
         replacesId: id,
         rootId: old.rootId ?? id,
       })
-      await keys.record(db, { ...by, event: 'SERVICE_KEY_ROTATED', subject: nameOfKey(issued.key) })
+      await keys.record(db, { ...by, event: 'SERVICE_KEY_ROTATED', ...namedKey(issued.key) })
       return issued
     })
   } catch (error) {
@@ -151,7 +152,7 @@ export async function revokeServiceKey(keys: ServiceKeys, id: number, by: KeyAct
   const key = await requireServiceKey(keys, id)
   await inTransaction(keys.db, async (db) => {
     if (!(await updateServiceKeyRevoked(db, id, keys.clock()))) return
-    await keys.record(db, { ...by, event: 'SERVICE_KEY_REVOKED', subject: nameOfKey(key) })
+    await keys.record(db, { ...by, event: 'SERVICE_KEY_REVOKED', ...namedKey(key) })
   })
 }
 
@@ -188,8 +189,8 @@ export function isInForce({ revokedAt, expiresAt }: ServiceKey, now: Date): bool
 }
 
 /** How the audit names a key. */
-export function nameOfKey({ id, name }: ServiceKey): string {
-  return `key ${id} (${name})`
+export function namedKey({ id, name }: ServiceKey): { subject: string; keyId: number } {
+  return { subject: `key ${id} (${name})`, keyId: id }
 }
 
 async function requireServiceKey({ db }: ServiceKeys, id: number): Promise<ServiceKey> {

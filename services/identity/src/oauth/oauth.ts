@@ -1,4 +1,5 @@
 import { type Accounts, introspectAccessToken, type Origin, revokeToken } from '@plinth/accounts'
+import { EVENT_SCOPES } from '@plinth/events'
 import {
   type ClientTokens,
   createClientTokens,
@@ -8,7 +9,7 @@ import {
 } from '@plinth/kit'
 import { grantUnsupported, requestInvalid, scopeInvalid, tokenUnsupported } from './problems.ts'
 
-export const SCOPES = ['tokens:introspect', 'users:read', 'users:write']
+export const SCOPES = ['tokens:introspect', 'users:read', 'users:write', ...EVENT_SCOPES]
 
 export type OAuth = { accounts: Accounts; keys: ServiceKeys; tokens: ClientTokens }
 

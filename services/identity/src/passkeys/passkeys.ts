@@ -44,7 +44,8 @@ export async function removeOwnPasskey(
   id: string,
   origin: Origin,
 ): Promise<void> {
-  const event = { event: 'PASSKEY_REMOVED', actor: caller.username, subject: caller.username }
+  const who = { actor: caller.username, subject: caller.username, userId: Number(caller.userId) }
+  const event = { event: 'PASSKEY_REMOVED', ...who }
   const removed = await inTransaction(db, async (transaction) => {
     await lockCaller(transaction, caller)
     const deleted = await deletePasskeys(transaction, Number(caller.userId), { id })
@@ -67,7 +68,7 @@ export async function removePasskeys(
   await inTransaction(db, async (transaction) => {
     const removed = await deletePasskeys(transaction, userId, choice)
     if (removed === 0 && choice !== 'all') throw passkeyUnknown()
-    const event = { event: 'PASSKEY_REMOVED', actor, subject: user.username }
+    const event = { event: 'PASSKEY_REMOVED', actor, subject: user.username, userId }
     if (removed > 0) await recordEvent({ ...accounts, db: transaction }, event, origin)
   })
 }

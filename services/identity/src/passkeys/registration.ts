@@ -60,7 +60,8 @@ export async function registerPasskey(
   origin: Origin,
 ): Promise<void> {
   const { accounts, db, clock } = passkeys
-  const event = { event: 'PASSKEY_ADDED', actor: caller.username, subject: caller.username }
+  const who = { actor: caller.username, subject: caller.username, userId: Number(caller.userId) }
+  const event = { event: 'PASSKEY_ADDED', ...who }
   try {
     const attested = await verifyAttestation(passkeys, caller, credential)
     const now = clock().toISOString()

@@ -20,7 +20,13 @@ import {
 } from './database/refunds.repository.ts'
 import type { Db } from './database/tables.ts'
 import { InconsistentObservation } from './problems.ts'
-import { intentsOf, lockRecord, type PaymentRecord, saveRecord } from './record.ts'
+import {
+  intentsOf,
+  lockRecord,
+  type PaymentRecord,
+  publishRefundChange,
+  saveRecord,
+} from './record.ts'
 import { joinAttemptState, joinRefundStatus, latestOf, type SessionState } from './state.ts'
 
 /** The intent of a completed session has ended without money when it says one of these. */
@@ -167,7 +173,14 @@ export async function observeRefund(
   ])
 
   const joined = joinRefund(seen, observed)
-  await upsertRefund(db, joined, source.at)
+  await Promise.all([
+    upsertRefund(db, joined, source.at),
+    publishRefundChange(
+      db,
+      { before: seen, after: joined, paymentId: locked?.payment.id },
+      source.at,
+    ),
+  ])
   if (!locked) return undefined
   const linked = attempt && isAnsweredBy(attempt, observed) ? attempt : undefined
   if (linked) await linkRefundAttempt(db, linked, observed.id)

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
+import { insertEvent } from '@plinth/events'
 import { secondsAfter } from '@plinth/kit'
-import type { CheckoutSession, NewSession, Refund } from '../provider/provider.ts'
+import type { CheckoutSession, NewSession, Refund, RefundStatus } from '../provider/provider.ts'
 import { type Attempt, listAttempts } from './database/attempts.repository.ts'
 import { insertObservation, type ObservationSource } from './database/observations.repository.ts'
 import {
@@ -17,6 +18,7 @@ import {
   type RefundAttempt,
 } from './database/refunds.repository.ts'
 import type { Db } from './database/tables.ts'
+import { SOURCE } from './events.ts'
 import { paymentMissing } from './problems.ts'
 import { type Derived, derivePayment, isUnderWay, latestOf } from './state.ts'
 
@@ -110,7 +112,14 @@ export async function saveRecord(
   if (!isDeepStrictEqual(payment, saved)) await updateProjection(db, saved, source.at)
   if (derived.refundedAmount < payment.refundedAmount)
     await updateFailedToRetry(db, payment.id, source.at)
-  await recordObservation(db, payment, saved, source)
+  await Promise.all([
+    recordObservation(db, payment, saved, source),
+    publishPaymentChange(
+      db,
+      { before: payment, after: saved, attempts: attempts.length },
+      source.at,
+    ),
+  ])
   return { payment: saved, ...known }
 }
 
@@ -170,4 +179,54 @@ async function recordObservation(
 
 function statusText({ status, checkoutStatus }: Payment): string {
   return `${status}/${checkoutStatus ?? '-'}`
+}
+
+type Change = { before: Payment; after: Payment; attempts: number }
+
+/** Tells what has become of a payment, in the transaction that changes it. */
+async function publishPaymentChange(db: Db, change: Change, at: Date): Promise<void> {
+  const { after } = change
+  const data = {
+    paymentId: after.id,
+    businessReference: after.businessReference,
+    status: after.status,
+    checkoutStatus: after.checkoutStatus,
+    amount: after.amount,
+    refundedAmount: after.refundedAmount,
+    currency: after.currency,
+  }
+  for (const type of typesOf(change))
+    await insertEvent(db, { source: SOURCE, type, subject: after.id, data, at })
+}
+
+function typesOf({ before, after, attempts }: Change): string[] {
+  const isPaid = ({ status }: Payment) => status !== 'PENDING' && status !== 'FAILED'
+  const types: string[] = []
+  if (attempts === 1 && before.sessionId === null && after.sessionId !== null)
+    types.push('payment.created')
+  if (isPaid(after) && !isPaid(before)) types.push('payment.paid')
+  if (after.status === 'FAILED' && before.status !== 'FAILED') types.push('payment.failed')
+  if (after.checkoutStatus === 'EXPIRED' && before.checkoutStatus !== 'EXPIRED')
+    types.push('payment.expired')
+  return types
+}
+
+type RefundChange = { before: Refund | undefined; after: Refund; paymentId: string | undefined }
+
+/** The payment of a refund is not known yet when the session that names its intent was not seen. */
+export async function publishRefundChange(
+  db: Db,
+  { before, after, paymentId }: RefundChange,
+  at: Date,
+): Promise<void> {
+  const type = refundType(after.status)
+  if (!type || (before && refundType(before.status) === type)) return
+  const { id, amount, currency, status } = after
+  const data = { refundId: id, paymentId: paymentId ?? null, amount, currency, status }
+  await insertEvent(db, { source: SOURCE, type, subject: id, data, at })
+}
+
+function refundType(status: RefundStatus): string | undefined {
+  if (status === 'succeeded') return 'refund.succeeded'
+  return status === 'failed' || status === 'canceled' ? 'refund.failed' : undefined
 }

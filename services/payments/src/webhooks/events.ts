@@ -1,12 +1,12 @@
 import { type PageRequest, pageOf } from '@plinth/kit'
 import type { Payments } from '../payment/context.ts'
-import { matchesNothing } from '../payment/payments.ts'
 import { eventMissing } from '../payment/problems.ts'
+import { matchesNothing } from '../payment/reads/payments.ts'
 import { isName, readEvent } from '../provider/objects.ts'
 import { findEvent, type InboxEvent, listEvents, listEventsToRetry } from './events.repository.ts'
 import { type Acknowledgement, receiveEvent } from './receive.ts'
 
-export { EVENT_SORTS } from './events.repository.ts'
+export { countEventsToRetry, EVENT_SORTS } from './events.repository.ts'
 
 export async function pageOfEvents(
   { db }: Payments,

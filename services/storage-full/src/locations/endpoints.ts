@@ -1,7 +1,4 @@
-import { lookup } from 'node:dns'
 import { lookup as lookUp } from 'node:dns/promises'
-import type { Agent } from 'node:http'
-import { isIP, type LookupFunction } from 'node:net'
 import { networkMatcher } from '@plinth/kit'
 
 /** Object stores that an administrator may name: these only, or any when there are none. */
@@ -62,34 +59,4 @@ export async function leadsInside(endpoint: string, rules: EndpointRules): Promi
 /** The host of an endpoint as the resolver takes it: an IPv6 address without brackets. */
 export function hostOf(endpoint: string): string {
   return new URL(endpoint).hostname.replace(/^\[|\]$/g, '')
-}
-
-/** The name of an endpoint leads to an address that is not for it. */
-export class ForbiddenAddressError extends Error {
-  readonly code = 'ForbiddenAddress'
-}
-
-/**
- * Checks every address as a connection is made to it: a name may lead elsewhere by then (DNS
- * rebinding). No connection to a forbidden address is begun.
- */
-export function guardAgent<A extends Agent>(agent: A, isForbidden: IsForbidden): A {
-  const connect = agent.createConnection.bind(agent)
-  const lookup = guardedLookup(isForbidden)
-  agent.createConnection = (options, callback) => {
-    const host = options.host ?? ''
-    if (!isIP(host) || !isForbidden(host)) return connect({ ...options, lookup }, callback)
-    process.nextTick(() => callback?.(new ForbiddenAddressError(), undefined as never))
-    return undefined
-  }
-  return agent
-}
-
-function guardedLookup(isForbidden: IsForbidden): LookupFunction {
-  return (hostname, options, callback) =>
-    lookup(hostname, options, (error, address, family) => {
-      const found = Array.isArray(address) ? address.map((one) => one.address) : [address]
-      const forbidden = !error && found.some(isForbidden)
-      callback(forbidden ? new ForbiddenAddressError() : error, address as string, family)
-    })
 }

@@ -1,10 +1,11 @@
+import { eventMigrations } from '@plinth/events'
 import { kitMigrations, type Migration, signingKeyMigrations } from '@plinth/kit'
 import { accountsSchema } from './0001-accounts.ts'
 import { composedNames } from './0002-composed-names.ts'
 import { countedUsers } from './0003-counted-users.ts'
 import { previousTokens } from './0004-previous-tokens.ts'
 
-/** The tables of this package and of kit; a host appends its own. */
+/** The tables of this package, of kit and of events; a host appends its own. */
 export const accountMigrations: Migration[] = [
   ...kitMigrations,
   ...signingKeyMigrations,
@@ -12,4 +13,5 @@ export const accountMigrations: Migration[] = [
   composedNames,
   countedUsers,
   previousTokens,
+  ...eventMigrations,
 ]

@@ -1,3 +1,4 @@
+import type { EventTables } from '@plinth/events'
 import type { Db as Connection, LeaseTables, ServiceKeyTables } from '@plinth/kit'
 import type { Generated } from 'kysely'
 import type { RefundStatus } from '../../provider/provider.ts'
@@ -7,7 +8,8 @@ import type { AttemptState, CheckoutStatus, PaymentStatus } from '../state.ts'
 export type Db = Connection<PaymentTables>
 
 export type PaymentTables = LeaseTables &
-  ServiceKeyTables & {
+  ServiceKeyTables &
+  EventTables & {
     payments: PaymentRow
     attempts: AttemptRow
     checkout_generations: CheckoutGenerationRow

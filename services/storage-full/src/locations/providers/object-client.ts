@@ -1,8 +1,7 @@
 import http from 'node:http'
 import https from 'node:https'
 import type { S3Client } from '@aws-sdk/client-s3'
-import { traceHeaders, withSpan } from '@plinth/kit'
-import { guardAgent } from '../endpoints.ts'
+import { guardAgent, traceHeaders, withSpan } from '@plinth/kit'
 import type { ObjectSettings, StoreAccess } from './provider.ts'
 
 type Sdk = typeof import('@aws-sdk/client-s3')

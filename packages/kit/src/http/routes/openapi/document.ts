@@ -22,6 +22,8 @@ export type ApiDescription = {
   /** What hooks of the whole server ask for; guards of a route speak for themselves. */
   accessTo?: (url: string) => Access[]
   problemForm?: ProblemForm
+  /** What the service itself sends to addresses that its clients name, by the type of the event. */
+  webhooks?: Record<string, { summary: string; body: object }>
 }
 
 export type OpenApiDocument = Json & { paths: Record<string, Record<string, Json>> }
@@ -49,6 +51,7 @@ export function openApiDocument(operations: Operation[], api: ApiDescription): O
     },
     tags: Object.entries(api.tags).map(([name, description]) => ({ name, description })),
     paths,
+    ...(api.webhooks && { webhooks: webhooksOf(api.webhooks, components) }),
     components: {
       schemas: sorted(components.schemas),
       responses: sorted(responses),
@@ -56,6 +59,17 @@ export function openApiDocument(operations: Operation[], api: ApiDescription): O
       securitySchemes: sorted(securitySchemes),
     },
   }
+}
+
+/** OpenAPI calls a request that the service makes a webhook. */
+function webhooksOf(webhooks: NonNullable<ApiDescription['webhooks']>, components: Components) {
+  return mapValues(webhooks, ({ summary, body }) => ({
+    post: {
+      summary,
+      requestBody: { required: true, content: { 'application/json': mediaOf(body, components) } },
+      responses: { '2XX': { description: 'Delivered. Anything else is tried again.' } },
+    },
+  }))
 }
 
 type Surroundings = { access: Access[]; api: ApiDescription; components: Components }

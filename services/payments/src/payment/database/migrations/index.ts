@@ -1,3 +1,4 @@
+import { eventMigrations } from '@plinth/events'
 import { kitMigrations, type Migration, serviceKeyMigrations } from '@plinth/kit'
 import { paymentsMigration } from './0001-payments.ts'
 import { pollCursorMigration } from './0002-poll-cursor.ts'
@@ -13,4 +14,5 @@ export const migrations: Migration[] = [
   checkoutGenerationsMigration,
   auditMigration,
   ...serviceKeyMigrations,
+  ...eventMigrations,
 ]

@@ -10,8 +10,9 @@ import {
   Type,
   timestamp,
 } from '@plinth/kit'
-import type { PaymentGuard, Payments } from './context.ts'
-import { PaymentParams, textIn } from './fields.ts'
+import type { PaymentGuard, Payments } from '../context.ts'
+import { PaymentParams, textIn } from '../fields.ts'
+import { paymentMissing } from '../problems.ts'
 import {
   AUDIT_SORTS,
   PAYMENT_SORTS,
@@ -21,7 +22,6 @@ import {
   readTimeline,
   recordDenial,
 } from './payments.ts'
-import { paymentMissing } from './problems.ts'
 
 const tags = ['Payments']
 

@@ -5,21 +5,21 @@ import {
   type PageRequest,
   pageOf,
 } from '@plinth/kit'
-import type { Refund } from '../provider/provider.ts'
-import type { Payments, Requester } from './context.ts'
-import type { Attempt } from './database/attempts.repository.ts'
+import type { Refund } from '../../provider/provider.ts'
+import type { Payments, Requester } from '../context.ts'
+import type { Attempt } from '../database/attempts.repository.ts'
 import {
   insertAuditEvent,
   listAuditEvents,
   listObservations,
-} from './database/observations.repository.ts'
-import { listPayments, type Payment } from './database/payments.repository.ts'
-import { paymentMissing } from './problems.ts'
-import { type PaymentRecord, readRecord, requirePayment } from './record.ts'
-import { isUnderWay, latestOf, refundableAmount } from './state.ts'
+} from '../database/observations.repository.ts'
+import { listPayments, type Payment } from '../database/payments.repository.ts'
+import { paymentMissing } from '../problems.ts'
+import { type PaymentRecord, readRecord, requirePayment } from '../record.ts'
+import { isUnderWay, latestOf, refundableAmount } from '../state.ts'
 
-export { AUDIT_SORTS } from './database/observations.repository.ts'
-export { PAYMENT_SORTS } from './database/payments.repository.ts'
+export { AUDIT_SORTS } from '../database/observations.repository.ts'
+export { PAYMENT_SORTS } from '../database/payments.repository.ts'
 
 export async function readPayment({ db }: Payments, id: string) {
   return paymentReply(await requirePayment(db, id))

@@ -1,0 +1,216 @@
+import { engineOf, inTransaction, prepared, secondsAfter } from '@plinth/kit'
+import { sql } from 'kysely'
+import { type Endpoint, endpointOf } from './endpoints.repository.ts'
+import type { AttemptRow, Db, Trigger } from './tables.ts'
+
+export type { Trigger } from './tables.ts'
+
+/** A delivery that this node may attempt until its lease ends. */
+export type ClaimedDelivery = {
+  id: number
+  endpointId: string
+  eventId: string
+  body: string
+  /** The number of this attempt, and how many were before the schedule began anew. */
+  attempts: number
+  attemptsBefore: number
+  trigger: Trigger
+  leaseOwner: string
+}
+
+const ROWS_AT_ONCE = 500
+
+type NewDelivery = { serial: number; endpointId: string; trigger: Trigger }
+
+/** Those that exist already stay as they are. */
+export async function insertDeliveries(db: Db, wanted: NewDelivery[], now: Date): Promise<void> {
+  const rows = wanted.map(({ serial, endpointId, trigger }) => ({
+    event_serial: serial,
+    endpoint_id: endpointId,
+    state: 'pending' as const,
+    attempts: 0,
+    attempts_before: 0,
+    trigger,
+    next_attempt_at: now.toISOString(),
+    lease_until: null,
+    lease_owner: null,
+  }))
+  for (let start = 0; start < rows.length; start += ROWS_AT_ONCE)
+    await db
+      .insertInto('event_deliveries')
+      .values(rows.slice(start, start + ROWS_AT_ONCE))
+      .onConflict((conflict) => conflict.columns(['event_serial', 'endpoint_id']).doNothing())
+      .execute()
+}
+
+/** The endpoints with something due that no node holds. */
+export async function listEndpointsDue(db: Db, now: Date): Promise<string[]> {
+  const rows = await db
+    .selectFrom('event_endpoints')
+    .select('id')
+    .where('state', '=', 'active')
+    .where(({ exists, selectFrom }) =>
+      exists(
+        selectFrom('event_deliveries')
+          .select('event_deliveries.id')
+          .whereRef('endpoint_id', '=', 'event_endpoints.id')
+          .where('next_attempt_at', '<=', now.toISOString())
+          .where(isFree(now)),
+      ),
+    )
+    .execute()
+  return rows.map(({ id }) => id)
+}
+
+/**
+ * A lease that ends later than any that could have been given was given before the clock was set back,
+ * and is over.
+ */
+function isFree(now: Date) {
+  const impossible = secondsAfter(now, 2 * LEASE_SECONDS).toISOString()
+  const at = now.toISOString()
+  return sql<boolean>`(lease_until is null or lease_until <= ${at} or lease_until > ${impossible})`
+}
+
+/** Far longer than an attempt takes: clocks of nodes may differ by the rest. */
+export const LEASE_SECONDS = 60
+
+export type Claimed = { endpoint: Endpoint; delivery: ClaimedDelivery }
+
+type Claim = { endpointId: string; owner: string; now: Date; most: number }
+
+/**
+ * Takes the lease of what is due at an endpoint, counting what other nodes hold: never more than
+ * `most` are under way. The row lock of the endpoint makes nodes take turns; SQLite has one writer.
+ */
+export async function claimDeliveries(
+  connection: Db,
+  { endpointId, owner, now, most }: Claim,
+): Promise<{ endpoint: Endpoint; deliveries: ClaimedDelivery[] } | undefined> {
+  return inTransaction(connection, async (db) => {
+    const endpoint = most > 0 ? await lockActiveEndpoint(db, endpointId) : undefined
+    if (!endpoint) return undefined
+    const at = now.toISOString()
+    const { busy } = await db
+      .selectFrom('event_deliveries')
+      .select(({ fn }) => fn.countAll<number>().as('busy'))
+      .where('endpoint_id', '=', endpointId)
+      .where('lease_until', '>', at)
+      .where('lease_until', '<=', secondsAfter(now, 2 * LEASE_SECONDS).toISOString())
+      .executeTakeFirstOrThrow()
+    if (busy >= most) return undefined
+    const due = db
+      .selectFrom('event_deliveries')
+      .select('id')
+      .where('endpoint_id', '=', endpointId)
+      .where('next_attempt_at', '<=', at)
+      .where(isFree(now))
+      .orderBy('next_attempt_at')
+      .orderBy('id')
+      .limit(most - busy)
+    const claimed = await db
+      .updateTable('event_deliveries')
+      .set(({ eb }) => ({
+        lease_until: secondsAfter(now, LEASE_SECONDS).toISOString(),
+        lease_owner: owner,
+        attempts: eb('attempts', '+', 1),
+      }))
+      .where('id', 'in', due)
+      .returning(['id', 'event_serial', 'attempts', 'attempts_before', 'trigger'])
+      .execute()
+    if (claimed.length === 0) return undefined
+    const deliveries = await Promise.all(
+      claimed.map(async ({ event_serial, attempts_before, ...delivery }) => {
+        const [event] = await eventOf(db, { serial: event_serial })
+        const { id: eventId = '', body = '' } = event ?? {}
+        return {
+          ...delivery,
+          endpointId,
+          eventId,
+          body,
+          attemptsBefore: attempts_before,
+          leaseOwner: owner,
+        }
+      }),
+    )
+    return { endpoint, deliveries }
+  })
+}
+
+async function lockActiveEndpoint(db: Db, id: string): Promise<Endpoint | undefined> {
+  const query = db
+    .selectFrom('event_endpoints')
+    .selectAll()
+    .where('id', '=', id)
+    .where('state', '=', 'active')
+  const locked = engineOf(db) === 'postgres' ? query.forUpdate().skipLocked() : query
+  const row = await locked.executeTakeFirst()
+  return row && endpointOf(row)
+}
+
+const eventOf = prepared((db: Db, { serial }: { serial: number }) =>
+  db.selectFrom('events').select(['id', 'body']).where('serial', '=', serial),
+)
+
+const insertAttempt = prepared((db: Db, row: AttemptRow) =>
+  db.insertInto('event_attempts').values(row),
+)
+
+const finish = prepared((db: Db, { id, state }: { id: number; state: 'done' | 'failed' }) =>
+  db
+    .updateTable('event_deliveries')
+    .set({ state, next_attempt_at: null, lease_until: null, lease_owner: null })
+    .where('id', '=', id),
+)
+
+export type Attempt = {
+  at: Date
+  durationMs: number
+  status: number | null
+  error: string | null
+  reply: string | null
+}
+
+/** What an attempt has come to: done, failed for good, or to be tried again at a time. */
+export type Verdict = 'done' | 'failed' | Date
+
+/**
+ * Records an attempt. A success counts whenever it comes; a failure does not undo what a later attempt
+ * of another node, which took over the lease, has made of the delivery.
+ */
+export async function insertAttemptOf(
+  db: Db,
+  { id, attempts, trigger, leaseOwner }: ClaimedDelivery,
+  { at, durationMs, ...outcome }: Attempt,
+  verdict: Verdict,
+): Promise<void> {
+  const row = { delivery_id: id, n: attempts, at: at.toISOString(), duration_ms: durationMs }
+  await insertAttempt(db, { ...row, ...outcome, trigger })
+  if (verdict === 'done') {
+    await finish(db, { id, state: 'done' })
+    return
+  }
+  const again = verdict instanceof Date
+  await db
+    .updateTable('event_deliveries')
+    .set({
+      state: again ? 'pending' : 'failed',
+      next_attempt_at: again ? verdict.toISOString() : null,
+      lease_until: null,
+      lease_owner: null,
+    })
+    .where('id', '=', id)
+    .where('lease_owner', '=', leaseOwner)
+    .where('attempts', '=', attempts)
+    .execute()
+}
+
+/** Deliveries that are waiting, or under way. */
+export async function countPending(db: Db): Promise<number> {
+  const { total } = await db
+    .selectFrom('event_deliveries')
+    .select(({ fn }) => fn.countAll<number>().as('total'))
+    .where('next_attempt_at', 'is not', null)
+    .executeTakeFirstOrThrow()
+  return total
+}

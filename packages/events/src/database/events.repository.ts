@@ -1,0 +1,170 @@
+import { inTransaction } from '@plinth/kit'
+import { lastPosition } from './outbox.repository.ts'
+import type { AttemptRow, Db, DeliveryState, EndpointState, Trigger } from './tables.ts'
+
+export type StoredEvent = {
+  serial: number
+  id: string
+  type: string
+  endpointId: string | null
+  createdAt: string
+  body: string
+}
+
+export type EventFilter = {
+  types?: string[]
+  subject?: string
+  since?: Date
+  /** With a delivery in this state. */
+  state?: DeliveryState
+}
+
+type Reading = EventFilter & {
+  /** Where the reader stands: only what comes after it is read. */
+  after?: number
+  order: 'asc' | 'desc'
+  limit: number
+}
+
+/** What has its place in the list, in order. */
+export async function listEvents(
+  db: Db,
+  { after, order, limit, types, subject, since, state }: Reading,
+): Promise<StoredEvent[]> {
+  let query = db
+    .selectFrom('events')
+    .select(['serial', 'id', 'type', 'endpoint_id', 'created_at', 'body'])
+    .where('position', 'is not', null)
+  if (after !== undefined) query = query.where('position', order === 'asc' ? '>' : '<', after)
+  if (types?.length) query = query.where('type', 'in', types)
+  if (subject !== undefined) query = query.where('subject', '=', subject)
+  if (since) query = query.where('created_at', '>=', since.toISOString())
+  if (state)
+    query = query.where(({ exists, selectFrom }) =>
+      exists(
+        selectFrom('event_deliveries')
+          .select('event_deliveries.id')
+          .whereRef('event_serial', '=', 'events.serial')
+          .where('state', '=', state),
+      ),
+    )
+  const rows = await query.orderBy('position', order).limit(limit).execute()
+  return rows.map(eventOf)
+}
+
+/** Undefined when there is no such event, or none any more. */
+export async function findPosition(db: Db, id: string): Promise<number | undefined> {
+  const row = await db
+    .selectFrom('events')
+    .select('position')
+    .where('id', '=', id)
+    .executeTakeFirst()
+  return row?.position ?? undefined
+}
+
+export async function findEvent(db: Db, id: string): Promise<StoredEvent | undefined> {
+  const row = await db
+    .selectFrom('events')
+    .select(['serial', 'id', 'type', 'endpoint_id', 'created_at', 'body'])
+    .where('id', '=', id)
+    .executeTakeFirst()
+  return row && eventOf(row)
+}
+
+function eventOf({
+  endpoint_id,
+  created_at,
+  ...row
+}: Omit<StoredEvent, 'endpointId' | 'createdAt'> & {
+  endpoint_id: string | null
+  created_at: string
+}): StoredEvent {
+  return { ...row, endpointId: endpoint_id, createdAt: created_at }
+}
+
+export type Delivery = {
+  id: number
+  endpointId: string
+  url: string
+  endpointState: EndpointState
+  state: DeliveryState
+  nextAttemptAt: string | null
+  attempts: {
+    n: number
+    at: string
+    durationMs: number
+    status: number | null
+    error: string | null
+    reply: string | null
+    trigger: Trigger
+  }[]
+}
+
+export async function listDeliveriesOf(db: Db, serial: number): Promise<Delivery[]> {
+  const rows = await db
+    .selectFrom('event_deliveries')
+    .innerJoin('event_endpoints', 'event_endpoints.id', 'event_deliveries.endpoint_id')
+    .select(['event_deliveries.id', 'endpoint_id', 'url', 'next_attempt_at'])
+    .select(['event_deliveries.state', 'event_endpoints.state as endpoint_state'])
+    .where('event_serial', '=', serial)
+    .orderBy('event_deliveries.id')
+    .execute()
+  if (rows.length === 0) return []
+  const attempts = await db
+    .selectFrom('event_attempts')
+    .selectAll()
+    .where(
+      'delivery_id',
+      'in',
+      rows.map(({ id }) => id),
+    )
+    .orderBy('n')
+    .execute()
+  return rows.map((row) => ({
+    id: row.id,
+    endpointId: row.endpoint_id,
+    url: row.url,
+    endpointState: row.endpoint_state,
+    state: row.state,
+    nextAttemptAt: row.next_attempt_at,
+    attempts: attempts.filter(({ delivery_id }) => delivery_id === row.id).map(attemptOf),
+  }))
+}
+
+function attemptOf({ n, at, duration_ms, status, error, reply, trigger }: AttemptRow) {
+  return { n, at, durationMs: duration_ms, status, error, reply, trigger }
+}
+
+const BATCH = 500
+
+/** Deletes old events with their deliveries, a few at a time; the newest event stays. */
+export async function deleteOldEvents(db: Db, before: Date, signal: AbortSignal): Promise<void> {
+  let deleted = BATCH
+  while (deleted === BATCH && !signal.aborted)
+    deleted = await inTransaction(db, async (transaction) => {
+      const rows = await transaction
+        .selectFrom('events')
+        .select('serial')
+        .where('created_at', '<', before.toISOString())
+        .where('position', '<', await lastPosition(transaction))
+        .orderBy('created_at')
+        .limit(BATCH)
+        .execute()
+      const serials = rows.map(({ serial }) => serial)
+      if (serials.length === 0) return 0
+      const deliveries = transaction
+        .selectFrom('event_deliveries')
+        .select('id')
+        .where('event_serial', 'in', serials)
+      await transaction
+        .deleteFrom('event_attempts')
+        .where('delivery_id', 'in', deliveries)
+        .execute()
+      await transaction
+        .deleteFrom('event_deliveries')
+        .where('event_serial', 'in', serials)
+        .execute()
+      await transaction.deleteFrom('events').where('serial', 'in', serials).execute()
+      return serials.length
+    })
+}

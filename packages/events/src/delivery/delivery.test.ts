@@ -1,0 +1,416 @@
+import assert from 'node:assert/strict'
+import { describe, type TestContext, test } from 'node:test'
+import { engines, propertyRuns, type TestEngine, testClock } from '@plinth/kit/testing'
+import { Webhook } from 'standardwebhooks'
+import { type StartedEvents, startEvents, startReceiver } from '../../testing/index.ts'
+
+const HOUR = 3600
+const DAY = 24 * HOUR
+
+async function start(t: TestContext, engine: TestEngine, settings: object = {}) {
+  // Signatures are checked by a library that has no other clock than the machine's.
+  const clock = testClock(new Date().toISOString())
+  const events = await startEvents(t, { url: await engine.freshUrl(t), clock, settings })
+  const receiver = await startReceiver(t)
+  return { ...events, receiver }
+}
+
+/** Goes on to the time of the next attempt, and makes it. */
+async function nextAttempt({ clock, deliver, detail }: StartedEvents, id: string) {
+  const { deliveries } = await detail(id)
+  const at = new Date(deliveries[0].nextAttemptAt)
+  const seconds = (at.getTime() - clock().getTime()) / 1000
+  clock.set(at)
+  await deliver()
+  return seconds
+}
+
+for (const engine of engines)
+  describe(`deliveries on ${engine.name}`, { skip: engine.skip }, () => {
+    test('an event is signed as Standard Webhooks says, and another library verifies it', async (t) => {
+      const { receiver, endpoint, publish, deliver } = await start(t, engine)
+      const { secret } = await endpoint(receiver)
+
+      const id = await publish(7)
+      await deliver()
+
+      const [sent] = receiver.delivered
+      assert.ok(sent)
+      const { headers, body } = sent
+      const verified = new Webhook(secret).verify(body, headers) as Record<string, unknown>
+      assert.equal(headers['webhook-id'], id)
+      assert.equal(headers['content-type'], 'application/json')
+      assert.deepEqual(
+        { ...verified, timestamp: 0 },
+        {
+          id,
+          type: 'thing.made',
+          timestamp: 0,
+          source: 'things',
+          subject: 'thing-7',
+          sequence: 1,
+          apiVersion: '1',
+          data: { number: 7 },
+        },
+      )
+      assert.throws(() => new Webhook(secret).verify(`${body} `, headers))
+    })
+
+    test('a new endpoint gets a ping, and no event from before it was made', async (t) => {
+      const { receiver, endpoint, publish, deliver } = await start(t, engine)
+      await publish(1)
+      await deliver()
+
+      await endpoint(receiver)
+      await deliver()
+
+      assert.deepEqual(
+        receiver.all.map(({ type }) => type),
+        ['ping'],
+      )
+    })
+
+    test('the sequence of a subject grows by one with each of its events', async (t) => {
+      const { receiver, endpoint, publish, deliver } = await start(t, engine)
+      await endpoint(receiver)
+
+      await Promise.all(Array.from({ length: 20 }, (_, n) => publish(n, { subject: 'same' })))
+      await deliver()
+
+      const sequences = receiver.delivered.map(({ body }) => JSON.parse(body).sequence)
+      assert.deepEqual(
+        sequences.toSorted((one, other) => one - other),
+        Array.from({ length: 20 }, (_, n) => n + 1),
+      )
+    })
+
+    test('an endpoint gets the types it names, and only those', async (t) => {
+      const { receiver, endpoint, publish, deliver } = await start(t, engine)
+      await endpoint(receiver, { types: ['thing.gone'] })
+
+      await publish(1)
+      await publish(2, { type: 'thing.gone' })
+      await deliver()
+
+      assert.deepEqual(
+        receiver.delivered.map(({ type }) => type),
+        ['thing.gone'],
+      )
+    })
+
+    test('a change that is rolled back tells nothing', async (t) => {
+      const { receiver, endpoint, deliver, db, clock } = await start(t, engine)
+      await endpoint(receiver)
+      const { inTransaction } = await import('@plinth/kit')
+      const { insertEvent } = await import('../index.ts')
+
+      const at = clock()
+      const event = { source: 'things', type: 'thing.made', subject: 'x', data: {}, at }
+      const change = inTransaction(db, async (transaction) => {
+        await insertEvent(transaction, event)
+        throw new Error('no')
+      })
+      await assert.rejects(change)
+      await deliver()
+
+      assert.deepEqual(receiver.delivered, [])
+    })
+
+    test('ten attempts in 75 hours 35 minutes with a fifth of jitter, all with one id and body', async (t) => {
+      const world = await start(t, engine)
+      const { receiver, endpoint, publish, deliver, detail, clock, api } = world
+      receiver.answerWith(() => ({ status: 500, body: 'out of order' }))
+      const { id: endpointId } = await endpoint(receiver, { types: ['thing.made'] })
+      const id = await publish(1)
+
+      await deliver()
+      const pauses = []
+      while ((await detail(id)).deliveries[0].nextAttemptAt)
+        pauses.push(await nextAttempt(world, id))
+
+      const nominal = [5, 300, 1800, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, DAY]
+      assert.equal(pauses.length, nominal.length)
+      pauses.forEach((pause, index) => {
+        const wanted = nominal[index] ?? 0
+        assert.ok(
+          pause >= wanted * 0.8 - 0.001 && pause <= wanted * 1.2 + 0.001,
+          `${index}: ${pause}`,
+        )
+      })
+      const sent = receiver.delivered
+      assert.equal(sent.length, 10)
+      assert.equal(new Set(sent.map(({ body }) => body)).size, 1)
+      assert.deepEqual([...new Set(sent.map((one) => one.id))], [id])
+      assert.equal(new Set(sent.map(({ headers }) => headers['webhook-timestamp'])).size, 10)
+      const [delivery] = (await detail(id)).deliveries
+      assert.equal(delivery.state, 'failed')
+      assert.equal(delivery.attempts.length, 10)
+      assert.deepEqual(
+        [delivery.attempts[9].status, delivery.attempts[9].reply],
+        [500, 'out of order'],
+      )
+      clock.advance(DAY)
+      await deliver()
+      assert.equal(receiver.delivered.length, 10)
+      assert.equal((await api.get(`/api/webhooks/endpoints/${endpointId}`)).body.state, 'active')
+    })
+
+    test('a redirect is a failure and is not followed', async (t) => {
+      const { receiver, endpoint, publish, deliver, detail } = await start(t, engine)
+      const headers = { location: new URL('/elsewhere', receiver.url).href }
+      receiver.answerWith(() => ({ status: 302, headers }))
+      await endpoint(receiver)
+
+      const id = await publish(1)
+      await deliver()
+
+      assert.ok(receiver.all.every(({ path }) => path === '/hook'))
+      const [delivery] = (await detail(id)).deliveries
+      assert.deepEqual([delivery.state, delivery.attempts[0].status], ['pending', 302])
+    })
+
+    for (const [what, answer] of [
+      ['410', { status: 410 }],
+      ['webhook-delivery: disable', { status: 400, headers: { 'webhook-delivery': 'disable' } }],
+    ] as const)
+      test(`${what} disables an endpoint, and the others are told`, async (t) => {
+        const { receiver, endpoint, publish, deliver, detail, api, audit } = await start(t, engine)
+        const other = await startReceiver(t)
+        await endpoint(other)
+        const { id: endpointId } = await endpoint(receiver)
+        await deliver()
+        receiver.answerWith(() => answer)
+
+        const id = await publish(1)
+        await deliver()
+        await publish(2)
+        await deliver()
+
+        const { body } = await api.get(`/api/webhooks/endpoints/${endpointId}`)
+        assert.equal(body.state, 'disabled')
+        assert.equal(receiver.delivered.length, 1)
+        const delivery = (await detail(id)).deliveries.find(
+          (one: { endpointId: string }) => one.endpointId === endpointId,
+        )
+        assert.equal(delivery.state, 'failed')
+        const told = other.delivered.find(({ type }) => type === 'endpoint.disabled')
+        assert.equal(JSON.parse(told?.body ?? '{}').data.endpointId, endpointId)
+        assert.ok(audit.some(({ event }) => event === 'WEBHOOK_ENDPOINT_DISABLED'))
+      })
+
+    test('webhook-delivery: abort-message ends the attempts of one event only', async (t) => {
+      const { receiver, endpoint, publish, deliver, detail } = await start(t, engine)
+      await endpoint(receiver)
+      await deliver()
+      const headers = { 'webhook-delivery': 'abort-message' }
+      receiver.answerWith(() => ({ status: 400, headers }))
+      const first = await publish(1)
+      await deliver()
+      receiver.answerWith(() => ({}))
+      const second = await publish(2)
+      await deliver()
+
+      assert.equal((await detail(first)).deliveries[0].state, 'failed')
+      assert.equal((await detail(second)).deliveries[0].state, 'done')
+    })
+
+    test('Retry-After of a 429 is obeyed, up to a day', async (t) => {
+      const world = await start(t, engine)
+      const { receiver, endpoint, publish, deliver, detail, clock } = world
+      await endpoint(receiver)
+      await deliver()
+      const wait = async (status: number, retryAfter: string) => {
+        receiver.answerWith(() => ({ status, headers: { 'retry-after': retryAfter } }))
+        const id = await publish(1)
+        await deliver()
+        const at = (await detail(id)).deliveries[0].nextAttemptAt
+        return (new Date(at).getTime() - clock().getTime()) / 1000
+      }
+
+      assert.equal(await wait(429, '3600'), 3600)
+      assert.equal(await wait(503, '9999999'), DAY)
+      assert.ok((await wait(500, '3600')) <= 6)
+      assert.ok((await wait(429, 'soon')) <= 6)
+      const inAnHour = new Date(clock().getTime() + HOUR * 1000).toUTCString()
+      assert.ok(Math.abs((await wait(429, inAnHour)) - HOUR) < 2)
+    })
+
+    test('an endpoint that hangs, and one that drips, fail in time and hold up no other', async (t) => {
+      const world = await start(t, engine, { timeoutMs: 300 })
+      const { receiver, endpoint, publish, deliver, detail } = world
+      const dripping = await startReceiver(t)
+      const quick = await startReceiver(t)
+      for (const one of [receiver, dripping, quick]) await endpoint(one)
+      await deliver()
+      receiver.answerWith(() => ({ hang: true }))
+      dripping.answerWith(() => ({ drip: true }))
+
+      const id = await publish(1)
+      await deliver()
+
+      const { deliveries } = await detail(id)
+      const at = ({ url }: { url: string }) =>
+        deliveries.find((delivery: { url: string }) => delivery.url === url)
+      assert.equal(at(quick).state, 'done')
+      for (const late of [receiver, dripping]) {
+        assert.match(at(late).attempts[0].error, /no whole answer within 0.3 seconds/)
+        assert.equal(at(late).attempts[0].status, null)
+      }
+    })
+
+    test('at most four deliveries to an endpoint are under way', async (t) => {
+      const { receiver, endpoint, publish, deliver } = await start(t, engine)
+      await endpoint(receiver)
+      const { promise: four, resolve } = Promise.withResolvers<void>()
+      receiver.answerWith(async () => {
+        if (receiver.most >= 4) resolve()
+        await four
+        return {}
+      })
+
+      for (let number = 0; number < 30; number++) await publish(number)
+      await deliver()
+
+      assert.equal(receiver.delivered.length, 30)
+      assert.equal(receiver.most, 4)
+    })
+
+    test('a paused endpoint keeps its events and gets them when it is active again', async (t) => {
+      const { receiver, endpoint, publish, deliver, detail, api } = await start(t, engine)
+      const { id: endpointId } = await endpoint(receiver)
+      await deliver()
+      const path = `/api/webhooks/endpoints/${endpointId}`
+      await api.patch(path, { state: 'paused' })
+
+      const id = await publish(1)
+      await deliver()
+      const waiting = (await detail(id)).deliveries[0].state
+      await api.patch(path, { state: 'active' })
+      await deliver()
+
+      assert.equal(waiting, 'paused')
+      assert.deepEqual(
+        receiver.delivered.map((one) => one.id),
+        [id],
+      )
+    })
+
+    test('five days of nothing but failures pause an endpoint; one success begins anew', async (t) => {
+      const { receiver, endpoint, publish, deliver, api, clock } = await start(t, engine)
+      const { id } = await endpoint(receiver)
+      await deliver()
+      const state = async () => (await api.get(`/api/webhooks/endpoints/${id}`)).body.state
+      const failAfter = async (seconds: number) => {
+        clock.advance(seconds)
+        receiver.answerWith(() => ({ status: 500 }))
+        await publish(1)
+        await deliver()
+      }
+
+      await failAfter(0)
+      await failAfter(4 * DAY)
+      receiver.answerWith(() => ({}))
+      await publish(2)
+      await deliver()
+      await failAfter(2 * DAY)
+      const afterSuccess = await state()
+      await failAfter(3 * DAY)
+      await failAfter(2 * DAY)
+
+      assert.equal(afterSuccess, 'active')
+      assert.equal(await state(), 'paused')
+    })
+
+    test('after a rotation both secrets sign for a day', async (t) => {
+      const { receiver, endpoint, publish, deliver, api, clock } = await start(t, engine)
+      const { id, secret: old } = await endpoint(receiver)
+      const { body } = await api.post(`/api/webhooks/endpoints/${id}/rotate-secret`)
+      const secret: string = body.secret
+
+      await publish(1)
+      await deliver()
+      clock.advance(DAY + 1)
+      await publish(2)
+      await deliver()
+
+      const [first, second] = receiver.delivered
+      assert.ok(first && second)
+      new Webhook(secret).verify(first.body, first.headers)
+      new Webhook(old).verify(first.body, first.headers)
+      assert.equal(second.headers['webhook-signature']?.split(' ').length, 1)
+    })
+
+    test('what came back of an attempt that was killed is attempted again after its lease', async (t) => {
+      const { receiver, endpoint, publish, deliver, db, clock, dispatcher } = await start(t, engine)
+      await endpoint(receiver)
+      await deliver()
+      const id = await publish(1)
+      await dispatcher.round()
+      await deliver()
+      // As a process leaves it that was killed after it sent the event.
+      await db
+        .updateTable('event_deliveries')
+        .set({
+          state: 'pending',
+          next_attempt_at: clock().toISOString(),
+          lease_owner: 'the dead',
+          lease_until: new Date(clock().getTime() + 60_000).toISOString(),
+        })
+        .execute()
+
+      await deliver()
+      const before = receiver.delivered.length
+      clock.advance(60)
+      await deliver()
+
+      assert.equal(before, 1)
+      assert.deepEqual(
+        receiver.delivered.map((one) => one.id),
+        [id, id],
+      )
+    })
+
+    test('a clock that is set back by a day strands no delivery', async (t) => {
+      const { receiver, endpoint, publish, deliver, db, clock } = await start(t, engine)
+      await endpoint(receiver)
+      await deliver()
+      await publish(1)
+      const until = new Date(clock().getTime() + DAY * 1000 + 60_000).toISOString()
+      receiver.answerWith(() => ({ status: 500 }))
+      await deliver()
+      await db
+        .updateTable('event_deliveries')
+        .set({ next_attempt_at: clock().toISOString(), lease_owner: 'x', lease_until: until })
+        .where('state', '=', 'pending')
+        .execute()
+      receiver.answerWith(() => ({}))
+
+      await deliver()
+
+      assert.equal(receiver.delivered.length, 2)
+    })
+  })
+
+const [postgres] = engines.filter(({ name }) => name === 'postgres')
+const COUNT = propertyRuns(10_000)
+
+describe('two nodes', { skip: postgres?.skip }, () => {
+  test(`deliver ${COUNT} events, and none of them twice`, async (t) => {
+    if (!postgres) return
+    const { url, masterKey, clock, receiver, endpoint, publish, deliver } = await start(t, postgres)
+    const other = await startEvents(t, { url, clock, masterKey })
+    await endpoint(receiver)
+
+    for (let batch = 0; batch < COUNT / 100; batch++)
+      await Promise.all(Array.from({ length: 100 }, (_, n) => publish(batch * 100 + n)))
+    let before = -1
+    while (receiver.delivered.length > before) {
+      before = receiver.delivered.length
+      await Promise.all([deliver(), other.deliver()])
+    }
+
+    assert.equal(receiver.delivered.length, COUNT)
+    assert.equal(new Set(receiver.delivered.map(({ id }) => id)).size, COUNT)
+    assert.ok(receiver.most <= 4, `${receiver.most} at once`)
+  })
+})

@@ -1,0 +1,71 @@
+import { coalesce, type Metrics } from '@plinth/kit'
+import { insertDeliveries, listEndpointsDue } from '../database/deliveries.repository.ts'
+import { listEndpoints } from '../database/endpoints.repository.ts'
+import { type NumberedEvent, numberEvents } from '../database/outbox.repository.ts'
+import type { Db } from '../database/tables.ts'
+import { isFor } from '../endpoints/endpoints.ts'
+import type { Events } from '../events.ts'
+import { openLanes } from './lanes.ts'
+
+const EVERY_MS = 1_000
+/** Requests that end together share a round. */
+const SOON_MS = 20
+
+export type Dispatcher = {
+  /** Something was probably published: look soon, and not only at the next turn. */
+  wake(): void
+  /** Numbers what is new and begins what is due; resolves when that is under way. */
+  round(): Promise<void>
+  /** Resolves when nothing is due and nothing under way. */
+  idle(): Promise<void>
+  stop(): Promise<void>
+}
+
+type Options = { onNumbered: () => void; metrics: Metrics; delivers: boolean }
+
+/** Delivers events to endpoints. Every node has one; leases keep them apart. */
+export function startDispatcher(events: Events, options: Options): Dispatcher {
+  const lanes = openLanes(events, options.metrics)
+  const round = coalesce(async () => {
+    if (lanes.stopped) return
+    while (await numberEvents(events.db, (db, fresh) => fanOut(events, db, fresh)))
+      options.onNumbered()
+    options.onNumbered()
+    // Nothing is sent unsigned.
+    if (!events.masterKey) return
+    const due = await listEndpointsDue(events.db, events.clock())
+    await Promise.all(due.map(lanes.fill))
+  })
+  const look = () =>
+    void round().catch((error) => events.log.error({ err: error }, 'delivering events failed'))
+  const timer = options.delivers ? setInterval(look, EVERY_MS).unref() : undefined
+  let soon: NodeJS.Timeout | undefined
+  const wake = () => {
+    soon ??= setTimeout(() => {
+      soon = undefined
+      look()
+    }, SOON_MS).unref()
+  }
+  const idle = async () => {
+    await round()
+    await lanes.empty()
+  }
+  const stop = async () => {
+    clearInterval(timer)
+    clearTimeout(soon)
+    await lanes.stop()
+    await round().catch(() => {})
+  }
+  return { wake, round, idle, stop }
+}
+
+/** The deliveries of events that have just got their place. A paused endpoint gets them later. */
+async function fanOut({ clock }: Events, db: Db, fresh: NumberedEvent[]): Promise<void> {
+  const endpoints = (await listEndpoints(db)).filter(({ state }) => state !== 'disabled')
+  const wanted = fresh.flatMap(({ serial, type, endpointId }) =>
+    endpoints
+      .filter((endpoint) => isFor(endpoint, { type, endpointId }))
+      .map(({ id }) => ({ serial, endpointId: id, trigger: 'event' as const })),
+  )
+  await insertDeliveries(db, wanted, clock())
+}

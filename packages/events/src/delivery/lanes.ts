@@ -1,0 +1,201 @@
+import { randomUUID } from 'node:crypto'
+import { setImmediate } from 'node:timers/promises'
+import { coalesce, failPoint, inTransaction, type Metrics } from '@plinth/kit'
+import {
+  type Attempt,
+  type Claimed,
+  type ClaimedDelivery,
+  claimDeliveries,
+  insertAttemptOf,
+} from '../database/deliveries.repository.ts'
+import {
+  type Endpoint,
+  updateEndpointFailure,
+  updateEndpointSuccess,
+  updateEndpointWarned,
+} from '../database/endpoints.repository.ts'
+import type { Db } from '../database/tables.ts'
+import { closeEndpoint } from '../endpoints/endpoints.ts'
+import { secretsInForce, signedHeaders } from '../endpoints/secrets.ts'
+import type { Events } from '../events.ts'
+import { type Judgement, judge } from './schedule.ts'
+import { createSender, failed, type Send, type Sent, STOPPED } from './send.ts'
+
+const MOST_AT_ONCE = 4
+const STOP_WAIT_MS = 3_000
+const DAY_MS = 86_400_000
+const PATIENCE_MS = 5 * DAY_MS
+
+export type Lanes = {
+  stopped: boolean
+  /** Begins as many deliveries to an endpoint as may be under way. */
+  fill(endpointId: string): Promise<void>
+  /** Resolves when nothing is under way. */
+  empty(): Promise<void>
+  stop(): Promise<void>
+}
+
+/**
+ * Deliveries under way. What has ended is recorded in the transaction that claims what comes next: a
+ * busy endpoint costs one commit for several deliveries.
+ */
+export function openLanes(events: Events, metrics: Metrics): Lanes {
+  const { send, close } = createSender(events.addresses, events.timeoutMs)
+  const owner = randomUUID()
+  const stopping = new AbortController()
+  const underWay = new Set<Promise<void>>()
+  const lanes = new Map<string, { ended: Ended[]; turn: () => Promise<void> }>()
+  const count = countAttempts(metrics)
+  let stopped = false
+
+  const laneOf = (endpointId: string) => {
+    const ended: Ended[] = []
+    const lane = lanes.get(endpointId) ?? { ended, turn: coalesce(() => turn(endpointId, ended)) }
+    lanes.set(endpointId, lane)
+    return lane
+  }
+  const turn = async (endpointId: string, waiting: Ended[]) => {
+    // Replies that have come together are recorded together.
+    await setImmediate()
+    const ended = waiting.splice(0)
+    if (stopped && ended.length === 0) return
+    const claim = { endpointId, owner, now: events.clock(), most: stopped ? 0 : MOST_AT_ONCE }
+    const claimed = await inTransaction(events.db, async (db) => {
+      await recordEnded(db, ended, claim.now)
+      return claimDeliveries(db, claim)
+    })
+    if (ended.length > 0) failPoint('events:recorded')
+    for (const one of ended) count(resultOf(one), one.attempt.durationMs / 1000)
+    for (const one of ended) await watchEndpoint(events, one, claim.now)
+    if (!claimed) return
+    failPoint('events:claimed')
+    for (const delivery of claimed.deliveries) begin(delivery, claimed.endpoint)
+  }
+  const begin = (delivery: ClaimedDelivery, endpoint: Endpoint) => {
+    const lane = laneOf(endpoint.id)
+    const work = attempt(events, delivery, { endpoint, send, signal: stopping.signal })
+      .then((ended) => {
+        lane.ended.push(ended)
+        return lane.turn()
+      })
+      .catch((error) => {
+        // The lease ends by itself, and then it is attempted again.
+        events.log.error({ err: error, eventId: delivery.eventId }, 'a delivery failed')
+      })
+      .then(() => void underWay.delete(work))
+    underWay.add(work)
+  }
+  const empty = async () => {
+    while (underWay.size > 0) await Promise.all(underWay)
+  }
+  return {
+    get stopped() {
+      return stopped
+    },
+    fill: (endpointId) => laneOf(endpointId).turn(),
+    empty,
+    stop: async () => {
+      stopped = true
+      const late = setTimeout(() => stopping.abort(), STOP_WAIT_MS)
+      await Promise.allSettled([...lanes.values()].map((lane) => lane.turn()))
+      await empty()
+      clearTimeout(late)
+      close()
+    },
+  }
+}
+
+/** An attempt and what follows from it. */
+type Ended = Claimed & { attempt: Attempt; judgement: Judgement }
+
+type Means = { endpoint: Endpoint; send: Send; signal: AbortSignal }
+
+/** One attempt, with no transaction open while it is under way. */
+async function attempt(
+  events: Events,
+  delivery: ClaimedDelivery,
+  { endpoint, send, signal }: Means,
+): Promise<Ended> {
+  const { body } = delivery
+  const at = events.clock()
+  const began = performance.now()
+  const headers = headersFor(events, endpoint, delivery, at)
+  const sent = headers ? await send(endpoint.url, { headers, body, signal }) : failed(NOT_OURS)
+  failPoint('events:sent')
+  const durationMs = Math.round(performance.now() - began)
+  const { status, error, reply }: Sent = sent
+  const judgement = judge(sent, delivery.attempts - delivery.attemptsBefore, events.clock())
+  return { endpoint, delivery, attempt: { at, durationMs, status, error, reply }, judgement }
+}
+
+const NOT_OURS = 'the secret of the endpoint was sealed under another master key'
+
+/** Undefined when the secret cannot be opened. */
+function headersFor(
+  { masterKey = Buffer.alloc(0) }: Events,
+  endpoint: Endpoint,
+  { eventId: id, body }: ClaimedDelivery,
+  at: Date,
+): Record<string, string> | undefined {
+  try {
+    return signedHeaders(secretsInForce(masterKey, endpoint, at), { id, body, at })
+  } catch {
+    return undefined
+  }
+}
+
+async function recordEnded(db: Db, ended: Ended[], now: Date): Promise<void> {
+  for (const { delivery, attempt, judgement } of ended)
+    await insertAttemptOf(db, delivery, attempt, judgement.verdict)
+  const success = ended.find(({ judgement }) => judgement.verdict === 'done')
+  const failure = ended.find(isFailure)
+  if (success) await updateEndpointSuccess(db, success.endpoint, now)
+  else if (failure) await updateEndpointFailure(db, failure.endpoint, now)
+}
+
+function isFailure({ attempt, judgement }: Ended): boolean {
+  return judgement.verdict !== 'done' && attempt.error !== STOPPED
+}
+
+/** An endpoint that does not want events, or never answers, gets none until somebody looks at it. */
+async function watchEndpoint(events: Events, ended: Ended, now: Date): Promise<void> {
+  if (!isFailure(ended)) return
+  const { id, firstFailureAt, warned } = ended.endpoint
+  const { disable } = ended.judgement
+  if (disable) return closeEndpoint(events, id, 'disabled', disable)
+  const failingMs = firstFailureAt ? now.getTime() - new Date(firstFailureAt).getTime() : 0
+  if (failingMs >= PATIENCE_MS)
+    return closeEndpoint(events, id, 'paused', 'Every attempt of the last 5 days failed.')
+  if (failingMs < PATIENCE_MS / 2 || warned) return
+  await updateEndpointWarned(events.db, id)
+  events.log.warn(
+    { endpointId: id, since: firstFailureAt },
+    'every event sent to an endpoint fails',
+  )
+}
+
+function resultOf({ attempt, judgement }: Ended): string {
+  if (judgement.verdict === 'done') return 'success'
+  return attempt.error === null ? 'refused' : 'unreachable'
+}
+
+function countAttempts(metrics: Metrics) {
+  const labels = ['result'] as const
+  const known = ['success', 'refused', 'unreachable'].map((result) => ({ result }))
+  const total = metrics.counter({
+    name: 'plinth_event_attempts_total',
+    help: 'Attempts to deliver an event by result.',
+    labels,
+    known,
+  })
+  const duration = metrics.histogram({
+    name: 'plinth_event_attempt_duration_seconds',
+    help: 'How long endpoints take to answer.',
+    labels,
+    bounds: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15],
+  })
+  return (result: string, seconds: number) => {
+    total({ result })
+    duration({ result }, seconds)
+  }
+}

@@ -1,0 +1,52 @@
+import { secondsAfter } from '@plinth/kit'
+import type { Verdict } from '../database/deliveries.repository.ts'
+import { type Sent, STOPPED } from './send.ts'
+
+const MINUTE = 60
+const HOUR = 60 * MINUTE
+
+/** Seconds before each attempt after the first: 75 hours and 35 minutes in all. */
+export const PAUSES = [
+  5,
+  5 * MINUTE,
+  30 * MINUTE,
+  2 * HOUR,
+  5 * HOUR,
+  10 * HOUR,
+  14 * HOUR,
+  20 * HOUR,
+  24 * HOUR,
+]
+const JITTER = 0.2
+const LONGEST_WISH_SECONDS = 24 * HOUR
+/** With these a receiver may say when to come back. */
+const MAY_DEFER = [429, 502, 503, 504]
+
+export type Judgement = {
+  verdict: Verdict
+  /** Whether the endpoint wants no more events, and why. */
+  disable?: string
+}
+
+/** What becomes of a delivery after its `count`th attempt of the schedule. */
+export function judge(sent: Sent, count: number, now: Date, random = Math.random): Judgement {
+  const { status, error, instruction } = sent
+  if (status !== null && status >= 200 && status < 300) return { verdict: 'done' }
+  if (error === STOPPED) return { verdict: now }
+  if (status === 410) return { verdict: 'failed', disable: 'It answered 410 Gone.' }
+  if (instruction === 'disable')
+    return { verdict: 'failed', disable: 'It answered "webhook-delivery: disable".' }
+  const pause = PAUSES[count - 1]
+  if (instruction === 'abort-message' || pause === undefined) return { verdict: 'failed' }
+  const spread = pause * (1 + JITTER * (2 * random() - 1))
+  return { verdict: secondsAfter(now, Math.max(spread, wishOf(sent, now))) }
+}
+
+/** `Retry-After` in seconds; 0 where there is none that counts. */
+function wishOf({ status, retryAfter = '' }: Sent, now: Date): number {
+  if (status === null || !MAY_DEFER.includes(status)) return 0
+  const seconds = /^\d+$/.test(retryAfter)
+    ? Number(retryAfter)
+    : (new Date(retryAfter).getTime() - now.getTime()) / 1000
+  return Number.isNaN(seconds) ? 0 : Math.min(Math.max(seconds, 0), LONGEST_WISH_SECONDS)
+}

@@ -1,0 +1,202 @@
+import assert from 'node:assert/strict'
+import { describe, type TestContext, test } from 'node:test'
+import { engines } from '@plinth/kit/testing'
+import { startEvents, startReceiver } from '../../testing/index.ts'
+import { createSender } from '../delivery/send.ts'
+import { faultOfUrl, forbiddenBy } from './address.ts'
+
+const PATH = '/api/webhooks/endpoints'
+const PRODUCTION = { production: true, allowCidrs: [] }
+
+const HOSTILE = [
+  'http://shop.example/hook',
+  'ftp://shop.example/hook',
+  'file:///etc/passwd',
+  'not an address',
+  'https://',
+  'https://user:secret@93.184.215.14/',
+  'https://93.184.215.14/#fragment',
+  'https://localhost/',
+  'https://127.0.0.1/',
+  'https://127.1/',
+  'https://2130706433/',
+  'https://0x7f000001/',
+  'https://0177.0.0.1/',
+  'https://0.0.0.0/',
+  'https://10.1.2.3/',
+  'https://100.64.0.1/',
+  'https://169.254.169.254/latest/meta-data/',
+  'https://172.16.0.1/',
+  'https://192.168.1.1/',
+  'https://198.18.0.1/',
+  'https://224.0.0.1/',
+  'https://255.255.255.255/',
+  'https://[::]/',
+  'https://[::1]/',
+  'https://[::ffff:127.0.0.1]/',
+  'https://[::ffff:a9fe:a9fe]/',
+  'https://[64:ff9b::7f00:1]/',
+  'https://[64:ff9b:1::7f00:1]/',
+  'https://[2002:7f00:1::]/',
+  'https://[2001:0:7f00:1::]/',
+  'https://[fe80::1]/',
+  'https://[fc00::1]/',
+  'https://[fd00:ec2::254]/',
+  'https://[ff02::1]/',
+  'https://[2001:db8::1]/',
+  'https://no-such-host.invalid/',
+  `https://93.184.215.14/${'a'.repeat(2048)}`,
+]
+
+describe('where events may be sent in production', () => {
+  for (const url of HOSTILE)
+    test(`not to ${url.slice(0, 60)}`, async () => {
+      assert.notEqual(await faultOfUrl(url, PRODUCTION), undefined)
+    })
+
+  test('to addresses on the internet, and to networks that an operator allows', async () => {
+    const allowing = { production: true, allowCidrs: ['10.1.0.0/16', 'fd00:1::/32'] }
+
+    assert.equal(await faultOfUrl('https://93.184.215.14/hook?a=b', PRODUCTION), undefined)
+    assert.equal(await faultOfUrl('https://[2606:4700::1111]:8443/', PRODUCTION), undefined)
+    assert.equal(await faultOfUrl('https://10.1.2.3/', allowing), undefined)
+    assert.equal(await faultOfUrl('https://[fd00:1::7]/', allowing), undefined)
+    assert.notEqual(await faultOfUrl('https://10.2.0.1/', allowing), undefined)
+  })
+
+  test('in development also to this machine over http, and to no other inner address', async () => {
+    const rules = { production: false, allowCidrs: [] }
+
+    assert.equal(await faultOfUrl('http://127.0.0.1:3000/', rules), undefined)
+    assert.notEqual(await faultOfUrl('http://192.168.1.1/', rules), undefined)
+    assert.notEqual(await faultOfUrl('http://169.254.169.254/', rules), undefined)
+  })
+
+  test('a name that leads inside by the time of the connection is not connected to', async (t) => {
+    const receiver = await startReceiver(t)
+    const { port } = new URL(receiver.url)
+    // What was allowed when the endpoint was made is not allowed when the connection is.
+    const { send, close } = createSender({ production: false, allowCidrs: [] }, 1000)
+    const strict = createSender({ production: true, allowCidrs: [] }, 1000)
+    t.after(() => {
+      close()
+      strict.close()
+    })
+    const request = { headers: {}, body: '{"type":"x"}', signal: new AbortController().signal }
+
+    const open = await send(`http://localhost:${port}/hook`, request)
+    const refused = await Promise.all([
+      strict.send(`https://localhost:${port}/hook`, request),
+      strict.send(`https://127.0.0.1:${port}/hook`, request),
+      strict.send(`http://localhost:${port}/hook`, request),
+    ])
+
+    assert.equal(open.status, 204)
+    assert.deepEqual(
+      refused.map(({ error }) => error),
+      [
+        'the address is not on the internet',
+        'the address is not on the internet',
+        'the address is not https',
+      ],
+    )
+    assert.equal(receiver.all.length, 1)
+  })
+
+  test('every special address is forbidden, and the neighbours of each network are not', () => {
+    const isForbidden = forbiddenBy(PRODUCTION)
+
+    for (const address of ['9.255.255.255', '11.0.0.0', '172.15.255.255', '172.32.0.0'])
+      assert.equal(isForbidden(address), false, address)
+    for (const address of ['100.127.255.255', '192.0.0.8', '203.0.113.9', '240.0.0.1'])
+      assert.equal(isForbidden(address), true, address)
+  })
+})
+
+for (const engine of engines)
+  describe(`endpoints on ${engine.name}`, { skip: engine.skip }, () => {
+    const start = async (t: TestContext) => startEvents(t, { url: await engine.freshUrl(t) })
+
+    test('a secret is in the reply to its creation, and sealed in the database', async (t) => {
+      const { api, db } = await start(t)
+      const made = await api.post(PATH, { url: 'http://127.0.0.1:1/', description: 'shop' })
+
+      assert.equal(made.status, 201)
+      assert.equal(made.headers.get('location'), `${PATH}/${made.body.id}`)
+      assert.match(made.body.secret, /^whsec_[A-Za-z0-9+/]{43}=$/)
+      const listed = (await api.get(PATH)).body
+      assert.deepEqual([listed.length, listed[0].secret], [1, undefined])
+      const [row] = await db.selectFrom('event_endpoints').selectAll().execute()
+      assert.ok(!JSON.stringify(row).includes(made.body.secret.slice(6)))
+      const shown = await api.get(`${PATH}/${made.body.id}/secret`)
+      assert.equal(shown.body.secret, made.body.secret)
+    })
+
+    test('what is done to an endpoint is in the audit, without the path of its address', async (t) => {
+      const { api, audit } = await start(t)
+      const { body } = await api.post(PATH, { url: 'http://127.0.0.1:1/a-secret-path' })
+      const path = `${PATH}/${body.id}`
+
+      await api.get(`${path}/secret`)
+      await api.post(`${path}/rotate-secret`)
+      await api.post(`${path}/test`)
+      await api.patch(path, { state: 'paused' })
+      await api.delete(path)
+
+      assert.deepEqual(
+        audit.map(({ event }) => event),
+        [
+          'WEBHOOK_ENDPOINT_CREATED',
+          'WEBHOOK_SECRET_SHOWN',
+          'WEBHOOK_SECRET_ROTATED',
+          'WEBHOOK_ENDPOINT_TESTED',
+          'WEBHOOK_ENDPOINT_CHANGED',
+          'WEBHOOK_ENDPOINT_DELETED',
+        ],
+      )
+      assert.ok(
+        audit.every(({ subject }) => subject === `endpoint ${body.id} (http://127.0.0.1:1)`),
+      )
+    })
+
+    test('an address that is not allowed is refused when it is set and when it is changed', async (t) => {
+      const { api } = await start(t)
+      const { body } = await api.post(PATH, { url: 'http://127.0.0.1:1/' })
+
+      const made = await api.post(PATH, { url: 'http://169.254.169.254/' })
+      const changed = await api.patch(`${PATH}/${body.id}`, { url: 'http://10.0.0.1/' })
+
+      assert.deepEqual([made.status, made.body.code], [400, 'URL_NOT_ALLOWED'])
+      assert.deepEqual([changed.status, changed.body.code], [400, 'URL_NOT_ALLOWED'])
+      assert.equal((await api.get(`${PATH}/${body.id}`)).body.url, 'http://127.0.0.1:1/')
+    })
+
+    test('of thirty endpoints made at once twenty are made', async (t) => {
+      const { api } = await start(t)
+
+      const replies = await Promise.all(
+        Array.from({ length: 30 }, () => api.post(PATH, { url: 'http://127.0.0.1:1/' })),
+      )
+
+      const refused = replies.filter(({ status }) => status === 409)
+      assert.equal(refused.length, 10)
+      assert.equal(refused[0]?.body.code, 'TOO_MANY_ENDPOINTS')
+      assert.equal((await api.get(PATH)).body.length, 20)
+    })
+
+    test('unknown types, ids and states are refused', async (t) => {
+      const { api } = await start(t)
+      const url = 'http://127.0.0.1:1/'
+      const { body } = await api.post(PATH, { url })
+
+      assert.equal((await api.post(PATH, { url, types: ['thing.eaten'] })).status, 400)
+      assert.equal((await api.patch(`${PATH}/${body.id}`, { state: 'disabled' })).status, 400)
+      for (const [method, path] of [
+        ['GET', `${PATH}/ep_1`],
+        ['DELETE', `${PATH}/ep_1`],
+        ['GET', `${PATH}/ep_1/secret`],
+        ['POST', `${PATH}/ep_1/test`],
+      ] as const)
+        assert.equal((await api.request(method, path)).status, 404, path)
+    })
+  })

@@ -1,0 +1,217 @@
+import { randomBytes } from 'node:crypto'
+import { inTransaction, secondsAfter, validationFailed } from '@plinth/kit'
+import {
+  deleteEndpoint,
+  type Endpoint,
+  type EndpointState,
+  findEndpoint,
+  findEndpointForUpdate,
+  insertEndpoint,
+  listEndpoints,
+  updateEndpoint,
+} from '../database/endpoints.repository.ts'
+import { insertEvent } from '../database/outbox.repository.ts'
+import type { Db } from '../database/tables.ts'
+import type { AuditEntry, EventActor, Events } from '../events.ts'
+import {
+  endpointMissing,
+  endpointNotActive,
+  secretsNotConfigured,
+  tooManyEndpoints,
+  urlNotAllowed,
+} from '../problems.ts'
+import { faultOfUrl } from './address.ts'
+import { newSecret, openSecret, sealSecret } from './secrets.ts'
+
+const MOST_ENDPOINTS = 20
+const MOST_OLD_SECRETS = 10
+const OVERLAP_SECONDS = 86_400
+
+export type NewEndpoint = { url: string; description?: string; types?: string[] }
+
+export type EndpointChange = Partial<NewEndpoint> & { state?: 'active' | 'paused' }
+
+/** Makes an endpoint and sends it a `ping`. The secret is in this answer, and for administrators later. */
+export async function createEndpoint(
+  events: Events,
+  { url, description = '', types = [] }: NewEndpoint,
+  by: EventActor,
+): Promise<{ endpoint: Endpoint; secret: string }> {
+  const key = requireKey(events)
+  requireKnownTypes(events, types)
+  await requireAllowed(events, url)
+  const id = `ep_${randomBytes(12).toString('hex')}`
+  const secret = newSecret()
+  const now = events.clock()
+  const endpoint: Endpoint = {
+    id,
+    url,
+    description,
+    types: [...new Set(types)],
+    secret: sealSecret(key, id, secret),
+    oldSecrets: [],
+    state: 'active',
+    stateReason: null,
+    createdAt: now.toISOString(),
+    createdBy: by.actor,
+    firstFailureAt: null,
+    lastSuccessAt: null,
+    warned: false,
+  }
+  await inTransaction(events.db, async (db) => {
+    if (!(await insertEndpoint(db, endpoint, MOST_ENDPOINTS))) throw tooManyEndpoints()
+    await publishPing(events, db, id)
+    await audit(events, db, endpoint, { ...by, event: 'WEBHOOK_ENDPOINT_CREATED' })
+  })
+  return { endpoint, secret }
+}
+
+export function allEndpoints({ db }: Events): Promise<Endpoint[]> {
+  return listEndpoints(db)
+}
+
+export async function requireEndpoint({ db }: Events, id: string): Promise<Endpoint> {
+  const endpoint = await findEndpoint(db, id)
+  if (!endpoint) throw endpointMissing()
+  return endpoint
+}
+
+/** Whether an endpoint gets an event: one that is for it alone, or of a type that it wants. */
+export function isFor(
+  { id, types }: Endpoint,
+  event: { type: string; endpointId: string | null },
+): boolean {
+  if (event.endpointId !== null) return event.endpointId === id
+  return types.length === 0 || types.includes(event.type)
+}
+
+/** Active again, an endpoint gets what has waited for it. */
+export async function changeEndpoint(
+  events: Events,
+  id: string,
+  change: EndpointChange,
+  by: EventActor,
+): Promise<Endpoint> {
+  requireKnownTypes(events, change.types ?? [])
+  if (change.url !== undefined) await requireAllowed(events, change.url)
+  return updated(events, id, { ...by, event: 'WEBHOOK_ENDPOINT_CHANGED' }, (before) => {
+    const after = { ...before, ...change }
+    if (after.state === before.state) return after
+    return { ...after, stateReason: null, firstFailureAt: null, warned: false }
+  })
+}
+
+export async function removeEndpoint(events: Events, id: string, by: EventActor): Promise<void> {
+  await inTransaction(events.db, async (db) => {
+    const endpoint = await findEndpointForUpdate(db, id)
+    if (!endpoint || !(await deleteEndpoint(db, id))) throw endpointMissing()
+    await audit(events, db, endpoint, { ...by, event: 'WEBHOOK_ENDPOINT_DELETED' })
+  })
+}
+
+export async function revealSecret(events: Events, id: string, by: EventActor): Promise<string> {
+  const key = requireKey(events)
+  const endpoint = await requireEndpoint(events, id)
+  await audit(events, events.db, endpoint, { ...by, event: 'WEBHOOK_SECRET_SHOWN' })
+  return openSecret(key, id, endpoint.secret)
+}
+
+/** The secret that is replaced goes on to sign, beside the new one, for a day. */
+export async function rotateSecret(events: Events, id: string, by: EventActor): Promise<string> {
+  const key = requireKey(events)
+  const secret = newSecret()
+  const now = events.clock()
+  const until = secondsAfter(now, OVERLAP_SECONDS).toISOString()
+  await updated(events, id, { ...by, event: 'WEBHOOK_SECRET_ROTATED' }, (before) => {
+    const inForce = before.oldSecrets.filter((old) => old.until > now.toISOString())
+    const oldSecrets = [{ secret: before.secret, until }, ...inForce].slice(0, MOST_OLD_SECRETS)
+    return { ...before, secret: sealSecret(key, id, secret), oldSecrets }
+  })
+  return secret
+}
+
+/** Sends a `ping` to this endpoint alone; returns the id of the event. */
+export async function testEndpoint(events: Events, id: string, by: EventActor): Promise<string> {
+  return inTransaction(events.db, async (db) => {
+    const endpoint = await findEndpointForUpdate(db, id)
+    if (!endpoint) throw endpointMissing()
+    if (endpoint.state === 'disabled') throw endpointNotActive()
+    await audit(events, db, endpoint, { ...by, event: 'WEBHOOK_ENDPOINT_TESTED' })
+    return publishPing(events, db, id)
+  })
+}
+
+const BY_ITSELF: EventActor = { actor: 'delivery', origin: { address: '', requestId: null } }
+
+/** No more attempts until somebody makes it active again; the other endpoints are told. */
+export async function closeEndpoint(
+  events: Events,
+  id: string,
+  state: Exclude<EndpointState, 'active'>,
+  reason: string,
+): Promise<void> {
+  await inTransaction(events.db, async (db) => {
+    const endpoint = await findEndpointForUpdate(db, id)
+    if (endpoint?.state !== 'active') return
+    await updateEndpoint(db, { ...endpoint, state, stateReason: reason })
+    const data = { endpointId: id, state, reason }
+    await publish(events, db, { type: 'endpoint.disabled', subject: id, data })
+    await audit(events, db, endpoint, { ...BY_ITSELF, event: 'WEBHOOK_ENDPOINT_DISABLED' })
+  })
+  events.log.warn({ endpointId: id, state, reason }, 'an endpoint of events gets no more events')
+}
+
+async function updated(
+  events: Events,
+  id: string,
+  entry: Omit<AuditEntry, 'subject'>,
+  change: (before: Endpoint) => Endpoint,
+): Promise<Endpoint> {
+  return inTransaction(events.db, async (db) => {
+    const before = await findEndpointForUpdate(db, id)
+    if (!before) throw endpointMissing()
+    const after = change(before)
+    await updateEndpoint(db, after)
+    await audit(events, db, after, entry)
+    return after
+  })
+}
+
+function publishPing(events: Events, db: Db, id: string): Promise<string> {
+  const data = { endpointId: id }
+  return publish(events, db, { type: 'ping', subject: id, data, endpointId: id })
+}
+
+type OwnEvent = { type: string; subject: string; data: object; endpointId?: string }
+
+function publish({ source, clock }: Events, db: Db, event: OwnEvent): Promise<string> {
+  return insertEvent(db, { ...event, data: { ...event.data }, source, at: clock() })
+}
+
+function audit(
+  { record }: Events,
+  db: Db,
+  { id, url }: Endpoint,
+  entry: Omit<AuditEntry, 'subject'>,
+): Promise<void> {
+  // The path and the query of an address may hold a secret of the receiver.
+  return record(db, { ...entry, subject: `endpoint ${id} (${new URL(url).origin})` })
+}
+
+function requireKey({ masterKey }: Events): Buffer {
+  if (!masterKey) throw secretsNotConfigured()
+  return masterKey
+}
+
+function requireKnownTypes({ catalogue }: Events, types: string[]): void {
+  const unknown = types.filter((type) => !(type in catalogue))
+  const known = Object.keys(catalogue).join(', ')
+  if (unknown.length > 0)
+    throw validationFailed(unknown.map((type) => `types: ${type}: this service has ${known}`))
+}
+
+/** Also a name that leads inside later is refused, when a connection is made. */
+async function requireAllowed({ addresses }: Events, url: string): Promise<void> {
+  const fault = await faultOfUrl(url, addresses)
+  if (fault) throw urlNotAllowed({ detail: `url: ${fault}` })
+}

@@ -1,0 +1,50 @@
+import { createHmac, randomBytes } from 'node:crypto'
+import { openText, sealText } from '@plinth/kit'
+import type { Endpoint } from '../database/endpoints.repository.ts'
+
+const PREFIX = 'whsec_'
+const SECRET_BYTES = 32
+
+export function newSecret(): string {
+  return PREFIX + randomBytes(SECRET_BYTES).toString('base64')
+}
+
+/** A secret is sealed for its endpoint: copied to another row it does not open. */
+export function sealSecret(key: Buffer, endpointId: string, secret: string): string {
+  return sealText(key, secret, purposeOf(endpointId))
+}
+
+export function openSecret(key: Buffer, endpointId: string, sealed: string): string {
+  return openText(key, sealed, purposeOf(endpointId))
+}
+
+function purposeOf(endpointId: string): string {
+  return `event endpoint ${endpointId}`
+}
+
+/** The secrets that sign now: the present one first, and those replaced less than a day ago. */
+export function secretsInForce(
+  key: Buffer,
+  { id, secret, oldSecrets }: Endpoint,
+  now: Date,
+): string[] {
+  const old = oldSecrets.filter(({ until }) => until > now.toISOString())
+  return [secret, ...old.map((one) => one.secret)].map((sealed) => openSecret(key, id, sealed))
+}
+
+/** The headers of one attempt, by Standard Webhooks 1.0. */
+export function signedHeaders(
+  secrets: string[],
+  { id, body, at }: { id: string; body: string; at: Date },
+): Record<string, string> {
+  const timestamp = String(Math.floor(at.getTime() / 1000))
+  const signatures = secrets.map((secret) => {
+    const key = Buffer.from(secret.slice(PREFIX.length), 'base64')
+    return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`
+  })
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': timestamp,
+    'webhook-signature': signatures.join(' '),
+  }
+}

@@ -1,0 +1,96 @@
+import {
+  type Caller,
+  type Clock,
+  type Db as Connection,
+  type Guard,
+  type KeyEvent,
+  type Logger,
+  Type,
+} from '@plinth/kit'
+import type { TSchema } from 'typebox'
+import { insertEvent } from './database/outbox.repository.ts'
+import type { Db, EventTables } from './database/tables.ts'
+
+/** What a rule about events needs. */
+export type Events = {
+  db: Db
+  clock: Clock
+  log: Logger
+  /** The service that the events come from. */
+  source: string
+  catalogue: EventCatalogue
+  /** Seals the secrets of endpoints. */
+  masterKey: Buffer | undefined
+  addresses: AddressRules
+  /** How long an endpoint may take to answer. */
+  timeoutMs: number
+  /** Writes the audit, in the transaction of the change. */
+  record(db: Db, entry: AuditEntry): Promise<void>
+}
+
+/** By type: when it happens, and what `data` has. */
+export type EventCatalogue = Record<string, { description: string; data: TSchema }>
+
+export type AddressRules = {
+  /** Only https, and only addresses on the internet. */
+  production: boolean
+  /** Further networks that endpoints may be in. */
+  allowCidrs: string[]
+}
+
+export type EventActor = { actor: string; origin: { address: string; requestId: string | null } }
+
+export type AuditEntry = EventActor & { event: string; subject: string }
+
+/** What each kind of call asks of its caller. */
+export type EventGuards = {
+  read: Guard
+  write: Guard
+  /** Secrets and tests. */
+  admin: Guard
+  /** What endpoints answered may show what lies behind them. */
+  seesReplies(caller: Caller): boolean
+}
+
+const id = Type.String({ examples: ['ep_2f1c7a9b8e6d5f4c3a2b1908'] })
+
+/** What every service tells. */
+export const COMMON_EVENTS: EventCatalogue = {
+  ping: {
+    description: 'Sent to an endpoint when it is made, and as a test.',
+    data: Type.Object({ endpointId: id }),
+  },
+  'endpoint.disabled': {
+    description: 'An endpoint gets no more events until it is made active again.',
+    data: Type.Object({
+      endpointId: id,
+      state: Type.String({ examples: ['paused'] }),
+      reason: Type.String({ examples: ['Every attempt of the last 5 days failed.'] }),
+    }),
+  },
+}
+
+const keyData = Type.Object({ keyId: Type.Integer() }, { title: 'ServiceKeyEventData' })
+
+const KEY_TYPES: Partial<Record<KeyEvent['event'], string>> = {
+  SERVICE_KEY_CREATED: 'service_key.created',
+  SERVICE_KEY_ROTATED: 'service_key.rotated',
+  SERVICE_KEY_REVOKED: 'service_key.revoked',
+}
+
+/** What services with service keys tell. */
+export const KEY_EVENTS: EventCatalogue = {
+  'service_key.created': { description: 'A service key was made.', data: keyData },
+  'service_key.rotated': { description: 'A service key has a successor.', data: keyData },
+  'service_key.revoked': { description: 'A service key ended.', data: keyData },
+}
+
+/** Tells what became of a service key, in the transaction of the change. */
+export async function insertKeyEvent<T extends EventTables>(
+  db: Connection<T>,
+  { event, keyId }: KeyEvent,
+  { source, at }: { source: string; at: Date },
+): Promise<void> {
+  const type = KEY_TYPES[event]
+  if (type) await insertEvent(db, { source, type, subject: `key:${keyId}`, data: { keyId }, at })
+}

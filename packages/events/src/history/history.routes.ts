@@ -1,0 +1,217 @@
+import { Readable } from 'node:stream'
+import { bareReply, oneOf, orNull, type Server, Type, timestamp } from '@plinth/kit'
+import type { Static } from 'typebox'
+import type { EventGuards, Events } from '../events.ts'
+import {
+  cursorGone,
+  endpointMissing,
+  endpointNotActive,
+  eventMissing,
+  tooManyStreams,
+} from '../problems.ts'
+import { readEvent, readEvents, recoverEndpoint, replayEvent } from './history.ts'
+import type { Streams } from './stream.ts'
+
+const eventId = Type.String({ maxLength: 40, examples: ['evt_0190163d8694739bd3b5f2c61e4a'] })
+
+const EventParams = Type.Object({ id: eventId })
+
+const EndpointParams = Type.Object({ id: Type.String({ maxLength: 40 }) })
+
+const moment = Type.String({
+  pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(\\.\\d{1,3})?Z$',
+  message: 'must be a time such as 2030-01-01T12:00:00Z',
+  examples: ['2030-01-01T12:00:00Z'],
+})
+
+const StreamQuery = Type.Object({
+  after: Type.Optional(eventId),
+  types: Type.Optional(Type.String({ maxLength: 2000, description: 'Separated by commas' })),
+  subject: Type.Optional(Type.String({ maxLength: 255, pattern: '^[^\\u0000]*$' })),
+  since: Type.Optional(moment),
+})
+
+const ListQuery = Type.Object({
+  ...StreamQuery.properties,
+  state: Type.Optional(oneOf('pending', 'done', 'failed')),
+  order: Type.Optional(oneOf('asc', 'desc')),
+  limit: Type.Optional(
+    Type.String({ pattern: '^([1-9]\\d?|100)$', message: 'must be from 1 to 100' }),
+  ),
+})
+
+export const EventReply = Type.Object(
+  {
+    id: eventId,
+    type: Type.String({ examples: ['ping'] }),
+    timestamp: timestamp(),
+    source: Type.String({ examples: ['payments'] }),
+    subject: Type.String(),
+    sequence: Type.Integer({ description: 'Grows with every event of the subject' }),
+    apiVersion: Type.String({ examples: ['1'] }),
+    data: Type.Object({}, { additionalProperties: {} }),
+  },
+  { title: 'Event' },
+)
+
+const AttemptReply = Type.Object(
+  {
+    n: Type.Integer(),
+    at: timestamp(),
+    durationMs: Type.Integer(),
+    status: orNull(Type.Integer()),
+    error: orNull(Type.String()),
+    reply: orNull(Type.String({ description: 'The first characters, for administrators' })),
+    trigger: oneOf('event', 'replay', 'recover'),
+  },
+  { title: 'DeliveryAttempt' },
+)
+
+const DeliveryReply = Type.Object(
+  {
+    endpointId: Type.String(),
+    url: Type.String(),
+    state: oneOf('pending', 'done', 'failed', 'paused'),
+    nextAttemptAt: orNull(timestamp()),
+    attempts: Type.Array(AttemptReply),
+  },
+  { title: 'Delivery' },
+)
+
+const CountReply = Type.Object({ count: Type.Integer({ minimum: 0 }) }, { title: 'Repeated' })
+
+const ReplayBody = Type.Object({ endpointId: Type.Optional(Type.String({ maxLength: 40 })) })
+
+const RecoverBody = Type.Object({
+  since: moment,
+  until: Type.Optional(moment),
+  failedOnly: Type.Optional(Type.Boolean()),
+})
+
+const tags = ['Events']
+
+/** What has happened: a list to catch up from, a stream, and sending again. */
+export function historyRoutes(
+  server: Server,
+  events: Events,
+  { guards, streams }: { guards: EventGuards; streams: Streams },
+): void {
+  server.get('/api/events', {
+    onRequest: guards.read,
+    schema: {
+      operationId: 'events',
+      summary: 'What has happened in the last 30 days, oldest first',
+      tags,
+      querystring: ListQuery,
+      response: {
+        200: Type.Object(
+          { items: Type.Array(EventReply), next: orNull(eventId) },
+          { title: 'EventPage' },
+        ),
+      },
+      problems: [cursorGone],
+    },
+    handler: ({ query: { limit, order, state, after, ...query } }) =>
+      readEvents(events, {
+        ...filterOf(query),
+        after,
+        order,
+        state,
+        limit: limit === undefined ? undefined : Number(limit),
+      }),
+  })
+
+  server.get('/api/events/stream', {
+    onRequest: guards.read,
+    schema: {
+      operationId: 'eventStream',
+      summary: 'Events as they happen, as server-sent events',
+      description: `Begins after \`Last-Event-ID\` (or \`after\`), at \`since\`, or with what happens next.
+A comment comes at least every 15 seconds. \`event: gap\` says that events after the one read last are
+not kept any more.`,
+      tags,
+      querystring: StreamQuery,
+      headers: Type.Object({ 'last-event-id': Type.Optional(eventId) }),
+      response: { 200: bareReply({ mediaTypes: ['text/event-stream'] }) },
+      problems: [tooManyStreams],
+    },
+    handler: (request, reply) => {
+      const ended = new AbortController()
+      request.raw.once('close', () => ended.abort())
+      const after = request.headers['last-event-id'] ?? request.query.after
+      const stream = streams.open({ ...filterOf(request.query), after }, ended.signal)
+      // A proxy that collects the reply would hold events back.
+      reply.type('text/event-stream').header('x-accel-buffering', 'no')
+      return reply.send(Readable.from(stream))
+    },
+  })
+
+  server.get('/api/events/:id', {
+    onRequest: guards.read,
+    schema: {
+      operationId: 'event',
+      summary: 'An event, its deliveries and their attempts',
+      tags,
+      params: EventParams,
+      response: {
+        200: Type.Object(
+          { event: EventReply, deliveries: Type.Array(DeliveryReply) },
+          { title: 'EventDetail' },
+        ),
+      },
+      problems: [eventMissing],
+    },
+    handler: ({ params, caller }) => readEvent(events, params.id, guards.seesReplies(caller)),
+  })
+  repeatRoutes(server, events, guards)
+}
+
+function repeatRoutes(server: Server, events: Events, { write }: EventGuards): void {
+  server.post('/api/events/:id/replay', {
+    onRequest: write,
+    preValidation: async (request) => {
+      request.body ??= {}
+    },
+    schema: {
+      operationId: 'replayEvent',
+      summary: 'Send an event again',
+      tags,
+      params: EventParams,
+      body: ReplayBody,
+      response: { 202: CountReply },
+      problems: [eventMissing, endpointMissing, endpointNotActive],
+    },
+    handler: async ({ params, body }, reply) => {
+      reply.code(202)
+      return { count: await replayEvent(events, params.id, body.endpointId) }
+    },
+  })
+
+  server.post('/api/webhooks/endpoints/:id/recover', {
+    onRequest: write,
+    schema: {
+      operationId: 'recoverWebhookEndpoint',
+      summary: 'Send an endpoint again what happened in a span of time',
+      tags,
+      params: EndpointParams,
+      body: RecoverBody,
+      response: { 202: CountReply },
+      problems: [endpointMissing, endpointNotActive],
+    },
+    handler: async ({ params, body: { since, until, failedOnly } }, reply) => {
+      reply.code(202)
+      const span = { since: new Date(since), until: until ? new Date(until) : undefined }
+      return { count: await recoverEndpoint(events, params.id, { ...span, failedOnly }) }
+    },
+  })
+}
+
+type Query = Static<typeof StreamQuery>
+
+function filterOf({ types, subject, since }: Omit<Query, 'after'>) {
+  return {
+    types: types?.split(',').filter(Boolean),
+    subject,
+    since: since === undefined ? undefined : new Date(since),
+  }
+}

@@ -1,0 +1,249 @@
+import assert from 'node:assert/strict'
+import { describe, type TestContext, test } from 'node:test'
+import { inTransaction } from '@plinth/kit'
+import { engines } from '@plinth/kit/testing'
+import { startEvents, startReceiver } from '../../testing/index.ts'
+import { pruneEvents } from '../host.ts'
+import { insertEvent } from '../index.ts'
+
+const DAY = 86_400
+
+type Listed = { id: string; type: string; data: { number: number } }
+
+for (const engine of engines)
+  describe(`the list of events on ${engine.name}`, { skip: engine.skip }, () => {
+    const start = async (t: TestContext) => startEvents(t, { url: await engine.freshUrl(t) })
+    const numbers = (items: Listed[]) => items.map(({ data }) => data.number)
+
+    test('a reader who goes on where it stopped sees every event once, in order', async (t) => {
+      const { api, publish, deliver } = await start(t)
+      for (let number = 0; number < 25; number++) await publish(number)
+      await deliver()
+
+      const seen: number[] = []
+      let after = ''
+      for (let page = 0; page < 4; page++) {
+        const { body } = await api.get(`/api/events?limit=10${after && `&after=${after}`}`)
+        seen.push(...numbers(body.items))
+        after = body.next
+      }
+
+      assert.deepEqual(
+        seen,
+        Array.from({ length: 25 }, (_, n) => n),
+      )
+    })
+
+    test('by type, subject, time and state, and newest first', async (t) => {
+      const { api, publish, deliver, clock, endpoint } = await start(t)
+      const receiver = await startReceiver(t)
+      await endpoint(receiver)
+      await deliver()
+      await publish(1)
+      clock.advance(60)
+      const since = clock().toISOString()
+      receiver.answerWith(() => ({ status: 410 }))
+      await publish(2, { type: 'thing.gone' })
+      await publish(3, { subject: 'special' })
+      await deliver()
+      const list = async (query: string) =>
+        numbers((await api.get(`/api/events?${query}`)).body.items)
+
+      assert.deepEqual(await list('types=thing.gone,nothing'), [2])
+      assert.deepEqual(await list('subject=special'), [3])
+      assert.deepEqual(await list(`since=${since}&types=thing.made,thing.gone`), [2, 3])
+      assert.deepEqual(await list('types=thing.made&order=desc'), [3, 1])
+      assert.ok((await list('state=failed')).includes(2))
+      assert.equal((await api.get('/api/events?limit=0')).status, 400)
+      assert.equal((await api.get('/api/events?since=yesterday')).status, 400)
+    })
+
+    test('after 30 days an event is gone, and a reader who stood there is told', async (t) => {
+      const { api, publish, deliver, clock, db, endpoint } = await start(t)
+      const receiver = await startReceiver(t)
+      await endpoint(receiver)
+      const old = await publish(1)
+      await deliver()
+      clock.advance(30 * DAY + 1)
+      const young = await publish(2)
+      await deliver()
+
+      await pruneEvents({ db, clock }, new AbortController().signal)
+
+      const gone = await api.get(`/api/events?after=${old}`)
+      assert.deepEqual([gone.status, gone.body.code], [410, 'CURSOR_GONE'])
+      assert.equal((await api.get(`/api/events/${old}`)).status, 404)
+      assert.equal((await api.get(`/api/events/${young}`)).status, 200)
+      const left = await db.selectFrom('event_attempts').selectAll().execute()
+      assert.equal(left.length, 1)
+    })
+
+    test('the newest event stays, so that no place is given twice', async (t) => {
+      const { publish, deliver, clock, db, api } = await start(t)
+      const last = await publish(1)
+      await deliver()
+      clock.advance(60 * DAY)
+      await pruneEvents({ db, clock }, new AbortController().signal)
+
+      const next = await publish(2)
+      await deliver()
+
+      assert.equal((await api.get(`/api/events?after=${last}`)).body.items[0].id, next)
+    })
+
+    test('an event can be sent again, to one endpoint or to all', async (t) => {
+      const { api, publish, deliver, endpoint, detail } = await start(t)
+      const [one, other] = [await startReceiver(t), await startReceiver(t)]
+      const { id: endpointId } = await endpoint(one)
+      await endpoint(other)
+      const id = await publish(1)
+      await deliver()
+
+      const toOne = await api.post(`/api/events/${id}/replay`, { endpointId })
+      await deliver()
+      const toAll = await api.post(`/api/events/${id}/replay`)
+      await deliver()
+
+      assert.deepEqual([toOne.status, toOne.body.count, toAll.body.count], [202, 1, 2])
+      assert.deepEqual([one.delivered.length, other.delivered.length], [3, 2])
+      assert.deepEqual([...new Set(one.delivered.map((sent) => sent.id))], [id])
+      assert.equal(new Set(one.delivered.map((sent) => sent.body)).size, 1)
+      const { deliveries } = await detail(id)
+      const { attempts } = deliveries.find(
+        (delivery: { endpointId: string }) => delivery.endpointId === endpointId,
+      )
+      assert.deepEqual(
+        attempts.map(({ n, trigger }: { n: number; trigger: string }) => [n, trigger]),
+        [
+          [1, 'event'],
+          [2, 'replay'],
+          [3, 'replay'],
+        ],
+      )
+      assert.equal((await api.post('/api/events/evt_1/replay')).status, 404)
+      const unknown = await api.post(`/api/events/${id}/replay`, { endpointId: 'ep_1' })
+      assert.equal(unknown.body.code, 'ENDPOINT_NOT_FOUND')
+    })
+
+    test('an endpoint recovers what failed, or everything, of a span of time', async (t) => {
+      const { api, publish, deliver, endpoint, clock } = await start(t)
+      const receiver = await startReceiver(t)
+      await publish(0)
+      await deliver()
+      const { id } = await endpoint(receiver)
+      await deliver()
+      clock.advance(60)
+      const since = clock().toISOString()
+      const abort = { status: 400, headers: { 'webhook-delivery': 'abort-message' } }
+      receiver.answerWith(({ body }) => (JSON.parse(body).data.number === 1 ? abort : {}))
+      await publish(1)
+      await publish(2)
+      await deliver()
+      receiver.answerWith(() => ({}))
+      const recover = async (body: object) =>
+        (await api.post(`/api/webhooks/endpoints/${id}/recover`, body)).body.count
+      const received = () =>
+        receiver.delivered.splice(0).map(({ body }) => JSON.parse(body).data.number)
+
+      const failed = await recover({ since })
+      await deliver()
+      const all = await recover({ since: '2000-01-01T00:00:00Z', failedOnly: false })
+      await deliver()
+
+      assert.deepEqual([failed, all], [1, 4])
+      assert.equal(received().filter((number) => number === 0).length, 1)
+      assert.equal(await recover({ since, until: '2000-01-01T00:00:00Z' }), undefined)
+    })
+
+    test('an event of a transaction that commits late is not passed by', async (t) => {
+      const { api, publish, deliver, db, clock } = await start(t)
+      const begun = Promise.withResolvers<void>()
+      const go = Promise.withResolvers<void>()
+      const event = { source: 'things', type: 'thing.made', subject: 'late', at: clock() }
+      const late = inTransaction(db, async (transaction) => {
+        await insertEvent(transaction, { ...event, data: { number: 1 } })
+        begun.resolve()
+        if (engine.name === 'postgres') await go.promise
+      })
+      await begun.promise
+      await publish(2)
+      await deliver()
+      const first = (await api.get('/api/events')).body
+
+      go.resolve()
+      await late
+      await deliver()
+      const second = (await api.get(`/api/events?after=${first.next}`)).body
+
+      assert.deepEqual(numbers([...first.items, ...second.items]).sort(), [1, 2])
+    })
+  })
+
+type Reading = { headers?: Record<string, string>; onOpen?: () => void }
+
+describe('the stream of events', () => {
+  /** What a stream sends, until there are so many messages. */
+  async function read(url: string, messages: number, options: Reading = {}) {
+    const { headers, onOpen } = options
+    const ended = new AbortController()
+    const response = await fetch(url, { headers, signal: ended.signal })
+    assert.equal(response.headers.get('content-type'), 'text/event-stream')
+    let text = ''
+    const decoder = new TextDecoder()
+    for await (const chunk of response.body ?? []) {
+      text += decoder.decode(chunk as Uint8Array, { stream: true })
+      onOpen?.()
+      if (text.split('\n\n').length > messages) break
+    }
+    ended.abort()
+    return text
+      .split('\n\n')
+      .filter(Boolean)
+      .map((message) => Object.fromEntries(message.split('\n').map(field)))
+  }
+
+  function field(line: string): [string, string] {
+    const at = line.indexOf(': ')
+    return [line.slice(0, at), line.slice(at + 2)]
+  }
+
+  test('sends what happens, and what happened since the reader was last there', async (t) => {
+    const { baseUrl, publish, deliver } = await startEvents(t)
+    const first = await publish(1)
+    const second = await publish(2)
+    await deliver()
+
+    const url = `${baseUrl}/api/events/stream`
+    const missed = await read(url, 2, { headers: { 'last-event-id': first } })
+    const { promise: open, resolve: onOpen } = Promise.withResolvers<void>()
+    const coming = read(`${url}?types=thing.gone`, 2, { onOpen })
+    await open
+    const third = await publish(3, { type: 'thing.gone' })
+    await deliver()
+
+    assert.deepEqual([missed[1]?.id, missed[1]?.event], [second, 'thing.made'])
+    assert.equal(JSON.parse(missed[1]?.data ?? '').data.number, 2)
+    const received = await coming
+    assert.deepEqual([received[1]?.id, received.length], [third, 2])
+  })
+
+  test('says so when events were deleted that the reader has not seen', async (t) => {
+    const { baseUrl, publish, deliver } = await startEvents(t)
+    const only = await publish(1)
+    await deliver()
+
+    const messages = await read(`${baseUrl}/api/events/stream?after=evt_long_gone`, 3)
+
+    assert.deepEqual([messages[1]?.event, messages[2]?.id], ['gap', only])
+  })
+
+  test('ends when the service stops', async (t) => {
+    const { baseUrl, server } = await startEvents(t)
+    const response = await fetch(`${baseUrl}/api/events/stream`)
+    const reading = response.text()
+
+    await server.close()
+
+    assert.match(await reading, /^: events follow/)
+  })
+})

@@ -1,0 +1,168 @@
+import {
+  type Caller,
+  type Clock,
+  type Db as Connection,
+  type Guard,
+  type Job,
+  type KeyCaller,
+  type KeyGuard,
+  type Logger,
+  networkList,
+  type Server,
+  type Settings,
+  secondsAfter,
+  startJob,
+  Type,
+} from '@plinth/kit'
+import { countPending } from './database/deliveries.repository.ts'
+import { countEndpoints } from './database/endpoints.repository.ts'
+import { deleteOldEvents } from './database/events.repository.ts'
+import type { Db, EventTables } from './database/tables.ts'
+import { type Dispatcher, startDispatcher } from './delivery/dispatcher.ts'
+import { endpointRoutes } from './endpoints/endpoints.routes.ts'
+import {
+  type AddressRules,
+  type AuditEntry,
+  COMMON_EVENTS,
+  type EventCatalogue,
+  type EventGuards,
+  type Events,
+} from './events.ts'
+import { EventReply, historyRoutes } from './history/history.routes.ts'
+import { openStreams } from './history/stream.ts'
+
+export type EventSettings = AddressRules & {
+  /** False: this process sends nothing. */
+  delivers: boolean
+  timeoutMs: number
+}
+
+const TIMEOUT_MS = 15_000
+
+/** Where endpoints may be, beyond what is allowed anyway. */
+export function eventSettings(settings: Settings): EventSettings {
+  const allowCidrs = networkList(settings, 'WEBHOOK_ALLOW_CIDRS')
+  return { production: settings.production, allowCidrs, delivers: true, timeoutMs: TIMEOUT_MS }
+}
+
+export const EVENT_SCOPES = ['events:read', 'webhooks:write']
+
+const ADMIN_ROLE = 'ROLE_ADMIN'
+
+/** Service keys and administrators; where a service has none of those, keys alone. */
+export function eventGuards(keys: KeyGuard, admin?: Guard): EventGuards {
+  const by = (scope: string) => (admin ? keys.or(scope, admin) : keys.scope(scope))
+  const mayWrite = (caller: Caller) =>
+    (caller as Partial<KeyCaller>).scopes?.includes('webhooks:write') ?? false
+  return {
+    read: by('events:read'),
+    write: by('webhooks:write'),
+    admin: admin ?? by('webhooks:write'),
+    seesReplies: admin ? ({ roles }) => roles.includes(ADMIN_ROLE) : mayWrite,
+  }
+}
+
+/** For the API document: what endpoints are sent. */
+export function describeEvents(catalogue: EventCatalogue) {
+  const all = Object.entries({ ...catalogue, ...COMMON_EVENTS })
+  return Object.fromEntries(
+    all.map(([type, { description, data }]) => {
+      const properties = { ...EventReply.properties, type: Type.Literal(type), data }
+      return [type, { summary: description, body: Type.Object(properties) }]
+    }),
+  )
+}
+
+type Host<T> = {
+  db: Connection<T>
+  source: string
+  settings: EventSettings
+  masterKey: Buffer | undefined
+  catalogue: EventCatalogue
+  guards: EventGuards
+  record(db: Connection<T>, entry: AuditEntry): Promise<void>
+}
+
+/**
+ * Mounts events on a server whose database includes `eventMigrations`: routes, deliveries, metrics and
+ * the deletion of what is old.
+ */
+export function mountEvents<T extends EventTables>(
+  server: Server,
+  { db, source, settings, masterKey, catalogue, guards, record }: Host<T>,
+): Dispatcher {
+  const events: Events = {
+    db: db as unknown as Db,
+    clock: server.clock,
+    log: server.log as Logger,
+    source,
+    catalogue: { ...catalogue, ...COMMON_EVENTS },
+    masterKey,
+    addresses: settings,
+    timeoutMs: settings.timeoutMs,
+    record: (to, entry) => record(to as unknown as Connection<T>, entry),
+  }
+  const streams = openStreams(events)
+  server.addHook('preClose', async () => streams.close())
+  const dispatcher = startDispatcher(events, {
+    onNumbered: streams.notify,
+    metrics: server.metrics,
+    delivers: settings.delivers,
+  })
+  server.onClose(dispatcher.stop)
+  if (settings.delivers) wakeAfterRequests(server, dispatcher)
+  server.onClose(startPruning(events, server).stop)
+  measureEvents(server, events)
+  endpointRoutes(server, events, guards)
+  historyRoutes(server, events, { guards, streams })
+  return dispatcher
+}
+
+/** Whatever changes something may have published an event. */
+function wakeAfterRequests(server: Server, { wake }: Dispatcher): void {
+  server.addHook('onResponse', (request, reply, done) => {
+    if (request.method !== 'GET' && reply.statusCode < 400) wake()
+    done()
+  })
+}
+
+const RETENTION_DAYS = 30
+const DAY_SECONDS = 86_400
+const PRUNE_EVERY_SECONDS = 3_600
+
+function startPruning(events: Events, { metrics }: Server): Job {
+  return startJob({
+    db: events.db,
+    name: 'job:event-pruning',
+    everySeconds: PRUNE_EVERY_SECONDS,
+    log: events.log,
+    metrics,
+    run: (signal) => pruneEvents(events, signal),
+  })
+}
+
+export async function pruneEvents(
+  { db, clock }: { db: Db; clock: Clock },
+  signal: AbortSignal,
+): Promise<void> {
+  await deleteOldEvents(db, secondsAfter(clock(), -RETENTION_DAYS * DAY_SECONDS), signal)
+}
+
+const COUNT_EVERY_SECONDS = 15
+
+function measureEvents({ metrics }: Server, { db }: Events): void {
+  metrics.gauge(
+    { name: 'plinth_event_backlog', help: 'Deliveries of events that are not done yet.' },
+    () => countPending(db),
+    COUNT_EVERY_SECONDS,
+  )
+  metrics.gauge(
+    { name: 'plinth_event_endpoints', help: 'Endpoints of events by state.' },
+    async () =>
+      Object.entries(await countEndpoints(db)).map(([state, value]) => ({
+        labels: { state },
+        value,
+      })),
+    COUNT_EVERY_SECONDS,
+  )
+}

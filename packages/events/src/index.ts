@@ -1,0 +1,13 @@
+export { eventMigrations } from './database/migrations/index.ts'
+export { insertEvent } from './database/outbox.repository.ts'
+export type { EventTables } from './database/tables.ts'
+export type { Dispatcher } from './delivery/dispatcher.ts'
+export { type EventCatalogue, type EventGuards, insertKeyEvent, KEY_EVENTS } from './events.ts'
+export {
+  describeEvents,
+  EVENT_SCOPES,
+  type EventSettings,
+  eventGuards,
+  eventSettings,
+  mountEvents,
+} from './host.ts'

@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
+import { startReceiver } from '@plinth/events/testing'
+import { type Api, engines } from '@plinth/kit/testing'
+import { ALICE, adminToken, startWithAlice } from './start-identity.ts'
+
+type Told = { type: string; subject: string; data: { userId: number; cause: string } }
+
+/** The events, once there are so many; what there is, after some time. */
+async function eventsOf(api: Api, token: string, count: number): Promise<Told[]> {
+  for (let tries = 0; ; tries++) {
+    const { body } = await api.get('/api/events', { token })
+    if (tries === 500 || body.items.length >= count) return body.items
+    await setTimeout(20)
+  }
+}
+
+for (const engine of engines)
+  describe(`events of identity on ${engine.name}`, { skip: engine.skip }, () => {
+    test('tell what becomes of an account, by id alone', async (t) => {
+      const { api, userId, token } = await startWithAlice(t, { engine, delivers: true })
+      const admin = await adminToken(api)
+      const password = { currentPassword: ALICE.password, newPassword: 'another good password' }
+      await api.post('/api/users/me/password', password, { token })
+      const change = (body: object) => api.patch(`/api/users/${userId}`, body, { token: admin })
+      await change({ roles: ['ROLE_USER', 'ROLE_ADMIN'] })
+      await change({ enabled: false })
+
+      const events = await eventsOf(api, admin, 4)
+
+      assert.deepEqual(
+        events.map(({ type, data }) => [type, data.cause]),
+        [
+          ['user.registered', 'REGISTER'],
+          ['user.updated', 'PASSWORD_CHANGED'],
+          ['user.updated', 'ROLES_CHANGED'],
+          ['user.disabled', 'USER_DISABLED'],
+        ],
+      )
+      assert.ok(events.every(({ subject }) => subject === `user:${userId}`))
+      assert.ok(!JSON.stringify(events).includes('alice'))
+    })
+
+    test('reach an endpoint soon after the request, and tell of service keys', async (t) => {
+      const { api } = await startWithAlice(t, { engine, delivers: true })
+      const token = await adminToken(api)
+      const receiver = await startReceiver(t)
+      await api.post('/api/webhooks/endpoints', { url: receiver.url }, { token })
+
+      const made = await api.post(
+        '/api/service-keys',
+        { name: 'shop', scopes: ['events:read'] },
+        { token },
+      )
+      while (receiver.delivered.length === 0) await setTimeout(20)
+
+      const { type, data } = JSON.parse(receiver.delivered[0]?.body ?? '')
+      assert.deepEqual([type, data], ['service_key.created', { keyId: made.body.id }])
+      const listed = await api.get('/api/events', { token: made.body.secret })
+      assert.equal(listed.status, 200)
+      const denied = await api.get('/api/webhooks/endpoints', { token: made.body.secret })
+      assert.equal(denied.body.code, 'INSUFFICIENT_SCOPE')
+    })
+
+    test('are for administrators and keys, and not for users', async (t) => {
+      const { api, token } = await startWithAlice(t, { engine, delivers: true })
+
+      assert.equal((await api.get('/api/events')).status, 401)
+      assert.equal((await api.get('/api/events', { token })).status, 403)
+      assert.equal((await api.get('/api/webhooks/endpoints', { token })).status, 403)
+    })
+  })

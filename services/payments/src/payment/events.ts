@@ -1,0 +1,43 @@
+import { type EventCatalogue, KEY_EVENTS } from '@plinth/events'
+import { oneOf, orNull, Type } from '@plinth/kit'
+
+export const SOURCE = 'payments'
+
+const amount = Type.Integer({ minimum: 0, examples: [1000], description: 'Minor unit' })
+const currency = Type.String({ examples: ['eur'] })
+const uuid = Type.String({ format: 'uuid' })
+
+const PaymentData = Type.Object(
+  {
+    paymentId: uuid,
+    businessReference: Type.String({ examples: ['order-17'] }),
+    status: oneOf('PENDING', 'PAID', 'FAILED', 'PARTIALLY_REFUNDED', 'REFUNDED'),
+    checkoutStatus: orNull(oneOf('OPEN', 'COMPLETE', 'EXPIRED')),
+    amount,
+    refundedAmount: amount,
+    currency,
+  },
+  { title: 'PaymentEventData' },
+)
+
+const RefundData = Type.Object(
+  {
+    refundId: Type.String({ examples: ['re_A1b2C3'] }),
+    paymentId: orNull(uuid),
+    amount,
+    currency,
+    status: Type.String({ examples: ['succeeded'] }),
+  },
+  { title: 'RefundEventData' },
+)
+
+/** What is told about payments. */
+export const PAYMENT_EVENTS: EventCatalogue = {
+  'payment.created': { description: 'A payment has its first checkout.', data: PaymentData },
+  'payment.paid': { description: 'The money is there.', data: PaymentData },
+  'payment.failed': { description: 'The money was refused.', data: PaymentData },
+  'payment.expired': { description: 'A checkout ended unpaid.', data: PaymentData },
+  'refund.succeeded': { description: 'Money went back.', data: RefundData },
+  'refund.failed': { description: 'A refund failed or was cancelled.', data: RefundData },
+  ...KEY_EVENTS,
+}

@@ -1,0 +1,33 @@
+import { countReplies, measureDisks, type Server } from '@plinth/kit'
+import type { Payments } from '../payment/context.ts'
+import { countPaymentsToCheck } from '../payment/database/payments.repository.ts'
+import { countEventsToRetry } from '../webhooks/events.ts'
+
+/** What an operator wants to know of the payments. Called before the routes are added. */
+export function measurePayments(server: Server, { db }: Payments, dataFolder: string): void {
+  const { metrics } = server
+  countReplies(
+    server,
+    { name: 'plinth_checkouts_total', help: 'Requests for a checkout by result.' },
+    { 'POST /api/checkout/sessions': {} },
+  )
+  countReplies(
+    server,
+    { name: 'plinth_refunds_total', help: 'Requests for a refund by result.' },
+    { 'POST /api/payments/:id/refund': {} },
+  )
+  countReplies(
+    server,
+    { name: 'plinth_webhooks_total', help: 'Deliveries of the provider by result.' },
+    { 'POST /api/provider/webhook': {} },
+  )
+  metrics.gauge(
+    { name: 'plinth_payments_unfinished', help: 'Payments the provider owes an answer about.' },
+    () => countPaymentsToCheck(db),
+  )
+  metrics.gauge(
+    { name: 'plinth_webhook_backlog', help: 'Events that could not be applied and are retried.' },
+    () => countEventsToRetry(db),
+  )
+  measureDisks(metrics, { data: dataFolder })
+}

@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { type Delivered, startReceiver } from '@plinth/events/testing'
+import { engines } from '@plinth/kit/testing'
+import { startLoop } from './start-loop.ts'
+import { startPayments } from './start-payments.ts'
+
+const PATH = '/api/webhooks/endpoints'
+
+for (const engine of engines)
+  describe(`events of payments on ${engine.name}`, { skip: engine.skip }, () => {
+    const start = async (
+      t: Parameters<typeof startLoop>[0] & { after: (w: () => void) => void },
+    ) => {
+      const loop = await startLoop(t, { databaseUrl: await engine.freshUrl(t as never) })
+      const receiver = await startReceiver(t)
+      await loop.api.post(PATH, { url: receiver.url })
+      const told = async () => {
+        await loop.dispatcher.idle()
+        const events = receiver.delivered.map(({ body }: Delivered) => JSON.parse(body))
+        return events.sort((one, other) => one.sequence - other.sequence)
+      }
+      return { ...loop, told }
+    }
+    const typesOf = (events: { type: string }[]) => events.map(({ type }) => type)
+
+    test('a checkout, its payment and a refund are told once each, in order', async (t) => {
+      const { paid, refund, sandbox, told, checkOut } = await start(t)
+      const { paymentId } = await paid({ businessReference: 'order-of-events' })
+      await checkOut({ businessReference: 'other' })
+      await refund(paymentId, { amount: 400, reference: 'r-1' })
+      await sandbox.flush()
+
+      const events = await told()
+
+      const own = events.filter(({ subject }) => subject === paymentId)
+      assert.deepEqual(typesOf(own), ['payment.created', 'payment.paid'])
+      assert.deepEqual(
+        own.map(({ sequence }) => sequence),
+        [1, 2],
+      )
+      assert.deepEqual(own[1].data, {
+        paymentId,
+        businessReference: 'order-of-events',
+        status: 'PAID',
+        checkoutStatus: 'COMPLETE',
+        amount: 1000,
+        refundedAmount: 0,
+        currency: 'eur',
+      })
+      const refunds = events.filter(({ type }) => type.startsWith('refund.'))
+      assert.deepEqual(typesOf(refunds), ['refund.succeeded'])
+      assert.deepEqual(
+        [refunds[0].data.paymentId, refunds[0].data.amount, refunds[0].source],
+        [paymentId, 400, 'payments'],
+      )
+    })
+
+    test('a refused debit, an expired checkout and a failed refund are told', async (t) => {
+      const { checkOut, sandbox, told, paid, refund } = await start(t)
+      const { body: refused } = await checkOut()
+      await sandbox.debit(refused.checkoutSessionId)
+      await sandbox.fail(refused.checkoutSessionId)
+      const { body: expired } = await checkOut()
+      await sandbox.expire(expired.checkoutSessionId)
+      await sandbox.switch({ refunds: 'pending' })
+      const { paymentId } = await paid()
+      const { body: failing } = await refund(paymentId, { amount: 10, reference: 'r' })
+      await sandbox.failRefund(failing.id)
+      await sandbox.flush()
+
+      const events = await told()
+
+      const about = (subject: string) => typesOf(events.filter((one) => one.subject === subject))
+      assert.deepEqual(about(refused.paymentId), ['payment.created', 'payment.failed'])
+      assert.deepEqual(about(expired.paymentId), ['payment.created', 'payment.expired'])
+      assert.deepEqual(about(failing.id), ['refund.failed'])
+    })
+  })
+
+describe('who may see events and name endpoints', () => {
+  test('with access by keys: keys with the scopes', async (t) => {
+    const { api, server } = await startPayments(t, { env: { PAYMENTS_ACCESS: 'keys' } })
+
+    const list = await api.get('/api/events')
+    const make = await api.post(PATH, { url: 'http://127.0.0.1:1/' })
+
+    assert.deepEqual([list.status, make.status], [401, 401])
+    const { operations } = server
+    const guarded = operations.filter(({ url }) => /^\/api\/(events|webhooks\/)/.test(url))
+    assert.equal(guarded.length, 13)
+    assert.ok(guarded.every(({ access }) => access.length > 0))
+  })
+
+  test('without a master key, in production, no endpoint can be made and events still happen', async (t) => {
+    const { api } = await startPayments(t, { overrides: { masterKey: undefined } })
+
+    const made = await api.post(PATH, { url: 'http://127.0.0.1:1/' })
+
+    assert.deepEqual([made.status, made.body.code], [503, 'WEBHOOKS_NOT_CONFIGURED'])
+    assert.deepEqual((await api.get('/api/events')).body, { items: [], next: null })
+  })
+})
