@@ -1,4 +1,5 @@
 import {
+  chmodSync,
   cpSync,
   existsSync,
   mkdirSync,
@@ -18,6 +19,8 @@ const LEFT_OUT = new Set(['node_modules', '.git', '.cache', 'data'])
  */
 export function copyTree(root: string): { folder: string; remove(): void } {
   const folder = mkdtempSync(join(tmpdir(), 'plinth-mutate-'))
+  // A test that gives up root's rights reads it too.
+  chmodSync(folder, 0o755)
   cpSync(root, folder, { recursive: true, filter: (path) => !LEFT_OUT.has(basename(path)) })
   mkdirSync(join(folder, 'node_modules/@plinth'), { recursive: true })
   for (const name of entriesOf(root, 'node_modules'))

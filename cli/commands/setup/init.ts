@@ -6,6 +6,7 @@ import { type Command, CommandError, EXIT } from '../../command.ts'
 const SECRETS = {
   'identity-master-key': () => randomBytes(32).toString('base64'),
   'storage-full-master-key': () => randomBytes(32).toString('base64'),
+  'payments-master-key': () => randomBytes(32).toString('base64'),
   'storage-key-api-key': () => randomBytes(32).toString('base64url'),
   'admin-password': () => randomBytes(18).toString('base64url'),
 }
@@ -87,6 +88,7 @@ NODE_ENV=production
 
 IDENTITY_MASTER_KEY_FILE=secrets/identity-master-key
 STORAGE_FULL_MASTER_KEY_FILE=secrets/storage-full-master-key
+PAYMENTS_MASTER_KEY_FILE=secrets/payments-master-key
 STORAGE_KEY_API_KEY_FILE=secrets/storage-key-api-key
 
 # Created at the first start, ignored afterwards.
@@ -99,6 +101,10 @@ STORAGE_FULL_ADMIN_PASSWORD_FILE=secrets/admin-password
 PAYMENTS_ACCESS=keys
 PROVIDER_SECRET_KEY=
 PROVIDER_WEBHOOK_SECRET=
+
+# Mail for forgotten passwords: smtps://user:password@mail.example, and the sender.
+SMTP_URL=
+MAIL_FROM=
 ${url === undefined ? '' : addressAt(url)}`
 }
 

@@ -107,6 +107,7 @@ export type RecoveryCalls = {
   changeEmail(newEmail: string): Promise<{ message: string }>
   confirmEmailChange(proof: MailProof): Promise<void>
   undoEmailChange(token: string): Promise<void>
+  resetPasswordOfUser(id: number, options?: { keepPasskeys?: boolean }): Promise<void>
   accountBrand(): Promise<{
     name: string
     colour: string | null
@@ -205,6 +206,8 @@ function recoveryCalls({ send, calling }: OpenSession): RecoveryCalls {
     confirmEmailChange: (json) => nothingOf(send('POST', '/api/users/me/email/confirm', { json })),
     undoEmailChange: (token) =>
       nothingOf(send('POST', '/api/users/me/email/undo', { json: { token } })),
+    resetPasswordOfUser: (id, json = {}) =>
+      nothingOf(calling('POST', `/api/users/${id}/password-reset`, { json })),
     accountBrand: () => jsonOf(send('GET', '/account/brand')),
     mails: (query) => jsonOf(calling('GET', '/api/mail', { query })),
     retryMail: (id) => nothingOf(calling('POST', `/api/mail/${encodeURIComponent(id)}/retry`)),

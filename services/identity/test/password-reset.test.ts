@@ -178,6 +178,43 @@ for (const engine of engines) {
       assert.deepEqual(passkeys.body, [])
     })
 
+    test('an administrator ends the password, sessions and passkeys, and the user chooses anew', async (t) => {
+      const { api, clock, token, userId } = await startWithAlice(t, { engine })
+      const client = await startPasskeyClient(api)
+      assert.equal((await client.register(token)).status, 200)
+      const admin = await adminToken(api)
+      const reset = async (id: number, as: string, body?: object) =>
+        (await api.post(`/api/users/${id}/password-reset`, body, { token: as })).status
+
+      assert.equal(await reset(userId, token), 403)
+      assert.equal(await reset(999_999, admin), 404)
+      assert.equal(await reset(userId, admin), 202)
+
+      assert.equal((await api.get('/api/users/me', { token })).status, 401)
+      assert.equal(await logIn(api, ALICE.password), 401)
+      assert.equal((await client.logIn()).status, 401)
+      const mail = await mailTo(api, ALICE.email, 'password-reset-by-administrator')
+      clock.advance(23 * 3600)
+      const chosen = { token: tokenOf(mail), newPassword: NEW_PASSWORD }
+      assert.equal((await confirm(api, chosen)).status, 204)
+      assert.equal(await logIn(api, NEW_PASSWORD), 200)
+    })
+
+    test('an administrator keeps the passkeys by saying so', async (t) => {
+      const { api, token, userId } = await startWithAlice(t, { engine })
+      const client = await startPasskeyClient(api)
+      assert.equal((await client.register(token)).status, 200)
+      const body = { keepPasskeys: true }
+      const admin = await adminToken(api)
+
+      const { status } = await api.post(`/api/users/${userId}/password-reset`, body, {
+        token: admin,
+      })
+
+      assert.equal(status, 202)
+      assert.equal((await client.logIn()).status, 200)
+    })
+
     test('blank and missing values are 400', async (t) => {
       const { api } = await startIdentity(t, { engine })
       const status = async (path: string, body: object) => (await api.post(path, body)).status

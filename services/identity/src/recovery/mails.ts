@@ -16,7 +16,8 @@ import { prepareVerification } from './verification.ts'
 /** Each kind of mail that is decided on after the reply. */
 export function prepareMails(recovery: Recovery): Prepare {
   const preparations: Record<string, Prepare> = {
-    'password-reset': prepareReset(recovery),
+    'password-reset': prepareReset(recovery, { limited: true }),
+    'password-reset-by-administrator': prepareReset(recovery, { limited: false }),
     'verify-email': prepareVerification(recovery),
     'email-change': prepareEmailChange(recovery),
   }

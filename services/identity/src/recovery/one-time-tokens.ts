@@ -32,13 +32,15 @@ type NewToken = {
   userId: number
   kind: TokenKind
   address: string
+  /** Where it does not last as long as its kind does. */
+  expiresAt?: string
   details?: Record<string, string>
 }
 
 /** Replaces the earlier token of the kind: only the newest mail works. */
 export async function issueToken(
   { accounts, db }: Tokens,
-  { userId, kind, address, details = {} }: NewToken,
+  { userId, kind, address, expiresAt, details = {} }: NewToken,
 ): Promise<{ token: string; code: string }> {
   const now = accounts.clock()
   const token = newOpaqueToken()
@@ -54,7 +56,7 @@ export async function issueToken(
     failures: 0,
     details: JSON.stringify(details),
     createdAt: now.toISOString(),
-    expiresAt: secondsAfter(now, LIFETIME_SECONDS[kind]).toISOString(),
+    expiresAt: expiresAt ?? secondsAfter(now, LIFETIME_SECONDS[kind]).toISOString(),
     usedAt: null,
   })
   return { token, code }

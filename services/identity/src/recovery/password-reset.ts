@@ -1,12 +1,14 @@
 import {
+  type By,
   findUserByEmail,
   findUserById,
   normalName,
   type Origin,
   refuseGuessable,
+  requireUser,
   resetPassword,
 } from '@plinth/accounts'
-import type { Db } from '@plinth/kit'
+import { type Db, newOpaqueToken } from '@plinth/kit'
 import {
   isVerified,
   saveVerifiedAddress,
@@ -14,6 +16,7 @@ import {
 } from '../database/one-time-tokens.repository.ts'
 import type { IdentityTables } from '../database/tables.ts'
 import type { Prepare } from '../mail/delivery.ts'
+import type { MailKind } from '../mail/messages.ts'
 import { queueMail, requireMail } from '../mail/outbox.ts'
 import type { Language } from '../mail/settings.ts'
 import { findToken, issueToken, LIFETIME_SECONDS, type Proof } from './one-time-tokens.ts'
@@ -43,22 +46,49 @@ export async function requestPasswordReset(
   )
 }
 
-/** Disabled users get no mail, as unknown ones. */
-export function prepareReset(recovery: Recovery): Prepare {
+/** Disabled users get no mail, as unknown ones. Mails that an administrator sends are not limited. */
+export function prepareReset(recovery: Recovery, { limited }: { limited: boolean }): Prepare {
   const { accounts } = recovery
-  return async (db, { address, originAddress, userAgent }) => {
+  return async (db, { kind, address, expiresAt, originAddress, userAgent }) => {
     const user = await findUserByEmail(within(accounts, db).db, address)
+    if (!user?.enabled) return
     const origin = { address: originAddress, userAgent, requestId: null }
-    if (!user?.enabled || !(await mayMail(recovery, db, { kind: KIND, user, to: address, origin })))
-      return
-    const token = await issueToken({ accounts, db }, { userId: user.id, kind: KIND, address })
-    const details = {
-      username: user.username,
-      code: token.code,
-      link: accountLink(recovery, 'reset', token.token),
-    }
-    return { kind: KIND, details }
+    if (limited && !(await mayMail(recovery, db, { kind: KIND, user, to: address, origin }))) return
+    const wanted = { userId: user.id, kind: KIND, address, expiresAt } as const
+    const { code, token } = await issueToken({ accounts, db }, wanted)
+    const details = { username: user.username, code, link: accountLink(recovery, 'reset', token) }
+    return { kind: kind as MailKind, details }
   }
+}
+
+const BY_ADMINISTRATOR = 'password-reset-by-administrator'
+const DAY_SECONDS = 86_400
+
+/**
+ * Nobody sets the password of another user: the old one stops working, every session ends, the passkeys
+ * go, and the user gets a mail to choose a new one.
+ */
+export async function resetByAdministrator(
+  { accounts, outbox, passkeys }: Recovery,
+  userId: number,
+  { keepPasskeys = false }: { keepPasskeys?: boolean },
+  by: By,
+): Promise<void> {
+  requireMail(outbox)
+  const user = await requireUser(accounts, userId)
+  await resetPassword(accounts, user, newOpaqueToken(), by, {
+    ...(!keepPasskeys && { passkeys }),
+    async admit(database, { email }) {
+      const mail = {
+        kind: BY_ADMINISTRATOR,
+        to: email,
+        userId,
+        lifetimeSeconds: DAY_SECONDS,
+      } as const
+      await queueMail(outbox, database as unknown as Db<IdentityTables>, mail, by.origin)
+      return true
+    },
+  })
 }
 
 type Confirmation = Proof & { newPassword: string }

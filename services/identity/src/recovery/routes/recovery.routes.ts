@@ -1,7 +1,18 @@
-import { type AccountGuard, emailTaken, originOf, passwordQueueFull } from '@plinth/accounts'
 import {
+  type AccountGuard,
+  ADMIN_ROLE,
+  byCaller,
+  emailTaken,
+  originOf,
+  passwordQueueFull,
+  userUnknown,
+} from '@plinth/accounts'
+import {
+  bareReply,
   CREDENTIALS_BODY_BYTES,
+  IdPath,
   noContent,
+  pathId,
   type Request,
   type Server,
   validationFailed,
@@ -10,7 +21,11 @@ import { languageFor } from '../../mail/messages.ts'
 import { mailNotConfigured } from '../../mail/problems.ts'
 import { confirmEmailChange, requestEmailChange, undoEmailChange } from '../email-change.ts'
 import type { Proof } from '../one-time-tokens.ts'
-import { confirmPasswordReset, requestPasswordReset } from '../password-reset.ts'
+import {
+  confirmPasswordReset,
+  requestPasswordReset,
+  resetByAdministrator,
+} from '../password-reset.ts'
 import { tokenRejected } from '../problems.ts'
 import type { Recovery } from '../recovery.ts'
 import {
@@ -21,6 +36,7 @@ import {
 } from '../verification.ts'
 import {
   AcceptedReply,
+  AdministratorsResetBody,
   EmailBody,
   NewEmailBody,
   PendingReply,
@@ -74,6 +90,27 @@ export function recoveryRoutes(server: Server, recovery: Recovery, guard: Accoun
       requireProof(request.body)
       await confirmPasswordReset(recovery, request.body, originOf(request))
       return reply.code(204).send()
+    },
+  })
+
+  server.post('/api/users/:id/password-reset', {
+    onRequest: guard.role(ADMIN_ROLE),
+    preValidation: async (request) => {
+      request.body ??= {}
+    },
+    schema: {
+      operationId: 'resetPasswordOfUser',
+      summary: 'End the password, sessions and passkeys of a user, and send a mail to start anew',
+      tags: ['Users'],
+      params: IdPath,
+      body: AdministratorsResetBody,
+      response: { 202: bareReply({ description: 'The mail is on its way' }) },
+      problems: [userUnknown, mailNotConfigured, passwordQueueFull],
+    },
+    handler: async (request, reply) => {
+      const id = pathId(request.params.id, { unknown: userUnknown })
+      await resetByAdministrator(recovery, id, request.body, byCaller(request))
+      return reply.code(202).send()
     },
   })
 

@@ -21,6 +21,11 @@ export const EmailBody = Type.Object({ email: emailText() }, { title: 'MailReque
 
 export const NewEmailBody = Type.Object({ newEmail: emailText() }, { title: 'EmailChange' })
 
+export const AdministratorsResetBody = Type.Object(
+  { keepPasskeys: Type.Optional(Type.Boolean()) },
+  { title: 'AdministratorsReset' },
+)
+
 export const TokenBody = Type.Object({ token }, { title: 'MailToken' })
 
 export const resetBody = (passwordMinLength: number) =>
