@@ -7,7 +7,7 @@ export async function listTables(connection: Connection): Promise<Table[]> {
   const tables: Table[] = []
   for (const name of inOrder(names, references)) {
     const columns = await columnsOf(connection, name)
-    tables.push({ name, columns, next: await nextNumber(connection, name, columns) })
+    tables.push({ name, columns, next: await nextNumber(connection, name) })
   }
   return tables
 }
@@ -66,11 +66,7 @@ function inOrder(names: string[], references: Reference[]): string[] {
 }
 
 /** A deleted row's number is not given out again, so the highest one in use is not enough. */
-async function nextNumber(
-  connection: Connection,
-  table: string,
-  columns: string[],
-): Promise<number | undefined> {
+async function nextNumber(connection: Connection, table: string): Promise<number | undefined> {
   const { engine, run } = connection
   if (engine === 'sqlite') {
     const [counting] = await run(
@@ -81,30 +77,24 @@ async function nextNumber(
     const [row] = await run('select seq from sqlite_sequence where name = ?', [table])
     return Number(row?.seq ?? 0) + 1
   }
-  const sequence = await sequenceOf(connection, table, columns)
+  const sequence = await sequenceOf(connection, table)
   if (sequence === undefined) return undefined
   const [row] = await run(`select last_value, is_called::int as called from ${sequence}`)
   return Number(row?.last_value) + Number(row?.called)
 }
 
-/** Already quoted where it has to be. */
-async function sequenceOf(
-  { run }: Connection,
-  table: string,
-  columns: string[],
-): Promise<string | undefined> {
-  if (!columns.includes('id')) return undefined
-  const [row] = await run('select pg_get_serial_sequence($1, $2) as sequence', [
-    quoted(table),
-    'id',
-  ])
-  return row?.sequence === null || row?.sequence === undefined ? undefined : String(row.sequence)
+/** Of the column that counts, whatever it is called. Already quoted where it has to be. */
+async function sequenceOf({ run }: Connection, table: string): Promise<string | undefined> {
+  const rows = await run(
+    `select pg_get_serial_sequence($1, column_name) as sequence from information_schema.columns
+      where table_schema = current_schema() and table_name = $2`,
+    [quoted(table), table],
+  )
+  const counting = rows.find(({ sequence }) => sequence !== null && sequence !== undefined)
+  return counting && String(counting.sequence)
 }
 
-export async function setNextNumber(
-  connection: Connection,
-  { name, columns, next }: Table,
-): Promise<void> {
+export async function setNextNumber(connection: Connection, { name, next }: Table): Promise<void> {
   if (next === undefined) return
   const { engine, run } = connection
   if (engine === 'sqlite') {
@@ -112,7 +102,7 @@ export async function setNextNumber(
     await run('insert into sqlite_sequence (name, seq) values (?, ?)', [name, next - 1])
     return
   }
-  const sequence = await sequenceOf(connection, name, columns)
+  const sequence = await sequenceOf(connection, name)
   if (sequence !== undefined) await run('select setval($1, $2, false)', [sequence, next])
 }
 

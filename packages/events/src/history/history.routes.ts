@@ -36,7 +36,11 @@ const ListQuery = Type.Object({
   state: Type.Optional(oneOf('pending', 'done', 'failed')),
   order: Type.Optional(oneOf('asc', 'desc')),
   limit: Type.Optional(
-    Type.String({ pattern: '^([1-9]\\d?|100)$', message: 'must be from 1 to 100' }),
+    Type.String({
+      pattern: '^([1-9]\\d?|100)$',
+      message: 'must be from 1 to 100',
+      examples: ['20'],
+    }),
   ),
 })
 

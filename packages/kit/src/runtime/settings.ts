@@ -63,6 +63,8 @@ export class Settings {
 
   /** Records a fault and goes on, so that the others are found too. The value is never shown. */
   fault(name: string, expected: string, example?: string): void {
+    // A setting that two readers need has one fault.
+    if (this.faults.some((fault) => fault.name === name && fault.expected === expected)) return
     const found = this.raw(name) === undefined ? '(not set)' : '(set)'
     this.faults.push({ name, found, expected, example })
   }

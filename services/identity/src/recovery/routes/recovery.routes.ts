@@ -100,7 +100,7 @@ export function recoveryRoutes(server: Server, recovery: Recovery, guard: Accoun
     },
     schema: {
       operationId: 'resetPasswordOfUser',
-      summary: 'End the password, sessions and passkeys of a user, and send a mail to start anew',
+      summary: 'End the password, sessions and passkeys of a user, and mail a way back',
       tags: ['Users'],
       params: IdPath,
       body: AdministratorsResetBody,

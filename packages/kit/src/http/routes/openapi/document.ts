@@ -63,13 +63,21 @@ export function openApiDocument(operations: Operation[], api: ApiDescription): O
 
 /** OpenAPI calls a request that the service makes a webhook. */
 function webhooksOf(webhooks: NonNullable<ApiDescription['webhooks']>, components: Components) {
-  return mapValues(webhooks, ({ summary, body }) => ({
+  return mapValues(webhooks, ({ summary, body }, type) => ({
     post: {
+      operationId: operationIdOf(type),
       summary,
+      // Signed, which no security scheme of OpenAPI describes.
+      security: [],
       requestBody: { required: true, content: { 'application/json': mediaOf(body, components) } },
       responses: { '2XX': { description: 'Delivered. Anything else is tried again.' } },
     },
   }))
+}
+
+/** `payment.paid` is `onPaymentPaid`. */
+function operationIdOf(type: string): string {
+  return `on.${type}`.replaceAll(/[._]([a-z])/g, (_, letter: string) => letter.toUpperCase())
 }
 
 type Surroundings = { access: Access[]; api: ApiDescription; components: Components }
@@ -192,6 +200,7 @@ function sorted(named: Json): Json {
   return Object.fromEntries(Object.entries(named).sort(([one], [other]) => (one < other ? -1 : 1)))
 }
 
-function mapValues<T>(named: Record<string, T>, change: (value: T) => unknown): Json {
-  return Object.fromEntries(Object.entries(named).map(([name, value]) => [name, change(value)]))
+function mapValues<T>(named: Record<string, T>, change: (value: T, name: string) => unknown): Json {
+  const entries = Object.entries(named).map(([name, value]) => [name, change(value, name)])
+  return Object.fromEntries(entries)
 }
