@@ -46,8 +46,13 @@ describe('the sandbox at a public URL with a path', () => {
   test('redirects to its controls below that path', async (t) => {
     const { api } = await startSandbox(t, { SANDBOX_PUBLIC_URL: 'https://app.example/provider' })
 
+    const browser = { headers: { accept: 'text/html' } }
     for (const path of ['', '/', '/provider', '/provider/'])
-      assert.equal((await api.get(path)).headers.get('location'), '/provider/sandbox/', path)
+      assert.equal(
+        (await api.get(path, browser)).headers.get('location'),
+        '/provider/sandbox/',
+        path,
+      )
     for (const path of ['/sandbox', '/provider/sandbox'])
       assert.equal(
         (await api.get(path)).headers.get('location'),
