@@ -30,8 +30,8 @@ export async function openKeyStore(
     ...database,
     log,
   })
-  const record = (to: Db<KeyTables>, { origin, ...event }: KeyEvent) =>
-    insertKeyEvent(to, { at: clock().toISOString(), ...event, ...origin })
+  const record = (to: Db<KeyTables>, { event, actor, subject, origin }: KeyEvent) =>
+    insertKeyEvent(to, { at: clock().toISOString(), event, actor, subject, ...origin })
   const keys = openServiceKeys(db, { clock, production, scopes: SCOPES, record })
   return { db, keys, close }
 }

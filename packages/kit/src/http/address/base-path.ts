@@ -46,13 +46,13 @@ export function removeBasePath(
 
 /**
  * A base path may look like a path of our own: with `/api`, the target `/api/users` has lost its
- * base path already, and `/api/api/users` has not.
+ * base path already, and `/api/api/users` has not. `/api` alone is our own path then, not the index.
  */
 function isBelow(url: string, basePath: string, ownSegments: Set<string>): boolean {
   if (basePath === '' || !isAtOrBelow(url, basePath)) return false
-  return (
-    !ownSegments.has(firstSegment(basePath)) || ownSegments.has(firstSegment(below(url, basePath)))
-  )
+  if (!ownSegments.has(firstSegment(basePath))) return true
+  const segment = firstSegment(below(url, basePath))
+  return segment !== '' && ownSegments.has(segment)
 }
 
 export function isAtOrBelow(url: string, path: string): boolean {
