@@ -11,6 +11,9 @@ import { closingLines, hasFailed, type Outcome, outcomeOf } from './runner/outco
 import { providePostgres } from './runner/postgres.ts'
 import { runTestFiles, testFiles } from './runner/test-files.ts'
 
+/** It runs other files one after another; begun last, it would run alone for minutes. */
+const LONGEST = 'test/pgbouncer.test.ts'
+
 if (process.argv.includes('--help')) {
   console.log('npm test runs everything; npm run check leaves the end-to-end tests out.')
   console.log('TEST_STRICT=on makes a skipped test a failure.')
@@ -54,9 +57,9 @@ function end(pid: number): void {
 
 function steps(): (() => Promise<Outcome>)[] {
   const architecture = testFiles('test/architecture*.test.ts')
-  const inside = testFiles('{packages,services,launcher,cli,bench,test}/**/*.test.ts').filter(
-    (file) => !architecture.includes(file),
-  )
+  const inside = testFiles('{packages,services,launcher,cli,bench,test}/**/*.test.ts')
+    .filter((file) => !architecture.includes(file))
+    .sort((a, b) => Number(b === LONGEST) - Number(a === LONGEST))
   // One at a time: each end-to-end file runs a whole stack, and most a browser too.
   const endToEnd = fast ? [] : testFiles('e2e/**/*.test.ts')
   return [

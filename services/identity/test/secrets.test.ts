@@ -16,8 +16,8 @@ const NEW_PASSWORD = 'another unmistakable secret'
 async function contentsOf(databaseUrl: string): Promise<string> {
   const { db, close } = await openDatabase<Record<string, object>>(databaseUrl, identityMigrations)
   const rows: unknown[] = []
-  for (const { name } of await db.introspection.getTables())
-    rows.push(await db.selectFrom(name).selectAll().execute())
+  for (const { name, schema = 'public' } of await db.introspection.getTables())
+    if (schema === 'public') rows.push(await db.selectFrom(name).selectAll().execute())
   await close()
   return JSON.stringify(rows)
 }
