@@ -60,14 +60,14 @@ function steps(): (() => Promise<Outcome>)[] {
   const inside = testFiles('{packages,services,launcher,cli,bench,test}/**/*.test.ts')
     .filter((file) => !architecture.includes(file))
     .sort((a, b) => Number(b === LONGEST) - Number(a === LONGEST))
-  // One at a time: each end-to-end file runs a whole stack, and most a browser too.
+  // Two at a time: each end-to-end file runs a whole stack, and most a browser too.
   const endToEnd = fast ? [] : testFiles('e2e/**/*.test.ts')
   return [
     typeCheck,
     lint,
     () => run('Architecture', architecture),
     () => run('Tests', inside, availableParallelism() + 1),
-    () => run('End to end', endToEnd),
+    () => run('End to end', endToEnd, 2),
   ]
 }
 
