@@ -10,7 +10,7 @@ import { pgBouncerMissing, startPgBouncer } from './servers/pgbouncer.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 
-/** Migrations and leases of several nodes, races, and services that are killed. */
+/** Migrations and leases of several nodes, races, and payments that meet faults. */
 const SUITES = [
   'packages/kit/src/database/transaction.test.ts',
   'packages/kit/src/database/database.test.ts',
@@ -18,7 +18,6 @@ const SUITES = [
   'services/identity/test/races.test.ts',
   'services/identity/test/refresh.test.ts',
   'services/storage-full/test/quotas.test.ts',
-  'services/storage-full/test/crash-matrix-postgres.test.ts',
   'services/payments/test/scenarios-events.test.ts',
   'services/payments/test/scenarios-nodes.test.ts',
 ]
@@ -52,13 +51,7 @@ describe('through PgBouncer in transaction mode', {
 
 async function runSuite(file: string, env: Record<string, string>) {
   const { NODE_TEST_CONTEXT: _, ...own } = process.env
-  // The stores of files are the same behind a pooler.
-  const flags = [
-    '--test',
-    '--test-reporter=tap',
-    '--test-name-pattern=postgres',
-    '--test-skip-pattern=OBJECT',
-  ]
+  const flags = ['--test', '--test-reporter=tap', '--test-name-pattern=postgres']
   const child = spawn(process.execPath, [...flags, file], {
     cwd: ROOT,
     env: { ...own, ...env },
