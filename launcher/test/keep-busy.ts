@@ -1,4 +1,4 @@
-/** Runs as a process of its own, so that whoever measures has a thread for it. */
+/** Runs in its own process, so that it does not delay the measurement. */
 import { Agent, request } from 'node:http'
 
 const [baseUrl = '', token = '', count = ''] = process.argv.slice(2)

@@ -47,7 +47,7 @@ export async function startPgBouncer(t: Cleanup, serverUrl: string): Promise<{ h
   return { host: `127.0.0.1:${port}` }
 }
 
-/** `auth_type = any`: whoever connects is the one user of the server. */
+/** `auth_type = any`: every client connects as the one user of the server. */
 function configuration({ hostname, port, username, password }: URL, ownPort: number): string {
   return `[databases]
 * = host=${hostname} port=${port} user=${username} password=${password}

@@ -182,7 +182,7 @@ const conveniences: Check = async ({ production, prepared }) => {
       check: 'keys',
       status: 'fail',
       seen: `${each.entry.name}: ${named}, in production`,
-      expected: 'secrets that nobody knows',
+      expected: 'secrets that only this installation knows',
       why: 'everyone can read them in the documentation',
       fix: `remove what switches it on (${prefixOf(each)}…) from .env`,
     })),

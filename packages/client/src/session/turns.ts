@@ -12,7 +12,7 @@ const LATE_WINNER_MS = 2_000
 const LOOK_AGAIN_MS = 50
 
 /**
- * Exchanges a pair while no other tab or worker that shares the store does. Whoever had to wait for
+ * Exchanges a pair while no other tab or worker that shares the store does. A tab that had to wait for
  * that adopts what the other has stored, and sends nothing.
  */
 export async function inTurn(

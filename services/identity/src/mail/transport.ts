@@ -1,12 +1,12 @@
 import type { Transporter } from 'nodemailer'
 import type { MailSettings, SmtpSettings } from './settings.ts'
 
-export type Letter = { id: string; to: string; subject: string; text: string; html: string }
+export type OutgoingMail = { id: string; to: string; subject: string; text: string; html: string }
 
 export type Delivered = { ok: true; reply: string } | { ok: false; retry: boolean; reply: string }
 
 export type Transport = {
-  send(letter: Letter): Promise<Delivered>
+  send(mail: OutgoingMail): Promise<Delivered>
   close(): void
 }
 

@@ -15,11 +15,11 @@ import {
 } from '../database/one-time-tokens.repository.ts'
 import type { IdentityTables } from '../database/tables.ts'
 import type { Prepare } from '../mail/delivery.ts'
-import { queueMail, requireMail } from '../mail/outbox.ts'
+import { queueMail } from '../mail/outbox.ts'
 import type { Language } from '../mail/settings.ts'
 import { findToken, issueToken, LIFETIME_SECONDS, type Proof } from './one-time-tokens.ts'
 import { tokenRejected } from './problems.ts'
-import { accountLink, mayAsk, mayMail, type Recovery, within } from './recovery.ts'
+import { accountLink, askForMail, mayMail, type Recovery, within } from './recovery.ts'
 
 const KIND = 'email-change'
 
@@ -30,15 +30,10 @@ export async function requestEmailChange(
   { newEmail, language }: { newEmail: string; language: Language },
   origin: Origin,
 ): Promise<void> {
-  const { accounts, outbox, db } = recovery
-  requireMail(outbox)
   const userId = Number(caller.userId)
-  const to = normalName(newEmail)
-  const user = await requireUser(accounts, userId)
-  if (user.email === to) throw validationFailed(['newEmail: is your address already'])
-  if (!(await mayAsk(recovery, origin))) return
-  const lifetimeSeconds = LIFETIME_SECONDS[KIND]
-  await queueMail(outbox, db, { kind: KIND, to, userId, language, lifetimeSeconds }, origin)
+  const { email } = await requireUser(recovery.accounts, userId)
+  if (email === normalName(newEmail)) throw validationFailed(['newEmail: is your address already'])
+  await askForMail(recovery, KIND, { to: newEmail, userId, language }, origin)
 }
 
 export function prepareEmailChange(recovery: Recovery): Prepare {

@@ -2,7 +2,6 @@ import {
   type By,
   findUserByEmail,
   findUserById,
-  normalName,
   type Origin,
   refuseGuessable,
   requireUser,
@@ -18,33 +17,11 @@ import type { IdentityTables } from '../database/tables.ts'
 import type { Prepare } from '../mail/delivery.ts'
 import type { MailKind } from '../mail/messages.ts'
 import { queueMail, requireMail } from '../mail/outbox.ts'
-import type { Language } from '../mail/settings.ts'
-import { findToken, issueToken, LIFETIME_SECONDS, type Proof } from './one-time-tokens.ts'
+import { findToken, issueToken, type Proof } from './one-time-tokens.ts'
 import { tokenRejected } from './problems.ts'
-import { accountLink, mayAsk, mayMail, type Recovery, within } from './recovery.ts'
+import { accountLink, mayMail, type Recovery, within } from './recovery.ts'
 
 const KIND = 'password-reset'
-
-/**
- * Known and unknown addresses cost the same statements and get the same reply: who has an account is
- * looked up later, when the mail is prepared.
- */
-export async function requestPasswordReset(
-  recovery: Recovery,
-  { email, language }: { email: string; language: Language },
-  origin: Origin,
-): Promise<void> {
-  const { outbox, db } = recovery
-  requireMail(outbox)
-  if (!(await mayAsk(recovery, origin))) return
-  const lifetimeSeconds = LIFETIME_SECONDS[KIND]
-  await queueMail(
-    outbox,
-    db,
-    { kind: KIND, to: normalName(email), language, lifetimeSeconds },
-    origin,
-  )
-}
 
 /** Disabled users get no mail, as unknown ones. Mails that an administrator sends are not limited. */
 export function prepareReset(recovery: Recovery, { limited }: { limited: boolean }): Prepare {
@@ -65,7 +42,7 @@ const BY_ADMINISTRATOR = 'password-reset-by-administrator'
 const DAY_SECONDS = 86_400
 
 /**
- * Nobody sets the password of another user: the old one stops working, every session ends, the passkeys
+ * An administrator never sets a user's password: the old one stops working, every session ends, the passkeys
  * go, and the user gets a mail to choose a new one.
  */
 export async function resetByAdministrator(
@@ -94,7 +71,7 @@ export async function resetByAdministrator(
 type Confirmation = Proof & { newPassword: string }
 
 /**
- * Sets the password, ends every session and proves the address. If nobody had proved it before, the
+ * Sets the password, ends every session and proves the address. If it was not proved before, the
  * account may have been made by somebody else in the owner's name: then its passkeys go as well.
  */
 export async function confirmPasswordReset(

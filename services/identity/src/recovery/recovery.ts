@@ -2,6 +2,7 @@ import {
   type Accounts,
   attemptOf,
   countWithin,
+  normalName,
   type Origin,
   type PasskeyStore,
   recordEvent,
@@ -9,8 +10,9 @@ import {
 } from '@plinth/accounts'
 import { type Db, hashOpaqueToken, type Logger } from '@plinth/kit'
 import type { IdentityTables } from '../database/tables.ts'
-import type { Outbox } from '../mail/outbox.ts'
-import type { TokenKind } from './one-time-tokens.ts'
+import { type Outbox, queueMail, requireMail } from '../mail/outbox.ts'
+import type { Language } from '../mail/settings.ts'
+import { LIFETIME_SECONDS, type TokenKind } from './one-time-tokens.ts'
 
 /** What the recovery rules need; every rule takes it as its first argument. */
 export type Recovery = {
@@ -38,13 +40,23 @@ const DAY = 24 * HOUR
 const REQUESTS_AN_HOUR = 30
 const MAILS_AN_HOUR = 500
 
+type Asked = { to: string; userId?: number; language: Language }
+
 /**
- * Whether a client may ask for one more mail. Counted alike for known and unknown addresses, and the
- * answer is not shown.
+ * Known and unknown addresses cost the same statements and get the same reply: who has an account is
+ * looked up later, when the mail is prepared. Too many requests of a network are not answered otherwise.
  */
-export async function mayAsk({ accounts }: Recovery, origin: Origin): Promise<boolean> {
-  const asked = await countWithin(accounts, attemptOf('mail request', '', origin), HOUR)
-  return asked.failures <= REQUESTS_AN_HOUR
+export async function askForMail(
+  { accounts, outbox, db }: Recovery,
+  kind: 'verify-email' | 'password-reset' | 'email-change',
+  { to, ...asked }: Asked,
+  origin: Origin,
+): Promise<void> {
+  requireMail(outbox)
+  const requests = await countWithin(accounts, attemptOf('mail request', '', origin), HOUR)
+  if (requests.failures > REQUESTS_AN_HOUR) return
+  const lifetimeSeconds = LIFETIME_SECONDS[kind]
+  await queueMail(outbox, db, { kind, to: normalName(to), ...asked, lifetimeSeconds }, origin)
 }
 
 const MAILS_PER_ADDRESS = [

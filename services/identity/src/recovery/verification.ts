@@ -1,7 +1,6 @@
 import {
   findUserByEmail,
   findUserById,
-  normalName,
   type Origin,
   recordEvent,
   requireUser,
@@ -13,31 +12,11 @@ import {
   spendToken,
 } from '../database/one-time-tokens.repository.ts'
 import type { Prepare } from '../mail/delivery.ts'
-import { queueMail, requireMail } from '../mail/outbox.ts'
-import type { Language } from '../mail/settings.ts'
-import { findToken, issueToken, LIFETIME_SECONDS, type Proof } from './one-time-tokens.ts'
+import { findToken, issueToken, type Proof } from './one-time-tokens.ts'
 import { tokenRejected } from './problems.ts'
-import { accountLink, mayAsk, mayMail, type Recovery, within } from './recovery.ts'
+import { accountLink, mayMail, type Recovery, within } from './recovery.ts'
 
 const KIND = 'verify-email'
-
-/** The same reply for addresses that are unknown, verified or have had too many mails. */
-export async function requestVerification(
-  recovery: Recovery,
-  { email, language }: { email: string; language: Language },
-  origin: Origin,
-): Promise<void> {
-  const { outbox, db } = recovery
-  requireMail(outbox)
-  if (!(await mayAsk(recovery, origin))) return
-  const lifetimeSeconds = LIFETIME_SECONDS[KIND]
-  await queueMail(
-    outbox,
-    db,
-    { kind: KIND, to: normalName(email), language, lifetimeSeconds },
-    origin,
-  )
-}
 
 export function prepareVerification(recovery: Recovery): Prepare {
   const { accounts } = recovery

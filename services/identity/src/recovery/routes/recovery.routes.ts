@@ -21,19 +21,10 @@ import { languageFor } from '../../mail/messages.ts'
 import { mailNotConfigured } from '../../mail/problems.ts'
 import { confirmEmailChange, requestEmailChange, undoEmailChange } from '../email-change.ts'
 import type { Proof } from '../one-time-tokens.ts'
-import {
-  confirmPasswordReset,
-  requestPasswordReset,
-  resetByAdministrator,
-} from '../password-reset.ts'
+import { confirmPasswordReset, resetByAdministrator } from '../password-reset.ts'
 import { tokenRejected } from '../problems.ts'
-import type { Recovery } from '../recovery.ts'
-import {
-  accountSecurity,
-  pendingVerification,
-  requestVerification,
-  verifyEmail,
-} from '../verification.ts'
+import { askForMail, type Recovery } from '../recovery.ts'
+import { accountSecurity, pendingVerification, verifyEmail } from '../verification.ts'
 import {
   AcceptedReply,
   AdministratorsResetBody,
@@ -70,8 +61,8 @@ export function recoveryRoutes(server: Server, recovery: Recovery, guard: Accoun
       problems: [mailNotConfigured],
     },
     handler: async (request, reply) => {
-      const asked = { email: request.body.email, language: languageOf(request) }
-      await requestPasswordReset(recovery, asked, originOf(request))
+      const asked = { to: request.body.email, language: languageOf(request) }
+      await askForMail(recovery, 'password-reset', asked, originOf(request))
       return reply.code(202).send(ASKED)
     },
   })
@@ -162,8 +153,8 @@ function verificationRoutes(server: Server, recovery: Recovery, languageOf: Lang
       problems: [mailNotConfigured],
     },
     handler: async (request, reply) => {
-      const asked = { email: request.body.email, language: languageOf(request) }
-      await requestVerification(recovery, asked, originOf(request))
+      const asked = { to: request.body.email, language: languageOf(request) }
+      await askForMail(recovery, 'verify-email', asked, originOf(request))
       return reply.code(202).send(ASKED)
     },
   })
