@@ -96,13 +96,16 @@ function orphanAgeSeconds(settings: Settings): number {
   return settings.integer('STORAGE_FULL_ORPHAN_AGE_SECONDS', DAY_SECONDS, { min })
 }
 
-/** The list can only be narrowed: a type outside it, such as HTML or SVG, is never accepted. */
+/** Exactly the types that are named; `default` stands for those taken without the setting. */
 function acceptedTypes(settings: Settings) {
   const name = 'STORAGE_FULL_ALLOWED_TYPES'
   const known = FILE_TYPES.map((type) => type.name)
-  const chosen = settings.list(name, known)
+  const byDefault = FILE_TYPES.filter(({ onRequest }) => !onRequest).map((type) => type.name)
+  const chosen = settings
+    .list(name, ['default'])
+    .flatMap((type) => (type === 'default' ? byDefault : [type]))
   const accepted = known.filter((type) => chosen.includes(type))
-  if (accepted.length < chosen.length)
-    settings.fault(name, `Expected some of ${known.join(', ')}.`, 'png,jpg,pdf')
+  if (accepted.length < new Set(chosen).size)
+    settings.fault(name, `Expected some of default, ${known.join(', ')}.`, 'default,csv,docx')
   return fileTypes(accepted)
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { checkFile } from './file-check.ts'
-import { COMMON_KINDS, FULL_EDITION_KINDS } from './file-kinds.ts'
+import { COMMON_KINDS, declared, FULL_EDITION_KINDS, kindsOf } from './file-kinds.ts'
 
 const PNG = Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0)
 const file = (name: string, type: string, content: BlobPart) => new File([content], name, { type })
@@ -34,4 +34,27 @@ test('accepts text, which has no signature, but not a picture called text', asyn
 
   assert.equal(text.accepted, true)
   assert.equal(disguised.accepted, false)
+})
+
+test('takes what a setting of the service adds, also where the browser has no name for it', async () => {
+  const kinds = kindsOf(
+    [
+      { name: 'zip', mediaType: 'application/zip', extensions: ['.zip'] },
+      { name: 'docx', mediaType: 'application/x.openxmlformats.docx', extensions: ['.docx'] },
+      { name: 'md', mediaType: 'text/markdown', extensions: ['.md'] },
+      {
+        name: 'csv',
+        mediaType: 'text/csv',
+        extensions: ['.csv'],
+        alsoDeclared: ['application/vnd.ms-excel'],
+      },
+    ],
+    FULL_EDITION_KINDS,
+  )
+  const taken = async (given: File) => (await checkFile(declared(given, kinds), kinds)).accepted
+
+  assert.equal(await taken(file('a.md', '', '# words')), true)
+  assert.equal(await taken(file('a.docx', '', 'PK\x03\x04...')), true)
+  assert.equal(await taken(file('a.docx', '', 'words')), false)
+  assert.equal(await taken(file('a.csv', 'application/vnd.ms-excel', 'a,b')), true)
 })

@@ -1,5 +1,5 @@
 import { sizeText } from '../wording.ts'
-import { type FileKind, namesOf } from './file-kinds.ts'
+import { extensionOf, type FileKind, namesOf } from './file-kinds.ts'
 
 export type FileVerdict = {
   accepted: boolean
@@ -16,10 +16,14 @@ export async function checkFile(
   maxFileBytes = Number.POSITIVE_INFINITY,
 ): Promise<FileVerdict> {
   const head = new Uint8Array(await file.slice(0, 16).arrayBuffer())
-  const extension = file.name.includes('.') ? (file.name.split('.').pop() ?? '').toLowerCase() : ''
+  const extension = extensionOf(file.name)
   const byExtension = kinds.find((kind) => kind.extensions.includes(extension))
-  const byType = kinds.find((kind) => kind.type === file.type)
-  const byBytes = kinds.find((kind) => kind.recognises?.(head))
+  const byType = kinds.find(({ type, alsoDeclared }) =>
+    [type, ...(alsoDeclared ?? [])].includes(file.type),
+  )
+  // A Word document is a ZIP archive, too: of several kinds the one that the name claims.
+  const recognised = kinds.filter((kind) => kind.recognises?.(head))
+  const byBytes = recognised.find((kind) => kind === byExtension) ?? recognised[0]
   const unsigned = byExtension && !byExtension.recognises && !byBytes
   const verdict = {
     extension: { value: extension ? `.${extension}` : 'none', kind: byExtension?.name },

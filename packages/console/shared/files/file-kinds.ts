@@ -4,6 +4,8 @@ export type FileKind = {
   name: string
   extensions: string[]
   type: string
+  /** Other names that a browser may give the type. */
+  alsoDeclared?: string[]
   /** Whether the first bytes are those of the kind; absent where there is no signature. */
   recognises?(head: Uint8Array): boolean
 }
@@ -20,6 +22,7 @@ const reads =
 
 const PNG = starts(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a)
 const WEBP = (head: Uint8Array) => reads('RIFF')(head) && reads('WEBP', 8)(head)
+const ZIP = (head: Uint8Array) => reads('PK\x03\x04')(head) || reads('PK\x05\x06')(head)
 const MP3 = (head: Uint8Array) =>
   reads('ID3')(head) || (head[0] === 0xff && ((head[1] ?? 0) & 0xe0) === 0xe0)
 
@@ -42,17 +45,29 @@ export const FULL_EDITION_KINDS: FileKind[] = [
   { name: 'text', extensions: ['txt'], type: 'text/plain' },
   { name: 'MP4', extensions: ['mp4'], type: 'video/mp4', recognises: reads('ftyp', 4) },
   { name: 'MP3', extensions: ['mp3'], type: 'audio/mpeg', recognises: MP3 },
-  { name: 'ZIP', extensions: ['zip'], type: 'application/zip', recognises: reads('PK') },
+  { name: 'ZIP', extensions: ['zip'], type: 'application/zip', recognises: ZIP },
 ]
 
-/** The kinds that the service takes; what this page does not know has no signature to look at. */
+/** The kinds that the service takes, also those that only a setting adds. */
 export function kindsOf(types: UploadFacts['types'], known: FileKind[]): FileKind[] {
   if (!types) return known
-  return types.map(({ name, mediaType, extensions }) => {
+  return types.map(({ name, mediaType, extensions, alsoDeclared }) => {
     const kind = known.find(({ type }) => type === mediaType)
     const bare = extensions.map((extension) => extension.replace('.', ''))
-    return kind ?? { name: name.toUpperCase(), extensions: bare, type: mediaType }
+    const recognises = mediaType.includes('openxmlformats') ? ZIP : undefined
+    const unknown = { name: name.toUpperCase(), extensions: bare, type: mediaType, recognises }
+    return { ...(kind ?? unknown), alsoDeclared }
   })
+}
+
+/** The file with a declared type, where the browser knows none: many have no name for Markdown. */
+export function declared(file: File, kinds: FileKind[]): File {
+  const kind = kinds.find(({ extensions }) => extensions.includes(extensionOf(file.name)))
+  return file.type || !kind ? file : new File([file], file.name, { type: kind.type })
+}
+
+export function extensionOf(name: string): string {
+  return name.includes('.') ? (name.split('.').pop() ?? '').toLowerCase() : ''
 }
 
 export function namesOf(kinds: FileKind[]): string {

@@ -2,7 +2,7 @@ import { signal } from '@preact/signals'
 import type { Call, Reply } from '../api/api.ts'
 import { facts } from '../shell/facts.ts'
 import { checkFile, type FileVerdict } from './file-check.ts'
-import type { FileKind } from './file-kinds.ts'
+import { declared, type FileKind } from './file-kinds.ts'
 
 export type Upload = {
   id: number
@@ -35,7 +35,8 @@ export function createUploadQueue({ kinds, send, onStored }: QueueOptions) {
   }
 
   async function add(files: Iterable<File>): Promise<void> {
-    for (const file of files) {
+    for (const given of files) {
+      const file = declared(given, kinds())
       lastId += 1
       const id = lastId
       uploads.value = [{ id, file, state: 'waiting', share: 0 }, ...uploads.value]

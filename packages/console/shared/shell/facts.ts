@@ -3,7 +3,7 @@ import { signal } from '@preact/signals'
 export type UploadFacts = {
   maxFileBytes: number
   /** Absent where the list is fixed. */
-  types?: { name: string; mediaType: string; extensions: string[] }[]
+  types?: { name: string; mediaType: string; extensions: string[]; alsoDeclared?: string[] }[]
 }
 
 type Facts = {

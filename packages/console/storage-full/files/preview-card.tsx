@@ -21,7 +21,7 @@ export function PreviewCard({ file }: { file: StoredFile }) {
 
 function Preview({ file }: { file: StoredFile }) {
   if (file.contentType.startsWith('image/')) return <Picture file={file} />
-  if (file.contentType.startsWith('text/')) return <Text file={file} />
+  if (/^text\/|\/json$/.test(file.contentType)) return <Text file={file} />
   if (/^(video|audio)\//.test(file.contentType)) return <Media file={file} />
   if (file.contentType === 'application/pdf') return <Pdf file={file} />
   return <p class="soft">A file of this type cannot be shown here. Download it to open it.</p>

@@ -2,6 +2,7 @@ import type { StoredFile } from '@plinth/client'
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { Icon } from '../../shared/components/icon.tsx'
+import { extensionOf } from '../../shared/files/file-kinds.ts'
 import { session } from '../session.ts'
 
 /** Loads when it comes into view and releases the bytes when it leaves the page. */
@@ -39,15 +40,11 @@ export function Thumbnail({ file }: { file: StoredFile }) {
       {drawn.value && (
         <span class="placeholder">
           <Icon name="file" />
-          {extensionOf(originalFilename)}
+          {extensionOf(originalFilename).toUpperCase()}
         </span>
       )}
     </span>
   )
-}
-
-function extensionOf(name: string): string {
-  return name.includes('.') ? (name.split('.').pop() ?? '').toUpperCase() : ''
 }
 
 const AT_ONCE = 6

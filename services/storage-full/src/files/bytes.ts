@@ -1,11 +1,21 @@
 import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
-import { contentDisposition, type Representation, Spool, type SpoolOptions } from '@plinth/kit'
+import {
+  contentDisposition,
+  FILE_TYPES,
+  type Representation,
+  Spool,
+  type SpoolOptions,
+} from '@plinth/kit'
 import { asStorageFault } from '../locations/problems.ts'
 import type { ByteRange } from '../locations/providers/provider.ts'
 import { findFile } from './files.repository.ts'
 import { fileNotFound, storedBytesMissing } from './problems.ts'
 import { objectKey, type Storage, type StoredFile } from './storage.ts'
+
+const ATTACHMENT_ONLY = new Set(
+  FILE_TYPES.filter((type) => type.attachmentOnly).map(({ mediaType }) => mediaType),
+)
 
 /** A stored file as HTTP sees it: for its owner, and for anyone with a link to it. */
 export function representationOf(
@@ -13,12 +23,14 @@ export function representationOf(
   file: StoredFile,
   as: 'inline' | 'attachment',
 ): Representation {
+  const { contentType, originalFilename } = file
+  const shown = ATTACHMENT_ONLY.has(contentType) ? 'attachment' : as
   return {
     sizeBytes: file.sizeBytes,
     etag: `"${file.checksumSha256}"`,
     lastModified: new Date(file.createdAt),
-    mediaType: file.contentType === 'text/plain' ? 'text/plain; charset=utf-8' : file.contentType,
-    disposition: contentDisposition(as, file.originalFilename),
+    mediaType: contentType.startsWith('text/') ? `${contentType}; charset=utf-8` : contentType,
+    disposition: contentDisposition(shown, originalFilename),
     sha256: file.checksumSha256,
     open: (start, end) => openBytes(storage, file, { start, end }),
   }

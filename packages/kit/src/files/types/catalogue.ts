@@ -1,3 +1,6 @@
+import type { FileBytes } from '../disk.ts'
+import { isJson, isOfficeFile, isPlainText, isSvg } from './content.ts'
+
 /** A kind of file that is known well enough to be accepted. */
 export type FileType = {
   name: FileTypeName
@@ -5,11 +8,19 @@ export type FileType = {
   extensions: readonly string[]
   /** Other names clients give the type. */
   alsoDeclared?: readonly string[]
-  /** Absent for plain text, which is known by what it does not contain. */
+  /** Whether the first bytes are those of this type and no other. */
   signature?: (head: Buffer) => boolean
+  /** Where the first bytes do not decide: whether the content is of this type. */
+  content?: (bytes: FileBytes) => Promise<boolean>
+  /** Taken only where a setting names it. */
+  onRequest?: true
+  /** A browser that shows it runs its scripts, so it is saved and never shown. */
+  attachmentOnly?: true
 }
 
-export type FileTypeName = 'png' | 'jpg' | 'webp' | 'gif' | 'pdf' | 'txt' | 'mp4' | 'mp3' | 'zip'
+export type FileTypeName =
+  | ('png' | 'jpg' | 'webp' | 'gif' | 'pdf' | 'txt' | 'mp4' | 'mp3' | 'zip')
+  | ('csv' | 'json' | 'md' | 'docx' | 'xlsx' | 'svg')
 
 const PNG_SIGNATURE = Buffer.from('89504e470d0a1a0a', 'hex').toString('latin1')
 
@@ -48,8 +59,8 @@ export const FILE_TYPES: readonly FileType[] = [
     name: 'txt',
     mediaType: 'text/plain',
     extensions: ['.txt'],
-    // Browsers and libraries add the encoding by themselves, and it is the one that is asked for.
-    alsoDeclared: ['text/plain;charset=utf-8', 'text/plain; charset=utf-8'],
+    alsoDeclared: inUtf8('text/plain'),
+    content: isPlainText,
   },
   {
     name: 'mp4',
@@ -71,6 +82,54 @@ export const FILE_TYPES: readonly FileType[] = [
     alsoDeclared: ['application/x-zip-compressed'],
     signature: (head) => begins('PK\x03\x04')(head) || begins('PK\x05\x06')(head),
   },
+  {
+    name: 'csv',
+    mediaType: 'text/csv',
+    extensions: ['.csv'],
+    // What Windows calls it once Excel is installed.
+    alsoDeclared: [...inUtf8('text/csv'), 'application/vnd.ms-excel'],
+    content: isPlainText,
+    onRequest: true,
+  },
+  {
+    name: 'json',
+    mediaType: 'application/json',
+    extensions: ['.json'],
+    alsoDeclared: inUtf8('application/json'),
+    content: isJson,
+    onRequest: true,
+  },
+  {
+    name: 'md',
+    mediaType: 'text/markdown',
+    extensions: ['.md'],
+    alsoDeclared: [...inUtf8('text/markdown'), 'text/x-markdown'],
+    content: isPlainText,
+    onRequest: true,
+  },
+  {
+    name: 'docx',
+    mediaType: 'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
+    extensions: ['.docx'],
+    content: (bytes) => isOfficeFile(bytes, 'word/'),
+    onRequest: true,
+  },
+  {
+    name: 'xlsx',
+    mediaType: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+    extensions: ['.xlsx'],
+    content: (bytes) => isOfficeFile(bytes, 'xl/'),
+    onRequest: true,
+  },
+  {
+    name: 'svg',
+    mediaType: 'image/svg+xml',
+    extensions: ['.svg'],
+    alsoDeclared: inUtf8('image/svg+xml'),
+    content: isSvg,
+    onRequest: true,
+    attachmentOnly: true,
+  },
 ]
 
 export function fileTypes(names: readonly FileTypeName[]): FileType[] {
@@ -82,6 +141,11 @@ export function extensionOf(filename: string): string {
   const last = filename.split(/[/\\]/).at(-1) ?? ''
   const dot = last.lastIndexOf('.')
   return dot < 0 ? '' : last.slice(dot).toLowerCase()
+}
+
+/** Browsers and libraries add the encoding by themselves, and it is the one that is asked for. */
+function inUtf8(mediaType: string): string[] {
+  return [`${mediaType};charset=utf-8`, `${mediaType}; charset=utf-8`]
 }
 
 function begins(text: string, at = 0): (head: Buffer) => boolean {

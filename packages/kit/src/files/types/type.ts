@@ -14,13 +14,13 @@ export async function requireFileType(
 ): Promise<{ type: FileType; extension: string }> {
   const extension = extensionOf(file.filename)
   const type = accepted.find(({ extensions }) => extensions.includes(extension))
-  if (!type) throw fileTypeUnsupported({ extra: { extension, accepted: extensionsOf(accepted) } })
+  if (!type) throw unsupported(extension, accepted)
   if (file.bytes.sizeBytes === 0) throw fileEmpty()
 
   const claims = {
     extension: type.name,
     declaredType: typeDeclared(file.declaredType)?.name ?? null,
-    content: await typeOfContent(file.bytes, type.name),
+    content: await typeOfContent(file.bytes, type),
   }
   if (claims.content !== type.name)
     throw fileTypeDisagrees({ detail: explain(claims), extra: { claims } })
@@ -44,8 +44,13 @@ function correction(declared: string, { mediaType }: FileType): string {
   return `declared ${shown}, expected ${mediaType}: send type=${mediaType}`
 }
 
-function extensionsOf(types: readonly FileType[]): string[] {
-  return types.flatMap(({ extensions }) => extensions)
+function unsupported(extension: string, types: readonly FileType[]) {
+  const accepted = types.flatMap(({ extensions }) => extensions)
+  const refused = extension
+    ? `Files with the extension ${extension.slice(0, 20)}`
+    : 'Files without an extension'
+  const detail = `${refused} are not accepted. Accepted are ${accepted.join(', ')}.`
+  return fileTypeUnsupported({ detail, extra: { extension, accepted } })
 }
 
 /** Case does not matter; a parameter makes it another type. */
@@ -56,33 +61,11 @@ function typeDeclared(declaredType: string): FileType | undefined {
   )
 }
 
-async function typeOfContent(
-  bytes: FileBytes,
-  expected: FileTypeName,
-): Promise<FileTypeName | null> {
+async function typeOfContent(bytes: FileBytes, expected: FileType): Promise<FileTypeName | null> {
   const head = await bytes.read(0, HEAD_BYTES)
   const signed = FILE_TYPES.find(({ signature }) => signature?.(head))?.name ?? null
-  // Plain text has no signature, and proving it costs a pass over the whole file. It may begin
-  // with any words, such as ID3; of the other types only a PDF can consist of nothing but text.
-  if (expected === 'txt' && signed !== 'pdf' && (await isPlainText(bytes))) return 'txt'
+  // Proving text costs a pass over the whole file. It may begin with any words, such as ID3; of the
+  // types with a signature only a PDF can consist of nothing but text.
+  if (signed !== 'pdf' && (await expected.content?.(bytes))) return expected.name
   return signed
-}
-
-const SCAN_BYTES = 64 * 1024
-
-/** Whether the whole file is UTF-8 without NUL. */
-async function isPlainText(bytes: FileBytes): Promise<boolean> {
-  const decoder = new TextDecoder('utf-8', { fatal: true })
-  try {
-    for (let start = 0; start < bytes.sizeBytes; start += SCAN_BYTES) {
-      const chunk = await bytes.read(start, SCAN_BYTES)
-      if (chunk.includes(0)) return false
-      decoder.decode(chunk, { stream: true })
-    }
-    decoder.decode()
-    return true
-  } catch (error) {
-    if (error instanceof TypeError) return false // What the decoder throws; a disk throws others.
-    throw error
-  }
 }
