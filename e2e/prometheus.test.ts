@@ -61,6 +61,7 @@ describe('Prometheus, against the running suite', { skip }, () => {
     await someOf('sum(rate(plinth_uploads_total{service="storage-key",result="accepted"}[1m]))')
     await someOf('sum(rate(plinth_upload_bytes_total[1m]))')
     await someOf('sum(rate(plinth_checkouts_total{result="accepted"}[1m]))')
+    await someOf('sum(rate(plinth_payments_total{status="PAID"}[1m]))')
     await someOf('sum(rate(plinth_webhooks_total{result="accepted"}[1m]))')
   })
 

@@ -24,7 +24,7 @@ export {
   sortRows,
   toRow,
 } from './database/rows.ts'
-export { inTransaction, lastly } from './database/transaction.ts'
+export { afterCommit, inTransaction, lastly } from './database/transaction.ts'
 export { probeFolder, removeFile, syncFolder } from './files/disk.ts'
 export { entityTag, type OpenFile, openRegularFile, readRange } from './files/open-file.ts'
 export { UPLOAD_PROBLEMS, uploadTooLarge } from './files/problems.ts'

@@ -52,7 +52,7 @@ import {
 import { createStripeProvider } from './provider/stripe.ts'
 import { measureProvider } from './provider/stripe-client.ts'
 import { type Jobs, startJobs, wakerOf } from './recovery/jobs.ts'
-import { measurePayments } from './recovery/measure.ts'
+import { countPayments, measurePayments } from './recovery/measure.ts'
 import { recoverAtStart } from './recovery/recover.ts'
 import { refundRoutes } from './refunds/refunds.routes.ts'
 import { eventOperationRoutes, webhookRoutes } from './webhooks/webhooks.routes.ts'
@@ -109,8 +109,8 @@ export async function openPayments(
   const { secretKey } = config
   const stripe = secretKey ? createStripeProvider({ ...config, secretKey }) : undefined
   const provider = stripe && measureProvider(stripe, server.metrics)
-  const singleFlight = createSingleFlight()
-  const payments: Payments = { ...config, db, clock, log, provider, wake, singleFlight }
+  const own = { singleFlight: createSingleFlight(), countStatus: countPayments(server.metrics) }
+  const payments: Payments = { ...config, ...own, db, clock, log, provider, wake }
   const jobs = startJobs(payments, config, server.metrics)
   server.onClose(jobs.stop)
   const onceCaughtUp = await recoverAtStart(server, payments, jobs)

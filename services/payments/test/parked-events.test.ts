@@ -139,7 +139,7 @@ for (const engine of engines)
         payments.db,
         async (db) => {
           await insertPayment(db, payment)
-          await linkParkedEvents(db, payment, payments.clock())
+          await linkParkedEvents({ ...payments, db }, payment, payments.clock())
         },
         () => deliver(paidEvent('b')),
       )

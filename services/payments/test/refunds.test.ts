@@ -35,7 +35,7 @@ for (const engine of engines)
     })
 
     test('refunds a part, then another, then the rest', async (t) => {
-      const { paid, refund, payment } = await start(t)
+      const { paid, refund, payment, counted } = await start(t)
       const { paymentId } = await paid()
 
       await refund(paymentId, { reference: 'r1', amount: 300 })
@@ -46,6 +46,13 @@ for (const engine of engines)
       assert.equal(`${afterFirst.status} ${afterFirst.refundedAmount}`, 'PARTIALLY_REFUNDED 300')
       assert.equal(rest.body.amount, 500)
       assert.equal((await payment(paymentId)).status, 'REFUNDED')
+      assert.deepEqual(await counted(), {
+        PENDING: 1,
+        PAID: 1,
+        FAILED: 0,
+        PARTIALLY_REFUNDED: 1,
+        REFUNDED: 1,
+      })
     })
 
     test('is 400 for an amount above the unrefunded balance', async (t) => {

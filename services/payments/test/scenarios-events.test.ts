@@ -270,7 +270,7 @@ for (const engine of engines)
     })
 
     test('26 a refund beyond the amount fails, changes nothing and is an anomaly', async (t) => {
-      const { paid, payment, deliver, status, timeline, api } = await start(t)
+      const { paid, payment, deliver, status, timeline, api, counted } = await start(t)
       const { paymentId } = await paid()
       const { providerPaymentIntentId } = await payment(paymentId)
       const event = refundEvent('evt_over', providerPaymentIntentId, 2000)
@@ -285,6 +285,8 @@ for (const engine of engines)
       const { observations } = await timeline(paymentId)
       const seen = observations.map(({ anomaly }: { anomaly: string | null }) => anomaly)
       assert.ok(seen.includes('REFUNDED_BEYOND_AMOUNT'), seen.join())
+      const { PAID, REFUNDED } = await counted()
+      assert.deepEqual([PAID, REFUNDED], [1, 0])
     })
 
     test('27 a refund made in the provider’s dashboard shows and lowers the balance', async (t) => {

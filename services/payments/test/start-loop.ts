@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import type { Clock, Env } from '@plinth/kit'
 import { listenForTest, type TestClock, testClock } from '@plinth/kit/testing'
 import { createProviderSandbox, loadConfig } from '@plinth/provider-sandbox'
@@ -44,7 +45,15 @@ export async function startLoop(t: TestScope, options: Options = {}) {
     return body as { paymentId: string; checkoutSessionId: string; checkoutUrl: string }
   }
 
-  return { ...started, sandbox, checkOut, payment, timeline, refund, paid }
+  /** How many payments have come to each status. */
+  const counted = async () => {
+    const families = await started.server.metrics.read()
+    const payments = families.find(({ name }) => name === 'plinth_payments_total')
+    assert.ok(payments?.type === 'counter')
+    return Object.fromEntries(payments.samples.map(({ labels, value }) => [labels.status, value]))
+  }
+
+  return { ...started, sandbox, checkOut, payment, timeline, refund, paid, counted }
 }
 
 export function checkoutBody(request: object = {}) {

@@ -28,6 +28,8 @@ export type Run = (query: CompiledQuery) => Promise<QueryResult<unknown>>
 export class DirectExecutor extends DefaultQueryExecutor {
   readonly #run: Run
   readonly #system: 'sqlite' | 'postgresql'
+  /** What `afterCommit` left for the end of the transaction that this runs. */
+  readonly afterCommit: (() => void)[] = []
 
   constructor(run: Run, compiler: QueryCompiler, adapter: DialectAdapter) {
     const connection = { executeQuery: run, streamQuery: refuseStreams } as never

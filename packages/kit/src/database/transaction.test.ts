@@ -7,7 +7,7 @@ import { isUniqueViolation } from './engine.ts'
 import type { Migration } from './migrate.ts'
 import { type Database, type Db, openDatabase } from './open.ts'
 import { prepared } from './prepared.ts'
-import { inTransaction, lastly } from './transaction.ts'
+import { afterCommit, inTransaction, lastly } from './transaction.ts'
 
 type Tables = { notes: { text: string } }
 
@@ -62,6 +62,31 @@ for (const engine of engines)
     })
   })
 
+for (const engine of engines)
+  describe(`what waits for the commit on ${engine.name}`, { skip: engine.skip }, () => {
+    test('happens once, when the rows are there, and not after a rollback', async (t) => {
+      const database = await openNotes(t, engine)
+      const told: string[] = []
+      const write = (name: string, fails = false) =>
+        inTransaction(database.db, async (db) => {
+          await inTransaction(db, async (same) => afterCommit(same, () => told.push(name)))
+          await add(db, name)
+          assert.deepEqual(
+            told.filter((other) => other === name),
+            [],
+          )
+          if (fails) throw new Error(`refused: ${name}`)
+        })
+
+      const outcomes = await Promise.allSettled([write('a'), write('b', true), write('c')])
+      await assert.rejects(write('a'), (error) => isUniqueViolation(error))
+
+      assert.equal(outcomes[1]?.status, 'rejected')
+      assert.deepEqual(told.toSorted(), ['a', 'c'])
+      assert.throws(() => afterCommit(database.db, () => {}), /no transaction/)
+    })
+  })
+
 const LAST = prepared((db: Db<Tables>, note: { text: string }) =>
   db.insertInto('notes').values(note).returning('text'),
 )
@@ -112,6 +137,21 @@ describe('a transaction on postgres', { skip: postgres?.skip }, () => {
     )
 
     assert.equal(count, 1)
+  })
+
+  test('that is attempted twice tells once that it is committed', async (t) => {
+    const { db } = await openNotes(t, postgres as TestEngine)
+    const told: number[] = []
+    let attempts = 0
+
+    await inTransaction(db, async (transaction) => {
+      attempts += 1
+      const attempt = attempts
+      afterCommit(transaction, () => told.push(attempt))
+      if (attempt === 1) throw Object.assign(new Error('could not serialize'), { code: '40001' })
+    })
+
+    assert.deepEqual(told, [2])
   })
 
   test('says which statement failed first, though it waits for a later one', async (t) => {

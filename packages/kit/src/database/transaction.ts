@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import type { Kysely } from 'kysely'
-import { Last } from './engine.ts'
+import { type DirectExecutor, Last } from './engine.ts'
 import { PostgresPoolAdapter } from './postgres/kysely.ts'
 import { isOutdatedPlan } from './postgres/statements.ts'
 import type { Patience } from './postgres/transactions.ts'
@@ -19,10 +19,28 @@ export async function inTransaction<T, R>(
   work: (db: Kysely<T>) => Promise<R | Last<R>>,
   options: Patience = {},
 ): Promise<R> {
-  const workAndWait = async (within: Kysely<T>) => answerOf(await work(within))
-  if (db.isTransaction) return workAndWait(db)
+  if (db.isTransaction) return answerOf(await work(db))
+  let open = db
+  const committed = await commit(
+    db,
+    (transaction) => {
+      open = transaction
+      return work(transaction)
+    },
+    options,
+  )
+  for (const callback of callbacksOf(open)) callback()
+  return committed
+}
+
+async function commit<T, R>(
+  db: Kysely<T>,
+  work: (db: Kysely<T>) => Promise<R | Last<R>>,
+  options: Patience,
+): Promise<R> {
   const { adapter } = db.getExecutor()
-  if (adapter instanceof SqliteFileAdapter) return adapter.inGroup(workAndWait)
+  if (adapter instanceof SqliteFileAdapter)
+    return adapter.inGroup<T, R>(async (transaction) => answerOf(await work(transaction)))
   if (!(adapter instanceof PostgresPoolAdapter)) throw new Error('Not a database of openDatabase.')
   for (let attempt = 1; ; attempt++) {
     try {
@@ -32,6 +50,20 @@ export async function inTransaction<T, R>(
     }
     await setTimeout(Math.random() * Math.min(2 ** attempt, LONGEST_PAUSE_MS))
   }
+}
+
+/**
+ * For an effect outside the database that must not happen for nothing, such as counting: it runs once,
+ * when the open transaction is committed, and never when it is rolled back. It must not throw.
+ */
+export function afterCommit<T>(db: Kysely<T>, callback: () => void): void {
+  if (!db.isTransaction) throw new Error('There is no transaction to wait for.')
+  callbacksOf(db).push(callback)
+}
+
+/** Every attempt at a transaction has an executor of its own. */
+function callbacksOf<T>(db: Kysely<T>): (() => void)[] {
+  return (db.getExecutor() as DirectExecutor).afterCommit
 }
 
 /**

@@ -1,5 +1,5 @@
-import { failPoint, inTransaction } from '@plinth/kit'
-import type { Payments } from '../payment/context.ts'
+import { afterCommit, failPoint, inTransaction } from '@plinth/kit'
+import type { Payments, Recording } from '../payment/context.ts'
 import {
   deleteReservedAttempt,
   findCheckoutGeneration,
@@ -12,14 +12,13 @@ import {
   insertPayment,
   type NewPayment,
 } from '../payment/database/payments.repository.ts'
-import type { Db } from '../payment/database/tables.ts'
 import { type Attempted, lockPayment, saveRecord } from '../payment/record.ts'
 import type { NewSession } from '../provider/provider.ts'
 import { idempotencyKey } from '../provider/reserved-calls.ts'
 import type { CheckoutRequest } from './plan.ts'
 
 /** Applies what is known of a payment before it exists, inside the same transaction. */
-type LinkEarlierEvents = (db: Db, payment: NewPayment, at: Date) => Promise<void>
+type LinkEarlierEvents = (recording: Recording, payment: NewPayment, at: Date) => Promise<void>
 
 /**
  * Of racing requests one inserts the payment, and its first attempt with it: a payment without one
@@ -38,7 +37,8 @@ export function reservePayment(
   return inTransaction(payments.db, async (db) => {
     const payment = { id, businessReference, amount, currency, providerCustomerId, createdAt }
     if (!(await insertPayment(db, payment))) return undefined
-    await linkEarlierEvents(db, payment, now)
+    afterCommit(db, () => payments.countStatus('PENDING'))
+    await linkEarlierEvents({ ...payments, db }, payment, now)
     const locked = await lockPayment(db, id)
     if (!locked || locked.attempts.length > 0) return undefined
     return reserveAttempt({ ...payments, db }, locked, request, 1)
@@ -72,7 +72,7 @@ export async function reserveAttempt(
   await insertAttempt(db, attempt)
   const source = { source: 'request', kind: 'checkout requested', at } as const
   const note = `Attempt ${reference}`
-  await saveRecord(db, { payment, attempts: [...attempts, attempt] }, { ...source, note })
+  await saveRecord(payments, { payment, attempts: [...attempts, attempt] }, { ...source, note })
   return attempt
 }
 
@@ -102,10 +102,11 @@ function newSession(
  * not is used again: should a node that lost its lease have sent it, both are given one session.
  */
 export async function withdrawAttempt(
-  { db, clock }: Payments,
+  payments: Payments,
   attempt: ReservedAttempt,
   key: 'spent' | 'unused',
 ): Promise<void> {
+  const { db, clock } = payments
   const { paymentId, reference } = attempt
   await inTransaction(db, async (transaction) => {
     const locked = await lockPayment(transaction, paymentId)
@@ -115,7 +116,8 @@ export async function withdrawAttempt(
     if (key === 'spent') await raiseCheckoutGeneration(transaction, paymentId)
     const source = { source: 'reply', kind: 'checkout refused', at: clock() } as const
     const note = `Attempt ${reference}`
-    await saveRecord(transaction, { ...locked, attempts }, { ...source, note })
+    const recording = { ...payments, db: transaction }
+    await saveRecord(recording, { ...locked, attempts }, { ...source, note })
   })
   failPoint('checkout:withdrawn')
 }

@@ -181,19 +181,19 @@ async function expireAttempt(payments: Payments, attempt: SessionAttempt): Promi
 
 /** Joins a session that we asked for to the attempt it belongs to. */
 async function recordSession(
-  { db, clock }: Payments,
+  payments: Payments,
   { paymentId, sequence }: ReservedAttempt | SessionAttempt,
   reply: CheckoutSession,
   kind: string,
 ): Promise<void> {
   const { id } = reply
   const from = kind === 'session created' ? 'reply' : 'look-up'
-  const source = { source: from, kind, at: clock(), subject: id } as const
+  const source = { source: from, kind, at: payments.clock(), subject: id } as const
   // Asked for by us, so it is ours, whether it says so or not.
   const session = { ...reply, metadata: { ...reply.metadata, paymentId } }
-  await recordReply(db, source, async (transaction) => {
-    await lockName(transaction, 'session', id)
-    const owner = await findAttemptBySession(transaction, id)
+  await recordReply(payments, source, async (recording) => {
+    await lockName(recording.db, 'session', id)
+    const owner = await findAttemptBySession(recording.db, id)
     // A provider that gives one session to two attempts would have two customers pay one of them.
     if (owner && (owner.paymentId !== paymentId || owner.sequence !== sequence))
       throw new InconsistentObservation(
@@ -201,6 +201,6 @@ async function recordSession(
         paymentId,
         `Session ${id} is another attempt's already.`,
       )
-    await observeSession(transaction, { paymentId, session, state: sessionStateOf(reply) }, source)
+    await observeSession(recording, { paymentId, session, state: sessionStateOf(reply) }, source)
   })
 }

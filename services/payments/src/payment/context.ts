@@ -3,6 +3,7 @@ import { type Clock, type Guard, type Logger, withLease } from '@plinth/kit'
 import type { PaymentProvider } from '../provider/provider.ts'
 import type { Db } from './database/tables.ts'
 import { paymentBusy, providerNotConfigured } from './problems.ts'
+import type { PaymentStatus } from './state.ts'
 
 /** What a route asks of its caller: nothing as shipped, where the host application does so. */
 export type PaymentGuard = {
@@ -32,9 +33,14 @@ export type Payments = {
   lockWaitMilliseconds: number
   /** A repetition of a request that is under way shares its answer. */
   singleFlight: SingleFlight
+  /** Counts a payment that has come to a status. */
+  countStatus: (status: PaymentStatus) => void
   /** Runs the reconciliation now and not at its next turn. */
   wake: () => void
 }
+
+/** The same inside a transaction, which `db` is. */
+export type Recording = Pick<Payments, 'db' | 'countStatus'>
 
 export function requireProvider(payments: Payments): PaymentProvider {
   if (!payments.provider) throw providerNotConfigured()

@@ -1,5 +1,6 @@
 import { type EventCatalogue, KEY_EVENTS } from '@plinth/events'
 import { oneOf, orNull, Type } from '@plinth/kit'
+import { PAYMENT_STATUSES } from './state.ts'
 
 export const SOURCE = 'payments'
 
@@ -11,7 +12,7 @@ const PaymentData = Type.Object(
   {
     paymentId: uuid,
     businessReference: Type.String({ examples: ['order-17'] }),
-    status: oneOf('PENDING', 'PAID', 'FAILED', 'PARTIALLY_REFUNDED', 'REFUNDED'),
+    status: oneOf(...PAYMENT_STATUSES),
     checkoutStatus: orNull(oneOf('OPEN', 'COMPLETE', 'EXPIRED')),
     amount,
     refundedAmount: amount,

@@ -1,6 +1,7 @@
 import { inTransaction } from '@plinth/kit'
 import { providerInconsistent } from '../provider/problems.ts'
 import type { CheckoutSession, Refund } from '../provider/provider.ts'
+import type { Recording } from './context.ts'
 import {
   type Attempt,
   findPaymentIdByIntent,
@@ -56,10 +57,11 @@ type SeenSession = { paymentId: string; session: CheckoutSession; state: Session
 
 /** Joins what a session says to its payment, inside the caller's transaction. */
 export async function observeSession(
-  db: Db,
+  recording: Recording,
   seen: SeenSession,
   source: ObservationSource,
 ): Promise<void> {
+  const { db } = recording
   const { paymentId, session } = seen
   const { paymentIntentId: intent } = session
   const [, locked] = await Promise.all([lockIntent(db, intent), lockRecord(db, paymentId, intent)])
@@ -71,7 +73,7 @@ export async function observeSession(
   const note = joined ? undefined : 'The session belongs to no attempt of this payment.'
   const refunds = countedOf(locked.refunds, attempts)
   const observed = { ...locked, attempts, refunds, session }
-  await saveRecord(db, observed, { note, ...source, subject: session.id })
+  await saveRecord(recording, observed, { note, ...source, subject: session.id })
 }
 
 async function lockIntent(db: Db, intent: string | null): Promise<void> {
@@ -157,11 +159,12 @@ async function writeAttempt(
  * that has the intent, where that is known.
  */
 export async function observeRefund(
-  db: Db,
+  recording: Recording,
   observed: Refund,
   source: ObservationSource,
   ownerId: string | null = null,
 ): Promise<PaymentRecord | undefined> {
+  const { db } = recording
   const intent = observed.paymentIntentId ?? (await earlierIntentOf(db, observed))
   const paymentId = ownerId ?? (await findOwner(db, intent))
   const reference = observed.metadata.refundReference
@@ -188,7 +191,7 @@ export async function observeRefund(
   const refunds = countedOf([...others, joined], locked.attempts)
   const unresolved = locked.unresolved.filter(({ reference }) => reference !== linked?.reference)
   const record = { ...locked, refunds, unresolved }
-  return saveRecord(db, record, { ...source, subject: observed.id })
+  return saveRecord(recording, record, { ...source, subject: observed.id })
 }
 
 /** Under the intent's lock, which a session that names the intent takes as well. */
@@ -228,12 +231,12 @@ function isAnsweredBy({ state, amount }: RefundAttempt, refund: Refund): boolean
 
 /** Records a reply of the provider. One that must never be applied is kept as an anomaly: 502. */
 export async function recordReply(
-  db: Db,
+  { db, countStatus }: Recording,
   source: ObservationSource,
-  record: (transaction: Db) => Promise<unknown>,
+  record: (recording: Recording) => Promise<unknown>,
 ): Promise<void> {
   try {
-    await inTransaction(db, record)
+    await inTransaction(db, (transaction) => record({ db: transaction, countStatus }))
   } catch (error) {
     if (!(error instanceof InconsistentObservation)) throw error
     const { message: note, anomaly, paymentId } = error

@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import { insertEvent } from '@plinth/events'
-import { secondsAfter } from '@plinth/kit'
+import { afterCommit, secondsAfter } from '@plinth/kit'
 import type { CheckoutSession, NewSession, Refund, RefundStatus } from '../provider/provider.ts'
+import type { Recording } from './context.ts'
 import { type Attempt, listAttempts } from './database/attempts.repository.ts'
 import { insertObservation, type ObservationSource } from './database/observations.repository.ts'
 import {
@@ -98,7 +99,7 @@ async function refundsOf(
  * refunds are read unless the caller has them as they stand now.
  */
 export async function saveRecord(
-  db: Db,
+  { db, countStatus }: Recording,
   { payment, attempts, session, ...refunded }: Observed,
   source: ObservationSource,
 ): Promise<PaymentRecord> {
@@ -110,6 +111,7 @@ export async function saveRecord(
   const checks = payment.nextCheckAt === null ? 0 : payment.checks
   const saved = { ...payment, ...derived, providerCustomerId, nextCheckAt, checks }
   if (!isDeepStrictEqual(payment, saved)) await updateProjection(db, saved, source.at)
+  if (saved.status !== payment.status) afterCommit(db, () => countStatus(saved.status))
   if (derived.refundedAmount < payment.refundedAmount)
     await updateFailedToRetry(db, payment.id, source.at)
   await Promise.all([

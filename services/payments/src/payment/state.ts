@@ -17,7 +17,14 @@ export type AttemptState = 'reserved' | SessionState
 /** Lowest first. A refund that succeeded may still fail, but a failed one never succeeds. */
 const REFUND_RANKS = ['requires_action', 'pending', 'succeeded', 'failed', 'canceled'] as const
 
-export type PaymentStatus = 'PENDING' | 'PAID' | 'FAILED' | 'PARTIALLY_REFUNDED' | 'REFUNDED'
+export const PAYMENT_STATUSES = [
+  'PENDING',
+  'PAID',
+  'FAILED',
+  'PARTIALLY_REFUNDED',
+  'REFUNDED',
+] as const
+export type PaymentStatus = (typeof PAYMENT_STATUSES)[number]
 export type CheckoutStatus = 'OPEN' | 'COMPLETE' | 'EXPIRED'
 export type Anomaly = 'PAID_TWICE' | 'PAID_WITHOUT_INTENT' | 'REFUNDED_BEYOND_AMOUNT'
 

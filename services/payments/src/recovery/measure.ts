@@ -1,6 +1,7 @@
-import { countReplies, measureDisks, type Server } from '@plinth/kit'
+import { countReplies, type Metrics, measureDisks, type Server } from '@plinth/kit'
 import type { Payments } from '../payment/context.ts'
 import { countPaymentsToCheck } from '../payment/database/payments.repository.ts'
+import { PAYMENT_STATUSES, type PaymentStatus } from '../payment/state.ts'
 import { countEventsToRetry } from '../webhooks/events.ts'
 
 /** What an operator wants to know of the payments. Called before the routes are added. */
@@ -30,4 +31,15 @@ export function measurePayments(server: Server, { db }: Payments, dataFolder: st
     () => countEventsToRetry(db),
   )
   measureDisks(metrics, { data: dataFolder })
+}
+
+/** Counts payments when they come to a status, which one may do several times. */
+export function countPayments(metrics: Metrics): (status: PaymentStatus) => void {
+  const count = metrics.counter({
+    name: 'plinth_payments_total',
+    help: 'Payments that have come to a status.',
+    labels: ['status'],
+    known: PAYMENT_STATUSES.map((status) => ({ status })),
+  })
+  return (status) => count({ status })
 }

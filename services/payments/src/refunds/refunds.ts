@@ -91,7 +91,7 @@ async function makeRefund(
 
 /** Decides under the payment's lock; a new attempt is committed before the provider is called. */
 function nextStep(
-  { db, clock }: Payments,
+  { db, clock, countStatus }: Payments,
   paymentId: string,
   request: RefundRequest,
   requester: Requester,
@@ -111,7 +111,7 @@ function nextStep(
     await insertAuditEvent(transaction, { at, event: 'REFUND_REQUESTED', subject, ...requester })
     const source = { source: 'request', kind: 'refund requested', at: now, note } as const
     const unresolved = [...record.unresolved, plan.attempt]
-    await saveRecord(transaction, { ...record, unresolved }, source)
+    await saveRecord({ db: transaction, countStatus }, { ...record, unresolved }, source)
     return plan
   })
 }
@@ -176,24 +176,32 @@ export async function reconcileRefunds(payments: Payments, intentId: string): Pr
   return refunds
 }
 
-async function recordRefunds({ db, clock }: Payments, refunds: Refund[]): Promise<void> {
+async function recordRefunds(payments: Payments, refunds: Refund[]): Promise<void> {
+  const { db, clock } = payments
   const source = { source: 'look-up', kind: 'refund looked up', at: clock() } as const
   await inTransaction(db, async (transaction) => {
-    for (const refund of refunds) await observeRefund(transaction, refund, source)
+    const recording = { ...payments, db: transaction }
+    for (const refund of refunds) await observeRefund(recording, refund, source)
   })
 }
 
 /** Joins a refund that we asked for to the payment it belongs to. */
 async function recordRefund(
-  { db, clock }: Payments,
+  payments: Payments,
   { paymentId, paymentIntentId }: RefundAttempt,
   refund: Refund,
 ): Promise<void> {
   const { id } = refund
-  const source = { source: 'reply', kind: 'refund created', at: clock(), subject: id } as const
-  await recordReply(db, source, async (transaction) => {
-    await lockName(transaction, 'refund', id)
-    const owner = (await findRefund(transaction, id))?.paymentIntentId
+  const source = {
+    source: 'reply',
+    kind: 'refund created',
+    at: payments.clock(),
+    subject: id,
+  } as const
+  await recordReply(payments, source, async (recording) => {
+    const { db } = recording
+    await lockName(db, 'refund', id)
+    const owner = (await findRefund(db, id))?.paymentIntentId
     // A provider that gives one refund to two payments has given back the money of one of them.
     if (owner && owner !== paymentIntentId)
       throw new InconsistentObservation(
@@ -201,12 +209,13 @@ async function recordRefund(
         paymentId,
         `Refund ${id} is another payment's already.`,
       )
-    await observeRefund(transaction, refund, source)
+    await observeRefund(recording, refund, source)
   })
 }
 
 /** Releases the money reserved for an attempt that certainly produced nothing. */
-async function withdrawRefund({ db, clock }: Payments, attempt: RefundAttempt): Promise<void> {
+async function withdrawRefund(payments: Payments, attempt: RefundAttempt): Promise<void> {
+  const { db, clock } = payments
   await inTransaction(db, async (transaction) => {
     const record = await lockRecord(transaction, attempt.paymentId)
     const refused = { state: 'refused', refundId: null } as const
@@ -214,7 +223,8 @@ async function withdrawRefund({ db, clock }: Payments, attempt: RefundAttempt): 
     const source = { source: 'look-up', kind: 'refund refused', at: clock() } as const
     const { reference } = attempt
     const unresolved = record.unresolved.filter((other) => other.reference !== reference)
-    await saveRecord(transaction, { ...record, unresolved }, { ...source, subject: reference })
+    const recording = { ...payments, db: transaction }
+    await saveRecord(recording, { ...record, unresolved }, { ...source, subject: reference })
   })
   failPoint('refund:withdrawn')
 }

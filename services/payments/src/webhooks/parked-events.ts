@@ -1,10 +1,10 @@
+import type { Recording } from '../payment/context.ts'
 import { lockName } from '../payment/database/locks.repository.ts'
 import {
   insertObservation,
   type ObservationSource,
 } from '../payment/database/observations.repository.ts'
 import type { NewPayment } from '../payment/database/payments.repository.ts'
-import type { Db } from '../payment/database/tables.ts'
 import { observeSession, sessionStateOf } from '../payment/observe.ts'
 import { InconsistentObservation } from '../payment/problems.ts'
 import { metadataOf, readEvent, readSession } from '../provider/objects.ts'
@@ -23,31 +23,33 @@ const ELSEWHERE = {
  * one of the sessions may be paid already. Only events of sessions are ever parked.
  */
 export async function linkParkedEvents(
-  db: Db,
+  recording: Recording,
   { id: paymentId, businessReference }: Pick<NewPayment, 'id' | 'businessReference'>,
   at: Date,
 ): Promise<void> {
+  const { db } = recording
   await lockName(db, 'reference', businessReference)
   for (const parked of await listParkedEvents(db, businessReference)) {
     const event = readEvent(JSON.parse(parked.body))
     const source = { source: parked.source, kind: event.type, eventId: event.id, at }
     if (metadataOf(event.object.metadata).paymentId)
       await insertObservation(db, source, { paymentId, ...ELSEWHERE })
-    else await link(db, event, { ...parked, paymentId, parkedFor: null }, source)
+    else await link(recording, event, { ...parked, paymentId, parkedFor: null }, source)
   }
 }
 
 /** What contradicts the payment is refused before anything is written, and must not prevent it. */
 async function link(
-  db: Db,
+  recording: Recording,
   event: ProviderEvent,
   parked: InboxEvent & { paymentId: string },
   source: ObservationSource,
 ): Promise<void> {
+  const { db } = recording
   try {
     const session = readSession(event.object)
     const state = sessionStateOf(session, event.type)
-    await observeSession(db, { paymentId: parked.paymentId, session, state }, source)
+    await observeSession(recording, { paymentId: parked.paymentId, session, state }, source)
     await updateEvent(db, parked)
   } catch (error) {
     if (!(error instanceof InconsistentObservation)) throw error

@@ -1,5 +1,5 @@
 import { failPoint, inTransaction } from '@plinth/kit'
-import type { Payments } from '../payment/context.ts'
+import type { Payments, Recording } from '../payment/context.ts'
 import {
   insertObservation,
   type ObservationSource,
@@ -44,7 +44,7 @@ export async function receiveEvent(payments: Payments, delivery: Delivery) {
   const at = payments.clock()
   try {
     const acknowledged = await inTransaction(payments.db, (db) =>
-      claimAndApply(db, delivery, object, at),
+      claimAndApply({ ...payments, db }, delivery, object, at),
     )
     failPoint('webhook:committed')
     if (object.kind === 'hint') payments.wake()
@@ -59,11 +59,12 @@ export async function receiveEvent(payments: Payments, delivery: Delivery) {
 }
 
 async function claimAndApply(
-  db: Db,
+  recording: Recording,
   delivery: Delivery,
   object: EventObject,
   at: Date,
 ): Promise<Acknowledgement> {
+  const { db } = recording
   const { event, source } = delivery
   const target = await findEventTarget(db, event, object)
   const { paymentId, parkedFor } = target
@@ -76,7 +77,7 @@ async function claimAndApply(
   if (!claimed && !hasFailed(known)) return acknowledge(known, true)
 
   const from = { source, kind: event.type, eventId: event.id, at }
-  await applyEvent(db, object, target, from)
+  await applyEvent(recording, object, target, from)
   const { receivedAt, tries } = known
   if (!claimed)
     await updateEvent(db, { ...claim, source: known.source, receivedAt, tries: tries + 1 })
@@ -91,20 +92,23 @@ function acknowledge(event: InboxEvent, duplicate: boolean): Acknowledgement {
 
 /** Joins one proven event to the payment it is about, inside the caller's transaction. */
 async function applyEvent(
-  db: Db,
+  recording: Recording,
   object: EventObject,
   target: EventTarget,
   source: ObservationSource,
 ): Promise<void> {
+  const { db } = recording
   const { paymentId } = target
   switch (object.kind) {
     case 'session': {
       const { session } = object
       const state = sessionStateOf(session, source.kind)
-      return paymentId ? observeSession(db, { paymentId, session, state }, source) : undefined
+      return paymentId
+        ? observeSession(recording, { paymentId, session, state }, source)
+        : undefined
     }
     case 'refund':
-      return applyRefund(db, object.refund, target, source)
+      return applyRefund(recording, object.refund, target, source)
     case 'hint':
       return scheduleCheck(db, target, source)
     case 'wrong-mode': {
@@ -118,15 +122,15 @@ async function applyEvent(
 }
 
 async function applyRefund(
-  db: Db,
+  recording: Recording,
   refund: Refund,
   target: EventTarget,
   source: ObservationSource,
 ): Promise<void> {
   const ownerId = target.owned ? target.paymentId : null
-  const record = await observeRefund(db, refund, source, ownerId)
+  const record = await observeRefund(recording, refund, source, ownerId)
   // Its intent is not known yet, but the payment is: the session will show the rest.
-  if (!record) return scheduleCheck(db, target, { ...source, subject: refund.id })
+  if (!record) return scheduleCheck(recording.db, target, { ...source, subject: refund.id })
   const anomaly = 'REFUNDED_BEYOND_AMOUNT'
   const counted = record.refunds.find(({ id }) => id === refund.id)?.status === 'succeeded'
   if (!counted || !record.payment.anomalies.includes(anomaly)) return

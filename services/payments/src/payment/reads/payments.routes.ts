@@ -13,6 +13,7 @@ import {
 import type { PaymentGuard, Payments } from '../context.ts'
 import { PaymentParams, textIn } from '../fields.ts'
 import { paymentMissing } from '../problems.ts'
+import { PAYMENT_STATUSES } from '../state.ts'
 import {
   AUDIT_SORTS,
   PAYMENT_SORTS,
@@ -30,7 +31,7 @@ const uuid = Type.String({ format: 'uuid' })
 const amount = Type.Integer({ minimum: 0, description: 'Minor unit of the currency' })
 
 const CheckoutStatus = orNull(oneOf('OPEN', 'COMPLETE', 'EXPIRED'))
-const Status = oneOf('PENDING', 'PAID', 'FAILED', 'PARTIALLY_REFUNDED', 'REFUNDED')
+const Status = oneOf(...PAYMENT_STATUSES)
 const Anomalies = Type.Array(text, { description: 'What does not add up; empty is normal' })
 
 const payment = {
