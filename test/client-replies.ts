@@ -14,7 +14,10 @@ import type { describeFile } from '../services/storage-full/src/files/files.ts'
 import type { createLink } from '../services/storage-full/src/files/links/links.ts'
 import type { pageOfUsage, usageOf } from '../services/storage-full/src/files/usage/usage.ts'
 import type { describeConfig } from '../services/storage-full/src/locations/configure.ts'
-import type { describeStatus } from '../services/storage-full/src/locations/status.ts'
+import type {
+  describeLocations,
+  describeStatus,
+} from '../services/storage-full/src/locations/status.ts'
 import type { describeFile as describeFlatFile } from '../services/storage-key/src/files.ts'
 
 type Reply<Work extends (...given: never[]) => unknown> = Awaited<ReturnType<Work>>
@@ -36,6 +39,7 @@ export type ClientReplies = [
   Gets<client.TemporaryLink, Reply<typeof createLink>>,
   Gets<client.StorageConfig, Reply<typeof describeConfig>>,
   Gets<client.StorageStatus, Reply<typeof describeStatus>>,
+  Gets<client.StorageLocation[], Reply<typeof describeLocations>>,
   Gets<client.StorageUsage, Reply<typeof usageOf>>,
   Gets<client.Page<client.OwnerUsage>, Reply<typeof pageOfUsage>>,
   Gets<client.FileMetadata, Reply<typeof describeFlatFile>>,

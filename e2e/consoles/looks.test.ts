@@ -35,7 +35,19 @@ const VISITS: Visit[] = [
   {
     service: 'storage-full',
     role: 'admin',
-    pages: ['', 'files/1', 'storage', 'session', 'profile', 'users', 'keys', 'audit', 'health'],
+    pages: [
+      '',
+      'files/1',
+      'owners',
+      'owners/1',
+      'storage',
+      'session',
+      'profile',
+      'users',
+      'keys',
+      'audit',
+      'health',
+    ],
     prepare: uploadSamples,
   },
   { service: 'storage-key', pages: ['', 'keys'], prepare: uploadOne },
@@ -142,7 +154,7 @@ async function photograph(page: Page, folder: string, name: string): Promise<voi
   mkdirSync(folder, { recursive: true })
   for (const [width, height] of [
     [390, 844],
-    [1280, 900],
+    [1440, 900],
   ] as const) {
     await page.setViewportSize({ width, height })
     const hidden = await page.evaluate<number>(`(() => {

@@ -260,17 +260,50 @@ describe('the full edition’s workbench', { skip }, () => {
     await page.getByLabel('Folder').fill('archive')
     await page.getByRole('button', { name: 'Save settings' }).click()
     await page.getByText('Saved. Not active until you activate it below.').waitFor()
-    const card = page.locator('.card', { hasText: 'folder files' })
-    await card.getByText('Saved, not in use until you activate it: folder archive').waitFor()
+    const card = (title: string) =>
+      page.locator('.card', { has: page.getByRole('heading', { name: title }) })
+    await card('In use').getByText('folder files').waitFor()
+    await card('Drafts').getByText('folder archive').waitFor()
     await page.getByRole('button', { name: 'Test LOCAL' }).click()
     await page.getByLabel('Test steps').getByText('passed').first().waitFor()
     await page.getByRole('button', { name: /Activate LOCAL/ }).click()
 
     await page.getByText('LOCAL is active. New files go there.').waitFor()
-    await page.getByRole('heading', { name: 'Usage' }).waitFor()
-    await page.getByLabel('Usage of each owner').getByText('user', { exact: true }).waitFor()
-    await page.locator('.card', { hasText: 'folder archive' }).getByText('available').waitFor()
-    assert.equal(await page.getByText('not in use until you activate it').count(), 0)
+    await card('In use').getByText('folder archive').waitFor()
+    await card('Drafts').getByText('None.').waitFor()
+    const places = page.getByRole('region', { name: 'Places with files' })
+    await places.getByRole('row', { name: /folder archive LOCAL go here 0/ }).waitFor()
+    await places.getByRole('row', { name: /folder files LOCAL – [1-9]/ }).waitFor()
+
+    await page.getByRole('button', { name: 'Move everything to LOCAL' }).click()
+
+    await card('Move stored files').getByText('done', { exact: true }).waitFor()
+    await card('Move stored files')
+      .getByText(/^(\d+) of \1 files moved to LOCAL$/)
+      .waitFor()
+    await places.getByRole('row', { name: /folder files/ }).waitFor({ state: 'detached' })
+    assert.deepEqual(await accessibilityFaults(page), [])
+  })
+
+  test('shows an administrator who stores how much, and the files of one owner', async (t) => {
+    const page = await openConsole(t, browser, address, { viewport: { width: 390, height: 844 } })
+    await signIn(page, 'admin')
+    await goTo(page, 'owners')
+    const owners = page.getByRole('region', { name: 'Usage of each owner' })
+    await owners.getByRole('row', { name: /^user \d+ / }).waitFor()
+
+    await owners.getByRole('link', { name: 'user', exact: true }).click()
+
+    await page.getByRole('heading', { name: 'Files of user' }).waitFor()
+    const files = page.getByRole('region', { name: 'Files of this owner' })
+    const first = files.locator('tbody tr').first()
+    await first.getByText('user', { exact: true }).waitFor()
+    const name = await first.getByRole('link').innerText()
+    assert.deepEqual(await accessibilityFaults(page), [])
+    await first.getByRole('button', { name: `Delete ${name}` }).click()
+    await page.getByText(`Deleting ${name}`).waitFor()
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await files.getByRole('link', { name, exact: true }).first().waitFor()
   })
 
   test('explains a bucket that cannot be reached and leaves the active provider alone', async (t) => {
@@ -288,7 +321,10 @@ describe('the full edition’s workbench', { skip }, () => {
     await page.getByRole('button', { name: 'Activate OBJECT' }).click()
 
     await page.getByRole('alert').filter({ hasText: '503' }).waitFor()
-    await page.locator('.card', { hasText: 'LOCAL' }).getByText('active', { exact: true }).waitFor()
+    const inUse = page.locator('.card', { has: page.getByRole('heading', { name: 'In use' }) })
+    await inUse.getByText('LOCAL', { exact: true }).waitFor()
+    const drafts = page.locator('.card', { has: page.getByRole('heading', { name: 'Drafts' }) })
+    await drafts.getByText('bucket files at http://127.0.0.1:9').waitFor()
     assert.doesNotMatch(await page.locator('.inspector').innerText(), /something/)
   })
 

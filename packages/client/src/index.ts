@@ -66,6 +66,7 @@ export {
   type ProviderName,
   type StorageClient,
   type StorageConfig,
+  type StorageLocation,
   type StorageStatus,
   type StorageTest,
   type StorageUsage,

@@ -64,6 +64,14 @@ export type ActiveLocation =
       pathStyleAccess: boolean
     }
 
+/** A place that has or had files. Those read from there are counted up to 10,000. */
+export type StorageLocation = {
+  id: number
+  location: ActiveLocation
+  active: boolean
+  files: number
+}
+
 export type StorageStatus = {
   activeProvider: ProviderName
   activeLocation: ActiveLocation
@@ -131,7 +139,8 @@ export type Move = {
 
 export type FileCalls = {
   upload(file: Blob, filename: string, options?: UploadOptions): Promise<StoredFile>
-  files(query?: { page?: number; size?: number }): Promise<StoredFile[]>
+  /** `ownerId` is for administrators: the files of one owner. */
+  files(query?: { page?: number; size?: number; ownerId?: string }): Promise<StoredFile[]>
   file(id: number): Promise<StoredFile>
   /** The response, so that its body can be streamed. It resumes when the connection breaks. */
   download(id: number, options?: DownloadOptions): Promise<Response>
@@ -150,6 +159,7 @@ export type FileCalls = {
 export type StorageAdministrationCalls = {
   status(): Promise<StorageStatus>
   config(): Promise<StorageConfig>
+  locations(): Promise<StorageLocation[]>
   usageOfOwners(query?: PageQuery): Promise<Page<OwnerUsage>>
   configureLocal(path: string): Promise<StorageConfig>
   configureObject(settings: ObjectSettings): Promise<StorageConfig>
@@ -208,6 +218,7 @@ function administrationCalls(calling: Send): StorageAdministrationCalls {
   return {
     status: () => jsonOf(calling('GET', '/api/storage/status')),
     config: () => jsonOf(calling('GET', '/api/storage/config')),
+    locations: () => jsonOf(calling('GET', '/api/storage/locations')),
     usageOfOwners: (query) => jsonOf(calling('GET', '/api/storage/usage', { query })),
     configureLocal: (path) =>
       jsonOf(calling('PUT', '/api/storage/config/local', { json: { path } })),

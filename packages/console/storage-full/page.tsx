@@ -4,6 +4,7 @@ import { startConsole } from '../shared/shell/shell.tsx'
 import { FilePage } from './files/file-page.tsx'
 import { FilesPage } from './files/files-page.tsx'
 import { session } from './session.ts'
+import { OwnersPage } from './storage/owners-page.tsx'
 import { StoragePage } from './storage/storage-page.tsx'
 
 const SCOPES = ['files:read', 'files:write', 'links:write', 'users:read', 'users:write']
@@ -15,6 +16,7 @@ startConsole({
   pages: [
     { path: '', title: 'Files', icon: 'file', component: FilesPage },
     { path: 'files', title: 'File', icon: 'file', component: FilePage, inside: '' },
+    { path: 'owners', title: 'Owners', icon: 'people', note: 'admin', component: OwnersPage },
     { path: 'storage', title: 'Storage', icon: 'disks', note: 'admin', component: StoragePage },
     ...ownPages(session),
     ...administrationPages(session, SCOPES),

@@ -56,6 +56,23 @@ for (const engine of engines)
       assert.deepEqual(await listed(admin), [third.body.id, second.body.id, first.body.id])
     })
 
+    test('GET /file/list?ownerId= has the files of one owner, for an administrator', async (t) => {
+      const { api, admin, user } = await start(t)
+      const alice = await register(api, 'alice')
+      const mine = await upload(api, user)
+      for (let count = 0; count < 2; count++) await upload(api, alice)
+      const list = (query: string, token: string) => api.get(`/file/list?${query}`, { token })
+      const { ownerId } = mine.body
+
+      assert.deepEqual((await list(`ownerId=${ownerId}`, admin)).body, [mine.body])
+      assert.deepEqual((await list(`ownerId=${ownerId}`, user)).body, [mine.body])
+      assert.deepEqual((await list('ownerId=http%3A%2F%2Fissuer%231', admin)).body, [])
+      assert.equal((await list(`ownerId=${ownerId}`, alice)).status, 403)
+      const paged = await list('ownerId=3&page=0&size=1', admin)
+      assert.equal(paged.headers.get('x-total-count'), '2')
+      assert.match(paged.headers.get('link') ?? '', /ownerId=3&page=1&size=1>; rel="next"/)
+    })
+
     test('GET /file/list is [] when there is nothing', async (t) => {
       const { api, user } = await start(t)
 

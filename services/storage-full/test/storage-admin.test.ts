@@ -54,6 +54,14 @@ for (const engine of engines)
       clock.advance(1)
       const there = await upload(second.api, user)
 
+      const { body: places } = await api.get('/api/storage/locations', { token: admin })
+      assert.deepEqual(
+        places.map(({ id: _, ...place }: { id: number }) => place),
+        [
+          { location: { provider: 'LOCAL', path: 'files' }, active: false, files: 2 },
+          { location: { provider: 'LOCAL', path: 'elsewhere' }, active: true, files: 2 },
+        ],
+      )
       const entries = await readdir(join(root, 'elsewhere'), { recursive: true })
       const names = entries.map((entry) => basename(entry))
       for (const { body } of [here, there]) assert.ok(names.includes(body.storedFilename))

@@ -21,8 +21,8 @@ export function Table<Row>(props: TableProps<Row>) {
         <caption class="visually-hidden">{props.caption}</caption>
         <thead role="rowgroup">
           <tr role="row">
-            {props.columns.map(({ title }) => (
-              <th key={title} role="columnheader" scope="col">
+            {props.columns.map(({ title, number }) => (
+              <th key={title} role="columnheader" scope="col" class={number ? 'number' : undefined}>
                 {title}
               </th>
             ))}

@@ -49,7 +49,7 @@ function moveWithArrows(event: KeyboardEvent): void {
   target.focus()
 }
 
-const COLUMNS: Column<StoredFile>[] = [
+export const FILE_COLUMNS: Column<StoredFile>[] = [
   {
     title: 'Picture',
     of: (file) => (
@@ -82,5 +82,5 @@ const COLUMNS: Column<StoredFile>[] = [
 ]
 
 export function FileTable({ files }: { files: StoredFile[] }) {
-  return <Table caption="Files" columns={COLUMNS} rows={files} keyOf={({ id }) => id} />
+  return <Table caption="Files" columns={FILE_COLUMNS} rows={files} keyOf={({ id }) => id} />
 }

@@ -1,35 +1,35 @@
-import type { ProviderName, StorageStatus } from '@plinth/client'
+import type { Move, ProviderName, StorageStatus } from '@plinth/client'
 import { useEffect } from 'preact/hooks'
 import { useAction, useLoad } from '../../shared/api/use-reply.ts'
 import { Button } from '../../shared/components/button.tsx'
-import { Badge, Card } from '../../shared/components/page.tsx'
+import { Badge, Card, Notice } from '../../shared/components/page.tsx'
 import { Refusal } from '../../shared/components/reply.tsx'
-import { dateText } from '../../shared/wording.ts'
+import { Facts, Table } from '../../shared/components/table.tsx'
+import type { Tone } from '../../shared/components/tone.ts'
+import { dateText, remainingText, sizeText } from '../../shared/wording.ts'
 import { session } from '../session.ts'
 
-type Move = {
-  id: number
-  to: ProviderName
-  state: string
-  total: number
-  moved: number
-  failed: number
-  createdAt: string
-}
-
 /** Moves stored files; every file stays readable throughout. */
-export function MoveCard({ status }: { status: StorageStatus }) {
+export function MoveCard(props: { status: StorageStatus; onChange(): Promise<unknown> }) {
   const moves = useLoad<Move[]>(() => session.api.get('/api/storage/moves', { silent: true }))
   const start = useAction(
     (to: ProviderName) => session.api.post('/api/storage/moves', { to }),
     moves.reload,
   )
-  const running = moves.body?.some(({ state }) => state === 'RUNNING') ?? false
+  const stop = useAction(
+    (id: number) => session.api.delete(`/api/storage/moves/${id}`),
+    () => Promise.all([moves.reload(), props.onChange()]),
+  )
+  const [latest, ...earlier] = moves.body ?? []
+  const running = latest?.state === 'RUNNING'
   useEffect(() => {
     if (!running) return
     const timer = setInterval(moves.reload, 1000)
-    return () => clearInterval(timer)
-  })
+    return () => {
+      clearInterval(timer)
+      props.onChange()
+    }
+  }, [running])
   return (
     <Card
       title="Move stored files"
@@ -40,39 +40,93 @@ export function MoveCard({ status }: { status: StorageStatus }) {
           <Button
             key={to}
             busy={start.busy || running}
-            blocked={!status.providers[to].configured && `${to} is not configured.`}
+            blocked={!props.status.providers[to].configured && `${to} is not configured.`}
             onClick={() => start.run(to)}
           >
             Move everything to {to}
           </Button>
         ))}
       </div>
-      <Refusal reply={start.refusal ?? moves.refusal} />
-      <MoveList moves={moves.body ?? []} />
+      <Refusal reply={start.refusal ?? stop.refusal ?? moves.refusal} />
+      {latest && <Report move={latest} onStop={() => stop.run(latest.id)} />}
+      {earlier.length > 0 && (
+        <details>
+          <summary>Earlier moves</summary>
+          <Table
+            caption="Earlier moves"
+            rows={earlier.slice(0, 10)}
+            keyOf={({ id }) => id}
+            columns={[
+              { title: 'Started', of: ({ createdAt }) => dateText(createdAt) },
+              { title: 'To', of: ({ to }) => <Badge>{to}</Badge> },
+              { title: 'State', of: (move) => <State move={move} /> },
+              { title: 'Moved', of: ({ moved, total }) => `${moved} of ${total}`, number: true },
+              { title: 'Failed', of: ({ failed }) => failed, number: true },
+              { title: 'By', of: ({ requestedBy }) => requestedBy },
+            ]}
+          />
+        </details>
+      )}
     </Card>
   )
 }
 
-function MoveList({ moves }: { moves: Move[] }) {
+/** The progress of a move, and what became of it. */
+function Report({ move, onStop }: { move: Move; onStop(): void }) {
+  const { moved, failed, total, movedBytes, lastError } = move
+  const isRunning = move.state === 'RUNNING'
   return (
-    <div role="status">
-      <ul class="stack">
-        {moves.slice(0, 3).map((move) => (
-          <li key={move.id} class="stack tight">
-            <div class="row apart">
-              <span>
-                {move.moved} of {move.total} files moved to {move.to}
-                {move.failed > 0 && `, ${move.failed} failed`}
-              </span>
-              <span class="row">
-                <span class="soft small">{dateText(move.createdAt)}</span>
-                <Badge tone={move.failed > 0 ? 'warn' : 'accent'}>{move.state.toLowerCase()}</Badge>
-              </span>
-            </div>
-            <progress value={move.moved} max={Math.max(1, move.total)} aria-label="Files moved" />
-          </li>
-        ))}
-      </ul>
+    <div class="stack tight">
+      <div class="row apart">
+        <strong role="status">
+          {moved} of {total} files moved to {move.to}
+          {failed > 0 && `, ${failed} failed`}
+        </strong>
+        <span class="row">
+          <State move={move} />
+          {isRunning && (
+            <Button small onClick={onStop}>
+              Stop
+            </Button>
+          )}
+        </span>
+      </div>
+      <progress value={moved + failed} max={Math.max(1, total)} aria-label="Files moved" />
+      <Facts
+        of={{
+          Moved: sizeText(movedBytes),
+          Started: `${dateText(move.createdAt)} by ${move.requestedBy}`,
+          Took: isRunning ? undefined : remainingText(millisecondsOf(move)),
+          'Time left': isRunning ? timeLeft(move) : undefined,
+        }}
+      />
+      {lastError && (
+        <Notice tone={isRunning ? 'warn' : 'bad'}>
+          <p>
+            <strong>{failed > 0 ? 'The last failure: ' : 'It waits: '}</strong>
+            {lastError}
+          </p>
+          {failed > 0 && <p>Files that failed stay where they were. Move again to retry them.</p>}
+        </Notice>
+      )}
     </div>
   )
+}
+
+const TONES: Record<Move['state'], Tone> = { RUNNING: 'accent', DONE: 'good', CANCELLED: 'warn' }
+
+function State({ move: { state, failed } }: { move: Move }) {
+  const tone = state === 'DONE' && failed > 0 ? 'warn' : TONES[state]
+  return <Badge tone={tone}>{state === 'CANCELLED' ? 'stopped' : state.toLowerCase()}</Badge>
+}
+
+function millisecondsOf({ createdAt, updatedAt }: Move): number {
+  return new Date(updatedAt).getTime() - new Date(createdAt).getTime()
+}
+
+/** By the files moved so far. */
+function timeLeft(move: Move): string | undefined {
+  const { moved, failed, total } = move
+  if (moved === 0) return undefined
+  return `about ${remainingText((millisecondsOf(move) / moved) * (total - moved - failed))}`
 }

@@ -31,6 +31,7 @@ import {
   allFiles,
   deleteFile,
   describeFile,
+  ownerSeenBy,
   pageOfFiles,
   requireFile,
   storeFile,
@@ -64,6 +65,12 @@ const FileReply = Type.Object(
 
 /** Sent in pieces, or as one page. */
 const FilesReply = Type.Unsafe<unknown>(Type.Array(FileReply))
+
+const FilesQuery = pageQuery([], {
+  ownerId: Type.Optional(
+    Type.String({ description: 'For administrators: the files of one owner', examples: ['2'] }),
+  ),
+})
 
 /** In a scope of its own, because here every body is left to the handler. */
 export function uploadRoute(server: Server, storage: Storage, write: Guard): void {
@@ -121,10 +128,11 @@ export function fileRoutes(
       summary: 'Your files, newest first; those of all users for an administrator',
       description: 'All of them without `page` and `size`.',
       tags,
-      readsQuery: pageQuery([]),
+      readsQuery: FilesQuery,
       response: {
         200: replyWith({ headers: ['Link', 'X-Total-Count'] }, FilesReply),
       },
+      problems: [fileOfAnotherUser],
     },
     handler: (request, reply) => sendList(request, reply, storage),
   })
@@ -185,14 +193,18 @@ function bytesRoutes(server: Server, storage: Storage, read: Guard): void {
 }
 
 async function sendList(request: Request, reply: Reply, storage: Storage) {
-  const { page: number, size } = (request.query ?? {}) as Record<string, unknown>
+  const { page: number, size, ownerId } = (request.query ?? {}) as Record<string, unknown>
+  const asked = typeof ownerId === 'string' && ownerId !== '' ? ownerId : undefined
+  const owner = ownerSeenBy(request.caller, asked)
   if (number === undefined && size === undefined) {
     reply.type('application/json; charset=utf-8')
-    return reply.send(Readable.from(jsonArray(allFiles(storage, request.caller))))
+    return reply.send(Readable.from(jsonArray(allFiles(storage, owner))))
   }
   const page = pageRequest({ page: number, size }, [])
-  const { files, total } = await pageOfFiles(storage, request.caller, page)
-  reply.header('x-total-count', total).header('link', pageLinks(basePathOf(request), page, total))
+  const { files, total } = await pageOfFiles(storage, owner, page)
+  reply
+    .header('x-total-count', total)
+    .header('link', pageLinks(listAddress(request, asked), page, total))
   return files.map(describeFile)
 }
 
@@ -206,11 +218,16 @@ async function* jsonArray(batches: AsyncIterable<StoredFile[]>): AsyncGenerator<
   yield separator === '[' ? '[]' : ']'
 }
 
+function listAddress(request: Request, ownerId: string | undefined): string {
+  const filter = ownerId === undefined ? '' : `ownerId=${encodeURIComponent(ownerId)}&`
+  return `${basePathOf(request)}/file/list?${filter}`
+}
+
 /** RFC 8288: where the neighbouring pages are. */
-function pageLinks(basePath: string, { page, size }: PageRequest, total: number): string {
+function pageLinks(address: string, { page, size }: PageRequest, total: number): string {
   const last = Math.max(0, Math.ceil(total / size) - 1)
   const link = (to: number, relation: string) =>
-    `<${basePath}/file/list?page=${to}&size=${size}>; rel="${relation}"`
+    `<${address}page=${to}&size=${size}>; rel="${relation}"`
   return [
     link(0, 'first'),
     ...(page > 0 ? [link(Math.min(page - 1, last), 'prev')] : []),

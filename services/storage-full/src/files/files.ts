@@ -105,14 +105,18 @@ export async function requireFile(
   return file
 }
 
-/** The owner whose files the caller sees; an administrator sees all. */
-function ownerSeenBy(caller: Caller): string | undefined {
-  return caller.roles.includes(ADMIN_ROLE) ? undefined : caller.userId
+/** The owner whose files the caller gets; an administrator gets those of all, or of the one asked for. */
+export function ownerSeenBy(caller: Caller, asked?: string): string | undefined {
+  if (caller.roles.includes(ADMIN_ROLE)) return asked
+  if (asked !== undefined && asked !== caller.userId) throw fileOfAnotherUser()
+  return caller.userId
 }
 
 /** Every file, newest first, a few hundred at a time so that a long list costs little memory. */
-export async function* allFiles({ db }: Storage, caller: Caller): AsyncGenerator<StoredFile[]> {
-  const ownerId = ownerSeenBy(caller)
+export async function* allFiles(
+  { db }: Storage,
+  ownerId: string | undefined,
+): AsyncGenerator<StoredFile[]> {
   let newestId = Number.MAX_SAFE_INTEGER
   while (true) {
     const files = await listFiles(db, { ownerId, newestId, limit: ROWS_AT_ONCE })
@@ -123,8 +127,7 @@ export async function* allFiles({ db }: Storage, caller: Caller): AsyncGenerator
   }
 }
 
-export async function pageOfFiles({ db }: Storage, caller: Caller, page: PageRequest) {
-  const ownerId = ownerSeenBy(caller)
+export async function pageOfFiles({ db }: Storage, ownerId: string | undefined, page: PageRequest) {
   const newestId = (await findIdAfter(db, ownerId, page.offset)) ?? 0
   const files = await listFiles(db, { ownerId, newestId, limit: page.size })
   return { files, total: await countFiles(db, ownerId) }

@@ -61,6 +61,21 @@ export async function findLocationAt(
     .executeTakeFirst()
 }
 
+/** Counts no further than `most`: the table may be long. */
+export async function countFilesAt(db: StorageDb, id: number, most: number): Promise<number> {
+  const counted = db
+    .selectFrom('files')
+    .select('id')
+    .where('location_id', '=', id)
+    .where('state', '=', 'stored')
+    .limit(most)
+  const { count } = await db
+    .selectFrom(counted.as('counted'))
+    .select((files) => files.fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow()
+  return Number(count)
+}
+
 const activeById = prepared((db: StorageDb, { id }: { id: number }) =>
   db
     .selectFrom('active_storage')

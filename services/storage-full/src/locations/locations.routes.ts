@@ -8,7 +8,13 @@ import {
   storageUnavailable,
   TestStep,
 } from './problems.ts'
-import { activateProvider, describeStatus, testProvider } from './status.ts'
+import {
+  activateProvider,
+  describeLocations,
+  describeStatus,
+  MOST_COUNTED,
+  testProvider,
+} from './status.ts'
 
 const Text = optionalText({ maxLength: 2048 })
 
@@ -84,6 +90,21 @@ const ConfigReply = Type.Object(
   { title: 'StorageConfig', description: 'Credentials are only said to be present.' },
 )
 
+const LocationsReply = Type.Array(
+  Type.Object(
+    {
+      id: Type.Integer(),
+      location: ActiveLocation,
+      active: Type.Boolean({ description: 'New files go there' }),
+      files: Type.Integer({
+        minimum: 0,
+        description: `How many are read from there; counting stops at ${MOST_COUNTED}`,
+      }),
+    },
+    { title: 'StorageLocation' },
+  ),
+)
+
 const TestReply = Type.Object(
   {
     provider: ProviderField,
@@ -122,6 +143,17 @@ export function locationRoutes(
       response: { 200: ConfigReply },
     },
     handler: () => describeConfig(context),
+  })
+
+  server.get('/api/storage/locations', {
+    onRequest,
+    schema: {
+      operationId: 'locations',
+      summary: 'Every place that has or had files',
+      tags,
+      response: { 200: LocationsReply },
+    },
+    handler: () => describeLocations(context),
   })
 
   configurationRoutes(server, context, { onRequest, root })

@@ -23,7 +23,12 @@ import type {
   StorageProvider,
 } from './providers/provider.ts'
 
-export { findActiveLocation, findLocation, listLocations } from './locations.repository.ts'
+export {
+  countFilesAt,
+  findActiveLocation,
+  findLocation,
+  listLocations,
+} from './locations.repository.ts'
 
 /** What the rules about locations work with. */
 export type LocationContext = {

@@ -2,9 +2,11 @@ import { type By, recordEvent } from '@plinth/accounts'
 import type { ProviderName } from '../database/tables.ts'
 import {
   activate,
+  countFilesAt,
   describeLocation,
   findSettings,
   type LocationContext,
+  listLocations,
   nameOf,
   openTrial,
   requireActiveLocation,
@@ -29,6 +31,23 @@ export async function describeStatus(context: LocationContext) {
     available,
     providers: { LOCAL, OBJECT },
   }
+}
+
+/** Files at a place are counted no further than this. */
+export const MOST_COUNTED = 10_000
+
+/** Every place that has or had files, with the files that are read from there. */
+export async function describeLocations({ db, providers }: LocationContext) {
+  const active = await requireActiveLocation(db)
+  const described = []
+  for (const { id, provider, sealedSettings } of await listLocations(db))
+    described.push({
+      id,
+      location: describeLocation(providers.unseal(provider, sealedSettings)),
+      active: id === active.id,
+      files: await countFilesAt(db, id, MOST_COUNTED),
+    })
+  return described
 }
 
 async function stateOf(context: LocationContext, active: Location, name: ProviderName) {

@@ -1,0 +1,124 @@
+import type { OwnerUsage, StoredFile } from '@plinth/client'
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { AdminRequired, SignedInOnly } from '../../shared/account/session/sign-in.tsx'
+import { useLoad, usePages } from '../../shared/api/use-reply.ts'
+import { EmptyState, Page } from '../../shared/components/page.tsx'
+import { type Column, List } from '../../shared/components/table.tsx'
+import { route } from '../../shared/shell/route.ts'
+import { sizeText } from '../../shared/wording.ts'
+import { DeletionList, deletions } from '../files/deletions.tsx'
+import { FILE_COLUMNS } from '../files/file-list.tsx'
+import { session } from '../session.ts'
+
+/** Who stores how much; each owner leads to their files. */
+export function OwnersPage() {
+  const owner = route.value[1]
+  return owner === undefined ? (
+    <Page title="Owners" about="What each owner has stored, those with most bytes first.">
+      <SignedInOnly session={session}>
+        <OwnerList />
+      </SignedInOnly>
+    </Page>
+  ) : (
+    <FilesOfOwner ownerId={owner} />
+  )
+}
+
+const FORBIDDEN = <AdminRequired session={session} to="see who stores how much" />
+
+type Row = OwnerUsage & { id: string | number }
+
+const COLUMNS: Column<Row>[] = [
+  {
+    title: 'Owner',
+    of: ({ owner, ownerId }) => (
+      <a class="cut" title={String(ownerId)} href={`#/owners/${encodeURIComponent(ownerId)}`}>
+        {owner ?? ownerId}
+      </a>
+    ),
+  },
+  { title: 'Files', of: ({ files, maxFiles }) => ofMost(files, maxFiles, String), number: true },
+  { title: 'Size', of: ({ bytes, maxBytes }) => ofMost(bytes, maxBytes, sizeText), number: true },
+  { title: 'Quota', of: (row) => <Quota {...row} /> },
+]
+
+function ofMost(amount: number, most: number | null, words: (amount: number) => string): string {
+  return most === null ? words(amount) : `${words(amount)} of ${words(most)}`
+}
+
+/** How much of what may be stored is used up, by the limit that is nearer. */
+function Quota({ owner, files, bytes, maxFiles, maxBytes }: Row) {
+  if (maxFiles === null && maxBytes === null) return <span class="soft">no limit</span>
+  const share = Math.max(maxFiles ? files / maxFiles : 0, maxBytes ? bytes / maxBytes : 0)
+  return (
+    <span class="quota">
+      <progress value={Math.min(1, share)} max={1} aria-label={`Quota of ${owner}`} />
+      {Math.round(share * 100)} %
+    </span>
+  )
+}
+
+function OwnerList() {
+  const usage = usePages<OwnerUsage>(
+    (page) => session.api.get(`/api/storage/usage?page=${page}&size=20`),
+    [session.claims.value?.sub],
+  )
+  const rows = usage.body?.map((row): Row => ({ ...row, id: row.ownerId }))
+  return (
+    <List
+      of={{ ...usage, body: rows }}
+      caption="Usage of each owner"
+      columns={COLUMNS}
+      forbidden={FORBIDDEN}
+      empty={<EmptyState icon="people" title="No files yet" about="Owners appear with a file." />}
+    />
+  )
+}
+
+function FilesOfOwner({ ownerId }: { ownerId: string }) {
+  const name = useSignal(ownerId)
+  return (
+    <Page title={`Files of ${name.value}`} back={{ href: '#/owners', title: 'All owners' }}>
+      <SignedInOnly session={session}>
+        <FileList ownerId={ownerId} onName={(owner) => (name.value = owner)} />
+      </SignedInOnly>
+    </Page>
+  )
+}
+
+const PAGE_SIZE = 25
+
+function FileList(props: { ownerId: string; onName(owner: string): void }) {
+  const page = useSignal(0)
+  const total = useSignal(0)
+  const query = `ownerId=${encodeURIComponent(props.ownerId)}&page=${page.value}&size=${PAGE_SIZE}`
+  const files = useLoad<StoredFile[]>(async () => {
+    const reply = await session.api.get<StoredFile[]>(`/file/list?${query}`)
+    total.value = Number(reply.headers['x-total-count'] ?? 0)
+    const owner = reply.ok ? reply.body[0]?.owner : undefined
+    if (owner) props.onName(owner)
+    return reply
+  }, [query, session.claims.value?.sub])
+  const waiting = new Set(deletions.value.map(({ file }) => file.id))
+  useEffect(() => {
+    if (!files.loading) files.reload()
+  }, [waiting.size])
+  return (
+    <>
+      <DeletionList />
+      <List
+        of={{
+          ...files,
+          body: files.body?.filter(({ id }) => !waiting.has(id)),
+          page,
+          totalPages: Math.ceil(total.value / PAGE_SIZE),
+        }}
+        caption="Files of this owner"
+        columns={FILE_COLUMNS}
+        forbidden={FORBIDDEN}
+        empty={<EmptyState icon="file" title="No files" about="This owner has none stored." />}
+      />
+    </>
+  )
+}
