@@ -59,10 +59,11 @@ const isJson = (reply: Reply) => /[/+]json$/.test(typeOf(reply))
 /** Most tests start a service with the same routes: its check is made once for all of them. */
 const checks = new Map<string, ReplyCheck>()
 
-function replyCheckOf({ operations, api }: Server): ReplyCheck {
-  const document = openApiDocument(operations, api as ApiDescription)
-  const text = JSON.stringify(document)
-  const check = checks.get(text) ?? newReplyCheck(document)
+function replyCheckOf(server: Server): ReplyCheck {
+  const api = server.api as ApiDescription
+  const described = server.operations.map((each) => [each, api.accessTo?.(each.url)])
+  const text = JSON.stringify([api, described])
+  const check = checks.get(text) ?? newReplyCheck(openApiDocument(server.operations, api))
   checks.set(text, check)
   return check
 }

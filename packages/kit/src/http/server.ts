@@ -12,6 +12,7 @@ import {
   removeBasePath,
   type TargetRewriting,
 } from './address/base-path.ts'
+
 import type { SchemaTypes, Server } from './framework.ts'
 import {
   type ConnectionLimits,
@@ -43,6 +44,7 @@ import {
   handleProblems,
   type ProblemRenderer,
 } from './problem-handler.ts'
+import { compilersFactory } from './routes/compiled-schemas.ts'
 import { doctorRoute } from './routes/doctor-challenge.ts'
 import { filteringResponses, operationsOf } from './routes/operations.ts'
 import { countsFirst, VALIDATION } from './schema.ts'
@@ -152,6 +154,7 @@ function bareServer(options: ServerOptions, rewriteUrl: TargetRewriting | undefi
       logRequest(request, reply)
     },
     ajv: { customOptions: VALIDATION },
+    schemaController: { compilersFactory },
   })
   // Node would refuse an unknown expectation by itself; RFC 9110 allows to disregard it.
   server.server.on('checkExpectation', (request, response) => {
