@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { describe, type TestContext, test } from 'node:test'
 import { type Env, SettingsError } from '@plinth/kit'
 import { apiFor } from '@plinth/kit/testing'
@@ -126,13 +127,16 @@ describe('the address of the suite', () => {
     const upload = body.writable.getWriter()
     const headers = { 'content-type': 'multipart/form-data; boundary=x' }
     const request = { token, headers, body: body.readable }
+    const storage = stack.services.find(({ entry }) => entry.name === 'storage-full')
+    assert.ok(storage)
+    const handedOn = once(storage.server.server, 'request', { signal: AbortSignal.timeout(10_000) })
     const reply = suite.request('POST', '/storage/file', request)
     await upload.write(encoded(PART))
+    await handedOn
 
     const closed = stack.close()
-    const storage = stack.services.find(({ entry }) => entry.name === 'storage-full')
     await until(
-      async () => storage?.server.server.listening,
+      async () => storage.server.server.listening,
       (listening) => listening === false,
     )
     await upload.write(encoded(END))
