@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import {
   type AccessTokenSigner,
@@ -23,7 +22,7 @@ import {
   type PasswordOptions,
   type Passwords,
 } from './passwords/passwords.ts'
-import { DEFAULT_COST } from './passwords/phc.ts'
+import { blocklistFile, hashingSettings } from './passwords/settings.ts'
 
 export { ADMIN_ROLE } from './database/users.repository.ts'
 
@@ -51,6 +50,8 @@ export type SecurityEvent = {
   result?: 'SUCCESS' | 'REFUSED' | 'THROTTLED' | 'UNCHANGED'
   /** Whose account it is. */
   userId?: number
+  /** Why an administrator did it. */
+  reason?: string | undefined
 }
 
 /** Where a request came from, as the audit and the list of sessions show it. */
@@ -203,35 +204,6 @@ function firstAdmin(settings: Settings, prefix: string): FirstAdmin | undefined 
   if (username === undefined) return undefined
   if (!password) settings.fault(`${prefix}ADMIN_PASSWORD`, `Expected the password of ${setting}.`)
   return { setting, username, email, password: password ?? '' }
-}
-
-/** Cheap hashes are for tests; production allows nothing below the default. */
-function hashingSettings(settings: Settings, prefix: string): PasswordOptions {
-  const { memoryKib, passes, lanes } = DEFAULT_COST
-  const floor = settings.production ? memoryKib : 8
-  const workers = settings.integer(`${prefix}PASSWORD_WORKERS`, 0, { max: 64 })
-  return {
-    cost: {
-      memoryKib: settings.integer(`${prefix}PASSWORD_MEMORY_KIB`, memoryKib, {
-        min: floor,
-        max: 262_144,
-      }),
-      passes: settings.integer(`${prefix}PASSWORD_PASSES`, passes, {
-        min: settings.production ? passes : 1,
-        max: 10,
-      }),
-      lanes,
-    },
-    ...(workers > 0 && { workers }),
-    deadlineSeconds: settings.integer(`${prefix}PASSWORD_QUEUE_SECONDS`, 10, { min: 1, max: 60 }),
-  }
-}
-
-function blocklistFile(settings: Settings, name: string): string | undefined {
-  const file = settings.optional(name)
-  if (file !== undefined && !existsSync(file))
-    settings.fault(name, 'Expected a file with one password per line.', '/etc/blocklist.txt')
-  return file
 }
 
 /** Sessions as their user and administrators see them. */

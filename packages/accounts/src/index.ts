@@ -25,6 +25,7 @@ export {
   findUserByEmail,
   findUserById,
   findUserByUsername,
+  markVerified,
   type User,
 } from './database/users.repository.ts'
 export { mountAccounts } from './host.ts'
@@ -38,5 +39,5 @@ export { openSession, type TokenPair } from './sessions/sessions.ts'
 export { type PasskeyStore, resetPassword } from './users/access.ts'
 export { changeEmail } from './users/changes.ts'
 export { type Operator, operatorOf } from './users/operator.ts'
-export { passwordText } from './users/schemas.ts'
+export { passwordText, ReasonBody, reason, roles } from './users/schemas.ts'
 export { refuseGuessable, registerUser, requireUser } from './users/users.ts'

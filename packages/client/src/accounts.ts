@@ -14,6 +14,15 @@ export type Profile = {
 
 export type UserSummary = Profile & { createdAt: string }
 
+/** What an administrator sees of one user. */
+export type UserDetails = UserSummary & {
+  emailVerified: boolean
+  passwordChangeRequired: boolean
+  /** When the account is erased; null unless that was asked for. */
+  deletesAt: string | null
+  deletionBy: 'user' | 'administrator' | null
+}
+
 export type OwnSession = {
   id: number
   createdAt: string
@@ -36,6 +45,30 @@ export type Page<T> = {
 
 export type PageQuery = { page?: number; size?: number; sort?: string[] }
 
+/** Go on with `after: next`; a search takes no page and no sort. */
+export type UserQuery = PageQuery & {
+  /** What the username or the e-mail address begins with. */
+  q?: string
+  role?: string
+  enabled?: boolean
+  verified?: boolean
+  createdFrom?: string
+  createdTo?: string
+  after?: string
+}
+
+/** `next` is there if it was a search; then totals are counted up to 10,000. */
+export type UserPage = Page<UserSummary> & { next?: string | null }
+
+export type AuditQuery = PageQuery & {
+  /** Who did it, or to whom it was done. */
+  user?: string
+  event?: string
+}
+
+/** Why an administrator does it; the audit keeps it. */
+export type Reason = { reason?: string }
+
 export type Registration = { username: string; email: string; password: string }
 
 export type AuditEvent = {
@@ -47,6 +80,8 @@ export type AuditEvent = {
   address: string | null
   result: string
   requestId: string | null
+  /** Why an administrator did it. */
+  reason?: string
 }
 
 /** Public keys of the access tokens (RFC 7517). */
@@ -63,12 +98,16 @@ export type AccountCalls = {
   changePassword(currentPassword: string, newPassword: string): Promise<void>
   sessions(): Promise<OwnSession[]>
   endSession(id: number): Promise<void>
-  users(query?: PageQuery): Promise<Page<UserSummary>>
-  updateUser(id: number, change: { enabled?: boolean; roles?: string[] }): Promise<UserSummary>
+  users(query?: UserQuery): Promise<UserPage>
+  user(id: number): Promise<UserDetails>
+  updateUser(
+    id: number,
+    change: { enabled?: boolean; roles?: string[] } & Reason,
+  ): Promise<UserSummary>
   sessionsOfUser(id: number): Promise<OwnSession[]>
-  endSessionsOfUser(id: number): Promise<void>
-  endSessionOfUser(id: number, sessionId: number): Promise<void>
-  audit(query?: PageQuery): Promise<Page<AuditEvent>>
+  endSessionsOfUser(id: number, why?: Reason): Promise<void>
+  endSessionOfUser(id: number, sessionId: number, why?: Reason): Promise<void>
+  audit(query?: AuditQuery): Promise<Page<AuditEvent>>
   jwks(): Promise<JsonWebKeys>
 }
 
@@ -102,11 +141,13 @@ export function accountCalls({ send, calling, session }: OpenSession): AccountCa
     sessions: () => jsonOf(calling('GET', '/api/users/me/sessions')),
     endSession: (id) => nothingOf(calling('DELETE', `/api/users/me/sessions/${id}`)),
     users: (query) => jsonOf(calling('GET', '/api/users', { query })),
+    user: (id) => jsonOf(calling('GET', `/api/users/${id}`)),
     updateUser: (id, json) => jsonOf(calling('PATCH', `/api/users/${id}`, { json })),
     sessionsOfUser: (id) => jsonOf(calling('GET', `/api/users/${id}/sessions`)),
-    endSessionsOfUser: (id) => nothingOf(calling('DELETE', `/api/users/${id}/sessions`)),
-    endSessionOfUser: (id, sessionId) =>
-      nothingOf(calling('DELETE', `/api/users/${id}/sessions/${sessionId}`)),
+    endSessionsOfUser: (id, json) =>
+      nothingOf(calling('DELETE', `/api/users/${id}/sessions`, { json })),
+    endSessionOfUser: (id, sessionId, json) =>
+      nothingOf(calling('DELETE', `/api/users/${id}/sessions/${sessionId}`, { json })),
     audit: (query) => jsonOf(calling('GET', '/api/audit', { query })),
     jwks: () => jsonOf(send('GET', '/.well-known/jwks.json')),
   }

@@ -6,6 +6,7 @@ import {
   openSession,
   type Page,
   type PageQuery,
+  type Reason,
 } from './accounts.ts'
 import { type Call, jsonOf, nothingOf } from './http/request.ts'
 import {
@@ -32,8 +33,8 @@ export type PasskeyCalls = {
   /** The credential is what `navigator.credentials.get` returned, or its `toJSON()`. */
   logInWithPasskey(credential: unknown): Promise<TokenPair>
   passkeysOfUser(id: number): Promise<Passkey[]>
-  removePasskeysOfUser(id: number): Promise<void>
-  removePasskeyOfUser(id: number, passkeyId: string): Promise<void>
+  removePasskeysOfUser(id: number, why?: Reason): Promise<void>
+  removePasskeyOfUser(id: number, passkeyId: string, why?: Reason): Promise<void>
   /** What the passkey calls above send along by themselves. */
   csrfToken(): Promise<{ headerName: string; parameterName: string; token: string }>
 }
@@ -107,7 +108,7 @@ export type RecoveryCalls = {
   changeEmail(newEmail: string): Promise<{ message: string }>
   confirmEmailChange(proof: MailProof): Promise<void>
   undoEmailChange(token: string): Promise<void>
-  resetPasswordOfUser(id: number, options?: { keepPasskeys?: boolean }): Promise<void>
+  resetPasswordOfUser(id: number, options?: { keepPasskeys?: boolean } & Reason): Promise<void>
   accountBrand(): Promise<{
     name: string
     colour: string | null
@@ -169,9 +170,12 @@ function passkeyCalls({ send, calling, session }: OpenSession): PasskeyCalls {
       return pair
     },
     passkeysOfUser: (id) => jsonOf(calling('GET', `/api/users/${id}/passkeys`)),
-    removePasskeysOfUser: (id) => nothingOf(calling('DELETE', `/api/users/${id}/passkeys`)),
-    removePasskeyOfUser: (id, passkeyId) =>
-      nothingOf(calling('DELETE', `/api/users/${id}/passkeys/${encodeURIComponent(passkeyId)}`)),
+    removePasskeysOfUser: (id, json) =>
+      nothingOf(calling('DELETE', `/api/users/${id}/passkeys`, { json })),
+    removePasskeyOfUser: (id, passkeyId, json) => {
+      const path = `/api/users/${id}/passkeys/${encodeURIComponent(passkeyId)}`
+      return nothingOf(calling('DELETE', path, { json }))
+    },
   }
 }
 

@@ -2,12 +2,17 @@ export type {
   AccountCalls,
   AccountsOptions,
   AuditEvent,
+  AuditQuery,
   JsonWebKeys,
   OwnSession,
   Page,
   PageQuery,
   Profile,
+  Reason,
   Registration,
+  UserDetails,
+  UserPage,
+  UserQuery,
   UserSummary,
 } from './accounts.ts'
 export type { DownloadOptions } from './http/download.ts'

@@ -99,6 +99,7 @@ export {
 } from './http/run.ts'
 export {
   emailText,
+  emptyBody,
   faultsOf,
   IdPath,
   oneOf,

@@ -98,6 +98,37 @@ for (const engine of engines) {
       assert.equal(body.totalElements, 4)
     })
 
+    test('shows what one user did, and what was done to the user, of one event or all', async (t) => {
+      const { api, userId } = await startWithAlice(t, { engine })
+      const token = await adminToken(api)
+      const reason = 'asked for by phone'
+      await api.patch(`/api/users/${userId}`, { enabled: false, reason }, { token })
+      const rows = async (query: string) => {
+        const { body } = await api.get(`/api/audit?${query}`, { token })
+        assert.equal(body.totalElements, body.content.length)
+        return body.content.map((row: Row) => [row.event, row.actor, row.subject, row.reason])
+      }
+
+      const disabled = ['USER_DISABLED', 'admin', 'alice', reason]
+      const ofAlice = [
+        disabled,
+        ['LOGIN', 'alice', 'alice', undefined],
+        ['REGISTER', 'alice', 'alice', undefined],
+      ]
+      assert.deepEqual(await rows('user=Alice'), ofAlice)
+      assert.deepEqual(await rows('user=alice&sort=id,asc'), ofAlice.toReversed())
+      assert.deepEqual(await rows('user=admin'), [disabled, ['LOGIN', 'admin', 'admin', undefined]])
+      assert.deepEqual(await rows('user=admin&event=USER_DISABLED'), [disabled])
+      assert.equal((await rows('event=LOGIN')).length, 2)
+      assert.deepEqual(await rows('user=unknown'), [])
+      const { body } = await api.get('/api/audit?user=alice&size=2&page=1', { token })
+      assert.deepEqual(
+        [body.totalElements, body.content.map(({ event }: Row) => event)],
+        [3, ['REGISTER']],
+      )
+      assert.equal((await api.get('/api/audit?event=login%20', { token })).status, 400)
+    })
+
     test('has a row for each caller without the role, with the endpoint', async (t) => {
       const { api, token, userId } = await startWithAlice(t, { engine })
       await api.get('/api/users?page=1', { token })

@@ -6,6 +6,7 @@ import {
   insertAuditEvent,
   listAuditEvents,
 } from '../database/audit.repository.ts'
+import { normalName } from '../database/names.ts'
 import type { AccountTables } from '../database/tables.ts'
 
 export type { Origin, SecurityEvent } from '../accounts.ts'
@@ -56,7 +57,7 @@ export async function recordEvent<T extends AccountTables>(
   origin: Origin,
 ): Promise<void> {
   const db = database as unknown as Db<AccountTables>
-  const { event, actor, subject, result = 'SUCCESS', userId } = securityEvent
+  const { event, actor, subject, result = 'SUCCESS', userId, reason } = securityEvent
   const { address, requestId } = origin
   const at = clock()
   await insertAuditEvent(db, {
@@ -67,6 +68,7 @@ export async function recordEvent<T extends AccountTables>(
     address,
     result,
     requestId,
+    reason: reason ?? null,
   })
   if (onEvent?.events.has(event)) await onEvent.run(db, { ...securityEvent, result }, origin)
   const type = TOLD[event]
@@ -90,19 +92,38 @@ export function recordKeyEvents<T extends AccountTables>(clock: Clock, source?: 
   }
 }
 
-export async function pageOfEvents({ db }: Accounts, page: PageRequest) {
-  return pageOf(await listAuditEvents(db, page), await countAuditEvents(db), page)
+type WantedEvents = { user?: string | undefined; event?: string | undefined }
+
+export async function pageOfEvents(
+  { db }: Accounts,
+  page: PageRequest,
+  { user, event }: WantedEvents = {},
+) {
+  const filter = {
+    ...(user !== undefined && { user: normalName(user) }),
+    ...(event !== undefined && { event }),
+  }
+  const events = await listAuditEvents(db, page, filter)
+  return pageOf(events.map(withReason), await countAuditEvents(db, filter), page)
 }
 
-/** Who changes the account of another user. */
-export type By = { actor: string; origin: Origin }
+/** Most events have none, and then say nothing about it. */
+function withReason<E extends { reason: string | null }>({ reason, ...event }: E) {
+  return reason === null ? event : { ...event, reason }
+}
+
+/** Who changes the account of another user, and why. */
+export type By = { actor: string; origin: Origin; reason?: string | undefined }
 
 const LONGEST_USER_AGENT = 300
 
 type Sender = { ip: string; id: string; headers: { 'user-agent'?: string | undefined } }
 
-export function byCaller(request: Sender & { caller: { username: string } }): By {
-  return { actor: request.caller.username, origin: originOf(request) }
+type Body = { reason?: string } | undefined | null
+
+export function byCaller(request: Sender & { caller: { username: string }; body?: unknown }): By {
+  const reason = (request.body as Body)?.reason
+  return { actor: request.caller.username, origin: originOf(request), reason }
 }
 
 export function originOf({ ip, id, headers }: Sender): Origin {

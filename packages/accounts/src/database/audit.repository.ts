@@ -8,7 +8,7 @@ import {
   sortRows,
   toRow,
 } from '@plinth/kit'
-import type { Selectable } from 'kysely'
+import { type Selectable, type SelectQueryBuilder, sql } from 'kysely'
 import type { AccountTables } from './tables.ts'
 
 type AuditRow = Selectable<AccountTables['audit_events']>
@@ -32,24 +32,78 @@ export const AUDIT_SORTS = ['id', 'at']
 export async function listAuditEvents(
   db: Db<AccountTables>,
   page: PageRequest,
+  filter: AuditFilter = {},
 ): Promise<FromRow<AuditRow>[]> {
-  const query = db.selectFrom('audit_events').selectAll().limit(page.size).offset(page.offset)
-  const rows = await sortRows(query, page.sort)
-    .orderBy('id', page.sort.at(-1)?.direction ?? 'desc')
-    .execute()
+  const direction = page.sort.at(-1)?.direction ?? 'desc'
+  const all = db.selectFrom('audit_events').selectAll()
+  if (!isFiltered(filter)) {
+    const rows = sortRows(all, page.sort).orderBy('id', direction)
+    return (await rows.limit(page.size).offset(page.offset).execute()).map(fromRow)
+  }
+  const found = await filteredIds(db, page, filter).execute()
+  if (found.length === 0) return []
+  const ids = found.map(({ id }) => id)
+  const rows = await all.where('id', 'in', ids).orderBy('id', direction).execute()
   return rows.map(fromRow)
+}
+
+export type AuditFilter = {
+  /** Who did it, or to whom it was done. */
+  user?: string
+  event?: string
+}
+
+/** From the indexes alone, and before the rows: a database would rather read them all. */
+export function filteredIds(db: Db<AccountTables>, page: PageRequest, filter: AuditFilter) {
+  const direction = page.sort.at(-1)?.direction ?? 'desc'
+  const upTo = page.offset + page.size
+  return idsOf(db, filter, (ids) => ids.orderBy('id', direction).limit(upTo))
+    .orderBy('id', direction)
+    .limit(page.size)
+    .offset(page.offset)
+}
+
+function isFiltered({ user, event }: AuditFilter): boolean {
+  return user !== undefined || event !== undefined
+}
+
+type Ids = SelectQueryBuilder<AccountTables, 'audit_events', { id: number }>
+
+/** What somebody did to others is in an index of its own, so the two parts have no row in common. */
+function idsOf(db: Db<AccountTables>, { user, event }: AuditFilter, part: (ids: Ids) => Ids) {
+  const all: Ids = db.selectFrom('audit_events').select('id')
+  const found = event === undefined ? all : all.where('event', '=', event)
+  const from = (ids: Ids) => db.selectFrom(part(ids).as('part')).select('id')
+  if (user === undefined) return from(found)
+  const byUser = found.where('actor', '=', user).where(sql<boolean>`actor <> subject`)
+  return from(found.where('subject', '=', user)).unionAll(from(byUser))
 }
 
 /**
  * Rows are added at one end and removed at the other, so the ids give their number without counting
  * millions of rows. An id skipped by a failed transaction is counted too.
  */
-export async function countAuditEvents(db: Db<AccountTables>): Promise<number> {
+export async function countAuditEvents(
+  db: Db<AccountTables>,
+  filter: AuditFilter = {},
+): Promise<number> {
+  if (isFiltered(filter)) return countFiltered(db, filter)
   const { first, last } = await db
     .selectFrom('audit_events')
     .select(({ fn }) => [fn.min('id').as('first'), fn.max('id').as('last')])
     .executeTakeFirstOrThrow()
   return first === null || last === null ? 0 : last - first + 1
+}
+
+/** Counted no further than this, so that one busy name does not cost a walk over millions of rows. */
+const MOST_COUNTED = 10_000
+
+async function countFiltered(db: Db<AccountTables>, filter: AuditFilter): Promise<number> {
+  const { total } = await db
+    .selectFrom(idsOf(db, filter, (ids) => ids.limit(MOST_COUNTED)).as('found'))
+    .select(({ fn }) => fn.countAll<number>().as('total'))
+    .executeTakeFirstOrThrow()
+  return Math.min(Number(total), MOST_COUNTED)
 }
 
 export function deleteOldAuditEvents(db: Db<AccountTables>, before: Date, signal: AbortSignal) {

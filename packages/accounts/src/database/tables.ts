@@ -14,6 +14,14 @@ export type AccountTables = SigningKeyTables &
       admin: number
       enabled: number
       created_at: string
+      /** Whether somebody proved to read mail to the address. */
+      verified: Generated<number>
+      /** The next login with the password must choose another. */
+      password_expired: Generated<number>
+      /** When the account is erased; until then it is disabled. */
+      deletes_at: Generated<string | null>
+      /** JSON: who asked for it, and whether the account was enabled before. */
+      deletion: Generated<string | null>
     }
     sessions: {
       id: Generated<number>
@@ -41,5 +49,7 @@ export type AccountTables = SigningKeyTables &
       address: string | null
       result: string
       request_id: string | null
+      /** Why an administrator did it. */
+      reason: Generated<string | null>
     }
   }

@@ -10,9 +10,15 @@ export type User = {
   enabled: boolean
   createdAt: string
   passwordHash: string
+  verified: boolean
+  passwordExpired: boolean
+  /** Set while the account waits for its erasure; then it is disabled. */
+  deletion?: Deletion & { at: string }
 }
 
-export type NewUser = Omit<User, 'id'>
+export type Deletion = { by: 'user' | 'administrator'; wasEnabled: boolean }
+
+export type NewUser = Omit<User, 'id' | 'verified' | 'passwordExpired' | 'deletion'>
 
 export const ADMIN_ROLE = 'ROLE_ADMIN'
 export const USER_ROLE = 'ROLE_USER'
@@ -29,7 +35,7 @@ export async function insertUser(db: Db<AccountTables>, user: NewUser): Promise<
     })
     .returning('id')
     .executeTakeFirstOrThrow()
-  return { id, ...user }
+  return { id, verified: false, passwordExpired: false, ...user }
 }
 
 const userById = prepared((db: Db<AccountTables>, { id }: { id: number }) =>
@@ -112,7 +118,7 @@ export async function updateUserState(
 }
 
 const updateHash = prepared((db: Db<AccountTables>, { id, hash }: { id: number; hash: string }) =>
-  db.updateTable('users').set({ password_hash: hash }).where('id', '=', id),
+  db.updateTable('users').set({ password_hash: hash, password_expired: 0 }).where('id', '=', id),
 )
 
 export async function updatePasswordHash(
@@ -123,8 +129,26 @@ export async function updatePasswordHash(
   await updateHash(db, { id, hash: passwordHash })
 }
 
+/** To an address that was proved. */
 export async function updateEmail(db: Db<AccountTables>, id: number, email: string): Promise<void> {
-  await db.updateTable('users').set({ email }).where('id', '=', id).execute()
+  await db.updateTable('users').set({ email, verified: 1 }).where('id', '=', id).execute()
+}
+
+/** Unless the account has another address by now. */
+export async function markVerified(
+  db: Db<AccountTables>,
+  { id, email }: Pick<User, 'id' | 'email'>,
+): Promise<void> {
+  await db
+    .updateTable('users')
+    .set({ verified: 1 })
+    .where('id', '=', id)
+    .where('email', '=', email)
+    .execute()
+}
+
+export async function expirePassword(db: Db<AccountTables>, id: number): Promise<void> {
+  await db.updateTable('users').set({ password_expired: 1 }).where('id', '=', id).execute()
 }
 
 function stateColumns({ enabled, roles }: { enabled: boolean; roles: string[] }) {
@@ -144,7 +168,8 @@ async function findUser(query: {
   return row && userOf(row)
 }
 
-function userOf(row: UserRow): User {
+export function userOf(row: UserRow): User {
+  const { deletes_at: at, deletion } = row
   return {
     id: row.id,
     username: row.username,
@@ -153,6 +178,9 @@ function userOf(row: UserRow): User {
     enabled: row.enabled === 1,
     createdAt: row.created_at,
     passwordHash: row.password_hash,
+    verified: row.verified === 1,
+    passwordExpired: row.password_expired === 1,
+    ...(at !== null && deletion !== null && { deletion: { at, ...JSON.parse(deletion) } }),
   }
 }
 

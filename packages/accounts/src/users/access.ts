@@ -31,7 +31,8 @@ export async function endSessions(
     if (choice === 'all') await revokeSessions(db, userId)
     else if (!(await revokeSession(db, userId, choice.id, sessionWindow(accounts))))
       throw sessionUnknown()
-    const event = { event: 'SESSION_REVOKED', actor: by.actor, subject: user.username, userId }
+    const { actor, reason } = by
+    const event = { event: 'SESSION_REVOKED', actor, reason, subject: user.username, userId }
     await recordEvent({ ...accounts, db }, event, by.origin)
   })
 }
@@ -63,7 +64,8 @@ export async function resetPassword(
     if (!now || (admit && !(await admit(db, now)))) return false
     await updatePasswordHash(db, user.id, newHash)
     await revokeSessions(db, user.id)
-    const who = { actor: by.actor, subject: user.username, userId: user.id }
+    const { actor, reason } = by
+    const who = { actor, reason, subject: user.username, userId: user.id }
     await recordEvent({ ...accounts, db }, { event: 'PASSWORD_RESET', ...who }, by.origin)
     if (passkeys && (await passkeys.remove(db, user.id, 'all')) > 0)
       await recordEvent({ ...accounts, db }, { event: 'PASSKEY_REMOVED', ...who }, by.origin)

@@ -37,7 +37,8 @@ export async function changeUser(
     await updateUserState(db, id, after)
     if (!enabled) await revokeSessions(db, id)
     for (const event of changesBetween(before, after)) {
-      const record = { event, actor: by.actor, subject: before.username, userId: id }
+      const { actor, reason } = by
+      const record = { event, actor, reason, subject: before.username, userId: id }
       await recordEvent({ ...accounts, db }, record, by.origin)
     }
     return after

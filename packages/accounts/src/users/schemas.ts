@@ -1,4 +1,4 @@
-import { emailText, requiredText, Type, timestamp } from '@plinth/kit'
+import { emailText, oneOf, orNull, pageReply, requiredText, Type, timestamp } from '@plinth/kit'
 
 const LONGEST_PASSWORD = 1024
 
@@ -34,22 +34,61 @@ export const passwordChangeBody = (passwordMinLength: number) =>
     { title: 'PasswordChange' },
   )
 
+/** Why an administrator does it; the audit keeps it. */
+export const reason = requiredText({
+  maxLength: 500,
+  examples: ['Asked for by phone, ticket 4711'],
+})
+
+export const ReasonBody = Type.Object({ reason: Type.Optional(reason) }, { title: 'Reason' })
+
+const role = Type.String({
+  pattern: '^ROLE_(USER|ADMIN)$',
+  message: 'must be ROLE_USER or ROLE_ADMIN',
+  examples: ['ROLE_USER'],
+})
+
+export const roles = Type.Array(role, {
+  uniqueItems: true,
+  maxItems: 2,
+  message: 'must name each role once',
+})
+
 export const UserChangeBody = Type.Object(
   {
     enabled: Type.Optional(Type.Boolean()),
-    roles: Type.Optional(
-      Type.Array(
-        Type.String({
-          pattern: '^ROLE_(USER|ADMIN)$',
-          message: 'must be ROLE_USER or ROLE_ADMIN',
-          examples: ['ROLE_USER'],
-        }),
-        { uniqueItems: true, maxItems: 2, message: 'must name each role once' },
-      ),
-    ),
+    roles: Type.Optional(roles),
+    reason: Type.Optional(reason),
   },
   { title: 'UserChange' },
 )
+
+const moment = Type.String({
+  pattern: '^\\d{4}-\\d\\d-\\d\\d(T\\d\\d:\\d\\d:\\d\\d(\\.\\d{1,3})?Z)?$',
+  message: 'must be a date, or a time such as 2030-01-01T12:00:00Z',
+  examples: ['2030-01-01T12:00:00Z'],
+})
+
+export const UserSearchQuery = Type.Object({
+  q: Type.Optional(
+    Type.String({
+      maxLength: 254,
+      examples: ['ada'],
+      description: 'What the username or the e-mail address begins with',
+    }),
+  ),
+  role: Type.Optional(role),
+  enabled: Type.Optional(oneOf('true', 'false')),
+  verified: Type.Optional(oneOf('true', 'false')),
+  createdFrom: Type.Optional(moment),
+  createdTo: Type.Optional(moment),
+  after: Type.Optional(
+    Type.String({
+      maxLength: 1000,
+      description: '`next` of the page before. A search takes no page and no sort',
+    }),
+  ),
+})
 
 const pathNumber = Type.String({ examples: ['1'] })
 
@@ -76,4 +115,26 @@ export const RegistrationReply = Type.Object(
 export const UserReply = Type.Object(
   { ...profile, createdAt: timestamp() },
   { ...closed, title: 'User' },
+)
+
+export const UsersReply = Type.Object(
+  {
+    ...pageReply(UserReply, 'PageOfUsers').properties,
+    next: Type.Optional(
+      orNull(Type.String({ description: 'Of a search, whose totals are counted up to 10,000' })),
+    ),
+  },
+  { title: 'PageOfUsers' },
+)
+
+export const UserDetailsReply = Type.Object(
+  {
+    ...profile,
+    createdAt: timestamp(),
+    emailVerified: Type.Boolean(),
+    passwordChangeRequired: Type.Boolean(),
+    deletesAt: orNull(Type.String({ format: 'date-time', description: 'When it is erased' })),
+    deletionBy: orNull(oneOf('user', 'administrator')),
+  },
+  { ...closed, title: 'UserDetails' },
 )

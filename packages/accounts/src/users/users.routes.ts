@@ -1,9 +1,9 @@
 import {
   CREDENTIALS_BODY_BYTES,
+  emptyBody,
   IdPath,
   noContent,
   pageQuery,
-  pageReply,
   pageRequest,
   pathId,
   type Server,
@@ -25,19 +25,24 @@ import { changeUser } from './changes.ts'
 import {
   ProfileReply,
   passwordChangeBody,
+  ReasonBody,
   RegistrationReply,
   registrationBody,
   UserChangeBody,
+  UserDetailsReply,
   UserReply,
+  UserSearchQuery,
   UserSessionPath,
+  UsersReply,
 } from './schemas.ts'
+import { searchUsers } from './search.ts'
 import {
   changeOwnPassword,
   ownProfile,
-  pageOfUsers,
   registerSelf,
   requireOpenRegistration,
   USER_SORTS,
+  userDetails,
 } from './users.ts'
 
 const own = ['Own account']
@@ -100,12 +105,26 @@ function administrationRoutes(server: Server, accounts: Accounts, guard: Account
     onRequest: guard.role(ADMIN_ROLE, 'users:read'),
     schema: {
       operationId: 'users',
-      summary: 'All users',
+      summary: 'All users, or those that a search finds',
       tags: administration,
+      querystring: UserSearchQuery,
       readsQuery: pageQuery(USER_SORTS),
-      response: { 200: pageReply(UserReply, 'PageOfUsers') },
+      response: { 200: UsersReply },
     },
-    handler: ({ query }) => pageOfUsers(accounts, pageRequest(query, USER_SORTS)),
+    handler: ({ query }) => searchUsers(accounts, query, pageRequest(query, USER_SORTS)),
+  })
+
+  server.get('/api/users/:id', {
+    onRequest: guard.role(ADMIN_ROLE, 'users:read'),
+    schema: {
+      operationId: 'user',
+      summary: 'One user, and what is pending for the account',
+      tags: administration,
+      params: IdPath,
+      response: { 200: UserDetailsReply },
+      problems: [userUnknown],
+    },
+    handler: ({ params }) => userDetails(accounts, pathId(params.id, { unknown: userUnknown })),
   })
 
   server.patch('/api/users/:id', {
@@ -148,11 +167,13 @@ function accessRoutes(server: Server, accounts: Accounts, guard: AccountGuard): 
 
   server.delete('/api/users/:id/sessions', {
     onRequest,
+    preValidation: emptyBody,
     schema: {
       operationId: 'endSessionsOfUser',
       summary: 'End all sessions of a user',
       tags: administration,
       params: IdPath,
+      body: ReasonBody,
       response: { 204: noContent },
       problems: [userUnknown],
     },
@@ -165,11 +186,13 @@ function accessRoutes(server: Server, accounts: Accounts, guard: AccountGuard): 
 
   server.delete('/api/users/:id/sessions/:sessionId', {
     onRequest,
+    preValidation: emptyBody,
     schema: {
       operationId: 'endSessionOfUser',
       summary: 'End one session of a user',
       tags: administration,
       params: UserSessionPath,
+      body: ReasonBody,
       response: { 204: noContent },
       problems: [userUnknown, sessionUnknown],
     },

@@ -158,6 +158,19 @@ export function summaryOf({ id, username, email, roles, enabled, createdAt }: Us
   return { id, username, email, roles, enabled, createdAt }
 }
 
+/** What an administrator sees of one user. */
+export async function userDetails(accounts: Accounts, id: number) {
+  const user = await requireUser(accounts, id)
+  const { verified, passwordExpired, deletion } = user
+  return {
+    ...summaryOf(user),
+    emailVerified: verified,
+    passwordChangeRequired: passwordExpired,
+    deletesAt: deletion?.at ?? null,
+    deletionBy: deletion?.by ?? null,
+  }
+}
+
 type PasswordChange = { currentPassword: string; newPassword: string }
 
 /** Requires the current password, and ends every session but the caller's. */

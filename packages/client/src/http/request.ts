@@ -20,7 +20,7 @@ export type Call = {
   form?: Record<string, string | undefined>
   body?: Blob
   headers?: Record<string, string>
-  query?: Record<string, string | number | string[] | undefined>
+  query?: Record<string, string | number | boolean | string[] | undefined>
   signal?: AbortSignal
   timeoutMs?: number
   /** Told how many bytes of the body have been sent. */

@@ -199,6 +199,11 @@ function defined(members: Schema): Schema {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined))
 }
 
+/** A `preValidation` for a route whose body may be missing: that is an object without members. */
+export async function emptyBody(request: { body?: unknown }): Promise<void> {
+  request.body ??= {}
+}
+
 /** Checks a value that did not come over HTTP by the same rules, with the same messages. */
 export function faultsOf(schema: TSchema, value: unknown): string[] {
   const validate = new Ajv(VALIDATION).compile(schema)

@@ -74,29 +74,3 @@ export function deleteExpiredTokens(db: Db<IdentityTables>, now: Date, signal: A
   const expired = { table: 'one_time_tokens', key: 'id', column: 'expires_at' }
   return deleteUntil(db, expired, now, signal)
 }
-
-export async function saveVerifiedAddress(
-  db: Db<IdentityTables>,
-  userId: number,
-  address: string,
-  now: Date,
-): Promise<void> {
-  const verified = { address, verified_at: now.toISOString() }
-  await db
-    .insertInto('verified_addresses')
-    .values({ user_id: userId, ...verified })
-    .onConflict((conflict) => conflict.column('user_id').doUpdateSet(verified))
-    .execute()
-}
-
-export async function isVerified(
-  db: Db<IdentityTables>,
-  { id, email }: { id: number; email: string },
-): Promise<boolean> {
-  const row = await db
-    .selectFrom('verified_addresses')
-    .select('address')
-    .where('user_id', '=', id)
-    .executeTakeFirst()
-  return row?.address === email
-}

@@ -62,6 +62,4 @@ export type IdentityTables = AccountTables &
       expires_at: string
       used_at: string | null
     }
-    /** A user is verified while this address is the one of the account. */
-    verified_addresses: { user_id: number; address: string; verified_at: string }
   }

@@ -62,13 +62,13 @@ export async function removePasskeys(
   { accounts, db }: PasskeyRecords,
   userId: number,
   choice: { id: string } | 'all',
-  { actor, origin }: By,
+  { actor, origin, reason }: By,
 ): Promise<void> {
   const user = await requireUser(accounts, userId)
   await inTransaction(db, async (transaction) => {
     const removed = await deletePasskeys(transaction, userId, choice)
     if (removed === 0 && choice !== 'all') throw passkeyUnknown()
-    const event = { event: 'PASSKEY_REMOVED', actor, subject: user.username, userId }
+    const event = { event: 'PASSKEY_REMOVED', actor, reason, subject: user.username, userId }
     if (removed > 0) await recordEvent({ ...accounts, db: transaction }, event, origin)
   })
 }

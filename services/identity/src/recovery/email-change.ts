@@ -8,11 +8,7 @@ import {
   resetPassword,
 } from '@plinth/accounts'
 import { type Caller, type Db, newOpaqueToken, validationFailed } from '@plinth/kit'
-import {
-  type OneTimeToken,
-  saveVerifiedAddress,
-  spendToken,
-} from '../database/one-time-tokens.repository.ts'
+import { type OneTimeToken, spendToken } from '../database/one-time-tokens.repository.ts'
 import type { IdentityTables } from '../database/tables.ts'
 import type { Prepare } from '../mail/delivery.ts'
 import { queueMail } from '../mail/outbox.ts'
@@ -83,7 +79,6 @@ export async function confirmEmailChange(
         const now = accounts.clock()
         if (!user.enabled || user.email !== from) return false
         if (!(await spendToken(inside, token.id, now))) return false
-        await saveVerifiedAddress(inside, user.id, token.address, now)
         await offerUndo(recovery, inside, { token, username: user.username, from }, origin)
         return true
       },
@@ -131,7 +126,6 @@ export async function undoEmailChange(
       const admit = async () => true
       const email = token.address
       await changeEmail(within(accounts, inside), user.id, { email, admit }, origin)
-      await saveVerifiedAddress(inside, user.id, email, now)
       const lifetimeSeconds = LIFETIME_SECONDS['password-reset']
       await queueMail(
         outbox,

@@ -2,17 +2,14 @@ import {
   type By,
   findUserByEmail,
   findUserById,
+  markVerified,
   type Origin,
   refuseGuessable,
   requireUser,
   resetPassword,
 } from '@plinth/accounts'
 import { type Db, newOpaqueToken } from '@plinth/kit'
-import {
-  isVerified,
-  saveVerifiedAddress,
-  spendToken,
-} from '../database/one-time-tokens.repository.ts'
+import { spendToken } from '../database/one-time-tokens.repository.ts'
 import type { IdentityTables } from '../database/tables.ts'
 import type { Prepare } from '../mail/delivery.ts'
 import type { MailKind } from '../mail/messages.ts'
@@ -84,20 +81,18 @@ export async function confirmPasswordReset(
   const user = token && (await findUserById(accounts.db, token.userId))
   if (!token || token.usedAt !== null || !user?.enabled) throw tokenRejected()
   await refuseGuessable(accounts, user, newPassword, 'newPassword')
-  const proven = await isVerified(db, user)
   const done = await resetPassword(
     accounts,
     user,
     newPassword,
     { actor: user.username, origin },
     {
-      ...(!proven && { passkeys }),
+      ...(!user.verified && { passkeys }),
       async admit(database, now) {
         if (!now.enabled || now.email !== token.address) return false
         const inside = database as unknown as Db<IdentityTables>
-        const at = accounts.clock()
-        if (!(await spendToken(inside, token.id, at))) return false
-        await saveVerifiedAddress(inside, user.id, token.address, at)
+        if (!(await spendToken(inside, token.id, accounts.clock()))) return false
+        await markVerified(database, now)
         return true
       },
     },

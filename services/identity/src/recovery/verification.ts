@@ -1,16 +1,13 @@
 import {
   findUserByEmail,
   findUserById,
+  markVerified,
   type Origin,
   recordEvent,
   requireUser,
 } from '@plinth/accounts'
 import { type Caller, inTransaction } from '@plinth/kit'
-import {
-  isVerified,
-  saveVerifiedAddress,
-  spendToken,
-} from '../database/one-time-tokens.repository.ts'
+import { spendToken } from '../database/one-time-tokens.repository.ts'
 import type { Prepare } from '../mail/delivery.ts'
 import { findToken, issueToken, type Proof } from './one-time-tokens.ts'
 import { tokenRejected } from './problems.ts'
@@ -22,7 +19,7 @@ export function prepareVerification(recovery: Recovery): Prepare {
   const { accounts } = recovery
   return async (db, { address, originAddress, userAgent }) => {
     const user = await findUserByEmail(within(accounts, db).db, address)
-    if (!user?.enabled || (await isVerified(db, user))) return
+    if (!user?.enabled || user.verified) return
     const origin = { address: originAddress, userAgent, requestId: null }
     if (!(await mayMail(recovery, db, { kind: KIND, user, to: address, origin }))) return
     const token = await issueToken({ accounts, db }, { userId: user.id, kind: KIND, address })
@@ -47,10 +44,11 @@ export async function verifyEmail(
   await inTransaction(db, async (inside) => {
     const now = accounts.clock()
     if (!(await spendToken(inside, token.id, now))) {
-      if (!(await isVerified(inside, user))) throw tokenRejected()
+      const again = await findUserById(within(accounts, inside).db, user.id)
+      if (again?.email !== user.email || !again.verified) throw tokenRejected()
       return
     }
-    await saveVerifiedAddress(inside, user.id, token.address, now)
+    await markVerified(within(accounts, inside).db, user)
     const { username } = user
     const event = { event: 'EMAIL_VERIFIED', actor: username, subject: username }
     await recordEvent(within(accounts, inside), event, origin)
@@ -65,7 +63,7 @@ export async function pendingVerification({ accounts, db }: Recovery, token: str
   return { username: user.username, email: user.email, createdAt: user.createdAt }
 }
 
-export async function accountSecurity({ accounts, db }: Recovery, caller: Caller) {
+export async function accountSecurity({ accounts }: Recovery, caller: Caller) {
   const user = await requireUser(accounts, Number(caller.userId))
-  return { emailVerified: await isVerified(db, user) }
+  return { emailVerified: user.verified }
 }

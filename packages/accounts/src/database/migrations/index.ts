@@ -4,6 +4,7 @@ import { accountsSchema } from './0001-accounts.ts'
 import { composedNames } from './0002-composed-names.ts'
 import { countedUsers } from './0003-counted-users.ts'
 import { previousTokens } from './0004-previous-tokens.ts'
+import { administration } from './0005-administration.ts'
 
 /** The tables of this package, of kit and of events; a host appends its own. */
 export const accountMigrations: Migration[] = [
@@ -13,5 +14,6 @@ export const accountMigrations: Migration[] = [
   composedNames,
   countedUsers,
   previousTokens,
+  administration,
   ...eventMigrations,
 ]

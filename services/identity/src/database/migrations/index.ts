@@ -2,10 +2,12 @@ import { accountMigrations } from '@plinth/accounts'
 import { type Migration, serviceKeyMigrations } from '@plinth/kit'
 import { passkeysSchema } from './0001-passkeys.ts'
 import { recoverySchema } from './0002-recovery.ts'
+import { verifiedUsers } from './0003-verified-users.ts'
 
 export const identityMigrations: Migration[] = [
   ...accountMigrations,
   passkeysSchema,
   ...serviceKeyMigrations,
   recoverySchema,
+  verifiedUsers,
 ]

@@ -1,5 +1,12 @@
-import { type AccountGuard, ADMIN_ROLE, byCaller, requireUser, userUnknown } from '@plinth/accounts'
-import { IdPath, noContent, pathId, type Server } from '@plinth/kit'
+import {
+  type AccountGuard,
+  ADMIN_ROLE,
+  byCaller,
+  ReasonBody,
+  requireUser,
+  userUnknown,
+} from '@plinth/accounts'
+import { emptyBody, IdPath, noContent, pathId, type Server } from '@plinth/kit'
 import { type PasskeyRecords, passkeysOf, removePasskeys } from '../passkeys.ts'
 import { passkeyUnknown } from '../problems.ts'
 import { PasskeysReply, UserCredentialPath } from './schemas.ts'
@@ -48,11 +55,13 @@ function administrationRoutes(server: Server, passkeys: PasskeyRecords, guard: A
 
   server.delete('/api/users/:id/passkeys', {
     onRequest: admin,
+    preValidation: emptyBody,
     schema: {
       operationId: 'removePasskeysOfUser',
       summary: 'Remove all passkeys of a user',
       tags,
       params: IdPath,
+      body: ReasonBody,
       response: { 204: noContent },
       problems: [userUnknown],
     },
@@ -64,11 +73,13 @@ function administrationRoutes(server: Server, passkeys: PasskeyRecords, guard: A
 
   server.delete('/api/users/:id/passkeys/:credentialId', {
     onRequest: admin,
+    preValidation: emptyBody,
     schema: {
       operationId: 'removePasskeyOfUser',
       summary: 'Remove one passkey of a user',
       tags,
       params: UserCredentialPath,
+      body: ReasonBody,
       response: { 204: noContent },
       problems: [userUnknown, passkeyUnknown],
     },

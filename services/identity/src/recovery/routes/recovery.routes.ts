@@ -10,6 +10,7 @@ import {
 import {
   bareReply,
   CREDENTIALS_BODY_BYTES,
+  emptyBody,
   IdPath,
   noContent,
   pathId,
@@ -86,9 +87,7 @@ export function recoveryRoutes(server: Server, recovery: Recovery, guard: Accoun
 
   server.post('/api/users/:id/password-reset', {
     onRequest: guard.role(ADMIN_ROLE),
-    preValidation: async (request) => {
-      request.body ??= {}
-    },
+    preValidation: emptyBody,
     schema: {
       operationId: 'resetPasswordOfUser',
       summary: 'End the password, sessions and passkeys of a user, and mail a way back',

@@ -1,4 +1,4 @@
-import { passwordText } from '@plinth/accounts'
+import { passwordText, reason } from '@plinth/accounts'
 import { emailText, requiredText, Type, timestamp } from '@plinth/kit'
 
 const token = requiredText({ maxLength: 200, description: 'From the link in the mail' })
@@ -22,7 +22,7 @@ export const EmailBody = Type.Object({ email: emailText() }, { title: 'MailReque
 export const NewEmailBody = Type.Object({ newEmail: emailText() }, { title: 'EmailChange' })
 
 export const AdministratorsResetBody = Type.Object(
-  { keepPasskeys: Type.Optional(Type.Boolean()) },
+  { keepPasskeys: Type.Optional(Type.Boolean()), reason: Type.Optional(reason) },
   { title: 'AdministratorsReset' },
 )
 

@@ -163,7 +163,8 @@ function parametersOf({ url, schema }: Operation, components: Components): Json[
   }
   return [
     ...from('path', path),
-    ...from('query', querystring ?? readsQuery),
+    ...from('query', querystring),
+    ...from('query', readsQuery),
     ...from('header', headers),
   ]
 }

@@ -1,0 +1,117 @@
+import { type Db, engineOf } from '@plinth/kit'
+import { type SelectQueryBuilder, sql } from 'kysely'
+import type { AccountTables } from './tables.ts'
+import { ADMIN_ROLE, type User, userOf } from './users.repository.ts'
+
+export type UserFilter = {
+  /** What the username or the e-mail address begins with, in the form in which they are stored. */
+  prefix?: string
+  role?: string
+  enabled?: boolean
+  verified?: boolean
+  createdFrom?: string
+  createdTo?: string
+}
+
+/** Which index a search walks along, and where on it a page ended. */
+export type Place = { walk: Walk; key: string; id: number }
+
+export type Walk = 'username' | 'email' | 'created' | 'id'
+
+/** Usernames that match come first, then e-mail addresses. */
+export function walksOf({ prefix, createdFrom, createdTo }: UserFilter): Walk[] {
+  if (prefix !== undefined) return ['username', 'email']
+  return createdFrom !== undefined || createdTo !== undefined ? ['created'] : ['id']
+}
+
+/** Goes on after a place: however many users there are, a page costs the rows that it reads. */
+export function matchingUsers(
+  db: Db<AccountTables>,
+  filter: UserFilter,
+  { walk, after, most }: { walk: Walk; after?: Place; most: number },
+) {
+  const order = { username: 'username', email: 'email', created: 'created_at', id: 'id' } as const
+  const users = withState(db.selectFrom('users'), filter)
+  const column = order[walk]
+  if (walk === 'username' || walk === 'email') {
+    const text = inBytes(db, walk)
+    const found = users
+      .where((where) => where.and(beginning(db, walk, filter.prefix ?? '')))
+      .$if(walk === 'email', (all) =>
+        all.where((where) => where.not(where.and(beginning(db, 'username', filter.prefix ?? '')))),
+      )
+      .$if(after !== undefined, (all) => all.where(sql<boolean>`${text} > ${after?.key}`))
+    return found.selectAll().orderBy(text).limit(most)
+  }
+  return users
+    .$if(after !== undefined, (all) =>
+      walk === 'id'
+        ? all.where('id', '>', after?.id ?? 0)
+        : all.where(sql<boolean>`(created_at, id) > (${after?.key}, ${after?.id})`),
+    )
+    .selectAll()
+    .orderBy(column)
+    .$if(walk === 'created', (all) => all.orderBy('id'))
+    .limit(most)
+}
+
+export async function listMatching(
+  ...search: Parameters<typeof matchingUsers>
+): Promise<{ user: User; place: Place }[]> {
+  const rows = await matchingUsers(...search).execute()
+  const { walk } = search[2]
+  return rows.map((row) => {
+    const keys = { username: row.username, email: row.email, created: row.created_at, id: '' }
+    return { user: userOf(row), place: { walk, key: keys[walk], id: row.id } }
+  })
+}
+
+/** How many match, counted no further than `most`. */
+export async function countMatching(
+  db: Db<AccountTables>,
+  filter: UserFilter,
+  most: number,
+): Promise<number> {
+  const { prefix } = filter
+  const found = withState(db.selectFrom('users'), filter)
+    .$if(prefix !== undefined, (all) =>
+      all.where((where) =>
+        where.or([
+          where.and(beginning(db, 'username', prefix ?? '')),
+          where.and(beginning(db, 'email', prefix ?? '')),
+        ]),
+      ),
+    )
+    .select('id')
+    .limit(most)
+  const { total } = await db
+    .selectFrom(found.as('found'))
+    .select(({ fn }) => fn.countAll<number>().as('total'))
+    .executeTakeFirstOrThrow()
+  return Number(total)
+}
+
+type Users<O> = SelectQueryBuilder<AccountTables, 'users', O>
+
+function withState<O>(users: Users<O>, filter: UserFilter): Users<O> {
+  const { role, enabled, verified, createdFrom, createdTo } = filter
+  let found = users
+  if (role === ADMIN_ROLE) found = found.where(sql<boolean>`admin = 1`)
+  else if (role !== undefined) found = found.where('roles', 'like', `%"${role}"%`)
+  if (enabled !== undefined) found = found.where('enabled', '=', enabled ? 1 : 0)
+  if (verified !== undefined) found = found.where('verified', '=', verified ? 1 : 0)
+  if (createdFrom !== undefined) found = found.where('created_at', '>=', createdFrom)
+  if (createdTo !== undefined) found = found.where('created_at', '<', createdTo)
+  return found
+}
+
+/** Ordered byte by byte, what begins with the same letters is one range. */
+function beginning(db: Db<AccountTables>, column: 'username' | 'email', prefix: string) {
+  const text = inBytes(db, column)
+  return [sql<boolean>`${text} >= ${prefix}`, sql<boolean>`${text} < ${`${prefix}\u{10ffff}`}`]
+}
+
+function inBytes(db: Db<AccountTables>, column: 'username' | 'email') {
+  const text = sql.ref<string>(column)
+  return engineOf(db) === 'postgres' ? sql<string>`${text} collate "C"` : text
+}

@@ -1,0 +1,92 @@
+import { type PageRequest, pageOf, validationFailed } from '@plinth/kit'
+import type { Accounts } from '../accounts.ts'
+import { normalName } from '../database/names.ts'
+import {
+  countMatching,
+  listMatching,
+  type Place,
+  type UserFilter,
+  walksOf,
+} from '../database/user-search.repository.ts'
+import { pageOfUsers, summaryOf } from './users.ts'
+
+/** As the query of a request has it: every value is text. */
+export type UserSearch = {
+  q?: string
+  role?: string
+  enabled?: 'true' | 'false'
+  verified?: 'true' | 'false'
+  createdFrom?: string
+  createdTo?: string
+  after?: string
+}
+
+const MOST_COUNTED = 10_000
+
+/**
+ * Without a search, every user, as specified. A search has an order of its own, that of the index it
+ * walks along, and goes on with `after`: a page number would have to skip what lies before it.
+ */
+export async function searchUsers(accounts: Accounts, search: UserSearch, page: PageRequest) {
+  const { after, ...wanted } = search
+  const filter = filterOf(wanted)
+  if (Object.keys(filter).length === 0 && after === undefined) return pageOfUsers(accounts, page)
+  if (page.page > 0) throw validationFailed(['page: a search goes on with after'])
+  if (page.sort.length > 0) throw validationFailed(['sort: a search has an order of its own'])
+  const found = await collect(accounts, filter, { after: placeOf(after, filter), size: page.size })
+  const total = await countMatching(accounts.db, filter, MOST_COUNTED)
+  const users = found.users.map(({ user }) => summaryOf(user))
+  const next = found.more ? cursorOf(found.users.at(-1)?.place) : null
+  return { ...pageOf(users, total, page), first: !after, last: next === null, next }
+}
+
+async function collect(
+  { db }: Accounts,
+  filter: UserFilter,
+  { after, size }: { after: Place | undefined; size: number },
+) {
+  const walks = walksOf(filter)
+  const users: Awaited<ReturnType<typeof listMatching>> = []
+  for (const walk of walks.slice(after ? walks.indexOf(after.walk) : 0)) {
+    const from = after?.walk === walk ? { after } : {}
+    const most = size + 1 - users.length
+    if (most > 0) users.push(...(await listMatching(db, filter, { walk, most, ...from })))
+  }
+  return { users: users.slice(0, size), more: users.length > size }
+}
+
+function filterOf({ q, enabled, verified, role, createdFrom, createdTo }: UserSearch): UserFilter {
+  const prefix = normalName(q ?? '')
+  return {
+    ...(prefix !== '' && { prefix }),
+    ...(role !== undefined && { role }),
+    ...(enabled !== undefined && { enabled: enabled === 'true' }),
+    ...(verified !== undefined && { verified: verified === 'true' }),
+    ...(createdFrom !== undefined && { createdFrom: instantOf(createdFrom) }),
+    ...(createdTo !== undefined && { createdTo: instantOf(createdTo) }),
+  }
+}
+
+/** In the form in which it is stored, because text is compared. */
+function instantOf(time: string): string {
+  const instant = new Date(time)
+  if (Number.isNaN(instant.getTime())) throw validationFailed([`${time}: is no such time`])
+  return instant.toISOString()
+}
+
+function cursorOf(place: Place | undefined): string | null {
+  return place ? Buffer.from(JSON.stringify(place)).toString('base64url') : null
+}
+
+/** A cursor belongs to its search: another one walks along another index. */
+function placeOf(cursor: string | undefined, filter: UserFilter): Place | undefined {
+  if (!cursor) return undefined
+  try {
+    const { walk, key, id } = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as Place
+    if (walksOf(filter).includes(walk) && typeof key === 'string' && Number.isSafeInteger(id))
+      return { walk, key: key.replaceAll('\0', ''), id }
+  } catch {
+    // It was never a cursor of ours.
+  }
+  throw validationFailed(['after: is not a cursor of this search'])
+}

@@ -1,0 +1,13 @@
+import type { Migration } from '@plinth/kit'
+import { sql } from 'kysely'
+
+/** Whether an address is verified is in the row of its user, where administrators search by it. */
+export const verifiedUsers: Migration = {
+  name: 'identity-0003-verified-users',
+  async up(db) {
+    await sql`
+      update users set verified = 1
+      where email = (select address from verified_addresses where user_id = users.id)`.execute(db)
+    await db.schema.dropTable('verified_addresses').execute()
+  },
+}

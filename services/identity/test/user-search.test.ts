@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { type Db, openDatabase } from '@plinth/kit'
+import { engines } from '@plinth/kit/testing'
+import { CompiledQuery, sql } from 'kysely'
+import { filteredIds } from '../../../packages/accounts/src/database/audit.repository.ts'
+import {
+  matchingUsers,
+  walksOf,
+} from '../../../packages/accounts/src/database/user-search.repository.ts'
+import { identityMigrations } from '../src/database/migrations/index.ts'
+import type { IdentityTables } from '../src/database/tables.ts'
+import { adminToken, sharedIdentity } from './start-identity.ts'
+
+const CROWD = 20_000
+
+/** `person100001` to `person120000`; each tenth is disabled, each hundredth is not verified. */
+async function insertCrowd(db: Db<IdentityTables>): Promise<void> {
+  await sql`
+    with recursive n (i) as (select 1 union all select i + 1 from n where i < ${sql.lit(CROWD)})
+    insert into users (username, email, password_hash, roles, admin, enabled, created_at, verified)
+    select 'person' || (100000 + i), 'mail' || i || '@example.com', 'x', '["ROLE_USER"]',
+      0, case i % 10 when 0 then 0 else 1 end,
+      '2020-01-' || (10 + i % 18) || 'T00:00:00.000Z',
+      case i % 100 when 0 then 0 else 1 end
+    from n`.execute(db)
+}
+
+for (const engine of engines) {
+  describe(`a search of users on ${engine.name}`, { skip: engine.skip }, () => {
+    const identity = sharedIdentity({ engine })
+    const search = async (query: string) => {
+      const { api } = identity()
+      return api.get(`/api/users?${query}`, { token: await adminToken(api) })
+    }
+    const names = async (query: string) =>
+      (await search(query)).body.content.map(({ username }: { username: string }) => username)
+
+    test('finds what a username or an e-mail address begins with, in any case', async () => {
+      const { api } = identity()
+      for (const [username, email] of [
+        ['Zoe', 'first@example.org'],
+        ['zoltan', 'second@example.org'],
+        ['other', 'zoe.other@example.org'],
+        ['100%sure', 'percent@example.org'],
+        ['müller', 'umlaut@example.org'],
+      ])
+        await api.post('/api/auth/register', { username, email, password: 'a long enough one' })
+
+      assert.deepEqual(await names('q=ZO'), ['zoe', 'zoltan', 'other'])
+      assert.deepEqual(await names('q=zoe'), ['zoe', 'other'])
+      assert.deepEqual(await names('q=oe'), [])
+      assert.deepEqual(await names(`q=${encodeURIComponent('100%')}`), ['100%sure'])
+      assert.deepEqual(await names(`q=${encodeURIComponent('1_0')}`), [])
+      assert.deepEqual(await names(`q=${encodeURIComponent('MÜ')}`), ['müller'])
+      assert.deepEqual(await names('q=zo%00'), [])
+      assert.deepEqual(Object.keys((await search('q=zoe')).body.content[0]), [
+        'id',
+        'username',
+        'email',
+        'roles',
+        'enabled',
+        'createdAt',
+      ])
+    })
+
+    test('filters by role, state, verification and date, and combines them', async () => {
+      assert.deepEqual(await names('role=ROLE_ADMIN'), ['admin'])
+      assert.deepEqual(await names('role=ROLE_USER&q=a'), ['admin', 'alice'])
+      assert.deepEqual(await names('enabled=false'), [])
+      assert.deepEqual(await names('verified=true'), [])
+      const { body } = await search('q=alice&verified=false&enabled=true')
+      assert.deepEqual([body.totalElements, body.next, body.last], [1, null, true])
+      const { createdAt } = body.content[0]
+      assert.ok((await names(`createdFrom=${createdAt}`)).includes('alice'))
+      assert.deepEqual(await names(`createdTo=${createdAt}`), [])
+      assert.deepEqual(await names('createdFrom=2999-01-01'), [])
+    })
+
+    test('refuses what it does not understand', async () => {
+      for (const query of [
+        'enabled=yes',
+        'role=ROLE_ROOT',
+        'createdFrom=yesterday',
+        'createdFrom=2030-13-45',
+        'q=a&page=1',
+        'q=a&sort=id',
+        'q=a&after=nonsense',
+        'q=a&q=b',
+      ])
+        assert.equal((await search(query)).body.code, 'VALIDATION_ERROR', query)
+      const { next } = (await search('q=a&size=1')).body
+      assert.equal((await search(`role=ROLE_USER&after=${next}`)).status, 400)
+    })
+
+    test('shows one user with what is pending', async () => {
+      const { api, userId } = identity()
+      const token = await adminToken(api)
+
+      const { status, body } = await api.get(`/api/users/${userId}`, { token })
+
+      assert.equal(status, 200)
+      assert.deepEqual(
+        [body.username, body.emailVerified, body.passwordChangeRequired, body.deletesAt],
+        ['alice', false, false, null],
+      )
+      assert.equal((await api.get('/api/users/999999', { token })).body.code, 'USER_NOT_FOUND')
+    })
+
+    test('walks through a crowd along an index, and shows each user once', async () => {
+      const { api, config } = identity()
+      const { db, close } = await openDatabase<IdentityTables>(
+        config.databaseUrl,
+        identityMigrations,
+      )
+      try {
+        await insertCrowd(db)
+        await sql`analyze`.execute(db)
+
+        const token = await adminToken(api)
+        const walk = async (query: string) => {
+          const seen: string[] = []
+          let after = ''
+          do {
+            const path = `/api/users?${query}&size=2000&after=${encodeURIComponent(after)}`
+            const { body } = await api.get(path, { token })
+            seen.push(...body.content.map(({ username }: { username: string }) => username))
+            after = body.next
+          } while (after)
+          return seen
+        }
+        const disabled = await walk('enabled=false')
+        assert.deepEqual([disabled.length, new Set(disabled).size], [CROWD / 10, CROWD / 10])
+        assert.equal((await walk('q=person11&verified=false')).length, 100)
+        assert.equal((await walk('createdFrom=2020-01-12&createdTo=2020-01-13')).length, 1112)
+        assert.equal((await search('q=person')).body.totalElements, 10_000)
+        assert.deepEqual(await names('q=MAIL1999'), [
+          ...Array.from({ length: 10 }, (_, digit) => `person11999${digit}`),
+          'person101999',
+        ])
+
+        for (const filter of [
+          { prefix: 'person1123' },
+          { role: 'ROLE_ADMIN' },
+          { enabled: false },
+          { verified: false },
+          { createdFrom: '2020-01-13T00:00:00.000Z', createdTo: '2020-01-13T12:00:00.000Z' },
+        ])
+          for (const walkAlong of walksOf(filter)) {
+            const query = matchingUsers(db, filter, { walk: walkAlong, most: 20 })
+            assert.doesNotMatch(await planOf(db, query), /SCAN users$|Seq Scan/m)
+          }
+        const page = { page: 0, size: 20, offset: 0, sort: [] }
+        for (const filter of [{ user: 'alice' }, { event: 'LOGIN' }, { user: 'a', event: 'LOGIN' }])
+          assert.doesNotMatch(
+            await planOf(db, filteredIds(db, page, filter), 'set enable_seqscan = off'),
+            /SCAN audit_events$|Seq Scan/m,
+          )
+      } finally {
+        await close()
+      }
+    })
+  })
+}
+
+/** What the database says it would do. A few rows it reads faster without any index. */
+async function planOf(
+  db: Db<IdentityTables>,
+  query: { compile(): CompiledQuery },
+  before?: string,
+): Promise<string> {
+  const { sql: text, parameters } = query.compile()
+  const sqlite = text.includes('?')
+  return db.connection().execute(async (connection) => {
+    if (before && !sqlite) await connection.executeQuery(CompiledQuery.raw(before))
+    const explain = sqlite ? 'explain query plan' : 'explain'
+    const { rows } = await connection.executeQuery<Record<string, string>>(
+      CompiledQuery.raw(`${explain} ${text}`, [...parameters]),
+    )
+    return rows.map((row) => row.detail ?? row['QUERY PLAN']).join('\n')
+  })
+}
