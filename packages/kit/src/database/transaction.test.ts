@@ -165,6 +165,42 @@ describe('a transaction on postgres', { skip: postgres?.skip }, () => {
 
     await assert.rejects(failing, (error) => isUniqueViolation(error))
   })
+
+  test('can send later, on the same connection, what a failure has skipped', async (t) => {
+    const url = (await postgres?.freshUrl(t)) ?? ''
+    const database = await openDatabase<Tables>(url, [NOTES], { poolSize: 1 })
+    t.after(() => database.close())
+    const failing = inTransaction(database.db, async (transaction) => {
+      const failed = sql`select 1 / 0`.execute(transaction)
+      await SILENT(transaction, { text: 'a' })
+      await Promise.all([failed, LAST(transaction, { text: 'b' })])
+    })
+    await assert.rejects(failing, /division by zero/)
+
+    await inTransaction(database.db, async (transaction) => {
+      await SILENT(transaction, { text: 'a' })
+      await LAST(transaction, { text: 'b' })
+    })
+
+    assert.deepEqual(await texts(database), ['a', 'b'])
+  })
+
+  test('sends nothing when its work fails first', async (t) => {
+    const { url, roundTripsOf } = await countRoundTrips(t, (await postgres?.freshUrl(t)) ?? '')
+    const database = await openDatabase<Tables>(url, [NOTES], { poolSize: 1 })
+    t.after(() => database.close())
+
+    const count = await roundTripsOf(() => {
+      const failing = inTransaction(database.db, async (transaction) => {
+        await SILENT(transaction, { text: 'a' })
+        throw new Error('refused')
+      })
+      return assert.rejects(failing, /refused/)
+    })
+
+    assert.equal(count, 0)
+    assert.deepEqual(await texts(database), [])
+  })
 })
 
 describe('transactions on sqlite that are committed together', () => {

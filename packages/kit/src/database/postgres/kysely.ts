@@ -79,11 +79,13 @@ async function sendAlone(
   query: CompiledQuery,
 ): Promise<QueryResult<unknown>> {
   const client = await pool.connect()
+  const send = async () => (await statements.send(client, [query], pool.answerMs))[0]
   try {
-    return await statements.send(client, query, pool.answerMs).catch((error) => {
+    const result = await send().catch((error) => {
       if (!isOutdatedPlan(error)) throw error
-      return statements.send(client, query, pool.answerMs)
+      return send()
     })
+    return result ?? { rows: [] }
   } finally {
     client.release()
   }

@@ -26,8 +26,8 @@ const types: pg.CustomTypesConfig = {
 }
 
 export type PostgresPool = pg.Pool & {
-  /** How a transaction begins. */
-  begin: string
+  /** The statements that a transaction begins with. */
+  begin: string[]
   /** How long an answer is waited for, also when the server is gone without a word. */
   answerMs: number
 }
@@ -45,11 +45,11 @@ export function openPool(connectionString: string, options: PoolOptions): Postgr
     connectionTimeoutMillis: options.connectMs ?? CONNECT_MS,
     ...limits,
     application_name: 'plinth',
-    // Statements that do not wait for each other share a round trip.
+    // A rollback need not wait for the answers to what was sent before.
     pipeline: true,
     types,
   } as pg.PoolConfig)
-  const open = { begin: 'begin', answerMs: statementMs + SLACK_MS }
+  const open = { begin: ['begin'], answerMs: statementMs + SLACK_MS }
   const connect = pool.connect.bind(pool) as () => Promise<pg.PoolClient>
   const connectOrAdapt = () =>
     connect().catch((error) => {
@@ -77,9 +77,9 @@ function isPooler(error: unknown): boolean {
   return /unsupported startup parameter/.test((error as Error).message)
 }
 
-function beginWith(limits: Record<string, number>): string {
+function beginWith(limits: Record<string, number>): string[] {
   const settings = Object.entries(limits).map(([name, ms]) => `set local ${name} = ${ms}`)
-  return ['begin', ...settings].join('; ')
+  return ['begin', ...settings]
 }
 
 /** An error without a listener would end the process; the statement in flight fails anyway. */

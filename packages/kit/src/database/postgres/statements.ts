@@ -1,12 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { CompiledQuery, QueryResult } from 'kysely'
-import type { PoolClient, QueryConfig } from 'pg'
+import type { QueryResult as DriverResult, PoolClient, Query } from 'pg'
 import { isPrepared } from '../prepared.ts'
-
-type Client = Pick<PoolClient, 'query'>
-
-// pg takes it for each query, the types have not heard of it.
-type Query = QueryConfig & { query_timeout?: number | undefined }
+import { Batch, type Statement } from './batch.ts'
 
 const COUNTED = new Set(['INSERT', 'UPDATE', 'DELETE', 'MERGE'])
 
@@ -22,24 +18,35 @@ export class Statements {
     this.#named = named
   }
 
-  /** `answerMs`: how long the answer is waited for, if not for ever. */
-  async send(
-    client: Client,
-    query: CompiledQuery,
+  /**
+   * All in one batch; the error of the first that fails is that of all. `answerMs`: how long the
+   * answers are waited for, if not for ever.
+   */
+  send(
+    client: Pick<PoolClient, 'query'>,
+    queries: CompiledQuery[],
     answerMs?: number,
-  ): Promise<QueryResult<unknown>> {
+  ): Promise<QueryResult<unknown>[]> {
+    const { promise, resolve, reject } = Promise.withResolvers<QueryResult<unknown>[]>()
+    const statements = queries.map((query) => this.#statementOf(query))
+    const batch = new Batch(statements, answerMs, (error, results) => {
+      if (error) reject(this.#learnFrom(error, batch))
+      else resolve(results.map(resultOf))
+    })
+    client.query(batch as unknown as Query)
+    return promise
+  }
+
+  #statementOf(query: CompiledQuery): Statement {
     const { sql: text, parameters } = query
     const name = this.#named && isPrepared(query) ? this.#nameOf(text) : undefined
-    const values = parameters as unknown[]
-    try {
-      const result = await client.query({ name, text, values, query_timeout: answerMs } as Query)
-      const { command, rowCount, rows } = result
-      return { rows, numAffectedRows: COUNTED.has(command) ? BigInt(rowCount ?? 0) : undefined }
-    } catch (error) {
-      if (isForeignSession(error)) this.#named = false
-      else if (isOutdatedPlan(error)) this.#rename(text, name)
-      throw error
-    }
+    return { name, text, values: parameters as unknown[] }
+  }
+
+  #learnFrom(error: Error, { name, text }: Statement): Error {
+    if (isForeignSession(error)) this.#named = false
+    else if (isOutdatedPlan(error)) this.#rename(text, name)
+    return error
   }
 
   /** The same on every connection and in every process, as a pooler between us may want it. */
@@ -55,6 +62,10 @@ export class Statements {
   #rename(text: string, failed: string | undefined): void {
     if (failed && this.#names.get(text) === failed) this.#names.set(text, `${failed}x`)
   }
+}
+
+function resultOf({ command, rowCount, rows }: DriverResult): QueryResult<unknown> {
+  return { rows, numAffectedRows: COUNTED.has(command) ? BigInt(rowCount ?? 0) : undefined }
 }
 
 type DriverError = { code?: string; message?: string } | undefined

@@ -1,5 +1,4 @@
-import { AbortedTransactionError, type CompiledQuery, type QueryResult } from 'kysely'
-import type { QueryConfig } from 'pg'
+import { CompiledQuery, type QueryResult } from 'kysely'
 import { Last, type Run, untilEnded } from '../engine.ts'
 import { isPrepared } from '../prepared.ts'
 import type { PostgresPool } from './pool.ts'
@@ -21,47 +20,97 @@ export async function inOneTransaction<R>(
 ): Promise<R> {
   const client = await pool.connect()
   const answerMs = isPatient ? undefined : pool.answerMs
-  const { run, send, rethrow } = pipelineOn((query) => statements.send(client, query, answerMs))
-  const bounded = (text: string) => ({ text, query_timeout: answerMs }) as QueryConfig
-  const own = untilEnded(run)
+  const pipeline = new Pipeline((queries) => statements.send(client, queries, answerMs))
+  const own = untilEnded((query) => pipeline.run(query))
   let isUsable = true
   try {
-    send(client.query(bounded(pool.begin)))
+    for (const statement of pool.begin) pipeline.add(statement)
     const result = await work(own.run)
     own.end()
-    const { command } = await send(client.query(bounded('commit')))
-    // After a statement that failed PostgreSQL answers a commit with a rollback.
-    if (command !== 'COMMIT') rethrow(new AbortedTransactionError())
+    await pipeline.add('commit')
     return result instanceof Last ? await result.answer : result
   } catch (error) {
     own.end()
-    // What failed first is the cause; on a lost connection this fails, too.
-    isUsable = await client.query(bounded('rollback')).then(
-      () => true,
-      () => false,
-    )
+    isUsable = await pipeline.rollBack(error)
     throw error
   } finally {
     client.release(!isUsable)
   }
 }
 
-/** After the first failure every other statement fails because of it, and says so. */
-function pipelineOn(sendStatement: Run) {
-  let first: { error: unknown } | undefined
-  const rethrow = (error: unknown): never => {
-    first ??= { error }
-    throw first.error
+type SendAll = (queries: CompiledQuery[]) => Promise<QueryResult<unknown>[]>
+
+type Waiting = {
+  query: CompiledQuery
+  resolve(result: QueryResult<unknown>): void
+  reject(error: unknown): void
+}
+
+const NOTHING = { rows: [] }
+
+/**
+ * The statements of a transaction. Those of one turn of the event loop are one batch, and so are those
+ * that come while a batch is under way. After a failure nothing more is sent, and everything fails for
+ * the same reason.
+ */
+class Pipeline {
+  readonly #sendAll: SendAll
+  #waiting: Waiting[] = []
+  #isBusy = false
+  #hasBegun = false
+  #failure: { error: unknown } | undefined
+
+  constructor(sendAll: SendAll) {
+    this.#sendAll = sendAll
   }
-  const send = <T>(sending: Promise<T>): Promise<T> => {
-    const answer = sending.catch(rethrow)
+
+  async run(query: CompiledQuery): Promise<QueryResult<unknown>> {
+    const answer = this.#wait(query)
+    return isPrepared(query) && query.isSilent ? NOTHING : answer
+  }
+
+  add(statement: string): Promise<QueryResult<unknown>> {
+    return this.#wait(CompiledQuery.raw(statement))
+  }
+
+  /** Whether the connection can still be used. */
+  async rollBack(error: unknown): Promise<boolean> {
+    this.#failure ??= { error }
+    if (!this.#hasBegun) return true
+    return this.#sendAll([CompiledQuery.raw('rollback')]).then(
+      () => true,
+      () => false,
+    )
+  }
+
+  #wait(query: CompiledQuery): Promise<QueryResult<unknown>> {
+    const { promise, resolve, reject } = Promise.withResolvers<QueryResult<unknown>>()
     // The commit fails as well, so that not every statement has to be waited for.
-    answer.catch(() => {})
-    return answer
+    promise.catch(() => {})
+    this.#waiting.push({ query, resolve, reject })
+    this.#schedule()
+    return promise
   }
-  const run = async (query: CompiledQuery): Promise<QueryResult<unknown>> => {
-    const answer = send(sendStatement(query))
-    return isPrepared(query) && query.isSilent ? { rows: [] } : answer
+
+  /** A tick comes after the microtasks, in which the caller goes on to its next statements. */
+  #schedule(): void {
+    if (this.#isBusy || this.#waiting.length === 0) return
+    this.#isBusy = true
+    process.nextTick(() => void this.#sendWaiting())
   }
-  return { run, send, rethrow }
+
+  async #sendWaiting(): Promise<void> {
+    const batch = this.#waiting.splice(0)
+    try {
+      if (this.#failure) throw this.#failure.error
+      this.#hasBegun = true
+      const results = await this.#sendAll(batch.map(({ query }) => query))
+      for (const [place, { resolve }] of batch.entries()) resolve(results[place] ?? NOTHING)
+    } catch (error) {
+      this.#failure ??= { error }
+      for (const { reject } of batch) reject(error)
+    }
+    this.#isBusy = false
+    this.#schedule()
+  }
 }

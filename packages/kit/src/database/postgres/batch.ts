@@ -1,0 +1,75 @@
+import type { Writable } from 'node:stream'
+import pg, { type QueryConfig, type QueryResult } from 'pg'
+
+export type Statement = { name: string | undefined; text: string; values: unknown[] }
+
+type Results = QueryResult | QueryResult[]
+
+/** What pg hands to a query that sends itself. Its types do not have it, as little as the next. */
+type Connection = {
+  stream: Writable
+  sync(): void
+  submittedNamedStatements: Record<string, string>
+}
+
+type DriverQuery = Statement & {
+  prepare(connection: Connection): void
+  handleCommandComplete(message: unknown, connection: Connection): void
+  handleError(error: Error, connection: Connection): void
+}
+
+const DriverQuery = pg.Query as unknown as new (
+  config: QueryConfig,
+  callback: (error: Error | null, results: Results) => void,
+) => DriverQuery
+
+/**
+ * Statements that are sent and answered in one piece, which costs one write and one read on either
+ * side, however many they are. The server skips those after one that fails.
+ */
+export class Batch extends DriverQuery {
+  readonly query_timeout: number | undefined
+  readonly #statements: Statement[]
+  #answered = 0
+
+  constructor(
+    statements: Statement[],
+    answerMs: number | undefined,
+    settle: (error: Error | null, results: QueryResult[]) => void,
+  ) {
+    super({ text: '' }, (error, results) => settle(error, [results].flat()))
+    this.#statements = statements
+    this.query_timeout = answerMs
+  }
+
+  /** The driver asks for the name and the text of the one statement that it believes this to be. */
+  #be(place: number): void {
+    Object.assign(this, this.#statements[place])
+  }
+
+  submit(connection: Connection): null {
+    const unsynced = Object.create(connection, { sync: { value: () => {} } })
+    connection.stream.cork()
+    for (const place of this.#statements.keys()) {
+      this.#be(place)
+      this.prepare(unsynced)
+    }
+    connection.sync()
+    connection.stream.uncork()
+    this.#be(0)
+    return null
+  }
+
+  override handleCommandComplete(message: unknown, connection: Connection): void {
+    super.handleCommandComplete(message, connection)
+    this.#answered += 1
+    this.#be(this.#answered)
+  }
+
+  /** `name` and `text` are now those of the statement that failed. */
+  override handleError(error: Error, connection: Connection): void {
+    for (const { name } of this.#statements.slice(this.#answered))
+      if (name) delete connection.submittedNamedStatements[name]
+    super.handleError(error, connection)
+  }
+}
