@@ -1,5 +1,5 @@
 import type { AuditEvent, Page, PageQuery } from './accounts.ts'
-import { type ClientOptions, jsonOf, sender } from './http/request.ts'
+import { type ClientOptions, jsonOf, nothingOf, sender } from './http/request.ts'
 import {
   type ActuatorCalls,
   actuatorCalls,
@@ -25,6 +25,9 @@ export type Customer = {
   description: string | null
   metadata: Metadata
 }
+
+/** The provider compares the address as a whole. */
+export type CustomerQuery = { email?: string; after?: string; size?: number }
 
 export type CheckoutRequest = {
   /** In the currency's minor unit. */
@@ -131,6 +134,9 @@ export type ProviderEvent = {
   sizeBytes: number
 }
 
+/** With what was received, secrets as ***. */
+export type ReceivedProviderEvent = ProviderEvent & { payload: unknown }
+
 export type ProviderEventResult = {
   eventId: string
   eventType: string
@@ -154,10 +160,15 @@ export type PaymentCalls = {
 export type PaymentOperationsCalls = {
   payments(query?: PageQuery & { businessReference?: string }): Promise<Page<ListedPayment>>
   timeline(paymentId: string): Promise<Timeline>
+  /** Asks the provider about the payment now. */
+  checkPayment(paymentId: string): Promise<void>
+  /** Newest first; `after` is the `next` of the page before. */
+  customers(query?: CustomerQuery): Promise<{ customers: Customer[]; next: string | null }>
   audit(query?: PageQuery): Promise<Page<Omit<AuditEvent, 'result'>>>
   webhookEvents(
     query?: PageQuery & { status?: string; type?: string },
   ): Promise<Page<ProviderEvent>>
+  webhookEvent(id: string): Promise<ReceivedProviderEvent>
   retryWebhookEvent(id: string): Promise<ProviderEventResult>
 }
 
@@ -188,8 +199,11 @@ export function paymentsClient(baseUrl: string, options: ClientOptions = {}): Pa
     refundState: (id) => jsonOf(send('GET', at('/api/refunds', id))),
     payments: (query) => jsonOf(send('GET', '/api/payments', { query })),
     timeline: (id) => jsonOf(send('GET', at('/api/payments', id, '/timeline'))),
+    checkPayment: (id) => nothingOf(send('POST', at('/api/payments', id, '/check'))),
+    customers: (query) => jsonOf(send('GET', '/api/customers', { query })),
     audit: (query) => jsonOf(send('GET', '/api/audit', { query })),
     webhookEvents: (query) => jsonOf(send('GET', '/api/webhook-events', { query })),
+    webhookEvent: (id) => jsonOf(send('GET', at('/api/webhook-events', id))),
     retryWebhookEvent: (id) => jsonOf(send('POST', at('/api/webhook-events', id, '/retry'))),
   }
 }

@@ -36,7 +36,7 @@ import {
   systemClock,
 } from '@plinth/kit'
 import { checkoutRoutes } from './checkout/checkout.routes.ts'
-import { customerRoutes } from './checkout/customers.routes.ts'
+import { customerOperationRoutes, customerRoutes } from './checkout/customers.routes.ts'
 import type { PaymentsConfig } from './config.ts'
 import { createSingleFlight, type PaymentGuard, type Payments } from './payment/context.ts'
 import { migrations } from './payment/database/migrations/index.ts'
@@ -51,6 +51,7 @@ import {
 } from './payment/reads/payments.routes.ts'
 import { createStripeProvider } from './provider/stripe.ts'
 import { measureProvider } from './provider/stripe-client.ts'
+import { checkRoutes } from './recovery/checks.routes.ts'
 import { type Jobs, startJobs, wakerOf } from './recovery/jobs.ts'
 import { countPayments, measurePayments } from './recovery/measure.ts'
 import { recoverAtStart } from './recovery/recover.ts'
@@ -61,7 +62,6 @@ export { loadConfig, type PaymentsConfig } from './config.ts'
 export { paymentsData } from './recovery/recover.ts'
 
 const NAME = 'payments'
-
 const VERSION = '1.0.0'
 
 const API: ApiDescription = {
@@ -88,8 +88,7 @@ export async function createPayments(
   config: PaymentsConfig,
   surroundings: Surroundings = {},
 ): Promise<Server> {
-  const { server } = await openPayments(config, surroundings)
-  return server
+  return (await openPayments(config, surroundings)).server
 }
 
 /** The wiring of the service, and every route it has; tests run the jobs themselves. */
@@ -129,6 +128,8 @@ export async function openPayments(
   if (config.operations) {
     paymentOperationRoutes(server, payments, guard)
     eventOperationRoutes(server, payments, guard)
+    customerOperationRoutes(server, payments, guard)
+    checkRoutes(server, payments, guard)
   }
   const dispatcher = mountEvents(server, {
     ...config,
@@ -227,7 +228,6 @@ function issuerCallers({ key, ...issuer }: IssuerOptions, clock: Clock): Authent
 }
 
 type IssuerOptions = Omit<NonNullable<PaymentsConfig['issuer']>, 'role'>
-
 const ADMIN_ROLE = 'ROLE_ADMIN'
 
 /** Users of the issuer with the role, and service keys. Only administrators refund and retry. */

@@ -104,6 +104,24 @@ for (const engine of engines)
       assert.deepEqual(reply.body, body)
     })
 
+    test('lists them, newest first, by their whole e-mail address or all, in pages', async () => {
+      const { api } = loop()
+      const ids: string[] = []
+      for (const email of ['list@localhost', 'other@localhost', 'list@localhost'])
+        ids.unshift((await api.post('/api/customers', { email })).body.id)
+      const list = async (query: string) => {
+        const { status, body } = await api.get(`/api/customers?${query}`)
+        assert.equal(status, 200, JSON.stringify(body))
+        return [body.customers.map(({ id }: { id: string }) => id), body.next]
+      }
+
+      assert.deepEqual(await list('email=list%40localhost'), [[ids[0], ids[2]], null])
+      assert.deepEqual(await list('email=list%40localhost&size=1'), [[ids[0]], ids[0]])
+      assert.deepEqual(await list(`email=list%40localhost&after=${ids[0]}`), [[ids[2]], null])
+      assert.deepEqual(await list('size=2'), [[ids[0], ids[1]], ids[1]])
+      assert.deepEqual(await list('email=nobody%40localhost'), [[], null])
+    })
+
     test('is 404 for a customer the provider does not know', async () => {
       const { api } = loop()
 

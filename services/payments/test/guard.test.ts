@@ -18,11 +18,14 @@ const GUARDED: [method: string, path: string][] = [
   ['GET', `/api/payments/${UNKNOWN}/timeline`],
   ['POST', `/api/payments/${UNKNOWN}/refund`],
   ['GET', '/api/refunds/re_1'],
+  ['POST', `/api/payments/${UNKNOWN}/check`],
+  ['GET', '/api/customers'],
   ['GET', '/api/webhook-events'],
+  ['GET', '/api/webhook-events/evt_1'],
   ['POST', '/api/webhook-events/evt_1/retry'],
   ['GET', '/api/audit'],
 ]
-const FOR_ADMINS = GUARDED.filter(([, path]) => /refund$|retry$/.test(path))
+const FOR_ADMINS = GUARDED.filter(([, path]) => /refund$|retry$|check$/.test(path))
 
 const METADATA = 'resource_metadata="http://localhost:8084/.well-known/oauth-protected-resource"'
 

@@ -185,6 +185,7 @@ for (const engine of engines)
         const { api } = await startPayments(t, { env, databaseUrl: await engine.freshUrl(t) })
         assert.equal((await api.get('/api/payments')).status, status)
         assert.equal((await api.get('/api/webhook-events')).status, status)
+        assert.equal((await api.get('/api/webhook-events/evt_1')).status, 404)
       }
     })
 
@@ -201,6 +202,28 @@ for (const engine of engines)
         assert.deepEqual([status, body.totalElements, body.content], [200, 0, []], query)
       }
       assert.equal((await api.post('/api/webhook-events/%00/retry')).status, 404)
+    })
+
+    test('show an event as it was received, but no secret', async (t) => {
+      const { api, deliver } = await startPayments(t, { databaseUrl: await engine.freshUrl(t) })
+      const object = {
+        id: 'pi_1',
+        client_secret: 'pi_1_secret_x',
+        tax: [{ api_key: 'y' }],
+        amount: 5,
+      }
+      await deliver({ id: 'evt_1', type: 'payment_intent.created', data: { object } })
+
+      const { status, body } = await api.get('/api/webhook-events/evt_1')
+
+      assert.equal(status, 200, JSON.stringify(body))
+      assert.deepEqual(
+        [body.id, body.type, body.source],
+        ['evt_1', 'payment_intent.created', 'webhook'],
+      )
+      const shown = { id: 'pi_1', client_secret: '***', tax: [{ api_key: '***' }], amount: 5 }
+      assert.deepEqual(body.payload.data.object, shown)
+      assert.equal((await api.get('/api/webhook-events/evt_2')).status, 404)
     })
 
     test('list the inbox and retry an event', async (t) => {

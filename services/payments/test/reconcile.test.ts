@@ -80,6 +80,21 @@ for (const engine of engines)
       assert.equal(healed.length, 12 - inOutage)
     })
 
+    test('asks at once when a person wants to know, and says when it cannot', async (t) => {
+      const { api, ids, answerLookUps, statuses } = await start(t, 1, 300)
+      const check = async (id: string) => (await api.post(`/api/payments/${id}/check`)).status
+      answerLookUps(() => NEVER)
+      assert.equal(await check(ids[0] ?? ''), 503)
+      assert.deepEqual(await statuses(), ['PENDING'])
+
+      answerLookUps(paid)
+      assert.equal(await check(ids[0] ?? ''), 204)
+
+      assert.deepEqual(await statuses(), ['PAID'])
+      assert.equal(await check('5b4f5a0e-6a53-4f62-93f6-0a1f6e0b7a11'), 404)
+      assert.equal(await check('x'), 400)
+    })
+
     test('asks about several payments at a time', async (t) => {
       const { jobs, answerLookUps, statuses } = await start(t, 2, 10_000)
       const both = Promise.withResolvers<void>()

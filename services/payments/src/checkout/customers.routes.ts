@@ -1,9 +1,15 @@
-import { emailText, orNull, type Server, Type } from '@plinth/kit'
+import { emailText, orNull, pageRequest, type Server, Type } from '@plinth/kit'
 import type { PaymentGuard, Payments } from '../payment/context.ts'
-import { metadata, optionalPlainText, ProviderIdParams, textOrNull } from '../payment/fields.ts'
+import {
+  metadata,
+  optionalPlainText,
+  ProviderIdParams,
+  textIn,
+  textOrNull,
+} from '../payment/fields.ts'
 import { providerNotConfigured } from '../payment/problems.ts'
 import { CALL_PROBLEMS, providerResourceMissing } from '../provider/problems.ts'
-import { createCustomer, readCustomer } from './customers.ts'
+import { createCustomer, pageOfCustomers, readCustomer } from './customers.ts'
 
 const CustomerBody = Type.Object(
   {
@@ -25,6 +31,20 @@ const CustomerReply = Type.Object(
   },
   { title: 'Customer' },
 )
+
+const CustomersReply = Type.Object(
+  {
+    customers: Type.Array(CustomerReply),
+    next: orNull(Type.String({ description: 'As `after`, it asks for the next page' })),
+  },
+  { title: 'PageOfCustomers' },
+)
+
+const CustomersQuery = Type.Object({
+  email: Type.Optional(Type.String({ description: 'The whole address', maxLength: 254 })),
+  after: Type.Optional(Type.String({ description: 'The `next` of the page before' })),
+  size: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 20 })),
+})
 
 const tags = ['Customers']
 
@@ -74,5 +94,26 @@ export function customerRoutes(server: Server, payments: Payments, guard: Paymen
     },
     onRequest: guard.read,
     handler: ({ params }) => readCustomer(payments, params.id),
+  })
+}
+
+/** For operators; switched on by name outside the sandbox. */
+export function customerOperationRoutes(server: Server, payments: Payments, guard: PaymentGuard) {
+  server.get('/api/customers', {
+    schema: {
+      operationId: 'customers',
+      summary: 'Customers of the provider, newest first; all or by e-mail',
+      tags,
+      readsQuery: CustomersQuery,
+      response: { 200: CustomersReply },
+      problems: [providerNotConfigured, ...CALL_PROBLEMS],
+    },
+    onRequest: guard.operate,
+    handler: ({ query }) =>
+      pageOfCustomers(payments, {
+        email: textIn(query, 'email') || undefined,
+        after: textIn(query, 'after') || undefined,
+        size: pageRequest(query, []).size,
+      }),
   })
 }

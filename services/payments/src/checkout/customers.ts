@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { hashOpaqueToken } from '@plinth/kit'
 import { type Payments, requireProvider } from '../payment/context.ts'
 import { providerFailed, providerResourceMissing } from '../provider/problems.ts'
-import type { Customer, NewCustomer } from '../provider/provider.ts'
+import type { Customer, CustomerPage, CustomerQuery, NewCustomer } from '../provider/provider.ts'
 
 type KeyOfCaller = { callerId: string; idempotencyKey: string | undefined }
 
@@ -20,6 +20,11 @@ export function createCustomer(
     // Nothing in the request names anything that could be missing.
     throw providerResourceMissing.is(error) ? providerFailed({ cause: error }) : error
   })
+}
+
+/** What the provider can look for: everything, or one e-mail address. */
+export function pageOfCustomers(payments: Payments, query: CustomerQuery): Promise<CustomerPage> {
+  return requireProvider(payments).listCustomers(query)
 }
 
 export function readCustomer(payments: Payments, id: string): Promise<Customer> {

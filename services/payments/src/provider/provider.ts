@@ -69,6 +69,8 @@ export type PaymentProvider = {
   liveMode: boolean | undefined
   createCustomer(customer: NewCustomer, idempotencyKey: string): Promise<Customer>
   findCustomer(id: string): Promise<Customer>
+  /** Newest first; the provider compares the address as a whole. */
+  listCustomers(query: CustomerQuery): Promise<CustomerPage>
   createSession(session: NewSession, idempotencyKey: string): Promise<CheckoutSession>
   findSession(id: string): Promise<CheckoutSession>
   expireSession(id: string): Promise<CheckoutSession>
@@ -80,6 +82,11 @@ export type PaymentProvider = {
   /** One page of the window: the newest events first, but oldest first within the page. */
   listEvents(query: EventQuery): Promise<EventPage>
 }
+
+export type CustomerQuery = { email?: string; after?: string; size: number }
+
+/** `next`: where the next page starts; null after the last. */
+export type CustomerPage = { customers: Customer[]; next: string | null }
 
 type EventQuery = {
   types: readonly string[]

@@ -43,6 +43,13 @@ function customerCalls(call: StripeCall) {
       if (customer.deleted) throw providerResourceMissing()
       return readCustomer(raw(customer))
     },
+
+    async listCustomers({ email, after, size }) {
+      const query = { email, starting_after: after, limit: size }
+      const page = await call((stripe) => stripe.customers.list(query))
+      const customers = page.data.map((customer) => readCustomer(raw(customer)))
+      return { customers, next: page.has_more ? (customers.at(-1)?.id ?? null) : null }
+    },
   } satisfies Partial<PaymentProvider>
 }
 

@@ -1,8 +1,13 @@
 import { inTransaction, secondsAfter } from '@plinth/kit'
 import { lookUpAttempt, resolveAttempt } from '../checkout/checkout.ts'
-import { type Payments, tryPaymentLock } from '../payment/context.ts'
+import {
+  type Payments,
+  requireProvider,
+  tryPaymentLock,
+  withPaymentLock,
+} from '../payment/context.ts'
 import { listPaymentsToCheck, updateNextCheck } from '../payment/database/payments.repository.ts'
-import { isUnfinished, lockRecord, readRecord } from '../payment/record.ts'
+import { isUnfinished, lockRecord, readRecord, requirePayment } from '../payment/record.ts'
 import { latestOf } from '../payment/state.ts'
 import { providerUnavailable } from '../provider/problems.ts'
 import { reconcileRefunds, resolveRefundAttempt } from '../refunds/refunds.ts'
@@ -30,6 +35,14 @@ export async function reconcileDue(payments: Payments, signal: AbortSignal): Pro
     }
   }
   await Promise.all(Array.from({ length: CONCURRENCY }, work))
+}
+
+/** Asks the provider at the request of a person, also about a payment that is not due. */
+export async function checkPayment(payments: Payments, id: string): Promise<void> {
+  requireProvider(payments)
+  await requirePayment(payments.db, id)
+  const failure = await withPaymentLock(payments, id, () => reconcilePayment(payments, id))
+  if (failure) throw failure
 }
 
 /** Resolves to the failure, if there was one: the next check is scheduled in any case. */

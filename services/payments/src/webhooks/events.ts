@@ -2,7 +2,7 @@ import { type PageRequest, pageOf } from '@plinth/kit'
 import type { Payments } from '../payment/context.ts'
 import { eventMissing } from '../payment/problems.ts'
 import { matchesNothing } from '../payment/reads/payments.ts'
-import { isName, readEvent } from '../provider/objects.ts'
+import { isName, isObject, readEvent } from '../provider/objects.ts'
 import { findEvent, type InboxEvent, listEvents, listEventsToRetry } from './events.repository.ts'
 import { type Acknowledgement, receiveEvent } from './receive.ts'
 
@@ -22,6 +22,30 @@ function eventReply({ body, ...event }: InboxEvent) {
   return { ...event, sizeBytes: Buffer.byteLength(body) }
 }
 
+/** The event with its payload as it was received, but for the secrets in it. */
+export async function readInboxEvent({ db }: Payments, id: string) {
+  const event = await requireEvent(db, id)
+  return { ...eventReply(event), payload: withoutSecrets(JSON.parse(event.body)) }
+}
+
+const SECRET = /secret|password|token|api_?key/i
+
+/** Such as the `client_secret` of a payment intent, which lets its holder pay. */
+function withoutSecrets(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutSecrets)
+  if (!isObject(value)) return value
+  const shown = Object.entries(value).map(([name, part]) =>
+    SECRET.test(name) && typeof part === 'string' ? [name, '***'] : [name, withoutSecrets(part)],
+  )
+  return Object.fromEntries(shown)
+}
+
+async function requireEvent(db: Payments['db'], id: string): Promise<InboxEvent> {
+  const event = isName(id) ? await findEvent(db, id) : undefined
+  if (!event) throw eventMissing()
+  return event
+}
+
 const BATCH = 50
 
 /** Retries what failed and is due, without waiting for the provider to redeliver it. */
@@ -36,9 +60,7 @@ export async function retryDueEvents(payments: Payments, signal: AbortSignal): P
 
 /** Retries an event at the request of a person, also one that is DEAD. */
 export async function retryEvent(payments: Payments, id: string): Promise<Acknowledgement> {
-  const event = isName(id) ? await findEvent(payments.db, id) : undefined
-  if (!event) throw eventMissing()
-  return redeliver(payments, event)
+  return redeliver(payments, await requireEvent(payments.db, id))
 }
 
 async function redeliver(payments: Payments, { body, source }: InboxEvent) {

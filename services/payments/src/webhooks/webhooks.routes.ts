@@ -22,7 +22,7 @@ import {
 } from '../payment/problems.ts'
 import { parseEvent } from '../provider/objects.ts'
 import { eventMalformed } from '../provider/problems.ts'
-import { EVENT_SORTS, pageOfEvents, retryEvent } from './events.ts'
+import { EVENT_SORTS, pageOfEvents, readInboxEvent, retryEvent } from './events.ts'
 import { receiveEvent } from './receive.ts'
 
 const MOST_BYTES = 1024 * 1024
@@ -43,22 +43,34 @@ const AcknowledgementReply = Type.Object(
   { title: 'Acknowledgement' },
 )
 
-const EventReply = Type.Object(
+const event = {
+  id: EventId,
+  type: text,
+  status: oneOf('PROCESSED', 'IGNORED', 'FAILED', 'DEAD'),
+  source: oneOf('webhook', 'poll'),
+  paymentId: orNull(Type.String({ format: 'uuid' })),
+  parkedFor: orNull(text),
+  tries: Type.Integer({ minimum: 0 }),
+  nextTryAt: orNull(timestamp()),
+  error: orNull(text),
+  receivedAt: timestamp(),
+  processedAt: orNull(timestamp()),
+  sizeBytes: Type.Integer({ minimum: 0 }),
+}
+
+const EventReply = Type.Object(event, { title: 'WebhookEvent' })
+
+const ReceivedEventReply = Type.Object(
   {
-    id: EventId,
-    type: text,
-    status: oneOf('PROCESSED', 'IGNORED', 'FAILED', 'DEAD'),
-    source: oneOf('webhook', 'poll'),
-    paymentId: orNull(Type.String({ format: 'uuid' })),
-    parkedFor: orNull(text),
-    tries: Type.Integer({ minimum: 0 }),
-    nextTryAt: orNull(timestamp()),
-    error: orNull(text),
-    receivedAt: timestamp(),
-    processedAt: orNull(timestamp()),
-    sizeBytes: Type.Integer({ minimum: 0 }),
+    ...event,
+    payload: Type.Unsafe<unknown>(
+      Type.Object(
+        {},
+        { additionalProperties: {}, description: 'As received, with secrets as ***' },
+      ),
+    ),
   },
-  { title: 'WebhookEvent' },
+  { title: 'ReceivedWebhookEvent' },
 )
 
 const EventQuery = pageQuery(EVENT_SORTS, {
@@ -129,6 +141,19 @@ export function eventOperationRoutes(server: Server, payments: Payments, guard: 
         { status: textIn(query, 'status'), type: textIn(query, 'type') },
         pageRequest(query, EVENT_SORTS),
       ),
+  })
+
+  server.get('/api/webhook-events/:id', {
+    schema: {
+      operationId: 'webhookEvent',
+      summary: 'An event of the inbox with what was received',
+      tags,
+      params: EventParams,
+      response: { 200: ReceivedEventReply },
+      problems: [eventMissing],
+    },
+    onRequest: guard.operate,
+    handler: ({ params }) => readInboxEvent(payments, params.id),
   })
 
   server.post('/api/webhook-events/:id/retry', {
