@@ -45,7 +45,8 @@ export function loadManagement(env: Env = process.env) {
     if (token !== undefined && token.length < SHORTEST_TOKEN)
       settings.fault('METRICS_TOKEN', `Expected at least ${SHORTEST_TOKEN} characters.`)
     const portSetting = 'SUITE_MANAGEMENT_PORT'
-    return { host, port, portSetting, token, logLevel: logLevel(settings, 'SUITE_') }
+    const level = logLevel(settings, 'SUITE_')
+    return { host, port, portSetting, token, logLevel: level, backups: loadBackups(env) }
   })
 }
 
@@ -56,13 +57,24 @@ export function loadWorkerCount(env: Env = process.env): number {
   return readSettings(env, (settings) => settings.integer('WORKERS', 1, { min: 1, max: 64 }))
 }
 
-/** Where archives are, and how many are kept. */
+export type BackupConfig = ReturnType<typeof loadBackups>
+
+/** Where archives are and how many are kept, and when the suite makes one. */
 export function loadBackups(env: Env = process.env) {
   return readSettings(env, (settings) => {
     const dataFolder = resolve(settings.text('SUITE_DATA', 'data'))
+    const at = settings.optional('BACKUP_AT')
+    if (at !== undefined && !TIME_OF_DAY.test(at))
+      settings.fault('BACKUP_AT', 'Expected a time of day in UTC.', '02:00')
     return {
+      at,
+      verify: settings.flag('BACKUP_VERIFY', true),
       folder: resolve(settings.text('BACKUP_DIR', join(dataFolder, 'backups'))),
       keep: settings.integer('BACKUP_KEEP', 14, { min: 1 }),
+      weeks: settings.integer('BACKUP_KEEP_WEEKS', 0, { max: 520 }),
+      record: join(dataFolder, 'last-backup.json'),
     }
   })
 }
+
+const TIME_OF_DAY = /^([01]\d|2[0-3]):[0-5]\d$/

@@ -8,7 +8,8 @@ import {
   systemClock,
   VERSION,
 } from '@plinth/kit'
-import type { SuiteConfig } from '../config.ts'
+import { backupHealthRoute } from '../backups/health.ts'
+import type { BackupConfig, SuiteConfig } from '../config.ts'
 import type { RunningService } from '../services.ts'
 import { healthRoutes } from './health/health.routes.ts'
 import type { History } from './health/history.ts'
@@ -20,7 +21,7 @@ const HEALTH_TIMEOUT_MS = 3_000
 export function createLanding(
   config: SuiteConfig,
   services: RunningService[],
-  history: History | undefined,
+  details: { history: History | undefined; backups: BackupConfig } | undefined,
 ): Server {
   const server = createServer({
     ...config,
@@ -31,7 +32,8 @@ export function createLanding(
     Promise.all(services.map((each) => describeService(each, server.baseUrlOf(request)))),
   )
   actuatorRoutes(server, { name: 'landing', version: VERSION, healthy: async () => true })
-  if (history) healthRoutes(server, history.points)
+  if (details?.history) healthRoutes(server, details.history.points)
+  if (details) backupHealthRoute(server, details.backups)
   consoleRoutes(server, consoleFolder('landing'), '')
   return server
 }

@@ -18,6 +18,7 @@ import {
   systemClock,
   VERSION,
 } from '@plinth/kit'
+import { backupHealthRoute } from '../backups/health.ts'
 import type { ManagementConfig } from '../config.ts'
 import { healthRoutes } from './health/health.routes.ts'
 import type { Answer, Question, Vitals } from './management.ts'
@@ -61,6 +62,7 @@ function operatorServer(): Server {
       reply.header('content-type', EXPOSITION_TYPE).send(await ask('metrics')),
   })
   healthRoutes(server, () => ask('history'), guards)
+  backupHealthRoute(server, config.backups, guards)
   actuatorRoutes(server, {
     name: 'management',
     version: VERSION,

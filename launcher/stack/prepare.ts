@@ -1,5 +1,5 @@
 import { type Env, SettingsError, StartError } from '@plinth/kit'
-import { loadConfig, loadWorkerCount, type SuiteConfig } from '../config.ts'
+import { loadBackups, loadConfig, loadWorkerCount, type SuiteConfig } from '../config.ts'
 import { type PreparedService, type ServiceEntry, services } from '../services.ts'
 import { isAtSuite, withIdentityTokens, withSuiteAddress, withSuiteHost } from './one-address.ts'
 import { withSandboxKeys } from './sandbox-keys.ts'
@@ -14,6 +14,7 @@ export async function prepareStack(
   const env = withSuiteHost(given)
   const faults: SettingsError['faults'] = []
   const config = await collectFaults(faults, async () => loadConfig(env))
+  await collectFaults(faults, async () => loadBackups(env))
   const chosen = only.length > 0 ? only : services
   const plan = config ? planFor(env, config, chosen) : { env, entries: chosen }
   const prepared = await Promise.all(

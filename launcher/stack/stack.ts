@@ -1,12 +1,14 @@
 import {
   closeGracefully,
+  createLogger,
   type Env,
   isLoopback,
   listen,
   type Server,
   systemClock,
 } from '@plinth/kit'
-import { loadManagement, type SuiteConfig } from '../config.ts'
+import { measureBackups } from '../backups/health.ts'
+import { type BackupConfig, loadBackups, loadManagement, type SuiteConfig } from '../config.ts'
 import type { RunningService, ServiceEntry } from '../services.ts'
 import { keepHistory } from './health/history.ts'
 import { createLanding } from './landing.ts'
@@ -27,6 +29,7 @@ type Choice = { env?: Env; only?: ServiceEntry[] }
 export async function startStack({ env = process.env, only }: Choice = {}): Promise<Stack> {
   const { config, prepared } = await prepareStack(env, only)
   const management = loadManagement(env)
+  const backups = loadBackups(env)
   const opened: Server[] = []
   let landing: Server | undefined
   let landingClosed: Promise<void> | undefined
@@ -42,9 +45,11 @@ export async function startStack({ env = process.env, only }: Choice = {}): Prom
     const shown = isPrivate(config)
     const history =
       shown || management ? keepHistory(serviceMetricsOf(measured), systemClock) : undefined
-    landing = createLanding(config, running, shown ? history : undefined)
+    landing = createLanding(config, running, shown ? { history, backups } : undefined)
     landing.onClose(() => history?.stop())
     mountServices(landing, config, running)
+    measureBackups(landing.metrics, backups)
+    await scheduleBackups(landing, { env, backups, prepared, logLevel: config.logLevel })
     measured.push({ name: 'landing', server: landing })
     const landingUrl = await listen(landing, { ...config, portSetting: 'SUITE_PORT' })
     const operators = await startManagement(management, () => watch(measured, history))
@@ -58,6 +63,21 @@ export async function startStack({ env = process.env, only }: Choice = {}): Prom
     await close()
     throw error
   }
+}
+
+type Scheduled = { env: Env; backups: BackupConfig; prepared: Prepared[]; logLevel: string }
+
+/** Until the landing page closes. Loads nothing where BACKUP_AT is not set. */
+async function scheduleBackups(
+  landing: Server,
+  { env, backups, prepared, logLevel }: Scheduled,
+): Promise<void> {
+  if (backups.at === undefined) return
+  const { startSchedule } = await import('../backups/schedule.ts')
+  const services = prepared.map(({ service }) => service.data)
+  const log = createLogger('backup', logLevel)
+  const schedule = startSchedule({ env, config: backups, services, log })
+  landing.onClose(() => schedule?.stop())
 }
 
 /** What others can reach has no Health page: there it is on the management listener. */

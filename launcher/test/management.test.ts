@@ -42,6 +42,7 @@ describe('the management listener', () => {
     assert.equal(type, 'text/plain; version=0.0.4; charset=utf-8')
     for (const { entry } of services)
       assert.equal(seriesValue(text, `http_server_active_requests{service="${entry.name}"}`), 0)
+    assert.equal(seriesValue(text, 'plinth_backup_failures_total{service="landing"}'), 0)
     assert.match(text, /^plinth_build_info\{version="[\d.]+",node="[\d.]+"\} 1$/m)
     for (const url of [landingUrl, ...services.map((service) => service.url)])
       assert.notEqual((await fetch(`${url}/actuator/prometheus`)).status, 200)
@@ -96,6 +97,10 @@ describe('the management listener', () => {
     assert.equal((await textAt(port)).status, 401)
     assert.equal((await textAt(port, { authorization: 'Bearer of-something-else' })).status, 401)
     assert.equal((await textAt(port, { authorization: `Bearer ${TOKEN}` })).status, 200)
+    const backups = `http://127.0.0.1:${port}/actuator/health/backup`
+    assert.equal((await fetch(backups)).status, 401)
+    const known = await fetch(backups, { headers: { authorization: `Bearer ${TOKEN}` } })
+    assert.deepEqual([known.status, await known.json()], [200, { status: 'UNKNOWN', details: {} }])
   })
 
   test('adds up what several processes count, and keeps what a dead one counted', {

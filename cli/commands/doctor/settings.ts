@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Env, hostUrl, SettingsError, StartError } from '@plinth/kit'
 import {
+  loadBackups,
   loadManagement,
   loadConfig as loadSuite,
   loadWorkerCount,
@@ -113,10 +114,11 @@ const names: Check = async ({ env }) => {
 /** Asks every service for its settings, with nothing set and with everything set, and watches. */
 export async function knownSettings(): Promise<Set<string>> {
   const folder = mkdtempSync(join(tmpdir(), 'plinth-doctor-'))
-  const known = new Set(['NODE_ENV', 'SUITE_DATA', 'BACKUP_DIR', 'BACKUP_AT', 'BACKUP_KEEP'])
+  const known = new Set(['NODE_ENV', 'SUITE_DATA'])
   const readers = [
     loadSuite,
     loadManagement,
+    loadBackups,
     loadWorkerCount,
     ...services.map(({ prepare }) => prepare),
   ]

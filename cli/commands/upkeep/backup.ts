@@ -1,5 +1,6 @@
 import type { BackupError, KeptBackup } from '@plinth/backup'
 import { armFailPoint, systemClock } from '@plinth/kit'
+import type { Made } from '../../../launcher/backups/make.ts'
 import { loadBackups } from '../../../launcher/config.ts'
 import {
   type Command,
@@ -37,7 +38,8 @@ export const backupCommands: Command[] = [
   },
   {
     name: 'backup prune',
-    summary: 'removes all but the newest BACKUP_KEEP archives',
+    summary:
+      'removes all but the newest BACKUP_KEEP archives, and one a week for BACKUP_KEEP_WEEKS',
     run: (given) => explained(() => prune(given)),
   },
 ]
@@ -65,25 +67,38 @@ export async function explained<T>(work: () => Promise<T>): Promise<T> {
 async function create(given: Given): Promise<Outcome | undefined> {
   const { env, progress, text, flag } = given
   armFailPoint(env)
-  const { pruneBackups, saveBackup, writeBackup } = await import('@plinth/backup')
-  const { suiteData } = await import('../../../launcher/data.ts')
-  const { folder, keep } = loadBackups(env)
-  const services = await suiteData(env)
+  const { makeBackup, yieldToOthers } = await import('../../../launcher/backups/make.ts')
+  yieldToOthers()
   const { show } = progress
   const output = text('output')
-  if (output === '-') {
-    await writeBackup(services, process.stdout, { clock: systemClock, show })
-    return undefined
-  }
-  const saved = await saveBackup(services, { folder, file: output, clock: systemClock, show })
-  const faults = flag('verify') ? (await verified(given, saved.file)).faults : []
-  const pruned = output === undefined ? await pruneBackups(folder, keep) : []
-  const { file, bytes, manifest } = saved
+  const made =
+    output === undefined
+      ? await makeBackup(env, { verify: flag('verify'), show })
+      : await createAt(output, given)
+  if (!made) return undefined
+  const { file, bytes, createdAt, faults, pruned } = made
   return {
     text: [...faults, `${file} (${bytes} bytes). ${KEYS}`].join('\n'),
-    json: { file, bytes, createdAt: manifest.createdAt, faults, pruned: pruned.map(nameOf) },
+    json: { file, bytes, createdAt, faults, pruned: pruned.map(nameOf) },
     code: faults.length > 0 ? EXIT.notSo : EXIT.done,
   }
+}
+
+/** Somewhere else: nothing is removed there, and it is none of the backups that are watched. */
+async function createAt(output: string, given: Given): Promise<Made | undefined> {
+  const { env, progress, flag } = given
+  const { saveBackup, writeBackup } = await import('@plinth/backup')
+  const { suiteData } = await import('../../../launcher/backups/suite-data.ts')
+  const services = await suiteData(env)
+  const options = { clock: systemClock, show: progress.show }
+  if (output === '-') {
+    await writeBackup(services, process.stdout, options)
+    return undefined
+  }
+  const { folder } = loadBackups(env)
+  const { file, bytes, manifest } = await saveBackup(services, { folder, file: output, ...options })
+  const faults = flag('verify') ? (await verified(given, file)).faults : []
+  return { file, bytes, createdAt: manifest.createdAt, faults, pruned: [] }
 }
 
 const KEYS = 'The master keys are not in it: keep them elsewhere, it is of no use without them.'
@@ -98,8 +113,8 @@ async function list({ env }: Given): Promise<Outcome> {
 
 async function prune({ env }: Given): Promise<Outcome> {
   const { pruneBackups } = await import('@plinth/backup')
-  const { folder, keep } = loadBackups(env)
-  const pruned = await pruneBackups(folder, keep)
+  const config = loadBackups(env)
+  const pruned = await pruneBackups(config.folder, config)
   const removed = pruned.map(({ file }) => `removed ${file}`)
   return { text: [...removed, `${pruned.length} removed.`].join('\n'), json: pruned }
 }
@@ -116,12 +131,7 @@ async function verify(given: Given, file: string): Promise<Outcome> {
 }
 
 async function verified({ env, progress }: Given, file: string) {
-  const { verifyBackup } = await import('@plinth/backup')
-  const { scratchIn } = await import('../../../launcher/data.ts')
-  return verifyBackup(file, {
-    folder: loadBackups(env).folder,
-    clock: systemClock,
-    scratchIn: (folder) => scratchIn(env, folder),
-    show: progress.show,
-  })
+  const make = await import('../../../launcher/backups/make.ts')
+  make.yieldToOthers()
+  return make.verified(env, file, { show: progress.show })
 }

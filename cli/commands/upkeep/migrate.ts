@@ -23,7 +23,7 @@ async function plan({ env, flag }: Given): Promise<Outcome> {
       EXIT.usage,
       'Each service brings its database up to date when it starts. --plan shows what it would do.',
     )
-  const { suiteData } = await import('../../../launcher/data.ts')
+  const { suiteData } = await import('../../../launcher/backups/suite-data.ts')
   const rows: { service: string; migration: string }[] = []
   for (const { name, database } of await suiteData(env))
     for (const migration of database

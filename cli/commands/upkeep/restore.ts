@@ -20,7 +20,7 @@ export const restore: Command = {
 async function restoreFrom({ operands, env, flag, progress }: Given): Promise<Outcome> {
   armFailPoint(env)
   const { restoreBackup } = await import('@plinth/backup')
-  const { refuseRunning, suiteData } = await import('../../../launcher/data.ts')
+  const { refuseRunning, suiteData } = await import('../../../launcher/backups/suite-data.ts')
   const [file = ''] = operands
   await refuseRunning(env)
   const { manifest, setAside, leftOut } = await restoreBackup(

@@ -14,7 +14,7 @@ export class BackupError extends Error {
 /** What to say when the disk, and not the work, is at fault. */
 export function orDiskFault(error: unknown, place: string): unknown {
   const { code = '' } = (error ?? {}) as NodeJS.ErrnoException
-  if (!/^(ENOSPC|EDQUOT|EROFS|EACCES|EPERM|ENOENT|ENOTDIR|SQLITE_FULL|53100)$/.test(code))
+  if (!/^(ENOSPC|EDQUOT|EROFS|EACCES|EPERM|EEXIST|ENOENT|ENOTDIR|SQLITE_FULL|53100)$/.test(code))
     return error
   const why = /^(ENOSPC|EDQUOT|SQLITE_FULL|53100)$/.test(code) ? 'there is no room left' : code
   return new BackupError('cannot-create', `${place} cannot be written: ${why}.`, { cause: error })

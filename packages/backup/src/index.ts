@@ -1,6 +1,13 @@
 export { type Show, writeBackup } from './create.ts'
 export { BackupError } from './faults.ts'
-export { type KeptBackup, listBackups, pruneBackups, saveBackup } from './kept.ts'
+export { type KeptBackup, listBackups, pruneBackups, type Retention } from './kept/archives.ts'
+export {
+  type BackupRecord,
+  readRecord,
+  recordFailure,
+  recordSuccess,
+} from './kept/record.ts'
+export { saveBackup } from './kept/save.ts'
 export { type MovedTable, moveDatabase } from './move.ts'
 export { type Restored, type RestoreOptions, restoreBackup } from './restore/restore.ts'
 export type { ListedFile, ServiceData, StoredFiles } from './sources/service-data.ts'

@@ -1,11 +1,12 @@
 import { createReadStream } from 'node:fs'
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Clock, failPoint } from '@plinth/kit'
 import type { Manifest } from './archive/manifest.ts'
 import type { Show } from './create.ts'
 import { openConnection } from './databases/open.ts'
 import { listFaults } from './databases/schema.repository.ts'
+import { lockFile } from './databases/sqlite.repository.ts'
 import { orDiskFault } from './faults.ts'
 import { restoreBackup } from './restore/restore.ts'
 import { openFiles } from './sources/folder.ts'
@@ -14,8 +15,8 @@ import type { ServiceData } from './sources/service-data.ts'
 /** The services with everything below a folder of their own, and how to start them there. */
 export type Scratch = {
   services: ServiceData[]
-  /** Fails when a service does not start, or is not healthy. */
-  start(): Promise<void>
+  /** Fails when one of these does not start, or is not healthy. */
+  start(names: string[]): Promise<void>
 }
 
 type Verification = {
@@ -36,22 +37,50 @@ export async function verifyBackup(
   file: string,
   { folder, clock, scratchIn, show }: Verification,
 ): Promise<Verified> {
-  await mkdir(folder, { recursive: true, mode: 0o700 })
-  const scratch = await mkdtemp(join(folder, '.verify-'))
+  const scratch = await openScratch(folder)
   try {
-    const { services, start } = await scratchIn(scratch)
+    const { services, start } = await scratchIn(scratch.path)
     const input = createReadStream(file)
     const options = { clock, scratch: true, keepSessions: true, show }
     const { manifest } = await restoreBackup(input, services, options)
-    const faults = [...(await databaseFaults(services)), ...(await fileFaults(services))]
+    failPoint('verify:restored')
+    const kept = services.filter(({ name }) => name in manifest.services)
+    const faults = [...(await databaseFaults(kept)), ...(await fileFaults(kept))]
     failPoint('verify:checked')
-    await start()
+    await start(kept.map(({ name }) => name))
     return { manifest, faults }
   } catch (error) {
     throw orDiskFault(error, file)
   } finally {
-    await rm(scratch, { recursive: true, force: true })
+    await scratch.remove()
   }
+}
+
+const SCRATCH = '.verify-'
+const LOCK = 'lock'
+
+/** A folder that is locked for as long as it is in use: what a killed run left has no lock. */
+async function openScratch(folder: string) {
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  for (const name of await readdir(folder))
+    if (name.startsWith(SCRATCH)) await sweep(join(folder, name))
+  const draft = await mkdtemp(join(folder, '.new-verify-'))
+  const lock = lockFile(join(draft, LOCK))
+  // It has its name only now that it is locked, so that no other run takes it for an old one.
+  const path = draft.replace('.new-verify-', SCRATCH)
+  await rename(draft, path)
+  const remove = async () => {
+    lock?.release()
+    await rm(path, { recursive: true, force: true })
+  }
+  return { path, remove }
+}
+
+async function sweep(path: string): Promise<void> {
+  const lock = lockFile(join(path, LOCK))
+  if (!lock) return
+  lock.release()
+  await rm(path, { recursive: true, force: true })
 }
 
 async function databaseFaults(services: ServiceData[]): Promise<string[]> {

@@ -1,12 +1,12 @@
 /** What the services of these settings keep, for a backup, a restore and a move. */
 import type { Scratch, ServiceData } from '@plinth/backup'
 import { type Env, hostUrl, StartError } from '@plinth/kit'
-import { services } from './services.ts'
-import { type Prepared, prepareStack } from './stack/prepare.ts'
-import { startStack } from './stack/stack.ts'
+import { type ServiceEntry, services } from '../services.ts'
+import { type Prepared, prepareStack } from '../stack/prepare.ts'
+import { startStack } from '../stack/stack.ts'
 
-export async function suiteData(env: Env): Promise<ServiceData[]> {
-  const { prepared } = await prepareStack(env)
+export async function suiteData(env: Env, only?: ServiceEntry[]): Promise<ServiceData[]> {
+  const { prepared } = await prepareStack(env, only)
   return prepared.map(({ service }) => service.data)
 }
 
@@ -47,9 +47,11 @@ export async function scratchIn(env: Env, folder: string): Promise<Scratch> {
   }
   return {
     services: await suiteData(scratch),
-    start: async () => {
+    start: async (names) => {
       // The sandbox would go on delivering its webhooks to the services that are in use.
-      const only = services.filter(({ name }) => name !== 'provider-sandbox')
+      const only = services.filter(
+        ({ name }) => names.includes(name) && name !== 'provider-sandbox',
+      )
       const stack = await startStack({ env: scratch, only })
       try {
         for (const { url, entry } of stack.services) await requireHealthy(entry.name, url)

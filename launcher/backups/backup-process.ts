@@ -1,0 +1,23 @@
+/**
+ * One scheduled backup, in a process of its own: it compresses and hashes everything there is, and
+ * none of that may hold up a request. Its arguments are the names of the services.
+ */
+import { armFailPoint } from '@plinth/kit'
+import { loadBackups } from '../config.ts'
+import { services } from '../services.ts'
+import { isBusy, makeBackup, yieldToOthers } from './make.ts'
+import { ENDED } from './schedule.ts'
+
+// The suite is gone, however it went.
+process.once('disconnect', () => process.exit(ENDED.failed))
+yieldToOthers()
+armFailPoint(process.env)
+const names = process.argv.slice(2)
+try {
+  const { verify } = loadBackups(process.env)
+  const only = services.filter(({ name }) => names.includes(name))
+  const { faults } = await makeBackup(process.env, { verify, only })
+  process.exit(faults.length > 0 ? ENDED.failed : ENDED.done)
+} catch (error) {
+  process.exit(isBusy(error) ? ENDED.busy : ENDED.failed)
+}

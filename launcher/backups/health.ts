@@ -1,0 +1,78 @@
+/** How the last backups ended, for operators. */
+import { type Clock, type Guard, type Metrics, type Server, systemClock } from '@plinth/kit'
+import type { BackupConfig } from '../config.ts'
+
+type BackupHealth = {
+  /** Unknown until the first one has ended. */
+  status: 'UP' | 'DOWN' | 'UNKNOWN'
+  details: {
+    /** When the suite makes one every day, in UTC. */
+    at?: string
+    lastSuccess?: { at: string; file: string; bytes: number; seconds: number; verified: boolean }
+    lastFailure?: { at: string; reason: string }
+  }
+}
+
+const OLDEST_MS = 26 * 3_600_000
+
+/** Down when the last one failed, or one a day is expected and the last is older. */
+export async function backupHealth(
+  { at, record }: BackupConfig,
+  clock: Clock = systemClock,
+): Promise<BackupHealth> {
+  const { succeeded, failed } = await recordAt(record)
+  const details = { at, lastSuccess: succeeded, lastFailure: failed }
+  if (!succeeded && !failed) return { status: 'UNKNOWN', details }
+  const hasFailed = failed !== undefined && !(succeeded && succeeded.at > failed.at)
+  const isOld = at !== undefined && clock().getTime() - Date.parse(succeeded?.at ?? '') > OLDEST_MS
+  return { status: hasFailed || isOld ? 'DOWN' : 'UP', details }
+}
+
+/** Only where details are for the eyes of operators: it has paths and reasons. */
+export function backupHealthRoute(server: Server, config: BackupConfig, guards: Guard[] = []) {
+  server.get('/actuator/health/backup', {
+    onRequest: guards,
+    handler: async (_request, reply) => {
+      const health = await backupHealth(config)
+      return reply.code(health.status === 'DOWN' ? 503 : 200).send(health)
+    },
+  })
+}
+
+export function measureBackups(metrics: Metrics, { record }: BackupConfig): void {
+  metrics.gauge(
+    {
+      name: 'plinth_backup_last_success_timestamp_seconds',
+      help: 'When the last backup was made, in Unix time.',
+    },
+    () => ofSuccess(record, ({ at }) => Date.parse(at) / 1000),
+  )
+  metrics.gauge(
+    { name: 'plinth_backup_last_size_bytes', help: 'The size of the last backup.' },
+    () => ofSuccess(record, ({ bytes }) => bytes),
+  )
+  metrics.gauge(
+    {
+      name: 'plinth_backup_last_duration_seconds',
+      help: 'How long the last backup took, with its proof.',
+    },
+    () => ofSuccess(record, ({ seconds }) => seconds),
+  )
+  metrics.observedCounter(
+    { name: 'plinth_backup_failures_total', help: 'Backups that failed.' },
+    async () => (await recordAt(record)).failures,
+  )
+}
+
+type Success = NonNullable<Awaited<ReturnType<typeof recordAt>>['succeeded']>
+
+async function ofSuccess(record: string, read: (success: Success) => number) {
+  const { succeeded } = await recordAt(record)
+  return succeeded ? [{ labels: {}, value: read(succeeded) }] : []
+}
+
+/** Loaded when somebody asks: a start does without. */
+async function recordAt(file: string) {
+  const { readRecord } = await import('@plinth/backup')
+  return readRecord(file)
+}

@@ -1,0 +1,77 @@
+/** A backup into BACKUP_DIR, as the command and the schedule make it. */
+import { constants, setPriority } from 'node:os'
+import {
+  BackupError,
+  type KeptBackup,
+  pruneBackups,
+  recordFailure,
+  recordSuccess,
+  type Show,
+  saveBackup,
+  verifyBackup,
+} from '@plinth/backup'
+import { type Clock, type Env, systemClock } from '@plinth/kit'
+import { loadBackups } from '../config.ts'
+import type { ServiceEntry } from '../services.ts'
+import { scratchIn, suiteData } from './suite-data.ts'
+
+type Make = { verify: boolean; only?: ServiceEntry[]; clock?: Clock; show?: Show }
+
+export type Made = {
+  file: string
+  bytes: number
+  createdAt: string
+  /** What is wrong with the archive. */
+  faults: string[]
+  pruned: KeptBackup[]
+}
+
+/** Makes an archive, proves it if asked, removes what is too old, and records how it ended. */
+export async function makeBackup(
+  env: Env,
+  { verify, only, clock = systemClock, show }: Make,
+): Promise<Made> {
+  const config = loadBackups(env)
+  const { folder, record } = config
+  const since = performance.now()
+  const fail = (reason: string) => recordFailure(record, { at: clock().toISOString(), reason })
+  try {
+    const services = await suiteData(env, only)
+    const { file, bytes, manifest } = await saveBackup(services, { folder, clock, show })
+    const faults = verify ? (await verified(env, file, { clock, show })).faults : []
+    const { createdAt } = manifest
+    if (faults.length > 0) {
+      await fail(`${file}: ${faults.join(', ')}`)
+      return { file, bytes, createdAt, faults, pruned: [] }
+    }
+    const seconds = (performance.now() - since) / 1000
+    await recordSuccess(record, { at: createdAt, file, bytes, seconds, verified: verify })
+    return { file, bytes, createdAt, faults, pruned: await pruneBackups(folder, config) }
+  } catch (error) {
+    if (!isBusy(error)) await fail((error as Error).message.split('\n', 1)[0] as string)
+    throw error
+  }
+}
+
+export function isBusy(error: unknown): boolean {
+  return error instanceof BackupError && error.reason === 'busy'
+}
+
+export function verified(
+  env: Env,
+  file: string,
+  { clock = systemClock, show }: { clock?: Clock; show?: Show },
+) {
+  const { folder } = loadBackups(env)
+  const scratch = (place: string) => scratchIn(env, place)
+  return verifyBackup(file, { folder, clock, scratchIn: scratch, show })
+}
+
+/** Of this process: whatever serves requests on the same machine comes first. */
+export function yieldToOthers(): void {
+  try {
+    setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
+  } catch {
+    // Some sandboxes do not allow it; the backup is as good without.
+  }
+}

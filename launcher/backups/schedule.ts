@@ -1,0 +1,132 @@
+/** The backup of every day, made by one of the nodes that run the suite. */
+import { type ChildProcess, fork } from 'node:child_process'
+import { readRecord, recordFailure, type ServiceData } from '@plinth/backup'
+import {
+  type Clock,
+  type Env,
+  isFirstWithin,
+  isLeaseHeld,
+  type LeaseTables,
+  type Logger,
+  openDatabase,
+  systemClock,
+  withLease,
+} from '@plinth/kit'
+import type { BackupConfig } from '../config.ts'
+
+type Scheduled = {
+  env: Env
+  config: BackupConfig
+  /** What is backed up. The first database decides which node does it. */
+  services: ServiceData[]
+  log: Logger
+  clock?: Clock
+}
+
+export type Schedule = {
+  /** Makes the backup that is due, if there is one and no other node has made it or is at it. */
+  runDue(): Promise<boolean>
+  stop(): Promise<void>
+}
+
+const LOOK_SECONDS = 60
+const LEASE_SECONDS = 60
+const RETRY_MS = 3_600_000
+/** Until the backup of the next day is due, and a while. */
+const MADE_SECONDS = 2 * 86_400
+
+/** How the process of a backup ends. Why it failed is in the record. */
+export const ENDED = { done: 0, failed: 1, busy: 75 }
+
+/** Nothing without BACKUP_AT. */
+export function startSchedule(scheduled: Scheduled): Schedule | undefined {
+  const { config, services, log, clock = systemClock } = scheduled
+  const { at } = config
+  const lease = services.find(({ database }) => database)?.database
+  if (at === undefined || !lease) return undefined
+  const stopping = new AbortController()
+  let settled = 0
+  let notBefore = 0
+  let round: Promise<boolean> | undefined
+
+  const runIfDue = async (): Promise<boolean> => {
+    const due = lastDue(at, clock())
+    if (settled === due.getTime() || clock().getTime() < notBefore) return false
+    const name = due.toISOString()
+    const { db, close } = await openDatabase<LeaseTables>(lease.url, lease.migrations)
+    const makeUnlessMade = async (signal: AbortSignal): Promise<Outcome> => {
+      if (await isLeaseHeld(db, `backup-made:${name}`)) return 'made before'
+      const outcome = await makeInProcess(scheduled, signal)
+      if (outcome === 'made') await isFirstWithin(db, `backup-made:${name}`, MADE_SECONDS)
+      return outcome
+    }
+    let outcome = 'put off' as Outcome
+    try {
+      await withLease(db, `backup:${name}`, LEASE_SECONDS, async (lost) => {
+        outcome = await makeUnlessMade(AbortSignal.any([lost, stopping.signal]))
+      })
+    } finally {
+      await close()
+    }
+    if (outcome === 'failed') notBefore = clock().getTime() + RETRY_MS
+    if (outcome === 'made' || outcome === 'made before') settled = due.getTime()
+    return outcome === 'made'
+  }
+  const runDue = () => {
+    round ??= runIfDue().finally(() => {
+      round = undefined
+    })
+    return round
+  }
+  const look = () => {
+    runDue().catch((error) => log.error({ err: error }, 'no backup could be made'))
+  }
+  const timer = setInterval(look, LOOK_SECONDS * 1000).unref()
+  const stop = async () => {
+    clearInterval(timer)
+    stopping.abort()
+    await round?.catch(() => {})
+  }
+  return { runDue, stop }
+}
+
+function lastDue(at: string, now: Date): Date {
+  const due = new Date(`${now.toISOString().slice(0, 10)}T${at}:00Z`)
+  if (due > now) due.setUTCDate(due.getUTCDate() - 1)
+  return due
+}
+
+/** Put off: another is being made, or the suite is stopping. */
+type Outcome = 'made' | 'made before' | 'failed' | 'put off'
+
+async function makeInProcess(
+  { env, services, config: { record }, log, clock = systemClock }: Scheduled,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const names = services.map(({ name }) => name)
+  const child = fork(new URL('./backup-process.ts', import.meta.url), names, {
+    env: env as NodeJS.ProcessEnv,
+    execArgv: [],
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    signal,
+    killSignal: 'SIGKILL',
+  })
+  const { code, how } = await endOf(child)
+  if (signal.aborted || code === ENDED.busy) return 'put off'
+  if (code !== ENDED.done && code !== ENDED.failed)
+    await recordFailure(record, { at: clock().toISOString(), reason: `The process ended: ${how}.` })
+  const { succeeded, failed } = await readRecord(record)
+  if (code === ENDED.done) log.info(succeeded, 'backup made')
+  else log.error(failed, 'backup failed')
+  return code === ENDED.done ? 'made' : 'failed'
+}
+
+async function endOf(child: ChildProcess): Promise<{ code: number | null; how: string }> {
+  const { promise, resolve } = Promise.withResolvers<{ code: number | null; how: string }>()
+  child.once('exit', (code, signal) => resolve({ code, how: signal ?? `exit code ${code}` }))
+  // Also when it was ended by our signal, and then it exits as well.
+  child.on('error', ({ name, message }) => {
+    if (name !== 'AbortError') resolve({ code: null, how: message })
+  })
+  return promise
+}

@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, type TestContext, test } from 'node:test'
+import { readRecord } from '@plinth/backup'
+import { createLogger } from '@plinth/kit'
+import { engines, type TestEngine } from '@plinth/kit/testing'
+import { backupHealth } from '../backups/health.ts'
+import { startSchedule } from '../backups/schedule.ts'
+import { suiteData } from '../backups/suite-data.ts'
+import { loadBackups } from '../config.ts'
+import { services } from '../services.ts'
+import { startStack } from '../stack/stack.ts'
+import { testEnv } from './test-env.ts'
+
+const HOUR_MS = 3_600_000
+const only = services.filter(({ name }) => name === 'identity')
+const log = createLogger('test', 'silent')
+
+/** Identity, running, and a clock that stands at half past two. */
+async function startSuite(t: TestContext, engine: TestEngine) {
+  const { env, folder } = await testEnv(t, { NODE_ENV: 'test', BACKUP_AT: '02:30' })
+  if (engine.name === 'postgres') env.IDENTITY_DATABASE_URL = await engine.freshUrl(t)
+  mkdirSync(env.SUITE_DATA as string)
+  const stack = await startStack({ env: { ...env, BACKUP_AT: '' }, only })
+  t.after(() => stack.close())
+  const time = { now: new Date('2026-11-16T02:30:00Z') }
+  const startNode = async (name: string, settings: Record<string, string> = {}) => {
+    const backups = join(folder, name)
+    const own = { ...env, BACKUP_DIR: backups, ...settings }
+    const config = loadBackups(own)
+    const data = await suiteData(env, only)
+    const schedule = startSchedule({
+      env: own,
+      config,
+      services: data,
+      log,
+      clock: () => time.now,
+    })
+    assert.ok(schedule)
+    t.after(schedule.stop)
+    const archives = () => readdirSync(backups).filter((file) => file.startsWith('plinth-'))
+    return { ...schedule, archives, config, health: () => backupHealth(config) }
+  }
+  const pass = (milliseconds: number) => {
+    time.now = new Date(time.now.getTime() + milliseconds)
+  }
+  return { startNode, pass }
+}
+
+for (const engine of engines)
+  describe(`backups on a schedule, on ${engine.name}`, { skip: engine.skip }, () => {
+    test('of two nodes one makes the backup of the day', async (t) => {
+      const { startNode, pass } = await startSuite(t, engine)
+      const settings = { BACKUP_VERIFY: engine.name === 'sqlite' ? 'on' : 'off' }
+      const [one, two] = [await startNode('one', settings), await startNode('two', settings)]
+
+      const made = await Promise.all([one.runDue(), two.runDue()])
+      pass(HOUR_MS)
+      const again = [await one.runDue(), await two.runDue()]
+      const [maker, other] = made[0] ? [one, two] : [two, one]
+
+      assert.deepEqual([made.filter(Boolean).length, again], [1, [false, false]])
+      assert.equal(maker.archives().length, 1)
+      assert.throws(other.archives, { code: 'ENOENT' })
+      const { status, details } = await maker.health()
+      assert.equal(status, 'UP')
+      assert.equal(details.lastSuccess?.verified, engine.name === 'sqlite')
+    })
+  })
+
+const [sqlite] = engines as [TestEngine]
+
+test('a backup that fails says why, and is tried again after an hour', async (t) => {
+  const { startNode, pass } = await startSuite(t, sqlite)
+  const node = await startNode('node', { BACKUP_VERIFY: 'off' })
+  const killed = await startNode('killed', { FAIL_POINT: 'backup:rows=kill' })
+  assert.equal((await node.health()).status, 'UNKNOWN')
+  writeFileSync(node.config.folder, 'where a folder should be')
+
+  await killed.runDue()
+  const first = await node.health()
+  await node.runDue()
+  const second = await node.health()
+  rmSync(node.config.folder)
+  pass(HOUR_MS - 1)
+  assert.equal(await node.runDue(), false)
+  pass(1)
+  assert.equal(await node.runDue(), true)
+
+  assert.deepEqual([first.status, second.status], ['DOWN', 'DOWN'])
+  assert.equal(first.details.lastFailure?.reason, 'The process ended: SIGKILL.')
+  assert.match(second.details.lastFailure?.reason ?? '', /^The folder .* cannot be written: EEXIST/)
+  assert.equal((await readRecord(node.config.record)).failures, 2)
+  const later = (hours: number) => () => new Date(Date.now() + hours * HOUR_MS)
+  assert.equal((await backupHealth(node.config, later(25))).status, 'UP')
+  assert.equal((await backupHealth(node.config, later(27))).status, 'DOWN')
+})
+
+test('a time that is none is reported with the other faults', () => {
+  for (const at of ['2:30', '24:00', '02:60', 'daily'])
+    assert.throws(() => loadBackups({ BACKUP_AT: at }), /BACKUP_AT/)
+})

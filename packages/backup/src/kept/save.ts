@@ -1,0 +1,80 @@
+import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
+import { Writable } from 'node:stream'
+import { type Clock, failPoint, syncFolder, VERSION } from '@plinth/kit'
+import { archiveName, type Manifest } from '../archive/manifest.ts'
+import { type Show, writeBackup } from '../create.ts'
+import { lockFile } from '../databases/sqlite.repository.ts'
+import { BackupError, orDiskFault } from '../faults.ts'
+import type { ServiceData } from '../sources/service-data.ts'
+
+type Save = { folder: string; file?: string; clock: Clock; show?: Show }
+
+/** An archive has its name only when it is whole and on disk. */
+export async function saveBackup(
+  services: ServiceData[],
+  save: Save,
+): Promise<{ file: string; bytes: number; manifest: Manifest }> {
+  const folder = save.file === undefined ? save.folder : dirname(resolve(save.file))
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+    const lock = lockFile(join(folder, LOCK))
+    if (!lock) throw new BackupError('busy', 'Another backup is at work. Try again later.')
+    try {
+      await removeParts(folder)
+      return await saveAlone(services, { ...save, folder })
+    } finally {
+      lock.release()
+    }
+  } catch (error) {
+    throw orDiskFault(error, `The folder ${folder}`)
+  }
+}
+
+const LOCK = '.plinth-backup.lock'
+const PART = '.part'
+const OUR_PART = /^plinth-.*\.tar\.zst\.part$/
+
+/** Of backups that were killed: the lock is ours now. */
+async function removeParts(folder: string): Promise<void> {
+  for (const name of await readdir(folder)) if (OUR_PART.test(name)) await rm(join(folder, name))
+}
+
+async function saveAlone(services: ServiceData[], { folder, clock, show, ...save }: Save) {
+  const file = save.file ?? join(folder, archiveName(clock(), VERSION))
+  const part = `${file}${PART}`
+  try {
+    const manifest = await writeBackup(services, await openPart(part), { clock, show })
+    failPoint('backup:synced')
+    await rename(part, file)
+    await syncFolder(folder)
+    return { file, bytes: (await stat(file)).size, manifest }
+  } catch (error) {
+    await rm(part, { force: true })
+    throw error
+  }
+}
+
+const SYNC_BYTES = 8 * 2 ** 20
+
+/**
+ * To disk a little at a time: on ext4 a commit of the services waits for whatever others have
+ * written since the last one, and for gigabytes that is seconds.
+ */
+async function openPart(path: string): Promise<Writable> {
+  const handle = await open(path, 'w', 0o600)
+  let unsynced = 0
+  const write = async (chunk: Buffer) => {
+    await handle.writeFile(chunk)
+    unsynced += chunk.length
+    if (unsynced < SYNC_BYTES) return
+    unsynced = 0
+    await handle.datasync()
+  }
+  return new Writable({
+    highWaterMark: 2 ** 18,
+    write: (chunk, _encoding, done) => void write(chunk).then(() => done(), done),
+    final: (done) => void handle.sync().then(() => done(), done),
+    destroy: (error, done) => void handle.close().then(() => done(error), done),
+  })
+}
