@@ -97,6 +97,7 @@ describe('the identity console', { skip }, () => {
 
     await form.getByRole('button', { name: 'Create account' }).click()
     await form.locator('.fault').nth(1).waitFor()
+    assert.equal(await page.locator('.notice.bad').count(), 0, 'each error is said once')
     assert.deepEqual(await accessibilityFaults(page), [])
     await form.getByLabel('E-mail').fill('grace@example.com')
     await form.getByLabel('Password').fill('a long enough password')

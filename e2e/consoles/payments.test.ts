@@ -14,6 +14,7 @@ import { findTokens } from './token-probe.ts'
 import { consoleOf, goTo, openConsole } from './watched-page.ts'
 
 const skip = await browserSkip()
+const PHONE = { viewport: { width: 390, height: 844 } }
 /** How the secrets begin that only the server may know. */
 const PROVIDER_SECRETS = ['sk_test_', 'whsec_']
 
@@ -69,12 +70,17 @@ describe('the payments console', { skip }, () => {
     await page.getByText('PAID', { exact: true }).waitFor()
     await page.getByText('The customer finished the hosted page').waitFor()
 
-    await page.getByLabel('Amount in minor units').fill('1000')
+    await page.getByLabel('Amount in EUR').fill('10.005')
+    await page.getByText('Write an amount such as 49.00.').waitFor()
+    await page.getByLabel('Amount in EUR').fill('10')
     await page.getByRole('button', { name: 'Refund', exact: true }).click()
     await page.getByText('PARTIALLY REFUNDED', { exact: true }).waitFor()
     await page.getByText('€10.00 refunded, €39.00 kept').waitFor()
+    await page.getByText('€10.00 of €49.00 went back in 1 refund.').waitFor()
     assert.deepEqual(await accessibilityFaults(page), [])
-    await page.getByLabel('Amount in minor units').fill('')
+    await page.getByRole('button', { name: 'Check now' }).click()
+    await page.getByText('The provider was asked').waitFor()
+    assert.equal(await page.getByLabel('Amount in EUR').inputValue(), '')
     await page.getByRole('button', { name: 'Refund', exact: true }).click()
 
     await page.getByText('REFUNDED', { exact: true }).waitFor()
@@ -104,7 +110,14 @@ describe('the payments console', { skip }, () => {
     await goTo(page, 'webhooks')
 
     await page.getByText('checkout.session.completed').first().waitFor()
-    await page.getByText('PROCESSED').first().waitFor()
+    await page.getByText('processed', { exact: true }).first().waitFor()
+    await page.getByRole('link', { name: 'checkout.session.completed' }).first().click()
+    const payload = page.getByLabel('Payload of the event')
+    await payload.getByRole('button', { name: /^Show all \d+ lines$/ }).click()
+    await payload.getByText('"checkout.session.completed"').waitFor()
+    await page.getByRole('button', { name: 'Process it again' }).click()
+    await page.getByText('It was processed before, so nothing changed.').waitFor()
+    assert.deepEqual(await accessibilityFaults(page), [])
     assert.deepEqual(await findTokens(page, PROVIDER_SECRETS), [])
   })
 
@@ -122,18 +135,34 @@ describe('the payments console', { skip }, () => {
   })
 
   test('creates and finds a customer, and lists every error of an invalid one', async (t) => {
-    const page = await openConsole(t, browser, address)
+    const page = await openConsole(t, browser, address, PHONE)
     await goTo(page, 'customers')
 
     await page.getByRole('button', { name: 'Create' }).click()
     await page.locator('.field .fault').waitFor()
-    await page.getByLabel('E-mail').fill('ada@example.com')
+    await page.getByLabel('E-mail', { exact: true }).fill('ada@example.com')
     await page.getByRole('button', { name: 'Create' }).click()
-    const id = await page.getByRole('status').locator('code').innerText()
-    await page.getByLabel('Provider customer id').fill(id)
-    await page.getByRole('button', { name: 'Find' }).click()
-
-    await page.getByRole('status').nth(1).getByText('ada@example.com').waitFor()
+    const id = await page.locator('.notice.good code').innerText()
+    const rows = page.getByRole('table', { name: 'Customers' }).locator('tbody tr')
+    await rows.filter({ hasText: 'ada@example.com' }).waitFor()
+    const sought = page.getByLabel('E-mail or customer id')
+    for (const [text, count] of [
+      ['nobody@example.com', 0],
+      ['ada@example.com', 1],
+      ['cus_unknown', 0],
+      [id, 1],
+    ] as const) {
+      await sought.fill(text)
+      await page.getByRole('button', { name: 'Find' }).click()
+      if (count === 0) await page.getByText('No customer matches').waitFor()
+      else await rows.filter({ hasText: 'ada@example.com' }).waitFor()
+    }
+    assert.deepEqual(await accessibilityFaults(page), [])
+    await rows.getByRole('link', { name: 'New checkout' }).click()
+    await page.getByRole('button', { name: 'Create the checkout' }).click()
+    await page.getByRole('link', { name: 'Watch the payment' }).click()
+    await page.getByText('All fields').click()
+    await page.locator(`[title="${id}"]`).waitFor()
   })
 
   test('leads to the page of the sandbox behind it', async (t) => {
@@ -152,7 +181,7 @@ describe('the payments console', { skip }, () => {
     const guarded = await startSuite(t, { PAYMENTS_REQUIRE_ISSUER: identity })
     const page = await openConsole(t, browser, consoleOf(guarded.urlOf('payments')))
     await goTo(page, 'payments')
-    await page.getByRole('alert').filter({ hasText: '401' }).waitFor()
+    await page.getByRole('alert').filter({ hasText: 'give a fresh token' }).waitFor()
     const token = await accessTokenOf('admin')
 
     await page.getByRole('link', { name: 'Enter one' }).click()
@@ -196,7 +225,7 @@ describe('the payments console', { skip }, () => {
     await goTo(page, 'checkout')
     await page.getByRole('button', { name: 'Create the checkout' }).click()
 
-    await page.getByRole('alert').filter({ hasText: '503' }).waitFor()
+    await page.getByRole('alert').filter({ hasText: 'is not configured' }).waitFor()
     assert.equal(await page.getByText('SANDBOX', { exact: true }).count(), 0)
   })
 })

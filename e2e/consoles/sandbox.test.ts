@@ -368,7 +368,8 @@ describe('the page of the sandbox provider', { skip }, () => {
     await load(Buffer.from('not JSON'))
     await page.getByText('This is not a file that was saved here.').waitFor()
     await load(Buffer.from('{}'))
-    await page.getByRole('alert').filter({ hasText: '400' }).waitFor()
+    await page.getByText('This is not a file that was saved here.').waitFor({ state: 'detached' })
+    await page.locator('.notice.bad').waitFor()
     await load(file)
     await page.getByText('Loaded.').waitFor()
 

@@ -87,7 +87,7 @@ describe('the full edition’s workbench', { skip }, () => {
     await page.getByText('The extension says PDF, but the bytes are something else.').waitFor()
     assert.deepEqual(await accessibilityFaults(page), [])
     await page.getByRole('button', { name: 'Send it anyway' }).click()
-    await page.getByRole('alert').filter({ hasText: '400' }).waitFor()
+    await page.getByRole('alert').filter({ hasText: 'all three must agree' }).waitFor()
   })
 
   test('takes a pasted and a dropped picture', async (t) => {
@@ -320,7 +320,7 @@ describe('the full edition’s workbench', { skip }, () => {
     await page.getByText('Saved. Not active').waitFor()
     await page.getByRole('button', { name: 'Activate OBJECT' }).click()
 
-    await page.getByRole('alert').filter({ hasText: '503' }).waitFor()
+    await page.getByRole('alert').filter({ hasText: 'The test failed at' }).waitFor()
     const inUse = page.locator('.card', { has: page.getByRole('heading', { name: 'In use' }) })
     await inUse.getByText('LOCAL', { exact: true }).waitFor()
     const drafts = page.locator('.card', { has: page.getByRole('heading', { name: 'Drafts' }) })

@@ -56,7 +56,7 @@ describe('the key edition’s tester', { skip }, () => {
 
     await page.getByText('The extension says PNG, but the bytes are PDF.').waitFor()
     await page.getByRole('button', { name: 'Send it anyway' }).click()
-    await page.getByRole('alert').filter({ hasText: '400' }).waitFor()
+    await page.getByRole('alert').filter({ hasText: 'all three must agree' }).waitFor()
   })
 
   test('asks for the key when the server has one of its own, and keeps it nowhere', async (t) => {

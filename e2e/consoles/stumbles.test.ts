@@ -134,6 +134,47 @@ describe('where people stumbled', { skip }, () => {
     await until(position, (found) => found === 300)
   })
 
+  test('the panel of requests is resized and hidden, and stays so', async (t) => {
+    const wide = { viewport: { width: 1440, height: 900 } }
+    const page = await openConsole(t, browser, consoleOf(suite.urlOf('identity')), wide)
+    const panel = page.locator('.inspector')
+    const widthOf = async () => (await panel.boundingBox())?.width ?? 0
+    const before = await widthOf()
+
+    await page.getByRole('separator', { name: 'Width of the requests' }).press('ArrowRight')
+    assert.equal(await until(widthOf, (width) => width !== before), before - 24)
+    await page.reload()
+    await panel.waitFor()
+    assert.equal(await widthOf(), before - 24)
+
+    await page.getByRole('button', { name: 'Hide the requests' }).click()
+    await panel.waitFor({ state: 'hidden' })
+    await page.reload()
+    await page.getByRole('heading', { level: 1 }).waitFor()
+    assert.equal(await panel.isVisible(), false)
+    await page.getByRole('button', { name: 'Requests' }).click()
+    await panel.waitFor()
+  })
+
+  test('while the service does not answer, the page says so once', async (t) => {
+    const page = await openConsole(t, browser, consoleOf(suite.urlOf('payments')))
+    await page.route('**/api/**', (route) => route.abort())
+
+    await goTo(page, 'payments')
+
+    await page.getByText('The service does not answer.').waitFor()
+    assert.equal(
+      await page
+        .locator('.main')
+        .getByText(/answer/)
+        .count(),
+      1,
+    )
+    await page.unroute('**/api/**')
+    await goTo(page, 'webhooks')
+    await page.getByText('The service does not answer.').waitFor({ state: 'detached' })
+  })
+
   test('Escape closes the list of pages on a phone', async (t) => {
     const page = await openConsole(t, browser, consoleOf(suite.urlOf('identity')), PHONE)
     await page.getByRole('button', { name: 'Pages' }).click()

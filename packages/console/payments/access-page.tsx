@@ -46,9 +46,8 @@ export function AccessPage() {
         by={take.reply}
         absent={
           <p>
-            Keys are managed here by administrators of an issuer (
-            <code>PAYMENTS_ACCESS=issuer</code>
-            ), and at the command line everywhere: <code>plinth keys --help</code>.
+            Administrators manage keys here where the service takes the tokens of an issuer.
+            Operators do so at the command line everywhere: <code>plinth keys --help</code>.
           </p>
         }
       />

@@ -34,7 +34,7 @@ function SandboxCard() {
       about="On its page you are the customer and the bank: pay or expire a session, move the clock, hold webhooks back, make calls fail."
     >
       <div>
-        <ButtonLink href={sandboxPage.value} newTab icon="sliders">
+        <ButtonLink href={sandboxPage.value} newTab>
           Open the sandbox
         </ButtonLink>
       </div>

@@ -9,10 +9,13 @@ import { OverviewPage } from './overview-page.tsx'
 import { PaymentListPage } from './payment/payment-list-page.tsx'
 import { PaymentPage } from './payment/payment-page.tsx'
 import { readProvider, SandboxMark } from './provider.tsx'
-import { WebhooksPage } from './webhooks-page.tsx'
+import { EventPage } from './webhooks/event-page.tsx'
+import { WebhooksPage } from './webhooks/webhooks-page.tsx'
 
 const PaymentsRoute = () =>
   route.value[1] ? <PaymentPage id={route.value[1]} /> : <PaymentListPage />
+
+const WebhooksRoute = () => (route.value[1] ? <EventPage id={route.value[1]} /> : <WebhooksPage />)
 
 readProvider()
 startConsole({
@@ -23,7 +26,7 @@ startConsole({
     { path: '', title: 'Overview', icon: 'home', component: OverviewPage },
     { path: 'checkout', title: 'New checkout', icon: 'card', component: CheckoutPage },
     { path: 'payments', title: 'Payments', icon: 'list', component: PaymentsRoute },
-    { path: 'webhooks', title: 'Webhook inbox', icon: 'inbox', component: WebhooksPage },
+    { path: 'webhooks', title: 'Webhook inbox', icon: 'inbox', component: WebhooksRoute },
     { path: 'customers', title: 'Customers', icon: 'people', component: CustomersPage },
     { path: 'access', title: 'Access', icon: 'key', component: AccessPage, inside: '' },
   ],

@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals'
+import { Icon } from '../shared/components/icon.tsx'
 import { api } from './api.ts'
 
 type Configuration = { providerApiConfigured: boolean; webhookConfigured: boolean }
@@ -25,7 +26,7 @@ export function SandboxMark() {
   if (!sandboxPage.value) return null
   return (
     <a class="sandbox-mark" href={sandboxPage.value} target="_blank" rel="noopener noreferrer">
-      <strong>SANDBOX</strong>
+      <strong>SANDBOX</strong> <Icon name="open" />
       <span class="visually-hidden"> provider (opens in a new tab)</span>
     </a>
   )

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { moneyText } from './wording.ts'
+import { minorUnitsOf, moneyText, typedAmount } from './wording.ts'
 
 describe('an amount in minor units', () => {
   for (const [currency, amount] of [
@@ -18,5 +18,28 @@ describe('an amount in minor units', () => {
 
   test('in no currency at all is the number', () => {
     assert.equal(moneyText(4900, 'x'), '4900 x')
+  })
+})
+
+describe('an amount that is typed', () => {
+  for (const [text, currency, amount] of [
+    ['49', 'eur', 4900],
+    ['49.5', 'EUR', 4950],
+    [' 49,05 ', 'eur', 4905],
+    ['4900', 'jpy', 4900],
+    ['4.9', 'kwd', 4900],
+    ['0.005', 'eur', undefined],
+    ['4900.0', 'jpy', undefined],
+    ['-1', 'eur', undefined],
+    ['1e3', 'eur', undefined],
+    ['', 'eur', undefined],
+  ] as const)
+    test(`${JSON.stringify(text)} in ${currency} is ${amount}`, () => {
+      assert.equal(minorUnitsOf(text, currency), amount)
+    })
+
+  test('is shown as it would be typed', () => {
+    assert.equal(typedAmount(4905, 'eur'), '49.05')
+    assert.equal(typedAmount(4900, 'jpy'), '4900')
   })
 })

@@ -33,6 +33,11 @@ export function remainingText(milliseconds: number): string {
   return `${minutes}:${String(seconds % 60).padStart(2, '0')}`
 }
 
+/** The beginning and the end, which people compare. */
+export function shortId(id: string): string {
+  return id.length > 20 ? `${id.slice(0, 12)}…${id.slice(-4)}` : id
+}
+
 /** Shortens the provider's ids in a sentence. */
 export function withShortIds(sentence: string): string {
   return sentence.replace(/\b([a-z]+_(?:test_)?\w{6})\w{8,}/g, '$1…')
@@ -52,6 +57,20 @@ export function moneyText(minorUnits: number, currency: string): string {
   } catch {
     return `${minorUnits} ${currency}`
   }
+}
+
+/** The amount that people write, such as `49.00` or `49,5`, in minor units; nothing for other text. */
+export function minorUnitsOf(text: string, currency: string): number | undefined {
+  const decimals = decimalsOf(currency.toLowerCase())
+  const [, whole = '', part = ''] = /^\s*(\d{1,12})(?:[.,](\d+))?\s*$/.exec(text) ?? []
+  if (whole === '' || part.length > decimals) return undefined
+  return Number(whole + part.padEnd(decimals, '0'))
+}
+
+/** An amount in minor units as it is typed: `49.00`. */
+export function typedAmount(minorUnits: number, currency: string): string {
+  const decimals = decimalsOf(currency.toLowerCase())
+  return (minorUnits / 10 ** decimals).toFixed(decimals)
 }
 
 function decimalsOf(currency: string): number {

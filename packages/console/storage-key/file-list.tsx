@@ -1,11 +1,18 @@
+import { useSignal } from '@preact/signals'
 import { Button } from '../shared/components/button.tsx'
 import { Icon } from '../shared/components/icon.tsx'
 import { Card, EmptyState } from '../shared/components/page.tsx'
 import { listFiles, names, selectedName } from './store.ts'
 import './file-list.css'
 
+const MORE = 25
+
 export function FileList() {
+  const shown = useSignal(MORE)
   if (!names.value) return null
+  const listed = names.value.filter(
+    (name, index) => index < shown.value || name === selectedName.value,
+  )
   if (names.value.length === 0)
     return (
       <EmptyState
@@ -25,7 +32,7 @@ export function FileList() {
       }
     >
       <ul class="picks stored-names">
-        {names.value.map((name) => (
+        {listed.map((name) => (
           <li key={name}>
             <button
               type="button"
@@ -40,6 +47,18 @@ export function FileList() {
           </li>
         ))}
       </ul>
+      {listed.length < names.value.length && (
+        <div>
+          <Button
+            small
+            onClick={() => {
+              shown.value += MORE
+            }}
+          >
+            Show more
+          </Button>
+        </div>
+      )}
     </Card>
   )
 }

@@ -13,8 +13,8 @@ function KeysPage() {
         scopes={['files:read', 'files:write']}
         absent={
           <p>
-            This server has no database for keys: its operator sets{' '}
-            <code>STORAGE_KEY_DATABASE_URL</code> to have them.
+            This server has no database for keys. Its operator can give it one; until then the
+            configured key is the only one.
           </p>
         }
       />

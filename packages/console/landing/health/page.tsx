@@ -143,7 +143,7 @@ function TokenCard() {
   return (
     <Card
       title="Token"
-      about="The listener asks for METRICS_TOKEN. It stays in the memory of this page."
+      about="The listener asks for the token that its operator chose. It stays in the memory of this page."
     >
       <Form
         label="Token"

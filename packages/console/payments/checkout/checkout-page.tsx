@@ -1,18 +1,25 @@
-import type { CheckoutSession } from '@plinth/client'
+import type { CheckoutSession, Customer } from '@plinth/client'
 import { useSignal } from '@preact/signals'
 import type { ComponentProps } from 'preact'
-import { useAction } from '../../shared/api/use-reply.ts'
+import { useAction, useLoad } from '../../shared/api/use-reply.ts'
 import { ButtonLink } from '../../shared/components/button.tsx'
-import { Form, type Values } from '../../shared/components/form.tsx'
+import { Id } from '../../shared/components/code.tsx'
+import { type FieldProps, Form, type Values } from '../../shared/components/form.tsx'
 import { Card, Page } from '../../shared/components/page.tsx'
 import { Facts } from '../../shared/components/table.tsx'
-import { moneyText } from '../../shared/wording.ts'
+import { route } from '../../shared/shell/route.ts'
+import { minorUnitsOf, moneyText, shortId, typedAmount } from '../../shared/wording.ts'
 import { api, newReference } from '../api.ts'
+import type { CustomerPage } from './customers-page.tsx'
 
 export function CheckoutPage() {
-  const create = useAction(({ amount, ...values }: Values) =>
-    api.post<CheckoutSession>('/api/checkout/sessions', { ...values, amount: Number(amount) }),
-  )
+  const create = useAction(async ({ amount = '', ...values }: Values) => {
+    const minorUnits = minorUnitsOf(amount, values.currency ?? '')
+    // The field says what is wrong with it.
+    if (minorUnits === undefined) return undefined
+    const body = { ...values, amount: minorUnits }
+    return api.post<CheckoutSession>('/api/checkout/sessions', body)
+  })
   return (
     <Page
       title="New checkout"
@@ -27,19 +34,25 @@ export function CheckoutPage() {
 }
 
 function CheckoutForm({ create }: { create: ComponentProps<typeof Form>['action'] }) {
-  const amount = useSignal('4900')
+  const amount = useSignal('49.00')
   const currency = useSignal('eur')
   const order = useSignal(newReference('order'))
+  const customer = useCustomerField()
+  const minorUnits = minorUnitsOf(amount.value, currency.value)
   return (
     <Form
       label="New checkout"
       fields={[
         {
-          label: 'Amount in minor units',
+          label: 'Amount',
           name: 'amount',
           bind: amount,
-          inputMode: 'numeric',
-          hint: `That is ${moneyText(Number(amount.value) || 0, currency.value)}.`,
+          inputMode: 'decimal',
+          hint: minorUnits === undefined ? undefined : moneyText(minorUnits, currency.value),
+          fault:
+            minorUnits === undefined
+              ? `Write an amount such as ${typedAmount(4900, currency.value)}.`
+              : undefined,
         },
         {
           label: 'Currency',
@@ -47,6 +60,7 @@ function CheckoutForm({ create }: { create: ComponentProps<typeof Form>['action'
           bind: currency,
           maxLength: 3,
           hint: 'Three letters.',
+          suggestions: ['eur', 'usd', 'gbp', 'chf', 'sek', 'pln', 'jpy'],
         },
         {
           label: 'Description',
@@ -66,7 +80,14 @@ function CheckoutForm({ create }: { create: ComponentProps<typeof Form>['action'
           value: 'attempt-1',
           hint: 'A new one for each attempt.',
         },
-        { label: 'Customer e-mail', name: 'customerEmail', type: 'email', optional: true },
+        customer,
+        {
+          label: 'Customer e-mail',
+          name: 'customerEmail',
+          type: 'email',
+          optional: true,
+          hint: 'For the hosted page, when no customer is chosen.',
+        },
       ]}
       action={create}
       send="Create the checkout"
@@ -74,6 +95,30 @@ function CheckoutForm({ create }: { create: ComponentProps<typeof Form>['action'
       icon="card"
     />
   )
+}
+
+/** A choice of the newest customers; where they cannot be listed, their id is typed. */
+function useCustomerField(): FieldProps {
+  const chosen = route.value[1] ?? ''
+  const newest = useLoad<CustomerPage>(() => api.get('/api/customers?size=50', { silent: true }))
+  const field = { label: 'Customer', name: 'providerCustomerId', optional: true, value: chosen }
+  const customers = newest.body?.customers
+  if (!customers) return { ...field, placeholder: 'cus_…' }
+  const others = customers.filter(({ id }) => id !== chosen)
+  const known = customers.find(({ id }) => id === chosen)
+  const option = ({ id, email, name }: Customer) => ({
+    value: id,
+    label: [name, email, shortId(id)].filter(Boolean).join(' · '),
+  })
+  return {
+    ...field,
+    options: [
+      { value: '', label: 'None' },
+      ...(chosen ? [known ? option(known) : { value: chosen, label: shortId(chosen) }] : []),
+      ...others.map(option),
+    ],
+    hint: <a href="#/customers">Find or make one</a>,
+  }
 }
 
 function CheckoutReady({ checkout }: { checkout: CheckoutSession }) {
@@ -84,12 +129,12 @@ function CheckoutReady({ checkout }: { checkout: CheckoutSession }) {
     >
       <Facts
         of={{
-          Payment: <code>{checkout.paymentId}</code>,
-          Session: <code>{checkout.checkoutSessionId}</code>,
+          Payment: <Id of={checkout.paymentId} />,
+          Session: <Id of={checkout.checkoutSessionId} />,
         }}
       />
       <div class="row" role="status">
-        <ButtonLink href={checkout.checkoutUrl} newTab kind="primary" icon="open">
+        <ButtonLink href={checkout.checkoutUrl} newTab kind="primary">
           Open the hosted page
         </ButtonLink>
         <ButtonLink href={`#/payments/${checkout.paymentId}`} icon="list">

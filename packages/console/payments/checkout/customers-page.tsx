@@ -1,21 +1,129 @@
 import type { Customer } from '@plinth/client'
-import { useAction } from '../../shared/api/use-reply.ts'
+import { useSignal } from '@preact/signals'
+import type { Reply } from '../../shared/api/api.ts'
+import { useAction, useLoad } from '../../shared/api/use-reply.ts'
+import { Button, ButtonLink } from '../../shared/components/button.tsx'
+import { Id } from '../../shared/components/code.tsx'
 import { Form, type Values } from '../../shared/components/form.tsx'
-import { Card, Page } from '../../shared/components/page.tsx'
-import { Facts } from '../../shared/components/table.tsx'
+import { Card, EmptyState, Page } from '../../shared/components/page.tsx'
+import { Refusal, Success } from '../../shared/components/reply.tsx'
+import { type Column, List } from '../../shared/components/table.tsx'
 import { api } from '../api.ts'
 
+export type CustomerPage = { customers: Customer[]; next: string | null }
+
 export function CustomersPage() {
+  const sought = useSignal('')
+  const found = useLoad<CustomerPage>(() => findCustomers(sought.value), [sought.value])
+  const more = useMore(sought.value, found.body?.next ?? null)
+  const rows = found.body && [...found.body.customers, ...more.rows]
   return (
     <Page title="Customers" about="Kept at the provider only; this service has no copy.">
-      <NewCustomerCard />
-      <FindCustomerCard />
+      <NewCustomerCard onMade={found.reload} />
+      <Form
+        label="Find a customer"
+        fields={[
+          {
+            label: 'E-mail or customer id',
+            name: 'sought',
+            optional: true,
+            hint: 'The whole address: the provider looks for nothing less.',
+          },
+        ]}
+        action={{ run: ({ sought: text = '' }: Values) => (sought.value = text.trim()) }}
+        send="Find"
+        icon="search"
+        beside
+      />
+      <List
+        of={{ ...found, body: rows }}
+        caption="Customers"
+        columns={COLUMNS}
+        empty={
+          <EmptyState
+            icon="people"
+            title={sought.value ? 'No customer matches' : 'No customers yet'}
+            about={
+              sought.value
+                ? 'Leave the field blank to see the newest.'
+                : 'Make one above, or let the hosted page ask for the address.'
+            }
+          />
+        }
+      />
+      {more.next && (
+        <div>
+          <Button busy={more.busy} onClick={more.load}>
+            Show more
+          </Button>
+        </div>
+      )}
+      <Refusal reply={more.refusal} />
     </Page>
   )
 }
 
-function NewCustomerCard() {
-  const create = useAction((values: Values) => api.post<Customer>('/api/customers', values))
+/** By address, by id, or all; the provider can look for nothing else. */
+async function findCustomers(sought: string, after = ''): Promise<Reply<CustomerPage>> {
+  if (sought !== '' && !sought.includes('@')) {
+    const reply = await api.get<Customer>(`/api/customers/${encodeURIComponent(sought)}`)
+    const customers = reply.ok ? [reply.body] : []
+    const isFound = reply.ok || reply.status === 404
+    return {
+      ...reply,
+      ok: isFound,
+      body: isFound ? { customers, next: null } : (reply.body as never),
+    }
+  }
+  const query = new URLSearchParams({ ...(sought && { email: sought }), ...(after && { after }) })
+  return api.get<CustomerPage>(`/api/customers${query.size > 0 ? `?${query}` : ''}`)
+}
+
+/** The pages after the first, as far as they were asked for. */
+function useMore(sought: string, first: string | null) {
+  const pages = useSignal<{ from: string | null; rows: Customer[]; next: string | null }>({
+    from: null,
+    rows: [],
+    next: null,
+  })
+  const { rows, next } =
+    pages.value.from === first ? pages.value : { rows: [] as Customer[], next: first }
+  const load = useAction(async () => {
+    const reply = await findCustomers(sought, next ?? '')
+    if (reply.ok)
+      pages.value = { from: first, rows: [...rows, ...reply.body.customers], next: reply.body.next }
+    return reply
+  })
+  return { rows, next, load: () => load.run(), busy: load.busy, refusal: load.refusal }
+}
+
+const COLUMNS: Column<Customer>[] = [
+  { title: 'E-mail', of: ({ email }) => <Cut text={email} /> },
+  { title: 'Name', of: ({ name }) => <Cut text={name} /> },
+  { title: 'Description', of: ({ description }) => <Cut text={description} /> },
+  { title: 'Id', of: ({ id }) => <Id of={id} /> },
+  {
+    title: 'Action',
+    of: ({ id }) => (
+      <ButtonLink href={`#/checkout/${encodeURIComponent(id)}`} small icon="card">
+        New checkout
+      </ButtonLink>
+    ),
+  },
+]
+
+function Cut({ text }: { text: string | null }) {
+  return text === null ? (
+    <span class="soft">–</span>
+  ) : (
+    <span class="cut" title={text}>
+      {text}
+    </span>
+  )
+}
+
+function NewCustomerCard({ onMade }: { onMade(): Promise<void> }) {
+  const create = useAction((values: Values) => api.post<Customer>('/api/customers', values), onMade)
   return (
     <Card title="New customer">
       <Form
@@ -28,42 +136,13 @@ function NewCustomerCard() {
         action={create}
         send="Create"
         kind="primary"
+        round={create.successes}
       />
-      {create.reply?.ok && <CustomerFacts customer={create.reply.body} />}
+      {create.reply?.ok && (
+        <Success>
+          <code>{create.reply.body.id}</code> was made for {create.reply.body.email}.
+        </Success>
+      )}
     </Card>
-  )
-}
-
-function FindCustomerCard() {
-  const find = useAction(({ id = ' ' }: Values) =>
-    api.get<Customer>(`/api/customers/${encodeURIComponent(id)}`),
-  )
-  return (
-    <Card title="Find a customer">
-      <Form
-        label="Find a customer"
-        fields={[{ label: 'Provider customer id', name: 'id', placeholder: 'cus_…' }]}
-        action={find}
-        send="Find"
-        icon="search"
-        beside
-      />
-      {find.reply?.ok && <CustomerFacts customer={find.reply.body} />}
-    </Card>
-  )
-}
-
-function CustomerFacts({ customer }: { customer: Customer }) {
-  return (
-    <div role="status">
-      <Facts
-        of={{
-          Id: <code>{customer.id}</code>,
-          'E-mail': customer.email,
-          Name: customer.name,
-          Description: customer.description,
-        }}
-      />
-    </div>
   )
 }

@@ -1,7 +1,7 @@
 import type { CheckoutSession, Payment } from '@plinth/client'
 import { useAction } from '../../shared/api/use-reply.ts'
 import { Button, ButtonLink } from '../../shared/components/button.tsx'
-import { Refusal } from '../../shared/components/reply.tsx'
+import { Refusal, Success } from '../../shared/components/reply.tsx'
 import { api, newReference } from '../api.ts'
 import type { Timeline } from './timeline.ts'
 
@@ -17,23 +17,31 @@ export function PaymentActions({ payment, timeline, onChange }: ActionProps) {
       description: `Payment ${businessReference}`,
     })
   }, onChange)
+  const check = useAction(
+    () => api.post(`/api/payments/${encodeURIComponent(payment.id)}/check`),
+    onChange,
+  )
   const page = timeline?.attempts.findLast(({ state }) => state === 'open')?.url
   const blocked = blockedBecause(payment)
   return (
     <>
       <div class="row">
         {page ? (
-          <ButtonLink href={page} newTab kind="primary" icon="open">
+          <ButtonLink href={page} newTab kind="primary">
             Open the hosted page
           </ButtonLink>
         ) : (
-          <Button icon="refresh" busy={again.busy} blocked={blocked} onClick={() => again.run()}>
+          <Button icon="card" busy={again.busy} blocked={blocked} onClick={() => again.run()}>
             Start a new attempt
           </Button>
         )}
+        <Button icon="refresh" busy={check.busy} onClick={() => check.run()}>
+          Check now
+        </Button>
         {!page && blocked && <span class="small soft">{blocked}</span>}
       </div>
-      <Refusal reply={again.refusal} />
+      <Refusal reply={again.refusal ?? check.refusal} />
+      {check.reply?.ok && <Success>The provider was asked: this is what it says now.</Success>}
     </>
   )
 }

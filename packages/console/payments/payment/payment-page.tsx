@@ -1,16 +1,17 @@
 import type { Payment } from '@plinth/client'
 import { useEffect } from 'preact/hooks'
 import { useLoad } from '../../shared/api/use-reply.ts'
+import { Id } from '../../shared/components/code.tsx'
 import { Card, Page } from '../../shared/components/page.tsx'
 import { Loaded, Refusal } from '../../shared/components/reply.tsx'
 import { Facts } from '../../shared/components/table.tsx'
-import { dateText, moneyText, withShortIds } from '../../shared/wording.ts'
+import { dateText, moneyText } from '../../shared/wording.ts'
 import { api } from '../api.ts'
 import { PaymentActions } from './payment-actions.tsx'
 import { PaymentTimeline } from './payment-timeline.tsx'
 import { RefundCard } from './refund-card.tsx'
 import { CheckoutBadge, PaymentBadge } from './status-badges.tsx'
-import type { Timeline } from './timeline.ts'
+import { explained, type Timeline } from './timeline.ts'
 
 export function PaymentPage({ id }: { id: string }) {
   const path = `/api/payments/${encodeURIComponent(id)}`
@@ -64,7 +65,7 @@ function SummaryCard(props: { payment: Payment; timeline?: Timeline; reload(): v
         </span>
       }
     >
-      {timeline && <p>{withShortIds(timeline.explanation)}</p>}
+      {timeline && <p>{explained(timeline)}</p>}
       <PaymentActions payment={payment} timeline={timeline} onChange={props.reload} />
       <details>
         <summary>All fields</summary>
@@ -82,7 +83,7 @@ function moneySummary({ status, amount, refundedAmount, currency }: Payment): st
 }
 
 function PaymentFacts({ payment }: { payment: Payment }) {
-  const id = (value: string | null) => value && <code>{value}</code>
+  const id = (value: string | null) => value && <Id of={value} />
   return (
     <Facts
       of={{

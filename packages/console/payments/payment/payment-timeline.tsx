@@ -1,7 +1,10 @@
+import { Id } from '../../shared/components/code.tsx'
 import { Badge, Card } from '../../shared/components/page.tsx'
 import { dateText } from '../../shared/wording.ts'
 import {
   changeOf,
+  type Fold,
+  folded,
   type Lane,
   laneOf,
   type Observation,
@@ -28,15 +31,15 @@ export function PaymentTimeline({ timeline }: { timeline: Timeline }) {
         ))}
       </div>
       <ol class="timeline">
-        {timeline.observations.map((observation, index) => (
-          <Entry key={index} observation={observation} />
+        {folded(timeline.observations).map((fold, index) => (
+          <Entry key={index} fold={fold} />
         ))}
       </ol>
     </Card>
   )
 }
 
-function Entry({ observation }: { observation: Observation }) {
+function Entry({ fold: { repeats, ...observation } }: { fold: Fold }) {
   const lane = laneOf(observation)
   const { anomaly, note } = observation
   const change = changeOf(observation)
@@ -51,13 +54,33 @@ function Entry({ observation }: { observation: Observation }) {
         {observation.source === 'webhook' && (
           <span class="row small">
             <Badge tone="good">signature ✓</Badge>
-            {observation.eventId && <code>{observation.eventId}</code>}
+            {observation.eventId && (
+              <Id of={observation.eventId} href={`#/webhooks/${observation.eventId}`} />
+            )}
           </span>
         )}
         {note && <span class="small">{note}</span>}
         {anomaly && <Badge tone="bad">{anomaly}</Badge>}
         {change && <Badge tone="accent">{change}</Badge>}
+        {repeats.length > 0 && <Repeats repeats={repeats} />}
       </div>
     </li>
+  )
+}
+
+/** The same again, without effect. */
+function Repeats({ repeats }: { repeats: Observation[] }) {
+  return (
+    <details class="small">
+      <summary>{repeats.length === 1 ? 'Once more' : `${repeats.length} times more`}</summary>
+      <ul>
+        {repeats.map(({ at, eventId }, index) => (
+          <li key={index} class="row">
+            {dateText(at)}
+            {eventId && <Id of={eventId} href={`#/webhooks/${eventId}`} />}
+          </li>
+        ))}
+      </ul>
+    </details>
   )
 }

@@ -2,12 +2,13 @@ import type { Payment, Refund } from '@plinth/client'
 import { useSignal } from '@preact/signals'
 import { useAction } from '../../shared/api/use-reply.ts'
 import { Button } from '../../shared/components/button.tsx'
+import { Id } from '../../shared/components/code.tsx'
 import { Form, type Values } from '../../shared/components/form.tsx'
 import { Badge, Card } from '../../shared/components/page.tsx'
 import { Refusal, Success } from '../../shared/components/reply.tsx'
 import { Table } from '../../shared/components/table.tsx'
 import type { Tone } from '../../shared/components/tone.ts'
-import { moneyText } from '../../shared/wording.ts'
+import { minorUnitsOf, moneyText, typedAmount } from '../../shared/wording.ts'
 import { api, newReference } from '../api.ts'
 import type { Timeline } from './timeline.ts'
 
@@ -16,15 +17,22 @@ type RefundProps = { payment: Payment; timeline?: Timeline; onChange(): void }
 export function RefundCard({ payment, timeline, onChange }: RefundProps) {
   const reference = useSignal(newReference('refund'))
   const refund = useAction(
-    ({ amount, ...values }: Values) => {
-      const body = amount ? { ...values, amount: Number(amount) } : values
+    async ({ amount, ...values }: Values) => {
+      const minorUnits = amount && minorUnitsOf(amount, payment.currency)
+      if (minorUnits === undefined && amount) return undefined
+      const body = amount ? { ...values, amount: minorUnits } : values
       return api.post<Refund>(`/api/payments/${payment.id}/refund`, body)
     },
     (reply) => {
-      if (reply?.ok) reference.value = newReference('refund')
+      if (reply?.ok) {
+        reference.value = newReference('refund')
+        typed.value = ''
+      }
       onChange()
     },
   )
+  const typed = useSignal('')
+  const unreadable = typed.value !== '' && minorUnitsOf(typed.value, payment.currency) === undefined
   const left = timeline?.refundableAmount ?? payment.amount - payment.refundedAmount
   const blocked = refundBlocked(payment, left)
   const about = blocked
@@ -42,11 +50,15 @@ export function RefundCard({ payment, timeline, onChange }: RefundProps) {
           label="Refund"
           fields={[
             {
-              label: 'Amount in minor units',
+              label: `Amount in ${payment.currency.toUpperCase()}`,
               name: 'amount',
               optional: true,
-              inputMode: 'numeric',
-              hint: `Left blank, everything that is left: ${left}.`,
+              bind: typed,
+              inputMode: 'decimal',
+              hint: `Left blank, everything that is left: ${typedAmount(left, payment.currency)}.`,
+              fault: unreadable
+                ? `Write an amount such as ${typedAmount(left, payment.currency)}.`
+                : undefined,
             },
             { label: 'Reason', name: 'reason', options: REASONS, optional: true },
             {
@@ -108,7 +120,7 @@ function RefundList({ payment, timeline }: { payment: Payment; timeline?: Timeli
       rows={timeline.refunds}
       keyOf={({ id }) => id}
       columns={[
-        { title: 'Refund', of: ({ id }) => <code>{id}</code> },
+        { title: 'Refund', of: ({ id }) => <Id of={id} /> },
         { title: 'Amount', of: ({ amount }) => moneyText(amount, payment.currency), number: true },
         {
           title: 'Status',

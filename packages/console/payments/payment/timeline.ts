@@ -1,3 +1,5 @@
+import { moneyText, withShortIds } from '../../shared/wording.ts'
+
 type Attempt = {
   reference: string
   state: string
@@ -28,6 +30,15 @@ export type Observation = {
   statusAfter?: string | null
 }
 
+/** `PARTIALLY_REFUNDED because … 1000 of 4900 eur went back`, as people write it. */
+export function explained({ explanation }: Timeline): string {
+  return withShortIds(explanation)
+    .replace(/^[A-Z_]+/, (status) => status.replaceAll('_', ' '))
+    .replace(/\b(\d+) of (\d+) ([a-z]{3})\b/, (_all, part, whole, currency) =>
+      [part, whole].map((amount) => moneyText(Number(amount), currency)).join(' of '),
+    )
+}
+
 export type Lane = 'us' | 'provider' | 'customer'
 
 // Events that exist because the customer did something on the hosted page.
@@ -52,6 +63,26 @@ export function laneOf({ source, kind }: Observation): Lane {
 export function wordsOf({ kind }: Observation): string {
   const words = WORDS[kind] ?? kind.replaceAll(/[._]/g, ' ')
   return words.charAt(0).toUpperCase() + words.slice(1)
+}
+
+export type Fold = Observation & { repeats: Observation[] }
+
+/** Observations that say again what the one before said, and changed nothing, are folded into it. */
+export function folded(observations: Observation[]): Fold[] {
+  const folds: Fold[] = []
+  for (const observation of observations) {
+    const last = folds.at(-1)
+    if (last && saysAgain(last, observation)) last.repeats.push(observation)
+    else folds.push({ ...observation, repeats: [] })
+  }
+  return folds
+}
+
+function saysAgain(first: Observation, next: Observation): boolean {
+  const isSame = (['source', 'kind', 'subject', 'note'] as const).every(
+    (name) => (first[name] ?? null) === (next[name] ?? null),
+  )
+  return isSame && !next.anomaly && !first.anomaly && changeOf(next) === undefined
 }
 
 /** `PENDING → PAID`, or what became of the checkout when the payment stayed as it was. */

@@ -1,3 +1,4 @@
+import { Id } from '../../shared/components/code.tsx'
 import { Badge, EmptyState, Page } from '../../shared/components/page.tsx'
 import { type Column, List } from '../../shared/components/table.tsx'
 import { statusTone } from '../../shared/components/tone.ts'
@@ -36,7 +37,7 @@ export function RequestsPage() {
 }
 
 const COLUMNS: Column<LoggedRequest>[] = [
-  { title: 'When', of: ({ at }) => dateText(at), number: true },
+  { title: 'When', of: ({ at }) => dateText(at) },
   { title: 'Call', of: (request) => <CallCell {...request} /> },
   {
     title: 'Answer',
@@ -61,11 +62,11 @@ function CallCell({ id, method, path, idempotencyKey }: LoggedRequest) {
         </code>
       </summary>
       <div class="stack tight small">
-        <code>{id}</code>
+        <Id of={id} />
         {(query || withShortIds(address) !== address) && <code>{path}</code>}
         {idempotencyKey && (
           <span>
-            Key <code>{idempotencyKey}</code>
+            Key <Id of={idempotencyKey} />
           </span>
         )}
       </div>

@@ -1,3 +1,4 @@
+import { Id } from '../../shared/components/code.tsx'
 import { Badge, Card, EmptyState, Page } from '../../shared/components/page.tsx'
 import { Loaded } from '../../shared/components/reply.tsx'
 import { type Column, PagedTable, Table } from '../../shared/components/table.tsx'
@@ -59,7 +60,7 @@ function PaymentsCard({ payments }: { payments: Payment[] }) {
         rows={payments}
         keyOf={({ paymentIntent }) => paymentIntent}
         columns={[
-          { title: 'Payment', of: ({ paymentIntent }) => <code>{paymentIntent}</code> },
+          { title: 'Payment', of: ({ paymentIntent }) => <Id of={paymentIntent} /> },
           { title: 'State', of: ({ status }) => <Badge>{status.replaceAll('_', ' ')}</Badge> },
           ...AMOUNT_COLUMNS,
         ]}

@@ -1,4 +1,5 @@
 import { useAction } from '../../shared/api/use-reply.ts'
+import { Id } from '../../shared/components/code.tsx'
 import { Badge, EmptyState, Page } from '../../shared/components/page.tsx'
 import { type Column, List } from '../../shared/components/table.tsx'
 import type { Tone } from '../../shared/components/tone.ts'
@@ -46,8 +47,8 @@ export function RefundsPage() {
 }
 
 const COLUMNS: Column<Refund>[] = [
-  { title: 'Refund', of: ({ id }) => <code>{id}</code> },
-  { title: 'Payment', of: ({ payment_intent: intent }) => <code>{intent}</code> },
+  { title: 'Refund', of: ({ id }) => <Id of={id} /> },
+  { title: 'Payment', of: ({ payment_intent: intent }) => <Id of={intent} /> },
   { title: 'Amount', of: ({ amount, currency }) => moneyText(amount, currency), number: true },
   {
     title: 'State',

@@ -1,6 +1,8 @@
 import { useSignal } from '@preact/signals'
 import { baseUrl } from '../../shared/api/base-url.ts'
 import { useAction } from '../../shared/api/use-reply.ts'
+import { ButtonLink } from '../../shared/components/button.tsx'
+import { Id } from '../../shared/components/code.tsx'
 import { Field } from '../../shared/components/form.tsx'
 import { Badge, EmptyState, Page } from '../../shared/components/page.tsx'
 import { Refusal, Success } from '../../shared/components/reply.tsx'
@@ -70,15 +72,16 @@ const WORDS: Record<string, string> = {
 const COLUMNS: Column<Session>[] = [
   {
     title: 'Session',
-    of: ({ id, url }) =>
-      url === null ? (
-        <code title={id}>{shortId(id)}</code>
-      ) : (
-        <a href={`${baseUrl}/pay/${id}`} target="_blank" rel="noopener noreferrer" title={id}>
-          <code>{shortId(id)}</code>
-          <span class="visually-hidden"> (opens in a new tab)</span>
-        </a>
-      ),
+    of: ({ id, url }) => (
+      <span class="row">
+        <Id of={id} />
+        {url !== null && (
+          <ButtonLink href={`${baseUrl}/pay/${id}`} newTab small kind="quiet">
+            Hosted page
+          </ButtonLink>
+        )}
+      </span>
+    ),
   },
   {
     title: 'Amount',
@@ -103,5 +106,3 @@ function actionsOf({ status, payment_status: paid, payment_intent: intent }: Ses
 }
 
 const wordsOf = (status: string) => status.replaceAll('_', ' ')
-
-const shortId = (id: string) => (id.length > 20 ? `${id.slice(0, 12)}…${id.slice(-4)}` : id)

@@ -1,5 +1,6 @@
 import { useAction } from '../../shared/api/use-reply.ts'
 import { Button } from '../../shared/components/button.tsx'
+import { Id } from '../../shared/components/code.tsx'
 import { Badge, EmptyState, Page } from '../../shared/components/page.tsx'
 import { type Column, List } from '../../shared/components/table.tsx'
 import { statusTone, type Tone } from '../../shared/components/tone.ts'
@@ -44,7 +45,7 @@ const COLUMNS: Column<Delivery>[] = [
       <>
         <a href={`#/deliveries/${id}`}>{eventType ?? 'deleted event'}</a>
         <br />
-        <code class="small soft">{eventId}</code>
+        <Id of={eventId} />
       </>
     ),
   },

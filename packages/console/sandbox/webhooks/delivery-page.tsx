@@ -1,4 +1,4 @@
-import { Code } from '../../shared/components/code.tsx'
+import { Code, Id } from '../../shared/components/code.tsx'
 import { Badge, Card, EmptyState, Page } from '../../shared/components/page.tsx'
 import { Loaded } from '../../shared/components/reply.tsx'
 import { Facts } from '../../shared/components/table.tsx'
@@ -54,7 +54,7 @@ function Detail({ eventId, state, nextAttemptAt, attempts }: Delivery) {
       <Card title="Delivery">
         <Facts
           of={{
-            Event: <code>{eventId}</code>,
+            Event: <Id of={eventId} />,
             State: <Badge>{state}</Badge>,
             ...(nextAttemptAt && { 'Next attempt': dateText(nextAttemptAt) }),
           }}

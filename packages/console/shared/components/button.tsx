@@ -56,13 +56,15 @@ function classOf({ kind = 'plain', small, children, icon, ...props }: ButtonProp
 export function ButtonLink(props: {
   href: string
   kind?: 'plain' | 'primary' | 'quiet'
-  icon?: IconName
+  icon?: Exclude<IconName, 'open'>
   small?: boolean
   newTab?: boolean
   /** The name under which the browser saves what is there. */
   download?: string
   children: ComponentChildren
 }) {
+  // The icon says that a tab opens, so it stands where one does and nowhere else.
+  const icon = props.newTab ? 'open' : props.icon
   const target = props.newTab ? { target: '_blank', rel: 'noopener noreferrer' } : {}
   return (
     <a
@@ -71,7 +73,7 @@ export function ButtonLink(props: {
       download={props.download}
       {...target}
     >
-      {props.icon && <Icon name={props.icon} />}
+      {icon && <Icon name={icon} />}
       {props.children}
       {props.newTab && <span class="visually-hidden"> (opens in a new tab)</span>}
     </a>

@@ -1,12 +1,29 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
+import { shortId } from '../wording.ts'
 import { Button } from './button.tsx'
 
+const MOST_LINES = 40
+
+/** Scrolls with the page; of a long text the first lines, until all of it is asked for. */
 export function Code({ text, label }: { text: string; label: string }) {
+  const whole = useSignal(false)
+  const lines = text.split('\n')
+  const shown = whole.value ? text : lines.slice(0, MOST_LINES).join('\n')
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must take the keyboard.
-    <section class="code" tabIndex={0} aria-label={label}>
-      <pre>{coloured(text)}</pre>
+    <section class="code" aria-label={label}>
+      <pre>{coloured(shown)}</pre>
+      {shown.length < text.length && (
+        <Button
+          small
+          kind="quiet"
+          onClick={() => {
+            whole.value = true
+          }}
+        >
+          Show all {lines.length} lines
+        </Button>
+      )}
     </section>
   )
 }
@@ -36,7 +53,24 @@ function wrapping(text: string): ComponentChildren {
     .flatMap((part, index) => (index === 0 ? [part] : [<wbr key={index} />, part]))
 }
 
-export function CopyButton(props: { text(): string; label?: string; small?: boolean }) {
+/** An id in short, and a button that copies all of it. */
+export function Id({ of: id, href }: { of: string; href?: string }) {
+  const short = <code title={id}>{shortId(id)}</code>
+  return (
+    <span class="id">
+      {href ? <a href={href}>{short}</a> : short}
+      <CopyButton text={() => id} name={`Copy ${id}`} />
+    </span>
+  )
+}
+
+export function CopyButton(props: {
+  text(): string
+  label?: string
+  small?: boolean
+  /** With this name, only the icon is shown. */
+  name?: string
+}) {
   const copied = useSignal(false)
   const copy = async () => {
     await navigator.clipboard.writeText(props.text())
@@ -45,8 +79,18 @@ export function CopyButton(props: { text(): string; label?: string; small?: bool
       copied.value = false
     }, 2000)
   }
+  const look = { icon: copied.value ? 'check' : 'copy', small: props.small ?? true } as const
+  if (props.name)
+    return (
+      <>
+        <Button {...look} kind="quiet" label={props.name} onClick={copy} />
+        <span class="visually-hidden" role="status">
+          {copied.value ? 'Copied to the clipboard' : ''}
+        </span>
+      </>
+    )
   return (
-    <Button icon={copied.value ? 'check' : 'copy'} small={props.small ?? true} onClick={copy}>
+    <Button {...look} onClick={copy}>
       {copied.value ? 'Copied' : (props.label ?? 'Copy')}
       <span class="visually-hidden" role="status">
         {copied.value ? 'Copied to the clipboard' : ''}

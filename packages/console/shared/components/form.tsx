@@ -1,6 +1,6 @@
 import { type Signal, useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { useEffect, useId } from 'preact/hooks'
+import { useEffect, useId, useRef } from 'preact/hooks'
 import type { Reply } from '../api/api.ts'
 import { Button } from './button.tsx'
 import type { IconName } from './icon.tsx'
@@ -34,8 +34,18 @@ export function Form(props: {
     event.preventDefault()
     action.run(valuesOf(event.currentTarget as HTMLFormElement))
   }
+  const form = useRef<HTMLFormElement>(null)
+  // What is wrong is read out with the field that has the focus.
+  useEffect(() => {
+    if (action.reply && !action.reply.ok)
+      form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus()
+  }, [action.reply])
   const fields = props.fields.map((field) => (
-    <Field key={`${field.name} ${round}`} fault={faultOf(action.reply, field.name)} {...field} />
+    <Field
+      key={`${field.name} ${round}`}
+      {...field}
+      fault={field.fault ?? faultOf(action.reply, field.name)}
+    />
   ))
   const button = (
     <Button submits kind={props.kind} icon={props.icon} busy={action.busy}>
@@ -43,7 +53,7 @@ export function Form(props: {
     </Button>
   )
   return (
-    <form onSubmit={submit} aria-label={props.label} noValidate>
+    <form ref={form} onSubmit={submit} aria-label={props.label} noValidate>
       {props.beside ? (
         <div class="row beside">
           <div class="grow">{fields}</div>
@@ -60,7 +70,9 @@ export function Form(props: {
           </div>
         </>
       )}
-      <Refusal reply={action.reply}>{props.advice}</Refusal>
+      <Refusal reply={action.reply} fields={props.fields.map(({ name }) => name)}>
+        {props.advice}
+      </Refusal>
     </form>
   )
 }
@@ -75,7 +87,7 @@ export type FieldProps = {
   optional?: boolean
   autocomplete?: string
   maxLength?: number
-  inputMode?: 'numeric' | 'text' | 'url' | 'email'
+  inputMode?: 'numeric' | 'decimal' | 'text' | 'url' | 'email'
   placeholder?: string
   options?: { value: string; label: string }[]
   /** Offered while typing; anything else may be typed. */
@@ -119,7 +131,7 @@ export function Field(props: FieldProps) {
         </p>
       )}
       {fault && (
-        <p class="fault" id={`${id}-fault`}>
+        <p class="fault" id={`${id}-fault`} role="alert">
           {fault}
         </p>
       )}

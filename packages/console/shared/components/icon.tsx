@@ -22,6 +22,7 @@ const SHAPES = {
   sliders: 'M5 4v6M5 14v6M12 4v10M12 18v2M19 4v2M19 10v10M3 12h4M10 16h4M17 8h4',
   refresh: 'M20 11A8 8 0 0 0 6 6.5L4 9M4 4v5h5M4 13a8 8 0 0 0 14 4.5l2-2.5M20 20v-5h-5',
   leave: 'M10 4H5v16h5M14 8l4 4-4 4M8 12h10',
+  lock: 'M8 11V8a4 4 0 0 1 8 0v3M6 11h12v9H6z',
   copy: 'M9 9h11v11H9zM5 15H4V4h11v1',
   check: 'M5 12.5l4.5 4.5L19 7.5',
   cross: 'M6 6l12 12M18 6L6 18',

@@ -1,7 +1,11 @@
+import { signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import type { Reply } from '../api/api.ts'
 import { CopyButton } from './code.tsx'
-import { Badge, Notice, Skeleton } from './page.tsx'
+import { Notice, Skeleton } from './page.tsx'
+
+/** While the top of the page says that the service does not answer, no part of it says so again. */
+export const outageShownAbove = signal(false)
 
 type ProblemBody = {
   title?: string
@@ -12,22 +16,23 @@ type ProblemBody = {
   requestId?: string
 }
 
-/** A failed reply in the words of the service. The children say what to do about it. */
-export function Refusal({ reply, children }: { reply?: Reply; children?: ComponentChildren }) {
-  if (!reply || reply.ok) return null
+/**
+ * A failed reply in the words of the service; its status and code are with the requests. The children
+ * say what to do about it. What is said beside one of `fields` is not said again.
+ */
+export function Refusal(props: { reply?: Reply; fields?: string[]; children?: ComponentChildren }) {
+  const { reply, fields = [], children } = props
+  if (!reply || reply.ok || (reply.status === 0 && outageShownAbove.value)) return null
   const problem = problemOf(reply)
+  const said = (error: string) => fields.some((field) => error.startsWith(`${field}:`))
+  const errors = problem.errors?.filter((error) => !said(error)) ?? []
+  if (problem.errors?.length && errors.length === 0) return null
   return (
     <Notice tone="bad" alert>
-      <div class="row apart">
-        <strong>{problem.detail ?? problem.message ?? problem.title ?? 'The call failed.'}</strong>
-        <span class="row">
-          {problem.code && <code>{problem.code}</code>}
-          <Badge tone="bad">{reply.status || 'no answer'}</Badge>
-        </span>
-      </div>
-      {problem.errors && problem.errors.length > 0 && (
+      <strong>{problem.detail ?? problem.message ?? problem.title ?? 'The call failed.'}</strong>
+      {errors.length > 0 && (
         <ul>
-          {problem.errors.map((error) => (
+          {errors.map((error) => (
             <li key={error}>{error}</li>
           ))}
         </ul>
@@ -46,7 +51,7 @@ export function Refusal({ reply, children }: { reply?: Reply; children?: Compone
 function problemOf(reply: Reply): ProblemBody {
   if (reply.status === 0) return { detail: 'The server did not answer.' }
   if (typeof reply.body === 'string')
-    return { detail: reply.body.slice(0, 200) || `The server answered ${reply.status}.` }
+    return { detail: reply.body.slice(0, 200) || 'The call failed.' }
   return reply.body ?? {}
 }
 

@@ -57,7 +57,7 @@ function UploadRow({ upload, queue }: { upload: Upload; queue: UploadQueue }) {
           <span class="small soft">{timeLeft(upload)}</span>
         </div>
       )}
-      {state === 'refused' && upload.verdict && !upload.verdict.accepted && (
+      {state === 'refused' && !upload.reply && upload.verdict && !upload.verdict.accepted && (
         <VerdictTable verdict={upload.verdict} />
       )}
       {state === 'stored' && <StoredName reply={upload.reply} given={file.name} />}

@@ -6,8 +6,8 @@ export type ConsolePage = {
   path: string
   title: string
   icon: IconName
-  /** A word beside the title, such as the role a page asks for. */
-  note?: string
+  /** The page asks for the role of administrators. */
+  note?: 'admin'
   component: ComponentType
   /** Left out of the list: it is reached from another page. */
   inside?: string

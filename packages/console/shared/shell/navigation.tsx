@@ -1,5 +1,4 @@
 import { Icon } from '../components/icon.tsx'
-import { Badge } from '../components/page.tsx'
 import type { ConsolePage } from './definition.ts'
 import { menuOpen } from './visibility.ts'
 
@@ -18,7 +17,12 @@ export function PageList({ pages, current }: { pages: ConsolePage[]; current: st
               >
                 <Icon name={page.icon} />
                 {page.title}
-                {page.note && <Badge>{page.note}</Badge>}
+                {page.note && (
+                  <span class="note" title="For administrators">
+                    <Icon name="lock" />
+                    <span class="visually-hidden">, for administrators</span>
+                  </span>
+                )}
               </a>
             </li>
           ))}

@@ -3,6 +3,7 @@ import '../styles/index.css'
 import { render } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { exchanges } from '../api/exchange-log.ts'
+import { outageShownAbove } from '../components/reply.tsx'
 import type { ConsoleDefinition } from './definition.ts'
 import { Inspector } from './inspector/inspector.tsx'
 import { PageList } from './navigation.tsx'
@@ -56,8 +57,11 @@ addEventListener('keydown', ({ key, defaultPrevented }) => {
 function OutageNotice() {
   const latest = exchanges.value.find(({ outcome }) => outcome)
   const unreachable = latest?.outcome?.status === 0 && !latest.cancelled
+  useEffect(() => {
+    outageShownAbove.value = unreachable
+  }, [unreachable])
   return (
-    <div role="alert">
+    <div class="outage-frame" role="alert">
       {unreachable && (
         <p class="outage">
           <strong>The service does not answer.</strong> Check that it runs at {baseUrl}, then try

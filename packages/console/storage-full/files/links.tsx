@@ -56,7 +56,7 @@ export function LinksCard({ file }: { file: StoredFile }) {
         ))}
       </fieldset>
       <CustomLifetime create={create.run} fault={faultOf(create.reply, 'expiresInSeconds')} />
-      <Refusal reply={create.refusal} />
+      <Refusal reply={create.refusal} fields={['expiresInSeconds']} />
       {made && isLive(made, links.body) && <LinkView link={made} />}
       <Refusal reply={links.refusal} />
       <LinkTable fileId={file.id} links={links.body ?? []} onChange={links.reload} />
@@ -105,7 +105,7 @@ function LinkView({ link }: { link: TemporaryLink }) {
         </span>
         <div class="row">
           <CopyButton text={() => link.url} label="Copy the link" />
-          <ButtonLink href={link.url} newTab small icon="open">
+          <ButtonLink href={link.url} newTab small>
             Open it
           </ButtonLink>
         </div>

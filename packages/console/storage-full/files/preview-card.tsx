@@ -78,7 +78,7 @@ function Pdf({ file }: { file: StoredFile }) {
     <div class="stack first-page">
       <Thumbnail file={file} />
       {address && (
-        <ButtonLink href={address} newTab icon="open">
+        <ButtonLink href={address} newTab>
           Open the PDF
         </ButtonLink>
       )}

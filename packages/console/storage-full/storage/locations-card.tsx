@@ -1,4 +1,4 @@
-import type { ActiveLocation, StorageConfig, StorageLocation, StorageStatus } from '@plinth/client'
+import type { StorageConfig, StorageLocation, StorageStatus } from '@plinth/client'
 import type { ComponentChildren } from 'preact'
 import { Badge, Card } from '../../shared/components/page.tsx'
 import { type Column, Table } from '../../shared/components/table.tsx'
@@ -65,7 +65,7 @@ function Drafts({ status, config: { local, object, pendingChanges } }: Omit<Know
 
 type Named =
   | { provider: 'LOCAL'; path: string }
-  | Pick<ActiveLocation & { provider: 'OBJECT' }, 'provider' | 'bucket' | 'endpoint'>
+  | { provider: 'OBJECT'; bucket: string; endpoint: string }
 
 function Place({ of, available }: { of: Named; available?: boolean }) {
   return (

@@ -1,3 +1,4 @@
+import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { type Exchange, exchanges, selectedExchange } from '../../api/exchange-log.ts'
 import { Button } from '../../components/button.tsx'
@@ -104,24 +105,48 @@ function closeInspector(): void {
   document.querySelector<HTMLElement>('.open-inspector')?.focus()
 }
 
+const MOST_LISTED = 6
+
+/** The newest, and all of them on request: a list that scrolls inside the panel is hard to use. */
 function ExchangeList(props: { exchanges: Exchange[]; selected: number }) {
+  const all = useSignal(false)
+  const more = props.exchanges.length - MOST_LISTED
+  const listed = props.exchanges.filter(
+    ({ id }, index) => all.value || index < MOST_LISTED || id === props.selected,
+  )
   return (
-    <ol class="picks exchange-list" aria-label="Requests, newest first">
-      {props.exchanges.map((exchange) => (
-        <li key={exchange.id}>
-          <button
-            type="button"
-            aria-pressed={exchange.id === props.selected}
+    <>
+      <ol class="picks exchange-list" aria-label="Requests, newest first">
+        {listed.map((exchange) => (
+          <li key={exchange.id}>
+            <button
+              type="button"
+              aria-pressed={exchange.id === props.selected}
+              onClick={() => {
+                selectedExchange.value = exchange.id
+              }}
+            >
+              <strong>{exchange.method}</strong>
+              <span class="path">{exchange.path}</span>
+              <StatusBadge outcome={exchange.outcome} />
+            </button>
+          </li>
+        ))}
+      </ol>
+      {more > 0 && (
+        <div>
+          <Button
+            small
+            kind="quiet"
+            expanded={all.value}
             onClick={() => {
-              selectedExchange.value = exchange.id
+              all.value = !all.value
             }}
           >
-            <strong>{exchange.method}</strong>
-            <span class="path">{exchange.path}</span>
-            <StatusBadge outcome={exchange.outcome} />
-          </button>
-        </li>
-      ))}
-    </ol>
+            {all.value ? 'Show fewer requests' : `Show ${more} more`}
+          </Button>
+        </div>
+      )}
+    </>
   )
 }

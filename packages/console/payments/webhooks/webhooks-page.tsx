@@ -1,25 +1,15 @@
-import { useAction, usePages } from '../shared/api/use-reply.ts'
-import { Button, ButtonLink } from '../shared/components/button.tsx'
-import { Badge, EmptyState, Page } from '../shared/components/page.tsx'
-import { type Column, List } from '../shared/components/table.tsx'
-import type { Tone } from '../shared/components/tone.ts'
-import { dateText } from '../shared/wording.ts'
-import { api } from './api.ts'
-
-type WebhookEvent = {
-  id: string
-  type: string
-  status: string
-  tries?: number
-  error?: string | null
-  paymentId?: string | null
-  receivedAt: string
-}
-
-const TONES: Record<string, Tone> = { PROCESSED: 'good', FAILED: 'bad', DEAD: 'bad' }
+import type { ProviderEvent } from '@plinth/client'
+import { useAction, usePages } from '../../shared/api/use-reply.ts'
+import { Button, ButtonLink } from '../../shared/components/button.tsx'
+import { Id } from '../../shared/components/code.tsx'
+import { EmptyState, Page } from '../../shared/components/page.tsx'
+import { type Column, List } from '../../shared/components/table.tsx'
+import { dateText } from '../../shared/wording.ts'
+import { api } from '../api.ts'
+import { EventBadge } from './event-page.tsx'
 
 export function WebhooksPage() {
-  const inbox = usePages<WebhookEvent>((page) =>
+  const inbox = usePages<ProviderEvent>((page) =>
     api.get(`/api/webhook-events?page=${page}&size=20&sort=receivedAt,desc`),
   )
   const retry = useAction(
@@ -57,36 +47,36 @@ export function WebhooksPage() {
   )
 }
 
-function columns(retry: (id: string) => void): Column<WebhookEvent>[] {
+function columns(retry: (id: string) => void): Column<ProviderEvent>[] {
   return [
     { title: 'Received', of: ({ receivedAt }) => dateText(receivedAt) },
     {
       title: 'Event',
       of: ({ id, type }) => (
         <>
-          <strong>{type}</strong>
+          <a href={`#/webhooks/${encodeURIComponent(id)}`}>{type}</a>
           <br />
-          <code class="small soft">{id}</code>
+          <Id of={id} />
         </>
       ),
     },
     {
       title: 'Payment',
-      of: ({ paymentId }) => (paymentId ? <a href={`#/payments/${paymentId}`}>show</a> : '–'),
+      of: ({ paymentId }) => (paymentId ? <a href={`#/payments/${paymentId}`}>Show</a> : '–'),
     },
-    { title: 'Status', of: ({ status }) => <Badge tone={TONES[status]}>{status}</Badge> },
+    { title: 'Status', of: ({ status }) => <EventBadge status={status} /> },
     {
       title: 'Action',
       of: ({ id, status, error }) =>
         status === 'FAILED' || status === 'DEAD' ? (
           <span class="row">
-            <Button small onClick={() => retry(id)}>
+            <Button small subject={id} onClick={() => retry(id)}>
               Retry
             </Button>
             <span class="small">{error}</span>
           </span>
         ) : (
-          <span class="soft">none needed</span>
+          <span class="soft">–</span>
         ),
     },
   ]

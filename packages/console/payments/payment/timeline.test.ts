@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { folded, type Observation } from './timeline.ts'
+
+const seen = (at: string, values: Partial<Observation> = {}): Observation => ({
+  at,
+  source: 'reconcile',
+  kind: 'checkout.session',
+  subject: 'cs_1',
+  ...values,
+})
+
+test('what only says the same again is folded into the first', () => {
+  const observations = [
+    seen('1'),
+    seen('2'),
+    seen('3', { statusBefore: 'PENDING/OPEN', statusAfter: 'PENDING/OPEN' }),
+    seen('4', { statusBefore: 'PENDING/OPEN', statusAfter: 'PAID/COMPLETE' }),
+    seen('5'),
+    seen('6', { anomaly: 'amount differs' }),
+    seen('7'),
+    seen('8', { subject: 'cs_2' }),
+  ]
+
+  const folds = folded(observations)
+
+  assert.deepEqual(
+    folds.map(({ at, repeats }) => [at, repeats.map((each) => each.at)]),
+    [
+      ['1', ['2', '3']],
+      ['4', ['5']],
+      ['6', []],
+      ['7', []],
+      ['8', []],
+    ],
+  )
+})
