@@ -1,15 +1,28 @@
 import { AxeBuilder } from '@axe-core/playwright'
 import type { Page } from 'playwright-core'
 
-type Scope = { withoutInspector?: boolean }
+type Scope = {
+  withoutInspector?: boolean
+  /** Only this part of the page. */
+  part?: string
+  /** Another theme changes nothing else. */
+  rules?: 'colours' | 'all but colours'
+}
+
+/** By impact; and two parts of the same name, which leave a screen reader lost. */
+const FAULTS = new Set(['serious', 'critical', 'landmark-unique'])
 
 /** What axe calls serious or critical on the page as it is now. */
 export async function accessibilityFaults(page: Page, scope: Scope = {}): Promise<string[]> {
-  const axe = new AxeBuilder({ page })
+  // Violations alone, collected in the page itself: there are no frames to gather them from.
+  const axe = new AxeBuilder({ page }).options({ resultTypes: ['violations'] }).setLegacyMode()
   if (scope.withoutInspector) axe.exclude('.inspector')
+  if (scope.part) axe.include(scope.part)
+  if (scope.rules === 'colours') axe.withRules(['color-contrast'])
+  if (scope.rules === 'all but colours') axe.disableRules(['color-contrast'])
   const { violations } = await axe.analyze()
   return violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .filter(({ id, impact }) => FAULTS.has(impact ?? '') || FAULTS.has(id))
     .flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`))
 }
 

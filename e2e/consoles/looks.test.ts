@@ -53,7 +53,7 @@ const VISITS: Visit[] = [
   { service: 'storage-key', pages: ['', 'keys'], prepare: uploadOne },
   {
     service: 'payments',
-    pages: ['', NEWEST, 'checkout', 'payments', 'webhooks', 'customers'],
+    pages: ['', NEWEST, 'checkout', 'payments', 'webhooks', 'customers', 'access'],
     prepare: createCheckouts,
   },
   {
@@ -136,12 +136,21 @@ describe('every console, in both themes', { skip, concurrency: 2 }, () => {
   })
 })
 
+/** The parts of the page that have a scrollbar of their own. */
+const SCROLLING_PARTS = `[...document.querySelectorAll('*')]
+  .filter((part) => /auto|scroll/.test(getComputedStyle(part).overflowY))
+  .filter((part) => part.scrollHeight > part.clientHeight + 1)
+  .map((part) => part.tagName + '.' + part.className)`
+
 /** What is hard to use, and whether the page scrolls sideways on the smallest phone. */
 async function faultsOf(page: Page, name: string): Promise<string[]> {
   // The inspector is the same on every page of a console.
   const withoutInspector = !/-(start|home)-/.test(name)
-  const found = await accessibilityFaults(page, { withoutInspector })
+  const rules = name.endsWith('-dark') ? 'colours' : undefined
+  const found = await accessibilityFaults(page, { withoutInspector, rules })
   const faults = found.map((fault) => `${name} ${fault}`)
+  const scrolling = await page.evaluate<string[]>(SCROLLING_PARTS)
+  if (scrolling.length > 2) faults.push(`${name} scrolls in ${scrolling.join(', ')}`)
   await page.setViewportSize({ width: 320, height: 640 })
   const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth')
   if (pictures) await photograph(page, pictures, name)

@@ -24,19 +24,33 @@ describe('the API reference', { skip }, () => {
   })
 
   for (const service of SERVICES)
-    for (const colorScheme of ['light', 'dark'] as const)
-      test(`${service}: every operation of the document, without faults for axe, ${colorScheme}`, async (t) => {
-        const page = await openConsole(t, browser, pageOf(service), { colorScheme })
-        await page.getByRole('heading', { level: 1 }).waitFor()
+    test(`${service}: every operation of the document, without faults for axe`, async (t) => {
+      const page = await openConsole(t, browser, pageOf(service), { colorScheme: 'light' })
+      await page.getByRole('heading', { level: 1 }).waitFor()
 
-        const listed = await page.locator('section.operation').count()
-        const reply = await fetch(`${urlOf(service)}/openapi.json`)
-        const document = (await reply.json()) as { paths: Record<string, object> }
+      const listed = await page.locator('section.operation').count()
+      const reply = await fetch(`${urlOf(service)}/openapi.json`)
+      const document = (await reply.json()) as { paths: Record<string, object> }
 
-        const methods = Object.values(document.paths).flatMap((path) => Object.keys(path))
-        assert.equal(listed, methods.length)
-        assert.deepEqual(await accessibilityFaults(page), [])
-      })
+      const methods = Object.values(document.paths).flatMap((path) => Object.keys(path))
+      assert.equal(listed, methods.length)
+      assert.deepEqual(await accessibilityFaults(page, { rules: 'all but colours' }), [])
+    })
+
+  // Operations differ in their words, not in their colours: the pictures of a few are enough.
+  test('the colours of both themes have enough contrast', async (t) => {
+    const page = await openConsole(t, browser, pageOf('identity'), { colorScheme: 'light' })
+    await page.getByRole('button', { name: 'Sign in as admin' }).waitFor()
+    await page.getByLabel('Search').fill('LAST_ADMINISTRATOR')
+    await page.getByText(/^\d of \d+ operations$/).waitFor()
+    await page.getByRole('button', { name: 'Try it' }).first().click()
+
+    const faults = await accessibilityFaults(page, { rules: 'colours' })
+    await page.emulateMedia({ colorScheme: 'dark' })
+    faults.push(...(await accessibilityFaults(page, { rules: 'colours' })))
+
+    assert.deepEqual(faults, [])
+  })
 
   test('an address with an operation in it leads there, and a search leaves what matches', async (t) => {
     const page = await openConsole(t, browser, pageOf('identity', 'changePassword'))
@@ -63,7 +77,7 @@ describe('the API reference', { skip }, () => {
 
     await me.getByText('200', { exact: true }).waitFor()
     assert.match(await me.getByLabel('Body of the reply').innerText(), /"username": "admin"/)
-    assert.deepEqual(await accessibilityFaults(page), [])
+    assert.deepEqual(await accessibilityFaults(page, { part: '#me' }), [])
     assert.deepEqual(await findTokens(page, await tokens(2)), [])
   })
 
