@@ -144,7 +144,7 @@ async function openHouse(scope: Scope, { engine, provider, s3 }: Furnishing) {
     ...storageEnv(folder, await engine.freshUrl(scope)),
     STORAGE_FULL_ORPHAN_AGE_SECONDS: '0',
     LOG_LEVEL: 'info',
-    NODE_COMPILE_CACHE: join(folder, 'compiled'),
+    NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? join(folder, 'compiled'),
   }
   const service = await spawnService(scope, MAIN, env)
   const { api } = service

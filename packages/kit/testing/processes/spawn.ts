@@ -29,9 +29,10 @@ export async function spawnService(
   mainFile: string,
   env: Record<string, string>,
 ): Promise<SpawnedService> {
+  const { PATH, NODE_COMPILE_CACHE } = process.env
   const child = spawn(process.execPath, [mainFile], {
     cwd: tmpdir(), // Not where a developer's .env may be.
-    env: { PATH: process.env.PATH, NODE_ENV: 'test', LOG_LEVEL: 'info', ...NO_DRAIN, ...env },
+    env: { PATH, NODE_COMPILE_CACHE, NODE_ENV: 'test', LOG_LEVEL: 'info', ...NO_DRAIN, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const ended = once(child, 'exit').then(() => {})
