@@ -61,6 +61,7 @@ export const LAYERS: Record<string, string[]> = {
     'database',
     'locations',
     'files',
+    'owners',
     'thumbnails',
     'upkeep',
     'app',
@@ -115,7 +116,7 @@ const FACES: Record<string, Record<string, RegExp>> = {
   },
   'storage-full': {
     locations: /^(locations|status|problems|providers\/provider)\.ts$/,
-    files: /^(storage|files|bytes|files\.repository|problems)\.ts$/,
+    files: /^(storage|files|bytes|events|files\.repository|problems)\.ts$/,
     upkeep: /^(jobs|moves|sweep|verify)\.ts$/,
   },
 }

@@ -9,7 +9,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   accounts: ['kit', 'events'],
   backup: ['kit'],
   identity: ['kit', 'events', 'accounts', 'console'],
-  'storage-full': ['kit', 'accounts', 'console'],
+  'storage-full': ['kit', 'events', 'accounts', 'console'],
   'storage-key': ['kit', 'console'],
   payments: ['kit', 'events', 'console'],
   'provider-sandbox': ['kit', 'console'],

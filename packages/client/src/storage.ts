@@ -13,6 +13,8 @@ import { type UploadOptions, uploadOf } from './http/upload.ts'
 import {
   type ActuatorCalls,
   actuatorCalls,
+  type EventCalls,
+  eventCalls,
   type ServiceKeyCalls,
   serviceKeyCalls,
 } from './operations.ts'
@@ -177,6 +179,7 @@ export type StorageClient = AccountCalls &
   FileCalls &
   StorageAdministrationCalls &
   ServiceKeyCalls &
+  EventCalls &
   ActuatorCalls
 
 export function storageClient(baseUrl: string, options: AccountsOptions = {}): StorageClient {
@@ -186,6 +189,7 @@ export function storageClient(baseUrl: string, options: AccountsOptions = {}): S
     ...fileCalls(opened),
     ...administrationCalls(opened.calling),
     ...serviceKeyCalls(opened.calling),
+    ...eventCalls(opened.calling),
     ...actuatorCalls(opened.send),
   }
 }

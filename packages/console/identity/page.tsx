@@ -5,6 +5,8 @@ import { OverviewPage } from './overview-page.tsx'
 import { PasskeysPage } from './passkeys/passkeys-page.tsx'
 import { session } from './session.ts'
 
+const SCOPES = ['tokens:introspect', 'users:read', 'users:write', 'events:read', 'webhooks:write']
+
 startConsole({
   title: 'Identity',
   sessionBar: <SessionBar session={session} signInPath="session" />,
@@ -17,6 +19,6 @@ startConsole({
     { path: '', title: 'Overview', icon: 'home', component: OverviewPage },
     ...ownPages(session),
     { path: 'passkeys', title: 'Passkeys', icon: 'passkey', component: PasskeysPage },
-    ...administrationPages(session, ['tokens:introspect', 'users:read', 'users:write']),
+    ...administrationPages(session, SCOPES),
   ],
 })

@@ -42,7 +42,13 @@ export function AccessPage() {
       </Card>
       <ServiceKeys
         api={api}
-        scopes={['payments:read', 'payments:write', 'refunds:write']}
+        scopes={[
+          'payments:read',
+          'payments:write',
+          'refunds:write',
+          'events:read',
+          'webhooks:write',
+        ]}
         by={take.reply}
         absent={
           <p>

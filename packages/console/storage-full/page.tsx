@@ -7,7 +7,15 @@ import { session } from './session.ts'
 import { OwnersPage } from './storage/owners-page.tsx'
 import { StoragePage } from './storage/storage-page.tsx'
 
-const SCOPES = ['files:read', 'files:write', 'links:write', 'users:read', 'users:write']
+const SCOPES = [
+  'files:read',
+  'files:write',
+  'links:write',
+  'users:read',
+  'users:write',
+  'events:read',
+  'webhooks:write',
+]
 
 startConsole({
   title: 'Storage',

@@ -1,3 +1,9 @@
+export {
+  type FirstEvent,
+  firstEvent,
+  firstEventOf,
+  insertFirstEvent,
+} from './database/first-event.repository.ts'
 export { eventMigrations } from './database/migrations/index.ts'
 export { insertEvent } from './database/outbox.repository.ts'
 export type { EventTables } from './database/tables.ts'

@@ -6,16 +6,17 @@ import {
   openAccounts,
   operatorOf,
   recordDenials,
+  recordEvent,
   recordKeyEvents,
 } from '@plinth/accounts'
 import { consoleFolder } from '@plinth/console'
+import { describeEvents, EVENT_SCOPES, eventGuards, mountEvents } from '@plinth/events'
 import {
   type ApiDescription,
   actuatorRoutes,
   type Clock,
   callerGuard,
   consoleRoutes,
-  countReplies,
   createLogger,
   createServer,
   type Database,
@@ -24,11 +25,9 @@ import {
   issuerUnavailable,
   type Logger,
   makeDataFolder,
-  measureDisks,
   openApiRoutes,
   openDatabase,
   openServiceKeys,
-  protectedResourceRoutes,
   type Server,
   type ServiceKeys,
   serviceKeyGuard,
@@ -39,11 +38,11 @@ import {
 import type { StorageFullConfig } from './config.ts'
 import { storageMigrations } from './database/migrations/index.ts'
 import type { StorageTables } from './database/tables.ts'
+import { SOURCE, STORAGE_EVENTS } from './files/events.ts'
 import { fileRoutes, uploadRoute } from './files/files.routes.ts'
 import { linkRoutes } from './files/links/links.routes.ts'
-import { authenticateWith, enabledOwners, introspectionOf } from './files/owners.ts'
 import type { Storage } from './files/storage.ts'
-import { sumBytes } from './files/usage/usage.repository.ts'
+import { measureStorage } from './files/usage/measure.ts'
 import { usageRoutes } from './files/usage/usage.routes.ts'
 import { locationRoutes } from './locations/locations.routes.ts'
 import {
@@ -54,6 +53,7 @@ import {
 } from './locations/locations.ts'
 import { createProviders } from './locations/providers/open.ts'
 import { isWritable } from './locations/status.ts'
+import { authenticateWith, enabledOwners, introspectionOf, trustIssuer } from './owners.ts'
 import { thumbnailRoutes } from './thumbnails/thumbnails.routes.ts'
 import { createThumbnails } from './thumbnails/thumbnails.ts'
 import { dataOpenedBy } from './upkeep/backup.ts'
@@ -83,14 +83,15 @@ const API: ApiDescription = {
     Storage: 'For administrators: where uploads go.',
     Moves: 'For administrators: all files from one store to another.',
     Users: 'For administrators: users, their sessions, and the audit.',
+    Events: 'What has happened, and where it is told.',
     'Service keys': 'For administrators: keys of the applications that call.',
     Operations: 'Health, keys, and this document.',
   },
+  webhooks: describeEvents(STORAGE_EVENTS),
 }
 
-const SCOPES = ['files:read', 'files:write', 'links:write', 'users:read', 'users:write'] as const
-
-type Scope = (typeof SCOPES)[number]
+const FILE_SCOPES = ['files:read', 'files:write', 'links:write'] as const
+const SCOPES = [...FILE_SCOPES, 'users:read', 'users:write', ...EVENT_SCOPES]
 
 /** The wiring of the service, and every route it has. */
 export async function createStorageFull(
@@ -118,7 +119,8 @@ export async function createStorageFull(
     problems,
   )
   if (config.trustedIssuer) trustIssuer(server, config.publicUrl, config.trustedIssuer)
-  const withKey = (scope: Scope) => recordDenials(accounts, keyGuard.or(scope, guard.caller))
+  const withKey = (scope: (typeof FILE_SCOPES)[number]) =>
+    recordDenials(accounts, keyGuard.or(scope, guard.caller))
   const [read, write] = [withKey('files:read'), withKey('files:write')]
   const admin = recordDenials(accounts, guard.role(ADMIN_ROLE))
   uploadRoute(server, storage, write)
@@ -129,6 +131,16 @@ export async function createStorageFull(
   locationRoutes(server, storage, { admin, root: config.root })
   moveRoutes(server, storage, { admin, job: upkeep.moves })
   serviceKeyRoutes(server, keys, admin)
+  mountEvents(server, {
+    db: database.db,
+    source: SOURCE,
+    settings: config.events,
+    masterKey: config.accounts.masterKey,
+    catalogue: STORAGE_EVENTS,
+    guards: eventGuards(keyGuard, admin),
+    record: (to, { origin, ...entry }) =>
+      recordEvent({ db: to, clock }, entry, { ...origin, userAgent: null }),
+  })
 
   const healthy = async () => (await database.ping()) && (await isWritable(storage))
   actuatorRoutes(server, { name: NAME, version: VERSION, healthy })
@@ -136,34 +148,6 @@ export async function createStorageFull(
   indexRoute(server, { name: NAME, version: VERSION })
   openApiRoutes(server, API, consoleFolder('reference'))
   return server
-}
-
-type Issuer = NonNullable<StorageFullConfig['trustedIssuer']>
-
-function trustIssuer(server: Server, publicUrl: string, { issuer, key }: Issuer): void {
-  protectedResourceRoutes(server, { publicUrl, issuer })
-  if (key === undefined)
-    server.announcements.push(
-      'a disabled administrator of the issuer stays one for up to 15 minutes, and links of disabled users open: set STORAGE_FULL_TRUSTED_ISSUER_KEY',
-    )
-}
-
-const COUNT_EVERY_SECONDS = 60
-
-/** What an operator wants to know of the files. Called before the routes are added. */
-function measureStorage(server: Server, { db }: Storage, config: StorageFullConfig): void {
-  const { metrics } = server
-  countReplies(
-    server,
-    { name: 'plinth_uploads_total', help: 'Uploads by result.' },
-    { 'POST /file': {} },
-  )
-  metrics.gauge(
-    { name: 'plinth_stored_bytes', help: 'Size of all stored files.' },
-    () => sumBytes(db),
-    COUNT_EVERY_SECONDS,
-  )
-  measureDisks(metrics, { data: config.dataFolder, files: config.root })
 }
 
 type OpenStorage = { storage: Storage; database: Database<StorageTables>; keys: ServiceKeys }
@@ -185,7 +169,7 @@ export async function openStorage(
     endpoints: limits.objectEndpoints,
   })
   const { db, withReserve } = database
-  const record = recordKeyEvents<StorageTables>(clock)
+  const record = recordKeyEvents<StorageTables>(clock, SOURCE)
   const { production } = config
   const keys = openServiceKeys(db, { clock, production, scopes: SCOPES, record })
   const storage: Storage = {

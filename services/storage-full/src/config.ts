@@ -1,5 +1,6 @@
 import { join, resolve } from 'node:path'
 import { accountSettings } from '@plinth/accounts'
+import { eventSettings } from '@plinth/events'
 import {
   databaseOptions,
   databaseUrl,
@@ -46,15 +47,19 @@ export function loadConfig(env: Env = process.env) {
         orphanAgeSeconds: orphanAgeSeconds(settings),
         objectEndpoints: objectEndpoints(settings),
       },
-      accounts: accountSettings(settings, {
-        name: 'storage-full',
-        prefix: PREFIX,
-        host,
-        publicUrl,
-        dataFolder,
-        passwordMinLength: 8,
-        logoutEndsCaller: true,
-      }),
+      events: eventSettings(settings),
+      accounts: {
+        source: 'storage-full',
+        ...accountSettings(settings, {
+          name: 'storage-full',
+          prefix: PREFIX,
+          host,
+          publicUrl,
+          dataFolder,
+          passwordMinLength: 8,
+          logoutEndsCaller: true,
+        }),
+      },
     }
   })
 }

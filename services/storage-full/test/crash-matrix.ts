@@ -5,7 +5,7 @@ import { after, describe, test } from 'node:test'
 import { createLogger, type Db, type LeaseTables, systemClock } from '@plinth/kit'
 import { type Api, spawnService, type TestEngine } from '@plinth/kit/testing'
 import { type S3Server, s3Missing, startS3 } from '../../../test/servers/s3.ts'
-import { openStorage } from '../src/app.ts'
+import { openStorage, type Storage } from '../src/app.ts'
 import { loadConfig } from '../src/config.ts'
 import { continueMove } from '../src/upkeep/moves.ts'
 import { finishDeletions, sweep } from '../src/upkeep/sweep.ts'
@@ -195,11 +195,25 @@ async function recover(env: Record<string, string>) {
       .select(['files.id', 'state', 'provider'])
       .execute()
     assert.ok(files.every(({ state }) => state === 'stored'))
+    assert.deepEqual(await toldOf(storage), new Map(files.map((file) => [file.id, file.provider])))
     return { swept, files }
   } finally {
     storage.providers.close()
     await database.close()
   }
+}
+
+/** The files that there are by the events alone, and where: what happened is told, and nothing else. */
+async function toldOf({ db }: Storage): Promise<Map<number, string>> {
+  const rows = await db.selectFrom('events').select(['type', 'body']).orderBy('serial').execute()
+  const told = new Map<number, string>()
+  for (const { type, body } of rows.filter((row) => row.type.startsWith('file.'))) {
+    const { fileId, provider } = JSON.parse(body).data
+    assert.equal(told.has(fileId), type !== 'file.uploaded', body)
+    if (type === 'file.deleted') told.delete(fileId)
+    else told.set(fileId, provider)
+  }
+  return told
 }
 
 async function temporaryFiles(root: string): Promise<string[]> {

@@ -5,12 +5,15 @@ import { join } from 'node:path'
 import { after, describe, type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
 import { ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3'
-import { engines, sampleFiles } from '@plinth/kit/testing'
+import { engines, sampleFiles, testClock } from '@plinth/kit/testing'
 import { type S3Server, s3Missing, startS3 } from '../../../test/servers/s3.ts'
+import { until } from '../../../test/until.ts'
 import { startStorage, type TestStorage, upload } from './start-storage.ts'
 import { startGate } from './store-gate.ts'
 
 const PLINTH = join(import.meta.dirname, '../../../cli/main.js')
+
+type Told = { type: string; sequence: number; data: { provider: string } }
 
 const noS3 = await s3Missing()
 const s3 = noS3 ? ({} as S3Server) : await startS3({ after })
@@ -19,7 +22,8 @@ for (const engine of engines)
   describe(`moving files, on ${engine.name}`, { skip: engine.skip || noS3 }, () => {
     const start = async (t: TestContext) => {
       const url = await engine.freshUrl(t)
-      const service = await startStorage(t, { STORAGE_FULL_DATABASE_URL: url })
+      const env = { STORAGE_FULL_DATABASE_URL: url }
+      const service = await startStorage(t, env, testClock(), { delivers: true })
       const { api, admin } = service
       await api.put('/api/storage/config/object', s3.settings, { token: admin })
       return service
@@ -55,6 +59,18 @@ for (const engine of engines)
       assert.deepEqual(
         list.map(({ to }: { to: string }) => to),
         ['LOCAL', 'OBJECT'],
+      )
+      const told = await until<{ items: Told[] }>(
+        async () => (await api.get('/api/events?subject=file:1', { token: admin })).body,
+        ({ items }) => items.length === 3,
+      )
+      assert.deepEqual(
+        told.items.map(({ type, sequence, data }) => [type, sequence, data.provider]),
+        [
+          ['file.uploaded', 1, 'LOCAL'],
+          ['file.moved', 2, 'OBJECT'],
+          ['file.moved', 3, 'LOCAL'],
+        ],
       )
     })
 

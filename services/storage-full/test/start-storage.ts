@@ -54,11 +54,13 @@ export async function startStorage(
   t: Scope,
   overrides: Record<string, string> = {},
   clock = testClock(),
+  { delivers = false }: { delivers?: boolean } = {},
 ) {
   const folder = overrides.SUITE_DATA ?? (await temporaryFolder(t))
   const env: Record<string, string> = { ...storageEnv(folder), ...overrides }
   const config = loadConfig(env)
-  const server = await createStorageFull(config, { clock })
+  const events = { ...config.events, delivers }
+  const server = await createStorageFull({ ...config, events }, { clock })
   const { api, baseUrl } = await listenForTest(t, server)
   const admin = await logIn(api, 'admin')
   const user = await logIn(api, 'user')

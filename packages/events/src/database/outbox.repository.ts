@@ -13,6 +13,8 @@ export type NewEvent = {
   at: Date
   /** The one endpoint it is for; all that want its type otherwise. */
   endpointId?: string
+  /** The sequence of the first event that is counted; 1 unless there is a `FirstEvent`. */
+  sequenceFrom?: number
 }
 
 export const API_VERSION = '1'
@@ -31,7 +33,7 @@ export async function insertEvent<T extends EventTables>(
   const db = connection as unknown as Db
   const id = newEventId(event.at)
   const created_at = event.at.toISOString()
-  const { type, subject, endpointId = null } = event
+  const { type, subject, endpointId = null, sequenceFrom = 1 } = event
   // The body is cut where the sequence goes, which the database gives.
   const head = JSON.stringify({ id, type, timestamp: created_at, source: event.source, subject })
   const tail = JSON.stringify({ apiVersion: API_VERSION, data: event.data })
@@ -40,24 +42,27 @@ export async function insertEvent<T extends EventTables>(
   if (Buffer.byteLength(before) + Buffer.byteLength(after) + 16 > MOST_BYTES)
     throw new Error(`The event ${type} of ${subject} has more than ${MOST_BYTES} bytes.`)
   const row = { id, type, subject, created_at, endpoint_id: endpointId }
-  if (engineOf(db) === 'postgres') await insertInOneStatement(db, { ...row, before, after })
+  if (engineOf(db) === 'postgres')
+    await insertInOneStatement(db, { ...row, before, after, sequenceFrom })
   else {
-    const [counted] = await countSubject(db, { subject })
-    const sequence = counted?.sequence ?? 1
-    await insert(db, { ...row, sequence, body: `${before}${sequence}${after}` })
+    const [counted] = await countSubject(db, { subject, sequenceFrom })
+    const sequence = counted?.sequence ?? sequenceFrom
+    await insertRow(db, { ...row, sequence, body: `${before}${sequence}${after}` })
   }
   return id
 }
 
 /** Sorts by time, and has no dot: a dot separates what is signed. */
-function newEventId(at: Date): string {
+export function newEventId(at: Date): string {
   return `evt_${at.getTime().toString(16).padStart(12, '0')}${randomBytes(10).toString('hex')}`
 }
 
-const countSubject = prepared((db: Db, { subject }: { subject: string }) =>
+type Counting = { subject: string; sequenceFrom: number }
+
+const countSubject = prepared((db: Db, { subject, sequenceFrom }: Counting) =>
   db
     .insertInto('event_subjects')
-    .values({ subject, sequence: 1 })
+    .values({ subject, sequence: sequenceFrom })
     .onConflict((conflict) =>
       conflict
         .column('subject')
@@ -74,43 +79,44 @@ type NewRow = {
   endpoint_id: string | null
 }
 
-const insert = prepared((db: Db, row: NewRow & { sequence: number; body: string }) =>
+export const insertRow = prepared((db: Db, row: NewRow & { sequence: number; body: string }) =>
   db.insertInto('events').values(row),
 )
 
-const insertInOneStatement = prepared(
-  (db: Db, { before, after, ...row }: NewRow & { before: string; after: string }) =>
-    db
-      .with('counted', (cte) =>
-        cte
-          .insertInto('event_subjects')
-          .values({ subject: row.subject, sequence: 1 })
-          .onConflict((conflict) =>
-            conflict
-              .column('subject')
-              .doUpdateSet(({ eb }) => ({ sequence: eb('event_subjects.sequence', '+', 1) })),
-          )
-          .returning('sequence'),
-      )
-      .insertInto('events')
-      .columns(['id', 'type', 'subject', 'created_at', 'endpoint_id', 'sequence', 'body'])
-      .expression((from) =>
-        from
-          .selectFrom('counted')
-          .select([
-            text(row.id).as('id'),
-            text(row.type).as('type'),
-            text(row.subject).as('subject'),
-            text(row.created_at).as('created_at'),
-            text(row.endpoint_id as string).as('endpoint_id'),
-            'counted.sequence',
-            sql<string>`${text(before)} || counted.sequence || ${text(after)}`.as('body'),
-          ]),
-      ),
+type CutRow = NewRow & { before: string; after: string; sequenceFrom: number }
+
+const insertInOneStatement = prepared((db: Db, { before, after, sequenceFrom, ...row }: CutRow) =>
+  db
+    .with('counted', (cte) =>
+      cte
+        .insertInto('event_subjects')
+        .values({ subject: row.subject, sequence: sequenceFrom })
+        .onConflict((conflict) =>
+          conflict
+            .column('subject')
+            .doUpdateSet(({ eb }) => ({ sequence: eb('event_subjects.sequence', '+', 1) })),
+        )
+        .returning('sequence'),
+    )
+    .insertInto('events')
+    .columns(['id', 'type', 'subject', 'created_at', 'endpoint_id', 'sequence', 'body'])
+    .expression((from) =>
+      from
+        .selectFrom('counted')
+        .select([
+          text(row.id).as('id'),
+          text(row.type).as('type'),
+          text(row.subject).as('subject'),
+          text(row.created_at).as('created_at'),
+          text(row.endpoint_id as string).as('endpoint_id'),
+          'counted.sequence',
+          sql<string>`${text(before)} || counted.sequence || ${text(after)}`.as('body'),
+        ]),
+    ),
 )
 
 /** PostgreSQL cannot infer the type of a value that is only selected. */
-function text(value: string): RawBuilder<string> {
+export function text(value: string): RawBuilder<string> {
   return sql<string>`cast(${value} as text)`
 }
 

@@ -10,6 +10,7 @@ import {
   type Upload,
   type UploadLimits,
 } from '@plinth/kit'
+import { insertFileEvent, uploadEvent } from './events.ts'
 import {
   deleteFileRow,
   findFile,
@@ -69,8 +70,9 @@ export async function storeFile(
 
 /** Of many uploads at once that would be too much together, those that come last are refused. */
 async function insertWithinQuota({ db, limits }: Storage, file: NewFile): Promise<StoredFile> {
-  const stored = await insertFile(db, file, limits.quota)
-  if (!stored) throw overQuota(limits.quota)
+  const { quota } = limits
+  const stored = await insertFile(db, file, { quota, event: uploadEvent(file) })
+  if (!stored) throw overQuota(quota)
   return stored
 }
 
@@ -170,6 +172,7 @@ export async function deleteFile(
         const event = { event: 'FILE_DELETED', actor: caller.username, subject }
         await recordEvent({ ...storage, db }, event, origin)
       }
+      if (found) await insertFileEvent(db, 'file.deleted', found, storage.clock())
       return found
     }),
   )

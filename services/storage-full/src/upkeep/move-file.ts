@@ -1,5 +1,6 @@
-import { failPoint, isLeaseHeld } from '@plinth/kit'
+import { failPoint, inTransaction, isLeaseHeld } from '@plinth/kit'
 import { checksumOf, openBytes, spoolBytes } from '../files/bytes.ts'
+import { insertFileEvent } from '../files/events.ts'
 import { updateLocation } from '../files/files.repository.ts'
 import {
   HELD_FOR_BACKUP,
@@ -29,7 +30,11 @@ export async function moveFile(
 ): Promise<boolean> {
   const target = { location, objectName: newObjectName(file.extension) }
   await copyVerified(storage, file, target)
-  const switched = await updateLocation(storage.db, file, target)
+  const switched = await inTransaction(storage.db, async (db) => {
+    if (!(await updateLocation(db, file, target))) return false
+    await insertFileEvent(db, 'file.moved', { ...file, ...target }, storage.clock())
+    return true
+  })
   failPoint('move:row')
   await removeUnused(storage, switched ? file : target)
   return switched

@@ -3,8 +3,8 @@ import type { StorageDb } from '../../database/tables.ts'
 
 type NewLink = { fileId: number; tokenHash: string; createdAt: Date; expiresAt: Date }
 
-/** Inserts nothing, and returns false, when the file is being deleted. */
-export async function insertLink(db: StorageDb, link: NewLink): Promise<boolean> {
+/** Returns the id of the link; inserts nothing when the file is being deleted. */
+export async function insertLink(db: StorageDb, link: NewLink): Promise<number | undefined> {
   const row = db
     .selectFrom('files')
     .select((file) => [
@@ -16,12 +16,13 @@ export async function insertLink(db: StorageDb, link: NewLink): Promise<boolean>
     ])
     .where('id', '=', link.fileId)
     .where('state', '=', 'stored')
-  const { numInsertedOrUpdatedRows = 0n } = await db
+  const inserted = await db
     .insertInto('temporary_links')
     .columns(['file_id', 'token_hash', 'created_at', 'expires_at', 'opened_count'])
     .expression(forUpdate(db, row))
+    .returning('id')
     .executeTakeFirst()
-  return numInsertedOrUpdatedRows > 0n
+  return inserted?.id
 }
 
 /** The file of an unexpired link. */
@@ -48,15 +49,15 @@ export async function isEnabledUser(db: StorageDb, id: number): Promise<boolean>
   return user?.enabled === 1
 }
 
-/** Counts a use; false when the link has just been revoked. */
-export async function updateOpened(db: StorageDb, tokenHash: string, now: Date): Promise<boolean> {
+/** Counts a use; nothing when the link has just been revoked. */
+export async function updateOpened(db: StorageDb, tokenHash: string, now: Date) {
   const last_opened_at = now.toISOString()
-  const { numUpdatedRows } = await db
+  return db
     .updateTable('temporary_links')
     .set((row) => ({ opened_count: row('opened_count', '+', 1), last_opened_at }))
     .where('token_hash', '=', tokenHash)
+    .returning(['id as linkId', 'file_id as fileId', 'expires_at as expiresAt'])
     .executeTakeFirst()
-  return numUpdatedRows > 0n
 }
 
 /** The unexpired links of a file, newest first. */

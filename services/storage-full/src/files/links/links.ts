@@ -1,4 +1,11 @@
-import { type Caller, hashOpaqueToken, newOpaqueToken, secondsAfter } from '@plinth/kit'
+import {
+  type Caller,
+  hashOpaqueToken,
+  inTransaction,
+  newOpaqueToken,
+  secondsAfter,
+} from '@plinth/kit'
+import { insertLinkEvent } from '../events.ts'
 import { findFile } from '../files.repository.ts'
 import { requireFile } from '../files.ts'
 import { fileNotFound, linkNotFound } from '../problems.ts'
@@ -27,7 +34,12 @@ export async function createLink(storage: Storage, caller: Caller, request: Link
   const createdAt = storage.clock()
   const expiresAt = secondsAfter(createdAt, expiresInSeconds)
   const link = { fileId: id, tokenHash: hashOpaqueToken(token), createdAt, expiresAt }
-  if (!(await insertLink(storage.db, link))) throw fileNotFound()
+  await inTransaction(storage.db, async (db) => {
+    const linkId = await insertLink(db, link)
+    if (linkId === undefined) throw fileNotFound()
+    const told = { linkId, fileId: id, expiresAt: expiresAt.toISOString() }
+    await insertLinkEvent(db, 'link.created', told, createdAt)
+  })
   const url = `${storage.publicUrl}/file/presigned/${token}`
   return { id, token, url, expiresInSeconds, expiresAt: expiresAt.toISOString() }
 }
@@ -47,8 +59,16 @@ export async function fileBehindLink(
   const fileId = await findLinkedFileId(db, tokenHash, now)
   const file = fileId === undefined ? undefined : await findFile(db, fileId)
   if (file?.state !== 'stored' || !(await isOwnerEnabled(storage, file))) throw linkNotFound()
-  if (counted && !(await updateOpened(db, tokenHash, now))) throw linkNotFound()
+  if (counted) await countOpening(storage, tokenHash, now)
   return file
+}
+
+async function countOpening({ db }: Storage, tokenHash: string, now: Date): Promise<void> {
+  await inTransaction(db, async (transaction) => {
+    const opened = await updateOpened(transaction, tokenHash, now)
+    if (!opened) throw linkNotFound()
+    await insertLinkEvent(transaction, 'link.used', opened, now)
+  })
 }
 
 function isOwnerEnabled(storage: Storage, { ownerId }: StoredFile): Promise<boolean> {

@@ -1,3 +1,4 @@
+import { type FirstEvent, firstEventOf, insertFirstEvent } from '@plinth/events'
 import { engineOf, inTransaction, lastly, prepared, toRow } from '@plinth/kit'
 import { type RawBuilder, type Selectable, sql } from 'kysely'
 import type { StorageDb, StorageTables } from '../../database/tables.ts'
@@ -10,28 +11,37 @@ const insert = prepared((db: StorageDb, row: NewRow) =>
   db.insertInto('files').values(row).returning('id'),
 )
 
-/** The file becomes visible here, after its bytes are durable. Nothing, when it is over the quota. */
+/**
+ * The file becomes visible here, after its bytes are durable, and with it the event that tells of it.
+ * Nothing, when it is over the quota.
+ */
 export async function insertFile(
   db: StorageDb,
   file: NewFile,
-  quota: Quota,
+  { quota, event }: { quota: Quota; event: FirstEvent },
 ): Promise<StoredFile | undefined> {
   const { location, ...known } = file
   const state = { state: 'stored', thumbnail: 'none' } as const
   const row = toRow<NewRow>({ ...known, ...state, locationId: location.id })
   const inserted =
     engineOf(db) === 'postgres'
-      ? ((await insertInPart(db, row, quota)) ?? (await insertAtEdge(db, row, quota)))
-      : await insertInOneTotal(db, row, quota)
+      ? ((await insertInPart(db, { ...row, ...event }, quota)) ??
+        (await insertAtEdge(db, { ...row, ...event }, quota)))
+      : await insertInOneTotal(db, row, { quota, event })
   return inserted && { ...file, ...state, id: inserted.id }
 }
 
 class NoRoom extends Error {}
 
 /** SQLite has one writer, so that a total of the owner in one row makes nothing wait. */
-async function insertInOneTotal(db: StorageDb, row: NewRow, quota: Quota) {
+async function insertInOneTotal(
+  db: StorageDb,
+  row: NewRow,
+  { quota, event }: { quota: Quota; event: FirstEvent },
+) {
   const inserting = inTransaction(db, async (transaction) => {
     const [inserted] = await insert(transaction, row)
+    if (inserted) await insertFirstEvent(transaction, event, inserted.id)
     const usage = { files: 1, bytes: row.size_bytes }
     if (!(await addUsage(transaction, row.owner_id, usage, quota))) throw new NoRoom()
     return inserted
@@ -51,28 +61,39 @@ function shareOf({ files = NO_LIMIT, bytes = NO_LIMIT }: Quota): Share {
   return { shareFiles: Math.floor(files / PARTS), shareBytes: Math.floor(bytes / PARTS) }
 }
 
-type CountedRow = NewRow & Share & { part: number }
+type ToldRow = NewRow & FirstEvent
 
 const NUMBERS = new Set(['size_bytes', 'location_id'])
+
+/** The parts of a statement that insert the file, once for each row of `from`, and its event. */
+function insertTold(told: ToldRow, from: RawBuilder<unknown>): RawBuilder<unknown> {
+  const { eventId, eventType, eventAt, subjectPrefix, bodyStart, bodyMiddle, bodyEnd, ...row } =
+    told
+  const columns = Object.keys(row).map((column) => sql.ref(column))
+  const values = Object.entries(row).map(([column, value]) =>
+    NUMBERS.has(column) ? sql`cast(${value} as bigint)` : sql`${value}`,
+  )
+  return sql`stored as (
+      insert into files (${sql.join(columns)}) select ${sql.join(values)} ${from} returning id),
+    told as (${firstEventOf(told, 'stored')})
+    select id from stored`
+}
+
+type CountedRow = ToldRow & Share & { part: number }
 
 /** One statement, which is a transaction of its own. `own` is the part that is counted in. */
 const countedWith = (conditions: (owner: string, share: Share) => Conditions) =>
   prepared((db: StorageDb, { part, shareFiles, shareBytes, ...row }: CountedRow) => {
     const { owner_id: owner, size_bytes: bytes } = row
     const { before, during } = conditions(owner, { shareFiles, shareBytes })
-    const columns = Object.keys(row).map((column) => sql.ref(column))
-    const values = Object.entries(row).map(([column, value]) =>
-      NUMBERS.has(column) ? sql`cast(${value} as bigint)` : sql`${value}`,
-    )
     const statement = sql<{ id: number }>`
       with counted as (
         insert into file_total_parts as own (owner_id, part, total, bytes)
         select ${owner}, cast(${part} as integer), 1, cast(${bytes} as bigint) ${before}
         on conflict (owner_id, part) do update
         set total = own.total + 1, bytes = own.bytes + excluded.bytes ${during}
-        returning part)
-      insert into files (${sql.join(columns)}) select ${sql.join(values)} from counted
-      returning id`
+        returning part),
+      ${insertTold(row, sql`from counted`)}`
     return { compile: () => statement.compile(db) }
   })
 
@@ -94,7 +115,7 @@ const countedWithinShare = countedWith((owner, { shareFiles, shareBytes }) => ({
 }))
 
 /** Counts in one part alone, so that uploads of one owner do not wait for each other's commit. */
-async function insertInPart(db: StorageDb, row: NewRow, quota: Quota) {
+async function insertInPart(db: StorageDb, row: ToldRow, quota: Quota) {
   const share = shareOf(quota)
   if (share.shareFiles < 1 || row.size_bytes > share.shareBytes) return undefined
   const isLimited = quota.files !== undefined || quota.bytes !== undefined
@@ -142,11 +163,16 @@ const spread = prepared((db: StorageDb, { owner, files, moreFiles, bytes, moreBy
     .where('owner_id', '=', owner),
 )
 
+const insertUncounted = prepared((db: StorageDb, row: ToldRow) => {
+  const statement = sql<{ id: number }>`with ${insertTold(row, sql``)}`
+  return { compile: () => statement.compile(db) }
+})
+
 /**
  * Decides with all parts locked, and spreads the total over them evenly, so that there is room in
  * each of them again as long as there is room at all.
  */
-async function insertAtEdge(db: StorageDb, row: NewRow, quota: Quota) {
+async function insertAtEdge(db: StorageDb, row: ToldRow, quota: Quota) {
   const { files: mostFiles = NO_LIMIT, bytes: mostBytes = NO_LIMIT } = quota
   const owner = row.owner_id
   return inTransaction(db, async (transaction) => {
@@ -169,6 +195,6 @@ async function insertAtEdge(db: StorageDb, row: NewRow, quota: Quota) {
       bytes: Math.floor(bytes / PARTS),
       moreBytes: bytes % PARTS,
     })
-    return lastly(insert(transaction, row).then(([inserted]) => inserted))
+    return lastly(insertUncounted(transaction, row).then(([inserted]) => inserted))
   })
 }

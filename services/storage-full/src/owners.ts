@@ -7,10 +7,12 @@ import {
   type Introspection,
   isKeyCaller,
   isKeyCallerInForce,
+  protectedResourceRoutes,
+  type Server,
   type ServiceKeys,
 } from '@plinth/kit'
-import type { StorageFullConfig } from '../config.ts'
-import type { Storage } from './storage.ts'
+import type { StorageFullConfig } from './config.ts'
+import type { Storage } from './files/storage.ts'
 
 type Issuer = NonNullable<StorageFullConfig['trustedIssuer']>
 
@@ -38,6 +40,15 @@ export function authenticateWith(
     const user = await introspection.check(token)
     return user && { ...caller, ...user }
   }
+}
+
+/** What the service says of itself when it trusts an issuer. */
+export function trustIssuer(server: Server, publicUrl: string, { issuer, key }: Issuer): void {
+  protectedResourceRoutes(server, { publicUrl, issuer })
+  if (key === undefined)
+    server.announcements.push(
+      'a disabled administrator of the issuer stays one for up to 15 minutes, and links of disabled users open: set STORAGE_FULL_TRUSTED_ISSUER_KEY',
+    )
 }
 
 const idPrefix = (issuer: string) => `${issuer}#`

@@ -1,0 +1,79 @@
+import { ACCOUNT_EVENTS } from '@plinth/accounts'
+import {
+  type EventCatalogue,
+  type FirstEvent,
+  firstEvent,
+  insertEvent,
+  KEY_EVENTS,
+} from '@plinth/events'
+import { oneOf, Type, timestamp } from '@plinth/kit'
+import { PROVIDER_NAMES, type StorageDb } from '../database/tables.ts'
+import { type NewFile, type StoredFile, shownOwnerId } from './storage.ts'
+
+export const SOURCE = 'storage-full'
+
+const FileData = Type.Object(
+  {
+    fileId: Type.Integer(),
+    ownerId: Type.Union([Type.Integer(), Type.String()]),
+    contentType: Type.String({ examples: ['image/png'] }),
+    size: Type.Integer({ minimum: 0, description: 'In bytes' }),
+    checksumSha256: Type.String({ examples: ['9f86d081884c7d65…'] }),
+    provider: oneOf(...PROVIDER_NAMES),
+  },
+  { title: 'FileEventData' },
+)
+
+const LinkData = Type.Object(
+  { linkId: Type.Integer(), fileId: Type.Integer(), expiresAt: timestamp() },
+  { title: 'LinkEventData' },
+)
+
+/** What is told about files, and about the accounts and keys of this service. */
+export const STORAGE_EVENTS: EventCatalogue = {
+  'file.uploaded': { description: 'A file was stored.', data: FileData },
+  'file.deleted': { description: 'A file was deleted.', data: FileData },
+  'file.moved': { description: 'A file has another provider, or another place.', data: FileData },
+  'link.created': { description: 'A file has another temporary link.', data: LinkData },
+  'link.used': { description: 'A temporary link was opened.', data: LinkData },
+  ...ACCOUNT_EVENTS,
+  ...KEY_EVENTS,
+}
+
+const PREFIX = 'file:'
+
+/** Names of files are not told: they may be about people. */
+function dataOf({ ownerId, contentType, sizeBytes, checksumSha256, location }: NewFile) {
+  const { provider } = location
+  return { ownerId: shownOwnerId(ownerId), contentType, size: sizeBytes, checksumSha256, provider }
+}
+
+export function uploadEvent(file: NewFile): FirstEvent {
+  const about = { source: SOURCE, prefix: PREFIX, idName: 'fileId', data: dataOf(file) }
+  return firstEvent({ ...about, type: 'file.uploaded', at: new Date(file.createdAt) })
+}
+
+/** In the transaction of the change. */
+export async function insertFileEvent(
+  db: StorageDb,
+  type: 'file.deleted' | 'file.moved',
+  file: StoredFile,
+  at: Date,
+): Promise<void> {
+  const data = { fileId: file.id, ...dataOf(file) }
+  const subject = `${PREFIX}${file.id}`
+  // The upload is the first event of a file.
+  await insertEvent(db, { source: SOURCE, type, subject, data, at, sequenceFrom: 2 })
+}
+
+type ToldLink = { linkId: number; fileId: number; expiresAt: string }
+
+export async function insertLinkEvent(
+  db: StorageDb,
+  type: 'link.created' | 'link.used',
+  link: ToldLink,
+  at: Date,
+): Promise<void> {
+  const subject = `link:${link.linkId}`
+  await insertEvent(db, { source: SOURCE, type, subject, data: { ...link }, at })
+}

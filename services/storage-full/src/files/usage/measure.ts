@@ -1,0 +1,27 @@
+import { countReplies, measureDisks, type Server } from '@plinth/kit'
+import type { Storage } from '../storage.ts'
+import { sumBytes } from './usage.repository.ts'
+
+const COUNT_EVERY_SECONDS = 60
+
+type Folders = { dataFolder: string; root: string }
+
+/** What an operator wants to know of the files. Called before the routes are added. */
+export function measureStorage(
+  server: Server,
+  { db }: Storage,
+  { dataFolder, root }: Folders,
+): void {
+  const { metrics } = server
+  countReplies(
+    server,
+    { name: 'plinth_uploads_total', help: 'Uploads by result.' },
+    { 'POST /file': {} },
+  )
+  metrics.gauge(
+    { name: 'plinth_stored_bytes', help: 'Size of all stored files.' },
+    () => sumBytes(db),
+    COUNT_EVERY_SECONDS,
+  )
+  measureDisks(metrics, { data: dataFolder, files: root })
+}
