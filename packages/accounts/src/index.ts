@@ -7,6 +7,7 @@ export {
 } from './accounts.ts'
 export {
   ACCOUNT_EVENTS,
+  ADDRESS_EVENTS,
   type By,
   byCaller,
   type Origin,

@@ -76,6 +76,7 @@ const KEY_TYPES: Partial<Record<KeyEvent['event'], string>> = {
   SERVICE_KEY_CREATED: 'service_key.created',
   SERVICE_KEY_ROTATED: 'service_key.rotated',
   SERVICE_KEY_REVOKED: 'service_key.revoked',
+  SERVICE_KEY_EXPIRING: 'service_key.expiring',
 }
 
 /** What services with service keys tell. */
@@ -83,6 +84,10 @@ export const KEY_EVENTS: EventCatalogue = {
   'service_key.created': { description: 'A service key was made.', data: keyData },
   'service_key.rotated': { description: 'A service key has a successor.', data: keyData },
   'service_key.revoked': { description: 'A service key ended.', data: keyData },
+  'service_key.expiring': {
+    description: 'A service key ends in 30 days, and again in 7, and has no successor.',
+    data: keyData,
+  },
 }
 
 /** Tells what became of a service key, in the transaction of the change. */

@@ -160,6 +160,7 @@ export {
   serviceSettings,
 } from './runtime/service-settings.ts'
 export { type Env, readEnvFile, readSettings, Settings, SettingsError } from './runtime/settings.ts'
+export { startKeyNotices } from './service-keys/expiring-keys.ts'
 export {
   KEY_PROBLEMS,
   type KeyCaller,

@@ -1,6 +1,7 @@
 import {
   ACCOUNT_EVENTS,
   type AccountGuard,
+  ADDRESS_EVENTS,
   ADMIN_ROLE,
   accountData,
   mountAccounts,
@@ -32,6 +33,7 @@ import {
   type ServiceKeys,
   serviceKeyGuard,
   serviceKeyRoutes,
+  startKeyNotices,
   systemClock,
 } from '@plinth/kit'
 import type { IdentityConfig } from './config.ts'
@@ -59,7 +61,7 @@ export { type IdentityConfig, loadConfig } from './config.ts'
 const NAME = 'identity'
 const VERSION = '2.0.0'
 
-const EVENTS = { ...ACCOUNT_EVENTS, ...PASSKEY_EVENTS, ...KEY_EVENTS }
+const EVENTS = { ...ACCOUNT_EVENTS, ...ADDRESS_EVENTS, ...PASSKEY_EVENTS, ...KEY_EVENTS }
 
 const API: ApiDescription = {
   title: 'Plinth identity',
@@ -120,6 +122,7 @@ export async function createIdentity(
   const { publicUrl, accounts: settings } = config
   protectedResourceRoutes(server, { publicUrl, issuer: settings.issuer })
   serviceKeyRoutes(server, keys, guard.role(ADMIN_ROLE))
+  server.onClose(startKeyNotices(keys, server).stop)
   mountEvents(server, {
     db,
     source: NAME,

@@ -3,7 +3,10 @@ import { describe, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { startReceiver } from '@plinth/events/testing'
 import { type Api, engines } from '@plinth/kit/testing'
+import { mailTo, tokenOf } from './inbox.ts'
 import { ALICE, adminToken, startWithAlice } from './start-identity.ts'
+
+const NEW_EMAIL = 'alice@new.example'
 
 type Told = { type: string; subject: string; data: { userId: number; cause: string } }
 
@@ -21,18 +24,25 @@ for (const engine of engines)
     test('tell what becomes of an account, by id alone', async (t) => {
       const { api, userId, token } = await startWithAlice(t, { engine, delivers: true })
       const admin = await adminToken(api)
+      const { code } = await mailTo(api, ALICE.email, 'verify-email')
+      await api.post('/api/auth/verify-email', { email: ALICE.email, code })
+      await api.post('/api/users/me/email', { newEmail: NEW_EMAIL }, { token })
+      const confirmation = await mailTo(api, NEW_EMAIL, 'email-change')
+      await api.post('/api/users/me/email/confirm', { token: tokenOf(confirmation) })
       const password = { currentPassword: ALICE.password, newPassword: 'another good password' }
       await api.post('/api/users/me/password', password, { token })
       const change = (body: object) => api.patch(`/api/users/${userId}`, body, { token: admin })
       await change({ roles: ['ROLE_USER', 'ROLE_ADMIN'] })
       await change({ enabled: false })
 
-      const events = await eventsOf(api, admin, 4)
+      const events = await eventsOf(api, admin, 6)
 
       assert.deepEqual(
         events.map(({ type, data }) => [type, data.cause]),
         [
           ['user.registered', 'REGISTER'],
+          ['user.verified', 'EMAIL_VERIFIED'],
+          ['user.email_changed', 'EMAIL_CHANGED'],
           ['user.updated', 'PASSWORD_CHANGED'],
           ['user.updated', 'ROLES_CHANGED'],
           ['user.disabled', 'USER_DISABLED'],

@@ -33,6 +33,7 @@ import {
   type ServiceKeys,
   serviceKeyGuard,
   serviceKeyRoutes,
+  startKeyNotices,
   systemClock,
 } from '@plinth/kit'
 import { checkoutRoutes } from './checkout/checkout.routes.ts'
@@ -142,6 +143,7 @@ export async function openPayments(
       insertAuditEvent(to, { at: clock().toISOString(), ...event, ...origin }),
   })
   if (guard.admin) serviceKeyRoutes(server, keys, guard.admin)
+  server.onClose(startKeyNotices(keys, server).stop)
   actuatorRoutes(server, { name: NAME, version: VERSION, healthy: onceCaughtUp(ping) })
   if (config.console) paymentConsoleRoutes(server, config)
   indexRoute(server, { name: NAME, version: VERSION })

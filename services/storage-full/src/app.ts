@@ -32,6 +32,7 @@ import {
   type ServiceKeys,
   serviceKeyGuard,
   serviceKeyRoutes,
+  startKeyNotices,
   sweepSpools,
   systemClock,
 } from '@plinth/kit'
@@ -131,6 +132,7 @@ export async function createStorageFull(
   locationRoutes(server, storage, { admin, root: config.root })
   moveRoutes(server, storage, { admin, job: upkeep.moves })
   serviceKeyRoutes(server, keys, admin)
+  server.onClose(startKeyNotices(keys, server).stop)
   mountEvents(server, {
     db: database.db,
     source: SOURCE,

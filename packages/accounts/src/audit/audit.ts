@@ -20,6 +20,8 @@ const TOLD: Record<string, string> = {
   PASSWORD_CHANGED: 'user.updated',
   PASSWORD_RESET: 'user.updated',
   USER_DISABLED: 'user.disabled',
+  EMAIL_VERIFIED: 'user.verified',
+  EMAIL_CHANGED: 'user.email_changed',
   SESSION_REVOKED: 'session.revoked',
   PASSKEY_ADDED: 'passkey.added',
   PASSKEY_REMOVED: 'passkey.removed',
@@ -39,6 +41,12 @@ export const ACCOUNT_EVENTS: EventCatalogue = {
   'user.updated': { description: 'Roles or the password changed, or it was enabled.', data },
   'user.disabled': { description: 'An account was disabled; its sessions ended.', data },
   'session.revoked': { description: 'Sessions of a user were ended.', data },
+}
+
+/** What a host that verifies addresses tells as well. */
+export const ADDRESS_EVENTS: EventCatalogue = {
+  'user.verified': { description: 'A user has shown that the e-mail address is theirs.', data },
+  'user.email_changed': { description: 'An account has another e-mail address.', data },
 }
 
 /** What a host with passkeys tells as well. */

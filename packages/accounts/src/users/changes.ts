@@ -64,7 +64,7 @@ export async function changeEmail(
       if (!user || !(await admit(db, user))) return false
       await updateEmail(db, id, normalName(email))
       const { username } = user
-      const event = { event: 'EMAIL_CHANGED', actor: username, subject: username }
+      const event = { event: 'EMAIL_CHANGED', actor: username, subject: username, userId: id }
       await recordEvent({ ...accounts, db }, event, origin)
       return true
     })

@@ -18,6 +18,8 @@ export type ServiceKeyTables = {
     revoked_at: Generated<string | null>
     replaces_id: number | null
     root_id: number | null
+    /** How many days before its end the last notice of it was given. */
+    notice_days: Generated<number | null>
   }
 }
 
@@ -133,6 +135,17 @@ export async function updateServiceKeyUsed(
     .execute()
 }
 
+/** False when this notice, or a later one, was given already. */
+export async function updateKeyNotice(db: KeyDb, id: number, days: number): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('service_keys')
+    .set({ notice_days: days })
+    .where('id', '=', id)
+    .where((row) => row.or([row('notice_days', 'is', null), row('notice_days', '>', days)]))
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
+}
+
 function keyOf(row: Selectable<ServiceKeyTables['service_keys']>): ServiceKey {
   return {
     id: Number(row.id),
@@ -179,6 +192,12 @@ export const serviceKeyMigrations: Migration[] = [
         .column('replaces_id')
         .unique()
         .execute()
+    },
+  },
+  {
+    name: 'service-keys-0002-notices',
+    async up(db) {
+      await db.schema.alterTable('service_keys').addColumn('notice_days', 'integer').execute()
     },
   },
 ]

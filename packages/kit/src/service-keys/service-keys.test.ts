@@ -10,6 +10,7 @@ import {
 import { openDatabase } from '../database/open.ts'
 import { createServer } from '../http/server.ts'
 import { createLogger } from '../runtime/logging.ts'
+import { noticeExpiringKeys } from './expiring-keys.ts'
 import { serviceKeyGuard } from './key-guard.ts'
 import { isKeyText, newKeyText } from './key-text.ts'
 import { serviceKeyRoutes } from './service-key-routes.ts'
@@ -101,6 +102,27 @@ for (const engine of engines)
       assert.deepEqual([await status(old.secret), await status(made.body.secret)], [200, 200])
       clock.advance(1)
       assert.deepEqual([await status(old.secret), await status(made.body.secret)], [401, 200])
+    })
+
+    test('a key without a successor is told of 30 and 7 days before its end, once each', async (t) => {
+      const { api, clock, keys, events } = await start(t, engine)
+      const [year, ended] = [await createKey(api), await createKey(api)]
+      const short = await createKey(api, { lifetimeDays: 340 })
+      const fortnight = await createKey(api, { lifetimeDays: 14 })
+      const successor = await api.post(`/api/service-keys/${ended.id}/rotate`, {})
+      const told = async (day: number) => {
+        clock.set(new Date(new Date(year.createdAt).getTime() + day * DAY * 1000))
+        events.length = 0
+        await Promise.all([noticeExpiringKeys(keys), noticeExpiringKeys(keys)])
+        return events.map(({ event, keyId }) => [event, keyId])
+      }
+      const expiring = (...ids: number[]) => ids.map((id) => ['SERVICE_KEY_EXPIRING', id])
+
+      assert.deepEqual(await told(6), [])
+      assert.deepEqual(await told(8), expiring(fortnight.id))
+      assert.deepEqual(await told(320), expiring(short.id))
+      assert.deepEqual(await told(335), expiring(successor.body.id, short.id, year.id))
+      assert.deepEqual(await told(336), [])
     })
 
     test('of ten rotations at the same time one wins, the others are 409', async (t) => {
@@ -281,7 +303,7 @@ async function start(t: TestContext, engine: TestEngine, node?: Node) {
   server.get('/read', { onRequest: guard.scope('payments:read'), handler: caller })
   server.get('/write', { onRequest: guard.scope('payments:write'), handler: caller })
   const { api } = await listenForTest(t, server)
-  return { api, clock, db, events, url }
+  return { api, clock, db, keys, events, url }
 }
 
 async function createKey(api: Api, request: object = {}) {

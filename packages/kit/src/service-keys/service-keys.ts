@@ -40,6 +40,7 @@ export type KeyEvent = {
     | 'SERVICE_KEY_ROTATED'
     | 'SERVICE_KEY_REVOKED'
     | 'SERVICE_KEY_REFUSED'
+    | 'SERVICE_KEY_EXPIRING'
   /** Who did it; the sender of a refused key is not known. */
   actor: string | null
   /** Which key. */

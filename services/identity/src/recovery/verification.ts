@@ -49,8 +49,8 @@ export async function verifyEmail(
       return
     }
     await markVerified(within(accounts, inside).db, user)
-    const { username } = user
-    const event = { event: 'EMAIL_VERIFIED', actor: username, subject: username }
+    const { username, id: userId } = user
+    const event = { event: 'EMAIL_VERIFIED', actor: username, subject: username, userId }
     await recordEvent(within(accounts, inside), event, origin)
   })
 }

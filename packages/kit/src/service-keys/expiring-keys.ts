@@ -1,0 +1,54 @@
+import type { Db } from '../database/engine.ts'
+import type { LeaseTables } from '../database/leases/leases.repository.ts'
+import { type Job, startJob } from '../database/leases/leases.ts'
+import { inTransaction } from '../database/transaction.ts'
+import type { Server } from '../http/framework.ts'
+import type { Logger } from '../runtime/logging.ts'
+import { listServiceKeys, type ServiceKey, updateKeyNotice } from './service-keys.repository.ts'
+import { isInForce, namedKey, type ServiceKeys } from './service-keys.ts'
+
+const DAY_MS = 86_400_000
+/** How many days before a key ends it is told; a key that lives no longer than that has no such notice. */
+const NOTICES = [7, 30]
+const EVERY_SECONDS = 3_600
+
+/** Records keys that end soon, each notice once over all nodes. */
+export function startKeyNotices(keys: ServiceKeys, { log, metrics }: Server): Job {
+  return startJob({
+    db: keys.db as unknown as Db<LeaseTables>,
+    name: 'job:key-notices',
+    everySeconds: EVERY_SECONDS,
+    log: log as Logger,
+    metrics,
+    run: () => noticeExpiringKeys(keys),
+  })
+}
+
+export async function noticeExpiringKeys(keys: ServiceKeys): Promise<void> {
+  const all = await listServiceKeys(keys.db)
+  const replaced = new Set(all.map(({ replacesId }) => replacesId))
+  for (const key of all) {
+    const days = replaced.has(key.id) ? undefined : noticeDue(key, keys.clock())
+    if (days !== undefined) await notice(keys, key, days)
+  }
+}
+
+function noticeDue(key: ServiceKey, now: Date): number | undefined {
+  if (!isInForce(key, now)) return undefined
+  const left = key.expiresAt.getTime() - now.getTime()
+  const lifetime = key.expiresAt.getTime() - key.createdAt.getTime()
+  return NOTICES.find((days) => left <= days * DAY_MS && lifetime > days * DAY_MS)
+}
+
+async function notice(keys: ServiceKeys, key: ServiceKey, days: number): Promise<void> {
+  const origin = { address: '', requestId: null }
+  await inTransaction(keys.db, async (db) => {
+    if (!(await updateKeyNotice(db, key.id, days))) return
+    await keys.record(db, {
+      event: 'SERVICE_KEY_EXPIRING',
+      actor: null,
+      ...namedKey(key),
+      origin,
+    })
+  })
+}
