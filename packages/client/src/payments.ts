@@ -39,6 +39,9 @@ export type CheckoutRequest = {
   customerEmail?: string
   providerCustomerId?: string
   metadata?: Metadata
+  /** At an origin that the service allows; its own pages otherwise. */
+  successUrl?: string
+  cancelUrl?: string
 }
 
 export type CheckoutSession = { paymentId: string; checkoutSessionId: string; checkoutUrl: string }

@@ -155,6 +155,7 @@ export {
   issuerKey,
   logLevel,
   networkList,
+  originList,
   publicUrl,
   type ServiceSettings,
   serviceSettings,

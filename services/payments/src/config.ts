@@ -6,6 +6,7 @@ import {
   type Env,
   isLoopback,
   issuerKey,
+  originList,
   readSettings,
   type Settings,
   serviceSettings,
@@ -86,6 +87,8 @@ function returnPages(settings: Settings, publicUrl: string) {
   return {
     successUrl: settings.address('PROVIDER_SUCCESS_URL', `${pages}?checkout=success`),
     cancelUrl: settings.address('PROVIDER_CANCEL_URL', `${pages}?checkout=cancelled`),
+    /** Where the pages may be that a checkout names itself; in development also on this machine. */
+    returnOrigins: originList(settings, 'PAYMENTS_RETURN_ORIGINS'),
   }
 }
 

@@ -53,6 +53,38 @@ for (const engine of engines)
       assert.match(shown.providerPaymentIntentId, /^pi_/)
     })
 
+    test('sends the customer to the pages of the request, at an allowed origin only', async (t) => {
+      const { checkOut, sandbox } = await startLoop(t, {
+        databaseUrl: await engine.freshUrl(t),
+        overrides: { returnOrigins: ['https://shop.example'], production: true },
+      })
+      const successUrl = 'https://shop.example/thanks?order=1'
+
+      const reply = await checkOut({ successUrl, businessReference: 'own page' })
+
+      assert.equal(reply.status, 201)
+      const [session] = await sandbox.sessions()
+      assert.equal(session.success_url, successUrl)
+      assert.match(session.cancel_url, /checkout=cancelled/)
+      for (const other of [
+        'https://shop.example.evil.example/',
+        'https://shop.example@evil.example/',
+        'https://user@shop.example/',
+        'http://shop.example/',
+        'http://localhost:3000/',
+        'javascript:alert(1)//shop.example',
+        '/thanks',
+      ]) {
+        const refused = await checkOut({ cancelUrl: other, businessReference: other })
+        assert.deepEqual(
+          [refused.status, refused.body.code],
+          [400, 'RETURN_URL_NOT_ALLOWED'],
+          other,
+        )
+      }
+      assert.equal((await sandbox.sessions()).length, 1)
+    })
+
     test('returns the same session for the same request', async (t) => {
       const { checkOut } = await start(t)
       const request = { businessReference: 'same' }

@@ -39,7 +39,7 @@ export function serviceSettings(
     dataFolder: resolve(settings.text('SUITE_DATA', 'data')),
     logLevel: logLevel(settings, prefix),
     trustedProxies: networkList(settings, `${prefix}TRUSTED_PROXIES`),
-    corsOrigins: corsOrigins(settings, `${prefix}CORS_ORIGINS`),
+    corsOrigins: originList(settings, `${prefix}CORS_ORIGINS`),
     allowedHosts: allowedHosts(settings, `${prefix}ALLOWED_HOSTS`),
     maxConnections: settings.integer(`${prefix}MAX_CONNECTIONS`, 5_000, { min: 1 }),
     maxConnectionsPerAddress: settings.integer(`${prefix}MAX_CONNECTIONS_PER_ADDRESS`, 1_000, {
@@ -132,7 +132,7 @@ function isNetwork(text: string): boolean {
   return isIP(address) !== 0 && fits && rest.length === 0
 }
 
-function corsOrigins(settings: Settings, name: string): string[] {
+export function originList(settings: Settings, name: string): string[] {
   const origins = settings.list(name, [])
   if (!origins.every((origin) => URL.canParse(origin) && new URL(origin).origin === origin))
     settings.fault(

@@ -76,11 +76,7 @@ export async function reserveAttempt(
   return attempt
 }
 
-function newSession(
-  { successUrl, cancelUrl }: Payments,
-  paymentId: string,
-  request: CheckoutRequest,
-): NewSession {
+function newSession(pages: Payments, paymentId: string, request: CheckoutRequest): NewSession {
   const { businessReference, amount, currency, description, customerEmail } = request
   return {
     amount,
@@ -88,8 +84,8 @@ function newSession(
     description,
     customerId: request.providerCustomerId,
     customerEmail,
-    successUrl,
-    cancelUrl,
+    successUrl: request.successUrl ?? pages.successUrl,
+    cancelUrl: request.cancelUrl ?? pages.cancelUrl,
     // What a merchant looks for in the provider's dashboard; the search uses the metadata.
     reference: businessReference,
     metadata: { ...request.metadata, paymentId, businessReference },

@@ -17,6 +17,7 @@ import {
   paymentDiffers,
   paymentSettled,
   providerNotConfigured,
+  returnUrlNotAllowed,
 } from '../payment/problems.ts'
 import { CALL_PROBLEMS, providerInconsistent } from '../provider/problems.ts'
 import { openCheckout } from './checkout.ts'
@@ -35,6 +36,8 @@ const CheckoutBody = Type.Object(
     customerEmail: optionalEmail(),
     providerCustomerId: optionalPlainText(255),
     metadata: metadata(48),
+    successUrl: optionalPlainText(2048),
+    cancelUrl: optionalPlainText(2048),
   },
   { title: 'CheckoutRequest' },
 )
@@ -57,6 +60,7 @@ export function checkoutRoutes(server: Server, payments: Payments, guard: Paymen
       body: CheckoutBody,
       response: { 201: CheckoutReply },
       problems: [
+        returnUrlNotAllowed,
         paymentDiffers,
         paymentSettled,
         attemptProcessing,
@@ -85,5 +89,7 @@ function requestOf(body: Static<typeof CheckoutBody>): CheckoutRequest {
     customerEmail: textOrNull(body.customerEmail)?.trim() ?? null,
     providerCustomerId: textOrNull(body.providerCustomerId)?.trim() ?? null,
     metadata: body.metadata ?? {},
+    successUrl: textOrNull(body.successUrl)?.trim() ?? null,
+    cancelUrl: textOrNull(body.cancelUrl)?.trim() ?? null,
   }
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { inTransaction, secondsAfter } from '@plinth/kit'
+import { inTransaction, isLoopback, secondsAfter } from '@plinth/kit'
 import { type Payments, requireProvider, withPaymentLock } from '../payment/context.ts'
 import {
   findAttemptBySession,
@@ -10,7 +10,11 @@ import {
 import { lockName } from '../payment/database/locks.repository.ts'
 import { findPaymentByReference } from '../payment/database/payments.repository.ts'
 import { observeSession, recordReply, sessionStateOf } from '../payment/observe.ts'
-import { attemptProcessing, InconsistentObservation } from '../payment/problems.ts'
+import {
+  attemptProcessing,
+  InconsistentObservation,
+  returnUrlNotAllowed,
+} from '../payment/problems.ts'
 import { lockPayment } from '../payment/record.ts'
 import { certaintyOf } from '../provider/failures.ts'
 import {
@@ -39,8 +43,26 @@ export async function openCheckout(
   request: CheckoutRequest,
 ): Promise<CheckoutReply> {
   requireProvider(payments)
+  requireReturnUrl(payments, 'successUrl', request.successUrl)
+  requireReturnUrl(payments, 'cancelUrl', request.cancelUrl)
   const key = JSON.stringify(['checkout', request])
   return payments.singleFlight(key, () => createOrReuse(payments, request))
+}
+
+/** A page elsewhere would make the provider's page a step of somebody's fraud. */
+function requireReturnUrl(
+  { returnOrigins, production }: Payments,
+  name: string,
+  text: string | null,
+): void {
+  if (text === null) return
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  const isHere =
+    !production && isLoopback(url?.hostname ?? '') && /^https?:$/.test(url?.protocol ?? '')
+  if (!url || url.username || url.password || !(isHere || returnOrigins.includes(url.origin)))
+    throw returnUrlNotAllowed({
+      detail: `${name}: not at an origin of PAYMENTS_RETURN_ORIGINS.`,
+    })
 }
 
 async function createOrReuse(payments: Payments, request: CheckoutRequest): Promise<CheckoutReply> {

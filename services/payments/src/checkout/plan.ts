@@ -23,6 +23,9 @@ export type CheckoutRequest = {
   customerEmail: string | null
   providerCustomerId: string | null
   metadata: Record<string, string>
+  /** Where the customer is sent afterwards; the configured pages where they are null. */
+  successUrl: string | null
+  cancelUrl: string | null
 }
 
 export type PayableAttempt = SessionAttempt & { url: string }

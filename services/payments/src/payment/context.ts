@@ -27,6 +27,9 @@ export type Payments = {
   provider: PaymentProvider | undefined
   successUrl: string
   cancelUrl: string
+  /** Where other pages may be, which a checkout names. */
+  returnOrigins: string[]
+  production: boolean
   /** The lock of a dead node on a payment ends after this. */
   leaseSeconds: number
   /** How long a request waits for another that works on the same payment. */

@@ -21,6 +21,11 @@ export const paymentMissing = missing('PAYMENT_NOT_FOUND', 'There is no payment 
 
 export const eventMissing = missing('EVENT_NOT_FOUND', 'There is no webhook event with this id.')
 
+export const returnUrlNotAllowed = invalid(
+  'RETURN_URL_NOT_ALLOWED',
+  'The page is not at an origin that customers may be sent back to.',
+)
+
 export const paymentDiffers = conflict(
   'PAYMENT_DIFFERS',
   'This business reference belongs to a payment with another amount or currency.',
