@@ -2,6 +2,8 @@ import type { Command } from '../command.ts'
 import { keyCommands } from './access/keys.ts'
 import { userCommands } from './access/user.ts'
 import { doctor } from './doctor/doctor.ts'
+import { listen } from './events/listen.ts'
+import { trigger } from './events/trigger.ts'
 import { health } from './run/health.ts'
 import { openapi } from './run/openapi.ts'
 import { start } from './run/start.ts'
@@ -22,6 +24,8 @@ export const commands: Command[] = [
   doctor,
   ...userCommands,
   ...keyCommands,
+  listen,
+  trigger,
   ...fileCommands,
   ...backupCommands,
   restore,

@@ -1,4 +1,4 @@
-import type { ServiceKeys } from '@plinth/kit'
+import type { Env, ServiceKeys } from '@plinth/kit'
 import {
   allServiceKeys,
   createServiceKey,
@@ -18,7 +18,7 @@ import {
 } from '../../command.ts'
 
 const OPERATOR = 'command line'
-const BY = { actor: OPERATOR, origin: { address: OPERATOR, requestId: null } }
+export const BY = { actor: OPERATOR, origin: { address: OPERATOR, requestId: null } }
 
 type Work = (keys: ServiceKeys, given: Given) => Promise<Outcome>
 type Issued = Awaited<ReturnType<typeof createServiceKey>>
@@ -75,7 +75,7 @@ function keyCommand(
   work: Work,
 ): Command {
   const run = async (given: Given) => {
-    const { keys, close } = await openKeys(given)
+    const { keys, close } = await openService(given.text('service'), given.env)
     const outcome = await work(keys, given)
     // After a failure the process ends without closing, so that closing cannot hide the failure.
     await close()
@@ -89,11 +89,15 @@ function keyCommand(
   return { name: `keys ${verb}`, summary, operands, options: { ...options, service }, run }
 }
 
-async function openKeys({
-  text,
-  env,
-}: Given): Promise<{ keys: ServiceKeys; close(): Promise<void> }> {
-  const service = text('service')
+type OpenService = {
+  keys: ServiceKeys
+  /** Absent where a service tells no events. */
+  publishSample?(type: string): Promise<string>
+  close(): Promise<void>
+}
+
+/** The database of a service, whether or not it runs. */
+export async function openService(service: string | undefined, env: Env): Promise<OpenService> {
   if (service === 'identity') {
     const { loadConfig, openForOperator } = await import('@plinth/identity')
     return openForOperator(loadConfig(env))
@@ -112,7 +116,7 @@ async function openKeys({
   }
   throw new CommandError(
     EXIT.usage,
-    'Say whose keys: --service identity, storage-full, storage-key or payments.',
+    'Say which service: --service identity, storage-full, storage-key or payments.',
   )
 }
 

@@ -2,10 +2,12 @@ import {
   type Caller,
   type Clock,
   type Db as Connection,
+  exampleOf,
   type Guard,
   type KeyEvent,
   type Logger,
   Type,
+  validationFailed,
 } from '@plinth/kit'
 import type { TSchema } from 'typebox'
 import { insertEvent } from './database/outbox.repository.ts'
@@ -98,4 +100,17 @@ export async function insertKeyEvent<T extends EventTables>(
 ): Promise<void> {
   const type = KEY_TYPES[event]
   if (type) await insertEvent(db, { source, type, subject: `key:${keyId}`, data: { keyId }, at })
+}
+
+/** Tells an event that has not happened, made of the examples of its type, to try receivers with. */
+export function insertSample<T extends EventTables>(
+  db: Connection<T>,
+  catalogue: EventCatalogue,
+  { source, type, at }: { source: string; type: string; at: Date },
+): Promise<string> {
+  const known = catalogue[type]
+  if (!known)
+    throw validationFailed([`${type}: ${source} has ${Object.keys(catalogue).join(', ')}`])
+  const data = exampleOf(known.data) as Record<string, unknown>
+  return insertEvent(db, { source, type, subject: 'sample', data, at })
 }

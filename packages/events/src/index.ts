@@ -8,7 +8,14 @@ export { eventMigrations } from './database/migrations/index.ts'
 export { insertEvent } from './database/outbox.repository.ts'
 export type { EventTables } from './database/tables.ts'
 export type { Dispatcher } from './delivery/dispatcher.ts'
-export { type EventCatalogue, type EventGuards, insertKeyEvent, KEY_EVENTS } from './events.ts'
+export { newSecret, signedHeaders } from './endpoints/secrets.ts'
+export {
+  type EventCatalogue,
+  type EventGuards,
+  insertKeyEvent,
+  insertSample,
+  KEY_EVENTS,
+} from './events.ts'
 export {
   describeEvents,
   EVENT_SCOPES,

@@ -75,6 +75,7 @@ export { handleProblems, renderProblem } from './http/problem-handler.ts'
 export { consoleRoutes } from './http/routes/console-pages.ts'
 export { challengeFile } from './http/routes/doctor-challenge.ts'
 export type { ApiDescription } from './http/routes/openapi/document.ts'
+export { exampleOf } from './http/routes/openapi/schemas.ts'
 export { openApiRoutes } from './http/routes/openapi/serve.ts'
 export {
   type Access,

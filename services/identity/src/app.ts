@@ -13,7 +13,7 @@ import {
   recordKeyEvents,
 } from '@plinth/accounts'
 import { consoleFolder } from '@plinth/console'
-import { describeEvents, eventGuards, KEY_EVENTS, mountEvents } from '@plinth/events'
+import { describeEvents, eventGuards, insertSample, KEY_EVENTS, mountEvents } from '@plinth/events'
 import {
   type ApiDescription,
   actuatorRoutes,
@@ -186,7 +186,12 @@ function identityKeys(
   return openServiceKeys(db, { clock, production, scopes: SCOPES, record })
 }
 
-type OperatorDesk = { users: Operator; keys: ServiceKeys; close(): Promise<void> }
+type OperatorDesk = {
+  users: Operator
+  keys: ServiceKeys
+  publishSample(type: string): Promise<string>
+  close(): Promise<void>
+}
 
 /** For the command line: the database of the service, whether or not it runs. */
 export async function openForOperator(config: IdentityConfig): Promise<OperatorDesk> {
@@ -201,6 +206,7 @@ export async function openForOperator(config: IdentityConfig): Promise<OperatorD
   return {
     users: operatorOf(accounts, passkeyStore),
     keys: identityKeys(db, systemClock, config),
+    publishSample: (type) => insertSample(db, EVENTS, { source: NAME, type, at: systemClock() }),
     close: async () => {
       await accounts.close()
       await close()

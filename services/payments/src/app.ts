@@ -5,6 +5,7 @@ import {
   EVENT_SCOPES,
   eventGuards,
   insertKeyEvent,
+  insertSample,
   mountEvents,
 } from '@plinth/events'
 import {
@@ -178,7 +179,9 @@ function paymentKeys(
 /** For the command line: the database of the service, whether or not it runs. */
 export async function openForOperator(config: PaymentsConfig) {
   const { db, close } = await openDatabase<PaymentTables>(config.databaseUrl, migrations)
-  return { keys: paymentKeys(db, config, systemClock), close }
+  const publishSample = (type: string) =>
+    insertSample(db, PAYMENT_EVENTS, { source: SOURCE, type, at: systemClock() })
+  return { keys: paymentKeys(db, config, systemClock), publishSample, close }
 }
 
 function trustIssuer(server: Server, publicUrl: string, { issuer, key }: IssuerOptions): void {

@@ -10,7 +10,13 @@ import {
   recordKeyEvents,
 } from '@plinth/accounts'
 import { consoleFolder } from '@plinth/console'
-import { describeEvents, EVENT_SCOPES, eventGuards, mountEvents } from '@plinth/events'
+import {
+  describeEvents,
+  EVENT_SCOPES,
+  eventGuards,
+  insertSample,
+  mountEvents,
+} from '@plinth/events'
 import {
   type ApiDescription,
   actuatorRoutes,
@@ -204,6 +210,7 @@ type OperatorDesk = {
   storage: Storage
   users: Operator
   keys: ServiceKeys
+  publishSample(type: string): Promise<string>
   close(): Promise<void>
 }
 
@@ -217,7 +224,9 @@ export async function openForOperator(config: StorageFullConfig): Promise<Operat
     storage.providers.close()
     await database.close()
   }
-  return { storage, users: operatorOf(accounts), keys, close }
+  const publishSample = (type: string) =>
+    insertSample(database.db, STORAGE_EVENTS, { source: SOURCE, type, at: systemClock() })
+  return { storage, users: operatorOf(accounts), keys, publishSample, close }
 }
 
 /** What a backup of this service has to keep. */

@@ -1,0 +1,198 @@
+import { readFileSync } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
+import { signedHeaders } from '@plinth/events'
+import { createServiceKey, hostUrl, readSettings } from '@plinth/kit'
+import { type Command, CommandError, EXIT, type Given, serviceOf } from '../../command.ts'
+import { BY, openService } from '../access/keys.ts'
+import { type KeptState, openState } from './kept-state.ts'
+import { type Message, RefusedError, readStream } from './read-stream.ts'
+
+const ANSWER_MS = 15_000
+const AGAIN_MS = 1_000
+const KEY_DAYS = 30
+
+export const listen: Command = {
+  name: 'listen',
+  summary: 'forwards the events of a running service to a URL, as they happen',
+  options: {
+    'forward-to': { type: 'string', value: 'URL', help: 'where each event is posted, signed' },
+    service: { type: 'string', value: 'NAME', help: 'payments unless given' },
+    url: {
+      type: 'string',
+      value: 'URL',
+      help: 'where the service is, unless it is on this machine',
+    },
+    'key-file': { type: 'string', value: 'FILE', help: 'a service key with events:read' },
+    types: { type: 'string', value: 'TYPES', help: 'separated by commas; all unless given' },
+    since: { type: 'string', value: '1h', help: 'begins so long ago, not where it stopped last' },
+    replay: { type: 'string', value: 'ID', help: 'forwards this event and ends' },
+    'print-secret': { type: 'boolean', help: 'prints the secret that events are signed with' },
+  },
+  run: async (given) => {
+    const state = openState(
+      readSettings(given.env, (settings) => settings.text('SUITE_DATA', 'data')),
+    )
+    const { secret } = state
+    if (given.flag('print-secret')) return { text: secret, json: { secret } }
+    const listener = { given, state, ...sourceOf(given), forwardTo: targetOf(given) }
+    const id = given.text('replay')
+    if (id !== undefined) return replayOf(listener, id)
+    console.error(`Events of ${listener.url} go to ${listener.forwardTo}, signed with ${secret}`)
+    return follow(listener)
+  },
+}
+
+type Listener = {
+  given: Given
+  state: KeptState
+  /** Undefined where only an address is known. */
+  service: string | undefined
+  url: string
+  forwardTo: string
+}
+
+function sourceOf({ text, env }: Given): Pick<Listener, 'service' | 'url'> {
+  const url = text('url')
+  if (url !== undefined) return { service: undefined, url: url.replace(/\/+$/, '') }
+  const service = text('service') ?? 'payments'
+  const { portSetting, port } = serviceOf(service)
+  return readSettings(env, (settings) => ({
+    service,
+    url: hostUrl(
+      settings.text(portSetting.replace(/PORT$/, 'HOST'), 'localhost'),
+      settings.integer(portSetting, port, { max: 65535 }),
+    ),
+  }))
+}
+
+function targetOf({ text }: Given): string {
+  const target = text('forward-to') ?? ''
+  if (/^https?:/.test(target) && URL.canParse(target)) return target
+  throw new CommandError(
+    EXIT.usage,
+    'Say where events go: --forward-to http://localhost:3000/hooks',
+  )
+}
+
+/** Until the process is ended. */
+async function follow(listener: Listener): Promise<never> {
+  const { url, given } = listener
+  const progress = { since: sinceOf(given.text('since')), isLost: false }
+  while (true) {
+    try {
+      await forwardStream(listener, progress)
+    } catch (error) {
+      if (error instanceof RefusedError) await renewKey(listener, error)
+      else if (!progress.isLost) console.error(`No events from ${url}: trying again.`)
+    }
+    progress.isLost = true
+    await pause(AGAIN_MS)
+  }
+}
+
+type Following = { since: string | undefined; isLost: boolean }
+
+/** An event counts as read when the receiver has answered. */
+async function forwardStream(listener: Listener, progress: Following): Promise<void> {
+  const { state, url, given } = listener
+  const { since } = progress
+  const after = since === undefined ? state.cursorOf(url) : undefined
+  const query = { types: given.text('types'), since, after }
+  for await (const message of readStream(url, query, headersOf(listener))) {
+    progress.isLost = false
+    if (message === 'gap') console.error('Events were deleted before they could be read.')
+    else if (message !== 'open') {
+      await forwardUntilAnswered(listener, message)
+      state.saveCursor(url, message.id)
+      progress.since = undefined
+    }
+  }
+}
+
+function headersOf({ given, state, url }: Listener): Record<string, string> {
+  const file = given.text('key-file')
+  const key = file === undefined ? state.keyOf(url) : readFileSync(file, 'utf8').trim()
+  return key === undefined ? {} : { authorization: `Bearer ${key}` }
+}
+
+/** On this machine an operator may make a key; the service elsewhere has to be given one. */
+async function renewKey({ given, state, service, url }: Listener, refusal: RefusedError) {
+  const isOurs = refusal.status === 401 && service !== undefined && !given.text('key-file')
+  if (!isOurs) throw new CommandError(EXIT.notSo, `${url} refuses: ${refusal.message}`)
+  const { keys, close } = await openService(service, given.env)
+  const request = { name: 'plinth listen', scopes: ['events:read'], lifetimeDays: KEY_DAYS }
+  const { secret } = await createServiceKey(keys, request, BY)
+  await close()
+  state.saveKey(url, secret)
+}
+
+async function replayOf(listener: Listener, id: string) {
+  const address = `${listener.url}/api/events/${encodeURIComponent(id)}`
+  const read = () => fetch(address, { headers: headersOf(listener) })
+  let reply = await read()
+  if (reply.status === 401) {
+    await renewKey(listener, new RefusedError(reply.status, 'it asks for a service key'))
+    reply = await read()
+  }
+  if (!reply.ok) throw new CommandError(EXIT.notSo, `There is no event ${id} at ${listener.url}.`)
+  const { event } = (await reply.json()) as { event: { type: string } }
+  const status = await forward(listener, { id, type: event.type, body: JSON.stringify(event) })
+  const isTaken = status !== undefined && status < 300
+  return { text: '', json: { id, status: status ?? null }, code: isTaken ? EXIT.done : EXIT.notSo }
+}
+
+/** A receiver that is being restarted misses nothing. */
+async function forwardUntilAnswered(listener: Listener, message: Message): Promise<void> {
+  while ((await forward(listener, message)) === undefined) await pause(AGAIN_MS)
+}
+
+/** The status of the answer; nothing when there was none. */
+async function forward(
+  { state, forwardTo, given }: Listener,
+  { id, type, body }: Message,
+): Promise<number | undefined> {
+  const print = given.flag('json')
+    ? (line: object) => console.log(JSON.stringify(line))
+    : (line: object) => console.log(textOf(line as Line))
+  const began = performance.now()
+  print({ id, type })
+  try {
+    const reply = await fetch(forwardTo, {
+      method: 'POST',
+      redirect: 'manual',
+      signal: AbortSignal.timeout(ANSWER_MS),
+      headers: {
+        'content-type': 'application/json',
+        ...signedHeaders([state.secret], { id, body, at: new Date() }),
+      },
+      body,
+    })
+    await reply.body?.cancel()
+    print({ id, status: reply.status, durationMs: Math.round(performance.now() - began) })
+    return reply.status
+  } catch (error) {
+    const { cause, message } = error as Error & { cause?: { code?: string } }
+    print({ id, error: cause?.code ?? message })
+    return undefined
+  }
+}
+
+type Line = { id: string; type?: string; status?: number; durationMs?: number; error?: string }
+
+function textOf({ id, type, status, durationMs, error }: Line): string {
+  if (type !== undefined) return `→ ${type} ${id}`
+  if (error !== undefined) return `← ${error}`
+  const hint = status === 400 ? ' (does it verify with the secret shown above?)' : ''
+  return `← ${status} ${durationMs} ms${hint}`
+}
+
+const UNIT_SECONDS: Record<string, number> = { s: 1, m: 60, h: 3_600, d: 86_400 }
+
+function sinceOf(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined
+  const [, count = '', unit = ''] = /^(\d{1,6})([smhd])$/.exec(text) ?? []
+  const seconds = Number(count) * (UNIT_SECONDS[unit] ?? Number.NaN)
+  if (Number.isNaN(seconds))
+    throw new CommandError(EXIT.usage, `--since ${text}: expected a time such as 30m or 1h.`)
+  return new Date(Date.now() - seconds * 1000).toISOString()
+}

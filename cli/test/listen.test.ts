@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { describe, type TestContext, test } from 'node:test'
+import { verifyWebhook } from '@plinth/client'
+import { startReceiver } from '@plinth/events/testing'
+import { createPayments, loadConfig } from '@plinth/payments'
+import { until } from '../../test/until.ts'
+import { plinth, temporaryFolder } from './run-plinth.ts'
+
+const MAIN = join(import.meta.dirname, '../main.js')
+
+/** Payments that asks for keys, on a port of its own, and the environment to find it with. */
+async function startService(t: TestContext) {
+  const env = {
+    SUITE_DATA: temporaryFolder(t),
+    PAYMENTS_PORT: '0',
+    PAYMENTS_ACCESS: 'keys',
+    LOG_LEVEL: 'silent',
+    PAYMENTS_DRAIN_SECONDS: '0',
+  }
+  const server = await createPayments(loadConfig(env))
+  await server.listen({ port: 0, host: 'localhost' })
+  t.after(() => server.close())
+  const { port } = server.server.address() as { port: number }
+  return { ...env, PAYMENTS_PORT: String(port) }
+}
+
+function startListening(t: TestContext, env: Record<string, string>, words: string[]) {
+  const child = spawn(process.execPath, [MAIN, 'listen', ...words], {
+    env: { PATH: process.env.PATH, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const lines: string[] = []
+  for (const input of [child.stdout, child.stderr])
+    createInterface({ input }).on('line', (line) => lines.push(line))
+  const kill = async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+  }
+  t.after(kill)
+  return { lines, kill }
+}
+
+describe('plinth listen and plinth trigger', () => {
+  test('forward what happens, signed with one secret, and lose nothing while killed', async (t) => {
+    const env = await startService(t)
+    const receiver = await startReceiver(t)
+    const trigger = async (type: string) => {
+      const { code, stdout, stderr } = await plinth(['trigger', type, '--json'], { env })
+      assert.equal(code, 0, stderr)
+      return JSON.parse(stdout).id as string
+    }
+    const { stdout: secret } = await plinth(['listen', '--print-secret'], { env })
+    const first = await trigger('payment.paid')
+    const listening = ['--forward-to', receiver.url, '--types', 'payment.paid,refund.failed']
+
+    const listener = startListening(t, env, [...listening, '--since', '1h'])
+    await until(
+      () => listener.lines,
+      (lines) => lines.some((line) => /^← 204 \d+ ms$/.test(line)),
+    )
+    await listener.kill()
+    const second = await trigger('refund.failed')
+    const again = startListening(t, env, listening)
+    const delivered = await until(
+      () => receiver.delivered,
+      ({ length }) => length === 2,
+    )
+
+    assert.ok(listener.lines.includes(`→ payment.paid ${first}`), listener.lines.join('\n'))
+    assert.deepEqual(
+      delivered.map(({ id }) => id),
+      [first, second],
+    )
+    for (const { headers, body, id } of delivered) {
+      const event = await verifyWebhook({ secrets: secret.trim(), headers, body })
+      assert.equal(event.id, id)
+    }
+    await again.kill()
+    const replayed = await plinth(['listen', ...listening, '--replay', first], { env })
+    assert.deepEqual([replayed.code, receiver.delivered[2]?.id], [0, first], replayed.stderr)
+    assert.equal(receiver.delivered[2]?.body, delivered[0]?.body)
+  })
+
+  test('say what is wrong', async (t) => {
+    const env = { SUITE_DATA: temporaryFolder(t) }
+    const [unknown, production, target] = await Promise.all([
+      plinth(['trigger', 'payment.lost'], { env }),
+      plinth(['trigger', 'payment.paid'], { env: { ...env, NODE_ENV: 'production' } }),
+      plinth(['listen', '--forward-to', 'localhost:3000'], { env }),
+    ])
+
+    assert.deepEqual([unknown.code, production.code, target.code], [64, 1, 64])
+    assert.match(unknown.stderr, /payment\.lost: payments has payment\.created, payment\.paid/)
+    assert.match(production.stderr, /look like a real one/)
+    assert.match(target.stderr, /--forward-to http:\/\/localhost/)
+  })
+})
