@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { before, describe, test } from 'node:test'
+import { before, describe, type TestContext, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
+import { until } from '../../test/until.ts'
 import { browserSkip, openBrowser } from '../browser.ts'
 import { startSuite } from '../stack.ts'
 import { suiteCleanup } from '../suite-cleanup.ts'
@@ -12,7 +16,23 @@ import { consoleOf, goTo, openConsole, signIn } from './watched-page.ts'
 
 const skip = await browserSkip()
 
-describe('service keys in the consoles', { skip }, () => {
+/** An application that takes every event; `ids` are those of the deliveries. */
+async function startReceiver(t: TestContext) {
+  const ids: unknown[] = []
+  const server = createServer((request, response) => {
+    ids.push(request.headers['webhook-id'])
+    request.resume().once('end', () => response.writeHead(204).end())
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  t.after(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  const { port } = server.address() as AddressInfo
+  return { url: `http://127.0.0.1:${port}/hooks`, ids }
+}
+
+describe('service keys and events in the consoles', { skip }, () => {
   const shared = suiteCleanup()
   let browser: Browser
   let urlOf: (service: string) => string
@@ -53,6 +73,8 @@ describe('service keys in the consoles', { skip }, () => {
     const request = { method: 'POST', headers, body }
     const reply = await fetch(`${urlOf('identity')}/oauth2/introspect`, request)
     assert.deepEqual(await reply.json(), { active: false })
+    await goTo(page, 'events')
+    await page.getByRole('link', { name: 'service_key.rotated' }).waitFor()
   })
 
   test('storage, full edition: the page is for administrators', async (t) => {
@@ -68,6 +90,11 @@ describe('service keys in the consoles', { skip }, () => {
 
     const headers = { authorization: `Bearer ${secret}` }
     assert.equal((await fetch(`${urlOf('storage-full')}/file/list`, { headers })).status, 200)
+    await goTo(other, 'events')
+    await other.getByText('ROLE_ADMIN').first().waitFor()
+    await goTo(page, 'events')
+    await page.getByText('No address is told yet').waitFor()
+    assert.deepEqual(await accessibilityFaults(page), [])
   })
 
   test('storage, key edition: the configured key makes others', async (t) => {
@@ -84,5 +111,34 @@ describe('service keys in the consoles', { skip }, () => {
     const page = await openConsole(t, browser, consoleOf(urlOf('payments'), 'access'))
 
     await page.getByText('plinth keys --help').waitFor()
+  })
+
+  test('payments: an endpoint is added and tested, and its event is sent again', async (t) => {
+    const receiver = await startReceiver(t)
+    const page = await openConsole(t, browser, consoleOf(urlOf('payments'), 'events'))
+    await page.getByLabel('Address').fill(receiver.url)
+    await page.getByRole('button', { name: 'Add an endpoint' }).click()
+    const secret = await page.getByRole('region', { name: 'The secret' }).innerText()
+    assert.match(secret.trim(), /^whsec_/)
+    await page.getByRole('button', { name: 'Copy the verifier code' }).click()
+    const copied = await page.evaluate('navigator.clipboard.readText()')
+    assert.match(String(copied), /verifyWebhook/)
+
+    await page.getByRole('button', { name: 'Send a test' }).click()
+    await page.getByRole('link', { name: 'See what became of it' }).click()
+    await until(
+      () => receiver.ids.length,
+      (count) => count === 2,
+    )
+    await page.getByRole('button', { name: 'Send again' }).click()
+    await until(
+      () => receiver.ids.length,
+      (count) => count === 3,
+    )
+
+    assert.equal(receiver.ids[2], receiver.ids[1])
+    await page.getByRole('button', { name: 'Look again' }).click()
+    await page.getByRole('cell', { name: 'replay' }).waitFor()
+    assert.deepEqual(await accessibilityFaults(page), [])
   })
 })

@@ -1,3 +1,5 @@
+import { ABOUT_EVENTS, Events } from '../shared/account/administration/events/events.tsx'
+import { Page } from '../shared/components/page.tsx'
 import { HealthBar } from '../shared/health.tsx'
 import { route } from '../shared/shell/route.ts'
 import { startConsole } from '../shared/shell/shell.tsx'
@@ -17,6 +19,12 @@ const PaymentsRoute = () =>
 
 const WebhooksRoute = () => (route.value[1] ? <EventPage id={route.value[1]} /> : <WebhooksPage />)
 
+const EventsPage = () => (
+  <Page title="Events" about={ABOUT_EVENTS}>
+    <Events api={api} />
+  </Page>
+)
+
 readProvider()
 startConsole({
   title: 'Payments',
@@ -27,6 +35,7 @@ startConsole({
     { path: 'checkout', title: 'New checkout', icon: 'card', component: CheckoutPage },
     { path: 'payments', title: 'Payments', icon: 'list', component: PaymentsRoute },
     { path: 'webhooks', title: 'Webhook inbox', icon: 'inbox', component: WebhooksRoute },
+    { path: 'events', title: 'Events', icon: 'wires', component: EventsPage },
     { path: 'customers', title: 'Customers', icon: 'people', component: CustomersPage },
     { path: 'access', title: 'Access', icon: 'key', component: AccessPage, inside: '' },
   ],

@@ -3,6 +3,7 @@ import { HealthPage } from '../health.tsx'
 import type { ConsoleAction, ConsolePage } from '../shell/definition.ts'
 import { facts } from '../shell/facts.ts'
 import { AuditPage } from './administration/audit-page.tsx'
+import { ABOUT_EVENTS, Events } from './administration/events/events.tsx'
 import { ABOUT_KEYS, ServiceKeys } from './administration/service-keys.tsx'
 import { UsersPage } from './administration/users-page.tsx'
 import { ProfilePage } from './profile/profile-page.tsx'
@@ -46,6 +47,13 @@ export function administrationPages(session: Session, scopes: readonly string[])
       component: () => <KeysPage session={session} scopes={scopes} />,
     },
     {
+      path: 'events',
+      title: 'Events',
+      icon: 'wires',
+      note: 'admin',
+      component: () => <EventsPage session={session} />,
+    },
+    {
       path: 'audit',
       title: 'Audit',
       icon: 'scroll',
@@ -70,6 +78,20 @@ function KeysPage({ session, scopes }: { session: Session; scopes: readonly stri
           scopes={scopes}
           by={session.claims.value?.sub}
           forbidden={<AdminRequired session={session} to="manage service keys" />}
+        />
+      </SignedInOnly>
+    </Page>
+  )
+}
+
+function EventsPage({ session }: { session: Session }) {
+  return (
+    <Page title="Events" about={ABOUT_EVENTS}>
+      <SignedInOnly session={session}>
+        <Events
+          api={session.api}
+          by={session.claims.value?.sub}
+          forbidden={<AdminRequired session={session} to="see events" />}
         />
       </SignedInOnly>
     </Page>

@@ -1,0 +1,183 @@
+import type { WebhookEndpoint } from '@plinth/client'
+import type { ComponentChildren } from 'preact'
+import type { Api } from '../../../api/api.ts'
+import { useAction, useLoad } from '../../../api/use-reply.ts'
+import { Button } from '../../../components/button.tsx'
+import { Code, CopyButton } from '../../../components/code.tsx'
+import { Form, type Values } from '../../../components/form.tsx'
+import { Badge, Card, Notice } from '../../../components/page.tsx'
+import { Success } from '../../../components/reply.tsx'
+import { type Column, List } from '../../../components/table.tsx'
+import type { Tone } from '../../../components/tone.ts'
+import { dateText } from '../../../wording.ts'
+
+const PATH = '/api/webhooks/endpoints'
+
+type Verb = 'test' | 'pause' | 'resume' | 'secret' | 'rotate' | 'delete'
+
+type Props = { api: Api; by?: unknown; forbidden?: ComponentChildren }
+
+/** Where events are sent: how each endpoint is, and everything that can be done to it. */
+export function Endpoints({ api, by, forbidden }: Props) {
+  const endpoints = useLoad<WebhookEndpoint[]>(() => api.get(PATH), [by])
+  const make = useAction(
+    ({ url = '', description, types = '' }: Values) =>
+      api.post(PATH, { url, description, types: types.split(/[\s,]+/).filter(Boolean) }),
+    endpoints.reload,
+  )
+  const change = useAction(({ id }: WebhookEndpoint, verb: Verb) => {
+    const at = `${PATH}/${id}`
+    if (verb === 'test') return api.post(`${at}/test`)
+    if (verb === 'secret') return api.get(`${at}/secret`)
+    if (verb === 'rotate') return api.post(`${at}/rotate-secret`)
+    if (verb === 'delete') return api.delete(at)
+    return api.patch(at, { state: verb === 'pause' ? 'paused' : 'active' })
+  }, endpoints.reload)
+  return (
+    <Card title="Endpoints" about="Each gets every event of its types, signed with its own secret.">
+      <List
+        of={endpoints}
+        action={change}
+        caption="Endpoints"
+        columns={[...COLUMNS, changeColumn(change.run)]}
+        empty={<p class="soft">No address is told yet.</p>}
+        forbidden={forbidden}
+      />
+      <Outcome body={change.reply?.body} />
+      {endpoints.body && (
+        <Form
+          label="Add an endpoint"
+          round={make.successes}
+          fields={[
+            {
+              label: 'Address',
+              name: 'url',
+              type: 'url',
+              placeholder: 'https://shop.example/hooks',
+            },
+            {
+              label: 'Types',
+              name: 'types',
+              optional: true,
+              hint: 'Separated by blanks; all if empty',
+            },
+            { label: 'Description', name: 'description', optional: true, maxLength: 200 },
+          ]}
+          action={make}
+          send="Add an endpoint"
+          kind="primary"
+          icon="link"
+        />
+      )}
+      <Outcome body={make.reply?.body} />
+    </Card>
+  )
+}
+
+/** A secret to copy, with the code that needs it, or the test event that was sent. */
+function Outcome({ body }: { body: { secret?: string; eventId?: string } | undefined }) {
+  if (body?.eventId)
+    return (
+      <Success>
+        A ping is on its way. <a href={`#/events/${body.eventId}`}>See what became of it</a>
+      </Success>
+    )
+  if (!body?.secret) return null
+  const { secret } = body
+  return (
+    <Notice tone="good" alert>
+      <p>Receivers verify with this secret:</p>
+      <Code text={secret} label="The secret" />
+      <span class="row">
+        <CopyButton text={() => secret} label="Copy the secret" />
+        <CopyButton text={() => VERIFIER} label="Copy the verifier code" />
+      </span>
+    </Notice>
+  )
+}
+
+const VERIFIER = `import { verifyWebhook } from '@plinth/client/webhooks'
+
+/** Of a request whose body no JSON parser has read. */
+export async function receive(request) {
+  const event = await verifyWebhook({
+    secrets: process.env.WEBHOOK_SECRET,
+    headers: request.headers,
+    body: await request.text(),
+  })
+  // Store event.id under a unique index, together with what you do: an event may come twice.
+  return new Response(null, { status: 204 })
+}
+`
+
+const TONES: Record<WebhookEndpoint['state'], Tone> = {
+  active: 'good',
+  paused: 'warn',
+  disabled: 'bad',
+}
+
+const COLUMNS: Column<WebhookEndpoint>[] = [
+  {
+    title: 'Address',
+    of: ({ url, description }) => (
+      <>
+        <strong>{url}</strong>
+        {description && <p class="soft">{description}</p>}
+      </>
+    ),
+  },
+  { title: 'Types', of: ({ types }) => types.join(', ') || 'all' },
+  {
+    title: 'State',
+    of: ({ state, stateReason }) => (
+      <>
+        <Badge tone={TONES[state]}>{state}</Badge> {stateReason}
+      </>
+    ),
+  },
+  { title: 'Health', of: healthOf },
+]
+
+function healthOf({ firstFailureAt, lastSuccessAt }: WebhookEndpoint): string {
+  if (firstFailureAt) return `fails since ${dateText(firstFailureAt)}`
+  return lastSuccessAt ? `answered ${dateText(lastSuccessAt)}` : 'not heard of yet'
+}
+
+const LABELS: Record<Verb, string> = {
+  test: 'Send a test',
+  pause: 'Pause',
+  resume: 'Make active',
+  secret: 'Show the secret',
+  rotate: 'New secret',
+  delete: 'Delete',
+}
+
+function changeColumn(
+  change: (endpoint: WebhookEndpoint, verb: Verb) => void,
+): Column<WebhookEndpoint> {
+  const verbsOf = ({ state }: WebhookEndpoint): Verb[] => [
+    ...(state === 'disabled' ? [] : (['test'] as const)),
+    state === 'active' ? 'pause' : 'resume',
+    'secret',
+    'rotate',
+    'delete',
+  ]
+  return {
+    title: 'Change',
+    of: (endpoint) => (
+      <span class="row">
+        {verbsOf(endpoint).map((verb) => (
+          <Button
+            key={verb}
+            small
+            kind={verb === 'delete' ? 'danger' : 'plain'}
+            subject={endpoint.url}
+            onClick={() => change(endpoint, verb)}
+          >
+            {LABELS[verb]}
+          </Button>
+        ))}
+      </span>
+    ),
+  }
+}

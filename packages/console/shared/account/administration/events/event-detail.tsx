@@ -1,0 +1,105 @@
+import type { Delivery, WebhookEvent } from '@plinth/client'
+import type { ComponentChildren } from 'preact'
+import type { Api } from '../../../api/api.ts'
+import { useAction, useLoad } from '../../../api/use-reply.ts'
+import { Button } from '../../../components/button.tsx'
+import { Code, CopyButton } from '../../../components/code.tsx'
+import { Badge, Card } from '../../../components/page.tsx'
+import { Loaded, Refusal } from '../../../components/reply.tsx'
+import { type Column, Table } from '../../../components/table.tsx'
+import type { Tone } from '../../../components/tone.ts'
+import { dateText } from '../../../wording.ts'
+
+type Detail = { event: WebhookEvent; deliveries: Delivery[] }
+
+type Props = { api: Api; id: string; forbidden?: ComponentChildren }
+
+/** An event as it is sent, and what became of it at each endpoint. */
+export function EventDetail({ api, id, forbidden }: Props) {
+  const path = `/api/events/${encodeURIComponent(id)}`
+  const detail = useLoad<Detail>(() => api.get(path), [id])
+  const replay = useAction(
+    (endpointId?: string) => api.post(`${path}/replay`, endpointId ? { endpointId } : {}),
+    detail.reload,
+  )
+  return (
+    <Loaded of={detail} forbidden={forbidden}>
+      {({ event, deliveries }) => (
+        <>
+          <a class="back" href="#/events">
+            ← Events
+          </a>
+          <Card
+            title={event.type}
+            about={`${dateText(event.timestamp)}, ${event.subject}`}
+            actions={
+              <>
+                <CopyButton text={() => JSON.stringify(event)} label="Copy the body" />
+                <Button icon="refresh" small onClick={detail.reload}>
+                  Look again
+                </Button>
+                <Button small busy={replay.busy} onClick={() => replay.run()}>
+                  Send to all again
+                </Button>
+              </>
+            }
+          >
+            <Refusal reply={replay.reply} />
+            <Code text={JSON.stringify(event, null, 2)} label="The body" />
+          </Card>
+          {deliveries.length === 0 && <p class="soft">No endpoint wants this event.</p>}
+          {deliveries.map((delivery) => (
+            <DeliveryCard
+              key={delivery.endpointId}
+              delivery={delivery}
+              replay={() => replay.run(delivery.endpointId)}
+            />
+          ))}
+        </>
+      )}
+    </Loaded>
+  )
+}
+
+const TONES: Record<Delivery['state'], Tone> = {
+  done: 'good',
+  failed: 'bad',
+  pending: 'warn',
+  paused: 'warn',
+}
+
+function DeliveryCard({ delivery, replay }: { delivery: Delivery; replay(): void }) {
+  const { url, state, nextAttemptAt, attempts } = delivery
+  return (
+    <Card
+      title={url}
+      about={
+        <>
+          <Badge tone={TONES[state]}>{state}</Badge>{' '}
+          {nextAttemptAt && `Next attempt ${dateText(nextAttemptAt)}`}
+        </>
+      }
+      actions={
+        <Button small subject={url} onClick={replay}>
+          Send again
+        </Button>
+      }
+    >
+      <Table
+        caption={`Attempts at ${url}`}
+        columns={COLUMNS}
+        rows={attempts}
+        keyOf={({ n }) => n}
+      />
+    </Card>
+  )
+}
+
+const COLUMNS: Column<Delivery['attempts'][number]>[] = [
+  { title: 'Attempt', of: ({ n }) => n, number: true },
+  { title: 'When', of: ({ at }) => dateText(at) },
+  { title: 'Took', of: ({ durationMs }) => `${durationMs} ms`, number: true },
+  { title: 'Answer', of: ({ status, error }) => status ?? error },
+  { title: 'Because of', of: ({ trigger }) => trigger },
+  { title: 'Reply', of: ({ reply }) => reply && <code>{reply}</code> },
+]

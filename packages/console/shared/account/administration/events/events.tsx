@@ -1,0 +1,107 @@
+import type { WebhookEvent } from '@plinth/client'
+import { useSignal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
+import type { Api } from '../../../api/api.ts'
+import { useLoad } from '../../../api/use-reply.ts'
+import { Button } from '../../../components/button.tsx'
+import { Form, type Values } from '../../../components/form.tsx'
+import { Card } from '../../../components/page.tsx'
+import { type Column, List } from '../../../components/table.tsx'
+import { route } from '../../../shell/route.ts'
+import { dateText } from '../../../wording.ts'
+import { Endpoints } from './endpoints.tsx'
+import { EventDetail } from './event-detail.tsx'
+
+export const ABOUT_EVENTS =
+  'What happened here in the last 30 days, and the addresses that are told of it by webhook.'
+
+type Props = {
+  api: Api
+  /** Everything is loaded again whenever this changes. */
+  by?: unknown
+  forbidden?: ComponentChildren
+}
+
+/** Endpoints and events, or one event: for every service that tells what happened. */
+export function Events({ api, by, forbidden }: Props) {
+  const id = route.value[1]
+  if (id) return <EventDetail api={api} id={id} forbidden={forbidden} />
+  return (
+    <>
+      <Endpoints api={api} by={by} forbidden={forbidden} />
+      <EventList api={api} by={by} />
+    </>
+  )
+}
+
+type EventPage = { items: WebhookEvent[]; next: string | null }
+
+const PAGE_SIZE = 25
+
+function EventList({ api, by }: Omit<Props, 'forbidden'>) {
+  const filter = useSignal<Values>({})
+  const after = useSignal<string | undefined>(undefined)
+  const query = { order: 'desc', limit: String(PAGE_SIZE), ...filter.value }
+  const search = new URLSearchParams(after.value ? { ...query, after: after.value } : query)
+  const events = useLoad<EventPage>(() => api.get(`/api/events?${search}`), [by, String(search)])
+  const { items, next } = events.body ?? {}
+  const choose = (values: Values) => {
+    after.value = undefined
+    filter.value = values
+    events.reload()
+  }
+  return (
+    <Card title="Events" about="Newest first.">
+      <Form
+        label="Choose events"
+        fields={[
+          { label: 'Types', name: 'types', optional: true, hint: 'Separated by commas' },
+          { label: 'Subject', name: 'subject', optional: true },
+          { label: 'Deliveries', name: 'state', options: STATES },
+        ]}
+        action={{ run: choose }}
+        send="Show them"
+        icon="search"
+      />
+      {events.refusal?.status !== 403 && (
+        <List
+          of={{ ...events, body: items }}
+          caption="Events"
+          columns={COLUMNS}
+          empty={<p class="soft">There are none.</p>}
+        />
+      )}
+      <div class="row">
+        {after.value && (
+          <Button small onClick={() => choose(filter.value)}>
+            Newest
+          </Button>
+        )}
+        {items?.length === PAGE_SIZE && next && (
+          <Button
+            small
+            onClick={() => {
+              after.value = next
+            }}
+          >
+            Older
+          </Button>
+        )}
+      </div>
+    </Card>
+  )
+}
+
+const STATES = [
+  { value: '', label: 'any' },
+  { value: 'pending', label: 'one under way' },
+  { value: 'failed', label: 'one failed' },
+  { value: 'done', label: 'one done' },
+]
+
+const COLUMNS: Column<WebhookEvent>[] = [
+  { title: 'When', of: ({ timestamp }) => dateText(timestamp) },
+  { title: 'Type', of: ({ id, type }) => <a href={`#/events/${id}`}>{type}</a> },
+  { title: 'Subject', of: ({ subject }) => <code>{subject}</code> },
+  { title: 'Sequence', of: ({ sequence }) => sequence, number: true },
+]
