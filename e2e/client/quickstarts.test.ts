@@ -9,6 +9,7 @@ import { identityClient } from '@plinth/client'
 import { build } from 'esbuild'
 import { Webhook } from 'standardwebhooks'
 import { freePorts } from '../../test/servers/free-ports.ts'
+import { until } from '../../test/until.ts'
 import { browserSkip, openBrowser } from '../browser.ts'
 import { addVirtualAuthenticator } from '../consoles/virtual-authenticator.ts'
 import { startSuite } from '../stack.ts'
@@ -55,6 +56,26 @@ describe('the quickstarts', async () => {
     await check({ me: origin, webhooks: origin, send }, accessToken)
   })
 
+  test('take-payment.mjs takes a payment and is told that it is paid', async (t) => {
+    const shop = await start(t, 'take-payment.mjs', { PAYMENTS_URL: urlOf('payments'), PORT: '0' })
+    const ordered = await fetch(`${shop}/orders`, { method: 'POST', redirect: 'manual' })
+    const [session = ''] = /cs_\w+/.exec(ordered.headers.get('location') ?? '') ?? []
+    const sandbox = `${urlOf('provider-sandbox')}/sandbox/api/sessions`
+    const sessions = (await (await fetch(sandbox)).json()) as Session[]
+    const orderUrl = sessions.find(({ id }) => id === session)?.success_url ?? ''
+    assert.equal(await (await fetch(orderUrl)).text(), 'open')
+
+    await fetch(`${sandbox}/${session}/pay`, { method: 'POST' })
+
+    const state = await until(
+      async () => (await fetch(orderUrl)).text(),
+      (text) => text !== 'open',
+    )
+    assert.equal(state, 'paid')
+    const forged = await fetch(`${shop}/webhooks`, { method: 'POST', body: '{}' })
+    assert.deepEqual([forged.status, await forged.text()], [400, 'MISSING_HEADER'])
+  })
+
   test('react-passkey.jsx signs in with a passkey', { skip: noBrowser }, async (t) => {
     await servePage(t, port, identityUrl)
     const page = await (await openBrowser(t)).newPage()
@@ -78,6 +99,8 @@ describe('the quickstarts', async () => {
     await page.getByText('Signed in as user').waitFor()
   })
 })
+
+type Session = { id: string; success_url: string }
 
 type Application = {
   me: string

@@ -83,6 +83,8 @@ export {
 } from './storage.ts'
 export { type FileMetadata, type StorageKeyClient, storageKeyClient } from './storage-key.ts'
 export {
+  type EventData,
+  type PlinthEvent,
   verifyWebhook,
   WebhookError,
   type WebhookEvent,

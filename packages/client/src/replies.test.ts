@@ -29,6 +29,15 @@ type Faults<Operations, Client> = {
   [Name in keyof Operations & keyof Client as Fault<Operations[Name], Client[Name]> extends never
     ? never : Name]: Fault<Operations[Name], Client[Name]>
 }
+type Posted<Hook> = Hook extends { post: { requestBody: { content: { 'application/json': { data: infer Data } } } } }
+  ? Data : never
+/** The types of events whose data the client does not know, or declares otherwise. */
+type Misread<Hooks> = {
+  [Type in keyof Hooks]: Type extends keyof client.EventData
+    ? [Posted<Hooks[Type]>] extends [never] ? Type
+    : [Posted<Hooks[Type]>] extends [client.EventData[Type]] ? never : Type
+    : Type
+}[keyof Hooks]
 /** There is something to compare. */
 type Checked<Operations, Client> = keyof Operations & keyof Client
 `
@@ -47,7 +56,20 @@ test('every reply the client declares is what the API documents say', async (t) 
       `export const ${factory}: Faults<${factory}Operations, ReturnType<typeof client.${factory}>> = {}`,
       `export const ${factory}Known: Checked<${factory}Operations, ReturnType<typeof client.${factory}>> = 'health'`,
     )
+    if (service !== 'storage-key')
+      lines.push(
+        `import type { webhooks as ${factory}Hooks } from './${service}.ts'`,
+        `export const ${factory}Misread: [Misread<${factory}Hooks>] extends [never] ? true : Misread<${factory}Hooks> = true`,
+        `export const ${factory}Told: keyof ${factory}Hooks = 'ping'`,
+      )
   }
+  const hooks = ['identityClient', 'storageClient', 'paymentsClient'].map(
+    (name) => `keyof ${name}Hooks`,
+  )
+  lines.push(
+    `type Untold = Exclude<keyof client.EventData, ${hooks.join(' | ')}>`,
+    `export const untold: [Untold] extends [never] ? true : Untold = true`,
+  )
   await writeFile(join(folder, 'check.ts'), lines.join('\n') + CHECK)
   const settings = {
     extends: join(ROOT, 'tsconfig.json'),

@@ -11,6 +11,71 @@ export type WebhookEvent<Type extends string = string, Data = Record<string, unk
   data: Data
 }
 
+export type UserEventData = { userId: number; cause: string }
+
+export type FileEventData = {
+  fileId: number
+  ownerId: number | string
+  contentType: string
+  size: number
+  checksumSha256: string
+  provider: 'LOCAL' | 'OBJECT'
+}
+
+export type LinkEventData = { linkId: number; fileId: number; expiresAt: string }
+
+export type PaymentEventData = {
+  paymentId: string
+  businessReference: string
+  status: 'PENDING' | 'PAID' | 'FAILED' | 'PARTIALLY_REFUNDED' | 'REFUNDED'
+  checkoutStatus: 'OPEN' | 'COMPLETE' | 'EXPIRED' | null
+  amount: number
+  refundedAmount: number
+  currency: string
+}
+
+export type RefundEventData = {
+  refundId: string
+  paymentId: string | null
+  amount: number
+  currency: string
+  status: string
+}
+
+/** What `data` has, by type. */
+export type EventData = {
+  'user.registered': UserEventData
+  'user.updated': UserEventData
+  'user.disabled': UserEventData
+  'user.verified': UserEventData
+  'user.email_changed': UserEventData
+  'session.revoked': UserEventData
+  'passkey.added': UserEventData
+  'passkey.removed': UserEventData
+  'file.uploaded': FileEventData
+  'file.deleted': FileEventData
+  'file.moved': FileEventData
+  'link.created': LinkEventData
+  'link.used': LinkEventData
+  'payment.created': PaymentEventData
+  'payment.paid': PaymentEventData
+  'payment.failed': PaymentEventData
+  'payment.expired': PaymentEventData
+  'refund.succeeded': RefundEventData
+  'refund.failed': RefundEventData
+  'service_key.created': { keyId: number }
+  'service_key.rotated': { keyId: number }
+  'service_key.revoked': { keyId: number }
+  'service_key.expiring': { keyId: number }
+  'endpoint.disabled': { endpointId: string; state: string; reason: string }
+  ping: { endpointId: string }
+}
+
+/** An event of any type that the services have: `type` tells what `data` is. */
+export type PlinthEvent = {
+  [Type in keyof EventData]: WebhookEvent<Type, EventData[Type]>
+}[keyof EventData]
+
 export type WebhookFault = 'MISSING_HEADER' | 'BAD_TIMESTAMP' | 'TOO_OLD' | 'TOO_NEW' | 'NO_MATCH'
 
 export class WebhookError extends Error {
@@ -47,7 +112,7 @@ const unixNow = () => (performance.timeOrigin + performance.now()) / 1000
  * Verifies a Standard Webhooks 1.0 signature and returns the event. Keep `webhook-id` for four days
  * and ignore an id you have seen: a delivery is repeated until you answer 2xx.
  */
-export async function verifyWebhook<Event = WebhookEvent>(request: WebhookRequest): Promise<Event> {
+export async function verifyWebhook<Event = PlinthEvent>(request: WebhookRequest): Promise<Event> {
   const { secrets, headers, toleranceSeconds = 300, now = unixNow } = request
   const body = bytesOf(request.body)
   const id = required(headers, 'webhook-id')

@@ -31,7 +31,6 @@ import {
   openServiceKeys,
   protectedResourceRoutes,
   type Server,
-  type ServiceKeys,
   serviceKeyGuard,
   serviceKeyRoutes,
   startKeyNotices,
@@ -84,11 +83,9 @@ not identified: the application in front of this service does so.`,
   webhooks: describeEvents(PAYMENT_EVENTS),
 }
 
-type Surroundings = { clock?: Clock }
-
 export async function createPayments(
   config: PaymentsConfig,
-  surroundings: Surroundings = {},
+  surroundings: { clock?: Clock } = {},
 ): Promise<Server> {
   return (await openPayments(config, surroundings)).server
 }
@@ -96,7 +93,7 @@ export async function createPayments(
 /** The wiring of the service, and every route it has; tests run the jobs themselves. */
 export async function openPayments(
   config: PaymentsConfig,
-  { clock = systemClock }: Surroundings = {},
+  { clock = systemClock }: { clock?: Clock } = {},
 ): Promise<{ server: Server; jobs: Jobs; payments: Payments; dispatcher: Dispatcher }> {
   const log = createLogger(NAME, config.logLevel)
   const { databaseUrl, database: options } = config
@@ -163,11 +160,7 @@ function paymentConsoleRoutes(server: Server, { sandboxUrl }: PaymentsConfig): v
 const SCOPES = ['payments:read', 'payments:write', 'refunds:write', ...EVENT_SCOPES]
 
 /** The service keys in the database of this service; changes go into its audit. */
-function paymentKeys(
-  db: Payments['db'],
-  { production }: PaymentsConfig,
-  clock: Clock,
-): ServiceKeys {
+function paymentKeys(db: Payments['db'], { production }: PaymentsConfig, clock: Clock) {
   const record = async (to: Payments['db'], keyEvent: KeyEvent) => {
     const { origin, keyId: _, ...event } = keyEvent
     await insertAuditEvent(to, { at: clock().toISOString(), ...event, ...origin })

@@ -96,7 +96,9 @@ function Outcome({ body }: { body: { secret?: string; eventId?: string } | undef
   )
 }
 
-const VERIFIER = `import { verifyWebhook } from '@plinth/client/webhooks'
+const CLIENT = '@plinth/client/webhooks'
+
+const VERIFIER = `import { verifyWebhook } from '${CLIENT}'
 
 /** Of a request whose body no JSON parser has read. */
 export async function receive(request) {

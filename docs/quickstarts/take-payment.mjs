@@ -1,0 +1,75 @@
+// A shop with one chair: take a payment, and be told when the money is there.
+//
+//   node take-payment.mjs, then open http://localhost:3000
+//
+// Where payments asks for keys:
+//   plinth keys create shop --service payments --scope payments:write --scope webhooks:write
+//   SERVICE_KEY=plk_test_… node take-payment.mjs
+import { randomUUID } from 'node:crypto'
+import { createServer } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { paymentsClient } from '@plinth/client/payments'
+import { verifyWebhook, WebhookError } from '@plinth/client/webhooks'
+
+const { PAYMENTS_URL = 'http://localhost:8084', PORT = '3000', SERVICE_KEY } = process.env
+const payments = paymentsClient(PAYMENTS_URL, { accessToken: SERVICE_KEY })
+
+// Two tables in real life; the second has a unique column, written in the transaction of the effect.
+const orders = new Map()
+const seen = new Set()
+
+const server = createServer(async (request, response) => {
+  const [, page, id] = new URL(request.url, origin()).pathname.split('/')
+  if (request.method === 'POST' && page === 'orders') return order(response)
+  if (request.method === 'POST' && page === 'webhooks') return receive(request, response)
+  if (page === 'orders' && orders.has(id)) return response.end(orders.get(id))
+  response.setHeader('content-type', 'text/html')
+  response.end('<form method="post" action="/orders"><button>Buy a chair</button></form>')
+})
+
+/** The customer pays on the provider's page and comes back to the order. */
+async function order(response) {
+  const id = randomUUID()
+  orders.set(id, 'open')
+  const { checkoutUrl } = await payments.checkOut({
+    amount: 4900,
+    currency: 'eur',
+    description: 'A chair',
+    businessReference: id,
+    attemptReference: 'first',
+    successUrl: `${origin()}/orders/${id}`,
+    cancelUrl: origin(),
+  })
+  response.writeHead(303, { location: checkoutUrl }).end()
+}
+
+/** The order is paid when the event says so: a customer may never come back. */
+async function receive(request, response) {
+  try {
+    const body = await text(request)
+    const event = await verifyWebhook({ secrets: secret, headers: request.headers, body })
+    if (event.type === 'payment.paid' && !seen.has(event.id))
+      orders.set(event.data.businessReference, 'paid')
+    seen.add(event.id)
+    response.writeHead(204).end()
+  } catch (error) {
+    if (!(error instanceof WebhookError)) throw error
+    response.writeHead(400).end(error.code)
+  }
+}
+
+function origin() {
+  return `http://localhost:${server.address().port}`
+}
+
+/** The endpoint of this shop, made at the first start. */
+async function endpointSecret() {
+  const url = `${origin()}/webhooks`
+  const known = (await payments.webhookEndpoints()).find((endpoint) => endpoint.url === url)
+  if (known) return (await payments.webhookSecret(known.id)).secret
+  return (await payments.createWebhookEndpoint({ url, types: ['payment.paid'] })).secret
+}
+
+await new Promise((listening) => server.listen(Number(PORT), 'localhost', listening))
+const secret = await endpointSecret()
+console.log(`listening at ${origin()}`)
