@@ -8,7 +8,7 @@ import { accessibilityFaults } from './accessibility.ts'
 import { logOutExpired } from './expired-session.ts'
 import { collectTokens, findTokens } from './token-probe.ts'
 import { addVirtualAuthenticator } from './virtual-authenticator.ts'
-import { consoleOf, goTo, openConsole, signIn } from './watched-page.ts'
+import { consoleOf, goTo, openConsole, PHONE, signIn } from './watched-page.ts'
 
 const skip = await browserSkip()
 
@@ -99,6 +99,7 @@ describe('the identity console', { skip }, () => {
     await form.locator('.fault').nth(1).waitFor()
     assert.equal(await page.locator('.notice.bad').count(), 0, 'each error is said once')
     assert.deepEqual(await accessibilityFaults(page), [])
+    await page.setViewportSize(PHONE)
     await form.getByLabel('E-mail').fill('grace@example.com')
     await form.getByLabel('Password').fill('a long enough password')
     await form.getByRole('button', { name: 'Create account' }).click()

@@ -8,7 +8,7 @@ import { startSuite } from '../stack.ts'
 import { suiteCleanup } from '../suite-cleanup.ts'
 import { accessibilityFaults, countRoles } from './accessibility.ts'
 import { samplePng, textFile } from './sample-files.ts'
-import { consoleOf, goTo, openConsole, sandboxPageOf, signIn } from './watched-page.ts'
+import { consoleOf, goTo, openConsole, PHONE, sandboxPageOf, signIn, WIDE } from './watched-page.ts'
 
 const skip = await browserSkip()
 /** Set it to a folder to get a picture of every page in both themes and two widths. */
@@ -86,39 +86,35 @@ describe('every console, in both themes', { skip, concurrency: 2 }, () => {
     suite = await startSuite(shared)
   })
 
-  for (const colorScheme of ['light', 'dark'] as const) {
-    test(`the landing page is accessible (${colorScheme})`, async (t) => {
-      const page = await openConsole(t, browser, suite.landingUrl, { colorScheme })
-      await page.getByRole('heading', { name: 'Everything is running.' }).waitFor()
-      assert.deepEqual(await faultsOf(page, `landing-${colorScheme}`), [])
-    })
+  test('the landing page is accessible', async (t) => {
+    const page = await openConsole(t, browser, suite.landingUrl)
+    await page.getByRole('heading', { name: 'Everything is running.' }).waitFor()
+    assert.deepEqual(await faultsOf(page, 'landing'), [])
+  })
 
-    for (const { service, addressOf = consoleOf, pages, role, prepare } of VISITS)
-      test(`${service} is accessible and fits a phone (${colorScheme})`, async (t) => {
-        const address = addressOf(suite.urlOf(service))
-        const page = await openConsole(t, browser, address, { colorScheme })
-        const faults = await faultsOf(page, `${service}-start-${colorScheme}`)
-        if (role) {
-          await goTo(page, 'session')
-          await page.getByRole('form', { name: 'Sign in' }).waitFor()
-          faults.push(...(await faultsOf(page, `${service}-sign-in-${colorScheme}`)))
-          await signIn(page, role)
-        }
-        const newest = await prepare?.(page)
-        for (const path of pages) {
-          await goTo(page, path === NEWEST ? (newest ?? '') : path)
-          await page.locator('.skeleton').first().waitFor({ state: 'detached' })
-          const name = `${service}-${path.replace('/', '-') || 'home'}-${colorScheme}`
-          faults.push(...(await faultsOf(page, name)))
-        }
-        assert.deepEqual(faults, [])
-      })
-  }
+  for (const { service, addressOf = consoleOf, pages, role, prepare } of VISITS)
+    test(`${service} is accessible and fits a phone`, async (t) => {
+      const page = await openConsole(t, browser, addressOf(suite.urlOf(service)))
+      const faults = await faultsOf(page, `${service}-start`)
+      if (role) {
+        await goTo(page, 'session')
+        await page.getByRole('form', { name: 'Sign in' }).waitFor()
+        faults.push(...(await faultsOf(page, `${service}-sign-in`)))
+        await signIn(page, role)
+      }
+      const newest = await prepare?.(page)
+      for (const path of pages) {
+        await goTo(page, path === NEWEST ? (newest ?? '') : path)
+        await page.locator('.skeleton').first().waitFor({ state: 'detached' })
+        faults.push(...(await faultsOf(page, `${service}-${path.replace('/', '-') || 'home'}`)))
+      }
+      assert.deepEqual(faults, [])
+    })
 
   test('a table that a phone shows as a list is a table to a screen reader', async (t) => {
     const page = await openConsole(t, browser, consoleOf(suite.urlOf('identity')))
     await signIn(page, 'admin')
-    await page.setViewportSize({ width: 390, height: 844 })
+    await page.setViewportSize(PHONE)
     await goTo(page, 'users')
     await page.getByRole('cell', { name: 'admin@example.com' }).waitFor()
 
@@ -142,29 +138,32 @@ const SCROLLING_PARTS = `[...document.querySelectorAll('*')]
   .filter((part) => part.scrollHeight > part.clientHeight + 1)
   .map((part) => part.tagName + '.' + part.className)`
 
-/** What is hard to use, and whether the page scrolls sideways on the smallest phone. */
+/** What is hard to use in either theme, and whether the page scrolls sideways on the smallest phone. */
 async function faultsOf(page: Page, name: string): Promise<string[]> {
+  const faults: string[] = []
   // The inspector is the same on every page of a console.
-  const withoutInspector = !/-(start|home)-/.test(name)
-  const rules = name.endsWith('-dark') ? 'colours' : undefined
-  const found = await accessibilityFaults(page, { withoutInspector, rules })
-  const faults = found.map((fault) => `${name} ${fault}`)
+  const withoutInspector = !/-(start|home)$/.test(name)
+  for (const [colorScheme, rules] of [
+    ['light', undefined],
+    ['dark', 'colours'],
+  ] as const) {
+    await page.emulateMedia({ colorScheme })
+    faults.push(...(await accessibilityFaults(page, { withoutInspector, rules })))
+    if (pictures) await photograph(page, pictures, `${name}-${colorScheme}`)
+  }
   const scrolling = await page.evaluate<string[]>(SCROLLING_PARTS)
-  if (scrolling.length > 2) faults.push(`${name} scrolls in ${scrolling.join(', ')}`)
+  if (scrolling.length > 2) faults.push(`scrolls in ${scrolling.join(', ')}`)
   await page.setViewportSize({ width: 320, height: 640 })
   const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth')
-  if (pictures) await photograph(page, pictures, name)
-  await page.setViewportSize({ width: 1280, height: 900 })
-  return overflow ? [...faults, `${name} is ${overflow} px too wide for 320 px`] : faults
+  if (overflow) faults.push(`is ${overflow} px too wide for 320 px`)
+  await page.setViewportSize(WIDE)
+  return faults.map((fault) => `${name} ${fault}`)
 }
 
 /** The whole page in each picture: a wide window scrolls its middle, a narrow one the document. */
 async function photograph(page: Page, folder: string, name: string): Promise<void> {
   mkdirSync(folder, { recursive: true })
-  for (const [width, height] of [
-    [390, 844],
-    [1440, 900],
-  ] as const) {
+  for (const { width, height } of [PHONE, WIDE]) {
     await page.setViewportSize({ width, height })
     const hidden = await page.evaluate<number>(`(() => {
       const main = document.querySelector('.shell main') ?? document.documentElement
@@ -173,6 +172,7 @@ async function photograph(page: Page, folder: string, name: string): Promise<voi
     if (width > 1024) await page.setViewportSize({ width, height: height + hidden })
     await page.screenshot({ path: join(folder, `${name}-${width}.png`), fullPage: true })
   }
+  await page.setViewportSize(WIDE)
 }
 
 async function uploadSamples(page: Page): Promise<undefined> {

@@ -11,10 +11,9 @@ import { startSuite } from '../stack.ts'
 import { suiteCleanup } from '../suite-cleanup.ts'
 import { accessibilityFaults } from './accessibility.ts'
 import { findTokens } from './token-probe.ts'
-import { consoleOf, goTo, openConsole } from './watched-page.ts'
+import { consoleOf, goTo, openConsole, PHONE } from './watched-page.ts'
 
 const skip = await browserSkip()
-const PHONE = { viewport: { width: 390, height: 844 } }
 /** How the secrets begin that only the server may know. */
 const PROVIDER_SECRETS = ['sk_test_', 'whsec_']
 
@@ -78,6 +77,7 @@ describe('the payments console', { skip }, () => {
     await page.getByText('€10.00 refunded, €39.00 kept').waitFor()
     await page.getByText('€10.00 of €49.00 went back in 1 refund.').waitFor()
     assert.deepEqual(await accessibilityFaults(page), [])
+    await page.setViewportSize(PHONE)
     await page.getByRole('button', { name: 'Check now' }).click()
     await page.getByText('The provider was asked').waitFor()
     assert.equal(await page.getByLabel('Amount in EUR').inputValue(), '')
@@ -135,7 +135,7 @@ describe('the payments console', { skip }, () => {
   })
 
   test('creates and finds a customer, and lists every error of an invalid one', async (t) => {
-    const page = await openConsole(t, browser, address, PHONE)
+    const page = await openConsole(t, browser, address, { viewport: PHONE })
     await goTo(page, 'customers')
 
     await page.getByRole('button', { name: 'Create' }).click()

@@ -8,7 +8,7 @@ import { startSuite } from '../stack.ts'
 import { suiteCleanup } from '../suite-cleanup.ts'
 import { accessibilityFaults } from './accessibility.ts'
 import { findTokens } from './token-probe.ts'
-import { goTo, openConsole, sandboxPageOf } from './watched-page.ts'
+import { goTo, openConsole, PHONE, sandboxPageOf } from './watched-page.ts'
 
 const skip = await browserSkip()
 const DAY_MS = 86_400_000
@@ -95,6 +95,7 @@ describe('the page of the sandbox provider', { skip }, () => {
       ({ status }) => status === 'PAID',
     )
 
+    await page.setViewportSize(PHONE)
     await goTo(page, 'books')
     const totals = page.getByRole('region', { name: 'Totals' })
     await totals.getByRole('row', { name: /^EUR/ }).waitFor()

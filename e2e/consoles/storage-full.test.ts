@@ -11,7 +11,7 @@ import { accessibilityFaults } from './accessibility.ts'
 import { logOutExpired } from './expired-session.ts'
 import { samplePng, silentMp3, textFile } from './sample-files.ts'
 import { collectTokens, findTokens } from './token-probe.ts'
-import { consoleOf, goTo, openConsole, signIn } from './watched-page.ts'
+import { consoleOf, goTo, openConsole, PHONE, signIn } from './watched-page.ts'
 
 const skip = await browserSkip()
 const noS3 = skip || (await s3Missing())
@@ -255,6 +255,7 @@ describe('the full edition’s workbench', { skip }, () => {
   test('configures, tests and activates a local folder', async (t) => {
     const page = await openConsole(t, browser, address)
     await signIn(page, 'admin')
+    await storeFile(page, 'to-move.png')
     await goTo(page, 'storage')
 
     await page.getByLabel('Folder').fill('archive')
@@ -275,6 +276,7 @@ describe('the full edition’s workbench', { skip }, () => {
     await places.getByRole('row', { name: /folder archive LOCAL go here 0/ }).waitFor()
     await places.getByRole('row', { name: /folder files LOCAL – [1-9]/ }).waitFor()
 
+    await page.setViewportSize(PHONE)
     await page.getByRole('button', { name: 'Move everything to LOCAL' }).click()
 
     await card('Move stored files').getByText('done', { exact: true }).waitFor()
@@ -286,18 +288,19 @@ describe('the full edition’s workbench', { skip }, () => {
   })
 
   test('shows an administrator who stores how much, and the files of one owner', async (t) => {
-    const page = await openConsole(t, browser, address, { viewport: { width: 390, height: 844 } })
+    const page = await openConsole(t, browser, address, { viewport: PHONE })
     await signIn(page, 'admin')
+    await storeFile(page, 'of-admin.png')
     await goTo(page, 'owners')
     const owners = page.getByRole('region', { name: 'Usage of each owner' })
-    await owners.getByRole('row', { name: /^user \d+ / }).waitFor()
+    await owners.getByRole('row', { name: /^admin \d+ / }).waitFor()
 
-    await owners.getByRole('link', { name: 'user', exact: true }).click()
+    await owners.getByRole('link', { name: 'admin', exact: true }).click()
 
-    await page.getByRole('heading', { name: 'Files of user' }).waitFor()
+    await page.getByRole('heading', { name: 'Files of admin' }).waitFor()
     const files = page.getByRole('region', { name: 'Files of this owner' })
     const first = files.locator('tbody tr').first()
-    await first.getByText('user', { exact: true }).waitFor()
+    await first.getByText('admin', { exact: true }).waitFor()
     const name = await first.getByRole('link').innerText()
     assert.deepEqual(await accessibilityFaults(page), [])
     await first.getByRole('button', { name: `Delete ${name}` }).click()
@@ -361,3 +364,9 @@ describe('the full edition’s workbench', { skip }, () => {
     await page.getByText('Sign in as an administrator to administer storage.').waitFor()
   })
 })
+
+async function storeFile(page: Page, name: string): Promise<void> {
+  await goTo(page, '')
+  await page.getByLabel('Files to upload').setInputFiles(samplePng(name, 2))
+  await page.locator('.uploads .badge.good').waitFor()
+}

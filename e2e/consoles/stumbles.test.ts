@@ -9,11 +9,10 @@ import { startSuite, takePayment } from '../stack.ts'
 import { suiteCleanup } from '../suite-cleanup.ts'
 import { accessibilityFaults } from './accessibility.ts'
 import { textFile } from './sample-files.ts'
-import { consoleOf, goTo, openConsole, signIn } from './watched-page.ts'
+import { consoleOf, goTo, openConsole, PHONE, signIn } from './watched-page.ts'
 
 const skip = await browserSkip()
 const run = promisify(execFile)
-const PHONE = { viewport: { width: 390, height: 844 } }
 const CREDENTIALS = { username: 'walter', password: 'a long enough password' }
 
 describe('where people stumbled', { skip }, () => {
@@ -129,14 +128,15 @@ describe('where people stumbled', { skip }, () => {
     await page.getByRole('link', { name: 'Profile' }).click()
     await page.getByRole('heading', { name: 'Profile' }).waitFor()
     assert.equal(await position(), 0)
+    // A screen reader goes on from the heading of the new page.
+    assert.equal(await page.evaluate('document.activeElement.textContent'), 'Profile')
     await page.goBack()
 
     await until(position, (found) => found === 300)
   })
 
   test('the panel of requests is resized and hidden, and stays so', async (t) => {
-    const wide = { viewport: { width: 1440, height: 900 } }
-    const page = await openConsole(t, browser, consoleOf(suite.urlOf('identity')), wide)
+    const page = await openConsole(t, browser, consoleOf(suite.urlOf('identity')))
     const panel = page.locator('.inspector')
     const widthOf = async () => (await panel.boundingBox())?.width ?? 0
     const before = await widthOf()
@@ -176,7 +176,9 @@ describe('where people stumbled', { skip }, () => {
   })
 
   test('Escape closes the list of pages on a phone', async (t) => {
-    const page = await openConsole(t, browser, consoleOf(suite.urlOf('identity')), PHONE)
+    const page = await openConsole(t, browser, consoleOf(suite.urlOf('identity')), {
+      viewport: PHONE,
+    })
     await page.getByRole('button', { name: 'Pages' }).click()
     await page.getByRole('link', { name: 'Passkeys' }).waitFor()
 

@@ -3,6 +3,9 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 
 type Cleanup = { after(cleanup: () => Promise<void>): void }
 
+export const WIDE = { width: 1440, height: 900 }
+export const PHONE = { width: 390, height: 844 }
+
 /**
  * A page in a browser of its own profile. When the test ends, anything it should not have done fails
  * the test: an error in the console, a breach of its content policy, a request to another origin.
@@ -15,7 +18,7 @@ export async function openConsole(
 ): Promise<Page> {
   // Without motion: a colour half-way through its transition is a fault to axe.
   const calm = { acceptDownloads: true, locale: 'en-GB', reducedMotion: 'reduce' } as const
-  const context = await browser.newContext({ ...calm, ...options })
+  const context = await browser.newContext({ viewport: WIDE, ...calm, ...options })
   await context.grantPermissions(['clipboard-read', 'clipboard-write'])
   const page = await context.newPage()
   page.setDefaultTimeout(30_000)

@@ -20,7 +20,7 @@ export function PaymentPage({ id }: { id: string }) {
   const reload = async () => {
     await Promise.all([payment.reload(), timeline.reload()])
   }
-  usePolling(path, payment.body?.updatedAt, reload)
+  usePolling(path, versionOf(payment.body, timeline.body), reload)
   return (
     <Page
       title={payment.body?.businessReference ?? 'Payment'}
@@ -40,16 +40,25 @@ export function PaymentPage({ id }: { id: string }) {
   )
 }
 
-/** Polls every two seconds, outside the inspector, and reloads when a webhook changed the payment. */
+/** Polls every two seconds, outside the inspector, and reloads when there is anything new. */
 function usePolling(path: string, known: string | undefined, reload: () => void): void {
   useEffect(() => {
     if (!known) return
+    const silent = { silent: true }
     const timer = setInterval(async () => {
-      const reply = await api.get<Payment>(path, { silent: true })
-      if (reply.ok && reply.body.updatedAt !== known) reload()
+      const [payment, timeline] = await Promise.all([
+        api.get<Payment>(path, silent),
+        api.get<Timeline>(`${path}/timeline`, silent),
+      ])
+      if (payment.ok && versionOf(payment.body, timeline.body) !== known) reload()
     }, 2000)
     return () => clearInterval(timer)
   })
+}
+
+/** An event that changes nothing is an observation all the same. */
+function versionOf(payment: Payment | undefined, timeline: Timeline | undefined) {
+  return payment && `${payment.updatedAt} ${timeline?.observations?.length ?? 0}`
 }
 
 function SummaryCard(props: { payment: Payment; timeline?: Timeline; reload(): void }) {

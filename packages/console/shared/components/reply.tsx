@@ -1,5 +1,6 @@
-import { signal } from '@preact/signals'
+import { signal, useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
+import { useEffect } from 'preact/hooks'
 import type { Reply } from '../api/api.ts'
 import { CopyButton } from './code.tsx'
 import { Notice, Skeleton } from './page.tsx'
@@ -65,11 +66,18 @@ function adviceFor({ status, headers }: Reply): string | undefined {
   return undefined
 }
 
-/** Says that a call has done what it should. */
+/**
+ * Says that a call has done what it should. The words come into a live region that is there already:
+ * one that appears with its words is not always read out.
+ */
 export function Success({ children }: { children: ComponentChildren }) {
+  const isThere = useSignal(false)
+  useEffect(() => {
+    isThere.value = true
+  }, [isThere])
   return (
     <Notice tone="good">
-      <p role="status">{children}</p>
+      <p role="status">{isThere.value && children}</p>
     </Notice>
   )
 }
