@@ -18,8 +18,9 @@ export function createJudge(root: string, env: Record<string, string>): Judge {
   const tree = copyTree(root)
   process.once('exit', tree.remove)
   const timeouts = new Map<string, number>()
+  const compiled = { NODE_COMPILE_CACHE: join(tree.folder, 'compiled') }
   const run = (files: string[], timeoutMs: number) =>
-    runTests({ folder: tree.folder, files, env, timeoutMs })
+    runTests({ folder: tree.folder, files, env: { ...compiled, ...env }, timeoutMs })
 
   /** From a run without any fault, which must pass. */
   const timeoutFor = async (files: string[], file: string): Promise<number> => {

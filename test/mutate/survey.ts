@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { type CriticalFile, isEquivalent } from './critical-files.ts'
 import { createJudge, judgeAll } from './judge.ts'
@@ -7,23 +8,27 @@ import { changedLines, type Mutation, mutationsOf } from './mutations.ts'
 
 /**
  * A few faults in each critical file, and how many of them its tests notice. On SQLite only, and one
- * test file after another: most faults end with the first.
+ * test file after another: most faults end with the first. Each processor has a tree of its own.
  */
 export async function surveyFiles(root: string, critical: CriticalFile[]): Promise<void> {
-  const judge = createJudge(root, { TEST_POSTGRES_MISSING: 'faults are judged on SQLite' })
   const sum = { made: 0, killed: 0, timedOut: 0 }
-  for (const { file, tests } of critical) {
-    const source = readFileSync(join(root, file), 'utf8')
-    const mutations = sampleOf(source, mutationsOf(source)).filter(
-      (mutation) => !isEquivalent(file, source, mutation),
-    )
-    const judged = { file, source, stages: tests.map((test) => [test]) }
-    const { made, killed, timedOut } = await judgeAll(judge, judged, mutations)
-    console.log(`killed ${killed} of ${made} in ${file}`)
-    sum.made += made
-    sum.killed += killed
-    sum.timedOut += timedOut
+  const waiting = critical.values()
+  const judgeWaiting = async () => {
+    const judge = createJudge(root, { TEST_POSTGRES_MISSING: 'faults are judged on SQLite' })
+    for (const { file, tests } of waiting) {
+      const source = readFileSync(join(root, file), 'utf8')
+      const mutations = sampleOf(source, mutationsOf(source)).filter(
+        (mutation) => !isEquivalent(file, source, mutation),
+      )
+      const judged = { file, source, stages: tests.map((test) => [test]) }
+      const { made, killed, timedOut } = await judgeAll(judge, judged, mutations)
+      console.log(`killed ${killed} of ${made} in ${file}`)
+      sum.made += made
+      sum.killed += killed
+      sum.timedOut += timedOut
+    }
   }
+  await Promise.all(Array.from({ length: availableParallelism() }, judgeWaiting))
   const percent = ((100 * sum.killed) / sum.made).toFixed(1)
   const total = `killed ${sum.killed} of ${sum.made} in ${critical.length} files`
   console.log(`${total}: ${percent} % (${sum.timedOut} by time)`)
