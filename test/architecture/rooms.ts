@@ -55,7 +55,17 @@ export const LAYERS: Record<string, string[]> = {
     'payments',
     'index',
   ],
-  identity: ['database', 'mail', 'recovery', 'passkeys', 'oauth', 'config', 'app', 'main'],
+  identity: [
+    'database',
+    'mail',
+    'factors',
+    'recovery',
+    'passkeys',
+    'oauth',
+    'config',
+    'app',
+    'main',
+  ],
   'storage-full': [
     'config',
     'database',

@@ -6,15 +6,18 @@ import {
   createAccessTokenSigner,
   createAccessTokenVerifier,
   type Db,
+  type DefinedProblem,
   type Guard,
   isLoopback,
   openSigningKeys,
+  type Problem,
   type Settings,
   type SigningKeys,
   Type,
   timestamp,
 } from '@plinth/kit'
 import type { AccountTables } from './database/tables.ts'
+import type { User } from './database/users.repository.ts'
 import {
   type Blocklist,
   createPasswords,
@@ -37,6 +40,7 @@ export type Accounts = {
   accessTokens: AccessTokenSigner
   verifier: AccessTokenVerifier
   onEvent?: SecurityListener
+  gate?: Gate
   close(): Promise<void>
 }
 
@@ -67,12 +71,29 @@ export type SecurityListener = {
   ): Promise<void>
 }
 
+/** What a host asks for before a session opens, besides what the user has proved already. */
+export type Gate = {
+  /** Of everybody; otherwise of users with a second factor. */
+  always: boolean
+  /** Runs in the transaction that would open the session; what it writes stays when it refuses. */
+  ask(
+    db: Db<AccountTables>,
+    user: User,
+    amr: string[],
+    origin: Origin,
+  ): Promise<Problem | undefined>
+  /** What it may refuse with. */
+  problems: DefinedProblem[]
+}
+
+export type Hooks = { onEvent?: SecurityListener; gate?: Gate }
+
 /** Opens the accounts of a database whose schema includes `accountMigrations`. */
 export async function openAccounts<T extends AccountTables>(
   database: Db<T>,
   settings: AccountSettings,
   clock: Clock,
-  onEvent?: SecurityListener,
+  hooks: Hooks = {},
 ): Promise<Accounts> {
   const db = database as unknown as Db<AccountTables>
   const { masterKey, issuer, audience } = settings
@@ -90,7 +111,7 @@ export async function openAccounts<T extends AccountTables>(
     signingKeys,
     accessTokens: createAccessTokenSigner({ ...rules, issuer, lifetimeSeconds }, signingKeys),
     verifier: createAccessTokenVerifier(rules, signingKeys),
-    ...(onEvent && { onEvent }),
+    ...hooks,
     close: () => passwords.close(),
   }
 }

@@ -16,8 +16,8 @@ import {
   type AccountGuard,
   type AccountSettings,
   type Accounts,
+  type Hooks,
   openAccounts,
-  type SecurityListener,
 } from './accounts.ts'
 import { auditRoutes } from './audit/audit.routes.ts'
 import { deleteOldAuditEvents } from './database/audit.repository.ts'
@@ -44,10 +44,10 @@ export async function mountAccounts<T extends AccountTables>(
   server: Server,
   db: Db<T>,
   settings: AccountSettings,
-  { keys, onEvent }: { keys?: KeyGuard; onEvent?: SecurityListener } = {},
+  { keys, ...hooks }: Hooks & { keys?: KeyGuard } = {},
 ): Promise<{ accounts: Accounts; guard: AccountGuard }> {
   try {
-    const accounts = await openAccounts(db, settings, server.clock, onEvent)
+    const accounts = await openAccounts(db, settings, server.clock, hooks)
     server.onClose(accounts.close)
     await prepareDemoAccounts(accounts)
     await prepareFirstAdmin(accounts, server)

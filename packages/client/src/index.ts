@@ -25,7 +25,7 @@ export {
   type Introspection,
   identityClient,
   type Passkey,
-} from './identity.ts'
+} from './identity/identity.ts'
 export type {
   Delivery,
   EventCalls,

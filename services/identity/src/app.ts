@@ -22,6 +22,7 @@ import {
   createLogger,
   createServer,
   type Db,
+  type Guard,
   indexRoute,
   type Logger,
   measureDisks,
@@ -39,6 +40,10 @@ import {
 import type { IdentityConfig } from './config.ts'
 import { identityMigrations } from './database/migrations/index.ts'
 import type { IdentityTables } from './database/tables.ts'
+import { factorRoutes } from './factors/factors.routes.ts'
+import { openGate } from './factors/gate.ts'
+import { recentGuard } from './factors/reauthentication.ts'
+import type { Factors } from './factors/second-factor.ts'
 import { startDelivery } from './mail/delivery.ts'
 import { mailRoutes } from './mail/mail.routes.ts'
 import { readMessages } from './mail/messages.ts'
@@ -47,6 +52,7 @@ import { oauthRoutes, userStatusRoute } from './oauth/oauth.routes.ts'
 import { openOAuth, SCOPES } from './oauth/oauth.ts'
 import { startChallengeSweep } from './passkeys/challenges.ts'
 import { createCsrfTokens } from './passkeys/csrf.ts'
+import { provePasskeyOf } from './passkeys/login.ts'
 import { passkeyStore } from './passkeys/passkeys.ts'
 import { disabledPasskeyRoutes, passkeyRoutes } from './passkeys/routes/passkeys.routes.ts'
 import { passkeyRecordRoutes } from './passkeys/routes/records.routes.ts'
@@ -71,6 +77,7 @@ const API: ApiDescription = {
     'Signing in': 'From credentials to a token pair, and back.',
     'Own account': 'What every user may see and change.',
     Passkeys: 'WebAuthn ceremonies, and the passkeys of users.',
+    'Second factor': 'A code of an authenticator at every sign-in, and codes for when it is lost.',
     Recovery: 'A forgotten password, and addresses that are verified or changed.',
     Mail: 'For administrators: what became of each mail.',
     Users: 'For administrators: users, their sessions, and the audit.',
@@ -103,21 +110,18 @@ export async function createIdentity(
   const { accounts, guard } = await mountAccounts(server, db, config.accounts, {
     keys: keyGuard,
     onEvent: followEvents(outbox, config.publicUrl),
+    gate: openGate(clock, config),
   })
-  mountRecovery(server, { accounts, db, outbox, guard, publicUrl: config.publicUrl })
-
-  const { relyingParty, userVerification } = config
-  const csrf = createCsrfTokens(accounts.settings.masterKey, clock)
-  if (relyingParty) {
-    const passkeys = { accounts, db, clock, relyingParty, userVerification }
-    passkeyRoutes(server, passkeys, { guard, csrf })
-    server.onClose(startChallengeSweep(passkeys, server).stop)
-  } else {
-    disabledPasskeyRoutes(server, csrf)
-    server.announcements.push(
-      `passkeys are off: switched off, or not possible at ${config.publicUrl}`,
-    )
+  const factors = {
+    accounts,
+    db,
+    issuer: config.mail.appName,
+    reauthenticate: config.reauthenticate,
   }
+  const guards = { guard, recent: recentGuard(factors) }
+  mountRecovery(server, { accounts, db, outbox, factors, publicUrl: config.publicUrl }, guards)
+
+  mountPasskeys(server, config, factors, guards)
   passkeyRecordRoutes(server, { accounts, db, clock }, guard)
   const { publicUrl, accounts: settings } = config
   protectedResourceRoutes(server, { publicUrl, issuer: settings.issuer })
@@ -154,21 +158,45 @@ function openOutbox(db: Db<IdentityTables>, clock: Clock, config: IdentityConfig
   }
 }
 
-type Mounted = Pick<Recovery, 'accounts' | 'db' | 'outbox' | 'publicUrl'> & { guard: AccountGuard }
+type Mounted = Omit<Recovery, 'passkeys' | 'log'>
+
+type Guards = { guard: AccountGuard; recent: Guard }
 
 /** Routes of recovery and mail, and the delivery, which stops with the server. */
-function mountRecovery(server: Server, { guard, ...parts }: Mounted): void {
+function mountRecovery(server: Server, parts: Mounted, guards: Guards): void {
   const recovery = { ...parts, passkeys: passkeyStore, log: server.log as Logger }
   const { outbox, publicUrl } = recovery
   const delivery = startDelivery(outbox, prepareMails(recovery), server, publicUrl)
   outbox.wake = delivery.wake
   server.onClose(delivery.stop)
   server.onClose(startRecoverySweep(recovery, server).stop)
-  recoveryRoutes(server, recovery, guard)
+  recoveryRoutes(server, recovery, guards)
   accountPageRoutes(server, outbox.settings, recovery.accounts.settings)
-  mailRoutes(server, outbox, guard)
+  mailRoutes(server, outbox, guards.guard)
   if (!canSend(outbox))
     server.announcements.push('mail is off: set SMTP_URL and MAIL_FROM for password resets')
+}
+
+/** Passkeys, if they are on, and the second factor, of which they can take the place. */
+function mountPasskeys(
+  server: Server,
+  { relyingParty, userVerification, publicUrl }: IdentityConfig,
+  factors: Factors,
+  guards: Guards,
+): void {
+  const { accounts, db } = factors
+  const { clock, settings } = accounts
+  const csrf = createCsrfTokens(settings.masterKey, clock)
+  if (!relyingParty) {
+    disabledPasskeyRoutes(server, csrf)
+    factorRoutes(server, factors, guards)
+    server.announcements.push(`passkeys are off: switched off, or not possible at ${publicUrl}`)
+    return
+  }
+  const passkeys = { accounts, db, clock, relyingParty, userVerification }
+  passkeyRoutes(server, passkeys, { ...guards, csrf })
+  factorRoutes(server, { ...factors, provePasskey: provePasskeyOf(passkeys) }, guards)
+  server.onClose(startChallengeSweep(passkeys, server).stop)
 }
 
 /** What a backup of this service has to keep. */
@@ -202,7 +230,7 @@ export async function openForOperator(config: IdentityConfig): Promise<OperatorD
   )
   const outbox = openOutbox(db, systemClock, config)
   const follow = followEvents(outbox, config.publicUrl)
-  const accounts = await openAccounts(db, config.accounts, systemClock, follow)
+  const accounts = await openAccounts(db, config.accounts, systemClock, { onEvent: follow })
   return {
     users: operatorOf(accounts, passkeyStore),
     keys: identityKeys(db, systemClock, config),

@@ -31,6 +31,10 @@ export function loadConfig(env: Env = process.env) {
         }),
       },
       mail: mailSettings(settings, service),
+      /** Who has not proved the address cannot sign in. */
+      requireVerified: settings.flag('IDENTITY_REQUIRE_VERIFIED', false),
+      /** Whether changes of an account need a recent proof of who the caller is. */
+      reauthenticate: settings.flag('IDENTITY_REAUTHENTICATE', false),
       /** `undefined`: passkeys are off. */
       relyingParty: relyingParty(settings, publicUrl),
       userVerification: userVerification(settings),

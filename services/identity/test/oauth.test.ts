@@ -138,6 +138,8 @@ for (const engine of engines) {
         nbf: claims.iat,
         exp: claims.iat + 900,
         jti: claims.jti,
+        amr: ['pwd'],
+        auth_time: claims.iat,
       })
     })
 

@@ -5,8 +5,9 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { cheapHashing } from '@plinth/accounts/testing'
 import { openDatabase } from '@plinth/kit'
-import { engines, spawnService } from '@plinth/kit/testing'
+import { engines, spawnService, testClock } from '@plinth/kit/testing'
 import { identityMigrations } from '../src/database/migrations/index.ts'
+import { authenticatorApp, firstStep, secondStep } from './authenticator-app.ts'
 import { ALICE } from './start-identity.ts'
 
 const MAIN = join(import.meta.dirname, '../src/main.ts')
@@ -55,6 +56,13 @@ for (const engine of engines) {
       const token = second.accessToken
       const change = { currentPassword: ALICE.password, newPassword: NEW_PASSWORD }
       await api.post('/api/users/me/password', change, { token })
+      const { body: enrolment } = await api.post('/api/users/me/totp', undefined, { token })
+      const app = authenticatorApp(enrolment.secret, testClock(new Date().toISOString()))
+      const confirmation = { code: app.code() }
+      const on = await api.post('/api/users/me/totp/confirm', confirmation, { token })
+      const [recoveryCode = '', ...others] = on.body.recoveryCodes as string[]
+      const mfaToken = await firstStep(api, { ...ALICE, password: NEW_PASSWORD })
+      assert.equal((await secondStep(api, mfaToken, { recoveryCode })).status, 200)
       await api.request('POST', '/api/auth/login', {
         headers: { 'content-type': 'application/json' },
         body: `{"username":"alice","password":"${ALICE.password}"`,
@@ -69,7 +77,9 @@ for (const engine of engines) {
       assert.ok(output.length > 0 && (stored.length > 0 || engine.name === 'postgres'))
       const written = Buffer.concat([...output, ...stored]).toString('latin1')
       const everything = written + contents
-      const secrets = { ALICE: ALICE.password, NEW_PASSWORD, ...first, second: second.refreshToken }
+      const factor = { totp: enrolment.secret, mfaToken, recoveryCode, ...others }
+      const pairs = { ...first, second: second.refreshToken }
+      const secrets = { ALICE: ALICE.password, NEW_PASSWORD, ...pairs, ...factor }
       for (const [name, secret] of Object.entries({ ...secrets, access: token }))
         if (typeof secret === 'string' && secret !== 'Bearer')
           assert.ok(!everything.includes(secret), `${name} was written down`)

@@ -6,8 +6,7 @@ import {
   hkdfSync,
   type KeyObject,
 } from 'node:crypto'
-import { coseKey } from './authenticator.ts'
-import { encodeCbor } from './cbor.ts'
+import { coseKey, encodeCbor } from './authenticator.ts'
 
 /**
  * The test vectors of Web Authentication Level 3, section 16. The standard derives every random

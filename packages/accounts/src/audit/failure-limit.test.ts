@@ -4,7 +4,7 @@ import { engines, type TestEngine } from '@plinth/kit/testing'
 import { ORIGIN, startAccounts, USER } from '../../testing/start-accounts.ts'
 import type { Accounts } from '../accounts.ts'
 import { logIn } from '../sessions/login.ts'
-import { changeOwnPassword } from '../users/users.ts'
+import { changeOwnPassword } from '../users/own-password.ts'
 
 const LIMIT = 3
 const CALLER = { userId: '2', username: 'user', roles: ['ROLE_USER'], sessionId: '1' }

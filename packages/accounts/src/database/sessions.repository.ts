@@ -44,7 +44,7 @@ const insert = prepared((db: Db<AccountTables>, row: NewRow) =>
 
 export async function insertSession(
   db: Db<AccountTables>,
-  session: SessionUse & { userId: number; tokenFamily: string },
+  session: SessionUse & { userId: number; tokenFamily: string; amr: string[] },
 ): Promise<{ id: number }> {
   const [inserted] = await insert(db, {
     user_id: session.userId,
@@ -52,6 +52,8 @@ export async function insertSession(
     generation: 1,
     state: 'active',
     created_at: session.now.toISOString(),
+    amr: session.amr.join(' '),
+    authenticated_at: session.now.toISOString(),
     ...useColumns(session),
   })
   if (!inserted) throw new Error('The database gave the new session no id')
@@ -88,12 +90,16 @@ const rotate = prepared((db: Db<AccountTables>, { now, createdAfter, ...columns 
     .returning(({ selectFrom }) => {
       const user = selectFrom('users').whereRef('users.id', '=', 'sessions.user_id')
       const [username, roles] = [user.select('username'), user.select('roles')]
-      return ['id', 'user_id', 'created_at', username.as('username'), roles.as('roles')]
+      const proof = ['created_at', 'amr', 'authenticated_at'] as const
+      return ['id', 'user_id', ...proof, username.as('username'), roles.as('roles')]
     })
     .$narrowType<{ username: NotNull; roles: NotNull }>()
 })
 
-type Rotated = {
+/** How (RFC 8176) and when the user of a session last proved who it is. */
+export type Authentication = { amr: string[]; authenticatedAt: Date }
+
+type Rotated = Authentication & {
   id: number
   createdAt: Date
   user: { id: number; username: string; roles: string[] }
@@ -113,7 +119,42 @@ export async function rotateSession(
   })
   if (!row) return undefined
   const user = { id: row.user_id, username: row.username, roles: JSON.parse(row.roles) }
-  return { id: row.id, createdAt: new Date(row.created_at), user }
+  return { id: row.id, createdAt: new Date(row.created_at), user, ...authenticationOf(row) }
+}
+
+type ProofColumns = Pick<
+  Selectable<AccountTables['sessions']>,
+  'amr' | 'authenticated_at' | 'created_at'
+>
+
+function authenticationOf({ amr, authenticated_at, created_at }: ProofColumns): Authentication {
+  return {
+    amr: amr ? amr.split(' ') : [],
+    authenticatedAt: new Date(authenticated_at ?? created_at),
+  }
+}
+
+export async function findAuthentication<T extends AccountTables>(
+  database: Db<T>,
+  sessionId: number,
+): Promise<Authentication | undefined> {
+  const db = database as unknown as Db<AccountTables>
+  const row = await db
+    .selectFrom('sessions')
+    .select(['amr', 'authenticated_at', 'created_at'])
+    .where('id', '=', sessionId)
+    .executeTakeFirst()
+  return row && authenticationOf(row)
+}
+
+export async function updateAuthentication<T extends AccountTables>(
+  database: Db<T>,
+  sessionId: number,
+  { amr, authenticatedAt }: Authentication,
+): Promise<void> {
+  const db = database as unknown as Db<AccountTables>
+  const proof = { amr: amr.join(' '), authenticated_at: authenticatedAt.toISOString() }
+  await db.updateTable('sessions').set(proof).where('id', '=', sessionId).execute()
 }
 
 export async function findSessionByFamily(

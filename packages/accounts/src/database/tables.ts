@@ -13,6 +13,8 @@ export type AccountTables = SigningKeyTables &
       roles: string
       admin: number
       enabled: number
+      /** Whether a sign-in also needs a second factor, which the host keeps. */
+      second_factor: Generated<number>
       created_at: string
       /** Whether somebody proved to read mail to the address. */
       verified: Generated<number>
@@ -31,6 +33,9 @@ export type AccountTables = SigningKeyTables &
       /** The token before the last rotation. */
       previous_hash: Generated<string | null>
       generation: number
+      /** How and when the user last proved who it is; absent in sessions of earlier versions. */
+      amr: Generated<string | null>
+      authenticated_at: Generated<string | null>
       /** After a logout the access token lives until it expires; a revoked session has no valid token. */
       state: 'active' | 'logged_out' | 'revoked'
       created_at: string

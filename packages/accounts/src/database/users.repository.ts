@@ -10,6 +10,7 @@ export type User = {
   enabled: boolean
   createdAt: string
   passwordHash: string
+  secondFactor: boolean
   verified: boolean
   passwordExpired: boolean
   /** Set while the account waits for its erasure; then it is disabled. */
@@ -18,7 +19,10 @@ export type User = {
 
 export type Deletion = { by: 'user' | 'administrator'; wasEnabled: boolean }
 
-export type NewUser = Omit<User, 'id' | 'verified' | 'passwordExpired' | 'deletion'>
+export type NewUser = Omit<
+  User,
+  'id' | 'secondFactor' | 'verified' | 'passwordExpired' | 'deletion'
+>
 
 export const ADMIN_ROLE = 'ROLE_ADMIN'
 export const USER_ROLE = 'ROLE_USER'
@@ -35,7 +39,7 @@ export async function insertUser(db: Db<AccountTables>, user: NewUser): Promise<
     })
     .returning('id')
     .executeTakeFirstOrThrow()
-  return { id, verified: false, passwordExpired: false, ...user }
+  return { id, secondFactor: false, verified: false, passwordExpired: false, ...user }
 }
 
 const userById = prepared((db: Db<AccountTables>, { id }: { id: number }) =>
@@ -151,6 +155,17 @@ export async function expirePassword(db: Db<AccountTables>, id: number): Promise
   await db.updateTable('users').set({ password_expired: 1 }).where('id', '=', id).execute()
 }
 
+/** Called by the host, with the user's row locked, when it keeps a second factor or keeps none any more. */
+export async function updateSecondFactor<T extends AccountTables>(
+  database: Db<T>,
+  id: number,
+  secondFactor: boolean,
+): Promise<void> {
+  const db = database as unknown as Db<AccountTables>
+  const second_factor = secondFactor ? 1 : 0
+  await db.updateTable('users').set({ second_factor }).where('id', '=', id).execute()
+}
+
 function stateColumns({ enabled, roles }: { enabled: boolean; roles: string[] }) {
   return {
     enabled: enabled ? 1 : 0,
@@ -181,6 +196,7 @@ export function userOf(row: UserRow): User {
     verified: row.verified === 1,
     passwordExpired: row.password_expired === 1,
     ...(at !== null && deletion !== null && { deletion: { at, ...JSON.parse(deletion) } }),
+    secondFactor: row.second_factor === 1,
   }
 }
 

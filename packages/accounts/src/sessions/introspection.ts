@@ -21,10 +21,10 @@ export async function introspectAccessToken(accounts: Accounts, token: string) {
   if (!user) return undefined
   const window = sessionWindow(accounts)
   if (!(await isSessionActive(db, Number(subject.sessionId), window))) return undefined
-  const { iss, aud, iat, exp, jti, client_id } = claimsOf(token)
+  const { iss, aud, iat, exp, jti, client_id, amr, auth_time } = claimsOf(token)
   const { username, roles } = user
   const about = { sub: subject.userId, username, roles, sid: subject.sessionId }
-  return { iss, aud, iat, exp, nbf: iat, jti, client_id, ...about }
+  return { iss, aud, iat, exp, nbf: iat, jti, client_id, amr, auth_time, ...about }
 }
 
 /** Of a token that has been verified. */

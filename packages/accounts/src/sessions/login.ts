@@ -71,6 +71,7 @@ async function enter(accounts: Accounts, proven: Proven, origin: Origin) {
     {
       userId: user.id,
       event: 'LOGIN',
+      amr: ['pwd'],
       async admit(db, locked) {
         const [now, ...refusals] = await Promise.all([
           locked,

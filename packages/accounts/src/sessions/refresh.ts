@@ -33,10 +33,10 @@ export async function refreshSession(
   const rotated = await inTransaction(accounts.db, async (db) => {
     const session = await rotateSession(db, refreshTokenHashes(refreshToken).tokenHash, use)
     if (!session) return undefined
-    const { id, user, createdAt } = session
+    const { id, user, ...times } = session
     const event = { event: 'REFRESH', actor: user.username, subject: user.username }
     await recordEvent({ ...accounts, db }, event, origin)
-    return { user, sessionId: id, refreshToken: next, createdAt }
+    return { user, sessionId: id, refreshToken: next, ...times }
   })
   if (!rotated) throw await rejectRefresh(accounts, refreshToken, origin)
   return tokenPair(accounts, rotated, sign)

@@ -40,7 +40,12 @@ export function sessionRoutes(server: Server, accounts: Accounts, guard: Account
       tags,
       body: CredentialsBody,
       response: { 200: TokenPairReply },
-      problems: [credentialsRejected, tooManyFailures, passwordQueueFull],
+      problems: [
+        credentialsRejected,
+        tooManyFailures,
+        passwordQueueFull,
+        ...(accounts.gate?.problems ?? []),
+      ],
     },
     handler: (request) => logIn(accounts, request.body, originOf(request)),
   })

@@ -18,7 +18,7 @@ for (const engine of engines)
         for (let index = 0; index <= MOST_LISTED; index += 1) {
           const use = { ...sessionTimes(accounts), address, userAgent }
           const hashes = { tokenFamily: `family ${index}`, tokenHash: `token ${index}` }
-          await insertSession(inside, { userId: 2, ...hashes, ...use })
+          await insertSession(inside, { userId: 2, amr: ['pwd'], ...hashes, ...use })
           clock.advance(1)
         }
       })

@@ -5,6 +5,7 @@ import {
   hashOpaqueToken,
   inTransaction,
   lastly,
+  type Problem,
   type SignAccessToken,
   secondsAfter,
 } from '@plinth/kit'
@@ -13,6 +14,7 @@ import { type Origin, recordEvent } from '../audit/audit.ts'
 import { attemptOf, countWithin } from '../audit/failure-limit.ts'
 import { logOutSession, revokeSession } from '../database/ended-sessions.repository.ts'
 import {
+  type Authentication,
   insertSession,
   listLiveSessions,
   type SessionWindow,
@@ -35,14 +37,16 @@ export type TokenPair = {
 export type Entry = {
   userId: number
   event: string
+  /** How the user proved who it is: values of RFC 8176. */
+  amr: string[]
   /** `locked` is the user as it is now, if enabled; what is read meanwhile shares its round trip. */
   admit(db: Db<AccountTables>, locked: Promise<User | undefined>): Promise<boolean>
 }
 
 /**
- * Password and passkey logins both end here. The user's row is locked while the session is created,
- * so a user who is being disabled, or whose password is being changed, either gets no session or one
- * that the change then revokes.
+ * Every way in ends here, and the gate of the host may ask for more. The user's row is locked while the
+ * session is created, so a user who is being disabled, or whose password is being changed, either gets
+ * no session or one that the change then revokes.
  */
 export async function openSession(
   accounts: Accounts,
@@ -51,21 +55,37 @@ export async function openSession(
 ): Promise<TokenPair | undefined> {
   const refreshToken = newRefreshToken()
   const sign = await accounts.accessTokens.prepare()
+  let refusal: Problem | undefined
   const opened = await inTransaction(accounts.db, async (db) => {
     const locked = lockUser(db, entry.userId).then((user) => (user?.enabled ? user : undefined))
     const [user, admitted] = await Promise.all([locked, entry.admit(db, locked)])
     if (!user || !admitted) return undefined
+    refusal = await askedAtGate(accounts, db, { user, entry, origin })
+    if (refusal) return undefined
     const event = { event: entry.event, actor: user.username, subject: user.username }
     await recordEvent({ ...accounts, db }, event, origin)
     const { address, userAgent } = origin
     const use = { ...sessionTimes(accounts), address, userAgent }
     const hashes = refreshTokenHashes(refreshToken)
-    const session = insertSession(db, { userId: user.id, ...hashes, ...use })
-    return lastly(
-      session.then(({ id }) => ({ user, sessionId: id, refreshToken, createdAt: use.now })),
-    )
+    const { amr } = entry
+    const session = insertSession(db, { userId: user.id, amr, ...hashes, ...use })
+    const proof = { amr, authenticatedAt: use.now, createdAt: use.now }
+    return lastly(session.then(({ id }) => ({ user, sessionId: id, refreshToken, ...proof })))
   })
+  // Thrown only now, so that what the gate wrote stays.
+  if (refusal) throw refusal
   return opened && tokenPair(accounts, opened, sign)
+}
+
+type AtGate = { user: User; entry: Entry; origin: Origin }
+
+async function askedAtGate(
+  { gate }: Accounts,
+  db: Db<AccountTables>,
+  { user, entry, origin }: AtGate,
+): Promise<Problem | undefined> {
+  if (!gate || !(user.secondFactor || gate.always)) return undefined
+  return gate.ask(db, user, entry.amr, origin)
 }
 
 export function sessionTimes(accounts: Accounts): SessionWindow & { expiresAt: Date } {
@@ -76,11 +96,16 @@ export function sessionTimes(accounts: Accounts): SessionWindow & { expiresAt: D
 
 type SignedIn = Pick<User, 'id' | 'username' | 'roles'>
 
-type Admitted = { user: SignedIn; sessionId: number; refreshToken: string; createdAt: Date }
+type Admitted = Authentication & {
+  user: SignedIn
+  sessionId: number
+  refreshToken: string
+  createdAt: Date
+}
 
 export async function tokenPair(
   accounts: Accounts,
-  { user, sessionId, refreshToken, createdAt }: Admitted,
+  { user, sessionId, refreshToken, createdAt, amr, authenticatedAt }: Admitted,
   sign: SignAccessToken,
 ): Promise<TokenPair> {
   const { accessTokens, settings } = accounts
@@ -92,6 +117,8 @@ export async function tokenPair(
       username: user.username,
       roles: user.roles,
       sessionId: String(sessionId),
+      amr,
+      authenticatedAt,
     }),
     refreshToken,
     tokenType: 'Bearer',

@@ -22,6 +22,7 @@ import {
 } from '../problems.ts'
 import { endSessions, sessionsOf } from './access.ts'
 import { changeUser } from './changes.ts'
+import { changeOwnPassword } from './own-password.ts'
 import {
   ProfileReply,
   passwordChangeBody,
@@ -37,7 +38,6 @@ import {
 } from './schemas.ts'
 import { searchUsers } from './search.ts'
 import {
-  changeOwnPassword,
   ownProfile,
   registerSelf,
   requireOpenRegistration,

@@ -1,44 +1,25 @@
 import {
-  accessTokenRejected,
   type Caller,
-  type Db,
   inTransaction,
   isUniqueViolation,
   type PageRequest,
-  type Problem,
   pageOf,
   validationFailed,
 } from '@plinth/kit'
 import type { Accounts } from '../accounts.ts'
 import { type Origin, recordEvent } from '../audit/audit.ts'
-import {
-  type Attempt,
-  admitWithin,
-  attemptOf,
-  findFailures,
-  forgetFailures,
-  isSlowedNow,
-  type Refusal,
-  recordFailure,
-  recordRefusal,
-  refuseWhenSlowed,
-} from '../audit/failure-limit.ts'
-import { revokeSessions } from '../database/ended-sessions.repository.ts'
+import { admitWithin, attemptOf, recordRefusal } from '../audit/failure-limit.ts'
 import { normalName } from '../database/names.ts'
-import type { AccountTables } from '../database/tables.ts'
 import {
   countUsers,
-  findCaller,
   findUserByEmail,
   findUserById,
   findUserByUsername,
   insertUser,
   listUsers,
-  lockUser,
   type NewUser,
   USER_ROLE,
   type User,
-  updatePasswordHash,
 } from '../database/users.repository.ts'
 import { emailTaken, registrationClosed, usernameTaken, userUnknown } from '../problems.ts'
 import { USERNAME_RULE } from './schemas.ts'
@@ -169,60 +150,4 @@ export async function userDetails(accounts: Accounts, id: number) {
     deletesAt: deletion?.at ?? null,
     deletionBy: deletion?.by ?? null,
   }
-}
-
-type PasswordChange = { currentPassword: string; newPassword: string }
-
-/** Requires the current password, and ends every session but the caller's. */
-export async function changeOwnPassword(
-  accounts: Accounts,
-  caller: Caller,
-  change: PasswordChange,
-  origin: Origin,
-  triesLeft = 1,
-): Promise<void> {
-  const user = await requireUser(accounts, Number(caller.userId))
-  const who = { actor: user.username, subject: user.username }
-  const event = { event: 'PASSWORD_CHANGED', ...who, userId: user.id }
-  const attempt = attemptOf('password', user.username, origin)
-  const failed = await findFailures(accounts, attempt)
-  await refuseWhenSlowed(accounts, { attempt, failed }, event, origin)
-  await refuseGuessable(accounts, user, change.newPassword, 'newPassword')
-  const { passwords } = accounts
-  const known = await passwords.verify(user.passwordHash, change.currentPassword, origin.address)
-  if (!known) throw await rejectChange(accounts, caller, { attempt, event }, origin)
-  const newHash = await passwords.hash(change.newPassword, origin.address)
-  const changed = await inTransaction(accounts.db, async (db) => {
-    const now = await lockUser(db, user.id)
-    if (now?.passwordHash !== user.passwordHash) return false
-    if (await isSlowedNow(accounts, attempt, db)) return false
-    await requireLiveSession(db, caller)
-    await updatePasswordHash(db, user.id, newHash)
-    await revokeSessions(db, user.id, { except: Number(caller.sessionId) })
-    await forgetFailures(db, attempt)
-    await recordEvent({ ...accounts, db }, event, origin)
-    return true
-  })
-  if (changed) return
-  // The hash has changed in the meantime (rehashed by a login, or a new password), or others have
-  // failed too often.
-  if (triesLeft === 0) throw await rejectChange(accounts, caller, { attempt, event }, origin)
-  return changeOwnPassword(accounts, caller, change, origin, triesLeft - 1)
-}
-
-/** It may have ended since the request began. */
-async function requireLiveSession(db: Db<AccountTables>, caller: Caller): Promise<void> {
-  if (!(await findCaller(db, caller))) throw accessTokenRejected()
-}
-
-/** A session that ended meanwhile is 401: the new password that ended it proves nothing wrong. */
-async function rejectChange(
-  accounts: Accounts,
-  caller: Caller,
-  { attempt, event }: { attempt: Attempt; event: Refusal },
-  origin: Origin,
-): Promise<Problem> {
-  await recordFailure(accounts, attempt, event, origin)
-  await requireLiveSession(accounts.db, caller)
-  return validationFailed(['currentPassword: is not the current password'])
 }

@@ -17,6 +17,9 @@ export type TokenSubject = {
   sessionId: string
 }
 
+/** How (RFC 8176) and when the user proved who it is. */
+type Proof = { amr?: string[]; authenticatedAt?: Date }
+
 /** Where public keys come from: this service's own table, or another issuer's published set. */
 export type VerificationKeys = {
   find(kid: string | undefined, algorithm: string): Promise<VerificationKey | undefined>
@@ -40,7 +43,7 @@ export type AcceptsHeader = (header: TokenHeader, token: string) => boolean
 
 export type TokenHeader = Partial<CompactJWSHeaderParameters>
 
-export type SignAccessToken = (subject: TokenSubject) => Promise<string>
+export type SignAccessToken = (subject: TokenSubject & Proof) => Promise<string>
 
 export type AccessTokenSigner = ReturnType<typeof createAccessTokenSigner>
 
@@ -48,7 +51,7 @@ export function createAccessTokenSigner(
   rules: TokenRules & { issuer: string; lifetimeSeconds: number },
   keys: { current(): Promise<PrivateSigningKey> },
 ) {
-  const claimsOf = (subject: TokenSubject) => {
+  const claimsOf = ({ amr = [], authenticatedAt, ...subject }: TokenSubject & Proof) => {
     const issuedAt = Math.floor(rules.clock().getTime() / 1000)
     return {
       iss: rules.issuer,
@@ -62,6 +65,8 @@ export function createAccessTokenSigner(
       // Required by RFC 9068. No clients are registered: users sign in to the suite itself.
       client_id: rules.audience,
       jti: randomUUID(),
+      ...(amr.length > 0 && { amr }),
+      ...(authenticatedAt && { auth_time: Math.floor(authenticatedAt.getTime() / 1000) }),
     }
   }
 
@@ -75,7 +80,7 @@ export function createAccessTokenSigner(
   return {
     lifetimeSeconds: rules.lifetimeSeconds,
     prepare,
-    sign: async (subject: TokenSubject) => (await prepare())(subject),
+    sign: async (subject: TokenSubject & Proof) => (await prepare())(subject),
   }
 }
 

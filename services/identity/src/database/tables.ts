@@ -62,4 +62,33 @@ export type IdentityTables = AccountTables &
       expires_at: string
       used_at: string | null
     }
+    totp_factors: {
+      user_id: number
+      /** Sealed. */
+      secret: string
+      state: 'pending' | 'active'
+      /** The time step whose code was accepted last: no code of it or an earlier one is again. */
+      last_step: number
+      /** In a row. */
+      failures: number
+      locked_until: string | null
+      created_at: string
+      confirmed_at: string | null
+    }
+    recovery_codes: {
+      user_id: number
+      code_hash: string
+      created_at: string
+      used_at: string | null
+    }
+    /** Sign-ins whose first factor is proved and whose second is not. */
+    mfa_steps: {
+      token_hash: string
+      user_id: number
+      /** What is proved already. */
+      amr: string
+      /** How often a code was tried. */
+      tries: number
+      expires_at: string
+    }
   }

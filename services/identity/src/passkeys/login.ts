@@ -9,6 +9,7 @@ import type { Db } from '@plinth/kit'
 import type { AuthenticationResponseJSON } from '@simplewebauthn/server'
 import { advanceCounter, findPasskey, type Passkey } from '../database/passkeys.repository.ts'
 import type { IdentityTables } from '../database/tables.ts'
+import type { ProvePasskey } from '../factors/reauthentication.ts'
 import { CEREMONY_SECONDS, issueChallenge, redeemChallenge } from './challenges.ts'
 import { readClientData } from './client-data.ts'
 import type { Passkeys } from './passkeys.ts'
@@ -34,28 +35,41 @@ export async function logInWithPasskey(
 ): Promise<TokenPair> {
   const assertion = assertionOf(credential)
   const passkey = assertion && (await findPasskey(passkeys.db, assertion.id))
-  const counter = assertion && (await verifyAssertion(passkeys, assertion, passkey))
-  const pair =
-    passkey && counter !== undefined ? await enter(passkeys, passkey, counter, origin) : undefined
+  const proof = assertion && (await verifyAssertion(passkeys, assertion, passkey))
+  const pair = passkey && proof ? await enter(passkeys, passkey, proof, origin) : undefined
   if (pair) return pair
   await recordRejection(passkeys, passkey, origin)
   throw passkeyRejected()
 }
 
 /** The counter advances in the transaction that opens the session: both happen or neither. */
-function enter({ accounts, clock }: Passkeys, passkey: Passkey, counter: number, origin: Origin) {
+function enter({ accounts, clock }: Passkeys, passkey: Passkey, proof: Proof, origin: Origin) {
   const { userId, credentialId } = passkey
   return openSession(
     accounts,
     {
       userId,
       event: 'PASSKEY_USED',
+      amr: proof.amr,
       admit: async (db, locked) =>
         (await locked) !== undefined &&
-        advanceCounter(db as unknown as Db<IdentityTables>, credentialId, counter, clock()),
+        advanceCounter(db as unknown as Db<IdentityTables>, credentialId, proof.counter, clock()),
     },
     origin,
   )
+}
+
+/** For a caller who proves again who it is, with one of its own passkeys. */
+export function provePasskeyOf(passkeys: Passkeys): ProvePasskey {
+  return async (credential, userId) => {
+    const assertion = assertionOf(credential)
+    const passkey = assertion && (await findPasskey(passkeys.db, assertion.id))
+    const proof = assertion && (await verifyAssertion(passkeys, assertion, passkey))
+    if (!proof || passkey?.userId !== userId) return undefined
+    const { amr, counter } = proof
+    const { credentialId } = passkey
+    return { amr, use: (db) => advanceCounter(db, credentialId, counter, passkeys.clock()) }
+  }
 }
 
 function assertionOf(credential: unknown): AuthenticationResponseJSON | undefined {
@@ -66,12 +80,15 @@ function assertionOf(credential: unknown): AuthenticationResponseJSON | undefine
   return named && answered ? (credential as AuthenticationResponseJSON) : undefined
 }
 
-/** Returns the authenticator's new counter; `undefined` when anything is wrong. */
+/** The authenticator's new counter, and what the passkey proves (RFC 8176). */
+type Proof = { counter: number; amr: string[] }
+
+/** `undefined` when anything is wrong. */
 async function verifyAssertion(
   passkeys: Passkeys,
   assertion: AuthenticationResponseJSON,
   passkey: (Passkey & { userHandle: string }) | undefined,
-): Promise<number | undefined> {
+): Promise<Proof | undefined> {
   const clientData = readClientData(assertion.response.clientDataJSON)
   if (!clientData) return undefined
   const redeemed = await redeemChallenge(passkeys, clientData.challenge, 'authenticate')
@@ -84,7 +101,7 @@ async function checkSignature(
   { relyingParty, userVerification }: Passkeys,
   assertion: AuthenticationResponseJSON,
   { passkey, challenge }: { passkey: Passkey; challenge: string },
-): Promise<number | undefined> {
+): Promise<Proof | undefined> {
   // Loading takes half a second, so the first ceremony does it. If it fails, that is a 500: not caught.
   const { verifyAuthenticationResponse } = await import('@simplewebauthn/server')
   try {
@@ -102,7 +119,10 @@ async function checkSignature(
     })
     const eligible = authenticationInfo.credentialDeviceType === 'multiDevice'
     if (!verified || eligible !== passkey.backupEligible) return undefined
-    return authenticationInfo.newCounter
+    // A passkey that its owner unlocked is two factors: the device, and a PIN or a fingerprint.
+    const key = eligible ? 'swk' : 'hwk'
+    const amr = authenticationInfo.userVerified ? [key, 'mfa'] : [key]
+    return { counter: authenticationInfo.newCounter, amr }
   } catch {
     return undefined
   }

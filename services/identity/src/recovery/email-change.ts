@@ -8,8 +8,10 @@ import {
   resetPassword,
 } from '@plinth/accounts'
 import { type Caller, type Db, newOpaqueToken, validationFailed } from '@plinth/kit'
+import { findFactor } from '../database/factors.repository.ts'
 import { type OneTimeToken, spendToken } from '../database/one-time-tokens.repository.ts'
 import type { IdentityTables } from '../database/tables.ts'
+import { dropSecondFactor } from '../factors/second-factor.ts'
 import type { Prepare } from '../mail/delivery.ts'
 import { queueMail } from '../mail/outbox.ts'
 import type { Language } from '../mail/settings.ts'
@@ -104,8 +106,8 @@ async function offerUndo(
 }
 
 /**
- * Restores the address and locks out who changed it: sessions, passkeys and the password go, and the
- * restored address gets a mail to choose a new one.
+ * Restores the address and locks out who changed it: sessions, passkeys, the password and a second factor
+ * that was added since go, and the restored address gets a mail to choose a new password.
  */
 export async function undoEmailChange(
   recovery: Recovery,
@@ -119,10 +121,13 @@ export async function undoEmailChange(
   const by = { actor: user.username, origin }
   const done = await resetPassword(accounts, user, newOpaqueToken(), by, {
     passkeys,
-    async admit(database) {
+    async admit(database, now) {
       const inside = database as unknown as Db<IdentityTables>
-      const now = accounts.clock()
-      if (!(await spendToken(inside, token.id, now))) return false
+      const at = accounts.clock()
+      if (!(await spendToken(inside, token.id, at))) return false
+      const factor = await findFactor(inside, user.id)
+      if ((factor?.confirmedAt ?? '') > token.createdAt)
+        await dropSecondFactor(accounts, inside, now, by)
       const admit = async () => true
       const email = token.address
       await changeEmail(within(accounts, inside), user.id, { email, admit }, origin)

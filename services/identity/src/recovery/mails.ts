@@ -6,7 +6,9 @@ import {
   type Server,
   startJob,
 } from '@plinth/kit'
+import { deleteUnfinished } from '../database/factors.repository.ts'
 import { deleteExpiredTokens } from '../database/one-time-tokens.repository.ts'
+import { PENDING_SECONDS } from '../factors/enrolment.ts'
 import { type Prepare, sweepMails } from '../mail/delivery.ts'
 import { prepareEmailChange } from './email-change.ts'
 import { prepareReset } from './password-reset.ts'
@@ -26,7 +28,7 @@ export function prepareMails(recovery: Recovery): Prepare {
 
 const SWEEP_SECONDS = 60
 
-/** Removes tokens that have expired and mails of long ago. */
+/** Removes tokens and steps that have expired, enrolments that were given up and mails of long ago. */
 export function startRecoverySweep(
   { accounts, db, outbox }: Recovery,
   { log, metrics }: Server,
@@ -40,6 +42,7 @@ export function startRecoverySweep(
     run: async (signal) => {
       await deleteExpiredTokens(db, accounts.clock(), signal)
       await sweepMails(outbox, signal)
+      await deleteUnfinished(db, { now: accounts.clock(), pendingSeconds: PENDING_SECONDS }, signal)
     },
   })
 }

@@ -6,13 +6,14 @@ import {
   type User,
 } from '@plinth/accounts'
 import type { Db } from '@plinth/kit'
+import { deleteSteps, unusedRecoveryCodes } from '../database/factors.repository.ts'
 import { deleteTokens } from '../database/one-time-tokens.repository.ts'
 import type { IdentityTables } from '../database/tables.ts'
 import type { MailKind } from '../mail/messages.ts'
 import { canSend, type Outbox, queueMail } from '../mail/outbox.ts'
 import { LIFETIME_SECONDS } from './one-time-tokens.ts'
 
-/** Tokens that a change of the account makes void. An undo must outlive what a thief does next. */
+/** Tokens that a change of the account makes void, and with them sign-ins that wait for a second factor. An undo must outlive what a thief does next. */
 const VOIDED = ['verify-email', 'password-reset', 'email-change']
 
 type Consequence = { result?: 'REFUSED'; voidsTokens?: true; mail?: MailKind }
@@ -26,6 +27,11 @@ const CONSEQUENCES: Record<string, Consequence> = {
   PASSKEY_ADDED: { mail: 'passkey-added' },
   PASSKEY_REMOVED: { mail: 'passkey-removed' },
   ROLES_CHANGED: { mail: 'roles-changed' },
+  TOTP_ADDED: { mail: 'second-factor-added' },
+  TOTP_REMOVED: { mail: 'second-factor-removed' },
+  RECOVERY_CODE_USED: { mail: 'recovery-code-used' },
+  RECOVERY_CODES_RENEWED: { mail: 'recovery-codes-renewed' },
+  SECOND_FACTOR_USED: { result: 'REFUSED', mail: 'second-factor-refused' },
   REFRESH_REPLAYED: { result: 'REFUSED', mail: 'session-replayed' },
 }
 
@@ -42,7 +48,10 @@ export function followEvents(outbox: Outbox, publicUrl: string): SecurityListene
       const user = await findUserByUsername(database, subject)
       if (!user) return
       const db = database as unknown as Db<IdentityTables>
-      if (consequence.voidsTokens) await deleteTokens(db, user.id, VOIDED)
+      if (consequence.voidsTokens) {
+        await deleteTokens(db, user.id, VOIDED)
+        await deleteSteps(db, user.id)
+      }
       if (mail && canSend(outbox)) await queueNotice(outbox, db, { mail, user, publicUrl }, origin)
     },
   }
@@ -67,6 +76,8 @@ async function queueNotice(
   const counting = { clock: outbox.clock, db: db as never }
   const { failures } = await countWithin(counting, `notice ${mail} ${user.id}`, HOUR)
   if (failures > NOTICES_AN_HOUR) return
-  const details = { username: user.username, link: `${publicUrl}/account/#forgot` }
+  const { remaining } = await unusedRecoveryCodes(db, user.id)
+  const link = `${publicUrl}/account/#forgot`
+  const details = { username: user.username, remaining: String(remaining), link }
   await queueMail(outbox, db, { kind: mail, ...to, details, lifetimeSeconds }, origin)
 }

@@ -11,6 +11,12 @@ import {
 import { type Db, newOpaqueToken } from '@plinth/kit'
 import { spendToken } from '../database/one-time-tokens.repository.ts'
 import type { IdentityTables } from '../database/tables.ts'
+import {
+  dropSecondFactor,
+  type Outcome,
+  proveSecondFactor,
+  signInRefusal,
+} from '../factors/second-factor.ts'
 import type { Prepare } from '../mail/delivery.ts'
 import type { MailKind } from '../mail/messages.ts'
 import { queueMail, requireMail } from '../mail/outbox.ts'
@@ -65,37 +71,42 @@ export async function resetByAdministrator(
   })
 }
 
-type Confirmation = Proof & { newPassword: string }
+type Confirmation = Proof & { newPassword: string; totp?: string; recoveryCode?: string }
 
 /**
- * Sets the password, ends every session and proves the address. If it was not proved before, the
- * account may have been made by somebody else in the owner's name: then its passkeys go as well.
+ * Sets the password, ends every session and proves the address. An account with a second factor needs it
+ * here too. If the address was not proved before, the account may have been made by somebody else in the
+ * owner's name: then its passkeys and its second factor go.
  */
 export async function confirmPasswordReset(
   recovery: Recovery,
-  { newPassword, ...proof }: Confirmation,
+  { newPassword, totp: code, recoveryCode, ...proof }: Confirmation,
   origin: Origin,
 ): Promise<void> {
-  const { accounts, db, passkeys } = recovery
+  const { accounts, db, passkeys, factors } = recovery
   const token = await findToken({ accounts, db }, KIND, proof)
   const user = token && (await findUserById(accounts.db, token.userId))
   if (!token || token.usedAt !== null || !user?.enabled) throw tokenRejected()
   await refuseGuessable(accounts, user, newPassword, 'newPassword')
-  const done = await resetPassword(
-    accounts,
-    user,
-    newPassword,
-    { actor: user.username, origin },
-    {
-      ...(!user.verified && { passkeys }),
-      async admit(database, now) {
-        if (!now.enabled || now.email !== token.address) return false
-        const inside = database as unknown as Db<IdentityTables>
-        if (!(await spendToken(inside, token.id, accounts.clock()))) return false
-        await markVerified(database, now)
-        return true
-      },
+  const by = { actor: user.username, origin }
+  const given = {
+    ...(code !== undefined && { code }),
+    ...(recoveryCode !== undefined && { recoveryCode }),
+  }
+  let outcome: Outcome = 'passed'
+  const done = await resetPassword(accounts, user, newPassword, by, {
+    ...(!user.verified && { passkeys }),
+    async admit(database, now) {
+      if (!now.enabled || now.email !== token.address) return false
+      const inside = database as unknown as Db<IdentityTables>
+      if (user.verified && now.secondFactor)
+        outcome = await proveSecondFactor(factors, inside, now, given, origin)
+      if (outcome !== 'passed') return false
+      if (!(await spendToken(inside, token.id, accounts.clock()))) return false
+      if (!user.verified) await dropSecondFactor(accounts, inside, now, by)
+      await markVerified(database, now)
+      return true
     },
-  )
-  if (!done) throw tokenRejected()
+  })
+  if (!done) throw outcome === 'passed' ? tokenRejected() : signInRefusal(accounts, outcome)
 }

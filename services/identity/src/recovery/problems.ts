@@ -6,9 +6,3 @@ export const tokenRejected = defineProblem(
   400,
   'The link or code is not valid, or not any more. Ask for a new one.',
 )
-
-export const emailNotVerified = defineProblem(
-  'EMAIL_NOT_VERIFIED',
-  403,
-  'Confirm your e-mail address first. A new mail can be asked for.',
-)

@@ -10,6 +10,7 @@ import {
 } from '@plinth/accounts'
 import { type Db, hashOpaqueToken, type Logger } from '@plinth/kit'
 import type { IdentityTables } from '../database/tables.ts'
+import type { Factors } from '../factors/second-factor.ts'
 import { type Outbox, queueMail, requireMail } from '../mail/outbox.ts'
 import type { Language } from '../mail/settings.ts'
 import { LIFETIME_SECONDS, type TokenKind } from './one-time-tokens.ts'
@@ -20,6 +21,7 @@ export type Recovery = {
   db: Db<IdentityTables>
   outbox: Outbox
   passkeys: PasskeyStore
+  factors: Factors
   /** Where the account pages are. */
   publicUrl: string
   log: Logger

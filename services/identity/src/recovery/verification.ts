@@ -65,5 +65,5 @@ export async function pendingVerification({ accounts, db }: Recovery, token: str
 
 export async function accountSecurity({ accounts }: Recovery, caller: Caller) {
   const user = await requireUser(accounts, Number(caller.userId))
-  return { emailVerified: user.verified }
+  return { emailVerified: user.verified, secondFactor: user.secondFactor }
 }

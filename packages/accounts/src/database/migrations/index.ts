@@ -5,6 +5,7 @@ import { composedNames } from './0002-composed-names.ts'
 import { countedUsers } from './0003-counted-users.ts'
 import { previousTokens } from './0004-previous-tokens.ts'
 import { administration } from './0005-administration.ts'
+import { authenticationSchema } from './0006-authentication.ts'
 
 /** The tables of this package, of kit and of events; a host appends its own. */
 export const accountMigrations: Migration[] = [
@@ -16,4 +17,5 @@ export const accountMigrations: Migration[] = [
   previousTokens,
   administration,
   ...eventMigrations,
+  authenticationSchema,
 ]

@@ -3,6 +3,7 @@ import { type Migration, serviceKeyMigrations } from '@plinth/kit'
 import { passkeysSchema } from './0001-passkeys.ts'
 import { recoverySchema } from './0002-recovery.ts'
 import { verifiedUsers } from './0003-verified-users.ts'
+import { factorsSchema } from './0004-factors.ts'
 
 export const identityMigrations: Migration[] = [
   ...accountMigrations,
@@ -10,4 +11,5 @@ export const identityMigrations: Migration[] = [
   ...serviceKeyMigrations,
   recoverySchema,
   verifiedUsers,
+  factorsSchema,
 ]

@@ -48,14 +48,14 @@ const CSRF = {
 
 const tags = ['Passkeys']
 
-/** csrf · register · authenticate · delete. CSRF is checked first, then the caller. */
+/** csrf · register · authenticate · delete. CSRF is checked first, then the caller, then how recent its proof is. */
 export function passkeyRoutes(
   server: Server,
   passkeys: Passkeys,
-  { guard, csrf }: { guard: AccountGuard; csrf: CsrfTokens },
+  { guard, recent, csrf }: { guard: AccountGuard; recent: Guard; csrf: CsrfTokens },
 ): void {
   const requireCsrf = csrfGuard(csrf)
-  const forCaller = { onRequest: [requireCsrf, guard.caller] }
+  const forCaller = { onRequest: [requireCsrf, guard.caller, recent] }
   csrfRoute(server, csrf)
   relatedOriginsRoute(server, passkeys)
   loginRoutes(server, passkeys, requireCsrf)
@@ -176,7 +176,7 @@ function loginRoutes(server: Server, passkeys: Passkeys, requireCsrf: Guard): vo
       tags,
       readsBody: { 'application/json': AssertionBody },
       response: { 200: TokenPairReply },
-      problems: [passkeyRejected],
+      problems: [passkeyRejected, ...(passkeys.accounts.gate?.problems ?? [])],
     },
     handler: (request) => logInWithPasskey(passkeys, request.body, originOf(request)),
   })

@@ -5,12 +5,14 @@ import {
   emailTaken,
   originOf,
   passwordQueueFull,
+  tooManyFailures,
   userUnknown,
 } from '@plinth/accounts'
 import {
   bareReply,
   CREDENTIALS_BODY_BYTES,
   emptyBody,
+  type Guard,
   IdPath,
   noContent,
   pathId,
@@ -18,6 +20,7 @@ import {
   type Server,
   validationFailed,
 } from '@plinth/kit'
+import { codeRejected, mfaRequired } from '../../factors/problems.ts'
 import { languageFor } from '../../mail/messages.ts'
 import { mailNotConfigured } from '../../mail/problems.ts'
 import { confirmEmailChange, requestEmailChange, undoEmailChange } from '../email-change.ts'
@@ -46,7 +49,11 @@ const bodyLimit = CREDENTIALS_BODY_BYTES
 const ASKED = { message: 'If there is such an account, a mail is on its way.' }
 
 /** verify the address · reset the password · change the address */
-export function recoveryRoutes(server: Server, recovery: Recovery, guard: AccountGuard): void {
+export function recoveryRoutes(
+  server: Server,
+  recovery: Recovery,
+  { guard, recent }: { guard: AccountGuard; recent: Guard },
+): void {
   const { settings } = recovery.outbox
   const languageOf = ({ headers }: Request) =>
     languageFor(headers['accept-language'], settings.language)
@@ -76,7 +83,7 @@ export function recoveryRoutes(server: Server, recovery: Recovery, guard: Accoun
       tags,
       body: resetBody(recovery.accounts.settings.passwordMinLength),
       response: { 204: noContent },
-      problems: [tokenRejected, passwordQueueFull],
+      problems: [tokenRejected, passwordQueueFull, mfaRequired, codeRejected, tooManyFailures],
     },
     handler: async (request, reply) => {
       requireProof(request.body)
@@ -105,7 +112,7 @@ export function recoveryRoutes(server: Server, recovery: Recovery, guard: Accoun
   })
 
   verificationRoutes(server, recovery, languageOf)
-  emailRoutes(server, recovery, { guard, languageOf })
+  emailRoutes(server, recovery, { guard, recent, languageOf })
 }
 
 type LanguageOf = (request: Request) => ReturnType<typeof languageFor>
@@ -159,14 +166,18 @@ function verificationRoutes(server: Server, recovery: Recovery, languageOf: Lang
   })
 }
 
-type Wiring = { guard: AccountGuard; languageOf: LanguageOf }
+type Wiring = { guard: AccountGuard; recent: Guard; languageOf: LanguageOf }
 
-function emailRoutes(server: Server, recovery: Recovery, { guard, languageOf }: Wiring): void {
+function emailRoutes(
+  server: Server,
+  recovery: Recovery,
+  { guard, recent, languageOf }: Wiring,
+): void {
   server.get('/api/users/me/security', {
     onRequest: guard.caller,
     schema: {
       operationId: 'accountSecurity',
-      summary: 'Whether your address is verified',
+      summary: 'Whether your address is verified, and whether you have a second factor',
       tags: own,
       response: { 200: SecurityReply },
     },
@@ -175,7 +186,7 @@ function emailRoutes(server: Server, recovery: Recovery, { guard, languageOf }: 
 
   server.post('/api/users/me/email', {
     bodyLimit,
-    onRequest: guard.caller,
+    onRequest: [guard.caller, recent],
     schema: {
       operationId: 'changeEmail',
       summary: 'Ask for a mail to your new address; the old one stays until that is confirmed',

@@ -30,7 +30,12 @@ export const TokenBody = Type.Object({ token }, { title: 'MailToken' })
 
 export const resetBody = (passwordMinLength: number) =>
   Type.Object(
-    { ...proof, newPassword: passwordText(passwordMinLength) },
+    {
+      ...proof,
+      newPassword: passwordText(passwordMinLength),
+      totp: Type.Optional(requiredText({ maxLength: 20, description: 'Of the second factor' })),
+      recoveryCode: Type.Optional(requiredText({ maxLength: 40, description: 'Instead of totp' })),
+    },
     { title: 'PasswordReset' },
   )
 
@@ -51,6 +56,6 @@ export const PendingReply = Type.Object(
 )
 
 export const SecurityReply = Type.Object(
-  { emailVerified: Type.Boolean() },
+  { emailVerified: Type.Boolean(), secondFactor: Type.Boolean() },
   { ...closed, title: 'AccountSecurity' },
 )

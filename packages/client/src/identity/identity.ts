@@ -4,11 +4,9 @@ import {
   accountCalls,
   type OpenSession,
   openSession,
-  type Page,
-  type PageQuery,
   type Reason,
-} from './accounts.ts'
-import { type Call, jsonOf, nothingOf } from './http/request.ts'
+} from '../accounts.ts'
+import { type Call, jsonOf, nothingOf } from '../http/request.ts'
 import {
   type ActuatorCalls,
   actuatorCalls,
@@ -16,8 +14,9 @@ import {
   eventCalls,
   type ServiceKeyCalls,
   serviceKeyCalls,
-} from './operations.ts'
-import type { TokenPair } from './session/stores.ts'
+} from '../operations.ts'
+import type { TokenPair } from '../session/stores.ts'
+import { type FactorCalls, factorCalls, type RecoveryCalls, recoveryCalls } from './recovery.ts'
 
 export type Passkey = { id: string; label: string; createdAt: string; lastUsedAt: string }
 
@@ -74,55 +73,9 @@ export type OAuthCalls = {
   userStatus(id: number): Promise<{ enabled: boolean }>
 }
 
-/** The token of the link in a mail, or the address and the code. */
-export type MailProof = { token: string } | { email: string; code: string }
-
-export type Mail = {
-  id: string
-  kind: string
-  to: string
-  state: 'queued' | 'sent' | 'failed' | 'dropped'
-  attempts: number
-  createdAt: string
-  sentAt: string | null
-  lastReply: string | null
-}
-
-export type RenderedMail = Mail & {
-  subject: string
-  text: string
-  html: string
-  code: string | null
-  link: string | null
-}
-
-export type RecoveryCalls = {
-  requestPasswordReset(email: string): Promise<{ message: string }>
-  confirmPasswordReset(proof: MailProof, newPassword: string): Promise<void>
-  verifyEmail(proof: MailProof): Promise<void>
-  pendingVerification(
-    token: string,
-  ): Promise<{ username: string; email: string; createdAt: string }>
-  resendVerification(email: string): Promise<{ message: string }>
-  accountSecurity(): Promise<{ emailVerified: boolean }>
-  changeEmail(newEmail: string): Promise<{ message: string }>
-  confirmEmailChange(proof: MailProof): Promise<void>
-  undoEmailChange(token: string): Promise<void>
-  resetPasswordOfUser(id: number, options?: { keepPasskeys?: boolean } & Reason): Promise<void>
-  accountBrand(): Promise<{
-    name: string
-    colour: string | null
-    logo: boolean
-    passwordMinLength: number
-  }>
-  mails(query?: PageQuery): Promise<Page<Mail>>
-  retryMail(id: string): Promise<void>
-  /** In development only. */
-  developmentMails(to?: string): Promise<RenderedMail[]>
-}
-
 export type IdentityClient = AccountCalls &
   PasskeyCalls &
+  FactorCalls &
   RecoveryCalls &
   OAuthCalls &
   ServiceKeyCalls &
@@ -135,6 +88,7 @@ export function identityClient(baseUrl: string, options: AccountsOptions = {}): 
     ...accountCalls(opened),
     ...passkeyCalls(opened),
     ...oauthCalls(opened),
+    ...factorCalls(opened),
     ...recoveryCalls(opened),
     ...serviceKeyCalls(opened.calling),
     ...eventCalls(opened.calling),
@@ -188,33 +142,5 @@ function oauthCalls({ send, calling }: OpenSession): OAuthCalls {
     userStatus: (id) => jsonOf(calling('GET', `/api/users/${id}/status`)),
     authorizationServerMetadata: () =>
       jsonOf(send('GET', '/.well-known/oauth-authorization-server')),
-  }
-}
-
-function recoveryCalls({ send, calling }: OpenSession): RecoveryCalls {
-  return {
-    requestPasswordReset: (email) =>
-      jsonOf(send('POST', '/api/auth/password-reset', { json: { email } })),
-    confirmPasswordReset: (proof, newPassword) =>
-      nothingOf(
-        send('POST', '/api/auth/password-reset/confirm', { json: { ...proof, newPassword } }),
-      ),
-    verifyEmail: (json) => nothingOf(send('POST', '/api/auth/verify-email', { json })),
-    pendingVerification: (token) =>
-      jsonOf(send('POST', '/api/auth/verify-email/pending', { json: { token } })),
-    resendVerification: (email) =>
-      jsonOf(send('POST', '/api/auth/verify-email/resend', { json: { email } })),
-    accountSecurity: () => jsonOf(calling('GET', '/api/users/me/security')),
-    changeEmail: (newEmail) =>
-      jsonOf(calling('POST', '/api/users/me/email', { json: { newEmail } })),
-    confirmEmailChange: (json) => nothingOf(send('POST', '/api/users/me/email/confirm', { json })),
-    undoEmailChange: (token) =>
-      nothingOf(send('POST', '/api/users/me/email/undo', { json: { token } })),
-    resetPasswordOfUser: (id, json = {}) =>
-      nothingOf(calling('POST', `/api/users/${id}/password-reset`, { json })),
-    accountBrand: () => jsonOf(send('GET', '/account/brand')),
-    mails: (query) => jsonOf(calling('GET', '/api/mail', { query })),
-    retryMail: (id) => nothingOf(calling('POST', `/api/mail/${encodeURIComponent(id)}/retry`)),
-    developmentMails: (to) => jsonOf(send('GET', '/api/dev/mail', { query: { to } })),
   }
 }

@@ -1,0 +1,117 @@
+import type { OpenSession, Page, PageQuery, Reason } from '../accounts.ts'
+import { jsonOf, nothingOf } from '../http/request.ts'
+import type { TokenPair } from '../session/stores.ts'
+
+/** The token of the link in a mail, or the address and the code. */
+export type MailProof = { token: string } | { email: string; code: string }
+
+export type Mail = {
+  id: string
+  kind: string
+  to: string
+  state: 'queued' | 'sent' | 'failed' | 'dropped'
+  attempts: number
+  createdAt: string
+  sentAt: string | null
+  lastReply: string | null
+}
+
+export type RenderedMail = Mail & {
+  subject: string
+  text: string
+  html: string
+  code: string | null
+  link: string | null
+}
+
+/** A code of the authenticator, or a recovery code. */
+export type FactorProof = { code: string } | { recoveryCode: string }
+
+export type FactorCalls = {
+  /** After `logIn` or `logInWithPasskey` was refused with `MFA_REQUIRED`: its `mfaToken`, and a code. */
+  completeLogIn(mfaToken: string, proof: FactorProof): Promise<TokenPair>
+  /** The passkey is what `navigator.credentials.get` returned. */
+  reauthenticate(
+    proof: ({ password: string } | { passkey: unknown }) & Partial<FactorProof>,
+  ): Promise<void>
+  enrolTotp(): Promise<{ secret: string; uri: string }>
+  confirmTotp(code: string): Promise<{ recoveryCodes: string[] }>
+  removeTotp(proof: FactorProof): Promise<void>
+  renewRecoveryCodes(code: string): Promise<{ recoveryCodes: string[] }>
+  recoveryCodesLeft(): Promise<{ remaining: number; createdAt: string | null }>
+}
+
+export type RecoveryCalls = {
+  requestPasswordReset(email: string): Promise<{ message: string }>
+  confirmPasswordReset(
+    proof: MailProof & { totp?: string; recoveryCode?: string },
+    newPassword: string,
+  ): Promise<void>
+  verifyEmail(proof: MailProof): Promise<void>
+  pendingVerification(
+    token: string,
+  ): Promise<{ username: string; email: string; createdAt: string }>
+  resendVerification(email: string): Promise<{ message: string }>
+  accountSecurity(): Promise<{ emailVerified: boolean; secondFactor: boolean }>
+  changeEmail(newEmail: string): Promise<{ message: string }>
+  confirmEmailChange(proof: MailProof): Promise<void>
+  undoEmailChange(token: string): Promise<void>
+  resetPasswordOfUser(id: number, options?: { keepPasskeys?: boolean } & Reason): Promise<void>
+  accountBrand(): Promise<{
+    name: string
+    colour: string | null
+    logo: boolean
+    passwordMinLength: number
+  }>
+  mails(query?: PageQuery): Promise<Page<Mail>>
+  retryMail(id: string): Promise<void>
+  /** In development only. */
+  developmentMails(to?: string): Promise<RenderedMail[]>
+}
+
+export function factorCalls({ send, calling, session }: OpenSession): FactorCalls {
+  const totp = '/api/users/me/totp'
+  const codes = '/api/users/me/recovery-codes'
+  return {
+    completeLogIn: async (mfaToken, proof) => {
+      const json = { mfaToken, ...proof }
+      const pair = await jsonOf<TokenPair>(send('POST', '/api/auth/mfa', { json }))
+      session.pair = pair
+      return pair
+    },
+    reauthenticate: (json) => nothingOf(calling('POST', '/api/auth/reauthenticate', { json })),
+    enrolTotp: () => jsonOf(calling('POST', totp)),
+    confirmTotp: (code) => jsonOf(calling('POST', `${totp}/confirm`, { json: { code } })),
+    removeTotp: (json) => nothingOf(calling('DELETE', totp, { json })),
+    renewRecoveryCodes: (code) => jsonOf(calling('POST', codes, { json: { code } })),
+    recoveryCodesLeft: () => jsonOf(calling('GET', codes)),
+  }
+}
+
+export function recoveryCalls({ send, calling }: OpenSession): RecoveryCalls {
+  return {
+    requestPasswordReset: (email) =>
+      jsonOf(send('POST', '/api/auth/password-reset', { json: { email } })),
+    confirmPasswordReset: (proof, newPassword) =>
+      nothingOf(
+        send('POST', '/api/auth/password-reset/confirm', { json: { ...proof, newPassword } }),
+      ),
+    verifyEmail: (json) => nothingOf(send('POST', '/api/auth/verify-email', { json })),
+    pendingVerification: (token) =>
+      jsonOf(send('POST', '/api/auth/verify-email/pending', { json: { token } })),
+    resendVerification: (email) =>
+      jsonOf(send('POST', '/api/auth/verify-email/resend', { json: { email } })),
+    accountSecurity: () => jsonOf(calling('GET', '/api/users/me/security')),
+    changeEmail: (newEmail) =>
+      jsonOf(calling('POST', '/api/users/me/email', { json: { newEmail } })),
+    confirmEmailChange: (json) => nothingOf(send('POST', '/api/users/me/email/confirm', { json })),
+    undoEmailChange: (token) =>
+      nothingOf(send('POST', '/api/users/me/email/undo', { json: { token } })),
+    resetPasswordOfUser: (id, json = {}) =>
+      nothingOf(calling('POST', `/api/users/${id}/password-reset`, { json })),
+    accountBrand: () => jsonOf(send('GET', '/account/brand')),
+    mails: (query) => jsonOf(calling('GET', '/api/mail', { query })),
+    retryMail: (id) => nothingOf(calling('POST', `/api/mail/${encodeURIComponent(id)}/retry`)),
+    developmentMails: (to) => jsonOf(send('GET', '/api/dev/mail', { query: { to } })),
+  }
+}

@@ -1,0 +1,202 @@
+import { type Db, deleteUntil, type FromRow, fromRow, secondsAfter, toRow } from '@plinth/kit'
+import type { IdentityTables } from './tables.ts'
+
+type FactorRow = IdentityTables['totp_factors']
+
+export type TotpFactor = FromRow<FactorRow>
+
+/** Returns whether it was kept: a factor that is active is never replaced. */
+export async function insertPendingFactor(
+  db: Db<IdentityTables>,
+  factor: Pick<TotpFactor, 'userId' | 'secret' | 'createdAt'>,
+): Promise<boolean> {
+  const { user_id, ...columns } = toRow<FactorRow>({
+    ...factor,
+    state: 'pending',
+    lastStep: 0,
+    failures: 0,
+    lockedUntil: null,
+    confirmedAt: null,
+  })
+  const { numInsertedOrUpdatedRows = 0n } = await db
+    .insertInto('totp_factors')
+    .values({ user_id, ...columns })
+    .onConflict((conflict) =>
+      conflict.column('user_id').doUpdateSet(columns).where('totp_factors.state', '=', 'pending'),
+    )
+    .executeTakeFirstOrThrow()
+  return numInsertedOrUpdatedRows === 1n
+}
+
+export async function findFactor(
+  db: Db<IdentityTables>,
+  userId: number,
+): Promise<TotpFactor | undefined> {
+  const row = await db
+    .selectFrom('totp_factors')
+    .selectAll()
+    .where('user_id', '=', userId)
+    .executeTakeFirst()
+  return row && fromRow(row)
+}
+
+/** The enrolment of exactly this secret, with the step of the code that proved it. */
+export async function activateFactor(
+  db: Db<IdentityTables>,
+  { userId, secret }: Pick<TotpFactor, 'userId' | 'secret'>,
+  { step, now }: { step: number; now: Date },
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('totp_factors')
+    .set({ state: 'active', last_step: step, confirmed_at: now.toISOString() })
+    .where('user_id', '=', userId)
+    .where('secret', '=', secret)
+    .where('state', '=', 'pending')
+    .executeTakeFirstOrThrow()
+  return numUpdatedRows === 1n
+}
+
+/**
+ * Accepts the code of a step. Every condition is part of one update: of any number of uses of one
+ * code, on any node, one succeeds.
+ */
+export async function claimStep(
+  db: Db<IdentityTables>,
+  userId: number,
+  { step, now }: { step: number; now: Date },
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('totp_factors')
+    .set({ last_step: step, failures: 0, locked_until: null })
+    .where('user_id', '=', userId)
+    .where('state', '=', 'active')
+    .where('last_step', '<', step)
+    .where(({ or, eb }) =>
+      or([eb('locked_until', 'is', null), eb('locked_until', '<=', now.toISOString())]),
+    )
+    .executeTakeFirstOrThrow()
+  return numUpdatedRows === 1n
+}
+
+/** Returns how many there are in a row now. */
+export async function addFactorFailure(db: Db<IdentityTables>, userId: number): Promise<number> {
+  const row = await db
+    .updateTable('totp_factors')
+    .set(({ eb }) => ({ failures: eb('failures', '+', 1) }))
+    .where('user_id', '=', userId)
+    .where('state', '=', 'active')
+    .returning('failures')
+    .executeTakeFirst()
+  return row?.failures ?? 0
+}
+
+export async function lockFactor(db: Db<IdentityTables>, userId: number, until: Date) {
+  const locked_until = until.toISOString()
+  await db.updateTable('totp_factors').set({ locked_until }).where('user_id', '=', userId).execute()
+}
+
+/** The factor, active or pending, and its recovery codes. Returns whether there was a factor. */
+export async function deleteFactor(db: Db<IdentityTables>, userId: number): Promise<boolean> {
+  await db.deleteFrom('recovery_codes').where('user_id', '=', userId).execute()
+  await deleteSteps(db, userId)
+  const { numDeletedRows } = await db
+    .deleteFrom('totp_factors')
+    .where('user_id', '=', userId)
+    .executeTakeFirstOrThrow()
+  return numDeletedRows > 0n
+}
+
+export async function replaceRecoveryCodes(
+  db: Db<IdentityTables>,
+  userId: number,
+  { hashes, now }: { hashes: string[]; now: Date },
+): Promise<void> {
+  await db.deleteFrom('recovery_codes').where('user_id', '=', userId).execute()
+  const created_at = now.toISOString()
+  const rows = hashes.map((code_hash) => ({
+    user_id: userId,
+    code_hash,
+    created_at,
+    used_at: null,
+  }))
+  await db.insertInto('recovery_codes').values(rows).execute()
+}
+
+/** Of several uses of one code, one succeeds. */
+export async function spendRecoveryCode(
+  db: Db<IdentityTables>,
+  { userId, codeHash }: { userId: number; codeHash: string },
+  now: Date,
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('recovery_codes')
+    .set({ used_at: now.toISOString() })
+    .where('user_id', '=', userId)
+    .where('code_hash', '=', codeHash)
+    .where('used_at', 'is', null)
+    .executeTakeFirstOrThrow()
+  return numUpdatedRows === 1n
+}
+
+export async function unusedRecoveryCodes(db: Db<IdentityTables>, userId: number) {
+  const rows = await db
+    .selectFrom('recovery_codes')
+    .select(['created_at', 'used_at'])
+    .where('user_id', '=', userId)
+    .execute()
+  return {
+    remaining: rows.filter(({ used_at }) => used_at === null).length,
+    createdAt: rows[0]?.created_at ?? null,
+  }
+}
+
+type StepRow = IdentityTables['mfa_steps']
+
+export async function insertStep(db: Db<IdentityTables>, step: FromRow<StepRow>): Promise<void> {
+  await db.insertInto('mfa_steps').values(toRow<StepRow>(step)).execute()
+}
+
+/** Counts one more try in the statement that finds the step: of parallel tries no more than `most` see it. */
+export async function tryStep(
+  db: Db<IdentityTables>,
+  tokenHash: string,
+  { most, now }: { most: number; now: Date },
+): Promise<FromRow<StepRow> | undefined> {
+  const row = await db
+    .updateTable('mfa_steps')
+    .set(({ eb }) => ({ tries: eb('tries', '+', 1) }))
+    .where('token_hash', '=', tokenHash)
+    .where('tries', '<', most)
+    .where('expires_at', '>', now.toISOString())
+    .returningAll()
+    .executeTakeFirst()
+  return row && fromRow(row)
+}
+
+/** Of several sign-ins with one step, one succeeds. */
+export async function spendStep(db: Db<IdentityTables>, tokenHash: string): Promise<boolean> {
+  const { numDeletedRows } = await db
+    .deleteFrom('mfa_steps')
+    .where('token_hash', '=', tokenHash)
+    .executeTakeFirstOrThrow()
+  return numDeletedRows === 1n
+}
+
+export async function deleteSteps(db: Db<IdentityTables>, userId: number): Promise<void> {
+  await db.deleteFrom('mfa_steps').where('user_id', '=', userId).execute()
+}
+
+/** Steps that have expired, and enrolments that were begun and not finished. */
+export async function deleteUnfinished(
+  db: Db<IdentityTables>,
+  { now, pendingSeconds }: { now: Date; pendingSeconds: number },
+  signal: AbortSignal,
+): Promise<void> {
+  const expired = { table: 'mfa_steps', key: 'token_hash', column: 'expires_at' }
+  await deleteUntil(db, expired, now, signal)
+  await db
+    .deleteFrom('totp_factors')
+    .where('state', '=', 'pending')
+    .where('created_at', '<=', secondsAfter(now, -pendingSeconds).toISOString())
+    .execute()
+}

@@ -1,0 +1,165 @@
+import {
+  findAuthentication,
+  lockCaller,
+  type Origin,
+  recordEvent,
+  requireUser,
+  type User,
+  updateAuthentication,
+  updateSecondFactor,
+} from '@plinth/accounts'
+import {
+  type Caller,
+  type Db,
+  inTransaction,
+  sealText,
+  secondsAfter,
+  validationFailed,
+} from '@plinth/kit'
+import {
+  activateFactor,
+  findFactor,
+  insertPendingFactor,
+  replaceRecoveryCodes,
+  unusedRecoveryCodes,
+} from '../database/factors.repository.ts'
+import type { IdentityTables } from '../database/tables.ts'
+import { factorAbsent, factorActive } from './problems.ts'
+import { newRecoveryCodes, recoveryCodeHash } from './recovery-codes.ts'
+import {
+  callerRefusal,
+  dropSecondFactor,
+  type FactorProof,
+  type Factors,
+  proveSecondFactor,
+  secretOf,
+} from './second-factor.ts'
+import { base32, enrolmentUri, newSecret, stepOfCode } from './totp.ts'
+
+/** How long an enrolment may take. */
+export const PENDING_SECONDS = 600
+
+/** Begins anew when it was begun before. Nothing is asked at sign-in until a code has confirmed it. */
+export async function enrolTotp(factors: Factors, caller: Caller) {
+  const { accounts, issuer } = factors
+  const secret = newSecret()
+  const { username } = await inAccount(factors, caller, async (db, user) => {
+    const sealed = sealText(
+      accounts.settings.masterKey,
+      secret.toString('base64url'),
+      `totp ${user.id}`,
+    )
+    const createdAt = accounts.clock().toISOString()
+    const begun = await insertPendingFactor(db, { userId: user.id, secret: sealed, createdAt })
+    if (!begun) throw factorActive()
+    return user
+  })
+  return { secret: base32(secret), uri: enrolmentUri(secret, { issuer, account: username }) }
+}
+
+/** From now on every sign-in needs it. Other sessions stay. */
+export async function confirmTotp(
+  factors: Factors,
+  caller: Caller,
+  code: string,
+  origin: Origin,
+): Promise<string[]> {
+  const { accounts } = factors
+  return inAccount(factors, caller, async (db, user) => {
+    const now = accounts.clock()
+    const factor = await findFactor(db, user.id)
+    if (factor?.state === 'active') throw factorActive()
+    if (!factor || factor.createdAt <= secondsAfter(now, -PENDING_SECONDS).toISOString())
+      throw factorAbsent()
+    const step = stepOfCode(secretOf(accounts, factor), code, now)
+    if (step === undefined) throw validationFailed(['code: is not the current one'])
+    if (!(await activateFactor(db, factor, { step, now }))) throw factorAbsent()
+    await updateSecondFactor(db, user.id, true)
+    await addToSession(db, caller)
+    await recordEvent({ ...accounts, db }, { event: 'TOTP_ADDED', ...whoIs(user) }, origin)
+    return issueRecoveryCodes(factors, db, user.id)
+  })
+}
+
+/** Who enrolled has proved the factor in this session. */
+async function addToSession(db: Db<IdentityTables>, caller: Caller) {
+  const sessionId = Number(caller.sessionId)
+  const known = await findAuthentication(db, sessionId)
+  if (!known) return
+  const amr = [...new Set([...known.amr, 'otp', 'mfa'])]
+  await updateAuthentication(db, sessionId, { ...known, amr })
+}
+
+/** Needs a current code or a recovery code: a stolen session or password is not enough. */
+export async function removeTotp(
+  factors: Factors,
+  caller: Caller,
+  proof: FactorProof,
+  origin: Origin,
+): Promise<void> {
+  await withFactor(factors, caller, proof, origin, (db, user) =>
+    dropSecondFactor(factors.accounts, db, user, { actor: user.username, origin }),
+  )
+}
+
+/** The earlier codes stop working. */
+export async function renewRecoveryCodes(
+  factors: Factors,
+  caller: Caller,
+  proof: { code: string },
+  origin: Origin,
+): Promise<string[]> {
+  const { accounts } = factors
+  return withFactor(factors, caller, proof, origin, async (db, user) => {
+    const event = { event: 'RECOVERY_CODES_RENEWED', ...whoIs(user) }
+    await recordEvent({ ...accounts, db }, event, origin)
+    return issueRecoveryCodes(factors, db, user.id)
+  })
+}
+
+async function withFactor<R>(
+  factors: Factors,
+  caller: Caller,
+  proof: FactorProof,
+  origin: Origin,
+  work: (db: Db<IdentityTables>, user: User) => Promise<R>,
+): Promise<R> {
+  const done = await inAccount(factors, caller, async (db, user) => {
+    if (!user.secondFactor) throw factorAbsent()
+    const outcome = await proveSecondFactor(factors, db, user, proof, origin)
+    if (outcome !== 'passed') return { refusal: callerRefusal(factors.accounts, outcome) }
+    return { result: await work(db, user) }
+  })
+  // Thrown only now, so that the failure stays counted.
+  if ('refusal' in done) throw done.refusal
+  return done.result
+}
+
+/** In a transaction in which the session cannot end and the account cannot change. */
+function inAccount<R>(
+  { accounts, db }: Factors,
+  caller: Caller,
+  work: (db: Db<IdentityTables>, user: User) => Promise<R>,
+): Promise<R> {
+  return inTransaction(db, async (inside) => {
+    await lockCaller(inside, caller)
+    const within = { ...accounts, db: inside as unknown as typeof accounts.db }
+    return work(inside, await requireUser(within, Number(caller.userId)))
+  })
+}
+
+async function issueRecoveryCodes({ accounts }: Factors, db: Db<IdentityTables>, userId: number) {
+  const codes = newRecoveryCodes()
+  const { masterKey } = accounts.settings
+  const hashes = codes.map((code) => recoveryCodeHash(masterKey, userId, code))
+  await replaceRecoveryCodes(db, userId, { hashes, now: accounts.clock() })
+  return codes
+}
+
+export function recoveryCodesLeft({ db }: Factors, caller: Caller) {
+  return unusedRecoveryCodes(db, Number(caller.userId))
+}
+
+function whoIs({ id, username }: User) {
+  return { actor: username, subject: username, userId: id }
+}

@@ -1,0 +1,89 @@
+import {
+  type Gate,
+  type Origin,
+  openSession,
+  recordEvent,
+  type TokenPair,
+  type User,
+} from '@plinth/accounts'
+import { type Clock, type Db, hashOpaqueToken, newOpaqueToken, secondsAfter } from '@plinth/kit'
+import {
+  insertStep,
+  spendStep,
+  tryStep,
+  unusedRecoveryCodes,
+} from '../database/factors.repository.ts'
+import type { IdentityTables } from '../database/tables.ts'
+import { codeRejected, emailNotVerified, mfaRequired } from './problems.ts'
+import {
+  type FactorProof,
+  type Factors,
+  type Outcome,
+  proveSecondFactor,
+  SECOND_FACTOR_USED,
+  signInRefusal,
+} from './second-factor.ts'
+
+const STEP_SECONDS = 300
+const MOST_TRIES = 5
+
+/**
+ * The one gate that every way in goes through before it gets a session: a password, and a passkey that
+ * its owner did not unlock. A passkey with user verification is two factors already. A new way in has
+ * no other way to a session than `openSession`, which asks here.
+ */
+export function openGate(clock: Clock, { requireVerified }: { requireVerified: boolean }): Gate {
+  return {
+    always: requireVerified,
+    problems: [mfaRequired, ...(requireVerified ? [emailNotVerified] : [])],
+    async ask(database, user, amr, origin) {
+      const db = database as unknown as Db<IdentityTables>
+      if (requireVerified && !user.verified) return emailNotVerified()
+      if (!user.secondFactor || amr.includes('mfa')) return undefined
+      const mfaToken = newOpaqueToken()
+      await insertStep(db, {
+        tokenHash: hashOpaqueToken(mfaToken),
+        userId: user.id,
+        amr: amr.join(' '),
+        tries: 0,
+        expiresAt: secondsAfter(clock(), STEP_SECONDS).toISOString(),
+      })
+      const who = { actor: user.username, subject: user.username }
+      await recordEvent({ db, clock }, { event: 'SECOND_FACTOR_ASKED', ...who }, origin)
+      const { remaining } = await unusedRecoveryCodes(db, user.id)
+      const methods = ['totp', ...(remaining > 0 ? ['recoveryCode'] : [])]
+      return mfaRequired({ extra: { mfaToken, methods } })
+    },
+  }
+}
+
+type SecondStep = FactorProof & { mfaToken: string }
+
+/** The second step of a sign-in: the token of the first, and a code. */
+export async function completeLogIn(
+  factors: Factors,
+  { mfaToken, ...proof }: SecondStep,
+  origin: Origin,
+): Promise<TokenPair> {
+  const { accounts, db } = factors
+  const tokenHash = hashOpaqueToken(mfaToken)
+  const step = await tryStep(db, tokenHash, { most: MOST_TRIES, now: accounts.clock() })
+  if (!step) throw codeRejected({ extra: { triesLeft: 0 } })
+  let outcome = 'wrong' as Outcome
+  const entry = {
+    userId: step.userId,
+    event: SECOND_FACTOR_USED,
+    amr: [...step.amr.split(' '), 'otp', 'mfa'],
+    admit: async (database: typeof accounts.db, locked: Promise<User | undefined>) => {
+      const inside = database as unknown as Db<IdentityTables>
+      const user = await locked
+      if (!user) return false
+      outcome = await proveSecondFactor(factors, inside, user, proof, origin)
+      return outcome === 'passed' && spendStep(inside, tokenHash)
+    },
+  }
+  const pair = await openSession(accounts, entry, origin)
+  if (pair) return pair
+  if (outcome === 'passed') throw codeRejected({ extra: { triesLeft: 0 } })
+  throw signInRefusal(accounts, outcome, MOST_TRIES - step.tries)
+}

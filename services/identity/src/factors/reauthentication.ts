@@ -1,0 +1,103 @@
+import {
+  findAuthentication,
+  lockCaller,
+  type Origin,
+  recordEvent,
+  requireUser,
+  type User,
+  updateAuthentication,
+  withOwnPassword,
+} from '@plinth/accounts'
+import {
+  type Caller,
+  type Db,
+  type Guard,
+  guarding,
+  inTransaction,
+  secondsAfter,
+  validationFailed,
+} from '@plinth/kit'
+import type { IdentityTables } from '../database/tables.ts'
+import { reauthenticationRequired } from './problems.ts'
+import {
+  callerRefusal,
+  type FactorProof,
+  type Factors,
+  type Outcome,
+  proveSecondFactor,
+} from './second-factor.ts'
+
+const RECENT_SECONDS = 600
+const EVENT = 'REAUTHENTICATED'
+
+/** A passkey of a user: how strong its proof is, and what to do in the transaction that accepts it. */
+export type ProvePasskey = (
+  credential: unknown,
+  userId: number,
+) => Promise<{ amr: string[]; use(db: Db<IdentityTables>): Promise<boolean> } | undefined>
+
+type Proof = FactorProof & { password?: string; passkey?: unknown }
+
+/** Marks the session as proved just now: by the password or a passkey, and the second factor if there is one. */
+export async function reauthenticate(
+  factors: Factors & { provePasskey?: ProvePasskey },
+  caller: Caller,
+  { password, passkey, ...proof }: Proof,
+  origin: Origin,
+): Promise<void> {
+  const { accounts, db, provePasskey } = factors
+  const finish = (inside: Db<IdentityTables>, user: User, amr: string[]) =>
+    stampSession(factors, inside, { user, caller, amr, proof }, origin)
+  let outcome: Outcome
+  if (password !== undefined) {
+    const known = { password, field: 'password', event: EVENT }
+    outcome = await withOwnPassword(accounts, caller, known, origin, {
+      prepare: async () => undefined,
+      work: (inside, user) => finish(inside as unknown as Db<IdentityTables>, user, ['pwd']),
+    })
+  } else {
+    const used = await provePasskey?.(passkey, Number(caller.userId))
+    outcome = await inTransaction(db, async (inside) => {
+      await lockCaller(inside, caller)
+      if (!(await used?.use(inside))) throw validationFailed(['passkey: was not accepted'])
+      const within = { ...accounts, db: inside as unknown as typeof accounts.db }
+      const user = await requireUser(within, Number(caller.userId))
+      return finish(inside, user, used?.amr ?? [])
+    })
+  }
+  if (outcome !== 'passed') throw callerRefusal(accounts, outcome)
+}
+
+type Stamp = { user: User; caller: Caller; amr: string[]; proof: FactorProof }
+
+async function stampSession(
+  factors: Factors,
+  db: Db<IdentityTables>,
+  { user, caller, amr, proof }: Stamp,
+  origin: Origin,
+): Promise<Outcome> {
+  const { accounts } = factors
+  const proved = [...amr]
+  if (user.secondFactor && !amr.includes('mfa')) {
+    const outcome = await proveSecondFactor(factors, db, user, proof, origin)
+    if (outcome !== 'passed') return outcome
+    proved.push('otp', 'mfa')
+  }
+  const stamp = { amr: proved, authenticatedAt: accounts.clock() }
+  await updateAuthentication(db, Number(caller.sessionId), stamp)
+  const who = { actor: user.username, subject: user.username }
+  await recordEvent({ ...accounts, db }, { event: EVENT, ...who }, origin)
+  return 'passed'
+}
+
+/** After the caller is known: a session that was stolen an hour ago changes nothing of the account. */
+export function recentGuard({ accounts, reauthenticate: asked }: Factors): Guard {
+  return guarding({ schemes: {}, problems: [reauthenticationRequired] }, async ({ caller }) => {
+    if (!asked) return
+    const proved = await findAuthentication(accounts.db, Number(caller.sessionId))
+    const user = await requireUser(accounts, Number(caller.userId))
+    const since = secondsAfter(accounts.clock(), -RECENT_SECONDS)
+    const complete = !user.secondFactor || proved?.amr.includes('mfa')
+    if (!proved || proved.authenticatedAt <= since || !complete) throw reauthenticationRequired()
+  })
+}

@@ -1,0 +1,120 @@
+import {
+  type Accounts,
+  type Origin,
+  recordEvent,
+  recordRefusal,
+  slowedDown,
+  type User,
+  updateSecondFactor,
+} from '@plinth/accounts'
+import { type Db, openText, type Problem, secondsAfter, validationFailed } from '@plinth/kit'
+import {
+  addFactorFailure,
+  claimStep,
+  deleteFactor,
+  findFactor,
+  lockFactor,
+  spendRecoveryCode,
+} from '../database/factors.repository.ts'
+import type { IdentityTables } from '../database/tables.ts'
+import { codeRejected, mfaRequired } from './problems.ts'
+import { recoveryCodeHash } from './recovery-codes.ts'
+import { stepOfCode } from './totp.ts'
+
+/** What the rules of the second factor need; every rule takes it as its first argument. */
+export type Factors = {
+  accounts: Accounts
+  db: Db<IdentityTables>
+  /** How an authenticator names the application. */
+  issuer: string
+  /** Whether changes of an account need a recent proof of who the caller is. */
+  reauthenticate: boolean
+}
+
+export const SECOND_FACTOR_USED = 'SECOND_FACTOR_USED'
+
+export type FactorProof = { code?: string; recoveryCode?: string }
+
+export type Outcome = 'passed' | 'missing' | 'wrong' | { lockedUntil: Date }
+
+/** Wrong codes in a row. Strangers lock nobody out: whoever gets here has proved the first factor. */
+const FAILURES_BEFORE_LOCK = 10
+const LOCK_SECONDS = 15 * 60
+const LONGEST_LOCK_SECONDS = 24 * 3600
+
+/**
+ * The one check of a second factor. Runs in a transaction in which the user's row is locked, and which
+ * must commit whatever the outcome, for it counts failures. A recovery code also works while the
+ * authenticator is locked: 65 bits cannot be guessed.
+ */
+export async function proveSecondFactor(
+  { accounts }: Factors,
+  db: Db<IdentityTables>,
+  user: User,
+  { code, recoveryCode }: FactorProof,
+  origin: Origin,
+): Promise<Outcome> {
+  const inside = { ...accounts, db: db as unknown as Accounts['db'] }
+  const now = accounts.clock()
+  const who = { actor: user.username, subject: user.username, userId: user.id }
+  if (code !== undefined) {
+    const factor = await findFactor(db, user.id)
+    const lockedUntil = new Date(factor?.lockedUntil ?? 0)
+    if (lockedUntil > now) return { lockedUntil }
+    const step = factor && stepOfCode(secretOf(accounts, factor), code, now)
+    if (step !== undefined && (await claimStep(db, user.id, { step, now }))) return 'passed'
+  } else if (recoveryCode !== undefined) {
+    const codeHash = recoveryCodeHash(accounts.settings.masterKey, user.id, recoveryCode)
+    if (await spendRecoveryCode(db, { userId: user.id, codeHash }, now)) {
+      await recordEvent(inside, { event: 'RECOVERY_CODE_USED', ...who }, origin)
+      return 'passed'
+    }
+  } else return 'missing'
+  const beyond = (await addFactorFailure(db, user.id)) - FAILURES_BEFORE_LOCK
+  if (beyond >= 0) await lockFactor(db, user.id, secondsAfter(now, lockSeconds(beyond)))
+  await recordRefusal(inside, { event: SECOND_FACTOR_USED, ...who }, origin)
+  return 'wrong'
+}
+
+/** Doubled with every further failure: fewer than 30 guesses on any day, each right once in 333,333. */
+function lockSeconds(beyond: number): number {
+  return Math.min(LOCK_SECONDS * 2 ** beyond, LONGEST_LOCK_SECONDS)
+}
+
+type Sealed = { userId: number; secret: string }
+
+export function secretOf({ settings }: Accounts, { userId, secret }: Sealed): Buffer {
+  return Buffer.from(openText(settings.masterKey, secret, `totp ${userId}`), 'base64url')
+}
+
+/** What somebody who signs in, or resets the password, is told. */
+export function signInRefusal(accounts: Accounts, outcome: Outcome, triesLeft?: number): Problem {
+  if (typeof outcome === 'object') return locked(accounts, outcome)
+  if (outcome === 'missing') return mfaRequired({ extra: { methods: ['totp', 'recoveryCode'] } })
+  return codeRejected(triesLeft === undefined ? {} : { extra: { triesLeft } })
+}
+
+/** What a caller with a session is told. A 401 would say that the session is over. */
+export function callerRefusal(accounts: Accounts, outcome: Outcome): Problem {
+  if (typeof outcome === 'object') return locked(accounts, outcome)
+  const fault = outcome === 'missing' ? 'is required' : 'is wrong or was used before'
+  return validationFailed([`code: ${fault}`])
+}
+
+function locked(accounts: Accounts, { lockedUntil }: { lockedUntil: Date }): Problem {
+  return slowedDown(accounts, { failures: FAILURES_BEFORE_LOCK, endsAt: lockedUntil })
+}
+
+/** Removes the factor, an enrolment that was begun, and the recovery codes. */
+export async function dropSecondFactor(
+  accounts: Accounts,
+  db: Db<IdentityTables>,
+  user: User,
+  { actor, origin }: { actor: string; origin: Origin },
+): Promise<void> {
+  await deleteFactor(db, user.id)
+  if (!user.secondFactor) return
+  await updateSecondFactor(db, user.id, false)
+  const event = { event: 'TOTP_REMOVED', actor, subject: user.username, userId: user.id }
+  await recordEvent({ ...accounts, db }, event, origin)
+}

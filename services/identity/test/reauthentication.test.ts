@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { type Api, engines } from '@plinth/kit/testing'
+import { FLAGS } from './authenticator.ts'
+import { enrol } from './authenticator-app.ts'
+import { mailTo, tokenOf } from './inbox.ts'
+import { startPasskeyClient } from './passkey-client.ts'
+import { ALICE, startIdentity, startWithAlice } from './start-identity.ts'
+
+const env = { IDENTITY_REAUTHENTICATE: 'true' }
+
+/** Every call that the setting protects, with what it answers when it is reached. */
+async function protectedCalls(api: Api, token: string) {
+  const { headers } = await startPasskeyClient(api)
+  const changeEmail = { newEmail: 'ada@example.com' }
+  const code = { code: '000000' }
+  const json = { 'content-type': 'application/json' }
+  const replies = [
+    await api.post('/api/users/me/totp/confirm', code, { token }),
+    await api.post('/api/users/me/totp', undefined, { token }),
+    await api.request('DELETE', '/api/users/me/totp', {
+      token,
+      headers: json,
+      body: JSON.stringify(code),
+    }),
+    await api.post('/api/users/me/recovery-codes', code, { token }),
+    await api.post('/api/users/me/email', changeEmail, { token }),
+    await api.post('/webauthn/register/options', undefined, { token, headers }),
+    await api.delete('/webauthn/register/AAAA', { token, headers }),
+  ]
+  return replies.map(({ status, body }) => (body.code ? `${status} ${body.code}` : String(status)))
+}
+
+const REACHED = [
+  '404 SECOND_FACTOR_NOT_FOUND',
+  '201',
+  '404 SECOND_FACTOR_NOT_FOUND',
+  '404 SECOND_FACTOR_NOT_FOUND',
+  '202',
+  '200',
+  '403 ACCESS_DENIED',
+]
+const REFUSED = Array.from({ length: REACHED.length }, () => '403 REAUTHENTICATION_REQUIRED')
+
+for (const engine of engines)
+  describe(`a recent proof of who the caller is on ${engine.name}`, { skip: engine.skip }, () => {
+    test('is needed for what the setting protects, and holds for ten minutes', async (t) => {
+      const { api, token, clock } = await startWithAlice(t, { engine, env })
+      const again = (body: object) => api.post('/api/auth/reauthenticate', body, { token })
+      assert.deepEqual(await protectedCalls(api, token), REACHED)
+
+      clock.advance(600)
+      assert.deepEqual(await protectedCalls(api, token), REFUSED)
+      assert.equal((await again({})).status, 400)
+      const wrong = await again({ password: 'wrong' })
+      assert.deepEqual(
+        [wrong.status, wrong.body.errors],
+        [400, ['password: is not the current password']],
+      )
+      assert.deepEqual(await protectedCalls(api, token), REFUSED)
+      assert.equal((await again({ password: ALICE.password })).status, 204)
+      clock.advance(299)
+      assert.equal((await api.post('/api/users/me/totp', undefined, { token })).status, 201)
+    })
+
+    test('asks for the second factor too, unless a passkey was unlocked', async (t) => {
+      const { api, token, clock, pair } = await startWithAlice(t, { engine, env })
+      const passkey = await startPasskeyClient(api)
+      assert.equal((await passkey.register(token)).status, 200)
+      const { app } = await enrol(api, token, clock)
+      clock.advance(600)
+      const again = async (body: object) => {
+        const { status, body: reply } = await api.post('/api/auth/reauthenticate', body, { token })
+        return [status, reply.errors?.[0]]
+      }
+      const { password } = ALICE
+      const assertion = async (flags: number) =>
+        passkey.authenticator.get(await passkey.authenticationOptions(), { flags })
+
+      const present = await assertion(FLAGS.UP)
+      assert.deepEqual(await again({ password }), [400, 'code: is required'])
+      assert.deepEqual(await again({ password, code: app.wrong() }), [
+        400,
+        'code: is wrong or was used before',
+      ])
+      assert.deepEqual(await again({ passkey: present }), [400, 'code: is required'])
+      assert.deepEqual(await again({ passkey: present }), [400, 'passkey: was not accepted'])
+      assert.deepEqual(await again({ password, code: app.next() }), [204, undefined])
+      assert.deepEqual(await again({ passkey: await assertion(FLAGS.UP | FLAGS.UV) }), [
+        204,
+        undefined,
+      ])
+      const { refreshToken } = pair
+      const { body: next } = await api.post('/api/auth/refresh', { refreshToken })
+      const [, payload = ''] = next.accessToken.split('.')
+      const claims = JSON.parse(Buffer.from(payload, 'base64url').toString())
+      assert.deepEqual([claims.amr, claims.auth_time], [['hwk', 'mfa'], claims.iat])
+    })
+
+    test('does not accept the passkey of another user', async (t) => {
+      const { api, token } = await startWithAlice(t, { engine, env })
+      const bob = { ...ALICE, username: 'bob', email: 'bob@example.com' }
+      await api.post('/api/auth/register', bob)
+      const { body: other } = await api.post('/api/auth/login', bob)
+      const passkey = await startPasskeyClient(api)
+      assert.equal((await passkey.register(other.accessToken)).status, 200)
+      const assertion = passkey.authenticator.get(await passkey.authenticationOptions())
+
+      const { status } = await api.post(
+        '/api/auth/reauthenticate',
+        { passkey: assertion },
+        { token },
+      )
+
+      assert.equal(status, 400)
+    })
+
+    test('is not needed unless the setting asks for it', async (t) => {
+      const { api, token, clock } = await startWithAlice(t, { engine })
+
+      clock.advance(899)
+
+      assert.deepEqual(await protectedCalls(api, token), REACHED)
+    })
+  })
+
+for (const engine of engines)
+  describe(`an address that must be verified on ${engine.name}`, { skip: engine.skip }, () => {
+    test('is asked for only after the right password, and then lets in', async (t) => {
+      const { api } = await startIdentity(t, {
+        engine,
+        env: { IDENTITY_REQUIRE_VERIFIED: 'true' },
+      })
+      await api.post('/api/auth/register', ALICE)
+      const logIn = async (credentials: object) => {
+        const { status, body } = await api.post('/api/auth/login', credentials)
+        return [status, body.code]
+      }
+
+      assert.deepEqual(await logIn({ ...ALICE, password: 'wrong' }), [401, 'INVALID_CREDENTIALS'])
+      assert.deepEqual(await logIn(ALICE), [403, 'EMAIL_NOT_VERIFIED'])
+      const token = tokenOf(await mailTo(api, ALICE.email, 'verify-email'))
+      assert.equal((await api.post('/api/auth/verify-email', { token })).status, 204)
+      assert.deepEqual(await logIn(ALICE), [200, undefined])
+    })
+  })

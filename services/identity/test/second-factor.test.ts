@@ -1,0 +1,293 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { type Api, engines, type TestClock } from '@plinth/kit/testing'
+import { FLAGS } from './authenticator.ts'
+import { enrol, firstStep, secondStep } from './authenticator-app.ts'
+import { mailTo, tokenOf } from './inbox.ts'
+import { startPasskeyClient } from './passkey-client.ts'
+import { ALICE, sharedIdentity, startIdentity, startWithAlice } from './start-identity.ts'
+
+const NEW_PASSWORD = 'an entirely new password'
+
+let users = 0
+
+/** Another user of a shared service, signed in. */
+async function newUser({ api, clock }: { api: Api; clock: TestClock }) {
+  users += 1
+  const username = `user-${users}`
+  const user = { ...ALICE, username, email: `${username}@example.com` }
+  assert.equal((await api.post('/api/auth/register', user)).status, 201)
+  const { body } = await api.post('/api/auth/login', user)
+  return { api, clock, user, token: body.accessToken as string }
+}
+
+const claimsOf = (token: string) =>
+  JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
+
+const codeOfReply = ({ status, body }: { status: number; body: { code?: string } }) => [
+  status,
+  body.code,
+]
+
+async function verifyAddress(api: Api, user: typeof ALICE) {
+  const token = tokenOf(await mailTo(api, user.email, 'verify-email'))
+  assert.equal((await api.post('/api/auth/verify-email', { token })).status, 204)
+}
+
+for (const engine of engines)
+  describe(`a second factor on ${engine.name}`, { skip: engine.skip }, () => {
+    const service = sharedIdentity({ engine })
+
+    test('is asked for once it is confirmed, and not before', async () => {
+      const { api, token, clock, user } = await newUser(service())
+      const begun = await api.post('/api/users/me/totp', undefined, { token })
+      assert.match(begun.body.uri, /^otpauth:\/\/totp\/localhost:user-\d+\?secret=[A-Z2-7]{32}&/)
+      assert.equal((await api.post('/api/auth/login', user)).status, 200)
+
+      const { app, recoveryCodes } = await enrol(api, token, clock)
+      const { status, body } = await api.post('/api/auth/login', user)
+
+      assert.deepEqual(
+        [status, body.code, body.methods],
+        [401, 'MFA_REQUIRED', ['totp', 'recoveryCode']],
+      )
+      assert.ok(!('accessToken' in body || 'refreshToken' in body))
+      const done = await secondStep(api, body.mfaToken, { code: app.next() })
+      assert.equal(done.status, 200)
+      assert.equal(recoveryCodes.length, 10)
+      const security = await api.get('/api/users/me/security', { token: done.body.accessToken })
+      assert.deepEqual(security.body, { emailVerified: false, secondFactor: true })
+      await mailTo(api, user.email, 'second-factor-added')
+    })
+
+    test('is named in the access token, and a refresh keeps that', async () => {
+      const { api, token, clock, user } = await newUser(service())
+      const { amr, auth_time, iat } = claimsOf(token)
+      assert.deepEqual([amr, auth_time], [['pwd'], iat])
+      const { app } = await enrol(api, token, clock)
+      const { body: pair } = await secondStep(api, await firstStep(api, user), {
+        code: app.next(),
+      })
+      const signedIn = claimsOf(pair.accessToken)
+
+      clock.advance(600)
+      const { refreshToken } = pair
+      const { body: next } = await api.post('/api/auth/refresh', { refreshToken })
+
+      assert.deepEqual(signedIn.amr, ['pwd', 'otp', 'mfa'])
+      const { amr: kept, auth_time: since } = claimsOf(next.accessToken)
+      assert.deepEqual([kept, since], [signedIn.amr, signedIn.auth_time])
+    })
+
+    test('accepts each code once, and none that is older than the last', async () => {
+      const { api, token, clock, user } = await newUser(service())
+      const { app } = await enrol(api, token, clock)
+      const used = app.code()
+      const attempt = async (code: string) =>
+        codeOfReply(await secondStep(api, await firstStep(api, user), { code }))
+
+      assert.deepEqual(await attempt(used), [401, 'INVALID_CODE'])
+      const ahead = app.code(1)
+      assert.deepEqual(await attempt(ahead), [200, undefined])
+      assert.deepEqual(await attempt(ahead), [401, 'INVALID_CODE'])
+      clock.advance(60)
+      assert.deepEqual(await attempt(app.code(-1)), [401, 'INVALID_CODE'])
+      assert.deepEqual(await attempt(app.code()), [200, undefined])
+    })
+
+    test('of ten parallel uses of one code at two nodes one wins', async (t) => {
+      const databaseUrl = await engine.freshUrl(t)
+      const env = { IDENTITY_DATABASE_URL: databaseUrl }
+      const { api, token, clock } = await startWithAlice(t, { env })
+      const nodes = [
+        api,
+        engine.name === 'sqlite' ? api : (await startIdentity(t, { env, clock })).api,
+      ]
+      const { app, recoveryCodes } = await enrol(api, token, clock)
+      const [recoveryCode = ''] = recoveryCodes
+      const race = async (proof: object) => {
+        const tokens = await Promise.all(Array.from({ length: 10 }, () => firstStep(api, ALICE)))
+        const replies = await Promise.all(
+          tokens.map((mfaToken, n) => secondStep(nodes[n % 2] as Api, mfaToken, proof)),
+        )
+        return replies.map(({ status }) => status).toSorted()
+      }
+
+      const once = [200, ...Array.from({ length: 9 }, () => 401)]
+      assert.deepEqual(await race({ code: app.next() }), once)
+      clock.advance(24 * 3600)
+      assert.deepEqual(await race({ recoveryCode }), once)
+    })
+
+    test('one step admits one session, also with two good codes at once', async () => {
+      const { api, token, clock, user } = await newUser(service())
+      const { app, recoveryCodes } = await enrol(api, token, clock)
+      const mfaToken = await firstStep(api, user)
+      const proofs = [
+        ...recoveryCodes.slice(0, 3).map((recoveryCode) => ({ recoveryCode })),
+        { code: app.next() },
+      ]
+
+      const replies = await Promise.all(proofs.map((proof) => secondStep(api, mfaToken, proof)))
+
+      assert.deepEqual(replies.map(({ status }) => status).toSorted(), [200, 401, 401, 401])
+    })
+
+    test('a step ends after five tries, after five minutes and with a new password', async () => {
+      const { api, token, clock, user } = await newUser(service())
+      const { app } = await enrol(api, token, clock)
+      const tried = await firstStep(api, user)
+      const left: number[] = []
+      for (let n = 0; n < 5; n += 1)
+        left.push((await secondStep(api, tried, { code: app.wrong() })).body.triesLeft)
+      const expired = await firstStep(api, user)
+      clock.advance(300)
+      const fresh = await firstStep(api, user)
+      const change = { currentPassword: user.password, newPassword: NEW_PASSWORD }
+      assert.equal((await api.post('/api/users/me/password', change, { token })).status, 204)
+
+      assert.deepEqual(left, [4, 3, 2, 1, 0])
+      for (const mfaToken of [tried, expired, fresh, 'invented'])
+        assert.deepEqual(codeOfReply(await secondStep(api, mfaToken, { code: app.next() })), [
+          401,
+          'INVALID_CODE',
+        ])
+    })
+
+    test('is locked by ten wrong codes in a row, for longer each time; recovery codes still work', async () => {
+      const { api, token, clock, user } = await newUser(service())
+      const { app, recoveryCodes } = await enrol(api, token, clock)
+      const attempt = async (proof: object) => secondStep(api, await firstStep(api, user), proof)
+      for (let n = 0; n < 10; n += 1)
+        assert.equal((await attempt({ code: app.wrong() })).status, 401)
+
+      const locked = await attempt({ code: app.next() })
+      const rescued = await attempt({ recoveryCode: recoveryCodes[0] })
+      clock.advance(900)
+      const again = await attempt({ code: app.wrong() })
+      const longer = await attempt({ code: app.next() })
+      clock.advance(1800)
+      const open = await attempt({ code: app.next() })
+
+      assert.deepEqual(codeOfReply(locked), [429, 'TOO_MANY_ATTEMPTS'])
+      assert.equal(locked.headers.get('retry-after'), '870')
+      assert.equal(rescued.status, 200)
+      assert.equal(again.status, 401)
+      assert.deepEqual([longer.status, longer.headers.get('retry-after')], [429, '1770'])
+      assert.equal(open.status, 200)
+      await mailTo(api, user.email, 'second-factor-refused')
+      const { text } = await mailTo(api, user.email, 'recovery-code-used')
+      assert.match(text, /You have 9 left/)
+    })
+
+    test('is asked for after a passkey that was not unlocked, and not after one that was', async () => {
+      const { api, token, clock } = await newUser(service())
+      const passkey = await startPasskeyClient(api)
+      assert.equal((await passkey.register(token)).status, 200)
+      const { app } = await enrol(api, token, clock)
+
+      const unlocked = await passkey.logIn()
+      const present = await passkey.logIn({ flags: FLAGS.UP })
+
+      assert.deepEqual(claimsOf(unlocked.body.accessToken).amr, ['hwk', 'mfa'])
+      assert.deepEqual(codeOfReply(present), [401, 'MFA_REQUIRED'])
+      const done = await secondStep(api, present.body.mfaToken, { code: app.next() })
+      assert.deepEqual(claimsOf(done.body.accessToken).amr, ['hwk', 'otp', 'mfa'])
+    })
+
+    test('is asked for at a reset, which keeps its token until then', async () => {
+      const { api, token, clock, user } = await newUser(service())
+      await verifyAddress(api, user)
+      const { app } = await enrol(api, token, clock)
+      const reset = async (proof: object) => {
+        await api.post('/api/auth/password-reset', { email: user.email })
+        const mail = { token: tokenOf(await mailTo(api, user.email, 'password-reset')) }
+        const confirm = (given: object) =>
+          api.post('/api/auth/password-reset/confirm', {
+            ...mail,
+            ...given,
+            newPassword: NEW_PASSWORD,
+          })
+        return {
+          missing: await confirm({}),
+          wrong: await confirm({ totp: app.wrong() }),
+          right: await confirm(proof),
+        }
+      }
+
+      const { missing, wrong, right } = await reset({ totp: app.next() })
+
+      assert.deepEqual(codeOfReply(missing), [401, 'MFA_REQUIRED'])
+      assert.deepEqual(codeOfReply(wrong), [401, 'INVALID_CODE'])
+      assert.equal(right.status, 204)
+      await firstStep(api, { ...user, password: NEW_PASSWORD })
+      const { status, body } = await api.get('/api/users/me/security', { token })
+      assert.deepEqual([status, body.code], [401, 'INVALID_ACCESS_TOKEN'])
+    })
+
+    test('goes with the rest when a reset proves the address for the first time', async () => {
+      const { api, token, clock, user } = await newUser(service())
+      await enrol(api, token, clock)
+      await api.post('/api/auth/password-reset', { email: user.email })
+      const mail = await mailTo(api, user.email, 'password-reset')
+
+      const body = { token: tokenOf(mail), newPassword: NEW_PASSWORD }
+      assert.equal((await api.post('/api/auth/password-reset/confirm', body)).status, 204)
+
+      const login = await api.post('/api/auth/login', { ...user, password: NEW_PASSWORD })
+      assert.equal(login.status, 200)
+    })
+
+    test('is turned off with a code of it, and nothing less', async () => {
+      const { api, token, clock, user } = await newUser(service())
+      const { app, recoveryCodes } = await enrol(api, token, clock)
+      const remove = async (body: object) => {
+        const { status } = await api.request('DELETE', '/api/users/me/totp', {
+          token,
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify(body),
+        })
+        return status
+      }
+
+      assert.equal((await api.post('/api/users/me/totp', undefined, { token })).status, 409)
+      assert.equal(await remove({}), 400)
+      assert.equal(await remove({ code: app.wrong() }), 400)
+      assert.equal(await remove({ recoveryCode: recoveryCodes[3] }), 204)
+      assert.equal(await remove({ code: app.next() }), 404)
+      assert.equal((await api.post('/api/auth/login', user)).status, 200)
+      await mailTo(api, user.email, 'second-factor-removed')
+    })
+
+    test('recovery codes work once each, and not after new ones were made', async () => {
+      const { api, token, clock, user } = await newUser(service())
+      const { app, recoveryCodes } = await enrol(api, token, clock)
+      const path = '/api/users/me/recovery-codes'
+      const attempt = async (recoveryCode = '') =>
+        (await secondStep(api, await firstStep(api, user), { recoveryCode })).status
+      const left = async () => (await api.get(path, { token })).body.remaining
+
+      assert.equal(await attempt(recoveryCodes[0]?.toLowerCase().replaceAll('-', ' ')), 200)
+      assert.equal(await attempt(recoveryCodes[0]), 401)
+      assert.equal(await left(), 9)
+      assert.equal((await api.post(path, { code: app.wrong() }, { token })).status, 400)
+      const renewed = await api.post(path, { code: app.next() }, { token })
+      assert.equal(await left(), 10)
+      assert.equal(await attempt(recoveryCodes[1]), 401)
+      assert.equal(await attempt(renewed.body.recoveryCodes[0]), 200)
+      await mailTo(api, user.email, 'recovery-codes-renewed')
+    })
+
+    test('that is not confirmed within ten minutes has to be begun again', async () => {
+      const { api, token, clock } = await newUser(service())
+      const confirm = (code: string) => api.post('/api/users/me/totp/confirm', { code }, { token })
+      assert.equal((await confirm('123456')).status, 404)
+      await api.post('/api/users/me/totp', undefined, { token })
+      assert.equal((await confirm('000000')).status, 400)
+
+      clock.advance(600)
+
+      assert.deepEqual(codeOfReply(await confirm('000000')), [404, 'SECOND_FACTOR_NOT_FOUND'])
+      await enrol(api, token, clock)
+    })
+  })
