@@ -102,7 +102,9 @@ const placesInOneFolder: Plugin = {
 }
 
 async function declare(outDir: string): Promise<void> {
-  const draft = mkdtempSync(join(ROOT, '.cache/declarations-'))
+  const cache = join(ROOT, '.cache')
+  mkdirSync(cache, { recursive: true })
+  const draft = mkdtempSync(join(cache, 'declarations-'))
   try {
     const options = ['--declaration', '--emitDeclarationOnly', '--noEmit', 'false']
     const words = ['-p', 'release', ...options, '--outDir', draft]

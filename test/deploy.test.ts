@@ -29,6 +29,18 @@ describe('what is in deploy/, Dockerfile and compose.yaml', () => {
     assert.match(stdout, /Overall exposure level for plinth\.service: [01]\.\d/)
   })
 
+  test('the unit is handed every secret that "plinth init" writes', () => {
+    const written = read('cli/commands/setup/init.ts').matchAll(/^([A-Z_]+)=secrets\/(\S+)$/gm)
+    const unit = read('deploy/plinth.service')
+
+    const secrets = [...written]
+    assert.ok(secrets.length > 4)
+    for (const [, setting = '', file = ''] of secrets) {
+      assert.match(unit, new RegExp(` ${setting}=%d/${file} `))
+      assert.ok(unit.includes(`LoadCredential=${file}:/etc/plinth/secrets/${file}\n`), file)
+    }
+  })
+
   test('everyone waits longer for the end than the services take: 5 s of drain and 25 s', () => {
     assert.match(read('deploy/plinth.service'), /^TimeoutStopSec=40$/m)
     assert.match(read('compose.yaml'), /stop_grace_period: 40s/)

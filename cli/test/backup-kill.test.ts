@@ -34,8 +34,14 @@ for (const engine of engines)
 
       assert.deepEqual(archivesIn(backups), [])
       assert.deepEqual(await (await suite.storage.download(file.id)).bytes(), await PDF.bytes())
+      if (engine.name === 'sqlite') {
+        const words = ['backup', 'create', '--verify']
+        const { code } = await plinth(words, { env: killedAt('verify:checked', env) })
+        assert.deepEqual([code, scratchIn(backups).length], [null, 1])
+      }
       const { code, stderr } = await plinth(['backup', 'create', '--verify'], { env })
       assert.equal(code, 0, stderr)
+      assert.deepEqual(scratchIn(backups), [])
       assert.equal(readdirSync(backups).filter((name) => name.endsWith('.part')).length, 0)
     })
 
@@ -98,6 +104,10 @@ for (const engine of engines)
 
 function archivesIn(folder: string): string[] {
   return readdirSync(folder).filter((name) => name.endsWith('.tar.zst'))
+}
+
+function scratchIn(folder: string): string[] {
+  return readdirSync(folder).filter((name) => name.startsWith('.verify-'))
 }
 
 /** Databases of their own for PostgreSQL; on SQLite the folder is enough. */

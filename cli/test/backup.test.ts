@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
-import { readdirSync, statSync } from 'node:fs'
+import { linkSync, readdirSync, statSync } from 'node:fs'
 import { copyFile, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { engines } from '@plinth/kit/testing'
+import Sqlite from 'better-sqlite3'
 import { until } from '../../test/until.ts'
 import { elsewhere, fill, PASSWORD, PDF, sqlite, startSuiteOn, suiteEnv } from './filled-suite.ts'
 import { plinth } from './run-plinth.ts'
@@ -48,6 +49,36 @@ for (const engine of engines)
       )
     })
   })
+
+test('1,000 files and 10,000 rows under load: writers wait less than 50 ms, and it is whole', async (t) => {
+  const { env } = await suiteEnv(t, sqlite)
+  const suite = await startSuiteOn(t, env)
+  const { keyFile } = await fill(suite)
+  const data = env.SUITE_DATA as string
+  for (let number = 0; number < 1_000; number++)
+    linkSync(join(data, 'storage-key', keyFile), join(data, 'storage-key', `${number}.pdf`))
+  const identity = new Sqlite(join(data, 'identity.db'))
+  identity.exec(
+    `insert into audit_events (at, event, result) with recursive n(i) as
+      (select 1 union all select i + 1 from n where i < 10000)
+      select '2026-01-01T00:00:00.000Z', 'LOGIN', 'success' from n`,
+  )
+  identity.close()
+
+  const backup = plinth(['backup', 'create', '--verify', '--json'], { env })
+  let ended = false
+  backup.then(() => (ended = true)).catch(() => {})
+  let stored = 0
+  for (; !ended; stored++) await suite.storage.upload(PDF, `${stored}.pdf`)
+
+  const { code, stdout, stderr } = await backup
+  assert.equal(code, 0, stderr)
+  const { pausedMs, faults } = JSON.parse(stdout)
+  t.diagnostic(`${stored} uploads meanwhile; writers waited ${pausedMs.toFixed(1)} ms`)
+  assert.ok(stored > 10)
+  assert.ok(pausedMs < 50, `${pausedMs} ms`)
+  assert.deepEqual(faults, [])
+})
 
 test('an archive that cannot be used is refused in a sentence, and nothing changes', async (t) => {
   const { env, folder } = await suiteEnv(t, sqlite)

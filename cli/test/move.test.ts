@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { identityClient } from '@plinth/client'
 import { engines, type TestEngine } from '@plinth/kit/testing'
+import Sqlite from 'better-sqlite3'
 import { services } from '../../launcher/services.ts'
 import { startStack } from '../../launcher/stack/stack.ts'
 import { type Env, PASSWORD, suiteEnv } from './filled-suite.ts'
@@ -32,8 +33,12 @@ describe('a move between SQLite and PostgreSQL', { skip: postgres.skip }, () => 
     const [there, back] = [join(folder, 'there'), `sqlite:${join(folder, 'back.db')}`]
     writeFileSync(there, url)
 
-    const moved = await plinth(['move', 'identity', '--to-file', there, '--json'], { env })
+    const words = ['move', 'identity', '--to-file', there, '--json']
+    const checked = await plinth([...words, '--check'], { env })
+    assert.equal(checked.code, 0, checked.stderr)
+    const moved = await plinth(words, { env })
     assert.equal(moved.code, 0, moved.stderr)
+    assert.deepEqual(JSON.parse(checked.stdout).tables, JSON.parse(moved.stdout).tables)
     assert.match(moved.stdout, /"setting": "IDENTITY_DATABASE_URL=postgres/)
     const onPostgres = { ...env, IDENTITY_DATABASE_URL: url }
     const { id } = await onIdentity(t, onPostgres, (identity) => identity.register(grace('ada')))
@@ -70,6 +75,24 @@ describe('a move between SQLite and PostgreSQL', { skip: postgres.skip }, () => 
     await onIdentity(t, env, (identity) => identity.logIn('grace', PASSWORD))
     const { code, stderr } = await plinth(['move', 'identity', '--to-file', there], { env })
     assert.equal(code, 0, stderr)
+  })
+
+  test('a text that PostgreSQL would not take is found by --check, and by the move', async (t) => {
+    const { env, folder } = await suiteEnv(t, sqlite)
+    await onIdentity(t, env, (identity) => identity.register(grace('grace')))
+    const there = join(folder, 'there')
+    writeFileSync(there, await postgres.freshUrl(t))
+    const sqliteFile = new Sqlite(join(env.SUITE_DATA as string, 'identity.db'))
+    sqliteFile
+      .prepare("update users set email = 'a' || char(0) || '@x.org' where username = 'grace'")
+      .run()
+    sqliteFile.close()
+
+    for (const more of [['--check'], []]) {
+      const words = ['move', 'identity', '--to-file', there, ...more]
+      const { code, stderr } = await plinth(words, { env })
+      assert.deepEqual([code, /a NUL in users\.email/.test(stderr)], [1, true], stderr)
+    }
   })
 
   test('a running service, and a password among the arguments, are refused', async (t) => {

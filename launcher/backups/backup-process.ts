@@ -5,12 +5,11 @@
 import { armFailPoint } from '@plinth/kit'
 import { loadBackups } from '../config.ts'
 import { services } from '../services.ts'
-import { isBusy, makeBackup, yieldToOthers } from './make.ts'
+import { isBusy, makeBackup } from './make.ts'
 import { ENDED } from './schedule.ts'
 
 // The suite is gone, however it went.
 process.once('disconnect', () => process.exit(ENDED.failed))
-yieldToOthers()
 armFailPoint(process.env)
 const names = process.argv.slice(2)
 try {

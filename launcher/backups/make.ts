@@ -21,12 +21,14 @@ export type Made = {
   file: string
   bytes: number
   createdAt: string
+  /** How long writers waited. */
+  pausedMs: number
   /** What is wrong with the archive. */
   faults: string[]
   pruned: KeptBackup[]
 }
 
-/** Makes an archive, proves it if asked, removes what is too old, and records how it ended. */
+/** In a process of its own. Makes an archive, proves it if asked, removes what is too old, and records how it ended. */
 export async function makeBackup(
   env: Env,
   { verify, only, clock = systemClock, show }: Make,
@@ -37,16 +39,18 @@ export async function makeBackup(
   const fail = (reason: string) => recordFailure(record, { at: clock().toISOString(), reason })
   try {
     const services = await suiteData(env, only)
-    const { file, bytes, manifest } = await saveBackup(services, { folder, clock, show })
+    const save = { folder, clock, show, pinned: yieldToOthers }
+    const { file, bytes, manifest } = await saveBackup(services, save)
     const faults = verify ? (await verified(env, file, { clock, show })).faults : []
-    const { createdAt } = manifest
+    const { createdAt, pausedMs } = manifest
     if (faults.length > 0) {
       await fail(`${file}: ${faults.join(', ')}`)
-      return { file, bytes, createdAt, faults, pruned: [] }
+      return { file, bytes, createdAt, pausedMs, faults, pruned: [] }
     }
     const seconds = (performance.now() - since) / 1000
     await recordSuccess(record, { at: createdAt, file, bytes, seconds, verified: verify })
-    return { file, bytes, createdAt, faults, pruned: await pruneBackups(folder, config) }
+    const pruned = await pruneBackups(folder, config)
+    return { file, bytes, createdAt, pausedMs, faults, pruned }
   } catch (error) {
     if (!isBusy(error)) await fail((error as Error).message.split('\n', 1)[0] as string)
     throw error
@@ -67,7 +71,10 @@ export function verified(
   return verifyBackup(file, { folder, clock, scratchIn: scratch, show })
 }
 
-/** Of this process: whatever serves requests on the same machine comes first. */
+/**
+ * Of this process: whatever serves requests on the same machine comes first. Not before the moment
+ * is pinned: writers would wait for a process that is in no hurry.
+ */
 export function yieldToOthers(): void {
   try {
     setPriority(constants.priority.PRIORITY_BELOW_NORMAL)

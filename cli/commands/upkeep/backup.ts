@@ -67,8 +67,7 @@ export async function explained<T>(work: () => Promise<T>): Promise<T> {
 async function create(given: Given): Promise<Outcome | undefined> {
   const { env, progress, text, flag } = given
   armFailPoint(env)
-  const { makeBackup, yieldToOthers } = await import('../../../launcher/backups/make.ts')
-  yieldToOthers()
+  const { makeBackup } = await import('../../../launcher/backups/make.ts')
   const { show } = progress
   const output = text('output')
   const made =
@@ -76,10 +75,10 @@ async function create(given: Given): Promise<Outcome | undefined> {
       ? await makeBackup(env, { verify: flag('verify'), show })
       : await createAt(output, given)
   if (!made) return undefined
-  const { file, bytes, createdAt, faults, pruned } = made
+  const { file, bytes, faults, pruned } = made
   return {
     text: [...faults, `${file} (${bytes} bytes). ${KEYS}`].join('\n'),
-    json: { file, bytes, createdAt, faults, pruned: pruned.map(nameOf) },
+    json: { ...made, pruned: pruned.map(nameOf) },
     code: faults.length > 0 ? EXIT.notSo : EXIT.done,
   }
 }
@@ -90,7 +89,8 @@ async function createAt(output: string, given: Given): Promise<Made | undefined>
   const { saveBackup, writeBackup } = await import('@plinth/backup')
   const { suiteData } = await import('../../../launcher/backups/suite-data.ts')
   const services = await suiteData(env)
-  const options = { clock: systemClock, show: progress.show }
+  const { yieldToOthers } = await import('../../../launcher/backups/make.ts')
+  const options = { clock: systemClock, show: progress.show, pinned: yieldToOthers }
   if (output === '-') {
     await writeBackup(services, process.stdout, options)
     return undefined
@@ -98,7 +98,8 @@ async function createAt(output: string, given: Given): Promise<Made | undefined>
   const { folder } = loadBackups(env)
   const { file, bytes, manifest } = await saveBackup(services, { folder, file: output, ...options })
   const faults = flag('verify') ? (await verified(given, file)).faults : []
-  return { file, bytes, createdAt: manifest.createdAt, faults, pruned: [] }
+  const { createdAt, pausedMs } = manifest
+  return { file, bytes, createdAt, pausedMs, faults, pruned: [] }
 }
 
 const KEYS = 'The master keys are not in it: keep them elsewhere, it is of no use without them.'

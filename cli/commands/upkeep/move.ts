@@ -18,6 +18,7 @@ export const move: Command = {
   options: {
     to: { type: 'string', value: 'URL', help: 'sqlite:<file> or postgres://…, without a password' },
     'to-file': { type: 'string', value: 'FILE', help: 'a file that holds the URL; - is stdin' },
+    check: { type: 'boolean', help: 'says whether the target would take it, and copies nothing' },
   },
   run: (given) => explained(() => moveTo(given)),
 }
@@ -26,8 +27,13 @@ async function moveTo(given: Given): Promise<Outcome> {
   const { operands, env } = given
   armFailPoint(env)
   const to = targetOf(given)
-  const { moveDatabase } = await import('@plinth/backup')
+  const { checkMove, moveDatabase } = await import('@plinth/backup')
   const { data } = await serviceOf(operands[0] as string).prepare(env)
+  if (given.flag('check')) {
+    const tables = await checkMove(data, to)
+    const text = `${tableOf(tables)}\n\nThe target takes it. Nothing was copied.`
+    return { text, json: { tables } }
+  }
   const moved = await moveDatabase(data, to)
   const setting = `${data.database?.setting}=${withoutPassword(to)}`
   return {

@@ -15,11 +15,18 @@ type Held = { service: ServiceData; snapshot?: Snapshot; files?: StoredFiles }
 
 export type Show = (label: string, done: number) => void
 
+export type WriteOptions = {
+  clock: Clock
+  show?: Show
+  /** Runs when writers no longer wait for the backup. */
+  pinned?: () => void
+}
+
 /** Everything the services keep, at one moment, while they run. */
 export async function writeBackup(
   services: ServiceData[],
   output: Writable,
-  { clock, show = () => {} }: { clock: Clock; show?: Show },
+  { clock, show = () => {}, pinned: onPinned }: WriteOptions,
 ): Promise<Manifest> {
   const opened: { close(): Promise<void> }[] = []
   for (const service of services) await requireCurrent(service)
@@ -30,6 +37,7 @@ export async function writeBackup(
     const withDatabase = services.filter(({ database }) => database)
     const pinned = await openSnapshots(withDatabase.map(({ database }) => database?.url ?? ''))
     opened.push(pinned)
+    onPinned?.()
     failPoint('backup:pinned')
     const held = services.map((service, index): Held => {
       const snapshot = pinned.snapshots[withDatabase.indexOf(service)]

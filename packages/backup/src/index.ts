@@ -8,7 +8,7 @@ export {
   recordSuccess,
 } from './kept/record.ts'
 export { saveBackup } from './kept/save.ts'
-export { type MovedTable, moveDatabase } from './move.ts'
+export { checkMove, type MovedTable, moveDatabase } from './move.ts'
 export { type Restored, type RestoreOptions, restoreBackup } from './restore/restore.ts'
 export type { ListedFile, ServiceData, StoredFiles } from './sources/service-data.ts'
 export { type Scratch, type Verified, verifyBackup } from './verify.ts'

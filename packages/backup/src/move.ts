@@ -23,9 +23,47 @@ export type MovedTable = { table: string } & TableSum
  * Copies the database of a service that is stopped to another place, of either engine. Nothing is
  * written to where it comes from; where it goes is marked until both sides have proved equal.
  */
-export async function moveDatabase(
+export function moveDatabase(service: ServiceData, to: string): Promise<MovedTable[]> {
+  return withSource(service, to, async (source, contents, target) => {
+    const moved = await copy(source, contents, target)
+    await compare(target, moved)
+    failPoint('move:compared')
+    if (target.derived) await target.afterRestore?.(to, { keepSessions: true })
+    await release(target)
+    return moved
+  })
+}
+
+/** Whether a move would be taken, down to each text; nothing is left where it would go. */
+export function checkMove(service: ServiceData, to: string): Promise<MovedTable[]> {
+  return withSource(service, to, async (source, contents, target, place) => {
+    await mark(target)
+    const filling = await startFilling(target, contents)
+    try {
+      await requireFitting(source, filling.connection, contents.tables)
+    } finally {
+      await filling.close()
+    }
+    const tables: MovedTable[] = []
+    for (const table of contents.tables)
+      tables.push({ table: table.name, ...(await sumOf(source, table)) })
+    await place.clear()
+    return tables
+  })
+}
+
+type Work = (
+  source: Connection,
+  contents: Contents,
+  target: Database,
+  place: Place,
+) => Promise<MovedTable[]>
+
+/** One snapshot of the source and an empty target, which is cleared if the work fails. */
+async function withSource(
   { name, database }: ServiceData,
   to: string,
+  work: Work,
 ): Promise<MovedTable[]> {
   if (!database) throw new BackupError('refused', `${name} has no database.`)
   const target: Database = { ...database, url: to }
@@ -38,12 +76,7 @@ export async function moveDatabase(
     const contents = await describeSource(source, database.derived ?? [])
     const versions = { data: lastVersion(contents), code: VERSION }
     requireKnown(name, database, contents.migrations, versions)
-    const moved = await copy(source, contents, target)
-    await compare(target, moved)
-    failPoint('move:compared')
-    if (database.derived) await database.afterRestore?.(to, { keepSessions: true })
-    await release(target)
-    return moved
+    return await work(source, contents, target, place)
   } catch (error) {
     await place.clear()
     throw orDiskFault(error, 'The database at the target')

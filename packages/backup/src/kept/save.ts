@@ -1,14 +1,14 @@
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { Writable } from 'node:stream'
-import { type Clock, failPoint, syncFolder, VERSION } from '@plinth/kit'
+import { failPoint, syncFolder, VERSION } from '@plinth/kit'
 import { archiveName, type Manifest } from '../archive/manifest.ts'
-import { type Show, writeBackup } from '../create.ts'
+import { type WriteOptions, writeBackup } from '../create.ts'
 import { lockFile } from '../databases/sqlite.repository.ts'
 import { BackupError, orDiskFault } from '../faults.ts'
 import type { ServiceData } from '../sources/service-data.ts'
 
-type Save = { folder: string; file?: string; clock: Clock; show?: Show }
+type Save = WriteOptions & { folder: string; file?: string }
 
 /** An archive has its name only when it is whole and on disk. */
 export async function saveBackup(
@@ -40,11 +40,11 @@ async function removeParts(folder: string): Promise<void> {
   for (const name of await readdir(folder)) if (OUR_PART.test(name)) await rm(join(folder, name))
 }
 
-async function saveAlone(services: ServiceData[], { folder, clock, show, ...save }: Save) {
-  const file = save.file ?? join(folder, archiveName(clock(), VERSION))
+async function saveAlone(services: ServiceData[], { folder, ...save }: Save) {
+  const file = save.file ?? join(folder, archiveName(save.clock(), VERSION))
   const part = `${file}${PART}`
   try {
-    const manifest = await writeBackup(services, await openPart(part), { clock, show })
+    const manifest = await writeBackup(services, await openPart(part), save)
     failPoint('backup:synced')
     await rename(part, file)
     await syncFolder(folder)

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict'
+import { createReadStream, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { test } from 'node:test'
+import { systemClock } from '@plinth/kit'
+import { restoreBackup } from '../restore/restore.ts'
+import type { ServiceData, StoredFiles } from '../sources/service-data.ts'
+import { saveBackup } from './save.ts'
+
+const MEGABYTE = 2 ** 20
+const SMALL = 32 * MEGABYTE
+const LARGE = 256 * MEGABYTE
+const MOST_GROWTH = 96 * MEGABYTE
+
+/** A service with two files that are on no disk. */
+function serviceOf(taken: Map<string, number>, fileBytes: number): ServiceData {
+  const files: StoredFiles = {
+    hold: async () => {},
+    async *list() {
+      for (const name of ['one', 'two']) yield { name, size: fileBytes }
+    },
+    open: async () => Readable.from(chunks(fileBytes)),
+    async put({ name }, bytes) {
+      let size = 0
+      for await (const chunk of bytes) size += chunk.length
+      taken.set(name, size)
+    },
+    async *check() {},
+    close: async () => {},
+  }
+  return { name: 'large', keys: {}, files: async () => files }
+}
+
+function* chunks(bytes: number) {
+  const chunk = Buffer.alloc(MEGABYTE / 4, 'plinth')
+  for (let sent = 0; sent < bytes; sent += chunk.length) yield chunk
+}
+
+test('half a gigabyte takes no more memory than a small part of it, there and back', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'plinth-large-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const mostMemoryFor = async (fileBytes: number) => {
+    const taken = new Map<string, number>()
+    const service = serviceOf(taken, fileBytes)
+    const { file } = await saveBackup([service], { folder, clock: systemClock })
+    await restoreBackup(createReadStream(file), [service], { clock: systemClock })
+    assert.deepEqual(Object.fromEntries(taken), { one: fileBytes, two: fileBytes })
+    return process.resourceUsage().maxRSS * 1024
+  }
+
+  const small = await mostMemoryFor(SMALL)
+  const growth = (await mostMemoryFor(LARGE)) - small
+
+  t.diagnostic(`memory grew by ${Math.round(growth / MEGABYTE)} MB`)
+  assert.ok(growth < MOST_GROWTH, `${growth}`)
+})
