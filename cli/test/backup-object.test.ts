@@ -19,6 +19,9 @@ test('objects in a bucket are copied, proved without the bucket, and put back', 
   await suite.storage.activate('OBJECT')
   const { id } = await suite.storage.upload(PDF, 'in-a-bucket.pdf')
 
+  const examined = await plinth(['doctor', '--json'], { env })
+  const findings: { check: string; status: string }[] = JSON.parse(examined.stdout)
+  assert.equal(findings.find(({ check }) => check === 'bucket')?.status, 'ok')
   const created = await plinth(['backup', 'create', '--verify', '--json'], { env })
   assert.equal(created.code, 0, created.stderr)
   await suite.storage.remove(id)

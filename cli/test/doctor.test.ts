@@ -47,6 +47,13 @@ const FAULTS: Record<string, Fault> = {
     seen: /^IDENTITY_PUBLC_URL is set, and no service reads it$/,
     fix: /rename it to IDENTITY_PUBLIC_URL/,
   },
+  'a mail server that does not run': {
+    env: { SMTP_URL: 'smtp://localhost:1', MAIL_FROM: 'accounts@x.org' },
+    check: 'mail',
+    status: 'fail',
+    seen: /^localhost:1: .*ECONNREFUSED/,
+    fix: /^SMTP_URL=smtps:/,
+  },
   'settings that others can read': {
     prepare: (folder) => writeFileSync(join(folder, '.env'), 'LOG_LEVEL=info\n', { mode: 0o644 }),
     check: 'secrets',
@@ -224,7 +231,16 @@ describe('plinth doctor, beside a running suite behind a proxy', () => {
       [],
     )
     assert.equal(code, 0)
-    for (const check of ['health', 'public-url', 'proxy', 'database', 'ports', 'exposure', 'clock'])
+    for (const check of [
+      'health',
+      'public-url',
+      'proxy',
+      'database',
+      'ports',
+      'exposure',
+      'clock',
+      'webhook',
+    ])
       assert.ok(
         found.some((each) => each.check === check && each.status === 'ok'),
         check,
@@ -236,6 +252,11 @@ describe('plinth doctor, beside a running suite behind a proxy', () => {
     'does not pass the host on': ['hostless', 'proxy', /^the service sees http:\/\/localhost:/],
     'leads elsewhere': ['elsewhere', 'public-url', /answers with 200, and not as landing/],
     'is down': ['down', 'public-url', /does not answer/],
+    'keeps the payment provider out': [
+      'walled',
+      'webhook',
+      /\/webhook answers with 401, and not as/,
+    ],
   } as const
   for (const [name, [mode, check, seen]] of Object.entries(PROXY_FAULTS))
     test(`names a proxy that ${name}`, async () => {
@@ -293,7 +314,7 @@ function read({ code, stdout, stderr }: Ended): { code: number | null; found: Fi
   return { code, found: JSON.parse(stdout) }
 }
 
-type Mode = 'good' | 'trusting' | 'hostless' | 'elsewhere' | 'down'
+type Mode = 'good' | 'trusting' | 'hostless' | 'elsewhere' | 'down' | 'walled'
 
 /** A reverse proxy that makes one mistake, or none. */
 async function startProxy(port: number, upstream: number) {
@@ -306,6 +327,7 @@ async function startProxy(port: number, upstream: number) {
   }
   const server = createServer((asked, response) => {
     if (proxy.mode === 'down') return asked.socket.destroy()
+    if (proxy.mode === 'walled' && asked.method === 'POST') return response.writeHead(401).end()
     if (proxy.mode === 'elsewhere') return response.end('<h1>It works!</h1>')
     const headers = headersFor(proxy.mode, asked)
     const { method, url: path } = asked

@@ -1,6 +1,6 @@
-import { existsSync, readdirSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, statSync } from 'node:fs'
 import { openText, systemClock, VERSION } from '@plinth/kit'
+import { loadBackups } from '../../../launcher/config.ts'
 import {
   type Check,
   type Config,
@@ -190,58 +190,31 @@ const conveniences: Check = async ({ production, prepared }) => {
   return found.length > 0 ? found : [ok('keys', 'no secret is a known one')]
 }
 
-const payments: Check = async ({ production, prepared }) => {
-  const found = prepared.find(({ entry }) => entry.name === 'payments')
-  if (!found) return []
-  const { secretKey, webhookSecrets = [] } = configOf(found)
-  if (!secretKey) return [skip('payments', 'no provider is configured: it answers 503')]
-  if (webhookSecrets.length === 0)
-    return [
-      {
-        check: 'payments',
-        status: 'fail',
-        seen: 'PROVIDER_SECRET_KEY is set and PROVIDER_WEBHOOK_SECRET is not',
-        expected: 'both',
-        why: 'without webhooks a payment is seen only when we ask, up to a minute later',
-        fix: 'PROVIDER_WEBHOOK_SECRET=whsec_… in .env, from the provider’s page of webhooks',
-      },
-    ]
-  if (production && secretKey.startsWith('sk_test_'))
-    return [
-      {
-        check: 'payments',
-        status: 'warn',
-        seen: 'a test key of the provider, in production',
-        expected: 'a live key',
-        why: 'no money moves',
-        fix: 'PROVIDER_SECRET_KEY=sk_live_… in .env',
-      },
-    ]
-  return [ok('payments', 'a provider and its webhook secret are set')]
-}
-
-const backup: Check = async ({ production, env, dataFolder }) => {
+const backup: Check = async ({ production, env }) => {
   if (!production) return [skip('backup', 'for production')]
-  const folder = env.BACKUP_DIR ?? join(dataFolder, 'backups')
-  const files = existsSync(folder)
-    ? readdirSync(folder).filter((name) => /^plinth-.*\.tar/.test(name))
-    : []
-  const newest = Math.max(0, ...files.map((name) => statSync(join(folder, name)).mtimeMs))
+  const { folder, record } = loadBackups(env)
+  const { listBackups, readRecord } = await import('@plinth/backup')
+  const { failed, succeeded } = await readRecord(record)
+  const fix = 'BACKUP_AT=02:00 in .env, or plinth backup create every night'
+  const why = 'a disk that breaks takes everything since then'
+  if (failed && !(succeeded && succeeded.at > failed.at))
+    return [
+      {
+        check: 'backup',
+        status: 'fail',
+        seen: `the last one failed: ${failed.reason}`,
+        expected: 'one of the last 26 hours',
+        why,
+        fix: 'plinth backup create --verify, when that is corrected',
+      },
+    ]
+  const backups = await listBackups(folder)
+  const newest = Date.parse(backups[0]?.createdAt ?? '')
   const age = systemClock().getTime() - newest
-  if (newest > 0 && age <= OLDEST_BACKUP_MS) return [ok('backup', `${files.length} in ${folder}`)]
-  return [
-    {
-      check: 'backup',
-      status: 'warn',
-      seen:
-        newest === 0
-          ? `no backup in ${folder}`
-          : `the last one is ${Math.round(age / DAY_MS)} days old`,
-      expected: 'one of the last 26 hours',
-      why: 'a disk that breaks takes everything since then',
-      fix: 'plinth backup create, every night',
-    },
-  ]
+  if (age <= OLDEST_BACKUP_MS) return [ok('backup', `${backups.length} in ${folder}`)]
+  const old = `the last one is ${Math.round(age / DAY_MS)} days old`
+  const seen = backups.length === 0 ? `no backup in ${folder}` : old
+  return [{ check: 'backup', status: 'warn', seen, expected: 'one of the last 26 hours', why, fix }]
 }
 
-export const storeChecks: Check[] = [database, conveniences, payments, backup]
+export const storeChecks: Check[] = [database, conveniences, backup]

@@ -63,6 +63,7 @@ import { accountPageRoutes } from './recovery/routes/account-pages.routes.ts'
 import { recoveryRoutes } from './recovery/routes/recovery.routes.ts'
 
 export { type IdentityConfig, loadConfig } from './config.ts'
+export { openTransport } from './mail/transport.ts'
 
 const NAME = 'identity'
 const VERSION = '2.0.0'

@@ -73,7 +73,7 @@ export type { Storage } from './files/storage.ts'
 export { runMoveNow } from './upkeep/jobs.ts'
 export { requireMove, startMove } from './upkeep/moves.ts'
 export { finishDeletions, sweep } from './upkeep/sweep.ts'
-export { verifyFiles } from './upkeep/verify.ts'
+export { probeBucket, verifyFiles } from './upkeep/verify.ts'
 
 const NAME = 'storage-full'
 const VERSION = '2.0.0'

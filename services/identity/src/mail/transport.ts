@@ -7,6 +7,8 @@ export type Delivered = { ok: true; reply: string } | { ok: false; retry: boolea
 
 export type Transport = {
   send(mail: OutgoingMail): Promise<Delivered>
+  /** Connects and signs in, and sends nothing. Throws what the server said. */
+  check(): Promise<void>
   close(): void
 }
 
@@ -51,6 +53,9 @@ export function openTransport(
         const { responseCode = 0, message } = error as { responseCode?: number; message: string }
         return { ok: false, retry: responseCode < 500, reply: shorten(message) }
       }
+    },
+    async check() {
+      await (await connect()).verify()
     },
     close() {
       transporter?.then(

@@ -2,9 +2,9 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { checksumOf } from '../files/bytes.ts'
 import { findFile } from '../files/files.repository.ts'
 import { objectKey, type Storage, type StoredFile } from '../files/storage.ts'
-import { listLocations } from '../locations/locations.ts'
+import { findActiveLocation, listLocations } from '../locations/locations.ts'
 import { storageUnavailable } from '../locations/problems.ts'
-import type { Location } from '../locations/providers/provider.ts'
+import type { Location, ProbeStep } from '../locations/providers/provider.ts'
 import { findRunningMove } from './moves.repository.ts'
 import { everyFile, keysAt, withoutFile } from './sweep.ts'
 
@@ -93,4 +93,10 @@ function unreachable({ log }: Storage, { id, provider }: Location, error: unknow
   if (!storageUnavailable.is(error)) throw error
   log.error({ err: error.cause, location: id }, 'a location cannot be read')
   return { problem: 'unreachable', subject: `${provider} location ${id}` }
+}
+
+/** Writes, reads and removes an object; nothing where files are put into a folder. */
+export async function probeBucket({ db, providers }: Storage): Promise<ProbeStep[] | undefined> {
+  const active = await findActiveLocation(db)
+  return active?.provider === 'OBJECT' ? providers.at(active).probe() : undefined
 }

@@ -1,0 +1,123 @@
+/** What the services need beyond this machine: the payment provider, a mail server, a bucket. */
+import type { IdentityConfig } from '@plinth/identity'
+import type { StorageFullConfig } from '@plinth/storage-full'
+import { type Check, configOf, type Finding, ok, type Patient, skip } from './finding.ts'
+
+const ANSWER_MS = 10_000
+
+const named = ({ prepared }: Patient, name: string) =>
+  prepared.find(({ entry }) => entry.name === name)
+
+const payments: Check = async (patient) => {
+  const { production } = patient
+  const found = named(patient, 'payments')
+  if (!found) return []
+  const { secretKey, webhookSecrets = [] } = configOf(found)
+  if (!secretKey) return [skip('payments', 'no provider is configured: it answers 503')]
+  if (webhookSecrets.length === 0)
+    return [
+      {
+        check: 'payments',
+        status: 'fail',
+        seen: 'PROVIDER_SECRET_KEY is set and PROVIDER_WEBHOOK_SECRET is not',
+        expected: 'both',
+        why: 'without webhooks a payment is seen only when we ask, up to a minute later',
+        fix: 'PROVIDER_WEBHOOK_SECRET=whsec_… in .env, from the provider’s page of webhooks',
+      },
+    ]
+  if (production && secretKey.startsWith('sk_test_'))
+    return [
+      {
+        check: 'payments',
+        status: 'warn',
+        seen: 'a test key of the provider, in production',
+        expected: 'a live key',
+        why: 'no money moves',
+        fix: 'PROVIDER_SECRET_KEY=sk_live_… in .env',
+      },
+    ]
+  return [ok('payments', 'a provider and its webhook secret are set')]
+}
+
+/** Asks as the provider would, but without a signature: payments itself must be the one to refuse. */
+const webhook: Check = async (patient) => {
+  const found = named(patient, 'payments')
+  if (!found || !configOf(found).secretKey) return []
+  const { publicUrl } = configOf(found)
+  if (!patient.suite?.hasPublicUrl && found.atSuite)
+    return [skip('webhook', 'no public address is set')]
+  if (!patient.running.has('payments')) return [skip('webhook', 'payments does not run')]
+  const url = `${publicUrl}/api/provider/webhook`
+  const reply = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: '{}',
+    redirect: 'manual',
+    signal: AbortSignal.timeout(ANSWER_MS),
+  }).catch((error: Error) => error)
+  const body = reply instanceof Error ? undefined : await reply.json().catch(() => undefined)
+  if ((body as { code?: string } | undefined)?.code === 'SIGNATURE_MISSING')
+    return [ok('webhook', `${url} leads to payments`)]
+  const answer = reply instanceof Error ? 'does not answer' : `answers with ${reply.status}`
+  return [
+    {
+      check: 'webhook',
+      status: 'fail',
+      seen: `${url} ${answer}, and not as payments`,
+      expected: 'payments, which asks for the signature of the provider',
+      why: 'without webhooks a payment is seen only when we ask, up to a minute later',
+      fix: 'pass POST requests for this address on to payments, without a sign-in of the proxy',
+    },
+  ]
+}
+
+const mail: Check = async (patient) => {
+  const found = named(patient, 'identity')
+  if (!found) return []
+  const { openTransport } = await import('@plinth/identity')
+  const { mail: settings, publicUrl } = found.service.config as IdentityConfig
+  if (!settings.smtp) return [skip('mail', 'SMTP_URL is not set: no mail is sent')]
+  const transport = openTransport(settings, settings.smtp, publicUrl)
+  const server = `${settings.smtp.host}:${settings.smtp.port}`
+  try {
+    await transport.check()
+    return [ok('mail', `${server} takes mail`)]
+  } catch (error) {
+    return [
+      {
+        check: 'mail',
+        status: 'fail',
+        seen: `${server}: ${(error as Error).message}`,
+        expected: 'a mail server that takes our sign-in',
+        why: 'links for forgotten passwords and new addresses are not sent',
+        fix: 'SMTP_URL=smtps://user:password@mail.example in .env',
+      },
+    ]
+  } finally {
+    transport.close()
+  }
+}
+
+/** Only beside a running service: opening an older database would bring it up to date. */
+const bucket: Check = async (patient) => {
+  const found = named(patient, 'storage-full')
+  if (!found) return []
+  if (!patient.running.has('storage-full')) return [skip('bucket', 'storage does not run')]
+  const { openForOperator, probeBucket } = await import('@plinth/storage-full')
+  const { storage, close } = await openForOperator(found.service.config as StorageFullConfig)
+  const steps = await probeBucket(storage).finally(close)
+  if (!steps) return [skip('bucket', 'files are in a folder')]
+  const failed = steps.find(({ passed }) => !passed)
+  if (!failed) return [ok('bucket', 'an object was written, read and removed')]
+  const finding: Finding = {
+    check: 'bucket',
+    status: 'fail',
+    seen: `the step "${failed.name}" failed: ${failed.cause}`,
+    expected: 'an object that can be written, read and removed',
+    why: 'uploads and downloads are answered with 503',
+    fix: failed.message,
+  }
+  return [finding]
+}
+
+export const outsideChecks: Check[] = [payments, webhook, mail, bucket]
