@@ -41,6 +41,7 @@ const settings = {
   SUITE_DRAIN_SECONDS: '3',
   IDENTITY_MASTER_KEY: Buffer.from('an image test has a key of 32 by').toString('base64'),
   STORAGE_FULL_MASTER_KEY: Buffer.from('an image test has a key of 32 by').toString('base64'),
+  PAYMENTS_MASTER_KEY: Buffer.from('an image test has a key of 32 by').toString('base64'),
   STORAGE_KEY_API_KEY: 'a key for the image test only',
   IDENTITY_ADMIN_USERNAME: 'root',
   IDENTITY_ADMIN_PASSWORD: PASSWORD,

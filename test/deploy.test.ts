@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { promisify } from 'node:util'
+import { VERSION } from '@plinth/kit'
 import { services } from '../launcher/services.ts'
 import { debianProgram } from './servers/debian.ts'
 
@@ -29,7 +30,7 @@ describe('what is in deploy/, Dockerfile and compose.yaml', () => {
     assert.match(stdout, /Overall exposure level for plinth\.service: [01]\.\d/)
   })
 
-  test('the unit is handed every secret that "plinth init" writes', () => {
+  test('the unit and the cluster are handed every secret that "plinth init" writes', () => {
     const written = read('cli/commands/setup/init.ts').matchAll(/^([A-Z_]+)=secrets\/(\S+)$/gm)
     const unit = read('deploy/plinth.service')
 
@@ -37,6 +38,8 @@ describe('what is in deploy/, Dockerfile and compose.yaml', () => {
     assert.ok(secrets.length > 4)
     for (const [, setting = '', file = ''] of secrets) {
       assert.match(unit, new RegExp(` ${setting}=%d/${file} `))
+      const named = `name: ${setting}, value: /secrets/${file} }`
+      assert.ok(read('deploy/kubernetes.yaml').includes(named), named)
       assert.ok(unit.includes(`LoadCredential=${file}:/etc/plinth/secrets/${file}\n`), file)
     }
   })
@@ -75,5 +78,7 @@ describe('what is in deploy/, Dockerfile and compose.yaml', () => {
 
     for (const file of ['compose.yaml', 'deploy/kubernetes.yaml'])
       assert.match(read(file), new RegExp(`image: plinth:${version}$`, 'm'))
+    assert.ok(read('docs/server.md').includes(`./plinth-${version}.tgz`))
+    assert.equal(VERSION, version)
   })
 })

@@ -102,6 +102,9 @@ PAYMENTS_ACCESS=keys
 PROVIDER_SECRET_KEY=
 PROVIDER_WEBHOOK_SECRET=
 
+# A backup every day, in UTC, into SUITE_DATA/backups. BACKUP_DIR names a better place: another disk.
+BACKUP_AT=02:00
+
 # Mail for forgotten passwords: smtps://user:password@mail.example, and the sender.
 SMTP_URL=
 MAIL_FROM=
