@@ -30,7 +30,7 @@ const VISITS: Visit[] = [
   {
     service: 'identity',
     role: 'admin',
-    pages: ['', 'session', 'profile', 'passkeys', 'users', 'keys', 'audit', 'health'],
+    pages: ['', 'session', 'profile', 'passkeys', 'users', 'keys', 'events', 'audit', 'health'],
   },
   {
     service: 'storage-full',
@@ -45,6 +45,7 @@ const VISITS: Visit[] = [
       'profile',
       'users',
       'keys',
+      'events',
       'audit',
       'health',
     ],
@@ -53,7 +54,7 @@ const VISITS: Visit[] = [
   { service: 'storage-key', pages: ['', 'keys'], prepare: uploadOne },
   {
     service: 'payments',
-    pages: ['', NEWEST, 'checkout', 'payments', 'webhooks', 'customers', 'access'],
+    pages: ['', NEWEST, 'checkout', 'payments', 'webhooks', 'customers', 'events', 'access'],
     prepare: createCheckouts,
   },
   {
