@@ -9,13 +9,14 @@ import {
 } from '../payment/database/attempts.repository.ts'
 import { lockName } from '../payment/database/locks.repository.ts'
 import { findPaymentByReference } from '../payment/database/payments.repository.ts'
-import { observeSession, recordReply, sessionStateOf } from '../payment/observe.ts'
+import { observeSession, recordReply } from '../payment/observe.ts'
 import {
   attemptProcessing,
   InconsistentObservation,
   returnUrlNotAllowed,
 } from '../payment/problems.ts'
 import { lockPayment } from '../payment/record.ts'
+import { sessionStateOf } from '../payment/state.ts'
 import { certaintyOf } from '../provider/failures.ts'
 import {
   mustExist,

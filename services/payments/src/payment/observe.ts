@@ -30,41 +30,27 @@ import {
 } from './record.ts'
 import { joinAttemptState, joinRefundStatus, latestOf, type SessionState } from './state.ts'
 
-/** The intent of a completed session has ended without money when it says one of these. */
-const INTENT_FAILED = ['requires_payment_method', 'canceled']
-
-/**
- * What a session says about its attempt. A complete but unpaid session looks the same while the
- * bank decides and after it refused: only the type of the event or the intent itself differs.
- */
-export function sessionStateOf(session: CheckoutSession, eventType = ''): SessionState {
-  const kind = eventType.replace('checkout.session.', '')
-  const paid = session.paymentStatus === 'paid' || session.paymentStatus === 'no_payment_required'
-  if (paid || kind === 'async_payment_succeeded') return 'paid'
-  if (kind === 'async_payment_failed') return 'failed'
-  if (session.status === 'expired' || kind === 'expired') return 'expired'
-  if (session.status === 'complete' || kind === 'completed') return completeState(session)
-  return 'open'
-}
-
-function completeState({ paymentIntentStatus }: CheckoutSession): SessionState {
-  if (paymentIntentStatus === null) return 'processing'
-  if (paymentIntentStatus === 'succeeded') return 'paid'
-  return INTENT_FAILED.includes(paymentIntentStatus) ? 'failed' : 'processing'
-}
-
 type SeenSession = { paymentId: string; session: CheckoutSession; state: SessionState }
+
+/** The locks and the rows that joining a session takes, in one round trip. */
+export async function lockSession(
+  db: Db,
+  { paymentId, session }: SeenSession,
+): Promise<PaymentRecord | undefined> {
+  const { paymentIntentId: intent } = session
+  const [, locked] = await Promise.all([lockIntent(db, intent), lockRecord(db, paymentId, intent)])
+  return locked
+}
 
 /** Joins what a session says to its payment, inside the caller's transaction. */
 export async function observeSession(
   recording: Recording,
   seen: SeenSession,
   source: ObservationSource,
+  locking = lockSession(recording.db, seen),
 ): Promise<void> {
   const { db } = recording
-  const { paymentId, session } = seen
-  const { paymentIntentId: intent } = session
-  const [, locked] = await Promise.all([lockIntent(db, intent), lockRecord(db, paymentId, intent)])
+  const [{ session }, locked] = [seen, await locking]
   if (!locked) return
   requireMatchingSession(locked.payment, session)
 
@@ -153,36 +139,49 @@ async function writeAttempt(
   return [...others, joined]
 }
 
+type LockedRefund = {
+  record: PaymentRecord | undefined
+  seen: Refund | undefined
+  attempt: RefundAttempt | undefined
+}
+
+/**
+ * The locks and the rows that joining a refund takes. `ownerId` is the payment that has the intent,
+ * where that is known: it keeps the intent for ever, so that its own lock is enough.
+ */
+export async function lockRefund(
+  db: Db,
+  observed: Refund,
+  ownerId: string | null = null,
+): Promise<LockedRefund> {
+  const intent = observed.paymentIntentId ?? (await earlierIntentOf(db, observed))
+  const paymentId = ownerId ?? (await findOwner(db, intent))
+  const reference = observed.metadata.refundReference
+  const [record, seen, attempt] = await Promise.all([
+    paymentId === undefined ? undefined : lockRecord(db, paymentId, intent),
+    findRefund(db, observed.id),
+    paymentId && reference ? findRefundAttempt(db, paymentId, reference) : undefined,
+  ])
+  return { record, seen, attempt }
+}
+
 /**
  * Joins what a refund says, inside the caller's transaction. A refund of an intent that no attempt
- * has yet is kept: it counts from the moment a session names the intent. `ownerId` is the payment
- * that has the intent, where that is known.
+ * has yet is kept: it counts from the moment a session names the intent.
  */
 export async function observeRefund(
   recording: Recording,
   observed: Refund,
   source: ObservationSource,
-  ownerId: string | null = null,
+  locking = lockRefund(recording.db, observed),
 ): Promise<PaymentRecord | undefined> {
   const { db } = recording
-  const intent = observed.paymentIntentId ?? (await earlierIntentOf(db, observed))
-  const paymentId = ownerId ?? (await findOwner(db, intent))
-  const reference = observed.metadata.refundReference
-  const [, locked, seen, attempt] = await Promise.all([
-    lockIntent(db, intent),
-    paymentId === undefined ? undefined : lockRecord(db, paymentId),
-    findRefund(db, observed.id),
-    paymentId && reference ? findRefundAttempt(db, paymentId, reference) : undefined,
-  ])
-
+  const { record: locked, seen, attempt } = await locking
   const joined = joinRefund(seen, observed)
+  const change = { before: seen, after: joined, paymentId: locked?.payment.id }
   await Promise.all([
     upsertRefund(db, joined, source.at),
-    publishRefundChange(
-      db,
-      { before: seen, after: joined, paymentId: locked?.payment.id },
-      source.at,
-    ),
+    publishRefundChange(db, change, source.at),
   ])
   if (!locked) return undefined
   const linked = attempt && isAnsweredBy(attempt, observed) ? attempt : undefined

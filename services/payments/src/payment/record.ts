@@ -14,7 +14,6 @@ import {
 } from './database/payments.repository.ts'
 import {
   listRefundsOf,
-  listRefundsOfPayment,
   listUnresolvedAttempts,
   type RefundAttempt,
 } from './database/refunds.repository.ts'
@@ -44,7 +43,10 @@ export async function lockPayment(db: Db, paymentId: string): Promise<Attempted 
   return payment && { payment, attempts }
 }
 
-/** The same with its refunds, and those of an intent that the caller is about to give it. */
+/**
+ * The same with its refunds. Those of `intent`, which the payment has or is about to get, are read in
+ * the same round trip; it seldom has another.
+ */
 export async function lockRecord(
   db: Db,
   paymentId: string,
@@ -52,10 +54,13 @@ export async function lockRecord(
 ): Promise<PaymentRecord | undefined> {
   const [locked, refunds, unresolved] = await Promise.all([
     lockPayment(db, paymentId),
-    listRefundsOfPayment(db, paymentId, intent),
+    listRefundsOf(db, intent ? [intent] : []),
     listUnresolvedAttempts(db, paymentId),
   ])
-  return locked && { ...locked, refunds, unresolved }
+  if (!locked) return undefined
+  const others = intentsOf(locked.attempts)
+  if (intent) others.delete(intent)
+  return { ...locked, refunds: [...refunds, ...(await listRefundsOf(db, others))], unresolved }
 }
 
 /** Without a lock: the payment is derived anew, so that it fits the attempts and refunds beside it. */

@@ -1,4 +1,4 @@
-import type { RefundStatus } from '../provider/provider.ts'
+import type { CheckoutSession, RefundStatus } from '../provider/provider.ts'
 
 /**
  * The state machine, as pure functions. What the provider says about a session or a refund is
@@ -47,6 +47,29 @@ export type Derived = {
   paymentIntentId: string | null
   attemptReference: string | null
   anomalies: Anomaly[]
+}
+
+/** The intent of a completed session has ended without money when it says one of these. */
+const INTENT_FAILED = ['requires_payment_method', 'canceled']
+
+/**
+ * What a session says about its attempt. A complete but unpaid session looks the same while the
+ * bank decides and after it refused: only the type of the event or the intent itself differs.
+ */
+export function sessionStateOf(session: CheckoutSession, eventType = ''): SessionState {
+  const kind = eventType.replace('checkout.session.', '')
+  const paid = session.paymentStatus === 'paid' || session.paymentStatus === 'no_payment_required'
+  if (paid || kind === 'async_payment_succeeded') return 'paid'
+  if (kind === 'async_payment_failed') return 'failed'
+  if (session.status === 'expired' || kind === 'expired') return 'expired'
+  if (session.status === 'complete' || kind === 'completed') return completeState(session)
+  return 'open'
+}
+
+function completeState({ paymentIntentStatus }: CheckoutSession): SessionState {
+  if (paymentIntentStatus === null) return 'processing'
+  if (paymentIntentStatus === 'succeeded') return 'paid'
+  return INTENT_FAILED.includes(paymentIntentStatus) ? 'failed' : 'processing'
 }
 
 export function joinAttemptState(known: AttemptState, observed: SessionState): SessionState {

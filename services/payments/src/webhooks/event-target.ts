@@ -76,20 +76,27 @@ export async function findEventTarget(
 ): Promise<EventTarget> {
   if (object.kind === 'other') return NO_TARGET
   const { paymentId: named, businessReference } = metadataOf(event.object.metadata)
-  const [owner, payment] = await Promise.all([
+  const parkedFor = (object.kind === 'session' && businessReference) || null
+  const [, owned, payment] = await Promise.all([
+    // The payment may be being inserted right now: under the lock the second sees the first.
+    parkedFor === null ? undefined : lockName(db, 'reference', parkedFor),
     findOwner(db, object),
     // Another installation may use the same references: its payments name themselves.
     named
       ? findPayment(db, named)
       : businessReference && findPaymentByReference(db, businessReference),
   ])
-  if (owner) return { paymentId: owner, parkedFor: null, owned: true }
-  if (payment) return { paymentId: payment.id, parkedFor: null }
-  if (object.kind !== 'session' || !businessReference) return NO_TARGET
-  return parkFor(db, businessReference, named)
+  if (owned) return owned
+  return payment ? { paymentId: payment.id, parkedFor: null } : { paymentId: null, parkedFor }
 }
 
-async function findOwner(db: Db, object: EventObject): Promise<string | undefined> {
+/** The payment that has the event's session or intent, and never loses it. */
+export async function findOwner(db: Db, object: EventObject): Promise<EventTarget | undefined> {
+  const paymentId = await findOwnerId(db, object)
+  return paymentId ? { paymentId, parkedFor: null, owned: true } : undefined
+}
+
+async function findOwnerId(db: Db, object: EventObject): Promise<string | undefined> {
   switch (object.kind) {
     case 'session':
       return (await findAttemptBySession(db, object.session.id))?.paymentId
@@ -105,19 +112,4 @@ async function findOwner(db: Db, object: EventObject): Promise<string | undefine
 
 async function ownerOfIntent(db: Db, paymentIntentId: string | null) {
   return paymentIntentId ? findPaymentIdByIntent(db, paymentIntentId) : undefined
-}
-
-/** The payment may be being inserted right now: under the lock the second sees the first. */
-async function parkFor(
-  db: Db,
-  businessReference: string,
-  named: string | undefined,
-): Promise<EventTarget> {
-  const [, inserted] = await Promise.all([
-    lockName(db, 'reference', businessReference),
-    findPaymentByReference(db, businessReference),
-  ])
-  if (inserted && (!named || named === inserted.id))
-    return { paymentId: inserted.id, parkedFor: null }
-  return { paymentId: null, parkedFor: businessReference }
 }

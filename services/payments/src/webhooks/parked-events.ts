@@ -5,8 +5,9 @@ import {
   type ObservationSource,
 } from '../payment/database/observations.repository.ts'
 import type { NewPayment } from '../payment/database/payments.repository.ts'
-import { observeSession, sessionStateOf } from '../payment/observe.ts'
+import { observeSession } from '../payment/observe.ts'
 import { InconsistentObservation } from '../payment/problems.ts'
+import { sessionStateOf } from '../payment/state.ts'
 import { metadataOf, readEvent, readSession } from '../provider/objects.ts'
 import type { ProviderEvent } from '../provider/provider.ts'
 import { type InboxEvent, listParkedEvents, updateEvent } from './events.repository.ts'

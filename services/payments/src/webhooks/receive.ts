@@ -6,13 +6,16 @@ import {
 } from '../payment/database/observations.repository.ts'
 import { updateNextCheck } from '../payment/database/payments.repository.ts'
 import type { Db } from '../payment/database/tables.ts'
-import { observeRefund, observeSession, sessionStateOf } from '../payment/observe.ts'
+import { lockRefund, lockSession, observeRefund, observeSession } from '../payment/observe.ts'
 import { eventFailed, InconsistentObservation } from '../payment/problems.ts'
+import type { PaymentRecord } from '../payment/record.ts'
+import { sessionStateOf } from '../payment/state.ts'
 import type { ProviderEvent, Refund } from '../provider/provider.ts'
 import {
   type EventObject,
   type EventTarget,
   findEventTarget,
+  findOwner,
   readEventObject,
 } from './event-target.ts'
 import {
@@ -43,9 +46,12 @@ export async function receiveEvent(payments: Payments, delivery: Delivery) {
   const object = readEventObject(delivery.event, payments.provider?.liveMode)
   const at = payments.clock()
   try {
-    const acknowledged = await inTransaction(payments.db, (db) =>
-      claimAndApply({ ...payments, db }, delivery, object, at),
-    )
+    // Outside of the transaction, where what several events ask for is one query.
+    const owner = await findOwner(payments.db, object)
+    const acknowledged = await inTransaction(payments.db, async (db) => {
+      const target = owner ?? (await findEventTarget(db, delivery.event, object))
+      return claimAndApply({ ...payments, db }, delivery, { object, target, at })
+    })
     failPoint('webhook:committed')
     if (object.kind === 'hint') payments.wake()
     return acknowledged
@@ -58,26 +64,30 @@ export async function receiveEvent(payments: Payments, delivery: Delivery) {
   }
 }
 
+type Effect = { object: EventObject; target: EventTarget; at: Date }
+
 async function claimAndApply(
   recording: Recording,
   delivery: Delivery,
-  object: EventObject,
-  at: Date,
+  { object, target, at }: Effect,
 ): Promise<Acknowledgement> {
   const { db } = recording
   const { event, source } = delivery
-  const target = await findEventTarget(db, event, object)
   const { paymentId, parkedFor } = target
   const isIgnored = object.kind === 'other' || object.kind === 'wrong-mode'
   const status = isIgnored ? ('IGNORED' as const) : ('PROCESSED' as const)
   const claim = { ...newInboxEvent(delivery, at), paymentId, parkedFor, status }
-  const claimed = await claimEvent(db, claim)
+  const from = { source, kind: event.type, eventId: event.id, at }
+  // The locks go out with the claim; an event that was claimed before makes no use of them.
+  const [claimed, apply] = await Promise.all([
+    claimEvent(db, claim),
+    lockTarget(recording, object, target, from),
+  ])
   failPoint('webhook:claimed')
   const known = claimed ? claim : ((await findEventForUpdate(db, event.id)) ?? claim)
   if (!claimed && !hasFailed(known)) return acknowledge(known, true)
 
-  const from = { source, kind: event.type, eventId: event.id, at }
-  await applyEvent(recording, object, target, from)
+  await apply()
   const { receivedAt, tries } = known
   if (!claimed)
     await updateEvent(db, { ...claim, source: known.source, receivedAt, tries: tries + 1 })
@@ -90,52 +100,54 @@ function acknowledge(event: InboxEvent, duplicate: boolean): Acknowledgement {
   return { eventId: event.id, eventType: event.type, status, duplicate }
 }
 
-/** Joins one proven event to the payment it is about, inside the caller's transaction. */
-async function applyEvent(
+/** Takes the locks that an event needs. What it returns joins the event to the payment it is about. */
+async function lockTarget(
   recording: Recording,
   object: EventObject,
   target: EventTarget,
   source: ObservationSource,
-): Promise<void> {
+): Promise<() => Promise<void>> {
   const { db } = recording
   const { paymentId } = target
   switch (object.kind) {
     case 'session': {
+      if (!paymentId) return async () => {}
       const { session } = object
-      const state = sessionStateOf(session, source.kind)
-      return paymentId
-        ? observeSession(recording, { paymentId, session, state }, source)
-        : undefined
+      const seen = { paymentId, session, state: sessionStateOf(session, source.kind) }
+      const locking = lockSession(db, seen)
+      await locking
+      return () => observeSession(recording, seen, source, locking)
     }
-    case 'refund':
-      return applyRefund(recording, object.refund, target, source)
+    case 'refund': {
+      const { refund } = object
+      const locking = lockRefund(db, refund, target.owned ? paymentId : null)
+      await locking
+      return async () => {
+        const record = await observeRefund(recording, refund, source, locking)
+        if (record) return requireCovered(record, refund)
+        // Its intent is not known yet, but the payment is: the session will show the rest.
+        return scheduleCheck(db, target, { ...source, subject: refund.id })
+      }
+    }
     case 'hint':
-      return scheduleCheck(db, target, source)
+      return () => scheduleCheck(db, target, source)
     case 'wrong-mode': {
       // An event of the other mode moves no money here, whatever it says.
       const note = 'A live event on a test credential, or the other way round.'
-      return insertObservation(db, source, { paymentId, note, anomaly: 'LIVE_MODE_DIFFERS' })
+      const facts = { paymentId, note, anomaly: 'LIVE_MODE_DIFFERS' }
+      return () => insertObservation(db, source, facts)
     }
     case 'other':
-      return
+      return async () => {}
   }
 }
 
-async function applyRefund(
-  recording: Recording,
-  refund: Refund,
-  target: EventTarget,
-  source: ObservationSource,
-): Promise<void> {
-  const ownerId = target.owned ? target.paymentId : null
-  const record = await observeRefund(recording, refund, source, ownerId)
-  // Its intent is not known yet, but the payment is: the session will show the rest.
-  if (!record) return scheduleCheck(recording.db, target, { ...source, subject: refund.id })
+function requireCovered({ payment, refunds }: PaymentRecord, { id: refundId }: Refund): void {
   const anomaly = 'REFUNDED_BEYOND_AMOUNT'
-  const counted = record.refunds.find(({ id }) => id === refund.id)?.status === 'succeeded'
-  if (!counted || !record.payment.anomalies.includes(anomaly)) return
-  const message = `With refund ${refund.id} more than the amount of the payment would be refunded.`
-  throw new InconsistentObservation(anomaly, record.payment.id, message)
+  const counted = refunds.find(({ id }) => id === refundId)?.status === 'succeeded'
+  if (!counted || !payment.anomalies.includes(anomaly)) return
+  const message = `With refund ${refundId} more than the amount of the payment would be refunded.`
+  throw new InconsistentObservation(anomaly, payment.id, message)
 }
 
 async function scheduleCheck(

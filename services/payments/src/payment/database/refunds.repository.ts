@@ -1,5 +1,4 @@
 import { type FromRow, fromRow, prepared, toRow } from '@plinth/kit'
-import { sql } from 'kysely'
 import type { Metadata, Refund } from '../../provider/provider.ts'
 import type { Db, RefundAttemptRow, RefundRow } from './tables.ts'
 
@@ -21,42 +20,9 @@ const byIntent = prepared((db: Db, { intent }: { intent: string }) =>
     .orderBy('id'),
 )
 
-export async function listRefundsOf(db: Db, paymentIntentIds: Set<string>): Promise<Refund[]> {
-  const refunds: Refund[] = []
-  for (const intent of paymentIntentIds)
-    refunds.push(...(await byIntent(db, { intent })).map(toRefund))
-  return refunds
-}
-
-type OfPayment = { paymentId: string; intent: string | null }
-
-const byPayment = prepared((db: Db, { paymentId, intent }: OfPayment) =>
-  db
-    .selectFrom('refunds')
-    .selectAll()
-    .where('payment_intent_id', 'in', (row) =>
-      row
-        .selectFrom('attempts')
-        .select('payment_intent_id')
-        .where('payment_id', '=', paymentId)
-        // Not `or`, which would read the whole table.
-        .unionAll(
-          db.selectNoFrom(
-            sql<string | null>`cast(${intent} as varchar(255))`.as('payment_intent_id'),
-          ),
-        ),
-    )
-    .orderBy('created_at')
-    .orderBy('id'),
-)
-
-/** Those of the intents that the payment has, and of one that it may get. */
-export async function listRefundsOfPayment(
-  db: Db,
-  paymentId: string,
-  intent: string | null,
-): Promise<Refund[]> {
-  return (await byPayment(db, { paymentId, intent })).map(toRefund)
+export async function listRefundsOf(db: Db, intents: Iterable<string>): Promise<Refund[]> {
+  const found = await Promise.all(Array.from(intents, (intent) => byIntent(db, { intent })))
+  return found.flat().map(toRefund)
 }
 
 const upsert = prepared((db: Db, row: RefundRow) => {
@@ -80,17 +46,21 @@ function toRefund({ metadata, created_at, updated_at, ...row }: RefundRow): Refu
 /** A refund we decided to make, committed before the provider hears of it. */
 export type RefundAttempt = Omit<FromRow<RefundAttemptRow>, 'metadata'> & { metadata: Metadata }
 
+const byReference = prepared(
+  (db: Db, { paymentId, reference }: { paymentId: string; reference: string }) =>
+    db
+      .selectFrom('refund_intents')
+      .selectAll()
+      .where('payment_id', '=', paymentId)
+      .where('reference', '=', reference),
+)
+
 export async function findRefundAttempt(
   db: Db,
   paymentId: string,
   reference: string,
 ): Promise<RefundAttempt | undefined> {
-  const row = await db
-    .selectFrom('refund_intents')
-    .selectAll()
-    .where('payment_id', '=', paymentId)
-    .where('reference', '=', reference)
-    .executeTakeFirst()
+  const [row] = await byReference(db, { paymentId, reference })
   return row && toAttempt(row)
 }
 
