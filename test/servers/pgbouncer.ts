@@ -1,9 +1,10 @@
-import { spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { asOrdinaryUser } from '../../packages/kit/testing/databases/postgres.ts'
 import { until } from '../until.ts'
 import { debianProgram } from './debian.ts'
@@ -19,13 +20,19 @@ export async function pgBouncerMissing(): Promise<string | false> {
   )
 }
 
+/** `knowsNames`: whether it keeps track of named statements, as it does from version 1.21 on. */
+export type PgBouncer = { host: string; knowsNames: boolean }
+
 /** Debian's PgBouncer in transaction mode before a PostgreSQL server, configured as `docs/postgres.md` says. */
-export async function startPgBouncer(t: Cleanup, serverUrl: string): Promise<{ host: string }> {
+export async function startPgBouncer(t: Cleanup, serverUrl: string): Promise<PgBouncer> {
   const { path, env } = await debianProgram('pgbouncer')
+  const { stdout } = await promisify(execFile)(path, ['--version'], { env })
+  const knowsNames = Number(/^PgBouncer 1\.(\d+)/.exec(stdout)?.[1]) >= 21
   const [port = 0] = await freePorts(1)
   const folder = mkdtempSync(join(tmpdir(), 'plinth-pgbouncer-'))
   const file = join(folder, 'pgbouncer.ini')
-  writeFileSync(file, configuration(new URL(serverUrl), port))
+  const names = knowsNames ? ['max_prepared_statements = 200'] : []
+  writeFileSync(file, configuration(new URL(serverUrl), port, names))
   chmodSync(folder, 0o755)
   const [program = path, ...args] = [...asOrdinaryUser(folder), path, '-q', file]
   const child = spawn(program, args, { env, stdio: ['ignore', 'ignore', 'pipe'] })
@@ -44,11 +51,15 @@ export async function startPgBouncer(t: Cleanup, serverUrl: string): Promise<{ h
     (over) => over,
   )
   if (child.exitCode !== null) throw new Error(`PgBouncer ended: ${complaints}`)
-  return { host: `127.0.0.1:${port}` }
+  return { host: `127.0.0.1:${port}`, knowsNames }
 }
 
 /** `auth_type = any`: every client connects as the one user of the server. */
-function configuration({ hostname, port, username, password }: URL, ownPort: number): string {
+function configuration(
+  { hostname, port, username, password }: URL,
+  ownPort: number,
+  more: string[],
+): string {
   return `[databases]
 * = host=${hostname} port=${port} user=${username} password=${password}
 [pgbouncer]
@@ -60,6 +71,7 @@ pool_mode = transaction
 default_pool_size = 4
 max_client_conn = 1000
 server_idle_timeout = 1
+${more.join('\n')}
 `
 }
 

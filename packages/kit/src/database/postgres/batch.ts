@@ -9,6 +9,8 @@ type Results = QueryResult | QueryResult[]
 type Connection = {
   stream: Writable
   sync(): void
+  close(statement: { type: 'S'; name: string }): void
+  parsedStatements: Record<string, string>
   submittedNamedStatements: Record<string, string>
 }
 
@@ -66,10 +68,16 @@ export class Batch extends DriverQuery {
     this.#be(this.#answered)
   }
 
-  /** `name` and `text` are now those of the statement that failed. */
+  /**
+   * `name` and `text` are now those of the statement that failed. PgBouncer believes that it knows the
+   * names that were skipped, and would refuse them the next time.
+   */
   override handleError(error: Error, connection: Connection): void {
-    for (const { name } of this.#statements.slice(this.#answered))
-      if (name) delete connection.submittedNamedStatements[name]
+    for (const { name } of this.#statements.slice(this.#answered)) {
+      if (!name || connection.parsedStatements[name]) continue
+      delete connection.submittedNamedStatements[name]
+      connection.close({ type: 'S', name })
+    }
     super.handleError(error, connection)
   }
 }
