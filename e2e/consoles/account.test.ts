@@ -6,6 +6,7 @@ import { browserSkip, openBrowser } from '../browser.ts'
 import { startSuite } from '../stack.ts'
 import { suiteCleanup } from '../suite-cleanup.ts'
 import { accessibilityFaults } from './accessibility.ts'
+import { authenticatorCode } from './authenticator-code.ts'
 import { openConsole } from './watched-page.ts'
 
 const skip = await browserSkip()
@@ -99,6 +100,42 @@ describe('the account pages', { skip }, () => {
     await again.getByText('This link or code does not work any more').waitFor()
     await again.getByRole('link', { name: 'Ask for a new mail' }).click()
     await again.getByRole('heading', { name: 'Forgot your password?' }).waitFor()
+  })
+
+  test('a reset asks for the second factor, and takes a recovery code', async (t) => {
+    const { username, email, password } = await register('twofactors')
+    const verify = await mailTo(email, 'verify-email')
+    await post('/api/auth/verify-email', { token: new URL(verify.link).hash.split('=')[1] })
+    const { accessToken } = (await (
+      await post('/api/auth/login', { username, password })
+    ).json()) as {
+      accessToken: string
+    }
+    const own = async (path: string, body: object) => {
+      const headers = { 'content-type': 'application/json', authorization: `Bearer ${accessToken}` }
+      const sent = { method: 'POST', headers, body: JSON.stringify(body) }
+      return (await (await fetch(`${identity}${path}`, sent)).json()) as Record<string, string>
+    }
+    const { secret = '' } = await own('/api/users/me/totp', {})
+    const { recoveryCodes } = await own('/api/users/me/totp/confirm', {
+      code: authenticatorCode(secret),
+    })
+    await post('/api/auth/password-reset', { email })
+    const { link } = await mailTo(email, 'password-reset')
+
+    const page = await openConsole(t, browser, link)
+    await page.getByRole('textbox', { name: 'New password' }).fill(NEW_PASSWORD)
+    await page.getByRole('button', { name: 'Save the password' }).click()
+    await page.getByText('Your account has a second factor').waitFor()
+    const factor = page.getByLabel('Code of your authenticator')
+    await factor.fill('000000')
+    await page.getByRole('button', { name: 'Save the password' }).click()
+    await page.getByText('This code is wrong').waitFor()
+    assert.deepEqual(await accessibilityFaults(page), [])
+    await factor.fill(recoveryCodes?.[4] ?? '')
+    await page.getByRole('button', { name: 'Save the password' }).click()
+    await page.getByRole('heading', { name: 'Your new password is saved' }).waitFor()
+    assert.equal(await logIn(username, NEW_PASSWORD), 401)
   })
 
   test('an address is verified by a button and not by a scanner, in German too', async (t) => {

@@ -5,6 +5,7 @@ import { browserSkip, openBrowser } from '../browser.ts'
 import { startSuite } from '../stack.ts'
 import { suiteCleanup } from '../suite-cleanup.ts'
 import { accessibilityFaults } from './accessibility.ts'
+import { authenticatorCode } from './authenticator-code.ts'
 import { logOutExpired } from './expired-session.ts'
 import { collectTokens, findTokens } from './token-probe.ts'
 import { addVirtualAuthenticator } from './virtual-authenticator.ts'
@@ -216,5 +217,60 @@ describe('the identity console', { skip }, () => {
     await page.keyboard.press('Enter')
 
     await page.locator('.exchange-list li').nth(before).waitFor()
+  })
+
+  test('adds a second factor with a QR code, asks for it at sign-in, and shows its mails', async (t) => {
+    const page = await openConsole(t, browser, address)
+    await goTo(page, 'session')
+    const account = { username: 'factoruser', password: 'correct horse battery' }
+    const register = page.getByRole('form', { name: 'Register' })
+    await register.getByLabel('Username').fill(account.username)
+    await register.getByLabel('E-mail').fill('factoruser@example.com')
+    await register.getByLabel('Password', { exact: true }).fill(account.password)
+    await register.getByRole('button', { name: 'Create account' }).click()
+    const signInForm = page.getByRole('form', { name: 'Sign in' })
+    const enter = async () => {
+      await signInForm.getByLabel('Username').fill(account.username)
+      await signInForm.getByLabel('Password', { exact: true }).fill(account.password)
+      await signInForm.getByRole('button', { name: 'Sign in' }).click()
+    }
+    await page.locator('.session-bar', { hasText: account.username }).waitFor()
+
+    await goTo(page, 'security')
+    await page.getByRole('button', { name: 'Set up an authenticator' }).click()
+    await page.getByRole('img', { name: 'QR code for the authenticator' }).waitFor()
+    const secret = (await page.locator('.step code').first().textContent()) ?? ''
+    assert.deepEqual(await accessibilityFaults(page), [])
+    await page
+      .getByRole('form', { name: 'First code' })
+      .getByLabel('Code')
+      .fill(authenticatorCode(secret))
+    await page.getByRole('button', { name: 'Turn it on' }).click()
+    const codes = (await page.getByLabel('Recovery codes').textContent())?.split('\n') ?? []
+    assert.equal(codes.length, 10)
+    await page.getByLabel('Type one of them').fill('AAAA-BBBB-CCCCC')
+    await page.getByRole('button', { name: 'I have kept them' }).click()
+    await page.getByText('This is none of them.').waitFor()
+    await page.getByLabel('Type one of them').fill(codes[2] ?? '')
+    await page.getByRole('button', { name: 'I have kept them' }).click()
+    await page.getByText('10 of 10 left.').waitFor()
+    assert.deepEqual(await accessibilityFaults(page), [])
+
+    await page.locator('.session-bar').getByRole('button', { name: 'Log out' }).click()
+    await page.getByText('Not signed in.').waitFor()
+    await goTo(page, 'session')
+    await enter()
+    const second = page.getByRole('form', { name: 'Second factor' })
+    await second.getByLabel('Code').fill('000000')
+    await second.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByText('INVALID_CODE').first().waitFor()
+    await second.getByLabel('Code').fill(authenticatorCode(secret, 1))
+    await second.getByRole('button', { name: 'Sign in' }).click()
+    await page.locator('.session-bar', { hasText: account.username }).waitFor()
+
+    await goTo(page, 'mail')
+    await page.getByText('A second factor was added').first().click()
+    await page.getByText('From now on every sign-in needs a code').waitFor()
+    assert.deepEqual(await accessibilityFaults(page), [])
   })
 })

@@ -26,6 +26,7 @@ export {
   identityClient,
   type Passkey,
 } from './identity/identity.ts'
+export type { FactorProof, Mail, MailProof, RenderedMail } from './identity/recovery.ts'
 export type {
   Delivery,
   EventCalls,

@@ -1,8 +1,10 @@
 import { administrationPages, ownPages, signInActions } from '../shared/account/account-pages.tsx'
 import { SessionBar } from '../shared/account/session/session-bar.tsx'
 import { startConsole } from '../shared/shell/shell.tsx'
+import { MailPage } from './mail-page.tsx'
 import { OverviewPage } from './overview-page.tsx'
 import { PasskeysPage } from './passkeys/passkeys-page.tsx'
+import { SecurityPage } from './security-page.tsx'
 import { session } from './session.ts'
 
 const SCOPES = ['tokens:introspect', 'users:read', 'users:write', 'events:read', 'webhooks:write']
@@ -19,6 +21,8 @@ startConsole({
     { path: '', title: 'Overview', icon: 'home', component: OverviewPage },
     ...ownPages(session),
     { path: 'passkeys', title: 'Passkeys', icon: 'passkey', component: PasskeysPage },
+    { path: 'security', title: 'Security', icon: 'key', component: SecurityPage },
+    { path: 'mail', title: 'Mail', icon: 'inbox', component: MailPage },
     ...administrationPages(session, SCOPES),
   ],
 })

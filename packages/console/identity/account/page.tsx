@@ -13,7 +13,7 @@ import { Button } from '../../shared/components/button.tsx'
 import { Field, type FieldProps, faultOf } from '../../shared/components/form.tsx'
 import { Notice, Skeleton } from '../../shared/components/page.tsx'
 import { brand, post, readBrand, type Step, stepOf } from './account.ts'
-import { filled, texts } from './texts.ts'
+import { failureText, filled, texts } from './texts.ts'
 
 const root = document.getElementById('app')
 if (root) render(<AccountPage />, root)
@@ -133,12 +133,21 @@ function Forgot(props: { email: { value: string }; onSent(): void }) {
 }
 
 function NewPassword({ proof, byCode = false }: { proof: object; byCode?: boolean }) {
-  const action = useAction((values: Record<string, string>) =>
-    post('/api/auth/password-reset/confirm', { ...proof, ...values }),
+  const asksFactor = useSignal(false)
+  const action = useAction(
+    ({ factor = '', ...values }: Record<string, string>) => {
+      const given = /[a-z]/i.test(factor) ? { recoveryCode: factor } : { totp: factor }
+      const second = factor.trim() === '' ? {} : given
+      return post('/api/auth/password-reset/confirm', { ...proof, ...values, ...second })
+    },
+    (reply) => {
+      if (reply?.body?.code === 'MFA_REQUIRED') asksFactor.value = true
+    },
   )
   if (action.reply?.ok) return <Done title={texts.resetDone} about={texts.resetDoneAbout} />
   const title = byCode ? texts.sentTitle : texts.resetTitle
   const code = { label: texts.code, name: 'code', inputMode: 'numeric' } as const
+  const factor = { label: texts.factor, name: 'factor', hint: texts.factorHint }
   const password = { label: texts.newPassword, name: 'newPassword', type: 'password' } as const
   return (
     <>
@@ -153,6 +162,7 @@ function NewPassword({ proof, byCode = false }: { proof: object; byCode?: boolea
             autocomplete: 'new-password',
             hint: filled(texts.passwordHint, { count: brand.value?.passwordMinLength ?? 12 }),
           },
+          ...(asksFactor.value ? [{ ...factor, autocomplete: 'one-time-code' }] : []),
         ]}
         refused={{ code: texts.codeRefused, newPassword: texts.passwordRefused }}
         action={action}
@@ -169,11 +179,11 @@ function isAboutFields(reply: Reply): boolean {
 
 function Failure({ reply }: { reply: Reply | undefined }) {
   if (!reply || reply.ok || isAboutFields(reply)) return null
-  const invalid = reply.body?.code === 'TOKEN_INVALID'
-  const taken = reply.body?.code === 'EMAIL_ALREADY_EXISTS'
+  const code = reply.body?.code
+  const invalid = code === 'TOKEN_INVALID'
   return (
     <Notice tone="bad" alert>
-      <p>{invalid ? texts.invalid : taken ? texts.taken : texts.failed}</p>
+      <p>{failureText(code)}</p>
       {invalid && (
         <p>
           <a href="#forgot">{texts.again}</a>

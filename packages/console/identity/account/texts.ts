@@ -38,6 +38,11 @@ const en = {
   again: 'Ask for a new mail',
   taken: 'This address belongs to another account in the meantime.',
   failed: 'That did not work. Try again in a moment.',
+  factor: 'Code of your authenticator',
+  factorHint: 'Six digits, or one of your recovery codes.',
+  factorAsked: 'Your account has a second factor: enter its code, too.',
+  factorRefused: 'This code is wrong or was used before. Wait for the next one.',
+  factorLocked: 'There were too many wrong codes. Use a recovery code, or try again later.',
 }
 
 export type Texts = typeof en
@@ -82,6 +87,12 @@ const de: Texts = {
   again: 'Neue Mail anfordern',
   taken: 'Diese Adresse gehört inzwischen zu einem anderen Konto.',
   failed: 'Das hat nicht geklappt. Versuche es gleich noch einmal.',
+  factor: 'Code deiner Authenticator-App',
+  factorHint: 'Sechs Ziffern oder einer deiner Wiederherstellungscodes.',
+  factorAsked: 'Dein Konto hat einen zweiten Faktor: Gib auch dessen Code ein.',
+  factorRefused: 'Dieser Code ist falsch oder wurde schon benutzt. Warte auf den nächsten.',
+  factorLocked:
+    'Es waren zu viele falsche Codes. Nimm einen Wiederherstellungscode oder versuche es später.',
 }
 
 const es: Texts = {
@@ -124,6 +135,12 @@ const es: Texts = {
   again: 'Pedir otro mensaje',
   taken: 'Esta dirección pertenece ahora a otra cuenta.',
   failed: 'No ha funcionado. Inténtalo de nuevo dentro de un momento.',
+  factor: 'Código de tu aplicación de autenticación',
+  factorHint: 'Seis cifras, o uno de tus códigos de recuperación.',
+  factorAsked: 'Tu cuenta tiene un segundo factor: escribe también su código.',
+  factorRefused: 'Este código es incorrecto o ya se ha usado. Espera al siguiente.',
+  factorLocked:
+    'Ha habido demasiados códigos incorrectos. Usa un código de recuperación o inténtalo más tarde.',
 }
 
 const language = navigator.languages
@@ -137,4 +154,17 @@ export const texts: Texts = { en, de, es }[language ?? 'en'] ?? en
 
 export function filled(text: string, values: Record<string, string | number>): string {
   return text.replaceAll(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? ''))
+}
+
+const FAILURES: Record<string, string> = {
+  TOKEN_INVALID: texts.invalid,
+  EMAIL_ALREADY_EXISTS: texts.taken,
+  MFA_REQUIRED: texts.factorAsked,
+  INVALID_CODE: texts.factorRefused,
+  TOO_MANY_ATTEMPTS: texts.factorLocked,
+}
+
+/** A refusal in the language of the reader. */
+export function failureText(code: string | undefined): string {
+  return FAILURES[code ?? ''] ?? texts.failed
 }

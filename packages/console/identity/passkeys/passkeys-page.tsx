@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { DemoAccounts } from '../../shared/account/session/sign-in.tsx'
+import { DemoAccounts, SecondStepCard } from '../../shared/account/session/sign-in.tsx'
 import { Button } from '../../shared/components/button.tsx'
 import { Form } from '../../shared/components/form.tsx'
 import { Card, Notice, Page } from '../../shared/components/page.tsx'
@@ -40,6 +40,7 @@ export function PasskeysPage() {
       title="Passkeys"
       about="Sign in with a fingerprint, your face or a PIN. The server stores a public key and nothing worth stealing."
     >
+      {session.secondStep.value && <SecondStepCard session={session} />}
       {SUPPORTED ? (
         <>
           <UseCard busy={busy.value} use={() => run(signInWithPasskey)} />

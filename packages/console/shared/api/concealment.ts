@@ -15,6 +15,10 @@ const MEMBERS: Record<string, string> = {
   secretKey: '$SECRET_KEY',
   secret: '$WEBHOOK_SECRET',
   secondSecret: '$WEBHOOK_SECRET',
+  mfaToken: '$MFA_TOKEN',
+  recoveryCode: '$RECOVERY_CODE',
+  recoveryCodes: '$RECOVERY_CODE',
+  uri: '$TOTP_URI',
 }
 
 const HEADERS: Record<string, string> = {
@@ -24,13 +28,14 @@ const HEADERS: Record<string, string> = {
 }
 
 export const PLACEHOLDER =
-  /\$(ACCESS_TOKEN|REFRESH_TOKEN|NEW_PASSWORD|PASSWORD|[A-Z]+_KEY|CSRF_TOKEN|WEBHOOK_SECRET)/g
+  /\$(ACCESS_TOKEN|REFRESH_TOKEN|NEW_PASSWORD|PASSWORD|[A-Z]+_KEY|CSRF_TOKEN|WEBHOOK_SECRET|MFA_TOKEN|RECOVERY_CODE|TOTP_URI)/g
 
 export function concealBody(body: unknown): unknown {
   if (body === undefined) return undefined
-  const text = JSON.stringify(body, (name, value) =>
-    typeof value === 'string' && value !== '' ? (MEMBERS[name] ?? value) : value,
-  )
+  const text = JSON.stringify(body, (name, value) => {
+    const isSecret = Array.isArray(value) || (typeof value === 'string' && value !== '')
+    return isSecret ? (MEMBERS[name] ?? value) : value
+  })
   return JSON.parse(text)
 }
 

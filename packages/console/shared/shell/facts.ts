@@ -18,6 +18,8 @@ type Facts = {
   passwordMinLength?: number
   registration?: boolean
   uploads?: UploadFacts
+  /** Whether mails are kept here to be read, as there is no mail server. */
+  developmentMail?: boolean
 }
 
 /** What the service says about itself beside its pages. */

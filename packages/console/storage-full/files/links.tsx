@@ -1,10 +1,9 @@
 import type { StoredFile, TemporaryLink } from '@plinth/client'
 import { useEffect } from 'preact/hooks'
-import { encode } from 'uqr'
 import { useAction, useLoad } from '../../shared/api/use-reply.ts'
 import { now } from '../../shared/clock.ts'
 import { Button, ButtonLink } from '../../shared/components/button.tsx'
-import { CopyButton } from '../../shared/components/code.tsx'
+import { CopyButton, QrCode } from '../../shared/components/code.tsx'
 import { Form, faultOf } from '../../shared/components/form.tsx'
 import { Card } from '../../shared/components/page.tsx'
 import { Refusal } from '../../shared/components/reply.tsx'
@@ -149,16 +148,4 @@ function LinkTable(props: { fileId: number; links: KnownLink[]; onChange(): Prom
 function lifeLeft(expiresAt: string): string {
   const left = new Date(expiresAt).getTime() - now.value
   return left > 0 ? remainingText(left) : 'expired'
-}
-
-function QrCode({ text, label }: { text: string; label: string }) {
-  const { data, size } = encode(text, { border: 1 })
-  const squares = data.flatMap((row, y) =>
-    row.flatMap((dark, x) => (dark ? [`M${x} ${y}h1v1h-1z`] : [])),
-  )
-  return (
-    <svg class="qr" viewBox={`0 0 ${size} ${size}`} role="img" aria-label={label}>
-      <path d={squares.join('')} />
-    </svg>
-  )
 }

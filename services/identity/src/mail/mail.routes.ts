@@ -48,6 +48,7 @@ const MAIL_SORTS = ['createdAt']
 /** The outbox for administrators and, in development, the mails themselves. */
 export function mailRoutes(server: Server, outbox: Outbox, guard: AccountGuard): void {
   const admin = guard.role(ADMIN_ROLE)
+  server.pageFacts.developmentMail = outbox.settings.keepInOutbox
 
   server.get('/api/mail', {
     onRequest: admin,

@@ -16,8 +16,8 @@ export function createSession({ renewsItself }: { renewsItself: boolean }) {
   const decoded = signal<DecodedToken | undefined>(undefined)
   const refreshExpiresAt = signal(0)
   const automatic = signal(renewsItself)
-  const rotations = signal(0)
-  const hasSpentToken = signal(false)
+  const [rotations, hasSpentToken] = [signal(0), signal(false)]
+  const { secondStep, keepStep, stepWith } = createSecondStep()
   const claims = computed<Claims | undefined>(() => decoded.value && claimsOf(decoded.value))
 
   const shared = shareSignIn((kept) => vault.take(kept))
@@ -45,7 +45,8 @@ export function createSession({ renewsItself }: { renewsItself: boolean }) {
 
   /** Takes the pair out of a reply, so that no page holds a token by holding the reply. */
   function received(reply: Reply<TokenPair>): Reply {
-    if (!reply.ok) return reply
+    if (!reply.ok) return keepStep(reply)
+    secondStep.value = false
     vault.put(reply.body)
     return { ...reply, body: undefined, content: new Blob() }
   }
@@ -68,7 +69,9 @@ export function createSession({ renewsItself }: { renewsItself: boolean }) {
 
   return {
     ...{ api, decoded, claims, refreshExpiresAt, automatic, rotations, hasSpentToken },
-    ...{ received, signIn, logOut },
+    ...{ received, signIn, secondStep, logOut },
+    completeSignIn: async ({ code = '' }: { code?: string }) =>
+      received(await api.post('/api/auth/mfa', stepWith(code), { open: true })),
     restored: shared.restored,
     neighbour: shared.neighbour,
     continueFrom: shared.continueFrom,
@@ -77,6 +80,28 @@ export function createSession({ renewsItself }: { renewsItself: boolean }) {
     replaySpentToken: () => postRefresh(vault.spentRefreshToken() ?? ''),
     copyAccessToken: () => navigator.clipboard.writeText(vault.accessToken() ?? ''),
   }
+}
+
+/** A sign-in whose first factor was right waits for the second; its token stays in here. */
+function createSecondStep() {
+  const secondStep = signal(false)
+  let mfaToken: string | undefined
+
+  function keepStep(reply: Reply): Reply {
+    const { triesLeft } = reply.body ?? {}
+    if (triesLeft === 0) secondStep.value = false
+    if (!reply.body?.mfaToken) return reply
+    mfaToken = reply.body.mfaToken
+    secondStep.value = true
+    return { ...reply, body: { ...reply.body, mfaToken: undefined }, content: new Blob() }
+  }
+
+  /** A code of the authenticator, or a recovery code, which has letters. */
+  function stepWith(code: string): object {
+    return /[a-z]/i.test(code) ? { mfaToken, recoveryCode: code } : { mfaToken, code }
+  }
+
+  return { secondStep, keepStep, stepWith }
 }
 
 function bearer(accessToken: string | undefined): Record<string, string> {

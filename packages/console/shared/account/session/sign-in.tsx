@@ -9,6 +9,7 @@ import { type Credentials, DEMO_ACCOUNTS, type Session } from './session.ts'
 
 export function SignInCard({ session }: { session: Session }) {
   const signIn = useAction(session.signIn)
+  if (session.secondStep.value) return <SecondStepCard session={session} />
   return (
     <Card title="Sign in" about="With an account of this service.">
       <ContinueAs session={session} />
@@ -28,6 +29,34 @@ export function SignInCard({ session }: { session: Session }) {
         send="Sign in"
         kind="primary"
         advice={signIn.refusal?.status === 401 && <p>Check both.</p>}
+      />
+    </Card>
+  )
+}
+
+/** The first factor was right: the account has a second one. */
+export function SecondStepCard({ session }: { session: Session }) {
+  const complete = useAction(session.completeSignIn)
+  const startAgain = () => {
+    session.secondStep.value = false
+  }
+  return (
+    <Card title="Second factor" about="This account asks for a code of its authenticator, too.">
+      <Form
+        label="Second factor"
+        fields={[
+          {
+            label: 'Code',
+            name: 'code',
+            autocomplete: 'one-time-code',
+            hint: 'Six digits, or one of the recovery codes.',
+          },
+        ]}
+        action={complete}
+        send="Sign in"
+        kind="primary"
+        buttons={<Button onClick={startAgain}>Start again</Button>}
+        advice={complete.refusal?.status === 401 && <p>Wait for the next code, then try again.</p>}
       />
     </Card>
   )

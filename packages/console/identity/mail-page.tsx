@@ -1,0 +1,124 @@
+import type { Mail, RenderedMail } from '@plinth/client'
+import { AdminRequired, SignedInOnly } from '../shared/account/session/sign-in.tsx'
+import { useAction, useLoad, usePages } from '../shared/api/use-reply.ts'
+import { Button, ButtonLink } from '../shared/components/button.tsx'
+import { CopyButton } from '../shared/components/code.tsx'
+import { Badge, Card, EmptyState, Page } from '../shared/components/page.tsx'
+import { Loaded } from '../shared/components/reply.tsx'
+import { List } from '../shared/components/table.tsx'
+import { facts } from '../shared/shell/facts.ts'
+import { dateText } from '../shared/wording.ts'
+import { session } from './session.ts'
+
+const TONES = { sent: 'good', queued: 'accent', failed: 'bad', dropped: 'warn' } as const
+
+export function MailPage() {
+  return (
+    <Page title="Mail" about="What the service has sent, or tried to send, in the last 30 days.">
+      {facts.value.developmentMail && <Inbox />}
+      <SignedInOnly session={session}>
+        <OutboxCard key={session.claims.value?.sub} />
+      </SignedInOnly>
+    </Page>
+  )
+}
+
+/** There is no mail server: everybody’s mails are read here. */
+function Inbox() {
+  const mails = useLoad<RenderedMail[]>(() => session.api.get('/api/dev/mail', { open: true }))
+  return (
+    <Card
+      title="Inbox for development"
+      about="No mail server is set, so the newest mails stay here. In production this page has none."
+      actions={
+        <Button icon="refresh" onClick={mails.reload}>
+          Look again
+        </Button>
+      }
+    >
+      <Loaded of={mails}>
+        {(all) =>
+          all.length === 0 ? (
+            <EmptyState
+              icon="inbox"
+              title="No mail yet"
+              about="Register an account, or ask for a password reset."
+            />
+          ) : (
+            <>
+              {all.map((mail) => (
+                <MailView key={mail.id} mail={mail} />
+              ))}
+            </>
+          )
+        }
+      </Loaded>
+    </Card>
+  )
+}
+
+function MailView({ mail }: { mail: RenderedMail }) {
+  const { code, link } = mail
+  return (
+    <details>
+      <summary>
+        {mail.subject}{' '}
+        <span class="soft">
+          to {mail.to}, {dateText(mail.createdAt)}
+        </span>
+      </summary>
+      <div class="stack tight">
+        {code && (
+          <div class="row">
+            <span>Code</span>
+            <code>{code}</code>
+            <CopyButton text={() => code} label="Copy the code" />
+          </div>
+        )}
+        {link && (
+          <div>
+            <ButtonLink href={link} newTab small icon="link">
+              Open the link
+            </ButtonLink>
+          </div>
+        )}
+        <section class="code" aria-label={mail.subject}>
+          <pre>{mail.text}</pre>
+        </section>
+      </div>
+    </details>
+  )
+}
+
+function OutboxCard() {
+  const mails = usePages<Mail>((page) => session.api.get(`/api/mail?page=${page}&size=25`))
+  const retry = useAction((id: string) => session.api.post(`/api/mail/${id}/retry`), mails.reload)
+  return (
+    <Card title="Outbox" about="What became of each mail, and what the mail server said.">
+      <List
+        of={mails}
+        action={retry}
+        caption="Outbox"
+        empty={<EmptyState icon="inbox" title="No mail" about="Nothing was sent so far." />}
+        forbidden={<AdminRequired session={session} to="see the outbox" />}
+        columns={[
+          { title: 'Asked for', of: ({ createdAt }) => dateText(createdAt) },
+          { title: 'Kind', of: ({ kind }) => kind },
+          { title: 'To', of: ({ to }) => to },
+          { title: 'State', of: ({ state }) => <Badge tone={TONES[state]}>{state}</Badge> },
+          { title: 'Attempts', of: ({ attempts }) => attempts, number: true },
+          { title: 'Reply', of: ({ lastReply }) => lastReply ?? '' },
+          {
+            title: 'Action',
+            of: ({ id, state }) =>
+              state === 'failed' && (
+                <Button small onClick={() => retry.run(id)}>
+                  Send again
+                </Button>
+              ),
+          },
+        ]}
+      />
+    </Card>
+  )
+}

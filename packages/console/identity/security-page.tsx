@@ -1,0 +1,250 @@
+import { useSignal } from '@preact/signals'
+import { OwnAccountOnly } from '../shared/account/session/sign-in.tsx'
+import { useAction, useLoad } from '../shared/api/use-reply.ts'
+import { Button } from '../shared/components/button.tsx'
+import { CopyButton, QrCode } from '../shared/components/code.tsx'
+import { Form, type Values } from '../shared/components/form.tsx'
+import { Card, Notice, Page } from '../shared/components/page.tsx'
+import { Loaded, Refusal, Success } from '../shared/components/reply.tsx'
+import { Step, Steps } from '../shared/components/steps.tsx'
+import { session } from './session.ts'
+
+type Security = { emailVerified: boolean; secondFactor: boolean }
+type Enrolment = { secret: string; uri: string }
+type Codes = { recoveryCodes: string[] }
+
+const { api } = session
+const CODE = { label: 'Code', name: 'code', autocomplete: 'one-time-code' } as const
+
+export function SecurityPage() {
+  return (
+    <Page
+      title="Security"
+      about="A second factor at sign-in, the e-mail address, and a fresh proof of who you are."
+    >
+      <OwnAccountOnly session={session}>
+        <SecondFactor key={session.claims.value?.sub} />
+        <EmailCard />
+        <ReauthenticateCard />
+      </OwnAccountOnly>
+    </Page>
+  )
+}
+
+function SecondFactor() {
+  const security = useLoad<Security>(() => api.get('/api/users/me/security'))
+  const codes = useSignal<string[]>([])
+  const showCodes = (made: string[]) => {
+    codes.value = made
+  }
+  const finish = () => {
+    codes.value = []
+    security.reload()
+  }
+  if (codes.value.length > 0) return <RecoveryCodesCard codes={codes.value} onKept={finish} />
+  return (
+    <Loaded of={security}>
+      {({ secondFactor }) =>
+        secondFactor ? (
+          <ActiveCard onCodes={showCodes} onRemoved={security.reload} />
+        ) : (
+          <EnrolCard onCodes={showCodes} />
+        )
+      }
+    </Loaded>
+  )
+}
+
+function EnrolCard({ onCodes }: { onCodes(codes: string[]): void }) {
+  const enrol = useAction(() => api.post<Enrolment>('/api/users/me/totp'))
+  const confirm = useAction(
+    (values: Values) => api.post<Codes>('/api/users/me/totp/confirm', values),
+    (reply) => reply?.ok && onCodes(reply.body.recoveryCodes),
+  )
+  const begun = enrol.reply?.ok ? (enrol.reply.body as Enrolment) : undefined
+  return (
+    <Card title="Second factor" about="Off. With it, a stolen password is not enough to sign in.">
+      <Steps>
+        <Step title="Get a secret" state={begun ? 'done' : 'next'}>
+          <div>
+            <Button
+              kind={begun ? 'plain' : 'primary'}
+              busy={enrol.busy}
+              onClick={() => enrol.run()}
+            >
+              {begun ? 'Get another one' : 'Set up an authenticator'}
+            </Button>
+          </div>
+          <Refusal reply={enrol.refusal} />
+        </Step>
+        <Step title="Scan it" state={begun ? 'next' : 'later'}>
+          {begun && (
+            <div class="row">
+              <QrCode text={begun.uri} label="QR code for the authenticator" />
+              <div class="stack tight">
+                <span>Scan this with an authenticator app, or type the secret:</span>
+                <code>{begun.secret.replaceAll(/(.{4})(?=.)/g, '$1 ')}</code>
+                <CopyButton text={() => begun.secret} label="Copy the secret" />
+              </div>
+            </div>
+          )}
+        </Step>
+        <Step title="Type its first code" state={begun ? 'next' : 'later'}>
+          {begun && (
+            <Form
+              label="First code"
+              fields={[{ ...CODE, inputMode: 'numeric' }]}
+              action={confirm}
+              send="Turn it on"
+              kind="primary"
+              beside
+            />
+          )}
+        </Step>
+      </Steps>
+    </Card>
+  )
+}
+
+/** Whoever has not written them down is locked out with the first lost phone: one is typed back. */
+function RecoveryCodesCard({ codes, onKept }: { codes: string[]; onKept(): void }) {
+  const wrong = useSignal(false)
+  const text = codes.join('\n')
+  const check = ({ code = '' }: Values) => {
+    const typed = code.toUpperCase().replaceAll(/[\s-]/g, '')
+    wrong.value = !codes.some((each) => each.replaceAll('-', '') === typed)
+    if (!wrong.value) onKept()
+  }
+  return (
+    <Card
+      title="Your recovery codes"
+      about="Each takes the place of the authenticator once. They are not shown again: keep them elsewhere."
+    >
+      <Success>The second factor is on.</Success>
+      <section class="code" aria-label="Recovery codes">
+        <pre>{text}</pre>
+      </section>
+      <div class="row">
+        <CopyButton text={() => text} label="Copy them" />
+        <a
+          class="button small"
+          href={`data:text/plain,${encodeURIComponent(text)}`}
+          download="recovery-codes.txt"
+        >
+          Download
+        </a>
+        <Button small onClick={() => print()}>
+          Print
+        </Button>
+      </div>
+      <Form
+        label="Recovery code"
+        fields={[
+          {
+            label: 'Type one of them',
+            name: 'code',
+            fault: wrong.value ? 'This is none of them.' : undefined,
+          },
+        ]}
+        action={{ run: check }}
+        send="I have kept them"
+        kind="primary"
+      />
+    </Card>
+  )
+}
+
+type Left = { remaining: number; createdAt: string | null }
+
+const FEW_CODES = 3
+
+function ActiveCard(props: { onCodes(codes: string[]): void; onRemoved(): void }) {
+  const left = useLoad<Left>(() => api.get('/api/users/me/recovery-codes'))
+  const renew = useAction(
+    (values: Values) => api.post<Codes>('/api/users/me/recovery-codes', values),
+    (reply) => reply?.ok && props.onCodes(reply.body.recoveryCodes),
+  )
+  const remove = useAction(
+    ({ code = '' }: Values) => {
+      const json = /[a-z]/i.test(code) ? { recoveryCode: code } : { code }
+      return api.delete('/api/users/me/totp', { json })
+    },
+    (reply) => reply?.ok && props.onRemoved(),
+  )
+  return (
+    <>
+      <Card title="Second factor" about="On. Every sign-in needs a code of the authenticator.">
+        <Form
+          label="Turn the second factor off"
+          fields={[{ ...CODE, hint: 'Of the authenticator, or a recovery code.' }]}
+          action={remove}
+          send="Turn it off"
+        />
+      </Card>
+      <Card title="Recovery codes" about="For when the authenticator is lost.">
+        <Loaded of={left}>
+          {({ remaining }) => (
+            <Notice tone={remaining > FEW_CODES ? undefined : 'warn'}>
+              <p>
+                {remaining} of 10 left.{remaining > FEW_CODES ? '' : ' Make new ones soon.'}
+              </p>
+            </Notice>
+          )}
+        </Loaded>
+        <Form
+          label="New recovery codes"
+          fields={[{ ...CODE, inputMode: 'numeric', hint: 'The earlier ones stop working.' }]}
+          action={renew}
+          send="Make new ones"
+        />
+      </Card>
+    </>
+  )
+}
+
+function EmailCard() {
+  const change = useAction((values: Values) => api.post('/api/users/me/email', values))
+  return (
+    <Card
+      title="E-mail address"
+      about="The new address gets a mail; the old one stays in use until its link is opened and confirmed."
+    >
+      <Form
+        label="Change the e-mail address"
+        fields={[{ label: 'New address', name: 'newEmail', type: 'email', autocomplete: 'email' }]}
+        action={change}
+        send="Send the mail"
+        round={change.successes}
+        beside
+      />
+      {change.reply?.ok && <Success>{change.reply.body.message}</Success>}
+    </Card>
+  )
+}
+
+function ReauthenticateCard() {
+  const prove = useAction((values: Values) => api.post('/api/auth/reauthenticate', values))
+  return (
+    <Card
+      title="Prove again who you are"
+      about="With IDENTITY_REAUTHENTICATE on, the changes above and passkeys need this every ten minutes."
+    >
+      <Form
+        label="Prove again who you are"
+        fields={[
+          {
+            label: 'Password',
+            name: 'password',
+            type: 'password',
+            autocomplete: 'current-password',
+          },
+          { ...CODE, optional: true, hint: 'If there is a second factor.' },
+        ]}
+        action={prove}
+        send="Prove it"
+        round={prove.successes}
+      />
+      {prove.reply?.ok && <Success>Proved. It holds for ten minutes.</Success>}
+    </Card>
+  )
+}
