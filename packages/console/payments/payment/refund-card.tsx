@@ -8,7 +8,7 @@ import { Badge, Card } from '../../shared/components/page.tsx'
 import { Refusal, Success } from '../../shared/components/reply.tsx'
 import { Table } from '../../shared/components/table.tsx'
 import type { Tone } from '../../shared/components/tone.ts'
-import { minorUnitsOf, moneyText, typedAmount } from '../../shared/wording.ts'
+import { minorUnitsOf, moneyText, shortId, typedAmount } from '../../shared/wording.ts'
 import { api, newReference } from '../api.ts'
 import type { Timeline } from './timeline.ts'
 
@@ -84,8 +84,8 @@ export function RefundCard({ payment, timeline, onChange }: RefundProps) {
 function Refunded({ refund }: { refund: Refund }) {
   return (
     <Success>
-      Refund <code>{refund.id}</code> of {moneyText(refund.amount, refund.currency)}:{' '}
-      <strong>{refund.status}</strong>.
+      Refund <code title={refund.id}>{shortId(refund.id)}</code> of{' '}
+      {moneyText(refund.amount, refund.currency)}: <strong>{refund.status}</strong>.
     </Success>
   )
 }

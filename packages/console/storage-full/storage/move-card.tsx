@@ -1,5 +1,5 @@
 import type { Move, ProviderName, StorageStatus } from '@plinth/client'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { useAction, useLoad } from '../../shared/api/use-reply.ts'
 import { Button } from '../../shared/components/button.tsx'
 import { Badge, Card, Notice } from '../../shared/components/page.tsx'
@@ -14,7 +14,7 @@ export function MoveCard(props: { status: StorageStatus; onChange(): Promise<unk
   const moves = useLoad<Move[]>(() => session.api.get('/api/storage/moves', { silent: true }))
   const start = useAction(
     (to: ProviderName) => session.api.post('/api/storage/moves', { to }),
-    moves.reload,
+    () => Promise.all([moves.reload(), props.onChange()]),
   )
   const stop = useAction(
     (id: number) => session.api.delete(`/api/storage/moves/${id}`),
@@ -22,13 +22,13 @@ export function MoveCard(props: { status: StorageStatus; onChange(): Promise<unk
   )
   const [latest, ...earlier] = moves.body ?? []
   const running = latest?.state === 'RUNNING'
+  const wasRunning = useRef(false)
   useEffect(() => {
+    if (wasRunning.current && !running) props.onChange()
+    wasRunning.current = running
     if (!running) return
     const timer = setInterval(moves.reload, 1000)
-    return () => {
-      clearInterval(timer)
-      props.onChange()
-    }
+    return () => clearInterval(timer)
   }, [running])
   return (
     <Card
