@@ -19,18 +19,20 @@ describe('round trips to PostgreSQL', { skip: postgres?.skip }, () => {
 
     const count = await roundTripsOf(async () => {
       assert.equal((await api.post('/api/auth/login', ALICE)).status, 200)
-    })
+    }, 3)
 
     assert.equal(count, 3)
   })
 
   test('of a refresh are two', async (t) => {
     const { api, pair, roundTripsOf } = await startCounted(t)
-    const { refreshToken } = pair
+    let { refreshToken } = pair
 
     const count = await roundTripsOf(async () => {
-      assert.equal((await api.post('/api/auth/refresh', { refreshToken })).status, 200)
-    })
+      const { status, body } = await api.post('/api/auth/refresh', { refreshToken })
+      assert.equal(status, 200)
+      refreshToken = body.refreshToken
+    }, 3)
 
     assert.equal(count, 2)
   })

@@ -13,7 +13,7 @@ describe('round trips to PostgreSQL', { skip: postgres?.skip }, () => {
 
     const trips = await database.roundTripsOf(async () => {
       assert.equal((await upload(api, user)).status, 201)
-    })
+    }, 3)
 
     assert.equal(trips, 2)
   })

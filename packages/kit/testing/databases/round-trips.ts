@@ -5,8 +5,11 @@ type Scope = { after(work: () => Promise<void> | void): void }
 
 export type CountedDatabase = {
   url: string
-  /** How often `work` waited for an answer of the database before it could ask the next thing. */
-  roundTripsOf(work: () => Promise<unknown>): Promise<number>
+  /**
+   * How often `work` waited for an answer of the database before it could ask the next thing. A job in
+   * the background may ask meanwhile, so work that can be repeated is: the fewest count.
+   */
+  roundTripsOf(work: () => Promise<unknown>, times?: number): Promise<number>
 }
 
 /**
@@ -44,11 +47,15 @@ export async function countRoundTrips(t: Scope, databaseUrl: string): Promise<Co
     proxy.close()
   })
   const { port } = proxy.address() as AddressInfo
-  const roundTripsOf = async (work: () => Promise<unknown>) => {
-    asked = 0
-    answered = 0
-    await work()
-    return asked
+  const roundTripsOf = async (work: () => Promise<unknown>, times = 1) => {
+    let fewest = Number.POSITIVE_INFINITY
+    for (let time = 0; time < times; time++) {
+      asked = 0
+      answered = 0
+      await work()
+      fewest = Math.min(fewest, asked)
+    }
+    return fewest
   }
   return { url: Object.assign(new URL(databaseUrl), { port: String(port) }).href, roundTripsOf }
 }
