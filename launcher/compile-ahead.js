@@ -11,11 +11,15 @@ const folder = mkdtempSync(join(tmpdir(), 'plinth-compile-'))
 try {
   const { prepareStack } = await import('./stack/prepare.ts')
   const { createLanding } = await import('./stack/landing.ts')
+  const { startManagement, watch } = await import('./stack/management.ts')
   const { config, prepared } = await prepareStack({ SUITE_DATA: folder, LOG_LEVEL: 'silent' })
   const services = await Promise.all(prepared.map(({ service }) => service.create()))
   const servers = [...services, createLanding(config, [])]
   await Promise.all(servers.map((server) => server.ready()))
   await Promise.all(servers.map((server) => server.close()))
+  const management = { host: '127.0.0.1', port: 0, logLevel: 'silent' }
+  const operators = await startManagement(management, () => watch([]))
+  await operators.close()
   flushCompileCache()
 } catch (error) {
   console.error(`The first start will take longer: ${error}`)

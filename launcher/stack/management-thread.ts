@@ -1,84 +1,112 @@
 /**
- * The listener for operators. It has a thread of its own, so that health is answered while the services
- * are busy; what it says, it asks of the thread that they run in.
+ * The port for operators. It has a thread of its own, so that health is answered while the services are
+ * busy; all else it hands on, as it comes, to the thread that they run in. It loads nothing but sockets:
+ * with a web server of its own the thread would take six times the memory.
  */
-import { timingSafeEqual } from 'node:crypto'
+import { once } from 'node:events'
+import { connect, createServer, type Socket } from 'node:net'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
-import {
-  actuatorRoutes,
-  callerGuard,
-  createLogger,
-  createServer,
-  EXPOSITION_TYPE,
-  type Guard,
-  hashOpaqueToken,
-  listen,
-  type Server,
-  StartError,
-  systemClock,
-  VERSION,
-} from '@plinth/kit'
-import { backupHealthRoute } from '../backups/health.ts'
-import type { ManagementConfig } from '../config.ts'
-import { healthRoutes } from './health/health.routes.ts'
-import type { Answer, Question, Vitals } from './management.ts'
+import type { Health } from '@plinth/kit'
+import type { Front, FrontMessage, FrontReply } from './management.ts'
 
-const port = parentPort as MessagePort
-const config: ManagementConfig = workerData
-const waiting = new Map<number, PromiseWithResolvers<never>>()
-let asked = 0
+const { addresses, port } = workerData as Front
+const services = parentPort as MessagePort
+const tell = (message: FrontMessage) => services.postMessage(message)
 
-function ask<Q extends keyof Vitals>(about: Q): ReturnType<Vitals[Q]> {
-  asked += 1
-  const answer = Promise.withResolvers<never>()
-  waiting.set(asked, answer)
-  port.postMessage({ id: asked, about } satisfies Question)
-  return answer.promise as unknown as ReturnType<Vitals[Q]>
-}
+const ANSWER_MS = 300
+const HUNG_MS = 10_000
+/** Longer than any load takes: what is not alive is killed. */
+const LIFELESS_MS = 60_000
 
-port.on('message', ({ id, value, failed }: Answer) => {
-  const answer = waiting.get(id)
-  waiting.delete(id)
-  if (failed === undefined) answer?.resolve(value as never)
-  else answer?.reject(new Error(failed))
+const UP: Health = { status: 'UP' }
+const TOO_SLOW: Health = { status: 'DOWN', reason: 'The services did not answer in time.' }
+
+let last = UP
+let asked: { since: number; answer: PromiseWithResolvers<Health> } | undefined
+
+let server: PromiseWithResolvers<number> | undefined
+
+services.on('message', (reply: FrontReply) => {
+  if ('port' in reply) return server?.resolve(reply.port)
+  last = reply
+  asked?.answer.resolve(reply)
+  asked = undefined
 })
 
-const server = operatorServer()
-try {
-  await listen(server, config)
-  port.postMessage('listening')
-} catch (error) {
-  if (!(error instanceof StartError)) throw error
-  port.postMessage({ refused: error.message })
-}
-
-function operatorServer(): Server {
-  const log = createLogger('management', config.logLevel)
-  const server = createServer({ ...config, log, clock: systemClock })
-  const guards = config.token === undefined ? [] : [bearerOf(config.token)]
-  server.get('/actuator/prometheus', {
-    onRequest: guards,
-    handler: async (_request, reply) =>
-      reply.header('content-type', EXPOSITION_TYPE).send(await ask('metrics')),
-  })
-  healthRoutes(server, () => ask('history'), guards)
-  backupHealthRoute(server, config.backups, guards)
-  actuatorRoutes(server, {
-    name: 'management',
-    version: VERSION,
-    healthy: () => ask('readiness'),
-    ready: () => ask('readiness'),
-    alive: () => ask('liveness'),
-  })
-  return server
-}
-
-const SCRAPER = { userId: 'metrics', username: 'metrics', roles: [], sessionId: '' }
-
-function bearerOf(token: string): Guard {
-  const expected = Buffer.from(hashOpaqueToken(token))
-  const guard = callerGuard(async (given) =>
-    timingSafeEqual(Buffer.from(hashOpaqueToken(given)), expected) ? SCRAPER : undefined,
+/** As they say; as they last said, if they are slow; down if they have said nothing for long. */
+async function healthOfServices(longestMs: number): Promise<Health> {
+  if (!asked) tell('asks for health')
+  asked ??= { since: performance.now(), answer: Promise.withResolvers() }
+  const { since, answer } = asked
+  const { promise: late, resolve } = Promise.withResolvers<Health>()
+  const timer = setTimeout(
+    () => resolve(performance.now() - since < longestMs ? last : TOO_SLOW),
+    ANSWER_MS,
   )
-  return guard.caller
+  const health = await Promise.race([answer.promise, late])
+  clearTimeout(timer)
+  return health
+}
+
+const PROBE = /^GET \/actuator\/health(\/liveness|\/readiness)?(\?\S*)? HTTP\/1\.[01]\r\n/
+const PROBE_START = 'GET /actuator/health'
+const MOST_HEAD_BYTES = 16_384
+const HEAD_MS = 10_000
+
+/** Looks at the first request of a connection. What is no probe is for the services to understand. */
+function accept(socket: Socket): void {
+  let head = Buffer.alloc(0)
+  socket.on('error', () => socket.destroy())
+  socket.setTimeout(HEAD_MS, () => socket.destroy())
+  socket.on('data', function look(chunk: Buffer) {
+    head = Buffer.concat([head, chunk])
+    const text = head.toString('latin1')
+    const mayBeProbe = PROBE_START.startsWith(text.slice(0, PROBE_START.length))
+    if (mayBeProbe && !text.includes('\r\n\r\n') && head.length < MOST_HEAD_BYTES) return
+    socket.off('data', look)
+    const probe = PROBE.exec(text)
+    if (probe) void answer(socket, probe[1] === '/liveness')
+    else void handOn(socket.pause(), head)
+  })
+}
+
+async function answer(socket: Socket, asksForLife: boolean): Promise<void> {
+  const health = await healthOfServices(asksForLife ? LIFELESS_MS : HUNG_MS)
+  const isUp = health.status === 'UP' || (asksForLife && health !== TOO_SLOW)
+  const body = JSON.stringify(isUp ? UP : health)
+  const lines = [
+    `HTTP/1.1 ${isUp ? '200 OK' : '503 Service Unavailable'}`,
+    ...(isUp ? [] : ['retry-after: 5']),
+    'content-type: application/json; charset=utf-8',
+    `content-length: ${Buffer.byteLength(body)}`,
+    'cache-control: no-store',
+    'connection: close',
+  ]
+  socket.resume().end(`${lines.join('\r\n')}\r\n\r\n${body}`)
+}
+
+async function handOn(socket: Socket, head: Buffer): Promise<void> {
+  if (!server) tell('needs the server')
+  server ??= Promise.withResolvers()
+  const inner = connect({ port: await server.promise, host: '127.0.0.1', allowHalfOpen: true })
+  socket.setTimeout(0)
+  socket.once('close', () => inner.destroy())
+  inner.once('error', () => socket.destroy()).once('close', () => socket.destroy())
+  inner.write(head)
+  socket.pipe(inner).pipe(socket)
+}
+
+/** A name may list an address that is switched off, as IPv6 often is. */
+const DISPENSABLE = ['EADDRNOTAVAIL', 'EAFNOSUPPORT']
+
+try {
+  for (const [index, host] of addresses.entries()) {
+    const listener = createServer({ allowHalfOpen: true, noDelay: true }, accept)
+    await once(listener.listen(port, host), 'listening').catch((error) => {
+      if (index === 0 || !DISPENSABLE.includes(error.code)) throw error
+    })
+  }
+  tell('listening')
+} catch (error) {
+  tell({ code: (error as NodeJS.ErrnoException).code ?? '' })
 }

@@ -1,19 +1,34 @@
 /** What operators ask of everything in this process: metrics and health, apart from the public ports. */
+import { timingSafeEqual } from 'node:crypto'
+import { getCompileCacheDir } from 'node:module'
+import type { AddressInfo } from 'node:net'
+import { dirname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import {
+  actuatorRoutes,
+  addressesOf,
+  callerGuard,
+  cannotListen,
   createLogger,
+  createServer,
+  EXPOSITION_TYPE,
   exposition,
+  type Guard,
   type Health,
+  hashOpaqueToken,
+  type Logger,
   labelled,
+  listen,
   merged,
   type Server,
-  StartError,
   systemClock,
   VERSION,
   watchProcess,
 } from '@plinth/kit'
+import { backupHealthRoute } from '../backups/health.ts'
 import type { ManagementConfig } from '../config.ts'
-import { type History, keepHistory, type Point, type ReadMetrics } from './health/history.ts'
+import { healthRoutes } from './health/health.routes.ts'
+import { type History, keepHistory, type ReadMetrics } from './health/history.ts'
 
 /** What the listener shows. */
 export type Watched = {
@@ -55,19 +70,19 @@ async function readinessOf(services: Measured[]): Promise<Health> {
   return { status: 'DOWN', reason: `${name}: ${reason}` }
 }
 
-/** What the thread of the listener asks of this one. */
-export type Vitals = {
-  metrics(): Promise<string>
-  history(): Promise<Point[]>
-  readiness(): Promise<Health>
-  liveness(): Promise<boolean>
-}
+/** What the thread at the port for operators must know. */
+export type Front = { addresses: string[]; port: number }
 
-export type Question = { id: number; about: keyof Vitals }
+/** What it says; a code is the reason why it cannot listen. */
+export type FrontMessage = 'listening' | 'asks for health' | 'needs the server' | { code: string }
 
-export type Answer = { id: number; value?: unknown; failed?: string }
+export type FrontReply = Health | { port: number }
 
-/** Starts the listener, in a thread of its own; none without a port in the settings. */
+/**
+ * Starts the listener; none without a port in the settings. Its port has a thread of its own, which
+ * answers probes and hands the rest on to a server at a port that only this machine can reach. That
+ * one listens when it is first needed.
+ */
 export async function startManagement(
   config: ManagementConfig | undefined,
   watched: () => Watched,
@@ -75,40 +90,87 @@ export async function startManagement(
   if (!config) return undefined
   const log = createLogger('management', config.logLevel)
   const { metrics, readiness, history = keepHistory(metrics, systemClock) } = watched()
-  const vitals: Vitals = {
-    metrics: async () => exposition(await metrics()),
-    history: history.points,
-    readiness,
-    liveness: async () => true,
+  let server: Server | undefined
+  const openServer = async () => {
+    server = operatorServer(config, { metrics, readiness, history }, log)
+    await listen(server, { host: '127.0.0.1', port: 0 })
+    return (server.server.address() as AddressInfo).port
   }
-  const thread = new Worker(new URL('./management-thread.ts', import.meta.url), {
-    workerData: config,
-  })
-  const answer = async ({ id, about }: Question): Promise<Answer> => {
-    try {
-      return { id, value: await vitals[about]() }
-    } catch (error) {
-      log.error({ err: error }, `${about} could not be read`)
-      return { id, failed: `${about} could not be read` }
+  try {
+    const addresses = await addressesOf(config.host)
+    const front = { addresses, port: config.port }
+    const thread = await startThread(front, { readiness, openServer, log })
+    return {
+      close: async () => {
+        history.stop()
+        await server?.close()
+        await thread.terminate()
+      },
     }
-  }
-  const { promise: listens, resolve, reject } = Promise.withResolvers<void>()
-  thread.on('message', async (message: 'listening' | { refused: string } | Question) => {
-    if (message === 'listening') resolve()
-    else if ('refused' in message) reject(new StartError(message.refused))
-    else thread.postMessage(await answer(message))
-  })
-  thread.on('error', (error) => {
-    log.error({ err: error }, 'the listener for operators has ended')
-    reject(error)
-  })
-  const close = async () => {
+  } catch (error) {
     history.stop()
-    await thread.terminate()
+    throw cannotListen(error, config)
   }
+}
+
+type Behind = {
+  readiness(): Promise<Health>
+  /** Resolves to its port. */
+  openServer(): Promise<number>
+  log: Logger
+}
+
+/** Resolves when it listens. */
+async function startThread(front: Front, { readiness, openServer, log }: Behind): Promise<Worker> {
+  const cache = getCompileCacheDir()
+  const thread = new Worker(new URL('./management-thread.ts', import.meta.url), {
+    workerData: front,
+    // Without it the thread loads Node's TypeScript compiler, at 17 MB.
+    env: cache === undefined ? {} : { NODE_COMPILE_CACHE: dirname(cache) },
+  })
+  const { promise: listens, resolve, reject } = Promise.withResolvers<void>()
+  const fail = (error: unknown) => {
+    log.error({ err: error }, 'the listener for operators failed')
+    reject(error)
+  }
+  const reply = (answer: FrontReply) => thread.postMessage(answer)
+  thread.on('error', fail).on('message', (message: FrontMessage) => {
+    if (message === 'asks for health') readiness().then(reply, fail)
+    else if (message === 'needs the server') openServer().then((port) => reply({ port }), fail)
+    else if (message === 'listening') resolve()
+    else reject(message)
+  })
   await listens.catch(async (error) => {
-    await close()
+    await thread.terminate()
     throw error
   })
-  return { close }
+  return thread
+}
+
+function operatorServer(
+  { token, backups }: ManagementConfig,
+  { metrics, readiness, history }: Required<Watched>,
+  log: Logger,
+): Server {
+  const server = createServer({ log, clock: systemClock })
+  const guards = token === undefined ? [] : [bearerOf(token)]
+  server.get('/actuator/prometheus', {
+    onRequest: guards,
+    handler: async (_request, reply) =>
+      reply.header('content-type', EXPOSITION_TYPE).send(exposition(await metrics())),
+  })
+  healthRoutes(server, history.points, guards)
+  backupHealthRoute(server, backups, guards)
+  actuatorRoutes(server, { name: 'management', version: VERSION, healthy: readiness })
+  return server
+}
+
+const SCRAPER = { userId: 'metrics', username: 'metrics', roles: [], sessionId: '' }
+
+function bearerOf(token: string): Guard {
+  const expected = Buffer.from(hashOpaqueToken(token))
+  const guard = callerGuard(async (given) =>
+    timingSafeEqual(Buffer.from(hashOpaqueToken(given)), expected) ? SCRAPER : undefined,
+  )
+  return guard.caller
 }

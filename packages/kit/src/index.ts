@@ -91,7 +91,9 @@ export {
   protectedResourceRoutes,
 } from './http/routes/standard-routes.ts'
 export {
+  addressesOf,
   asksForHelp,
+  cannotListen,
   closeGracefully,
   closeOnSignals,
   exitWith,

@@ -129,7 +129,7 @@ export async function listen(
 }
 
 /** `localhost` is two addresses on many machines, and a client may choose either. */
-async function addressesOf(host: string): Promise<string[]> {
+export async function addressesOf(host: string): Promise<string[]> {
   if (host !== 'localhost') return [host]
   const found = await lookup(host, { all: true })
   return [...new Set(found.map(({ address }) => address))]
@@ -175,7 +175,11 @@ function portOf(server: Server): number {
 
 const SERVICE_PORT = "the service's …_PORT setting"
 
-function cannotListen(error: unknown, { host, port, portSetting = SERVICE_PORT }: Address) {
+/** Says why in one sentence; a failure that has nothing to do with the address stays as it is. */
+export function cannotListen(
+  error: unknown,
+  { host, port, portSetting = SERVICE_PORT }: Address,
+): unknown {
   const code = (error as NodeJS.ErrnoException).code ?? ''
   const reason = {
     EADDRINUSE: `Port ${port} is in use. Stop what uses it, or choose another with ${portSetting}.`,

@@ -8,21 +8,13 @@ type ActuatorOptions = {
   name: string
   version: string
   healthy: HealthCheck
-  /** Whether requests are taken, and whether anything lives, where that is not for this thread to say. */
-  ready?: HealthCheck
-  alive?: HealthCheck
   /** False leaves only `/actuator/health`. */
   discovery?: boolean
 }
 
 export function actuatorRoutes(server: Server, options: ActuatorOptions): void {
   const health = healthProbe(options.healthy)
-  server.readiness = options.ready
-    ? healthProbe(options.ready, { freshMs: 0 })
-    : async () => (server.draining ? DRAINING : health())
-  const liveness = options.alive
-    ? healthProbe(options.alive, { freshMs: 0, hungMs: LIFELESS_MS })
-    : async () => UP
+  server.readiness = async () => (server.draining ? DRAINING : health())
   const probe = (operationId: string, summary: string) => ({
     schema: { operationId, summary, tags: ['Operations'], response: HEALTH_REPLIES },
   })
@@ -32,9 +24,7 @@ export function actuatorRoutes(server: Server, options: ActuatorOptions): void {
 
   discoveryRoutes(server, options)
   const alive = probe('liveness', 'Whether the process answers')
-  server.get('/actuator/health/liveness', alive, async (_request, reply) =>
-    report(reply, await liveness()),
-  )
+  server.get('/actuator/health/liveness', alive, async (_request, reply) => report(reply, UP))
   const ready = probe('readiness', 'Whether the service takes requests: not while it stops')
   server.get('/actuator/health/readiness', ready, async (_request, reply) =>
     report(reply, await server.readiness()),
@@ -99,8 +89,6 @@ type HealthCheck = () => Promise<boolean | Health>
 const FRESH_MS = 1_000
 const ANSWER_MS = 300
 const HUNG_MS = 10_000
-/** Longer than any load takes: what is not alive is killed. */
-const LIFELESS_MS = 60_000
 const TOO_SLOW: Health = { status: 'DOWN', reason: 'A dependency did not answer in time.' }
 
 /**
@@ -108,10 +96,7 @@ const TOO_SLOW: Health = { status: 'DOWN', reason: 'A dependency did not answer 
  * slow under load counts as it was when it last answered, or as up when the service has just started,
  * which took it. One that has not answered for ten seconds is down.
  */
-export function healthProbe(
-  check: HealthCheck,
-  { freshMs = FRESH_MS, hungMs = HUNG_MS } = {},
-): () => Promise<Health> {
+export function healthProbe(check: HealthCheck, { hungMs = HUNG_MS } = {}): () => Promise<Health> {
   let last: { at: number; health: Health } | undefined
   let checking: { since: number; health: Promise<Health> } | undefined
 
@@ -123,7 +108,7 @@ export function healthProbe(
   }
 
   return async () => {
-    if (last && performance.now() - last.at < freshMs) return last.health
+    if (last && performance.now() - last.at < FRESH_MS) return last.health
     checking ??= { since: performance.now(), health: checkNow() }
     const { since, health } = checking
     const { promise: late, resolve } = Promise.withResolvers<Health>()
