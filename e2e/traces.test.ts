@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { describe, type TestContext, test } from 'node:test'
-import { identityClient } from '@plinth/client'
+import { identityClient, paymentsClient } from '@plinth/client'
 import { freePorts } from '../test/servers/free-ports.ts'
 import { until } from '../test/until.ts'
 import { startSuite, takePayment } from './stack.ts'
@@ -18,11 +18,17 @@ type Batch = {
   }[]
 }
 
-/** Takes spans as OTLP over HTTP sends them; `hung` never answers. */
+/** Takes spans as OTLP over HTTP sends them, and events of payments; `hung` never answers. */
 async function startReceiver(t: TestContext, { hung = false } = {}) {
   const spans: (Span & { service: string })[] = []
+  const traceparents = new Map<string, string | undefined>()
   const server = createServer(async (request, reply) => {
     if (hung) return
+    if (request.url === '/events') {
+      const { type } = (await json(request)) as { type: string }
+      traceparents.set(type, request.headers.traceparent as string | undefined)
+      return reply.end()
+    }
     assert.equal(request.url, '/v1/traces')
     const { resourceSpans } = (await json(request)) as Batch
     for (const { resource, scopeSpans } of resourceSpans) {
@@ -38,36 +44,46 @@ async function startReceiver(t: TestContext, { hung = false } = {}) {
     server.close()
   })
   const { port } = server.address() as AddressInfo
-  return { spans, settings: { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}` } }
+  const url = `http://127.0.0.1:${port}`
+  const settings = { OTEL_EXPORTER_OTLP_ENDPOINT: url }
+  return { spans, traceparents, eventsUrl: `${url}/events`, settings }
 }
 
 describe('traces', () => {
-  test('connect a checkout, the call to the provider, its work there, the webhook and its rows', async (t) => {
-    const { spans, settings } = await startReceiver(t)
+  test('connect a checkout, the call to the provider, its work there, the webhook, its rows and its event', async (t) => {
+    const { spans, traceparents, eventsUrl, settings } = await startReceiver(t)
     const { urlOf } = await startSuite(t, settings)
+    const payments = paymentsClient(urlOf('payments'))
+    await payments.createWebhookEndpoint({ url: eventsUrl, types: ['payment.paid'] })
 
     await takePayment(urlOf)
 
     const named = (name: string) => spans.find((span) => span.name === name)
     const inSandbox = () =>
       spans.find(({ service, kind }) => service === 'plinth-sandbox' && kind === SERVER)
+    const traceOfPaid = () => traceparents.get('payment.paid')?.split('-')[1]
     // Each service sends its own spans, about once a second.
-    const [checkout, call, there, webhook, claim] = await until(
+    const [checkout, call, there, webhook, claim, delivery] = await until(
       () => [
         named('POST /api/checkout/sessions'),
         named('provider createSession'),
         inSandbox(),
         named('POST /api/provider/webhook'),
         named('insert webhook_events'),
+        spans.find(({ name, traceId }) => name === 'deliver event' && traceId === traceOfPaid()),
       ],
       (found) => found.every((span) => span !== undefined),
     )
-    assert.ok(checkout && call && there && webhook && claim)
+    assert.ok(checkout && call && there && webhook && claim && delivery)
     assert.equal(checkout.parentSpanId, '')
     assert.equal(call.parentSpanId, checkout.spanId)
     assert.equal(there.parentSpanId, call.spanId)
     assert.equal(claim.parentSpanId, webhook.spanId)
-    for (const span of [call, there, webhook]) assert.equal(span.traceId, checkout.traceId)
+    assert.equal(delivery.parentSpanId, webhook.spanId)
+    const received = `00-${checkout.traceId}-${delivery.spanId}-01`
+    assert.equal(traceparents.get('payment.paid'), received)
+    for (const span of [call, there, webhook, delivery])
+      assert.equal(span.traceId, checkout.traceId)
     assert.deepEqual([checkout.service, there.service], ['plinth-payments', 'plinth-sandbox'])
   })
 

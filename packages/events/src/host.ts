@@ -107,6 +107,7 @@ export function mountEvents<T extends EventTables>(
   const dispatcher = startDispatcher(events, {
     onNumbered: streams.notify,
     metrics: server.metrics,
+    tracer: server.tracer,
     delivers: settings.delivers,
   })
   server.onClose(dispatcher.stop)

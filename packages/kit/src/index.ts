@@ -214,5 +214,11 @@ export {
 } from './tokens/signed-payload.ts'
 export { type SigningKeyTables, signingKeyMigrations } from './tokens/signing-keys.repository.ts'
 export { openSigningKeys, type SigningKeys } from './tokens/signing-keys.ts'
-export { traceHeaders, traceparentOf } from './tracing/trace-context.ts'
+export {
+  continueTrace,
+  inTrace,
+  type Tracer,
+  traceHeaders,
+  traceparentOf,
+} from './tracing/trace-context.ts'
 export { withSpan } from './tracing/tracer.ts'

@@ -16,6 +16,8 @@ export type ClaimedDelivery = {
   attemptsBefore: number
   trigger: Trigger
   leaseOwner: string
+  /** The trace of the change that it tells. */
+  traceparent: string | null
 }
 
 const ROWS_AT_ONCE = 500
@@ -122,9 +124,10 @@ export async function claimDeliveries(
     const deliveries = await Promise.all(
       claimed.map(async ({ event_serial, attempts_before, ...delivery }) => {
         const [event] = await eventOf(db, { serial: event_serial })
-        const { id: eventId = '', body = '' } = event ?? {}
+        const { id: eventId = '', body = '', traceparent = null } = event ?? {}
         return {
           ...delivery,
+          traceparent,
           endpointId,
           eventId,
           body,
@@ -149,7 +152,7 @@ async function lockActiveEndpoint(db: Db, id: string): Promise<Endpoint | undefi
 }
 
 const eventOf = prepared((db: Db, { serial }: { serial: number }) =>
-  db.selectFrom('events').select(['id', 'body']).where('serial', '=', serial),
+  db.selectFrom('events').select(['id', 'body', 'traceparent']).where('serial', '=', serial),
 )
 
 const insertAttempt = prepared((db: Db, row: AttemptRow) =>

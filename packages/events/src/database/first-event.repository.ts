@@ -1,4 +1,4 @@
-import type { Db as Connection } from '@plinth/kit'
+import { type Db as Connection, traceHeaders } from '@plinth/kit'
 import { type RawBuilder, sql } from 'kysely'
 import { API_VERSION, insertRow, newEventId, text } from './outbox.repository.ts'
 import type { Db, EventTables } from './tables.ts'
@@ -28,6 +28,7 @@ export type FirstEvent = {
   bodyStart: string
   bodyMiddle: string
   bodyEnd: string
+  traceparent: string | null
 }
 
 export function firstEvent({ source, type, prefix, idName, data, at }: NewRow): FirstEvent {
@@ -42,13 +43,14 @@ export function firstEvent({ source, type, prefix, idName, data, at }: NewRow): 
     bodyStart: head.slice(0, -'"}'.length),
     bodyMiddle: `","sequence":1,"apiVersion":"${API_VERSION}","data":{"${idName}":`,
     bodyEnd: `,${JSON.stringify(data).slice('{'.length)}}`,
+    traceparent: traceHeaders().traceparent ?? null,
   }
 }
 
 /** Where the id is known before the event is written. */
 export async function insertFirstEvent<T extends EventTables>(
   db: Connection<T>,
-  { eventId, eventType, eventAt, subjectPrefix, bodyStart, bodyMiddle, bodyEnd }: FirstEvent,
+  { eventId, eventType, eventAt, subjectPrefix, traceparent, ...cut }: FirstEvent,
   rowId: number,
 ): Promise<void> {
   await insertRow(db as unknown as Db, {
@@ -58,16 +60,17 @@ export async function insertFirstEvent<T extends EventTables>(
     created_at: eventAt,
     endpoint_id: null,
     sequence: 1,
-    body: `${bodyStart}${rowId}${bodyMiddle}${rowId}${bodyEnd}`,
+    body: `${cut.bodyStart}${rowId}${cut.bodyMiddle}${rowId}${cut.bodyEnd}`,
+    traceparent,
   })
 }
 
 /** For a statement of PostgreSQL with a part named `rows`, which inserts the row and returns its id. */
 export function firstEventOf(event: FirstEvent, rows: string): RawBuilder<unknown> {
   const rowId = sql.ref(`${rows}.id`)
-  return sql`insert into events (id, type, subject, created_at, sequence, body)
+  return sql`insert into events (id, type, subject, created_at, traceparent, sequence, body)
     select ${event.eventId}, ${event.eventType}, ${text(event.subjectPrefix)} || ${rowId},
-      ${event.eventAt}, 1,
+      ${event.eventAt}, ${text(event.traceparent as string)}, 1,
       ${text(event.bodyStart)} || ${rowId} || ${text(event.bodyMiddle)} || ${rowId}
         || ${text(event.bodyEnd)}
     from ${sql.ref(rows)}`

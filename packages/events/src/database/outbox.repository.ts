@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { type Db as Connection, engineOf, inTransaction, prepared } from '@plinth/kit'
+import { type Db as Connection, engineOf, inTransaction, prepared, traceHeaders } from '@plinth/kit'
 import { type RawBuilder, sql } from 'kysely'
 import type { Db, EventTables } from './tables.ts'
 
@@ -41,7 +41,8 @@ export async function insertEvent<T extends EventTables>(
   const after = `,${tail.slice(1)}`
   if (Buffer.byteLength(before) + Buffer.byteLength(after) + 16 > MOST_BYTES)
     throw new Error(`The event ${type} of ${subject} has more than ${MOST_BYTES} bytes.`)
-  const row = { id, type, subject, created_at, endpoint_id: endpointId }
+  const { traceparent = null } = traceHeaders()
+  const row = { id, type, subject, created_at, endpoint_id: endpointId, traceparent }
   if (engineOf(db) === 'postgres')
     await insertInOneStatement(db, { ...row, before, after, sequenceFrom })
   else {
@@ -77,6 +78,7 @@ type NewRow = {
   subject: string
   created_at: string
   endpoint_id: string | null
+  traceparent: string | null
 }
 
 export const insertRow = prepared((db: Db, row: NewRow & { sequence: number; body: string }) =>
@@ -84,6 +86,8 @@ export const insertRow = prepared((db: Db, row: NewRow & { sequence: number; bod
 )
 
 type CutRow = NewRow & { before: string; after: string; sequenceFrom: number }
+
+const ROW_COLUMNS = ['id', 'type', 'subject', 'created_at', 'endpoint_id', 'traceparent'] as const
 
 const insertInOneStatement = prepared((db: Db, { before, after, sequenceFrom, ...row }: CutRow) =>
   db
@@ -99,7 +103,7 @@ const insertInOneStatement = prepared((db: Db, { before, after, sequenceFrom, ..
         .returning('sequence'),
     )
     .insertInto('events')
-    .columns(['id', 'type', 'subject', 'created_at', 'endpoint_id', 'sequence', 'body'])
+    .columns([...ROW_COLUMNS, 'sequence', 'body'])
     .expression((from) =>
       from
         .selectFrom('counted')
@@ -109,6 +113,7 @@ const insertInOneStatement = prepared((db: Db, { before, after, sequenceFrom, ..
           text(row.subject).as('subject'),
           text(row.created_at).as('created_at'),
           text(row.endpoint_id as string).as('endpoint_id'),
+          text(row.traceparent as string).as('traceparent'),
           'counted.sequence',
           sql<string>`${text(before)} || counted.sequence || ${text(after)}`.as('body'),
         ]),

@@ -25,6 +25,8 @@ export type EventRow = {
   position: Generated<number | null>
   /** The one endpoint it is for; null for all that want its type. */
   endpoint_id: string | null
+  /** The trace of the change, where it has one. */
+  traceparent: string | null
 }
 
 export type EndpointState = 'active' | 'paused' | 'disabled'

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
+import { inTrace } from '@plinth/kit'
 import { engines, propertyRuns, type TestEngine, testClock } from '@plinth/kit/testing'
 import { Webhook } from 'standardwebhooks'
 import { type StartedEvents, startEvents, startReceiver } from '../../testing/index.ts'
@@ -54,6 +55,21 @@ for (const engine of engines)
         },
       )
       assert.throws(() => new Webhook(secret).verify(`${body} `, headers))
+    })
+
+    test('an event goes on with the trace of the change that it tells', async (t) => {
+      const { receiver, endpoint, publish, deliver } = await start(t, engine)
+      await endpoint(receiver)
+      const trace = { traceId: '0af7651916cd43dd8448eb211c80319c', spanId: 'b7ad6b7169203331' }
+
+      await inTrace({ ...trace, sampled: false }, () => publish(1))
+      await publish(2)
+      await deliver()
+
+      assert.deepEqual(
+        receiver.delivered.map(({ headers }) => headers.traceparent),
+        [`00-${trace.traceId}-${trace.spanId}-00`, undefined],
+      )
     })
 
     test('a new endpoint gets a ping, and no event from before it was made', async (t) => {

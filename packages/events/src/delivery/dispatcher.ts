@@ -1,4 +1,4 @@
-import { coalesce, type Metrics } from '@plinth/kit'
+import { coalesce, inTrace, type Metrics, type Tracer } from '@plinth/kit'
 import { insertDeliveries, listEndpointsDue } from '../database/deliveries.repository.ts'
 import { listEndpoints } from '../database/endpoints.repository.ts'
 import { type NumberedEvent, numberEvents } from '../database/outbox.repository.ts'
@@ -21,11 +21,16 @@ export type Dispatcher = {
   stop(): Promise<void>
 }
 
-type Options = { onNumbered: () => void; metrics: Metrics; delivers: boolean }
+type Options = {
+  onNumbered: () => void
+  metrics: Metrics
+  tracer: Tracer | undefined
+  delivers: boolean
+}
 
 /** Delivers events to endpoints. Every node has one; leases keep them apart. */
 export function startDispatcher(events: Events, options: Options): Dispatcher {
-  const lanes = openLanes(events, options.metrics)
+  const lanes = openLanes(events, options)
   const round = coalesce(async () => {
     if (lanes.stopped) return
     while (await numberEvents(events.db, (db, fresh) => fanOut(events, db, fresh)))
@@ -36,8 +41,11 @@ export function startDispatcher(events: Events, options: Options): Dispatcher {
     const due = await listEndpointsDue(events.db, events.clock())
     await Promise.all(due.map(lanes.fill))
   })
+  // The request that wakes it has a trace of its own.
   const look = () =>
-    void round().catch((error) => events.log.error({ err: error }, 'delivering events failed'))
+    void inTrace(undefined, round).catch((error) =>
+      events.log.error({ err: error }, 'delivering events failed'),
+    )
   const timer = options.delivers ? setInterval(look, EVERY_MS).unref() : undefined
   let soon: NodeJS.Timeout | undefined
   const wake = () => {

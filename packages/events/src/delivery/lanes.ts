@@ -1,6 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
-import { coalesce, failPoint, inTransaction, type Metrics } from '@plinth/kit'
+import {
+  coalesce,
+  continueTrace,
+  failPoint,
+  inTransaction,
+  type Metrics,
+  type Tracer,
+  traceHeaders,
+  withSpan,
+} from '@plinth/kit'
 import {
   type Attempt,
   type Claimed,
@@ -35,11 +44,13 @@ export type Lanes = {
   stop(): Promise<void>
 }
 
+type Telemetry = { metrics: Metrics; tracer: Tracer | undefined }
+
 /**
  * Deliveries under way. What has ended is recorded in the transaction that claims what comes next: a
  * busy endpoint costs one commit for several deliveries.
  */
-export function openLanes(events: Events, metrics: Metrics): Lanes {
+export function openLanes(events: Events, { metrics, tracer }: Telemetry): Lanes {
   const { send, close } = createSender(events.addresses, events.timeoutMs)
   const owner = randomUUID()
   const stopping = new AbortController()
@@ -73,7 +84,7 @@ export function openLanes(events: Events, metrics: Metrics): Lanes {
   }
   const begin = (delivery: ClaimedDelivery, endpoint: Endpoint) => {
     const lane = laneOf(endpoint.id)
-    const work = attempt(events, delivery, { endpoint, send, signal: stopping.signal })
+    const work = attempt(events, delivery, { endpoint, send, tracer, signal: stopping.signal })
       .then((ended) => {
         lane.ended.push(ended)
         return lane.turn()
@@ -108,24 +119,38 @@ export function openLanes(events: Events, metrics: Metrics): Lanes {
 /** An attempt and what follows from it. */
 type Ended = Claimed & { attempt: Attempt; judgement: Judgement }
 
-type Means = { endpoint: Endpoint; send: Send; signal: AbortSignal }
+type Means = { endpoint: Endpoint; send: Send; tracer: Tracer | undefined; signal: AbortSignal }
 
 /** One attempt, with no transaction open while it is under way. */
 async function attempt(
   events: Events,
   delivery: ClaimedDelivery,
-  { endpoint, send, signal }: Means,
+  { endpoint, send, tracer, signal }: Means,
 ): Promise<Ended> {
   const { body } = delivery
   const at = events.clock()
   const began = performance.now()
   const headers = headersFor(events, endpoint, delivery, at)
-  const sent = headers ? await send(endpoint.url, { headers, body, signal }) : failed(NOT_OURS)
+  const sent = headers
+    ? await continueTrace(delivery.traceparent, tracer, () =>
+        sendAsSpan(send, endpoint.url, { headers, body, signal }),
+      )
+    : failed(NOT_OURS)
   failPoint('events:sent')
   const durationMs = Math.round(performance.now() - began)
   const { status, error, reply }: Sent = sent
   const judgement = judge(sent, delivery.attempts - delivery.attemptsBefore, events.clock())
   return { endpoint, delivery, attempt: { at, durationMs, status, error, reply }, judgement }
+}
+
+function sendAsSpan(
+  send: Send,
+  url: string,
+  { headers, ...request }: Parameters<Send>[1],
+): Promise<Sent> {
+  const attributes = { 'server.address': new URL(url).hostname }
+  const sendOn = () => send(url, { ...request, headers: { ...headers, ...traceHeaders() } })
+  return withSpan('deliver event', attributes, sendOn, 'client')
 }
 
 const NOT_OURS = 'the secret of the endpoint was sealed under another master key'

@@ -17,6 +17,7 @@ import {
   type DefinedProblem,
 } from '../problems.ts'
 import type { Clock } from '../runtime/clock.ts'
+import type { Tracer } from '../tracing/trace-context.ts'
 import type { Access, Operation } from './routes/operations.ts'
 
 export interface SchemaTypes extends FastifyTypeProvider {
@@ -57,6 +58,8 @@ declare module 'fastify' {
     clock: Clock
     /** What the service counts; read by the management listener. */
     metrics: Metrics
+    /** Where traces are on: for work that no request waits for. */
+    tracer: Tracer | undefined
     /** What clients reach the service by. */
     publicUrl: string | undefined
     /** Where the client of this request finds the service: scheme, host and base path. */

@@ -33,6 +33,16 @@ export function inTrace<R>(trace: Trace | undefined, work: () => R): R {
   return current.run(trace, work)
 }
 
+/** Runs work later in the trace that it was asked for in, which `traceparent` names. */
+export function continueTrace<R>(
+  traceparent: string | null,
+  tracer: Tracer | undefined,
+  work: () => R,
+): R {
+  const context = parseTraceparent(traceparent)
+  return inTrace(context && { ...context, tracer }, work)
+}
+
 const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/
 
 /** Nothing for what the standard calls invalid: a new trace begins then. */

@@ -5,7 +5,6 @@ import {
   parseTraceparent,
   type Trace,
   type TraceContext,
-  type Tracer,
 } from '../../tracing/trace-context.ts'
 import type { Reply, Request, Server } from '../framework.ts'
 import { routeTemplate } from './measure.ts'
@@ -14,11 +13,8 @@ import { routeTemplate } from './measure.ts'
  * Runs each request in its trace: the one its `traceparent` names, or, with a tracer, a new one.
  * Whether a trace is recorded is decided here; only a trusted proxy may decide it for us.
  */
-export function traceRequests(
-  server: Server,
-  tracer: Tracer | undefined,
-  trustedProxies: string[] = [],
-): void {
+export function traceRequests(server: Server, trustedProxies: string[] = []): void {
+  const { tracer } = server
   const isTrusted = networkMatcher(trustedProxies)
   const sampledOf = ({ sampled }: TraceContext, { socket }: Request) =>
     isTrusted(socket.remoteAddress ?? '') ? sampled : tracer?.isSampled() === true
