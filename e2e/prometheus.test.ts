@@ -65,6 +65,12 @@ describe('Prometheus, against the running suite', { skip }, () => {
     await someOf('sum(rate(plinth_webhooks_total{result="accepted"}[1m]))')
   })
 
+  test('knows whether each service takes requests, and what the clock says', async () => {
+    assert.equal(await ask('count(plinth_ready == 1)'), 6)
+    const off = 'abs(plinth_clock_timestamp_seconds - timestamp(plinth_clock_timestamp_seconds))'
+    assert.ok(((await ask(off)) ?? 60) < 30)
+  })
+
   test('knows how long requests and calls to the provider take', async () => {
     const p99 = 'histogram_quantile(0.99, sum by (le) (rate'
     // A rate needs a rise between two scrapes, so requests go on while it is asked for.
@@ -98,6 +104,9 @@ describe('Prometheus, against the running suite', { skip }, () => {
     const known = new Set((await scrape(metricsUrl)).match(/(?<=^# TYPE )\w+/gm))
     // The pool is PostgreSQL's, and this suite runs on SQLite.
     known.add('plinth_db_pool_connections')
+    // They begin with the first backup.
+    for (const figure of ['success_timestamp_seconds', 'duration_seconds', 'size_bytes'])
+      known.add(`plinth_backup_last_${figure}`)
     const files = globSync(join(OBSERVE, '**/*.{json,yml}'))
     const named = files.flatMap((file) => {
       const recorded = new Set(['http_server_requests_seconds_count'])

@@ -13,6 +13,7 @@ import {
   createServer,
   EXPOSITION_TYPE,
   exposition,
+  type Family,
   type Guard,
   type Health,
   hashOpaqueToken,
@@ -48,7 +49,19 @@ export function watch(services: Measured[], history?: History): Watched {
 export function metricsOf(services: Measured[]): ReadMetrics {
   const process = watchProcess(VERSION)
   const ofServices = serviceMetricsOf(services)
-  return async () => merged((await Promise.all([process.read(), ofServices()])).flat())
+  return async () => {
+    const read = [process.read(), ofServices(), readyFamily(services)]
+    return merged((await Promise.all<Family | Family[]>(read)).flat())
+  }
+}
+
+async function readyFamily(services: Measured[]): Promise<Family> {
+  const samples = services.map(async ({ name, server }) => {
+    const { status } = await server.readiness()
+    return { labels: { service: name }, value: status === 'UP' ? 1 : 0 }
+  })
+  const help = 'Whether a service takes requests: 1 or 0.'
+  return { name: 'plinth_ready', help, type: 'gauge', samples: await Promise.all(samples) }
 }
 
 /** Without those of the process, whose event loop is watched only for who asks for it. */

@@ -41,11 +41,16 @@ describe('the management listener', () => {
     assert.equal(status, 200)
     assert.equal(type, 'text/plain; version=0.0.4; charset=utf-8')
     for (const { entry } of services)
-      assert.equal(seriesValue(text, `http_server_active_requests{service="${entry.name}"}`), 0)
+      assert.deepEqual(
+        ['http_server_active_requests', 'plinth_ready'].map((name) =>
+          seriesValue(text, `${name}{service="${entry.name}"}`),
+        ),
+        [0, 1],
+      )
     assert.equal(seriesValue(text, 'plinth_backup_failures_total{service="landing"}'), 0)
     assert.match(text, /^plinth_build_info\{version="[\d.]+",node="[\d.]+"\} 1$/m)
     for (const url of [landingUrl, ...services.map((service) => service.url)])
-      assert.notEqual((await fetch(`${url}/actuator/prometheus`)).status, 200)
+      assert.equal((await fetch(`${url}/actuator/prometheus`)).status, 404, url)
   })
 
   test('has the health of every service, in a thread of its own', async (t) => {

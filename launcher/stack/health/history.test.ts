@@ -25,6 +25,8 @@ function historyOf(t: TestContext) {
       samples: structuredClone(requests),
     },
     gauge('plinth_password_queue_length', queue),
+    gauge('plinth_mail_backlog', 2, { state: 'queued' }),
+    gauge('plinth_mail_backlog', 7, { state: 'failed' }),
     gauge('plinth_disk_free_bytes', 25, { role: 'data' }),
     gauge('plinth_disk_size_bytes', 100, { role: 'data' }),
   ]
@@ -97,6 +99,7 @@ describe('the history of the metrics', () => {
       points.map(({ queues }) => queues['Password hashes waiting']),
       [3, 5],
     )
+    assert.equal(points[0]?.queues['Mails to send'], 2)
     assert.deepEqual(points[0]?.disks, { 'identity: data': { freeBytes: 25, sizeBytes: 100 } })
   })
 

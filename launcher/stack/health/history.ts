@@ -151,6 +151,8 @@ const QUEUES: Record<string, string> = {
   plinth_password_queue_length: 'Password hashes waiting',
   plinth_webhook_backlog: 'Webhooks to try again',
   plinth_payments_unfinished: 'Payments without an answer',
+  plinth_event_backlog: 'Events to deliver',
+  plinth_mail_backlog: 'Mails to send',
 }
 
 function gaugesOf(families: Family[]): Pick<Point, 'queues' | 'disks'> {
@@ -160,7 +162,8 @@ function gaugesOf(families: Family[]): Pick<Point, 'queues' | 'disks'> {
     if (family.type !== 'gauge') continue
     const queue = QUEUES[family.name]
     for (const { labels, value } of family.samples) {
-      if (queue) queues[queue] = (queues[queue] ?? 0) + value
+      // What has failed for good does not wait any more.
+      if (queue && labels.state !== 'failed') queues[queue] = (queues[queue] ?? 0) + value
       const disk = diskField(family.name)
       if (disk) {
         const known = disks[diskName(labels)] ?? { freeBytes: 0, sizeBytes: 0 }

@@ -33,6 +33,9 @@ export function watchProcess(version: string): Metrics {
   gauge('process_start_time_seconds', 'When the process started, in Unix time.', () =>
     Math.round(performance.timeOrigin / 1000),
   )
+  gauge('plinth_clock_timestamp_seconds', 'What the clock of the machine says, in Unix time.', () =>
+    Math.round(Date.now() / 1000),
+  )
   if (process.platform === 'linux')
     gauge('process_open_fds', 'Open file descriptors.', () => readdirSync('/proc/self/fd').length)
   watchLoop(metrics)
