@@ -1,10 +1,10 @@
 /** `plinth start` runs everything; `plinth start identity` one service, `WORKERS=4` in four processes. */
 import cluster from 'node:cluster'
 import { isatty } from 'node:tty'
-import { closeOnSignals, type Env, run, type Server } from '@plinth/kit'
+import { closeOnSignals, type Env, exitWith, run } from '@plinth/kit'
 import { loadManagement, loadWorkerCount, type ManagementConfig } from './config.ts'
 import type { ServiceEntry } from './services.ts'
-import { metricsOf, startManagement, type Watched, watch } from './stack/management.ts'
+import { type Measured, metricsOf, startManagement, watch } from './stack/management.ts'
 import { panelOf, startedLine } from './stack/panel.ts'
 import { startStack } from './stack/stack.ts'
 import { answerWithMetrics } from './workers/metrics.ts'
@@ -31,22 +31,20 @@ async function runService(entry: ServiceEntry, env: Env): Promise<void> {
   const management = loadManagement(env)
   if (workers > 1 && cluster.isPrimary) return runWorkers(workers, management)
   const closeOn = cluster.worker ? followPrimary(cluster.worker) : closeOnSignals
+  const measured: Measured[] = []
   await run(async () => {
     const { config, create } = await entry.prepare(env)
     const server = await create()
-    const measured = [{ name, server }]
+    measured.push({ name, server })
     if (cluster.worker) answerWithMetrics(cluster.worker, () => metricsOf(measured))
-    else await manage(server, management, () => watch(measured))
     return { server, ...config, portSetting }
   }, closeOn)
   reportListening()
+  if (!cluster.worker) await manage(measured, management)
 }
 
-async function manage(
-  server: Server,
-  config: ManagementConfig | undefined,
-  watched: () => Watched,
-): Promise<void> {
-  const management = await startManagement(config, watched)
-  if (management) server.onClose(() => management.close())
+/** Once the service takes requests: it must not start later because operators watch it. */
+async function manage(measured: Measured[], config: ManagementConfig | undefined): Promise<void> {
+  const management = await startManagement(config, () => watch(measured)).catch(exitWith)
+  if (management) for (const { server } of measured) server.onClose(() => management.close())
 }

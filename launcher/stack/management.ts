@@ -39,7 +39,7 @@ export type Watched = {
   history?: History
 }
 
-type Measured = { name: string; server: Server }
+export type Measured = { name: string; server: Server }
 
 export function watch(services: Measured[], history?: History): Watched {
   return { metrics: metricsOf(services), readiness: () => readinessOf(services), history }
