@@ -47,7 +47,7 @@ export function watch(services: Measured[], history?: History): Watched {
 
 /** Reads the metrics of all services of this process, and of the process itself. */
 export function metricsOf(services: Measured[]): ReadMetrics {
-  const process = watchProcess(VERSION)
+  const process = watchProcess(VERSION, systemClock)
   const ofServices = serviceMetricsOf(services)
   return async () => {
     const read = [process.read(), ofServices(), readyFamily(services)]

@@ -12,7 +12,7 @@ const GC_KINDS: Record<number, string> = {
 }
 
 /** What this process uses. It watches the event loop, so it is made only when metrics are on. */
-export function watchProcess(version: string): Metrics {
+export function watchProcess(version: string, clock: () => Date): Metrics {
   const metrics = new Metrics()
   const gauge = (name: string, help: string, read: () => number) =>
     metrics.gauge({ name, help }, read)
@@ -34,7 +34,7 @@ export function watchProcess(version: string): Metrics {
     Math.round(performance.timeOrigin / 1000),
   )
   gauge('plinth_clock_timestamp_seconds', 'What the clock of the machine says, in Unix time.', () =>
-    Math.round(Date.now() / 1000),
+    Math.round(clock().getTime() / 1000),
   )
   if (process.platform === 'linux')
     gauge('process_open_fds', 'Open file descriptors.', () => readdirSync('/proc/self/fd').length)
