@@ -41,6 +41,7 @@ export type Accounts = {
   verifier: AccessTokenVerifier
   onEvent?: SecurityListener
   gate?: Gate
+  turnAway?: TurnAway
   close(): Promise<void>
 }
 
@@ -86,7 +87,13 @@ export type Gate = {
   problems: DefinedProblem[]
 }
 
-export type Hooks = { onEvent?: SecurityListener; gate?: Gate }
+export type Hooks = { onEvent?: SecurityListener; gate?: Gate; turnAway?: TurnAway }
+
+/** What a host asks for after a right password, before a session opens: then `run` throws. */
+export type TurnAway = {
+  problems: DefinedProblem[]
+  run(accounts: Accounts, user: User, origin: Origin): Promise<void>
+}
 
 /** Opens the accounts of a database whose schema includes `accountMigrations`. */
 export async function openAccounts<T extends AccountTables>(

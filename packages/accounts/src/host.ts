@@ -1,5 +1,6 @@
 import {
   type Db,
+  faultsOf,
   inTransaction,
   isUniqueViolation,
   type Job,
@@ -7,7 +8,9 @@ import {
   type KeyGuard,
   type LeaseTables,
   type Logger,
+  Problem,
   type Server,
+  SettingsError,
   StartError,
   secondsAfter,
   startJob,
@@ -16,25 +19,33 @@ import {
   type AccountGuard,
   type AccountSettings,
   type Accounts,
+  type FirstAdmin,
   type Hooks,
   openAccounts,
 } from './accounts.ts'
 import { auditRoutes } from './audit/audit.routes.ts'
+import type { Origin } from './audit/audit.ts'
 import { deleteOldAuditEvents } from './database/audit.repository.ts'
+import { freeNames } from './database/deletions.repository.ts'
 import { deleteEndedAttempts } from './database/failed-attempts.repository.ts'
 import { deleteExpiredSessions } from './database/sessions.repository.ts'
 import type { AccountTables } from './database/tables.ts'
 import {
+  ADMIN_ROLE,
   countUsers,
   findUserByUsername,
   insertUser,
+  lockEnabledAdmins,
   type NewUser,
+  USER_ROLE,
 } from './database/users.repository.ts'
 import { measureAccounts } from './measure.ts'
+import { emailTaken, usernameTaken } from './problems.ts'
 import { accountGuard } from './sessions/caller.ts'
 import { sessionRoutes } from './sessions/sessions.routes.ts'
-import { prepareFirstAdmin } from './users/first-admin.ts'
+import { registrationBody } from './users/schemas.ts'
 import { userRoutes } from './users/users.routes.ts'
+import { registerUser } from './users/users.ts'
 
 /**
  * Opens the accounts and mounts them on a server, which closes them when it closes. A failure closes
@@ -152,5 +163,48 @@ export async function maintain(accounts: Accounts, signal: AbortSignal): Promise
   await deleteExpiredSessions(db, now, signal)
   await deleteEndedAttempts(db, now, signal)
   await deleteOldAuditEvents(db, auditEnd, signal)
+  await freeNames(db, now)
   await accounts.signingKeys.rotateWhenOlderThan(settings.keyRotationDays * DAY_SECONDS)
+}
+
+const FROM_SETTINGS: Origin = { address: 'settings', userAgent: null, requestId: null }
+
+/**
+ * The administrator of a new installation, from the settings. Once there is one, the settings are
+ * ignored: the password in them may be an old one. When several nodes start together, the unique
+ * index lets one of them create it.
+ */
+async function prepareFirstAdmin(accounts: Accounts, { log }: Server): Promise<void> {
+  const admin = accounts.settings.firstAdmin
+  if (!admin) return
+  const { setting } = admin
+  if ((await lockEnabledAdmins(accounts.db)).length > 0)
+    return log.info(`there is an administrator: ${setting} is ignored`)
+  const faults = faultsOf(registrationBody(accounts.settings.passwordMinLength), admin)
+  if (faults.length > 0) throw refused(admin, faults)
+  try {
+    const roles = [ADMIN_ROLE, USER_ROLE]
+    const { username } = await registerUser(accounts, admin, FROM_SETTINGS, {
+      actor: 'settings',
+      roles,
+    })
+    log.info({ username }, 'the first administrator is created')
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error
+    const isTaken: boolean = usernameTaken.is(error) || emailTaken.is(error)
+    if (!isTaken)
+      throw refused(admin, (error.extra.errors as string[] | undefined) ?? [error.message])
+    if ((await lockEnabledAdmins(accounts.db)).length === 0)
+      log.warn(`${setting} names a user who is no administrator, and there is none: see user roles`)
+  }
+}
+
+function refused({ setting }: FirstAdmin, faults: string[]): SettingsError {
+  return new SettingsError(
+    faults.map((fault) => {
+      const [field = '', ...rest] = fault.split(': ')
+      const name = setting.replace(/USERNAME$/, field.toUpperCase())
+      return { name, found: '(set)', expected: `It ${rest.join(': ')}.` }
+    }),
+  )
 }

@@ -5,6 +5,7 @@ export {
   type Gate,
   openAccounts,
   type SecurityListener,
+  type TurnAway,
 } from './accounts.ts'
 export {
   ACCOUNT_EVENTS,
@@ -19,12 +20,14 @@ export {
   type SecurityEvent,
 } from './audit/audit.ts'
 export { attemptOf, countWithin, recordRefusal, slowedDown } from './audit/failure-limit.ts'
+export { listDueDeletions, listTombstones } from './database/deletions.repository.ts'
 export { accountMigrations } from './database/migrations/index.ts'
 export { normalName } from './database/names.ts'
 export { findAuthentication, updateAuthentication } from './database/sessions.repository.ts'
 export type { AccountTables } from './database/tables.ts'
 export {
   ADMIN_ROLE,
+  expirePassword,
   findUserByEmail,
   findUserById,
   findUserByUsername,
@@ -35,15 +38,35 @@ export {
 } from './database/users.repository.ts'
 export { mountAccounts } from './host.ts'
 export { passwordQueueFull } from './passwords/pool.ts'
-export { emailTaken, tooManyFailures, userUnknown } from './problems.ts'
+export {
+  emailTaken,
+  lastAdministrator,
+  tooManyFailures,
+  usernameTaken,
+  userUnknown,
+} from './problems.ts'
 export { identifyCaller, lockCaller, recordDenials } from './sessions/caller.ts'
 export { introspectAccessToken, revokeToken } from './sessions/introspection.ts'
 export { accountData } from './sessions/kept-data.ts'
 export { TokenPairReply } from './sessions/schemas.ts'
 export { openSession, type TokenPair } from './sessions/sessions.ts'
-export { type PasskeyStore, resetPassword } from './users/access.ts'
+export { type PasskeyStore, resetPassword, sessionsOf } from './users/access.ts'
 export { changeEmail } from './users/changes.ts'
+export { cancelDeletion, eraseAccount, scheduleDeletion } from './users/deletion.ts'
 export { type Operator, operatorOf } from './users/operator.ts'
 export { withOwnPassword } from './users/own-password.ts'
-export { passwordText, ReasonBody, reason, roles } from './users/schemas.ts'
-export { refuseGuessable, registerUser, requireUser } from './users/users.ts'
+export {
+  passwordText,
+  ReasonBody,
+  reason,
+  roles,
+  UserReply,
+  usernameText,
+} from './users/schemas.ts'
+export {
+  refuseGuessable,
+  registerUser,
+  requireUser,
+  summaryOf,
+  userDetails,
+} from './users/users.ts'

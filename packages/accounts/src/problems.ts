@@ -38,6 +38,12 @@ export const lastAdministrator = defineProblem(
   'This is the last enabled administrator: make another one first.',
 )
 
+export const deletionPending = defineProblem(
+  'ACCOUNT_DELETION_PENDING',
+  409,
+  'This account is about to be erased: cancel that first.',
+)
+
 export const userUnknown = defineProblem('USER_NOT_FOUND', 404, 'There is no such user.')
 
 export const sessionUnknown = defineProblem(

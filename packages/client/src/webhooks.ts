@@ -47,6 +47,7 @@ export type EventData = {
   'user.registered': UserEventData
   'user.updated': UserEventData
   'user.disabled': UserEventData
+  'user.deleted': UserEventData
   'user.verified': UserEventData
   'user.email_changed': UserEventData
   'session.revoked': UserEventData

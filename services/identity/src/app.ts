@@ -56,9 +56,11 @@ import { provePasskeyOf } from './passkeys/login.ts'
 import { passkeyStore } from './passkeys/passkeys.ts'
 import { disabledPasskeyRoutes, passkeyRoutes } from './passkeys/routes/passkeys.routes.ts'
 import { passkeyRecordRoutes } from './passkeys/routes/records.routes.ts'
+import { type Lifecycle, startErasure } from './recovery/lifecycle/deletion.ts'
+import { turnAway } from './recovery/lifecycle/entry.ts'
+import { lifecycleRoutes } from './recovery/lifecycle/lifecycle.routes.ts'
 import { prepareMails, startRecoverySweep } from './recovery/mails.ts'
 import { followEvents } from './recovery/notices.ts'
-import type { Recovery } from './recovery/recovery.ts'
 import { accountPageRoutes } from './recovery/routes/account-pages.routes.ts'
 import { recoveryRoutes } from './recovery/routes/recovery.routes.ts'
 
@@ -112,6 +114,7 @@ export async function createIdentity(
     keys: keyGuard,
     onEvent: followEvents(outbox, config.publicUrl),
     gate: openGate(clock, config),
+    turnAway,
   })
   const factors = {
     accounts,
@@ -120,11 +123,11 @@ export async function createIdentity(
     reauthenticate: config.reauthenticate,
   }
   const guards = { guard, recent: recentGuard(factors) }
-  mountRecovery(server, { accounts, db, outbox, factors, publicUrl: config.publicUrl }, guards)
+  const { publicUrl, accounts: settings, deletionGraceDays: graceDays } = config
+  mountRecovery(server, { accounts, db, outbox, factors, publicUrl, graceDays }, guards)
 
   mountPasskeys(server, config, factors, guards)
   passkeyRecordRoutes(server, { accounts, db, clock }, guard)
-  const { publicUrl, accounts: settings } = config
   protectedResourceRoutes(server, { publicUrl, issuer: settings.issuer })
   serviceKeyRoutes(server, keys, guard.role(ADMIN_ROLE))
   server.onClose(startKeyNotices(keys, server).stop)
@@ -159,19 +162,22 @@ function openOutbox(db: Db<IdentityTables>, clock: Clock, config: IdentityConfig
   }
 }
 
-type Mounted = Omit<Recovery, 'passkeys' | 'log'>
+type Mounted = Omit<Lifecycle, 'passkeys' | 'log' | 'eraseDue'>
 
 type Guards = { guard: AccountGuard; recent: Guard }
 
-/** Routes of recovery and mail, and the delivery, which stops with the server. */
+/** Routes of recovery, mail and the life of an account, and the jobs, which stop with the server. */
 function mountRecovery(server: Server, parts: Mounted, guards: Guards): void {
-  const recovery = { ...parts, passkeys: passkeyStore, log: server.log as Logger }
+  const log = server.log as Logger
+  const recovery: Lifecycle = { ...parts, passkeys: passkeyStore, log, eraseDue: () => {} }
   const { outbox, publicUrl } = recovery
   const delivery = startDelivery(outbox, prepareMails(recovery), server, publicUrl)
   outbox.wake = delivery.wake
   server.onClose(delivery.stop)
   server.onClose(startRecoverySweep(recovery, server).stop)
+  server.onClose(startErasure(recovery, server).stop)
   recoveryRoutes(server, recovery, guards)
+  lifecycleRoutes(server, recovery, guards)
   accountPageRoutes(server, outbox.settings, recovery.accounts.settings)
   mailRoutes(server, outbox, guards.guard)
   if (!canSend(outbox))

@@ -35,6 +35,8 @@ export function loadConfig(env: Env = process.env) {
       requireVerified: settings.flag('IDENTITY_REQUIRE_VERIFIED', false),
       /** Whether changes of an account need a recent proof of who the caller is. */
       reauthenticate: settings.flag('IDENTITY_REAUTHENTICATE', false),
+      /** Between the wish to be erased and the erasure; 0: at once. */
+      deletionGraceDays: settings.integer('IDENTITY_DELETION_GRACE_DAYS', 7, { max: 90 }),
       /** `undefined`: passkeys are off. */
       relyingParty: relyingParty(settings, publicUrl),
       userVerification: userVerification(settings),

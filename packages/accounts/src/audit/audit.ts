@@ -15,6 +15,7 @@ export { AUDIT_SORTS } from '../database/audit.repository.ts'
 /** What applications are told of: ids and causes, and no names or addresses. */
 const TOLD: Record<string, string> = {
   REGISTER: 'user.registered',
+  USER_CREATED: 'user.registered',
   USER_ENABLED: 'user.updated',
   ROLES_CHANGED: 'user.updated',
   PASSWORD_CHANGED: 'user.updated',
@@ -22,6 +23,9 @@ const TOLD: Record<string, string> = {
   USER_DISABLED: 'user.disabled',
   EMAIL_VERIFIED: 'user.verified',
   EMAIL_CHANGED: 'user.email_changed',
+  DELETION_REQUESTED: 'user.disabled',
+  DELETION_CANCELLED: 'user.updated',
+  USER_DELETED: 'user.deleted',
   SESSION_REVOKED: 'session.revoked',
   PASSKEY_ADDED: 'passkey.added',
   PASSKEY_REMOVED: 'passkey.removed',
@@ -40,6 +44,7 @@ export const ACCOUNT_EVENTS: EventCatalogue = {
   'user.registered': { description: 'An account was made.', data },
   'user.updated': { description: 'Roles or the password changed, or it was enabled.', data },
   'user.disabled': { description: 'An account was disabled; its sessions ended.', data },
+  'user.deleted': { description: 'An account was erased; forget what you keep of it.', data },
   'session.revoked': { description: 'Sessions of a user were ended.', data },
 }
 

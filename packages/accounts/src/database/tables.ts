@@ -44,6 +44,15 @@ export type AccountTables = SigningKeyTables &
       address: string
       user_agent: string | null
     }
+    /** Erased accounts; ids are never used again. */
+    tombstones: {
+      user_id: number
+      deleted_at: string
+      /** Keyed hashes of names that nobody else may take yet; null once they are free. */
+      username_hash: string | null
+      email_hash: string | null
+      held_until: string | null
+    }
     failed_attempts: { attempt: string; failures: number; ends_at: string }
     audit_events: {
       id: Generated<number>

@@ -46,6 +46,7 @@ export async function logIn(
 
   const { password } = credentials
   const matches = await accounts.passwords.verify(user?.passwordHash, password, origin.address)
+  if (user && matches) await turnAway(accounts, { user, attempt, guess }, origin)
   const pair =
     user?.enabled && matches
       ? await enter(accounts, { user, password, attempt, guess }, origin)
@@ -58,6 +59,20 @@ export async function logIn(
 
   await recordFailure(accounts, attempt, refusal, origin, guess)
   throw credentialsRejected()
+}
+
+/** Those who are limited do not learn that the password was right. */
+async function turnAway(
+  accounts: Accounts,
+  { user, attempt, guess }: Omit<Proven, 'password'>,
+  origin: Origin,
+): Promise<void> {
+  if (!accounts.turnAway || !(user.passwordExpired || user.deletion)) return
+  const limited = await Promise.all([
+    isSlowedNow(accounts, attempt, accounts.db),
+    isRefusedNow(accounts, guess, accounts.db),
+  ])
+  if (!limited.includes(true)) await accounts.turnAway.run(accounts, user, origin)
 }
 
 type Proven = { user: User; password: string; attempt: Attempt; guess: Guess }

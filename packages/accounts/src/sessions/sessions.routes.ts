@@ -45,6 +45,7 @@ export function sessionRoutes(server: Server, accounts: Accounts, guard: Account
         tooManyFailures,
         passwordQueueFull,
         ...(accounts.gate?.problems ?? []),
+        ...(accounts.turnAway?.problems ?? []),
       ],
     },
     handler: (request) => logIn(accounts, request.body, originOf(request)),

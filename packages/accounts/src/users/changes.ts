@@ -12,7 +12,8 @@ import {
   updateEmail,
   updateUserState,
 } from '../database/users.repository.ts'
-import { emailTaken, lastAdministrator, userUnknown } from '../problems.ts'
+import { deletionPending, emailTaken, lastAdministrator, userUnknown } from '../problems.ts'
+import { refuseHeldNames } from './deletion.ts'
 
 type UserChange = { enabled?: boolean; roles?: string[] }
 
@@ -30,6 +31,7 @@ export async function changeUser(
     const admins = await lockEnabledAdmins(db)
     const before = await lockUser(db, id)
     if (!before) throw userUnknown()
+    if (before.deletion) throw deletionPending()
     const { enabled = before.enabled, roles = before.roles } = change
     const after = { ...before, enabled, roles }
     const isLastAdmin = admins.length === 1 && admins[0] === id
@@ -63,6 +65,7 @@ export async function changeEmail(
       const user = await lockUser(db, id)
       if (!user || !(await admit(db, user))) return false
       await updateEmail(db, id, normalName(email))
+      await refuseHeldNames(accounts, db, { email: normalName(email) })
       const { username } = user
       const event = { event: 'EMAIL_CHANGED', actor: username, subject: username, userId: id }
       await recordEvent({ ...accounts, db }, event, origin)

@@ -11,6 +11,12 @@ export const USERNAME_RULE = 'must have 3 to 50 characters'
 // The length without surrounding spaces.
 const USERNAME = `^\\s*[^\\s${REFUSED}][^${REFUSED}]{1,48}[^\\s${REFUSED}]\\s*$`
 
+export const usernameText = Type.String({
+  pattern: USERNAME,
+  message: USERNAME_RULE,
+  examples: ['ada'],
+})
+
 export function passwordText(minLength: number) {
   return requiredText({ minLength, maxLength: LONGEST_PASSWORD, examples: ['a long passphrase'] })
 }
@@ -18,7 +24,7 @@ export function passwordText(minLength: number) {
 export const registrationBody = (passwordMinLength: number) =>
   Type.Object(
     {
-      username: Type.String({ pattern: USERNAME, message: USERNAME_RULE, examples: ['ada'] }),
+      username: usernameText,
       email: emailText(),
       password: passwordText(passwordMinLength),
     },

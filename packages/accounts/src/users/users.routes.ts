@@ -12,6 +12,7 @@ import { type AccountGuard, type Accounts, ADMIN_ROLE, SessionsReply } from '../
 import { byCaller, originOf } from '../audit/audit.ts'
 import { passwordQueueFull } from '../passwords/pool.ts'
 import {
+  deletionPending,
   emailTaken,
   lastAdministrator,
   registrationClosed,
@@ -136,7 +137,7 @@ function administrationRoutes(server: Server, accounts: Accounts, guard: Account
       params: IdPath,
       body: UserChangeBody,
       response: { 200: UserReply },
-      problems: [userUnknown, lastAdministrator],
+      problems: [userUnknown, lastAdministrator, deletionPending],
     },
     handler: (request) => {
       const id = pathId(request.params.id, { unknown: userUnknown })

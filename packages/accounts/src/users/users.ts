@@ -7,7 +7,7 @@ import {
   validationFailed,
 } from '@plinth/kit'
 import type { Accounts } from '../accounts.ts'
-import { type Origin, recordEvent } from '../audit/audit.ts'
+import { type By, type Origin, recordEvent } from '../audit/audit.ts'
 import { admitWithin, attemptOf, recordRefusal } from '../audit/failure-limit.ts'
 import { normalName } from '../database/names.ts'
 import {
@@ -22,6 +22,7 @@ import {
   type User,
 } from '../database/users.repository.ts'
 import { emailTaken, registrationClosed, usernameTaken, userUnknown } from '../problems.ts'
+import { refuseHeldNames } from './deletion.ts'
 import { USERNAME_RULE } from './schemas.ts'
 
 export { USER_SORTS } from '../database/users.repository.ts'
@@ -33,7 +34,7 @@ export function ownProfile(accounts: Accounts, caller: Caller): Promise<User> {
 type Registration = { username: string; email: string; password: string }
 
 /** Who creates an account for another user, and with which roles. */
-type Registrar = { actor?: string; roles?: string[] }
+type Registrar = { actor?: string; roles?: string[]; event?: string; reason?: string | undefined }
 
 const HOUR_SECONDS = 3600
 
@@ -58,7 +59,7 @@ export async function registerUser(
   accounts: Accounts,
   registration: Registration,
   origin: Origin,
-  { actor, roles = [USER_ROLE] }: Registrar = {},
+  { actor, roles = [USER_ROLE], ...about }: Registrar = {},
 ): Promise<User> {
   const username = normalName(registration.username)
   const email = normalName(registration.email)
@@ -68,7 +69,7 @@ export async function registerUser(
   const passwordHash = await accounts.passwords.hash(registration.password, origin.address)
   const createdAt = accounts.clock().toISOString()
   const newUser = { username, email, roles, enabled: true, createdAt, passwordHash }
-  return insertOrRefuse(accounts, newUser, { actor: actor ?? username, origin })
+  return insertOrRefuse(accounts, newUser, { actor: actor ?? username, origin, ...about })
 }
 
 /** The stored name must obey the rule too: lower-casing and NFC change the length. */
@@ -81,12 +82,14 @@ function requireUsernameLength(username: string): void {
 async function insertOrRefuse(
   accounts: Accounts,
   newUser: NewUser,
-  { actor, origin }: { actor: string; origin: Origin },
+  { actor, origin, reason, event: name = 'REGISTER' }: By & { event?: string },
 ): Promise<User> {
   try {
     return await inTransaction(accounts.db, async (db) => {
       const user = await insertUser(db, newUser)
-      const event = { event: 'REGISTER', actor, subject: user.username, userId: user.id }
+      await refuseHeldNames(accounts, db, user)
+      const who = { actor, reason, subject: user.username, userId: user.id }
+      const event = { event: name, ...who }
       await recordEvent({ ...accounts, db }, event, origin)
       return user
     })

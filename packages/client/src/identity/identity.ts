@@ -16,6 +16,7 @@ import {
   serviceKeyCalls,
 } from '../operations.ts'
 import type { TokenPair } from '../session/stores.ts'
+import { type LifecycleCalls, lifecycleCalls } from './lifecycle.ts'
 import { type FactorCalls, factorCalls, type RecoveryCalls, recoveryCalls } from './recovery.ts'
 
 export type Passkey = { id: string; label: string; createdAt: string; lastUsedAt: string }
@@ -77,6 +78,7 @@ export type IdentityClient = AccountCalls &
   PasskeyCalls &
   FactorCalls &
   RecoveryCalls &
+  LifecycleCalls &
   OAuthCalls &
   ServiceKeyCalls &
   EventCalls &
@@ -90,6 +92,7 @@ export function identityClient(baseUrl: string, options: AccountsOptions = {}): 
     ...oauthCalls(opened),
     ...factorCalls(opened),
     ...recoveryCalls(opened),
+    ...lifecycleCalls(opened),
     ...serviceKeyCalls(opened.calling),
     ...eventCalls(opened.calling),
     ...actuatorCalls(opened.send),

@@ -10,16 +10,17 @@ import { deleteUnfinished } from '../database/factors.repository.ts'
 import { deleteExpiredTokens } from '../database/one-time-tokens.repository.ts'
 import { PENDING_SECONDS } from '../factors/enrolment.ts'
 import { type Prepare, sweepMails } from '../mail/delivery.ts'
-import { prepareEmailChange } from './email-change.ts'
-import { prepareReset } from './password-reset.ts'
+import { prepareEmailChange } from './by-mail/email-change.ts'
+import { prepareReset } from './by-mail/password-reset.ts'
+import { prepareVerification } from './by-mail/verification.ts'
 import type { Recovery } from './recovery.ts'
-import { prepareVerification } from './verification.ts'
 
 /** Each kind of mail that is decided on after the reply. */
 export function prepareMails(recovery: Recovery): Prepare {
   const preparations: Record<string, Prepare> = {
     'password-reset': prepareReset(recovery, { limited: true }),
     'password-reset-by-administrator': prepareReset(recovery, { limited: false }),
+    invitation: prepareReset(recovery, { limited: false }),
     'verify-email': prepareVerification(recovery),
     'email-change': prepareEmailChange(recovery),
   }

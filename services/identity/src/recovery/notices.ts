@@ -14,16 +14,29 @@ import { canSend, type Outbox, queueMail } from '../mail/outbox.ts'
 import { LIFETIME_SECONDS } from './one-time-tokens.ts'
 
 /** Tokens that a change of the account makes void, and with them sign-ins that wait for a second factor. An undo must outlive what a thief does next. */
-const VOIDED = ['verify-email', 'password-reset', 'email-change']
+const VOIDED = ['verify-email', 'password-reset', 'password-change', 'email-change']
 
-type Consequence = { result?: 'REFUSED'; voidsTokens?: true; mail?: MailKind }
+type Consequence = {
+  result?: 'REFUSED'
+  voidsTokens?: true
+  mail?: MailKind
+  /** Only if it was not the user who did it. */
+  byOthers?: true
+}
 
 const CONSEQUENCES: Record<string, Consequence> = {
   REGISTER: { mail: 'verify-email' },
+  USER_CREATED: { mail: 'invitation' },
   PASSWORD_CHANGED: { voidsTokens: true, mail: 'password-changed' },
   PASSWORD_RESET: { voidsTokens: true, mail: 'password-changed' },
   EMAIL_CHANGED: { voidsTokens: true },
-  USER_DISABLED: { voidsTokens: true },
+  USER_DISABLED: { voidsTokens: true, mail: 'account-disabled' },
+  USER_ENABLED: { mail: 'account-enabled' },
+  SESSION_REVOKED: { byOthers: true, mail: 'sessions-ended' },
+  PASSWORD_EXPIRED: { mail: 'password-change-required' },
+  DELETION_REQUESTED: { voidsTokens: true },
+  DELETION_CANCELLED: { mail: 'deletion-cancelled' },
+  DATA_EXPORTED: { mail: 'data-exported' },
   PASSKEY_ADDED: { mail: 'passkey-added' },
   PASSKEY_REMOVED: { mail: 'passkey-removed' },
   ROLES_CHANGED: { mail: 'roles-changed' },
@@ -42,9 +55,10 @@ const CONSEQUENCES: Record<string, Consequence> = {
 export function followEvents(outbox: Outbox, publicUrl: string): SecurityListener {
   return {
     events: new Set(Object.keys(CONSEQUENCES)),
-    async run(database, { event, subject = '', result }, origin) {
+    async run(database, { event, actor, subject = '', result }, origin) {
       const { mail, ...consequence } = CONSEQUENCES[event] ?? {}
       if (result !== (consequence.result ?? 'SUCCESS')) return
+      if (consequence.byOthers && actor === subject) return
       const user = await findUserByUsername(database, subject)
       if (!user) return
       const db = database as unknown as Db<IdentityTables>
@@ -71,7 +85,7 @@ async function queueNotice(
 ): Promise<void> {
   const to = { to: user.email, userId: user.id }
   const lifetimeSeconds = LIFETIME_SECONDS['verify-email']
-  if (mail === 'verify-email')
+  if (mail === 'verify-email' || mail === 'invitation')
     return queueMail(outbox, db, { kind: mail, ...to, lifetimeSeconds }, origin)
   const counting = { clock: outbox.clock, db: db as never }
   const { failures } = await countWithin(counting, `notice ${mail} ${user.id}`, HOUR)

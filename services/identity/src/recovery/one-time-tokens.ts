@@ -17,6 +17,11 @@ export const LIFETIME_SECONDS = {
   'password-reset': HOUR / 2,
   'email-change': HOUR,
   'email-undo': 7 * 24 * HOUR,
+  /** After a login that was turned away. */
+  'password-change': HOUR / 6,
+  'deletion-cancel': HOUR / 6,
+  /** Lasts as long as the grace. */
+  'deletion-undo': 7 * 24 * HOUR,
 } as const
 
 export type TokenKind = keyof typeof LIFETIME_SECONDS

@@ -6,6 +6,7 @@ import { countedUsers } from './0003-counted-users.ts'
 import { previousTokens } from './0004-previous-tokens.ts'
 import { administration } from './0005-administration.ts'
 import { authenticationSchema } from './0006-authentication.ts'
+import { tombstones } from './0007-tombstones.ts'
 
 /** The tables of this package, of kit and of events; a host appends its own. */
 export const accountMigrations: Migration[] = [
@@ -16,6 +17,7 @@ export const accountMigrations: Migration[] = [
   countedUsers,
   previousTokens,
   administration,
+  tombstones,
   ...eventMigrations,
   authenticationSchema,
 ]

@@ -23,12 +23,12 @@ import {
 import { codeRejected, mfaRequired } from '../../factors/problems.ts'
 import { languageFor } from '../../mail/messages.ts'
 import { mailNotConfigured } from '../../mail/problems.ts'
-import { confirmEmailChange, requestEmailChange, undoEmailChange } from '../email-change.ts'
+import { confirmEmailChange, requestEmailChange, undoEmailChange } from '../by-mail/email-change.ts'
+import { confirmPasswordReset, resetByAdministrator } from '../by-mail/password-reset.ts'
+import { accountSecurity, pendingVerification, verifyEmail } from '../by-mail/verification.ts'
 import type { Proof } from '../one-time-tokens.ts'
-import { confirmPasswordReset, resetByAdministrator } from '../password-reset.ts'
 import { tokenRejected } from '../problems.ts'
 import { askForMail, type Recovery } from '../recovery.ts'
-import { accountSecurity, pendingVerification, verifyEmail } from '../verification.ts'
 import {
   AcceptedReply,
   AdministratorsResetBody,

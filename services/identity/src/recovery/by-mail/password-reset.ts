@@ -9,22 +9,24 @@ import {
   resetPassword,
 } from '@plinth/accounts'
 import { type Db, newOpaqueToken } from '@plinth/kit'
-import { spendToken } from '../database/one-time-tokens.repository.ts'
-import type { IdentityTables } from '../database/tables.ts'
+import { spendToken } from '../../database/one-time-tokens.repository.ts'
+import type { IdentityTables } from '../../database/tables.ts'
 import {
   dropSecondFactor,
   type Outcome,
   proveSecondFactor,
   signInRefusal,
-} from '../factors/second-factor.ts'
-import type { Prepare } from '../mail/delivery.ts'
-import type { MailKind } from '../mail/messages.ts'
-import { queueMail, requireMail } from '../mail/outbox.ts'
-import { findToken, issueToken, type Proof } from './one-time-tokens.ts'
-import { tokenRejected } from './problems.ts'
-import { accountLink, mayMail, type Recovery, within } from './recovery.ts'
+} from '../../factors/second-factor.ts'
+import type { Prepare } from '../../mail/delivery.ts'
+import type { MailKind } from '../../mail/messages.ts'
+import { queueMail, requireMail } from '../../mail/outbox.ts'
+import { findToken, issueToken, type Proof } from '../one-time-tokens.ts'
+import { tokenRejected } from '../problems.ts'
+import { accountLink, mayMail, type Recovery, within } from '../recovery.ts'
 
 const KIND = 'password-reset'
+/** Proves the old password, and no address. */
+const AFTER_LOGIN = 'password-change'
 
 /** Disabled users get no mail, as unknown ones. Mails that an administrator sends are not limited. */
 export function prepareReset(recovery: Recovery, { limited }: { limited: boolean }): Prepare {
@@ -84,10 +86,14 @@ export async function confirmPasswordReset(
   origin: Origin,
 ): Promise<void> {
   const { accounts, db, passkeys, factors } = recovery
-  const token = await findToken({ accounts, db }, KIND, proof)
+  const token =
+    (await findToken({ accounts, db }, KIND, proof)) ??
+    (await findToken({ accounts, db }, AFTER_LOGIN, proof))
+  const byMail = token?.kind === KIND
   const user = token && (await findUserById(accounts.db, token.userId))
   if (!token || token.usedAt !== null || !user?.enabled) throw tokenRejected()
   await refuseGuessable(accounts, user, newPassword, 'newPassword')
+  const unproven = byMail && !user.verified
   const by = { actor: user.username, origin }
   const given = {
     ...(code !== undefined && { code }),
@@ -95,16 +101,16 @@ export async function confirmPasswordReset(
   }
   let outcome: Outcome = 'passed'
   const done = await resetPassword(accounts, user, newPassword, by, {
-    ...(!user.verified && { passkeys }),
+    ...(unproven && { passkeys }),
     async admit(database, now) {
       if (!now.enabled || now.email !== token.address) return false
       const inside = database as unknown as Db<IdentityTables>
-      if (user.verified && now.secondFactor)
+      if (!unproven && now.secondFactor)
         outcome = await proveSecondFactor(factors, inside, now, given, origin)
       if (outcome !== 'passed') return false
       if (!(await spendToken(inside, token.id, accounts.clock()))) return false
-      if (!user.verified) await dropSecondFactor(accounts, inside, now, by)
-      await markVerified(database, now)
+      if (unproven) await dropSecondFactor(accounts, inside, now, by)
+      if (byMail) await markVerified(database, now)
       return true
     },
   })

@@ -7,11 +7,11 @@ import {
   requireUser,
 } from '@plinth/accounts'
 import { type Caller, inTransaction } from '@plinth/kit'
-import { spendToken } from '../database/one-time-tokens.repository.ts'
-import type { Prepare } from '../mail/delivery.ts'
-import { findToken, issueToken, type Proof } from './one-time-tokens.ts'
-import { tokenRejected } from './problems.ts'
-import { accountLink, mayMail, type Recovery, within } from './recovery.ts'
+import { spendToken } from '../../database/one-time-tokens.repository.ts'
+import type { Prepare } from '../../mail/delivery.ts'
+import { findToken, issueToken, type Proof } from '../one-time-tokens.ts'
+import { tokenRejected } from '../problems.ts'
+import { accountLink, mayMail, type Recovery, within } from '../recovery.ts'
 
 const KIND = 'verify-email'
 

@@ -1,0 +1,136 @@
+import type { Db } from '@plinth/kit'
+import { sql } from 'kysely'
+import type { AccountTables } from './tables.ts'
+import type { Deletion } from './users.repository.ts'
+
+/** The account is disabled until then. */
+export async function saveDeletion(
+  db: Db<AccountTables>,
+  id: number,
+  deletion: Deletion & { at: string },
+): Promise<void> {
+  const { at, ...about } = deletion
+  await db
+    .updateTable('users')
+    .set({ enabled: 0, deletes_at: at, deletion: JSON.stringify(about) })
+    .where('id', '=', id)
+    .execute()
+}
+
+export async function clearDeletion(
+  db: Db<AccountTables>,
+  id: number,
+  { wasEnabled }: Deletion,
+): Promise<void> {
+  await db
+    .updateTable('users')
+    .set({ enabled: wasEnabled ? 1 : 0, deletes_at: null, deletion: null })
+    .where('id', '=', id)
+    .execute()
+}
+
+export async function listDueDeletions(
+  db: Db<AccountTables>,
+  now: Date,
+  most: number,
+): Promise<number[]> {
+  const rows = await db
+    .selectFrom('users')
+    .select('id')
+    .where('deletes_at', '<=', now.toISOString())
+    .orderBy('deletes_at')
+    .limit(most)
+    .execute()
+  return rows.map(({ id }) => id)
+}
+
+/** Its sessions and its row. What others keep about the user must be gone already. */
+export async function deleteUser(db: Db<AccountTables>, id: number): Promise<void> {
+  await db.deleteFrom('sessions').where('user_id', '=', id).execute()
+  await db.deleteFrom('users').where('id', '=', id).execute()
+}
+
+/** The rows stay, and say no longer who it was. */
+export async function renameInAudit(
+  db: Db<AccountTables>,
+  username: string,
+  to: string,
+): Promise<void> {
+  await db
+    .updateTable('audit_events')
+    .set({ subject: to, actor: sql`case actor when ${username} then ${to} else actor end` })
+    .where('subject', '=', username)
+    .execute()
+  await db
+    .updateTable('audit_events')
+    .set({ actor: to })
+    .where('actor', '=', username)
+    .where(sql<boolean>`actor <> subject`)
+    .execute()
+}
+
+type HeldNames = { usernameHash: string; emailHash: string }
+
+export async function insertTombstone(
+  db: Db<AccountTables>,
+  userId: number,
+  held: HeldNames & { now: Date; until: Date },
+): Promise<void> {
+  await db
+    .insertInto('tombstones')
+    .values({
+      user_id: userId,
+      deleted_at: held.now.toISOString(),
+      username_hash: held.usernameHash,
+      email_hash: held.emailHash,
+      held_until: held.until.toISOString(),
+    })
+    .execute()
+}
+
+/** Which of the names belonged to an account that was erased a short while ago. */
+export async function findHeldName(
+  db: Db<AccountTables>,
+  { usernameHash, emailHash }: Partial<HeldNames>,
+  now: Date,
+): Promise<'username' | 'email' | undefined> {
+  const held = (column: 'username_hash' | 'email_hash', hash: string | undefined) =>
+    hash === undefined
+      ? undefined
+      : db
+          .selectFrom('tombstones')
+          .select('user_id')
+          .where(column, '=', hash)
+          .where('held_until', '>', now.toISOString())
+          .limit(1)
+          .executeTakeFirst()
+  if (await held('username_hash', usernameHash)) return 'username'
+  return (await held('email_hash', emailHash)) ? 'email' : undefined
+}
+
+export async function freeNames(db: Db<AccountTables>, now: Date): Promise<void> {
+  await db
+    .updateTable('tombstones')
+    .set({ username_hash: null, email_hash: null, held_until: null })
+    .where('held_until', '<=', now.toISOString())
+    .execute()
+}
+
+/** In the order in which they were erased. */
+export async function listTombstones(
+  db: Db<AccountTables>,
+  after: { deletedAt: string; userId: number } | undefined,
+  most: number,
+): Promise<{ userId: number; deletedAt: string }[]> {
+  const rows = await db
+    .selectFrom('tombstones')
+    .select(['user_id', 'deleted_at'])
+    .$if(after !== undefined, (all) =>
+      all.where(sql<boolean>`(deleted_at, user_id) > (${after?.deletedAt}, ${after?.userId})`),
+    )
+    .orderBy('deleted_at')
+    .orderBy('user_id')
+    .limit(most)
+    .execute()
+  return rows.map((row) => ({ userId: row.user_id, deletedAt: row.deleted_at }))
+}

@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { engines, propertyRuns } from '@plinth/kit/testing'
+import fc from 'fast-check'
+import { ORIGIN, startAccounts, USER } from '../../testing/start-accounts.ts'
+import type { Accounts } from '../accounts.ts'
+import { findUserById, findUserByUsername } from '../database/users.repository.ts'
+import { changeUser } from './changes.ts'
+import { cancelDeletion, eraseAccount, scheduleDeletion } from './deletion.ts'
+import { registerUser } from './users.ts'
+
+const DAY = 86_400
+const GRACE_DAYS = 7
+const BY = { actor: 'test', origin: ORIGIN }
+
+type Model = {
+  day: number
+  enabled: boolean
+  deletion?: { at: number; by: 'user' | 'administrator' }
+  erased: boolean
+}
+
+/** What a step does to the account; false: it is refused. */
+const MODEL: Record<string, (model: Model) => boolean> = {
+  user: (model) => ask(model, 'user'),
+  administrator: (model) => ask(model, 'administrator'),
+  keep: (model) => keep(model, model.deletion !== undefined),
+  keepOwn: (model) => keep(model, model.deletion?.by === 'user'),
+  toggle: (model) => {
+    if (model.deletion) return false
+    model.enabled = !model.enabled
+    return true
+  },
+  erase: (model) => {
+    model.erased = model.deletion !== undefined && model.deletion.at <= model.day
+    return model.erased
+  },
+}
+
+function ask(model: Model, by: 'user' | 'administrator'): boolean {
+  const { deletion, day } = model
+  if (deletion?.by !== 'administrator')
+    model.deletion = { at: deletion?.at ?? day + GRACE_DAYS, by }
+  return true
+}
+
+function keep(model: Model, may: boolean): boolean {
+  if (may) delete model.deletion
+  return may
+}
+
+type Steps = Record<string, (id: number) => Promise<unknown>>
+
+function stepsOf(accounts: Accounts): Steps {
+  const graceSeconds = GRACE_DAYS * DAY
+  return {
+    user: (id) => scheduleDeletion(accounts, id, { by: 'user', graceSeconds }, BY),
+    administrator: (id) =>
+      scheduleDeletion(accounts, id, { by: 'administrator', graceSeconds }, BY),
+    keep: (id) => cancelDeletion(accounts, id, async () => true, BY),
+    keepOwn: (id) => cancelDeletion(accounts, id, async (_, { by }) => by === 'user', BY),
+    toggle: async (id) => {
+      const user = await findUserById(accounts.db, id)
+      return changeUser(accounts, id, { enabled: !user?.enabled }, BY)
+    },
+    erase: (id) => eraseAccount(accounts, id, async () => {}),
+  }
+}
+
+for (const engine of engines)
+  describe(`the erasure of an account on ${engine.name}`, { skip: engine.skip }, () => {
+    test('follows its states, whatever is asked for in which order', async (t) => {
+      const { accounts, clock } = await startAccounts(t, engine)
+      const steps = stepsOf(accounts)
+      let made = 0
+      const run = async (plan: [days: number, step: string][]) => {
+        made += 1
+        const names = { username: `person${made}`, email: `p${made}@example.com` }
+        const registration = { ...names, password: USER.password }
+        const { id } = await registerUser(accounts, registration, ORIGIN)
+        const model: Model = { day: 0, enabled: true, erased: false }
+        for (const [days, step] of plan) {
+          clock.advance(days * DAY)
+          model.day += days
+          const wanted = !model.erased && MODEL[step]?.(model)
+          const done = await steps[step]?.(id).catch(() => false)
+          assert.equal(Boolean(done), wanted, step)
+          const user = await findUserById(accounts.db, id)
+          assert.equal(user === undefined, model.erased)
+          assert.equal(user?.enabled ?? false, model.enabled && !model.deletion && !model.erased)
+          assert.equal(user?.deletion?.by, model.erased ? undefined : model.deletion?.by)
+        }
+      }
+
+      const step = fc.tuple(fc.constantFrom(0, 1, 3, 7), fc.constantFrom(...Object.keys(MODEL)))
+      await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 14 }), run), {
+        numRuns: propertyRuns(25),
+      })
+    })
+
+    test('of many that keep and erase it at once, one wins', async (t) => {
+      const { accounts, clock } = await startAccounts(t, engine)
+      const user = await findUserByUsername(accounts.db, USER.username)
+      const id = user?.id ?? 0
+      await scheduleDeletion(accounts, id, { by: 'user', graceSeconds: DAY }, BY)
+      clock.advance(DAY)
+
+      const done = await Promise.all([
+        ...Array.from({ length: 4 }, () => cancelDeletion(accounts, id, async () => true, BY)),
+        ...Array.from({ length: 4 }, () => eraseAccount(accounts, id, async () => {})),
+      ])
+
+      assert.equal(done.filter(Boolean).length, 1)
+      const kept = done.slice(0, 4).includes(true)
+      assert.equal((await findUserByUsername(accounts.db, USER.username)) !== undefined, kept)
+    })
+  })

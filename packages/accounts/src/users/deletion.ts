@@ -1,0 +1,130 @@
+import { createHmac } from 'node:crypto'
+import { type Db, failPoint, inTransaction, secondsAfter } from '@plinth/kit'
+import type { Accounts } from '../accounts.ts'
+import { type By, type Origin, recordEvent } from '../audit/audit.ts'
+import {
+  clearDeletion,
+  deleteUser,
+  findHeldName,
+  insertTombstone,
+  renameInAudit,
+  saveDeletion,
+} from '../database/deletions.repository.ts'
+import { revokeSessions } from '../database/ended-sessions.repository.ts'
+import type { AccountTables } from '../database/tables.ts'
+import {
+  type Deletion,
+  lockEnabledAdmins,
+  lockUser,
+  type User,
+} from '../database/users.repository.ts'
+import { emailTaken, lastAdministrator, usernameTaken, userUnknown } from '../problems.ts'
+
+const DAY_SECONDS = 86_400
+const HELD_DAYS = 30
+
+type Wish = {
+  by: Deletion['by']
+  graceSeconds: number
+  /** In the transaction, with the user's row locked; throws if it may not happen any more. */
+  admit?(db: Db<AccountTables>): Promise<void>
+  onScheduled?(db: Db<AccountTables>, user: User, deletesAt: string): Promise<void>
+}
+
+/**
+ * Asks for the erasure of an account: every session ends at once, and nobody signs in until it is
+ * cancelled. Asking again changes nothing, except that what an administrator wants the user cannot
+ * cancel. Returns when it will be erased.
+ */
+export async function scheduleDeletion(
+  accounts: Accounts,
+  id: number,
+  { by: wisher, graceSeconds, admit, onScheduled }: Wish,
+  { actor, origin, reason }: By,
+): Promise<string> {
+  return inTransaction(accounts.db, async (db) => {
+    const admins = await lockEnabledAdmins(db)
+    const user = await lockUser(db, id)
+    if (!user) throw userUnknown()
+    await admit?.(db)
+    if (admins.length === 1 && admins[0] === id) throw lastAdministrator()
+    const { deletion } = user
+    const at = deletion?.at ?? secondsAfter(accounts.clock(), graceSeconds).toISOString()
+    if (deletion?.by === 'administrator' || deletion?.by === wisher) return at
+    const wasEnabled = deletion?.wasEnabled ?? user.enabled
+    await saveDeletion(db, id, { at, by: wisher, wasEnabled })
+    await revokeSessions(db, id)
+    const event = { event: 'DELETION_REQUESTED', actor, reason, subject: user.username, userId: id }
+    await recordEvent({ ...accounts, db }, event, origin)
+    await onScheduled?.(db, user, at)
+    return at
+  })
+}
+
+/** Returns whether there was one to cancel. The account is as it was before, without sessions. */
+export async function cancelDeletion(
+  accounts: Accounts,
+  id: number,
+  admit: (db: Db<AccountTables>, deletion: Deletion) => Promise<boolean>,
+  { actor, origin, reason }: By,
+): Promise<boolean> {
+  return inTransaction(accounts.db, async (db) => {
+    const user = await lockUser(db, id)
+    if (!user?.deletion || !(await admit(db, user.deletion))) return false
+    await clearDeletion(db, id, user.deletion)
+    const event = { event: 'DELETION_CANCELLED', actor, reason, subject: user.username, userId: id }
+    await recordEvent({ ...accounts, db }, event, origin)
+    return true
+  })
+}
+
+const ORIGIN: Origin = { address: 'erasure', userAgent: null, requestId: null }
+
+/**
+ * Erases an account whose time has come, in one transaction: what is left is its id, and for 30 days
+ * its name and address as keyed hashes, so that nobody takes them over. Returns whether it did.
+ */
+export async function eraseAccount(
+  accounts: Accounts,
+  id: number,
+  eraseElsewhere: (db: Db<AccountTables>, user: User) => Promise<void>,
+): Promise<boolean> {
+  const erased = await inTransaction(accounts.db, async (db) => {
+    const user = await lockUser(db, id)
+    const now = accounts.clock()
+    if (!user?.deletion || user.deletion.at > now.toISOString()) return false
+    await eraseElsewhere(db, user)
+    const until = secondsAfter(now, HELD_DAYS * DAY_SECONDS)
+    await insertTombstone(db, id, { ...hashesOf(accounts, user), now, until })
+    await renameInAudit(db, user.username, `user ${id}`)
+    await deleteUser(db, id)
+    failPoint('erasure:written')
+    const event = { event: 'USER_DELETED', subject: `user ${id}`, userId: id }
+    await recordEvent({ ...accounts, db }, event, ORIGIN)
+    return true
+  })
+  failPoint('erasure:committed')
+  return erased
+}
+
+/** After the insert in its transaction: an erasure may have freed the unique index just now. */
+export async function refuseHeldNames(
+  accounts: Accounts,
+  db: Db<AccountTables>,
+  names: { username?: string; email: string },
+): Promise<void> {
+  const held = await findHeldName(db, hashesOf(accounts, names), accounts.clock())
+  if (held) throw held === 'username' ? usernameTaken() : emailTaken()
+}
+
+function hashesOf(
+  { settings }: Accounts,
+  { username, email }: { username?: string; email: string },
+) {
+  const hash = (name: string) =>
+    createHmac('sha256', settings.masterKey).update(`held name\n${name}`).digest('base64url')
+  return {
+    ...(username !== undefined && { usernameHash: hash(username) }),
+    emailHash: hash(email),
+  } as { usernameHash: string; emailHash: string }
+}

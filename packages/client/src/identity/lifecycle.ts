@@ -1,0 +1,40 @@
+import type { OpenSession, Reason, UserSummary } from '../accounts.ts'
+import { jsonOf, nothingOf } from '../http/request.ts'
+
+export type Invitation = { username: string; email: string; roles?: string[] } & Reason
+
+/** Accounts from their creation to their erasure. What needs a reason is for administrators. */
+export type LifecycleCalls = {
+  /** JSON, in the body. */
+  exportOwnData(): Promise<Response>
+  deleteOwnAccount(): Promise<{ deletesAt: string }>
+  /** With the token of the mail, or of the login that was refused with DELETION_PENDING. */
+  keepOwnAccount(token: string): Promise<void>
+  createUser(invitation: Invitation): Promise<UserSummary>
+  requirePasswordChange(id: number, reason: string): Promise<void>
+  exportDataOfUser(id: number, reason: string): Promise<Response>
+  deleteUser(id: number, reason: string): Promise<{ deletesAt: string }>
+  keepUser(id: number, why?: Reason): Promise<void>
+  /** Go on with `next`. Also for a service key that may introspect. */
+  deletedUsers(
+    after?: string,
+  ): Promise<{ items: { id: number; deletedAt: string }[]; next: string | null }>
+}
+
+export function lifecycleCalls({ send, calling }: OpenSession): LifecycleCalls {
+  return {
+    exportOwnData: () => calling('GET', '/api/users/me/export', { stream: true }),
+    deleteOwnAccount: () => jsonOf(calling('DELETE', '/api/users/me')),
+    keepOwnAccount: (token) =>
+      nothingOf(send('POST', '/api/users/me/deletion/cancel', { json: { token } })),
+    createUser: (json) => jsonOf(calling('POST', '/api/users', { json })),
+    requirePasswordChange: (id, reason) =>
+      nothingOf(calling('POST', `/api/users/${id}/require-password-change`, { json: { reason } })),
+    exportDataOfUser: (id, reason) =>
+      calling('POST', `/api/users/${id}/export`, { json: { reason }, stream: true }),
+    deleteUser: (id, reason) => jsonOf(calling('DELETE', `/api/users/${id}`, { json: { reason } })),
+    keepUser: (id, json = {}) =>
+      nothingOf(calling('POST', `/api/users/${id}/deletion/cancel`, { json })),
+    deletedUsers: (after) => jsonOf(calling('GET', '/api/users/deleted', { query: { after } })),
+  }
+}

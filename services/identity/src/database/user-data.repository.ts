@@ -1,0 +1,52 @@
+import type { User } from '@plinth/accounts'
+import { type Db, fromRow } from '@plinth/kit'
+import type { IdentityTables } from './tables.ts'
+
+/** Everything that this service keeps about a user beside the account itself. */
+export async function eraseUserData(
+  db: Db<IdentityTables>,
+  { id, email, username }: Pick<User, 'id' | 'email' | 'username'>,
+): Promise<void> {
+  await db.deleteFrom('passkeys').where('user_id', '=', id).execute()
+  await db.deleteFrom('passkey_users').where('user_id', '=', id).execute()
+  await db.deleteFrom('passkey_challenges').where('user_id', '=', id).execute()
+  await db.deleteFrom('one_time_tokens').where('user_id', '=', id).execute()
+  await db.deleteFrom('totp_factors').where('user_id', '=', id).execute()
+  await db.deleteFrom('recovery_codes').where('user_id', '=', id).execute()
+  await db.deleteFrom('mfa_steps').where('user_id', '=', id).execute()
+  await db.deleteFrom('mail_outbox').where('address', '=', email).execute()
+  await db.deleteFrom('mail_outbox').where('user_id', '=', id).execute()
+  const by = `user ${id}`
+  await db
+    .updateTable('service_keys')
+    .set({ created_by: by })
+    .where('created_by', '=', username)
+    .execute()
+}
+
+/** A part of what the audit says about a user, oldest first, after the row that was read last. */
+export async function listAuditOf(
+  db: Db<IdentityTables>,
+  username: string,
+  { after, most }: { after: number; most: number },
+) {
+  const rows = await db
+    .selectFrom('audit_events')
+    .select(['id', 'at', 'event', 'actor', 'address', 'result'])
+    .where('subject', '=', username)
+    .where('id', '>', after)
+    .orderBy('id')
+    .limit(most)
+    .execute()
+  return rows.map(fromRow)
+}
+
+export async function listMailsOf(db: Db<IdentityTables>, userId: number) {
+  const rows = await db
+    .selectFrom('mail_outbox')
+    .select(['kind', 'address', 'state', 'created_at', 'sent_at'])
+    .where('user_id', '=', userId)
+    .orderBy('created_at')
+    .execute()
+  return rows.map(fromRow)
+}

@@ -1,0 +1,157 @@
+import {
+  type By,
+  cancelDeletion,
+  eraseAccount,
+  findUserById,
+  listDueDeletions,
+  lockCaller,
+  type Origin,
+  scheduleDeletion,
+} from '@plinth/accounts'
+import {
+  type Caller,
+  type Db,
+  type Job,
+  type LeaseTables,
+  type Logger,
+  type Server,
+  startJob,
+} from '@plinth/kit'
+import { spendToken } from '../../database/one-time-tokens.repository.ts'
+import type { IdentityTables } from '../../database/tables.ts'
+import { eraseUserData } from '../../database/user-data.repository.ts'
+import { canSend, queueMail } from '../../mail/outbox.ts'
+import { findToken, issueToken } from '../one-time-tokens.ts'
+import { tokenRejected } from '../problems.ts'
+import { accountLink, type Recovery } from '../recovery.ts'
+import { noDeletion } from './problems.ts'
+
+export type Lifecycle = Recovery & {
+  graceDays: number
+  /** Looks for accounts whose time has come. */
+  eraseDue(): void
+}
+
+const DAY_SECONDS = 86_400
+
+/** A mail with a way back goes out; without mail the way back is to sign in. */
+export async function deleteOwnAccount(
+  lifecycle: Lifecycle,
+  caller: Caller,
+  origin: Origin,
+): Promise<{ deletesAt: string }> {
+  const { accounts, outbox, graceDays } = lifecycle
+  const userId = Number(caller.userId)
+  const deletesAt = await scheduleDeletion(
+    accounts,
+    userId,
+    {
+      by: 'user',
+      graceSeconds: graceDays * DAY_SECONDS,
+      async admit(database) {
+        await lockCaller(database, caller)
+      },
+      async onScheduled(database, { email, username }, at) {
+        if (!canSend(outbox) || graceDays === 0) return
+        const db = database as unknown as Db<IdentityTables>
+        const undo = { userId, kind: 'deletion-undo', address: email, expiresAt: at } as const
+        const { token } = await issueToken({ accounts, db }, undo)
+        const link = accountLink(lifecycle, 'keep', token)
+        const details = { username, date: at.slice(0, 10), link }
+        const lifetimeSeconds = graceDays * DAY_SECONDS
+        const mail = { kind: 'deletion-requested', to: email, userId, details, lifetimeSeconds }
+        await queueMail(outbox, db, mail as Parameters<typeof queueMail>[2], origin)
+      },
+    },
+    { actor: caller.username, origin },
+  )
+  if (graceDays === 0) lifecycle.eraseDue()
+  return { deletesAt }
+}
+
+/** The user gets a notice and cannot cancel it; administrators can, until the time has come. */
+export async function deleteByAdministrator(
+  lifecycle: Lifecycle,
+  userId: number,
+  by: By,
+): Promise<{ deletesAt: string }> {
+  const { accounts, outbox, graceDays } = lifecycle
+  const deletesAt = await scheduleDeletion(
+    accounts,
+    userId,
+    {
+      by: 'administrator',
+      graceSeconds: graceDays * DAY_SECONDS,
+      async onScheduled(database, { email, username }, at) {
+        if (!canSend(outbox)) return
+        const db = database as unknown as Db<IdentityTables>
+        const details = { username, date: at.slice(0, 10) }
+        const mail = { kind: 'deletion-by-administrator', to: email, userId, details } as const
+        await queueMail(outbox, db, { ...mail, lifetimeSeconds: DAY_SECONDS }, by.origin)
+      },
+    },
+    by,
+  )
+  if (graceDays === 0) lifecycle.eraseDue()
+  return { deletesAt }
+}
+
+const CANCELLING = ['deletion-undo', 'deletion-cancel'] as const
+
+/** With the token of the mail, or of a login that was turned away. */
+export async function keepOwnAccount(
+  { accounts, db }: Lifecycle,
+  token: string,
+  origin: Origin,
+): Promise<void> {
+  for (const kind of CANCELLING) {
+    const found = await findToken({ accounts, db }, kind, { token })
+    const user = found && (await findUserById(accounts.db, found.userId))
+    if (!found || !user) continue
+    const admit = async (database: typeof accounts.db, deletion: { by: string }) => {
+      const inside = database as unknown as Db<IdentityTables>
+      return deletion.by === 'user' && (await spendToken(inside, found.id, accounts.clock()))
+    }
+    if (await cancelDeletion(accounts, user.id, admit, { actor: user.username, origin })) return
+  }
+  throw tokenRejected()
+}
+
+export async function keepAccount({ accounts }: Lifecycle, userId: number, by: By): Promise<void> {
+  if (!(await cancelDeletion(accounts, userId, async () => true, by))) throw noDeletion()
+}
+
+const EVERY_SECONDS = 60
+const AT_ONCE = 100
+
+/** Erases accounts whose time has come, on one node at a time. */
+export function startErasure(lifecycle: Lifecycle, { log, metrics }: Server): Job {
+  const job = startJob({
+    db: lifecycle.db as unknown as Db<LeaseTables>,
+    name: 'identity-erasure',
+    everySeconds: EVERY_SECONDS,
+    log: log as Logger,
+    metrics,
+    run: (signal) => eraseDue(lifecycle, signal),
+  })
+  lifecycle.eraseDue = () => {
+    job.runNow().catch((error) => log.error({ err: error }, 'erasure failed'))
+  }
+  return job
+}
+
+export async function eraseDue(
+  { accounts }: Pick<Lifecycle, 'accounts'>,
+  signal: AbortSignal,
+): Promise<void> {
+  let due: number[]
+  do {
+    due = await listDueDeletions(accounts.db, accounts.clock(), AT_ONCE)
+    for (const id of due) {
+      if (signal.aborted) return
+      await eraseAccount(accounts, id, (database, user) =>
+        eraseUserData(database as unknown as Db<IdentityTables>, user),
+      )
+    }
+  } while (due.length === AT_ONCE)
+}

@@ -1,0 +1,212 @@
+import { Readable } from 'node:stream'
+import {
+  type AccountGuard,
+  ADMIN_ROLE,
+  byCaller,
+  emailTaken,
+  lastAdministrator,
+  originOf,
+  passwordQueueFull,
+  ReasonBody,
+  UserReply,
+  usernameTaken,
+  userUnknown,
+} from '@plinth/accounts'
+import {
+  bareReply,
+  CREDENTIALS_BODY_BYTES,
+  emptyBody,
+  type Guard,
+  IdPath,
+  noContent,
+  pathId,
+  type Server,
+} from '@plinth/kit'
+import { mailNotConfigured } from '../../mail/problems.ts'
+import { tokenRejected } from '../problems.ts'
+import { deletedUsers } from './deleted-users.ts'
+import {
+  deleteByAdministrator,
+  deleteOwnAccount,
+  keepAccount,
+  keepOwnAccount,
+  type Lifecycle,
+} from './deletion.ts'
+import { requireNewPassword } from './entry.ts'
+import { exportUser } from './export.ts'
+import { inviteUser } from './invitation.ts'
+import { noDeletion } from './problems.ts'
+import {
+  DeletedUsersQuery,
+  DeletedUsersReply,
+  DeletionReply,
+  InvitationBody,
+  KeepBody,
+  WhyBody,
+} from './schemas.ts'
+
+const own = ['Own account']
+const administration = ['Users']
+const userIdOf = (id: string) => pathId(id, { unknown: userUnknown })
+const file = { 200: bareReply({ mediaTypes: ['application/json'] }) }
+
+/** export · delete · keep, of the own account; and for administrators of any, with a reason */
+export function lifecycleRoutes(
+  server: Server,
+  lifecycle: Lifecycle,
+  { guard, recent }: { guard: AccountGuard; recent: Guard },
+): void {
+  server.get('/api/users/me/export', {
+    onRequest: [guard.caller, recent],
+    schema: {
+      operationId: 'exportOwnData',
+      summary: 'Everything that is kept about you, as one JSON document',
+      tags: own,
+      response: file,
+    },
+    handler: async (request, reply) => {
+      const by = { actor: request.caller.username, origin: originOf(request) }
+      const parts = await exportUser(lifecycle, Number(request.caller.userId), by)
+      return reply.type('application/json').send(Readable.from(parts))
+    },
+  })
+
+  server.delete('/api/users/me', {
+    onRequest: [guard.caller, recent],
+    schema: {
+      operationId: 'deleteOwnAccount',
+      summary: 'Have your account erased; ends every session, and can be cancelled',
+      tags: own,
+      response: { 202: DeletionReply },
+      problems: [lastAdministrator],
+    },
+    handler: async (request, reply) => {
+      const asked = await deleteOwnAccount(lifecycle, request.caller, originOf(request))
+      return reply.code(202).send(asked)
+    },
+  })
+
+  server.post('/api/users/me/deletion/cancel', {
+    bodyLimit: CREDENTIALS_BODY_BYTES,
+    schema: {
+      operationId: 'keepOwnAccount',
+      summary: 'Cancel the erasure, with the token of the mail or of a refused login',
+      tags: own,
+      body: KeepBody,
+      response: { 204: noContent },
+      problems: [tokenRejected],
+    },
+    handler: async (request, reply) => {
+      await keepOwnAccount(lifecycle, request.body.token, originOf(request))
+      return reply.code(204).send()
+    },
+  })
+
+  administrationRoutes(server, lifecycle, guard)
+}
+
+function administrationRoutes(server: Server, lifecycle: Lifecycle, guard: AccountGuard): void {
+  const admin = guard.role(ADMIN_ROLE)
+
+  server.post('/api/users', {
+    bodyLimit: CREDENTIALS_BODY_BYTES,
+    onRequest: admin,
+    schema: {
+      operationId: 'createUser',
+      summary: 'Create an account; a mail lets its owner choose the password',
+      tags: administration,
+      body: InvitationBody,
+      response: { 201: UserReply },
+      problems: [usernameTaken, emailTaken, mailNotConfigured, passwordQueueFull],
+    },
+    handler: async (request, reply) =>
+      reply.code(201).send(await inviteUser(lifecycle, request.body, byCaller(request))),
+  })
+
+  server.post('/api/users/:id/require-password-change', {
+    onRequest: admin,
+    schema: {
+      operationId: 'requirePasswordChange',
+      summary: 'Ask for a new password at the next login of a user',
+      tags: administration,
+      params: IdPath,
+      body: WhyBody,
+      response: { 204: noContent },
+      problems: [userUnknown],
+    },
+    handler: async (request, reply) => {
+      await requireNewPassword(lifecycle, userIdOf(request.params.id), byCaller(request))
+      return reply.code(204).send()
+    },
+  })
+
+  server.post('/api/users/:id/export', {
+    onRequest: admin,
+    schema: {
+      operationId: 'exportDataOfUser',
+      summary: 'Everything that is kept about a user, as one JSON document',
+      tags: administration,
+      params: IdPath,
+      body: WhyBody,
+      response: file,
+      problems: [userUnknown],
+    },
+    handler: async (request, reply) => {
+      const parts = await exportUser(lifecycle, userIdOf(request.params.id), byCaller(request))
+      return reply.type('application/json').send(Readable.from(parts))
+    },
+  })
+
+  deletionRoutes(server, lifecycle, guard)
+}
+
+function deletionRoutes(server: Server, lifecycle: Lifecycle, guard: AccountGuard): void {
+  const admin = guard.role(ADMIN_ROLE)
+
+  server.delete('/api/users/:id', {
+    onRequest: admin,
+    schema: {
+      operationId: 'deleteUser',
+      summary: 'Have an account erased after the grace period; ends every session',
+      tags: administration,
+      params: IdPath,
+      body: WhyBody,
+      response: { 202: DeletionReply },
+      problems: [userUnknown, lastAdministrator],
+    },
+    handler: async (request, reply) => {
+      const userId = userIdOf(request.params.id)
+      return reply.code(202).send(await deleteByAdministrator(lifecycle, userId, byCaller(request)))
+    },
+  })
+
+  server.post('/api/users/:id/deletion/cancel', {
+    onRequest: admin,
+    preValidation: emptyBody,
+    schema: {
+      operationId: 'keepUser',
+      summary: 'Cancel the erasure of an account',
+      tags: administration,
+      params: IdPath,
+      body: ReasonBody,
+      response: { 204: noContent },
+      problems: [noDeletion],
+    },
+    handler: async (request, reply) => {
+      await keepAccount(lifecycle, userIdOf(request.params.id), byCaller(request))
+      return reply.code(204).send()
+    },
+  })
+
+  server.get('/api/users/deleted', {
+    onRequest: guard.role(ADMIN_ROLE, 'tokens:introspect'),
+    schema: {
+      operationId: 'deletedUsers',
+      summary: 'Who was erased, oldest first, for services that keep data of users',
+      tags: administration,
+      querystring: DeletedUsersQuery,
+      response: { 200: DeletedUsersReply },
+    },
+    handler: ({ query }) => deletedUsers(lifecycle.accounts, query.after),
+  })
+}

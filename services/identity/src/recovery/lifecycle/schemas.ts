@@ -1,0 +1,43 @@
+import { reason, roles, usernameText } from '@plinth/accounts'
+import { emailText, orNull, requiredText, Type, timestamp } from '@plinth/kit'
+
+const closed = { additionalProperties: false }
+
+export const InvitationBody = Type.Object(
+  {
+    username: usernameText,
+    email: emailText(),
+    roles: Type.Optional(roles),
+    reason: Type.Optional(reason),
+  },
+  { title: 'Invitation' },
+)
+
+export const WhyBody = Type.Object({ reason }, { title: 'Why' })
+
+export const KeepBody = Type.Object(
+  { token: requiredText({ maxLength: 200, description: 'Of the mail, or of a refused login' }) },
+  { title: 'KeepAccount' },
+)
+
+export const DeletionReply = Type.Object(
+  { deletesAt: timestamp() },
+  { ...closed, title: 'ScheduledDeletion' },
+)
+
+export const DeletedUsersQuery = Type.Object({
+  after: Type.Optional(Type.String({ maxLength: 100, description: '`next` of the page before' })),
+})
+
+export const DeletedUsersReply = Type.Object(
+  {
+    items: Type.Array(
+      Type.Object(
+        { id: Type.Integer(), deletedAt: timestamp() },
+        { ...closed, title: 'DeletedUser' },
+      ),
+    ),
+    next: orNull(Type.String({ description: 'Where to go on; null when there are none yet' })),
+  },
+  { ...closed, title: 'DeletedUsers' },
+)

@@ -1,0 +1,305 @@
+import assert from 'node:assert/strict'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, type TestContext, test } from 'node:test'
+import { openAccounts } from '@plinth/accounts'
+import { cheapHashing } from '@plinth/accounts/testing'
+import { type Clock, type Db, openDatabase } from '@plinth/kit'
+import { type Api, engines, spawnService, testClock } from '@plinth/kit/testing'
+import { sql } from 'kysely'
+import { loadConfig } from '../src/app.ts'
+import { identityMigrations } from '../src/database/migrations/index.ts'
+import type { IdentityTables } from '../src/database/tables.ts'
+import { eraseDue } from '../src/recovery/lifecycle/deletion.ts'
+import { mailTo, tokenOf } from './inbox.ts'
+import { ADMIN, ALICE, adminToken, MASTER_KEY, startWithAlice } from './start-identity.ts'
+
+const MAIN = join(import.meta.dirname, '../src/main.ts')
+const DAY = 86_400
+const REASON = { reason: 'asked for by phone' }
+const NEW_PASSWORD = 'an entirely new password'
+
+const remove = (api: Api, path: string, token: string, value?: object) =>
+  api.request('DELETE', path, {
+    token,
+    ...(value && {
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(value),
+    }),
+  })
+
+const logIn = (api: Api, user: object = ALICE) => api.post('/api/auth/login', user)
+
+type Config = ReturnType<typeof loadConfig>
+
+/** Runs the job of the service once, with the clock of the test. */
+async function eraseNow({ config, clock }: { config: Config; clock: Clock }) {
+  const { db, close } = await openDatabase<IdentityTables>(config.databaseUrl, identityMigrations)
+  const accounts = await openAccounts(db, config.accounts, clock)
+  await eraseDue({ accounts }, new AbortController().signal)
+  const left = await tablesAbout(db, config.databaseUrl)
+  await accounts.close()
+  await close()
+  return left
+}
+
+/** Every table with the id of a user, and whose rows are in it. */
+async function tablesAbout(db: Db<IdentityTables>, url: string): Promise<Record<string, number[]>> {
+  const named = url.startsWith('postgres')
+    ? sql<{ name: string }>`select table_name as name from information_schema.columns
+        where column_name = 'user_id' and table_schema = current_schema()`
+    : sql<{ name: string }>`select m.name from sqlite_master m, pragma_table_info(m.name) c
+        where m.type = 'table' and c.name = 'user_id'`
+  const { rows: tables } = await named.execute(db)
+  const found: Record<string, number[]> = {}
+  for (const { name } of tables) {
+    const { rows } = await sql<{ id: number }>`
+      select distinct user_id as id from ${sql.table(name)} where user_id is not null`.execute(db)
+    found[name] = rows.map(({ id }) => Number(id))
+  }
+  return found
+}
+
+const audited = async (api: Api, query: string) => {
+  const { body } = await api.get(`/api/audit?${query}`, { token: await adminToken(api) })
+  type Row = { event: string; actor: string; subject: string; reason?: string }
+  return (body.content as Row[]).map(({ event, actor, subject, reason }) =>
+    [event, actor, subject, reason].filter((part) => part !== undefined && part !== null),
+  )
+}
+
+for (const engine of engines) {
+  describe(`administration of accounts on ${engine.name}`, { skip: engine.skip }, () => {
+    test('an account that an administrator creates gets its password from its owner', async (t) => {
+      const { api } = await startWithAlice(t, { engine })
+      const token = await adminToken(api)
+      const grace = { username: 'Grace', email: 'grace@example.com', roles: ['ROLE_USER'] }
+
+      const made = await api.post('/api/users', { ...grace, ...REASON }, { token })
+
+      assert.deepEqual([made.status, made.body.username], [201, 'grace'])
+      const mail = await mailTo(api, grace.email, 'invitation')
+      const proof = { token: tokenOf(mail), newPassword: NEW_PASSWORD }
+      assert.equal((await api.post('/api/auth/password-reset/confirm', proof)).status, 204)
+      assert.equal((await logIn(api, { ...grace, password: NEW_PASSWORD })).status, 200)
+      const { body } = await api.get(`/api/users/${made.body.id}`, { token })
+      assert.equal(body.emailVerified, true)
+      assert.deepEqual(await audited(api, 'event=USER_CREATED'), [
+        ['USER_CREATED', 'admin', 'grace', REASON.reason],
+      ])
+      const again = await api.post('/api/users', grace, { token })
+      assert.equal(again.body.code, 'USERNAME_ALREADY_EXISTS')
+      assert.equal((await api.post('/api/users', grace)).status, 401)
+    })
+
+    test('a login must choose a new password once that is required', async (t) => {
+      const { api, token, userId } = await startWithAlice(t, { engine })
+      const admin = await adminToken(api)
+      const path = `/api/users/${userId}/require-password-change`
+      assert.equal((await api.post(path, {}, { token: admin })).status, 400)
+
+      assert.equal((await api.post(path, REASON, { token: admin })).status, 204)
+
+      assert.equal((await api.get('/api/users/me', { token })).status, 200)
+      assert.equal(
+        (await logIn(api, { ...ALICE, password: 'wrong' })).body.code,
+        'INVALID_CREDENTIALS',
+      )
+      const refused = await logIn(api)
+      assert.deepEqual([refused.status, refused.body.code], [401, 'PASSWORD_CHANGE_REQUIRED'])
+      const chosen = { token: refused.body.token, newPassword: NEW_PASSWORD }
+      assert.equal((await api.post('/api/auth/password-reset/confirm', chosen)).status, 204)
+      assert.equal((await api.post('/api/auth/password-reset/confirm', chosen)).status, 400)
+      const signedIn = await logIn(api, { ...ALICE, password: NEW_PASSWORD })
+      assert.equal(signedIn.status, 200)
+      const details = await api.get(`/api/users/${userId}`, { token: admin })
+      assert.deepEqual(
+        [details.body.passwordChangeRequired, details.body.emailVerified],
+        [false, false],
+      )
+      await mailTo(api, ALICE.email, 'password-change-required')
+    })
+
+    test('tells the user by mail when others change the account', async (t) => {
+      const { api, userId } = await startWithAlice(t, { engine })
+      const token = await adminToken(api)
+
+      await remove(api, `/api/users/${userId}/sessions`, token, REASON)
+      await api.patch(`/api/users/${userId}`, { enabled: false, ...REASON }, { token })
+      await api.patch(`/api/users/${userId}`, { enabled: true, ...REASON }, { token })
+
+      for (const kind of ['sessions-ended', 'account-disabled', 'account-enabled'])
+        await mailTo(api, ALICE.email, kind)
+      const rows = await audited(api, 'user=admin&event=SESSION_REVOKED')
+      assert.deepEqual(rows, [['SESSION_REVOKED', 'admin', 'alice', REASON.reason]])
+    })
+
+    test('exports what is kept about a user, without any secret', async (t) => {
+      const { api, token, userId } = await startWithAlice(t, { engine })
+      const admin = await adminToken(api)
+
+      const own = await api.get('/api/users/me/export', { token })
+      const byAdmin = await api.post(`/api/users/${userId}/export`, REASON, { token: admin })
+
+      assert.deepEqual([own.status, byAdmin.status], [200, 200])
+      assert.match(own.headers.get('content-type') ?? '', /^application\/json/)
+      assert.equal(own.body.profile.email, ALICE.email)
+      assert.equal(own.body.sessions.length, 1)
+      assert.deepEqual(
+        byAdmin.body.audit.map(({ event }: { event: string }) => event),
+        ['REGISTER', 'LOGIN', 'DATA_EXPORTED', 'DATA_EXPORTED'],
+      )
+      assert.doesNotMatch(JSON.stringify(byAdmin.body), /argon2|hash|token/i)
+      await mailTo(api, ALICE.email, 'data-exported', 2)
+      assert.equal((await api.post(`/api/users/${userId}/export`, REASON, { token })).status, 403)
+    })
+  })
+
+  describe(`an account that is to be erased on ${engine.name}`, { skip: engine.skip }, () => {
+    const startLeaving = async (t: TestContext) => {
+      const started = await startWithAlice(t, { engine, clock: testClock() })
+      const { api, token } = started
+      const asked = await remove(api, '/api/users/me', token)
+      assert.equal(asked.status, 202)
+      return { ...started, deletesAt: asked.body.deletesAt as string }
+    }
+    const cancel = (api: Api, token: string) => api.post('/api/users/me/deletion/cancel', { token })
+
+    test('is closed at once, and comes back with the link of the mail', async (t) => {
+      const { api, token, pair, userId, deletesAt, clock } = await startLeaving(t)
+
+      assert.equal(Date.parse(deletesAt) - clock().getTime(), 7 * DAY * 1000)
+      assert.equal((await api.get('/api/users/me', { token })).status, 401)
+      const { refreshToken } = pair
+      assert.equal((await api.post('/api/auth/refresh', { refreshToken })).status, 401)
+      const admin = await adminToken(api)
+      const { body } = await api.get(`/api/users/${userId}`, { token: admin })
+      assert.deepEqual([body.enabled, body.deletesAt, body.deletionBy], [false, deletesAt, 'user'])
+      const enable = await api.patch(`/api/users/${userId}`, { enabled: true }, { token: admin })
+      assert.equal(enable.body.code, 'ACCOUNT_DELETION_PENDING')
+
+      const mail = await mailTo(api, ALICE.email, 'deletion-requested')
+      const replies = await Promise.all([1, 2, 3].map(() => cancel(api, tokenOf(mail))))
+      assert.deepEqual(replies.map(({ status }) => status).sort(), [204, 400, 400])
+      assert.equal((await logIn(api)).status, 200)
+      await mailTo(api, ALICE.email, 'deletion-cancelled')
+    })
+
+    test('comes back by signing in and confirming', async (t) => {
+      const { api, deletesAt } = await startLeaving(t)
+
+      const refused = await logIn(api)
+
+      assert.deepEqual(
+        [refused.status, refused.body.code, refused.body.deletesAt],
+        [401, 'DELETION_PENDING', deletesAt],
+      )
+      assert.equal((await logIn(api, { ...ALICE, password: 'x' })).body.code, 'INVALID_CREDENTIALS')
+      assert.equal((await cancel(api, refused.body.token)).status, 204)
+      assert.equal((await logIn(api)).status, 200)
+    })
+
+    test('is erased when the time has come, and nothing about the user is left', async (t) => {
+      const started = await startLeaving(t)
+      const { api, clock, userId } = started
+      assert.ok((await eraseNow(started)).one_time_tokens?.includes(userId))
+
+      clock.advance(7 * DAY + 1)
+      const left = await eraseNow(started)
+
+      const { tombstones, ...others } = left
+      assert.deepEqual(tombstones, [userId])
+      for (const [table, ids] of Object.entries(others))
+        assert.ok(!ids.includes(userId), `${table} still knows the user`)
+      assert.equal((await logIn(api)).body.code, 'INVALID_CREDENTIALS')
+      const token = await adminToken(api)
+      assert.equal((await api.get(`/api/users/${userId}`, { token })).status, 404)
+      assert.deepEqual(await audited(api, 'user=alice'), [])
+      const events = (await audited(api, `user=${encodeURIComponent(`user ${userId}`)}`)).flat()
+      assert.ok(events.includes('USER_DELETED') && events.includes('REGISTER'))
+
+      assert.deepEqual((await api.get('/api/users/deleted', { token })).body.items, [])
+      clock.advance(61)
+      const { body: list } = await api.get('/api/users/deleted', { token })
+      assert.deepEqual(
+        list.items.map(({ id }: { id: number }) => id),
+        [userId],
+      )
+      const rest = await api.get(`/api/users/deleted?after=${list.next}`, { token })
+      assert.deepEqual(rest.body, { items: [], next: list.next })
+      assert.equal((await api.get('/api/users/deleted?after=x', { token })).status, 400)
+    })
+
+    test('keeps its name and address from others for 30 days', async (t) => {
+      const started = await startLeaving(t)
+      const { api, clock, userId } = started
+      clock.advance(7 * DAY + 1)
+      await eraseNow(started)
+      const other = { ...ALICE, email: 'other@example.com' }
+      const register = async (user: object) => {
+        const { status, body } = await api.post('/api/auth/register', user)
+        return status === 201 ? body.id : body.code
+      }
+
+      assert.equal(await register(other), 'USERNAME_ALREADY_EXISTS')
+      assert.equal(await register({ ...ALICE, username: 'other' }), 'EMAIL_ALREADY_EXISTS')
+      clock.advance(30 * DAY)
+
+      assert.ok((await register(ALICE)) > userId)
+    })
+
+    test('by an administrator cannot be kept by the user, and by an administrator can', async (t) => {
+      const { api, token, userId } = await startWithAlice(t, { engine })
+      const admin = await adminToken(api)
+      const path = `/api/users/${userId}`
+      assert.equal((await remove(api, path, admin, {})).status, 400)
+      assert.equal((await remove(api, path, token, REASON)).status, 403)
+
+      const asked = await remove(api, path, admin, REASON)
+
+      assert.equal(asked.status, 202)
+      assert.deepEqual((await remove(api, path, admin, REASON)).body, asked.body)
+      assert.equal((await logIn(api)).body.code, 'INVALID_CREDENTIALS')
+      await mailTo(api, ALICE.email, 'deletion-by-administrator')
+      const keep = () => api.post(`${path}/deletion/cancel`, REASON, { token: admin })
+      assert.equal((await keep()).status, 204)
+      assert.equal((await keep()).body.code, 'NO_DELETION_PENDING')
+      assert.equal((await logIn(api)).status, 200)
+      const { body: me } = await api.get('/api/users/me', { token: admin })
+      const last = await remove(api, `/api/users/${me.id}`, admin, REASON)
+      assert.equal(last.body.code, 'LAST_ADMINISTRATOR')
+      const own = await remove(api, '/api/users/me', admin)
+      assert.equal(own.body.code, 'LAST_ADMINISTRATOR')
+    })
+  })
+}
+
+for (const engine of engines)
+  describe(`an erasure that is killed on ${engine.name}`, { skip: engine.skip }, () => {
+    for (const step of ['erasure:written', 'erasure:committed'])
+      test(`at ${step} is whole after the next round`, async (t) => {
+        const url = await engine.freshUrl(t)
+        const env = {
+          SUITE_DATA: tmpdir(),
+          IDENTITY_PORT: '0',
+          IDENTITY_MASTER_KEY: MASTER_KEY,
+          IDENTITY_DATABASE_URL: url,
+          IDENTITY_DELETION_GRACE_DAYS: '0',
+          NODE_ENV: 'test',
+          FAIL_POINT: `${step}=kill`,
+          ...cheapHashing('IDENTITY_'),
+        }
+        const first = await spawnService(t, MAIN, env)
+        const { body: pair } = await logIn(first.api, { ...ADMIN, username: 'user' })
+        // It may be killed before it has answered.
+        await remove(first.api, '/api/users/me', pair.accessToken).catch(() => {})
+        await first.ended
+
+        const config = loadConfig(env)
+        const left = await eraseNow({ config, clock: () => new Date() })
+
+        const { tombstones, ...others } = left
+        assert.equal(tombstones?.length, 1)
+        for (const ids of Object.values(others)) assert.ok(!ids.includes(tombstones?.[0] ?? 0))
+      })
+  })
