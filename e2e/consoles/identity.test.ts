@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import type { Browser } from 'playwright-core'
+import { until } from '../../test/until.ts'
 import { browserSkip, openBrowser } from '../browser.ts'
 import { startSuite } from '../stack.ts'
 import { suiteCleanup } from '../suite-cleanup.ts'
@@ -201,6 +202,126 @@ describe('the identity console', { skip }, () => {
     await confirm('No longer an administrator')
 
     await page.getByText('user is a user and may sign in.').waitFor()
+  })
+
+  test('finds one account among many, and acts on it with a reason that the audit shows', async (t) => {
+    const { origin } = new URL(address)
+    const long = 'a-name-of-fifty-characters-that-must-not-break-it-'
+    const register = (username: string, email: string) =>
+      fetch(`${origin}/api/auth/register`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ username, email, password: 'a long enough password' }),
+      })
+    for (let n = 0; n < 22; n += 1) await register(`crowd${100 + n}`, `crowd${n}@example.com`)
+    await register(long, `${long}@example.com`)
+    const page = await openConsole(t, browser, address)
+    await signIn(page, 'admin')
+    await goTo(page, 'users')
+    const search = page.getByRole('form', { name: 'Search users' })
+    const confirm = async (name: string) => {
+      await page.getByRole('button', { name, exact: true }).click()
+      await page.getByRole('button', { name: 'Yes' }).click()
+    }
+
+    await search.getByLabel('Name or e-mail').fill('CROWD')
+    await search.getByRole('button', { name: 'Search' }).click()
+    await page.getByText('Page 1 of 2').waitFor()
+    await page.getByRole('button', { name: 'Next' }).click()
+    await page.getByRole('cell', { name: 'crowd121', exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Previous' }).click()
+    await page.getByRole('cell', { name: 'crowd100', exact: true }).waitFor()
+
+    await search.getByLabel('Name or e-mail').fill('a-name')
+    await search.getByRole('button', { name: 'Search' }).click()
+    const name = page.locator('td .cut', { hasText: long }).first()
+    await name.waitFor()
+    assert.equal(await name.getAttribute('title'), long)
+    const frame = page.locator('.table-frame').first()
+    const sizes = await frame.evaluate((element: { scrollWidth: number; clientWidth: number }) => [
+      element.scrollWidth,
+      element.clientWidth,
+    ])
+    assert.ok(
+      (sizes[0] ?? 0) <= (sizes[1] ?? 0) + 1,
+      `the table is ${sizes[0]} of ${sizes[1]} wide`,
+    )
+
+    await page.getByRole('button', { name: /^Manage/ }).click()
+    assert.equal(
+      await page.getByRole('button', { name: 'Delete', exact: true }).getAttribute('aria-disabled'),
+      'true',
+    )
+    await page.getByLabel('Reason').fill('asked for by phone')
+    await confirm('Require a new password')
+    await page.getByText('must choose a new password at the next login.').waitFor()
+    await page.getByText('must be changed at the next login', { exact: true }).waitFor()
+    const download = page.waitForEvent('download')
+    await confirm('Export the data')
+    assert.match((await download).suggestedFilename(), /^user-\d+\.json$/)
+    assert.deepEqual(await accessibilityFaults(page), [])
+    await confirm('Delete')
+    await page.getByText('cannot sign in any more and will be erased.').waitFor()
+    await page.getByText('asked for by an administrator').waitFor()
+    await confirm('Cancel the erasure')
+    await page.getByText(`${long} stays.`).waitFor()
+
+    await goTo(page, 'audit')
+    await page.getByLabel('User').fill(long)
+    await page.getByRole('combobox', { name: 'Event' }).fill('deletion_requested')
+    await page.getByRole('button', { name: 'Filter' }).click()
+    const row = page.getByRole('row').filter({ hasText: 'DELETION_REQUESTED' })
+    await row.getByText('asked for by phone').waitFor()
+    await row.getByText('admin', { exact: true }).waitFor()
+    assert.equal(await page.getByRole('row').count(), 2)
+  })
+
+  test('creates an account, which its owner opens by mail, exports and deletes', async (t) => {
+    const { origin } = new URL(address)
+    const page = await openConsole(t, browser, address)
+    await signIn(page, 'admin')
+    await goTo(page, 'users')
+    await page.getByRole('button', { name: 'Create a user' }).click()
+    const form = page.getByRole('form', { name: 'Create a user' })
+    await form.getByLabel('Username').fill('invited')
+    await form.getByLabel('E-mail').fill('invited@example.com')
+    await form.getByRole('button', { name: 'Create and send the mail' }).click()
+    await page.getByText('invited is created').waitFor()
+
+    const read = async () => {
+      const reply = await fetch(`${origin}/api/dev/mail?to=invited@example.com`)
+      return ((await reply.json()) as { kind: string; link: string }[]).at(0)
+    }
+    const mail = await until(read, (found) => found !== undefined)
+    const own = await openConsole(t, browser, mail?.link ?? '')
+    await own.getByRole('textbox', { name: 'New password' }).fill('a password of my own')
+    await own.getByRole('button', { name: 'Save the password' }).click()
+    await own.getByRole('heading', { name: 'Your new password is saved' }).waitFor()
+
+    const mine = await openConsole(t, browser, consoleOf(origin, 'session'))
+    const logIn = async () => {
+      const credentials = mine.getByRole('form', { name: 'Sign in' })
+      await credentials.getByLabel('Username').fill('invited')
+      await credentials.getByLabel('Password').fill('a password of my own')
+      await credentials.getByRole('button', { name: 'Sign in' }).click()
+    }
+    await logIn()
+    await mine.getByText('Signed in as invited.').waitFor()
+    await goTo(mine, 'profile')
+    const download = mine.waitForEvent('download')
+    await mine.getByRole('button', { name: 'Export my data' }).click()
+    assert.equal((await download).suggestedFilename(), 'my-data.json')
+    await mine.getByRole('button', { name: 'Delete my account' }).click()
+    await mine.getByRole('button', { name: 'Yes' }).click()
+    await mine.getByText('Every session has ended.').waitFor()
+    assert.deepEqual(await accessibilityFaults(mine), [])
+
+    await mine.goto(consoleOf(origin, 'session'))
+    await mine.locator('.session-bar').getByRole('button', { name: 'Log out' }).click()
+    await logIn()
+    await mine.getByRole('link', { name: 'Keep the account' }).click()
+    await mine.getByRole('button', { name: 'Keep the account' }).click()
+    await mine.getByRole('heading', { name: 'Your account stays' }).waitFor()
   })
 
   test('is driven by the keyboard: search, go to a page, replay a request', async (t) => {

@@ -1,8 +1,11 @@
 import { administrationPages, ownPages, signInActions } from '../shared/account/account-pages.tsx'
 import { SessionBar } from '../shared/account/session/session-bar.tsx'
 import { startConsole } from '../shared/shell/shell.tsx'
+import { accountActions } from './administration/account-actions.tsx'
+import { CreateUser } from './administration/create-user.tsx'
 import { MailPage } from './mail-page.tsx'
 import { OverviewPage } from './overview-page.tsx'
+import { OwnDataCard } from './own-data-card.tsx'
 import { PasskeysPage } from './passkeys/passkeys-page.tsx'
 import { SecurityPage } from './security-page.tsx'
 import { session } from './session.ts'
@@ -19,10 +22,13 @@ startConsole({
   ],
   pages: [
     { path: '', title: 'Overview', icon: 'home', component: OverviewPage },
-    ...ownPages(session),
+    ...ownPages(session, () => <OwnDataCard />),
     { path: 'passkeys', title: 'Passkeys', icon: 'passkey', component: PasskeysPage },
     { path: 'security', title: 'Security', icon: 'key', component: SecurityPage },
     { path: 'mail', title: 'Mail', icon: 'inbox', component: MailPage },
-    ...administrationPages(session, SCOPES),
+    ...administrationPages(session, SCOPES, {
+      create: (created) => <CreateUser session={session} created={created} />,
+      actions: accountActions,
+    }),
   ],
 })

@@ -62,6 +62,16 @@ function AccountPage() {
           run={() => post('/api/users/me/email/undo', { token })}
         />
       )}
+      {step === 'keep' && (
+        <Confirm
+          title={texts.keepTitle}
+          about={texts.keepAbout}
+          send={texts.keep}
+          done={texts.kept}
+          doneAbout={texts.keptAbout}
+          run={() => post('/api/users/me/deletion/cancel', { token })}
+        />
+      )}
     </main>
   )
 }

@@ -32,6 +32,12 @@ const en = {
   undo: 'Restore it',
   undone: 'Your old address is restored',
   undoneAbout: 'Look into your inbox for the mail to choose a new password.',
+  keepTitle: 'Keep your account?',
+  keepAbout:
+    'It is about to be erased with everything in it. If you keep it, you can sign in as before.',
+  keep: 'Keep the account',
+  kept: 'Your account stays',
+  keptAbout: 'You can sign in as before.',
   close: 'You can close this page.',
   invalid:
     'This link or code does not work any more: it was used, replaced by a newer mail, or has expired.',
@@ -81,6 +87,12 @@ const de: Texts = {
   undo: 'Wiederherstellen',
   undone: 'Deine alte Adresse ist wiederhergestellt',
   undoneAbout: 'Sieh in deinem Posteingang nach der Mail für ein neues Passwort.',
+  keepTitle: 'Konto behalten?',
+  keepAbout:
+    'Es soll mit allem darin gelöscht werden. Wenn du es behältst, kannst du dich wie zuvor anmelden.',
+  keep: 'Konto behalten',
+  kept: 'Dein Konto bleibt bestehen',
+  keptAbout: 'Du kannst dich wie zuvor anmelden.',
   close: 'Du kannst diese Seite schließen.',
   invalid:
     'Dieser Link oder Code gilt nicht mehr: Er wurde benutzt, durch eine neuere Mail ersetzt oder ist abgelaufen.',
@@ -129,6 +141,11 @@ const es: Texts = {
   undo: 'Restaurar',
   undone: 'Tu dirección anterior está restaurada',
   undoneAbout: 'Busca en tu correo el mensaje para elegir otra contraseña.',
+  keepTitle: '¿Conservar tu cuenta?',
+  keepAbout: 'Se va a borrar con todo su contenido. Si la conservas, podrás entrar como antes.',
+  keep: 'Conservar la cuenta',
+  kept: 'Tu cuenta se conserva',
+  keptAbout: 'Puedes entrar como antes.',
   close: 'Puedes cerrar esta página.',
   invalid:
     'Este enlace o código ya no vale: se ha usado, lo ha sustituido un mensaje más nuevo o ha caducado.',

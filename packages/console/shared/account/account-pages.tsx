@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact'
 import { Page } from '../components/page.tsx'
 import { HealthPage } from '../health.tsx'
 import type { ConsoleAction, ConsolePage } from '../shell/definition.ts'
@@ -5,14 +6,14 @@ import { facts } from '../shell/facts.ts'
 import { AuditPage } from './administration/audit-page.tsx'
 import { ABOUT_EVENTS, Events } from './administration/events/events.tsx'
 import { ABOUT_KEYS, ServiceKeys } from './administration/service-keys.tsx'
-import { UsersPage } from './administration/users-page.tsx'
+import { type UserPageParts, UsersPage } from './administration/users-page.tsx'
 import { ProfilePage } from './profile/profile-page.tsx'
 import { DEMO_ACCOUNTS, type Session } from './session/session.ts'
 import { SessionPage } from './session/session-page.tsx'
 import { AdminRequired, SignedInOnly } from './session/sign-in.tsx'
 
 /** The pages about the caller, for every console of a service with accounts. */
-export function ownPages(session: Session): ConsolePage[] {
+export function ownPages(session: Session, more?: () => ComponentChildren): ConsolePage[] {
   return [
     {
       path: 'session',
@@ -24,20 +25,24 @@ export function ownPages(session: Session): ConsolePage[] {
       path: 'profile',
       title: 'Profile',
       icon: 'person',
-      component: () => <ProfilePage session={session} />,
+      component: () => <ProfilePage session={session}>{more?.()}</ProfilePage>,
     },
   ]
 }
 
 /** The pages for administrators; `scopes` are those that a service key can have. */
-export function administrationPages(session: Session, scopes: readonly string[]): ConsolePage[] {
+export function administrationPages(
+  session: Session,
+  scopes: readonly string[],
+  users: UserPageParts = {},
+): ConsolePage[] {
   return [
     {
       path: 'users',
       title: 'Users',
       icon: 'people',
       note: 'admin',
-      component: () => <UsersPage session={session} />,
+      component: () => <UsersPage session={session} {...users} />,
     },
     {
       path: 'keys',

@@ -8,6 +8,7 @@ export const signInAt: { base?: string } = {}
 const MEMBERS: Record<string, string> = {
   accessToken: '$ACCESS_TOKEN',
   refreshToken: '$REFRESH_TOKEN',
+  token: '$TOKEN',
   password: '$PASSWORD',
   currentPassword: '$PASSWORD',
   newPassword: '$NEW_PASSWORD',
@@ -28,7 +29,7 @@ const HEADERS: Record<string, string> = {
 }
 
 export const PLACEHOLDER =
-  /\$(ACCESS_TOKEN|REFRESH_TOKEN|NEW_PASSWORD|PASSWORD|[A-Z]+_KEY|CSRF_TOKEN|WEBHOOK_SECRET|MFA_TOKEN|RECOVERY_CODE|TOTP_URI)/g
+  /\$(ACCESS_TOKEN|REFRESH_TOKEN|TOKEN|NEW_PASSWORD|PASSWORD|[A-Z]+_KEY|CSRF_TOKEN|WEBHOOK_SECRET|MFA_TOKEN|RECOVERY_CODE|TOTP_URI)/g
 
 export function concealBody(body: unknown): unknown {
   if (body === undefined) return undefined

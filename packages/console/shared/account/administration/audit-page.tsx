@@ -1,6 +1,8 @@
 import type { AuditEvent } from '@plinth/client'
+import { useSignal } from '@preact/signals'
 import { usePages } from '../../api/use-reply.ts'
-import { Badge, Page } from '../../components/page.tsx'
+import { Form, type Values } from '../../components/form.tsx'
+import { Badge, Notice, Page } from '../../components/page.tsx'
 import { type Column, List } from '../../components/table.tsx'
 import { resultTone } from '../../components/tone.ts'
 import { dateText } from '../../wording.ts'
@@ -13,6 +15,7 @@ const COLUMNS: Column<AuditEvent>[] = [
   { title: 'Who', of: ({ actor }) => <Name of={actor} /> },
   { title: 'To whom', of: ({ subject }) => <Name of={subject} /> },
   { title: 'From', of: ({ address }) => address ?? '–' },
+  { title: 'Why', of: ({ reason }) => <Name of={reason ?? null} /> },
   {
     title: 'Result',
     of: ({ result }) => <Badge tone={resultTone(result)}>{result}</Badge>,
@@ -30,18 +33,61 @@ function Name({ of }: { of: string | null }) {
 }
 
 export function AuditPage({ session }: { session: Session }) {
+  const query = useSignal('')
   return (
     <Page title="Audit" about="Every security event, newest first. No secret is ever recorded.">
       <OwnAccountOnly session={session}>
-        <AuditTable session={session} />
+        <Filter
+          onFilter={(values) => {
+            query.value = new URLSearchParams(values).toString()
+          }}
+        />
+        <AuditTable key={query.value} session={session} query={query.value} />
       </OwnAccountOnly>
     </Page>
   )
 }
 
-function AuditTable({ session }: { session: Session }) {
+const EVENTS = [
+  'LOGIN',
+  'REGISTER',
+  'USER_CREATED',
+  'USER_DISABLED',
+  'USER_ENABLED',
+  'ROLES_CHANGED',
+  'PASSWORD_CHANGED',
+  'PASSWORD_RESET',
+  'PASSWORD_EXPIRED',
+  'PASSKEY_ADDED',
+  'PASSKEY_REMOVED',
+  'SESSION_REVOKED',
+  'DATA_EXPORTED',
+  'DELETION_REQUESTED',
+  'DELETION_CANCELLED',
+  'USER_DELETED',
+  'ACCESS_DENIED',
+]
+
+function Filter({ onFilter }: { onFilter(values: Values): void }) {
+  return (
+    <Form
+      label="Filter the audit"
+      send="Filter"
+      action={{
+        run: ({ event, ...values }: Values) =>
+          onFilter({ ...values, ...(event && { event: event.trim().toUpperCase() }) }),
+      }}
+      fields={[
+        { label: 'User', name: 'user', hint: 'Who did it, or to whom.', maxLength: 254 },
+        { label: 'Event', name: 'event', suggestions: EVENTS, maxLength: 50 },
+      ]}
+    />
+  )
+}
+
+function AuditTable({ session, query }: { session: Session; query: string }) {
   const events = usePages<AuditEvent>(
-    (page) => session.api.get(`/api/audit?page=${page}&size=25&sort=id,desc`),
+    (page) => session.api.get(`/api/audit?page=${page}&size=25&sort=id,desc&${query}`),
     [session.claims.value?.sub],
   )
   return (
@@ -49,6 +95,11 @@ function AuditTable({ session }: { session: Session }) {
       of={events}
       caption="Security events"
       columns={COLUMNS}
+      empty={
+        <Notice>
+          <p role="status">Nothing matches.</p>
+        </Notice>
+      }
       forbidden={<AdminRequired session={session} to="read the audit trail" />}
     />
   )

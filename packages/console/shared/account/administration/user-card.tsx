@@ -1,73 +1,164 @@
-import type { OwnSession, Passkey, UserSummary } from '@plinth/client'
+import type { UserDetails } from '@plinth/client'
+import { type Signal, useSignal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import type { Reply } from '../../api/api.ts'
 import { useAction, useLoad } from '../../api/use-reply.ts'
 import { Button, ConfirmButton } from '../../components/button.tsx'
-import { Card, Notice } from '../../components/page.tsx'
-import { Refusal, Success } from '../../components/reply.tsx'
-import { List } from '../../components/table.tsx'
+import { Field } from '../../components/form.tsx'
+import { Badge, Card } from '../../components/page.tsx'
+import { Loaded, Refusal, Success } from '../../components/reply.tsx'
+import { Facts } from '../../components/table.tsx'
 import { dateText } from '../../wording.ts'
 import type { Session } from '../session/session.ts'
+import { RoleBadges } from '../session/session-bar.tsx'
+import { PasskeysOfUser, SessionsOfUser } from './user-access.tsx'
 
-type Change = {
-  run(user: UserSummary, body: object): unknown
+/** Carries out a change and says what it did. */
+export type Act = {
+  /** `effect` is shown once the call has succeeded. */
+  run(call: () => Promise<Reply>, effect: string): unknown
   busy: boolean
-  reply?: Reply
-  refusal?: Reply
+  reason: string
 }
 
-type Props = { session: Session; user: UserSummary; change: Change; close(): void }
+export type MoreActions = (props: {
+  session: Session
+  user: UserDetails
+  act: Act
+}) => ComponentChildren
+
+type Props = {
+  session: Session
+  id: number
+  actions: MoreActions | undefined
+  /** The list around it shows something else now. */
+  changed(): unknown
+  close(): void
+}
 
 const ADMIN = 'ROLE_ADMIN'
 
 /** What an administrator may do with one account; each step says what it did. */
-export function UserCard({ session, user, change, close }: Props) {
+export function UserCard({ session, id, actions, changed, close }: Props) {
   const card = useRef<HTMLDivElement>(null)
   useEffect(() => card.current?.scrollIntoView({ block: 'nearest' }), [])
+  const user = useLoad<UserDetails>(() => session.api.get(`/api/users/${id}`), [id])
+  const reason = useSignal('')
+  const effect = useSignal('')
+  const change = useAction(
+    (call: () => Promise<Reply>) => call(),
+    async () => {
+      await user.reload()
+      await changed()
+    },
+  )
+  const act: Act = {
+    busy: change.busy,
+    reason: reason.value.trim(),
+    async run(call, done) {
+      effect.value = done
+      await change.run(call)
+    },
+  }
   return (
     <div ref={card}>
       <Card
-        title={user.username}
-        about="A change of the state or the roles ends every session of the account."
+        title={
+          <span class="cut" title={user.body?.username}>
+            {user.body?.username ?? 'Account'}
+          </span>
+        }
+        about="Disabling an account ends every session of it; roles change at once."
         actions={<Button small icon="cross" label="Close" onClick={close} />}
       >
-        <StateButtons user={user} change={change} />
-        <Refusal reply={change.refusal} />
-        {change.reply?.ok && <Success>{effectOf(user)}</Success>}
-        <SessionsOfUser session={session} user={user} version={user.roles.join() + user.enabled} />
-        <PasskeysOfUser session={session} user={user} />
-        <p class="small soft">
-          A password is reset by its owner, or by the operator of the server at the command line.
-        </p>
+        <Loaded of={user}>
+          {(body) => (
+            <>
+              <About user={body} />
+              <Reason of={reason} />
+              <StateButtons session={session} user={body} act={act} />
+              {actions?.({ session, user: body, act })}
+              <Refusal reply={change.refusal} />
+              {change.reply?.ok && <Success>{effect.value}</Success>}
+              <SessionsOfUser
+                session={session}
+                user={body}
+                version={JSON.stringify(body)}
+                reason={act.reason}
+              />
+              <PasskeysOfUser session={session} user={body} reason={act.reason} />
+            </>
+          )}
+        </Loaded>
       </Card>
     </div>
   )
 }
 
-function effectOf({ username, enabled, roles }: UserSummary): string {
-  const rank = roles.includes(ADMIN) ? 'an administrator' : 'a user'
-  return `${username} is ${rank} and ${enabled ? 'may sign in' : 'cannot sign in'}.`
+function About({ user }: { user: UserDetails }) {
+  return (
+    <Facts
+      of={{
+        'E-mail': (
+          <span class="row">
+            <span class="cut" title={user.email}>
+              {user.email}
+            </span>
+            <Badge tone={user.emailVerified ? 'good' : 'plain'}>
+              {user.emailVerified ? 'verified' : 'not verified'}
+            </Badge>
+          </span>
+        ),
+        Roles: user.roles.length > 0 ? <RoleBadges roles={user.roles} /> : null,
+        Since: dateText(user.createdAt),
+        Password: user.passwordChangeRequired ? 'must be changed at the next login' : undefined,
+        'Erased on': user.deletesAt
+          ? `${dateText(user.deletesAt)}, asked for by ${user.deletionBy === 'user' ? 'the user' : 'an administrator'}`
+          : undefined,
+      }}
+    />
+  )
 }
 
-function StateButtons({ user, change }: Pick<Props, 'user' | 'change'>) {
+function Reason({ of }: { of: Signal<string> }) {
+  return (
+    <Field
+      label="Reason"
+      name="reason"
+      bind={of}
+      maxLength={500}
+      wide
+      hint="The audit keeps it with what you do next."
+    />
+  )
+}
+
+function StateButtons({ session, user, act }: { session: Session; user: UserDetails; act: Act }) {
+  if (user.deletesAt !== null) return null
   const { username, enabled, roles } = user
   const isAdmin = roles.includes(ADMIN)
   const others = roles.filter((role) => role !== ADMIN)
+  const change = (to: { enabled?: boolean; roles?: string[] }) => {
+    const body = { ...to, ...(act.reason !== '' && { reason: act.reason }) }
+    const effect = effectOf({ username, enabled, roles, ...to })
+    return act.run(() => session.api.patch(`/api/users/${user.id}`, body), effect)
+  }
   return (
     <div class="row">
       <ConfirmButton
         kind={enabled ? 'danger' : 'plain'}
-        question={enabled ? `Disable ${username}?` : `Enable ${username}?`}
-        busy={change.busy}
-        onClick={() => change.run(user, { enabled: !enabled })}
+        question={enabled ? `Disable ${shortened(username)}?` : `Enable ${shortened(username)}?`}
+        busy={act.busy}
+        onClick={() => change({ enabled: !enabled })}
       >
         {enabled ? 'Disable' : 'Enable'}
       </ConfirmButton>
       <ConfirmButton
         kind={isAdmin ? 'danger' : 'plain'}
         question={isAdmin ? 'Take the role away?' : 'Give full access?'}
-        busy={change.busy}
-        onClick={() => change.run(user, { roles: isAdmin ? others : [...others, ADMIN] })}
+        busy={act.busy}
+        onClick={() => change({ roles: isAdmin ? others : [...others, ADMIN] })}
       >
         {isAdmin ? 'No longer an administrator' : 'Make an administrator'}
       </ConfirmButton>
@@ -75,87 +166,12 @@ function StateButtons({ user, change }: Pick<Props, 'user' | 'change'>) {
   )
 }
 
-function SessionsOfUser(props: { session: Session; user: UserSummary; version: string }) {
-  const { api } = props.session
-  const path = `/api/users/${props.user.id}/sessions`
-  const sessions = useLoad<OwnSession[]>(() => api.get(path), [path, props.version])
-  const end = useAction(async (id: number | 'all') => {
-    const reply = await api.delete(id === 'all' ? path : `${path}/${id}`)
-    return reply.status === 404 ? undefined : reply
-  }, sessions.reload)
-  const isOwn = String(props.user.id) === props.session.claims.value?.sub
-  return (
-    <section class="stack tight">
-      <div class="row apart">
-        <h3>Sessions</h3>
-        {(sessions.body?.length ?? 0) > 1 && !isOwn && (
-          <ConfirmButton small question="End all of them?" onClick={() => end.run('all')}>
-            End all
-          </ConfirmButton>
-        )}
-      </div>
-      <List
-        of={sessions}
-        action={end}
-        caption={`Sessions of ${props.user.username}`}
-        columns={[
-          { title: 'Started', of: ({ createdAt }) => dateText(createdAt) },
-          { title: 'Last used', of: ({ lastUsedAt }) => dateText(lastUsedAt) },
-          { title: 'From', of: ({ address }) => address },
-          {
-            title: 'Action',
-            of: ({ id, current }) =>
-              current ? (
-                'this one'
-              ) : (
-                <Button small kind="danger" onClick={() => end.run(id)}>
-                  End
-                </Button>
-              ),
-          },
-        ]}
-        empty={
-          <Notice>
-            <p>Not signed in anywhere.</p>
-          </Notice>
-        }
-      />
-    </section>
-  )
+/** A name can have 50 characters, and a question has one line. */
+export function shortened(name: string): string {
+  return name.length > 24 ? `${name.slice(0, 23)}…` : name
 }
 
-/** A service without passkeys does not know the path. */
-function PasskeysOfUser({ session, user }: Pick<Props, 'session' | 'user'>) {
-  const path = `/api/users/${user.id}/passkeys`
-  const passkeys = useLoad<Passkey[]>(() => session.api.get(path, { silent: true }), [path])
-  const remove = useAction((id: string) => session.api.delete(`${path}/${id}`), passkeys.reload)
-  if (!passkeys.body || passkeys.body.length === 0) return null
-  return (
-    <section class="stack tight">
-      <h3>Passkeys</h3>
-      <List
-        of={passkeys}
-        action={remove}
-        caption={`Passkeys of ${user.username}`}
-        columns={[
-          { title: 'Name', of: ({ label }) => label },
-          { title: 'Added', of: ({ createdAt }) => dateText(createdAt) },
-          {
-            title: 'Action',
-            of: ({ id, label }) => (
-              <ConfirmButton
-                small
-                kind="danger"
-                subject={label}
-                question={`Remove ${label}?`}
-                onClick={() => remove.run(id)}
-              >
-                Remove
-              </ConfirmButton>
-            ),
-          },
-        ]}
-      />
-    </section>
-  )
+function effectOf(user: { username: string; enabled: boolean; roles: string[] }): string {
+  const rank = user.roles.includes(ADMIN) ? 'an administrator' : 'a user'
+  return `${user.username} is ${rank} and ${user.enabled ? 'may sign in' : 'cannot sign in'}.`
 }

@@ -1,41 +1,127 @@
-import type { UserSummary } from '@plinth/client'
+import type { UserPage, UserSummary } from '@plinth/client'
 import { useSignal } from '@preact/signals'
-import { useAction, usePages } from '../../api/use-reply.ts'
+import type { ComponentChildren } from 'preact'
+import { useRef } from 'preact/hooks'
+import { usePages } from '../../api/use-reply.ts'
 import { Button } from '../../components/button.tsx'
-import { Badge, Page } from '../../components/page.tsx'
+import { Form, type Values } from '../../components/form.tsx'
+import { Badge, Notice, Page } from '../../components/page.tsx'
 import { type Column, List } from '../../components/table.tsx'
 import { dateText } from '../../wording.ts'
 import type { Session } from '../session/session.ts'
 import { RoleBadges } from '../session/session-bar.tsx'
 import { AdminRequired, OwnAccountOnly } from '../session/sign-in.tsx'
-import { UserCard } from './user-card.tsx'
+import { type MoreActions, UserCard } from './user-card.tsx'
 
-export function UsersPage({ session }: { session: Session }) {
+export type UserPageParts = {
+  /** Above the list. */
+  create?(changed: () => void): ComponentChildren
+  /** What else this service can do with an account. */
+  actions?: MoreActions
+}
+
+export function UsersPage({ session, create, actions }: UserPageParts & { session: Session }) {
+  const query = useSignal('')
+  const version = useSignal(0)
   return (
     <Page
       title="Users"
       about="Everyone who has an account here. Only administrators may see this list."
     >
       <OwnAccountOnly session={session}>
-        <UserTable session={session} />
+        {create?.(() => {
+          version.value += 1
+        })}
+        <Search
+          onSearch={(values) => {
+            query.value = new URLSearchParams(values).toString()
+          }}
+        />
+        <UserTable
+          key={query.value}
+          session={session}
+          query={query.value}
+          version={version.value}
+          actions={actions}
+        />
       </OwnAccountOnly>
     </Page>
   )
 }
 
-function UserTable({ session }: { session: Session }) {
+const ANY = { value: '', label: 'any' }
+
+function Search({ onSearch }: { onSearch(values: Values): void }) {
+  return (
+    <Form
+      label="Search users"
+      send="Search"
+      action={{ run: onSearch }}
+      fields={[
+        {
+          label: 'Name or e-mail',
+          name: 'q',
+          placeholder: 'begins with …',
+          maxLength: 254,
+        },
+        {
+          label: 'Role',
+          name: 'role',
+          options: [
+            ANY,
+            { value: 'ROLE_ADMIN', label: 'ROLE_ADMIN' },
+            { value: 'ROLE_USER', label: 'ROLE_USER' },
+          ],
+        },
+        {
+          label: 'State',
+          name: 'enabled',
+          options: [
+            ANY,
+            { value: 'true', label: 'enabled' },
+            { value: 'false', label: 'disabled' },
+          ],
+        },
+        {
+          label: 'E-mail address',
+          name: 'verified',
+          options: [
+            ANY,
+            { value: 'true', label: 'verified' },
+            { value: 'false', label: 'not verified' },
+          ],
+        },
+      ]}
+    />
+  )
+}
+
+const PAGE = 20
+
+type TableProps = {
+  session: Session
+  /** Empty: everyone, by page numbers. A search goes on with the cursor of the page before. */
+  query: string
+  version: number
+  actions: MoreActions | undefined
+}
+
+function UserTable({ session, query, version, actions }: TableProps) {
   const chosen = useSignal<number | undefined>(undefined)
+  const cursors = useRef<string[]>([''])
   const users = usePages<UserSummary>(
-    (page) => session.api.get(`/api/users?page=${page}&size=20&sort=id,asc`),
-    [session.claims.value?.sub],
+    async (page) => {
+      if (query === '') return session.api.get(`/api/users?page=${page}&size=${PAGE}&sort=id,asc`)
+      const after = encodeURIComponent(cursors.current[page] ?? '')
+      const reply = await session.api.get<UserPage>(
+        `/api/users?${query}&size=${PAGE}&after=${after}`,
+      )
+      if (reply.ok && reply.body.next) cursors.current[page + 1] = reply.body.next
+      return reply
+    },
+    [session.claims.value?.sub, version],
   )
-  const change = useAction(
-    (user: UserSummary, body: object) => session.api.patch(`/api/users/${user.id}`, body),
-    users.reload,
-  )
-  const user = users.body?.find(({ id }) => id === chosen.value)
   const choose = (id: number | undefined) => {
-    change.reset()
     chosen.value = id
   }
   return (
@@ -44,14 +130,20 @@ function UserTable({ session }: { session: Session }) {
         of={users}
         caption={`${users.totalElements} users`}
         columns={[...COLUMNS, manageColumn(chosen.value, choose)]}
+        empty={
+          <Notice>
+            <p role="status">Nobody matches.</p>
+          </Notice>
+        }
         forbidden={<AdminRequired session={session} to="see every account" />}
       />
-      {user && (
+      {chosen.value !== undefined && (
         <UserCard
-          key={user.id}
+          key={chosen.value}
           session={session}
-          user={user}
-          change={change}
+          id={chosen.value}
+          actions={actions}
+          changed={users.reload}
           close={() => choose(undefined)}
         />
       )}

@@ -1,5 +1,6 @@
 import type { Profile } from '@plinth/client'
 import { useSignal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
 import { useLoad } from '../../api/use-reply.ts'
 import { Card, Page } from '../../components/page.tsx'
 import { Loaded } from '../../components/reply.tsx'
@@ -10,7 +11,13 @@ import { OwnAccountOnly } from '../session/sign-in.tsx'
 import { OwnSessionsCard } from './own-sessions-card.tsx'
 import { PasswordCard } from './password-card.tsx'
 
-export function ProfilePage({ session }: { session: Session }) {
+type Props = {
+  session: Session
+  /** What else this service can do with the own account. */
+  children?: ComponentChildren
+}
+
+export function ProfilePage({ session, children }: Props) {
   // A password change ends other sessions.
   const passwordChanges = useSignal(0)
   return (
@@ -24,6 +31,7 @@ export function ProfilePage({ session }: { session: Session }) {
             passwordChanges.value += 1
           }}
         />
+        {children}
       </OwnAccountOnly>
     </Page>
   )

@@ -1,4 +1,6 @@
 import type { ComponentChildren } from 'preact'
+import type { Reply } from '../../api/api.ts'
+import { baseUrl } from '../../api/base-url.ts'
 import { useAction } from '../../api/use-reply.ts'
 import { Button, ButtonLink } from '../../components/button.tsx'
 import { Form } from '../../components/form.tsx'
@@ -28,7 +30,7 @@ export function SignInCard({ session }: { session: Session }) {
         action={signIn}
         send="Sign in"
         kind="primary"
-        advice={signIn.refusal?.status === 401 && <p>Check both.</p>}
+        advice={signIn.refusal?.status === 401 && <Advice reply={signIn.refusal} />}
       />
     </Card>
   )
@@ -60,6 +62,16 @@ export function SecondStepCard({ session }: { session: Session }) {
       />
     </Card>
   )
+}
+
+/** The password was right where the service sends a token: the account page takes it. */
+function Advice({ reply }: { reply: Reply }) {
+  const { code, token } = reply.body ?? {}
+  if (code === 'PASSWORD_CHANGE_REQUIRED')
+    return <a href={`${baseUrl}/account/#reset=${token}`}>Choose a new password</a>
+  if (code === 'DELETION_PENDING')
+    return <a href={`${baseUrl}/account/#keep=${token}`}>Keep the account</a>
+  return <p>Check both.</p>
 }
 
 /** What a caller without the role can do about a 403. */

@@ -1,0 +1,71 @@
+import { useSignal } from '@preact/signals'
+import type { Session } from '../../shared/account/session/session.ts'
+import { useAction } from '../../shared/api/use-reply.ts'
+import { Button } from '../../shared/components/button.tsx'
+import { Form, type Values } from '../../shared/components/form.tsx'
+import { Card } from '../../shared/components/page.tsx'
+import { Success } from '../../shared/components/reply.tsx'
+
+const ROLES: Record<string, string[]> = {
+  user: ['ROLE_USER'],
+  admin: ['ROLE_ADMIN', 'ROLE_USER'],
+}
+
+/** Nobody but the owner ever knows the password: a mail lets them choose it. */
+export function CreateUser({ session, created }: { session: Session; created(): void }) {
+  const open = useSignal(false)
+  const create = useAction(
+    ({ rank = 'user', ...values }: Values) =>
+      session.api.post('/api/users', { ...values, roles: ROLES[rank] }),
+    (reply) => reply?.ok && created(),
+  )
+  return (
+    <>
+      <div class="row">
+        <Button
+          icon="people"
+          expanded={open.value}
+          onClick={() => {
+            open.value = !open.value
+          }}
+        >
+          Create a user
+        </Button>
+      </div>
+      {open.value && (
+        <Card
+          title="Create a user"
+          about="A mail goes to the address, with a code and a link to choose a password."
+        >
+          <Form
+            label="Create a user"
+            send="Create and send the mail"
+            kind="primary"
+            action={create}
+            round={create.successes}
+            fields={[
+              { label: 'Username', name: 'username', maxLength: 50 },
+              { label: 'E-mail', name: 'email', type: 'email' },
+              {
+                label: 'Rank',
+                name: 'rank',
+                options: [
+                  { value: 'user', label: 'user' },
+                  { value: 'admin', label: 'administrator' },
+                ],
+                value: 'user',
+              },
+              { label: 'Reason', name: 'reason', optional: true, maxLength: 500 },
+            ]}
+          />
+          {create.reply?.ok && (
+            <Success>
+              {create.reply.body.username} is created; the mail to {create.reply.body.email} is on
+              its way.
+            </Success>
+          )}
+        </Card>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,99 @@
+import type { OwnSession, Passkey, UserDetails } from '@plinth/client'
+import { useAction, useLoad } from '../../api/use-reply.ts'
+import { Button, ConfirmButton } from '../../components/button.tsx'
+import { Notice } from '../../components/page.tsx'
+import { List } from '../../components/table.tsx'
+import { dateText } from '../../wording.ts'
+import type { Session } from '../session/session.ts'
+
+type Props = { session: Session; user: UserDetails; reason: string }
+
+const because = (reason: string) => (reason === '' ? {} : { json: { reason } })
+
+export function SessionsOfUser({ session, user, version, reason }: Props & { version: string }) {
+  const { api } = session
+  const path = `/api/users/${user.id}/sessions`
+  const sessions = useLoad<OwnSession[]>(() => api.get(path), [path, version])
+  const end = useAction(async (id: number | 'all') => {
+    const reply = await api.delete(id === 'all' ? path : `${path}/${id}`, because(reason))
+    return reply.status === 404 ? undefined : reply
+  }, sessions.reload)
+  const isOwn = String(user.id) === session.claims.value?.sub
+  return (
+    <section class="stack tight">
+      <div class="row apart">
+        <h3>Sessions</h3>
+        {(sessions.body?.length ?? 0) > 1 && !isOwn && (
+          <ConfirmButton small question="End all of them?" onClick={() => end.run('all')}>
+            End all
+          </ConfirmButton>
+        )}
+      </div>
+      <List
+        of={sessions}
+        action={end}
+        caption={`Sessions of ${user.username}`}
+        columns={[
+          { title: 'Started', of: ({ createdAt }) => dateText(createdAt) },
+          { title: 'Last used', of: ({ lastUsedAt }) => dateText(lastUsedAt) },
+          { title: 'From', of: ({ address }) => address },
+          {
+            title: 'Action',
+            of: ({ id, current }) =>
+              current ? (
+                'this one'
+              ) : (
+                <Button small kind="danger" onClick={() => end.run(id)}>
+                  End
+                </Button>
+              ),
+          },
+        ]}
+        empty={
+          <Notice>
+            <p>Not signed in anywhere.</p>
+          </Notice>
+        }
+      />
+    </section>
+  )
+}
+
+/** A service without passkeys does not know the path. */
+export function PasskeysOfUser({ session, user, reason }: Props) {
+  const path = `/api/users/${user.id}/passkeys`
+  const passkeys = useLoad<Passkey[]>(() => session.api.get(path, { silent: true }), [path])
+  const remove = useAction(
+    (id: string) => session.api.delete(`${path}/${id}`, because(reason)),
+    passkeys.reload,
+  )
+  if (!passkeys.body || passkeys.body.length === 0) return null
+  return (
+    <section class="stack tight">
+      <h3>Passkeys</h3>
+      <List
+        of={passkeys}
+        action={remove}
+        caption={`Passkeys of ${user.username}`}
+        columns={[
+          { title: 'Name', of: ({ label }) => label },
+          { title: 'Added', of: ({ createdAt }) => dateText(createdAt) },
+          {
+            title: 'Action',
+            of: ({ id, label }) => (
+              <ConfirmButton
+                small
+                kind="danger"
+                subject={label}
+                question={`Remove ${label}?`}
+                onClick={() => remove.run(id)}
+              >
+                Remove
+              </ConfirmButton>
+            ),
+          },
+        ]}
+      />
+    </section>
+  )
+}
