@@ -8,6 +8,7 @@ import { sql } from 'kysely'
 import { openStorage } from '../src/app.ts'
 import { startStorage, type TestStorage } from './start-storage.ts'
 
+const PART = 10_000
 const FILES = 100_000
 const CLIENT = `
   const [url, token] = process.argv.slice(1)
@@ -70,13 +71,18 @@ async function readList({ baseUrl, user }: TestStorage, query = ''): Promise<num
 async function insertFiles({ config, clock }: TestStorage): Promise<void> {
   const log = createLogger('list', 'silent')
   const { storage, database } = await openStorage(config, { clock, log })
-  const numbers = config.databaseUrl.startsWith('sqlite:')
-    ? sql`with recursive numbers(n) as (select 1 union all select n + 1 from numbers where n < ${sql.lit(FILES)})`
-    : sql`with numbers as (select n from generate_series(1, ${sql.lit(FILES)}) as n)`
-  await sql`insert into files (owner_id, owner_name, original_filename, stored_filename, extension,
+  const isSqlite = config.databaseUrl.startsWith('sqlite:')
+  // In parts: a statement has ten seconds.
+  for (let first = 1; first <= FILES; first += PART) {
+    const [from, to] = [sql.lit(first), sql.lit(Math.min(first + PART - 1, FILES))]
+    const numbers = isSqlite
+      ? sql`with recursive numbers(n) as (select ${from} union all select n + 1 from numbers where n < ${to})`
+      : sql`with numbers as (select n from generate_series(${from}, ${to}) as n)`
+    await sql`insert into files (owner_id, owner_name, original_filename, stored_filename, extension,
       content_type, size_bytes, checksum_sha256, location_id, object_name, state, thumbnail, created_at)
     ${numbers} select '2', 'user', 'a picture of a lake.png', 'stored-' || n, 'png', 'image/png', 1000,
       '0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef', 1, 'object-' || n, 'stored',
       'none', '2026-11-15T12:00:00.000Z' from numbers`.execute(storage.db)
+  }
   await database.close()
 }
