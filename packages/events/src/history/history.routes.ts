@@ -92,6 +92,14 @@ const RecoverBody = Type.Object({
   failedOnly: Type.Optional(Type.Boolean()),
 })
 
+const STREAM_HEADERS = {
+  'content-type': 'text/event-stream',
+  // A proxy that collects the reply would hold events back.
+  'x-accel-buffering': 'no',
+  // Else a service that stops would wait for the connection, which is idle after the stream.
+  connection: 'close',
+}
+
 const tags = ['Events']
 
 /** What has happened: a list to catch up from, a stream, and sending again. */
@@ -144,9 +152,7 @@ not kept any more.`,
       request.raw.once('close', () => ended.abort())
       const after = request.headers['last-event-id'] ?? request.query.after
       const stream = streams.open({ ...filterOf(request.query), after }, ended.signal)
-      // A proxy that collects the reply would hold events back.
-      reply.type('text/event-stream').header('x-accel-buffering', 'no')
-      return reply.send(Readable.from(stream))
+      return reply.headers(STREAM_HEADERS).send(Readable.from(stream))
     },
   })
 
