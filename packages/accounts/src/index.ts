@@ -12,6 +12,7 @@ export {
   ADDRESS_EVENTS,
   type By,
   byCaller,
+  FACTOR_EVENTS,
   type Origin,
   originOf,
   PASSKEY_EVENTS,

@@ -53,6 +53,8 @@ export type EventData = {
   'session.revoked': UserEventData
   'passkey.added': UserEventData
   'passkey.removed': UserEventData
+  'mfa.enabled': UserEventData
+  'mfa.disabled': UserEventData
   'file.uploaded': FileEventData
   'file.deleted': FileEventData
   'file.moved': FileEventData

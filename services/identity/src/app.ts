@@ -4,6 +4,7 @@ import {
   ADDRESS_EVENTS,
   ADMIN_ROLE,
   accountData,
+  FACTOR_EVENTS,
   mountAccounts,
   type Operator,
   openAccounts,
@@ -70,7 +71,13 @@ export { openTransport } from './mail/transport.ts'
 const NAME = 'identity'
 const VERSION = '2.0.0'
 
-const EVENTS = { ...ACCOUNT_EVENTS, ...ADDRESS_EVENTS, ...PASSKEY_EVENTS, ...KEY_EVENTS }
+const EVENTS = {
+  ...ACCOUNT_EVENTS,
+  ...ADDRESS_EVENTS,
+  ...PASSKEY_EVENTS,
+  ...FACTOR_EVENTS,
+  ...KEY_EVENTS,
+}
 
 const API: ApiDescription = {
   title: 'Plinth identity',

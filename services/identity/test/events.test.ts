@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { startReceiver } from '@plinth/events/testing'
 import { type Api, engines } from '@plinth/kit/testing'
+import { enrol } from './authenticator-app.ts'
 import { mailTo, tokenOf } from './inbox.ts'
 import { ALICE, adminToken, startWithAlice } from './start-identity.ts'
 
@@ -22,20 +23,26 @@ async function eventsOf(api: Api, token: string, count: number): Promise<Told[]>
 for (const engine of engines)
   describe(`events of identity on ${engine.name}`, { skip: engine.skip }, () => {
     test('tell what becomes of an account, by id alone', async (t) => {
-      const { api, userId, token } = await startWithAlice(t, { engine, delivers: true })
+      const { api, clock, userId, token } = await startWithAlice(t, { engine, delivers: true })
       const admin = await adminToken(api)
       const { code } = await mailTo(api, ALICE.email, 'verify-email')
       await api.post('/api/auth/verify-email', { email: ALICE.email, code })
       await api.post('/api/users/me/email', { newEmail: NEW_EMAIL }, { token })
       const confirmation = await mailTo(api, NEW_EMAIL, 'email-change')
       await api.post('/api/users/me/email/confirm', { token: tokenOf(confirmation) })
+      const { recoveryCodes } = await enrol(api, token, clock)
+      await api.request('DELETE', '/api/users/me/totp', {
+        token,
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ recoveryCode: recoveryCodes[0] }),
+      })
       const password = { currentPassword: ALICE.password, newPassword: 'another good password' }
       await api.post('/api/users/me/password', password, { token })
       const change = (body: object) => api.patch(`/api/users/${userId}`, body, { token: admin })
       await change({ roles: ['ROLE_USER', 'ROLE_ADMIN'] })
       await change({ enabled: false })
 
-      const events = await eventsOf(api, admin, 6)
+      const events = await eventsOf(api, admin, 8)
 
       assert.deepEqual(
         events.map(({ type, data }) => [type, data.cause]),
@@ -43,6 +50,8 @@ for (const engine of engines)
           ['user.registered', 'REGISTER'],
           ['user.verified', 'EMAIL_VERIFIED'],
           ['user.email_changed', 'EMAIL_CHANGED'],
+          ['mfa.enabled', 'TOTP_ADDED'],
+          ['mfa.disabled', 'TOTP_REMOVED'],
           ['user.updated', 'PASSWORD_CHANGED'],
           ['user.updated', 'ROLES_CHANGED'],
           ['user.disabled', 'USER_DISABLED'],
@@ -63,7 +72,8 @@ for (const engine of engines)
         { name: 'shop', scopes: ['events:read'] },
         { token },
       )
-      while (receiver.delivered.length === 0) await setTimeout(20)
+      for (let tries = 0; tries < 500 && receiver.delivered.length === 0; tries++)
+        await setTimeout(20)
 
       const { type, data } = JSON.parse(receiver.delivered[0]?.body ?? '')
       assert.deepEqual([type, data], ['service_key.created', { keyId: made.body.id }])

@@ -29,6 +29,8 @@ const TOLD: Record<string, string> = {
   SESSION_REVOKED: 'session.revoked',
   PASSKEY_ADDED: 'passkey.added',
   PASSKEY_REMOVED: 'passkey.removed',
+  TOTP_ADDED: 'mfa.enabled',
+  TOTP_REMOVED: 'mfa.disabled',
 }
 
 const data = Type.Object(
@@ -58,6 +60,12 @@ export const ADDRESS_EVENTS: EventCatalogue = {
 export const PASSKEY_EVENTS: EventCatalogue = {
   'passkey.added': { description: 'A user has another passkey.', data },
   'passkey.removed': { description: 'Passkeys of a user were removed.', data },
+}
+
+/** What a host with a second factor tells as well. */
+export const FACTOR_EVENTS: EventCatalogue = {
+  'mfa.enabled': { description: 'Logins of a user need a second factor from now on.', data },
+  'mfa.disabled': { description: 'Logins of a user need no second factor any more.', data },
 }
 
 /**
