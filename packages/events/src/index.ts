@@ -10,6 +10,7 @@ export type { EventTables } from './database/tables.ts'
 export type { Dispatcher } from './delivery/dispatcher.ts'
 export { newSecret, signedHeaders } from './endpoints/secrets.ts'
 export {
+  type AuditEntry,
   type EventCatalogue,
   type EventGuards,
   insertKeyEvent,

@@ -10,7 +10,6 @@ import {
   openAccounts,
   operatorOf,
   PASSKEY_EVENTS,
-  recordEvent,
   recordKeyEvents,
 } from '@plinth/accounts'
 import { consoleFolder } from '@plinth/console'
@@ -61,7 +60,7 @@ import { type Lifecycle, startErasure } from './recovery/lifecycle/deletion.ts'
 import { turnAway } from './recovery/lifecycle/entry.ts'
 import { lifecycleRoutes } from './recovery/lifecycle/lifecycle.routes.ts'
 import { prepareMails, startRecoverySweep } from './recovery/mails.ts'
-import { followEvents } from './recovery/notices.ts'
+import { followEvents, recordEndpoints } from './recovery/notices.ts'
 import { accountPageRoutes } from './recovery/routes/account-pages.routes.ts'
 import { recoveryRoutes } from './recovery/routes/recovery.routes.ts'
 
@@ -145,8 +144,7 @@ export async function createIdentity(
     masterKey: config.accounts.masterKey,
     catalogue: EVENTS,
     guards: eventGuards(keyGuard, guard.role(ADMIN_ROLE)),
-    record: (to, { origin, ...entry }) =>
-      recordEvent({ db: to, clock }, entry, { ...origin, userAgent: null }),
+    record: recordEndpoints(outbox, config.publicUrl),
   })
   const oauth = openOAuth(accounts, keys)
   oauthRoutes(server, oauth, { publicUrl, keyGuard })

@@ -83,6 +83,21 @@ for (const engine of engines)
       assert.equal(denied.body.code, 'INSUFFICIENT_SCOPE')
     })
 
+    test('administrators get a mail when an endpoint gets no more events', async (t) => {
+      const { api } = await startWithAlice(t, { engine, delivers: true })
+      const token = await adminToken(api)
+      const receiver = await startReceiver(t)
+      receiver.answerWith(() => ({ status: 410 }))
+
+      const { body } = await api.post('/api/webhooks/endpoints', { url: receiver.url }, { token })
+      const mail = await mailTo(api, 'admin@example.com', 'endpoint-disabled')
+
+      assert.match(mail.text, new RegExp(`${body.id} \\(${new URL(receiver.url).origin}\\)`))
+      const { body: audit } = await api.get('/api/audit', { token })
+      const events = audit.content.map(({ event }: { event: string }) => event)
+      assert.ok(events.includes('WEBHOOK_ENDPOINT_DISABLED'))
+    })
+
     test('are for administrators and keys, and not for users', async (t) => {
       const { api, token } = await startWithAlice(t, { engine, delivers: true })
 

@@ -131,3 +131,13 @@ export async function countMails(db: Db<IdentityTables>, state: Mail['state']): 
 export function deleteOldMails(db: Db<IdentityTables>, before: Date, signal: AbortSignal) {
   return deleteUntil(db, { table: 'mail_outbox', key: 'id', column: 'created_at' }, before, signal)
 }
+
+/** Those who are enabled. */
+export async function listAdministrators(db: Db<IdentityTables>) {
+  return db
+    .selectFrom('users')
+    .select(['id', 'username', 'email'])
+    .where('admin', '=', 1)
+    .where('enabled', '=', 1)
+    .execute()
+}

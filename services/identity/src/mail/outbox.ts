@@ -11,6 +11,7 @@ import {
 } from '@plinth/kit'
 import {
   insertMail,
+  listAdministrators,
   listMailsTo,
   type Mail,
   pageOfMails,
@@ -81,6 +82,25 @@ export async function queueMail(
     lastReply: null,
   })
   outbox.wake()
+}
+
+const WEEK_SECONDS = 604_800
+
+/** Tells every administrator, in the caller's transaction, about the service itself. */
+export async function mailAdministrators(
+  outbox: Outbox,
+  db: Db<IdentityTables>,
+  { kind, details }: { kind: MailKind; details: Details },
+): Promise<void> {
+  if (!canSend(outbox)) return
+  const origin = { address: outbox.settings.appName, userAgent: null, requestId: null }
+  for (const { id: userId, email: to, username } of await listAdministrators(db))
+    await queueMail(
+      outbox,
+      db,
+      { kind, to, userId, details: { ...details, username }, lifetimeSeconds: WEEK_SECONDS },
+      origin,
+    )
 }
 
 export function sealDetails({ key }: Outbox, id: string, details: Details): string {

@@ -2,15 +2,17 @@ import {
   countWithin,
   findUserByUsername,
   type Origin,
+  recordEvent,
   type SecurityListener,
   type User,
 } from '@plinth/accounts'
+import type { AuditEntry } from '@plinth/events'
 import type { Db } from '@plinth/kit'
 import { deleteSteps, unusedRecoveryCodes } from '../database/factors.repository.ts'
 import { deleteTokens } from '../database/one-time-tokens.repository.ts'
 import type { IdentityTables } from '../database/tables.ts'
 import type { MailKind } from '../mail/messages.ts'
-import { canSend, type Outbox, queueMail } from '../mail/outbox.ts'
+import { canSend, mailAdministrators, type Outbox, queueMail } from '../mail/outbox.ts'
 import { LIFETIME_SECONDS } from './one-time-tokens.ts'
 
 /** Tokens that a change of the account makes void, and with them sign-ins that wait for a second factor. An undo must outlive what a thief does next. */
@@ -68,6 +70,16 @@ export function followEvents(outbox: Outbox, publicUrl: string): SecurityListene
       }
       if (mail && canSend(outbox)) await queueNotice(outbox, db, { mail, user, publicUrl }, origin)
     },
+  }
+}
+
+/** Writes what happens to endpoints into the audit; the end of one goes to the administrators by mail. */
+export function recordEndpoints(outbox: Outbox, publicUrl: string) {
+  return async (db: Db<IdentityTables>, { origin, ...entry }: AuditEntry): Promise<void> => {
+    await recordEvent({ clock: outbox.clock, db }, entry, { ...origin, userAgent: null })
+    if (entry.event !== 'WEBHOOK_ENDPOINT_DISABLED') return
+    const details = { endpoint: entry.subject, link: `${publicUrl}/api-test/#/events` }
+    await mailAdministrators(outbox, db, { kind: 'endpoint-disabled', details })
   }
 }
 
