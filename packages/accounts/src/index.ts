@@ -15,7 +15,6 @@ export {
   FACTOR_EVENTS,
   type Origin,
   originOf,
-  PASSKEY_EVENTS,
   recordEvent,
   recordKeyEvents,
   type SecurityEvent,

@@ -9,7 +9,6 @@ import {
   type Operator,
   openAccounts,
   operatorOf,
-  PASSKEY_EVENTS,
   recordKeyEvents,
 } from '@plinth/accounts'
 import { consoleFolder } from '@plinth/console'
@@ -70,13 +69,7 @@ export { openTransport } from './mail/transport.ts'
 const NAME = 'identity'
 const VERSION = '2.0.0'
 
-const EVENTS = {
-  ...ACCOUNT_EVENTS,
-  ...ADDRESS_EVENTS,
-  ...PASSKEY_EVENTS,
-  ...FACTOR_EVENTS,
-  ...KEY_EVENTS,
-}
+const EVENTS = { ...ACCOUNT_EVENTS, ...ADDRESS_EVENTS, ...FACTOR_EVENTS, ...KEY_EVENTS }
 
 const API: ApiDescription = {
   title: 'Plinth identity',

@@ -56,14 +56,10 @@ export const ADDRESS_EVENTS: EventCatalogue = {
   'user.email_changed': { description: 'An account has another e-mail address.', data },
 }
 
-/** What a host with passkeys tells as well. */
-export const PASSKEY_EVENTS: EventCatalogue = {
+/** What a host with passkeys and a second factor tells as well. */
+export const FACTOR_EVENTS: EventCatalogue = {
   'passkey.added': { description: 'A user has another passkey.', data },
   'passkey.removed': { description: 'Passkeys of a user were removed.', data },
-}
-
-/** What a host with a second factor tells as well. */
-export const FACTOR_EVENTS: EventCatalogue = {
   'mfa.enabled': { description: 'Logins of a user need a second factor from now on.', data },
   'mfa.disabled': { description: 'Logins of a user need no second factor any more.', data },
 }
