@@ -7,6 +7,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { lint, typeCheck } from './runner/checks.ts'
+import { keepTemporaryFilesInMemory } from './runner/memory-folder.ts'
 import { closingLines, hasFailed, type Outcome, outcomeOf } from './runner/outcome.ts'
 import { providePostgres } from './runner/postgres.ts'
 import { runTestFiles, testFiles } from './runner/test-files.ts'
@@ -21,6 +22,7 @@ if (process.argv.includes('--help')) {
 }
 const fast = process.argv.includes('--fast')
 const strict = process.env.TEST_STRICT === 'on'
+keepTemporaryFilesInMemory()
 const postgres = await providePostgres()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupt(signal))
 

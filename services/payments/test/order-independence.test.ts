@@ -18,33 +18,25 @@ const AT_ONCE = 64
 
 type Order = { history: History; steps: Step[] }
 
-/** Every permutation of every history, each with every one of its events once more at the end. */
+/** Every permutation of every history with one of its events once more at the end, each in its turn. */
 const ORDERS: Order[] = HISTORIES.flatMap((history) =>
-  [...permutations(history.steps)].flatMap((order) =>
-    order.map((repeated) => ({ history, steps: [...order, repeated] })),
-  ),
-)
-
-/** Every permutation too, but with one of its events repeated, each in its turn. */
-const PERMUTATIONS: Order[] = HISTORIES.flatMap((history) =>
   [...permutations(history.steps)].map((order, index) => {
     const repeated = order[index % order.length] as Step
     return { history, steps: [...order, repeated] }
   }),
 )
 
-const ORDERS_BY_ENGINE = { sqlite: ORDERS, postgres: PERMUTATIONS }
-
 for (const engine of engines)
   describe(`the order of events on ${engine.name}`, { skip: engine.skip }, () => {
     test('does not matter: every permutation of nine histories, one event twice, ends alike', async (t) => {
       const service = await start(t, await engine.freshUrl(t))
-      const orders = ORDERS_BY_ENGINE[engine.name].filter((_, index) => index % EVERY === 0)
+      const orders = ORDERS.filter((_, index) => index % EVERY === 0)
       const waiting = orders.values()
       let deliveries = 0
       const teller = async () => {
         for (const order of waiting) {
-          deliveries += await playOut(service, order)
+          const made = await playOut(service, order)
+          deliveries += made
         }
       }
 
@@ -69,7 +61,7 @@ async function start(t: TestContext, databaseUrl: string) {
   return { ...service, deliver, read: (id: string) => send('GET', `/api/payments/${id}`) }
 }
 
-/** Plain node:http, which costs a third of what fetch does: there are 40,000 requests to make. */
+/** Plain node:http, which costs a third of what fetch does: there are thousands of requests to make. */
 function sender(agent: Agent, baseUrl: string) {
   return async (method: string, path: string, sent?: { body: string; signature: string }) => {
     const headers = sent && {
