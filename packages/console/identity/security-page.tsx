@@ -106,7 +106,7 @@ function EnrolCard({ onCodes }: { onCodes(codes: string[]): void }) {
   )
 }
 
-/** Whoever has not written them down is locked out with the first lost phone: one is typed back. */
+/** A user who did not write them down is locked out by the first lost phone, so one is typed back. */
 function RecoveryCodesCard({ codes, onKept }: { codes: string[]; onKept(): void }) {
   const wrong = useSignal(false)
   const text = codes.join('\n')

@@ -48,7 +48,7 @@ export type AccountTables = SigningKeyTables &
     tombstones: {
       user_id: number
       deleted_at: string
-      /** Keyed hashes of names that nobody else may take yet; null once they are free. */
+      /** Keyed hashes of names that are not free yet; null once they are. */
       username_hash: string | null
       email_hash: string | null
       held_until: string | null

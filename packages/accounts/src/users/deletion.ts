@@ -82,7 +82,7 @@ const ORIGIN: Origin = { address: 'erasure', userAgent: null, requestId: null }
 
 /**
  * Erases an account whose time has come, in one transaction: what is left is its id, and for 30 days
- * its name and address as keyed hashes, so that nobody takes them over. Returns whether it did.
+ * its name and address as keyed hashes, so that they stay taken. Returns whether it did.
  */
 export async function eraseAccount(
   accounts: Accounts,

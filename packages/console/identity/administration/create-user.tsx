@@ -11,7 +11,7 @@ const ROLES: Record<string, string[]> = {
   admin: ['ROLE_ADMIN', 'ROLE_USER'],
 }
 
-/** Nobody but the owner ever knows the password: a mail lets them choose it. */
+/** Only the owner ever knows the password: a mail lets them choose it. */
 export function CreateUser({ session, created }: { session: Session; created(): void }) {
   const open = useSignal(false)
   const create = useAction(

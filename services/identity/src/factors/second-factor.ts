@@ -37,7 +37,7 @@ export type FactorProof = { code?: string; recoveryCode?: string }
 
 export type Outcome = 'passed' | 'missing' | 'wrong' | { lockedUntil: Date }
 
-/** Wrong codes in a row. Strangers lock nobody out: whoever gets here has proved the first factor. */
+/** Wrong codes in a row. A stranger cannot lock a user out: the first factor comes before. */
 const FAILURES_BEFORE_LOCK = 10
 const LOCK_SECONDS = 15 * 60
 const LONGEST_LOCK_SECONDS = 24 * 3600

@@ -132,7 +132,7 @@ function UserTable({ session, query, version, actions }: TableProps) {
         columns={[...COLUMNS, manageColumn(chosen.value, choose)]}
         empty={
           <Notice>
-            <p role="status">Nobody matches.</p>
+            <p role="status">No user matches.</p>
           </Notice>
         }
         forbidden={<AdminRequired session={session} to="see every account" />}

@@ -5,7 +5,7 @@ export type Statement = { name: string | undefined; text: string; values: unknow
 
 type Results = QueryResult | QueryResult[]
 
-/** What pg hands to a query that sends itself. Its types do not have it, as little as the next. */
+/** What pg hands to a query that sends itself. Its types have neither this nor the next one. */
 type Connection = {
   stream: Writable
   sync(): void

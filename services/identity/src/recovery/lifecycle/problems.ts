@@ -19,5 +19,5 @@ export const accountLeaving = defineProblem(
 export const noDeletion = defineProblem(
   'NO_DELETION_PENDING',
   409,
-  'Nobody has asked for the erasure of this account, or it was cancelled.',
+  'The erasure of this account was not requested, or it was cancelled.',
 )
