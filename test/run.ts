@@ -12,8 +12,8 @@ import { closingLines, hasFailed, type Outcome, outcomeOf } from './runner/outco
 import { providePostgres } from './runner/postgres.ts'
 import { runTestFiles, testFiles } from './runner/test-files.ts'
 
-/** It runs other files one after another; begun last, it would run alone for minutes. */
-const LONGEST = 'test/pgbouncer.test.ts'
+/** They take longest; begun last, they would run alone for a minute or two. */
+const LONGEST = ['test/pgbouncer.test.ts', 'e2e/package.test.ts', 'e2e/consoles/reference.test.ts']
 
 if (process.argv.includes('--help')) {
   console.log('npm test runs everything; npm run check leaves the end-to-end tests out.')
@@ -61,9 +61,9 @@ function steps(): (() => Promise<Outcome>)[] {
   const architecture = testFiles('test/architecture*.test.ts')
   const inside = testFiles('{packages,services,launcher,cli,bench,test}/**/*.test.ts')
     .filter((file) => !architecture.includes(file))
-    .sort((a, b) => Number(b === LONGEST) - Number(a === LONGEST))
+    .sort(longestFirst)
   // Two at a time: each end-to-end file runs a whole stack, and most a browser too.
-  const endToEnd = fast ? [] : testFiles('e2e/**/*.test.ts')
+  const endToEnd = fast ? [] : testFiles('e2e/**/*.test.ts').sort(longestFirst)
   return [
     typeCheck,
     lint,
@@ -71,6 +71,10 @@ function steps(): (() => Promise<Outcome>)[] {
     () => run('Tests', inside, availableParallelism() + 1),
     () => run('End to end', endToEnd, 2),
   ]
+}
+
+function longestFirst(a: string, b: string): number {
+  return Number(LONGEST.includes(b)) - Number(LONGEST.includes(a))
 }
 
 function run(title: string, files: string[], concurrency = 1): Promise<Outcome> {
