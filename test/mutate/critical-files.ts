@@ -60,6 +60,7 @@ export const CRITICAL: CriticalFile[] = [
     'own-account',
     'refresh',
     'logout',
+    'reauthentication',
     'sessions.model',
   ),
   accounts('database/ended-sessions.repository.ts', 'own-account', 'logout', 'sessions.model'),

@@ -46,6 +46,7 @@ for (const engine of engines)
   describe(`a recent proof of who the caller is on ${engine.name}`, { skip: engine.skip }, () => {
     test('is needed for what the setting protects, and holds for ten minutes', async (t) => {
       const { api, token, clock } = await startWithAlice(t, { engine, env })
+      const { body: other } = await api.post('/api/auth/login', ALICE)
       const again = (body: object) => api.post('/api/auth/reauthenticate', body, { token })
       assert.deepEqual(await protectedCalls(api, token), REACHED)
 
@@ -59,6 +60,7 @@ for (const engine of engines)
       )
       assert.deepEqual(await protectedCalls(api, token), REFUSED)
       assert.equal((await again({ password: ALICE.password })).status, 204)
+      assert.deepEqual(await protectedCalls(api, other.accessToken), REFUSED)
       clock.advance(299)
       assert.equal((await api.post('/api/users/me/totp', undefined, { token })).status, 201)
     })
