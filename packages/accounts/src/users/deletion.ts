@@ -32,9 +32,9 @@ type Wish = {
 }
 
 /**
- * Asks for the erasure of an account: every session ends at once, and nobody signs in until it is
- * cancelled. Asking again changes nothing, except that what an administrator wants the user cannot
- * cancel. Returns when it will be erased.
+ * Asks for the erasure of an account: every session ends at once, and the account cannot be used until
+ * it is cancelled. Asking again changes nothing, except that what an administrator wants the user
+ * cannot cancel. Returns when it will be erased.
  */
 export async function scheduleDeletion(
   accounts: Accounts,

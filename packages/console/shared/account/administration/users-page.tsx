@@ -51,6 +51,11 @@ export function UsersPage({ session, create, actions }: UserPageParts & { sessio
 
 const ANY = { value: '', label: 'any' }
 
+function choice(label: string, name: string, choices: Record<string, string>) {
+  const options = Object.entries(choices).map(([value, shown]) => ({ value, label: shown }))
+  return { label, name, options: [ANY, ...options] }
+}
+
 function Search({ onSearch }: { onSearch(values: Values): void }) {
   return (
     <Form
@@ -64,33 +69,9 @@ function Search({ onSearch }: { onSearch(values: Values): void }) {
           placeholder: 'begins with …',
           maxLength: 254,
         },
-        {
-          label: 'Role',
-          name: 'role',
-          options: [
-            ANY,
-            { value: 'ROLE_ADMIN', label: 'ROLE_ADMIN' },
-            { value: 'ROLE_USER', label: 'ROLE_USER' },
-          ],
-        },
-        {
-          label: 'State',
-          name: 'enabled',
-          options: [
-            ANY,
-            { value: 'true', label: 'enabled' },
-            { value: 'false', label: 'disabled' },
-          ],
-        },
-        {
-          label: 'E-mail address',
-          name: 'verified',
-          options: [
-            ANY,
-            { value: 'true', label: 'verified' },
-            { value: 'false', label: 'not verified' },
-          ],
-        },
+        choice('Role', 'role', { ROLE_ADMIN: 'ROLE_ADMIN', ROLE_USER: 'ROLE_USER' }),
+        choice('State', 'enabled', { true: 'enabled', false: 'disabled' }),
+        choice('E-mail address', 'verified', { true: 'verified', false: 'not verified' }),
       ]}
     />
   )

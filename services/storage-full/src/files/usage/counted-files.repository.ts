@@ -12,7 +12,7 @@ const insert = prepared((db: StorageDb, row: NewRow) =>
 )
 
 /**
- * The file becomes visible here, after its bytes are durable, and with it the event that tells of it.
+ * The file becomes visible here, after its bytes are durable, and its event with it.
  * Nothing, when it is over the quota.
  */
 export async function insertFile(
