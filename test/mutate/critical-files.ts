@@ -45,6 +45,7 @@ export const CRITICAL: CriticalFile[] = [
     'own-account',
     'audit',
     'refresh',
+    'guessing',
   ),
   accounts(
     'database/failed-attempts.repository.ts',
@@ -63,14 +64,28 @@ export const CRITICAL: CriticalFile[] = [
     'reauthentication',
     'sessions.model',
   ),
-  accounts('database/ended-sessions.repository.ts', 'own-account', 'logout', 'sessions.model'),
+  accounts(
+    'database/ended-sessions.repository.ts',
+    './sessions/sessions',
+    'own-account',
+    'logout',
+    'oauth',
+    'sessions.model',
+  ),
   accounts('sessions/caller.ts', './sessions/caller', 'bearer', 'users', 'audit'),
   accounts('sessions/login.ts', './sessions/login', 'login', 'races', 'audit'),
   accounts('sessions/refresh.ts', 'refresh', 'races', 'audit'),
   accounts('sessions/sessions.ts', 'own-account', 'logout', 'refresh', 'races', 'login', 'audit'),
   accounts('users/changes.ts', 'users', 'races', 'audit'),
   identity('passkeys/challenges.ts', 'passkeys', 'passkey-swaps'),
-  identity('passkeys/login.ts', 'passkeys', 'passkey-swaps', 'passkey-encoding', 'w3c-vectors'),
+  identity(
+    'passkeys/login.ts',
+    'passkeys',
+    'passkey-swaps',
+    'passkey-encoding',
+    'reauthentication',
+    'w3c-vectors',
+  ),
   identity('passkeys/registration.ts', 'passkeys', 'passkey-encoding', 'w3c-vectors', 'audit'),
   payments(
     'checkout/attempts.ts',
@@ -172,6 +187,12 @@ export const CRITICAL: CriticalFile[] = [
 
 /** Faults that change nothing anyone could notice. They are not made. */
 export const EQUIVALENT: { file: string; fault: string; line: string; why: string }[] = [
+  {
+    file: 'packages/kit/src/http/run.ts',
+    fault: '1 → 2',
+    line: 'server.server.keepAliveTimeout = 2',
+    why: 'Both are the shortest time: 0 would mean no limit.',
+  },
   {
     file: 'services/payments/src/recovery/reconcile.ts',
     fault: '0 → 1',

@@ -15,7 +15,8 @@ export const USER = { username: 'user', password: 'password123123' }
 /** The accounts on a new database, without a server; closed when the test ends. */
 export async function startAccounts(t: TestContext, engine: TestEngine, overrides: Env = {}) {
   const clock = testClock()
-  const database = await openDatabase<AccountTables>(await engine.freshUrl(t), accountMigrations)
+  const url = await engine.freshUrl(t)
+  const database = await openDatabase<AccountTables>(url, accountMigrations)
   const X_MASTER_KEY = randomBytes(32).toString('base64')
   const env = { X_MASTER_KEY, ...cheapHashing('X_'), ...overrides }
   const settings = readSettings(env, (read) =>
@@ -40,5 +41,5 @@ export async function startAccounts(t: TestContext, engine: TestEngine, override
     return rows.length
   }
   const maintainNow = () => maintain(accounts, new AbortController().signal)
-  return { accounts, clock, db: database.db, count, maintainNow }
+  return { accounts, clock, url, db: database.db, count, maintainNow }
 }

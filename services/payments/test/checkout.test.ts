@@ -75,12 +75,12 @@ for (const engine of engines)
         'javascript:alert(1)//shop.example',
         '/thanks',
       ]) {
-        const refused = await checkOut({ cancelUrl: other, businessReference: other })
-        assert.deepEqual(
-          [refused.status, refused.body.code],
-          [400, 'RETURN_URL_NOT_ALLOWED'],
-          other,
-        )
+        const refusals = [
+          await checkOut({ successUrl: other, businessReference: other }),
+          await checkOut({ cancelUrl: other, businessReference: other }),
+        ]
+        for (const { status, body } of refusals)
+          assert.deepEqual([status, body.code], [400, 'RETURN_URL_NOT_ALLOWED'], other)
       }
       assert.equal((await sandbox.sessions()).length, 1)
     })

@@ -2,8 +2,12 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { inTransaction } from '@plinth/kit'
 import { engines } from '@plinth/kit/testing'
-import { ORIGIN, startAccounts } from '../../testing/start-accounts.ts'
+import { ORIGIN, startAccounts, USER } from '../../testing/start-accounts.ts'
+import { accountMigrations } from '../database/migrations/index.ts'
 import { insertSession } from '../database/sessions.repository.ts'
+import { accountData } from './kept-data.ts'
+import { logIn } from './login.ts'
+import { refreshSession } from './refresh.ts'
 import { ownSessions, sessionTimes } from './sessions.ts'
 
 const MOST_LISTED = 1000
@@ -27,5 +31,21 @@ for (const engine of engines)
 
       assert.equal(listed.length, MOST_LISTED)
       assert.deepEqual([listed[0]?.id, listed.at(-1)?.id], [MOST_LISTED + 1, 2])
+    })
+
+    test('end when a backup is restored, unless they are to be kept', async (t) => {
+      const { accounts, url } = await startAccounts(t, engine)
+      const data = { databaseUrl: url, accounts: accounts.settings }
+      const { database } = accountData('x', 'X_', data, accountMigrations)
+      const pair = await logIn(accounts, USER, ORIGIN)
+
+      await database.afterRestore(url, { keepSessions: true })
+      const next = await refreshSession(accounts, pair.refreshToken, ORIGIN)
+      await database.afterRestore(url, { keepSessions: false })
+
+      await assert.rejects(refreshSession(accounts, next.refreshToken, ORIGIN), {
+        code: 'INVALID_REFRESH_TOKEN',
+      })
+      assert.deepEqual(await ownSessions(accounts, CALLER), [])
     })
   })

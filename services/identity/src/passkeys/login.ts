@@ -33,9 +33,7 @@ export async function logInWithPasskey(
   credential: unknown,
   origin: Origin,
 ): Promise<TokenPair> {
-  const assertion = assertionOf(credential)
-  const passkey = assertion && (await findPasskey(passkeys.db, assertion.id))
-  const proof = assertion && (await verifyAssertion(passkeys, assertion, passkey))
+  const { passkey, proof } = await readCredential(passkeys, credential)
   const pair = passkey && proof ? await enter(passkeys, passkey, proof, origin) : undefined
   if (pair) return pair
   await recordRejection(passkeys, passkey, origin)
@@ -62,14 +60,20 @@ function enter({ accounts, clock }: Passkeys, passkey: Passkey, proof: Proof, or
 /** For a caller who proves again who it is, with one of its own passkeys. */
 export function provePasskeyOf(passkeys: Passkeys): ProvePasskey {
   return async (credential, userId) => {
-    const assertion = assertionOf(credential)
-    const passkey = assertion && (await findPasskey(passkeys.db, assertion.id))
-    const proof = assertion && (await verifyAssertion(passkeys, assertion, passkey))
+    const { passkey, proof } = await readCredential(passkeys, credential)
     if (!proof || passkey?.userId !== userId) return undefined
     const { amr, counter } = proof
     const { credentialId } = passkey
     return { amr, use: (db) => advanceCounter(db, credentialId, counter, passkeys.clock()) }
   }
+}
+
+/** The passkey it names, also when it proves nothing. */
+async function readCredential(passkeys: Passkeys, credential: unknown) {
+  const assertion = assertionOf(credential)
+  const passkey = assertion && (await findPasskey(passkeys.db, assertion.id))
+  const proof = assertion && (await verifyAssertion(passkeys, assertion, passkey))
+  return { passkey, proof }
 }
 
 function assertionOf(credential: unknown): AuthenticationResponseJSON | undefined {

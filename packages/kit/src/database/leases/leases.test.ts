@@ -11,6 +11,7 @@ import {
   claimLease,
   deleteDeadLeases,
   deleteLease,
+  isLeaseHeld,
   kitMigrations,
   type LeaseTables,
 } from './leases.repository.ts'
@@ -144,6 +145,19 @@ for (const engine of engines)
         (await leasesIn(db)).map(({ name }) => name),
         ['poll'],
       )
+    })
+
+    test('a lease is held under the start of its name until it is over', async (t) => {
+      const db = await openNode(t, await engine.freshUrl(t))
+      await claimLease(db, 'backup:1', 'node', 60)
+
+      assert.deepEqual(
+        [await isLeaseHeld(db, 'backup:'), await isLeaseHeld(db, '1')],
+        [true, false],
+      )
+      await claimLease(db, 'backup:1', 'node', 0)
+
+      assert.equal(await isLeaseHeld(db, 'backup:'), false)
     })
 
     test('a lease that ended more than an hour ago is swept, a younger one is not', async (t) => {
