@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
-import { exitWith, Problem, readEnvFile } from '@plinth/kit'
+import type { Problem } from '@plinth/kit'
+import { readEnvFile } from '@plinth/kit/runtime'
 import { type Command, CommandError, EXIT, type Given, type Option, usageOf } from './command.ts'
 import { commands } from './commands/index.ts'
 import { helpOf } from './help.ts'
@@ -32,9 +33,7 @@ export async function runPlinth(args: string[]): Promise<void> {
     process.exit(outcome.code ?? EXIT.done)
   } catch (error) {
     progress.end()
-    if (!(error instanceof CommandError || error instanceof Problem)) exitWith(error)
-    console.error(sentenceOf(error))
-    process.exit(codeOf(error))
+    await endWith(error)
   }
 }
 
@@ -126,13 +125,16 @@ function givenOf(operands: string[], values: Values, progress: Given['progress']
   return { operands, flag: (name) => values[name] === true, text, texts: list, env, progress }
 }
 
-function sentenceOf(error: CommandError | Problem): string {
-  const faults = error instanceof Problem ? (error.extra.errors as string[] | undefined) : undefined
-  return faults?.join('\n') ?? error.message
+async function endWith(error: unknown): Promise<never> {
+  if (error instanceof CommandError) {
+    console.error(error.message)
+    process.exit(error.code)
+  }
+  const { exitWith, Problem } = await import('@plinth/kit')
+  if (!(error instanceof Problem)) return exitWith(error)
+  console.error(faultsOf(error)?.join('\n') ?? error.message)
+  // A value that is not acceptable is a mistake in the arguments; anything else is a refusal.
+  process.exit(faultsOf(error) === undefined ? EXIT.notSo : EXIT.usage)
 }
 
-/** A value that is not acceptable is a mistake in the arguments; anything else is a refusal. */
-function codeOf(error: CommandError | Problem): number {
-  if (error instanceof CommandError) return error.code
-  return error.extra.errors === undefined ? EXIT.notSo : EXIT.usage
-}
+const faultsOf = ({ extra }: Problem) => extra.errors as string[] | undefined

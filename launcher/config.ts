@@ -7,7 +7,7 @@ import {
   readSettings,
   type Settings,
   serviceSettings,
-} from '@plinth/kit'
+} from '@plinth/kit/runtime'
 
 export type SuiteConfig = ReturnType<typeof loadConfig>
 

@@ -7,6 +7,17 @@ import { createProgress } from '../progress.ts'
 import { nearest } from '../suggestion.ts'
 import { plinth, temporaryFolder } from './run-plinth.ts'
 
+/** A module that names on stderr what is loaded from an installed package. */
+const TELL_PACKAGES = `data:text/javascript,${encodeURIComponent(`
+  import { registerHooks } from 'node:module'
+  registerHooks({
+    load: (url, context, next) => {
+      if (url.includes('/node_modules/')) console.error(url)
+      return next(url, context)
+    },
+  })
+`)}`
+
 describe('plinth', () => {
   test('without a word, and with --help, lists every command on stdout', async () => {
     const [bare, asked] = await Promise.all([plinth([]), plinth(['--help'])])
@@ -36,6 +47,16 @@ describe('plinth', () => {
     const { version, node, services } = JSON.parse(stdout)
     assert.match(`${version} ${node}`, /^\d+\.\d+\.\d+ \d+\.\d+\.\d+$/)
     assert.ok(services.identity && services.payments)
+  })
+
+  test('waits for no package that its work does without', async () => {
+    const env = { NODE_OPTIONS: `--import=${TELL_PACKAGES}` }
+
+    const listed = await plinth(['--help'], { env })
+    const wrong = await plinth(['keys', 'list'], { env })
+
+    assert.deepEqual([listed.code, listed.stderr], [0, ''])
+    assert.deepEqual([wrong.code, wrong.stderr.split('\n').length], [64, 2])
   })
 
   test('a password comes from stdin or a file, and is then not shown', async (t) => {

@@ -1,14 +1,5 @@
 import type { Env, ServiceKeys } from '@plinth/kit'
 import {
-  allServiceKeys,
-  createServiceKey,
-  faultsOf,
-  KeyBody,
-  revokeServiceKey,
-  rotateServiceKey,
-  validationFailed,
-} from '@plinth/kit'
-import {
   type Command,
   CommandError,
   EXIT,
@@ -20,14 +11,21 @@ import {
 const OPERATOR = 'command line'
 export const BY = { actor: OPERATOR, origin: { address: OPERATOR, requestId: null } }
 
-type Work = (keys: ServiceKeys, given: Given) => Promise<Outcome>
-type Issued = Awaited<ReturnType<typeof createServiceKey>>
+type Code = typeof import('@plinth/kit')
+type Work = (keys: ServiceKeys, code: Code, given: Given) => Promise<Outcome>
+type Issued = Awaited<ReturnType<Code['createServiceKey']>>
 
 export const keyCommands: Command[] = [
-  keyCommand('list', 'lists the service keys, without their secrets', [], {}, async (keys) => {
-    const all = (await allServiceKeys(keys)).map(shownOf)
-    return { text: all.map(lineOf).join('\n') || 'No keys.', json: all }
-  }),
+  keyCommand(
+    'list',
+    'lists the service keys, without their secrets',
+    [],
+    {},
+    async (keys, code) => {
+      const all = (await code.allServiceKeys(keys)).map(shownOf)
+      return { text: all.map(lineOf).join('\n') || 'No keys.', json: all }
+    },
+  ),
   keyCommand(
     'create',
     'makes a service key and shows it, once',
@@ -36,12 +34,12 @@ export const keyCommands: Command[] = [
       scope: { type: 'string', multiple: true, value: 'SCOPE', help: 'what it may do' },
       expires: { type: 'string', value: '30d', help: 'when it ends; 365d unless given' },
     },
-    async (keys, { operands: [name = ''], texts, text }) => {
+    async (keys, code, { operands: [name = ''], texts, text }) => {
       const request = { name, scopes: texts('scope'), lifetimeDays: daysOf(text('expires')) }
       // By the rules of `POST /api/service-keys`, with the same messages.
-      const faults = faultsOf(KeyBody, request)
-      if (faults.length > 0) throw validationFailed(faults)
-      return issued(await createServiceKey(keys, request, BY))
+      const faults = code.faultsOf(code.KeyBody, request)
+      if (faults.length > 0) throw code.validationFailed(faults)
+      return issued(await code.createServiceKey(keys, request, BY))
     },
   ),
   keyCommand(
@@ -49,10 +47,12 @@ export const keyCommands: Command[] = [
     'makes a successor and shows it; the old key ends after the overlap',
     ['<id>'],
     { overlap: { type: 'string', value: 'SECONDS', help: 'a day unless given, at most a week' } },
-    async (keys, { operands: [id = ''], text }) => {
+    async (keys, code, { operands: [id = ''], text }) => {
       const overlap = text('overlap')
       const overlapSeconds = overlap === undefined ? undefined : numberOf(overlap, '--overlap')
-      return issued(await rotateServiceKey(keys, numberOf(id, 'id'), { overlapSeconds, by: BY }))
+      return issued(
+        await code.rotateServiceKey(keys, numberOf(id, 'id'), { overlapSeconds, by: BY }),
+      )
     },
   ),
   keyCommand(
@@ -60,8 +60,8 @@ export const keyCommands: Command[] = [
     'ends a key at once',
     ['<id>'],
     {},
-    async (keys, { operands: [id = ''] }) => {
-      await revokeServiceKey(keys, numberOf(id, 'id'), BY)
+    async (keys, code, { operands: [id = ''] }) => {
+      await code.revokeServiceKey(keys, numberOf(id, 'id'), BY)
       return { text: `Key ${id} is revoked.`, json: { revoked: Number(id) } }
     },
   ),
@@ -76,7 +76,7 @@ function keyCommand(
 ): Command {
   const run = async (given: Given) => {
     const { keys, close } = await openService(given.text('service'), given.env)
-    const outcome = await work(keys, given)
+    const outcome = await work(keys, await import('@plinth/kit'), given)
     // After a failure the process ends without closing, so that closing cannot hide the failure.
     await close()
     return outcome

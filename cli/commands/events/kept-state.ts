@@ -1,6 +1,5 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { newSecret } from '@plinth/events'
 
 /** What `plinth listen` keeps, by the address of the service. */
 type Kept = { secret: string; keys: Record<string, string>; cursors: Record<string, string> }
@@ -15,9 +14,9 @@ export type KeptState = {
   saveCursor(url: string, id: string): void
 }
 
-export function openState(folder: string): KeptState {
+export async function openState(folder: string): Promise<KeptState> {
   const file = join(folder, 'listen.json')
-  const kept = read(file) ?? { secret: newSecret(), keys: {}, cursors: {} }
+  const kept = read(file) ?? { secret: await newSecret(), keys: {}, cursors: {} }
   const save = () => {
     mkdirSync(folder, { recursive: true })
     // Renamed, so that a kill leaves the old state or the new one.
@@ -38,6 +37,11 @@ export function openState(folder: string): KeptState {
       save()
     },
   }
+}
+
+async function newSecret(): Promise<string> {
+  const events = await import('@plinth/events')
+  return events.newSecret()
 }
 
 function read(file: string): Kept | undefined {

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
-import { signedHeaders } from '@plinth/events'
-import { createServiceKey, hostUrl, readSettings } from '@plinth/kit'
+import { hostUrl, readSettings } from '@plinth/kit/runtime'
 import { type Command, CommandError, EXIT, type Given, serviceOf } from '../../command.ts'
 import { BY, openService } from '../access/keys.ts'
 import { type KeptState, openState } from './kept-state.ts'
@@ -29,7 +28,7 @@ export const listen: Command = {
     'print-secret': { type: 'boolean', help: 'prints the secret that events are signed with' },
   },
   run: async (given) => {
-    const state = openState(
+    const state = await openState(
       readSettings(given.env, (settings) => settings.text('SUITE_DATA', 'data')),
     )
     const { secret } = state
@@ -103,7 +102,6 @@ async function forwardStream(listener: Listener, progress: Following): Promise<v
     if (message === 'gap') console.error('Events were deleted before they could be read.')
     else if (message !== 'open') {
       await forwardUntilAnswered(listener, message)
-      state.saveCursor(url, message.id)
       progress.since = undefined
     }
   }
@@ -121,6 +119,7 @@ async function renewKey({ given, state, service, url }: Listener, refusal: Refus
   if (!isOurs) throw new CommandError(EXIT.notSo, `${url} refuses: ${refusal.message}`)
   const { keys, close } = await openService(service, given.env)
   const request = { name: 'plinth listen', scopes: ['events:read'], lifetimeDays: KEY_DAYS }
+  const { createServiceKey } = await import('@plinth/kit')
   const { secret } = await createServiceKey(keys, request, BY)
   await close()
   state.saveKey(url, secret)
@@ -143,17 +142,21 @@ async function replayOf(listener: Listener, id: string) {
 
 /** A receiver that is being restarted misses nothing. */
 async function forwardUntilAnswered(listener: Listener, message: Message): Promise<void> {
-  while ((await forward(listener, message)) === undefined) await pause(AGAIN_MS)
+  const { state, url } = listener
+  const isRead = () => state.saveCursor(url, message.id)
+  while ((await forward(listener, message, isRead)) === undefined) await pause(AGAIN_MS)
 }
 
-/** The status of the answer; nothing when there was none. */
+/** The status of the answer; nothing when there was none. What is shown as answered has been kept. */
 async function forward(
   { state, forwardTo, given }: Listener,
   { id, type, body }: Message,
+  answered = () => {},
 ): Promise<number | undefined> {
   const print = given.flag('json')
     ? (line: object) => console.log(JSON.stringify(line))
     : (line: object) => console.log(textOf(line as Line))
+  const { signedHeaders } = await import('@plinth/events')
   const began = performance.now()
   print({ id, type })
   try {
@@ -168,6 +171,7 @@ async function forward(
       body,
     })
     await reply.body?.cancel()
+    answered()
     print({ id, status: reply.status, durationMs: Math.round(performance.now() - began) })
     return reply.status
   } catch (error) {

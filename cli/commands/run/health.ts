@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Env, hostUrl, readSettings } from '@plinth/kit'
+import { type Env, hostUrl, readSettings } from '@plinth/kit/runtime'
 import { loadConfig } from '../../../launcher/config.ts'
 import { type ServiceEntry, services } from '../../../launcher/services.ts'
 import { type Command, CommandError, EXIT, serviceOf } from '../../command.ts'

@@ -1,6 +1,6 @@
 import { arch, platform } from 'node:os'
-import { VERSION } from '@plinth/kit'
 import { services } from '../../../launcher/services.ts'
+import manifest from '../../../package.json' with { type: 'json' }
 import type { Command } from '../../command.ts'
 
 export const version: Command = {
@@ -9,9 +9,10 @@ export const version: Command = {
   run: async () => {
     const each = Object.fromEntries(services.map((service) => [service.name, service.version]))
     const node = process.versions.node
+    const { version } = manifest
     return {
-      text: `plinth ${VERSION} (Node ${node}, ${platform()} ${arch()})`,
-      json: { version: VERSION, node, platform: platform(), arch: arch(), services: each },
+      text: `plinth ${version} (Node ${node}, ${platform()} ${arch()})`,
+      json: { version, node, platform: platform(), arch: arch(), services: each },
     }
   },
 }

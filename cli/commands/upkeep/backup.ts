@@ -1,5 +1,5 @@
 import type { BackupError, KeptBackup } from '@plinth/backup'
-import { armFailPoint, systemClock } from '@plinth/kit'
+import { armFailPoint, systemClock } from '@plinth/kit/runtime'
 import type { Made } from '../../../launcher/backups/make.ts'
 import { loadBackups } from '../../../launcher/config.ts'
 import {

@@ -1,4 +1,3 @@
-import { missingMigrations } from '@plinth/kit'
 import {
   type Command,
   CommandError,
@@ -23,6 +22,7 @@ async function plan({ env, flag }: Given): Promise<Outcome> {
       EXIT.usage,
       'Each service brings its database up to date when it starts. --plan shows what it would do.',
     )
+  const { missingMigrations } = await import('@plinth/kit')
   const { suiteData } = await import('../../../launcher/backups/suite-data.ts')
   const rows: { service: string; migration: string }[] = []
   for (const { name, database } of await suiteData(env))

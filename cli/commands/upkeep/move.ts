@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { armFailPoint } from '@plinth/kit'
+import { armFailPoint } from '@plinth/kit/runtime'
 import {
   type Command,
   CommandError,

@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs'
-import { armFailPoint, systemClock } from '@plinth/kit'
+import { armFailPoint, systemClock } from '@plinth/kit/runtime'
 import type { Command, Given, Outcome } from '../../command.ts'
 import { explained } from './backup.ts'
 
