@@ -62,6 +62,7 @@ export {
   roles,
   UserReply,
   usernameText,
+  WhyBody,
 } from './users/schemas.ts'
 export {
   refuseGuessable,

@@ -39,14 +39,14 @@ import {
 import type { IdentityConfig } from './config.ts'
 import { identityMigrations } from './database/migrations/index.ts'
 import type { IdentityTables } from './database/tables.ts'
-import { factorRoutes } from './factors/factors.routes.ts'
 import { openGate } from './factors/gate.ts'
 import { recentGuard } from './factors/reauthentication.ts'
+import { factorRoutes } from './factors/routes/factors.routes.ts'
+import { removalRoutes } from './factors/routes/removal.routes.ts'
 import type { Factors } from './factors/second-factor.ts'
 import { startDelivery } from './mail/delivery.ts'
 import { mailRoutes } from './mail/mail.routes.ts'
-import { readMessages } from './mail/messages.ts'
-import { canSend, type Outbox } from './mail/outbox.ts'
+import { canSend, openOutbox } from './mail/outbox.ts'
 import { oauthRoutes, userStatusRoute } from './oauth/oauth.routes.ts'
 import { openOAuth, SCOPES } from './oauth/oauth.ts'
 import { startChallengeSweep } from './passkeys/challenges.ts'
@@ -120,12 +120,14 @@ export async function createIdentity(
     db,
     issuer: config.mail.appName,
     reauthenticate: config.reauthenticate,
+    removalHours: config.factorRemovalHours,
   }
   const guards = { guard, recent: recentGuard(factors) }
   const { publicUrl, accounts: settings, deletionGraceDays: graceDays } = config
   mountRecovery(server, { accounts, db, outbox, factors, publicUrl, graceDays }, guards)
 
   mountPasskeys(server, config, factors, guards)
+  removalRoutes(server, factors, guards)
   passkeyRecordRoutes(server, { accounts, db, clock }, guard)
   protectedResourceRoutes(server, { publicUrl, issuer: settings.issuer })
   serviceKeyRoutes(server, keys, guard.role(ADMIN_ROLE))
@@ -147,17 +149,6 @@ export async function createIdentity(
   indexRoute(server, { name: NAME, version: VERSION })
   openApiRoutes(server, API, consoleFolder('reference'))
   return server
-}
-
-function openOutbox(db: Db<IdentityTables>, clock: Clock, config: IdentityConfig): Outbox {
-  return {
-    db,
-    clock,
-    key: config.accounts.masterKey,
-    settings: config.mail,
-    messages: readMessages(config.mail),
-    wake: () => {},
-  }
 }
 
 type Mounted = Omit<Lifecycle, 'passkeys' | 'log' | 'eraseDue'>

@@ -35,6 +35,8 @@ export function loadConfig(env: Env = process.env) {
       requireVerified: settings.flag('IDENTITY_REQUIRE_VERIFIED', false),
       /** Whether changes of an account need a recent proof of who the caller is. */
       reauthenticate: settings.flag('IDENTITY_REAUTHENTICATE', false),
+      /** Between the removal of a second factor by an administrator and its effect; 0: at once. */
+      factorRemovalHours: settings.integer('IDENTITY_FACTOR_REMOVAL_HOURS', 24, { max: 720 }),
       /** Between the wish to be erased and the erasure; 0: at once. */
       deletionGraceDays: settings.integer('IDENTITY_DELETION_GRACE_DAYS', 7, { max: 90 }),
       /** `undefined`: passkeys are off. */

@@ -5,7 +5,7 @@ import { FLAGS } from './authenticator.ts'
 import { enrol } from './authenticator-app.ts'
 import { mailTo, tokenOf } from './inbox.ts'
 import { startPasskeyClient } from './passkey-client.ts'
-import { ALICE, startIdentity, startWithAlice } from './start-identity.ts'
+import { ALICE, adminToken, startIdentity, startWithAlice } from './start-identity.ts'
 
 const env = { IDENTITY_REAUTHENTICATE: 'true' }
 
@@ -31,6 +31,25 @@ async function protectedCalls(api: Api, token: string) {
   return replies.map(({ status, body }) => (body.code ? `${status} ${body.code}` : String(status)))
 }
 
+/** What ends an account, a factor of another user, or takes the data along. */
+async function endings(
+  api: Api,
+  { token, admin, userId }: { token: string; admin: string; userId: number },
+) {
+  const why = {
+    token: admin,
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ reason: 'asked for' }),
+  }
+  const replies = [
+    await api.delete('/api/users/me', { token }),
+    await api.get('/api/users/me/export', { token }),
+    await api.request('DELETE', `/api/users/${userId}`, why),
+    await api.request('DELETE', `/api/users/${userId}/totp`, why),
+  ]
+  return replies.map(({ status, body }) => `${status} ${body.code}`)
+}
+
 const REACHED = [
   '404 SECOND_FACTOR_NOT_FOUND',
   '201',
@@ -45,13 +64,15 @@ const REFUSED = Array.from({ length: REACHED.length }, () => '403 REAUTHENTICATI
 for (const engine of engines)
   describe(`a recent proof of who the caller is on ${engine.name}`, { skip: engine.skip }, () => {
     test('is needed for what the setting protects, and holds for ten minutes', async (t) => {
-      const { api, token, clock } = await startWithAlice(t, { engine, env })
+      const { api, token, clock, userId } = await startWithAlice(t, { engine, env })
+      const admin = await adminToken(api)
       const { body: other } = await api.post('/api/auth/login', ALICE)
       const again = (body: object) => api.post('/api/auth/reauthenticate', body, { token })
       assert.deepEqual(await protectedCalls(api, token), REACHED)
 
       clock.advance(600)
       assert.deepEqual(await protectedCalls(api, token), REFUSED)
+      assert.deepEqual(await endings(api, { token, admin, userId }), REFUSED.slice(0, 4))
       assert.equal((await again({})).status, 400)
       const wrong = await again({ password: 'wrong' })
       assert.deepEqual(

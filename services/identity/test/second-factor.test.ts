@@ -1,13 +1,28 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { openAccounts } from '@plinth/accounts'
+import { openDatabase } from '@plinth/kit'
 import { type Api, engines, type TestClock } from '@plinth/kit/testing'
+import type { loadConfig } from '../src/app.ts'
+import { identityMigrations } from '../src/database/migrations/index.ts'
+import type { IdentityTables } from '../src/database/tables.ts'
+import { removeDueFactors } from '../src/factors/removal.ts'
+import { openOutbox } from '../src/mail/outbox.ts'
+import { followEvents } from '../src/recovery/notices.ts'
 import { FLAGS } from './authenticator.ts'
 import { enrol, firstStep, secondStep } from './authenticator-app.ts'
 import { mailTo, tokenOf } from './inbox.ts'
 import { startPasskeyClient } from './passkey-client.ts'
-import { ALICE, sharedIdentity, startIdentity, startWithAlice } from './start-identity.ts'
+import {
+  ALICE,
+  adminToken,
+  sharedIdentity,
+  startIdentity,
+  startWithAlice,
+} from './start-identity.ts'
 
 const NEW_PASSWORD = 'an entirely new password'
+const DAY = 86_400
 
 let users = 0
 
@@ -19,6 +34,18 @@ async function newUser({ api, clock }: { api: Api; clock: TestClock }) {
   assert.equal((await api.post('/api/auth/register', user)).status, 201)
   const { body } = await api.post('/api/auth/login', user)
   return { api, clock, user, token: body.accessToken as string }
+}
+
+type Config = ReturnType<typeof loadConfig>
+
+/** Runs the job of the service once, with the clock of the test. */
+async function removeDueNow({ config, clock }: { config: Config; clock: TestClock }) {
+  const { db, close } = await openDatabase<IdentityTables>(config.databaseUrl, identityMigrations)
+  const hooks = { onEvent: followEvents(openOutbox(db, clock, config), config.publicUrl) }
+  const accounts = await openAccounts(db, config.accounts, clock, hooks)
+  await removeDueFactors({ accounts, db }, new AbortController().signal)
+  await accounts.close()
+  await close()
 }
 
 const claimsOf = (token: string) =>
@@ -276,6 +303,72 @@ for (const engine of engines)
       assert.equal(await attempt(recoveryCodes[1]), 401)
       assert.equal(await attempt(renewed.body.recoveryCodes[0]), 200)
       await mailTo(api, user.email, 'recovery-codes-renewed')
+    })
+
+    test('is removed by an administrator after a day, unless it is used before', async () => {
+      const { api, token, clock, user } = await newUser(service())
+      const { app } = await enrol(api, token, clock)
+      const userId = claimsOf(token).sub
+      const admin = await adminToken(api)
+      const seen = async () => (await api.get(`/api/users/${userId}/totp`, { token: admin })).body
+      assert.deepEqual(await seen(), { secondFactor: true, removesAt: null })
+      const remove = (reason?: string) =>
+        api.request('DELETE', `/api/users/${userId}/totp`, {
+          token: admin,
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({ reason }),
+        })
+      assert.equal((await remove()).status, 400)
+      const asked = await remove('phone lost, passport shown')
+      assert.equal(asked.status, 202)
+      assert.equal(Date.parse(asked.body.removesAt) - clock().getTime(), DAY * 1000)
+      assert.deepEqual((await remove('once more')).body, asked.body)
+      const notice = await mailTo(api, user.email, 'second-factor-removal')
+      assert.ok(notice.text.includes(asked.body.removesAt.slice(0, 16).replace('T', ' ')))
+
+      const proof = { code: app.next() }
+      assert.equal((await secondStep(api, await firstStep(api, user), proof)).status, 200)
+      await mailTo(api, user.email, 'second-factor-kept')
+      assert.equal((await seen()).removesAt, null)
+
+      await remove('lost again')
+      clock.advance(DAY - 1)
+      await removeDueNow(service())
+      await firstStep(api, user)
+      clock.advance(1)
+      await removeDueNow(service())
+      assert.equal((await api.post('/api/auth/login', user)).status, 200)
+      await mailTo(api, user.email, 'second-factor-removed')
+      const again = await api.get(`/api/audit?user=${user.username}&event=TOTP_REMOVAL_REQUESTED`, {
+        token: await adminToken(api),
+      })
+      const rows = again.body.content as { actor: string; reason: string }[]
+      assert.deepEqual(
+        rows.map(({ actor, reason }) => [actor, reason]),
+        [
+          ['admin', 'lost again'],
+          ['admin', 'phone lost, passport shown'],
+        ],
+      )
+    })
+
+    test('that is not there cannot be removed, and only administrators remove one', async () => {
+      const { api, token } = await newUser(service())
+      const path = `/api/users/${claimsOf(token).sub}/totp`
+      const remove = (caller: string, at = path) =>
+        api.request('DELETE', at, {
+          token: caller,
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({ reason: 'lost' }),
+        })
+
+      assert.deepEqual(codeOfReply(await remove(token)), [403, 'ACCESS_DENIED'])
+      const admin = await adminToken(api)
+      assert.deepEqual(codeOfReply(await remove(admin)), [404, 'SECOND_FACTOR_NOT_FOUND'])
+      assert.deepEqual(codeOfReply(await remove(admin, '/api/users/999999/totp')), [
+        404,
+        'USER_NOT_FOUND',
+      ])
     })
 
     test('that is not confirmed within ten minutes has to be begun again', async () => {

@@ -48,6 +48,8 @@ export const reason = requiredText({
 
 export const ReasonBody = Type.Object({ reason: Type.Optional(reason) }, { title: 'Reason' })
 
+export const WhyBody = Type.Object({ reason }, { title: 'Why' })
+
 const role = Type.String({
   pattern: '^ROLE_(USER|ADMIN)$',
   message: 'must be ROLE_USER or ROLE_ADMIN',

@@ -39,6 +39,10 @@ export type FactorCalls = {
   removeTotp(proof: FactorProof): Promise<void>
   renewRecoveryCodes(code: string): Promise<{ recoveryCodes: string[] }>
   recoveryCodesLeft(): Promise<{ remaining: number; createdAt: string | null }>
+  /** For administrators, as the next. */
+  secondFactorOfUser(id: number): Promise<{ secondFactor: boolean; removesAt: string | null }>
+  /** Takes effect after a delay; the user cancels it by using the factor. */
+  removeTotpOfUser(id: number, reason: string): Promise<{ removesAt: string }>
 }
 
 export type RecoveryCalls = {
@@ -85,6 +89,9 @@ export function factorCalls({ send, calling, session }: OpenSession): FactorCall
     removeTotp: (json) => nothingOf(calling('DELETE', totp, { json })),
     renewRecoveryCodes: (code) => jsonOf(calling('POST', codes, { json: { code } })),
     recoveryCodesLeft: () => jsonOf(calling('GET', codes)),
+    secondFactorOfUser: (id) => jsonOf(calling('GET', `/api/users/${id}/totp`)),
+    removeTotpOfUser: (id, reason) =>
+      jsonOf(calling('DELETE', `/api/users/${id}/totp`, { json: { reason } })),
   }
 }
 

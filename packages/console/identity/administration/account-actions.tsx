@@ -1,10 +1,21 @@
 import { type MoreActions, shortened } from '../../shared/account/administration/user-card.tsx'
+import { useLoad } from '../../shared/api/use-reply.ts'
 import { ConfirmButton } from '../../shared/components/button.tsx'
+import { Notice } from '../../shared/components/page.tsx'
 import { saveFile } from '../../shared/files/save-file.ts'
 import { dateText } from '../../shared/wording.ts'
 
-/** Passwords, data and the end of an account; most of them ask for a reason. */
-export const accountActions: MoreActions = ({ session, user, act }) => {
+type Props = Parameters<MoreActions>[0]
+
+/** Passwords, the second factor, data and the end of an account; most of them ask for a reason. */
+export const accountActions: MoreActions = (props) => (
+  <>
+    <SecondFactor {...props} />
+    <AccountButtons {...props} />
+  </>
+)
+
+function AccountButtons({ session, user, act }: Props) {
   const { api } = session
   const { id, username, deletesAt } = user
   const blocked = act.reason === '' && 'Give a reason first.'
@@ -70,6 +81,37 @@ export const accountActions: MoreActions = ({ session, user, act }) => {
           Cancel the erasure
         </ConfirmButton>
       )}
+    </div>
+  )
+}
+
+/** For a user who has lost the authenticator and the recovery codes. */
+function SecondFactor({ session, user, act }: Props) {
+  const path = `/api/users/${user.id}/totp`
+  const factor = useLoad<{ secondFactor: boolean; removesAt: string | null }>(
+    () => session.api.get(path, { silent: true }),
+    [path, user],
+  )
+  if (!factor.body?.secondFactor) return null
+  const { removesAt } = factor.body
+  if (removesAt !== null)
+    return (
+      <Notice>
+        <p>The second factor goes on {dateText(removesAt)}, unless it is used before.</p>
+      </Notice>
+    )
+  const remove = () => session.api.delete(path, { json: { reason: act.reason } })
+  return (
+    <div class="row">
+      <ConfirmButton
+        kind="danger"
+        question="Remove it after the delay?"
+        blocked={act.reason === '' && 'Give a reason first.'}
+        busy={act.busy}
+        onClick={() => act.run(remove, `${user.username} got a mail; using the factor stops it.`)}
+      >
+        Remove the second factor
+      </ConfirmButton>
     </div>
   )
 }

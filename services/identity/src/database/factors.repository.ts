@@ -17,6 +17,7 @@ export async function insertPendingFactor(
     failures: 0,
     lockedUntil: null,
     confirmedAt: null,
+    removesAt: null,
   })
   const { numInsertedOrUpdatedRows = 0n } = await db
     .insertInto('totp_factors')
@@ -93,6 +94,40 @@ export async function addFactorFailure(db: Db<IdentityTables>, userId: number): 
 export async function lockFactor(db: Db<IdentityTables>, userId: number, until: Date) {
   const locked_until = until.toISOString()
   await db.updateTable('totp_factors').set({ locked_until }).where('user_id', '=', userId).execute()
+}
+
+export async function scheduleRemoval(
+  db: Db<IdentityTables>,
+  userId: number,
+  removes_at: string,
+): Promise<void> {
+  await db.updateTable('totp_factors').set({ removes_at }).where('user_id', '=', userId).execute()
+}
+
+export async function listDueRemovals(
+  db: Db<IdentityTables>,
+  now: string,
+  most: number,
+): Promise<number[]> {
+  const rows = await db
+    .selectFrom('totp_factors')
+    .select('user_id')
+    .where('removes_at', '<=', now)
+    .orderBy('removes_at')
+    .limit(most)
+    .execute()
+  return rows.map(({ user_id }) => user_id)
+}
+
+/** Returns whether there was one to cancel. */
+export async function cancelRemoval(db: Db<IdentityTables>, userId: number): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('totp_factors')
+    .set({ removes_at: null })
+    .where('user_id', '=', userId)
+    .where('removes_at', 'is not', null)
+    .executeTakeFirstOrThrow()
+  return numUpdatedRows === 1n
 }
 
 /** The factor, active or pending, and its recovery codes. Returns whether there was a factor. */

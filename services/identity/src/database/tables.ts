@@ -74,6 +74,8 @@ export type IdentityTables = AccountTables &
       locked_until: string | null
       created_at: string
       confirmed_at: string | null
+      /** An administrator has asked for its removal, which a use of it cancels. */
+      removes_at: string | null
     }
     recovery_codes: {
       user_id: number

@@ -1,5 +1,6 @@
 import type { User } from '@plinth/accounts'
 import { type Db, fromRow } from '@plinth/kit'
+import { deleteFactor } from './factors.repository.ts'
 import type { IdentityTables } from './tables.ts'
 
 /** Everything that this service keeps about a user beside the account itself. */
@@ -11,9 +12,7 @@ export async function eraseUserData(
   await db.deleteFrom('passkey_users').where('user_id', '=', id).execute()
   await db.deleteFrom('passkey_challenges').where('user_id', '=', id).execute()
   await db.deleteFrom('one_time_tokens').where('user_id', '=', id).execute()
-  await db.deleteFrom('totp_factors').where('user_id', '=', id).execute()
-  await db.deleteFrom('recovery_codes').where('user_id', '=', id).execute()
-  await db.deleteFrom('mfa_steps').where('user_id', '=', id).execute()
+  await deleteFactor(db, id)
   await db.deleteFrom('mail_outbox').where('address', '=', email).execute()
   await db.deleteFrom('mail_outbox').where('user_id', '=', id).execute()
   const by = `user ${id}`

@@ -10,6 +10,7 @@ import {
 import { type Db, openText, type Problem, secondsAfter, validationFailed } from '@plinth/kit'
 import {
   addFactorFailure,
+  cancelRemoval,
   claimStep,
   deleteFactor,
   findFactor,
@@ -29,6 +30,8 @@ export type Factors = {
   issuer: string
   /** Whether changes of an account need a recent proof of who the caller is. */
   reauthenticate: boolean
+  /** Between the removal by an administrator and its effect. */
+  removalHours: number
 }
 
 export const SECOND_FACTOR_USED = 'SECOND_FACTOR_USED'
@@ -45,7 +48,7 @@ const LONGEST_LOCK_SECONDS = 24 * 3600
 /**
  * The one check of a second factor. Runs in a transaction in which the user's row is locked, and which
  * must commit whatever the outcome, for it counts failures. A recovery code also works while the
- * authenticator is locked: 65 bits cannot be guessed.
+ * authenticator is locked: 65 bits cannot be guessed. Who has the factor needs no removal of it.
  */
 export async function proveSecondFactor(
   { accounts }: Factors,
@@ -57,17 +60,22 @@ export async function proveSecondFactor(
   const inside = { ...accounts, db: db as unknown as Accounts['db'] }
   const now = accounts.clock()
   const who = { actor: user.username, subject: user.username, userId: user.id }
+  const passed = async () => {
+    if (await cancelRemoval(db, user.id))
+      await recordEvent(inside, { event: 'TOTP_REMOVAL_CANCELLED', ...who }, origin)
+    return 'passed' as const
+  }
   if (code !== undefined) {
     const factor = await findFactor(db, user.id)
     const lockedUntil = new Date(factor?.lockedUntil ?? 0)
     if (lockedUntil > now) return { lockedUntil }
     const step = factor && stepOfCode(secretOf(accounts, factor), code, now)
-    if (step !== undefined && (await claimStep(db, user.id, { step, now }))) return 'passed'
+    if (step !== undefined && (await claimStep(db, user.id, { step, now }))) return passed()
   } else if (recoveryCode !== undefined) {
     const codeHash = recoveryCodeHash(accounts.settings.masterKey, user.id, recoveryCode)
     if (await spendRecoveryCode(db, { userId: user.id, codeHash }, now)) {
       await recordEvent(inside, { event: 'RECOVERY_CODE_USED', ...who }, origin)
-      return 'passed'
+      return passed()
     }
   } else return 'missing'
   const beyond = (await addFactorFailure(db, user.id)) - FAILURES_BEFORE_LOCK
@@ -110,11 +118,11 @@ export async function dropSecondFactor(
   accounts: Accounts,
   db: Db<IdentityTables>,
   user: User,
-  { actor, origin }: { actor: string; origin: Origin },
+  { actor, origin }: { actor?: string; origin: Origin },
 ): Promise<void> {
   await deleteFactor(db, user.id)
   if (!user.secondFactor) return
   await updateSecondFactor(db, user.id, false)
-  const event = { event: 'TOTP_REMOVED', actor, subject: user.username, userId: user.id }
-  await recordEvent({ ...accounts, db }, event, origin)
+  const who = { ...(actor !== undefined && { actor }), subject: user.username, userId: user.id }
+  await recordEvent({ ...accounts, db }, { event: 'TOTP_REMOVED', ...who }, origin)
 }

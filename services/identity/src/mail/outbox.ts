@@ -18,7 +18,7 @@ import {
   requeueMail,
 } from '../database/mail.repository.ts'
 import type { IdentityTables } from '../database/tables.ts'
-import { type Details, type MailKind, type Messages, renderMail } from './messages.ts'
+import { type Details, type MailKind, type Messages, readMessages, renderMail } from './messages.ts'
 import { mailNotConfigured, mailNotFailed } from './problems.ts'
 import type { Language, MailSettings } from './settings.ts'
 
@@ -32,6 +32,18 @@ export type Outbox = {
   messages: Messages
   /** Looks for mails that are due, once the transaction that queued them has had time to commit. */
   wake(): void
+}
+
+type Opened = { accounts: { masterKey: Buffer }; mail: MailSettings }
+
+/** `wake` does nothing until a delivery takes its place. */
+export function openOutbox(
+  db: Db<IdentityTables>,
+  clock: Clock,
+  { accounts, mail }: Opened,
+): Outbox {
+  const { masterKey: key } = accounts
+  return { db, clock, key, settings: mail, messages: readMessages(mail), wake: () => {} }
 }
 
 /** Before anything is promised that only a mail can keep. */

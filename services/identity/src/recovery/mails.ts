@@ -9,6 +9,7 @@ import {
 import { deleteUnfinished } from '../database/factors.repository.ts'
 import { deleteExpiredTokens } from '../database/one-time-tokens.repository.ts'
 import { PENDING_SECONDS } from '../factors/enrolment.ts'
+import { removeDueFactors } from '../factors/removal.ts'
 import { type Prepare, sweepMails } from '../mail/delivery.ts'
 import { prepareEmailChange } from './by-mail/email-change.ts'
 import { prepareReset } from './by-mail/password-reset.ts'
@@ -29,7 +30,7 @@ export function prepareMails(recovery: Recovery): Prepare {
 
 const SWEEP_SECONDS = 60
 
-/** Removes tokens and steps that have expired, enrolments that were given up and mails of long ago. */
+/** Removes what has expired or was given up, mails of long ago, and factors whose removal is due. */
 export function startRecoverySweep(
   { accounts, db, outbox }: Recovery,
   { log, metrics }: Server,
@@ -43,6 +44,7 @@ export function startRecoverySweep(
     run: async (signal) => {
       await deleteExpiredTokens(db, accounts.clock(), signal)
       await sweepMails(outbox, signal)
+      await removeDueFactors({ accounts, db }, signal)
       await deleteUnfinished(db, { now: accounts.clock(), pendingSeconds: PENDING_SECONDS }, signal)
     },
   })

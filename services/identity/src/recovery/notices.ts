@@ -8,7 +8,7 @@ import {
 } from '@plinth/accounts'
 import type { AuditEntry } from '@plinth/events'
 import type { Db } from '@plinth/kit'
-import { deleteSteps, unusedRecoveryCodes } from '../database/factors.repository.ts'
+import { deleteSteps, findFactor, unusedRecoveryCodes } from '../database/factors.repository.ts'
 import { deleteTokens } from '../database/one-time-tokens.repository.ts'
 import type { IdentityTables } from '../database/tables.ts'
 import type { MailKind } from '../mail/messages.ts'
@@ -44,6 +44,8 @@ const CONSEQUENCES: Record<string, Consequence> = {
   ROLES_CHANGED: { mail: 'roles-changed' },
   TOTP_ADDED: { mail: 'second-factor-added' },
   TOTP_REMOVED: { mail: 'second-factor-removed' },
+  TOTP_REMOVAL_REQUESTED: { mail: 'second-factor-removal' },
+  TOTP_REMOVAL_CANCELLED: { mail: 'second-factor-kept' },
   RECOVERY_CODE_USED: { mail: 'recovery-code-used' },
   RECOVERY_CODES_RENEWED: { mail: 'recovery-codes-renewed' },
   SECOND_FACTOR_USED: { result: 'REFUSED', mail: 'second-factor-refused' },
@@ -103,7 +105,12 @@ async function queueNotice(
   const { failures } = await countWithin(counting, `notice ${mail} ${user.id}`, HOUR)
   if (failures > NOTICES_AN_HOUR) return
   const { remaining } = await unusedRecoveryCodes(db, user.id)
-  const link = `${publicUrl}/account/#forgot`
-  const details = { username: user.username, remaining: String(remaining), link }
+  const factor = mail === 'second-factor-removal' ? await findFactor(db, user.id) : undefined
+  const details = {
+    username: user.username,
+    remaining: String(remaining),
+    date: (factor?.removesAt ?? '').slice(0, 16).replace('T', ' '),
+    link: `${publicUrl}/account/#forgot`,
+  }
   await queueMail(outbox, db, { kind: mail, ...to, details, lifetimeSeconds }, origin)
 }

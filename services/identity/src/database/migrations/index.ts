@@ -4,6 +4,7 @@ import { passkeysSchema } from './0001-passkeys.ts'
 import { recoverySchema } from './0002-recovery.ts'
 import { verifiedUsers } from './0003-verified-users.ts'
 import { factorsSchema } from './0004-factors.ts'
+import { factorRemoval } from './0005-factor-removal.ts'
 
 export const identityMigrations: Migration[] = [
   ...accountMigrations,
@@ -12,4 +13,5 @@ export const identityMigrations: Migration[] = [
   recoverySchema,
   verifiedUsers,
   factorsSchema,
+  factorRemoval,
 ]

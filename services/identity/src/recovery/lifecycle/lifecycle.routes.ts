@@ -11,6 +11,7 @@ import {
   UserReply,
   usernameTaken,
   userUnknown,
+  WhyBody,
 } from '@plinth/accounts'
 import {
   bareReply,
@@ -42,7 +43,6 @@ import {
   DeletionReply,
   InvitationBody,
   KeepBody,
-  WhyBody,
 } from './schemas.ts'
 
 const own = ['Own account']
@@ -50,11 +50,13 @@ const administration = ['Users']
 const userIdOf = (id: string) => pathId(id, { unknown: userUnknown })
 const file = { 200: bareReply({ mediaTypes: ['application/json'] }) }
 
+type Guards = { guard: AccountGuard; recent: Guard }
+
 /** export · delete · keep, of the own account; and for administrators of any, with a reason */
 export function lifecycleRoutes(
   server: Server,
   lifecycle: Lifecycle,
-  { guard, recent }: { guard: AccountGuard; recent: Guard },
+  { guard, recent }: Guards,
 ): void {
   server.get('/api/users/me/export', {
     onRequest: [guard.caller, recent],
@@ -102,11 +104,11 @@ export function lifecycleRoutes(
     },
   })
 
-  administrationRoutes(server, lifecycle, guard)
+  administrationRoutes(server, lifecycle, { guard, recent })
 }
 
-function administrationRoutes(server: Server, lifecycle: Lifecycle, guard: AccountGuard): void {
-  const admin = guard.role(ADMIN_ROLE)
+function administrationRoutes(server: Server, lifecycle: Lifecycle, guards: Guards): void {
+  const admin = guards.guard.role(ADMIN_ROLE)
 
   server.post('/api/users', {
     bodyLimit: CREDENTIALS_BODY_BYTES,
@@ -157,14 +159,14 @@ function administrationRoutes(server: Server, lifecycle: Lifecycle, guard: Accou
     },
   })
 
-  deletionRoutes(server, lifecycle, guard)
+  deletionRoutes(server, lifecycle, guards)
 }
 
-function deletionRoutes(server: Server, lifecycle: Lifecycle, guard: AccountGuard): void {
+function deletionRoutes(server: Server, lifecycle: Lifecycle, { guard, recent }: Guards): void {
   const admin = guard.role(ADMIN_ROLE)
 
   server.delete('/api/users/:id', {
-    onRequest: admin,
+    onRequest: [admin, recent],
     schema: {
       operationId: 'deleteUser',
       summary: 'Have an account erased after the grace period; ends every session',

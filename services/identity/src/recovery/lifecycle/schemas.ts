@@ -13,8 +13,6 @@ export const InvitationBody = Type.Object(
   { title: 'Invitation' },
 )
 
-export const WhyBody = Type.Object({ reason }, { title: 'Why' })
-
 export const KeepBody = Type.Object(
   { token: requiredText({ maxLength: 200, description: 'Of the mail, or of a refused login' }) },
   { title: 'KeepAccount' },

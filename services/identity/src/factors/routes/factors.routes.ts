@@ -22,11 +22,11 @@ import {
   recoveryCodesLeft,
   removeTotp,
   renewRecoveryCodes,
-} from './enrolment.ts'
-import { completeLogIn } from './gate.ts'
-import { codeRejected, factorAbsent, factorActive } from './problems.ts'
-import { type ProvePasskey, reauthenticate } from './reauthentication.ts'
-import type { FactorProof, Factors } from './second-factor.ts'
+} from '../enrolment.ts'
+import { completeLogIn } from '../gate.ts'
+import { codeRejected, factorAbsent, factorActive } from '../problems.ts'
+import { type ProvePasskey, reauthenticate } from '../reauthentication.ts'
+import type { FactorProof, Factors } from '../second-factor.ts'
 
 const tags = ['Second factor']
 const bodyLimit = CREDENTIALS_BODY_BYTES

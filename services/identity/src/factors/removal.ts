@@ -1,0 +1,69 @@
+import {
+  type By,
+  lockUser,
+  type Origin,
+  recordEvent,
+  requireUser,
+  userUnknown,
+} from '@plinth/accounts'
+import { inTransaction, secondsAfter } from '@plinth/kit'
+import { findFactor, listDueRemovals, scheduleRemoval } from '../database/factors.repository.ts'
+import { factorAbsent } from './problems.ts'
+import { dropSecondFactor, type Factors } from './second-factor.ts'
+
+/**
+ * An administrator removes the factor of a user who has lost it. "Please switch off my second factor" is also
+ * what a thief of the password writes, so the owner gets a notice at once, and the delay to use the factor:
+ * that cancels it. Asking again changes nothing.
+ */
+export async function removeByAdministrator(
+  { accounts, db, removalHours }: Factors,
+  userId: number,
+  { actor, origin, reason }: By,
+): Promise<{ removesAt: string }> {
+  return inTransaction(db, async (inside) => {
+    const user = await lockUser(inside as unknown as typeof accounts.db, userId)
+    if (!user) throw userUnknown()
+    const factor = await findFactor(inside, userId)
+    if (!user.secondFactor || !factor) throw factorAbsent()
+    if (factor.removesAt !== null) return { removesAt: factor.removesAt }
+    const removesAt = secondsAfter(accounts.clock(), removalHours * 3600).toISOString()
+    await scheduleRemoval(inside, userId, removesAt)
+    const who = { actor, reason, subject: user.username, userId }
+    const event = { event: 'TOTP_REMOVAL_REQUESTED', ...who }
+    await recordEvent({ ...accounts, db: inside }, event, origin)
+    if (removalHours === 0) await dropSecondFactor(accounts, inside, user, { actor, origin })
+    return { removesAt }
+  })
+}
+
+/** What an administrator sees of it. */
+export async function secondFactorOf({ accounts, db }: Factors, userId: number) {
+  const { secondFactor } = await requireUser(accounts, userId)
+  const factor = secondFactor ? await findFactor(db, userId) : undefined
+  return { secondFactor, removesAt: factor?.removesAt ?? null }
+}
+
+const AT_ONCE = 100
+const ORIGIN: Origin = { address: 'delayed removal', userAgent: null, requestId: null }
+
+/** Removes the factors whose time has come. Whether it was cancelled is looked at under the lock. */
+export async function removeDueFactors(
+  { accounts, db }: Pick<Factors, 'accounts' | 'db'>,
+  signal: AbortSignal,
+): Promise<void> {
+  const now = accounts.clock().toISOString()
+  let due: number[]
+  do {
+    due = await listDueRemovals(db, now, AT_ONCE)
+    for (const id of due) {
+      if (signal.aborted) return
+      await inTransaction(db, async (inside) => {
+        const user = await lockUser(inside as unknown as typeof accounts.db, id)
+        const removesAt = (await findFactor(inside, id))?.removesAt ?? null
+        if (!user || removesAt === null || removesAt > now) return
+        await dropSecondFactor(accounts, inside, user, { origin: ORIGIN })
+      })
+    }
+  } while (due.length === AT_ONCE)
+}
