@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { describe, type TestContext, test } from 'node:test'
@@ -45,6 +46,18 @@ function startListening(t: TestContext, env: Record<string, string>, words: stri
   return { lines, kill }
 }
 
+/** What the service says was forwarded, asked with the key that `listen` keeps. */
+async function forwardsOf(env: { SUITE_DATA: string; PAYMENTS_PORT: string }, id: string) {
+  const { keys } = JSON.parse(readFileSync(join(env.SUITE_DATA, 'listen.json'), 'utf8'))
+  const [[url, key] = []] = Object.entries<string>(keys)
+  const headers = { authorization: `Bearer ${key}` }
+  const reply = await fetch(`${url}/api/events/${id}`, { headers })
+  const { forwards } = (await reply.json()) as { forwards: Forward[] }
+  return forwards.map(({ n, url, status, error }) => [n, url, status, error])
+}
+
+type Forward = { n: number; url: string; status: number | null; error: string | null }
+
 describe('plinth listen and plinth trigger', () => {
   test('forward what happens, signed with one secret, and lose nothing while killed', async (t) => {
     const env = await startService(t)
@@ -84,6 +97,10 @@ describe('plinth listen and plinth trigger', () => {
     const replayed = await plinth(['listen', ...listening, '--replay', first], { env })
     assert.deepEqual([replayed.code, receiver.delivered[2]?.id], [0, first], replayed.stderr)
     assert.equal(receiver.delivered[2]?.body, delivered[0]?.body)
+    assert.deepEqual(await forwardsOf(env, first), [
+      [1, receiver.url, 204, null],
+      [2, receiver.url, 204, null],
+    ])
   })
 
   test('say what is wrong', async (t) => {

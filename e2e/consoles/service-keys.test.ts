@@ -136,9 +136,22 @@ describe('service keys and events in the consoles', { skip }, () => {
       (count) => count === 3,
     )
 
+    const forward = {
+      url: 'http://localhost:3000/hooks',
+      durationMs: 7,
+      status: null,
+      error: 'down',
+    }
+    await fetch(`${urlOf('payments')}/api/events/${receiver.ids[1]}/forwards`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(forward),
+    })
+
     assert.equal(receiver.ids[2], receiver.ids[1])
     await page.getByRole('button', { name: 'Look again' }).click()
     await page.getByRole('cell', { name: 'replay' }).waitFor()
+    await page.getByRole('table', { name: 'Forwards' }).getByText(forward.url).waitFor()
     assert.deepEqual(await accessibilityFaults(page), [])
   })
 })

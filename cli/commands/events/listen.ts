@@ -9,6 +9,7 @@ import { type Message, RefusedError, readStream } from './read-stream.ts'
 const ANSWER_MS = 15_000
 const AGAIN_MS = 1_000
 const KEY_DAYS = 30
+const MOST_ERROR = 200
 
 export const listen: Command = {
   name: 'listen',
@@ -149,16 +150,28 @@ async function forwardUntilAnswered(listener: Listener, message: Message): Promi
 
 /** The status of the answer; nothing when there was none. What is shown as answered has been kept. */
 async function forward(
-  { state, forwardTo, given }: Listener,
-  { id, type, body }: Message,
+  listener: Listener,
+  message: Message,
   answered = () => {},
 ): Promise<number | undefined> {
-  const print = given.flag('json')
+  const { id, type } = message
+  const print = listener.given.flag('json')
     ? (line: object) => console.log(JSON.stringify(line))
     : (line: object) => console.log(textOf(line as Line))
+  print({ id, type })
+  const outcome = await post(listener, message)
+  if (outcome.status !== undefined) answered()
+  await report(listener, id, outcome)
+  print({ id, ...outcome })
+  return outcome.status
+}
+
+type Outcome = { durationMs: number; status?: number; error?: string }
+
+async function post({ state, forwardTo }: Listener, { id, body }: Message): Promise<Outcome> {
   const { signedHeaders } = await import('@plinth/events')
   const began = performance.now()
-  print({ id, type })
+  const durationMs = () => Math.round(performance.now() - began)
   try {
     const reply = await fetch(forwardTo, {
       method: 'POST',
@@ -171,14 +184,31 @@ async function forward(
       body,
     })
     await reply.body?.cancel()
-    answered()
-    print({ id, status: reply.status, durationMs: Math.round(performance.now() - began) })
-    return reply.status
+    return { durationMs: durationMs(), status: reply.status }
   } catch (error) {
     const { cause, message } = error as Error & { cause?: { code?: string } }
-    print({ id, error: cause?.code ?? message })
-    return undefined
+    return { durationMs: durationMs(), error: cause?.code ?? message }
   }
+}
+
+/** The console shows it beside the deliveries. A service that cannot take it now loses only that. */
+async function report(listener: Listener, id: string, outcome: Outcome): Promise<void> {
+  const { status = null, error = null, durationMs } = outcome
+  const { origin, pathname } = new URL(listener.forwardTo)
+  await fetch(`${listener.url}/api/events/${encodeURIComponent(id)}/forwards`, {
+    method: 'POST',
+    signal: AbortSignal.timeout(ANSWER_MS),
+    headers: { 'content-type': 'application/json', ...headersOf(listener) },
+    body: JSON.stringify({
+      url: `${origin}${pathname}`,
+      durationMs,
+      status,
+      error: error?.slice(0, MOST_ERROR) ?? null,
+    }),
+  }).then(
+    (reply) => reply.body?.cancel(),
+    () => {},
+  )
 }
 
 type Line = { id: string; type?: string; status?: number; durationMs?: number; error?: string }

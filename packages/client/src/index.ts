@@ -30,6 +30,7 @@ export type { FactorProof, Mail, MailProof, RenderedMail } from './identity/reco
 export type {
   Delivery,
   EventCalls,
+  EventForward,
   EventListQuery,
   EventQuery,
   Health,

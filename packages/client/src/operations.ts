@@ -133,6 +133,16 @@ export type Delivery = {
   }[]
 }
 
+/** What `plinth listen`, or another reader of the stream, did with an event. */
+export type EventForward = {
+  n: number
+  url: string
+  at: string
+  durationMs: number
+  status: number | null
+  error: string | null
+}
+
 export type EventQuery = {
   /** The id of the event that was read last. */
   after?: string
@@ -170,8 +180,12 @@ export type EventCalls = {
   ): Promise<{ count: number }>
   /** Go on with `after: next`. */
   events(query?: EventListQuery): Promise<{ items: WebhookEvent[]; next: string | null }>
-  event(id: string): Promise<{ event: WebhookEvent; deliveries: Delivery[] }>
+  event(
+    id: string,
+  ): Promise<{ event: WebhookEvent; deliveries: Delivery[]; forwards: EventForward[] }>
   replayEvent(id: string, endpointId?: string): Promise<{ count: number }>
+  /** For a reader of the stream that passes events on: what the receiver answered. */
+  recordEventForward(id: string, forward: Omit<EventForward, 'n' | 'at'>): Promise<void>
   /** Server-sent events, in the body, until `signal` aborts. */
   eventStream(query?: EventQuery, signal?: AbortSignal): Promise<Response>
 }
@@ -194,6 +208,7 @@ export function eventCalls(send: Send): EventCalls {
     event: (id) => jsonOf(send('GET', eventAt(id))),
     replayEvent: (id, endpointId) =>
       jsonOf(send('POST', eventAt(id, '/replay'), { json: { endpointId } })),
+    recordEventForward: (id, json) => nothingOf(send('POST', eventAt(id, '/forwards'), { json })),
     eventStream: (query, signal) =>
       send('GET', '/api/events/stream', { query, signal, stream: true }),
   }

@@ -28,7 +28,8 @@ import {
   type EventGuards,
   type Events,
 } from './events.ts'
-import { EventReply, historyRoutes } from './history/history.routes.ts'
+import { historyRoutes } from './history/history.routes.ts'
+import { EventReply } from './history/schemas.ts'
 import { openStreams } from './history/stream.ts'
 
 export type EventSettings = AddressRules & {

@@ -88,7 +88,7 @@ describe('who may see events and name endpoints', () => {
     assert.deepEqual([list.status, make.status], [401, 401])
     const { operations } = server
     const guarded = operations.filter(({ url }) => /^\/api\/(events|webhooks\/)/.test(url))
-    assert.equal(guarded.length, 13)
+    assert.equal(guarded.length, 14)
     assert.ok(guarded.every(({ access }) => access.length > 0))
   })
 

@@ -164,6 +164,7 @@ export async function deleteOldEvents(db: Db, before: Date, signal: AbortSignal)
         .deleteFrom('event_deliveries')
         .where('event_serial', 'in', serials)
         .execute()
+      await transaction.deleteFrom('event_forwards').where('event_serial', 'in', serials).execute()
       await transaction.deleteFrom('events').where('serial', 'in', serials).execute()
       return serials.length
     })

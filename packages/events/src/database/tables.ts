@@ -10,6 +10,7 @@ export type EventTables = LeaseTables & {
   event_endpoints: EndpointRow
   event_deliveries: DeliveryRow
   event_attempts: AttemptRow
+  event_forwards: ForwardRow
 }
 
 export type EventRow = {
@@ -78,4 +79,15 @@ export type AttemptRow = {
   error: string | null
   reply: string | null
   trigger: Trigger
+}
+
+/** What a reader of the stream did with an event, as it says itself. */
+export type ForwardRow = {
+  event_serial: number
+  n: number
+  url: string
+  at: string
+  duration_ms: number
+  status: number | null
+  error: string | null
 }

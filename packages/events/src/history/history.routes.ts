@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import { bareReply, oneOf, orNull, type Server, Type, timestamp } from '@plinth/kit'
+import { bareReply, noContent, oneOf, orNull, type Server, Type } from '@plinth/kit'
 import type { Static } from 'typebox'
 import type { EventGuards, Events } from '../events.ts'
 import {
@@ -9,10 +9,9 @@ import {
   eventMissing,
   tooManyStreams,
 } from '../problems.ts'
-import { readEvent, readEvents, recoverEndpoint, replayEvent } from './history.ts'
+import { readEvent, readEvents, recordForward, recoverEndpoint, replayEvent } from './history.ts'
+import { DetailReply, EventReply, eventId, ForwardBody } from './schemas.ts'
 import type { Streams } from './stream.ts'
-
-const eventId = Type.String({ maxLength: 40, examples: ['evt_0190163d8694739bd3b5f2c61e4a'] })
 
 const EventParams = Type.Object({ id: eventId })
 
@@ -43,44 +42,6 @@ const ListQuery = Type.Object({
     }),
   ),
 })
-
-export const EventReply = Type.Object(
-  {
-    id: eventId,
-    type: Type.String({ examples: ['ping'] }),
-    timestamp: timestamp(),
-    source: Type.String({ examples: ['payments'] }),
-    subject: Type.String(),
-    sequence: Type.Integer({ description: 'Grows with every event of the subject' }),
-    apiVersion: Type.String({ examples: ['1'] }),
-    data: Type.Object({}, { additionalProperties: {} }),
-  },
-  { title: 'Event' },
-)
-
-const AttemptReply = Type.Object(
-  {
-    n: Type.Integer(),
-    at: timestamp(),
-    durationMs: Type.Integer(),
-    status: orNull(Type.Integer()),
-    error: orNull(Type.String()),
-    reply: orNull(Type.String({ description: 'The first characters, for administrators' })),
-    trigger: oneOf('event', 'replay', 'recover'),
-  },
-  { title: 'DeliveryAttempt' },
-)
-
-const DeliveryReply = Type.Object(
-  {
-    endpointId: Type.String(),
-    url: Type.String(),
-    state: oneOf('pending', 'done', 'failed', 'paused'),
-    nextAttemptAt: orNull(timestamp()),
-    attempts: Type.Array(AttemptReply),
-  },
-  { title: 'Delivery' },
-)
 
 const CountReply = Type.Object({ count: Type.Integer({ minimum: 0 }) }, { title: 'Repeated' })
 
@@ -160,20 +121,16 @@ not kept any more.`,
     onRequest: guards.read,
     schema: {
       operationId: 'event',
-      summary: 'An event, its deliveries and their attempts',
+      summary: 'An event, its deliveries with their attempts, and its forwards',
       tags,
       params: EventParams,
-      response: {
-        200: Type.Object(
-          { event: EventReply, deliveries: Type.Array(DeliveryReply) },
-          { title: 'EventDetail' },
-        ),
-      },
+      response: { 200: DetailReply },
       problems: [eventMissing],
     },
     handler: ({ params, caller }) => readEvent(events, params.id, guards.seesReplies(caller)),
   })
   repeatRoutes(server, events, guards)
+  forwardRoutes(server, events, guards)
 }
 
 function repeatRoutes(server: Server, events: Events, { write }: EventGuards): void {
@@ -212,6 +169,27 @@ function repeatRoutes(server: Server, events: Events, { write }: EventGuards): v
       reply.code(202)
       const span = { since: new Date(since), until: until ? new Date(until) : undefined }
       return { count: await recoverEndpoint(events, params.id, { ...span, failedOnly }) }
+    },
+  })
+}
+
+/** Who reads the stream may say what became of an event at a receiver that the service cannot reach. */
+function forwardRoutes(server: Server, events: Events, { read }: EventGuards): void {
+  server.post('/api/events/:id/forwards', {
+    onRequest: read,
+    schema: {
+      operationId: 'recordEventForward',
+      summary: 'Say what a receiver of your own answered to an event',
+      description: 'As `plinth listen` does. The newest 20 of an event are kept.',
+      tags,
+      params: EventParams,
+      body: ForwardBody,
+      response: { 204: noContent },
+      problems: [eventMissing],
+    },
+    handler: async ({ params, body }, reply) => {
+      await recordForward(events, params.id, body)
+      return reply.code(204).send()
     },
   })
 }

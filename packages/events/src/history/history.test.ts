@@ -155,6 +155,42 @@ for (const engine of engines)
       assert.equal(await recover({ since, until: '2000-01-01T00:00:00Z' }), undefined)
     })
 
+    test('a reader says what it forwarded, and the newest 20 are kept with the event', async (t) => {
+      const { api, publish, deliver, detail, clock, db } = await start(t)
+      const id = await publish(1)
+      await deliver()
+      const forward = {
+        url: 'http://localhost:3000/hooks',
+        durationMs: 7,
+        status: 200,
+        error: null,
+      }
+      const record = (body: object, event = id) => api.post(`/api/events/${event}/forwards`, body)
+
+      const down = await record({ ...forward, status: null, error: 'ECONNREFUSED' })
+      const first = (await detail(id)).forwards
+      await Promise.all(Array.from({ length: 20 }, () => record(forward)))
+      const { forwards } = await detail(id)
+      const refused = await record({ ...forward, url: 'localhost' })
+      const unknown = await record(forward, 'evt_1')
+      await publish(2)
+      await deliver()
+      clock.advance(31 * DAY)
+      await pruneEvents({ db, clock }, new AbortController().signal)
+
+      assert.equal(down.status, 204)
+      assert.deepEqual(
+        [first[0].n, first[0].status, first[0].error, first[0].durationMs],
+        [1, null, 'ECONNREFUSED', 7],
+      )
+      assert.deepEqual(
+        forwards.map(({ n }: { n: number }) => n),
+        Array.from({ length: 20 }, (_, index) => index + 2),
+      )
+      assert.deepEqual([refused.status, unknown.body.code], [400, 'EVENT_NOT_FOUND'])
+      assert.deepEqual(await db.selectFrom('event_forwards').selectAll().execute(), [])
+    })
+
     test('an event of a transaction that commits late is not passed by', async (t) => {
       const { api, publish, deliver, db, clock } = await start(t)
       const begun = Promise.withResolvers<void>()

@@ -8,6 +8,7 @@ import {
   listDeliveriesOf,
   listEvents,
 } from '../database/events.repository.ts'
+import { type Forward, insertForward, listForwardsOf } from '../database/forwards.repository.ts'
 import { repeatEvent, repeatWindow } from '../database/repeats.repository.ts'
 import { isFor } from '../endpoints/endpoints.ts'
 import type { Events } from '../events.ts'
@@ -48,6 +49,7 @@ export async function readEvent({ db }: Events, id: string, seesReplies: boolean
   return {
     event: JSON.parse(event.body),
     deliveries: deliveries.map((delivery) => shown(delivery, seesReplies)),
+    forwards: await listForwardsOf(db, event.serial),
   }
 }
 
@@ -61,6 +63,17 @@ function shown({ id: _, endpointState, state, attempts, ...delivery }: Delivery,
       reply: replies ? reply : null,
     })),
   }
+}
+
+/** Keeps what a reader of the stream says it did with an event. */
+export async function recordForward(
+  { db, clock }: Events,
+  id: string,
+  forward: Omit<Forward, 'n' | 'at'>,
+): Promise<void> {
+  const event = await findEvent(db, id)
+  if (!event) throw eventMissing()
+  await insertForward(db, event.serial, { ...forward, at: clock().toISOString() })
 }
 
 /** Sends an event again, to one endpoint or to all that want it. Returns to how many. */

@@ -1,6 +1,11 @@
 import type { Migration } from '@plinth/kit'
 import { eventsMigration } from './0001-events.ts'
 import { traceparentMigration } from './0002-traceparent.ts'
+import { forwardsMigration } from './0003-forwards.ts'
 
 /** A host lists these after the kit's own. */
-export const eventMigrations: Migration[] = [eventsMigration, traceparentMigration]
+export const eventMigrations: Migration[] = [
+  eventsMigration,
+  traceparentMigration,
+  forwardsMigration,
+]

@@ -1,4 +1,4 @@
-import type { Delivery, WebhookEvent } from '@plinth/client'
+import type { Delivery, EventForward, WebhookEvent } from '@plinth/client'
 import type { ComponentChildren } from 'preact'
 import type { Api } from '../../../api/api.ts'
 import { useAction, useLoad } from '../../../api/use-reply.ts'
@@ -10,7 +10,7 @@ import { type Column, Table } from '../../../components/table.tsx'
 import type { Tone } from '../../../components/tone.ts'
 import { dateText } from '../../../wording.ts'
 
-type Detail = { event: WebhookEvent; deliveries: Delivery[] }
+type Detail = { event: WebhookEvent; deliveries: Delivery[]; forwards: EventForward[] }
 
 type Props = { api: Api; id: string; forbidden?: ComponentChildren }
 
@@ -24,7 +24,7 @@ export function EventDetail({ api, id, forbidden }: Props) {
   )
   return (
     <Loaded of={detail} forbidden={forbidden}>
-      {({ event, deliveries }) => (
+      {({ event, deliveries, forwards }) => (
         <>
           <a class="back" href="#/events">
             ← Events
@@ -55,6 +55,19 @@ export function EventDetail({ api, id, forbidden }: Props) {
               replay={() => replay.run(delivery.endpointId)}
             />
           ))}
+          {forwards.length > 0 && (
+            <Card
+              title="Forwarded"
+              about="By plinth listen, which said what the receiver answered."
+            >
+              <Table
+                caption="Forwards"
+                columns={FORWARD_COLUMNS}
+                rows={forwards}
+                keyOf={({ n }) => n}
+              />
+            </Card>
+          )}
         </>
       )}
     </Loaded>
@@ -95,11 +108,22 @@ function DeliveryCard({ delivery, replay }: { delivery: Delivery; replay(): void
   )
 }
 
-const COLUMNS: Column<Delivery['attempts'][number]>[] = [
+type Attempt = Omit<EventForward, 'url'>
+
+const ATTEMPT_COLUMNS: Column<Attempt>[] = [
   { title: 'Attempt', of: ({ n }) => n, number: true },
   { title: 'When', of: ({ at }) => dateText(at) },
   { title: 'Took', of: ({ durationMs }) => `${durationMs} ms`, number: true },
   { title: 'Answer', of: ({ status, error }) => status ?? error },
+]
+
+const COLUMNS: Column<Delivery['attempts'][number]>[] = [
+  ...ATTEMPT_COLUMNS,
   { title: 'Because of', of: ({ trigger }) => trigger },
   { title: 'Reply', of: ({ reply }) => reply && <code>{reply}</code> },
+]
+
+const FORWARD_COLUMNS: Column<EventForward>[] = [
+  ...ATTEMPT_COLUMNS,
+  { title: 'Receiver', of: ({ url }) => url },
 ]

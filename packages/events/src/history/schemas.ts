@@ -1,0 +1,79 @@
+import { oneOf, orNull, Type, timestamp } from '@plinth/kit'
+
+export const eventId = Type.String({
+  maxLength: 40,
+  examples: ['evt_0190163d8694739bd3b5f2c61e4a'],
+})
+
+export const EventReply = Type.Object(
+  {
+    id: eventId,
+    type: Type.String({ examples: ['ping'] }),
+    timestamp: timestamp(),
+    source: Type.String({ examples: ['payments'] }),
+    subject: Type.String(),
+    sequence: Type.Integer({ description: 'Grows with every event of the subject' }),
+    apiVersion: Type.String({ examples: ['1'] }),
+    data: Type.Object({}, { additionalProperties: {} }),
+  },
+  { title: 'Event' },
+)
+
+const AttemptReply = Type.Object(
+  {
+    n: Type.Integer(),
+    at: timestamp(),
+    durationMs: Type.Integer(),
+    status: orNull(Type.Integer()),
+    error: orNull(Type.String()),
+    reply: orNull(Type.String({ description: 'The first characters, for administrators' })),
+    trigger: oneOf('event', 'replay', 'recover'),
+  },
+  { title: 'DeliveryAttempt' },
+)
+
+const DeliveryReply = Type.Object(
+  {
+    endpointId: Type.String(),
+    url: Type.String(),
+    state: oneOf('pending', 'done', 'failed', 'paused'),
+    nextAttemptAt: orNull(timestamp()),
+    attempts: Type.Array(AttemptReply),
+  },
+  { title: 'Delivery' },
+)
+
+const outcome = {
+  url: Type.String({
+    maxLength: 2048,
+    pattern: '^https?://[^\\s\\p{Cc}\\p{Cs}]+$',
+    message: 'must be an address that begins with http:// or https://',
+    examples: ['http://localhost:3000/hooks'],
+  }),
+  durationMs: Type.Integer({ minimum: 0, maximum: 3_600_000 }),
+  status: orNull(Type.Integer({ minimum: 100, maximum: 599, examples: [200] })),
+  error: orNull(
+    Type.String({
+      maxLength: 200,
+      pattern: '^[^\\p{Cc}\\p{Cs}]*$',
+      description: 'Why there was no answer',
+      examples: ['ECONNREFUSED'],
+    }),
+  ),
+}
+
+export const ForwardBody = Type.Object(outcome, { title: 'EventForwardReport' })
+
+const ForwardReply = Type.Object(
+  { n: Type.Integer(), at: timestamp(), ...outcome },
+  { title: 'EventForward' },
+)
+
+export const DetailReply = Type.Object(
+  {
+    event: EventReply,
+    deliveries: Type.Array(DeliveryReply),
+    forwards: Type.Array(ForwardReply),
+  },
+  { title: 'EventDetail' },
+)
