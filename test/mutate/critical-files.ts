@@ -41,11 +41,11 @@ export const CRITICAL: CriticalFile[] = [
   accounts(
     'audit/failure-limit.ts',
     './audit/failure-limit',
+    'guessing',
     'login',
     'own-account',
     'audit',
     'refresh',
-    'guessing',
   ),
   accounts(
     'database/failed-attempts.repository.ts',
@@ -73,10 +73,10 @@ export const CRITICAL: CriticalFile[] = [
     'sessions.model',
   ),
   accounts('sessions/caller.ts', './sessions/caller', 'bearer', 'users', 'audit'),
-  accounts('sessions/login.ts', './sessions/login', 'login', 'races', 'audit'),
+  accounts('sessions/login.ts', './sessions/login', 'login', 'lifecycle', 'races', 'audit'),
   accounts('sessions/refresh.ts', 'refresh', 'races', 'audit'),
   accounts('sessions/sessions.ts', 'own-account', 'logout', 'refresh', 'races', 'login', 'audit'),
-  accounts('users/changes.ts', 'users', 'races', 'audit'),
+  accounts('users/changes.ts', 'users', 'email-addresses', 'races', 'audit'),
   identity('passkeys/challenges.ts', 'passkeys', 'passkey-swaps'),
   identity(
     'passkeys/login.ts',
@@ -125,6 +125,7 @@ export const CRITICAL: CriticalFile[] = [
   ),
   payments(
     'payment/record.ts',
+    'events',
     'scenarios-events',
     'small-provider',
     'payments',
@@ -173,11 +174,11 @@ export const CRITICAL: CriticalFile[] = [
   storage(
     'files/files.ts',
     'files',
-    'file-bytes',
-    'deletions',
-    'upload-rules',
     'upload-settings',
+    'upload-rules',
+    'file-bytes',
     'races',
+    'deletions',
   ),
   storage('files/links/links.ts', 'temporary-links', 'trusted-issuer', 'lost-updates'),
   storage('upkeep/move-file.ts', 'moves', 'move-faults', 'races'),

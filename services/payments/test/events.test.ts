@@ -75,6 +75,7 @@ for (const engine of engines)
       assert.deepEqual(about(refused.paymentId), ['payment.created', 'payment.failed'])
       assert.deepEqual(about(expired.paymentId), ['payment.created', 'payment.expired'])
       assert.deepEqual(about(failing.id), ['refund.failed'])
+      assert.equal(events.find(({ subject }) => subject === failing.id).data.status, 'failed')
     })
   })
 

@@ -4,7 +4,7 @@ import { inTransaction } from '@plinth/kit'
 import { engines } from '@plinth/kit/testing'
 import { ORIGIN, startAccounts, USER } from '../../testing/start-accounts.ts'
 import { accountMigrations } from '../database/migrations/index.ts'
-import { insertSession } from '../database/sessions.repository.ts'
+import { insertSession, listSessionAddresses } from '../database/sessions.repository.ts'
 import { accountData } from './kept-data.ts'
 import { logIn } from './login.ts'
 import { refreshSession } from './refresh.ts'
@@ -17,10 +17,10 @@ for (const engine of engines)
   describe(`own sessions on ${engine.name}`, { skip: engine.skip }, () => {
     test(`are listed up to ${MOST_LISTED}, those used last first`, async (t) => {
       const { accounts, clock, db } = await startAccounts(t, engine)
-      const { address, userAgent } = ORIGIN
       await inTransaction(db, async (inside) => {
         for (let index = 0; index <= MOST_LISTED; index += 1) {
-          const use = { ...sessionTimes(accounts), address, userAgent }
+          const address = `10.0.${index >> 8}.${index & 255}`
+          const use = { ...sessionTimes(accounts), address, userAgent: null }
           const hashes = { tokenFamily: `family ${index}`, tokenHash: `token ${index}` }
           await insertSession(inside, { userId: 2, amr: ['pwd'], ...hashes, ...use })
           clock.advance(1)
@@ -29,7 +29,8 @@ for (const engine of engines)
 
       const listed = await ownSessions(accounts, CALLER)
 
-      assert.equal(listed.length, MOST_LISTED)
+      const addresses = await listSessionAddresses(db, 2, clock())
+      assert.deepEqual([listed.length, addresses.length], [MOST_LISTED, MOST_LISTED])
       assert.deepEqual([listed[0]?.id, listed.at(-1)?.id], [MOST_LISTED + 1, 2])
     })
 
