@@ -58,10 +58,10 @@ export const CRITICAL: CriticalFile[] = [
   accounts(
     'database/sessions.repository.ts',
     './sessions/sessions',
+    'reauthentication',
     'own-account',
     'refresh',
     'logout',
-    'reauthentication',
     'sessions.model',
   ),
   accounts(
@@ -174,6 +174,7 @@ export const CRITICAL: CriticalFile[] = [
   storage(
     'files/files.ts',
     'files',
+    'storage-audit',
     'upload-settings',
     'upload-rules',
     'file-bytes',
@@ -182,7 +183,13 @@ export const CRITICAL: CriticalFile[] = [
   ),
   storage('files/links/links.ts', 'temporary-links', 'trusted-issuer', 'lost-updates'),
   storage('upkeep/move-file.ts', 'moves', 'move-faults', 'races'),
-  storageKey('keys/access.ts', 'api-key', 'security', 'service-keys'),
+  storageKey(
+    'keys/access.ts',
+    'service-keys',
+    'api-key',
+    'security',
+    '../../../test/documents/openapi',
+  ),
   storageKey('files.ts', 'files', 'upload', 'names', 'races', 'trouble'),
 ]
 

@@ -8,9 +8,9 @@ import { createStorageKey, loadConfig } from '../src/app.ts'
 
 export const KEY = 'a-key-for-all-the-tests'
 
-/** A service on an empty folder; both are closed and removed when the test ends. */
+/** A service on a folder that it makes; both are closed and removed when the test ends. */
 export async function startStorageKey(t: TestContext, settings: Record<string, string> = {}) {
-  const root = temporaryFolder(t)
+  const root = join(temporaryFolder(t), 'files')
   const config = loadConfig({
     STORAGE_KEY_API_KEY: KEY,
     STORAGE_KEY_ROOT: root,
