@@ -10,7 +10,7 @@ import { promisify } from 'node:util'
 import { identityClient } from '@plinth/client'
 import { freePortSettings, freePorts } from '../test/servers/free-ports.ts'
 import { until } from '../test/until.ts'
-import { oldNode } from './client/installed-client.ts'
+import { oldNode } from './client/runtimes.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const LARGEST_MB = 120

@@ -1,8 +1,7 @@
 import { execFile } from 'node:child_process'
-import { globSync } from 'node:fs'
-import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -46,26 +45,16 @@ export async function compileProgram(folder: string): Promise<void> {
   })
 }
 
-/** Runs the compiled program with a Node and returns what it returned. */
-export async function runProgram(node: string, folder: string, given: unknown[]) {
-  const script = `const { main } = await import('./program.js')
-console.log(JSON.stringify(await main(...JSON.parse(process.argv[1]))))`
-  const words = ['--input-type=module', '-e', script, JSON.stringify(given)]
-  const { stdout } = await run(node, words, { cwd: folder, timeout: 2 * MINUTES })
-  return JSON.parse(stdout) as unknown[]
-}
+const RUN = `import { main } from './program.js'
+console.log(JSON.stringify(await main(...JSON.parse(process.argv.at(-1)))))`
 
-/** A Node 20: this machine's own, or the npm package of it. Throws where there is neither. */
-export async function oldNode(): Promise<string> {
-  const folders = (process.env.PATH ?? '').split(delimiter)
-  for (const path of globSync(folders.map((folder) => join(folder, 'node')))) {
-    const { stdout } = await run(path, ['--version']).catch(() => ({ stdout: '' }))
-    if (stdout.startsWith('v20.')) return path
-  }
-  const name = `node-${process.platform}-${process.arch}`
-  const folder = join(ROOT, '.cache/node-20')
-  await mkdir(folder, { recursive: true })
-  const quiet = ['--prefix', folder, '--no-save', '--no-audit', '--no-fund', '--ignore-scripts']
-  await run('npm', ['install', ...quiet, `${name}@20.20.2`], { timeout: 5 * MINUTES })
-  return join(folder, 'node_modules', name, 'bin/node')
+/** Runs the compiled program with a runtime, such as `deno run`, and returns what it returned. */
+export async function runProgram(runtime: string[], folder: string, given: unknown[]) {
+  const [program = '', ...words] = runtime
+  await writeFile(join(folder, 'run.js'), RUN)
+  const { stdout } = await run(program, [...words, 'run.js', JSON.stringify(given)], {
+    cwd: folder,
+    timeout: 2 * MINUTES,
+  })
+  return JSON.parse(stdout) as unknown[]
 }

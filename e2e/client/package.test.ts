@@ -8,13 +8,20 @@ import type { BrowserContext } from 'playwright-core'
 import { freePorts } from '../../test/servers/free-ports.ts'
 import { browserSkip, openBrowser } from '../browser.ts'
 import { startSuite } from '../stack.ts'
-import { compileProgram, installClient, oldNode, runProgram } from './installed-client.ts'
+import { compileProgram, installClient, runProgram } from './installed-client.ts'
+import { bun, deno, oldNode, runInWorker, workerd } from './runtimes.ts'
 
 const SEEN = (name: string) =>
   [name, true, 'ACCESS_DENIED', 15, '%PDF-1.4\n%%EOF\n', true, 'PENDING', 'MISSING_HEADER'] as const
 
 const noBrowser = await browserSkip()
-const old = await oldNode().catch((error) => new Error(error.message))
+const obtained = <T>(runtime: Promise<T>) => runtime.catch((error) => new Error(error.message))
+const runtimes = [
+  ['Node 20', await obtained(oldNode().then((node) => [node]))],
+  ['Deno', await obtained(deno())],
+  ['Bun', await obtained(bun())],
+] as const
+const worker = await obtained(workerd())
 
 describe('the packed client, installed outside the repository', async () => {
   const [port = 0] = await freePorts(1)
@@ -46,11 +53,18 @@ describe('the packed client, installed outside the repository', async () => {
   })
 
   test('works on this Node', async () => {
-    assert.deepEqual(await runProgram(process.execPath, folder, [urls, 'ada']), SEEN('ada'))
+    assert.deepEqual(await runProgram([process.execPath], folder, [urls, 'ada']), SEEN('ada'))
   })
 
-  test('works on Node 20', { skip: old instanceof Error && old.message }, async () => {
-    assert.deepEqual(await runProgram(String(old), folder, [urls, 'bob']), SEEN('bob'))
+  for (const [name, runtime] of runtimes)
+    test(`works on ${name}`, { skip: runtime instanceof Error && runtime.message }, async () => {
+      const user = name.replace(' ', '').toLowerCase()
+      const words = runtime instanceof Error ? [] : runtime
+      assert.deepEqual(await runProgram(words, folder, [urls, user]), SEEN(user))
+    })
+
+  test('works in a worker', { skip: worker instanceof Error && worker.message }, async () => {
+    assert.deepEqual(await runInWorker(String(worker), folder, [urls, 'wendy']), SEEN('wendy'))
   })
 
   describe('in Chromium', { skip: noBrowser }, () => {
