@@ -152,6 +152,35 @@ describe('the account pages', { skip }, () => {
     await page.getByRole('heading', { name: 'Deine E-Mail-Adresse ist bestätigt' }).waitFor()
   })
 
+  test('a notice is answered with "this was not me", and not by a scanner', async (t) => {
+    const { username, email, password } = await register('robbed')
+    const reply = await post('/api/auth/login', { username, password })
+    const { accessToken } = (await reply.json()) as { accessToken: string }
+    await fetch(`${identity}/api/users/me/export`, {
+      headers: { authorization: `Bearer ${accessToken}` },
+    })
+    const { link } = await mailTo(email, 'data-exported')
+    await scan(link)
+    assert.equal(await logIn(username, password), 200)
+
+    const page = await openConsole(t, browser, link, { locale: 'es-ES' })
+    await page.getByRole('heading', { name: '¿No has sido tú?' }).waitFor()
+    assert.deepEqual(await accessibilityFaults(page), [])
+    await page.getByRole('button', { name: 'No he sido yo' }).click()
+    await page.getByRole('heading', { name: 'Tu cuenta está bloqueada' }).waitFor()
+    assert.equal(await logIn(username, password), 401)
+    await mailTo(email, 'password-reset')
+  })
+
+  test('an account that somebody else registered is disabled by the owner of the address', async (t) => {
+    const { username, email, password } = await register('trapped')
+    const { link } = await mailTo(email, 'verify-email')
+    const page = await openConsole(t, browser, link)
+    await page.getByRole('button', { name: 'I did not create it' }).click()
+    await page.getByRole('heading', { name: 'The account is disabled' }).waitFor()
+    assert.equal(await logIn(username, password), 401)
+  })
+
   test('a new address is confirmed, and undone from the old one', async (t) => {
     const { username, email, password } = await register('mover')
     const reply = await post('/api/auth/login', { username, password })

@@ -37,8 +37,10 @@ export {
   updateSecondFactor,
 } from './database/users.repository.ts'
 export { mountAccounts } from './host.ts'
+export { clientNetwork } from './passwords/passwords.ts'
 export { passwordQueueFull } from './passwords/pool.ts'
 export {
+  deletionPending,
   emailTaken,
   lastAdministrator,
   tooManyFailures,
@@ -51,7 +53,7 @@ export { accountData } from './sessions/kept-data.ts'
 export { TokenPairReply } from './sessions/schemas.ts'
 export { openSession, type TokenPair } from './sessions/sessions.ts'
 export { type PasskeyStore, resetPassword, sessionsOf } from './users/access.ts'
-export { changeEmail } from './users/changes.ts'
+export { changeEmail, changeUser } from './users/changes.ts'
 export { cancelDeletion, eraseAccount, scheduleDeletion } from './users/deletion.ts'
 export { type Operator, operatorOf } from './users/operator.ts'
 export { withOwnPassword } from './users/own-password.ts'

@@ -10,6 +10,7 @@ import {
   openAccounts,
   operatorOf,
   recordKeyEvents,
+  type SecurityListener,
 } from '@plinth/accounts'
 import { consoleFolder } from '@plinth/console'
 import { describeEvents, eventGuards, insertSample, KEY_EVENTS, mountEvents } from '@plinth/events'
@@ -61,6 +62,7 @@ import { lifecycleRoutes } from './recovery/lifecycle/lifecycle.routes.ts'
 import { prepareMails, startRecoverySweep } from './recovery/mails.ts'
 import { followEvents, recordEndpoints } from './recovery/notices.ts'
 import { accountPageRoutes } from './recovery/routes/account-pages.routes.ts'
+import { emailRoutes } from './recovery/routes/email-change.routes.ts'
 import { recoveryRoutes } from './recovery/routes/recovery.routes.ts'
 
 export { type IdentityConfig, loadConfig } from './config.ts'
@@ -106,12 +108,13 @@ export async function createIdentity(
   server.onClose(database.close)
   database.measure(server.metrics)
   measureDisks(server.metrics, { data: config.dataFolder })
-  const keys = identityKeys(db, clock, config)
-  const keyGuard = serviceKeyGuard(keys, { allowedOrigins: config.corsOrigins })
   const outbox = openOutbox(db, clock, config)
+  const follow = followEvents(outbox, config.publicUrl)
+  const keys = identityKeys(db, clock, config, follow)
+  const keyGuard = serviceKeyGuard(keys, { allowedOrigins: config.corsOrigins })
   const { accounts, guard } = await mountAccounts(server, db, config.accounts, {
     keys: keyGuard,
-    onEvent: followEvents(outbox, config.publicUrl),
+    onEvent: follow,
     gate: openGate(clock, config),
     turnAway,
   })
@@ -165,7 +168,8 @@ function mountRecovery(server: Server, parts: Mounted, guards: Guards): void {
   server.onClose(delivery.stop)
   server.onClose(startRecoverySweep(recovery, server).stop)
   server.onClose(startErasure(recovery, server).stop)
-  recoveryRoutes(server, recovery, guards)
+  recoveryRoutes(server, recovery, guards.guard)
+  emailRoutes(server, recovery, guards)
   lifecycleRoutes(server, recovery, guards)
   accountPageRoutes(server, outbox.settings, recovery.accounts.settings)
   mailRoutes(server, outbox, guards.guard)
@@ -200,13 +204,14 @@ export function identityData(config: IdentityConfig) {
   return accountData(NAME, 'IDENTITY_', config, identityMigrations)
 }
 
-/** The service keys in the database of this service; changes go into its audit. */
+/** The service keys in the database of this service; changes go into its audit, and a notice follows. */
 function identityKeys(
   db: Db<IdentityTables>,
   clock: Clock,
   { production }: IdentityConfig,
+  follow: SecurityListener,
 ): ServiceKeys {
-  const record = recordKeyEvents<IdentityTables>(clock, NAME)
+  const record = recordKeyEvents<IdentityTables>(clock, NAME, follow)
   return openServiceKeys(db, { clock, production, scopes: SCOPES, record })
 }
 
@@ -229,7 +234,7 @@ export async function openForOperator(config: IdentityConfig): Promise<OperatorD
   const accounts = await openAccounts(db, config.accounts, systemClock, { onEvent: follow })
   return {
     users: operatorOf(accounts, passkeyStore),
-    keys: identityKeys(db, systemClock, config),
+    keys: identityKeys(db, systemClock, config, follow),
     publishSample: (type) => insertSample(db, EVENTS, { source: NAME, type, at: systemClock() }),
     close: async () => {
       await accounts.close()

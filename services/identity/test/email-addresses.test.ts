@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { type Api, engines } from '@plinth/kit/testing'
-import { until } from '../../../test/until.ts'
 import { mailTo, tokenOf } from './inbox.ts'
-import { ALICE, adminToken, startWithAlice } from './start-identity.ts'
+import { ALICE, startWithAlice } from './start-identity.ts'
 
 const NEW_EMAIL = 'alice@new.example'
 
@@ -143,36 +142,6 @@ for (const engine of engines) {
       const anonymous = await api.post('/api/users/me/email', { newEmail: NEW_EMAIL })
       assert.equal(anonymous.status, 401)
       assert.deepEqual((await ask(ALICE.email)).body.errors, ['newEmail: is your address already'])
-    })
-  })
-
-  describe(`notices on ${engine.name}`, { skip: engine.skip }, () => {
-    test('follow a change of password, of roles and a replayed refresh token', async (t) => {
-      const { api, pair, token, userId } = await startWithAlice(t, { engine })
-      const admin = await adminToken(api)
-      const { refreshToken } = pair
-      await api.post('/api/auth/refresh', { refreshToken })
-      await api.post('/api/auth/refresh', { refreshToken })
-      const change = { currentPassword: ALICE.password, newPassword: 'the second password' }
-      await api.post('/api/users/me/password', change, { token })
-      await api.patch(`/api/users/${userId}`, { roles: ['ROLE_ADMIN'] }, { token: admin })
-
-      for (const kind of ['session-replayed', 'password-changed', 'roles-changed'])
-        assert.match((await mailTo(api, ALICE.email, kind)).text, /Hello alice/)
-    })
-
-    test('are at most ten of a kind in an hour', async (t) => {
-      const { api, pair } = await startWithAlice(t, { engine })
-      const { refreshToken } = pair
-      for (let n = 0; n < 14; n += 1) await api.post('/api/auth/refresh', { refreshToken })
-
-      const admin = await adminToken(api)
-      const { body } = await until(
-        () => api.get('/api/mail?size=100', { token: admin }),
-        (page) => page.body.content.every(({ state }: { state: string }) => state === 'sent'),
-      )
-      const kinds = body.content.map(({ kind }: { kind: string }) => kind)
-      assert.equal(kinds.filter((kind: string) => kind === 'session-replayed').length, 10)
     })
   })
 }

@@ -1,6 +1,6 @@
 import { type EventCatalogue, insertEvent, insertKeyEvent } from '@plinth/events'
 import { type Clock, type Db, type KeyEvent, type PageRequest, pageOf, Type } from '@plinth/kit'
-import type { Accounts, Origin, SecurityEvent } from '../accounts.ts'
+import type { Accounts, Origin, SecurityEvent, SecurityListener } from '../accounts.ts'
 import {
   countAuditEvents,
   insertAuditEvent,
@@ -99,12 +99,17 @@ type Recorder<T> = { db: Db<T>; clock: Clock } & Pick<Accounts, 'onEvent'> &
   Partial<Pick<Accounts, 'settings'>>
 
 /** Writes what happens to service keys into the same audit, and tells it where events are told. */
-export function recordKeyEvents<T extends AccountTables>(clock: Clock, source?: string) {
+export function recordKeyEvents<T extends AccountTables>(
+  clock: Clock,
+  source?: string,
+  onEvent?: SecurityListener,
+) {
   return async (db: Db<T>, keyEvent: KeyEvent): Promise<void> => {
     const { origin, actor, event, subject } = keyEvent
     const result = event === 'SERVICE_KEY_REFUSED' ? 'REFUSED' : 'SUCCESS'
     const entry = { event, actor: actor ?? undefined, subject, result } as const
-    await recordEvent({ db, clock }, entry, { ...origin, userAgent: null })
+    const recorder = { db, clock, ...(onEvent && { onEvent }) }
+    await recordEvent(recorder, entry, { ...origin, userAgent: null })
     if (source) await insertKeyEvent(db, keyEvent, { source, at: clock() })
   }
 }

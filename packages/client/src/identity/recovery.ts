@@ -60,6 +60,8 @@ export type RecoveryCalls = {
   changeEmail(newEmail: string): Promise<{ message: string }>
   confirmEmailChange(proof: MailProof): Promise<void>
   undoEmailChange(token: string): Promise<void>
+  /** "This was not me": with the token of a notice, or of the mail after a registration. */
+  denyOwnership(token: string): Promise<void>
   resetPasswordOfUser(id: number, options?: { keepPasskeys?: boolean } & Reason): Promise<void>
   accountBrand(): Promise<{
     name: string
@@ -114,6 +116,7 @@ export function recoveryCalls({ send, calling }: OpenSession): RecoveryCalls {
     confirmEmailChange: (json) => nothingOf(send('POST', '/api/users/me/email/confirm', { json })),
     undoEmailChange: (token) =>
       nothingOf(send('POST', '/api/users/me/email/undo', { json: { token } })),
+    denyOwnership: (token) => nothingOf(send('POST', '/api/auth/not-me', { json: { token } })),
     resetPasswordOfUser: (id, json = {}) =>
       nothingOf(calling('POST', `/api/users/${id}/password-reset`, { json })),
     accountBrand: () => jsonOf(send('GET', '/account/brand')),

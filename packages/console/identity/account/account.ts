@@ -32,9 +32,9 @@ function paint(colour: string): void {
   style.setProperty('--on-accent', brightness > 140 ? '#16171b' : '#ffffff')
 }
 
-export type Step = 'forgot' | 'sent' | 'reset' | 'verify' | 'email' | 'undo' | 'keep'
+export type Step = 'forgot' | 'sent' | 'reset' | 'verify' | 'email' | 'undo' | 'keep' | 'alarm'
 
-const LINKS: Step[] = ['reset', 'verify', 'email', 'undo', 'keep']
+const LINKS: Step[] = ['reset', 'verify', 'email', 'undo', 'keep', 'alarm']
 
 /** What the fragment of the address asks for. The token in it has reached no server. */
 export function stepOf(fragment: string): { step: Step; token: string } {

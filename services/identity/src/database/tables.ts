@@ -83,6 +83,15 @@ export type IdentityTables = AccountTables &
       created_at: string
       used_at: string | null
     }
+    /** Browsers that a user has signed in with. */
+    known_browsers: {
+      /** Of the user, the family of the browser and the network. */
+      browser_hash: string
+      user_id: number
+      seen_at: string
+    }
+    /** One row: the last session that was compared with the known browsers. */
+    watched_sign_ins: { session_id: number }
     /** Sign-ins whose first factor is proved and whose second is not. */
     mfa_steps: {
       token_hash: string

@@ -14,6 +14,7 @@ import { type Prepare, sweepMails } from '../mail/delivery.ts'
 import { prepareEmailChange } from './by-mail/email-change.ts'
 import { prepareReset } from './by-mail/password-reset.ts'
 import { prepareVerification } from './by-mail/verification.ts'
+import { reportNewBrowsers } from './new-browsers.ts'
 import type { Recovery } from './recovery.ts'
 
 /** Each kind of mail that is decided on after the reply. */
@@ -30,9 +31,12 @@ export function prepareMails(recovery: Recovery): Prepare {
 
 const SWEEP_SECONDS = 60
 
-/** Removes what has expired or was given up, mails of long ago, and factors whose removal is due. */
+/**
+ * Removes what has expired or was given up, mails of long ago, and factors whose removal is due; reports
+ * sign-ins with new browsers.
+ */
 export function startRecoverySweep(
-  { accounts, db, outbox }: Recovery,
+  { accounts, db, outbox, publicUrl }: Recovery,
   { log, metrics }: Server,
 ): Job {
   return startJob({
@@ -45,6 +49,7 @@ export function startRecoverySweep(
       await deleteExpiredTokens(db, accounts.clock(), signal)
       await sweepMails(outbox, signal)
       await removeDueFactors({ accounts, db }, signal)
+      await reportNewBrowsers({ db, outbox, publicUrl }, signal)
       await deleteUnfinished(db, { now: accounts.clock(), pendingSeconds: PENDING_SECONDS }, signal)
     },
   })

@@ -13,7 +13,8 @@ import { deleteTokens } from '../database/one-time-tokens.repository.ts'
 import type { IdentityTables } from '../database/tables.ts'
 import type { MailKind } from '../mail/messages.ts'
 import { canSend, mailAdministrators, type Outbox, queueMail } from '../mail/outbox.ts'
-import { LIFETIME_SECONDS } from './one-time-tokens.ts'
+import { issueToken, LIFETIME_SECONDS } from './one-time-tokens.ts'
+import { accountLink } from './recovery.ts'
 
 /** Tokens that a change of the account makes void, and with them sign-ins that wait for a second factor. An undo must outlive what a thief does next. */
 const VOIDED = ['verify-email', 'password-reset', 'password-change', 'email-change']
@@ -24,6 +25,8 @@ type Consequence = {
   mail?: MailKind
   /** Only if it was not the user who did it. */
   byOthers?: true
+  /** To who did it, where it is done to no user. */
+  toActor?: true
 }
 
 const CONSEQUENCES: Record<string, Consequence> = {
@@ -31,7 +34,7 @@ const CONSEQUENCES: Record<string, Consequence> = {
   USER_CREATED: { mail: 'invitation' },
   PASSWORD_CHANGED: { voidsTokens: true, mail: 'password-changed' },
   PASSWORD_RESET: { voidsTokens: true, mail: 'password-changed' },
-  EMAIL_CHANGED: { voidsTokens: true },
+  EMAIL_CHANGED: { voidsTokens: true, mail: 'email-in-use' },
   USER_DISABLED: { voidsTokens: true, mail: 'account-disabled' },
   USER_ENABLED: { mail: 'account-enabled' },
   SESSION_REVOKED: { byOthers: true, mail: 'sessions-ended' },
@@ -49,6 +52,7 @@ const CONSEQUENCES: Record<string, Consequence> = {
   RECOVERY_CODE_USED: { mail: 'recovery-code-used' },
   RECOVERY_CODES_RENEWED: { mail: 'recovery-codes-renewed' },
   SECOND_FACTOR_USED: { result: 'REFUSED', mail: 'second-factor-refused' },
+  SERVICE_KEY_CREATED: { mail: 'service-key-made', toActor: true },
   REFRESH_REPLAYED: { result: 'REFUSED', mail: 'session-replayed' },
 }
 
@@ -59,11 +63,11 @@ const CONSEQUENCES: Record<string, Consequence> = {
 export function followEvents(outbox: Outbox, publicUrl: string): SecurityListener {
   return {
     events: new Set(Object.keys(CONSEQUENCES)),
-    async run(database, { event, actor, subject = '', result }, origin) {
+    async run(database, { event, actor = '', subject = '', result }, origin) {
       const { mail, ...consequence } = CONSEQUENCES[event] ?? {}
       if (result !== (consequence.result ?? 'SUCCESS')) return
-      if (consequence.byOthers && actor === subject) return
-      const user = await findUserByUsername(database, subject)
+      const owner = ownerIn(consequence, actor, subject)
+      const user = owner && (await findUserByUsername(database, owner))
       if (!user) return
       const db = database as unknown as Db<IdentityTables>
       if (consequence.voidsTokens) {
@@ -73,6 +77,11 @@ export function followEvents(outbox: Outbox, publicUrl: string): SecurityListene
       if (mail && canSend(outbox)) await queueNotice(outbox, db, { mail, user, publicUrl }, origin)
     },
   }
+}
+
+function ownerIn({ byOthers, toActor }: Consequence, actor: string, subject: string) {
+  if (byOthers && actor === subject) return undefined
+  return toActor ? actor : subject
 }
 
 /** Writes what happens to endpoints into the audit; the end of one goes to the administrators by mail. */
@@ -88,10 +97,20 @@ export function recordEndpoints(outbox: Outbox, publicUrl: string) {
 type Notice = { mail: MailKind; user: User; publicUrl: string }
 
 const HOUR = 3600
-const NOTICES_AN_HOUR = 10
 
-/** At most ten of a kind in an hour: a replay costs an attacker nothing and must not fill an inbox. */
-async function queueNotice(
+/** An attacker can cause some at no cost, and must not fill an inbox. */
+const MOST = { seconds: HOUR, most: 10 }
+const MOST_BROWSERS = { seconds: 24 * HOUR, most: 1 }
+
+/** They ask for a new password by themselves, or are about whether an account can be used. */
+const WITHOUT_ALARM: MailKind[] = [
+  'password-change-required',
+  'account-disabled',
+  'account-enabled',
+]
+
+/** Each can be answered with "this was not me"; the newest one works. */
+export async function queueNotice(
   outbox: Outbox,
   db: Db<IdentityTables>,
   { mail, user, publicUrl }: Notice,
@@ -102,15 +121,29 @@ async function queueNotice(
   if (mail === 'verify-email' || mail === 'invitation')
     return queueMail(outbox, db, { kind: mail, ...to, lifetimeSeconds }, origin)
   const counting = { clock: outbox.clock, db: db as never }
-  const { failures } = await countWithin(counting, `notice ${mail} ${user.id}`, HOUR)
-  if (failures > NOTICES_AN_HOUR) return
+  const { seconds, most } = mail === 'new-browser' ? MOST_BROWSERS : MOST
+  const { failures } = await countWithin(counting, `notice ${mail} ${user.id}`, seconds)
+  if (failures > most) return
   const { remaining } = await unusedRecoveryCodes(db, user.id)
   const factor = mail === 'second-factor-removal' ? await findFactor(db, user.id) : undefined
   const details = {
     username: user.username,
     remaining: String(remaining),
     date: (factor?.removesAt ?? '').slice(0, 16).replace('T', ' '),
-    link: `${publicUrl}/account/#forgot`,
+    link: WITHOUT_ALARM.includes(mail)
+      ? `${publicUrl}/account/#forgot`
+      : await alarmLink(outbox, db, { user, publicUrl }),
   }
   await queueMail(outbox, db, { kind: mail, ...to, details, lifetimeSeconds }, origin)
+}
+
+async function alarmLink(
+  { clock, key }: Outbox,
+  db: Db<IdentityTables>,
+  { user, publicUrl }: Omit<Notice, 'mail'>,
+): Promise<string> {
+  const accounts = { clock, settings: { masterKey: key } }
+  const wanted = { userId: user.id, kind: 'not-me', address: user.email } as const
+  const { token } = await issueToken({ accounts, db }, wanted)
+  return accountLink({ publicUrl }, 'alarm', token)
 }

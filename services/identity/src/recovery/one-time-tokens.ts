@@ -17,6 +17,8 @@ export const LIFETIME_SECONDS = {
   'password-reset': HOUR / 2,
   'email-change': HOUR,
   'email-undo': 7 * 24 * HOUR,
+  /** The answer to a notice. */
+  'not-me': 7 * 24 * HOUR,
   /** After a login that was turned away. */
   'password-change': HOUR / 6,
   'deletion-cancel': HOUR / 6,
@@ -33,6 +35,11 @@ const CODE_DIGITS = 8
 
 type Tokens = { accounts: Accounts; db: Db<IdentityTables> }
 
+type Issuer = {
+  accounts: Pick<Accounts, 'clock'> & { settings: { masterKey: Buffer } }
+  db: Db<IdentityTables>
+}
+
 type NewToken = {
   userId: number
   kind: TokenKind
@@ -44,7 +51,7 @@ type NewToken = {
 
 /** Replaces the earlier token of the kind: only the newest mail works. */
 export async function issueToken(
-  { accounts, db }: Tokens,
+  { accounts, db }: Issuer,
   { userId, kind, address, expiresAt, details = {} }: NewToken,
 ): Promise<{ token: string; code: string }> {
   const now = accounts.clock()
@@ -101,7 +108,7 @@ async function findByCode(
 }
 
 /** Keyed, because eight digits can be guessed from a plain hash. */
-function codeHash({ settings }: Accounts, id: string, code: string): string {
+function codeHash({ settings }: Issuer['accounts'], id: string, code: string): string {
   return createHmac('sha256', settings.masterKey)
     .update(`one-time code\n${id}\n${code}`)
     .digest('base64url')

@@ -33,7 +33,11 @@ export function within(accounts: Accounts, db: Db<IdentityTables>): Accounts {
 }
 
 /** The secret follows a `#`: it reaches no server, no log and no referrer. */
-export function accountLink({ publicUrl }: Recovery, page: string, token: string): string {
+export function accountLink(
+  { publicUrl }: Pick<Recovery, 'publicUrl'>,
+  page: string,
+  token: string,
+): string {
   return `${publicUrl}/account/#${page}=${token}`
 }
 

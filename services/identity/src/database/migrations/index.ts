@@ -5,6 +5,7 @@ import { recoverySchema } from './0002-recovery.ts'
 import { verifiedUsers } from './0003-verified-users.ts'
 import { factorsSchema } from './0004-factors.ts'
 import { factorRemoval } from './0005-factor-removal.ts'
+import { knownBrowsers } from './0006-known-browsers.ts'
 
 export const identityMigrations: Migration[] = [
   ...accountMigrations,
@@ -14,4 +15,5 @@ export const identityMigrations: Migration[] = [
   verifiedUsers,
   factorsSchema,
   factorRemoval,
+  knownBrowsers,
 ]

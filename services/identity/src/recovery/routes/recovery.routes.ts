@@ -2,7 +2,8 @@ import {
   type AccountGuard,
   ADMIN_ROLE,
   byCaller,
-  emailTaken,
+  deletionPending,
+  lastAdministrator,
   originOf,
   passwordQueueFull,
   tooManyFailures,
@@ -12,48 +13,39 @@ import {
   bareReply,
   CREDENTIALS_BODY_BYTES,
   emptyBody,
-  type Guard,
   IdPath,
   noContent,
   pathId,
   type Request,
   type Server,
-  validationFailed,
 } from '@plinth/kit'
 import { codeRejected, mfaRequired } from '../../factors/problems.ts'
 import { languageFor } from '../../mail/messages.ts'
 import { mailNotConfigured } from '../../mail/problems.ts'
-import { confirmEmailChange, requestEmailChange, undoEmailChange } from '../by-mail/email-change.ts'
+import { denyOwnership } from '../by-mail/not-me.ts'
 import { confirmPasswordReset, resetByAdministrator } from '../by-mail/password-reset.ts'
-import { accountSecurity, pendingVerification, verifyEmail } from '../by-mail/verification.ts'
-import type { Proof } from '../one-time-tokens.ts'
+import { pendingVerification, verifyEmail } from '../by-mail/verification.ts'
 import { tokenRejected } from '../problems.ts'
 import { askForMail, type Recovery } from '../recovery.ts'
 import {
   AcceptedReply,
   AdministratorsResetBody,
   EmailBody,
-  NewEmailBody,
   PendingReply,
   ProofBody,
+  requireProof,
   resetBody,
-  SecurityReply,
   TokenBody,
 } from './schemas.ts'
 
 const tags = ['Recovery']
-const own = ['Own account']
 const bodyLimit = CREDENTIALS_BODY_BYTES
 
 /** One body, whatever is known about the address. */
 const ASKED = { message: 'If there is such an account, a mail is on its way.' }
 
-/** verify the address · reset the password · change the address */
-export function recoveryRoutes(
-  server: Server,
-  recovery: Recovery,
-  { guard, recent }: { guard: AccountGuard; recent: Guard },
-): void {
+/** reset the password · deny that it was you · verify the address */
+export function recoveryRoutes(server: Server, recovery: Recovery, guard: AccountGuard): void {
   const { settings } = recovery.outbox
   const languageOf = ({ headers }: Request) =>
     languageFor(headers['accept-language'], settings.language)
@@ -111,8 +103,26 @@ export function recoveryRoutes(
     },
   })
 
+  ownershipRoutes(server, recovery)
   verificationRoutes(server, recovery, languageOf)
-  emailRoutes(server, recovery, { guard, recent, languageOf })
+}
+
+function ownershipRoutes(server: Server, recovery: Recovery): void {
+  server.post('/api/auth/not-me', {
+    bodyLimit,
+    schema: {
+      operationId: 'denyOwnership',
+      summary: 'Answer a notice: ends sessions, password and passkeys, and mails a way back',
+      tags,
+      body: TokenBody,
+      response: { 204: noContent },
+      problems: [tokenRejected, passwordQueueFull, lastAdministrator, deletionPending],
+    },
+    handler: async (request, reply) => {
+      await denyOwnership(recovery, request.body, originOf(request))
+      return reply.code(204).send()
+    },
+  })
 }
 
 type LanguageOf = (request: Request) => ReturnType<typeof languageFor>
@@ -164,79 +174,4 @@ function verificationRoutes(server: Server, recovery: Recovery, languageOf: Lang
       return reply.code(202).send(ASKED)
     },
   })
-}
-
-type Wiring = { guard: AccountGuard; recent: Guard; languageOf: LanguageOf }
-
-function emailRoutes(
-  server: Server,
-  recovery: Recovery,
-  { guard, recent, languageOf }: Wiring,
-): void {
-  server.get('/api/users/me/security', {
-    onRequest: guard.caller,
-    schema: {
-      operationId: 'accountSecurity',
-      summary: 'Whether your address is verified, and whether you have a second factor',
-      tags: own,
-      response: { 200: SecurityReply },
-    },
-    handler: ({ caller }) => accountSecurity(recovery, caller),
-  })
-
-  server.post('/api/users/me/email', {
-    bodyLimit,
-    onRequest: [guard.caller, recent],
-    schema: {
-      operationId: 'changeEmail',
-      summary: 'Ask for a mail to your new address; the old one stays until that is confirmed',
-      tags: own,
-      body: NewEmailBody,
-      response: { 202: AcceptedReply },
-      problems: [mailNotConfigured],
-    },
-    handler: async (request, reply) => {
-      const asked = { newEmail: request.body.newEmail, language: languageOf(request) }
-      await requestEmailChange(recovery, request.caller, asked, originOf(request))
-      return reply.code(202).send({ message: 'A mail is on its way to the new address.' })
-    },
-  })
-
-  server.post('/api/users/me/email/confirm', {
-    bodyLimit,
-    schema: {
-      operationId: 'confirmEmailChange',
-      summary: 'Change the address with the token or code of the mail',
-      tags,
-      body: ProofBody,
-      response: { 204: noContent },
-      problems: [tokenRejected, emailTaken],
-    },
-    handler: async (request, reply) => {
-      requireProof(request.body)
-      await confirmEmailChange(recovery, request.body, originOf(request))
-      return reply.code(204).send()
-    },
-  })
-
-  server.post('/api/users/me/email/undo', {
-    bodyLimit,
-    schema: {
-      operationId: 'undoEmailChange',
-      summary: 'Restore the old address; ends every session and asks for a new password',
-      tags,
-      body: TokenBody,
-      response: { 204: noContent },
-      problems: [tokenRejected, emailTaken, passwordQueueFull],
-    },
-    handler: async (request, reply) => {
-      await undoEmailChange(recovery, request.body, originOf(request))
-      return reply.code(204).send()
-    },
-  })
-}
-
-function requireProof({ token, email, code }: Proof): void {
-  if (token !== undefined || (email !== undefined && code !== undefined)) return
-  throw validationFailed(['token: is required, or an email and a code'])
 }

@@ -1,5 +1,6 @@
 import { passwordText, reason } from '@plinth/accounts'
-import { emailText, requiredText, Type, timestamp } from '@plinth/kit'
+import { emailText, requiredText, Type, timestamp, validationFailed } from '@plinth/kit'
+import type { Proof } from '../one-time-tokens.ts'
 
 const token = requiredText({ maxLength: 200, description: 'From the link in the mail' })
 
@@ -16,6 +17,11 @@ export const ProofBody = Type.Object(proof, {
   title: 'MailProof',
   description: 'The token of the link, or the address and the code',
 })
+
+export function requireProof({ token, email, code }: Proof): void {
+  if (token !== undefined || (email !== undefined && code !== undefined)) return
+  throw validationFailed(['token: is required, or an email and a code'])
+}
 
 export const EmailBody = Type.Object({ email: emailText() }, { title: 'MailRequest' })
 

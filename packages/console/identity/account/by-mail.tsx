@@ -1,0 +1,148 @@
+import { useSignal } from '@preact/signals'
+import { useAction, useLoad } from '../../shared/api/use-reply.ts'
+import { Button } from '../../shared/components/button.tsx'
+import { Skeleton } from '../../shared/components/page.tsx'
+import { brand, post, type Step } from './account.ts'
+import { Ask, Confirm, Done, Failure, Heading } from './parts.tsx'
+import { filled, texts } from './texts/texts.ts'
+
+/** What the links in mails open, and the way to ask for one. */
+export function ByMail({ step, token, go }: { step: Step; token: string; go(next: Step): void }) {
+  const email = useSignal('')
+  return (
+    <>
+      {step === 'forgot' && <Forgot email={email} onSent={() => go('sent')} />}
+      {step === 'sent' && <NewPassword proof={{ email: email.value }} byCode />}
+      {step === 'reset' && <NewPassword proof={{ token }} />}
+      {step === 'verify' && <Verify token={token} />}
+      {step === 'email' && (
+        <Confirm
+          title={texts.emailTitle}
+          about={texts.emailAbout}
+          send={texts.confirm}
+          done={texts.emailDone}
+          run={() => post('/api/users/me/email/confirm', { token })}
+        />
+      )}
+      {step === 'undo' && (
+        <Confirm
+          title={texts.undoTitle}
+          about={texts.undoAbout}
+          send={texts.undo}
+          done={texts.undone}
+          doneAbout={texts.undoneAbout}
+          run={() => post('/api/users/me/email/undo', { token })}
+        />
+      )}
+      {step === 'keep' && (
+        <Confirm
+          title={texts.keepTitle}
+          about={texts.keepAbout}
+          send={texts.keep}
+          done={texts.kept}
+          doneAbout={texts.keptAbout}
+          run={() => post('/api/users/me/deletion/cancel', { token })}
+        />
+      )}
+      {step === 'alarm' && (
+        <Confirm
+          title={texts.alarmTitle}
+          about={texts.alarmAbout}
+          send={texts.alarm}
+          done={texts.alarmed}
+          doneAbout={texts.undoneAbout}
+          run={() => post('/api/auth/not-me', { token })}
+        />
+      )}
+    </>
+  )
+}
+
+function Forgot(props: { email: { value: string }; onSent(): void }) {
+  const action = useAction(async ({ email = '' }: Record<string, string>) => {
+    props.email.value = email
+    const reply = await post('/api/auth/password-reset', { email })
+    if (reply.ok) props.onSent()
+    return reply
+  })
+  return (
+    <>
+      <Heading>{texts.forgotTitle}</Heading>
+      <p>{texts.forgotAbout}</p>
+      <Ask
+        label={texts.forgotTitle}
+        fields={[{ label: texts.email, name: 'email', type: 'email', autocomplete: 'email' }]}
+        refused={{ email: texts.emailRefused }}
+        action={action}
+        send={texts.send}
+      />
+    </>
+  )
+}
+
+function NewPassword({ proof, byCode = false }: { proof: object; byCode?: boolean }) {
+  const asksFactor = useSignal(false)
+  const action = useAction(
+    ({ factor = '', ...values }: Record<string, string>) => {
+      const given = /[a-z]/i.test(factor) ? { recoveryCode: factor } : { totp: factor }
+      const second = factor.trim() === '' ? {} : given
+      return post('/api/auth/password-reset/confirm', { ...proof, ...values, ...second })
+    },
+    (reply) => {
+      if (reply?.body?.code === 'MFA_REQUIRED') asksFactor.value = true
+    },
+  )
+  if (action.reply?.ok) return <Done title={texts.resetDone} about={texts.resetDoneAbout} />
+  const title = byCode ? texts.sentTitle : texts.resetTitle
+  const code = { label: texts.code, name: 'code', inputMode: 'numeric' } as const
+  const factor = { label: texts.factor, name: 'factor', hint: texts.factorHint }
+  const password = { label: texts.newPassword, name: 'newPassword', type: 'password' } as const
+  return (
+    <>
+      <Heading>{title}</Heading>
+      <p>{byCode ? texts.sentAbout : texts.resetAbout}</p>
+      <Ask
+        label={title}
+        fields={[
+          ...(byCode ? [{ ...code, autocomplete: 'one-time-code' }] : []),
+          {
+            ...password,
+            autocomplete: 'new-password',
+            hint: filled(texts.passwordHint, { count: brand.value?.passwordMinLength ?? 12 }),
+          },
+          ...(asksFactor.value ? [{ ...factor, autocomplete: 'one-time-code' }] : []),
+        ]}
+        refused={{ code: texts.codeRefused, newPassword: texts.passwordRefused }}
+        action={action}
+        send={texts.save}
+      />
+    </>
+  )
+}
+
+type Pending = { username: string; email: string; createdAt: string }
+
+function Verify({ token }: { token: string }) {
+  const deny = useAction(() => post('/api/auth/not-me', { token }))
+  const pending = useLoad<Pending>(() => post('/api/auth/verify-email/pending', { token }), [token])
+  if (deny.reply?.ok) return <Done title={texts.denied} about={texts.deniedAbout} />
+  if (pending.loading) return <Skeleton />
+  if (!pending.body) return <Failure reply={pending.refusal} />
+  const { username, email, createdAt } = pending.body
+  const date = new Date(createdAt).toLocaleDateString(document.documentElement.lang)
+  return (
+    <Confirm
+      title={texts.verifyTitle}
+      about={filled(texts.verifyAbout, { username, email, date })}
+      note={texts.notYours}
+      send={texts.confirm}
+      done={texts.verified}
+      run={() => post('/api/auth/verify-email', { token })}
+    >
+      <Button kind="danger" busy={deny.busy} onClick={() => deny.run()}>
+        {texts.deny}
+      </Button>
+      <Failure reply={deny.refusal} />
+    </Confirm>
+  )
+}

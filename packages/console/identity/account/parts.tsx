@@ -1,0 +1,112 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import type { Reply } from '../../shared/api/api.ts'
+import { useAction } from '../../shared/api/use-reply.ts'
+import { Button } from '../../shared/components/button.tsx'
+import { Field, type FieldProps, faultOf } from '../../shared/components/form.tsx'
+import { Notice } from '../../shared/components/page.tsx'
+import { failureText, texts } from './texts/texts.ts'
+
+/** The heading takes the focus, so that a screen reader announces each step. */
+export function Heading({ children }: { children: ComponentChildren }) {
+  const heading = useRef<HTMLHeadingElement>(null)
+  useEffect(() => heading.current?.focus(), [])
+  return (
+    <h1 ref={heading} tabIndex={-1}>
+      {children}
+    </h1>
+  )
+}
+
+/** A form that never leaves the page; a refused value is said beside its field. */
+export function Ask(props: {
+  label: string
+  fields: FieldProps[]
+  refused: Record<string, string>
+  send: string
+  action: { run(values: Record<string, string>): unknown; busy: boolean; reply?: Reply }
+}) {
+  const { action } = props
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault()
+    const entries = new FormData(event.currentTarget as HTMLFormElement)
+    action.run(Object.fromEntries([...entries].map(([name, value]) => [name, String(value)])))
+  }
+  return (
+    <form onSubmit={submit} aria-label={props.label} noValidate>
+      {props.fields.map((field) => (
+        <Field
+          key={field.name}
+          {...field}
+          fault={faultOf(action.reply, field.name) && props.refused[field.name]}
+        />
+      ))}
+      <div class="row">
+        <Button submits kind="primary" busy={action.busy}>
+          {props.send}
+        </Button>
+      </div>
+      <Failure reply={action.reply} />
+    </form>
+  )
+}
+
+/** Faults of a field stand beside it; everything else is said in the reader's language. */
+function isAboutFields(reply: Reply): boolean {
+  return reply.body?.code === 'VALIDATION_ERROR'
+}
+
+export function Failure({ reply }: { reply: Reply | undefined }) {
+  if (!reply || reply.ok || isAboutFields(reply)) return null
+  const code = reply.body?.code
+  const invalid = code === 'TOKEN_INVALID'
+  return (
+    <Notice tone="bad" alert>
+      <p>{failureText(code)}</p>
+      {invalid && (
+        <p>
+          <a href="#forgot">{texts.again}</a>
+        </p>
+      )}
+    </Notice>
+  )
+}
+
+/** A person presses the button: programs that open every link of a mail change nothing. */
+export function Confirm(props: {
+  title: string
+  about: string
+  note?: string
+  send: string
+  done: string
+  doneAbout?: string
+  run(): Promise<Reply>
+  /** Beside the button. */
+  children?: ComponentChildren
+}) {
+  const action = useAction(props.run)
+  if (action.reply?.ok) return <Done title={props.done} about={props.doneAbout ?? texts.close} />
+  return (
+    <>
+      <Heading>{props.title}</Heading>
+      <p>{props.about}</p>
+      {props.note && <p class="soft">{props.note}</p>}
+      <div class="row">
+        <Button kind="primary" busy={action.busy} onClick={() => action.run()}>
+          {props.send}
+        </Button>
+        {props.children}
+      </div>
+      <Failure reply={action.reply} />
+    </>
+  )
+}
+
+export function Done({ title, about }: { title: string; about: string }) {
+  return (
+    <div role="status">
+      <Heading>{title}</Heading>
+      <p>{about}</p>
+    </div>
+  )
+}

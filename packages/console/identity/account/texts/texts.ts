@@ -1,0 +1,29 @@
+import { de } from './de.ts'
+import { en, type Texts } from './en.ts'
+import { es } from './es.ts'
+
+const language = navigator.languages
+  .map((tag) => tag.slice(0, 2).toLowerCase())
+  .find((tag) => ['en', 'de', 'es'].includes(tag))
+
+document.documentElement.lang = language ?? 'en'
+
+/** In the first of the reader's languages that we have. */
+export const texts: Texts = { en, de, es }[language ?? 'en'] ?? en
+
+export function filled(text: string, values: Record<string, string | number>): string {
+  return text.replaceAll(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? ''))
+}
+
+const FAILURES: Record<string, string> = {
+  TOKEN_INVALID: texts.invalid,
+  EMAIL_ALREADY_EXISTS: texts.taken,
+  MFA_REQUIRED: texts.factorAsked,
+  INVALID_CODE: texts.factorRefused,
+  TOO_MANY_ATTEMPTS: texts.factorLocked,
+}
+
+/** A refusal in the language of the reader. */
+export function failureText(code: string | undefined): string {
+  return FAILURES[code ?? ''] ?? texts.failed
+}

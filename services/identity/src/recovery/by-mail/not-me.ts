@@ -1,0 +1,54 @@
+import { changeUser, findUserById, type Origin, resetPassword } from '@plinth/accounts'
+import { type Db, inTransaction, newOpaqueToken } from '@plinth/kit'
+import { type OneTimeToken, spendToken } from '../../database/one-time-tokens.repository.ts'
+import type { IdentityTables } from '../../database/tables.ts'
+import { queueMail } from '../../mail/outbox.ts'
+import { findToken, LIFETIME_SECONDS } from '../one-time-tokens.ts'
+import { tokenRejected } from '../problems.ts'
+import { type Recovery, within } from '../recovery.ts'
+
+/**
+ * The answer of a user to a notice. What a thief may hold goes: sessions, the password and the passkeys.
+ * The second factor stays: a mailbox alone must not remove it. A mail lets the user choose a new password.
+ * To the mail of a registration it is the answer of somebody who did not register: that account is disabled.
+ */
+export async function denyOwnership(
+  recovery: Recovery,
+  proof: { token: string },
+  origin: Origin,
+): Promise<void> {
+  const { accounts, db, outbox, passkeys } = recovery
+  const registration = await findToken({ accounts, db }, 'verify-email', proof)
+  if (registration) return disableUnproved(recovery, registration, origin)
+  const token = await findToken({ accounts, db }, 'not-me', proof)
+  const user = token && (await findUserById(accounts.db, token.userId))
+  if (!token || !user?.enabled || user.email !== token.address) throw tokenRejected()
+  const by = { actor: user.username, origin, reason: 'this was not me' }
+  const done = await resetPassword(accounts, user, newOpaqueToken(), by, {
+    passkeys,
+    async admit(database, now) {
+      const inside = database as unknown as Db<IdentityTables>
+      if (!now.enabled || now.email !== token.address) return false
+      if (!(await spendToken(inside, token.id, accounts.clock()))) return false
+      const lifetimeSeconds = LIFETIME_SECONDS['password-reset']
+      const mail = { kind: 'password-reset', to: now.email, lifetimeSeconds } as const
+      await queueMail(outbox, inside, mail, origin)
+      return true
+    },
+  })
+  if (!done) throw tokenRejected()
+}
+
+async function disableUnproved(
+  { accounts, db }: Recovery,
+  token: OneTimeToken,
+  origin: Origin,
+): Promise<void> {
+  await inTransaction(db, async (inside) => {
+    const user = await findUserById(within(accounts, inside).db, token.userId)
+    if (!user || user.verified || user.email !== token.address) throw tokenRejected()
+    if (!(await spendToken(inside, token.id, accounts.clock()))) throw tokenRejected()
+    const by = { actor: user.username, origin, reason: 'the owner of the address did not register' }
+    await changeUser(within(accounts, inside), user.id, { enabled: false }, by)
+  })
+}

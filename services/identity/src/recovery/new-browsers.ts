@@ -1,0 +1,80 @@
+import { clientNetwork, findUserById } from '@plinth/accounts'
+import { type Db, hashOpaqueToken, inTransaction, secondsAfter } from '@plinth/kit'
+import {
+  deleteOldBrowsers,
+  listBrowsers,
+  listSignIns,
+  lockWatchedSignIn,
+  saveBrowser,
+  updateWatchedSignIn,
+} from '../database/browsers.repository.ts'
+import type { IdentityTables } from '../database/tables.ts'
+import { canSend, type Outbox } from '../mail/outbox.ts'
+import { queueNotice } from './notices.ts'
+
+const DAY = 86_400
+const KEPT_SECONDS = 180 * DAY
+const AT_ONCE = 200
+/** Transactions commit in another order than their ids say. */
+const SETTLED_SECONDS = 5
+/** Mail may have been off for long: an old sign-in is learnt from and not reported. */
+const NEWS_SECONDS = 3600
+
+type Watch = { db: Db<IdentityTables>; outbox: Outbox; publicUrl: string }
+
+/**
+ * Mails users who signed in with a browser, or from a network, that they have not used before. It follows
+ * the sign-ins from a job, so that a login does not wait for it.
+ */
+export async function reportNewBrowsers(watch: Watch, signal: AbortSignal): Promise<void> {
+  const { db, outbox } = watch
+  if (!canSend(outbox)) return
+  const now = outbox.clock()
+  let found: number
+  do {
+    found = await inTransaction(db, (inside) => reportPart({ ...watch, db: inside }, now))
+  } while (found === AT_ONCE && !signal.aborted)
+  await deleteOldBrowsers(db, secondsAfter(now, -KEPT_SECONDS), signal)
+}
+
+async function reportPart(watch: Watch, now: Date): Promise<number> {
+  const { db } = watch
+  const after = await lockWatchedSignIn(db)
+  const until = secondsAfter(now, -SETTLED_SECONDS).toISOString()
+  const signIns = await listSignIns(db, { after, until, most: AT_ONCE })
+  for (const signIn of signIns) await learn(watch, signIn, now)
+  const last = signIns.at(-1)
+  if (last) await updateWatchedSignIn(db, last.id)
+  return signIns.length
+}
+
+type SignIn = Awaited<ReturnType<typeof listSignIns>>[number]
+
+/** The first browser of a user is the one of the registration: nothing is new about it. */
+async function learn(
+  { db, outbox, publicUrl }: Watch,
+  { userId, address, userAgent, createdAt }: SignIn,
+  now: Date,
+): Promise<void> {
+  const hash = browserHash(userId, { address, userAgent })
+  const known = await listBrowsers(db, userId)
+  const seenAt = known.get(hash)
+  if (seenAt === undefined || seenAt < secondsAfter(now, -DAY).toISOString())
+    await saveBrowser(db, { hash, userId, seenAt: createdAt })
+  const isOld = createdAt < secondsAfter(now, -NEWS_SECONDS).toISOString()
+  if (seenAt !== undefined || known.size === 0 || isOld) return
+  const user = await findUserById(db as never, userId)
+  const origin = { address, userAgent, requestId: null }
+  if (user) await queueNotice(outbox, db, { mail: 'new-browser', user, publicUrl }, origin)
+}
+
+/** Of several names in a header the first of these: most browsers also claim to be others. */
+const FAMILIES = ['Edg', 'OPR', 'SamsungBrowser', 'Firefox', 'FxiOS', 'CriOS', 'Chrome', 'Safari']
+
+function browserHash(userId: number, from: { address: string; userAgent: string | null }) {
+  const agent = from.userAgent ?? ''
+  const family = FAMILIES.find((name) => agent.includes(name)) ?? agent.split('/')[0]
+  // Addresses of one household change: those of an IPv4 network count as one.
+  const network = clientNetwork(from.address).replace(/\.\d+$/, '')
+  return hashOpaqueToken(['browser', userId, family, network].join('\n'))
+}

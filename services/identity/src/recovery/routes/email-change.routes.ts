@@ -1,0 +1,94 @@
+import { type AccountGuard, emailTaken, originOf, passwordQueueFull } from '@plinth/accounts'
+import { CREDENTIALS_BODY_BYTES, type Guard, noContent, type Server } from '@plinth/kit'
+import { languageFor } from '../../mail/messages.ts'
+import { mailNotConfigured } from '../../mail/problems.ts'
+import { confirmEmailChange, requestEmailChange, undoEmailChange } from '../by-mail/email-change.ts'
+import { accountSecurity } from '../by-mail/verification.ts'
+import { tokenRejected } from '../problems.ts'
+import type { Recovery } from '../recovery.ts'
+import {
+  AcceptedReply,
+  NewEmailBody,
+  ProofBody,
+  requireProof,
+  SecurityReply,
+  TokenBody,
+} from './schemas.ts'
+
+const tags = ['Recovery']
+const own = ['Own account']
+const bodyLimit = CREDENTIALS_BODY_BYTES
+
+/** change · confirm · undo, and how secure the own account is */
+export function emailRoutes(
+  server: Server,
+  recovery: Recovery,
+  { guard, recent }: { guard: AccountGuard; recent: Guard },
+): void {
+  const { settings } = recovery.outbox
+
+  server.get('/api/users/me/security', {
+    onRequest: guard.caller,
+    schema: {
+      operationId: 'accountSecurity',
+      summary: 'Whether your address is verified, and whether you have a second factor',
+      tags: own,
+      response: { 200: SecurityReply },
+    },
+    handler: ({ caller }) => accountSecurity(recovery, caller),
+  })
+
+  server.post('/api/users/me/email', {
+    bodyLimit,
+    onRequest: [guard.caller, recent],
+    schema: {
+      operationId: 'changeEmail',
+      summary: 'Ask for a mail to your new address; the old one stays until that is confirmed',
+      tags: own,
+      body: NewEmailBody,
+      response: { 202: AcceptedReply },
+      problems: [mailNotConfigured],
+    },
+    handler: async (request, reply) => {
+      const asked = {
+        newEmail: request.body.newEmail,
+        language: languageFor(request.headers['accept-language'], settings.language),
+      }
+      await requestEmailChange(recovery, request.caller, asked, originOf(request))
+      return reply.code(202).send({ message: 'A mail is on its way to the new address.' })
+    },
+  })
+
+  server.post('/api/users/me/email/confirm', {
+    bodyLimit,
+    schema: {
+      operationId: 'confirmEmailChange',
+      summary: 'Change the address with the token or code of the mail',
+      tags,
+      body: ProofBody,
+      response: { 204: noContent },
+      problems: [tokenRejected, emailTaken],
+    },
+    handler: async (request, reply) => {
+      requireProof(request.body)
+      await confirmEmailChange(recovery, request.body, originOf(request))
+      return reply.code(204).send()
+    },
+  })
+
+  server.post('/api/users/me/email/undo', {
+    bodyLimit,
+    schema: {
+      operationId: 'undoEmailChange',
+      summary: 'Restore the old address; ends every session and asks for a new password',
+      tags,
+      body: TokenBody,
+      response: { 204: noContent },
+      problems: [tokenRejected, emailTaken, passwordQueueFull],
+    },
+    handler: async (request, reply) => {
+      await undoEmailChange(recovery, request.body, originOf(request))
+      return reply.code(204).send()
+    },
+  })
+}

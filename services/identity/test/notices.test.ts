@@ -1,0 +1,221 @@
+import assert from 'node:assert/strict'
+import { describe, type TestContext, test } from 'node:test'
+import { openDatabase } from '@plinth/kit'
+import { type Api, engines, type TestEngine } from '@plinth/kit/testing'
+import { until } from '../../../test/until.ts'
+import { identityMigrations } from '../src/database/migrations/index.ts'
+import type { IdentityTables } from '../src/database/tables.ts'
+import en from '../src/mail/languages/en.json' with { type: 'json' }
+import { openOutbox } from '../src/mail/outbox.ts'
+import { reportNewBrowsers } from '../src/recovery/new-browsers.ts'
+import { enrol, firstStep, secondStep } from './authenticator-app.ts'
+import { mailTo, tokenOf } from './inbox.ts'
+import { startPasskeyClient } from './passkey-client.ts'
+import { ALICE, adminToken, startWithAlice } from './start-identity.ts'
+
+const EMAIL = 'alice@new.example'
+const NEW_PASSWORD = 'an entirely new password'
+const FIREFOX = 'Mozilla/5.0 (X11; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0'
+const EDGE = 'Mozilla/5.0 AppleWebKit/537.36 Chrome/130.0 Safari/537.36 Edg/130.0'
+
+/** Mails that ask for something, or go to another user. */
+const NO_NOTICE = [
+  'endpoint-disabled',
+  'verify-email',
+  'password-reset',
+  'password-reset-by-administrator',
+  'email-change',
+  'email-taken',
+  'invitation',
+]
+
+type Started = Awaited<ReturnType<typeof startWithAlice>>
+
+/** Runs the job of the service once, with the clock of the test. */
+async function reportNow({ config, clock }: Pick<Started, 'config' | 'clock'>) {
+  const { db, close } = await openDatabase<IdentityTables>(config.databaseUrl, identityMigrations)
+  const outbox = openOutbox(db, clock, config)
+  const { publicUrl } = config
+  await reportNewBrowsers({ db, outbox, publicUrl }, new AbortController().signal)
+  await close()
+}
+
+const json = { 'content-type': 'application/json' }
+
+async function start(t: TestContext, engine: TestEngine) {
+  const started = await startWithAlice(t, { engine })
+  const { api, userId } = started
+  const asAdmin = async (method: string, path: string, body: object = { reason: 'asked for' }) => {
+    const token = await adminToken(api)
+    const sent = { token, headers: json, body: JSON.stringify(body) }
+    const { status } = await api.request(method, `/api/users/${userId}${path}`, sent)
+    assert.ok(status < 300, `${method} ${path}: ${status}`)
+  }
+  return { ...started, asAdmin }
+}
+
+const logIn = async (api: Api, password: string, userAgent?: string) => {
+  const browser = userAgent === undefined ? {} : { headers: { 'user-agent': userAgent } }
+  const reply = await api.post('/api/auth/login', { ...ALICE, password }, browser)
+  assert.equal(reply.status, 200)
+  return reply.body as { accessToken: string; refreshToken: string }
+}
+
+async function passkeyNotices(api: Api, token: string) {
+  const passkeys = await startPasskeyClient(api)
+  await passkeys.register(token)
+  const [{ id }] = (await api.get('/api/users/me/passkeys', { token })).body
+  const { headers } = passkeys
+  assert.equal((await api.delete(`/webauthn/register/${id}`, { token, headers })).status, 204)
+}
+
+async function factorNotices(
+  { api, clock, asAdmin }: Awaited<ReturnType<typeof start>>,
+  { token, password }: { token: string; password: string },
+) {
+  const { app } = await enrol(api, token, clock)
+  const user = { ...ALICE, password }
+  await secondStep(api, await firstStep(api, user), { code: app.wrong() })
+  await asAdmin('DELETE', '/totp')
+  const code = () => ({ code: app.next() })
+  const renewed = await api.post('/api/users/me/recovery-codes', code(), { token })
+  const [recoveryCode] = renewed.body.recoveryCodes
+  assert.equal((await secondStep(api, await firstStep(api, user), { recoveryCode })).status, 200)
+  const off = { token, headers: json, body: JSON.stringify(code()) }
+  assert.equal((await api.request('DELETE', '/api/users/me/totp', off)).status, 204)
+}
+
+for (const engine of engines)
+  describe(`notices on ${engine.name}`, { skip: engine.skip }, () => {
+    test('are sent for every kind of event', async (t) => {
+      const started = await start(t, engine)
+      const { api, pair, token, asAdmin } = started
+      const { refreshToken } = pair
+      await api.post('/api/auth/refresh', { refreshToken })
+      await api.post('/api/auth/refresh', { refreshToken })
+      await passkeyNotices(api, token)
+      const change = { currentPassword: ALICE.password, newPassword: NEW_PASSWORD }
+      await api.post('/api/users/me/password', change, { token })
+      await factorNotices(started, { token, password: NEW_PASSWORD })
+      await api.get('/api/users/me/export', { token })
+      await api.post('/api/users/me/email', { newEmail: EMAIL }, { token })
+      const confirmed = { token: tokenOf(await mailTo(api, EMAIL, 'email-change')) }
+      await api.post('/api/users/me/email/confirm', confirmed)
+      await asAdmin('PATCH', '', { roles: ['ROLE_USER', 'ROLE_ADMIN'] })
+      const key = { name: 'reports', scopes: ['users:read'] }
+      const admin = (await logIn(api, NEW_PASSWORD)).accessToken
+      assert.equal((await api.post('/api/service-keys', key, { token: admin })).status, 201)
+      await asAdmin('DELETE', '/sessions')
+      started.clock.advance(10)
+      await reportNow(started)
+      const own = (await logIn(api, NEW_PASSWORD, FIREFOX)).accessToken
+      started.clock.advance(10)
+      await reportNow(started)
+      await asAdmin('POST', '/require-password-change')
+      await asAdmin('PATCH', '', { enabled: false })
+      await asAdmin('PATCH', '', { enabled: true })
+      const reset = { email: EMAIL }
+      await api.post('/api/auth/password-reset', reset)
+      const chosen = { token: tokenOf(await mailTo(api, EMAIL, 'password-reset')) }
+      const done = { ...chosen, newPassword: 'yet another password' }
+      assert.equal((await api.post('/api/auth/password-reset/confirm', done)).status, 204)
+      assert.equal((await api.get('/api/users/me', { token: own })).status, 401)
+      const last = (await logIn(api, 'yet another password')).accessToken
+      assert.equal((await api.delete('/api/users/me', { token: last })).status, 202)
+      await asAdmin('POST', '/deletion/cancel')
+      await asAdmin('DELETE', '')
+
+      const wanted = Object.keys(en.mails).filter((kind) => !NO_NOTICE.includes(kind))
+      const sent = await until(
+        async () => {
+          const old = await api.get(`/api/dev/mail?to=${ALICE.email}`)
+          const { body } = await api.get(`/api/dev/mail?to=${EMAIL}`)
+          return new Set([...old.body, ...body].map(({ kind }: { kind: string }) => kind))
+        },
+        (kinds) => wanted.every((kind) => kinds.has(kind)),
+      )
+      assert.deepEqual(
+        wanted.filter((kind) => !sent.has(kind)),
+        [],
+      )
+    })
+
+    test('of a sign-in with a new browser come once a day, and not for the first or a known one', async (t) => {
+      const started = await start(t, engine)
+      const { api, clock } = started
+      const browsers = async () => {
+        clock.advance(10)
+        await reportNow(started)
+        const { body } = await api.get('/api/mail?size=100', { token: await adminToken(api) })
+        return body.content.filter(({ kind }: { kind: string }) => kind === 'new-browser').length
+      }
+      assert.equal(await browsers(), 0)
+      await logIn(api, ALICE.password)
+      assert.equal(await browsers(), 0)
+
+      await logIn(api, ALICE.password, FIREFOX)
+      assert.equal(await browsers(), 1)
+      assert.match((await mailTo(api, ALICE.email, 'new-browser')).text, /Firefox\/130/)
+      await logIn(api, ALICE.password, FIREFOX.replaceAll('130', '131'))
+      await logIn(api, ALICE.password, EDGE)
+      assert.equal(await browsers(), 1)
+      clock.advance(86_400)
+      await logIn(api, ALICE.password, EDGE)
+      await logIn(api, ALICE.password, EDGE.replace('Edg/130.0', 'OPR/116.0'))
+      assert.equal(await browsers(), 2)
+    })
+
+    test('are answered with "this was not me": what a thief holds is over, by one button', async (t) => {
+      const { api, token, clock } = await start(t, engine)
+      const proof = { token: tokenOf(await mailTo(api, ALICE.email, 'verify-email')) }
+      assert.equal((await api.post('/api/auth/verify-email', proof)).status, 204)
+      const { app } = await enrol(api, token, clock)
+      const passkeys = await startPasskeyClient(api)
+      await passkeys.register(token)
+      const first = await mailTo(api, ALICE.email, 'second-factor-added')
+      const { link, text } = await mailTo(api, ALICE.email, 'passkey-added')
+      assert.match(text, /If this was not you, open this page/)
+      const deny = (sent: string) => api.post('/api/auth/not-me', { token: sent })
+      const tokenIn = new URL(link).hash.replace('#alarm=', '')
+      assert.equal((await deny(tokenOf(first))).status, 400, 'the newest notice counts')
+      const replies = await Promise.all(Array.from({ length: 5 }, () => deny(tokenIn)))
+
+      const statuses = replies.map(({ status }) => status).toSorted()
+      assert.deepEqual(statuses, [204, 400, 400, 400, 400])
+      assert.equal((await api.get('/api/users/me', { token })).status, 401)
+      assert.equal((await api.post('/api/auth/login', ALICE)).body.code, 'INVALID_CREDENTIALS')
+      assert.equal((await passkeys.logIn()).status, 401)
+      const reset = { token: tokenOf(await mailTo(api, ALICE.email, 'password-reset')) }
+      const confirm = (totp?: string) =>
+        api.post('/api/auth/password-reset/confirm', { ...reset, newPassword: NEW_PASSWORD, totp })
+      assert.equal((await confirm()).body.code, 'MFA_REQUIRED', 'a mailbox is one factor')
+      assert.equal((await confirm(app.next())).status, 204)
+    })
+
+    test('to an address whose owner did not register disable the account', async (t) => {
+      const { api, token, asAdmin } = await start(t, engine)
+      const sent = { token: tokenOf(await mailTo(api, ALICE.email, 'verify-email')) }
+
+      assert.equal((await api.post('/api/auth/not-me', sent)).status, 204)
+      assert.equal((await api.get('/api/users/me', { token })).status, 401)
+      assert.equal((await api.post('/api/auth/login', ALICE)).status, 401)
+      assert.equal((await api.post('/api/auth/not-me', sent)).status, 400)
+      assert.equal((await api.post('/api/auth/verify-email', sent)).status, 400)
+      await asAdmin('PATCH', '', { enabled: true })
+      assert.equal((await api.post('/api/auth/login', ALICE)).status, 200)
+    })
+
+    test('are at most ten of a kind in an hour', async (t) => {
+      const { api, pair } = await startWithAlice(t, { engine })
+      const { refreshToken } = pair
+      for (let n = 0; n < 14; n += 1) await api.post('/api/auth/refresh', { refreshToken })
+
+      const admin = await adminToken(api)
+      const { body } = await until(
+        () => api.get('/api/mail?size=100', { token: admin }),
+        (page) => page.body.content.every(({ state }: { state: string }) => state === 'sent'),
+      )
+      const kinds = body.content.map(({ kind }: { kind: string }) => kind)
+      assert.equal(kinds.filter((kind: string) => kind === 'session-replayed').length, 10)
+    })
+  })
