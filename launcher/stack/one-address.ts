@@ -1,8 +1,11 @@
+import { join } from 'node:path'
 import {
   type Env,
+  generatedKey,
   hostPathOf,
   isLoopback,
   mountServers,
+  newKeyText,
   publicUrl,
   readSettings,
   type Server,
@@ -69,6 +72,20 @@ export function withIdentityTokens(env: Env, { production, identityUrl }: SuiteC
   if (production && !isSet(env, `${name}_KEY`)) return env
   const issuer = readSettings(env, (settings) => publicUrl(settings, 'IDENTITY_', 8081))
   return { ...env, [name]: issuer, [`${name}_ADDRESS`]: identityUrl }
+}
+
+/** The services that take tokens of identity get a key to ask it with, and identity knows it. */
+export function withIssuerKey(env: Env, { production, dataFolder }: SuiteConfig): Env {
+  const known = 'IDENTITY_INTROSPECTION_KEY'
+  if (production || isSet(env, known)) return env
+  const issuer = readSettings(env, (settings) => publicUrl(settings, 'IDENTITY_', 8081))
+  const asking = ['STORAGE_FULL_TRUSTED_ISSUER', 'PAYMENTS_REQUIRE_ISSUER']
+    .filter((name) => env[name] === issuer)
+    .map((name) => `${name}_KEY`)
+    .filter((name) => !isSet(env, name))
+  if (asking.length === 0) return env
+  const key = newKeyText('test', generatedKey(join(dataFolder, 'introspection.key')))
+  return { ...env, ...Object.fromEntries([known, ...asking].map((name) => [name, key])) }
 }
 
 /** Whether a service goes by the address of the suite and not by one of its own. */

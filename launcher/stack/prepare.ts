@@ -1,7 +1,13 @@
 import { type Env, SettingsError, StartError } from '@plinth/kit'
 import { loadBackups, loadConfig, loadWorkerCount, type SuiteConfig } from '../config.ts'
 import { type PreparedService, type ServiceEntry, services } from '../services.ts'
-import { isAtSuite, withIdentityTokens, withSuiteAddress, withSuiteHost } from './one-address.ts'
+import {
+  isAtSuite,
+  withIdentityTokens,
+  withIssuerKey,
+  withSuiteAddress,
+  withSuiteHost,
+} from './one-address.ts'
 import { withSandboxKeys } from './sandbox-keys.ts'
 
 export type Prepared = { entry: ServiceEntry; service: PreparedService; atSuite: boolean }
@@ -38,7 +44,7 @@ type Plan = { env: Env; entries: ServiceEntry[] }
 function planFor(given: Env, config: SuiteConfig, entries: ServiceEntry[]): Plan {
   const addressed = withSuiteAddress(given, config)
   const hasIdentity = entries.some(({ name }) => name === 'identity')
-  const env = hasIdentity ? withIdentityTokens(addressed, config) : addressed
+  const env = hasIdentity ? withIssuerKey(withIdentityTokens(addressed, config), config) : addressed
   if (!config.sandbox)
     return { env, entries: entries.filter(({ name }) => name !== 'provider-sandbox') }
   const connected = withSandboxKeys(env, config)

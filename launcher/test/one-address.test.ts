@@ -91,6 +91,17 @@ describe('the address of the suite', () => {
 
     assert.equal((await suite.get('/storage/file/list', { token })).status, 200)
     assert.equal((await suite.get('/storage/file/list', { token: `${token}x` })).status, 401)
+    const admin = (
+      await suite.post('/identity/api/auth/login', { ...credentials, username: 'admin' })
+    ).body.accessToken
+    assert.equal((await suite.get('/storage/api/storage/status', { token: admin })).status, 200)
+    // Storage asked identity with a key that `npm start` gave to both.
+    const { body: keys } = await suite.get('/identity/api/service-keys', { token: admin })
+    assert.deepEqual(
+      keys.map((key: { scopes: string[] }) => key.scopes),
+      [['tokens:introspect']],
+    )
+    assert.notEqual(keys[0].lastUsedAt, null)
 
     const { env } = await testEnv(t)
     const config = { production: true, identityUrl: 'http://localhost:1' } as SuiteConfig

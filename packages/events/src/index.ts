@@ -1,3 +1,4 @@
+export { renameEndpointCreator } from './database/endpoints.repository.ts'
 export {
   type FirstEvent,
   firstEvent,

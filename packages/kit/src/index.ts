@@ -164,6 +164,7 @@ export {
   serviceSettings,
 } from './runtime/service-settings.ts'
 export { type Env, readEnvFile, readSettings, Settings, SettingsError } from './runtime/settings.ts'
+export { addChosenKey } from './service-keys/chosen-key.ts'
 export { startKeyNotices } from './service-keys/expiring-keys.ts'
 export {
   KEY_PROBLEMS,
@@ -172,10 +173,11 @@ export {
   onDenial,
   serviceKeyGuard,
 } from './service-keys/key-guard.ts'
-export { looksLikeKey } from './service-keys/key-text.ts'
+export { isKeyText, looksLikeKey, newKeyText } from './service-keys/key-text.ts'
 export { insufficientScope, scopeMissing } from './service-keys/problems.ts'
 export { serviceKeyRoutes } from './service-keys/service-key-routes.ts'
 export {
+  renameKeyCreator,
   type ServiceKeyTables,
   serviceKeyMigrations,
 } from './service-keys/service-keys.repository.ts'
@@ -204,7 +206,17 @@ export {
   type ClientTokens,
   createClientTokens,
 } from './tokens/client-token.ts'
-export { createIntrospection, type Introspection } from './tokens/introspection.ts'
+export {
+  type IssuerTables,
+  issuerMigrations,
+} from './tokens/issuer/erased-users.repository.ts'
+export {
+  type ErasedUsers,
+  eraseDeletedUsers,
+  rememberUsers,
+  startErasure,
+} from './tokens/issuer/erased-users.ts'
+export { createIntrospection, type Introspection } from './tokens/issuer/introspection.ts'
 export { hashOpaqueToken, newOpaqueToken } from './tokens/opaque-token.ts'
 export { createRemoteIssuer } from './tokens/remote-issuer.ts'
 export { openText, sealText } from './tokens/sealed-text.ts'

@@ -17,6 +17,7 @@ import { describeEvents, eventGuards, insertSample, KEY_EVENTS, mountEvents } fr
 import {
   type ApiDescription,
   actuatorRoutes,
+  addChosenKey,
   type Clock,
   consoleRoutes,
   createLogger,
@@ -111,6 +112,7 @@ export async function createIdentity(
   const outbox = openOutbox(db, clock, config)
   const follow = followEvents(outbox, config.publicUrl)
   const keys = identityKeys(db, clock, config, follow)
+  await addChosenKey(keys, config.introspectionKey, 'tokens:introspect')
   const keyGuard = serviceKeyGuard(keys, { allowedOrigins: config.corsOrigins })
   const { accounts, guard } = await mountAccounts(server, db, config.accounts, {
     keys: keyGuard,

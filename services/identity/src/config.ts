@@ -1,6 +1,14 @@
 import { accountSettings } from '@plinth/accounts'
 import { eventSettings } from '@plinth/events'
-import { databaseOptions, databaseUrl, type Env, readSettings, serviceSettings } from '@plinth/kit'
+import {
+  databaseOptions,
+  databaseUrl,
+  type Env,
+  isKeyText,
+  readSettings,
+  type Settings,
+  serviceSettings,
+} from '@plinth/kit'
 import { mailSettings } from './mail/settings.ts'
 import { relyingParty, userVerification } from './passkeys/relying-party.ts'
 
@@ -42,6 +50,15 @@ export function loadConfig(env: Env = process.env) {
       /** `undefined`: passkeys are off. */
       relyingParty: relyingParty(settings, publicUrl),
       userVerification: userVerification(settings),
+      introspectionKey: introspectionKey(settings),
     }
   })
+}
+
+/** Good from the first start on, so that services that start together can ask this one. */
+function introspectionKey(settings: Settings): string | undefined {
+  const name = 'IDENTITY_INTROSPECTION_KEY'
+  const key = settings.optional(name)
+  if (key !== undefined && !isKeyText(key)) settings.fault(name, 'Expected a service key: plk_….')
+  return key
 }

@@ -38,6 +38,7 @@ import {
   type ServiceKeys,
   serviceKeyGuard,
   serviceKeyRoutes,
+  startErasure,
   startKeyNotices,
   sweepSpools,
   systemClock,
@@ -60,7 +61,8 @@ import {
 } from './locations/locations.ts'
 import { createProviders } from './locations/providers/open.ts'
 import { isWritable } from './locations/status.ts'
-import { authenticateWith, enabledOwners, introspectionOf, trustIssuer } from './owners.ts'
+import { erasedOwners } from './owners/erasure.ts'
+import { authenticateWith, enabledOwners, introspectionOf, trustIssuer } from './owners/owners.ts'
 import { thumbnailRoutes } from './thumbnails/thumbnails.routes.ts'
 import { createThumbnails } from './thumbnails/thumbnails.ts'
 import { dataOpenedBy } from './upkeep/backup.ts'
@@ -121,11 +123,13 @@ export async function createStorageFull(
   server.onClose(upkeep.stop)
 
   const problems = config.trustedIssuer === undefined ? [] : [issuerUnavailable]
-  const guard = callerGuard(
-    authenticateWith(accounts, config.trustedIssuer, introspection),
-    problems,
-  )
+  const issuer = { trusted: config.trustedIssuer, introspection }
+  const guard = callerGuard(authenticateWith(accounts, storage, issuer), problems)
   if (config.trustedIssuer) trustIssuer(server, config.publicUrl, config.trustedIssuer)
+  if (config.trustedIssuer && introspection) {
+    const erased = erasedOwners(storage, config.trustedIssuer.issuer, introspection)
+    server.onClose(startErasure(erased, { log, metrics: server.metrics }).stop)
+  }
   const withKey = (scope: (typeof FILE_SCOPES)[number]) =>
     recordDenials(accounts, keyGuard.or(scope, guard.caller))
   const [read, write] = [withKey('files:read'), withKey('files:write')]

@@ -2,14 +2,23 @@ import assert from 'node:assert/strict'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
-import { createLogger, type Db, type LeaseTables, systemClock } from '@plinth/kit'
+import {
+  createLogger,
+  type Db,
+  eraseDeletedUsers,
+  type LeaseTables,
+  systemClock,
+} from '@plinth/kit'
 import { type Api, spawnService, type TestEngine } from '@plinth/kit/testing'
 import { type S3Server, s3Missing, startS3 } from '../../../test/servers/s3.ts'
 import { openStorage, type Storage } from '../src/app.ts'
 import { loadConfig } from '../src/config.ts'
+import { erasedOwners } from '../src/owners/erasure.ts'
+import { introspectionOf } from '../src/owners/owners.ts'
 import { continueMove } from '../src/upkeep/moves.ts'
 import { finishDeletions, sweep } from '../src/upkeep/sweep.ts'
 import { verifyFiles } from '../src/upkeep/verify.ts'
+import { startIssuer } from './issuer.ts'
 import { logIn, storageEnv, temporaryFolder, upload } from './start-storage.ts'
 
 const MAIN = join(import.meta.dirname, '../src/main.ts')
@@ -42,6 +51,8 @@ const LARGE = { name: 'a.txt', type: 'text/plain', bytes: Buffer.alloc(1_000_000
 const OBJECT_STEPS: Step[] = [['object-put:stored', 1]]
 const DELETE_STEPS = ['delete:marked', 'delete:object', 'delete:thumbnail']
 const THUMBNAIL_STEPS = ['thumbnail:read', 'thumbnail:put', 'thumbnail:row']
+/** Of the files of a user whom the issuer has erased. */
+const ERASURE_STEPS = ['delete:object', 'erased-user:data', 'erased-user:name']
 const MOVE_STEPS: Step[] = [
   ['move:read', 0],
   ['move:put', 1],
@@ -67,6 +78,7 @@ export async function crashMatrix(engine: TestEngine): Promise<void> {
   const house = (provider: ProviderName) => openHouse({ after }, { engine, provider, s3 })
 
   transfers(engine, 'LOCAL', await house('LOCAL'))
+  await erasures(engine)
   if (s3) transfers(engine, 'OBJECT', await house('OBJECT'))
   if (s3) moves(engine, await house('LOCAL'))
   else test('the crash matrix with OBJECT', { skip: noS3 })
@@ -121,6 +133,31 @@ function transfers(engine: TestEngine, provider: ProviderName, house: House): vo
   })
 }
 
+async function erasures(engine: TestEngine): Promise<void> {
+  const { issuer, sign, deleted } = await startIssuer({ after })
+  const house = await openHouse({ after }, { engine, provider: 'LOCAL', issuer })
+
+  describe(`kill -9 while files of an erased user are erased, on ${engine.name}`, () => {
+    for (const step of ERASURE_STEPS)
+      test(`killed at ${step}`, async (t) => {
+        const uploaded = Promise.withResolvers<void>()
+        deleted.asked = () => uploaded.promise
+        const ids: number[] = []
+        await house.crash(t, step, async ({ api }) => {
+          const token = await sign(systemClock(), {})
+          for (const _ of [1, 2]) ids.push((await upload(api, token)).body.id)
+          deleted.users.push({ id: 2, deletedAt: '2020-01-01T00:00:00.000Z' })
+          uploaded.resolve()
+        })
+
+        const { files } = await house.recover()
+
+        assert.equal(ids.length, 2)
+        assert.ok(!files.some(({ id }) => ids.includes(id)))
+      })
+  })
+}
+
 function moves(engine: TestEngine, house: House): void {
   describe(`kill -9 at every step of a move, on ${engine.name}`, () => {
     for (const [step, orphans] of MOVE_STEPS)
@@ -138,15 +175,24 @@ function moves(engine: TestEngine, house: House): void {
   })
 }
 
-type Furnishing = { engine: TestEngine; provider: ProviderName; s3?: S3Server | undefined }
+type Furnishing = {
+  engine: TestEngine
+  provider: ProviderName
+  s3?: S3Server | undefined
+  issuer?: string
+}
 
 /** A data folder in which one file was acknowledged before anything goes wrong. */
-async function openHouse(scope: Scope, { engine, provider, s3 }: Furnishing) {
+async function openHouse(scope: Scope, { engine, provider, s3, issuer }: Furnishing) {
   const folder = await temporaryFolder(scope)
   const env = {
     ...storageEnv(folder, await engine.freshUrl(scope)),
     STORAGE_FULL_ORPHAN_AGE_SECONDS: '0',
     LOG_LEVEL: 'info',
+    ...(issuer && {
+      STORAGE_FULL_TRUSTED_ISSUER: issuer,
+      STORAGE_FULL_TRUSTED_ISSUER_KEY: 'plk_test_x',
+    }),
     NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? join(folder, 'compiled'),
   }
   const service = await spawnService(scope, MAIN, env)
@@ -182,9 +228,14 @@ async function recover(env: Record<string, string>) {
   const config = loadConfig(env)
   const log = createLogger('recovery', 'silent')
   const { storage, database } = await openStorage(config, { clock: systemClock, log })
+  const introspection = introspectionOf(config.trustedIssuer, systemClock)
   try {
     // The lease of the dead process would expire by itself; the test does not wait for that.
     await (storage.db as unknown as Db<LeaseTables>).deleteFrom('leases').execute()
+    if (config.trustedIssuer && introspection) {
+      const erased = erasedOwners(storage, config.trustedIssuer.issuer, introspection)
+      await eraseDeletedUsers(erased, new AbortController().signal)
+    }
     await finishDeletions(storage)
     await continueMove(storage, new AbortController().signal)
     const swept = (await sweep(storage)) + (await sweep(storage))

@@ -1,47 +1,11 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { engines, type TestEngine } from '@plinth/kit/testing'
-import { exportJWK, generateKeyPair, SignJWT } from 'jose'
+import { until } from '../../../test/until.ts'
 import { loadConfig } from '../src/config.ts'
-import { startStorage, upload } from './start-storage.ts'
-
-/** Another service that signs tokens and publishes its key. */
-async function startIssuer(t: TestContext, alg = 'ES256') {
-  const { publicKey, privateKey } = await generateKeyPair(alg, { extractable: true })
-  const key = { ...(await exportJWK(publicKey)), kid: 'one', alg, use: 'sig' }
-  const answer = { status: 200, body: { active: true, username: 'remote', roles: ['ROLE_ADMIN'] } }
-  const owner = { status: 200, body: { enabled: true } as object, asked: async () => {} }
-  const server = createServer(async ({ url }, response) => {
-    response.setHeader('content-type', 'application/json')
-    if (url === '/api/users/2/status') {
-      await owner.asked()
-      return response.writeHead(owner.status).end(JSON.stringify(owner.body))
-    }
-    if (url !== '/oauth2/introspect') return response.end(JSON.stringify({ keys: [key] }))
-    response.writeHead(answer.status).end(JSON.stringify(answer.body))
-  }).listen(0, '127.0.0.1')
-  t.after(() => void server.close())
-  await once(server, 'listening')
-  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const sign = (
-    now: Date,
-    claims: object,
-    { iss = issuer, typ = 'at+jwt', aud = 'plinth' as string | string[] } = {},
-  ) =>
-    new SignJWT({ username: 'remote', roles: ['ROLE_USER'], sid: '1', ...claims })
-      .setProtectedHeader({ alg, typ, kid: 'one' })
-      .setIssuer(iss)
-      .setAudience(aud)
-      .setSubject('2')
-      .setIssuedAt(now)
-      .setExpirationTime(new Date(now.getTime() + 900_000))
-      .sign(privateKey)
-  return { issuer, sign, answer, owner }
-}
+import { startIssuer } from './issuer.ts'
+import { logIn, startStorage, upload } from './start-storage.ts'
 
 for (const engine of engines)
   test(`with STORAGE_FULL_TRUSTED_ISSUER its users have files of their own, on ${engine.name}`, {
@@ -202,6 +166,71 @@ for (const engine of engines)
       Object.assign(owner, { status, body })
       assert.deepEqual(await opened(), [503, 'ISSUER_UNAVAILABLE'])
     }
+  })
+
+for (const engine of engines)
+  test(`what a user whom the issuer has erased left here is erased, on ${engine.name}`, {
+    skip: engine.skip,
+  }, async (t) => {
+    const { issuer, sign, deleted } = await startIssuer(t)
+    const first = await startStorage(t, {
+      STORAGE_FULL_TRUSTED_ISSUER: issuer,
+      STORAGE_FULL_TRUSTED_ISSUER_KEY: 'plk_test_x',
+      STORAGE_FULL_DATABASE_URL: await engine.freshUrl(t),
+    })
+    const { api, clock, admin, user } = first
+    /** Looks at once for users who were erased. */
+    const startNode = () => startStorage(t, first.env, clock)
+    const statusOf = async (id: number) =>
+      (await api.get(`/file/info/${id}`, { token: await logIn(api, 'admin') })).status
+    const texts = async () => {
+      const token = await logIn(api, 'admin')
+      const paths = ['/api/audit', '/api/service-keys', '/api/webhooks/endpoints']
+      const replies = await Promise.all(paths.map((path) => api.get(path, { token })))
+      return replies.map(({ body }) => JSON.stringify(body))
+    }
+    const token = await sign(clock(), {})
+    const boss = await sign(clock(), { roles: ['ROLE_ADMIN'] })
+    const ours = await upload(api, user)
+    const removed = await upload(api, user)
+    const theirs = [await upload(api, token), await upload(api, token), await upload(api, token)]
+    const ids = theirs.map(({ body }) => body.id as number)
+    // Names are in the audit and beside what an administrator made.
+    assert.equal((await api.delete(`/file/${removed.body.id}`, { token: boss })).status, 204)
+    assert.equal((await api.delete(`/file/${ids.pop()}`, { token: admin })).status, 204)
+    const key = { name: 'shop', scopes: ['files:read'] }
+    assert.equal((await api.post('/api/service-keys', key, { token: boss })).status, 201)
+    const endpoint = { url: 'http://localhost:9/' }
+    assert.equal((await api.post('/api/webhooks/endpoints', endpoint, { token: boss })).status, 201)
+    for (const text of await texts()) assert.match(text, /remote/)
+
+    const at = clock().toISOString()
+    deleted.users.push({ id: 1, deletedAt: at }, { id: 2, deletedAt: at })
+    await startNode()
+    for (const id of ids)
+      await until(
+        () => statusOf(id),
+        (status) => status === 404,
+      )
+    assert.equal(await statusOf(ours.body.id), 200)
+
+    // A token of the user may be good for a quarter of an hour, and what it leaves is erased as well.
+    const late = await upload(api, token)
+    clock.advance(1_001)
+    const isDone = () => deleted.after.at(-1) === '2'
+    deleted.after.length = 0
+    await startNode()
+    await until(isDone, (done) => done)
+    assert.deepEqual([late.status, await statusOf(late.body.id)], [201, 404])
+    for (const text of await texts()) {
+      assert.doesNotMatch(text, /remote/)
+      assert.ok(text.includes(`${issuer}#2`))
+    }
+
+    deleted.after.length = 0
+    await startNode()
+    await until(isDone, (done) => done)
+    assert.deepEqual(deleted.after, ['2'])
   })
 
 test('a link that is revoked while the issuer is asked does not open', async (t) => {

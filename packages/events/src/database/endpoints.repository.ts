@@ -1,6 +1,14 @@
-import { engineOf, type FromRow, forUpdate, fromRow, inTransaction, toRow } from '@plinth/kit'
+import {
+  type Db as Connection,
+  engineOf,
+  type FromRow,
+  forUpdate,
+  fromRow,
+  inTransaction,
+  toRow,
+} from '@plinth/kit'
 import { sql } from 'kysely'
-import type { Db, EndpointRow, EndpointState } from './tables.ts'
+import type { Db, EndpointRow, EndpointState, EventTables } from './tables.ts'
 
 export type { EndpointState } from './tables.ts'
 
@@ -52,6 +60,19 @@ export async function findEndpointForUpdate(db: Db, id: string): Promise<Endpoin
   const query = db.selectFrom('event_endpoints').selectAll().where('id', '=', id)
   const row = await forUpdate(db, query).executeTakeFirst()
   return row && endpointOf(row)
+}
+
+/** The endpoints stay, and say no longer who made them. */
+export async function renameEndpointCreator<T extends EventTables>(
+  db: Connection<T>,
+  username: string,
+  to: string,
+): Promise<void> {
+  await (db as unknown as Db)
+    .updateTable('event_endpoints')
+    .set({ created_by: to })
+    .where('created_by', '=', username)
+    .execute()
 }
 
 export async function updateEndpoint(db: Db, endpoint: Endpoint): Promise<void> {

@@ -14,8 +14,8 @@ export type KeyMode = 'live' | 'test'
  * `plk_live_` or `plk_test_`, 256 random bits in base 62, and the CRC-32 of all that. The prefix lets
  * scanners find a leaked key; the checksum lets us refuse a typo without a look-up.
  */
-export function newKeyText(mode: KeyMode): string {
-  const secret = BigInt(`0x${randomBytes(SECRET_BYTES).toString('hex')}`)
+export function newKeyText(mode: KeyMode, bytes: Buffer = randomBytes(SECRET_BYTES)): string {
+  const secret = BigInt(`0x${bytes.toString('hex')}`)
   const text = `plk_${mode}_${base62(secret, SECRET_DIGITS)}`
   return text + checksum(text)
 }

@@ -135,6 +135,19 @@ export async function updateServiceKeyUsed(
     .execute()
 }
 
+/** The keys stay, and say no longer who made them. */
+export async function renameKeyCreator<T extends ServiceKeyTables>(
+  db: Db<T>,
+  username: string,
+  to: string,
+): Promise<void> {
+  await (db as unknown as KeyDb)
+    .updateTable('service_keys')
+    .set({ created_by: to })
+    .where('created_by', '=', username)
+    .execute()
+}
+
 /** False when this notice, or a later one, was given already. */
 export async function updateKeyNotice(db: KeyDb, id: number, days: number): Promise<boolean> {
   const { numUpdatedRows } = await db

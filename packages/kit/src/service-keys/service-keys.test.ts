@@ -10,6 +10,7 @@ import {
 import { openDatabase } from '../database/open.ts'
 import { createServer } from '../http/server.ts'
 import { createLogger } from '../runtime/logging.ts'
+import { addChosenKey } from './chosen-key.ts'
 import { noticeExpiringKeys } from './expiring-keys.ts'
 import { serviceKeyGuard } from './key-guard.ts'
 import { isKeyText, newKeyText } from './key-text.ts'
@@ -58,6 +59,22 @@ for (const engine of engines)
       assert.equal(rows.includes(made.body.secret), false)
       const used = await api.request('GET', '/read', { token: made.body.secret })
       assert.deepEqual([used.status, used.body.username], [200, 'shop'])
+    })
+
+    test('a key from the settings is added once, and stays revoked', async (t) => {
+      const { api, keys } = await start(t, engine)
+      const secret = newKeyText('test')
+      const add = () => addChosenKey(keys, secret, 'payments:read')
+      const statusNow = async () => (await api.request('GET', '/read', { token: secret })).status
+
+      await Promise.all([add(), add()])
+      assert.equal(await statusNow(), 200)
+      const { body: list } = await api.get('/api/service-keys')
+      assert.equal(list.length, 1)
+      await api.delete(`/api/service-keys/${list[0].id}`)
+      await add()
+
+      assert.equal(await statusNow(), 401)
     })
 
     test('a missing scope is 403 and named in WWW-Authenticate', async (t) => {

@@ -1,8 +1,8 @@
 import type { AccountTables } from '@plinth/accounts'
-import type { Db, LeaseTables, ServiceKeyTables } from '@plinth/kit'
+import type { Db, IssuerTables, ServiceKeyTables } from '@plinth/kit'
 import type { Generated } from 'kysely'
 
-export type StorageTables = AccountTables & LeaseTables & ServiceKeyTables & OwnTables
+export type StorageTables = AccountTables & IssuerTables & ServiceKeyTables & OwnTables
 
 export type StorageDb = Db<StorageTables>
 

@@ -10,6 +10,7 @@ import {
   type Upload,
   type UploadLimits,
 } from '@plinth/kit'
+import type { StorageDb } from '../database/tables.ts'
 import { insertFileEvent, uploadEvent } from './events.ts'
 import {
   deleteFileRow,
@@ -164,21 +165,33 @@ export async function deleteFile(
 ): Promise<void> {
   const file = await requireFile(storage, caller, id)
   await storage.providers.at(file.location).sizeOf(objectKey(file))
-  const marked = await storage.withReserve(() =>
-    inTransaction(storage.db, async (db) => {
+  const hidden = await hideFile(storage, id, async (db, { ownerId, ownerName }) => {
+    if (ownerId === caller.userId) return
+    const subject = `file ${id} of ${ownerName}`
+    const event = { event: 'FILE_DELETED', actor: caller.username, subject }
+    await recordEvent({ ...storage, db }, event, origin)
+  })
+  if (!hidden) throw fileNotFound()
+  await finishDeletion(storage, hidden)
+}
+
+/** The first step of a deletion, which is told at once. Of several callers one gets the file. */
+export async function hideFile(
+  { db: database, clock, withReserve }: Storage,
+  id: number,
+  record?: (db: StorageDb, file: StoredFile) => Promise<void>,
+): Promise<StoredFile | undefined> {
+  const hidden = await withReserve(() =>
+    inTransaction(database, async (db) => {
       const found = await markDeleting(db, id)
-      if (found && found.ownerId !== caller.userId) {
-        const subject = `file ${id} of ${found.ownerName}`
-        const event = { event: 'FILE_DELETED', actor: caller.username, subject }
-        await recordEvent({ ...storage, db }, event, origin)
-      }
-      if (found) await insertFileEvent(db, 'file.deleted', found, storage.clock())
+      if (!found) return undefined
+      await record?.(db, found)
+      await insertFileEvent(db, 'file.deleted', found, clock())
       return found
     }),
   )
   failPoint('delete:marked')
-  if (!marked) throw fileNotFound()
-  await finishDeletion(storage, marked)
+  return hidden
 }
 
 /**

@@ -1,5 +1,5 @@
 import { accountMigrations } from '@plinth/accounts'
-import { type Migration, serviceKeyMigrations } from '@plinth/kit'
+import { issuerMigrations, type Migration, serviceKeyMigrations } from '@plinth/kit'
 import { storageSchema } from './0001-storage.ts'
 import { usageInBytes } from './0002-usage.ts'
 import { totalsInParts } from './0003-totals-in-parts.ts'
@@ -10,4 +10,5 @@ export const storageMigrations: Migration[] = [
   usageInBytes,
   ...serviceKeyMigrations,
   totalsInParts,
+  ...issuerMigrations,
 ]

@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
-import { testClock } from '../../testing/index.ts'
+import { testClock } from '../../../testing/index.ts'
 import { createIntrospection } from './introspection.ts'
 
 const ANNA = { active: true, username: 'anna', roles: ['ROLE_ADMIN'] }
@@ -23,7 +23,7 @@ async function startIssuer(t: TestContext) {
   const clock = testClock()
   const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const introspection = createIntrospection({ issuer: address, key: 'plk_test_x', clock })
-  return { asked, issuer, server, clock, check: introspection.check }
+  return { asked, issuer, server, clock, introspection, check: introspection.check }
 }
 
 test('an answer is kept for ten seconds and not longer', async (t) => {
@@ -74,4 +74,28 @@ test('an issuer that is gone is 503', async (t) => {
   await once(server, 'close')
 
   await assert.rejects(check('a.b.c'), { code: 'ISSUER_UNAVAILABLE', status: 503 })
+})
+
+test('whom the issuer has erased is asked part by part, and only a list is an answer', async (t) => {
+  const { asked, issuer, introspection } = await startIssuer(t)
+  const items = [{ id: 7, deletedAt: '2030-01-01T00:00:00.000Z' }]
+  issuer.body = JSON.stringify({ items, next: 'a b' })
+
+  assert.deepEqual(await introspection.deletedUsers(undefined), {
+    items: [{ id: '7', deletedAt: '2030-01-01T00:00:00.000Z' }],
+    next: 'a b',
+  })
+  await introspection.deletedUsers('a b')
+  assert.deepEqual(asked, [
+    'GET /api/users/deleted Bearer plk_test_x ',
+    'GET /api/users/deleted?after=a%20b Bearer plk_test_x ',
+  ])
+  for (const [status, body] of [
+    [500, { items, next: null }],
+    [200, { items: 'none', next: null }],
+    [200, { items, next: 1 }],
+  ] as const) {
+    Object.assign(issuer, { status, body: JSON.stringify(body) })
+    await assert.rejects(introspection.deletedUsers(undefined), /not whom it has erased/)
+  }
 })

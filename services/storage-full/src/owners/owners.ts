@@ -8,11 +8,12 @@ import {
   isKeyCaller,
   isKeyCallerInForce,
   protectedResourceRoutes,
+  rememberUsers,
   type Server,
   type ServiceKeys,
 } from '@plinth/kit'
-import type { StorageFullConfig } from './config.ts'
-import type { Storage } from './files/storage.ts'
+import type { StorageFullConfig } from '../config.ts'
+import type { Storage } from '../files/storage.ts'
 
 type Issuer = NonNullable<StorageFullConfig['trustedIssuer']>
 
@@ -22,11 +23,12 @@ type Issuer = NonNullable<StorageFullConfig['trustedIssuer']>
  */
 export function authenticateWith(
   accounts: Accounts,
-  trusted: Issuer | undefined,
-  introspection: Introspection | undefined,
+  { db }: Pick<Storage, 'db'>,
+  { trusted, introspection }: { trusted: Issuer | undefined; introspection?: Introspection },
 ): Authenticate {
   if (trusted === undefined) return (token) => identifyCaller(accounts, token)
   const { clock, settings } = accounts
+  const remember = rememberUsers(db, trusted.issuer)
   const { issuer, key: _, ...rules } = trusted
   const remote = createRemoteIssuer({ issuer, ...rules, audience: settings.audience, clock })
   return async (token) => {
@@ -34,7 +36,8 @@ export function authenticateWith(
     if (local) return local
     const subject = await remote.verify(token)
     if (!subject) return undefined
-    const caller = { ...subject, userId: `${idPrefix(issuer)}${subject.userId}` }
+    await remember(subject)
+    const caller = { ...subject, userId: ownerIdOf(issuer, subject.userId) }
     // Whatever an administrator does is privileged, also with the files of others.
     if (!introspection || !subject.roles.includes(ADMIN_ROLE)) return caller
     const user = await introspection.check(token)
@@ -47,11 +50,15 @@ export function trustIssuer(server: Server, publicUrl: string, { issuer, key }: 
   protectedResourceRoutes(server, { publicUrl, issuer })
   if (key === undefined)
     server.announcements.push(
-      'a disabled administrator of the issuer stays one for up to 15 minutes, and links of disabled users open: set STORAGE_FULL_TRUSTED_ISSUER_KEY',
+      'a disabled administrator of the issuer stays one for up to 15 minutes, links of disabled users open, and files of erased users stay: set STORAGE_FULL_TRUSTED_ISSUER_KEY',
     )
 }
 
 const idPrefix = (issuer: string) => `${issuer}#`
+
+export function ownerIdOf(issuer: string, userId: string): string {
+  return `${idPrefix(issuer)}${userId}`
+}
 
 export function introspectionOf(
   trusted: Issuer | undefined,

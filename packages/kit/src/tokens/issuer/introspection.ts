@@ -1,6 +1,6 @@
-import { issuerUnavailable } from '../problems.ts'
-import { type Clock, secondsAfter } from '../runtime/clock.ts'
-import { hashOpaqueToken } from './opaque-token.ts'
+import { issuerUnavailable } from '../../problems.ts'
+import { type Clock, secondsAfter } from '../../runtime/clock.ts'
+import { hashOpaqueToken } from '../opaque-token.ts'
 
 type IntrospectionOptions = {
   /** Its endpoint is at `/oauth2/introspect` below. */
@@ -17,7 +17,11 @@ export type Introspection = {
   check(token: string): Promise<CurrentUser | undefined>
   /** Whether a user is enabled, for what was made with a token that is long gone. */
   isEnabled(userId: string): Promise<boolean>
+  /** Users whom the issuer has erased, oldest first, after the `next` of the part before. */
+  deletedUsers(after: string | undefined): Promise<DeletedUsers>
 }
+
+export type DeletedUsers = { items: { id: string; deletedAt: string }[]; next: string | null }
 
 const KEPT_SECONDS = 10
 const MOST_ANSWERS = 1_000
@@ -44,6 +48,10 @@ export function createIntrospection({ issuer, key, clock }: IntrospectionOptions
       enabled(userId, () =>
         enabledUser(`${base}/api/users/${encodeURIComponent(userId)}/status`, authorization),
       ),
+    deletedUsers: (after) => {
+      const query = after === undefined ? '' : `?after=${encodeURIComponent(after)}`
+      return erasedUsers(`${base}/api/users/deleted${query}`, authorization)
+    },
   }
 }
 
@@ -92,6 +100,15 @@ async function enabledUser(url: string, authorization: string): Promise<boolean>
   if (status !== 200 || typeof reply.enabled !== 'boolean')
     throw new Error(`The issuer answered ${status}, and not whether the user is enabled.`)
   return reply.enabled
+}
+
+async function erasedUsers(url: string, authorization: string): Promise<DeletedUsers> {
+  const { status, reply } = await askIssuer(url, { headers: { authorization } })
+  const { items, next } = reply
+  if (status !== 200 || !Array.isArray(items) || (next !== null && typeof next !== 'string'))
+    throw new Error(`The issuer answered ${status}, and not whom it has erased.`)
+  const users = items.map(({ id, deletedAt }) => ({ id: String(id), deletedAt: String(deletedAt) }))
+  return { items: users, next }
 }
 
 async function askIssuer(

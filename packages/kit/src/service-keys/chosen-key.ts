@@ -1,0 +1,45 @@
+import { isUniqueViolation } from '../database/engine.ts'
+import { inTransaction } from '../database/transaction.ts'
+import { secondsAfter } from '../runtime/clock.ts'
+import { hashOpaqueToken } from '../tokens/opaque-token.ts'
+import { startOfKey } from './key-text.ts'
+import { findServiceKeyByHash, insertServiceKey } from './service-keys.repository.ts'
+import { type KeyActor, namedKey, type ServiceKeys } from './service-keys.ts'
+
+const LIFETIME_SECONDS = 3650 * 86_400
+const BY: KeyActor = { actor: 'settings', origin: { address: '', requestId: null } }
+
+/**
+ * Adds a key that the settings name, if they do: services that start together agree on it before any
+ * of them runs. Once revoked it stays so.
+ */
+export async function addChosenKey(
+  keys: ServiceKeys,
+  secret: string | undefined,
+  scope: string,
+): Promise<void> {
+  if (secret === undefined) return
+  const hash = hashOpaqueToken(secret)
+  if (await findServiceKeyByHash(keys.db, hash)) return
+  const createdAt = keys.clock()
+  try {
+    await inTransaction(keys.db, async (db) => {
+      const key = await insertServiceKey(db, {
+        name: 'chosen in the settings',
+        start: startOfKey(secret),
+        hash,
+        scopes: [scope],
+        allowedCidrs: [],
+        createdBy: BY.actor,
+        createdAt,
+        expiresAt: secondsAfter(createdAt, LIFETIME_SECONDS),
+        replacesId: null,
+        rootId: null,
+      })
+      await keys.record(db, { ...BY, event: 'SERVICE_KEY_CREATED', ...namedKey(key) })
+    })
+  } catch (error) {
+    // Another node was faster.
+    if (!isUniqueViolation(error, 'hash')) throw error
+  }
+}

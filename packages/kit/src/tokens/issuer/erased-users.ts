@@ -1,0 +1,107 @@
+import type { Db } from '../../database/engine.ts'
+import { type Job, startJob } from '../../database/leases/leases.ts'
+import { inTransaction } from '../../database/transaction.ts'
+import type { Metrics } from '../../metrics/metrics.ts'
+import { type Clock, secondsAfter } from '../../runtime/clock.ts'
+import { failPoint } from '../../runtime/fail-point.ts'
+import type { Logger } from '../../runtime/logging.ts'
+import {
+  deleteUsernames,
+  findPlace,
+  type IssuerTables,
+  insertUsername,
+  listUsernames,
+  savePlace,
+} from './erased-users.repository.ts'
+import type { Introspection } from './introspection.ts'
+
+export type ErasedUsers<T extends IssuerTables> = {
+  db: Db<T>
+  clock: Clock
+  /** Its name, as in its tokens. */
+  issuer: string
+  deletedUsers: Introspection['deletedUsers']
+  /** What is kept of a user. Must change nothing when it is gone already. */
+  eraseUser(userId: string): Promise<void>
+  /** Where a name is kept as text, beside things that stay. In a transaction. */
+  forgetName(db: Db<T>, username: string, userId: string): Promise<void>
+}
+
+const EVERY_SECONDS = 60
+/** An access token of an erased user may be good for 15 minutes, and leave something here again. */
+const LAST_TOKEN_SECONDS = 1_000
+
+/** Erases here whom the issuer has erased, on one node at a time. */
+export function startErasure<T extends IssuerTables>(
+  users: ErasedUsers<T>,
+  { log, metrics }: { log: Logger; metrics: Metrics },
+): Job {
+  const job = startJob({
+    db: users.db,
+    name: 'issuer-erasure',
+    everySeconds: EVERY_SECONDS,
+    log,
+    metrics,
+    run: (signal) => eraseDeletedUsers(users, signal),
+  })
+  job.runNow().catch((error) => log.info({ err: error }, 'erased users are looked for in a minute'))
+  return job
+}
+
+/**
+ * Works off the list of the issuer. The place in it is saved once everyone before it is erased and
+ * holds no token any more: whatever a crash interrupts, or a late request adds, the next round repeats.
+ */
+export async function eraseDeletedUsers<T extends IssuerTables>(
+  users: ErasedUsers<T>,
+  signal: AbortSignal,
+): Promise<void> {
+  const { db, clock, issuer, deletedUsers, eraseUser } = users
+  const places = db as unknown as Db<IssuerTables>
+  const settled = secondsAfter(clock(), -LAST_TOKEN_SECONDS).toISOString()
+  let place = await findPlace(places, issuer)
+  let isSettled = true
+  for (;;) {
+    const { items, next } = await deletedUsers(place)
+    for (const { id, deletedAt } of items) {
+      if (signal.aborted) return
+      await eraseUser(id)
+      failPoint('erased-user:data')
+      isSettled &&= deletedAt <= settled
+      if (isSettled) await forgetNames(users, id)
+      failPoint('erased-user:name')
+    }
+    if (items.length === 0 || next === null || next === place) return
+    place = next
+    if (isSettled) await savePlace(places, issuer, next)
+  }
+}
+
+async function forgetNames<T extends IssuerTables>(
+  { db, issuer, forgetName }: ErasedUsers<T>,
+  userId: string,
+): Promise<void> {
+  await inTransaction(db, async (inside) => {
+    const names = inside as unknown as Db<IssuerTables>
+    for (const username of await listUsernames(names, { issuer, userId }))
+      await forgetName(inside, username, userId)
+    await deleteUsernames(names, { issuer, userId })
+  })
+}
+
+const MOST_REMEMBERED = 10_000
+
+/**
+ * Writes down which names belong to a user, before anything is kept under such a name: the list of
+ * erased users has no names. One write for each user and node.
+ */
+export function rememberUsers<T extends IssuerTables>(db: Db<T>, issuer: string) {
+  const remembered = new Set<string>()
+  return async ({ userId, username }: { userId: string; username: string }): Promise<void> => {
+    const user = `${userId} ${username}`
+    if (remembered.has(user)) return
+    await insertUsername(db as unknown as Db<IssuerTables>, { issuer, userId, username })
+    if (remembered.size >= MOST_REMEMBERED) remembered.clear()
+    remembered.add(user)
+  }
+}

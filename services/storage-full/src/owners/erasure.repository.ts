@@ -1,0 +1,30 @@
+import { type AccountTables, findUserByUsername, renameInAudit } from '@plinth/accounts'
+import { renameEndpointCreator } from '@plinth/events'
+import { type Db, renameKeyCreator } from '@plinth/kit'
+import { sql } from 'kysely'
+import type { StorageDb } from '../database/tables.ts'
+
+/**
+ * Rows that name a user of the issuer stay, and say no longer who it was. A name that an account here
+ * has as well stays: those rows may be about that account.
+ */
+export async function renameOwner(db: StorageDb, username: string, to: string): Promise<void> {
+  const accounts = db as unknown as Db<AccountTables>
+  if (await findUserByUsername(accounts, username)) return
+  await renameInAudit(accounts, username, to)
+  await renameKeyCreator(db, username, to)
+  await renameEndpointCreator(db, username, to)
+  await db
+    .updateTable('file_moves')
+    .set({ requested_by: to })
+    .where('requested_by', '=', username)
+    .execute()
+  const ending = ` of ${username}`
+  const kept = sql`length(subject) - length(cast(${ending} as text))`
+  await db
+    .updateTable('audit_events')
+    .set({ subject: sql`substr(subject, 1, ${kept}) || cast(${` of ${to}`} as text)` })
+    .where('event', '=', 'FILE_DELETED')
+    .where(sql<boolean>`substr(subject, ${kept} + 1) = ${ending}`)
+    .execute()
+}

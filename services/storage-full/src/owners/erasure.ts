@@ -1,0 +1,50 @@
+import { recordEvent } from '@plinth/accounts'
+import type { ErasedUsers, Introspection } from '@plinth/kit'
+import type { StorageTables } from '../database/tables.ts'
+import { listFiles } from '../files/files.repository.ts'
+import { finishDeletion, hideFile } from '../files/files.ts'
+import type { Storage } from '../files/storage.ts'
+import { renameOwner } from './erasure.repository.ts'
+import { ownerIdOf } from './owners.ts'
+
+const FILES_AT_ONCE = 200
+const ORIGIN = { address: 'issuer', userAgent: null, requestId: null }
+
+/** What is erased here of users whom the trusted issuer has erased: their files and their names. */
+export function erasedOwners(
+  storage: Storage,
+  issuer: string,
+  { deletedUsers }: Introspection,
+): ErasedUsers<StorageTables> {
+  const { db, clock } = storage
+  return {
+    db,
+    clock,
+    issuer,
+    deletedUsers,
+    eraseUser: (userId) => eraseFiles(storage, ownerIdOf(issuer, userId)),
+    forgetName: (inside, username, userId) =>
+      renameOwner(inside, username, ownerIdOf(issuer, userId)),
+  }
+}
+
+/** Bytes that cannot be removed now are left to the job that finishes deletions. */
+async function eraseFiles(storage: Storage, ownerId: string): Promise<void> {
+  const { db, clock, log } = storage
+  const newestId = Number.MAX_SAFE_INTEGER
+  let erased = 0
+  for (;;) {
+    const files = await listFiles(db, { ownerId, newestId, limit: FILES_AT_ONCE })
+    if (files.length === 0) break
+    for (const { id } of files) {
+      const hidden = await hideFile(storage, id)
+      if (!hidden) continue
+      erased += 1
+      await finishDeletion(storage, hidden).catch((error) =>
+        log.warn({ err: error, file: id }, 'a deletion could not be finished yet'),
+      )
+    }
+  }
+  const event = { event: 'OWNER_ERASED', subject: `${erased} files of ${ownerId}` }
+  if (erased > 0) await recordEvent({ db, clock }, event, ORIGIN)
+}
