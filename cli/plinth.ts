@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import type { Problem } from '@plinth/kit'
-import { readEnvFile } from '@plinth/kit/runtime'
+import { type Env, readEnvFile } from '@plinth/kit/runtime'
 import { type Command, CommandError, EXIT, type Given, type Option, usageOf } from './command.ts'
 import { commands } from './commands/index.ts'
 import { helpOf } from './help.ts'
@@ -16,24 +16,32 @@ export const GLOBAL: Record<string, Option> = {
   help: { type: 'boolean', help: 'this text' },
 }
 
-/** The whole life of the command: prints the result, and ends with its exit code. */
+/** The whole life of the process: prints what the command answers, and ends with its exit code. */
 export async function runPlinth(args: string[]): Promise<void> {
+  const answer = await answerOf(args, process.env)
+  if (answer === undefined) return
+  if (answer.stdout !== undefined) console.log(answer.stdout)
+  if (answer.stderr !== undefined) console.error(answer.stderr)
+  process.exit(answer.code)
+}
+
+type Answer = { code: number; stdout?: string; stderr?: string }
+
+/** What a command says; nothing when it goes on running. */
+export async function answerOf(args: string[], env: Env): Promise<Answer | undefined> {
   const progress = createProgress()
   try {
     const asked = readWords(args)
-    if (asked.help !== undefined) {
-      console.log(asked.help)
-      process.exit(EXIT.done)
-    }
+    if (asked.help !== undefined) return { code: EXIT.done, stdout: asked.help }
     const { command, operands, values } = asked
-    const outcome = await command.run(givenOf(operands, values, progress))
-    progress.end()
-    if (outcome === undefined) return
-    console.log(values.json ? JSON.stringify(outcome.json, null, 2) : outcome.text)
-    process.exit(outcome.code ?? EXIT.done)
+    const outcome = await command.run(givenOf(operands, values, { env, progress }))
+    if (outcome === undefined) return undefined
+    const stdout = values.json ? JSON.stringify(outcome.json, null, 2) : outcome.text
+    return { code: outcome.code ?? EXIT.done, stdout }
   } catch (error) {
+    return refusalOf(error)
+  } finally {
     progress.end()
-    await endWith(error)
   }
 }
 
@@ -114,27 +122,32 @@ function unknownWord(words: string[]): string {
   return `There is no command "plinth ${said}".${hint}`
 }
 
-function givenOf(operands: string[], values: Values, progress: Given['progress']): Given {
+function givenOf(
+  operands: string[],
+  values: Values,
+  { env, progress }: Pick<Given, 'env' | 'progress'>,
+): Given {
   const text = (name: string) => (typeof values[name] === 'string' ? values[name] : undefined)
   const list = (name: string) => (Array.isArray(values[name]) ? values[name].map(String) : [])
-  readEnvFile(text('settings'))
-  const env = process.env
+  readEnvFile(text('settings'), env)
   const data = text('data')
   if (data !== undefined) env.SUITE_DATA = data
   if (values['no-color']) env.NO_COLOR = '1'
   return { operands, flag: (name) => values[name] === true, text, texts: list, env, progress }
 }
 
-async function endWith(error: unknown): Promise<never> {
-  if (error instanceof CommandError) {
-    console.error(error.message)
-    process.exit(error.code)
-  }
-  const { exitWith, Problem } = await import('@plinth/kit')
-  if (!(error instanceof Problem)) return exitWith(error)
-  console.error(faultsOf(error)?.join('\n') ?? error.message)
-  // A value that is not acceptable is a mistake in the arguments; anything else is a refusal.
-  process.exit(faultsOf(error) === undefined ? EXIT.notSo : EXIT.usage)
+async function refusalOf(error: unknown): Promise<Answer> {
+  if (error instanceof CommandError) return { code: error.code, stderr: error.message }
+  const { failureOf, Problem } = await import('@plinth/kit')
+  if (error instanceof Problem) return problemOf(error)
+  const { message, code } = failureOf(error)
+  return { code, stderr: message }
 }
 
-const faultsOf = ({ extra }: Problem) => extra.errors as string[] | undefined
+/** A value that is not acceptable is a mistake in the arguments; anything else is a refusal. */
+function problemOf({ extra, message }: Problem): Answer {
+  const faults = extra.errors as string[] | undefined
+  return faults === undefined
+    ? { code: EXIT.notSo, stderr: message }
+    : { code: EXIT.usage, stderr: faults.join('\n') }
+}

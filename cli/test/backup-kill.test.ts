@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, type TestContext, test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { engines, type TestEngine } from '@plinth/kit/testing'
+import { startStack } from '../../launcher/stack/stack.ts'
 import { type Env, elsewhere, fill, PASSWORD, PDF, startSuiteOn, suiteEnv } from './filled-suite.ts'
-import { plinth } from './run-plinth.ts'
+import { plinth, plinthHere } from './run-plinth.ts'
 
 const killedAt = (point: string, env: Env): Env => ({ ...env, FAIL_POINT: `${point}=kill` })
 
@@ -19,12 +20,13 @@ const DURING_RESTORE = {
 }
 
 for (const engine of engines)
-  describe(`kill -9 on ${engine.name}`, { skip: engine.skip }, () => {
-    test('during a backup leaves no archive, and the suite as it was', async (t) => {
-      const { env, backups } = await suiteEnv(t, engine)
-      const suite = await startSuiteOn(t, env)
-      const { file } = await fill(suite)
+  test(`kill -9 on ${engine.name}`, { skip: engine.skip }, async (t) => {
+    const { env, folder, backups } = await suiteEnv(t, engine)
+    const suite = await startSuiteOn(t, env)
+    const { file } = await fill(suite)
+    const archive = join(folder, 'plinth.tar.zst')
 
+    await t.test('during a backup leaves no archive, and the suite as it was', async () => {
       for (const point of DURING_BACKUP[engine.name]) {
         const { code } = await plinth(['backup', 'create'], {
           env: killedAt(`backup:${point}`, env),
@@ -45,51 +47,47 @@ for (const engine of engines)
       assert.equal(readdirSync(backups).filter((name) => name.endsWith('.part')).length, 0)
     })
 
-    test('during a restore leaves what no service starts on, until it is restored', async (t) => {
-      const { env, folder } = await suiteEnv(t, engine)
-      const suite = await startSuiteOn(t, env)
-      const { file } = await fill(suite)
-      const { stdout } = await plinth(['backup', 'create', '--json'], { env })
-      await suite.close()
-      const archive = JSON.parse(stdout).file
-      const target = await emptyTarget(t, engine, await elsewhere(env, join(folder, 'target')))
+    const made = await plinth(['backup', 'create', '--output', archive], { env })
+    assert.equal(made.code, 0, made.stderr)
+    const later = await suite.storage.upload(PDF, 'later.pdf')
+    await suite.close()
 
-      for (const point of DURING_RESTORE[engine.name]) {
-        const { code } = await plinth(['restore', archive], {
-          env: killedAt(`restore:${point}`, target),
-        })
-        assert.equal(code, null, point)
-        const started = await plinth(['start'], { env: target })
-        assert.equal(started.code, 69, `${point}: ${started.stdout}`)
-        assert.match(started.stderr, /has not ended: it is not whole/, point)
-      }
+    await t.test(
+      'during a restore leaves what no service starts on, until it is restored',
+      async () => {
+        const target = await emptyTarget(t, engine, await elsewhere(env, join(folder, 'target')))
 
-      // Killed last, the restore had given the first database free.
-      const restored = await plinth(['restore', archive, '--replace'], { env: target })
-      assert.equal(restored.code, 0, restored.stderr)
-      const after = await startSuiteOn(t, target)
-      await after.storage.logIn('grace', PASSWORD)
-      assert.deepEqual(await (await after.storage.download(file.id)).bytes(), await PDF.bytes())
-    })
+        for (const [index, point] of DURING_RESTORE[engine.name].entries()) {
+          const { code, stderr } = await plinth(['restore', archive], {
+            env: killedAt(`restore:${point}`, target),
+          })
+          assert.equal(code, null, `${point}: ${stderr}`)
+          await assert.rejects(startStack({ env: target }), /has not ended: it is not whole/, point)
+          if (index > 0) continue
+          const started = await plinth(['start'], { env: target })
+          assert.equal(started.code, 69, started.stdout)
+          assert.match(started.stderr, /has not ended: it is not whole/)
+        }
 
-    test('while data is replaced leaves it aside, whole', async (t) => {
-      const { env, folder } = await suiteEnv(t, engine)
-      const suite = await startSuiteOn(t, env)
-      const { file } = await fill(suite)
-      const outside = join(folder, 'plinth.tar.zst')
-      await plinth(['backup', 'create', '--output', outside], { env })
-      const later = await suite.storage.upload(PDF, 'later.pdf')
-      await suite.close()
+        // Killed last, the restore had given the first database free.
+        const restored = await plinthHere(['restore', archive, '--replace'], { env: target })
+        assert.equal(restored.code, 0, restored.stderr)
+        const after = await startSuiteOn(t, target)
+        await after.storage.logIn('grace', PASSWORD)
+        assert.deepEqual(await (await after.storage.download(file.id)).bytes(), await PDF.bytes())
+        await after.close()
+      },
+    )
 
-      const words = ['restore', outside, '--replace']
+    await t.test('while data is replaced leaves it aside, whole', async () => {
+      const words = ['restore', archive, '--replace']
       const { code } = await plinth(words, { env: killedAt('restore:aside', env) })
       assert.equal(code, null)
       const failing = { ...env, FAIL_POINT: 'restore:file=EIO' }
-      const failed = await plinth(words, { env: failing })
+      const failed = await plinthHere(words, { env: failing })
       assert.notEqual(failed.code, 0)
-      const refused = await plinth(['start'], { env })
-      assert.equal(refused.code, 69)
-      const restored = await plinth(words, { env })
+      await assert.rejects(startStack({ env }), /has not ended: it is not whole/)
+      const restored = await plinthHere(words, { env })
       assert.equal(restored.code, 0, restored.stderr)
 
       const after = await startSuiteOn(t, env)

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync, linkSync, readdirSync, statSync } from 'node:fs'
+import { existsSync, linkSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import { copyFile, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
@@ -7,7 +7,7 @@ import { engines } from '@plinth/kit/testing'
 import Sqlite from 'better-sqlite3'
 import { until } from '../../test/until.ts'
 import { elsewhere, fill, PASSWORD, PDF, sqlite, startSuiteOn, suiteEnv } from './filled-suite.ts'
-import { plinth } from './run-plinth.ts'
+import { plinth, plinthHere } from './run-plinth.ts'
 
 for (const engine of engines)
   describe(`a backup on ${engine.name}`, { skip: engine.skip }, () => {
@@ -24,10 +24,10 @@ for (const engine of engines)
 
       await before.storage.remove(file.id)
       await before.keyStorage.remove(keyFile)
-      const running = await plinth(['restore', archive, '--replace'], { env })
+      const running = await plinthHere(['restore', archive, '--replace'], { env })
       assert.deepEqual([running.code, /Running here: identity/.test(running.stderr)], [69, true])
       await before.close()
-      const refused = await plinth(['restore', archive], { env })
+      const refused = await plinthHere(['restore', archive], { env })
       assert.deepEqual([refused.code, /There is data already in/.test(refused.stderr)], [1, true])
 
       const restored = await plinth(['restore', archive, '--replace'], { env })
@@ -97,10 +97,10 @@ test('an archive that cannot be used is refused in a sentence, and nothing chang
     IDENTITY_MASTER_KEY: Buffer.from('abcdefghijklmnopqrstuvwxyz012345').toString('base64'),
   }
 
-  const damaged = await plinth(['restore', cut], { env: target })
-  const foreign = await plinth(['restore', join(import.meta.filename)], { env: target })
-  const wrongKey = await plinth(['restore', archive], { env: otherKey })
-  const absent = await plinth(['restore', join(folder, 'absent')], { env: target })
+  const damaged = await plinthHere(['restore', cut], { env: target })
+  const foreign = await plinthHere(['restore', join(import.meta.filename)], { env: target })
+  const wrongKey = await plinthHere(['restore', archive], { env: otherKey })
+  const absent = await plinthHere(['restore', join(folder, 'absent')], { env: target })
   const proved = await plinth(['backup', 'verify', cut], { env })
 
   assert.deepEqual(
@@ -139,7 +139,7 @@ test('a full disk ends a backup and a restore, and nothing of them stays', async
   await suite.close()
   const target = await elsewhere(env, join(folder, 'target'))
   const into = { ...target, FAIL_POINT: 'restore:file=ENOSPC' }
-  const unrestored = await plinth(['restore', JSON.parse(stdout).file], { env: into })
+  const unrestored = await plinthHere(['restore', JSON.parse(stdout).file], { env: into })
   assert.deepEqual([unrestored.code, unrestored.stderr.split('\n').length], [73, 2])
   const databases = readdirSync(target.SUITE_DATA as string).filter((name) => /\.db/.test(name))
   assert.deepEqual(databases, [])
@@ -147,13 +147,11 @@ test('a full disk ends a backup and a restore, and nothing of them stays', async
 
 test('a second backup at the same time is told to try again', async (t) => {
   const { env, backups } = await suiteEnv(t, sqlite)
-  const suite = await startSuiteOn(t, env)
-  await fill(suite)
-  await plinth(['backup', 'create'], { env })
+  mkdirSync(backups)
   const { lockFile } = await import('../../packages/backup/src/databases/sqlite.repository.ts')
   const lock = lockFile(join(backups, '.plinth-backup.lock'))
 
-  const second = await plinth(['backup', 'create'], { env })
+  const second = await plinthHere(['backup', 'create'], { env })
   lock?.release()
 
   assert.deepEqual(

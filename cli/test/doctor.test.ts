@@ -8,7 +8,7 @@ import { after, before, describe, type TestContext, test } from 'node:test'
 import Sqlite from 'better-sqlite3'
 import { launch, lineOf } from '../../launcher/test/launch.ts'
 import { freePortSettings, freePorts } from '../../test/servers/free-ports.ts'
-import { type Ended, plinth, temporaryFolder } from './run-plinth.ts'
+import { type Ended, plinth, plinthHere, temporaryFolder } from './run-plinth.ts'
 
 type Finding = { check: string; status: string; seen: string; expected?: string; fix?: string }
 type Env = Record<string, string>
@@ -110,7 +110,7 @@ const FAULTS: Record<string, Fault> = {
   'the master key of another installation': {
     env: { IDENTITY_MASTER_KEY: KEY },
     prepare: (folder) =>
-      plinth(['user', 'list'], {
+      plinthHere(['user', 'list'], {
         cwd: folder,
         env: { IDENTITY_MASTER_KEY: OTHER_KEY },
       }),
@@ -121,7 +121,7 @@ const FAULTS: Record<string, Fault> = {
   },
   'data of a later version': {
     prepare: async (folder) => {
-      await plinth(['user', 'list'], { cwd: folder })
+      await plinthHere(['user', 'list'], { cwd: folder })
       const db = new Sqlite(join(folder, 'data/identity.db'))
       db.exec(`insert into schema_migrations (name, version) values ('later-0001', '9.8.7')`)
       db.close()
@@ -183,7 +183,7 @@ describe('plinth doctor names', () => {
       const env = { ...(await freePortSettings()), ...given }
       await prepare?.(cwd, t, env)
 
-      const { code, found } = read(await plinth(['doctor', '--json'], { cwd, env }))
+      const { code, found } = read(await plinthHere(['doctor', '--json'], { cwd, env }))
 
       const finding = found.find(
         ({ check, status, seen }) =>
@@ -219,7 +219,7 @@ describe('plinth doctor, beside a running suite behind a proxy', () => {
     for (const cleanup of cleanups) await cleanup()
   })
   const examine = async (...words: string[]) =>
-    read(await plinth(['doctor', '--json', ...words], { cwd: folder, env }))
+    read(await plinthHere(['doctor', '--json', ...words], { cwd: folder, env }))
 
   test('finds nothing wrong where nothing is', async () => {
     proxy.mode = 'good'

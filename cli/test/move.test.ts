@@ -8,7 +8,7 @@ import Sqlite from 'better-sqlite3'
 import { services } from '../../launcher/services.ts'
 import { startStack } from '../../launcher/stack/stack.ts'
 import { type Env, PASSWORD, suiteEnv } from './filled-suite.ts'
-import { plinth } from './run-plinth.ts'
+import { plinth, plinthHere } from './run-plinth.ts'
 
 const [sqlite, postgres] = engines as [TestEngine, TestEngine]
 const only = services.filter(({ name }) => name === 'identity')
@@ -34,7 +34,7 @@ describe('a move between SQLite and PostgreSQL', { skip: postgres.skip }, () => 
     writeFileSync(there, url)
 
     const words = ['move', 'identity', '--to-file', there, '--json']
-    const checked = await plinth([...words, '--check'], { env })
+    const checked = await plinthHere([...words, '--check'], { env })
     assert.equal(checked.code, 0, checked.stderr)
     const moved = await plinth(words, { env })
     assert.equal(moved.code, 0, moved.stderr)
@@ -42,8 +42,8 @@ describe('a move between SQLite and PostgreSQL', { skip: postgres.skip }, () => 
     assert.match(moved.stdout, /"setting": "IDENTITY_DATABASE_URL=postgres/)
     const onPostgres = { ...env, IDENTITY_DATABASE_URL: url }
     const { id } = await onIdentity(t, onPostgres, (identity) => identity.register(grace('ada')))
-    const again = await plinth(['move', 'identity', '--to-file', there], { env })
-    const returned = await plinth(['move', 'identity', '--to', back], { env: onPostgres })
+    const again = await plinthHere(['move', 'identity', '--to-file', there], { env })
+    const returned = await plinthHere(['move', 'identity', '--to', back], { env: onPostgres })
 
     assert.deepEqual([again.code, /data already at the target/.test(again.stderr)], [1, true])
     assert.equal(returned.code, 0, returned.stderr)
@@ -66,14 +66,12 @@ describe('a move between SQLite and PostgreSQL', { skip: postgres.skip }, () => 
       const killed = { ...env, FAIL_POINT: `move:${point}=kill` }
       const { code } = await plinth(['move', 'identity', '--to-file', there], { env: killed })
       assert.equal(code, null, point)
-      const started = await plinth(['start', 'identity'], {
-        env: { ...env, IDENTITY_DATABASE_URL: url },
-      })
-      assert.deepEqual([started.code, /not whole/.test(started.stderr)], [69, true], point)
+      const onTarget = { ...env, IDENTITY_DATABASE_URL: url }
+      await assert.rejects(startStack({ env: onTarget, only }), /not whole/, point)
     }
 
     await onIdentity(t, env, (identity) => identity.logIn('grace', PASSWORD))
-    const { code, stderr } = await plinth(['move', 'identity', '--to-file', there], { env })
+    const { code, stderr } = await plinthHere(['move', 'identity', '--to-file', there], { env })
     assert.equal(code, 0, stderr)
   })
 
@@ -90,7 +88,7 @@ describe('a move between SQLite and PostgreSQL', { skip: postgres.skip }, () => 
 
     for (const more of [['--check'], []]) {
       const words = ['move', 'identity', '--to-file', there, ...more]
-      const { code, stderr } = await plinth(words, { env })
+      const { code, stderr } = await plinthHere(words, { env })
       assert.deepEqual([code, /a NUL in users\.email/.test(stderr)], [1, true], stderr)
     }
   })
@@ -101,8 +99,8 @@ describe('a move between SQLite and PostgreSQL', { skip: postgres.skip }, () => 
     t.after(() => stack.close())
     const to = `sqlite:${join(folder, 'other.db')}`
 
-    const running = await plinth(['move', 'identity', '--to', to], { env })
-    const shown = await plinth(['move', 'identity', '--to', 'postgres://a:secret@h/d'], { env })
+    const running = await plinthHere(['move', 'identity', '--to', to], { env })
+    const shown = await plinthHere(['move', 'identity', '--to', 'postgres://a:secret@h/d'], { env })
 
     assert.deepEqual([running.code, /running on this data/.test(running.stderr)], [1, true])
     assert.deepEqual([shown.code, /secret/.test(shown.stderr)], [64, false])

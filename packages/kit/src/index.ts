@@ -97,6 +97,7 @@ export {
   closeGracefully,
   closeOnSignals,
   exitWith,
+  failureOf,
   listen,
   run,
 } from './http/run.ts'

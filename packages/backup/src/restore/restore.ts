@@ -64,10 +64,7 @@ class Restoring {
   constructor(services: ServiceData[], options: RestoreOptions) {
     this.#given = services
     this.#options = options
-    this.#stamp = options
-      .clock()
-      .toISOString()
-      .replace(/[-:]|\.\d+/g, '')
+    this.#stamp = options.clock().toISOString().replace(/[-:.]/g, '')
   }
 
   /** Looks at everything before it touches anything. */

@@ -65,8 +65,15 @@ export const EXIT = { unavailable: 69, settings: 78 }
 
 /** Prints why nothing was started, and exits with the matching code. */
 export function exitWith(error: unknown): never {
-  console.error(explain(error))
-  process.exit(error instanceof SettingsError ? EXIT.settings : EXIT.unavailable)
+  const { message, code } = failureOf(error)
+  console.error(message)
+  process.exit(code)
+}
+
+/** Why a process ends, in a sentence for the person at the terminal, and its exit code. */
+export function failureOf(error: unknown): { message: string; code: number } {
+  const code = error instanceof SettingsError ? EXIT.settings : EXIT.unavailable
+  return { message: explain(error), code }
 }
 
 function explain(error: unknown): string {

@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs'
+import { parseEnv } from 'node:util'
 import { generatedKey } from './data-folder.ts'
 import { isLoopback } from './networks.ts'
 
@@ -197,8 +198,11 @@ export class Settings {
 }
 
 /** Settings from `.env` in the working directory, or from the file named; what is set outside wins. */
-export function readEnvFile(file?: string): void {
+export function readEnvFile(file?: string, env?: Env): void {
   if (file !== undefined && !existsSync(file))
     throw new SettingsError([{ name: '--settings', found: file, expected: 'Expected a file.' }])
-  if (existsSync(file ?? '.env')) process.loadEnvFile(file ?? '.env')
+  if (!existsSync(file ?? '.env')) return
+  if (env === undefined) return process.loadEnvFile(file ?? '.env')
+  for (const [name, value] of Object.entries(parseEnv(readFileSync(file ?? '.env', 'utf8'))))
+    env[name] ??= value
 }
