@@ -66,8 +66,12 @@ export function loadBackups(env: Env = process.env) {
     const at = settings.optional('BACKUP_AT')
     if (at !== undefined && !TIME_OF_DAY.test(at))
       settings.fault('BACKUP_AT', 'Expected a time of day in UTC.', '02:00')
+    const pingUrl = settings.optional('BACKUP_PING_URL')
+    if (pingUrl !== undefined && !/^https?:/.test(URL.parse(pingUrl)?.protocol ?? ''))
+      settings.fault('BACKUP_PING_URL', 'Expected an address.', 'https://hc-ping.example/1f0c…')
     return {
       at,
+      pingUrl,
       verify: settings.flag('BACKUP_VERIFY', true),
       folder: resolve(settings.text('BACKUP_DIR', join(dataFolder, 'backups'))),
       keep: settings.integer('BACKUP_KEEP', 14, { min: 1 }),

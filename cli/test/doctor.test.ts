@@ -5,10 +5,13 @@ import { createServer, type IncomingMessage, request } from 'node:http'
 import { createServer as createListener } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, type TestContext, test } from 'node:test'
+import { engines, type TestEngine } from '@plinth/kit/testing'
 import Sqlite from 'better-sqlite3'
 import { launch, lineOf } from '../../launcher/test/launch.ts'
 import { freePortSettings, freePorts } from '../../test/servers/free-ports.ts'
 import { type Ended, plinth, plinthHere, temporaryFolder } from './run-plinth.ts'
+
+const [, postgres] = engines as [TestEngine, TestEngine]
 
 type Finding = { check: string; status: string; seen: string; expected?: string; fix?: string }
 type Env = Record<string, string>
@@ -23,6 +26,14 @@ type Fault = {
 
 const KEY = Buffer.from('0123456789abcdefghijklmnopqrstuv').toString('base64')
 const OTHER_KEY = Buffer.from('vutsrqponmlkjihgfedcba9876543210').toString('base64')
+
+const PRODUCTION = {
+  NODE_ENV: 'production',
+  IDENTITY_MASTER_KEY: KEY,
+  STORAGE_FULL_MASTER_KEY: KEY,
+  STORAGE_KEY_API_KEY: 'a key of twenty letters or more',
+  PAYMENTS_ACCESS: 'keys',
+}
 
 /** What a first start most often fails on, planted one by one. */
 const FAULTS: Record<string, Fault> = {
@@ -132,14 +143,7 @@ const FAULTS: Record<string, Fault> = {
     fix: /install 9\.8\.7/,
   },
   'demo accounts in production': {
-    env: {
-      NODE_ENV: 'production',
-      IDENTITY_DEMO_ACCOUNTS: 'on',
-      IDENTITY_MASTER_KEY: KEY,
-      STORAGE_FULL_MASTER_KEY: KEY,
-      STORAGE_KEY_API_KEY: 'a key of twenty letters or more',
-      PAYMENTS_ACCESS: 'keys',
-    },
+    env: { ...PRODUCTION, IDENTITY_DEMO_ACCOUNTS: 'on' },
     check: 'keys',
     status: 'fail',
     seen: /^identity: demo accounts, in production$/,
@@ -152,16 +156,55 @@ const FAULTS: Record<string, Fault> = {
     seen: /PROVIDER_WEBHOOK_SECRET is not/,
     fix: /PROVIDER_WEBHOOK_SECRET=whsec_/,
   },
-  'a public address without TLS in production': {
+  'webhooks that no longer arrive': {
     env: {
-      NODE_ENV: 'production',
-      SUITE_PUBLIC_URL: 'http://app.example',
-      IDENTITY_MASTER_KEY: KEY,
-      STORAGE_FULL_MASTER_KEY: KEY,
-      STORAGE_KEY_API_KEY: 'a key of twenty letters or more',
-      PAYMENTS_ACCESS: 'keys',
-      IDENTITY_PASSKEYS: 'off',
+      PROVIDER_SECRET_KEY: 'sk_test_1234567890',
+      PROVIDER_WEBHOOK_SECRET: 'whsec_0123456789',
+      PROVIDER_API_BASE: 'https://api.stripe.com',
     },
+    prepare: async (folder) => {
+      await plinthHere(['keys', 'list', '--service', 'payments'], { cwd: folder })
+      const db = new Sqlite(join(folder, 'data/payments.db'))
+      db.exec(`insert into webhook_events (id, type, status, source, body, tries, received_at) values
+        ('1', 'charge.updated', 'PROCESSED', 'webhook', '', 1, '2026-01-01T00:00:00.000Z'),
+        ('2', 'charge.updated', 'PROCESSED', 'poll', '', 1, '2026-01-02T00:00:00.000Z')`)
+      db.close()
+    },
+    check: 'payments',
+    status: 'warn',
+    seen: /^the last webhook came at 2026-01-01T\S+, and an event was found by asking at 2026-01-02/,
+    fix: /PROVIDER_WEBHOOK_SECRET/,
+  },
+  'backups on the disk that they are for': {
+    env: { ...PRODUCTION, BACKUP_DIR: 'backups' },
+    prepare: (folder) => {
+      for (const name of ['data', 'backups']) mkdirSync(join(folder, name), { mode: 0o700 })
+    },
+    check: 'backup',
+    status: 'warn',
+    seen: /backups is on the disk of the data$/,
+    fix: /^BACKUP_DIR=/,
+  },
+  'a backup that was not proved': {
+    env: PRODUCTION,
+    prepare: (folder) => {
+      mkdirSync(join(folder, 'data'), { mode: 0o700 })
+      const succeeded = {
+        at: '2026-01-01T00:00:00Z',
+        file: 'a',
+        bytes: 1,
+        seconds: 1,
+        verified: false,
+      }
+      writeFileSync(join(folder, 'data/last-backup.json'), JSON.stringify({ succeeded }))
+    },
+    check: 'backup',
+    status: 'warn',
+    seen: /^the last one was not proved$/,
+    fix: /--verify/,
+  },
+  'a public address without TLS in production': {
+    env: { ...PRODUCTION, SUITE_PUBLIC_URL: 'http://app.example', IDENTITY_PASSKEYS: 'off' },
     check: 'public-url',
     status: 'fail',
     seen: /^SUITE_PUBLIC_URL is http:\/\/app\.example$/,
@@ -292,6 +335,16 @@ describe('plinth doctor, beside a running suite behind a proxy', () => {
     assert.match(stdout, /^settings: .*IDENTITY_TOKEN_AUDIENCE.* METRICS_TOKEN/m)
     assert.doesNotMatch(stdout, /a-value-to-hide|hide-me-please/)
   })
+})
+
+test('plinth doctor asks a PostgreSQL for its clock', { skip: postgres.skip }, async (t) => {
+  const env = { ...(await freePortSettings()), IDENTITY_DATABASE_URL: await postgres.freshUrl(t) }
+
+  const { found } = read(await plinthHere(['doctor', '--json'], { cwd: temporaryFolder(t), env }))
+
+  const seen = found.filter(({ status }) => status === 'ok').map((each) => each.seen)
+  assert.ok(seen.includes('agrees with the database of identity'), seen.join('\n'))
+  assert.ok(seen.includes('identity: sound, and its keys open it'))
 })
 
 test('plinth doctor changes nothing, and --fix only folders and modes', async (t) => {

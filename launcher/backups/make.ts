@@ -25,6 +25,8 @@ export type Made = {
   pausedMs: number
   /** What is wrong with the archive. */
   faults: string[]
+  /** Whether BACKUP_PING_URL took the ping; absent without one. */
+  pinged?: boolean
   pruned: KeptBackup[]
 }
 
@@ -50,10 +52,24 @@ export async function makeBackup(
     const seconds = (performance.now() - since) / 1000
     await recordSuccess(record, { at: createdAt, file, bytes, seconds, verified: verify })
     const pruned = await pruneBackups(folder, config)
-    return { file, bytes, createdAt, pausedMs, faults, pruned }
+    const pinged = config.pingUrl === undefined ? undefined : await ping(config.pingUrl)
+    return { file, bytes, createdAt, pausedMs, faults, pruned, pinged }
   } catch (error) {
     if (!isBusy(error)) await fail((error as Error).message.split('\n', 1)[0] as string)
     throw error
+  }
+}
+
+const PING_MS = 10_000
+
+/** For a monitor that sounds when no ping comes. The backup is as good without one. */
+async function ping(url: string): Promise<boolean> {
+  try {
+    const reply = await fetch(url, { signal: AbortSignal.timeout(PING_MS) })
+    await reply.body?.cancel()
+    return reply.ok
+  } catch {
+    return false
   }
 }
 

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { readRecord } from '@plinth/backup'
@@ -50,9 +53,13 @@ async function startSuite(t: TestContext, engine: TestEngine) {
 
 for (const engine of engines)
   describe(`backups on a schedule, on ${engine.name}`, { skip: engine.skip }, () => {
-    test('of two nodes one makes the backup of the day', async (t) => {
+    test('of two nodes one makes the backup of the day, and pings for it', async (t) => {
       const { startNode, pass } = await startSuite(t, engine)
-      const settings = { BACKUP_VERIFY: engine.name === 'sqlite' ? 'on' : 'off' }
+      const monitor = await startMonitor(t)
+      const settings = {
+        BACKUP_VERIFY: engine.name === 'sqlite' ? 'on' : 'off',
+        BACKUP_PING_URL: monitor.url,
+      }
       const [one, two] = [await startNode('one', settings), await startNode('two', settings)]
 
       const made = await Promise.all([one.runDue(), two.runDue()])
@@ -61,6 +68,7 @@ for (const engine of engines)
       const [maker, other] = made[0] ? [one, two] : [two, one]
 
       assert.deepEqual([made.filter(Boolean).length, again], [1, [false, false]])
+      assert.deepEqual(monitor.pings, ['GET /ping?of=plinth'])
       assert.equal(maker.archives().length, 1)
       assert.throws(other.archives, { code: 'ENOENT' })
       const { status, details } = await maker.health()
@@ -69,11 +77,25 @@ for (const engine of engines)
     })
   })
 
+async function startMonitor(t: TestContext) {
+  const pings: string[] = []
+  const server = createServer(({ method, url }, response) => {
+    pings.push(`${method} ${url}`)
+    response.end()
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  t.after(() => server.close())
+  const { port } = server.address() as AddressInfo
+  return { pings, url: `http://127.0.0.1:${port}/ping?of=plinth` }
+}
+
 const [sqlite] = engines as [TestEngine]
 
 test('a backup that fails says why, and is tried again after an hour', async (t) => {
   const { startNode, pass } = await startSuite(t, sqlite)
-  const node = await startNode('node', { BACKUP_VERIFY: 'off' })
+  const monitor = await startMonitor(t)
+  const ping = { BACKUP_PING_URL: monitor.url }
+  const node = await startNode('node', { BACKUP_VERIFY: 'off', ...ping })
   const killed = await startNode('killed', { FAIL_POINT: 'backup:rows=kill' })
   assert.equal((await node.health()).status, 'UNKNOWN')
   writeFileSync(node.config.folder, 'where a folder should be')
@@ -82,6 +104,7 @@ test('a backup that fails says why, and is tried again after an hour', async (t)
   const first = await node.health()
   await node.runDue()
   const second = await node.health()
+  assert.deepEqual(monitor.pings, [])
   rmSync(node.config.folder)
   pass(HOUR_MS - 1)
   assert.equal(await node.runDue(), false)
@@ -97,7 +120,9 @@ test('a backup that fails says why, and is tried again after an hour', async (t)
   assert.equal((await backupHealth(node.config, later(27))).status, 'DOWN')
 })
 
-test('a time that is none is reported with the other faults', () => {
+test('a time or an address that is none is reported with the other faults', () => {
   for (const at of ['2:30', '24:00', '02:60', 'daily'])
     assert.throws(() => loadBackups({ BACKUP_AT: at }), /BACKUP_AT/)
+  for (const url of ['hc-ping.example', 'ftp://hc-ping.example'])
+    assert.throws(() => loadBackups({ BACKUP_PING_URL: url }), /BACKUP_PING_URL/)
 })

@@ -74,7 +74,7 @@ async function askThrough({ dataFolder }: Patient, address: Address): Promise<Fi
     if (seen?.service !== address.name) return [leadsElsewhere(address, reply.status)]
     return [
       ...proxyFindings(address, seen),
-      ...clockFindings(reply.headers.get('date')),
+      ...clockFindings('the proxy', Date.parse(reply.headers.get('date') ?? '')),
       ...(await certificateFindings(address)),
     ]
   } catch (error) {
@@ -140,15 +140,14 @@ function proxyFindings({ url, setting, trustsProxies }: Address, seen: Seen): Fi
 }
 
 /** Tokens and signatures have times in them. */
-function clockFindings(date: string | null): Finding[] {
-  const theirs = Date.parse(date ?? '')
+export function clockFindings(whose: string, theirs: number): Finding[] {
   const seconds = Math.abs(theirs - systemClock().getTime()) / 1000
-  if (Number.isNaN(theirs) || seconds <= 5) return [ok('clock', 'agrees with the proxy')]
+  if (Number.isNaN(theirs) || seconds <= 5) return [ok('clock', `agrees with ${whose}`)]
   return [
     {
       check: 'clock',
       status: seconds > 60 ? 'fail' : 'warn',
-      seen: `the clock of the proxy differs by ${Math.round(seconds)} s`,
+      seen: `the clock of ${whose} differs by ${Math.round(seconds)} s`,
       expected: 'less than 5 s',
       why: 'tokens would be refused as expired, or as not yet valid',
       fix: 'timedatectl set-ntp true, on both machines',

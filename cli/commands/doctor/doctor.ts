@@ -28,6 +28,7 @@ async function examine({ env, flag, progress }: Given): Promise<Finding[]> {
   const { settingsChecks, readPatient } = await import('./settings.ts')
   const { machineChecks, repair } = await import('./machine.ts')
   const { storeChecks } = await import('./stores.ts')
+  const { backupChecks } = await import('./backup.ts')
   const { outsideChecks } = await import('./outside.ts')
   const { addressChecks } = await import('./addresses.ts')
   const dataFolder = resolve(env.SUITE_DATA ?? 'data')
@@ -36,7 +37,7 @@ async function examine({ env, flag, progress }: Given): Promise<Finding[]> {
     dataFolder,
     hasData: existsSync(dataFolder),
   })
-  const local = [...settingsChecks, ...machineChecks, ...storeChecks]
+  const local = [...settingsChecks, ...machineChecks, ...storeChecks, ...backupChecks]
   const checks = [...local, ...outsideChecks, ...addressChecks]
   for (const [index, check] of checks.entries()) {
     progress.show('checks', index, checks.length)

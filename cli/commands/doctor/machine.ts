@@ -29,6 +29,9 @@ const SHARED_DISKS: Record<number, string> = {
   1702057286: 'FUSE (virtiofs, sshfs)',
 }
 
+/** The layer of a container, which goes with it. */
+const OVERLAY = 2035054128
+
 /** What `--fix` does: folders and modes. */
 export function repair(dataFolder: string): void {
   mkdirSync(dataFolder, { recursive: true, mode: 0o700 })
@@ -38,7 +41,7 @@ export function repair(dataFolder: string): void {
 
 const node: Check = async () => [ok('node', `Node ${process.versions.node}`)]
 
-const data: Check = async ({ dataFolder, hasData }) => {
+const data: Check = async ({ dataFolder, hasData, production }) => {
   if (!hasData)
     return [skip('data-dir', `${dataFolder} is not there yet: the first start makes it`)]
   const refused = refusalOf(dataFolder)
@@ -53,7 +56,7 @@ const data: Check = async ({ dataFolder, hasData }) => {
         fix: `chown -R "$(id -u)" ${dataFolder}, or choose another with SUITE_DATA`,
       },
     ]
-  const findings = [...modeFindings(dataFolder), ...diskFindings(dataFolder)]
+  const findings = [...modeFindings(dataFolder), ...diskFindings(dataFolder, production)]
   return findings.length > 0 ? findings : [ok('data-dir', `${dataFolder} takes files`)]
 }
 
@@ -87,7 +90,7 @@ function modeFindings(folder: string): Finding[] {
   ]
 }
 
-function diskFindings(folder: string): Finding[] {
+function diskFindings(folder: string, production: boolean): Finding[] {
   const { type, bsize, bavail, blocks, ffree, files } = statfsSync(folder)
   const findings: Finding[] = []
   const free = bavail * bsize
@@ -107,6 +110,15 @@ function diskFindings(folder: string): Finding[] {
       seen: `${ffree} more files fit on the disk`,
       expected: `at least ${LEAST_INODES}`,
       fix: 'remove small files, or move SUITE_DATA',
+    })
+  if (type === OVERLAY && production)
+    findings.push({
+      check: 'data-dir',
+      status: 'fail',
+      seen: `${folder} is in the container itself`,
+      expected: 'a volume',
+      why: 'the data goes when the container is replaced',
+      fix: '--volume plinth-data:/data, as in compose.yaml',
     })
   const shared = SHARED_DISKS[type]
   if (shared !== undefined)

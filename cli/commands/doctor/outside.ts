@@ -1,7 +1,9 @@
 /** What the services need beyond this machine: the payment provider, a mail server, a bucket. */
 import type { IdentityConfig } from '@plinth/identity'
 import type { StorageFullConfig } from '@plinth/storage-full'
+import type { Prepared } from '../../../launcher/stack/prepare.ts'
 import { type Check, configOf, type Finding, ok, type Patient, skip } from './finding.ts'
+import { readDatabase } from './read-database.ts'
 
 const ANSWER_MS = 10_000
 
@@ -36,8 +38,35 @@ const payments: Check = async (patient) => {
         fix: 'PROVIDER_SECRET_KEY=sk_live_… in .env',
       },
     ]
-  return [ok('payments', 'a provider and its webhook secret are set')]
+  return arrivalFindings(found)
 }
+
+const HOUR_MS = 3_600_000
+
+/** What no webhook announced, payments finds by asking the provider for its events. */
+async function arrivalFindings(found: Prepared): Promise<Finding[]> {
+  const set = ok('payments', 'a provider and its webhook secret are set')
+  const reading = await readDatabase(configOf(found).databaseUrl ?? '').catch(() => undefined)
+  const rows = await reading?.rows(LAST_EVENTS).catch(() => undefined)
+  await reading?.close()
+  const at = (source: string) => rows?.find((row) => row.source === source)
+  const [webhook, asked] = [at('webhook'), at('poll')]
+  const late = Date.parse(asked?.last ?? '') - Date.parse(webhook?.last ?? '1970-01-01')
+  if (!(late > HOUR_MS))
+    return [webhook ? ok('payments', `the last webhook came at ${webhook.last}`) : set]
+  return [
+    {
+      check: 'payments',
+      status: 'warn',
+      seen: `the last webhook came ${webhook ? `at ${webhook.last}` : 'never'}, and an event was found by asking at ${asked?.last}`,
+      expected: 'a webhook for every event of the provider',
+      why: 'without webhooks a payment is seen only when we ask, up to a minute later',
+      fix: 'add …/api/provider/webhook to the webhooks of the provider, and compare PROVIDER_WEBHOOK_SECRET',
+    },
+  ]
+}
+
+const LAST_EVENTS = 'select source, max(received_at) as last from webhook_events group by source'
 
 /** Asks as the provider would, but without a signature: payments itself must be the one to refuse. */
 const webhook: Check = async (patient) => {

@@ -1,6 +1,6 @@
 import { existsSync, statSync } from 'node:fs'
-import { openText, systemClock, VERSION } from '@plinth/kit'
-import { loadBackups } from '../../../launcher/config.ts'
+import { openText, VERSION } from '@plinth/kit'
+import { clockFindings } from './addresses.ts'
 import {
   type Check,
   type Config,
@@ -14,8 +14,6 @@ import {
 import { type Reading, readDatabase } from './read-database.ts'
 
 const LARGEST_LOG_BYTES = 2 ** 30
-const DAY_MS = 86_400_000
-const OLDEST_BACKUP_MS = 26 * 3_600_000
 
 type Row = Record<string, string>
 
@@ -61,7 +59,8 @@ async function databaseFindings(
       ...(await versionFindings(name, reading)),
       ...(await keyFindings(name, reading, config, prefixOf(prepared))),
     ]
-    return found.length > 0 ? found : [ok('database', `${name}: sound, and its keys open it`)]
+    const isSound = found.every(({ status }) => status === 'ok')
+    return isSound ? [...found, ok('database', `${name}: sound, and its keys open it`)] : found
   } finally {
     await reading.close()
   }
@@ -98,9 +97,10 @@ async function fileFindings(
 
 async function serverFindings(name: string, reading: Reading, config: Config): Promise<Finding[]> {
   const [about] = await reading.rows(
-    `select current_setting('server_encoding') as encoding, current_setting('max_connections') as most`,
+    `select current_setting('server_encoding') as encoding, current_setting('max_connections') as most,
+      extract(epoch from clock_timestamp()) * 1000 as now`,
   )
-  const findings: Finding[] = []
+  const findings = clockFindings(`the database of ${name}`, Number(about?.now))
   if (about?.encoding !== 'UTF8')
     findings.push({
       check: 'database',
@@ -190,31 +190,4 @@ const conveniences: Check = async ({ production, prepared }) => {
   return found.length > 0 ? found : [ok('keys', 'no secret is a known one')]
 }
 
-const backup: Check = async ({ production, env }) => {
-  if (!production) return [skip('backup', 'for production')]
-  const { folder, record } = loadBackups(env)
-  const { listBackups, readRecord } = await import('@plinth/backup')
-  const { failed, succeeded } = await readRecord(record)
-  const fix = 'BACKUP_AT=02:00 in .env, or plinth backup create every night'
-  const why = 'a disk that breaks takes everything since then'
-  if (failed && !(succeeded && succeeded.at > failed.at))
-    return [
-      {
-        check: 'backup',
-        status: 'fail',
-        seen: `the last one failed: ${failed.reason}`,
-        expected: 'one of the last 26 hours',
-        why,
-        fix: 'plinth backup create --verify, when that is corrected',
-      },
-    ]
-  const backups = await listBackups(folder)
-  const newest = Date.parse(backups[0]?.createdAt ?? '')
-  const age = systemClock().getTime() - newest
-  if (age <= OLDEST_BACKUP_MS) return [ok('backup', `${backups.length} in ${folder}`)]
-  const old = `the last one is ${Math.round(age / DAY_MS)} days old`
-  const seen = backups.length === 0 ? `no backup in ${folder}` : old
-  return [{ check: 'backup', status: 'warn', seen, expected: 'one of the last 26 hours', why, fix }]
-}
-
-export const storeChecks: Check[] = [database, conveniences, backup]
+export const storeChecks: Check[] = [database, conveniences]

@@ -75,9 +75,10 @@ async function create(given: Given): Promise<Outcome | undefined> {
       ? await makeBackup(env, { verify: flag('verify'), show })
       : await createAt(output, given)
   if (!made) return undefined
-  const { file, bytes, faults, pruned } = made
+  const { file, bytes, faults, pruned, pinged } = made
+  const unheard = pinged === false ? ['BACKUP_PING_URL did not take the ping.'] : []
   return {
-    text: [...faults, `${file} (${bytes} bytes). ${KEYS}`].join('\n'),
+    text: [...faults, ...unheard, `${file} (${bytes} bytes). ${KEYS}`].join('\n'),
     json: { ...made, pruned: pruned.map(nameOf) },
     code: faults.length > 0 ? EXIT.notSo : EXIT.done,
   }

@@ -4,7 +4,7 @@ import { FORMAT, fingerprintOf, type Manifest, rowsMember } from './archive/mani
 import { type ArchiveWriter, openArchiveWriter } from './archive/write.ts'
 import { openSnapshots } from './databases/open.ts'
 import { countRows, listApplied, streamRows } from './databases/rows.repository.ts'
-import { listTables } from './databases/schema.repository.ts'
+import { databaseBytes, listTables } from './databases/schema.repository.ts'
 import type { Row, Snapshot } from './databases/tables.ts'
 import { BackupError } from './faults.ts'
 import { openFiles } from './sources/folder.ts'
@@ -20,13 +20,15 @@ export type WriteOptions = {
   show?: Show
   /** Runs when writers no longer wait for the backup. */
   pinned?: () => void
+  /** Refuses before the first byte, by the size of what is to be kept. */
+  requireRoom?: (bytes: number) => Promise<void>
 }
 
 /** Everything the services keep, at one moment, while they run. */
 export async function writeBackup(
   services: ServiceData[],
   output: Writable,
-  { clock, show = () => {}, pinned: onPinned }: WriteOptions,
+  { clock, show = () => {}, pinned: onPinned, requireRoom }: WriteOptions,
 ): Promise<Manifest> {
   const opened: { close(): Promise<void> }[] = []
   for (const service of services) await requireCurrent(service)
@@ -43,6 +45,7 @@ export async function writeBackup(
       const snapshot = pinned.snapshots[withDatabase.indexOf(service)]
       return { service, snapshot, files: files[index] }
     })
+    if (requireRoom) await requireRoom(await bytesOf(held))
     const manifest = await describe(held, { createdAt: clock(), pausedMs: pinned.pausedMs })
     await writeMembers(held, await openArchiveWriter(output, manifest), manifest, show)
     return manifest
@@ -76,6 +79,15 @@ async function holdFiles(
     held.push(files)
   }
   return held
+}
+
+async function bytesOf(held: Held[]): Promise<number> {
+  let bytes = 0
+  for (const { snapshot, files } of held) {
+    if (snapshot) bytes += await databaseBytes(snapshot)
+    if (files) for await (const { size } of files.list()) bytes += size
+  }
+  return bytes
 }
 
 async function describe(

@@ -12,6 +12,16 @@ export async function listTables(connection: Connection): Promise<Table[]> {
   return tables
 }
 
+/** What the database takes on disk. */
+export async function databaseBytes({ engine, run }: Connection): Promise<number> {
+  const [row] = await run(
+    engine === 'sqlite'
+      ? 'select page_count * page_size as bytes from pragma_page_count(), pragma_page_size()'
+      : 'select pg_database_size(current_database()) as bytes',
+  )
+  return Number(row?.bytes ?? 0)
+}
+
 export async function tableNames({ engine, run }: Connection): Promise<string[]> {
   const rows = await run(
     engine === 'sqlite'

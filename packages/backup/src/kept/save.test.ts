@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { createReadStream, mkdtempSync, rmSync } from 'node:fs'
+import { createReadStream, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -44,7 +44,11 @@ test('half a gigabyte takes no more memory than a small part of it, there and ba
   const mostMemoryFor = async (fileBytes: number) => {
     const taken = new Map<string, number>()
     const service = serviceOf(taken, fileBytes)
-    const { file } = await saveBackup([service], { folder, clock: systemClock })
+    const { file } = await saveBackup([service], {
+      folder,
+      clock: systemClock,
+      freeBytes: async () => Infinity,
+    })
     await restoreBackup(createReadStream(file), [service], { clock: systemClock })
     assert.deepEqual(Object.fromEntries(taken), { one: fileBytes, two: fileBytes })
     return process.resourceUsage().maxRSS * 1024
@@ -55,4 +59,20 @@ test('half a gigabyte takes no more memory than a small part of it, there and ba
 
   t.diagnostic(`memory grew by ${Math.round(growth / MEGABYTE)} MB`)
   assert.ok(growth < MOST_GROWTH, `${growth}`)
+})
+
+test('without room for a fifth more than what is to be kept nothing is begun', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'plinth-room-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const service = serviceOf(new Map(), 10 * MEGABYTE)
+  const saved = (free: number) =>
+    saveBackup([service], { folder, clock: systemClock, freeBytes: async () => free })
+
+  await assert.rejects(saved(24 * MEGABYTE - 1), {
+    reason: 'cannot-create',
+    message: `The backup may take 24 MB, and ${folder} has 24 MB left.`,
+  })
+  const left = readdirSync(folder).filter((name) => name.startsWith('plinth-'))
+  assert.deepEqual(left, [])
+  await saved(24 * MEGABYTE)
 })

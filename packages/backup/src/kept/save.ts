@@ -1,4 +1,4 @@
-import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { mkdir, open, readdir, rename, rm, stat, statfs } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { Writable } from 'node:stream'
 import { failPoint, syncFolder, VERSION } from '@plinth/kit'
@@ -8,7 +8,11 @@ import { lockFile } from '../databases/sqlite.repository.ts'
 import { BackupError, orDiskFault } from '../faults.ts'
 import type { ServiceData } from '../sources/service-data.ts'
 
-type Save = WriteOptions & { folder: string; file?: string }
+type Save = WriteOptions & {
+  folder: string
+  file?: string
+  freeBytes?: (folder: string) => Promise<number>
+}
 
 /** An archive has its name only when it is whole and on disk. */
 export async function saveBackup(
@@ -40,11 +44,13 @@ async function removeParts(folder: string): Promise<void> {
   for (const name of await readdir(folder)) if (OUR_PART.test(name)) await rm(join(folder, name))
 }
 
-async function saveAlone(services: ServiceData[], { folder, ...save }: Save) {
+async function saveAlone(services: ServiceData[], { folder, freeBytes = freeIn, ...save }: Save) {
   const file = save.file ?? join(folder, archiveName(save.clock(), VERSION))
   const part = `${file}${PART}`
   try {
-    const manifest = await writeBackup(services, await openPart(part), save)
+    const requireRoom = async (bytes: number) =>
+      refuseWithout(SPARE * bytes, await freeBytes(folder), folder)
+    const manifest = await writeBackup(services, await openPart(part), { ...save, requireRoom })
     failPoint('backup:synced')
     await rename(part, file)
     await syncFolder(folder)
@@ -53,6 +59,23 @@ async function saveAlone(services: ServiceData[], { folder, ...save }: Save) {
     await rm(part, { force: true })
     throw error
   }
+}
+
+/** Files that are compressed already grow a little, and the services go on writing meanwhile. */
+const SPARE = 1.2
+
+async function freeIn(folder: string): Promise<number> {
+  const { bavail, bsize } = await statfs(folder)
+  return bavail * bsize
+}
+
+function refuseWithout(needed: number, free: number, folder: string): void {
+  const megabytes = (bytes: number) => `${Math.ceil(bytes / 2 ** 20)} MB`
+  if (free < needed)
+    throw new BackupError(
+      'cannot-create',
+      `The backup may take ${megabytes(needed)}, and ${folder} has ${megabytes(free)} left.`,
+    )
 }
 
 const SYNC_BYTES = 8 * 2 ** 20
