@@ -201,8 +201,8 @@ export class Settings {
 export function readEnvFile(file?: string, env?: Env): void {
   if (file !== undefined && !existsSync(file))
     throw new SettingsError([{ name: '--settings', found: file, expected: 'Expected a file.' }])
-  if (!existsSync(file ?? '.env')) return
-  if (env === undefined) return process.loadEnvFile(file ?? '.env')
-  for (const [name, value] of Object.entries(parseEnv(readFileSync(file ?? '.env', 'utf8'))))
-    env[name] ??= value
+  const path = file ?? '.env'
+  if (!existsSync(path)) return
+  if (env === undefined) process.loadEnvFile(path)
+  else Object.assign(env, { ...parseEnv(readFileSync(path, 'utf8')), ...env })
 }
