@@ -230,6 +230,30 @@ for (const engine of engines) {
       assert.equal((await api.get('/api/users/deleted?after=x', { token })).status, 400)
     })
 
+    test('leaves what it made as an administrator, without its name', async (t) => {
+      const started = await startWithAlice(t, { engine, clock: testClock() })
+      const { api, clock, userId } = started
+      const admin = { token: await adminToken(api) }
+      await api.patch(`/api/users/${userId}`, { roles: ['ROLE_ADMIN'] }, admin)
+      const own = { token: (await logIn(api)).body.accessToken }
+      const endpoint = { url: 'http://localhost:9/' }
+      assert.equal((await api.post('/api/webhooks/endpoints', endpoint, own)).status, 201)
+      const key = { name: 'shop', scopes: ['users:read'] }
+      assert.equal((await api.post('/api/service-keys', key, own)).status, 201)
+      await remove(api, '/api/users/me', own.token)
+      clock.advance(7 * DAY + 1)
+      await eraseNow(started)
+
+      const token = await adminToken(api)
+      for (const path of ['/api/webhooks/endpoints', '/api/service-keys']) {
+        const { body } = await api.get(path, { token })
+        assert.deepEqual(
+          body.map(({ createdBy }: { createdBy: string }) => createdBy),
+          [`user ${userId}`],
+        )
+      }
+    })
+
     test('keeps its name and address from others for 30 days', async (t) => {
       const started = await startLeaving(t)
       const { api, clock, userId } = started

@@ -16,9 +16,7 @@ import {
   type Clock,
   callerGuard,
   consoleRoutes,
-  createIntrospection,
   createLogger,
-  createRemoteIssuer,
   createServer,
   type Guard,
   indexRoute,
@@ -29,7 +27,6 @@ import {
   openApiRoutes,
   openDatabase,
   openServiceKeys,
-  protectedResourceRoutes,
   type Server,
   serviceKeyGuard,
   serviceKeyRoutes,
@@ -53,6 +50,7 @@ import {
 import { createStripeProvider } from './provider/stripe.ts'
 import { measureProvider } from './provider/stripe-client.ts'
 import { checkRoutes } from './recovery/checks.routes.ts'
+import { issuerCallers } from './recovery/issuer.ts'
 import { type Jobs, startJobs, wakerOf } from './recovery/jobs.ts'
 import { countPayments, measurePayments } from './recovery/measure.ts'
 import { recoverAtStart } from './recovery/recover.ts'
@@ -116,8 +114,8 @@ export async function openPayments(
   measurePayments(server, payments, config.dataFolder)
   const keys = paymentKeys(db, config, clock)
   const keyGuard = serviceKeyGuard(keys, { allowedOrigins: config.corsOrigins })
-  const guard = recordDenials(payments, paymentGuards(config, keyGuard, clock))
-  if (config.issuer) trustIssuer(server, config.publicUrl, config.issuer)
+  const users = config.issuer && issuerCallers(server, payments, { ...config, ...config.issuer })
+  const guard = recordDenials(payments, paymentGuards(config, keyGuard, users))
   configurationRoute(server, config)
   customerRoutes(server, payments, guard)
   checkoutRoutes(server, payments, guard)
@@ -177,20 +175,15 @@ export async function openForOperator(config: PaymentsConfig) {
   return { keys: paymentKeys(db, config, systemClock), publishSample, close }
 }
 
-function trustIssuer(server: Server, publicUrl: string, { issuer, key }: IssuerOptions): void {
-  protectedResourceRoutes(server, { publicUrl, issuer })
-  if (key === undefined)
-    server.announcements.push(
-      'a disabled user stays a caller for up to 15 minutes: set PAYMENTS_REQUIRE_ISSUER_KEY',
-    )
-}
-
 type Guards = PaymentGuard & { admin?: Guard }
 
 /** What each kind of call asks for, as `PAYMENTS_ACCESS` says; `admin` manages service keys. */
-function paymentGuards(config: PaymentsConfig, keyGuard: KeyGuard, clock: Clock): Guards {
-  const { access, issuer, production } = config
-  if (access === 'issuer' && issuer) return issuerGuards(issuer, keyGuard, clock)
+function paymentGuards(
+  { access, issuer, production }: PaymentsConfig,
+  keyGuard: KeyGuard,
+  users: Authenticate | undefined,
+): Guards {
+  if (issuer && users) return issuerGuards(issuer.role, keyGuard, users)
   const { scope } = keyGuard
   const byKey: PaymentGuard = {
     read: scope('payments:read'),
@@ -213,28 +206,11 @@ function isOpen({ access, production, host }: PaymentsConfig): boolean {
   return access === 'open' && !production && isLoopback(host)
 }
 
-/** Everything here asks for a role, so the issuer is asked who the user is now. */
-function issuerCallers({ key, ...issuer }: IssuerOptions, clock: Clock): Authenticate {
-  const tokens = createRemoteIssuer({ ...issuer, clock })
-  if (key === undefined) return (token) => tokens.verify(token)
-  const introspection = createIntrospection({ issuer: issuer.issuer, key, clock })
-  return async (token) => {
-    const subject = await tokens.verify(token)
-    const user = subject && (await introspection.check(token))
-    return user && { ...subject, ...user }
-  }
-}
-
-type IssuerOptions = Omit<NonNullable<PaymentsConfig['issuer']>, 'role'>
 const ADMIN_ROLE = 'ROLE_ADMIN'
 
 /** Users of the issuer with the role, and service keys. Only administrators refund and retry. */
-function issuerGuards(
-  { role, ...issuer }: NonNullable<PaymentsConfig['issuer']>,
-  keys: KeyGuard,
-  clock: Clock,
-): Guards {
-  const users = callerGuard(issuerCallers(issuer, clock), [issuerUnavailable])
+function issuerGuards(role: string, keys: KeyGuard, authenticate: Authenticate): Guards {
+  const users = callerGuard(authenticate, [issuerUnavailable])
   const admin = users.role(ADMIN_ROLE)
   const user = users.role(role)
   return {

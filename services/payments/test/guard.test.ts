@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { describe, test } from 'node:test'
 import { createAccessTokenSigner, type Env } from '@plinth/kit'
 import { engines, type TestEngine, testClock } from '@plinth/kit/testing'
+import { until } from '../../../test/until.ts'
 import { shared } from './shared.ts'
 import { startPayments } from './start-payments.ts'
 
@@ -37,7 +38,12 @@ async function startIssuer(t: Scope, engine: TestEngine, settings: Env = {}) {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const jwk = { ...publicKey.export({ format: 'jwk' }), kid: 'k1', alg: 'ES256', use: 'sig' }
   const answer = { status: 200, body: { active: true, username: 'anna', roles: ['ROLE_ADMIN'] } }
-  const server = createServer(({ url }, response) => {
+  const deleted: { id: number; deletedAt: string }[] = []
+  const server = createServer(({ url = '' }, response) => {
+    if (url.startsWith('/api/users/deleted')) {
+      const items = url.endsWith('?after=end') ? [] : deleted
+      return response.end(JSON.stringify({ items, next: items.length > 0 ? 'end' : null }))
+    }
     if (url !== '/oauth2/introspect') return response.end(JSON.stringify({ keys: [jwk] }))
     response.writeHead(answer.status).end(JSON.stringify(answer.body))
   }).listen(0, '127.0.0.1')
@@ -56,8 +62,8 @@ async function startIssuer(t: Scope, engine: TestEngine, settings: Env = {}) {
   const base = { PAYMENTS_REQUIRE_ISSUER: issuer, PROVIDER_API_BASE: 'http://127.0.0.1:9' }
   const env = { ...base, ...settings }
   const databaseUrl = await engine.freshUrl(t)
-  const service = await startPayments(t, { clock, env, databaseUrl })
-  return { ...service, tokenFor, clock, answer }
+  const startNode = () => startPayments(t, { clock, env, databaseUrl })
+  return { ...(await startNode()), startNode, tokenFor, clock, answer, deleted }
 }
 
 for (const engine of engines)
@@ -159,6 +165,32 @@ for (const engine of engines)
       const path = `/api/payments/${UNKNOWN}/refund`
       const refund = await api.post(path, { reference: 'r1' }, { token })
       assert.deepEqual([refund.status, refund.body.code], [503, 'ISSUER_UNAVAILABLE'])
+    })
+
+    test('the name of a user whom the issuer has erased is forgotten, what was done stays', async (t) => {
+      const key = { PAYMENTS_REQUIRE_ISSUER_KEY: 'plk_test_x' }
+      const service = await startIssuer(t, engine, key)
+      const { api, tokenFor, clock, answer, deleted, startNode } = service
+      let token = await tokenFor('ROLE_ADMIN')
+      const shop = { name: 'shop', scopes: ['payments:read'] }
+      assert.equal((await api.post('/api/service-keys', shop, { token })).status, 201)
+      const endpoint = { url: 'http://localhost:9/' }
+      assert.equal((await api.post('/api/webhooks/endpoints', endpoint, { token })).status, 201)
+      const texts = async () => {
+        const paths = ['/api/audit', '/api/service-keys', '/api/webhooks/endpoints']
+        const replies = await Promise.all(paths.map((path) => api.get(path, { token })))
+        return replies.map(({ body }) => JSON.stringify(body))
+      }
+      for (const text of await texts()) assert.match(text, /"anna"/)
+
+      deleted.push({ id: 1, deletedAt: clock().toISOString() })
+      clock.advance(1_001)
+      answer.body = { ...answer.body, username: 'berta' }
+      token = await tokenFor('ROLE_ADMIN')
+      await startNode()
+
+      const forgotten = await until(texts, (all) => !all.join().includes('anna'))
+      for (const text of forgotten) assert.match(text, /"user 1"/)
     })
 
     test('an expired token is 401', async () => {

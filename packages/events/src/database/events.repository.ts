@@ -144,7 +144,7 @@ export async function deleteOldEvents(db: Db, before: Date, signal: AbortSignal)
     deleted = await inTransaction(db, async (transaction) => {
       const rows = await transaction
         .selectFrom('events')
-        .select('serial')
+        .select(['serial', 'type', 'subject'])
         .where('created_at', '<', before.toISOString())
         .where('position', '<', await lastPosition(transaction))
         .orderBy('created_at')
@@ -166,6 +166,11 @@ export async function deleteOldEvents(db: Db, before: Date, signal: AbortSignal)
         .execute()
       await transaction.deleteFrom('event_forwards').where('event_serial', 'in', serials).execute()
       await transaction.deleteFrom('events').where('serial', 'in', serials).execute()
+      // Nothing more happens to what was deleted, so its events need not be counted any more.
+      const gone = rows.filter(({ type }) => type.endsWith('.deleted'))
+      const subjects = gone.map(({ subject }) => subject)
+      if (subjects.length > 0)
+        await transaction.deleteFrom('event_subjects').where('subject', 'in', subjects).execute()
       return serials.length
     })
 }

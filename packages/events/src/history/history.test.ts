@@ -78,6 +78,27 @@ for (const engine of engines)
       assert.equal(left.length, 1)
     })
 
+    test('events of what was deleted are counted until they are gone, others for ever', async (t) => {
+      const { publish, deliver, clock, db } = await start(t)
+      for (const type of ['thing.made', 'thing.deleted']) await publish(1, { type, subject: 'one' })
+      await publish(2, { subject: 'two' })
+      const counted = async () => {
+        await deliver()
+        await pruneEvents({ db, clock }, new AbortController().signal)
+        const rows = await db.selectFrom('event_subjects').selectAll().orderBy('subject').execute()
+        return rows.map(({ subject, sequence }) => [subject, sequence])
+      }
+
+      const first = await counted()
+      assert.deepEqual(first, [
+        ['one', 2],
+        ['two', 1],
+      ])
+      clock.advance(30 * DAY + 1)
+      await publish(3, { subject: 'two' })
+      assert.deepEqual(await counted(), [['two', 2]])
+    })
+
     test('the newest event stays, so that no place is given twice', async (t) => {
       const { publish, deliver, clock, db, api } = await start(t)
       const last = await publish(1)

@@ -1,5 +1,6 @@
 import type { User } from '@plinth/accounts'
-import { type Db, fromRow } from '@plinth/kit'
+import { renameEndpointCreator } from '@plinth/events'
+import { type Db, fromRow, renameKeyCreator } from '@plinth/kit'
 import { deleteFactor } from './factors.repository.ts'
 import type { IdentityTables } from './tables.ts'
 
@@ -17,11 +18,8 @@ export async function eraseUserData(
   await db.deleteFrom('mail_outbox').where('address', '=', email).execute()
   await db.deleteFrom('mail_outbox').where('user_id', '=', id).execute()
   const by = `user ${id}`
-  await db
-    .updateTable('service_keys')
-    .set({ created_by: by })
-    .where('created_by', '=', username)
-    .execute()
+  await renameKeyCreator(db, username, by)
+  await renameEndpointCreator(db, username, by)
 }
 
 /** A part of what the audit says about a user, oldest first, after the row that was read last. */

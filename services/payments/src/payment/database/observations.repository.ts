@@ -1,8 +1,10 @@
+import { renameEndpointCreator } from '@plinth/events'
 import {
   type FromRow,
   fromRow,
   type PageRequest,
   prepared,
+  renameKeyCreator,
   selectPage,
   sortRows,
   toRow,
@@ -67,6 +69,13 @@ export const AUDIT_SORTS = ['id', 'at']
 /** Who did what; append-only like the observations. */
 export async function insertAuditEvent(db: Db, event: FromRow<NewAuditRow>): Promise<void> {
   await db.insertInto('audit_events').values(toRow<NewAuditRow>(event)).execute()
+}
+
+/** What somebody did and made stays, and says no longer who it was. */
+export async function renameActor(db: Db, username: string, to: string): Promise<void> {
+  await db.updateTable('audit_events').set({ actor: to }).where('actor', '=', username).execute()
+  await renameKeyCreator(db, username, to)
+  await renameEndpointCreator(db, username, to)
 }
 
 /** Newest first by default. */

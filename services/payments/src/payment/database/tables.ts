@@ -1,5 +1,5 @@
 import type { EventTables } from '@plinth/events'
-import type { Db as Connection, LeaseTables, ServiceKeyTables } from '@plinth/kit'
+import type { Db as Connection, IssuerTables, ServiceKeyTables } from '@plinth/kit'
 import type { Generated } from 'kysely'
 import type { RefundStatus } from '../../provider/provider.ts'
 import type { AttemptState, CheckoutStatus, PaymentStatus } from '../state.ts'
@@ -7,7 +7,7 @@ import type { AttemptState, CheckoutStatus, PaymentStatus } from '../state.ts'
 /** The connection, or the transaction the caller has open. */
 export type Db = Connection<PaymentTables>
 
-export type PaymentTables = LeaseTables &
+export type PaymentTables = IssuerTables &
   ServiceKeyTables &
   EventTables & {
     payments: PaymentRow

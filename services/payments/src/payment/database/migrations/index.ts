@@ -1,10 +1,11 @@
 import { eventMigrations } from '@plinth/events'
-import { kitMigrations, type Migration, serviceKeyMigrations } from '@plinth/kit'
+import { issuerMigrations, kitMigrations, type Migration, serviceKeyMigrations } from '@plinth/kit'
 import { paymentsMigration } from './0001-payments.ts'
 import { pollCursorMigration } from './0002-poll-cursor.ts'
 import { sparseIndexesMigration } from './0003-sparse-indexes.ts'
 import { checkoutGenerationsMigration } from './0004-checkout-generations.ts'
 import { auditMigration } from './0005-audit.ts'
+import { auditActorsMigration } from './0006-audit-actors.ts'
 
 export const migrations: Migration[] = [
   ...kitMigrations,
@@ -15,4 +16,6 @@ export const migrations: Migration[] = [
   auditMigration,
   ...serviceKeyMigrations,
   ...eventMigrations,
+  ...issuerMigrations,
+  auditActorsMigration,
 ]
