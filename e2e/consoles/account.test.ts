@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
-import type { Browser } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { until } from '../../test/until.ts'
 import { browserSkip, openBrowser } from '../browser.ts'
 import { startSuite } from '../stack.ts'
@@ -21,7 +21,8 @@ describe('the account pages', { skip }, () => {
 
   before(async () => {
     browser = await openBrowser(shared)
-    identity = (await startSuite(shared)).urlOf('identity')
+    const settings = { IDENTITY_REAUTHENTICATE: 'true' }
+    identity = (await startSuite(shared, settings)).urlOf('identity')
   })
 
   const post = (path: string, body: object) =>
@@ -64,7 +65,7 @@ describe('the account pages', { skip }, () => {
 
   test('a forgotten password: ask, type the code, choose a new one', async (t) => {
     const { username, email } = await register('codeuser')
-    const page = await openConsole(t, browser, `${identity}/account/`)
+    const page = await openConsole(t, browser, `${identity}/account/#forgot`)
     await page.getByLabel('E-mail address').fill(email)
     await page.getByRole('button', { name: 'Send the mail' }).click()
     await page.getByRole('heading', { name: 'Look into your inbox' }).waitFor()
@@ -102,10 +103,8 @@ describe('the account pages', { skip }, () => {
     await again.getByRole('heading', { name: 'Forgot your password?' }).waitFor()
   })
 
-  test('a reset asks for the second factor, and takes a recovery code', async (t) => {
-    const { username, email, password } = await register('twofactors')
-    const verify = await mailTo(email, 'verify-email')
-    await post('/api/auth/verify-email', { token: new URL(verify.link).hash.split('=')[1] })
+  /** Turns the second factor on in a session of its own. */
+  const enrolElsewhere = async ({ username, password }: { username: string; password: string }) => {
     const { accessToken } = (await (
       await post('/api/auth/login', { username, password })
     ).json()) as {
@@ -120,6 +119,15 @@ describe('the account pages', { skip }, () => {
     const { recoveryCodes } = await own('/api/users/me/totp/confirm', {
       code: authenticatorCode(secret),
     })
+    return { secret, recoveryCodes }
+  }
+
+  test('a reset asks for the second factor, and takes a recovery code', async (t) => {
+    const user = await register('twofactors')
+    const { username, email } = user
+    const verify = await mailTo(email, 'verify-email')
+    await post('/api/auth/verify-email', { token: new URL(verify.link).hash.split('=')[1] })
+    const { recoveryCodes } = await enrolElsewhere(user)
     await post('/api/auth/password-reset', { email })
     const { link } = await mailTo(email, 'password-reset')
 
@@ -203,5 +211,90 @@ describe('the account pages', { skip }, () => {
     await old.getByRole('heading', { name: 'Your old address is restored' }).waitFor()
     assert.equal(await logIn(username, password), 401)
     await mailTo(email, 'password-reset')
+  })
+
+  const signIn = async (
+    page: Page,
+    { username, password }: { username: string; password: string },
+  ) => {
+    await page.getByLabel('Username').fill(username)
+    await page.getByRole('textbox', { name: 'Password', exact: true }).fill(password)
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+  }
+
+  test('the own account: a second factor with its recovery codes, and devices', async (t) => {
+    const user = await register('athome')
+    assert.equal(await logIn(user.username, user.password), 200)
+    const page = await openConsole(t, browser, `${identity}/account/`)
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    assert.deepEqual(await accessibilityFaults(page), [])
+    await signIn(page, { ...user, password: 'a wrong password' })
+    await page.getByText('This name and password do not belong together.').waitFor()
+    await signIn(page, user)
+    await page.getByRole('heading', { name: 'Your account' }).waitFor()
+
+    const factor = page.getByRole('region', { name: 'Second factor' })
+    await factor.getByRole('button', { name: 'Set up an authenticator' }).click()
+    await factor.getByRole('img', { name: 'QR code' }).waitFor()
+    assert.deepEqual(await accessibilityFaults(page), [])
+    const secret = await factor.locator('code').innerText()
+    await factor.getByRole('textbox', { name: 'First code' }).fill(authenticatorCode(secret))
+    await factor.getByRole('button', { name: 'Turn it on' }).click()
+    const codes = (await factor.locator('pre').innerText()).split('\n')
+    await factor.getByRole('textbox', { name: 'Type one of them' }).fill('0000-0000-00000')
+    await factor.getByRole('button', { name: 'I have kept them' }).click()
+    await factor.getByText('This is none of them.').waitFor()
+    await factor
+      .getByRole('textbox', { name: 'Type one of them' })
+      .fill((codes[3] ?? '').toLowerCase())
+    await factor.getByRole('button', { name: 'I have kept them' }).click()
+    await factor.getByText('You have 10 recovery codes left.').waitFor()
+
+    const devices = page.getByRole('region', { name: 'Devices' })
+    assert.equal(await devices.getByRole('listitem').count(), 2)
+    await devices.getByRole('button', { name: 'Sign out' }).click()
+    await until(
+      () => devices.getByRole('listitem').count(),
+      (count) => count === 1,
+    )
+    assert.deepEqual(await accessibilityFaults(page), [])
+
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await signIn(page, user)
+    await page.getByRole('heading', { name: 'One more step' }).waitFor()
+    await page.getByLabel('Code of your authenticator').fill(codes[0] ?? '')
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByText('You have 9 recovery codes left.').waitFor()
+  })
+
+  test('the own account asks who it is before it changes the address, and can be deleted', async (t) => {
+    const user = await register('leaving')
+    const page = await openConsole(t, browser, `${identity}/account/`, {
+      viewport: { width: 390, height: 800 },
+    })
+    await signIn(page, user)
+    await page.getByRole('heading', { name: 'Your account' }).waitFor()
+    const { secret } = await enrolElsewhere(user)
+    await page.getByLabel('New address').fill('left@example.com')
+    await page.getByRole('button', { name: 'Send the mail' }).click()
+    await page.getByRole('heading', { name: 'Is it still you?' }).waitFor()
+    await page.getByRole('textbox', { name: 'Password', exact: true }).fill(user.password)
+    await page.getByRole('button', { name: 'Continue' }).click()
+    await page.getByLabel('Code of your authenticator').fill(authenticatorCode(secret, 1))
+    assert.deepEqual(await accessibilityFaults(page), [])
+    await page.getByRole('button', { name: 'Continue' }).click()
+    await page.getByText('A mail is on its way to the new address.').waitFor()
+    await mailTo('left@example.com', 'email-change')
+
+    await page.getByRole('button', { name: 'Delete my account' }).click()
+    await page.getByRole('button', { name: 'Delete it' }).click()
+    await page.getByRole('heading', { name: 'Your account will be erased on' }).waitFor()
+    assert.equal(await logIn(user.username, user.password), 401)
+
+    const { link } = await mailTo(user.email, 'deletion-requested')
+    await scan(link)
+    const kept = await openConsole(t, browser, link)
+    await kept.getByRole('button', { name: 'Keep the account' }).click()
+    await kept.getByRole('heading', { name: 'Your account stays' }).waitFor()
   })
 })

@@ -15,7 +15,7 @@ const CONSOLES: Record<ConsoleName, Words> = {
   },
   account: {
     title: 'Your account',
-    about: 'Choose a new password, or confirm an e-mail address.',
+    about: 'Your second factor, devices, e-mail address, password and data.',
     colour: '4f55c9',
     source: 'identity/account',
   },
@@ -98,7 +98,7 @@ function entriesOf(name: ConsoleName): { in: string; out: string }[] {
   const folder = CONSOLES[name].source ?? name
   const page = { in: join(import.meta.dirname, folder, 'page.tsx'), out: 'page' }
   const worker = { in: join(import.meta.dirname, WORKER), out: 'session-worker' }
-  const hasSignIn = ['identity', 'storage-full', 'reference'].includes(name)
+  const hasSignIn = ['identity', 'account', 'storage-full', 'reference'].includes(name)
   return hasSignIn ? [page, worker] : [page]
 }
 

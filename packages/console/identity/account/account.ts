@@ -32,7 +32,16 @@ function paint(colour: string): void {
   style.setProperty('--on-accent', brightness > 140 ? '#16171b' : '#ffffff')
 }
 
-export type Step = 'forgot' | 'sent' | 'reset' | 'verify' | 'email' | 'undo' | 'keep' | 'alarm'
+export type Step =
+  | 'home'
+  | 'forgot'
+  | 'sent'
+  | 'reset'
+  | 'verify'
+  | 'email'
+  | 'undo'
+  | 'keep'
+  | 'alarm'
 
 const LINKS: Step[] = ['reset', 'verify', 'email', 'undo', 'keep', 'alarm']
 
@@ -40,7 +49,8 @@ const LINKS: Step[] = ['reset', 'verify', 'email', 'undo', 'keep', 'alarm']
 export function stepOf(fragment: string): { step: Step; token: string } {
   const [step = '', token = ''] = fragment.replace(/^#/, '').split('=')
   const linked = LINKS.find((name) => name === step)
-  return linked && token !== '' ? { step: linked, token } : { step: 'forgot', token: '' }
+  if (linked && token !== '') return { step: linked, token }
+  return { step: step === 'forgot' ? 'forgot' : 'home', token: '' }
 }
 
 export const post = (path: string, body: object): Promise<Reply> =>

@@ -4,7 +4,7 @@ import { Button } from '../../shared/components/button.tsx'
 import { Skeleton } from '../../shared/components/page.tsx'
 import { brand, post, type Step } from './account.ts'
 import { Ask, Confirm, Done, Failure, Heading } from './parts.tsx'
-import { filled, texts } from './texts/texts.ts'
+import { dateIn, filled, texts } from './texts/texts.ts'
 
 /** What the links in mails open, and the way to ask for one. */
 export function ByMail({ step, token, go }: { step: Step; token: string; go(next: Step): void }) {
@@ -129,7 +129,7 @@ function Verify({ token }: { token: string }) {
   if (pending.loading) return <Skeleton />
   if (!pending.body) return <Failure reply={pending.refusal} />
   const { username, email, createdAt } = pending.body
-  const date = new Date(createdAt).toLocaleDateString(document.documentElement.lang)
+  const date = dateIn(createdAt)
   return (
     <Confirm
       title={texts.verifyTitle}

@@ -9,6 +9,7 @@ import { useEffect } from 'preact/hooks'
 import { baseUrl } from '../../shared/api/base-url.ts'
 import { brand, readBrand, type Step, stepOf } from './account.ts'
 import { ByMail } from './by-mail.tsx'
+import { OwnAccount } from './own/own-account.tsx'
 
 const root = document.getElementById('app')
 if (root) render(<AccountPage />, root)
@@ -32,7 +33,7 @@ function AccountPage() {
         {brand.value?.logo && <img src={`${baseUrl}/account/logo`} alt="" height="40" />}
         <strong>{brand.value?.name}</strong>
       </header>
-      <ByMail {...here.value} go={go} />
+      {here.value.step === 'home' ? <OwnAccount /> : <ByMail {...here.value} go={go} />}
     </main>
   )
 }

@@ -24,6 +24,8 @@ export function Ask(props: {
   fields: FieldProps[]
   refused: Record<string, string>
   send: string
+  /** One of several on its page. */
+  plain?: boolean
   action: { run(values: Record<string, string>): unknown; busy: boolean; reply?: Reply }
 }) {
   const { action } = props
@@ -38,26 +40,26 @@ export function Ask(props: {
         <Field
           key={field.name}
           {...field}
-          fault={faultOf(action.reply, field.name) && props.refused[field.name]}
+          fault={field.fault ?? (faultOf(action.reply, field.name) && props.refused[field.name])}
         />
       ))}
       <div class="row">
-        <Button submits kind="primary" busy={action.busy}>
+        <Button submits kind={props.plain ? 'plain' : 'primary'} busy={action.busy}>
           {props.send}
         </Button>
       </div>
-      <Failure reply={action.reply} />
+      {!isAboutFields(action.reply) && <Failure reply={action.reply} />}
     </form>
   )
 }
 
 /** Faults of a field stand beside it; everything else is said in the reader's language. */
-function isAboutFields(reply: Reply): boolean {
-  return reply.body?.code === 'VALIDATION_ERROR'
+function isAboutFields(reply: Reply | undefined): boolean {
+  return reply?.body?.code === 'VALIDATION_ERROR'
 }
 
 export function Failure({ reply }: { reply: Reply | undefined }) {
-  if (!reply || reply.ok || isAboutFields(reply)) return null
+  if (!reply || reply.ok) return null
   const code = reply.body?.code
   const invalid = code === 'TOKEN_INVALID'
   return (
@@ -108,5 +110,15 @@ export function Done({ title, about }: { title: string; about: string }) {
       <Heading>{title}</Heading>
       <p>{about}</p>
     </div>
+  )
+}
+
+/** A part of the own account. */
+export function Section({ title, children }: { title: string; children: ComponentChildren }) {
+  return (
+    <section class="stack" aria-label={title}>
+      <h2>{title}</h2>
+      {children}
+    </section>
   )
 }

@@ -68,6 +68,8 @@ export function Id({ of: id, href }: { of: string; href?: string }) {
 export function CopyButton(props: {
   text(): string
   label?: string
+  /** What it says once it has copied. */
+  copied?: string
   small?: boolean
   /** With this name, only the icon is shown. */
   name?: string
@@ -92,9 +94,9 @@ export function CopyButton(props: {
     )
   return (
     <Button {...look} onClick={copy}>
-      {copied.value ? 'Copied' : (props.label ?? 'Copy')}
+      {copied.value ? (props.copied ?? 'Copied') : (props.label ?? 'Copy')}
       <span class="visually-hidden" role="status">
-        {copied.value ? 'Copied to the clipboard' : ''}
+        {copied.value ? (props.copied ?? 'Copied to the clipboard') : ''}
       </span>
     </Button>
   )

@@ -20,10 +20,23 @@ const FAILURES: Record<string, string> = {
   EMAIL_ALREADY_EXISTS: texts.taken,
   MFA_REQUIRED: texts.factorAsked,
   INVALID_CODE: texts.factorRefused,
+  INVALID_CREDENTIALS: texts.signInRefused,
+  EMAIL_NOT_VERIFIED: texts.notVerified,
+  LAST_ADMINISTRATOR: texts.lastAdmin,
+  MAIL_NOT_CONFIGURED: texts.mailOff,
   TOO_MANY_ATTEMPTS: texts.factorLocked,
 }
 
 /** A refusal in the language of the reader. */
 export function failureText(code: string | undefined): string {
   return FAILURES[code ?? ''] ?? texts.failed
+}
+
+export function dateIn(at: string): string {
+  return new Date(at).toLocaleDateString(document.documentElement.lang)
+}
+
+export function timeIn(at: string): string {
+  const style = { dateStyle: 'medium', timeStyle: 'short' } as const
+  return new Date(at).toLocaleString(document.documentElement.lang, style)
 }

@@ -1,0 +1,63 @@
+import type { OwnSession } from '@plinth/client'
+import { useLoad } from '../../../shared/api/use-reply.ts'
+import { Button } from '../../../shared/components/button.tsx'
+import { Badge, Skeleton } from '../../../shared/components/page.tsx'
+import { Failure, Section } from '../parts.tsx'
+import { filled, texts, timeIn } from '../texts/texts.ts'
+import { session, useOwnAction } from './session.ts'
+
+export function Devices() {
+  const sessions = useLoad<OwnSession[]>(() => session.api.get('/api/users/me/sessions'))
+  const end = useOwnAction(
+    (id: number) => session.api.delete(`/api/users/me/sessions/${id}`),
+    sessions.reload,
+  )
+  return (
+    <Section title={texts.devicesTitle}>
+      <p>{texts.devicesAbout}</p>
+      {sessions.loading && <Skeleton />}
+      <ul class="devices">
+        {sessions.body?.map(({ id, address, userAgent, lastUsedAt, current }) => (
+          <li key={id} class="row apart">
+            <span>
+              {browserIn(userAgent)} · {address}
+              <br />
+              <span class="soft small">{filled(texts.lastUsed, { date: timeIn(lastUsedAt) })}</span>
+            </span>
+            {current ? (
+              <Badge tone="good">{texts.thisDevice}</Badge>
+            ) : (
+              <Button
+                small
+                kind="danger"
+                subject={browserIn(userAgent)}
+                onClick={() => end.run(id)}
+              >
+                {texts.signOut}
+              </Button>
+            )}
+          </li>
+        ))}
+      </ul>
+      <Failure reply={sessions.refusal ?? endedElsewhere(end.refusal)} />
+    </Section>
+  )
+}
+
+/** One that has ended by itself meanwhile is as good as ended. */
+function endedElsewhere<R extends { status: number }>(reply: R | undefined): R | undefined {
+  return reply?.status === 404 ? undefined : reply
+}
+
+const BROWSERS: [name: string, mark: RegExp][] = [
+  ['Edge', /Edg/],
+  ['Opera', /OPR/],
+  ['Firefox', /Firefox|FxiOS/],
+  ['Chrome', /Chrome|CriOS/],
+  ['Safari', /Safari/],
+]
+
+function browserIn(userAgent: string | null): string {
+  const known = BROWSERS.find(([, mark]) => mark.test(userAgent ?? ''))
+  return known?.[0] ?? (userAgent?.split('/')[0] || texts.unknownBrowser)
+}

@@ -1,0 +1,78 @@
+import type { Profile } from '@plinth/client'
+import { signal } from '@preact/signals'
+import { useLoad } from '../../../shared/api/use-reply.ts'
+import { Button } from '../../../shared/components/button.tsx'
+import { Skeleton } from '../../../shared/components/page.tsx'
+import { Done, Failure, Heading } from '../parts.tsx'
+import { dateIn, filled, texts } from '../texts/texts.ts'
+import { Address, Password } from './credentials.tsx'
+import { Devices } from './devices.tsx'
+import { OwnData } from './own-data.tsx'
+import { SecondFactor } from './second-factor.tsx'
+import { proving, session } from './session.ts'
+import { Prove, SignIn } from './sign-in.tsx'
+
+/** When the account is erased; set once its owner has asked for it here. */
+const erasedAt = signal<string | undefined>(undefined)
+
+/** What users see and change of their own account, once they have signed in. */
+export function OwnAccount() {
+  if (erasedAt.value !== undefined)
+    return (
+      <Done
+        title={filled(texts.erased, { date: dateIn(erasedAt.value) })}
+        about={texts.erasedAbout}
+      />
+    )
+  if (session.claims.value) return <Overview key={session.claims.value.sub} />
+  return session.restored.value ? <SignIn /> : <Skeleton />
+}
+
+type Security = { emailVerified: boolean; secondFactor: boolean }
+
+function Overview() {
+  const profile = useLoad<Profile>(() => session.api.get('/api/users/me'))
+  const security = useLoad<Security>(() => session.api.get('/api/users/me/security'))
+  if (profile.loading || security.loading) return <Skeleton />
+  if (!profile.body || !security.body) return <SignedOut reply={profile.refusal} />
+  const { username, email } = profile.body
+  const { secondFactor } = security.body
+  return (
+    <>
+      {proving.value && <Prove secondFactor={secondFactor} />}
+      {/* What was begun goes on after the proof, so it stays. */}
+      <div class="stack" hidden={proving.value !== undefined}>
+        <Heading>{texts.accountTitle}</Heading>
+        <div class="row apart">
+          <span>{filled(texts.signedInAs, { username })}</span>
+          <Button small onClick={() => session.logOut()}>
+            {texts.signOut}
+          </Button>
+        </div>
+        <SecondFactor on={secondFactor} changed={security.reload} />
+        <Devices />
+        <Address email={email} />
+        <Password />
+        <OwnData
+          erased={(at) => {
+            erasedAt.value = at
+          }}
+        />
+      </div>
+    </>
+  )
+}
+
+/** The session was ended elsewhere. */
+function SignedOut({ reply }: { reply: Parameters<typeof Failure>[0]['reply'] }) {
+  return (
+    <>
+      <Failure reply={reply} />
+      <div class="row">
+        <Button kind="primary" onClick={() => session.logOut()}>
+          {texts.signIn}
+        </Button>
+      </div>
+    </>
+  )
+}

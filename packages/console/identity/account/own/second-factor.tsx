@@ -1,0 +1,171 @@
+import { useSignal } from '@preact/signals'
+import { useLoad } from '../../../shared/api/use-reply.ts'
+import { Button } from '../../../shared/components/button.tsx'
+import { CopyButton, QrCode } from '../../../shared/components/code.tsx'
+import { Notice } from '../../../shared/components/page.tsx'
+import { Ask, Failure, Section } from '../parts.tsx'
+import { filled, texts } from '../texts/texts.ts'
+import { session, useOwnAction } from './session.ts'
+
+type Values = Record<string, string>
+type Enrolment = { secret: string; uri: string }
+
+const CODE = {
+  label: texts.factor,
+  name: 'code',
+  autocomplete: 'one-time-code',
+} as const
+
+export function SecondFactor({ on, changed }: { on: boolean; changed(): void }) {
+  const codes = useSignal<string[]>([])
+  const show = (made: string[]) => {
+    codes.value = made
+  }
+  const kept = () => {
+    codes.value = []
+    changed()
+  }
+  return (
+    <Section title={texts.factorTitle}>
+      {codes.value.length > 0 ? (
+        <RecoveryCodes codes={codes.value} onKept={kept} />
+      ) : on ? (
+        <TurnedOn onCodes={show} onRemoved={changed} />
+      ) : (
+        <Enrol onCodes={show} />
+      )}
+    </Section>
+  )
+}
+
+function Enrol({ onCodes }: { onCodes(codes: string[]): void }) {
+  const enrol = useOwnAction(() => session.api.post<Enrolment>('/api/users/me/totp'))
+  const confirm = useOwnAction(
+    (values: Values) => session.api.post('/api/users/me/totp/confirm', values),
+    (reply) => reply?.ok && onCodes(reply.body.recoveryCodes),
+  )
+  const begun = enrol.reply?.ok ? (enrol.reply.body as Enrolment) : undefined
+  if (!begun)
+    return (
+      <>
+        <p>{texts.factorOff}</p>
+        <div class="row">
+          <Button kind="primary" busy={enrol.busy} onClick={() => enrol.run()}>
+            {texts.factorBegin}
+          </Button>
+        </div>
+        <Failure reply={enrol.refusal} />
+      </>
+    )
+  return (
+    <>
+      <p>{texts.factorScan}</p>
+      <QrCode text={begun.uri} label={texts.qrLabel} />
+      <div class="row">
+        <code>{begun.secret.replaceAll(/(.{4})(?=.)/g, '$1 ')}</code>
+        <CopyButton text={() => begun.secret} label={texts.copy} copied={texts.copied} />
+      </div>
+      <Ask
+        label={texts.firstCode}
+        fields={[{ ...CODE, label: texts.firstCode, inputMode: 'numeric' }]}
+        refused={{ code: texts.factorRefused }}
+        action={confirm}
+        send={texts.turnOn}
+      />
+    </>
+  )
+}
+
+/** Who has not kept them is locked out by the first lost phone, so one is typed back. */
+function RecoveryCodes({ codes, onKept }: { codes: string[]; onKept(): void }) {
+  const wrong = useSignal(false)
+  const text = codes.join('\n')
+  const check = ({ code = '' }: Values) => {
+    const typed = code.toUpperCase().replaceAll(/[\s-]/g, '')
+    wrong.value = !codes.some((each) => each.replaceAll('-', '') === typed)
+    if (!wrong.value) onKept()
+  }
+  return (
+    <>
+      <h3>{texts.codesTitle}</h3>
+      <p>{texts.codesAbout}</p>
+      <section class="code" aria-label={texts.codesTitle}>
+        <pre>{text}</pre>
+      </section>
+      <div class="row">
+        <CopyButton text={() => text} label={texts.copy} copied={texts.copied} />
+        <a
+          class="button small"
+          href={`data:text/plain,${encodeURIComponent(text)}`}
+          download="recovery-codes.txt"
+        >
+          {texts.download}
+        </a>
+        <Button small onClick={() => print()}>
+          {texts.print}
+        </Button>
+      </div>
+      <Ask
+        label={texts.typeBack}
+        fields={[
+          {
+            label: texts.typeBack,
+            name: 'code',
+            fault: wrong.value ? texts.typeBackRefused : undefined,
+          },
+        ]}
+        refused={{}}
+        action={{ run: check, busy: false }}
+        send={texts.codesKept}
+      />
+    </>
+  )
+}
+
+const FEW_CODES = 3
+
+function TurnedOn(props: { onCodes(codes: string[]): void; onRemoved(): void }) {
+  const { api } = session
+  const left = useLoad<{ remaining: number }>(() => api.get('/api/users/me/recovery-codes'))
+  const renew = useOwnAction(
+    (values: Values) => api.post('/api/users/me/recovery-codes', values),
+    (reply) => reply?.ok && props.onCodes(reply.body.recoveryCodes),
+  )
+  const remove = useOwnAction(
+    ({ code = '' }: Values) => {
+      const json = /[a-z]/i.test(code) ? { recoveryCode: code } : { code }
+      return api.delete('/api/users/me/totp', { json })
+    },
+    (reply) => reply?.ok && props.onRemoved(),
+  )
+  const remaining = left.body?.remaining ?? FEW_CODES + 1
+  return (
+    <>
+      <p>{texts.factorOn}</p>
+      {left.body && (
+        <Notice tone={remaining > FEW_CODES ? undefined : 'warn'}>
+          <p>
+            {filled(texts.codesLeft, { count: remaining })}{' '}
+            {remaining > FEW_CODES ? '' : texts.codesFew}
+          </p>
+        </Notice>
+      )}
+      <Ask
+        label={texts.codesRenew}
+        fields={[{ ...CODE, inputMode: 'numeric' }]}
+        refused={{ code: texts.factorRefused }}
+        action={renew}
+        send={texts.codesRenew}
+        plain
+      />
+      <Ask
+        label={texts.turnOff}
+        fields={[{ ...CODE, hint: texts.factorHint }]}
+        refused={{ code: texts.factorRefused }}
+        action={remove}
+        send={texts.turnOff}
+        plain
+      />
+    </>
+  )
+}

@@ -1,0 +1,38 @@
+import { signal } from '@preact/signals'
+import { createSession } from '../../../shared/account/session/session.ts'
+import type { Reply } from '../../../shared/api/api.ts'
+import { useAction } from '../../../shared/api/use-reply.ts'
+
+export const session = createSession({ renewsItself: true })
+
+/** Set while the page asks who it is; called with whether that was proved. */
+export const proving = signal<((proved: boolean) => void) | undefined>(undefined)
+
+/** An action that asks for a fresh proof when the service wants one, and then goes on. */
+export function useOwnAction<Arguments extends unknown[]>(
+  call: (...values: Arguments) => Promise<Reply>,
+  after?: (reply: Reply | undefined) => unknown,
+) {
+  return useAction(async (...values: Arguments) => {
+    const reply = await call(...values)
+    if (reply.body?.code !== 'REAUTHENTICATION_REQUIRED') return reply
+    const { promise, resolve } = Promise.withResolvers<boolean>()
+    proving.value = resolve
+    const proved = await promise
+    proving.value = undefined
+    return proved ? call(...values) : undefined
+  }, after)
+}
+
+/** What the passkey of the user signs, and the header to send it with; absent if there is none. */
+export async function askPasskey() {
+  const open = { open: true }
+  const csrf = await session.api.get<{ headerName: string; token: string }>('/webauthn/csrf', open)
+  const headers = csrf.ok ? { [csrf.body.headerName]: csrf.body.token } : {}
+  const path = '/webauthn/authenticate/options'
+  const options = await session.api.post(path, undefined, { ...open, headers })
+  if (!options.ok) return undefined
+  const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(options.body)
+  const credential = await navigator.credentials.get({ publicKey }).catch(() => null)
+  return credential ? { headers, passkey: (credential as PublicKeyCredential).toJSON() } : undefined
+}

@@ -1,0 +1,127 @@
+import { useAction } from '../../../shared/api/use-reply.ts'
+import { Button } from '../../../shared/components/button.tsx'
+import { faultOf } from '../../../shared/components/form.tsx'
+import { brand } from '../account.ts'
+import { Ask, Failure, Heading } from '../parts.tsx'
+import { filled, texts } from '../texts/texts.ts'
+import { askPasskey, proving, session } from './session.ts'
+
+const PASSWORD = {
+  label: texts.password,
+  name: 'password',
+  type: 'password',
+  autocomplete: 'current-password',
+} as const
+
+const FACTOR = {
+  label: texts.factor,
+  name: 'code',
+  hint: texts.factorHint,
+  autocomplete: 'one-time-code',
+}
+
+export function SignIn() {
+  const signIn = useAction(
+    (values: Record<string, string>) => session.signIn(values),
+    (reply) => followToken(reply?.body),
+  )
+  const byPasskey = useAction(async () => {
+    const asked = await askPasskey()
+    if (!asked) return undefined
+    const { headers, passkey } = asked
+    return session.received(
+      await session.api.post('/login/webauthn', passkey, { headers, open: true }),
+    )
+  })
+  if (session.secondStep.value) return <SecondStep />
+  return (
+    <>
+      <Heading>{texts.signInTitle}</Heading>
+      <p>{filled(texts.signInAbout, { app: brand.value?.name ?? '' })}</p>
+      <Ask
+        label={texts.signInTitle}
+        fields={[{ label: texts.username, name: 'username', autocomplete: 'username' }, PASSWORD]}
+        refused={{ username: texts.fieldRefused, password: texts.fieldRefused }}
+        action={signIn}
+        send={texts.signIn}
+      />
+      <div class="row">
+        <Button icon="passkey" busy={byPasskey.busy} onClick={() => byPasskey.run()}>
+          {texts.passkeySignIn}
+        </Button>
+        <a href="#forgot">{texts.forgotTitle}</a>
+      </div>
+      <Failure reply={byPasskey.refusal} />
+    </>
+  )
+}
+
+/** The password was right, and something else comes first: the page for it takes the token. */
+function followToken(body: { code?: string; token?: string } | undefined): void {
+  if (body?.code === 'PASSWORD_CHANGE_REQUIRED') location.hash = `reset=${body.token}`
+  if (body?.code === 'DELETION_PENDING') location.hash = `keep=${body.token}`
+}
+
+function SecondStep() {
+  const complete = useAction(session.completeSignIn)
+  return (
+    <>
+      <Heading>{texts.secondStepTitle}</Heading>
+      <Ask
+        label={texts.secondStepTitle}
+        fields={[FACTOR]}
+        refused={{ code: texts.factorRefused }}
+        action={complete}
+        send={texts.signIn}
+      />
+      <div class="row">
+        <Button
+          onClick={() => {
+            session.secondStep.value = false
+          }}
+        >
+          {texts.startAgain}
+        </Button>
+      </div>
+    </>
+  )
+}
+
+/** Asks once more who it is, for a change that needs it; the change then goes on by itself. */
+export function Prove({ secondFactor }: { secondFactor: boolean }) {
+  const send = async (proof: object) => {
+    const reply = await session.api.post('/api/auth/reauthenticate', proof)
+    if (reply.ok) proving.value?.(true)
+    return reply
+  }
+  const prove = useAction(({ code = '', ...password }: Record<string, string>) => {
+    const given = /[a-z]/i.test(code) ? { recoveryCode: code } : { code }
+    return send({ ...password, ...(code.trim() !== '' && given) })
+  })
+  // It may have been turned on elsewhere since this page was opened.
+  const asksFactor = secondFactor || faultOf(prove.reply, 'code') !== undefined
+  const byPasskey = useAction(async () => {
+    const asked = await askPasskey()
+    return asked && send({ passkey: asked.passkey })
+  })
+  return (
+    <>
+      <Heading>{texts.proveTitle}</Heading>
+      <p>{texts.proveAbout}</p>
+      <Ask
+        label={texts.proveTitle}
+        fields={[PASSWORD, ...(asksFactor ? [FACTOR] : [])]}
+        refused={{ password: texts.currentRefused, code: texts.factorRefused }}
+        action={prove}
+        send={texts.prove}
+      />
+      <div class="row">
+        <Button icon="passkey" busy={byPasskey.busy} onClick={() => byPasskey.run()}>
+          {texts.passkeyProof}
+        </Button>
+        <Button onClick={() => proving.value?.(false)}>{texts.cancel}</Button>
+      </div>
+      <Failure reply={byPasskey.refusal} />
+    </>
+  )
+}
