@@ -123,6 +123,7 @@ async function deliver(
         ? 'It had expired before it could be sent.'
         : 'No mail to such an address.',
     })
+  failPoint('mail:claimed')
   const mail = claimed.prepared ? claimed : await prepareNow(outbox, prepare, claimed)
   failPoint('mail:prepared')
   const rendered = mail && renderKept(outbox, mail)
