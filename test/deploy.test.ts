@@ -44,6 +44,21 @@ describe('what is in deploy/, Dockerfile and compose.yaml', () => {
     }
   })
 
+  test('the first password goes from the unit as docs/server.md says, and the start stays', () => {
+    assert.match(read('docs/server.md'), /^sed -i '\/admin\/Id' .*plinth\.service$/m)
+    const left = read('deploy/plinth.service')
+      .split('\n')
+      .filter((line) => !/admin/i.test(line))
+      .join('\n')
+
+    assert.match(left, /^ExecStart=\/usr\/bin\/env \\\n(?: {2}[A-Z_]+=\S+ \\\n){4} {2}\S+ start$/m)
+    assert.equal(left.match(/^LoadCredential=/gm)?.length, 4)
+  })
+
+  test('a stop signals the process that was started, which passes it on', () => {
+    assert.match(read('deploy/plinth.service'), /^KillMode=mixed$/m)
+  })
+
   test('everyone waits longer for the end than the services take: 5 s of drain and 25 s', () => {
     assert.match(read('deploy/plinth.service'), /^TimeoutStopSec=40$/m)
     assert.match(read('compose.yaml'), /stop_grace_period: 40s/)

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { describe, type TestContext, test } from 'node:test'
 import { apiFor } from '@plinth/kit/testing'
 import { startStack } from '../stack/stack.ts'
@@ -49,6 +50,29 @@ describe('the landing page', () => {
       unhealthy.map(({ name }) => name),
       ['storage-key'],
     )
+  })
+
+  test('answers the probes of a cluster: not ready from the signal on, while it still serves', async (t) => {
+    const { landing, stack } = await start(t)
+    const manifest = readFileSync(`${import.meta.dirname}/../../deploy/kubernetes.yaml`, 'utf8')
+    const probes = [...manifest.matchAll(/(\w+)Probe:\n\s+httpGet: \{ path: (\S+), port: http \}/g)]
+    const ask = async () => {
+      const asked = probes.map(async ([, name, path = '']) => [
+        name,
+        (await landing.get(path)).status,
+      ])
+      return Object.fromEntries(await Promise.all(asked))
+    }
+
+    const before = await ask()
+    const closed = stack.close(1)
+    const draining = await ask()
+    const page = await landing.get('/')
+    await closed
+
+    assert.deepEqual(before, { startup: 200, liveness: 200, readiness: 200 })
+    assert.deepEqual(draining, { startup: 200, liveness: 200, readiness: 503 })
+    assert.equal(page.status, 200)
   })
 
   test('has the Health page and its figures, but not where others can reach it', async (t) => {
