@@ -25,3 +25,17 @@ for (const { name, portSetting } of services)
       assert.match(failure.stderr, new RegExp(portSetting))
     })
   })
+
+test('loading the services loads neither fetch nor WebSocket', async () => {
+  const apps = services.map(({ name }) =>
+    join(import.meta.dirname, `../../services/${name}/src/app.ts`),
+  )
+  const script = `
+    for (const app of ${JSON.stringify(apps)}) await import(app)
+    console.log(process.moduleLoadList.filter((name) => name.includes('undici')).join(' '))`
+  const words = ['--disable-warning=ExperimentalWarning', '--input-type=module', '-e', script]
+
+  const { stdout } = await promisify(execFile)(process.execPath, words, { timeout: 60_000 })
+
+  assert.equal(stdout.trim(), '')
+})

@@ -149,6 +149,8 @@ export { createLogger, type Logger } from './runtime/logging.ts'
 export {
   ForbiddenAddressError,
   guardAgent,
+  http,
+  https,
   isLoopback,
   networkMatcher,
 } from './runtime/networks.ts'

@@ -1,5 +1,11 @@
-import { STATUS_CODES } from 'node:http'
-import { type DefinedProblem, defineProblem, type Problem, Type, timestamp } from '@plinth/kit'
+import {
+  type DefinedProblem,
+  defineProblem,
+  http,
+  type Problem,
+  Type,
+  timestamp,
+} from '@plinth/kit'
 
 export const keyRejected = defineProblem('UNAUTHORIZED', 401, 'Unauthorized', {
   headers: { 'www-authenticate': 'ApiKey' },
@@ -66,6 +72,6 @@ export function renderBrokenRequest(status: number, message: string, at: Date) {
 }
 
 function errorBody({ status, ...rest }: ErrorFields, at: Date) {
-  const body = { timestamp: at.toISOString(), status, error: STATUS_CODES[status], ...rest }
+  const body = { timestamp: at.toISOString(), status, error: http.STATUS_CODES[status], ...rest }
   return { type: 'application/json', body: JSON.stringify(body) }
 }

@@ -1,7 +1,8 @@
 import { type BigIntStats, constants } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
-import { OutgoingMessage } from 'node:http'
+import type { OutgoingMessage } from 'node:http'
 import { Readable } from 'node:stream'
+import { http } from '../runtime/networks.ts'
 
 const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK, O_NOCTTY } = constants
 
@@ -71,7 +72,7 @@ export class RangeStream extends Readable {
   }
 
   override pipe<T extends NodeJS.WritableStream>(destination: T, options?: { end?: boolean }): T {
-    const direct = destination instanceof OutgoingMessage && this.readableFlowing === null
+    const direct = destination instanceof http.OutgoingMessage && this.readableFlowing === null
     if (!direct) return super.pipe(destination, options)
     this.once('end', () => options?.end !== false && destination.end())
     this.#sendTo(destination).catch((error) => this.destroy(error))

@@ -1,4 +1,3 @@
-import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { databaseFault } from '../database/engine.ts'
 import {
@@ -14,6 +13,7 @@ import {
   validationFailed,
 } from '../problems.ts'
 import type { Logger } from '../runtime/logging.ts'
+import { http } from '../runtime/networks.ts'
 import { requestedPath } from './address/base-path.ts'
 import type { Reply, Request, Server } from './framework.ts'
 import { drainAfterAnswer, drainBeforeClosing } from './hooks/drain.ts'
@@ -77,7 +77,7 @@ function withMetadata({ status, headers }: Problem, url: string | undefined) {
 export function renderProblem(problem: Problem, request: Request) {
   const body = {
     type: 'about:blank',
-    title: problem.title ?? STATUS_CODES[problem.status],
+    title: problem.title ?? http.STATUS_CODES[problem.status],
     status: problem.status,
     detail: problem.message,
     instance: requestedPath(request),
@@ -150,14 +150,16 @@ export function answerBrokenRequests(
     }
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
     if (socket.writable)
-      socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`)
+      socket.write(
+        `HTTP/1.1 ${status} ${http.STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`,
+      )
     socket.destroySoon()
     log.info({ requestId: id, status, reason: error.code }, 'request')
   }
 }
 
 const renderBrokenRequest: BrokenRequestRenderer = (status, detail, requestId) => {
-  const title = STATUS_CODES[status]
+  const title = http.STATUS_CODES[status]
   const body = { type: 'about:blank', title, status, detail, code: 'BAD_REQUEST', requestId }
   return { type: 'application/problem+json', body: JSON.stringify(body) }
 }

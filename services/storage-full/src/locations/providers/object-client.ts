@@ -1,7 +1,5 @@
-import http from 'node:http'
-import https from 'node:https'
 import type { S3Client } from '@aws-sdk/client-s3'
-import { guardAgent, traceHeaders, withSpan } from '@plinth/kit'
+import { guardAgent, http, https, traceHeaders, withSpan } from '@plinth/kit'
 import type { ObjectSettings, StoreAccess } from './provider.ts'
 
 type Sdk = typeof import('@aws-sdk/client-s3')

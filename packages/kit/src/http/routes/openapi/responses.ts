@@ -1,4 +1,3 @@
-import { STATUS_CODES } from 'node:http'
 import {
   bodyTooLarge,
   bodyTooSlow,
@@ -14,6 +13,7 @@ import {
   storageFull,
   tooManyUnfinished,
 } from '../../../problems.ts'
+import { http } from '../../../runtime/networks.ts'
 import { detailsOf, type Operation } from '../operations.ts'
 import { type Components, exampleOf, type Json } from './schemas.ts'
 
@@ -93,7 +93,7 @@ export function successResponses({ schema }: Operation, components: Components):
       return [
         status,
         {
-          description: description ?? STATUS_CODES[status],
+          description: description ?? http.STATUS_CODES[status],
           headers: headersNamed(headers),
           ...(mediaTypes.length > 0 && { content }),
         },
@@ -167,7 +167,7 @@ function exampleProblem({ code, status, detail, kind }: DefinedProblem): Json {
   const members = Object.entries(kind.members ?? {})
   return {
     type: 'about:blank',
-    title: kind.title ?? STATUS_CODES[status],
+    title: kind.title ?? http.STATUS_CODES[status],
     status,
     detail,
     instance: '/',
