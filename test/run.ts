@@ -6,6 +6,7 @@
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
+import { obtainChromium } from '../e2e/chromium.ts'
 import { lint, typeCheck } from './runner/checks.ts'
 import { keepTemporaryFilesInMemory } from './runner/memory-folder.ts'
 import { closingLines, hasFailed, type Outcome, outcomeOf } from './runner/outcome.ts'
@@ -24,6 +25,8 @@ const fast = process.argv.includes('--fast')
 const strict = process.env.TEST_STRICT === 'on'
 keepTemporaryFilesInMemory()
 const postgres = await providePostgres()
+// Installing takes a while, and the tests before the first that needs it take longer.
+const chromium = fast ? undefined : obtainChromium()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupt(signal))
 
 const outcomes: Outcome[] = []
@@ -69,7 +72,7 @@ function steps(): (() => Promise<Outcome>)[] {
     lint,
     () => run('Architecture', architecture),
     () => run('Tests', inside, availableParallelism() + 1),
-    () => run('End to end', endToEnd, 2),
+    async () => run('End to end', endToEnd, 2, { E2E_CHROMIUM: (await chromium) ?? '' }),
   ]
 }
 
@@ -77,7 +80,12 @@ function longestFirst(a: string, b: string): number {
   return Number(LONGEST.includes(b)) - Number(LONGEST.includes(a))
 }
 
-function run(title: string, files: string[], concurrency = 1): Promise<Outcome> {
-  const env = { ...postgres.env, ...(fast && { PROPERTY_RUNS_DIVISOR: '10' }) }
+function run(
+  title: string,
+  files: string[],
+  concurrency = 1,
+  also: Record<string, string> = {},
+): Promise<Outcome> {
+  const env = { ...postgres.env, ...also, ...(fast && { PROPERTY_RUNS_DIVISOR: '10' }) }
   return runTestFiles(title, { files, concurrency, env })
 }
