@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { systemClock } from '@plinth/kit'
-import { type Api, type ApiReply, engines, spawnService } from '@plinth/kit/testing'
+import { type Api, type ApiReply, engines, spawnService, testClock } from '@plinth/kit/testing'
 import { checkoutBody, providerEnv, startSandbox } from './start-loop.ts'
-import { delivererTo, WEBHOOK_SECRET } from './start-payments.ts'
+import { delivererTo, startPayments, WEBHOOK_SECRET } from './start-payments.ts'
 
 const MAIN = join(import.meta.dirname, '../src/main.ts')
 
@@ -22,16 +22,16 @@ async function start(t: TestContext, engine: Engine, failPoint: string) {
     PAYMENTS_LEASE_SECONDS: '1',
     PAYMENTS_LOOK_EVERY_SECONDS: '1',
   }
-  const spawn = (extra: Record<string, string>) => spawnService(t, MAIN, { ...env, ...extra })
-  const first = await spawn({ FAIL_POINT: `${failPoint}=kill` })
-  /** Does what must kill the service, and comes back with a new one. */
+  const first = await spawnService(t, MAIN, { ...env, FAIL_POINT: `${failPoint}=kill` })
+  /** Does what must kill the service, and comes back with a new one, after the lease of the dead. */
   const killedBy = async (act: (api: Api) => Promise<ApiReply>) => {
     await act(first.api).then(
       (reply) => assert.fail(`survived: ${reply.status} ${JSON.stringify(reply.body)}`),
       () => {},
     )
     await first.ended
-    const { api } = await spawn({})
+    const clock = testClock(new Date(Date.now() + 5000).toISOString())
+    const { api } = await startPayments(t, { env, clock })
     return api
   }
   const paid = async (api: Api) => {
@@ -80,7 +80,7 @@ for (const engine of engines)
       const api = await killedBy((dying) =>
         dying.post('/api/checkout/sessions', { ...request, amount: 1 }),
       )
-      const reply = await patiently(() => api.post('/api/checkout/sessions', request))
+      const reply = await api.post('/api/checkout/sessions', request)
 
       assert.equal(reply.status, 201)
       assert.equal((await sandbox.sessions()).length, 1)
@@ -119,7 +119,7 @@ for (const engine of engines)
       await sandbox.fault({ kind: 'rate-limit', route: 'POST /v1/refunds' })
 
       const api = await killedBy((dying) => dying.post(path, { reference: 'r', amount: 400 }))
-      const reply = await patiently(() => api.post(path, { reference: 'r', amount: 1000 }))
+      const reply = await api.post(path, { reference: 'r', amount: 1000 })
 
       assert.equal(reply.status, 201)
       assert.equal((await sandbox.books()).totals.eur.refunded, 1000)
@@ -148,14 +148,6 @@ for (const engine of engines)
         assert.equal(seen.length, 1)
       })
   })
-
-/** The dead process may hold its lease for another second. */
-async function patiently(act: () => Promise<ApiReply>): Promise<ApiReply> {
-  return until(async () => {
-    const reply = await act()
-    return reply.body.code !== 'PAYMENT_BUSY' && reply
-  })
-}
 
 async function until<T>(look: () => Promise<T | false | undefined>): Promise<T> {
   while (true) {

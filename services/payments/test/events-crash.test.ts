@@ -4,11 +4,12 @@ import { describe, type TestContext, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { startReceiver } from '@plinth/events/testing'
 import { openDatabase, systemClock } from '@plinth/kit'
-import { engines, spawnService, type TestEngine } from '@plinth/kit/testing'
+import { engines, spawnService, type TestEngine, testClock } from '@plinth/kit/testing'
+import { loadConfig } from '../src/config.ts'
 import { migrations } from '../src/payment/database/migrations/index.ts'
 import type { PaymentTables } from '../src/payment/database/tables.ts'
 import { checkoutBody, providerEnv, startSandbox } from './start-loop.ts'
-import { delivererTo, WEBHOOK_SECRET } from './start-payments.ts'
+import { delivererTo, startPayments, WEBHOOK_SECRET } from './start-payments.ts'
 
 const MAIN = join(import.meta.dirname, '../src/main.ts')
 const KEY = Buffer.from(Array.from({ length: 32 }, (_, index) => index * 7)).toString('base64')
@@ -25,33 +26,36 @@ async function start(t: TestContext, engine: TestEngine) {
     PAYMENTS_PORT: '0',
     PAYMENTS_DATABASE_URL: databaseUrl,
   }
-  const spawn = (extra: Record<string, string> = {}) => spawnService(t, MAIN, { ...env, ...extra })
-  return { sandbox, receiver, spawn, databaseUrl }
+  const { events } = loadConfig(env)
+  /** One that delivers, in this process. */
+  const run = () => startPayments(t, { env, clock: now(), overrides: { events } })
+  const dieAt = (point: string) => spawnService(t, MAIN, { ...env, FAIL_POINT: `${point}=kill` })
+  return { sandbox, receiver, run, dieAt, databaseUrl }
 }
 
 for (const engine of engines)
   describe(`an event on ${engine.name}`, { concurrency: 4, skip: engine.skip }, () => {
     for (const point of ['webhook:committed', 'events:claimed', 'events:sent', 'events:recorded'])
       test(`is not lost when the service is killed at ${point}`, async (t) => {
-        const { sandbox, receiver, spawn, databaseUrl } = await start(t, engine)
-        const first = await spawn()
+        const { sandbox, receiver, run, dieAt, databaseUrl } = await start(t, engine)
+        const first = await run()
         await first.api.post('/api/webhooks/endpoints', {
           url: receiver.url,
           types: ['payment.paid'],
         })
         const { body } = await first.api.post('/api/checkout/sessions', checkoutBody())
         await until(() => receiver.all.length === 1)
-        await first.kill('SIGTERM')
+        await first.server.close()
         await sandbox.pay(body.checkoutSessionId)
         const [completed] = (await sandbox.events()).filter(
           ({ type }: { type: string }) => type === 'checkout.session.completed',
         )
-        const dying = await spawn({ FAIL_POINT: `${point}=kill` })
+        const dying = await dieAt(point)
 
         await delivererTo(dying.api, systemClock)(completed).catch(() => {})
         await dying.ended
         await endLeases(databaseUrl)
-        await spawn()
+        await run()
         await until(() => receiver.delivered.length > 0)
 
         const ids = new Set(receiver.delivered.map(({ id }) => id))
@@ -59,6 +63,8 @@ for (const engine of engines)
         assert.equal(JSON.parse(receiver.delivered[0]?.body ?? '').data.paymentId, body.paymentId)
       })
   })
+
+const now = () => testClock(new Date().toISOString())
 
 /** The lease of the dead ends after a minute; a test does not wait for it. */
 async function endLeases(url: string): Promise<void> {

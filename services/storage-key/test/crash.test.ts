@@ -66,8 +66,8 @@ describe('kill -9 during an upload, then a restart', () => {
       await assert.rejects(upload(doomed.keyed, { content }))
       await doomed.ended
 
-      const restarted = await spawn(t, root)
-      const { body: names } = await restarted.keyed.get('/file/list')
+      const restarted = await startStorageKey(t, { STORAGE_KEY_ROOT: root })
+      const { body: names } = await restarted.api.get('/file/list')
 
       // Killed between the rename and the reply, the file exists although the client was not told.
       assert.equal(names.length, named ? 2 : 1)
@@ -83,9 +83,9 @@ describe('kill -9 during an upload, then a restart', () => {
     await assert.rejects(doomed.keyed.delete('/file/a.png'))
     await doomed.ended
 
-    const restarted = await spawn(t, root)
+    const restarted = await startStorageKey(t, { STORAGE_KEY_ROOT: root })
 
-    assert.deepEqual((await restarted.keyed.get('/file/list')).body, [])
+    assert.deepEqual((await restarted.api.get('/file/list')).body, [])
   })
 })
 
@@ -115,11 +115,10 @@ describe('a failing step', () => {
 describe('the start', () => {
   test('removes what a crash left behind', async (t) => {
     const root = temporaryFolder(t)
-    const first = await spawn(t, root)
-    await first.kill()
+    mkdirSync(join(root, '.incoming'), { recursive: true })
     writeFileSync(join(root, '.incoming', `999999999.${HOST_NAME}.x.part`), 'half a file')
 
-    await spawn(t, root)
+    await startStorageKey(t, { STORAGE_KEY_ROOT: root })
 
     assert.deepEqual(filesIn(root), { stored: [], incoming: [] })
   })
@@ -130,7 +129,7 @@ describe('the start', () => {
     mkdirSync(incoming)
     writeFileSync(join(incoming, '999999999.other.x.part'), 'half a file')
 
-    await spawn(t, root)
+    await startStorageKey(t, { STORAGE_KEY_ROOT: root })
 
     assert.deepEqual(filesIn(root).incoming, ['999999999.other.x.part'])
   })
@@ -138,8 +137,8 @@ describe('the start', () => {
   test('creates the folder when it is missing', async (t) => {
     const root = join(temporaryFolder(t), 'a', 'b')
 
-    const service = await spawn(t, root)
+    const service = await startStorageKey(t, { STORAGE_KEY_ROOT: root })
 
-    assert.equal((await upload(service.keyed)).status, 200)
+    assert.equal((await upload(service.api)).status, 200)
   })
 })
