@@ -13,8 +13,7 @@ import {
   type LeaseTables,
 } from './leases/leases.repository.ts'
 import { listMissing, type Migration, migrate, VERSION } from './migrate.ts'
-import { openPostgresKysely } from './postgres/kysely.ts'
-import { openPool, type PoolOptions } from './postgres/pool.ts'
+import type { PoolOptions } from './postgres/pool.ts'
 import { backUpSqlite } from './sqlite/file.ts'
 import { openSqliteKysely } from './sqlite/kysely.ts'
 import { openReserve, type WithReserve } from './sqlite/reserve.ts'
@@ -61,7 +60,7 @@ async function openCurrent<T>(
   migrations: Migration[],
   options: OpenOptions,
 ): Promise<Database<T>> {
-  const connection = connect<T>(url, options)
+  const connection = await connect<T>(url, options)
   let withReserve: WithReserve = (work) => work()
   try {
     const { version = VERSION, restoring } = options
@@ -91,7 +90,7 @@ async function openCurrent<T>(
 export async function missingMigrations(url: string, migrations: Migration[]): Promise<string[]> {
   const file = url.startsWith('sqlite:') ? url.slice('sqlite:'.length) : undefined
   if (file !== undefined && !existsSync(file)) return migrations.map(({ name }) => name)
-  const connection = connect(url, {})
+  const connection = await connect(url, {})
   try {
     return await listMissing(connection.db, { migrations, version: VERSION })
   } catch (error) {
@@ -133,8 +132,13 @@ type Connection<T> = {
   close(): Promise<void>
 }
 
-function connect<T>(url: string, options: OpenOptions): Connection<T> {
+async function connect<T>(url: string, options: OpenOptions): Promise<Connection<T>> {
   if (!url.startsWith('sqlite:')) {
+    // A service on SQLite does without this driver.
+    const [{ openPool }, { openPostgresKysely }] = await Promise.all([
+      import('./postgres/pool.ts'),
+      import('./postgres/kysely.ts'),
+    ])
     const pool = openPool(url, options)
     const db = openPostgresKysely<T>(pool, options)
     return {
