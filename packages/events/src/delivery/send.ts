@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http'
+import type * as nodeHttp from 'node:http'
 import { ForbiddenAddressError, guardAgent, http, https } from '@plinth/kit'
 import { forbiddenBy } from '../endpoints/address.ts'
 import type { AddressRules } from '../events.ts'
@@ -54,7 +54,7 @@ export function createSender(
           ...headers,
         },
       })
-      const { promise: response, resolve, reject } = Promise.withResolvers<IncomingMessage>()
+      const { promise: response, resolve, reject } = Promise.withResolvers<nodeHttp.IncomingMessage>()
       request.once('response', resolve).once('error', reject)
       request.end(body)
       return await readReply(await response)
@@ -73,7 +73,7 @@ export function createSender(
 /** The attempt was broken off because this service stops: it says nothing about the endpoint. */
 export const STOPPED = 'this service was stopped'
 
-async function readReply(response: IncomingMessage): Promise<Sent> {
+async function readReply(response: nodeHttp.IncomingMessage): Promise<Sent> {
   const chunks: Buffer[] = []
   let bytes = 0
   for await (const chunk of response) {
