@@ -11,7 +11,7 @@ import type { AccountGuard, Accounts } from '../accounts.ts'
 import { originOf } from '../audit/audit.ts'
 import { recordRefusal } from '../audit/failure-limit.ts'
 import type { AccountTables } from '../database/tables.ts'
-import { findCaller, lockUser } from '../database/users.repository.ts'
+import { findCaller, lockUser, type User } from '../database/users.repository.ts'
 
 export function accountGuard(accounts: Accounts, keys?: KeyGuard): AccountGuard {
   const guard = callerGuard((token) => identifyCaller(accounts, token))
@@ -29,10 +29,10 @@ export function accountGuard(accounts: Accounts, keys?: KeyGuard): AccountGuard 
 export async function identifyCaller(
   { db, verifier }: Accounts,
   token: string,
-): Promise<Caller | undefined> {
+): Promise<(Caller & { account: User }) | undefined> {
   const subject = await verifier.verify(token)
   const user = subject && (await findCaller(db, subject))
-  return user && { ...subject, username: user.username, roles: user.roles }
+  return user && { ...subject, username: user.username, roles: user.roles, account: user }
 }
 
 /**

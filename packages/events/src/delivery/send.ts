@@ -54,7 +54,11 @@ export function createSender(
           ...headers,
         },
       })
-      const { promise: response, resolve, reject } = Promise.withResolvers<nodeHttp.IncomingMessage>()
+      const {
+        promise: response,
+        resolve,
+        reject,
+      } = Promise.withResolvers<nodeHttp.IncomingMessage>()
       request.once('response', resolve).once('error', reject)
       request.end(body)
       return await readReply(await response)
