@@ -15,6 +15,7 @@ const skip = await browserSkip()
 const pictures = process.env.E2E_SCREENSHOTS
 
 const NEWEST = 'payments/newest'
+const NEWEST_EVENT = 'events/newest'
 
 type Visit = {
   service: string
@@ -22,15 +23,31 @@ type Visit = {
   addressOf?(service: string): string
   pages: string[]
   role?: 'admin'
-  /** May return where the newest thing it made is. */
-  prepare?(page: Page): Promise<string | undefined>
+  /** May return where the pages about the newest things it made are. */
+  prepare?(page: Page): Promise<Record<string, string> | undefined>
+  /** What to do on a page before it is looked at. */
+  acts?: Record<string, (page: Page) => Promise<void>>
 }
 
 const VISITS: Visit[] = [
   {
     service: 'identity',
     role: 'admin',
-    pages: ['', 'session', 'profile', 'passkeys', 'users', 'keys', 'events', 'audit', 'health'],
+    pages: [
+      '',
+      'session',
+      'profile',
+      'passkeys',
+      'security',
+      'mail',
+      'users',
+      'keys',
+      'events',
+      'audit',
+      'health',
+    ],
+    prepare: requestReset,
+    acts: { security: beginEnrolment, mail: openMail },
   },
   {
     service: 'storage-full',
@@ -54,7 +71,17 @@ const VISITS: Visit[] = [
   { service: 'storage-key', pages: ['', 'keys'], prepare: uploadOne },
   {
     service: 'payments',
-    pages: ['', NEWEST, 'checkout', 'payments', 'webhooks', 'customers', 'events', 'access'],
+    pages: [
+      '',
+      NEWEST,
+      'checkout',
+      'payments',
+      'webhooks',
+      'customers',
+      'events',
+      NEWEST_EVENT,
+      'access',
+    ],
     prepare: createCheckouts,
   },
   {
@@ -93,7 +120,18 @@ describe('every console, in both themes', { skip, concurrency: 2 }, () => {
     assert.deepEqual(await faultsOf(page, 'landing'), [])
   })
 
-  for (const { service, addressOf = consoleOf, pages, role, prepare } of VISITS)
+  test('the pages that mails lead to are accessible and fit a phone', async (t) => {
+    const page = await openConsole(t, browser, `${suite.urlOf('identity')}/account/`)
+    const faults = await faultsOf(page, 'account-forgot')
+    for (const step of ['reset', 'verify', 'email', 'undo', 'keep', 'alarm']) {
+      await page.evaluate(`location.hash = '#${step}=unknown'`)
+      await page.locator(`main[data-step="${step}"] h1`).waitFor()
+      faults.push(...(await faultsOf(page, `account-${step}`)))
+    }
+    assert.deepEqual(faults, [])
+  })
+
+  for (const { service, addressOf = consoleOf, pages, role, prepare, acts } of VISITS)
     test(`${service} is accessible and fits a phone`, async (t) => {
       const page = await openConsole(t, browser, addressOf(suite.urlOf(service)))
       const faults = await faultsOf(page, `${service}-start`)
@@ -105,8 +143,9 @@ describe('every console, in both themes', { skip, concurrency: 2 }, () => {
       }
       const newest = await prepare?.(page)
       for (const path of pages) {
-        await goTo(page, path === NEWEST ? (newest ?? '') : path)
+        await goTo(page, newest?.[path] ?? path)
         await page.locator('.skeleton').first().waitFor({ state: 'detached' })
+        await acts?.[path]?.(page)
         faults.push(...(await faultsOf(page, `${service}-${path.replace('/', '-') || 'home'}`)))
       }
       assert.deepEqual(faults, [])
@@ -197,8 +236,27 @@ async function uploadOne(page: Page): Promise<undefined> {
   await page.getByText('image/png', { exact: true }).waitFor()
 }
 
+/** A mail for the inbox. */
+async function requestReset(page: Page): Promise<undefined> {
+  const body = JSON.stringify({ email: 'user@example.com' })
+  const headers = { 'content-type': 'application/json' }
+  const { origin } = new URL(page.url())
+  const request = { method: 'POST', headers, body }
+  assert.ok((await fetch(`${origin}/api/auth/password-reset`, request)).ok)
+}
+
+async function beginEnrolment(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Set up an authenticator' }).click()
+  await page.getByRole('img', { name: 'QR code for the authenticator' }).waitFor()
+}
+
+async function openMail(page: Page): Promise<void> {
+  await page.locator('main summary').first().click()
+  await page.getByRole('button', { name: 'Copy the code' }).waitFor()
+}
+
 /** One is paid, so that the inbox has deliveries; the newest is open. */
-async function createCheckouts(page: Page): Promise<string> {
+async function createCheckouts(page: Page): Promise<Record<string, string>> {
   await createCheckout(page)
   const { origin, pathname } = new URL(await hrefOf(page, 'Open the hosted page'))
   const headers = { 'content-type': 'application/json' }
@@ -206,7 +264,10 @@ async function createCheckouts(page: Page): Promise<string> {
   assert.ok((await fetch(pay, { method: 'POST', headers, body: '{}' })).ok)
   await goTo(page, '')
   await createCheckout(page)
-  return (await hrefOf(page, 'Watch the payment')).replace('#/', '')
+  const newest = (await hrefOf(page, 'Watch the payment')).replace('#/', '')
+  await goTo(page, 'events')
+  const event = (await hrefOf(page, 'payment.created')).replace('#/', '')
+  return { [NEWEST]: newest, [NEWEST_EVENT]: event }
 }
 
 /** A fault, a refund under way, a delivery that fails, and sessions that are paid and open. */
@@ -251,5 +312,5 @@ async function createCheckout(page: Page): Promise<void> {
 }
 
 async function hrefOf(page: Page, link: string): Promise<string> {
-  return (await page.getByRole('link', { name: link }).getAttribute('href')) ?? ''
+  return (await page.getByRole('link', { name: link }).first().getAttribute('href')) ?? ''
 }

@@ -127,7 +127,7 @@ describe('one sign-in', { skip }, () => {
   test('at a port says which accounts are taken, and where one sign-in works', async (t) => {
     const page = await openConsole(t, browser, consoleOf(suite.urlOf('storage-full')))
 
-    await page.getByText('Accounts of Identity are taken, too').waitFor()
+    await page.getByText('Accounts of Identity work here, too').waitFor()
 
     const home = page.getByRole('link', { name: 'all services' }).last()
     assert.equal(await home.getAttribute('href'), `${suite.landingUrl}/`)

@@ -59,12 +59,12 @@ describe('service keys and events in the consoles', { skip }, () => {
     const page = await openConsole(t, browser, consoleOf(urlOf('identity')))
     await signIn(page, 'admin')
     await goTo(page, 'keys')
-    await page.getByText('There are no keys yet').waitFor()
+    await page.getByRole('cell', { name: 'chosen in the settings', exact: true }).waitFor()
 
     const secret = await makeKey(page)
-    await page.getByRole('button', { name: 'Rotate' }).click()
-    await page.getByText('Copy key 2 now').waitFor()
-    await page.getByRole('button', { name: 'Revoke' }).first().click()
+    await page.getByRole('button', { name: 'Rotate shop' }).click()
+    await page.getByText('Copy key 3 now').waitFor()
+    await page.getByRole('button', { name: 'Revoke shop' }).first().click()
 
     await page.getByText('revoked', { exact: true }).waitFor()
     assert.deepEqual(await accessibilityFaults(page), [])
@@ -93,7 +93,7 @@ describe('service keys and events in the consoles', { skip }, () => {
     await goTo(other, 'events')
     await other.getByText('ROLE_ADMIN').first().waitFor()
     await goTo(page, 'events')
-    await page.getByText('No address is told yet').waitFor()
+    await page.getByText('There are no endpoints yet').waitFor()
     assert.deepEqual(await accessibilityFaults(page), [])
   })
 

@@ -55,7 +55,7 @@ describe('where people stumbled', { skip }, () => {
     const page = await openConsole(t, browser, consoleOf(suite.urlOf('storage-full')))
     await signIn(page, 'user')
     await goTo(page, '')
-    await page.getByText('up to 20.0 kB each').waitFor()
+    await page.getByText('up to 20 kB each').waitFor()
     const sent: string[] = []
     page.on('request', (request) => {
       if (request.method() === 'POST') sent.push(request.url())

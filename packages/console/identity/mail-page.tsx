@@ -45,11 +45,7 @@ function Inbox() {
               about="Register an account, or ask for a password reset."
             />
           ) : (
-            <>
-              {all.map((mail) => (
-                <MailView key={mail.id} mail={mail} />
-              ))}
-            </>
+            all.map((mail) => <MailView key={mail.id} mail={mail} />)
           )
         }
       </Loaded>

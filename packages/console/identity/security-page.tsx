@@ -226,11 +226,11 @@ function ReauthenticateCard() {
   const prove = useAction((values: Values) => api.post('/api/auth/reauthenticate', values))
   return (
     <Card
-      title="Prove again who you are"
-      about="With IDENTITY_REAUTHENTICATE on, the changes above and passkeys need this every ten minutes."
+      title="Confirm that it is you"
+      about="Where the operator asks for it, changes here and of passkeys need this every ten minutes."
     >
       <Form
-        label="Prove again who you are"
+        label="Confirm that it is you"
         fields={[
           {
             label: 'Password',
@@ -241,10 +241,10 @@ function ReauthenticateCard() {
           { ...CODE, optional: true, hint: 'If there is a second factor.' },
         ]}
         action={prove}
-        send="Prove it"
+        send="Confirm"
         round={prove.successes}
       />
-      {prove.reply?.ok && <Success>Proved. It holds for ten minutes.</Success>}
+      {prove.reply?.ok && <Success>Confirmed for the next ten minutes.</Success>}
     </Card>
   )
 }

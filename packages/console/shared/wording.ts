@@ -3,7 +3,7 @@ const UNITS = ['bytes', 'kB', 'MB', 'GB', 'TB']
 export function sizeText(bytes: number): string {
   const power = bytes < 1024 ? 0 : Math.min(4, Math.floor(Math.log(bytes) / Math.log(1024)))
   const value = bytes / 1024 ** power
-  return `${power === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${UNITS[power]}`
+  return `${power === 0 || value >= 100 ? Math.round(value) : value.toFixed(1).replace('.0', '')} ${UNITS[power]}`
 }
 
 /** The time for today, the day and the time otherwise. */

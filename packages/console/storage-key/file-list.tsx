@@ -18,7 +18,7 @@ export function FileList() {
       <EmptyState
         icon="file"
         title="The store is empty"
-        about="Upload a PNG, JPEG, PDF or WebP above: it appears here under its generated name."
+        about="Upload a file above: it appears here under its generated name."
       />
     )
   return (

@@ -127,7 +127,13 @@ function Verify({ token }: { token: string }) {
   const pending = useLoad<Pending>(() => post('/api/auth/verify-email/pending', { token }), [token])
   if (deny.reply?.ok) return <Done title={texts.denied} about={texts.deniedAbout} />
   if (pending.loading) return <Skeleton />
-  if (!pending.body) return <Failure reply={pending.refusal} />
+  if (!pending.body)
+    return (
+      <>
+        <Heading>{texts.verifyTitle}</Heading>
+        <Failure reply={pending.refusal} />
+      </>
+    )
   const { username, email, createdAt } = pending.body
   const date = dateIn(createdAt)
   return (

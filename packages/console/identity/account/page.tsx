@@ -28,7 +28,7 @@ function AccountPage() {
     here.value = { step: next, token: '' }
   }
   return (
-    <main class="account">
+    <main class="account" data-step={here.value.step}>
       <header class="row">
         {brand.value?.logo && <img src={`${baseUrl}/account/logo`} alt="" height="40" />}
         <strong>{brand.value?.name}</strong>

@@ -48,7 +48,7 @@ export function Ask(props: {
           {props.send}
         </Button>
       </div>
-      {!isAboutFields(action.reply) && <Failure reply={action.reply} />}
+      {!isAboutFields(action.reply) && <Failure reply={action.reply} again />}
     </form>
   )
 }
@@ -58,14 +58,14 @@ function isAboutFields(reply: Reply | undefined): boolean {
   return reply?.body?.code === 'VALIDATION_ERROR'
 }
 
-export function Failure({ reply }: { reply: Reply | undefined }) {
+/** `again` leads to where a mail for a new password is asked for. */
+export function Failure({ reply, again = false }: { reply: Reply | undefined; again?: boolean }) {
   if (!reply || reply.ok) return null
   const code = reply.body?.code
-  const invalid = code === 'TOKEN_INVALID'
   return (
     <Notice tone="bad" alert>
       <p>{failureText(code)}</p>
-      {invalid && (
+      {again && code === 'TOKEN_INVALID' && (
         <p>
           <a href="#forgot">{texts.again}</a>
         </p>

@@ -27,7 +27,7 @@ export function CustomersPage() {
             label: 'E-mail or customer id',
             name: 'sought',
             optional: true,
-            hint: 'The whole address: the provider looks for nothing less.',
+            hint: 'The whole address: the provider does not search for parts of it.',
           },
         ]}
         action={{ run: ({ sought: text = '' }: Values) => (sought.value = text.trim()) }}

@@ -14,8 +14,8 @@ const MEMBERS: Record<string, string> = {
   newPassword: '$NEW_PASSWORD',
   accessKey: '$ACCESS_KEY',
   secretKey: '$SECRET_KEY',
-  secret: '$WEBHOOK_SECRET',
-  secondSecret: '$WEBHOOK_SECRET',
+  secret: '$SECRET',
+  secondSecret: '$SECRET',
   mfaToken: '$MFA_TOKEN',
   recoveryCode: '$RECOVERY_CODE',
   recoveryCodes: '$RECOVERY_CODE',
@@ -28,8 +28,11 @@ const HEADERS: Record<string, string> = {
   'x-xsrf-token': '$CSRF_TOKEN',
 }
 
-export const PLACEHOLDER =
-  /\$(ACCESS_TOKEN|REFRESH_TOKEN|TOKEN|NEW_PASSWORD|PASSWORD|[A-Z]+_KEY|CSRF_TOKEN|WEBHOOK_SECRET|MFA_TOKEN|RECOVERY_CODE|TOTP_URI)/g
+/** Of the variables that a copied request may need. */
+export const NAMES =
+  '(?:ACCESS|REFRESH|CSRF|MFA)_TOKEN|TOKEN|(?:NEW_)?PASSWORD|[A-Z]+_KEY|SECRET|RECOVERY_CODE|TOTP_URI'
+
+export const PLACEHOLDER = new RegExp(`\\$(${NAMES})`, 'g')
 
 export function concealBody(body: unknown): unknown {
   if (body === undefined) return undefined

@@ -10,7 +10,7 @@ import type { Session } from '../session/session.ts'
 import { AdminRequired, OwnAccountOnly } from '../session/sign-in.tsx'
 
 const COLUMNS: Column<AuditEvent>[] = [
-  { title: 'When', of: ({ at }) => dateText(at), number: true },
+  { title: 'When', of: ({ at }) => dateText(at) },
   { title: 'Event', of: ({ event }) => <code>{event}</code> },
   { title: 'Who', of: ({ actor }) => <Name of={actor} /> },
   { title: 'To whom', of: ({ subject }) => <Name of={subject} /> },
@@ -87,7 +87,8 @@ function Filter({ onFilter }: { onFilter(values: Values): void }) {
 
 function AuditTable({ session, query }: { session: Session; query: string }) {
   const events = usePages<AuditEvent>(
-    (page) => session.api.get(`/api/audit?page=${page}&size=25&sort=id,desc&${query}`),
+    (page) =>
+      session.api.get(`/api/audit?page=${page}&size=25&sort=id,desc${query && `&${query}`}`),
     [session.claims.value?.sub],
   )
   return (

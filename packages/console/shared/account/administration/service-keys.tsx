@@ -51,7 +51,7 @@ export function ServiceKeys({ api, scopes, by, forbidden, absent }: Props) {
                 label: 'Scopes',
                 name: 'scopes',
                 value: scopes[0],
-                hint: `Separated by blanks: ${scopes.join(' ')}`,
+                hint: `Separated by spaces: ${scopes.join(' ')}`,
                 wide: true,
               },
             ]}

@@ -145,7 +145,7 @@ const COLUMNS: Column<UserSummary>[] = [
   {
     title: 'E-mail',
     of: ({ email }) => (
-      <span class="cut" title={email}>
+      <span class="cut long" title={email}>
         {email}
       </span>
     ),

@@ -21,14 +21,14 @@ export function ContinueAs({ session }: { session: Session }) {
   if (!here)
     return (
       <p class="small soft">
-        Accounts of Identity are taken, too: open this console from{' '}
+        Accounts of Identity work here, too: open this console from{' '}
         <a href={suite?.home}>all services</a> to use your sign-in there.
       </p>
     )
   if (!username.value)
     return (
       <p class="small soft">
-        Accounts of Identity are taken, too: <a href={console}>sign in there</a> and come back.
+        Accounts of Identity work here, too: <a href={console}>sign in there</a> and come back.
       </p>
     )
   return (

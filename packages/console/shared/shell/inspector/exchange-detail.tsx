@@ -71,8 +71,10 @@ function HeaderList({ title, headers }: { title: string; headers: Record<string,
 
 const SECRET_HEADER = /^(authorization|x-api-key)$/i
 
-function hasCredentials({ requestHeaders }: Exchange): boolean {
-  return Object.keys(requestHeaders).some((name) => SECRET_HEADER.test(name))
+function credentialOf({ requestHeaders }: Exchange): 'key' | 'token' | undefined {
+  const header = Object.keys(requestHeaders).find((name) => SECRET_HEADER.test(name))
+  if (header) return /key/i.test(header) ? 'key' : 'token'
+  return undefined
 }
 
 const language = signal<'curl' | 'fetch'>('curl')
@@ -83,6 +85,7 @@ function SnippetView({ exchange }: { exchange: Exchange }) {
   const isCurl = language.value === 'curl'
   const text = isCurl ? curlOf(exchange, base) : fetchOf(exchange, base)
   const hasAccounts = facts.value.registration !== undefined
+  const credential = credentialOf(exchange)
   const withToken = () => {
     const requestHeaders = { ...exchange.requestHeaders, ...exchange.credentials?.() }
     const live = { ...exchange, requestHeaders }
@@ -107,7 +110,7 @@ function SnippetView({ exchange }: { exchange: Exchange }) {
         </div>
         <div class="row">
           <CopyButton text={() => (isCurl ? runnable(text, base, hasAccounts) : text)} />
-          {hasCredentials(exchange) && <CopyButton text={withToken} label="Copy with my token" />}
+          {credential && <CopyButton text={withToken} label={`Copy with my ${credential}`} />}
         </div>
       </div>
       <Code text={text} label={`The request as ${language.value}`} />

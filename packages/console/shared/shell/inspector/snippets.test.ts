@@ -42,7 +42,7 @@ test('a key of storage settings is hidden like a password', () => {
 test('the secret of a webhook endpoint is hidden like a password', () => {
   const body = concealBody([{ url: 'http://x', secret: 'whsec_1', secondSecret: 'whsec_2' }])
 
-  const hidden = '$WEBHOOK_SECRET'
+  const hidden = '$SECRET'
   assert.deepEqual(body, [{ url: 'http://x', secret: hidden, secondSecret: hidden }])
 })
 
@@ -54,6 +54,14 @@ test('fetch names the variables a program has to fill in', () => {
 
   assert.match(code, /"X-API-KEY": `\$\{API_KEY\}`/)
   assert.match(code, /"refreshToken": REFRESH_TOKEN/)
+})
+
+test('fetch declares the token and the code of a second factor', () => {
+  const requestBody = concealBody({ mfaToken: 'm', recoveryCode: 'r' })
+
+  const code = fetchOf(exchange({ method: 'POST', requestBody }), ORIGIN)
+
+  assert.match(code, /^const MFA_TOKEN = '…'\nconst RECOVERY_CODE = '…'\n/)
 })
 
 test('an upload is a form field with its declared type', () => {

@@ -1,4 +1,4 @@
-import { PLACEHOLDER, publicValues, signInAt } from '../../api/concealment.ts'
+import { NAMES, PLACEHOLDER, publicValues, signInAt } from '../../api/concealment.ts'
 import type { Exchange } from '../../api/exchange-log.ts'
 
 /** The same request for a shell. Secrets are shell variables, so the text can be shared. */
@@ -61,8 +61,7 @@ export function fetchOf(exchange: Exchange, baseUrl: string): string {
   return `${unset}${form}await fetch(${JSON.stringify(baseUrl + exchange.path)}, {\n${options.join('\n')}\n})`
 }
 
-const VARIABLE =
-  /\b(?:\$\{)?((?:ACCESS|REFRESH|CSRF)_TOKEN|(?:NEW_)?PASSWORD|[A-Z]+_KEY|WEBHOOK_SECRET)\b/g
+const VARIABLE = new RegExp(`\\b(${NAMES})\\b`, 'g')
 
 // A header with a variable in it reads best in double quotes, where the shell fills it in.
 function headerArgument(header: string): string {

@@ -40,7 +40,7 @@ export function Endpoints({ api, by, forbidden }: Props) {
         action={change}
         caption="Endpoints"
         columns={[...COLUMNS, changeColumn(change.run)]}
-        empty={<p class="soft">No address is told yet.</p>}
+        empty={<p class="soft">There are no endpoints yet.</p>}
         forbidden={forbidden}
       />
       <Outcome body={change.reply?.body} />
@@ -59,7 +59,7 @@ export function Endpoints({ api, by, forbidden }: Props) {
               label: 'Types',
               name: 'types',
               optional: true,
-              hint: 'Separated by blanks; all if empty',
+              hint: 'Separated by commas; all if empty',
             },
             { label: 'Description', name: 'description', optional: true, maxLength: 200 },
           ]}
