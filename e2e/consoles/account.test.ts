@@ -7,7 +7,8 @@ import { startSuite } from '../stack.ts'
 import { suiteCleanup } from '../suite-cleanup.ts'
 import { accessibilityFaults } from './accessibility.ts'
 import { authenticatorCode } from './authenticator-code.ts'
-import { openConsole } from './watched-page.ts'
+import { addVirtualAuthenticator } from './virtual-authenticator.ts'
+import { consoleOf, goTo, openConsole, signIn as signInDemo } from './watched-page.ts'
 
 const skip = await browserSkip()
 const NEW_PASSWORD = 'an entirely new password'
@@ -265,6 +266,23 @@ describe('the account pages', { skip }, () => {
     await page.getByLabel('Code of your authenticator').fill(codes[0] ?? '')
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByText('You have 9 recovery codes left.').waitFor()
+  })
+
+  test('the own account opens with a passkey, and removes it', async (t) => {
+    const page = await openConsole(t, browser, consoleOf(identity))
+    await addVirtualAuthenticator(page)
+    await signInDemo(page, 'user')
+    await goTo(page, 'passkeys')
+    await page.getByLabel('Name').fill('Test device')
+    await page.getByRole('button', { name: 'Add a passkey' }).click()
+    await page.getByText('“Test device” can now sign you in').waitFor()
+
+    await page.goto(`${identity}/account/`)
+    await page.getByRole('button', { name: 'Sign in with a passkey' }).click()
+    const passkeys = page.getByRole('region', { name: 'Passkeys' })
+    await passkeys.getByRole('button', { name: 'Remove Test device' }).click()
+    await passkeys.waitFor({ state: 'detached' })
+    await page.getByRole('heading', { name: 'Your account' }).waitFor()
   })
 
   test('the own account asks who it is before it changes the address, and can be deleted', async (t) => {

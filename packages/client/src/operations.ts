@@ -51,7 +51,7 @@ export function actuatorCalls(send: Send): ActuatorCalls {
   }
 }
 
-function healthAt(send: Send, path: string): Promise<Health> {
+export function healthAt(send: Send, path: string): Promise<Health> {
   return jsonOf(send('GET', path, { accept: [503] }))
 }
 

@@ -87,6 +87,7 @@ export {
 export { indexRoute } from './http/routes/service-index.ts'
 export {
   actuatorRoutes,
+  componentHealthRoute,
   jwksRoutes,
   protectedResourceRoutes,
 } from './http/routes/standard-routes.ts'

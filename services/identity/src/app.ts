@@ -174,7 +174,7 @@ function mountRecovery(server: Server, parts: Mounted, guards: Guards): void {
   emailRoutes(server, recovery, guards)
   lifecycleRoutes(server, recovery, guards)
   accountPageRoutes(server, outbox.settings, recovery.accounts.settings)
-  mailRoutes(server, outbox, guards.guard)
+  mailRoutes(server, outbox, { ...guards, health: delivery.health })
   if (!canSend(outbox))
     server.announcements.push('mail is off: set SMTP_URL and MAIL_FROM for password resets')
 }

@@ -50,10 +50,18 @@ for (const engine of engines) {
       const asked = await api.post('/api/auth/verify-email/resend', { email: ALICE.email })
       assert.equal(asked.status, 202)
       const second = await mailTo(api, ALICE.email, 'verify-email', 2)
+      const anonymous = await api.post('/api/auth/verify-email/resend')
+      assert.deepEqual(anonymous.body.errors, ['email: is required, or an access token'])
 
       assert.deepEqual(await verify(api, { token: tokenOf(first) }), INVALID)
       clock.advance(24 * 3600)
       assert.deepEqual(await verify(api, { token: tokenOf(second) }), INVALID)
+
+      const { body: pair } = await api.post('/api/auth/login', ALICE)
+      const own = await api.post('/api/auth/verify-email/resend', {}, { token: pair.accessToken })
+      assert.equal(own.status, 202)
+      const third = await mailTo(api, ALICE.email, 'verify-email', 3)
+      assert.equal(await verify(api, { token: tokenOf(third) }), 204)
     })
   })
 

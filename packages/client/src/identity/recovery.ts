@@ -1,5 +1,6 @@
 import type { OpenSession, Page, PageQuery, Reason } from '../accounts.ts'
 import { jsonOf, nothingOf } from '../http/request.ts'
+import { type Health, healthAt } from '../operations.ts'
 import type { TokenPair } from '../session/stores.ts'
 
 /** The token of the link in a mail, or the address and the code. */
@@ -55,7 +56,8 @@ export type RecoveryCalls = {
   pendingVerification(
     token: string,
   ): Promise<{ username: string; email: string; createdAt: string }>
-  resendVerification(email: string): Promise<{ message: string }>
+  /** To the own address, if none is given. */
+  resendVerification(email?: string): Promise<{ message: string }>
   accountSecurity(): Promise<{ emailVerified: boolean; secondFactor: boolean }>
   changeEmail(newEmail: string): Promise<{ message: string }>
   confirmEmailChange(proof: MailProof): Promise<void>
@@ -71,6 +73,8 @@ export type RecoveryCalls = {
   }>
   mails(query?: PageQuery): Promise<Page<Mail>>
   retryMail(id: string): Promise<void>
+  /** Whether the mail server takes our mails; asked once a minute. */
+  mailHealth(): Promise<Health>
   /** In development only. */
   developmentMails(to?: string): Promise<RenderedMail[]>
 }
@@ -108,8 +112,10 @@ export function recoveryCalls({ send, calling }: OpenSession): RecoveryCalls {
     verifyEmail: (json) => nothingOf(send('POST', '/api/auth/verify-email', { json })),
     pendingVerification: (token) =>
       jsonOf(send('POST', '/api/auth/verify-email/pending', { json: { token } })),
-    resendVerification: (email) =>
-      jsonOf(send('POST', '/api/auth/verify-email/resend', { json: { email } })),
+    resendVerification: (email) => {
+      const call = email === undefined ? calling : send
+      return jsonOf(call('POST', '/api/auth/verify-email/resend', { json: { email } }))
+    },
     accountSecurity: () => jsonOf(calling('GET', '/api/users/me/security')),
     changeEmail: (newEmail) =>
       jsonOf(calling('POST', '/api/users/me/email', { json: { newEmail } })),
@@ -120,6 +126,7 @@ export function recoveryCalls({ send, calling }: OpenSession): RecoveryCalls {
     resetPasswordOfUser: (id, json = {}) =>
       nothingOf(calling('POST', `/api/users/${id}/password-reset`, { json })),
     accountBrand: () => jsonOf(send('GET', '/account/brand')),
+    mailHealth: () => healthAt(send, '/actuator/health/mail'),
     mails: (query) => jsonOf(calling('GET', '/api/mail', { query })),
     retryMail: (id) => nothingOf(calling('POST', `/api/mail/${encodeURIComponent(id)}/retry`)),
     developmentMails: (to) => jsonOf(send('GET', '/api/dev/mail', { query: { to } })),

@@ -1,6 +1,7 @@
 import {
   type Db,
   failPoint,
+  type Health,
   inTransaction,
   type Logger,
   type Server,
@@ -42,7 +43,7 @@ const RETRY_MINUTES = [1, 5, 15, 60]
 const KEPT_DAYS = 30
 const DAY_SECONDS = 86_400
 
-export type Delivery = { wake(): void; stop(): Promise<void> }
+export type Delivery = { wake(): void; stop(): Promise<void>; health(): Promise<Health> }
 
 /** Sends what is due: two mails at a time on each node, each mail on one node at a time. */
 export function startDelivery(
@@ -83,12 +84,30 @@ export function startDelivery(
       woken = true
       workIn(COMMIT_MS)
     },
+    health: healthOf(transport),
     async stop() {
       stopping = true
       clearTimeout(timer)
       await working
       transport?.close()
     },
+  }
+}
+
+const CHECK_MS = 60_000
+
+/** Whether the mail server takes our sign-in; it is asked once a minute, however often this is. */
+function healthOf(transport: Transport | undefined): () => Promise<Health> {
+  let last: { at: number; health: Promise<Health> } | undefined
+  const check = async (): Promise<Health> => {
+    if (!transport) return { status: 'DOWN', reason: 'No mail server is set.' }
+    const refused = () => ({ status: 'DOWN', reason: 'The mail server refuses us.' }) as const
+    return transport.check().then(() => ({ status: 'UP' }), refused)
+  }
+  return () => {
+    const now = performance.now()
+    if (!last || now - last.at >= CHECK_MS) last = { at: now, health: check() }
+    return last.health
   }
 }
 

@@ -1,6 +1,8 @@
 import { type AccountGuard, ADMIN_ROLE, normalName } from '@plinth/accounts'
 import {
   bareReply,
+  componentHealthRoute,
+  type Health,
   oneOf,
   orNull,
   pageQuery,
@@ -45,9 +47,18 @@ const RenderedMail = Type.Object(
 
 const MAIL_SORTS = ['createdAt']
 
-/** The outbox for administrators and, in development, the mails themselves. */
-export function mailRoutes(server: Server, outbox: Outbox, guard: AccountGuard): void {
+/** Health of the mail server, the outbox for administrators and, in development, the mails themselves. */
+export function mailRoutes(
+  server: Server,
+  outbox: Outbox,
+  { guard, health }: { guard: AccountGuard; health(): Promise<Health> },
+): void {
   const admin = guard.role(ADMIN_ROLE)
+  const operation = {
+    operationId: 'mailHealth',
+    summary: 'Whether the mail server takes our mails',
+  }
+  componentHealthRoute(server, { name: 'mail', ...operation }, health)
   server.pageFacts.developmentMail = outbox.settings.keepInOutbox
 
   server.get('/api/mail', {

@@ -8,6 +8,7 @@ import { dateIn, filled, texts } from '../texts/texts.ts'
 import { Address, Password } from './credentials.tsx'
 import { Devices } from './devices.tsx'
 import { OwnData } from './own-data.tsx'
+import { Passkeys } from './passkeys.tsx'
 import { SecondFactor } from './second-factor.tsx'
 import { proving, session } from './session.ts'
 import { Prove, SignIn } from './sign-in.tsx'
@@ -50,6 +51,7 @@ function Overview() {
           </Button>
         </div>
         <SecondFactor on={secondFactor} changed={security.reload} />
+        <Passkeys />
         <Devices />
         <Address email={email} />
         <Password />

@@ -24,11 +24,16 @@ export function useOwnAction<Arguments extends unknown[]>(
   }, after)
 }
 
+/** What every call of a passkey ceremony has to send. */
+export async function csrfHeader(): Promise<Record<string, string>> {
+  const { ok, body } = await session.api.get('/webauthn/csrf', { open: true })
+  return ok ? { [body.headerName]: body.token } : {}
+}
+
 /** What the passkey of the user signs, and the header to send it with; absent if there is none. */
 export async function askPasskey() {
   const open = { open: true }
-  const csrf = await session.api.get<{ headerName: string; token: string }>('/webauthn/csrf', open)
-  const headers = csrf.ok ? { [csrf.body.headerName]: csrf.body.token } : {}
+  const headers = await csrfHeader()
   const path = '/webauthn/authenticate/options'
   const options = await session.api.post(path, undefined, { ...open, headers })
   if (!options.ok) return undefined

@@ -31,6 +31,20 @@ export function actuatorRoutes(server: Server, options: ActuatorOptions): void {
   )
 }
 
+type Component = { name: string; operationId: string; summary: string }
+
+/** The health of a part that the service can do without, so it does not count for the whole. */
+export function componentHealthRoute(
+  server: Server,
+  { name, operationId, summary }: Component,
+  health: () => Promise<Health>,
+): void {
+  server.get(`/actuator/health/${name}`, {
+    schema: { operationId, summary, tags: ['Operations'], response: HEALTH_REPLIES },
+    handler: async (_request, reply) => report(reply, await health()),
+  })
+}
+
 function discoveryRoutes(server: Server, { name, version }: ActuatorOptions): void {
   server.get('/actuator', {
     schema: {

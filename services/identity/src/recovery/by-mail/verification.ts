@@ -1,12 +1,13 @@
 import {
   findUserByEmail,
   findUserById,
+  identifyCaller,
   markVerified,
   type Origin,
   recordEvent,
   requireUser,
 } from '@plinth/accounts'
-import { type Caller, inTransaction } from '@plinth/kit'
+import { type Caller, inTransaction, validationFailed } from '@plinth/kit'
 import { spendToken } from '../../database/one-time-tokens.repository.ts'
 import type { Prepare } from '../../mail/delivery.ts'
 import { findToken, issueToken, type Proof } from '../one-time-tokens.ts'
@@ -66,4 +67,10 @@ export async function pendingVerification({ accounts, db }: Recovery, token: str
 export async function accountSecurity({ accounts }: Recovery, caller: Caller) {
   const user = await requireUser(accounts, Number(caller.userId))
   return { emailVerified: user.verified, secondFactor: user.secondFactor }
+}
+
+export async function addressOfCaller({ accounts }: Recovery, accessToken: string) {
+  const caller = await identifyCaller(accounts, accessToken)
+  if (!caller) throw validationFailed(['email: is required, or an access token'])
+  return (await requireUser(accounts, Number(caller.userId))).email
 }

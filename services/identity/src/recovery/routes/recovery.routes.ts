@@ -24,7 +24,7 @@ import { languageFor } from '../../mail/messages.ts'
 import { mailNotConfigured } from '../../mail/problems.ts'
 import { denyOwnership } from '../by-mail/not-me.ts'
 import { confirmPasswordReset, resetByAdministrator } from '../by-mail/password-reset.ts'
-import { pendingVerification, verifyEmail } from '../by-mail/verification.ts'
+import { addressOfCaller, pendingVerification, verifyEmail } from '../by-mail/verification.ts'
 import { tokenRejected } from '../problems.ts'
 import { askForMail, type Recovery } from '../recovery.ts'
 import {
@@ -33,6 +33,7 @@ import {
   EmailBody,
   PendingReply,
   ProofBody,
+  ResendBody,
   requireProof,
   resetBody,
   TokenBody,
@@ -160,18 +161,24 @@ function verificationRoutes(server: Server, recovery: Recovery, languageOf: Lang
 
   server.post('/api/auth/verify-email/resend', {
     bodyLimit,
+    preValidation: emptyBody,
     schema: {
       operationId: 'resendVerification',
-      summary: 'Ask for another mail to verify an address',
+      summary: 'Ask for another mail to verify an address, or your own with a token',
       tags,
-      body: EmailBody,
+      body: ResendBody,
       response: { 202: AcceptedReply },
       problems: [mailNotConfigured],
     },
     handler: async (request, reply) => {
-      const asked = { to: request.body.email, language: languageOf(request) }
+      const to = request.body.email ?? (await addressOfCaller(recovery, bearerOf(request)))
+      const asked = { to, language: languageOf(request) }
       await askForMail(recovery, 'verify-email', asked, originOf(request))
       return reply.code(202).send(ASKED)
     },
   })
+}
+
+function bearerOf({ headers }: Request): string {
+  return /^Bearer (\S+)$/i.exec(headers.authorization ?? '')?.[1] ?? ''
 }

@@ -25,6 +25,11 @@ export function requireProof({ token, email, code }: Proof): void {
 
 export const EmailBody = Type.Object({ email: emailText() }, { title: 'MailRequest' })
 
+export const ResendBody = Type.Object(
+  { email: Type.Optional(emailText()) },
+  { title: 'VerificationRequest', description: 'Absent: the address of the caller' },
+)
+
 export const NewEmailBody = Type.Object({ newEmail: emailText() }, { title: 'EmailChange' })
 
 export const AdministratorsResetBody = Type.Object(

@@ -1,0 +1,38 @@
+import type { Passkey } from '@plinth/client'
+import { useLoad } from '../../../shared/api/use-reply.ts'
+import { Button } from '../../../shared/components/button.tsx'
+import { Failure, Section } from '../parts.tsx'
+import { dateIn, filled, texts } from '../texts/texts.ts'
+import { csrfHeader, session, useOwnAction } from './session.ts'
+
+/** For an owner who finds one there that is not theirs. */
+export function Passkeys() {
+  const passkeys = useLoad<Passkey[]>(() => session.api.get('/api/users/me/passkeys'))
+  const remove = useOwnAction(async (id: string) => {
+    const headers = await csrfHeader()
+    return session.api.delete(`/webauthn/register/${encodeURIComponent(id)}`, { headers })
+  }, passkeys.reload)
+  if (!passkeys.body?.length) return null
+  return (
+    <Section title={texts.passkeysTitle}>
+      <ul class="devices">
+        {passkeys.body.map(({ id, label, createdAt, lastUsedAt }) => (
+          <li key={id} class="row apart">
+            <span>
+              {label}
+              <br />
+              <span class="soft small">
+                {filled(texts.added, { date: dateIn(createdAt) })} ·{' '}
+                {filled(texts.lastUsed, { date: dateIn(lastUsedAt) })}
+              </span>
+            </span>
+            <Button small kind="danger" subject={label} onClick={() => remove.run(id)}>
+              {texts.remove}
+            </Button>
+          </li>
+        ))}
+      </ul>
+      <Failure reply={remove.refusal} />
+    </Section>
+  )
+}
