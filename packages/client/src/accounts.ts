@@ -18,6 +18,9 @@ export type UserSummary = Profile & { createdAt: string }
 export type UserDetails = UserSummary & {
   emailVerified: boolean
   passwordChangeRequired: boolean
+  secondFactor: boolean
+  /** The day of the last sign-in or refresh; null: never. */
+  lastSeenOn: string | null
   /** When the account is erased; null unless that was asked for. */
   deletesAt: string | null
   deletionBy: 'user' | 'administrator' | null
@@ -54,6 +57,11 @@ export type UserQuery = PageQuery & {
   verified?: boolean
   createdFrom?: string
   createdTo?: string
+  /** Whether a sign-in needs a second factor. */
+  mfa?: boolean
+  /** Days such as `2030-01-01`; who was never seen is before all of them. */
+  lastSeenFrom?: string
+  lastSeenTo?: string
   after?: string
 }
 

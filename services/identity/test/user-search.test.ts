@@ -10,19 +10,22 @@ import {
 } from '../../../packages/accounts/src/database/user-search.repository.ts'
 import { identityMigrations } from '../src/database/migrations/index.ts'
 import type { IdentityTables } from '../src/database/tables.ts'
-import { adminToken, sharedIdentity } from './start-identity.ts'
+import { enrol } from './authenticator-app.ts'
+import { ALICE, adminToken, sharedIdentity, startWithAlice } from './start-identity.ts'
 
 const CROWD = 20_000
 
-/** `person100001` to `person120000`; each tenth is disabled, each hundredth is not verified. */
+/** `person100001` to `person120000`; each tenth is disabled, each hundredth is not verified and has a factor. */
 async function insertCrowd(db: Db<IdentityTables>): Promise<void> {
   await sql`
     with recursive n (i) as (select 1 union all select i + 1 from n where i < ${sql.lit(CROWD)})
-    insert into users (username, email, password_hash, roles, admin, enabled, created_at, verified)
+    insert into users (username, email, password_hash, roles, admin, enabled, created_at, verified,
+      second_factor, last_seen_on)
     select 'person' || (100000 + i), 'mail' || i || '@example.com', 'x', '["ROLE_USER"]',
       0, case i % 10 when 0 then 0 else 1 end,
       '2020-01-' || (10 + i % 18) || 'T00:00:00.000Z',
-      case i % 100 when 0 then 0 else 1 end
+      case i % 100 when 0 then 0 else 1 end, case i % 100 when 0 then 1 else 0 end,
+      case i % 3 when 0 then '' else '2021-03-' || (10 + i % 20) end
     from n`.execute(db)
 }
 
@@ -77,12 +80,46 @@ for (const engine of engines) {
       assert.deepEqual(await names('createdFrom=2999-01-01'), [])
     })
 
+    test('filters by second factor and by the day of the last sign-in or refresh', async (t) => {
+      const { api, clock, userId } = await startWithAlice(t, {
+        env: { IDENTITY_DATABASE_URL: await engine.freshUrl(t) },
+      })
+      const found = async (query: string) => {
+        const { body } = await api.get(`/api/users?${query}`, { token: await adminToken(api) })
+        return body.content.map(({ username }: { username: string }) => username)
+      }
+      const today = () => clock().toISOString().slice(0, 10)
+      const newcomer = {
+        username: 'newcomer',
+        email: 'n@example.org',
+        password: 'a long enough one',
+      }
+      await api.post('/api/auth/register', newcomer)
+      const { refreshToken } = (await api.post('/api/auth/login', ALICE)).body
+      const before = today()
+
+      assert.deepEqual(await found(`lastSeenTo=${before}`), ['user', 'newcomer'])
+      clock.advance(86_400)
+      assert.deepEqual(await found(`lastSeenFrom=${today()}`), ['admin'])
+      assert.equal((await api.post('/api/auth/refresh', { refreshToken })).status, 200)
+      assert.deepEqual(await found(`lastSeenFrom=${today()}`), ['admin', 'alice'])
+      const { body } = await api.get(`/api/users/${userId}`, { token: await adminToken(api) })
+      assert.deepEqual([body.lastSeenOn, body.secondFactor], [today(), false])
+
+      await enrol(api, (await api.post('/api/auth/login', ALICE)).body.accessToken, clock)
+      assert.deepEqual(await found('mfa=true'), ['alice'])
+      assert.deepEqual(await found(`mfa=false&lastSeenFrom=${today()}`), ['admin'])
+    })
+
     test('refuses what it does not understand', async () => {
       for (const query of [
         'enabled=yes',
         'role=ROLE_ROOT',
         'createdFrom=yesterday',
         'createdFrom=2030-13-45',
+        'lastSeenTo=2030-13-45',
+        'lastSeenTo=2030-01-01T00:00:00Z',
+        'mfa=1',
         'q=a&page=1',
         'q=a&sort=id',
         'q=a&after=nonsense',
@@ -132,6 +169,9 @@ for (const engine of engines) {
         const disabled = await walk('enabled=false')
         assert.deepEqual([disabled.length, new Set(disabled).size], [CROWD / 10, CROWD / 10])
         assert.equal((await walk('q=person11&verified=false')).length, 100)
+        assert.equal((await walk('mfa=true')).length, CROWD / 100)
+        const seen = await walk('lastSeenFrom=2021-03-10&lastSeenTo=2021-03-12')
+        assert.deepEqual([seen.length, new Set(seen).size], [1334, 1334])
         assert.equal((await walk('createdFrom=2020-01-12&createdTo=2020-01-13')).length, 1112)
         assert.equal((await search('q=person')).body.totalElements, 10_000)
         assert.deepEqual(await names('q=MAIL1999'), [
@@ -144,12 +184,24 @@ for (const engine of engines) {
           { role: 'ROLE_ADMIN' },
           { enabled: false },
           { verified: false },
+          { mfa: true },
+          { mfa: false },
+          { lastSeenTo: '2021-03-11' },
+          { lastSeenFrom: '2021-03-28' },
           { createdFrom: '2020-01-13T00:00:00.000Z', createdTo: '2020-01-13T12:00:00.000Z' },
         ])
           for (const walkAlong of walksOf(filter)) {
             const query = matchingUsers(db, filter, { walk: walkAlong, most: 20 })
             assert.doesNotMatch(await planOf(db, query), /SCAN users$|Seq Scan/m)
           }
+        for (const [filter, walkAlong, index] of [
+          [{ mfa: true }, 'id', /users_second_factor/],
+          [{ lastSeenTo: '2021-03-11' }, 'seen', /users_last_seen/],
+        ] as const)
+          assert.match(
+            await planOf(db, matchingUsers(db, filter, { walk: walkAlong, most: 20 })),
+            index,
+          )
         const page = { page: 0, size: 20, offset: 0, sort: [] }
         for (const filter of [{ user: 'alice' }, { event: 'LOGIN' }, { user: 'a', event: 'LOGIN' }])
           assert.doesNotMatch(

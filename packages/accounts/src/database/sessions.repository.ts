@@ -89,11 +89,11 @@ const rotate = prepared((db: Db<AccountTables>, { now, createdAfter, ...columns 
     )
     .returning(({ selectFrom }) => {
       const user = selectFrom('users').whereRef('users.id', '=', 'sessions.user_id')
-      const [username, roles] = [user.select('username'), user.select('roles')]
       const proof = ['created_at', 'amr', 'authenticated_at'] as const
-      return ['id', 'user_id', ...proof, username.as('username'), roles.as('roles')]
+      const columns = ['username', 'roles', 'last_seen_on'] as const
+      return ['id', 'user_id', ...proof, ...columns.map((name) => user.select(name).as(name))]
     })
-    .$narrowType<{ username: NotNull; roles: NotNull }>()
+    .$narrowType<{ username: NotNull; roles: NotNull; last_seen_on: NotNull }>()
 })
 
 /** How (RFC 8176) and when the user of a session last proved who it is. */
@@ -102,7 +102,7 @@ export type Authentication = { amr: string[]; authenticatedAt: Date }
 type Rotated = Authentication & {
   id: number
   createdAt: Date
-  user: { id: number; username: string; roles: string[] }
+  user: { id: number; username: string; roles: string[]; lastSeenOn: string }
 }
 
 /** Replaces the presented token by the next one. */
@@ -118,7 +118,8 @@ export async function rotateSession(
     createdAfter: next.createdAfter.toISOString(),
   })
   if (!row) return undefined
-  const user = { id: row.user_id, username: row.username, roles: JSON.parse(row.roles) }
+  const { user_id: userId, username, last_seen_on: lastSeenOn } = row
+  const user = { id: userId, username, roles: JSON.parse(row.roles), lastSeenOn }
   return { id: row.id, createdAt: new Date(row.created_at), user, ...authenticationOf(row) }
 }
 

@@ -16,6 +16,8 @@ export type AccountTables = SigningKeyTables &
       /** Whether a sign-in also needs a second factor, which the host keeps. */
       second_factor: Generated<number>
       created_at: string
+      /** The day of the last sign-in or refresh; empty: never. */
+      last_seen_on: Generated<string>
       /** Whether somebody proved to read mail to the address. */
       verified: Generated<number>
       /** The next login with the password must choose another. */

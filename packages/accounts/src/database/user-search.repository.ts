@@ -11,17 +11,24 @@ export type UserFilter = {
   verified?: boolean
   createdFrom?: string
   createdTo?: string
+  /** Whether a sign-in needs a second factor. */
+  mfa?: boolean
+  /** Days; a user who was never seen is before all of them. */
+  lastSeenFrom?: string
+  lastSeenTo?: string
 }
 
 /** Which index a search walks along, and where on it a page ended. */
 export type Place = { walk: Walk; key: string; id: number }
 
-export type Walk = 'username' | 'email' | 'created' | 'id'
+export type Walk = 'username' | 'email' | 'created' | 'seen' | 'id'
 
 /** Usernames that match come first, then e-mail addresses. */
-export function walksOf({ prefix, createdFrom, createdTo }: UserFilter): Walk[] {
+export function walksOf(filter: UserFilter): Walk[] {
+  const { prefix, createdFrom, createdTo, lastSeenFrom, lastSeenTo } = filter
   if (prefix !== undefined) return ['username', 'email']
-  return createdFrom !== undefined || createdTo !== undefined ? ['created'] : ['id']
+  if (createdFrom !== undefined || createdTo !== undefined) return ['created']
+  return lastSeenFrom !== undefined || lastSeenTo !== undefined ? ['seen'] : ['id']
 }
 
 /** Goes on after a place: however many users there are, a page costs the rows that it reads. */
@@ -30,9 +37,7 @@ export function matchingUsers(
   filter: UserFilter,
   { walk, after, most }: { walk: Walk; after?: Place; most: number },
 ) {
-  const order = { username: 'username', email: 'email', created: 'created_at', id: 'id' } as const
   const users = withState(db.selectFrom('users'), filter)
-  const column = order[walk]
   if (walk === 'username' || walk === 'email') {
     const text = inBytes(db, walk)
     const found = users
@@ -43,15 +48,20 @@ export function matchingUsers(
       .$if(after !== undefined, (all) => all.where(sql<boolean>`${text} > ${after?.key}`))
     return found.selectAll().orderBy(text).limit(most)
   }
+  if (walk === 'id')
+    return users
+      .$if(after !== undefined, (all) => all.where('id', '>', after?.id ?? 0))
+      .selectAll()
+      .orderBy('id')
+      .limit(most)
+  const column = walk === 'created' ? 'created_at' : 'last_seen_on'
   return users
     .$if(after !== undefined, (all) =>
-      walk === 'id'
-        ? all.where('id', '>', after?.id ?? 0)
-        : all.where(sql<boolean>`(created_at, id) > (${after?.key}, ${after?.id})`),
+      all.where(sql<boolean>`(${sql.ref(column)}, id) > (${after?.key}, ${after?.id})`),
     )
     .selectAll()
     .orderBy(column)
-    .$if(walk === 'created', (all) => all.orderBy('id'))
+    .orderBy('id')
     .limit(most)
 }
 
@@ -61,7 +71,8 @@ export async function listMatching(
   const rows = await matchingUsers(...search).execute()
   const { walk } = search[2]
   return rows.map((row) => {
-    const keys = { username: row.username, email: row.email, created: row.created_at, id: '' }
+    const { username, email, created_at: created, last_seen_on: seen } = row
+    const keys = { username, email, created, seen, id: '' }
     return { user: userOf(row), place: { walk, key: keys[walk], id: row.id } }
   })
 }
@@ -94,14 +105,17 @@ export async function countMatching(
 type Users<O> = SelectQueryBuilder<AccountTables, 'users', O>
 
 function withState<O>(users: Users<O>, filter: UserFilter): Users<O> {
-  const { role, enabled, verified, createdFrom, createdTo } = filter
+  const { role, enabled, verified, mfa, createdFrom, createdTo, lastSeenFrom, lastSeenTo } = filter
   let found = users
   if (role === ADMIN_ROLE) found = found.where(sql<boolean>`admin = 1`)
   else if (role !== undefined) found = found.where('roles', 'like', `%"${role}"%`)
   if (enabled !== undefined) found = found.where('enabled', '=', enabled ? 1 : 0)
   if (verified !== undefined) found = found.where('verified', '=', verified ? 1 : 0)
+  if (mfa !== undefined) found = found.where('second_factor', '=', mfa ? 1 : 0)
   if (createdFrom !== undefined) found = found.where('created_at', '>=', createdFrom)
   if (createdTo !== undefined) found = found.where('created_at', '<', createdTo)
+  if (lastSeenFrom !== undefined) found = found.where('last_seen_on', '>=', lastSeenFrom)
+  if (lastSeenTo !== undefined) found = found.where('last_seen_on', '<', lastSeenTo)
   return found
 }
 

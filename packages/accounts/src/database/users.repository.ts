@@ -11,6 +11,8 @@ export type User = {
   createdAt: string
   passwordHash: string
   secondFactor: boolean
+  /** The day of the last sign-in or refresh; empty: never. */
+  lastSeenOn: string
   verified: boolean
   passwordExpired: boolean
   /** Set while the account waits for its erasure; then it is disabled. */
@@ -21,7 +23,7 @@ export type Deletion = { by: 'user' | 'administrator'; wasEnabled: boolean }
 
 export type NewUser = Omit<
   User,
-  'id' | 'secondFactor' | 'verified' | 'passwordExpired' | 'deletion'
+  'id' | 'secondFactor' | 'lastSeenOn' | 'verified' | 'passwordExpired' | 'deletion'
 >
 
 export const ADMIN_ROLE = 'ROLE_ADMIN'
@@ -39,7 +41,8 @@ export async function insertUser(db: Db<AccountTables>, user: NewUser): Promise<
     })
     .returning('id')
     .executeTakeFirstOrThrow()
-  return { id, secondFactor: false, verified: false, passwordExpired: false, ...user }
+  const fresh = { secondFactor: false, lastSeenOn: '', verified: false, passwordExpired: false }
+  return { id, ...fresh, ...user }
 }
 
 const userById = prepared((db: Db<AccountTables>, { id }: { id: number }) =>
@@ -151,6 +154,20 @@ export async function markVerified(
     .execute()
 }
 
+const seeOn = prepared((db: Db<AccountTables>, { id, day }: { id: number; day: string }) =>
+  db.updateTable('users').set({ last_seen_on: day }).where('id', '=', id),
+)
+
+/** Once a day for each user, for administrators who look for accounts that are not used. */
+export async function markSeen(
+  db: Db<AccountTables>,
+  { id, lastSeenOn }: Pick<User, 'id' | 'lastSeenOn'>,
+  now: Date,
+): Promise<void> {
+  const day = now.toISOString().slice(0, 10)
+  if (day > lastSeenOn) await seeOn(db, { id, day })
+}
+
 export async function expirePassword(db: Db<AccountTables>, id: number): Promise<void> {
   await db.updateTable('users').set({ password_expired: 1 }).where('id', '=', id).execute()
 }
@@ -197,6 +214,7 @@ export function userOf(row: UserRow): User {
     passwordExpired: row.password_expired === 1,
     ...(at !== null && deletion !== null && { deletion: { at, ...JSON.parse(deletion) } }),
     secondFactor: row.second_factor === 1,
+    lastSeenOn: row.last_seen_on,
   }
 }
 

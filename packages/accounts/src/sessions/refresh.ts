@@ -9,7 +9,7 @@ import {
   rotateSession,
   sessionWindow,
 } from '../database/sessions.repository.ts'
-import { lockUser } from '../database/users.repository.ts'
+import { lockUser, markSeen } from '../database/users.repository.ts'
 import { refreshTokenRejected } from '../problems.ts'
 import {
   nextRefreshToken,
@@ -39,6 +39,9 @@ export async function refreshSession(
     return { user, sessionId: id, refreshToken: next, ...times }
   })
   if (!rotated) throw await rejectRefresh(accounts, refreshToken, origin)
+  // After the commit: a change of the user locks its row first, and then its sessions. The old token is
+  // used up, so a failure must not lose the new one; the next refresh marks the day.
+  await markSeen(accounts.db, rotated.user, use.now).catch(() => {})
   return tokenPair(accounts, rotated, sign)
 }
 

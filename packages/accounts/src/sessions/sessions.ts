@@ -21,7 +21,7 @@ import {
   sessionWindow,
 } from '../database/sessions.repository.ts'
 import type { AccountTables } from '../database/tables.ts'
-import { lockUser, type User } from '../database/users.repository.ts'
+import { lockUser, markSeen, type User } from '../database/users.repository.ts'
 import { sessionUnknown } from '../problems.ts'
 import { lockCaller } from './caller.ts'
 
@@ -66,6 +66,7 @@ export async function openSession(
     await recordEvent({ ...accounts, db }, event, origin)
     const { address, userAgent } = origin
     const use = { ...sessionTimes(accounts), address, userAgent }
+    await markSeen(db, user, use.now)
     const hashes = refreshTokenHashes(refreshToken)
     const { amr } = entry
     const session = insertSession(db, { userId: user.id, amr, ...hashes, ...use })

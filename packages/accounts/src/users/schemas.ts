@@ -77,6 +77,12 @@ const moment = Type.String({
   examples: ['2030-01-01T12:00:00Z'],
 })
 
+const day = Type.String({
+  pattern: '^\\d{4}-\\d\\d-\\d\\d$',
+  message: 'must be a date such as 2030-01-01',
+  examples: ['2030-01-01'],
+})
+
 export const UserSearchQuery = Type.Object({
   q: Type.Optional(
     Type.String({
@@ -90,6 +96,9 @@ export const UserSearchQuery = Type.Object({
   verified: Type.Optional(oneOf('true', 'false')),
   createdFrom: Type.Optional(moment),
   createdTo: Type.Optional(moment),
+  mfa: Type.Optional(oneOf('true', 'false')),
+  lastSeenFrom: Type.Optional(day),
+  lastSeenTo: Type.Optional(day),
   after: Type.Optional(
     Type.String({
       maxLength: 1000,
@@ -141,6 +150,10 @@ export const UserDetailsReply = Type.Object(
     createdAt: timestamp(),
     emailVerified: Type.Boolean(),
     passwordChangeRequired: Type.Boolean(),
+    secondFactor: Type.Boolean(),
+    lastSeenOn: orNull(
+      Type.String({ format: 'date', description: 'The day of the last sign-in or refresh' }),
+    ),
     deletesAt: orNull(Type.String({ format: 'date-time', description: 'When it is erased' })),
     deletionBy: orNull(oneOf('user', 'administrator')),
   },

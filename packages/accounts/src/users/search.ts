@@ -18,6 +18,9 @@ export type UserSearch = {
   verified?: 'true' | 'false'
   createdFrom?: string
   createdTo?: string
+  mfa?: 'true' | 'false'
+  lastSeenFrom?: string
+  lastSeenTo?: string
   after?: string
 }
 
@@ -55,13 +58,18 @@ async function collect(
   return { users: users.slice(0, size), more: users.length > size }
 }
 
-function filterOf({ q, enabled, verified, role, createdFrom, createdTo }: UserSearch): UserFilter {
+function filterOf(search: UserSearch): UserFilter {
+  const { q, enabled, verified, mfa, role } = search
+  const { createdFrom, createdTo, lastSeenFrom, lastSeenTo } = search
   const prefix = normalName(q ?? '')
   return {
     ...(prefix !== '' && { prefix }),
     ...(role !== undefined && { role }),
     ...(enabled !== undefined && { enabled: enabled === 'true' }),
     ...(verified !== undefined && { verified: verified === 'true' }),
+    ...(mfa !== undefined && { mfa: mfa === 'true' }),
+    ...(lastSeenFrom !== undefined && { lastSeenFrom: instantOf(lastSeenFrom).slice(0, 10) }),
+    ...(lastSeenTo !== undefined && { lastSeenTo: instantOf(lastSeenTo).slice(0, 10) }),
     ...(createdFrom !== undefined && { createdFrom: instantOf(createdFrom) }),
     ...(createdTo !== undefined && { createdTo: instantOf(createdTo) }),
   }

@@ -149,11 +149,13 @@ export function summaryOf({ id, username, email, roles, enabled, createdAt }: Us
 /** What an administrator sees of one user. */
 export async function userDetails(accounts: Accounts, id: number) {
   const user = await requireUser(accounts, id)
-  const { verified, passwordExpired, deletion } = user
+  const { verified, passwordExpired, secondFactor, lastSeenOn, deletion } = user
   return {
     ...summaryOf(user),
     emailVerified: verified,
     passwordChangeRequired: passwordExpired,
+    secondFactor,
+    lastSeenOn: lastSeenOn || null,
     deletesAt: deletion?.at ?? null,
     deletionBy: deletion?.by ?? null,
   }

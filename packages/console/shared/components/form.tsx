@@ -81,7 +81,7 @@ export type FieldProps = {
   label: string
   name: string
   value?: string
-  type?: 'text' | 'password' | 'email' | 'url' | 'number' | 'datetime-local'
+  type?: 'text' | 'password' | 'email' | 'url' | 'number' | 'date' | 'datetime-local'
   hint?: ComponentChildren
   fault?: string
   optional?: boolean

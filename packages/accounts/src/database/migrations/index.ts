@@ -7,6 +7,7 @@ import { previousTokens } from './0004-previous-tokens.ts'
 import { administration } from './0005-administration.ts'
 import { authenticationSchema } from './0006-authentication.ts'
 import { tombstones } from './0007-tombstones.ts'
+import { lastSeen } from './0008-last-seen.ts'
 
 /** The tables of this package, of kit and of events; a host appends its own. */
 export const accountMigrations: Migration[] = [
@@ -20,4 +21,5 @@ export const accountMigrations: Migration[] = [
   tombstones,
   ...eventMigrations,
   authenticationSchema,
+  lastSeen,
 ]

@@ -112,6 +112,7 @@ function About({ user }: { user: UserDetails }) {
         ),
         Roles: user.roles.length > 0 ? <RoleBadges roles={user.roles} /> : null,
         Since: dateText(user.createdAt),
+        'Last seen': user.lastSeenOn ?? 'never',
         Password: user.passwordChangeRequired ? 'must be changed at the next login' : undefined,
         'Erased on': user.deletesAt
           ? `${dateText(user.deletesAt)}, asked for by ${user.deletionBy === 'user' ? 'the user' : 'an administrator'}`

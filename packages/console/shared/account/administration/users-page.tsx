@@ -72,6 +72,8 @@ function Search({ onSearch }: { onSearch(values: Values): void }) {
         choice('Role', 'role', { ROLE_ADMIN: 'ROLE_ADMIN', ROLE_USER: 'ROLE_USER' }),
         choice('State', 'enabled', { true: 'enabled', false: 'disabled' }),
         choice('E-mail address', 'verified', { true: 'verified', false: 'not verified' }),
+        choice('Second factor', 'mfa', { true: 'on', false: 'off' }),
+        { label: 'Not seen since', name: 'lastSeenTo', type: 'date', optional: true },
       ]}
     />
   )
