@@ -2,11 +2,12 @@
 FROM node:26-bookworm-slim AS install
 WORKDIR /app
 COPY dist/plinth-*.tgz /packages/
-# The image has its own Node: the one that comes with the package goes.
+# The image has its own Node: the one that comes with the package goes, and what is for other machines.
 RUN rm -f /packages/plinth-client-*.tgz \
  && echo '{"private":true}' > package.json \
  && npm install --ignore-scripts --no-audit --no-fund --no-package-lock /packages/plinth-*.tgz \
- && rm -rf node_modules/node-linux-* node_modules/better-sqlite3/deps
+ && rm -rf node_modules/node-linux-* node_modules/better-sqlite3/deps \
+ && find node_modules/better-sqlite3/prebuilds -type f ! -name "linux-$(node -p process.arch).node" -delete
 # Compiled ahead, since the root is read-only when it runs.
 RUN SUITE_DATA=/tmp/data node node_modules/plinth/dist/bin.cjs user list > /dev/null
 
