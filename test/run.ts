@@ -65,14 +65,16 @@ function steps(): (() => Promise<Outcome>)[] {
   const inside = testFiles('{packages,services,launcher,cli,bench,test}/**/*.test.ts')
     .filter((file) => !architecture.includes(file))
     .sort(longestFirst)
-  // Two at a time: each end-to-end file runs a whole stack, and most a browser too.
   const endToEnd = fast ? [] : testFiles('e2e/**/*.test.ts').sort(longestFirst)
   return [
     typeCheck,
     lint,
     () => run('Architecture', architecture),
     () => run('Tests', inside, availableParallelism() + 1),
-    async () => run('End to end', endToEnd, 2, { E2E_CHROMIUM: (await chromium) ?? '' }),
+    async () =>
+      run('End to end', endToEnd, availableParallelism() + 1, {
+        E2E_CHROMIUM: (await chromium) ?? '',
+      }),
   ]
 }
 
