@@ -91,13 +91,24 @@ describe('Prometheus, against the running suite', { skip }, () => {
     assert.deepEqual(found, { exitCode: 0, output: '' })
   })
 
-  test('accepts the rules and the configuration we ship', async () => {
-    const { exitCode, output } = await runPromtool([
-      'check',
-      'config',
-      join(OBSERVE, 'prometheus.yml'),
-    ])
-    assert.equal(exitCode, 0, output)
+  test('accepts the rules and the configurations we ship', async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'plinth-prometheus-'))
+    t.after(() => rmSync(folder, { recursive: true }))
+    const compose = readFileSync(join(OBSERVE, '../../compose.yaml'), 'utf8')
+    const [, inline = ''] =
+      /^ {2}prometheus:\n {4}content: \|\n((?: {6}.*\n)+)/m.exec(compose) ?? []
+    cpSync(join(OBSERVE, 'rules.yml'), join(folder, 'rules.yml'))
+    writeFileSync(join(folder, 'token'), 'a token of twenty characters')
+    writeFileSync(
+      join(folder, 'compose.yml'),
+      inline.replace(/^ {6}/gm, '').replace('/run/secrets/metrics-token', join(folder, 'token')),
+    )
+
+    assert.match(inline, /targets: \['plinth:9464'\]/)
+    for (const file of [join(OBSERVE, 'prometheus.yml'), join(folder, 'compose.yml')]) {
+      const { exitCode, output } = await runPromtool(['check', 'config', file])
+      assert.equal(exitCode, 0, output)
+    }
   })
 
   test('has every metric that a panel or a rule names', async () => {

@@ -81,68 +81,67 @@ test('1,000 files and 10,000 rows under load: writers wait less than 50 ms, and 
   assert.deepEqual(faults, [])
 })
 
-test('an archive that cannot be used is refused in a sentence, and nothing changes', async (t) => {
-  const { env, folder } = await suiteEnv(t, sqlite)
+test('what cannot be used or written is refused in a sentence, and nothing changes', async (t) => {
+  const { env, folder, backups } = await suiteEnv(t, sqlite)
   const suite = await startSuiteOn(t, env)
   await fill(suite)
+
+  await t.test('a full disk ends a backup, and nothing of it stays', async () => {
+    const full = { ...env, FAIL_POINT: 'backup:file=ENOSPC' }
+    const failed = await plinth(['backup', 'create'], { env: full })
+
+    assert.deepEqual([failed.code, failed.stderr.split('\n').length], [73, 2], failed.stderr)
+    assert.match(failed.stderr, /cannot be written: there is no room left\.$/m)
+    const made = readdirSync(backups).filter((name) => name.startsWith('plinth-'))
+    assert.deepEqual(made, [])
+  })
+
   const { stdout } = await plinth(['backup', 'create', '--json'], { env })
   const { file: archive, bytes } = JSON.parse(stdout)
   await suite.close()
   const target = await elsewhere(env, join(folder, 'target'))
-  const cut = join(folder, 'cut.tar.zst')
-  await copyFile(archive, cut)
-  await truncate(cut, bytes - 100)
-  const otherKey = {
-    ...target,
-    IDENTITY_MASTER_KEY: Buffer.from('abcdefghijklmnopqrstuvwxyz012345').toString('base64'),
-  }
 
-  const damaged = await plinthHere(['restore', cut], { env: target })
-  const foreign = await plinthHere(['restore', join(import.meta.filename)], { env: target })
-  const wrongKey = await plinthHere(['restore', archive], { env: otherKey })
-  const absent = await plinthHere(['restore', join(folder, 'absent')], { env: target })
-  const proved = await plinth(['backup', 'verify', cut], { env })
+  await t.test('an archive that is damaged, foreign or of another key', async () => {
+    const cut = join(folder, 'cut.tar.zst')
+    await copyFile(archive, cut)
+    await truncate(cut, bytes - 100)
+    const otherKey = {
+      ...target,
+      IDENTITY_MASTER_KEY: Buffer.from('abcdefghijklmnopqrstuvwxyz012345').toString('base64'),
+    }
 
-  assert.deepEqual(
-    [damaged, foreign, wrongKey, proved].map(({ code }) => code),
-    [1, 1, 1, 1],
-  )
-  assert.match(damaged.stderr, /^The archive is damaged or not one of ours: [^\n]+\n$/)
-  assert.match(foreign.stderr, /^The archive is damaged or not one of ours: [^\n]+\n$/)
-  assert.match(
-    wrongKey.stderr,
-    /^The archive needs the IDENTITY_MASTER_KEY it was made with [^\n]+\n$/,
-  )
-  assert.deepEqual([absent.code, absent.stderr.split('\n').length], [73, 2])
-  const left = readdirSync(target.SUITE_DATA as string).filter((name) => !name.endsWith('.key'))
-  assert.deepEqual(
-    left.filter((name) => !name.startsWith('storage-')),
-    [],
-  )
-})
+    const damaged = await plinthHere(['restore', cut], { env: target })
+    const foreign = await plinthHere(['restore', join(import.meta.filename)], { env: target })
+    const wrongKey = await plinthHere(['restore', archive], { env: otherKey })
+    const absent = await plinthHere(['restore', join(folder, 'absent')], { env: target })
+    const proved = await plinth(['backup', 'verify', cut], { env })
 
-test('a full disk ends a backup and a restore, and nothing of them stays', async (t) => {
-  const { env, folder, backups } = await suiteEnv(t, sqlite)
-  const suite = await startSuiteOn(t, env)
-  await fill(suite)
-  const full = (point: string) => ({ ...env, FAIL_POINT: `${point}=ENOSPC` })
+    assert.deepEqual(
+      [damaged, foreign, wrongKey, proved].map(({ code }) => code),
+      [1, 1, 1, 1],
+    )
+    assert.match(damaged.stderr, /^The archive is damaged or not one of ours: [^\n]+\n$/)
+    assert.match(foreign.stderr, /^The archive is damaged or not one of ours: [^\n]+\n$/)
+    assert.match(
+      wrongKey.stderr,
+      /^The archive needs the IDENTITY_MASTER_KEY it was made with [^\n]+\n$/,
+    )
+    assert.deepEqual([absent.code, absent.stderr.split('\n').length], [73, 2])
+    const left = readdirSync(target.SUITE_DATA as string).filter((name) => !name.endsWith('.key'))
+    assert.deepEqual(
+      left.filter((name) => !name.startsWith('storage-')),
+      [],
+    )
+  })
 
-  const failed = await plinth(['backup', 'create'], { env: full('backup:file') })
-  assert.deepEqual([failed.code, failed.stderr.split('\n').length], [73, 2], failed.stderr)
-  assert.match(failed.stderr, /cannot be written: there is no room left\.$/m)
-  assert.deepEqual(
-    readdirSync(backups).filter((name) => name.startsWith('plinth-')),
-    [],
-  )
+  await t.test('a full disk ends a restore, and nothing of it stays', async () => {
+    const into = { ...target, FAIL_POINT: 'restore:file=ENOSPC' }
+    const unrestored = await plinthHere(['restore', archive], { env: into })
 
-  const { stdout } = await plinth(['backup', 'create', '--json'], { env })
-  await suite.close()
-  const target = await elsewhere(env, join(folder, 'target'))
-  const into = { ...target, FAIL_POINT: 'restore:file=ENOSPC' }
-  const unrestored = await plinthHere(['restore', JSON.parse(stdout).file], { env: into })
-  assert.deepEqual([unrestored.code, unrestored.stderr.split('\n').length], [73, 2])
-  const databases = readdirSync(target.SUITE_DATA as string).filter((name) => /\.db/.test(name))
-  assert.deepEqual(databases, [])
+    assert.deepEqual([unrestored.code, unrestored.stderr.split('\n').length], [73, 2])
+    const databases = readdirSync(target.SUITE_DATA as string).filter((name) => /\.db/.test(name))
+    assert.deepEqual(databases, [])
+  })
 })
 
 test('a second backup at the same time is told to try again', async (t) => {
