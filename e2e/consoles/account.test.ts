@@ -161,13 +161,16 @@ describe('the account pages', { skip }, () => {
     await page.getByRole('heading', { name: 'Deine E-Mail-Adresse ist bestätigt' }).waitFor()
   })
 
-  test('a notice is answered with "this was not me", and not by a scanner', async (t) => {
+  test('data comes by mail; a notice of it is answered with "this was not me", and not by a scanner', async (t) => {
     const { username, email, password } = await register('robbed')
     const reply = await post('/api/auth/login', { username, password })
     const { accessToken } = (await reply.json()) as { accessToken: string }
-    await fetch(`${identity}/api/users/me/export`, {
-      headers: { authorization: `Bearer ${accessToken}` },
-    })
+    const headers = { authorization: `Bearer ${accessToken}` }
+    await fetch(`${identity}/api/users/me/export`, { method: 'POST', headers })
+    const data = await openConsole(t, browser, (await mailTo(email, 'data-export')).link)
+    const saved = data.waitForEvent('download')
+    await data.getByRole('button', { name: 'Download my data' }).click()
+    assert.equal((await saved).suggestedFilename(), 'my-data.json')
     const { link } = await mailTo(email, 'data-exported')
     await scan(link)
     assert.equal(await logIn(username, password), 200)

@@ -59,6 +59,7 @@ import { disabledPasskeyRoutes, passkeyRoutes } from './passkeys/routes/passkeys
 import { passkeyRecordRoutes } from './passkeys/routes/records.routes.ts'
 import { type Lifecycle, startErasure } from './recovery/lifecycle/deletion.ts'
 import { turnAway } from './recovery/lifecycle/entry.ts'
+import { exportRoutes } from './recovery/lifecycle/export.routes.ts'
 import { lifecycleRoutes } from './recovery/lifecycle/lifecycle.routes.ts'
 import { prepareMails, startRecoverySweep } from './recovery/mails.ts'
 import { followEvents, recordEndpoints } from './recovery/notices.ts'
@@ -173,6 +174,7 @@ function mountRecovery(server: Server, parts: Mounted, guards: Guards): void {
   recoveryRoutes(server, recovery, guards.guard)
   emailRoutes(server, recovery, guards)
   lifecycleRoutes(server, recovery, guards)
+  exportRoutes(server, recovery, guards)
   accountPageRoutes(server, outbox.settings, recovery.accounts.settings)
   mailRoutes(server, outbox, { ...guards, health: delivery.health })
   if (!canSend(outbox))

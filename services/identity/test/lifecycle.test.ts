@@ -153,6 +153,33 @@ for (const engine of engines) {
       await mailTo(api, ALICE.email, 'data-exported', 2)
       assert.equal((await api.post(`/api/users/${userId}/export`, REASON, { token })).status, 403)
     })
+
+    test('exports by a link in a mail, for a day and until the password changes', async (t) => {
+      const { api, token, clock } = await startWithAlice(t, { engine })
+      const ask = async (count: number) => {
+        const asked = await api.post('/api/users/me/export', undefined, { token })
+        assert.equal(asked.status, 202)
+        return tokenOf(await mailTo(api, ALICE.email, 'data-export', count))
+      }
+      const download = (link: string) => api.post('/api/users/me/export/download', { token: link })
+
+      const first = await ask(1)
+      for (let times = 0; times < 2; times += 1) {
+        const { status, body } = await download(first)
+        assert.deepEqual([status, body.profile.email], [200, ALICE.email])
+      }
+      clock.advance(61)
+      const second = await ask(2)
+      assert.equal((await download(first)).status, 400)
+      const change = { currentPassword: ALICE.password, newPassword: NEW_PASSWORD }
+      await api.post('/api/users/me/password', change, { token })
+      assert.equal((await download(second)).status, 400)
+      clock.advance(61)
+      const third = await ask(3)
+      clock.advance(DAY)
+      assert.equal((await download(third)).status, 400)
+      assert.equal((await api.post('/api/users/me/export')).status, 401)
+    })
   })
 
   describe(`an account that is to be erased on ${engine.name}`, { skip: engine.skip }, () => {

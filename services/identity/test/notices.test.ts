@@ -27,6 +27,7 @@ const NO_NOTICE = [
   'email-change',
   'email-taken',
   'invitation',
+  'data-export',
 ]
 
 type Started = Awaited<ReturnType<typeof startWithAlice>>

@@ -7,6 +7,9 @@ export type Invitation = { username: string; email: string; roles?: string[] } &
 export type LifecycleCalls = {
   /** JSON, in the body. */
   exportOwnData(): Promise<Response>
+  /** By mail: its link, or `downloadExport` with its token, has the document. */
+  requestExport(): Promise<{ message: string }>
+  downloadExport(token: string): Promise<Response>
   deleteOwnAccount(): Promise<{ deletesAt: string }>
   /** With the token of the mail, or of the login that was refused with DELETION_PENDING. */
   keepOwnAccount(token: string): Promise<void>
@@ -24,6 +27,9 @@ export type LifecycleCalls = {
 export function lifecycleCalls({ send, calling }: OpenSession): LifecycleCalls {
   return {
     exportOwnData: () => calling('GET', '/api/users/me/export', { stream: true }),
+    requestExport: () => jsonOf(calling('POST', '/api/users/me/export')),
+    downloadExport: (token) =>
+      send('POST', '/api/users/me/export/download', { json: { token }, stream: true }),
     deleteOwnAccount: () => jsonOf(calling('DELETE', '/api/users/me')),
     keepOwnAccount: (token) =>
       nothingOf(send('POST', '/api/users/me/deletion/cancel', { json: { token } })),

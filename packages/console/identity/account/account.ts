@@ -42,8 +42,9 @@ export type Step =
   | 'undo'
   | 'keep'
   | 'alarm'
+  | 'export'
 
-const LINKS: Step[] = ['reset', 'verify', 'email', 'undo', 'keep', 'alarm']
+const LINKS: Step[] = ['reset', 'verify', 'email', 'undo', 'keep', 'alarm', 'export']
 
 /** What the fragment of the address asks for. The token in it has reached no server. */
 export function stepOf(fragment: string): { step: Step; token: string } {

@@ -1,7 +1,9 @@
 import { useSignal } from '@preact/signals'
+import type { Reply } from '../../shared/api/api.ts'
 import { useAction, useLoad } from '../../shared/api/use-reply.ts'
 import { Button } from '../../shared/components/button.tsx'
 import { Skeleton } from '../../shared/components/page.tsx'
+import { saveFile } from '../../shared/files/save-file.ts'
 import { brand, post, type Step } from './account.ts'
 import { Ask, Confirm, Done, Failure, Heading } from './parts.tsx'
 import { dateIn, filled, texts } from './texts/texts.ts'
@@ -32,6 +34,15 @@ export function ByMail({ step, token, go }: { step: Step; token: string; go(next
           done={texts.undone}
           doneAbout={texts.undoneAbout}
           run={() => post('/api/users/me/email/undo', { token })}
+        />
+      )}
+      {step === 'export' && (
+        <Confirm
+          title={texts.dataTitle}
+          about={texts.exportAbout}
+          send={texts.exportData}
+          done={texts.exported}
+          run={() => download(token)}
         />
       )}
       {step === 'keep' && (
@@ -151,4 +162,10 @@ function Verify({ token }: { token: string }) {
       <Failure reply={deny.refusal} />
     </Confirm>
   )
+}
+
+async function download(token: string): Promise<Reply> {
+  const reply = await post('/api/users/me/export/download', { token })
+  if (reply.ok) saveFile(reply.content, 'my-data.json')
+  return reply
 }

@@ -17,7 +17,7 @@ import { issueToken, LIFETIME_SECONDS } from './one-time-tokens.ts'
 import { accountLink } from './recovery.ts'
 
 /** Tokens that a change of the account makes void, and with them sign-ins that wait for a second factor. An undo must outlive what a thief does next. */
-const VOIDED = ['verify-email', 'password-reset', 'password-change', 'email-change']
+const VOIDED = ['verify-email', 'password-reset', 'password-change', 'email-change', 'data-export']
 
 type Consequence = {
   result?: 'REFUSED'

@@ -120,6 +120,8 @@ export const de: Texts = {
   currentRefused: 'Das ist nicht dein aktuelles Passwort.',
   passwordSaved: 'Dein Passwort ist geändert. Alle anderen Geräte wurden abgemeldet.',
   dataTitle: 'Deine Daten',
+  exportAbout: 'Alles, was über dein Konto gespeichert ist, in einer Datei.',
+  exported: 'Deine Daten sind gespeichert',
   exportData: 'Meine Daten herunterladen',
   erase: 'Mein Konto löschen',
   eraseAsk:

@@ -116,6 +116,8 @@ export const en = {
   currentRefused: 'This is not your current password.',
   passwordSaved: 'Your password is changed. Every other device was signed out.',
   dataTitle: 'Your data',
+  exportAbout: 'Everything that is kept about your account, as one file.',
+  exported: 'Your data is saved',
   exportData: 'Download my data',
   erase: 'Delete my account',
   eraseAsk:

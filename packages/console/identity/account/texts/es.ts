@@ -118,6 +118,8 @@ export const es: Texts = {
   currentRefused: 'Esta no es tu contraseña actual.',
   passwordSaved: 'Tu contraseña ha cambiado. Se han cerrado las demás sesiones.',
   dataTitle: 'Tus datos',
+  exportAbout: 'Todo lo que se guarda sobre tu cuenta, en un archivo.',
+  exported: 'Tus datos están guardados',
   exportData: 'Descargar mis datos',
   erase: 'Borrar mi cuenta',
   eraseAsk:

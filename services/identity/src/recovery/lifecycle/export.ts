@@ -1,8 +1,61 @@
-import { type By, recordEvent, requireUser, sessionsOf, userDetails } from '@plinth/accounts'
+import {
+  type By,
+  findUserById,
+  lockCaller,
+  type Origin,
+  recordEvent,
+  requireUser,
+  sessionsOf,
+  userDetails,
+} from '@plinth/accounts'
+import { type Caller, inTransaction } from '@plinth/kit'
 import { listAuditOf, listMailsOf } from '../../database/user-data.repository.ts'
-import type { Recovery } from '../recovery.ts'
+import { queueMail, requireMail } from '../../mail/outbox.ts'
+import type { Language } from '../../mail/settings.ts'
+import { findToken, issueToken, LIFETIME_SECONDS } from '../one-time-tokens.ts'
+import { tokenRejected } from '../problems.ts'
+import { accountLink, mayMail, type Recovery, within } from '../recovery.ts'
 
 const PART = 500
+const KIND = 'data-export'
+
+/** By mail, whose link works for 24 hours. */
+export async function requestExport(
+  recovery: Recovery,
+  caller: Caller,
+  language: Language,
+  origin: Origin,
+): Promise<void> {
+  const { accounts, db, outbox } = recovery
+  requireMail(outbox)
+  await inTransaction(db, async (inside) => {
+    await lockCaller(inside, caller)
+    const user = await requireUser(within(accounts, inside), Number(caller.userId))
+    const { id: userId, email: to, username } = user
+    if (!(await mayMail(recovery, inside, { kind: KIND, user, to, origin }))) return
+    const { token } = await issueToken(
+      { accounts, db: inside },
+      { userId, kind: KIND, address: to },
+    )
+    const details = { username, link: accountLink(recovery, 'export', token) }
+    const lifetimeSeconds = LIFETIME_SECONDS[KIND]
+    await queueMail(
+      outbox,
+      inside,
+      { kind: KIND, to, userId, language, details, lifetimeSeconds },
+      origin,
+    )
+  })
+}
+
+/** As often as wanted while the link works: a download can break off. */
+export async function exportByMail(recovery: Recovery, token: string, origin: Origin) {
+  const { accounts, db } = recovery
+  const found = await findToken({ accounts, db }, KIND, { token })
+  const user = found && (await findUserById(accounts.db, found.userId))
+  if (!found || !user?.enabled || user.email !== found.address) throw tokenRejected()
+  return exportUser(recovery, user.id, { actor: user.username, origin })
+}
 
 /**
  * What this service knows about one person, as JSON, read and sent in parts. It has no secrets: no

@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream'
 import {
   type AccountGuard,
   ADMIN_ROLE,
@@ -14,7 +13,6 @@ import {
   WhyBody,
 } from '@plinth/accounts'
 import {
-  bareReply,
   CREDENTIALS_BODY_BYTES,
   emptyBody,
   type Guard,
@@ -34,7 +32,6 @@ import {
   type Lifecycle,
 } from './deletion.ts'
 import { requireNewPassword } from './entry.ts'
-import { exportUser } from './export.ts'
 import { inviteUser } from './invitation.ts'
 import { noDeletion } from './problems.ts'
 import {
@@ -48,31 +45,15 @@ import {
 const own = ['Own account']
 const administration = ['Users']
 const userIdOf = (id: string) => pathId(id, { unknown: userUnknown })
-const file = { 200: bareReply({ mediaTypes: ['application/json'] }) }
 
 type Guards = { guard: AccountGuard; recent: Guard }
 
-/** export · delete · keep, of the own account; and for administrators of any, with a reason */
+/** delete · keep, of the own account; and for administrators of any, with a reason */
 export function lifecycleRoutes(
   server: Server,
   lifecycle: Lifecycle,
   { guard, recent }: Guards,
 ): void {
-  server.get('/api/users/me/export', {
-    onRequest: [guard.caller, recent],
-    schema: {
-      operationId: 'exportOwnData',
-      summary: 'Everything that is kept about you, as one JSON document',
-      tags: own,
-      response: file,
-    },
-    handler: async (request, reply) => {
-      const by = { actor: request.caller.username, origin: originOf(request) }
-      const parts = await exportUser(lifecycle, Number(request.caller.userId), by)
-      return reply.type('application/json').send(Readable.from(parts))
-    },
-  })
-
   server.delete('/api/users/me', {
     onRequest: [guard.caller, recent],
     schema: {
@@ -139,23 +120,6 @@ function administrationRoutes(server: Server, lifecycle: Lifecycle, guards: Guar
     handler: async (request, reply) => {
       await requireNewPassword(lifecycle, userIdOf(request.params.id), byCaller(request))
       return reply.code(204).send()
-    },
-  })
-
-  server.post('/api/users/:id/export', {
-    onRequest: admin,
-    schema: {
-      operationId: 'exportDataOfUser',
-      summary: 'Everything that is kept about a user, as one JSON document',
-      tags: administration,
-      params: IdPath,
-      body: WhyBody,
-      response: file,
-      problems: [userUnknown],
-    },
-    handler: async (request, reply) => {
-      const parts = await exportUser(lifecycle, userIdOf(request.params.id), byCaller(request))
-      return reply.type('application/json').send(Readable.from(parts))
     },
   })
 

@@ -1,0 +1,103 @@
+import { Readable } from 'node:stream'
+import {
+  type AccountGuard,
+  ADMIN_ROLE,
+  byCaller,
+  originOf,
+  userUnknown,
+  WhyBody,
+} from '@plinth/accounts'
+import {
+  bareReply,
+  CREDENTIALS_BODY_BYTES,
+  type Guard,
+  IdPath,
+  pathId,
+  type Server,
+} from '@plinth/kit'
+import { languageFor } from '../../mail/messages.ts'
+import { mailNotConfigured } from '../../mail/problems.ts'
+import { tokenRejected } from '../problems.ts'
+import type { Recovery } from '../recovery.ts'
+import { AcceptedReply, TokenBody } from '../routes/schemas.ts'
+import { exportByMail, exportUser, requestExport } from './export.ts'
+
+const own = ['Own account']
+const file = { 200: bareReply({ mediaTypes: ['application/json'] }) }
+
+/** What is kept about a user: at once, by a link in a mail, and for administrators */
+export function exportRoutes(
+  server: Server,
+  recovery: Recovery,
+  { guard, recent }: { guard: AccountGuard; recent: Guard },
+): void {
+  server.get('/api/users/me/export', {
+    onRequest: [guard.caller, recent],
+    schema: {
+      operationId: 'exportOwnData',
+      summary: 'Everything that is kept about you, as one JSON document',
+      tags: own,
+      response: file,
+    },
+    handler: async (request, reply) => {
+      const by = { actor: request.caller.username, origin: originOf(request) }
+      const parts = await exportUser(recovery, Number(request.caller.userId), by)
+      return reply.type('application/json').send(Readable.from(parts))
+    },
+  })
+
+  server.post('/api/users/:id/export', {
+    onRequest: guard.role(ADMIN_ROLE),
+    schema: {
+      operationId: 'exportDataOfUser',
+      summary: 'Everything that is kept about a user, as one JSON document',
+      tags: ['Users'],
+      params: IdPath,
+      body: WhyBody,
+      response: file,
+      problems: [userUnknown],
+    },
+    handler: async (request, reply) => {
+      const id = pathId(request.params.id, { unknown: userUnknown })
+      const parts = await exportUser(recovery, id, byCaller(request))
+      return reply.type('application/json').send(Readable.from(parts))
+    },
+  })
+
+  byMailRoutes(server, recovery, [guard.caller, recent])
+}
+
+function byMailRoutes(server: Server, recovery: Recovery, onRequest: Guard[]): void {
+  server.post('/api/users/me/export', {
+    onRequest,
+    schema: {
+      operationId: 'requestExport',
+      summary: 'Ask for a mail with a link to everything that is kept about you',
+      tags: own,
+      response: { 202: AcceptedReply },
+      problems: [mailNotConfigured],
+    },
+    handler: async (request, reply) => {
+      const { caller, headers } = request
+      const language = languageFor(headers['accept-language'], recovery.outbox.settings.language)
+      await requestExport(recovery, caller, language, originOf(request))
+      return reply.code(202).send({ message: 'A mail with a link is on its way.' })
+    },
+  })
+
+  server.post('/api/users/me/export/download', {
+    bodyLimit: CREDENTIALS_BODY_BYTES,
+    schema: {
+      operationId: 'downloadExport',
+      summary: 'The document, with the token of the mail; works for 24 hours',
+      tags: own,
+      body: TokenBody,
+      response: file,
+      problems: [tokenRejected],
+    },
+    handler: async (request, reply) => {
+      const parts = await exportByMail(recovery, request.body.token, originOf(request))
+      return reply.type('application/json').send(Readable.from(parts))
+    },
+  })
+}
