@@ -7,7 +7,18 @@ import { seededDatabase } from './users.ts'
 const FEW = 1000
 const BAR = 1.3
 
-type Requests = { login(): Promise<Response>; page(): Promise<Response> }
+/** Each finds one user, or a page of the hundred that have it. */
+const SEARCHES: Record<string, (users: number) => string> = {
+  q: (users) => `user${users / 2}`,
+  mfa: () => 'true',
+  lastSeenTo: () => '2021-01-01',
+}
+
+type Requests = {
+  login(): Promise<Response>
+  page(): Promise<Response>
+  search(name: string): Promise<Response>
+}
 
 /** The same requests on few and on many users. */
 export function growth(): Promise<Row[]> {
@@ -15,8 +26,18 @@ export function growth(): Promise<Row[]> {
     withUsers(ROWS, async (many) => [
       row('login', await mediansInTurns([few.login, many.login])),
       row('GET /api/users', await mediansInTurns([few.page, many.page])),
+      ...(await inOrder(Object.keys(SEARCHES), async (name) => {
+        const medians = await mediansInTurns([few, many].map((users) => () => users.search(name)))
+        return row(`GET /api/users?${name}=…`, medians)
+      })),
     ]),
   )
+}
+
+async function inOrder<T>(names: string[], work: (name: string) => Promise<T>): Promise<T[]> {
+  const done: T[] = []
+  for (const name of names) done.push(await work(name))
+  return done
 }
 
 async function withUsers<T>(users: number, work: (requests: Requests) => Promise<T>): Promise<T> {
@@ -28,6 +49,8 @@ async function withUsers<T>(users: number, work: (requests: Requests) => Promise
         return work({
           login: () => logIn(server, { ...ADMIN, username: `user${users / 2}` }),
           page: () => fetch(`${server.url}/api/users`, { headers }),
+          search: (name) =>
+            fetch(`${server.url}/api/users?${name}=${SEARCHES[name]?.(users)}`, { headers }),
         })
       },
       { IDENTITY_DATABASE_URL: database.url, IDENTITY_MASTER_KEY: database.masterKey },

@@ -4,6 +4,7 @@ import { promisify } from 'node:util'
 import { drive } from '../harness/compare.ts'
 import { mediansInTurns } from '../harness/latency.ts'
 import { atLeast, atMost, perSecond, type Row } from '../harness/row.ts'
+import { startServer } from '../harness/server-process.ts'
 import { SECONDS } from '../harness/settings.ts'
 import { middleTurn } from '../harness/turns.ts'
 import { ADMIN, type Identity, JSON_TYPE, logIn, loginRequest, withIdentity } from './service.ts'
@@ -14,6 +15,7 @@ export function logins(): Promise<Row[]> {
   return withIdentity(async (identity) => [
     await againstHashing(identity),
     await equalWork(identity),
+    await againstNoGate(identity),
   ])
 }
 
@@ -33,6 +35,26 @@ async function againstHashing({ server }: Identity): Promise<Row> {
     ...atLeast(0.9, ratio),
     p50Ms: ours.p50Ms,
     p99Ms: ours.p99Ms,
+  }
+}
+
+/** Storage mounts the same accounts, and asks for no second factor. */
+async function againstNoGate({ server }: Identity): Promise<Row> {
+  const storage = await startServer('services/storage-full/src/main.ts', 'STORAGE_FULL_PORT')
+  try {
+    const user = { ...ADMIN, username: 'user' }
+    const [gated = 0, bare = 0] = await mediansInTurns(
+      [server, storage].map((each) => () => logIn(each, user)),
+    )
+    return {
+      what: 'login of a user without a second factor, against no such gate',
+      ours: `${gated.toFixed(2)} ms`,
+      baseline: `${bare.toFixed(2)} ms`,
+      ratio: gated / bare,
+      ...atMost(1.03, gated / bare),
+    }
+  } finally {
+    await storage.stop()
   }
 }
 

@@ -11,7 +11,10 @@ import type { IdentityTables } from '../../services/identity/src/database/tables
 const PASSWORD = 'password123123'
 const ORIGIN = { address: 'bench', userAgent: null, requestId: null }
 
-/** A SQLite database with that many users and an administrator, all with the demo password. */
+/**
+ * A SQLite database with that many users and an administrator, all with the demo password. A hundred
+ * of them have a second factor, and were last seen in 2020.
+ */
 export async function seededDatabase(users: number) {
   const folder = mkdtempSync(join(tmpdir(), 'plinth-users-'))
   const url = `sqlite:${join(folder, 'identity.db')}`
@@ -38,9 +41,11 @@ export async function seededDatabase(users: number) {
   await registerUser(accounts, named('user0'), ORIGIN)
   // One hash for all: the hash of a password is not what grows with the number of users.
   await sql`
-    insert into users (username, email, password_hash, roles, admin, enabled, created_at)
+    insert into users (username, email, password_hash, roles, admin, enabled, created_at,
+      second_factor, last_seen_on)
     with recursive n (i) as (select 1 union all select i + 1 from n where i < ${users})
-    select 'user' || i, 'user' || i || '@localhost', password_hash, roles, 0, 1, created_at
+    select 'user' || i, 'user' || i || '@localhost', password_hash, roles, 0, 1, created_at,
+      i % ${users / 100} = 1, case i % ${users / 100} when 1 then '2020-01-01' else '2030-01-01' end
     from n, users where users.username = 'user0'`.execute(db)
   await accounts.close()
   await close()
