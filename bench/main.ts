@@ -13,6 +13,7 @@ import { observed } from './identity/observed.ts'
 import { profile } from './identity/profile.ts'
 import { kit } from './kit/kit.ts'
 import { start } from './kit/start.ts'
+import { events } from './payments/events.ts'
 import { payments } from './payments/payments.ts'
 import { postgres } from './postgres/postgres.ts'
 import { withLines } from './report/performance-page.ts'
@@ -49,6 +50,7 @@ const PARTS: Record<string, Part> = {
   'storage-key/lists': keyLists,
   'storage-key/memory': keyMemory,
   payments,
+  events,
   postgres,
 }
 

@@ -1,0 +1,157 @@
+/**
+ * What events cost the requests that they are about, as processor time against the same service without
+ * them, and how fast they are delivered.
+ */
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { drive } from '../harness/compare.ts'
+import { atLeast, atMost, perSecond, type Row } from '../harness/row.ts'
+import type { BenchServer } from '../harness/server-process.ts'
+import { SECONDS } from '../harness/settings.ts'
+import { middleTurn } from '../harness/turns.ts'
+import { type Service, songUpload, withService } from '../storage/full/service.ts'
+import { deliverAll } from './deliver.ts'
+import { interleaved, openPayments, withPayments } from './payments.ts'
+
+const TURNS = 7
+const MOST = 1.1
+const BYTES = 10 * 1024
+/** Rounds of the dispatcher are a matter of time, so a turn should not be too short. */
+const PAYMENTS = Math.ceil(40 * SECONDS)
+const LEAST_PER_SECOND = 500
+
+const WITHOUT = {
+  NODE_OPTIONS: `--import=${pathToFileURL(join(import.meta.dirname, 'without-events.ts'))}`,
+}
+
+export async function events(folder: string): Promise<Row[]> {
+  return [await uploadRow(folder), await webhookRow(), await deliveryRow()]
+}
+
+async function uploadRow(folder: string): Promise<Row> {
+  return withService(join(folder, 'on'), (on) =>
+    withService(
+      join(folder, 'off'),
+      (off) =>
+        costRow(
+          'a durable 10 KB upload',
+          () => cpuOfUpload(on),
+          () => cpuOfUpload(off),
+        ),
+      WITHOUT,
+    ),
+  )
+}
+
+async function cpuOfUpload(service: Service): Promise<number> {
+  const before = service.cpuMs()
+  const seconds = SECONDS / 2
+  const { requestsPerSecond } = await drive(service, songUpload(service, BYTES), { seconds })
+  return (service.cpuMs() - before) / (requestsPerSecond * seconds)
+}
+
+async function webhookRow(): Promise<Row> {
+  return withPayments({}, (on) =>
+    withPayments(WITHOUT, async (off) =>
+      costRow('a webhook with effects', await webhooksOf(on), await webhooksOf(off)),
+    ),
+  )
+}
+
+/** Each turn delivers the webhooks of other payments. */
+async function webhooksOf(server: BenchServer): Promise<() => Promise<number>> {
+  const opened = await openPayments(server.url, PAYMENTS * (TURNS + 1))
+  return async () => {
+    const deliveries = interleaved(opened.splice(0, PAYMENTS))
+    const before = server.cpuMs()
+    await deliverAll(server.url, deliveries)
+    return (server.cpuMs() - before) / deliveries.length
+  }
+}
+
+async function costRow(
+  what: string,
+  on: () => Promise<number>,
+  off: () => Promise<number>,
+): Promise<Row> {
+  for (const side of [on, off]) await side()
+  const { ours, baseline, ratio } = await middleTurn(TURNS, async () => {
+    const ours = await on()
+    const baseline = await off()
+    return { ours, baseline, ratio: ours / baseline }
+  })
+  const text = (ms: number) => `${Math.round(ms * 1000)} µs`
+  return {
+    what: `processor time of ${what} with its event, against without`,
+    ours: text(ours),
+    baseline: text(baseline),
+    ratio,
+    ...atMost(MOST, ratio),
+  }
+}
+
+/** Events wait for a paused endpoint; the time runs from when it is active to the last of them. */
+async function deliveryRow(): Promise<Row> {
+  return withPayments({}, async ({ url }) => {
+    const receiver = await startReceiver()
+    try {
+      const endpoint = await send(url, 'POST', '/api/webhooks/endpoints', { url: receiver.url })
+      const path = `/api/webhooks/endpoints/${endpoint.id}`
+      await receiver.reached(1)
+      await send(url, 'PATCH', path, { state: 'paused' })
+      const opened = await openPayments(url, PAYMENTS)
+      await deliverAll(url, interleaved(opened))
+      const before = receiver.count()
+      await send(url, 'PATCH', path, { state: 'active' })
+      const started = performance.now()
+      // Made, paid, and ten refunds.
+      const count = PAYMENTS * 12
+      await receiver.reached(before + count)
+      const rate = count / ((performance.now() - started) / 1000)
+      return {
+        what: `${count} events delivered to one receiver`,
+        ours: perSecond(rate),
+        ...atLeast(LEAST_PER_SECOND, rate),
+      }
+    } finally {
+      receiver.close()
+    }
+  })
+}
+
+async function send(url: string, method: string, path: string, body: object) {
+  const headers = { 'content-type': 'application/json' }
+  const reply = await fetch(`${url}${path}`, { method, headers, body: JSON.stringify(body) })
+  if (!reply.ok) throw new Error(`${path} was answered ${reply.status}: ${await reply.text()}`)
+  return (await reply.json()) as { id: string }
+}
+
+async function startReceiver() {
+  let received = 0
+  let waiting = { count: Number.POSITIVE_INFINITY, resolve: () => {} }
+  const server = createServer((request, reply) => {
+    request.resume().on('end', () => {
+      reply.writeHead(204).end()
+      received += 1
+      if (received >= waiting.count) waiting.resolve()
+    })
+  })
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}/`,
+    count: () => received,
+    reached: async (count: number) => {
+      if (received >= count) return
+      await new Promise<void>((resolve) => {
+        waiting = { count, resolve }
+      })
+    },
+    close: () => {
+      server.close()
+      server.closeAllConnections()
+    },
+  }
+}
