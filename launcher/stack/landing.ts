@@ -31,11 +31,29 @@ export function createLanding(
   server.get('/api/services', (request) =>
     Promise.all(services.map((each) => describeService(each, server.baseUrlOf(request)))),
   )
+  server.get('/.well-known/api-catalog', (_request, reply) => {
+    reply.type(CATALOG_TYPE).send(apiCatalog(services))
+  })
   actuatorRoutes(server, { name: 'landing', version: VERSION, healthy: async () => true })
   if (details?.history) healthRoutes(server, details.history.points)
   if (details) backupHealthRoute(server, details.backups)
   consoleRoutes(server, consoleFolder('landing'), '')
   return server
+}
+
+const CATALOG_TYPE = 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"'
+
+/** RFC 9727: where programs find the documents. The sandbox has the provider's interface and none of its own. */
+function apiCatalog(services: RunningService[]) {
+  const own = services.filter(({ entry }) => entry.name !== 'provider-sandbox')
+  return {
+    linkset: own.map(({ publicUrl }) => ({
+      anchor: publicUrl,
+      'service-desc': [{ href: `${publicUrl}/openapi.json`, type: 'application/json' }],
+      'service-doc': [{ href: `${publicUrl}/reference`, type: 'text/html' }],
+      status: [{ href: `${publicUrl}/actuator/health`, type: 'application/json' }],
+    })),
+  }
 }
 
 async function describeService(service: RunningService, suite: string) {

@@ -7,6 +7,9 @@ import { testEnv } from './test-env.ts'
 
 type Listed = { name: string; healthy: boolean; url: string; consoleUrl: string }
 
+type Link = { href: string }
+type Catalogued = { 'service-desc': Link[]; 'service-doc': Link[] }
+
 describe('the landing page', () => {
   test('is public HTML under a strict policy', async (t) => {
     const { landing } = await start(t)
@@ -37,6 +40,27 @@ describe('the landing page', () => {
       const index = (await (await fetch(url)).json()) as { name: string }
       assert.deepEqual([page.status, page.redirected, index.name], [200, true, name])
     }
+  })
+
+  test('tells programs where the API document of each service is', async (t) => {
+    const { landing } = await start(t)
+
+    const { body, headers } = await landing.get('/.well-known/api-catalog')
+
+    assert.match(
+      headers.get('content-type') ?? '',
+      /^application\/linkset\+json; profile=.*rfc9727/,
+    )
+    const titles: string[] = []
+    for (const {
+      'service-desc': documents,
+      'service-doc': pages,
+    } of body.linkset as Catalogued[]) {
+      const document = await (await fetch(documents[0]?.href ?? '')).json()
+      titles.push((document as { info: { title: string } }).info.title)
+      assert.equal((await fetch(pages[0]?.href ?? '')).status, 200)
+    }
+    assert.equal(new Set(titles).size, 4)
   })
 
   test('shows which service has stopped answering', async (t) => {
