@@ -232,6 +232,12 @@ describe('the identity console', { skip }, () => {
     await page.getByRole('button', { name: 'Previous' }).click()
     await page.getByRole('cell', { name: 'crowd100', exact: true }).waitFor()
 
+    await search.getByLabel('Second factor').selectOption('on')
+    await search.getByRole('button', { name: 'Search' }).click()
+    await page.getByText('No user matches.').waitFor()
+    await search.getByLabel('Second factor').selectOption('off')
+    await search.getByLabel('Not seen since').fill('2001-01-01')
+
     await search.getByLabel('Name or e-mail').fill('a-name')
     await search.getByRole('button', { name: 'Search' }).click()
     const name = page.locator('td .cut', { hasText: long }).first()

@@ -100,7 +100,12 @@ export function rememberUsers<T extends IssuerTables>(db: Db<T>, issuer: string)
   return async ({ userId, username }: { userId: string; username: string }): Promise<void> => {
     const user = `${userId} ${username}`
     if (remembered.has(user)) return
-    await insertUsername(db as unknown as Db<IssuerTables>, { issuer, userId, username })
+    try {
+      await insertUsername(db as unknown as Db<IssuerTables>, { issuer, userId, username })
+    } catch {
+      // On a full disk users can still read, and no name is stored either. The next request tries again.
+      return
+    }
     if (remembered.size >= MOST_REMEMBERED) remembered.clear()
     remembered.add(user)
   }
