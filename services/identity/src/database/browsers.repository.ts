@@ -11,16 +11,15 @@ export async function updateWatchedSignIn(db: Db<IdentityTables>, session_id: nu
   await db.updateTable('watched_sign_ins').set({ session_id }).execute()
 }
 
-/** In the order of their ids; later ones than `until` may still be joined by one with a lower id. */
+/** In the order of their ids. */
 export async function listSignIns(
   db: Db<IdentityTables>,
-  { after, until, most }: { after: number; until: string; most: number },
+  { after, most }: { after: number; most: number },
 ) {
   const rows = await db
     .selectFrom('sessions')
     .select(['id', 'user_id', 'address', 'user_agent', 'created_at'])
     .where('id', '>', after)
-    .where('created_at', '<=', until)
     .orderBy('id')
     .limit(most)
     .execute()

@@ -15,7 +15,7 @@ import { queueNotice } from './notices.ts'
 const DAY = 86_400
 const KEPT_SECONDS = 180 * DAY
 const AT_ONCE = 200
-/** Transactions commit in another order than their ids say. */
+/** Transactions commit in another order than their ids say: one with a lower id may still be under way. */
 const SETTLED_SECONDS = 5
 /** Mail may have been off for long: an old sign-in is learnt from and not reported. */
 const NEWS_SECONDS = 3600
@@ -41,7 +41,9 @@ async function reportPart(watch: Watch, now: Date): Promise<number> {
   const { db } = watch
   const after = await lockWatchedSignIn(db)
   const until = secondsAfter(now, -SETTLED_SECONDS).toISOString()
-  const signIns = await listSignIns(db, { after, until, most: AT_ONCE })
+  const found = await listSignIns(db, { after, most: AT_ONCE })
+  const recent = found.findIndex(({ createdAt }) => createdAt > until)
+  const signIns = recent === -1 ? found : found.slice(0, recent)
   for (const signIn of signIns) await learn(watch, signIn, now)
   const last = signIns.at(-1)
   if (last) await updateWatchedSignIn(db, last.id)
