@@ -74,7 +74,7 @@ export const CRITICAL: CriticalFile[] = [
   ),
   accounts('sessions/caller.ts', './sessions/caller', 'bearer', 'users', 'audit'),
   accounts('sessions/login.ts', './sessions/login', 'lifecycle', 'login', 'audit', 'races'),
-  accounts('sessions/refresh.ts', 'refresh', 'races', 'audit'),
+  accounts('sessions/refresh.ts', 'refresh', 'user-search', 'audit', 'races'),
   accounts('sessions/sessions.ts', 'own-account', 'logout', 'refresh', 'races', 'login', 'audit'),
   accounts('users/changes.ts', 'users', 'email-addresses', 'audit', 'races'),
   identity('passkeys/challenges.ts', 'passkeys', 'passkey-swaps'),
