@@ -1,35 +1,36 @@
 import assert from 'node:assert/strict'
-import type { ChildProcess } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, type TestContext, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { services } from '../services.ts'
 import { endOf, failureOf, launch, lineOf } from './launch.ts'
 import { testEnv } from './test-env.ts'
 
-type Started = { child: ChildProcess; line: { landing: string; services: Record<string, string> } }
+test('npm start, from the first to the second', async (t) => {
+  const { env, folder } = await testEnv(t, { LOG_LEVEL: 'info' })
+  const child = launch(t, { env, folder })
+  const printed: string[] = []
+  child.stdout?.on('data', (chunk) => printed.push(String(chunk)))
+  const line = JSON.parse(await lineOf(child, /"msg":"started"/))
+  const keys = () => textOf(`${line.services.identity}/.well-known/jwks.json`)
 
-describe('npm start', () => {
-  test('says in one JSON line where everything is, and all of it is healthy', async (t) => {
-    const { env, folder } = await testEnv(t)
-
-    const { line } = await start(t, env, folder)
-
+  await t.test('prints one JSON line, which says where everything is and what is on', () => {
+    assert.equal(printed.join('').trim().split('\n').length, 1, printed.join(''))
     assert.deepEqual(
       Object.keys(line.services),
       services.map(({ name }) => name),
     )
+    assert.match(line.announcements.join(' '), /demo accounts.*development key/)
+  })
+
+  await t.test('all of it is healthy', async () => {
     for (const url of [line.landing, ...Object.values(line.services)])
       assert.equal((await fetch(`${url}/actuator/health`)).status, 200, url)
   })
 
-  test('announces logins that work, on the landing page and nowhere in the JSON line', async (t) => {
-    const { env, folder } = await testEnv(t)
-    const { line } = await start(t, env, folder)
+  await t.test('announces logins that work, on the landing page and not in that line', async () => {
+    const [identity] = JSON.parse(await textOf(`${line.landing}/api/services`))
 
-    const listed = await readJson(`${line.landing}/api/services`)
-
-    const [identity] = listed
     assert.equal(identity.healthy, true)
     assert.equal(identity.logins.length, 2)
     for (const { username, password } of identity.logins) {
@@ -41,54 +42,7 @@ describe('npm start', () => {
     }
   })
 
-  test('prints nothing but that line, which also says what is on for development', async (t) => {
-    const { env, folder } = await testEnv(t, { LOG_LEVEL: 'info' })
-    const child = launch(t, { env, folder })
-    const printed: string[] = []
-    child.stdout?.on('data', (chunk) => printed.push(String(chunk)))
-
-    const line = JSON.parse(await lineOf(child, /"msg":"started"/))
-
-    assert.equal(printed.join('').trim().split('\n').length, 1, printed.join(''))
-    assert.match(line.announcements.join(' '), /demo accounts.*development key/)
-  })
-
-  test('SIGTERM closes everything and ends with 0', async (t) => {
-    const { env, folder } = await testEnv(t)
-    const { child } = await start(t, env, folder)
-
-    child.kill('SIGTERM')
-
-    assert.equal((await endOf(child)).exitCode, 0)
-  })
-
-  test('a second start keeps data and generated secrets', async (t) => {
-    const { env, folder } = await testEnv(t)
-    const first = await start(t, env, folder)
-    const keys = await (await fetch(`${first.line.services.identity}/.well-known/jwks.json`)).text()
-    first.child.kill('SIGTERM')
-    await endOf(first.child)
-
-    const second = await start(t, env, folder)
-
-    const again = await fetch(`${second.line.services.identity}/.well-known/jwks.json`)
-    assert.equal(await again.text(), keys)
-  })
-
-  test('reads .env in the working directory; what is set outside wins', async (t) => {
-    const { env, folder } = await testEnv(t)
-    const { IDENTITY_PORT, ...others } = env
-    writeFileSync(join(folder, '.env'), `IDENTITY_PORT=${IDENTITY_PORT}\nSUITE_PORT=1\n`)
-
-    const { line } = await start(t, others, folder)
-
-    assert.equal(new URL(line.services.identity ?? '').port, IDENTITY_PORT)
-    assert.equal(new URL(line.landing).port, env.SUITE_PORT)
-  })
-
-  test('a port in use is named together with the setting that moves it', async (t) => {
-    const { env, folder } = await testEnv(t)
-    await start(t, env, folder)
+  await t.test('a port in use is named together with the setting that moves it', async () => {
     const { env: second } = await testEnv(t, { IDENTITY_PORT: env.IDENTITY_PORT ?? '' })
 
     const { exitCode, errors } = await failureOf(launch(t, { env: second, folder }))
@@ -98,6 +52,30 @@ describe('npm start', () => {
     assert.doesNotMatch(errors, /\n {4}at /)
   })
 
+  const before = await keys()
+  await t.test('SIGTERM closes everything and ends with 0', async () => {
+    child.kill('SIGTERM')
+
+    assert.equal((await endOf(child)).exitCode, 0)
+  })
+
+  await t.test(
+    'the next keeps data and secrets, and reads .env, but what is set outside wins',
+    async () => {
+      const { IDENTITY_PORT, ...others } = env
+      writeFileSync(join(folder, '.env'), `IDENTITY_PORT=${IDENTITY_PORT}\nSUITE_PORT=1\n`)
+
+      const next = launch(t, { env: others, folder })
+      const { landing, services: urls } = JSON.parse(await lineOf(next, /"msg":"started"/))
+
+      assert.equal(new URL(urls.identity).port, IDENTITY_PORT)
+      assert.equal(new URL(landing).port, env.SUITE_PORT)
+      assert.equal(await keys(), before)
+    },
+  )
+})
+
+describe('npm start', () => {
   test('a data folder that cannot be created is named together with its setting', async (t) => {
     const { env, folder } = await testEnv(t)
     const file = join(folder, 'file')
@@ -131,16 +109,6 @@ describe('npm start', () => {
   })
 })
 
-// biome-ignore lint/suspicious/noExplicitAny: a test asserts the shape it expects
-async function readJson(url: string): Promise<any> {
-  return (await fetch(url)).json()
-}
-
-async function start(
-  t: TestContext,
-  env: Record<string, string>,
-  folder: string,
-): Promise<Started> {
-  const child = launch(t, { env, folder })
-  return { child, line: JSON.parse(await lineOf(child, /"msg":"started"/)) }
+async function textOf(url: string): Promise<string> {
+  return (await fetch(url)).text()
 }

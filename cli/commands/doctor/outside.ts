@@ -58,7 +58,7 @@ async function arrivalFindings(found: Prepared): Promise<Finding[]> {
     {
       check: 'payments',
       status: 'warn',
-      seen: `the last webhook came ${webhook ? `at ${webhook.last}` : 'never'}, and an event was found by asking at ${asked?.last}`,
+      seen: `${webhook ? `the last webhook came at ${webhook.last}` : 'no webhook has come'}, and an event was found by asking at ${asked?.last}`,
       expected: 'a webhook for every event of the provider',
       why: 'without webhooks a payment is seen only when we ask, up to a minute later',
       fix: 'add …/api/provider/webhook to the webhooks of the provider, and compare PROVIDER_WEBHOOK_SECRET',
