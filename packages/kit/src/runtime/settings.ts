@@ -204,5 +204,15 @@ export function readEnvFile(file?: string, env?: Env): void {
   const path = file ?? '.env'
   if (!existsSync(path)) return
   if (env === undefined) process.loadEnvFile(path)
-  else Object.assign(env, { ...parseEnv(readFileSync(path, 'utf8')), ...env })
+  else Object.assign(env, { ...parseEnv(readText(path)), ...env })
+}
+
+/** Node's own message does not name the file when it is a folder. */
+function readText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    throw new Error(`${path} cannot be read: ${code ?? message}`, { cause: error })
+  }
 }
