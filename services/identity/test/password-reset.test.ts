@@ -153,24 +153,43 @@ for (const engine of engines) {
       assert.equal(statuses.filter((status) => status === 400).length, 99)
     })
 
-    test('needs a new mail once it was used, has expired or was replaced', async (t) => {
-      const { api, clock } = await startWithAlice(t, { engine })
+    test('needs a new mail once it was used, has expired or was replaced; only its holder learns which', async (t) => {
+      const { api, clock, pair } = await startWithAlice(t, { engine })
+      const stateOf = async (token: string) => {
+        const { status, body } = await api.post('/api/auth/links/state', { token })
+        assert.equal(status, 200)
+        return body
+      }
+      const unknown = { state: 'unknown', at: null }
       const first = tokenOf(await askForReset(api))
+      assert.deepEqual(await stateOf(first), unknown)
       clock.advance(61)
+      const replacedAt = clock().toISOString()
       const second = tokenOf(await askForReset(api, 2))
       const attempt = async (token: string) => {
         const { status, body } = await confirm(api, { token, newPassword: NEW_PASSWORD })
-        return [status, body.code]
+        return { status, ...body, requestId: undefined }
       }
 
-      assert.deepEqual(await attempt(first), [400, 'TOKEN_INVALID'])
-      assert.deepEqual(await attempt(second), [204, undefined])
-      assert.deepEqual(await attempt(second), [400, 'TOKEN_INVALID'])
-      assert.deepEqual(await attempt('never-existed'), [400, 'TOKEN_INVALID'])
+      const refused = await attempt('never-existed')
+      assert.deepEqual([refused.status, refused.code], [400, 'TOKEN_INVALID'])
+      assert.deepEqual(await attempt(first), refused)
+      assert.deepEqual(await stateOf(second), unknown)
+      assert.equal((await attempt(second)).status, 204)
+      const usedAt = clock().toISOString()
+      assert.deepEqual(await attempt(second), refused)
       clock.advance(61)
       const third = tokenOf(await askForReset(api, 3))
       clock.advance(30 * 60)
-      assert.deepEqual(await attempt(third), [400, 'TOKEN_INVALID'])
+      const expiredAt = clock().toISOString()
+      clock.advance(24 * 3600)
+      assert.deepEqual(await attempt(third), refused)
+
+      assert.deepEqual(await stateOf(first), { state: 'replaced', at: replacedAt })
+      assert.deepEqual(await stateOf(second), { state: 'used', at: usedAt })
+      assert.deepEqual(await stateOf(third), { state: 'expired', at: expiredAt })
+      for (const other of ['never-existed', first.slice(1), pair.refreshToken])
+        assert.deepEqual(await stateOf(other), unknown)
     })
 
     test('a token dies when the password changes, the user is disabled or leaves', async (t) => {
@@ -316,6 +335,7 @@ for (const engine of engines) {
         400,
       )
       assert.equal(await status('/api/auth/password-reset/confirm', { token: 'x' }), 400)
+      assert.equal(await status('/api/auth/links/state', { token: ' ' }), 400)
     })
   })
 }

@@ -56,6 +56,10 @@ export type RecoveryCalls = {
   pendingVerification(
     token: string,
   ): Promise<{ username: string; email: string; createdAt: string }>
+  /** Why a link does not work; `unknown` is also one that does. */
+  linkState(
+    token: string,
+  ): Promise<{ state: 'used' | 'replaced' | 'expired' | 'unknown'; at: string | null }>
   /** To the own address, if none is given. */
   resendVerification(email?: string): Promise<{ message: string }>
   accountSecurity(): Promise<{ emailVerified: boolean; secondFactor: boolean }>
@@ -112,6 +116,7 @@ export function recoveryCalls({ send, calling }: OpenSession): RecoveryCalls {
     verifyEmail: (json) => nothingOf(send('POST', '/api/auth/verify-email', { json })),
     pendingVerification: (token) =>
       jsonOf(send('POST', '/api/auth/verify-email/pending', { json: { token } })),
+    linkState: (token) => jsonOf(send('POST', '/api/auth/links/state', { json: { token } })),
     resendVerification: (email) => {
       const call = email === undefined ? calling : send
       return jsonOf(call('POST', '/api/auth/verify-email/resend', { json: { email } }))

@@ -36,6 +36,7 @@ export type Step =
   | 'home'
   | 'forgot'
   | 'sent'
+  | 'resend'
   | 'reset'
   | 'verify'
   | 'email'
@@ -51,7 +52,7 @@ export function stepOf(fragment: string): { step: Step; token: string } {
   const [step = '', token = ''] = fragment.replace(/^#/, '').split('=')
   const linked = LINKS.find((name) => name === step)
   if (linked && token !== '') return { step: linked, token }
-  return { step: step === 'forgot' ? 'forgot' : 'home', token: '' }
+  return { step: step === 'forgot' || step === 'resend' ? step : 'home', token: '' }
 }
 
 export const post = (path: string, body: object): Promise<Reply> =>

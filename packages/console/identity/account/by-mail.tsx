@@ -1,4 +1,5 @@
 import { useSignal } from '@preact/signals'
+import type { ComponentProps } from 'preact'
 import type { Reply } from '../../shared/api/api.ts'
 import { useAction, useLoad } from '../../shared/api/use-reply.ts'
 import { Button } from '../../shared/components/button.tsx'
@@ -8,80 +9,103 @@ import { brand, post, type Step } from './account.ts'
 import { Ask, Confirm, Done, Failure, Heading } from './parts.tsx'
 import { dateIn, filled, texts } from './texts/texts.ts'
 
+type Question = Omit<ComponentProps<typeof Confirm>, 'run' | 'token'> & {
+  run(token: string): Promise<Reply>
+}
+
+/** Links that need nothing but a press of a button. */
+const QUESTIONS: Partial<Record<Step, Question>> = {
+  email: {
+    title: texts.emailTitle,
+    about: texts.emailAbout,
+    send: texts.confirm,
+    done: texts.emailDone,
+    again: '#home',
+    run: (token) => post('/api/users/me/email/confirm', { token }),
+  },
+  undo: {
+    title: texts.undoTitle,
+    about: texts.undoAbout,
+    send: texts.undo,
+    done: texts.undone,
+    doneAbout: texts.undoneAbout,
+    run: (token) => post('/api/users/me/email/undo', { token }),
+  },
+  export: {
+    title: texts.dataTitle,
+    about: texts.exportAbout,
+    send: texts.exportData,
+    done: texts.exported,
+    again: '#home',
+    run: download,
+  },
+  keep: {
+    title: texts.keepTitle,
+    about: texts.keepAbout,
+    send: texts.keep,
+    done: texts.kept,
+    doneAbout: texts.keptAbout,
+    again: '#home',
+    run: (token) => post('/api/users/me/deletion/cancel', { token }),
+  },
+  alarm: {
+    title: texts.alarmTitle,
+    about: texts.alarmAbout,
+    send: texts.alarm,
+    done: texts.alarmed,
+    doneAbout: texts.undoneAbout,
+    again: '#forgot',
+    run: (token) => post('/api/auth/not-me', { token }),
+  },
+}
+
 /** What the links in mails open, and the way to ask for one. */
 export function ByMail({ step, token, go }: { step: Step; token: string; go(next: Step): void }) {
   const email = useSignal('')
+  const question = QUESTIONS[step]
   return (
     <>
       {step === 'forgot' && <Forgot email={email} onSent={() => go('sent')} />}
       {step === 'sent' && <NewPassword proof={{ email: email.value }} byCode />}
+      {step === 'resend' && <Resend />}
       {step === 'reset' && <NewPassword proof={{ token }} />}
       {step === 'verify' && <Verify token={token} />}
-      {step === 'email' && (
-        <Confirm
-          title={texts.emailTitle}
-          about={texts.emailAbout}
-          send={texts.confirm}
-          done={texts.emailDone}
-          run={() => post('/api/users/me/email/confirm', { token })}
-        />
-      )}
-      {step === 'undo' && (
-        <Confirm
-          title={texts.undoTitle}
-          about={texts.undoAbout}
-          send={texts.undo}
-          done={texts.undone}
-          doneAbout={texts.undoneAbout}
-          run={() => post('/api/users/me/email/undo', { token })}
-        />
-      )}
-      {step === 'export' && (
-        <Confirm
-          title={texts.dataTitle}
-          about={texts.exportAbout}
-          send={texts.exportData}
-          done={texts.exported}
-          run={() => download(token)}
-        />
-      )}
-      {step === 'keep' && (
-        <Confirm
-          title={texts.keepTitle}
-          about={texts.keepAbout}
-          send={texts.keep}
-          done={texts.kept}
-          doneAbout={texts.keptAbout}
-          run={() => post('/api/users/me/deletion/cancel', { token })}
-        />
-      )}
-      {step === 'alarm' && (
-        <Confirm
-          title={texts.alarmTitle}
-          about={texts.alarmAbout}
-          send={texts.alarm}
-          done={texts.alarmed}
-          doneAbout={texts.undoneAbout}
-          run={() => post('/api/auth/not-me', { token })}
-        />
+      {question && (
+        <Confirm key={step} {...question} token={token} run={() => question.run(token)} />
       )}
     </>
   )
 }
 
 function Forgot(props: { email: { value: string }; onSent(): void }) {
-  const action = useAction(async ({ email = '' }: Record<string, string>) => {
+  const send = async (email: string) => {
     props.email.value = email
     const reply = await post('/api/auth/password-reset', { email })
     if (reply.ok) props.onSent()
     return reply
-  })
+  }
+  return <AskForMail title={texts.forgotTitle} about={texts.forgotAbout} send={send} />
+}
+
+function Resend() {
+  const sent = useSignal(false)
+  const send = async (email: string) => {
+    const reply = await post('/api/auth/verify-email/resend', { email })
+    sent.value = reply.ok
+    return reply
+  }
+  if (sent.value) return <Done title={texts.sentTitle} about={texts.resent} />
+  return <AskForMail title={texts.resendTitle} about={texts.resendAbout} send={send} />
+}
+
+function AskForMail(props: { title: string; about: string; send(email: string): Promise<Reply> }) {
+  const action = useAction(({ email = '' }: Record<string, string>) => props.send(email))
   return (
     <>
-      <Heading>{texts.forgotTitle}</Heading>
-      <p>{texts.forgotAbout}</p>
+      <Heading>{props.title}</Heading>
+      <p>{props.about}</p>
       <Ask
-        label={texts.forgotTitle}
+        label={props.title}
         fields={[{ label: texts.email, name: 'email', type: 'email', autocomplete: 'email' }]}
         refused={{ email: texts.emailRefused }}
         action={action}
@@ -91,7 +115,8 @@ function Forgot(props: { email: { value: string }; onSent(): void }) {
   )
 }
 
-function NewPassword({ proof, byCode = false }: { proof: object; byCode?: boolean }) {
+function NewPassword(props: { proof: { token?: string; email?: string }; byCode?: boolean }) {
+  const { proof, byCode = false } = props
   const asksFactor = useSignal(false)
   const action = useAction(
     ({ factor = '', ...values }: Record<string, string>) => {
@@ -126,6 +151,7 @@ function NewPassword({ proof, byCode = false }: { proof: object; byCode?: boolea
         refused={{ code: texts.codeRefused, newPassword: texts.passwordRefused }}
         action={action}
         send={texts.save}
+        {...(proof.token && { token: proof.token })}
       />
     </>
   )
@@ -142,7 +168,7 @@ function Verify({ token }: { token: string }) {
     return (
       <>
         <Heading>{texts.verifyTitle}</Heading>
-        <Failure reply={pending.refusal} />
+        <Failure reply={pending.refusal} again="#resend" token={token} />
       </>
     )
   const { username, email, createdAt } = pending.body
@@ -155,11 +181,13 @@ function Verify({ token }: { token: string }) {
       send={texts.confirm}
       done={texts.verified}
       run={() => post('/api/auth/verify-email', { token })}
+      token={token}
+      again="#resend"
     >
       <Button kind="danger" busy={deny.busy} onClick={() => deny.run()}>
         {texts.deny}
       </Button>
-      <Failure reply={deny.refusal} />
+      <Failure reply={deny.refusal} again="#resend" token={token} />
     </Confirm>
   )
 }

@@ -1,11 +1,12 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import type { Reply } from '../../shared/api/api.ts'
-import { useAction } from '../../shared/api/use-reply.ts'
+import { useAction, useLoad } from '../../shared/api/use-reply.ts'
 import { Button } from '../../shared/components/button.tsx'
 import { Field, type FieldProps, faultOf } from '../../shared/components/form.tsx'
 import { Notice } from '../../shared/components/page.tsx'
-import { failureText, texts } from './texts/texts.ts'
+import { post } from './account.ts'
+import { endedText, failureText, type LinkState, texts } from './texts/texts.ts'
 
 /** The heading takes the focus, so that a screen reader announces each step. */
 export function Heading({ children }: { children: ComponentChildren }) {
@@ -27,6 +28,8 @@ export function Ask(props: {
   /** One of several on its page. */
   plain?: boolean
   action: { run(values: Record<string, string>): unknown; busy: boolean; reply?: Reply }
+  /** Of the link that opened the page. */
+  token?: string
 }) {
   const { action } = props
   const submit = (event: SubmitEvent) => {
@@ -48,7 +51,9 @@ export function Ask(props: {
           {props.send}
         </Button>
       </div>
-      {!isAboutFields(action.reply) && <Failure reply={action.reply} again />}
+      {!isAboutFields(action.reply) && (
+        <Failure reply={action.reply} again="#forgot" token={props.token} />
+      )}
     </form>
   )
 }
@@ -58,20 +63,43 @@ function isAboutFields(reply: Reply | undefined): boolean {
   return reply?.body?.code === 'VALIDATION_ERROR'
 }
 
-/** `again` leads to where a mail for a new password is asked for. */
-export function Failure({ reply, again = false }: { reply: Reply | undefined; again?: boolean }) {
+/** Where a new mail is asked for: `#home` by signing in. */
+type Again = '#forgot' | '#resend' | '#home'
+
+export function Failure(props: {
+  reply: Reply | undefined
+  again?: Again | undefined
+  /** Of the link that was refused. */
+  token?: string | undefined
+}) {
+  const { reply, again, token } = props
   if (!reply || reply.ok) return null
   const code = reply.body?.code
+  if (code !== 'TOKEN_INVALID')
+    return (
+      <Notice tone="bad" alert>
+        <p>{failureText(code)}</p>
+      </Notice>
+    )
   return (
     <Notice tone="bad" alert>
-      <p>{failureText(code)}</p>
-      {again && code === 'TOKEN_INVALID' && (
+      {token ? <WhyEnded token={token} /> : <p>{failureText(code)}</p>}
+      {again && (
         <p>
-          <a href="#forgot">{texts.again}</a>
+          <a href={again}>{again === '#home' ? texts.signIn : texts.again}</a>
         </p>
       )}
     </Notice>
   )
+}
+
+/** The refusal is the same for every link; who holds the token may ask why. */
+function WhyEnded({ token }: { token: string }) {
+  const { loading, body } = useLoad<LinkState>(
+    () => post('/api/auth/links/state', { token }),
+    [token],
+  )
+  return loading ? null : <p>{endedText(body)}</p>
 }
 
 /** A person presses the button: programs that open every link of a mail change nothing. */
@@ -83,6 +111,8 @@ export function Confirm(props: {
   done: string
   doneAbout?: string
   run(): Promise<Reply>
+  token: string
+  again?: Again
   /** Beside the button. */
   children?: ComponentChildren
 }) {
@@ -99,7 +129,7 @@ export function Confirm(props: {
         </Button>
         {props.children}
       </div>
-      <Failure reply={action.reply} />
+      <Failure reply={action.reply} again={props.again} token={props.token} />
     </>
   )
 }

@@ -7,7 +7,14 @@ export type OneTimeToken = FromRow<TokenRow>
 
 /** Replaces the unused token of the same user and kind. */
 export async function replaceToken(db: Db<IdentityTables>, token: OneTimeToken): Promise<void> {
-  await deleteTokens(db, token.userId, [token.kind])
+  await db
+    .updateTable('one_time_tokens')
+    .set({ replaced_at: token.createdAt })
+    .where('user_id', '=', token.userId)
+    .where('kind', '=', token.kind)
+    .where('used_at', 'is', null)
+    .where('replaced_at', 'is', null)
+    .execute()
   await db.insertInto('one_time_tokens').values(toRow<TokenRow>(token)).execute()
 }
 
@@ -38,6 +45,7 @@ export async function tryCode(
     .where('address', '=', address)
     .where('kind', '=', kind)
     .where('used_at', 'is', null)
+    .where('replaced_at', 'is', null)
     .where('failures', '<', most)
     .returningAll()
     .executeTakeFirst()
@@ -51,12 +59,13 @@ export async function spendToken(db: Db<IdentityTables>, id: string, now: Date):
     .set({ used_at: now.toISOString() })
     .where('id', '=', id)
     .where('used_at', 'is', null)
+    .where('replaced_at', 'is', null)
     .where('expires_at', '>', now.toISOString())
     .executeTakeFirstOrThrow()
   return numUpdatedRows === 1n
 }
 
-/** Unused ones; those that were used stay until they expire, to recognise a second use. */
+/** The newest of each kind, if unused; the others stay, so that their links can say why they do not work. */
 export async function deleteTokens(
   db: Db<IdentityTables>,
   userId: number,
@@ -67,10 +76,11 @@ export async function deleteTokens(
     .where('user_id', '=', userId)
     .where('kind', 'in', kinds)
     .where('used_at', 'is', null)
+    .where('replaced_at', 'is', null)
     .execute()
 }
 
-export function deleteExpiredTokens(db: Db<IdentityTables>, now: Date, signal: AbortSignal) {
+export function deleteTokensExpiredBy(db: Db<IdentityTables>, time: Date, signal: AbortSignal) {
   const expired = { table: 'one_time_tokens', key: 'id', column: 'expires_at' }
-  return deleteUntil(db, expired, now, signal)
+  return deleteUntil(db, expired, time, signal)
 }

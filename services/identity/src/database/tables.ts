@@ -61,6 +61,8 @@ export type IdentityTables = AccountTables &
       created_at: string
       expires_at: string
       used_at: string | null
+      /** When a newer token of the kind took its place. */
+      replaced_at: string | null
     }
     totp_factors: {
       user_id: number

@@ -4,10 +4,11 @@ import {
   type LeaseTables,
   type Logger,
   type Server,
+  secondsAfter,
   startJob,
 } from '@plinth/kit'
 import { deleteUnfinished } from '../database/factors.repository.ts'
-import { deleteExpiredTokens } from '../database/one-time-tokens.repository.ts'
+import { deleteTokensExpiredBy } from '../database/one-time-tokens.repository.ts'
 import { PENDING_SECONDS } from '../factors/enrolment.ts'
 import { removeDueFactors } from '../factors/removal.ts'
 import { type Prepare, sweepMails } from '../mail/delivery.ts'
@@ -15,6 +16,7 @@ import { prepareEmailChange } from './by-mail/email-change.ts'
 import { prepareReset } from './by-mail/password-reset.ts'
 import { prepareVerification } from './by-mail/verification.ts'
 import { reportNewBrowsers } from './new-browsers.ts'
+import { ENDED_SECONDS } from './one-time-tokens.ts'
 import type { Recovery } from './recovery.ts'
 
 /** Each kind of mail that is decided on after the reply. */
@@ -46,7 +48,7 @@ export function startRecoverySweep(
     log: log as Logger,
     metrics,
     run: async (signal) => {
-      await deleteExpiredTokens(db, accounts.clock(), signal)
+      await deleteTokensExpiredBy(db, secondsAfter(accounts.clock(), -ENDED_SECONDS), signal)
       await sweepMails(outbox, signal)
       await removeDueFactors({ accounts, db }, signal)
       await reportNewBrowsers({ db, outbox, publicUrl }, signal)

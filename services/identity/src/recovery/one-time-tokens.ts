@@ -71,6 +71,7 @@ export async function issueToken(
     createdAt: now.toISOString(),
     expiresAt: expiresAt ?? secondsAfter(now, LIFETIME_SECONDS[kind]).toISOString(),
     usedAt: null,
+    replacedAt: null,
   })
   return { token, code }
 }
@@ -91,7 +92,26 @@ export async function findToken(
       ? await findByCode({ accounts, db }, kind, proof)
       : await findTokenByHash(db, hashOpaqueToken(proof.token))
   const now = accounts.clock().toISOString()
-  return found && found.kind === kind && found.expiresAt > now ? found : undefined
+  if (found?.kind !== kind || found.replacedAt !== null) return undefined
+  return found.expiresAt > now ? found : undefined
+}
+
+/** How long after its end a link can say why it does not work. */
+export const ENDED_SECONDS = 7 * 24 * HOUR
+
+type LinkState = { state: 'used' | 'replaced' | 'expired' | 'unknown'; at: string | null }
+
+/**
+ * Why a link does not work. Only the token itself opens this, so it helps nobody who guesses; what uses
+ * a token answers the same for all of them. `unknown` is also one that works, or was made void.
+ */
+export async function linkState({ accounts, db }: Tokens, token: string): Promise<LinkState> {
+  const found = await findTokenByHash(db, hashOpaqueToken(token))
+  if (found?.usedAt) return { state: 'used', at: found.usedAt }
+  if (found?.replacedAt) return { state: 'replaced', at: found.replacedAt }
+  if (found && found.expiresAt <= accounts.clock().toISOString())
+    return { state: 'expired', at: found.expiresAt }
+  return { state: 'unknown', at: null }
 }
 
 async function findByCode(

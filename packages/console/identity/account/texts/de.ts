@@ -20,6 +20,11 @@ export const de: Texts = {
   save: 'Passwort speichern',
   resetDone: 'Dein neues Passwort ist gespeichert',
   resetDoneAbout: 'Alle Geräte wurden abgemeldet. Melde dich mit dem neuen Passwort an.',
+  resendTitle: 'Bestätige deine E-Mail-Adresse',
+  resendAbout:
+    'Gib die E-Mail-Adresse deines Kontos ein. Wir senden dir eine neue Mail, um sie zu bestätigen.',
+  resent:
+    'Wenn es ein Konto mit dieser Adresse gibt, das noch nicht bestätigt ist, ist eine Mail unterwegs.',
   verifyTitle: 'Ist das dein Konto?',
   verifyAbout: '{username} wurde am {date} mit {email} registriert.',
   confirm: 'Bestätigen',
@@ -43,6 +48,9 @@ export const de: Texts = {
   close: 'Du kannst diese Seite schließen.',
   invalid:
     'Dieser Link oder Code gilt nicht mehr: Er wurde benutzt, durch eine neuere Mail ersetzt oder ist abgelaufen.',
+  used: 'Dieser Link wurde am {time} benutzt. Er gilt nur einmal.',
+  replaced: 'Dieser Link wurde durch die Mail vom {time} ersetzt. Nimm den Link in dieser Mail.',
+  expired: 'Dieser Link ist am {time} abgelaufen.',
   again: 'Neue Mail anfordern',
   taken: 'Diese Adresse gehört inzwischen zu einem anderen Konto.',
   failed: 'Das hat nicht geklappt. Versuche es gleich noch einmal.',

@@ -18,6 +18,10 @@ export const en = {
   save: 'Save the password',
   resetDone: 'Your new password is saved',
   resetDoneAbout: 'Every device was signed out. Sign in with the new password.',
+  resendTitle: 'Confirm your e-mail address',
+  resendAbout: 'Enter the e-mail address of your account. We send another mail to confirm it.',
+  resent:
+    'If there is an account with this address that is not confirmed yet, a mail is on its way.',
   verifyTitle: 'Is this your account?',
   verifyAbout: '{username} was registered with {email} on {date}.',
   confirm: 'Confirm',
@@ -41,6 +45,9 @@ export const en = {
   close: 'You can close this page.',
   invalid:
     'This link or code does not work any more: it was used, replaced by a newer mail, or has expired.',
+  used: 'This link was used on {time}. It works only once.',
+  replaced: 'This link was replaced by the mail of {time}. Use the link in that one.',
+  expired: 'This link expired on {time}.',
   again: 'Ask for a new mail',
   taken: 'This address belongs to another account in the meantime.',
   failed: 'That did not work. Try again in a moment.',

@@ -20,6 +20,10 @@ export const es: Texts = {
   save: 'Guardar la contraseña',
   resetDone: 'Tu contraseña nueva está guardada',
   resetDoneAbout: 'Se han cerrado todas las sesiones. Entra con la contraseña nueva.',
+  resendTitle: 'Confirma tu dirección de correo',
+  resendAbout:
+    'Introduce la dirección de correo de tu cuenta. Te enviamos otro mensaje para confirmarla.',
+  resent: 'Si hay una cuenta con esta dirección aún sin confirmar, te llegará un mensaje.',
   verifyTitle: '¿Es esta tu cuenta?',
   verifyAbout: '{username} se registró con {email} el {date}.',
   confirm: 'Confirmar',
@@ -42,6 +46,9 @@ export const es: Texts = {
   close: 'Puedes cerrar esta página.',
   invalid:
     'Este enlace o código ya no vale: se ha usado, lo ha sustituido un mensaje más nuevo o ha caducado.',
+  used: 'Este enlace se usó el {time}. Solo vale una vez.',
+  replaced: 'A este enlace lo ha sustituido el mensaje del {time}. Usa el enlace de ese mensaje.',
+  expired: 'Este enlace caducó el {time}.',
   again: 'Pedir otro mensaje',
   taken: 'Esta dirección pertenece ahora a otra cuenta.',
   failed: 'No ha funcionado. Inténtalo de nuevo dentro de un momento.',

@@ -27,6 +27,14 @@ const FAILURES: Record<string, string> = {
   TOO_MANY_ATTEMPTS: texts.factorLocked,
 }
 
+export type LinkState = { state: string; at: string | null }
+
+/** Why a link does not work. */
+export function endedText({ state, at }: LinkState = { state: '', at: null }): string {
+  const { used, replaced, expired, invalid } = texts
+  return filled({ used, replaced, expired }[state] ?? invalid, { time: at ? timeIn(at) : '' })
+}
+
 /** A refusal in the language of the reader. */
 export function failureText(code: string | undefined): string {
   return FAILURES[code ?? ''] ?? texts.failed

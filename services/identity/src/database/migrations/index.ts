@@ -6,6 +6,7 @@ import { verifiedUsers } from './0003-verified-users.ts'
 import { factorsSchema } from './0004-factors.ts'
 import { factorRemoval } from './0005-factor-removal.ts'
 import { knownBrowsers } from './0006-known-browsers.ts'
+import { replacedTokens } from './0007-replaced-tokens.ts'
 
 export const identityMigrations: Migration[] = [
   ...accountMigrations,
@@ -16,4 +17,5 @@ export const identityMigrations: Migration[] = [
   factorsSchema,
   factorRemoval,
   knownBrowsers,
+  replacedTokens,
 ]

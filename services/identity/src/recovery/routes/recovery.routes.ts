@@ -25,12 +25,14 @@ import { mailNotConfigured } from '../../mail/problems.ts'
 import { denyOwnership } from '../by-mail/not-me.ts'
 import { confirmPasswordReset, resetByAdministrator } from '../by-mail/password-reset.ts'
 import { addressOfCaller, pendingVerification, verifyEmail } from '../by-mail/verification.ts'
+import { linkState } from '../one-time-tokens.ts'
 import { tokenRejected } from '../problems.ts'
 import { askForMail, type Recovery } from '../recovery.ts'
 import {
   AcceptedReply,
   AdministratorsResetBody,
   EmailBody,
+  LinkStateReply,
   PendingReply,
   ProofBody,
   ResendBody,
@@ -45,7 +47,7 @@ const bodyLimit = CREDENTIALS_BODY_BYTES
 /** One body, whatever is known about the address. */
 const ASKED = { message: 'If there is such an account, a mail is on its way.' }
 
-/** reset the password · deny that it was you · verify the address */
+/** reset the password · why a link does not work · deny that it was you · verify the address */
 export function recoveryRoutes(server: Server, recovery: Recovery, guard: AccountGuard): void {
   const { settings } = recovery.outbox
   const languageOf = ({ headers }: Request) =>
@@ -104,11 +106,23 @@ export function recoveryRoutes(server: Server, recovery: Recovery, guard: Accoun
     },
   })
 
-  ownershipRoutes(server, recovery)
+  linkRoutes(server, recovery)
   verificationRoutes(server, recovery, languageOf)
 }
 
-function ownershipRoutes(server: Server, recovery: Recovery): void {
+function linkRoutes(server: Server, recovery: Recovery): void {
+  server.post('/api/auth/links/state', {
+    bodyLimit,
+    schema: {
+      operationId: 'linkState',
+      summary: 'Why the link of a mail does not work; changes nothing',
+      tags,
+      body: TokenBody,
+      response: { 200: LinkStateReply },
+    },
+    handler: ({ body }) => linkState(recovery, body.token),
+  })
+
   server.post('/api/auth/not-me', {
     bodyLimit,
     schema: {

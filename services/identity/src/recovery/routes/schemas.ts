@@ -1,5 +1,13 @@
 import { passwordText, reason } from '@plinth/accounts'
-import { emailText, requiredText, Type, timestamp, validationFailed } from '@plinth/kit'
+import {
+  emailText,
+  oneOf,
+  orNull,
+  requiredText,
+  Type,
+  timestamp,
+  validationFailed,
+} from '@plinth/kit'
 import type { Proof } from '../one-time-tokens.ts'
 
 const token = requiredText({ maxLength: 200, description: 'From the link in the mail' })
@@ -64,6 +72,14 @@ export const PendingReply = Type.Object(
     createdAt: timestamp(),
   },
   { ...closed, title: 'PendingVerification' },
+)
+
+export const LinkStateReply = Type.Object(
+  {
+    state: oneOf('used', 'replaced', 'expired', 'unknown'),
+    at: orNull(Type.String({ format: 'date-time', description: 'Since when' })),
+  },
+  { ...closed, title: 'LinkState' },
 )
 
 export const SecurityReply = Type.Object(
