@@ -55,7 +55,7 @@ export function startSchedule(scheduled: Scheduled): Schedule | undefined {
     const name = due.toISOString()
     const { db, close } = await openDatabase<LeaseTables>(lease.url, lease.migrations)
     const makeUnlessMade = async (signal: AbortSignal): Promise<Outcome> => {
-      if (await isLeaseHeld(db, `backup-made:${name}`)) return 'made before'
+      if (await isLeaseHeld(db, `backup-made:${name}`, MADE_SECONDS)) return 'made before'
       const outcome = await makeInProcess(scheduled, signal)
       if (outcome === 'made') await isFirstWithin(db, `backup-made:${name}`, MADE_SECONDS)
       return outcome

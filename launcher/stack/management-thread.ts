@@ -65,12 +65,22 @@ function accept(socket: Socket): void {
     if (mayBeProbe && !text.includes('\r\n\r\n') && head.length < MOST_HEAD_BYTES) return
     socket.off('data', look)
     const probe = PROBE.exec(text)
-    if (probe) void answer(socket, probe[1] === '/liveness')
+    if (probe) void answer(socket, probe[1] === '/liveness', idOf(text))
     else void handOn(socket.pause(), head)
   })
 }
 
-async function answer(socket: Socket, asksForLife: boolean): Promise<void> {
+const REQUEST_ID = /^x-request-id: *([A-Za-z0-9._-]{1,128})\r$/im
+const STARTED = Date.now().toString(36)
+let count = 0
+
+/** The one that was given, where it is well-formed; a new one otherwise. */
+function idOf(head: string): string {
+  count += 1
+  return REQUEST_ID.exec(head)?.[1] ?? `probe-${STARTED}-${count}`
+}
+
+async function answer(socket: Socket, asksForLife: boolean, id: string): Promise<void> {
   const health = await healthOfServices(asksForLife ? LIFELESS_MS : HUNG_MS)
   const isUp = health.status === 'UP' || (asksForLife && health !== TOO_SLOW)
   const body = JSON.stringify(isUp ? UP : health)
@@ -79,6 +89,8 @@ async function answer(socket: Socket, asksForLife: boolean): Promise<void> {
     ...(isUp ? [] : ['retry-after: 5']),
     'content-type: application/json; charset=utf-8',
     `content-length: ${Buffer.byteLength(body)}`,
+    `x-request-id: ${id}`,
+    'x-content-type-options: nosniff',
     'cache-control: no-store',
     'connection: close',
   ]

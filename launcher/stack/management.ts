@@ -17,6 +17,7 @@ import {
   type Guard,
   type Health,
   hashOpaqueToken,
+  hostUrl,
   type Logger,
   labelled,
   listen,
@@ -161,11 +162,12 @@ async function startThread(front: Front, { readiness, openServer, log }: Behind)
 }
 
 function operatorServer(
-  { token, backups }: ManagementConfig,
+  { host, port, token, backups }: ManagementConfig,
   { metrics, readiness, history }: Required<Watched>,
   log: Logger,
 ): Server {
-  const server = createServer({ log, clock: systemClock })
+  const publicUrl = hostUrl(host, port)
+  const server = createServer({ log, clock: systemClock, host, publicUrl })
   const guards = token === undefined ? [] : [bearerOf(token)]
   server.get('/actuator/prometheus', {
     onRequest: guards,

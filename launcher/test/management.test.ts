@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { get as httpGet, type IncomingMessage } from 'node:http'
 import { type AddressInfo, createServer } from 'node:net'
 import { describe, test } from 'node:test'
 import { StartError } from '@plinth/kit'
@@ -71,6 +72,29 @@ describe('the management listener', () => {
     const reason = 'payments: The service is stopping.'
     assert.deepEqual(await health('/readiness'), [503, { status: 'DOWN', reason }])
     assert.deepEqual(await health('/liveness'), [200, { status: 'UP' }])
+  })
+
+  test('answers under no name but its own, and every reply has the headers of the others', async (t) => {
+    const [port = 0] = await freePorts(1)
+    const { env } = await testEnv(t, { SUITE_MANAGEMENT_PORT: String(port) })
+    const stack = await startStack({ env })
+    t.after(() => stack.close())
+    const get = async (path: string, host: string) => {
+      const request = httpGet({ host: '127.0.0.1', port, path, headers: { host } })
+      const [reply] = (await once(request, 'response')) as [IncomingMessage]
+      reply.resume()
+      return reply
+    }
+
+    // What a page of a stranger's site would send that points its own name at this machine.
+    assert.equal((await get('/actuator/prometheus', 'evil.example')).statusCode, 421)
+    for (const path of ['/actuator/prometheus', '/actuator/health/liveness']) {
+      const { statusCode, headers } = await get(path, `localhost:${port}`)
+      assert.equal(statusCode, 200, path)
+      assert.match(String(headers['x-request-id']), /^[\w.-]+$/)
+      assert.equal(headers['x-content-type-options'], 'nosniff')
+      assert.equal(headers['cache-control'], 'no-store')
+    }
   })
 
   test('says in one sentence that its port is in use', async (t) => {

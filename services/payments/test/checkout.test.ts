@@ -250,8 +250,8 @@ for (const engine of engines)
     const loop = shared(async (scope) =>
       startLoop(scope, { webhooks: false, databaseUrl: await engine.freshUrl(scope) }),
     )
-    const many = (count: number) =>
-      Object.fromEntries(Array.from({ length: count }, (_, index) => [`key-${index}`, 'v']))
+    const many = (count: number, value: unknown = 'v') =>
+      Object.fromEntries(Array.from({ length: count }, (_, index) => [`key-${index}`, value]))
     const REFUSED: [string, object][] = [
       ['amount 0', { amount: 0 }],
       ['a negative amount', { amount: -1 }],
@@ -281,6 +281,7 @@ for (const engine of engines)
       ['an e-mail address of 255 characters', { customerEmail: `${'e'.repeat(250)}@a.de` }],
       ['a customer id of 256 characters', { providerCustomerId: 'c'.repeat(256) }],
       ['49 metadata entries', { metadata: many(49) }],
+      ['5,000 metadata entries that are no text', { metadata: many(5000, 1) }],
       ['a metadata key of 41 characters', { metadata: { ['k'.repeat(41)]: 'v' } }],
       ['an empty metadata key', { metadata: { '': 'v' } }],
       ['a metadata key with brackets', { metadata: { 'a[b]': 'v' } }],

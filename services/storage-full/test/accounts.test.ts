@@ -92,6 +92,9 @@ for (const engine of engines)
       assert.deepEqual([await isAlive(current), await isAlive(other)], [false, false])
       assert.equal((await logOut(third, foreign.refreshToken)).status, 200)
       assert.deepEqual([await isAlive(third), await isAlive(foreign)], [false, true])
+      const last = await logIn('user')
+      assert.equal((await logOut(last, 'unknown')).status, 200)
+      assert.equal(await isAlive(last), false)
     })
 
     test('a session that an administrator ends reads no files with its access token', async (t) => {

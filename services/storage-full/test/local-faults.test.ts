@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { chmod, mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { text } from 'node:stream/consumers'
 import { describe, type TestContext, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { armFailPoint } from '@plinth/kit'
@@ -141,6 +142,19 @@ describe('a disk that fails', () => {
     await readinessIs(service, 200)
   })
 
+  test('a start on a full disk says so', async (t) => {
+    const folder = await temporaryFolder(t)
+    const env = { ...storageEnv(folder), PATH: process.env.PATH }
+    const child = spawnOnDisk(folder, env, 'head -c 9000000 /dev/zero >"$0/filler" 2>/dev/null')
+    child.stdout.resume()
+    const [errors, [code]] = await Promise.all([text(child.stderr), once(child, 'close')])
+    const cannotMount = code === 99 || errors.startsWith('unshare')
+    if (cannotMount) return t.skip('this machine does not let a user mount a memory disk')
+
+    assert.match(errors, /disk [^\n]*is full\. Make room/)
+    assert.equal(code, 69)
+  })
+
   test('a full disk that also has the database: files are listed, sent and deleted', async (t) => {
     const service = await startOnSmallDisk(t, { withDatabase: true })
     if (!service) return t.skip('this machine does not let a user mount a memory disk')
@@ -195,19 +209,24 @@ async function filesIn(root: string): Promise<string[]> {
   return entries.filter((entry) => entry.isFile()).map(({ name }) => name)
 }
 
-/** The storage root, or all data, is on a small memory disk that only this process sees. */
+/** A service with a small memory disk that only it sees. Does what `first` says before it starts. */
+function spawnOnDisk(disk: string, env: NodeJS.ProcessEnv, first = ':') {
+  const mount = `mount -t tmpfs -o size=${SMALL_DISK_BYTES} tmpfs "$0"`
+  const alone = ['--user', '--map-root-user', '--mount', 'sh', '-c']
+  const script = `${mount} || exit 99; ${first}; exec "$@"`
+  return spawn('unshare', [...alone, script, disk, process.execPath, MAIN], {
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+}
+
+/** The storage root, or all data, is on that disk. */
 async function startOnSmallDisk(t: TestContext, { withDatabase = false } = {}) {
   const folder = await temporaryFolder(t)
   const env = { ...storageEnv(folder), LOG_LEVEL: 'info', PATH: process.env.PATH }
   const disk = withDatabase ? folder : env.STORAGE_FULL_ROOT
   await mkdir(disk, { recursive: true })
-  const mount = `mount -t tmpfs -o size=${SMALL_DISK_BYTES} tmpfs "$0" && exec "$@"`
-  const alone = ['--user', '--map-root-user', '--mount', 'sh', '-c', mount]
-  const command = [disk, process.execPath, MAIN]
-  const child = spawn('unshare', [...alone, ...command], {
-    env,
-    stdio: ['ignore', 'pipe', 'ignore'],
-  })
+  const child = spawnOnDisk(disk, env)
   const ended = once(child, 'exit')
   t.after(async () => {
     child.kill('SIGKILL')

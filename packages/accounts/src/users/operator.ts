@@ -21,7 +21,7 @@ import { sessionUnknown, userUnknown } from '../problems.ts'
 import { endSessions, type PasskeyStore, resetPassword, sessionsOf } from './access.ts'
 import { changeUser } from './changes.ts'
 import { passwordChangeBody, registrationBody, UserChangeBody } from './schemas.ts'
-import { registerUser, summaryOf } from './users.ts'
+import { refuseGuessable, registerUser, summaryOf } from './users.ts'
 
 const OPERATOR = 'command line'
 const ORIGIN: Origin = { address: OPERATOR, userAgent: null, requestId: null }
@@ -106,6 +106,7 @@ async function resetTo(
   const body = passwordChangeBody(accounts.settings.passwordMinLength)
   const faults = faultsOf(body, { currentPassword: 'not asked for', newPassword: password })
   if (faults.length > 0) throw validationFailed(faults)
+  await refuseGuessable(accounts, user, password)
   const store = given.keepPasskeys ? {} : { passkeys }
   await resetPassword(accounts, user, password, BY, store)
   return { username: user.username, password }

@@ -95,7 +95,8 @@ export function isUniqueViolation(error: unknown, name?: string): boolean {
   return unique && (name === undefined || `${constraint} ${message}`.includes(name))
 }
 
-const FULL = /^(SQLITE_FULL|53100)/
+// Without room for its shared memory, SQLite reports an error of the disk.
+const FULL = /^(SQLITE_FULL|SQLITE_IOERR_SHMSIZE|53100)/
 // Connections refused, lost or too many; a statement that took too long; a server that starts or stops.
 const UNAVAILABLE =
   /^(08\d{3}|53300|57014|57P0\d|SQLITE_(BUSY|LOCKED|READONLY|IOERR|CANTOPEN|PROTOCOL).*)$/

@@ -187,10 +187,15 @@ export function countsFirst(schema: unknown): unknown {
   const copy = Object.fromEntries(
     Object.entries(schema).map(([name, value]) => [name, countsFirst(value)]),
   )
-  const { maxProperties, maxItems, items, patternProperties, propertyNames, ...rest } = copy
+  const { maxProperties, maxItems, items, patternProperties, propertyNames, ...others } = copy
   const limit = maxItems === undefined ? { maxProperties } : { maxItems }
   if (Object.values(limit)[0] === undefined) return copy
-  const members = defined({ items, patternProperties, propertyNames })
+  // What is additional depends on what is named: of an object with named members both stay.
+  const { additionalProperties, ...plain } = others
+  const isRecord = others.properties === undefined
+  const rest = isRecord ? plain : others
+  const named = isRecord ? { additionalProperties } : {}
+  const members = defined({ items, patternProperties, propertyNames, ...named })
   // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
   return { ...rest, ...limit, if: limit, then: members }
 }

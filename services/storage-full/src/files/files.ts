@@ -22,6 +22,7 @@ import {
 import { fileNotFound, fileOfAnotherUser, quotaExceeded } from './problems.ts'
 import {
   HELD_FOR_BACKUP,
+  HOLD_SECONDS,
   type NewFile,
   newObjectName,
   objectKey,
@@ -201,7 +202,7 @@ export async function hideFile(
  */
 export async function finishDeletion(storage: Storage, file: StoredFile): Promise<void> {
   const { db, providers, withReserve } = storage
-  if (await isLeaseHeld(db, HELD_FOR_BACKUP)) return
+  if (await isLeaseHeld(db, HELD_FOR_BACKUP, HOLD_SECONDS)) return
   const provider = providers.at(file.location)
   await provider.remove(objectKey(file))
   failPoint('delete:object')

@@ -51,6 +51,7 @@ export type ObjectAddress = Pick<StoredFile, 'location' | 'objectName'>
 
 /** The names of leases that start so ask for nothing to be removed: a backup is reading. */
 export const HELD_FOR_BACKUP = 'backup-of-files:'
+export const HOLD_SECONDS = 30
 
 /** Accounts of this service have numbers; users of the trusted issuer and service keys do not. */
 export function isForeign(ownerId: string): boolean {

@@ -14,13 +14,11 @@ import type { StorageFullConfig } from '../config.ts'
 import { storageMigrations } from '../database/migrations/index.ts'
 import type { StorageTables } from '../database/tables.ts'
 import { spoolBytes } from '../files/bytes.ts'
-import { HELD_FOR_BACKUP, type Storage } from '../files/storage.ts'
+import { HELD_FOR_BACKUP, HOLD_SECONDS, type Storage } from '../files/storage.ts'
 import { findLocation, keepLocationHere, listLocations } from '../locations/locations.ts'
 import type { Location } from '../locations/providers/provider.ts'
 import { recountTotals } from './sweep.repository.ts'
 import { verifyFiles } from './verify.ts'
-
-const HOLD_SECONDS = 30
 
 /** `restore` fills it; `scratch` does so too, and keeps what was in buckets below the root as well. */
 type BackupMode = 'backup' | 'restore' | 'scratch'

@@ -4,6 +4,7 @@ import { insertFileEvent } from '../files/events.ts'
 import { updateLocation } from '../files/files.repository.ts'
 import {
   HELD_FOR_BACKUP,
+  HOLD_SECONDS,
   newObjectName,
   type ObjectAddress,
   objectKey,
@@ -60,7 +61,7 @@ function refuseDamaged(checksum: string | undefined, file: StoredFile): void {
 
 /** What cannot be removed, or is still read by a backup, is left to the sweeper: the file itself has been moved, or deleted. */
 async function removeUnused({ db, providers, log }: Storage, unused: ObjectAddress): Promise<void> {
-  if (await isLeaseHeld(db, HELD_FOR_BACKUP)) return
+  if (await isLeaseHeld(db, HELD_FOR_BACKUP, HOLD_SECONDS)) return
   const provider = providers.at(unused.location)
   try {
     await provider.remove(objectKey(unused))

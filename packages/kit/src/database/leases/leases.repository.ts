@@ -53,14 +53,17 @@ export async function deleteLease(
 
 /**
  * Whether anyone holds a lease whose name starts so, as of now: as raw SQL it does not share the
- * transaction of reads that began earlier.
+ * transaction of reads that began earlier. One that ends later than `seconds` allow is from before the
+ * clock was set back, and is over.
  */
 export async function isLeaseHeld<T extends LeaseTables>(
   db: Db<T>,
   prefix: string,
+  seconds: number,
 ): Promise<boolean> {
-  const { rows } = await sql`select name from leases
-    where name like ${`${prefix}%`} and until_ms > ${databaseTime(db)} limit 1`.execute(db)
+  const now = databaseTime(db)
+  const { rows } = await sql`select name from leases where name like ${`${prefix}%`}
+    and until_ms > ${now} and until_ms <= ${now} + ${2 * seconds * 1000} limit 1`.execute(db)
   return rows.length > 0
 }
 
@@ -72,10 +75,22 @@ export async function countLeases(db: Db<LeaseTables>): Promise<number> {
   return total
 }
 
-/** Leases that ended long ago: of processes that did not get to give them back. */
+const HOUR_MS = 60 * 60 * 1000
+/** No lease is given for as long. */
+const LONGEST_MS = 7 * 24 * HOUR_MS
+
+/** Of processes that did not get to give them back, long ago or before the clock was set back. */
 export async function deleteDeadLeases(db: Db<LeaseTables>): Promise<void> {
-  const hourAgo = sql<number>`${databaseTime(db)} - ${60 * 60 * 1000}`
-  await db.deleteFrom('leases').where('until_ms', '<', hourAgo).execute()
+  const now = databaseTime(db)
+  await db
+    .deleteFrom('leases')
+    .where((where) =>
+      where.or([
+        where('until_ms', '<', sql<number>`${now} - ${HOUR_MS}`),
+        where('until_ms', '>', sql<number>`${now} + ${LONGEST_MS}`),
+      ]),
+    )
+    .execute()
 }
 
 /** The kit's own tables; every service with a database lists these first. */

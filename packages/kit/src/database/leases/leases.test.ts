@@ -152,12 +152,24 @@ for (const engine of engines)
       await claimLease(db, 'backup:1', 'node', 60)
 
       assert.deepEqual(
-        [await isLeaseHeld(db, 'backup:'), await isLeaseHeld(db, '1')],
+        [await isLeaseHeld(db, 'backup:', 60), await isLeaseHeld(db, '1', 60)],
         [true, false],
       )
       await claimLease(db, 'backup:1', 'node', 0)
 
-      assert.equal(await isLeaseHeld(db, 'backup:'), false)
+      assert.equal(await isLeaseHeld(db, 'backup:', 60), false)
+    })
+
+    test('a lease from before the clock was set back is not believed, and swept', async (t) => {
+      const db = await openNode(t, await engine.freshUrl(t))
+      await claimLease(db, 'backup:1', 'node', 60)
+      const until_ms = Date.now() + 30 * 86_400_000
+      await db.updateTable('leases').set({ until_ms }).execute()
+
+      assert.equal(await isLeaseHeld(db, 'backup:', 60), false)
+      await deleteDeadLeases(db)
+
+      assert.deepEqual(await leasesIn(db), [])
     })
 
     test('a lease that ended more than an hour ago is swept, a younger one is not', async (t) => {
