@@ -103,6 +103,8 @@ describe('a disk that fails', () => {
     assert.deepEqual([refused.status, refused.body.code], [503, 'STORAGE_UNAVAILABLE'])
     assert.equal(probe.status, 503)
     assert.equal(probe.body.steps.at(-1).name, 'write')
+    await changeFolders(env.STORAGE_FULL_ROOT, 0o555)
+    assert.match((await readinessIs(service.api, 503)).body.reason, /written/)
   })
 
   test('a real disk that fills up: 507 to what does not fit, and room again after a delete', async (t) => {

@@ -63,6 +63,22 @@ describe('the actuator', () => {
     assert.deepEqual(second, { status: 'DOWN', reason })
   })
 
+  test('checks once a second, however often it is asked', async (t) => {
+    let [now, checks] = [5000, 0]
+    t.mock.method(performance, 'now', () => now)
+    const probe = healthProbe(async () => {
+      checks += 1
+      return true
+    })
+
+    for (let asked = 0; asked < 20; asked++) await Promise.all([probe(), probe()])
+    const [first] = [checks]
+    now += 1000
+    await probe()
+
+    assert.deepEqual([first, checks], [1, 2])
+  })
+
   test('is not ready while it drains', async (t) => {
     const { api, server } = await startActuator(t, up)
     const before = await api.get('/actuator/health/readiness')
