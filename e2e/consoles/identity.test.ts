@@ -107,6 +107,15 @@ describe('the identity console', { skip }, () => {
     await form.getByRole('button', { name: 'Create account' }).click()
 
     await page.getByText('Signed in as grace.').waitFor()
+
+    const mails = `${new URL(address).origin}/api/dev/mail?to=grace@example.com`
+    const read = async () => (await (await fetch(mails)).json()) as { link: string }[]
+    const [mail] = await until(read, ({ length }) => length > 0)
+    await page.goto(mail?.link ?? '')
+    await page.getByRole('button', { name: 'Confirm' }).waitFor()
+    assert.equal(await page.getByRole('button', { name: 'I did not create it' }).count(), 0)
+    await page.getByRole('button', { name: 'Confirm' }).click()
+    await page.getByRole('heading', { name: 'Your e-mail address is confirmed' }).waitFor()
   })
 
   test('adds a passkey step by step, signs in with it, and deletes it', async (t) => {

@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentProps } from 'preact'
+import { registeredHere } from '../../shared/account/registered-here.ts'
 import type { Reply } from '../../shared/api/api.ts'
 import { useAction, useLoad } from '../../shared/api/use-reply.ts'
 import { Button } from '../../shared/components/button.tsx'
@@ -161,7 +162,12 @@ type Pending = { username: string; email: string; createdAt: string }
 
 function Verify({ token }: { token: string }) {
   const deny = useAction(() => post('/api/auth/not-me', { token }))
-  const pending = useLoad<Pending>(() => post('/api/auth/verify-email/pending', { token }), [token])
+  const isOwner = useSignal(false)
+  const pending = useLoad<Pending>(async () => {
+    const reply = await post('/api/auth/verify-email/pending', { token })
+    isOwner.value = reply.ok && (await registeredHere(reply.body.email))
+    return reply
+  }, [token])
   if (deny.reply?.ok) return <Done title={texts.denied} about={texts.deniedAbout} />
   if (pending.loading) return <Skeleton />
   if (!pending.body)
@@ -177,16 +183,18 @@ function Verify({ token }: { token: string }) {
     <Confirm
       title={texts.verifyTitle}
       about={filled(texts.verifyAbout, { username, email, date })}
-      note={texts.notYours}
+      {...(!isOwner.value && { note: texts.notYours })}
       send={texts.confirm}
       done={texts.verified}
       run={() => post('/api/auth/verify-email', { token })}
       token={token}
       again="#resend"
     >
-      <Button kind="danger" busy={deny.busy} onClick={() => deny.run()}>
-        {texts.deny}
-      </Button>
+      {!isOwner.value && (
+        <Button kind="danger" busy={deny.busy} onClick={() => deny.run()}>
+          {texts.deny}
+        </Button>
+      )}
       <Failure reply={deny.refusal} again="#resend" token={token} />
     </Confirm>
   )

@@ -3,13 +3,17 @@ import { Form, type Values } from '../../components/form.tsx'
 import { Card } from '../../components/page.tsx'
 import { Success } from '../../components/reply.tsx'
 import { facts } from '../../shell/facts.ts'
+import { markRegistered } from '../registered-here.ts'
 import type { Session } from './session.ts'
 
 export function RegisterCard({ session }: { session: Session }) {
   const { api, signIn } = session
   const register = useAction(async (values: Values) => {
     const reply = await api.post('/api/auth/register', values, { open: true })
-    if (reply.ok) await signIn(values)
+    if (reply.ok) {
+      await markRegistered(values.email ?? '')
+      await signIn(values)
+    }
     return reply
   })
   if (facts.value.registration === false) return null
