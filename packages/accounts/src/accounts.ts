@@ -42,6 +42,8 @@ export type Accounts = {
   onEvent?: SecurityListener
   gate?: Gate
   turnAway?: TurnAway
+  /** Whether the host keeps the address for another user. */
+  isHeld?(db: Db<AccountTables>, user: Pick<User, 'id' | 'email'>, now: Date): Promise<boolean>
   close(): Promise<void>
 }
 
@@ -87,7 +89,7 @@ export type Gate = {
   problems: DefinedProblem[]
 }
 
-export type Hooks = { onEvent?: SecurityListener; gate?: Gate; turnAway?: TurnAway }
+export type Hooks = Pick<Accounts, 'onEvent' | 'gate' | 'turnAway' | 'isHeld'>
 
 /** What a host asks for after a right password, before a session opens: then `run` throws. */
 export type TurnAway = {
@@ -179,6 +181,7 @@ type Host = {
 export function accountSettings(settings: Settings, host: Host): AccountSettings {
   const { prefix, dataFolder } = host
   const named = (name: string) => `${prefix}${name}`
+  const common = settings.production ? 'refuse' : 'allow'
   const demoAccounts = settings.convenience(named('DEMO_ACCOUNTS'), host)
   return {
     masterKey: settings.key(named('MASTER_KEY'), join(dataFolder, `${host.name}-master.key`)),
@@ -192,11 +195,7 @@ export function accountSettings(settings: Settings, host: Host): AccountSettings
     }),
     blocklistFile: blocklistFile(settings, named('PASSWORD_BLOCKLIST')),
     refuseCommon:
-      settings.choice(
-        named('COMMON_PASSWORDS'),
-        ['allow', 'refuse'],
-        settings.production ? 'refuse' : 'allow',
-      ) === 'refuse',
+      settings.choice(named('COMMON_PASSWORDS'), ['allow', 'refuse'], common) === 'refuse',
     registration: {
       open: settings.choice(named('REGISTRATION'), ['open', 'closed'], 'open') === 'open',
       perHour: settings.integer(named('REGISTRATIONS_PER_HOUR'), settings.production ? 100 : 0),

@@ -58,7 +58,7 @@ import { passkeyStore } from './passkeys/passkeys.ts'
 import { disabledPasskeyRoutes, passkeyRoutes } from './passkeys/routes/passkeys.routes.ts'
 import { passkeyRecordRoutes } from './passkeys/routes/records.routes.ts'
 import { type Lifecycle, startErasure } from './recovery/lifecycle/deletion.ts'
-import { turnAway } from './recovery/lifecycle/entry.ts'
+import { entryHooks } from './recovery/lifecycle/entry.ts'
 import { exportRoutes } from './recovery/lifecycle/export.routes.ts'
 import { lifecycleRoutes } from './recovery/lifecycle/lifecycle.routes.ts'
 import { prepareMails, startRecoverySweep } from './recovery/mails.ts'
@@ -119,7 +119,7 @@ export async function createIdentity(
     keys: keyGuard,
     onEvent: follow,
     gate: openGate(clock, config),
-    turnAway,
+    ...entryHooks,
   })
   const factors = {
     accounts,

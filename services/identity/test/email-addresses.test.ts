@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { openDatabase, secondsAfter } from '@plinth/kit'
 import { type Api, engines } from '@plinth/kit/testing'
+import { identityMigrations } from '../src/database/migrations/index.ts'
+import type { IdentityTables } from '../src/database/tables.ts'
+import { openOutbox, queueMail } from '../src/mail/outbox.ts'
 import { mailTo, tokenOf } from './inbox.ts'
-import { ALICE, startWithAlice } from './start-identity.ts'
+import { ALICE, adminToken, startWithAlice } from './start-identity.ts'
 
 const NEW_EMAIL = 'alice@new.example'
 
@@ -110,6 +114,111 @@ for (const engine of engines) {
       assert.equal(undone.status, 204)
       const thief = { username: 'alice', password: 'the password of a thief' }
       assert.equal((await api.post('/api/auth/login', thief)).status, 401)
+    })
+
+    const change = async (started: Awaited<ReturnType<typeof start>>, newEmail: string) => {
+      assert.equal((await started.ask(newEmail)).status, 202)
+      const mail = await mailTo(started.api, newEmail, 'email-change')
+      assert.equal(await started.confirm({ token: tokenOf(mail) }), 204)
+    }
+    const undo = async (api: Api, body: object) =>
+      (await api.post('/api/users/me/email/undo', body)).status
+
+    test('of two changes in a row the first can be undone, and its address stays free', async (t) => {
+      const started = await start(t)
+      const { api, clock, email } = started
+      await change(started, NEW_EMAIL)
+      await change(started, 'thief@example.com')
+
+      const again = await mailTo(api, NEW_EMAIL, 'email-changed-again')
+      assert.match(again.text, /thief@example\.com/)
+      assert.doesNotMatch(again.text, /#undo=/)
+      const other = { username: 'thief', email: ALICE.email, password: 'correct horse battery' }
+      const taken = await api.post('/api/auth/register', other)
+      assert.deepEqual([taken.status, taken.body.code], [409, 'EMAIL_ALREADY_EXISTS'])
+      const notice = await mailTo(api, ALICE.email, 'email-changed')
+      assert.equal(await undo(api, { token: tokenOf(notice) }), 204)
+      const reset = await mailTo(api, ALICE.email, 'password-reset')
+      const body = { token: tokenOf(reset), newPassword: 'a password of my own' }
+      assert.equal((await api.post('/api/auth/password-reset/confirm', body)).status, 204)
+
+      const back = { username: ALICE.username, password: body.newPassword }
+      const { body: pair } = await api.post('/api/auth/login', back)
+      assert.equal(
+        (await api.get('/api/users/me', { token: pair.accessToken })).body.email,
+        ALICE.email,
+      )
+      assert.equal(await email(), undefined)
+      clock.advance(61)
+      const own = { token: pair.accessToken as string }
+      await api.post('/api/users/me/email', { newEmail: NEW_EMAIL }, own)
+      const mail = await mailTo(api, NEW_EMAIL, 'email-change', 2)
+      assert.equal(await started.confirm({ token: tokenOf(mail) }), 204)
+      await mailTo(api, ALICE.email, 'email-changed', 2)
+      clock.advance(7 * 24 * 3600)
+      assert.equal((await api.post('/api/auth/register', other)).status, 201)
+    })
+
+    test('"this was not me" in an earlier notice undoes the change as well', async (t) => {
+      const started = await start(t)
+      const { api, token } = started
+      await api.get('/api/users/me/export', { token })
+      const notice = await mailTo(api, ALICE.email, 'data-exported')
+      await change(started, NEW_EMAIL)
+      await api.get('/api/users/me/export', { token })
+      await change(started, 'thief@example.com')
+
+      const answer = () => api.post('/api/auth/not-me', { token: tokenOf(notice) })
+      assert.equal((await answer()).status, 204)
+      assert.equal((await answer()).status, 400)
+      await mailTo(api, ALICE.email, 'password-reset')
+      const { body } = await api.get('/api/users?q=alice', { token: await adminToken(api) })
+      assert.equal(body.content[0].email, ALICE.email)
+    })
+
+    test('an undo keeps an account that the thief has asked to erase', async (t) => {
+      const started = await start(t)
+      const { api, token } = started
+      await change(started, NEW_EMAIL)
+      assert.equal((await api.request('DELETE', '/api/users/me', { token })).status, 202)
+
+      const notice = await mailTo(api, ALICE.email, 'email-changed')
+      assert.equal(await undo(api, { token: tokenOf(notice) }), 204)
+
+      await mailTo(api, ALICE.email, 'deletion-cancelled')
+      const reset = await mailTo(api, ALICE.email, 'password-reset')
+      const body = { token: tokenOf(reset), newPassword: 'a password of my own' }
+      assert.equal((await api.post('/api/auth/password-reset/confirm', body)).status, 204)
+      const back = { username: ALICE.username, password: body.newPassword }
+      assert.equal((await api.post('/api/auth/login', back)).status, 200)
+    })
+
+    test('a mail that still waits is not sent once the password has changed', async (t) => {
+      const { api, token, userId, config, clock } = await start(t)
+      const { db, close } = await openDatabase<IdentityTables>(
+        config.databaseUrl,
+        identityMigrations,
+      )
+      t.after(close)
+      const later = openOutbox(db, () => secondsAfter(clock(), 60), config)
+      const waiting = {
+        kind: 'email-change',
+        to: NEW_EMAIL,
+        userId,
+        lifetimeSeconds: 3600,
+      } as const
+      await queueMail(later, db, waiting, { address: '::1', userAgent: null, requestId: null })
+      const admin = await adminToken(api)
+      const queued = async () => {
+        const { body } = await api.get('/api/mail?size=100', { token: admin })
+        return body.content.filter(({ kind }: { kind: string }) => kind === 'email-change').length
+      }
+      assert.equal(await queued(), 1)
+
+      const change = { currentPassword: ALICE.password, newPassword: 'a password of my own' }
+      assert.equal((await api.post('/api/users/me/password', change, { token })).status, 204)
+
+      assert.equal(await queued(), 0)
     })
 
     test('an address of another account gets the same reply, and its owner a mail', async (t) => {

@@ -13,6 +13,7 @@ import { mailTo, tokenOf } from './inbox.ts'
 import { startPasskeyClient } from './passkey-client.ts'
 import { ALICE, adminToken, sharedIdentity, startWithAlice } from './start-identity.ts'
 
+const FIRST_EMAIL = 'alice@first.example'
 const EMAIL = 'alice@new.example'
 const NEW_PASSWORD = 'an entirely new password'
 const FIREFOX = 'Mozilla/5.0 (X11; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0'
@@ -101,9 +102,11 @@ for (const engine of engines)
       await api.post('/api/users/me/password', change, { token })
       await factorNotices(started, { token, password: NEW_PASSWORD })
       await api.get('/api/users/me/export', { token })
-      await api.post('/api/users/me/email', { newEmail: EMAIL }, { token })
-      const confirmed = { token: tokenOf(await mailTo(api, EMAIL, 'email-change')) }
-      await api.post('/api/users/me/email/confirm', confirmed)
+      for (const newEmail of [FIRST_EMAIL, EMAIL]) {
+        await api.post('/api/users/me/email', { newEmail }, { token })
+        const confirmed = { token: tokenOf(await mailTo(api, newEmail, 'email-change')) }
+        await api.post('/api/users/me/email/confirm', confirmed)
+      }
       await asAdmin('PATCH', '', { roles: ['ROLE_USER', 'ROLE_ADMIN'] })
       const key = { name: 'reports', scopes: ['users:read'] }
       const admin = (await logIn(api, NEW_PASSWORD)).accessToken
@@ -131,9 +134,11 @@ for (const engine of engines)
       const wanted = Object.keys(en.mails).filter((kind) => !NO_NOTICE.includes(kind))
       const sent = await until(
         async () => {
-          const old = await api.get(`/api/dev/mail?to=${ALICE.email}`)
-          const { body } = await api.get(`/api/dev/mail?to=${EMAIL}`)
-          return new Set([...old.body, ...body].map(({ kind }: { kind: string }) => kind))
+          const mails = [ALICE.email, FIRST_EMAIL, EMAIL].map(async (to) => {
+            const { body } = await api.get(`/api/dev/mail?to=${to}`)
+            return body.map(({ kind }: { kind: string }) => kind)
+          })
+          return new Set((await Promise.all(mails)).flat())
         },
         (kinds) => wanted.every((kind) => kinds.has(kind)),
       )

@@ -65,7 +65,7 @@ export async function changeEmail(
       const user = await lockUser(db, id)
       if (!user || !(await admit(db, user))) return false
       await updateEmail(db, id, normalName(email))
-      await refuseHeldNames(accounts, db, { email: normalName(email) })
+      await refuseHeldNames(accounts, db, { id, email: normalName(email) })
       const { username } = user
       const event = { event: 'EMAIL_CHANGED', actor: username, subject: username, userId: id }
       await recordEvent({ ...accounts, db }, event, origin)

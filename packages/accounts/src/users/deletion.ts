@@ -107,14 +107,15 @@ export async function eraseAccount(
   return erased
 }
 
-/** After the insert in its transaction: an erasure may have freed the unique index just now. */
+/** After the insert in its transaction: an erasure or a change may have freed the unique index just now. */
 export async function refuseHeldNames(
   accounts: Accounts,
   db: Db<AccountTables>,
-  names: { username?: string; email: string },
+  names: { id: number; username?: string; email: string },
 ): Promise<void> {
   const held = await findHeldName(db, hashesOf(accounts, names), accounts.clock())
   if (held) throw held === 'username' ? usernameTaken() : emailTaken()
+  if (await accounts.isHeld?.(db, names, accounts.clock())) throw emailTaken()
 }
 
 function hashesOf(

@@ -7,6 +7,7 @@ import {
   selectPage,
   toRow,
 } from '@plinth/kit'
+import { sql } from 'kysely'
 import type { IdentityTables } from './tables.ts'
 
 type MailRow = IdentityTables['mail_outbox']
@@ -77,6 +78,25 @@ export async function recordOutcome(
     .set({ ...row, lease_until: null })
     .where('id', '=', id)
     .where('lease_until', '=', leaseUntil)
+    .execute()
+}
+
+export async function isInOutbox(db: Db<IdentityTables>, id: string): Promise<boolean> {
+  const mails = db.selectFrom('mail_outbox').select('id').where('id', '=', id)
+  return (await mails.executeTakeFirst()) !== undefined
+}
+
+/** Those that were not sent yet. */
+export async function deleteQueuedMails(
+  db: Db<IdentityTables>,
+  userId: number,
+  kind: string,
+): Promise<void> {
+  await db
+    .deleteFrom('mail_outbox')
+    .where(sql<boolean>`state = 'queued'`)
+    .where('user_id', '=', userId)
+    .where('kind', '=', kind)
     .execute()
 }
 

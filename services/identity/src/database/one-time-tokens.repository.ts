@@ -5,7 +5,7 @@ type TokenRow = IdentityTables['one_time_tokens']
 
 export type OneTimeToken = FromRow<TokenRow>
 
-/** Replaces the unused token of the same user and kind. */
+/** Replaces the unused token of the same user and kind, also one that another request adds meanwhile. */
 export async function replaceToken(db: Db<IdentityTables>, token: OneTimeToken): Promise<void> {
   await db
     .updateTable('one_time_tokens')
@@ -15,7 +15,76 @@ export async function replaceToken(db: Db<IdentityTables>, token: OneTimeToken):
     .where('used_at', 'is', null)
     .where('replaced_at', 'is', null)
     .execute()
-  await db.insertInto('one_time_tokens').values(toRow<TokenRow>(token)).execute()
+  const row = toRow<TokenRow>(token)
+  await db
+    .insertInto('one_time_tokens')
+    .values(row)
+    .onConflict((meanwhile) =>
+      meanwhile
+        .columns(['user_id', 'kind'])
+        .where('used_at', 'is', null)
+        .where('replaced_at', 'is', null)
+        .doUpdateSet(row),
+    )
+    .execute()
+}
+
+/** The one that is neither used nor expired. */
+export async function findUnusedToken(
+  db: Db<IdentityTables>,
+  { userId, kind }: Pick<OneTimeToken, 'userId' | 'kind'>,
+  now: Date,
+): Promise<OneTimeToken | undefined> {
+  const row = await db
+    .selectFrom('one_time_tokens')
+    .selectAll()
+    .where('user_id', '=', userId)
+    .where('kind', '=', kind)
+    .where('used_at', 'is', null)
+    .where('replaced_at', 'is', null)
+    .where('expires_at', '>', now.toISOString())
+    .executeTakeFirst()
+  return row && fromRow(row)
+}
+
+/** Whether somebody else has an unused token of the kind for the address. */
+export async function othersHaveToken(
+  db: Db<IdentityTables>,
+  { userId, kind, address }: Pick<OneTimeToken, 'userId' | 'kind' | 'address'>,
+  now: Date,
+): Promise<boolean> {
+  const row = await db
+    .selectFrom('one_time_tokens')
+    .select('id')
+    .where('address', '=', address)
+    .where('kind', '=', kind)
+    .where('user_id', '<>', userId)
+    .where('used_at', 'is', null)
+    .where('replaced_at', 'is', null)
+    .where('expires_at', '>', now.toISOString())
+    .limit(1)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+type NewKind = { from: string; to: string; now: Date; expiresAt: Date }
+
+/** Gives an unused token another kind, so that the next of its old kind does not replace it. */
+export async function changeKind(
+  db: Db<IdentityTables>,
+  userId: number,
+  { from, to, now, expiresAt }: NewKind,
+): Promise<void> {
+  await deleteTokens(db, userId, [to])
+  await db
+    .updateTable('one_time_tokens')
+    .set({ kind: to, expires_at: expiresAt.toISOString() })
+    .where('user_id', '=', userId)
+    .where('kind', '=', from)
+    .where('used_at', 'is', null)
+    .where('replaced_at', 'is', null)
+    .where('expires_at', '>', now.toISOString())
+    .execute()
 }
 
 export async function findTokenByHash(

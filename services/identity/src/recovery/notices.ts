@@ -9,6 +9,7 @@ import {
 import type { AuditEntry } from '@plinth/events'
 import type { Db } from '@plinth/kit'
 import { deleteSteps, findFactor, unusedRecoveryCodes } from '../database/factors.repository.ts'
+import { deleteQueuedMails } from '../database/mail.repository.ts'
 import { deleteTokens } from '../database/one-time-tokens.repository.ts'
 import type { IdentityTables } from '../database/tables.ts'
 import type { MailKind } from '../mail/messages.ts'
@@ -16,7 +17,7 @@ import { canSend, mailAdministrators, type Outbox, queueMail } from '../mail/out
 import { issueToken, LIFETIME_SECONDS } from './one-time-tokens.ts'
 import { accountLink } from './recovery.ts'
 
-/** Tokens that a change of the account makes void, and with them sign-ins that wait for a second factor. An undo must outlive what a thief does next. */
+/** Tokens that a change of the account makes void, and with them a mail that would bring one, and sign-ins that wait for a second factor. An undo must outlive what a thief does next. */
 const VOIDED = ['verify-email', 'password-reset', 'password-change', 'email-change', 'data-export']
 
 type Consequence = {
@@ -71,6 +72,7 @@ export function followEvents(outbox: Outbox, publicUrl: string): SecurityListene
       if (!user) return
       const db = database as unknown as Db<IdentityTables>
       if (consequence.voidsTokens) {
+        await deleteQueuedMails(db, user.id, 'email-change')
         await deleteTokens(db, user.id, VOIDED)
         await deleteSteps(db, user.id)
       }

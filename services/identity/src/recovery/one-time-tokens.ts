@@ -19,6 +19,8 @@ export const LIFETIME_SECONDS = {
   'email-undo': 7 * 24 * HOUR,
   /** The answer to a notice. */
   'not-me': 7 * 24 * HOUR,
+  /** The same, in mails to the address that an undo restores. */
+  'not-me-before': 7 * 24 * HOUR,
   'data-export': 24 * HOUR,
   /** After a login that was turned away. */
   'password-change': HOUR / 6,

@@ -1,15 +1,25 @@
 import {
+  type Accounts,
+  cancelDeletion,
   changeEmail,
   findUserByEmail,
   findUserById,
+  lockUser,
   normalName,
   type Origin,
   requireUser,
   resetPassword,
 } from '@plinth/accounts'
-import { type Caller, type Db, newOpaqueToken, validationFailed } from '@plinth/kit'
+import { type Caller, type Db, newOpaqueToken, secondsAfter, validationFailed } from '@plinth/kit'
 import { findFactor } from '../../database/factors.repository.ts'
-import { type OneTimeToken, spendToken } from '../../database/one-time-tokens.repository.ts'
+import { isInOutbox } from '../../database/mail.repository.ts'
+import {
+  changeKind,
+  findUnusedToken,
+  type OneTimeToken,
+  othersHaveToken,
+  spendToken,
+} from '../../database/one-time-tokens.repository.ts'
 import type { IdentityTables } from '../../database/tables.ts'
 import { dropSecondFactor } from '../../factors/second-factor.ts'
 import type { Prepare } from '../../mail/delivery.ts'
@@ -36,9 +46,11 @@ export async function requestEmailChange(
 
 export function prepareEmailChange(recovery: Recovery): Prepare {
   const { accounts, publicUrl } = recovery
-  return async (db, { address, userId, originAddress, userAgent }) => {
+  return async (db, { id, address, userId, originAddress, userAgent }) => {
     const inside = within(accounts, db)
-    const user = await findUserById(inside.db, userId ?? 0)
+    // What makes tokens void locks the user and deletes this mail.
+    const user = await lockUser(inside.db, userId ?? 0)
+    if (!(await isInOutbox(db, id))) return
     const origin = { address: originAddress, userAgent, requestId: null }
     const limit = user && ({ kind: KIND, user, to: address, origin } as const)
     if (!user?.enabled || !limit || !(await mayMail(recovery, db, limit))) return
@@ -90,6 +102,13 @@ export async function confirmEmailChange(
   if (!changed) throw tokenRejected()
 }
 
+const UNDO = 'email-undo'
+const UNDO_SECONDS = LIFETIME_SECONDS[UNDO]
+
+/**
+ * Of several changes in a row the first can be undone, for as long as its mail says: a thief must not
+ * replace the undo of the owner by a second change.
+ */
 async function offerUndo(
   recovery: Recovery,
   db: Db<IdentityTables>,
@@ -98,24 +117,55 @@ async function offerUndo(
 ): Promise<void> {
   const { accounts, outbox } = recovery
   const { userId, address: newEmail } = token
-  const undo = await issueToken({ accounts, db }, { userId, kind: 'email-undo', address: from })
+  const now = accounts.clock()
+  const to = { to: from, userId, lifetimeSeconds: UNDO_SECONDS }
+  const earlier = await findUnusedToken(db, { userId, kind: UNDO }, now)
+  if (earlier) {
+    const details = { username, newEmail, date: earlier.expiresAt.slice(0, 10) }
+    return queueMail(outbox, db, { kind: 'email-changed-again', ...to, details }, origin)
+  }
+  const undo = await issueToken({ accounts, db }, { userId, kind: UNDO, address: from })
+  const expiresAt = secondsAfter(now, UNDO_SECONDS)
+  await changeKind(db, userId, { from: 'not-me', to: 'not-me-before', now, expiresAt })
   const details = { username, newEmail, link: accountLink(recovery, 'undo', undo.token) }
-  const lifetimeSeconds = LIFETIME_SECONDS['email-undo']
-  const mail = { kind: 'email-changed', to: from, userId, details, lifetimeSeconds } as const
-  await queueMail(outbox, db, mail, origin)
+  await queueMail(outbox, db, { kind: 'email-changed', ...to, details }, origin)
 }
 
-/**
- * Restores the address and locks out who changed it: sessions, passkeys, the password and a second factor
- * that was added since go, and the restored address gets a mail to choose a new password.
- */
+/** Who can undo a change finds the old address free. */
+export function isHeldForUndo(
+  database: Accounts['db'],
+  { id: userId, email: address }: { id: number; email: string },
+  now: Date,
+): Promise<boolean> {
+  const db = database as unknown as Db<IdentityTables>
+  return othersHaveToken(db, { userId, kind: UNDO, address }, now)
+}
+
+/** With the token of the undo, or with that of an earlier notice to the same address. */
 export async function undoEmailChange(
   recovery: Recovery,
   proof: { token: string },
   origin: Origin,
 ): Promise<void> {
-  const { accounts, db, outbox, passkeys } = recovery
-  const token = await findToken({ accounts, db }, 'email-undo', proof)
+  const { accounts, db } = recovery
+  const notMe = await findToken({ accounts, db }, 'not-me-before', proof)
+  const token = notMe
+    ? await findUnusedToken(db, { userId: notMe.userId, kind: UNDO }, accounts.clock())
+    : await findToken({ accounts, db }, UNDO, proof)
+  await restoreAddress(recovery, token, origin)
+}
+
+/**
+ * Locks out who changed it: sessions, passkeys, the password and a second factor that was added since go,
+ * and the restored address gets a mail to choose a new password. An account that leaves stays: only
+ * after the change can a user have asked for that, because it disables the account.
+ */
+async function restoreAddress(
+  recovery: Recovery,
+  token: OneTimeToken | undefined,
+  origin: Origin,
+): Promise<void> {
+  const { accounts, outbox, passkeys } = recovery
   const user = token && (await findUserById(accounts.db, token.userId))
   if (!token || !user) throw tokenRejected()
   const by = { actor: user.username, origin }
@@ -131,6 +181,8 @@ export async function undoEmailChange(
       const admit = async () => true
       const email = token.address
       await changeEmail(within(accounts, inside), user.id, { email, admit }, origin)
+      const byUser = async (_: typeof database, deletion: { by: string }) => deletion.by === 'user'
+      await cancelDeletion(within(accounts, inside), user.id, byUser, by)
       const lifetimeSeconds = LIFETIME_SECONDS['password-reset']
       await queueMail(
         outbox,

@@ -6,10 +6,12 @@ import { queueMail } from '../../mail/outbox.ts'
 import { findToken, LIFETIME_SECONDS } from '../one-time-tokens.ts'
 import { tokenRejected } from '../problems.ts'
 import { type Recovery, within } from '../recovery.ts'
+import { undoEmailChange } from './email-change.ts'
 
 /**
  * The answer of a user to a notice. What a thief may hold goes: sessions, the password and the passkeys.
  * The second factor stays: a mailbox alone must not remove it. A mail lets the user choose a new password.
+ * If the address was changed since the notice, the answer undoes that, as the mail about the change does.
  * To the mail of a registration it is the answer of somebody who did not register: that account is disabled.
  */
 export async function denyOwnership(
@@ -20,6 +22,8 @@ export async function denyOwnership(
   const { accounts, db, outbox, passkeys } = recovery
   const registration = await findToken({ accounts, db }, 'verify-email', proof)
   if (registration) return disableUnproved(recovery, registration, origin)
+  if (await findToken({ accounts, db }, 'not-me-before', proof))
+    return undoEmailChange(recovery, proof, origin)
   const token = await findToken({ accounts, db }, 'not-me', proof)
   const user = token && (await findUserById(accounts.db, token.userId))
   if (!token || !user?.enabled || user.email !== token.address) throw tokenRejected()

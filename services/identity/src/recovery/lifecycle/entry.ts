@@ -12,6 +12,7 @@ import {
 } from '@plinth/accounts'
 import { type Db, inTransaction } from '@plinth/kit'
 import type { IdentityTables } from '../../database/tables.ts'
+import { isHeldForUndo } from '../by-mail/email-change.ts'
 import { issueToken } from '../one-time-tokens.ts'
 import type { Recovery } from '../recovery.ts'
 import { accountLeaving, passwordChangeRequired } from './problems.ts'
@@ -32,10 +33,13 @@ export async function requireNewPassword(
 }
 
 /** After a right password: a token for what must happen first, and no session. */
-export const turnAway: TurnAway = {
+const turnAway: TurnAway = {
   problems: [passwordChangeRequired, accountLeaving],
   run: askFirst,
 }
+
+/** What recovery asks of the accounts when somebody signs in or takes an address. */
+export const entryHooks = { turnAway, isHeld: isHeldForUndo }
 
 async function askFirst(accounts: Accounts, user: User, origin: Origin): Promise<void> {
   const db = accounts.db as unknown as Db<IdentityTables>
