@@ -28,6 +28,7 @@ export async function seededDatabase(users: number) {
       publicUrl: 'http://localhost',
       dataFolder: folder,
       passwordMinLength: 12,
+      registrations: ['open', 'closed'],
       logoutEndsCaller: false,
     }),
   )

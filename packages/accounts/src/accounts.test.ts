@@ -15,6 +15,7 @@ const read = (env: Env, host = 'localhost') =>
       publicUrl: 'http://localhost:1',
       dataFolder: '/nowhere',
       passwordMinLength: 12,
+      registrations: ['open', 'closed'],
       logoutEndsCaller: false,
     }),
   )

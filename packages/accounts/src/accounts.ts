@@ -17,7 +17,7 @@ import {
   timestamp,
 } from '@plinth/kit'
 import type { AccountTables } from './database/tables.ts'
-import type { User } from './database/users.repository.ts'
+import type { Proved, User } from './database/users.repository.ts'
 import {
   type Blocklist,
   createPasswords,
@@ -44,6 +44,8 @@ export type Accounts = {
   turnAway?: TurnAway
   /** Whether the host keeps the address for another user. */
   isHeld?(db: Db<AccountTables>, user: Pick<User, 'id' | 'email'>, now: Date): Promise<boolean>
+  /** Where registrations wait for the proof of their address, if they do. */
+  confirmation?: { isOn: boolean; problems: DefinedProblem[]; hold: Hold }
   close(): Promise<void>
 }
 
@@ -89,7 +91,9 @@ export type Gate = {
   problems: DefinedProblem[]
 }
 
-export type Hooks = Pick<Accounts, 'onEvent' | 'gate' | 'turnAway' | 'isHeld'>
+export type Hold = (user: Proved, origin: Origin) => Promise<void>
+
+export type Hooks = Pick<Accounts, 'onEvent' | 'gate' | 'turnAway' | 'isHeld' | 'confirmation'>
 
 /** What a host asks for after a right password, before a session opens: then `run` throws. */
 export type TurnAway = {
@@ -105,8 +109,7 @@ export async function openAccounts<T extends AccountTables>(
   hooks: Hooks = {},
 ): Promise<Accounts> {
   const db = database as unknown as Db<AccountTables>
-  const { masterKey, issuer, audience } = settings
-  const lifetimeSeconds = settings.accessTokenLifetimeSeconds
+  const { masterKey, issuer, audience, accessTokenLifetimeSeconds: lifetimeSeconds } = settings
   const keyOptions = { db, clock, masterKey, tokenLifetimeSeconds: lifetimeSeconds }
   const signingKeys = await openSigningKeys(keyOptions)
   const rules = { audience, clock }
@@ -174,39 +177,35 @@ type Host = {
   publicUrl: string
   dataFolder: string
   passwordMinLength: number
+  registrations: readonly ('open' | 'confirm' | 'closed')[]
   logoutEndsCaller: boolean
 }
 
 /** The account settings of a service, under its own prefix. */
 export function accountSettings(settings: Settings, host: Host): AccountSettings {
-  const { prefix, dataFolder } = host
+  const { prefix, dataFolder, passwordMinLength: min } = host
   const named = (name: string) => `${prefix}${name}`
   const common = settings.production ? 'refuse' : 'allow'
   const demoAccounts = settings.convenience(named('DEMO_ACCOUNTS'), host)
+  const refused = !demoAccounts && (settings.production || !isLoopback(host.host))
   return {
     masterKey: settings.key(named('MASTER_KEY'), join(dataFolder, `${host.name}-master.key`)),
     issuer: settings.url(named('TOKEN_ISSUER'), host.publicUrl),
     audience: settings.text(named('TOKEN_AUDIENCE'), 'plinth'),
     accessTokenLifetimeSeconds: 900,
     refreshTokenLifetimeSeconds: 1_209_600,
-    passwordMinLength: settings.integer(named('PASSWORD_MIN_LENGTH'), host.passwordMinLength, {
-      min: host.passwordMinLength,
-      max: 128,
-    }),
+    passwordMinLength: settings.integer(named('PASSWORD_MIN_LENGTH'), min, { min, max: 128 }),
     blocklistFile: blocklistFile(settings, named('PASSWORD_BLOCKLIST')),
     refuseCommon:
       settings.choice(named('COMMON_PASSWORDS'), ['allow', 'refuse'], common) === 'refuse',
     registration: {
-      open: settings.choice(named('REGISTRATION'), ['open', 'closed'], 'open') === 'open',
+      open: settings.choice(named('REGISTRATION'), host.registrations, 'open') !== 'closed',
       perHour: settings.integer(named('REGISTRATIONS_PER_HOUR'), settings.production ? 100 : 0),
     },
     hashing: hashingSettings(settings, prefix),
     demoAccounts,
     firstAdmin: firstAdmin(settings, prefix),
-    demoAccountsRefusedFor:
-      !demoAccounts && (settings.production || !isLoopback(host.host))
-        ? named('DEMO_ACCOUNTS')
-        : undefined,
+    demoAccountsRefusedFor: refused ? named('DEMO_ACCOUNTS') : undefined,
     logoutEndsCaller: host.logoutEndsCaller,
     refreshReuse: settings.choice(named('REFRESH_REUSE'), ['reject', 'revoke'], 'reject'),
     sessionMaxDays: settings.integer(named('SESSION_MAX_DAYS'), 90, { min: 1, max: 36_500 }),

@@ -68,6 +68,8 @@ export {
 } from './users/schemas.ts'
 export {
   refuseGuessable,
+  refuseTaken,
+  registerProved,
   registerUser,
   requireUser,
   summaryOf,

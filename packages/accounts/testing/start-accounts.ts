@@ -27,6 +27,7 @@ export async function startAccounts(t: TestContext, engine: TestEngine, override
       publicUrl: 'http://localhost',
       dataFolder: '/nowhere',
       passwordMinLength: 8,
+      registrations: ['open', 'closed'],
       logoutEndsCaller: true,
     }),
   )

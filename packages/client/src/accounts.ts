@@ -98,6 +98,7 @@ export type JsonWebKeys = { keys: Record<string, string>[] }
 /** The account calls that identity and the full storage edition share. */
 export type AccountCalls = {
   readonly session: Session
+  /** Where the address has to be confirmed first, the reply has only the message. */
   register(registration: Registration): Promise<Profile & { message: string }>
   logIn(username: string, password: string): Promise<TokenPair>
   refresh(): Promise<TokenPair>

@@ -57,6 +57,7 @@ import { provePasskeyOf } from './passkeys/login.ts'
 import { passkeyStore } from './passkeys/passkeys.ts'
 import { disabledPasskeyRoutes, passkeyRoutes } from './passkeys/routes/passkeys.routes.ts'
 import { passkeyRecordRoutes } from './passkeys/routes/records.routes.ts'
+import { holdRegistrations } from './recovery/by-mail/registration.ts'
 import { type Lifecycle, startErasure } from './recovery/lifecycle/deletion.ts'
 import { entryHooks } from './recovery/lifecycle/entry.ts'
 import { exportRoutes } from './recovery/lifecycle/export.routes.ts'
@@ -115,11 +116,11 @@ export async function createIdentity(
   const keys = identityKeys(db, clock, config, follow)
   await addChosenKey(keys, config.introspectionKey, 'tokens:introspect')
   const keyGuard = serviceKeyGuard(keys, { allowedOrigins: config.corsOrigins })
+  const confirmation = holdRegistrations(outbox, config)
+  const hooks = { onEvent: follow, gate: openGate(clock, config), ...entryHooks, confirmation }
   const { accounts, guard } = await mountAccounts(server, db, config.accounts, {
     keys: keyGuard,
-    onEvent: follow,
-    gate: openGate(clock, config),
-    ...entryHooks,
+    ...hooks,
   })
   const factors = {
     accounts,

@@ -15,6 +15,7 @@ import { relyingParty, userVerification } from './passkeys/relying-party.ts'
 export type IdentityConfig = ReturnType<typeof loadConfig>
 
 const PREFIX = 'IDENTITY_'
+const REGISTRATIONS = ['open', 'confirm', 'closed'] as const
 
 export function loadConfig(env: Env = process.env) {
   return readSettings(env, (settings) => {
@@ -35,10 +36,14 @@ export function loadConfig(env: Env = process.env) {
           publicUrl,
           dataFolder,
           passwordMinLength: 12,
+          registrations: REGISTRATIONS,
           logoutEndsCaller: false,
         }),
       },
       mail: mailSettings(settings, service),
+      /** Whether a registration becomes an account only when its address is proved. */
+      confirmRegistration:
+        settings.choice('IDENTITY_REGISTRATION', REGISTRATIONS, 'open') === 'confirm',
       /** Who has not proved the address cannot sign in. */
       requireVerified: settings.flag('IDENTITY_REQUIRE_VERIFIED', false),
       /** Whether changes of an account need a recent proof of who the caller is. */

@@ -27,6 +27,7 @@ const NO_NOTICE = [
   'password-reset-by-administrator',
   'email-change',
   'email-taken',
+  'already-registered',
   'invitation',
   'data-export',
 ]

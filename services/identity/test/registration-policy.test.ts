@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { engines, type TestEngine } from '@plinth/kit/testing'
 import { commandLine } from './command-line.ts'
+import { mailTo, tokenOf } from './inbox.ts'
 import { ALICE, startIdentity, startWithAlice } from './start-identity.ts'
 
 // A blank setting counts as absent: production does not allow cheap hashes.
@@ -91,6 +92,93 @@ for (const engine of engines) {
     })
   })
 
+  describe(`a registration to confirm on ${engine.name}`, { skip: engine.skip }, () => {
+    const env = { IDENTITY_REGISTRATION: 'confirm' }
+    const start = async (t: TestContext) => {
+      const { api, clock } = await startIdentity(t, { engine, env })
+      return {
+        api,
+        clock,
+        register: (changes: object = {}) =>
+          api.post('/api/auth/register', { ...ALICE, ...changes }),
+        verify: (proof: object) => api.post('/api/auth/verify-email', proof),
+        logIn: async () => (await api.post('/api/auth/login', ALICE)).status,
+      }
+    }
+
+    test('gets one reply, is no account before its address is proved, and its owner learns of a known one', async (t) => {
+      const { api, register, verify, logIn } = await start(t)
+      const seen = ({ status, headers, body }: Awaited<ReturnType<typeof register>>) => ({
+        status,
+        names: [...headers.keys()].sort(),
+        body,
+      })
+
+      const fresh = seen(await register())
+      const known = seen(await register({ username: 'other', email: 'Admin@example.com' }))
+      const sameName = seen(await register({ email: 'second@example.com' }))
+
+      assert.equal(fresh.status, 202)
+      assert.deepEqual([known, sameName], [fresh, fresh])
+      assert.equal(await logIn(), 401)
+      const notice = await mailTo(api, 'admin@example.com', 'already-registered')
+      assert.equal(notice.code, null)
+      const token = tokenOf(await mailTo(api, ALICE.email, 'verify-email'))
+      const second = tokenOf(await mailTo(api, 'second@example.com', 'verify-email'))
+      const pending = await api.post('/api/auth/verify-email/pending', { token })
+      assert.deepEqual([pending.body.username, pending.body.email], ['alice', ALICE.email])
+      assert.equal(await logIn(), 401)
+
+      const confirmed = await Promise.all(Array.from({ length: 10 }, () => verify({ token })))
+      assert.deepEqual(new Set(confirmed.map(({ status }) => status)), new Set([204]))
+      assert.equal(await logIn(), 200)
+      const { body: pair } = await api.post('/api/auth/login', ALICE)
+      const security = await api.get('/api/users/me/security', { token: pair.accessToken })
+      assert.equal(security.body.emailVerified, true)
+      const taken = await verify({ token: second })
+      assert.deepEqual([taken.status, taken.body.code], [409, 'USERNAME_ALREADY_EXISTS'])
+      assert.equal((await register({ email: 'third@example.com' })).status, 409)
+      assert.deepEqual(seen(await register({ username: 'alice-2' })), fresh)
+    })
+
+    test('is confirmed by code, mailed again on request, and dropped by "this was not me"', async (t) => {
+      const { api, clock, register, verify, logIn } = await start(t)
+      await register()
+      const first = await mailTo(api, ALICE.email, 'verify-email')
+      clock.advance(61)
+      await api.post('/api/auth/verify-email/resend', { email: ALICE.email })
+      const second = await mailTo(api, ALICE.email, 'verify-email', 2)
+      assert.equal((await verify({ token: tokenOf(first) })).status, 400)
+      assert.equal((await verify({ email: ALICE.email, code: second.code })).status, 204)
+      assert.equal(await logIn(), 200)
+
+      const bob = { username: 'bob', email: 'bob@example.com' }
+      await register(bob)
+      const token = tokenOf(await mailTo(api, bob.email, 'verify-email'))
+      assert.equal((await api.post('/api/auth/not-me', { token })).status, 204)
+      assert.equal((await verify({ token })).status, 400)
+
+      await register({ username: 'carol', email: 'carol@example.com' })
+      const late = tokenOf(await mailTo(api, 'carol@example.com', 'verify-email'))
+      clock.advance(24 * 3600)
+      assert.equal((await verify({ token: late })).status, 400)
+    })
+
+    test('is 400 where a value is wrong, also for the address of another as the name', async (t) => {
+      const { register } = await start(t)
+
+      for (const changes of [
+        { email: ' ' },
+        { password: 'short' },
+        { username: 'bob@example.com' },
+      ])
+        assert.equal((await register(changes)).status, 400)
+      assert.equal((await register({ username: ALICE.email })).status, 202)
+      const names = { username: 'admin@example.com', email: 'admin@example.com' }
+      assert.equal((await register(names)).status, 202)
+    })
+  })
+
   describe(`a password on ${engine.name}`, { skip: engine.skip }, () => {
     const identities = [
       ['the username', { username: 'Alice-Of-London', password: 'alice-of-LONDON' }],
@@ -142,4 +230,13 @@ describe('a common password', () => {
     assert.deepEqual([refused.status, refused.body.errors], [400, [TRIED_FIRST]])
     assert.equal(config.accounts.registration.perHour, 100)
   })
+})
+
+test('a registration to confirm is 503 in production without a mail server', async (t) => {
+  const env = { ...PRODUCTION, IDENTITY_REGISTRATION: 'confirm' }
+  const { api } = await startIdentity(t, { env })
+
+  const { status, body } = await api.post('/api/auth/register', ALICE)
+
+  assert.deepEqual([status, body.code], [503, 'MAIL_NOT_CONFIGURED'])
 })

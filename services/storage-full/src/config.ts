@@ -57,6 +57,7 @@ export function loadConfig(env: Env = process.env) {
           publicUrl,
           dataFolder,
           passwordMinLength: 8,
+          registrations: ['open', 'closed'],
           logoutEndsCaller: true,
         }),
       },

@@ -26,6 +26,9 @@ export type NewUser = Omit<
   'id' | 'secondFactor' | 'lastSeenOn' | 'verified' | 'passwordExpired' | 'deletion'
 >
 
+/** A registration whose address is proved, or about to be. */
+export type Proved = Pick<User, 'username' | 'email' | 'passwordHash'>
+
 export const ADMIN_ROLE = 'ROLE_ADMIN'
 export const USER_ROLE = 'ROLE_USER'
 

@@ -129,6 +129,11 @@ export const RegistrationReply = Type.Object(
   { ...closed, title: 'RegisteredUser' },
 )
 
+export const HeldReply = Type.Object(
+  { message: Type.String() },
+  { ...closed, title: 'RegistrationHeld' },
+)
+
 export const UserReply = Type.Object(
   { ...profile, createdAt: timestamp() },
   { ...closed, title: 'User' },

@@ -25,6 +25,7 @@ import { endSessions, sessionsOf } from './access.ts'
 import { changeUser } from './changes.ts'
 import { changeOwnPassword } from './own-password.ts'
 import {
+  HeldReply,
   ProfileReply,
   passwordChangeBody,
   ReasonBody,
@@ -46,12 +47,18 @@ import {
   userDetails,
 } from './users.ts'
 
+/** One body, whatever is known about the address. */
+const HELD = {
+  message: 'A mail is on its way. The account is created when its address is confirmed.',
+}
+
 const own = ['Own account']
 const administration = ['Users']
 
 /** register · me · own password · list · enable, disable, roles · sessions of any user */
 export function userRoutes(server: Server, accounts: Accounts, guard: AccountGuard): void {
   const { passwordMinLength } = accounts.settings
+  const { confirmation } = accounts
 
   server.post('/api/auth/register', {
     bodyLimit: CREDENTIALS_BODY_BYTES,
@@ -61,11 +68,19 @@ export function userRoutes(server: Server, accounts: Accounts, guard: AccountGua
       summary: 'Create an account',
       tags: ['Signing in'],
       body: registrationBody(passwordMinLength),
-      response: { 201: RegistrationReply },
-      problems: [registrationClosed, usernameTaken, emailTaken, tooManyFailures, passwordQueueFull],
+      response: { 201: RegistrationReply, ...(confirmation && { 202: HeldReply }) },
+      problems: [
+        registrationClosed,
+        usernameTaken,
+        emailTaken,
+        tooManyFailures,
+        passwordQueueFull,
+        ...(confirmation?.problems ?? []),
+      ],
     },
     handler: async (request, reply) => {
       const user = await registerSelf(accounts, request.body, originOf(request))
+      if (!user) return reply.code(202).send(HELD)
       return reply.code(201).send({ message: 'User registered.', ...user })
     },
   })

@@ -6,7 +6,7 @@ import {
   pageOf,
   validationFailed,
 } from '@plinth/kit'
-import type { Accounts } from '../accounts.ts'
+import type { Accounts, Hold } from '../accounts.ts'
 import { type By, type Origin, recordEvent } from '../audit/audit.ts'
 import { admitWithin, attemptOf, recordRefusal } from '../audit/failure-limit.ts'
 import { normalName } from '../database/names.ts'
@@ -17,7 +17,9 @@ import {
   findUserByUsername,
   insertUser,
   listUsers,
+  markVerified,
   type NewUser,
+  type Proved,
   USER_ROLE,
   type User,
 } from '../database/users.repository.ts'
@@ -46,16 +48,64 @@ export function requireOpenRegistration({ settings }: Accounts): void {
   if (!settings.registration.open) throw registrationClosed()
 }
 
-/** Attempts count as well as accounts, so that a network cannot find out quickly which names are taken. */
+/**
+ * Attempts count as well as accounts, so that a network cannot find out quickly which names are taken.
+ * `undefined`: there is no account before the address is proved.
+ */
 export async function registerSelf(
   accounts: Accounts,
   registration: Registration,
   origin: Origin,
-): Promise<User> {
+): Promise<User | undefined> {
   const limit = accounts.settings.registration.perHour
   const allowance = { attempt: attemptOf('register', '', origin), limit, seconds: HOUR_SECONDS }
   if (limit > 0) await admitWithin(accounts, allowance, { event: 'REGISTER' }, origin)
-  return registerUser(accounts, registration, origin)
+  const { confirmation } = accounts
+  if (!confirmation?.isOn) return registerUser(accounts, registration, origin)
+  await holdRegistration(accounts, confirmation.hold, registration, origin)
+  return undefined
+}
+
+/**
+ * Known and unknown addresses cost the same and get the same reply. A name is refused only if an account has
+ * it: names that wait would reveal which addresses were free. A name that is an address must be the
+ * registered one, so that no address can be asked for as a name.
+ */
+async function holdRegistration(
+  accounts: Accounts,
+  hold: Hold,
+  registration: Registration,
+  origin: Origin,
+): Promise<void> {
+  const username = normalName(registration.username)
+  const email = normalName(registration.email)
+  requireUsernameLength(username)
+  const isAddress = username.includes('@')
+  if (isAddress && username !== email)
+    throw validationFailed(['username: must not be an address other than your own'])
+  await refuseGuessable(accounts, { username, email }, registration.password)
+  if (!isAddress && (await findUserByUsername(accounts.db, username))) {
+    await recordRefusal(accounts, { event: 'REGISTER', subject: username }, origin)
+    throw usernameTaken()
+  }
+  const passwordHash = await accounts.passwords.hash(registration.password, origin.address)
+  await hold({ username, email, passwordHash }, origin)
+}
+
+/** The account of a registration whose address is proved, in the caller's transaction. */
+export async function registerProved(
+  accounts: Accounts,
+  proved: Proved,
+  origin: Origin,
+): Promise<void> {
+  const { db, clock } = accounts
+  const state = { roles: [USER_ROLE], enabled: true, createdAt: clock().toISOString() }
+  const user = await insertUser(db, { ...proved, ...state })
+  await refuseHeldNames(accounts, db, user)
+  await markVerified(db, user)
+  const { username, id: userId } = user
+  const event = { event: 'REGISTER', actor: username, subject: username, userId }
+  await recordEvent(accounts, event, origin)
 }
 
 /** Creates an account. A caller cannot choose roles. */
@@ -103,7 +153,7 @@ async function insertOrRefuse(
   }
 }
 
-async function refuseTaken(
+export async function refuseTaken(
   accounts: Accounts,
   { username, email }: { username: string; email: string },
   origin: Origin,

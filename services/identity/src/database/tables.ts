@@ -64,6 +64,21 @@ export type IdentityTables = AccountTables &
       /** When a newer token of the kind took its place. */
       replaced_at: string | null
     }
+    held_registrations: {
+      id: string
+      username: string
+      address: string
+      /** Empty once the account exists. */
+      password_hash: string
+      /** `null` until the mail is prepared. */
+      token_hash: string | null
+      code_hash: string
+      /** How often a code was tried. */
+      failures: number
+      created_at: string
+      expires_at: string
+      used_at: string | null
+    }
     totp_factors: {
       user_id: number
       /** Sealed. */

@@ -8,12 +8,14 @@ import {
   startJob,
 } from '@plinth/kit'
 import { deleteUnfinished } from '../database/factors.repository.ts'
+import { deleteExpiredHeld } from '../database/held-registrations.repository.ts'
 import { deleteTokensExpiredBy } from '../database/one-time-tokens.repository.ts'
 import { PENDING_SECONDS } from '../factors/enrolment.ts'
 import { removeDueFactors } from '../factors/removal.ts'
 import { type Prepare, sweepMails } from '../mail/delivery.ts'
 import { prepareEmailChange } from './by-mail/email-change.ts'
 import { prepareReset } from './by-mail/password-reset.ts'
+import { prepareRegistration } from './by-mail/registration.ts'
 import { prepareVerification } from './by-mail/verification.ts'
 import { reportNewBrowsers } from './new-browsers.ts'
 import { ENDED_SECONDS } from './one-time-tokens.ts'
@@ -26,6 +28,7 @@ export function prepareMails(recovery: Recovery): Prepare {
     'password-reset-by-administrator': prepareReset(recovery, { limited: false }),
     invitation: prepareReset(recovery, { limited: false }),
     'verify-email': prepareVerification(recovery),
+    'already-registered': prepareRegistration(recovery),
     'email-change': prepareEmailChange(recovery),
   }
   return async (db, mail) => preparations[mail.kind]?.(db, mail)
@@ -49,6 +52,7 @@ export function startRecoverySweep(
     metrics,
     run: async (signal) => {
       await deleteTokensExpiredBy(db, secondsAfter(accounts.clock(), -ENDED_SECONDS), signal)
+      await deleteExpiredHeld(db, accounts.clock(), signal)
       await sweepMails(outbox, signal)
       await removeDueFactors({ accounts, db }, signal)
       await reportNewBrowsers({ db, outbox, publicUrl }, signal)

@@ -58,16 +58,14 @@ export async function issueToken(
   { userId, kind, address, expiresAt, details = {} }: NewToken,
 ): Promise<{ token: string; code: string }> {
   const now = accounts.clock()
-  const token = newOpaqueToken()
   const id = randomBytes(16).toString('base64url')
-  const code = String(randomInt(10 ** CODE_DIGITS)).padStart(CODE_DIGITS, '0')
+  const { token, code, hashes } = newSecrets(accounts, id)
   await replaceToken(db, {
     id,
     userId,
     kind,
     address,
-    tokenHash: hashOpaqueToken(token),
-    codeHash: codeHash(accounts, id, code),
+    ...hashes,
     failures: 0,
     details: JSON.stringify(details),
     createdAt: now.toISOString(),
@@ -76,6 +74,13 @@ export async function issueToken(
     replacedAt: null,
   })
   return { token, code }
+}
+
+export function newSecrets(accounts: Issuer['accounts'], id: string) {
+  const token = newOpaqueToken()
+  const code = String(randomInt(10 ** CODE_DIGITS)).padStart(CODE_DIGITS, '0')
+  const hashes = { tokenHash: hashOpaqueToken(token), codeHash: codeHash(accounts, id, code) }
+  return { token, code, hashes }
 }
 
 export type Proof = { token?: string; email?: string; code?: string }
@@ -91,7 +96,9 @@ export async function findToken(
 ): Promise<OneTimeToken | undefined> {
   const found =
     proof.token === undefined
-      ? await findByCode({ accounts, db }, kind, proof)
+      ? await findByCode(accounts, kind, proof, (address, most) =>
+          tryCode(db, { address, kind }, most),
+        )
       : await findTokenByHash(db, hashOpaqueToken(proof.token))
   const now = accounts.clock().toISOString()
   if (found?.kind !== kind || found.replacedAt !== null) return undefined
@@ -116,18 +123,20 @@ export async function linkState({ accounts, db }: Tokens, token: string): Promis
   return { state: 'unknown', at: null }
 }
 
-async function findByCode(
-  { accounts, db }: Tokens,
-  kind: TokenKind,
+/** `find` counts the try. */
+export async function findByCode<T extends { id: string; codeHash: string }>(
+  accounts: Accounts,
+  kind: string,
   { email = '', code = '' }: Proof,
-): Promise<OneTimeToken | undefined> {
+  find: (address: string, most: number) => Promise<T | undefined>,
+): Promise<T | undefined> {
   const address = normalName(email)
   const tries = `tried code ${hashOpaqueToken([kind, address].join('\n'))}`
   const { failures } = await countWithin(accounts, tries, 24 * HOUR)
   if (failures > MOST_TRIES_A_DAY) return undefined
-  const token = await tryCode(db, { address, kind }, MOST_TRIES)
-  const typed = Buffer.from(codeHash(accounts, token?.id ?? '', code.replaceAll(/[\s-]/g, '')))
-  return token && timingSafeEqual(typed, Buffer.from(token.codeHash)) ? token : undefined
+  const found = await find(address, MOST_TRIES)
+  const typed = Buffer.from(codeHash(accounts, found?.id ?? '', code.replaceAll(/[\s-]/g, '')))
+  return found && timingSafeEqual(typed, Buffer.from(found.codeHash)) ? found : undefined
 }
 
 /** Keyed, because eight digits can be guessed from a plain hash. */

@@ -75,7 +75,12 @@ const MAILS_PER_ADDRESS = [
 export async function mayMail(
   { accounts, log }: Recovery,
   db: Db<IdentityTables>,
-  { kind, user, to, origin }: { kind: TokenKind; user: User; to: string; origin: Origin },
+  {
+    kind,
+    user,
+    to,
+    origin,
+  }: { kind: TokenKind; user: Pick<User, 'username'>; to: string; origin: Origin },
 ): Promise<boolean> {
   const inside = within(accounts, db)
   const address = hashOpaqueToken(withoutTag(to))

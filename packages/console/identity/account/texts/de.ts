@@ -53,6 +53,7 @@ export const de: Texts = {
   expired: 'Dieser Link ist am {time} abgelaufen.',
   again: 'Neue Mail anfordern',
   taken: 'Diese Adresse gehört inzwischen zu einem anderen Konto.',
+  nameTaken: 'Dieser Name ist inzwischen vergeben. Registriere dich noch einmal mit einem anderen.',
   failed: 'Das hat nicht geklappt. Versuche es gleich noch einmal.',
   factor: 'Code deiner Authenticator-App',
   factorHint: 'Sechs Ziffern oder einer deiner Wiederherstellungscodes.',

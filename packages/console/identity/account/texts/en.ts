@@ -50,6 +50,7 @@ export const en = {
   expired: 'This link expired on {time}.',
   again: 'Ask for a new mail',
   taken: 'This address belongs to another account in the meantime.',
+  nameTaken: 'This username was taken in the meantime. Register again with another one.',
   failed: 'That did not work. Try again in a moment.',
   factor: 'Code of your authenticator',
   factorHint: 'Six digits, or one of your recovery codes.',

@@ -51,6 +51,7 @@ export const es: Texts = {
   expired: 'Este enlace caducó el {time}.',
   again: 'Pedir otro mensaje',
   taken: 'Esta dirección pertenece ahora a otra cuenta.',
+  nameTaken: 'Este nombre ya está en uso. Regístrate de nuevo con otro.',
   failed: 'No ha funcionado. Inténtalo de nuevo dentro de un momento.',
   factor: 'Código de tu aplicación de autenticación',
   factorHint: 'Seis cifras, o uno de tus códigos de recuperación.',

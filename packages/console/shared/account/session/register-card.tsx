@@ -12,7 +12,7 @@ export function RegisterCard({ session }: { session: Session }) {
     const reply = await api.post('/api/auth/register', values, { open: true })
     if (reply.ok) {
       await markRegistered(values.email ?? '')
-      await signIn(values)
+      if (reply.status === 201) await signIn(values)
     }
     return reply
   })
@@ -35,7 +35,10 @@ export function RegisterCard({ session }: { session: Session }) {
         action={register}
         send="Create account"
       />
-      {register.reply?.ok && <Success>Account {register.reply.body.username} created.</Success>}
+      {register.reply?.status === 201 && (
+        <Success>Account {register.reply.body.username} created.</Success>
+      )}
+      {register.reply?.status === 202 && <Success>{register.reply.body.message}</Success>}
     </Card>
   )
 }

@@ -7,6 +7,7 @@ import { factorsSchema } from './0004-factors.ts'
 import { factorRemoval } from './0005-factor-removal.ts'
 import { knownBrowsers } from './0006-known-browsers.ts'
 import { replacedTokens } from './0007-replaced-tokens.ts'
+import { heldRegistrations } from './0008-held-registrations.ts'
 
 export const identityMigrations: Migration[] = [
   ...accountMigrations,
@@ -18,4 +19,5 @@ export const identityMigrations: Migration[] = [
   factorRemoval,
   knownBrowsers,
   replacedTokens,
+  heldRegistrations,
 ]

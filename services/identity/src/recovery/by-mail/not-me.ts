@@ -7,6 +7,7 @@ import { findToken, LIFETIME_SECONDS } from '../one-time-tokens.ts'
 import { tokenRejected } from '../problems.ts'
 import { type Recovery, within } from '../recovery.ts'
 import { undoEmailChange } from './email-change.ts'
+import { dropRegistration } from './registration.ts'
 
 /**
  * The answer of a user to a notice. What a thief may hold goes: sessions, the password and the passkeys.
@@ -25,8 +26,9 @@ export async function denyOwnership(
   if (await findToken({ accounts, db }, 'not-me-before', proof))
     return undoEmailChange(recovery, proof, origin)
   const token = await findToken({ accounts, db }, 'not-me', proof)
-  const user = token && (await findUserById(accounts.db, token.userId))
-  if (!token || !user?.enabled || user.email !== token.address) throw tokenRejected()
+  if (!token) return dropRegistration(recovery, proof.token)
+  const user = await findUserById(accounts.db, token.userId)
+  if (!user?.enabled || user.email !== token.address) throw tokenRejected()
   const by = { actor: user.username, origin, reason: 'this was not me' }
   const done = await resetPassword(accounts, user, newOpaqueToken(), by, {
     passkeys,

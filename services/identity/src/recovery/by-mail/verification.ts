@@ -13,6 +13,7 @@ import type { Prepare } from '../../mail/delivery.ts'
 import { findToken, issueToken, type Proof } from '../one-time-tokens.ts'
 import { tokenRejected } from '../problems.ts'
 import { accountLink, mayMail, type Recovery, within } from '../recovery.ts'
+import { confirmRegistration, pendingRegistration, renewRegistration } from './registration.ts'
 
 const KIND = 'verify-email'
 
@@ -20,8 +21,9 @@ export function prepareVerification(recovery: Recovery): Prepare {
   const { accounts } = recovery
   return async (db, { address, originAddress, userAgent }) => {
     const user = await findUserByEmail(within(accounts, db).db, address)
-    if (!user?.enabled || user.verified) return
     const origin = { address: originAddress, userAgent, requestId: null }
+    if (!user) return renewRegistration(recovery, db, { address, origin })
+    if (!user.enabled || user.verified) return
     if (!(await mayMail(recovery, db, { kind: KIND, user, to: address, origin }))) return
     const token = await issueToken({ accounts, db }, { userId: user.id, kind: KIND, address })
     const details = {
@@ -34,14 +36,12 @@ export function prepareVerification(recovery: Recovery): Prepare {
 }
 
 /** Verifying again with the same token succeeds while it lasts: people press a button twice. */
-export async function verifyEmail(
-  { accounts, db }: Recovery,
-  proof: Proof,
-  origin: Origin,
-): Promise<void> {
+export async function verifyEmail(recovery: Recovery, proof: Proof, origin: Origin): Promise<void> {
+  const { accounts, db } = recovery
   const token = await findToken({ accounts, db }, KIND, proof)
-  const user = token && (await findUserById(accounts.db, token.userId))
-  if (!token || !user?.enabled || user.email !== token.address) throw tokenRejected()
+  if (!token) return confirmRegistration(recovery, proof, origin)
+  const user = await findUserById(accounts.db, token.userId)
+  if (!user?.enabled || user.email !== token.address) throw tokenRejected()
   await inTransaction(db, async (inside) => {
     const now = accounts.clock()
     if (!(await spendToken(inside, token.id, now))) {
@@ -57,10 +57,12 @@ export async function verifyEmail(
 }
 
 /** Who may see what the account page shows before its button: the holder of the link. */
-export async function pendingVerification({ accounts, db }: Recovery, token: string) {
+export async function pendingVerification(recovery: Recovery, token: string) {
+  const { accounts, db } = recovery
   const found = await findToken({ accounts, db }, KIND, { token })
-  const user = found && (await findUserById(accounts.db, found.userId))
-  if (!found || !user || user.email !== found.address) throw tokenRejected()
+  if (!found) return pendingRegistration(recovery, token)
+  const user = await findUserById(accounts.db, found.userId)
+  if (!user || user.email !== found.address) throw tokenRejected()
   return { username: user.username, email: user.email, createdAt: user.createdAt }
 }
 

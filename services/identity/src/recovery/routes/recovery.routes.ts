@@ -3,10 +3,12 @@ import {
   ADMIN_ROLE,
   byCaller,
   deletionPending,
+  emailTaken,
   lastAdministrator,
   originOf,
   passwordQueueFull,
   tooManyFailures,
+  usernameTaken,
   userUnknown,
 } from '@plinth/accounts'
 import {
@@ -151,7 +153,7 @@ function verificationRoutes(server: Server, recovery: Recovery, languageOf: Lang
       tags,
       body: ProofBody,
       response: { 204: noContent },
-      problems: [tokenRejected],
+      problems: [tokenRejected, usernameTaken, emailTaken],
     },
     handler: async (request, reply) => {
       requireProof(request.body)

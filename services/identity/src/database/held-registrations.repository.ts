@@ -1,0 +1,103 @@
+import { type Db, deleteUntil, type FromRow, fromRow, toRow } from '@plinth/kit'
+import type { IdentityTables } from './tables.ts'
+
+type HeldRow = IdentityTables['held_registrations']
+
+export type Held = FromRow<HeldRow>
+
+export async function insertHeld(db: Db<IdentityTables>, held: Held): Promise<void> {
+  await db.insertInto('held_registrations').values(toRow<HeldRow>(held)).execute()
+}
+
+export async function findHeldByHash(
+  db: Db<IdentityTables>,
+  tokenHash: string,
+): Promise<Held | undefined> {
+  const row = await db
+    .selectFrom('held_registrations')
+    .selectAll()
+    .where('token_hash', '=', tokenHash)
+    .executeTakeFirst()
+  return row && fromRow(row)
+}
+
+/** The latest registration of an address: one that waits for its mail, or one that has its mail. */
+export async function findHeld(
+  db: Db<IdentityTables>,
+  address: string,
+  { mailed }: { mailed: boolean },
+): Promise<Held | undefined> {
+  const row = await db
+    .selectFrom('held_registrations')
+    .selectAll()
+    .where('address', '=', address)
+    .where('used_at', 'is', null)
+    .where('token_hash', mailed ? 'is not' : 'is', null)
+    .orderBy('created_at', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return row && fromRow(row)
+}
+
+/** Its mail is the only one that works for the address. */
+export async function keepSecrets(
+  db: Db<IdentityTables>,
+  { id, address }: Pick<Held, 'id' | 'address'>,
+  { tokenHash, codeHash }: { tokenHash: string; codeHash: string },
+): Promise<void> {
+  await db
+    .deleteFrom('held_registrations')
+    .where('address', '=', address)
+    .where('id', '<>', id)
+    .where('used_at', 'is', null)
+    .where('token_hash', 'is not', null)
+    .execute()
+  await db
+    .updateTable('held_registrations')
+    .set({ token_hash: tokenHash, code_hash: codeHash, failures: 0 })
+    .where('id', '=', id)
+    .execute()
+}
+
+/** As with one-time tokens: the statement that finds it counts the try. */
+export async function tryHeldCode(
+  db: Db<IdentityTables>,
+  address: string,
+  most: number,
+): Promise<Held | undefined> {
+  const row = await db
+    .updateTable('held_registrations')
+    .set(({ eb }) => ({ failures: eb('failures', '+', 1) }))
+    .where('address', '=', address)
+    .where('used_at', 'is', null)
+    .where('token_hash', 'is not', null)
+    .where('failures', '<', most)
+    .returningAll()
+    .executeTakeFirst()
+  return row && fromRow(row)
+}
+
+/** Of several uses one succeeds. */
+export async function spendHeld(db: Db<IdentityTables>, id: string, now: Date): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('held_registrations')
+    .set({ used_at: now.toISOString(), password_hash: '' })
+    .where('id', '=', id)
+    .where('used_at', 'is', null)
+    .executeTakeFirstOrThrow()
+  return numUpdatedRows === 1n
+}
+
+export async function deleteHeld(db: Db<IdentityTables>, id: string): Promise<boolean> {
+  const { numDeletedRows } = await db
+    .deleteFrom('held_registrations')
+    .where('id', '=', id)
+    .where('used_at', 'is', null)
+    .executeTakeFirstOrThrow()
+  return numDeletedRows === 1n
+}
+
+export function deleteExpiredHeld(db: Db<IdentityTables>, now: Date, signal: AbortSignal) {
+  const expired = { table: 'held_registrations', key: 'id', column: 'expires_at' }
+  return deleteUntil(db, expired, now, signal)
+}

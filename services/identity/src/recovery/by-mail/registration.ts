@@ -1,0 +1,149 @@
+import { randomUUID } from 'node:crypto'
+import {
+  type Accounts,
+  findUserByEmail,
+  type Origin,
+  refuseTaken,
+  registerProved,
+} from '@plinth/accounts'
+import {
+  type Db,
+  hashOpaqueToken,
+  inTransaction,
+  isUniqueViolation,
+  secondsAfter,
+} from '@plinth/kit'
+import {
+  deleteHeld,
+  findHeld,
+  findHeldByHash,
+  type Held,
+  insertHeld,
+  keepSecrets,
+  spendHeld,
+  tryHeldCode,
+} from '../../database/held-registrations.repository.ts'
+import type { IdentityTables } from '../../database/tables.ts'
+import type { Prepare } from '../../mail/delivery.ts'
+import { type Outbox, queueMail, requireMail } from '../../mail/outbox.ts'
+import { mailNotConfigured } from '../../mail/problems.ts'
+import { findByCode, LIFETIME_SECONDS, newSecrets, type Proof } from '../one-time-tokens.ts'
+import { tokenRejected } from '../problems.ts'
+import { accountLink, mayMail, type Recovery, within } from '../recovery.ts'
+
+const KIND = 'verify-email'
+const lifetimeSeconds = LIFETIME_SECONDS[KIND]
+
+/** Writes the same rows for every address; whether it is known is looked up for the mail. */
+export function holdRegistrations(
+  outbox: Outbox,
+  { confirmRegistration }: { confirmRegistration: boolean },
+): NonNullable<Accounts['confirmation']> {
+  return {
+    isOn: confirmRegistration,
+    problems: [mailNotConfigured],
+    async hold({ username, email, passwordHash }, origin) {
+      requireMail(outbox)
+      const now = outbox.clock()
+      await inTransaction(outbox.db, async (db) => {
+        await insertHeld(db, {
+          id: randomUUID(),
+          username,
+          address: email,
+          passwordHash,
+          tokenHash: null,
+          codeHash: '',
+          failures: 0,
+          createdAt: now.toISOString(),
+          expiresAt: secondsAfter(now, lifetimeSeconds).toISOString(),
+          usedAt: null,
+        })
+        const mail = { kind: 'already-registered', to: email, lifetimeSeconds } as const
+        await queueMail(outbox, db, mail, origin)
+      })
+    },
+  }
+}
+
+/** A link to confirm, or, to the owner of a known address, that there is an account already. */
+export function prepareRegistration(recovery: Recovery): Prepare {
+  const { accounts, publicUrl } = recovery
+  return async (db, { address, originAddress, userAgent }) => {
+    const held = await findHeld(db, address, { mailed: false })
+    if (!held) return
+    const user = await findUserByEmail(within(accounts, db).db, address)
+    const origin = { address: originAddress, userAgent, requestId: null }
+    const mail = { kind: KIND, user: user ?? held, to: address, origin } as const
+    const isMailed = user?.enabled !== false && (await mayMail(recovery, db, mail))
+    if (user || !isMailed) await deleteHeld(db, held.id)
+    if (!isMailed) return
+    if (!user) return mailOf(recovery, db, held)
+    const details = { username: user.username, link: `${publicUrl}/account/#forgot` }
+    return { kind: 'already-registered', details }
+  }
+}
+
+/** Another mail for a registration that has had one. */
+export async function renewRegistration(
+  recovery: Recovery,
+  db: Db<IdentityTables>,
+  { address, origin }: { address: string; origin: Origin },
+) {
+  const held = await findHeld(db, address, { mailed: true })
+  if (!held || held.expiresAt <= recovery.accounts.clock().toISOString()) return
+  if (!(await mayMail(recovery, db, { kind: KIND, user: held, to: address, origin }))) return
+  return mailOf(recovery, db, held)
+}
+
+async function mailOf(recovery: Recovery, db: Db<IdentityTables>, held: Held) {
+  const { token, code, hashes } = newSecrets(recovery.accounts, held.id)
+  await keepSecrets(db, held, hashes)
+  const link = accountLink(recovery, 'verify', token)
+  return { kind: KIND, details: { username: held.username, code, link } } as const
+}
+
+/** What the page shows before its button. */
+export async function pendingRegistration(recovery: Recovery, token: string) {
+  const { username, address: email, createdAt } = await requireHeld(recovery, { token })
+  return { username, email, createdAt }
+}
+
+/** Creates the account, whose name may be taken by now. Doing so again with the same token succeeds. */
+export async function confirmRegistration(
+  recovery: Recovery,
+  proof: Proof,
+  origin: Origin,
+): Promise<void> {
+  const { accounts, db } = recovery
+  const held = await requireHeld(recovery, proof)
+  const { username, address: email, passwordHash } = held
+  try {
+    await inTransaction(db, async (tables) => {
+      const inside = within(accounts, tables)
+      if (await spendHeld(tables, held.id, accounts.clock()))
+        return registerProved(inside, { username, email, passwordHash }, origin)
+      const user = await findUserByEmail(inside.db, email)
+      if (user?.username !== username || !user.verified) throw tokenRejected()
+    })
+  } catch (error) {
+    if (isUniqueViolation(error)) await refuseTaken(accounts, { username, email }, origin)
+    throw error
+  }
+}
+
+/** "This was not me": then it never becomes an account. */
+export async function dropRegistration(recovery: Recovery, token: string): Promise<void> {
+  const { id } = await requireHeld(recovery, { token })
+  if (!(await deleteHeld(recovery.db, id))) throw tokenRejected()
+}
+
+async function requireHeld({ accounts, db }: Recovery, proof: Proof): Promise<Held> {
+  const held =
+    proof.token === undefined
+      ? await findByCode(accounts, 'registration', proof, (address, most) =>
+          tryHeldCode(db, address, most),
+        )
+      : await findHeldByHash(db, hashOpaqueToken(proof.token))
+  if (!held || held.expiresAt <= accounts.clock().toISOString()) throw tokenRejected()
+  return held
+}
