@@ -155,8 +155,15 @@ describe('the account pages', { skip }, () => {
   })
 
   test('an address is verified by a button and not by a scanner, in German too', async (t) => {
-    const { email } = await register('verified')
+    const { email, ...credentials } = await register('verified')
     const { link } = await mailTo(email, 'verify-email')
+    const reply = await post('/api/auth/login', credentials)
+    const { accessToken } = (await reply.json()) as { accessToken: string }
+    const isVerified = async () => {
+      const headers = { authorization: `Bearer ${accessToken}` }
+      const security = await fetch(`${identity}/api/users/me/security`, { headers })
+      return ((await security.json()) as { emailVerified: boolean }).emailVerified
+    }
     await scan(link)
 
     const options = { locale: 'de-DE', colorScheme: 'dark' } as const
@@ -164,8 +171,10 @@ describe('the account pages', { skip }, () => {
     await page.getByRole('heading', { name: 'Ist das dein Konto?' }).waitFor()
     await page.getByText('verified wurde am').waitFor()
     assert.deepEqual(await accessibilityFaults(page), [])
+    assert.equal(await isVerified(), false)
     await page.getByRole('button', { name: 'Bestätigen' }).click()
     await page.getByRole('heading', { name: 'Deine E-Mail-Adresse ist bestätigt' }).waitFor()
+    assert.equal(await isVerified(), true)
   })
 
   test('data comes by mail; a notice of it is answered with "this was not me", and not by a scanner', async (t) => {

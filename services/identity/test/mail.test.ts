@@ -35,7 +35,9 @@ describe('mail over SMTP', () => {
   test('has text and HTML with code and link, no tracking, and says that no person sent it', async (t) => {
     const smtp = await startSmtpServer(t)
     const { api } = await startIdentity(t, { env: smtpEnv(smtp) })
-    await api.post('/api/auth/register', { ...ALICE, username: '<b>eve & "co"</b>' })
+    const eve = { ...ALICE, username: '<b>eve & "co"</b>' }
+    const browser = 'Mozilla/5.0 (X11; Linux x86_64) Firefox/130.0 or call 555-0100 now'
+    await api.post('/api/auth/register', eve, { headers: { 'user-agent': browser } })
 
     const [mail] = (await received(smtp, 1)) as [Received]
     assert.deepEqual([mail.from, mail.to], [FROM, [ALICE.email]])
@@ -45,7 +47,13 @@ describe('mail over SMTP', () => {
     const text = textOf(mail)
     assert.match(text, /^Hello <b>eve & "co"<\/b>,$/m)
     assert.match(text, /^\d{8}$/m)
+    assert.match(text, /with Firefox on Linux\.$/m)
     assert.match(text, /http:\/\/localhost:\d+\/account\/#verify=[\w-]{43}/)
+    const bob = { ...ALICE, username: 'bob', email: 'bob@example.com' }
+    await api.post('/api/auth/register', bob, { headers: { 'user-agent': 'call 555-0100 now' } })
+    const [, other] = (await received(smtp, 2)) as [Received, Received]
+    assert.match(textOf(other), /with an unknown browser\.$/m)
+    for (const { source } of [mail, other]) assert.doesNotMatch(source, /555-0100/)
     const html = mail.source.split('text/html')[1] ?? ''
     assert.match(html, /&lt;b&gt;eve &amp;/)
     assert.doesNotMatch(html, /<b>eve|<img|<script/)

@@ -164,7 +164,10 @@ for (const engine of engines)
 
       await logIn(api, ALICE.password, FIREFOX)
       assert.equal(await browsers(), 1)
-      assert.match((await mailTo(api, ALICE.email, 'new-browser')).text, /Firefox\/130/)
+      assert.match(
+        (await mailTo(api, ALICE.email, 'new-browser')).text,
+        /with Firefox on Linux\.$/m,
+      )
       await logIn(api, ALICE.password, FIREFOX.replaceAll('130', '131'))
       await logIn(api, ALICE.password, EDGE)
       assert.equal(await browsers(), 1)

@@ -360,4 +360,9 @@ describe('mail in production', () => {
       assert.deepEqual([status, body.code], [503, 'MAIL_NOT_CONFIGURED'])
     assert.equal((await api.get('/api/dev/mail')).status, 404)
   })
+
+  test('is never kept where everyone can read it', async (t) => {
+    const env = { ...PRODUCTION, IDENTITY_DEVELOPMENT_MAIL: 'true' }
+    await assert.rejects(startIdentity(t, { env }), /IDENTITY_DEVELOPMENT_MAIL/)
+  })
 })

@@ -13,7 +13,11 @@ export type Details = Record<string, string>
 
 type Message = { subject: string; text: string[] }
 
-type Texts = { closing: string[]; mails: Record<MailKind, Message> }
+type Texts = {
+  closing: string[]
+  browser: { known: string; unknown: string }
+  mails: Record<MailKind, Message>
+}
 
 export type Messages = Record<Language, Texts>
 
@@ -25,6 +29,7 @@ export function readMessages({ templateFolder }: MailSettings): Messages {
     if (!file || !existsSync(file)) continue
     const own = parse(file)
     messages[language] = {
+      ...messages[language],
       closing: own.closing ?? messages[language].closing,
       mails: { ...messages[language].mails, ...own.mails },
     }
@@ -70,6 +75,37 @@ function htmlOf(paragraph: string, details: Details): string {
 
 function fill(text: string, details: Details): string {
   return text.replaceAll(/\{(\w+)\}/g, (_, name: string) => details[name] ?? '')
+}
+
+/** By their mark in a header, of which the first counts: most browsers also claim to be others. */
+export const BROWSERS = {
+  Edg: 'Edge',
+  OPR: 'Opera',
+  SamsungBrowser: 'Samsung Internet',
+  Firefox: 'Firefox',
+  FxiOS: 'Firefox',
+  CriOS: 'Chrome',
+  Chrome: 'Chrome',
+  Safari: 'Safari',
+}
+
+const SYSTEMS = {
+  Android: 'Android',
+  iPhone: 'iOS',
+  iPad: 'iPadOS',
+  Windows: 'Windows',
+  Macintosh: 'macOS',
+  CrOS: 'ChromeOS',
+  Linux: 'Linux',
+}
+
+/** Never the header itself: a stranger may have chosen it, and it would be read as our words. */
+export function browserIn({ browser }: Texts, userAgent: string | null): string {
+  const named = (names: Record<string, string>) =>
+    Object.entries(names).find(([mark]) => userAgent?.includes(mark))?.[1]
+  const [family, system] = [named(BROWSERS), named(SYSTEMS)]
+  if (!family) return browser.unknown
+  return system ? fill(browser.known, { family, system }) : family
 }
 
 const ENTITIES: Record<string, string> = {

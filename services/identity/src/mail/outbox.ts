@@ -18,7 +18,14 @@ import {
   requeueMail,
 } from '../database/mail.repository.ts'
 import type { IdentityTables } from '../database/tables.ts'
-import { type Details, type MailKind, type Messages, readMessages, renderMail } from './messages.ts'
+import {
+  browserIn,
+  type Details,
+  type MailKind,
+  type Messages,
+  readMessages,
+  renderMail,
+} from './messages.ts'
 import { mailNotConfigured, mailNotFailed } from './problems.ts'
 import type { Language, MailSettings } from './settings.ts'
 
@@ -128,7 +135,7 @@ export function renderKept({ key, messages, settings }: Outbox, mail: Mail) {
     app: settings.appName,
     time: timeIn(language, mail.createdAt),
     address: mail.originAddress,
-    browser: mail.userAgent ?? '–',
+    browser: browserIn(messages[language], mail.userAgent),
   }
   const rendered = renderMail(messages[language], mail.kind as MailKind, { ...about, ...details })
   return { ...rendered, code: details.code ?? null, link: details.link ?? null }

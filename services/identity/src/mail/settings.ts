@@ -40,7 +40,7 @@ export function mailSettings(
   const language = settings.choice('IDENTITY_MAIL_LANGUAGE', LANGUAGES, 'en')
   return {
     smtp,
-    keepInOutbox: smtp === undefined && settings.flag('IDENTITY_DEVELOPMENT_MAIL', onThisMachine),
+    keepInOutbox: smtp === undefined && keepsMails(settings, onThisMachine),
     from: sender(settings, smtp !== undefined, host.publicUrl),
     appName: settings.text('IDENTITY_APP_NAME', new URL(host.publicUrl).hostname),
     colour: colour(settings),
@@ -48,6 +48,15 @@ export function mailSettings(
     language,
     templateFolder: templateFolder(settings),
   }
+}
+
+/** What is kept there everyone can read. */
+function keepsMails(settings: Settings, fallback: boolean): boolean {
+  const name = 'IDENTITY_DEVELOPMENT_MAIL'
+  const keeps = settings.flag(name, fallback)
+  if (keeps && settings.production)
+    settings.fault(name, 'Expected false in production: everyone could read every mail.', 'false')
+  return keeps
 }
 
 function sender(settings: Settings, needed: boolean, publicUrl: string): string {

@@ -9,6 +9,7 @@ import {
   updateWatchedSignIn,
 } from '../database/browsers.repository.ts'
 import type { IdentityTables } from '../database/tables.ts'
+import { BROWSERS } from '../mail/messages.ts'
 import { canSend, type Outbox } from '../mail/outbox.ts'
 import { queueNotice } from './notices.ts'
 
@@ -70,12 +71,9 @@ async function learn(
   if (user) await queueNotice(outbox, db, { mail: 'new-browser', user, publicUrl }, origin)
 }
 
-/** Of several names in a header the first of these: most browsers also claim to be others. */
-const FAMILIES = ['Edg', 'OPR', 'SamsungBrowser', 'Firefox', 'FxiOS', 'CriOS', 'Chrome', 'Safari']
-
 function browserHash(userId: number, from: { address: string; userAgent: string | null }) {
   const agent = from.userAgent ?? ''
-  const family = FAMILIES.find((name) => agent.includes(name)) ?? agent.split('/')[0]
+  const family = Object.keys(BROWSERS).find((name) => agent.includes(name)) ?? agent.split('/')[0]
   // Addresses of one household change: those of an IPv4 network count as one.
   const network = clientNetwork(from.address).replace(/\.\d+$/, '')
   return hashOpaqueToken(['browser', userId, family, network].join('\n'))
