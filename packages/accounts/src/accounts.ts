@@ -98,7 +98,8 @@ export type Hooks = Pick<Accounts, 'onEvent' | 'gate' | 'turnAway' | 'isHeld' | 
 /** What a host asks for after a right password, before a session opens: then `run` throws. */
 export type TurnAway = {
   problems: DefinedProblem[]
-  run(accounts: Accounts, user: User, origin: Origin): Promise<void>
+  /** `amr` is what the user has proved. */
+  run(accounts: Accounts, user: User, amr: string[], origin: Origin): Promise<void>
 }
 
 /** Opens the accounts of a database whose schema includes `accountMigrations`. */

@@ -11,6 +11,7 @@ import { loadConfig } from '../src/app.ts'
 import { identityMigrations } from '../src/database/migrations/index.ts'
 import type { IdentityTables } from '../src/database/tables.ts'
 import { eraseDue } from '../src/recovery/lifecycle/deletion.ts'
+import { enrol, firstStep, secondStep } from './authenticator-app.ts'
 import { mailTo, tokenOf } from './inbox.ts'
 import { ADMIN, ALICE, adminToken, MASTER_KEY, startWithAlice } from './start-identity.ts'
 
@@ -228,6 +229,23 @@ for (const engine of engines) {
       assert.equal((await logIn(api, { ...ALICE, password: 'x' })).body.code, 'INVALID_CREDENTIALS')
       assert.equal((await cancel(api, refused.body.token)).status, 204)
       assert.equal((await logIn(api)).status, 200)
+    })
+
+    test('comes back by signing in only with the second factor, if it has one', async (t) => {
+      const { api, token, clock } = await startWithAlice(t, { engine })
+      const { app } = await enrol(api, token, clock)
+      assert.equal((await remove(api, '/api/users/me', token)).status, 202)
+
+      const mfaToken = await firstStep(api, ALICE)
+      const wrong = await secondStep(api, mfaToken, { code: app.wrong() })
+      assert.deepEqual([wrong.body.code, wrong.body.token], ['INVALID_CODE', undefined])
+      const refused = await secondStep(api, mfaToken, { code: app.next() })
+      assert.deepEqual([refused.status, refused.body.code], [401, 'DELETION_PENDING'])
+      assert.equal((await secondStep(api, mfaToken, { code: app.next() })).body.triesLeft, 0)
+
+      assert.equal((await cancel(api, refused.body.token)).status, 204)
+      const again = await secondStep(api, await firstStep(api, ALICE), { code: app.next() })
+      assert.equal(again.status, 200)
     })
 
     test('is erased when the time has come, and nothing about the user is left', async (t) => {

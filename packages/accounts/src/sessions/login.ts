@@ -72,7 +72,7 @@ async function turnAway(
     isSlowedNow(accounts, attempt, accounts.db),
     isRefusedNow(accounts, guess, accounts.db),
   ])
-  if (!limited.includes(true)) await accounts.turnAway.run(accounts, user, origin)
+  if (!limited.includes(true)) await accounts.turnAway.run(accounts, user, ['pwd'], origin)
 }
 
 type Proven = { user: User; password: string; attempt: Attempt; guess: Guess }

@@ -1,5 +1,6 @@
 import {
   type Gate,
+  lockUser,
   type Origin,
   openSession,
   recordEvent,
@@ -59,7 +60,7 @@ export function openGate(clock: Clock, { requireVerified }: { requireVerified: b
 
 type SecondStep = FactorProof & { mfaToken: string }
 
-/** The second step of a sign-in: the token of the first, and a code. */
+/** The second step of a sign-in: the token of the first, and a code. A user who leaves is turned away after it. */
 export async function completeLogIn(
   factors: Factors,
   { mfaToken, ...proof }: SecondStep,
@@ -70,20 +71,24 @@ export async function completeLogIn(
   const step = await tryStep(db, tokenHash, { most: MOST_TRIES, now: accounts.clock() })
   if (!step) throw codeRejected({ extra: { triesLeft: 0 } })
   let outcome = 'wrong' as Outcome
+  let leaving = undefined as User | undefined
+  const amr = [...step.amr.split(' '), 'otp', 'mfa']
   const entry = {
     userId: step.userId,
     event: SECOND_FACTOR_USED,
-    amr: [...step.amr.split(' '), 'otp', 'mfa'],
+    amr,
     admit: async (database: typeof accounts.db, locked: Promise<User | undefined>) => {
       const inside = database as unknown as Db<IdentityTables>
-      const user = await locked
-      if (!user) return false
+      const user = (await locked) ?? (await lockUser(database, step.userId))
+      if (!user?.enabled && !user?.deletion) return false
+      if (user.deletion) leaving = user
       outcome = await proveSecondFactor(factors, inside, user, proof, origin)
       return outcome === 'passed' && spendStep(inside, tokenHash)
     },
   }
   const pair = await openSession(accounts, entry, origin)
   if (pair) return pair
+  if (leaving && outcome === 'passed') await accounts.turnAway?.run(accounts, leaving, amr, origin)
   if (outcome === 'passed') throw codeRejected({ extra: { triesLeft: 0 } })
   throw signInRefusal(accounts, outcome, MOST_TRIES - step.tries)
 }

@@ -63,7 +63,10 @@ function followToken(body: { code?: string; token?: string } | undefined): void 
 }
 
 function SecondStep() {
-  const complete = useAction(session.completeSignIn)
+  const complete = useAction(session.completeSignIn, (reply) => {
+    if (reply?.body?.token) session.secondStep.value = false
+    followToken(reply?.body)
+  })
   return (
     <>
       <Heading>{texts.secondStepTitle}</Heading>

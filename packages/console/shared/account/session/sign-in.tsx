@@ -58,10 +58,15 @@ export function SecondStepCard({ session }: { session: Session }) {
         send="Sign in"
         kind="primary"
         buttons={<Button onClick={startAgain}>Start again</Button>}
-        advice={complete.refusal?.status === 401 && <p>Wait for the next code, then try again.</p>}
+        advice={complete.refusal?.status === 401 && <CodeAdvice reply={complete.refusal} />}
       />
     </Card>
   )
+}
+
+function CodeAdvice({ reply }: { reply: Reply }) {
+  if (reply.body?.token) return <Advice reply={reply} />
+  return <p>Wait for the next code, then try again.</p>
 }
 
 /** The password was right where the service sends a token: the account page takes it. */

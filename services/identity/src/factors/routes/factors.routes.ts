@@ -98,7 +98,12 @@ export function factorRoutes(
       tags: ['Signing in'],
       body: SecondStepBody,
       response: { 200: TokenPairReply },
-      problems: [codeRejected, tooManyFailures, ...(factors.accounts.gate?.problems ?? [])],
+      problems: [
+        codeRejected,
+        tooManyFailures,
+        ...(factors.accounts.gate?.problems ?? []),
+        ...(factors.accounts.turnAway?.problems ?? []),
+      ],
     },
     handler: async (request) => {
       requireProof(request.body)

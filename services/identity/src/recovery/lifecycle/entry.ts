@@ -41,15 +41,32 @@ const turnAway: TurnAway = {
 /** What recovery asks of the accounts when somebody signs in or takes an address. */
 export const entryHooks = { turnAway, isHeld: isHeldForUndo }
 
-async function askFirst(accounts: Accounts, user: User, origin: Origin): Promise<void> {
+async function askFirst(
+  accounts: Accounts,
+  user: User,
+  amr: string[],
+  origin: Origin,
+): Promise<void> {
   const db = accounts.db as unknown as Db<IdentityTables>
   const { id: userId, email: address, username, deletion } = user
   const leaves = deletion?.by === 'user'
   if (!leaves && !(user.enabled && user.passwordExpired)) return
+  if (leaves && user.secondFactor) await askFactor(accounts, user, amr, origin)
   await recordRefusal(accounts, { event: 'LOGIN', subject: username }, origin)
   const kind = leaves ? 'deletion-cancel' : 'password-change'
   const { token } = await issueToken({ accounts, db }, { userId, kind, address })
   throw leaves
     ? accountLeaving({ extra: { token, deletesAt: deletion.at } })
     : passwordChangeRequired({ extra: { token } })
+}
+
+/** As at every sign-in. A new password asks for it when it is chosen. */
+async function askFactor(
+  { db, gate }: Accounts,
+  user: User,
+  amr: string[],
+  origin: Origin,
+): Promise<void> {
+  const refusal = await inTransaction(db, async (inside) => gate?.ask(inside, user, amr, origin))
+  if (refusal) throw refusal
 }
