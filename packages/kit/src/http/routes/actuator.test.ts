@@ -72,7 +72,7 @@ describe('the actuator', () => {
     })
 
     for (let asked = 0; asked < 20; asked++) await Promise.all([probe(), probe()])
-    const [first] = [checks]
+    const first = checks
     now += 1000
     await probe()
 
