@@ -52,7 +52,7 @@ describe('a move between SQLite and PostgreSQL', { skip: postgres.skip }, () => 
       await identity.logIn('ada', PASSWORD)
       return identity.register(grace('joan'))
     })
-    assert.equal(next.id, id + 1)
+    assert.equal(next.id, Number(id) + 1)
   })
 
   test('kill -9 at any step leaves a target that no service starts on', async (t) => {

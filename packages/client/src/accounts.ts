@@ -99,7 +99,7 @@ export type JsonWebKeys = { keys: Record<string, string>[] }
 export type AccountCalls = {
   readonly session: Session
   /** Where the address has to be confirmed first, the reply has only the message. */
-  register(registration: Registration): Promise<Profile & { message: string }>
+  register(registration: Registration): Promise<{ message: string } & Partial<Profile>>
   logIn(username: string, password: string): Promise<TokenPair>
   refresh(): Promise<TokenPair>
   logOut(): Promise<void>
