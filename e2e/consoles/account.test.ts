@@ -106,6 +106,7 @@ describe('the account pages', { skip }, () => {
     await again.goto(`${identity}/account/#verify=unknown`)
     await again.getByText('This link or code does not work any more').waitFor()
     await again.getByRole('link', { name: 'Ask for a new mail' }).click()
+    await again.getByRole('heading', { name: 'Confirm your e-mail address' }).waitFor()
     await again.getByRole('textbox', { name: 'E-mail address' }).fill(email)
     await again.getByRole('button', { name: 'Send the mail' }).click()
     await again.getByRole('heading', { name: 'Look into your inbox' }).waitFor()
