@@ -55,7 +55,7 @@ for (const engine of engines)
       assert.equal((await upload(api, user, pdf)).status, 201)
     })
 
-    test('a drawing is saved and never shown, whoever opens it', async () => {
+    test('a drawing is downloaded and never shown, to its owner and by a link', async () => {
       const { api, user } = await newcomer()
       const svg = { name: 'x.svg', type: 'image/svg+xml', bytes: sampleFiles.svg }
 

@@ -111,7 +111,7 @@ export const ENDED_SECONDS = 7 * 24 * HOUR
 type LinkState = { state: 'used' | 'replaced' | 'expired' | 'unknown'; at: string | null }
 
 /**
- * Why a link does not work. Only the token itself opens this, so it helps nobody who guesses; what uses
+ * Why a link does not work. Only the token itself opens this, so it is of no use to a guesser; what uses
  * a token answers the same for all of them. `unknown` is also one that works, or was made void.
  */
 export async function linkState({ accounts, db }: Tokens, token: string): Promise<LinkState> {
