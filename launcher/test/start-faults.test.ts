@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -50,7 +51,11 @@ const FAULTS: Record<string, Fault> = {
     says: /\.key should hold 32 bytes in base64, and does not\. LOG_LEVEL=debug shows where\.$/,
   },
   'an address of another machine': {
-    env: { IDENTITY_HOST: '203.0.113.1', IDENTITY_DEMO_ACCOUNTS: 'false' },
+    env: {
+      IDENTITY_HOST: '203.0.113.1',
+      IDENTITY_DEMO_ACCOUNTS: 'false',
+      IDENTITY_MASTER_KEY: randomBytes(32).toString('base64'),
+    },
     says: /203\.0\.113\.1 is not an address of this machine\. .*_HOST setting\.$/,
   },
   'a folder of the key edition that is a file': {

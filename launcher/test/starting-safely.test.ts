@@ -77,6 +77,16 @@ describe('beyond this machine', () => {
       assert.deepEqual(await refused(t, Object.fromEntries(hosts)), [])
     })
 
+  for (const service of ['IDENTITY', 'STORAGE_FULL', 'PAYMENTS'])
+    test(`no key is made for ${service}_HOST; ${service}_MASTER_KEY has to be set`, async (t) => {
+      const wide = { [`${service}_HOST`]: EVERYWHERE }
+      const name = `${service}_MASTER_KEY`
+
+      assert.ok((await refused(t, wide)).includes(name))
+      const key = randomBytes(32).toString('base64')
+      assert.ok(!(await refused(t, { ...wide, [name]: key })).includes(name))
+    })
+
   test('payments are not open to all unless PAYMENTS_ACCESS says so', async (t) => {
     const host = { PAYMENTS_HOST: EVERYWHERE }
 

@@ -190,7 +190,7 @@ export function accountSettings(settings: Settings, host: Host): AccountSettings
   const demoAccounts = settings.convenience(named('DEMO_ACCOUNTS'), host)
   const refused = !demoAccounts && (settings.production || !isLoopback(host.host))
   return {
-    masterKey: settings.key(named('MASTER_KEY'), join(dataFolder, `${host.name}-master.key`)),
+    masterKey: settings.key(named('MASTER_KEY'), join(dataFolder, `${host.name}-master.key`), host),
     issuer: settings.url(named('TOKEN_ISSUER'), host.publicUrl),
     audience: settings.text(named('TOKEN_AUDIENCE'), 'plinth'),
     accessTokenLifetimeSeconds: 900,

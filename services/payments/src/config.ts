@@ -36,7 +36,7 @@ export function loadConfig(env: Env = process.env) {
       console: settings.convenience('PAYMENTS_CONSOLE', service),
       leaseSeconds: settings.integer('PAYMENTS_LEASE_SECONDS', 6, { min: 1, max: 600 }),
       events: eventSettings(settings),
-      masterKey: masterKey(settings, service.dataFolder),
+      masterKey: masterKey(settings, service),
       lockWaitMilliseconds: 10 * SECOND,
       reconcileEverySeconds: settings.integer('PAYMENTS_LOOK_EVERY_SECONDS', 5, { min: 1 }),
       pollEverySeconds: settings.integer('PAYMENTS_POLL_EVERY_SECONDS', 60, { min: 1 }),
@@ -45,10 +45,13 @@ export function loadConfig(env: Env = process.env) {
 }
 
 /** Seals the secrets of event endpoints. In production nothing else needs it, so it may be absent. */
-function masterKey(settings: Settings, dataFolder: string): Buffer | undefined {
+function masterKey(
+  settings: Settings,
+  service: { dataFolder: string; host: string },
+): Buffer | undefined {
   const name = 'PAYMENTS_MASTER_KEY'
   if (settings.production && settings.optional(name) === undefined) return undefined
-  return settings.key(name, join(dataFolder, 'payments-master.key'))
+  return settings.key(name, join(service.dataFolder, 'payments-master.key'), service)
 }
 
 function providerSettings(settings: Settings) {

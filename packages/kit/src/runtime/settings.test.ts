@@ -60,10 +60,10 @@ describe('settings', () => {
     assert.throws(missing, /KEY_FILE/)
   })
 
-  test('make a key once and keep it, but never in production', (t) => {
+  test('make a key once and keep it, but not in production or where others reach the service', (t) => {
     const file = join(folderFor(t), 'deep', 'master.key')
-    const read = (env: Record<string, string>) =>
-      readSettings(env, (settings) => settings.key('KEY', file))
+    const read = (env: Record<string, string>, host = 'localhost') =>
+      readSettings(env, (settings) => settings.key('KEY', file, { host }))
 
     const first = read({})
     const second = read({})
@@ -71,6 +71,7 @@ describe('settings', () => {
     assert.equal(first.length, 32)
     assert.deepEqual(second, first)
     assert.throws(() => read({ NODE_ENV: 'production' }), /KEY .*\n.*32 random bytes/)
+    assert.throws(() => read({}, '0.0.0.0'), /KEY .*\n.*32 random bytes/)
     assert.throws(() => read({ KEY: 'c2hvcnQ=' }), SettingsError)
   })
 

@@ -186,12 +186,15 @@ export class Settings {
     return url
   }
 
-  /** A 32-byte key in base64. Outside production it is made once and kept in `file`. */
-  key(name: string, file: string): Buffer {
+  /**
+   * A 32-byte key in base64. In development it is made once and kept in `file`, unless others can reach
+   * the service.
+   */
+  key(name: string, file: string, { host }: { host: string }): Buffer {
     const text = this.optional(name)
     const key = text === undefined ? undefined : Buffer.from(text, 'base64')
     if (key?.length === 32 && new Set(key).size >= FEWEST_DIFFERENT_BYTES) return key
-    if (text === undefined && !this.production) return generatedKey(file)
+    if (text === undefined && !this.production && isLoopback(host)) return generatedKey(file)
     this.fault(name, 'Expected 32 random bytes in base64.', '$(openssl rand -base64 32)')
     return Buffer.alloc(32)
   }
