@@ -1,4 +1,5 @@
 import { useSignal } from '@preact/signals'
+import { RecoveryCodes, useTypedBack } from '../shared/account/recovery-codes.tsx'
 import { OwnAccountOnly } from '../shared/account/session/sign-in.tsx'
 import { useAction, useLoad } from '../shared/api/use-reply.ts'
 import { Button } from '../shared/components/button.tsx'
@@ -106,44 +107,29 @@ function EnrolCard({ onCodes }: { onCodes(codes: string[]): void }) {
   )
 }
 
-/** A user who did not write them down is locked out by the first lost phone, so one is typed back. */
+const LABELS = {
+  title: 'Recovery codes',
+  copy: 'Copy them',
+  download: 'Download',
+  print: 'Print',
+}
+
 function RecoveryCodesCard({ codes, onKept }: { codes: string[]; onKept(): void }) {
-  const wrong = useSignal(false)
-  const text = codes.join('\n')
-  const check = ({ code = '' }: Values) => {
-    const typed = code.toUpperCase().replaceAll(/[\s-]/g, '')
-    wrong.value = !codes.some((each) => each.replaceAll('-', '') === typed)
-    if (!wrong.value) onKept()
-  }
+  const { check, isWrong } = useTypedBack(codes, onKept)
   return (
     <Card
       title="Your recovery codes"
       about="Each takes the place of the authenticator once. They are not shown again: keep them elsewhere."
     >
       <Success>The second factor is on.</Success>
-      <section class="code" aria-label="Recovery codes">
-        <pre>{text}</pre>
-      </section>
-      <div class="row">
-        <CopyButton text={() => text} label="Copy them" />
-        <a
-          class="button small"
-          href={`data:text/plain,${encodeURIComponent(text)}`}
-          download="recovery-codes.txt"
-        >
-          Download
-        </a>
-        <Button small onClick={() => print()}>
-          Print
-        </Button>
-      </div>
+      <RecoveryCodes codes={codes} labels={LABELS} />
       <Form
         label="Recovery code"
         fields={[
           {
             label: 'Type one of them',
             name: 'code',
-            fault: wrong.value ? 'This is none of them.' : undefined,
+            fault: isWrong ? 'This is none of them.' : undefined,
           },
         ]}
         action={{ run: check }}

@@ -1,4 +1,5 @@
 import { useSignal } from '@preact/signals'
+import { RecoveryCodes, useTypedBack } from '../../../shared/account/recovery-codes.tsx'
 import { useLoad } from '../../../shared/api/use-reply.ts'
 import { Button } from '../../../shared/components/button.tsx'
 import { CopyButton, QrCode } from '../../../shared/components/code.tsx'
@@ -28,7 +29,7 @@ export function SecondFactor({ on, changed }: { on: boolean; changed(): void }) 
   return (
     <Section title={texts.factorTitle}>
       {codes.value.length > 0 ? (
-        <RecoveryCodes codes={codes.value} onKept={kept} />
+        <KeepCodes codes={codes.value} onKept={kept} />
       ) : on ? (
         <TurnedOn onCodes={show} onRemoved={changed} />
       ) : (
@@ -76,42 +77,20 @@ function Enrol({ onCodes }: { onCodes(codes: string[]): void }) {
   )
 }
 
-/** Who has not kept them is locked out by the first lost phone, so one is typed back. */
-function RecoveryCodes({ codes, onKept }: { codes: string[]; onKept(): void }) {
-  const wrong = useSignal(false)
-  const text = codes.join('\n')
-  const check = ({ code = '' }: Values) => {
-    const typed = code.toUpperCase().replaceAll(/[\s-]/g, '')
-    wrong.value = !codes.some((each) => each.replaceAll('-', '') === typed)
-    if (!wrong.value) onKept()
-  }
+function KeepCodes({ codes, onKept }: { codes: string[]; onKept(): void }) {
+  const { check, isWrong } = useTypedBack(codes, onKept)
   return (
     <>
       <h3>{texts.codesTitle}</h3>
       <p>{texts.codesAbout}</p>
-      <section class="code" aria-label={texts.codesTitle}>
-        <pre>{text}</pre>
-      </section>
-      <div class="row">
-        <CopyButton text={() => text} label={texts.copy} copied={texts.copied} />
-        <a
-          class="button small"
-          href={`data:text/plain,${encodeURIComponent(text)}`}
-          download="recovery-codes.txt"
-        >
-          {texts.download}
-        </a>
-        <Button small onClick={() => print()}>
-          {texts.print}
-        </Button>
-      </div>
+      <RecoveryCodes codes={codes} labels={{ ...texts, title: texts.codesTitle }} />
       <Ask
         label={texts.typeBack}
         fields={[
           {
             label: texts.typeBack,
             name: 'code',
-            fault: wrong.value ? texts.typeBackRefused : undefined,
+            fault: isWrong ? texts.typeBackRefused : undefined,
           },
         ]}
         refused={{}}
