@@ -113,6 +113,30 @@ describe('the account pages', { skip }, () => {
     await again.getByRole('heading', { name: 'Look into your inbox' }).waitFor()
   })
 
+  test('what is typed the moment a field appears stays, and so does the focus', async (t) => {
+    const page = await openConsole(t, browser, `${identity}/account/`)
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    // The observer runs right after the page has been drawn, before any timer or frame.
+    await page.evaluate(`new MutationObserver((_, observer) => {
+      const field = document.querySelector('input[name=email]')
+      if (!field) return
+      observer.disconnect()
+      field.focus()
+      field.value = 'quick@example.com'
+      field.dispatchEvent(new InputEvent('input', { bubbles: true }))
+    }).observe(document.body, { subtree: true, childList: true })
+    location.hash = 'resend'`)
+    await page.getByRole('heading', { name: 'Confirm your e-mail address' }).waitFor()
+    // What waits for the paint has run by then.
+    await page.evaluate(`new Promise((done) => requestAnimationFrame(() => setTimeout(done)))`)
+
+    const address = page.getByRole('textbox', { name: 'E-mail address' })
+    assert.equal(await address.inputValue(), 'quick@example.com')
+    assert.equal(await page.evaluate(`document.activeElement.name`), 'email')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Look into your inbox' }).waitFor()
+  })
+
   /** Turns the second factor on in a session of its own. */
   const enrolElsewhere = async ({ username, password }: { username: string; password: string }) => {
     const { accessToken } = (await (

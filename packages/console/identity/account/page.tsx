@@ -5,7 +5,7 @@ import '../../shared/styles/forms.css'
 import './account.css'
 import { useSignal } from '@preact/signals'
 import { render } from 'preact'
-import { useEffect } from 'preact/hooks'
+import { useLayoutEffect } from 'preact/hooks'
 import { baseUrl } from '../../shared/api/base-url.ts'
 import { brand, readBrand, type Step, stepOf } from './account.ts'
 import { ByMail } from './by-mail.tsx'
@@ -16,7 +16,7 @@ if (root) render(<AccountPage />, root)
 
 function AccountPage() {
   const here = useSignal(stepOf(location.hash))
-  useEffect(() => {
+  useLayoutEffect(() => {
     readBrand()
     const follow = () => {
       here.value = stepOf(location.hash)

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import type { Reply } from '../../shared/api/api.ts'
 import { useAction, useLoad } from '../../shared/api/use-reply.ts'
 import { Button } from '../../shared/components/button.tsx'
@@ -11,7 +11,8 @@ import { endedText, failureText, type LinkState, texts } from './texts/texts.ts'
 /** The heading takes the focus, so that a screen reader announces each step. */
 export function Heading({ children }: { children: ComponentChildren }) {
   const heading = useRef<HTMLHeadingElement>(null)
-  useEffect(() => heading.current?.focus(), [])
+  // Before the page is painted: later it would take the focus from a field in use.
+  useLayoutEffect(() => heading.current?.focus(), [])
   return (
     <h1 ref={heading} tabIndex={-1}>
       {children}

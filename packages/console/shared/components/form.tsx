@@ -1,6 +1,6 @@
 import { type Signal, useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { useEffect, useId, useRef } from 'preact/hooks'
+import { useEffect, useId, useLayoutEffect, useRef } from 'preact/hooks'
 import type { Reply } from '../api/api.ts'
 import { Button } from './button.tsx'
 import type { IconName } from './icon.tsx'
@@ -102,7 +102,8 @@ export type FieldProps = {
 export function Field(props: FieldProps) {
   const id = useId()
   const own = useSignal(props.value ?? '')
-  useEffect(() => {
+  // Before the page is painted: a later effect would empty what was typed at once.
+  useLayoutEffect(() => {
     own.value = props.value ?? ''
   }, [props.value, own])
   const text = props.bind ?? own

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { Icon, type IconName } from './icon.tsx'
 import type { Tone } from './tone.ts'
 
@@ -12,7 +12,8 @@ export function Page(props: {
   children: ComponentChildren
 }) {
   const heading = useRef<HTMLHeadingElement>(null)
-  useEffect(() => heading.current?.focus({ preventScroll: true }), [])
+  // Before the page is painted: later it would take the focus from a field in use.
+  useLayoutEffect(() => heading.current?.focus({ preventScroll: true }), [])
   return (
     <div class="page">
       <header>
