@@ -9,6 +9,8 @@ import {
 import type { Reply, Request, Server } from '../framework.ts'
 import { routeTemplate } from './measure.ts'
 
+const BODILESS = new Set(['GET', 'HEAD', 'OPTIONS'])
+
 /**
  * Runs each request in its trace: the one its `traceparent` names, or, with a tracer, a new one.
  * Whether a trace is recorded is decided here; only a trusted proxy may decide it for us.
@@ -32,11 +34,16 @@ export function traceRequests(server: Server, trustedProxies: string[] = []): vo
     if (request.trace) inTrace(request.trace, done)
     else done()
   })
-  // A body arrives in the context of its connection, not in that of the request.
-  server.addHook('preValidation', (request, _reply, done) => {
-    if (request.trace) inTrace(request.trace, done)
-    else done()
+  server.addHook('onRoute', (route) => {
+    if ([route.method].flat().every((method) => BODILESS.has(method))) return
+    route.preValidation = [resume, ...[route.preValidation ?? []].flat()]
   })
+}
+
+/** A body arrives in the context of its connection, not in that of the request. */
+function resume({ trace }: Request, _reply: Reply, done: () => void): void {
+  if (trace) inTrace(trace, done)
+  else done()
 }
 
 function isProbe({ url }: Request): boolean {
