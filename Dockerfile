@@ -5,21 +5,29 @@ COPY dist/plinth-*.tgz /packages/
 # The image has its own Node: the one that comes with the package goes, and what is for other machines.
 RUN rm -f /packages/plinth-client-*.tgz \
  && echo '{"private":true}' > package.json \
- && npm install --ignore-scripts --no-audit --no-fund --no-package-lock /packages/plinth-*.tgz \
- && rm -rf node_modules/node-linux-* node_modules/better-sqlite3/deps \
- && find node_modules/better-sqlite3/prebuilds -type f ! -name "linux-$(node -p process.arch).node" -delete
+ && npm install --ignore-scripts --no-audit --no-fund --no-package-lock --cache /tmp/npm /packages/plinth-*.tgz \
+ && rm -rf node_modules/node-linux-* node_modules/node-addon-api node_modules/better-sqlite3/deps \
+ && rm -f node_modules/@hyzyla/pdfium/dist/*base64* node_modules/@hyzyla/pdfium/dist/*.cdn.* \
+ && find node_modules/better-sqlite3/prebuilds -type f ! -name "linux-$(node -p process.arch).node" -delete \
+ && find node_modules -type f \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.cts' -o -name '*.d.mts' \) -delete
 # Compiled ahead, since the root is read-only when it runs.
 RUN SUITE_DATA=/tmp/data node node_modules/plinth/dist/bin.cjs user list > /dev/null
+# A new named volume takes over the owner of the folder. What only an installation needs does not reach the image:
+# packagers, which scanners report for every fault of theirs, documentation and other languages.
+RUN mkdir -p /data /etc/plinth && chown node:node /data && chmod 700 /data \
+ && ln -s /app/node_modules/plinth/dist/bin.cjs /usr/local/bin/plinth \
+ && rm -rf /usr/local/lib/node_modules /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/yarn* /opt/yarn* \
+      /usr/local/include /usr/local/share /usr/share/man /usr/share/locale /var/lib/apt/lists /var/cache/apt \
+      /packages /root/.npm /tmp/* \
+ && find /usr/share/doc -type f ! -name copyright -delete
 
-FROM node:26-bookworm-slim
+FROM scratch
 LABEL org.opencontainers.image.title=Plinth \
       org.opencontainers.image.description="Identity, storage and payments" \
       org.opencontainers.image.licenses=MIT
-COPY --from=install /app /app
-# A new named volume takes over the owner of the folder.
-RUN mkdir -p /data /etc/plinth && chown node:node /data && chmod 700 /data \
- && ln -s /app/node_modules/plinth/dist/bin.cjs /usr/local/bin/plinth
-ENV NODE_ENV=production SUITE_DATA=/data SUITE_HOST=0.0.0.0
+COPY --from=install / /
+ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+    NODE_ENV=production SUITE_DATA=/data SUITE_HOST=0.0.0.0
 USER node
 # .env and secrets, as "plinth init" writes them.
 WORKDIR /etc/plinth
