@@ -67,7 +67,7 @@ function MailView({ mail }: { mail: RenderedMail }) {
         {code && (
           <div class="row">
             <span>Code</span>
-            <code>{code}</code>
+            <code>{`${code.slice(0, 4)}-${code.slice(4)}`}</code>
             <CopyButton text={() => code} label="Copy the code" />
           </div>
         )}

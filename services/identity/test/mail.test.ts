@@ -46,7 +46,8 @@ describe('mail over SMTP', () => {
     assert.match(mail.source, /^Message-ID: <[0-9a-f-]{36}@localhost>\r?$/m)
     const text = textOf(mail)
     assert.match(text, /^Hello <b>eve & "co"<\/b>,$/m)
-    assert.match(text, /^\d{8}$/m)
+    assert.match(text, /^\d{4}-\d{4}$/m)
+    assert.match(text, /or at http:\/\/localhost:\d+\/account\/#verify:$/m)
     assert.match(text, /with Firefox on Linux\.$/m)
     assert.match(text, /http:\/\/localhost:\d+\/account\/#verify=[\w-]{43}/)
     const bob = { ...ALICE, username: 'bob', email: 'bob@example.com' }
@@ -244,7 +245,7 @@ for (const engine of engines) {
         const ids = new Set(
           smtp.received.map(({ source }) => /Message-ID: (\S+)/.exec(source)?.[1]),
         )
-        const codes = new Set(smtp.received.map((mail) => /^\d{8}$/m.exec(textOf(mail))?.[0]))
+        const codes = new Set(smtp.received.map((mail) => /^\d{4}-\d{4}$/m.exec(textOf(mail))?.[0]))
         assert.equal(ids.size, 1)
         assert.equal(codes.size, 1)
         const [code] = codes

@@ -47,12 +47,14 @@ export type Step =
 
 const LINKS: Step[] = ['reset', 'verify', 'email', 'undo', 'keep', 'alarm', 'export']
 
+/** Pages that need no token; those of a mail ask for its code instead. */
+const OPEN: Step[] = ['forgot', 'resend', 'reset', 'verify', 'email']
+
 /** What the fragment of the address asks for. The token in it has reached no server. */
 export function stepOf(fragment: string): { step: Step; token: string } {
   const [step = '', token = ''] = fragment.replace(/^#/, '').split('=')
-  const linked = LINKS.find((name) => name === step)
-  if (linked && token !== '') return { step: linked, token }
-  return { step: step === 'forgot' || step === 'resend' ? step : 'home', token: '' }
+  const steps = token === '' ? OPEN : LINKS
+  return { step: steps.find((name) => name === step) ?? 'home', token }
 }
 
 export const post = (path: string, body: object): Promise<Reply> =>

@@ -7,6 +7,7 @@ import { Button } from '../../shared/components/button.tsx'
 import { Skeleton } from '../../shared/components/page.tsx'
 import { saveFile } from '../../shared/files/save-file.ts'
 import { brand, post, type Step } from './account.ts'
+import { CODE, EMAIL, TypeCode } from './by-code.tsx'
 import { Ask, Confirm, Done, Failure, Heading } from './parts.tsx'
 import { dateIn, filled, texts } from './texts/texts.ts'
 
@@ -63,14 +64,20 @@ const QUESTIONS: Partial<Record<Step, Question>> = {
 /** What the links in mails open, and the way to ask for one. */
 export function ByMail({ step, token, go }: { step: Step; token: string; go(next: Step): void }) {
   const email = useSignal('')
-  const question = QUESTIONS[step]
+  const question = token === '' ? undefined : QUESTIONS[step]
   return (
     <>
       {step === 'forgot' && <Forgot email={email} onSent={() => go('sent')} />}
-      {step === 'sent' && <NewPassword proof={{ email: email.value }} byCode />}
+      {step === 'sent' && <NewPassword proof={{ email: email.value }} about={texts.sentAbout} />}
       {step === 'resend' && <Resend />}
-      {step === 'reset' && <NewPassword proof={{ token }} />}
-      {step === 'verify' && <Verify token={token} />}
+      {step === 'reset' && <NewPassword key={token} proof={token === '' ? {} : { token }} />}
+      {step === 'verify' && token !== '' && <Verify token={token} />}
+      {step === 'verify' && token === '' && (
+        <TypeCode of="verify" title={texts.resendTitle} about={texts.codeAbout} />
+      )}
+      {step === 'email' && token === '' && (
+        <TypeCode of="email" title={texts.emailByCode} about={texts.codeAbout} />
+      )}
       {question && (
         <Confirm key={step} {...question} token={token} run={() => question.run(token)} />
       )}
@@ -85,21 +92,34 @@ function Forgot(props: { email: { value: string }; onSent(): void }) {
     if (reply.ok) props.onSent()
     return reply
   }
-  return <AskForMail title={texts.forgotTitle} about={texts.forgotAbout} send={send} />
+  return (
+    <AskForMail title={texts.forgotTitle} about={texts.forgotAbout} send={send} code="#reset" />
+  )
 }
 
 function Resend() {
-  const sent = useSignal(false)
+  const sentTo = useSignal('')
   const send = async (email: string) => {
     const reply = await post('/api/auth/verify-email/resend', { email })
-    sent.value = reply.ok
+    if (reply.ok) sentTo.value = email
     return reply
   }
-  if (sent.value) return <Done title={texts.sentTitle} about={texts.resent} />
-  return <AskForMail title={texts.resendTitle} about={texts.resendAbout} send={send} />
+  if (sentTo.value !== '')
+    return (
+      <TypeCode of="verify" email={sentTo.value} title={texts.sentTitle} about={texts.resent} />
+    )
+  return (
+    <AskForMail title={texts.resendTitle} about={texts.resendAbout} send={send} code="#verify" />
+  )
 }
 
-function AskForMail(props: { title: string; about: string; send(email: string): Promise<Reply> }) {
+function AskForMail(props: {
+  title: string
+  about: string
+  send(email: string): Promise<Reply>
+  /** Where the code of a mail is typed. */
+  code: string
+}) {
   const action = useAction(({ email = '' }: Record<string, string>) => props.send(email))
   return (
     <>
@@ -107,17 +127,22 @@ function AskForMail(props: { title: string; about: string; send(email: string): 
       <p>{props.about}</p>
       <Ask
         label={props.title}
-        fields={[{ label: texts.email, name: 'email', type: 'email', autocomplete: 'email' }]}
+        fields={[EMAIL]}
         refused={{ email: texts.emailRefused }}
         action={action}
         send={texts.send}
       />
+      <p>
+        <a href={props.code}>{texts.haveCode}</a>
+      </p>
     </>
   )
 }
 
-function NewPassword(props: { proof: { token?: string; email?: string }; byCode?: boolean }) {
-  const { proof, byCode = false } = props
+type ProofOfMail = { token?: string; email?: string }
+
+/** By the token of a link, or by the code of a mail and the address, which may be known already. */
+function NewPassword({ proof, about }: { proof: ProofOfMail; about?: string }) {
   const asksFactor = useSignal(false)
   const action = useAction(
     ({ factor = '', ...values }: Record<string, string>) => {
@@ -130,18 +155,18 @@ function NewPassword(props: { proof: { token?: string; email?: string }; byCode?
     },
   )
   if (action.reply?.ok) return <Done title={texts.resetDone} about={texts.resetDoneAbout} />
-  const title = byCode ? texts.sentTitle : texts.resetTitle
-  const code = { label: texts.code, name: 'code', inputMode: 'numeric' } as const
+  const title = about ? texts.sentTitle : texts.resetTitle
   const factor = { label: texts.factor, name: 'factor', hint: texts.factorHint }
   const password = { label: texts.newPassword, name: 'newPassword', type: 'password' } as const
   return (
     <>
       <Heading>{title}</Heading>
-      <p>{byCode ? texts.sentAbout : texts.resetAbout}</p>
+      <p>{about ?? texts.resetAbout}</p>
       <Ask
         label={title}
         fields={[
-          ...(byCode ? [{ ...code, autocomplete: 'one-time-code' }] : []),
+          ...(proof.token || proof.email ? [] : [EMAIL]),
+          ...(proof.token ? [] : [CODE]),
           {
             ...password,
             autocomplete: 'new-password',
@@ -149,7 +174,11 @@ function NewPassword(props: { proof: { token?: string; email?: string }; byCode?
           },
           ...(asksFactor.value ? [{ ...factor, autocomplete: 'one-time-code' }] : []),
         ]}
-        refused={{ code: texts.codeRefused, newPassword: texts.passwordRefused }}
+        refused={{
+          email: texts.emailRefused,
+          code: texts.codeRefused,
+          newPassword: texts.passwordRefused,
+        }}
         action={action}
         send={texts.save}
         {...(proof.token && { token: proof.token })}

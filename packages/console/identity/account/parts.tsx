@@ -31,6 +31,8 @@ export function Ask(props: {
   action: { run(values: Record<string, string>): unknown; busy: boolean; reply?: Reply }
   /** Of the link that opened the page. */
   token?: string
+  /** Absent: the mail is one to choose a new password. */
+  again?: Again
 }) {
   const { action } = props
   const submit = (event: SubmitEvent) => {
@@ -53,7 +55,7 @@ export function Ask(props: {
         </Button>
       </div>
       {!isAboutFields(action.reply) && (
-        <Failure reply={action.reply} again="#forgot" token={props.token} />
+        <Failure reply={action.reply} again={props.again ?? '#forgot'} token={props.token} />
       )}
     </form>
   )
@@ -65,7 +67,7 @@ function isAboutFields(reply: Reply | undefined): boolean {
 }
 
 /** Where a new mail is asked for: `#home` by signing in. */
-type Again = '#forgot' | '#resend' | '#home'
+export type Again = '#forgot' | '#resend' | '#home'
 
 export function Failure(props: {
   reply: Reply | undefined
@@ -80,6 +82,11 @@ export function Failure(props: {
     return (
       <Notice tone="bad" alert>
         <p>{failureText(code)}</p>
+        {code === 'EMAIL_NOT_VERIFIED' && (
+          <p>
+            <a href="#verify">{texts.haveCode}</a>
+          </p>
+        )}
       </Notice>
     )
   return (

@@ -54,14 +54,22 @@ function parse(file: string): Partial<Texts> {
 export function renderMail(
   { closing, mails }: Texts,
   kind: MailKind,
-  details: Details,
+  given: Details,
+  colour = 'transparent',
 ): { subject: string; text: string; html: string } {
+  const { code = '', link = '' } = given
+  const details: Details = {
+    ...given,
+    code: code.replace(/^(\d{4})(?=\d{4}$)/, '$1-'),
+    // Where the code can be typed.
+    page: link.replace(/(#\w+)=.*$/, '$1'),
+  }
   const message = mails[kind]
   const paragraphs = [...message.text, ...closing]
   return {
     subject: fill(message.subject, { app: details.app ?? '' }),
     text: `${paragraphs.map((paragraph) => fill(paragraph, details)).join('\n\n')}\n`,
-    html: `<!doctype html><html><body style="font-family:sans-serif;font-size:16px;line-height:1.5;max-width:34em;margin:2em auto;padding:0 1em">${paragraphs.map((paragraph) => htmlOf(paragraph, details)).join('\n')}</body></html>`,
+    html: `<!doctype html><html><body style="font-family:sans-serif;font-size:16px;line-height:1.5;max-width:34em;margin:2em auto;padding:1em;border-top:4px solid ${colour}">${paragraphs.map((paragraph) => htmlOf(paragraph, details)).join('\n')}</body></html>`,
   }
 }
 

@@ -137,7 +137,9 @@ export function renderKept({ key, messages, settings }: Outbox, mail: Mail) {
     address: mail.originAddress,
     browser: browserIn(messages[language], mail.userAgent),
   }
-  const rendered = renderMail(messages[language], mail.kind as MailKind, { ...about, ...details })
+  const filled = { ...about, ...details }
+  const kind = mail.kind as MailKind
+  const rendered = renderMail(messages[language], kind, filled, settings.colour)
   return { ...rendered, code: details.code ?? null, link: details.link ?? null }
 }
 

@@ -23,7 +23,7 @@ export type MailSettings = {
   from: string
   /** How the mails and the account pages call the application. */
   appName: string
-  /** `#rrggbb`, for the account pages. */
+  /** `#rrggbb`, for the mails and the account pages. */
   colour: string | undefined
   /** A PNG or SVG file, for the account pages. */
   logo: string | undefined

@@ -1,16 +1,32 @@
+import { useSignal } from '@preact/signals'
+import { useAction } from '../../../shared/api/use-reply.ts'
+import { Button } from '../../../shared/components/button.tsx'
 import { Notice } from '../../../shared/components/page.tsx'
-import { brand } from '../account.ts'
-import { Ask, Section } from '../parts.tsx'
+import { brand, post } from '../account.ts'
+import { CodeForm } from '../by-code.tsx'
+import { Ask, Failure, Section } from '../parts.tsx'
 import { filled, texts } from '../texts/texts.ts'
 import { session, useOwnAction } from './session.ts'
 
 type Values = Record<string, string>
 
-export function Address({ email }: { email: string }) {
-  const change = useOwnAction((values: Values) => session.api.post('/api/users/me/email', values))
+type Props = { email: string; verified: boolean; changed(): unknown }
+
+export function Address({ email, verified, changed }: Props) {
+  const sentTo = useSignal('')
+  const change = useOwnAction(async (values: Values) => {
+    const reply = await session.api.post('/api/users/me/email', values)
+    if (reply.ok) sentTo.value = values.newEmail ?? ''
+    return reply
+  })
+  const confirmed = () => {
+    sentTo.value = ''
+    return changed()
+  }
   return (
     <Section title={texts.email}>
       <p>{filled(texts.addressNow, { email })}</p>
+      {!verified && <Unconfirmed email={email} confirmed={changed} />}
       <Ask
         label={texts.addressChange}
         fields={[
@@ -21,8 +37,38 @@ export function Address({ email }: { email: string }) {
         send={texts.send}
         plain
       />
-      {change.reply?.ok && <Saved>{texts.addressSent}</Saved>}
+      {sentTo.value !== '' && (
+        <>
+          <Saved>{texts.addressSent}</Saved>
+          <CodeForm
+            of="email"
+            email={sentTo.value}
+            label={texts.emailByCode}
+            confirmed={confirmed}
+            plain
+          />
+        </>
+      )}
     </Section>
+  )
+}
+
+function Unconfirmed({ email, confirmed }: { email: string; confirmed(): unknown }) {
+  const resend = useAction(() => post('/api/auth/verify-email/resend', { email }))
+  return (
+    <>
+      <Notice tone="warn">
+        <p>{texts.notConfirmed}</p>
+      </Notice>
+      <CodeForm of="verify" email={email} label={texts.resendTitle} confirmed={confirmed} plain />
+      <div class="row">
+        <Button small busy={resend.busy} onClick={() => resend.run()}>
+          {texts.again}
+        </Button>
+      </div>
+      {resend.reply?.ok && <Saved>{texts.mailSent}</Saved>}
+      <Failure reply={resend.refusal} />
+    </>
   )
 }
 

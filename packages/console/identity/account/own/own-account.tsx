@@ -37,7 +37,8 @@ function Overview() {
   if (profile.loading || security.loading) return <Skeleton />
   if (!profile.body || !security.body) return <SignedOut reply={profile.refusal} />
   const { username, email } = profile.body
-  const { secondFactor } = security.body
+  const { secondFactor, emailVerified } = security.body
+  const addressChanged = () => Promise.all([profile.reload(), security.reload()])
   return (
     <>
       {proving.value && <Prove secondFactor={secondFactor} />}
@@ -53,7 +54,7 @@ function Overview() {
         <SecondFactor on={secondFactor} changed={security.reload} />
         <Passkeys />
         <Devices />
-        <Address email={email} />
+        <Address email={email} verified={emailVerified} changed={addressChanged} />
         <Password />
         <OwnData
           erased={(at) => {

@@ -24,7 +24,14 @@ export const de: Texts = {
   resendAbout:
     'Gib die E-Mail-Adresse deines Kontos ein. Wir senden dir eine neue Mail, um sie zu bestätigen.',
   resent:
-    'Wenn es ein Konto mit dieser Adresse gibt, das noch nicht bestätigt ist, ist eine Mail unterwegs.',
+    'Wenn es ein Konto mit dieser Adresse gibt, das noch nicht bestätigt ist, ist eine Mail unterwegs. Öffne ihren Link oder gib ihren Code hier ein.',
+  codeAbout: 'Gib die Adresse ein, an die die Mail ging, und ihren Code.',
+  codeInvalid:
+    'Dieser Code gehört nicht zu der Adresse oder gilt nicht mehr. Nimm den aus der neuesten Mail.',
+  haveCode: 'Ich habe einen Code aus einer Mail',
+  emailByCode: 'Bestätige deine neue E-Mail-Adresse',
+  notConfirmed: 'Diese Adresse ist noch nicht bestätigt.',
+  mailSent: 'Eine Mail ist unterwegs.',
   verifyTitle: 'Ist das dein Konto?',
   verifyAbout: '{username} wurde am {date} mit {email} registriert.',
   confirm: 'Bestätigen',

@@ -21,7 +21,14 @@ export const en = {
   resendTitle: 'Confirm your e-mail address',
   resendAbout: 'Enter the e-mail address of your account. We send another mail to confirm it.',
   resent:
-    'If there is an account with this address that is not confirmed yet, a mail is on its way.',
+    'If there is an account with this address that is not confirmed yet, a mail is on its way. Open its link, or enter its code here.',
+  codeAbout: 'Enter the address that the mail was sent to, and its code.',
+  codeInvalid:
+    'This code does not belong to the address, or does not work any more. Take the one of the newest mail.',
+  haveCode: 'I have a code from a mail',
+  emailByCode: 'Confirm your new e-mail address',
+  notConfirmed: 'This address is not confirmed yet.',
+  mailSent: 'A mail is on its way.',
   verifyTitle: 'Is this your account?',
   verifyAbout: '{username} was registered with {email} on {date}.',
   confirm: 'Confirm',

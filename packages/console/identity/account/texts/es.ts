@@ -23,7 +23,15 @@ export const es: Texts = {
   resendTitle: 'Confirma tu dirección de correo',
   resendAbout:
     'Introduce la dirección de correo de tu cuenta. Te enviamos otro mensaje para confirmarla.',
-  resent: 'Si hay una cuenta con esta dirección aún sin confirmar, te llegará un mensaje.',
+  resent:
+    'Si hay una cuenta con esta dirección aún sin confirmar, te llegará un mensaje. Abre su enlace o introduce aquí su código.',
+  codeAbout: 'Introduce la dirección a la que se envió el mensaje y su código.',
+  codeInvalid:
+    'Este código no corresponde a la dirección o ya no vale. Usa el del mensaje más reciente.',
+  haveCode: 'Tengo un código de un mensaje',
+  emailByCode: 'Confirma tu nueva dirección de correo',
+  notConfirmed: 'Esta dirección aún no está confirmada.',
+  mailSent: 'Te llegará un mensaje.',
   verifyTitle: '¿Es esta tu cuenta?',
   verifyAbout: '{username} se registró con {email} el {date}.',
   confirm: 'Confirmar',

@@ -16,7 +16,7 @@ export function filled(text: string, values: Record<string, string | number>): s
 }
 
 const FAILURES: Record<string, string> = {
-  TOKEN_INVALID: texts.invalid,
+  TOKEN_INVALID: texts.codeInvalid,
   EMAIL_ALREADY_EXISTS: texts.taken,
   USERNAME_ALREADY_EXISTS: texts.nameTaken,
   MFA_REQUIRED: texts.factorAsked,

@@ -9,7 +9,12 @@ type Page = { bytes: Buffer; type: string; etag: string }
 
 const PAGE = { hide: true }
 
-type About = { operationId: string; summary: string }
+type About = {
+  operationId: string
+  summary: string
+  /** Leaves no copy in the browser: what it shows is about one person. */
+  personal?: boolean
+}
 
 const CONSOLE = { operationId: 'console', summary: 'The console, a page for browsers' }
 
@@ -18,7 +23,7 @@ export function consoleRoutes(
   server: Server,
   folder: string,
   path = '/api-test',
-  about: About = CONSOLE,
+  { personal = false, ...about }: About = CONSOLE,
 ): void {
   const response = { 302: bareReply({ headers: ['Location'], description: 'Where the page is' }) }
   const schema = { ...about, tags: ['Operations'], response }
@@ -34,7 +39,9 @@ export function consoleRoutes(
   const pages = readPages(folder)
   const policy = policyOf(pages)
   for (const [name, page] of pages) {
-    const send = (request: Request, reply: Reply) => sendPage(page, policy, request, reply)
+    const caching: Headers = personal ? { 'cache-control': 'no-store' } : { etag: page.etag }
+    const headers = pageHeaders({ 'content-security-policy': policy, ...caching })
+    const send = (request: Request, reply: Reply) => sendPage(page, headers, request, reply)
     server.get(`${path}/${name}`, { schema: PAGE }, send)
     if (name === 'index.html') server.get(`${path}/`, { schema: PAGE }, atFolder(send))
   }
@@ -49,9 +56,12 @@ function atFolder(send: (request: Request, reply: Reply) => Reply) {
   }
 }
 
-function sendPage(page: Page, policy: string, request: Request, reply: Reply): Reply {
-  reply.headers(pageHeaders({ etag: page.etag, 'content-security-policy': policy }))
-  if (request.headers['if-none-match'] === page.etag) return reply.code(304).send()
+type Headers = Record<string, string>
+
+function sendPage(page: Page, headers: Headers, request: Request, reply: Reply): Reply {
+  reply.headers(headers)
+  const { etag } = headers
+  if (etag !== undefined && request.headers['if-none-match'] === etag) return reply.code(304).send()
   return reply.header('content-type', page.type).send(page.bytes)
 }
 
@@ -103,7 +113,7 @@ function policyOf(pages: Map<string, Page>): string {
 }
 
 /** The headers of a page of ours: only its own scripts and styles, no framing, no inline code. */
-function pageHeaders(overrides: Record<string, string>): Record<string, string> {
+function pageHeaders(overrides: Headers): Headers {
   return {
     'cross-origin-opener-policy': 'same-origin',
     'permissions-policy': 'publickey-credentials-get=(self), publickey-credentials-create=(self)',

@@ -22,6 +22,7 @@ export function accountPageRoutes(
   consoleRoutes(server, consoleFolder('account'), '/account', {
     operationId: 'accountPages',
     summary: 'The pages that the links in mails open',
+    personal: true,
   })
 
   server.get('/account/brand', {

@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, describe, test } from 'node:test'
+import { loadConfig } from '../src/app.ts'
+import { mailTo } from './inbox.ts'
+import { ALICE, MASTER_KEY, sharedIdentity } from './start-identity.ts'
+
+const PICTURE = '<svg xmlns="http://www.w3.org/2000/svg"/>'
+
+describe('the account pages', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'brand-'))
+  const logo = join(folder, 'logo.svg')
+  writeFileSync(logo, PICTURE)
+  after(() => rmSync(folder, { recursive: true }))
+  const brand = {
+    IDENTITY_APP_NAME: 'Orchard & Co',
+    IDENTITY_APP_COLOUR: '#1f7a4d',
+    IDENTITY_APP_LOGO: logo,
+  }
+  const identity = sharedIdentity({ env: brand })
+
+  test('and everything they ask for leave no copy and no referrer', async () => {
+    const { api } = identity()
+    const replies = {
+      redirect: await api.get('/account'),
+      page: await api.get('/account/'),
+      document: await api.get('/account/index.html'),
+      script: await api.get('/account/page.js'),
+      worker: await api.get('/account/session-worker.js'),
+      styles: await api.get('/account/page.css'),
+      brand: await api.get('/account/brand'),
+      logo: await api.get('/account/logo'),
+      refusal: await api.post('/api/auth/verify-email', { token: 'unknown' }),
+      state: await api.post('/api/auth/links/state', { token: 'unknown' }),
+      asked: await api.post('/api/auth/password-reset', { email: 'unknown@example.com' }),
+    }
+
+    for (const [name, { status, headers }] of Object.entries(replies)) {
+      assert.ok(status < 404, `${name} is there`)
+      assert.equal(headers.get('cache-control'), 'no-store', name)
+      assert.equal(headers.get('referrer-policy'), 'no-referrer', name)
+      assert.equal(headers.get('etag'), null, name)
+    }
+    const policy = replies.page.headers.get('content-security-policy') ?? ''
+    assert.match(policy, /form-action 'none'/)
+  })
+
+  test('and mails have the name and the colour of the application; the pages also its logo', async () => {
+    const { api } = identity()
+
+    const { body } = await api.get('/account/brand')
+    const picture = await api.get('/account/logo')
+    const mail = await mailTo(api, ALICE.email, 'verify-email')
+
+    const { name, colour, logo } = body
+    assert.deepEqual(
+      { name, colour, logo },
+      { name: 'Orchard & Co', colour: '#1f7a4d', logo: true },
+    )
+    assert.equal(picture.headers.get('content-type'), 'image/svg+xml')
+    assert.equal(picture.body, PICTURE)
+    assert.match(
+      picture.headers.get('content-security-policy') ?? '',
+      /default-src 'none'.*sandbox/,
+    )
+    assert.match(mail.text, /^Orchard & Co$/m)
+    assert.match(mail.html, /#1f7a4d/)
+    assert.match(mail.html, />\d{4}-\d{4}<\/p>/)
+    assert.match(mail.html, /Orchard &amp; Co/)
+    assert.doesNotMatch(mail.html, /<img/)
+  })
+
+  test('with a colour or logo that cannot be used do not start', () => {
+    const env = {
+      SUITE_DATA: folder,
+      IDENTITY_MASTER_KEY: MASTER_KEY,
+      IDENTITY_APP_COLOUR: 'green;background:url(//evil.example)',
+      IDENTITY_APP_LOGO: join(folder, 'logo.html'),
+    }
+    assert.throws(() => loadConfig(env), /IDENTITY_APP_COLOUR[\s\S]*IDENTITY_APP_LOGO/)
+  })
+})
