@@ -101,13 +101,14 @@ const FULL = /^(SQLITE_FULL|SQLITE_IOERR_SHMSIZE|53100)/
 const UNAVAILABLE =
   /^(08\d{3}|53300|57014|57P0\d|SQLITE_(BUSY|LOCKED|READONLY|IOERR|CANTOPEN|PROTOCOL).*)$/
 
+// What the driver says without a code; the last of a connection that was lost between two statements.
+const LOST = /^(Connection terminated|Query read timeout|Client has encountered a connection error)/
+
 /** Whether a failure is the database's and not ours: it has no room, or cannot be used. */
 export function databaseFault(error: unknown): 'full' | 'unavailable' | undefined {
   const { code = '', message = '' } = (error ?? {}) as DriverError
   if (FULL.test(code)) return 'full'
-  return UNAVAILABLE.test(code) || /^(Connection terminated|Query read timeout)/.test(message)
-    ? 'unavailable'
-    : undefined
+  return UNAVAILABLE.test(code) || LOST.test(message) ? 'unavailable' : undefined
 }
 
 type Column = [

@@ -1,12 +1,21 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer as createListener, type Socket } from 'node:net'
 import { describe, type TestContext, test } from 'node:test'
 import { sql } from 'kysely'
-import { engines, listenForTest, type TestEngine, testClock } from '../../testing/index.ts'
+import { until } from '../../../../test/until.ts'
+import {
+  type ApiReply,
+  engines,
+  listenForTest,
+  type TestEngine,
+  testClock,
+} from '../../testing/index.ts'
 import { actuatorRoutes } from '../http/routes/standard-routes.ts'
 import { createServer } from '../http/server.ts'
 import { createLogger } from '../runtime/logging.ts'
 import { claimLease, kitMigrations, type LeaseTables } from './leases/leases.repository.ts'
-import { type Database, openDatabase } from './open.ts'
+import { type Database, type Db, openDatabase } from './open.ts'
 import { inTransaction } from './transaction.ts'
 
 for (const engine of engines)
@@ -71,8 +80,7 @@ describe('a PostgreSQL', { skip: postgres.skip }, () => {
 
     const reply = await api.get('/suicide')
 
-    assert.deepEqual([reply.status, reply.body.code], [503, 'DATABASE_UNAVAILABLE'])
-    assert.equal(reply.headers.get('retry-after'), '5')
+    assert.deepEqual(refusalOf(reply), UNAVAILABLE)
     // The pool may hand out the dead connection once more before it hears of its end.
     const deadline = performance.now() + 10_000
     while ((await api.get('/leases')).status !== 200) assert.ok(performance.now() < deadline)
@@ -92,7 +100,7 @@ describe('a PostgreSQL', { skip: postgres.skip }, () => {
 
     const reply = await api.get('/leases')
 
-    assert.deepEqual([reply.status, reply.body.code], [503, 'DATABASE_UNAVAILABLE'])
+    assert.deepEqual(refusalOf(reply), UNAVAILABLE)
     held.resolve()
     await transaction
     assert.equal((await api.get('/leases')).status, 200)
@@ -103,21 +111,85 @@ describe('a PostgreSQL', { skip: postgres.skip }, () => {
 
     const reply = await api.get('/sleep')
 
-    assert.deepEqual([reply.status, reply.body.code], [503, 'DATABASE_UNAVAILABLE'])
+    assert.deepEqual(refusalOf(reply), UNAVAILABLE)
   })
 
-  test('that cannot be reached is DOWN with the reason, and the service lives on', async (t) => {
-    const database = await openDatabase<LeaseTables>(await postgres.freshUrl(t), kitMigrations)
+  test('ends a statement after 10 seconds and an idle transaction after 60, unless told otherwise', async (t) => {
+    const { db } = await open(t, postgres)
+
+    const { rows } = await sql<{ statement: string; transaction: string }>`
+      select current_setting('statement_timeout') as statement,
+        current_setting('idle_in_transaction_session_timeout') as transaction`.execute(db)
+
+    assert.deepEqual(rows, [{ statement: '10s', transaction: '1min' }])
+  })
+
+  test('that goes away is DOWN with the reason, and UP when it is back; the service lives on', async (t) => {
+    const gate = await openGate(t, new URL(await postgres.freshUrl(t)))
+    const database = await openDatabase<LeaseTables>(gate.url, kitMigrations)
+    t.after(database.close)
     const { api } = await serve(t, database)
-    await database.close()
+    const readiness = () => api.get('/actuator/health/readiness')
+    assert.equal((await readiness()).status, 200)
 
-    const health = await api.get('/actuator/health')
+    const underWay = api.get('/sleep')
+    await until(
+      () => statementsUnderWay(database.db),
+      (count) => count === 1,
+    )
+    await gate.close()
+    const health = await until(readiness, ({ status }) => status !== 200)
+    const refused = await api.get('/leases')
+    const liveness = await api.get('/actuator/health/liveness')
+    await gate.reopen()
+    await until(readiness, ({ status }) => status === 200)
 
-    assert.equal(health.status, 503)
+    assert.deepEqual([health.status, health.body.status], [503, 'DOWN'])
     assert.match(health.body.reason, /database/)
-    assert.equal((await api.get('/actuator/health/liveness')).status, 200)
+    assert.deepEqual(refusalOf(refused), UNAVAILABLE)
+    assert.deepEqual(refusalOf(await underWay), UNAVAILABLE)
+    assert.equal(liveness.status, 200)
+    assert.equal((await api.get('/leases')).status, 200)
   })
 })
+
+const UNAVAILABLE = [503, 'DATABASE_UNAVAILABLE', '5']
+
+function refusalOf({ status, body, headers }: ApiReply) {
+  return [status, body.code, headers.get('retry-after')]
+}
+
+async function statementsUnderWay(db: Db<LeaseTables>): Promise<number> {
+  const { rows } = await sql`select pid from pg_stat_activity
+    where datname = current_database() and wait_event = 'PgSleep'`.execute(db)
+  return rows.length
+}
+
+/** An address for a PostgreSQL at which it can go away, with all its connections, and come back. */
+async function openGate(t: TestContext, url: URL) {
+  const sockets = new Set<Socket>()
+  const gate = createListener((socket) => {
+    const server = connect(Number(url.port), url.hostname)
+    for (const each of [socket, server]) {
+      sockets.add(each)
+      each.on('error', () => {}).on('close', () => sockets.delete(each))
+    }
+    socket.pipe(server).pipe(socket)
+  })
+  const listenAt = async (port: number) => {
+    await once(gate.listen(port, '127.0.0.1'), 'listening')
+    return (gate.address() as AddressInfo).port
+  }
+  const close = async () => {
+    const closed = once(gate.close(), 'close')
+    for (const socket of sockets) socket.resetAndDestroy()
+    await closed
+  }
+  const port = await listenAt(0)
+  t.after(close)
+  const through = Object.assign(new URL(url), { hostname: '127.0.0.1', port: String(port) })
+  return { url: through.href, close, reopen: () => listenAt(port) }
+}
 
 async function open(t: TestContext, engine: TestEngine, options = {}) {
   const database = await openDatabase<LeaseTables>(await engine.freshUrl(t), kitMigrations, options)

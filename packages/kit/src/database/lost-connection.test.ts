@@ -31,7 +31,8 @@ describe('a connection that is lost', { skip: postgres?.skip }, () => {
     const { api } = await listenForTest(t, server)
 
     const warned = lost()
-    assert.equal((await api.get('/unlucky')).status, 500)
+    const { status, body } = await api.get('/unlucky')
+    assert.deepEqual([status, body.code], [503, 'DATABASE_UNAVAILABLE'])
     await warned
     assert.equal((await api.get('/lucky')).status, 200)
   })

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { CompiledQuery, QueryResult } from 'kysely'
 import type { QueryResult as DriverResult, PoolClient, Query } from 'pg'
+import { databaseUnavailable } from '../../problems.ts'
 import { isPrepared } from '../prepared.ts'
 import { Batch, type Statement } from './batch.ts'
 
@@ -46,7 +47,8 @@ export class Statements {
   #learnFrom(error: Error, { name, text }: Statement): Error {
     if (isForeignSession(error)) this.#named = false
     else if (isOutdatedPlan(error)) this.#rename(text, name)
-    return error
+    // The network failed; elsewhere the same code could mean the connection of a client.
+    return 'syscall' in error ? databaseUnavailable({ cause: error }) : error
   }
 
   /** The same on every connection and in every process, as a pooler between us may want it. */
