@@ -16,7 +16,12 @@ type Cleanup = { after(cleanup: () => Promise<void>): void }
 export async function startSuite(t: Cleanup, settings: Record<string, string> = {}) {
   await promisify(execFile)(process.execPath, ['packages/console/build.ts'], { cwd: ROOT })
   const folder = await mkdtemp(join(tmpdir(), 'plinth-e2e-'))
-  const stack = await startOnFreePorts({ SUITE_DATA: folder, LOG_LEVEL: 'silent', ...settings })
+  const stack = await startOnFreePorts({
+    SUITE_DATA: folder,
+    SUITE_DRAIN_SECONDS: '0',
+    LOG_LEVEL: 'silent',
+    ...settings,
+  })
   t.after(async () => {
     await stack.close()
     await rm(folder, { recursive: true, force: true })

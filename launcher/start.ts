@@ -21,7 +21,7 @@ async function runStack(entries: ServiceEntry[], env: Env): Promise<void> {
   // On a terminal the panel is the message: log lines would push it away.
   if (terminal) env.LOG_LEVEL ??= 'error'
   const stack = await startStack({ env, only: entries })
-  closeOnSignals(() => stack.close(stack.config.drainSeconds))
+  closeOnSignals(stack.close)
   console.log((terminal ? panelOf : startedLine)(stack, performance.now()))
 }
 

@@ -31,7 +31,7 @@ async function isAnswering({ service: { config } }: Prepared): Promise<boolean> 
 
 /** Of a service in production, what must not be used by a second one beside it. */
 const NOT_IN_SCRATCH =
-  /^(\w+_(PORT|HOST|PUBLIC_URL|DATABASE_URL|ROOT|TRUSTED_ISSUER|REQUIRE_ISSUER)|OTEL_\w+|BACKUP_\w+|SMTP_\w+|MAIL_\w+|WORKERS|METRICS_TOKEN)(_FILE)?$/
+  /^(\w+_(PORT|HOST|PUBLIC_URL|DATABASE_URL|ROOT|TRUSTED_ISSUER|REQUIRE_ISSUER|DRAIN_SECONDS)|OTEL_\w+|BACKUP_\w+|SMTP_\w+|MAIL_\w+|WORKERS|METRICS_TOKEN)(_FILE)?$/
 
 /** The same settings and keys, with everything below `folder` and without a payment provider. */
 export async function scratchIn(env: Env, folder: string): Promise<Scratch> {
@@ -43,6 +43,7 @@ export async function scratchIn(env: Env, folder: string): Promise<Scratch> {
     ...(await keysOf(env)),
     ...WITHOUT_PROVIDER,
     SUITE_DATA: folder,
+    SUITE_DRAIN_SECONDS: '0',
     LOG_LEVEL: 'silent',
   }
   return {

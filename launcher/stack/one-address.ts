@@ -23,12 +23,16 @@ export function withSuiteHost(env: Env): Env {
   return inherited(env, () => ({ HOST: host }))
 }
 
-/** Public addresses follow that of the suite where it has one; whom to believe follows as well. */
+/**
+ * Public addresses follow that of the suite where it has one; whom to believe and how long to drain
+ * follow as well.
+ */
 export function withSuiteAddress(env: Env, config: SuiteConfig): Env {
   const following = inherited(env, ({ path }) => ({
     PUBLIC_URL: config.hasPublicUrl ? config.publicUrl + path : undefined,
     TRUSTED_PROXIES: config.trustedProxies.join(','),
     ALLOWED_HOSTS: config.allowedHosts.join(','),
+    DRAIN_SECONDS: String(config.drainSeconds),
   }))
   return withPasskeyOrigins(following, config)
 }

@@ -20,7 +20,8 @@ export type Stack = {
   config: SuiteConfig
   landingUrl: string
   services: RunningService[]
-  close(drainSeconds?: number): Promise<void>
+  /** After the drain time of each service. */
+  close(): Promise<void>
 }
 
 type Choice = { env?: Env; only?: ServiceEntry[] }
@@ -30,12 +31,15 @@ export async function startStack({ env = process.env, only }: Choice = {}): Prom
   const { config, prepared } = await prepareStack(env, only)
   const management = loadManagement(env)
   const backups = loadBackups(env)
-  const opened: Server[] = []
+  /** Each with its drain time. */
+  const opened = new Map<Server, number>()
   let landing: Server | undefined
   let landingClosed: Promise<void> | undefined
-  const close = async (drainSeconds = 0) => {
-    landingClosed = landing && closeGracefully(landing, drainSeconds)
-    const closed = opened.map((server) => closeGracefully(server, drainSeconds))
+  const close = async ({ isServing }: { isServing: boolean }) => {
+    const drain = (server: Server, seconds: number) =>
+      closeGracefully(server, isServing ? seconds : 0)
+    landingClosed = landing && drain(landing, config.drainSeconds)
+    const closed = [...opened].map(([server, seconds]) => drain(server, seconds))
     await Promise.all([landingClosed, ...closed])
   }
   try {
@@ -54,13 +58,13 @@ export async function startStack({ env = process.env, only }: Choice = {}): Prom
     const landingUrl = await listen(landing, { ...config, portSetting: 'SUITE_PORT' })
     const operators = await startManagement(management, () => watch(measured, history))
     // Closed last: what happens while the others finish can still be seen.
-    const closeAll = async (drainSeconds = 0) => {
-      await close(drainSeconds)
+    const closeAll = async () => {
+      await close({ isServing: true })
       await operators?.close()
     }
     return { config, landingUrl, services: running, close: closeAll }
   } catch (error) {
-    await close()
+    await close({ isServing: false })
     throw error
   }
 }
@@ -87,16 +91,19 @@ function isPrivate({ production, host, publicUrl }: SuiteConfig): boolean {
 
 async function startAll(
   prepared: Prepared[],
-  opened: Server[],
+  opened: Map<Server, number>,
   otherRequests: () => Promise<void> | undefined,
 ): Promise<RunningService[]> {
   const created = await Promise.allSettled(prepared.map(({ service }) => service.create()))
-  for (const result of created) if (result.status === 'fulfilled') opened.push(result.value)
+  for (const [index, result] of created.entries())
+    if (result.status === 'fulfilled')
+      opened.set(result.value, prepared[index]?.service.config.drainSeconds ?? 0)
   for (const result of created) if (result.status === 'rejected') throw result.reason
-  for (const server of opened) server.onClose(() => otherRequests())
+  const servers = [...opened.keys()]
+  for (const server of servers) server.onClose(() => otherRequests())
   return Promise.all(
     prepared.map(async ({ entry, service, atSuite }, index) => {
-      const server = opened[index] as Server
+      const server = servers[index] as Server
       const { portSetting } = entry
       const url = await listen(server, { ...service.config, portSetting })
       const { config, trustedIssuer, conveniences } = service

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, type TestContext, test } from 'node:test'
 import { apiFor } from '@plinth/kit/testing'
+import { until } from '../../test/until.ts'
 import { startStack } from '../stack/stack.ts'
 import { testEnv } from './test-env.ts'
 
@@ -77,7 +78,7 @@ describe('the landing page', () => {
   })
 
   test('answers the probes of a cluster: not ready from the signal on, while it still serves', async (t) => {
-    const { landing, stack } = await start(t)
+    const { landing, stack } = await start(t, { SUITE_DRAIN_SECONDS: '1' })
     const manifest = readFileSync(`${import.meta.dirname}/../../deploy/kubernetes.yaml`, 'utf8')
     const probes = [...manifest.matchAll(/(\w+)Probe:\n\s+httpGet: \{ path: (\S+), port: http \}/g)]
     const ask = async () => {
@@ -89,7 +90,7 @@ describe('the landing page', () => {
     }
 
     const before = await ask()
-    const closed = stack.close(1)
+    const closed = stack.close()
     const draining = await ask()
     const page = await landing.get('/')
     await closed
@@ -97,6 +98,25 @@ describe('the landing page', () => {
     assert.deepEqual(before, { startup: 200, liveness: 200, readiness: 200 })
     assert.deepEqual(draining, { startup: 200, liveness: 200, readiness: 503 })
     assert.equal(page.status, 200)
+  })
+
+  test('a service with a drain time of its own is served for that long', async (t) => {
+    const { stack } = await start(t, { PAYMENTS_DRAIN_SECONDS: '2' })
+    const urlOf = (name: string) =>
+      stack.services.find(({ entry }) => entry.name === name)?.url ?? ''
+    const isGone = (name: string) =>
+      fetch(urlOf(name)).then(
+        () => false,
+        () => true,
+      )
+
+    const closed = stack.close()
+    await until(() => isGone('identity'), Boolean)
+    const readiness = await fetch(`${urlOf('payments')}/actuator/health/readiness`)
+    await closed
+
+    assert.equal(readiness.status, 503)
+    assert.equal(await isGone('payments'), true)
   })
 
   test('has the Health page and its figures, but not where others can reach it', async (t) => {
