@@ -179,6 +179,7 @@ for (const engine of engines) {
       for (const [method, path] of CEREMONIES) {
         const { status, body } = await api.request(method, path, { token })
         assert.deepEqual([status, body.code], [403, 'PASSKEYS_DISABLED'], path)
+        assert.equal(body.detail, 'Passkeys are switched off on this server.')
       }
       const csrf = await api.get('/webauthn/csrf')
       assert.deepEqual([csrf.status, csrf.body.headerName], [200, 'X-XSRF-TOKEN'])

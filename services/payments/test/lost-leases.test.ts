@@ -91,6 +91,23 @@ for (const engine of engines)
       assert.equal(reply.body.checkoutSessionId, 'cs_2')
     })
 
+    test('from before the clock was set back is not waited for', async (t) => {
+      const { calls, slow, second } = await start(t)
+      const { id } = await slow.payments.db
+        .selectFrom('payments')
+        .select('id')
+        .executeTakeFirstOrThrow()
+      await slow.payments.db
+        .insertInto('leases')
+        .values({ name: `payment:${id}`, holder: 'dead', until_ms: 9_999_999_999_999 })
+        .execute()
+
+      const taken = second(slow)
+      ;(await calls.next()).answer(sessionOf('cs_2'))
+
+      assert.equal((await taken).status, 201)
+    })
+
     test('leaves the key to others when its own request alone was turned away', async (t) => {
       const { calls, slow, other, second, loseLease } = await start(t)
       const late = second(slow)

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { describe, type TestContext, test } from 'node:test'
@@ -14,6 +16,8 @@ import { createServer } from './server.ts'
 /** Spares the process compiling what the others have compiled. */
 const { NODE_COMPILE_CACHE } = process.env
 const COMPILED = { ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }) }
+/** `script` runs a program on a terminal of its own; another system's takes other arguments. */
+const NO_TERMINAL = process.platform !== 'linux' && 'needs the script command of Linux'
 const SMALL_SERVICE = join(import.meta.dirname, '../../testing/processes/small-process.ts')
 
 async function startSmall(t: TestContext, env: Record<string, string> = {}) {
@@ -145,9 +149,68 @@ describe('a running service', () => {
     assert.equal(status, 69)
     assert.match(String(stderr), new RegExp(`Port ${port} is in use`))
   })
+
+  test('a port that needs other rights is named in one sentence', {
+    skip: everyPortIsFree(),
+  }, () => {
+    const env = { ...COMPILED, SMALL_PORT: '80', SMALL_GREETING: 'hi' }
+    // Even the superuser may not use the port without this capability.
+    const without = ['setpriv', '--bounding-set=-net_bind_service']
+    const [program = '', ...args] = [
+      ...(process.getuid?.() === 0 ? without : []),
+      process.execPath,
+      SMALL_SERVICE,
+    ]
+
+    const { status, stderr } = spawnSync(program, args, { env: { ...env, PATH: process.env.PATH } })
+
+    assert.equal(status, 69)
+    assert.equal(
+      String(stderr),
+      '✖ Port 80 needs rights that this process does not have. Choose one from 1024 with SMALL_PORT.\n',
+    )
+  })
 })
 
+/** Why there is no port that an ordinary process may not use. */
+function everyPortIsFree(): string | false {
+  const setting = '/proc/sys/net/ipv4/ip_unprivileged_port_start'
+  const first = existsSync(setting) ? Number(readFileSync(setting, 'utf8')) : 0
+  return first <= 80 && 'on this machine every process may use port 80'
+}
+
 describe('a rolling restart', () => {
+  test('without a setting a service is served for a while after SIGTERM', async (t) => {
+    const service = await startSmall(t, { SMALL_DRAIN_SECONDS: '' })
+
+    service.process.kill('SIGTERM')
+    await until(async () => (await readiness(service)) === 503)
+
+    assert.equal((await service.api.get('/')).status, 200)
+    service.process.kill('SIGTERM')
+    await service.ended
+    assert.equal(service.process.exitCode, 143)
+  })
+
+  test('on a terminal Ctrl-C ends it without a pause', { skip: NO_TERMINAL }, async (t) => {
+    const command = `exec '${process.execPath}' '${SMALL_SERVICE}'`
+    const env = { ...COMPILED, PATH: process.env.PATH, SMALL_PORT: '0', SMALL_GREETING: 'hello' }
+    const terminal = spawn('script', ['-qec', command, '/dev/null'], { env })
+    t.after(() => terminal.kill('SIGKILL'))
+    const ended = once(terminal, 'exit')
+    const lines = createInterface({ input: terminal.stdout })
+    const [listening] = await once(lines, 'line')
+
+    const pressed = performance.now()
+    terminal.stdin.write('\u0003')
+    const [exitCode] = await ended
+
+    assert.match(listening, /listening/)
+    assert.equal(exitCode, 0)
+    // Elsewhere it would be served for 5 more seconds.
+    assert.ok(performance.now() - pressed < 4_000)
+  })
+
   test('SIGTERM: readiness is 503 at once, requests are still served and end their connection', async (t) => {
     const service = await startSmall(t, { SMALL_DRAIN_SECONDS: '1' })
 
