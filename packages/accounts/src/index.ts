@@ -21,6 +21,7 @@ export {
 } from './audit/audit.ts'
 export { attemptOf, countWithin, recordRefusal, slowedDown } from './audit/failure-limit.ts'
 export { listDueDeletions, listTombstones, renameInAudit } from './database/deletions.repository.ts'
+export { subtractFailedAttempt } from './database/failed-attempts.repository.ts'
 export { accountMigrations } from './database/migrations/index.ts'
 export { normalName } from './database/names.ts'
 export { findAuthentication, updateAuthentication } from './database/sessions.repository.ts'

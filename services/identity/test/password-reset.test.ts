@@ -19,6 +19,8 @@ async function askForReset(api: Api, count = 1): Promise<Mail> {
   return mailTo(api, ALICE.email, 'password-reset', count)
 }
 
+const other = (code: string) => (code === '00000000' ? '00000001' : '00000000')
+
 const confirm = (api: Api, body: object) => api.post('/api/auth/password-reset/confirm', body)
 
 /** With 40 in each group, two that are alike differ by more than 0.3 once in 100,000 runs. */
@@ -233,23 +235,55 @@ for (const engine of engines) {
       assert.equal((await confirm(api, { token, newPassword: NEW_PASSWORD })).status, 204)
     })
 
-    test('a code is dead after five tries, and an address after twenty in a day', async (t) => {
-      const { api, clock } = await startWithAlice(t, { engine })
-      const guess = async (code: string) => {
-        const body = { email: ALICE.email, code, newPassword: NEW_PASSWORD }
-        return (await confirm(api, body)).status
+    test('a code is dead after five failures, and right ones are none', async (t) => {
+      const { api } = await startWithAlice(t, { engine })
+      const { code } = await askForReset(api)
+      const attempt = async (typed: string, newPassword: string) => {
+        const { body } = await confirm(api, { email: ALICE.email, code: typed, newPassword })
+        return body.code
       }
-      const other = (code: string) => (code === '00000000' ? '00000001' : '00000000')
+
+      for (let n = 0; n < 25; n += 1)
+        assert.equal(await attempt(code, ALICE.email), 'VALIDATION_ERROR')
+      const parallel = Array.from({ length: 12 }, () => attempt(other(code), NEW_PASSWORD))
+      for (const refused of await Promise.all(parallel)) assert.equal(refused, 'TOKEN_INVALID')
+      assert.equal(await attempt(code, NEW_PASSWORD), 'TOKEN_INVALID')
+    })
+
+    test('guessing codes of any kind over any number of mails succeeds less than once in 10,000 days', async (t) => {
+      const { api, clock, token } = await startWithAlice(t, { engine })
+      const { email } = ALICE
+      const mails = {
+        '/api/auth/verify-email': async (count: number) => {
+          if (count > 1) await api.post('/api/auth/verify-email/resend', { email })
+          return mailTo(api, email, 'verify-email', count)
+        },
+        '/api/auth/password-reset/confirm': (count: number) => askForReset(api, count),
+      }
+      let digits = 0
+      let guesses = 0
 
       for (let round = 1; round <= 4; round += 1) {
-        const { code } = await askForReset(api, round)
-        for (let n = 0; n < 5; n += 1) assert.equal(await guess(other(code)), 400)
-        assert.equal(await guess(code), 400)
+        for (const [path, mail] of Object.entries(mails)) {
+          const { code } = await mail(round)
+          digits = code.length
+          const guess = { email, code: other(code), newPassword: NEW_PASSWORD }
+          for (let n = 0; n < 5; n += 1) {
+            guesses += 1
+            assert.equal((await api.post(path, guess)).body.code, 'TOKEN_INVALID')
+          }
+          assert.equal((await api.post(path, { ...guess, code })).body.code, 'TOKEN_INVALID')
+        }
         clock.advance(61)
+        if (guesses >= 20) break
       }
-      const last = await askForReset(api, 5)
-      assert.equal(await guess(last.code), 400)
-      const link = { token: tokenOf(last), newPassword: NEW_PASSWORD }
+      const { code, ...last } = await askForReset(api, 3)
+      const right = { email, code, newPassword: NEW_PASSWORD }
+      assert.equal((await confirm(api, right)).body.code, 'TOKEN_INVALID')
+
+      assert.ok(guesses / 10 ** digits < 1e-4, `${guesses} guesses at ${digits} digits`)
+      assert.equal((await api.get('/api/users/me', { token })).status, 200)
+      const link = { token: tokenOf({ code, ...last }), newPassword: NEW_PASSWORD }
       assert.equal((await confirm(api, link)).status, 204)
     })
 

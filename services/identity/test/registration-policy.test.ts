@@ -149,7 +149,8 @@ for (const engine of engines) {
       await api.post('/api/auth/verify-email/resend', { email: ALICE.email })
       const second = await mailTo(api, ALICE.email, 'verify-email', 2)
       assert.equal((await verify({ token: tokenOf(first) })).status, 400)
-      assert.equal((await verify({ email: ALICE.email, code: second.code })).status, 204)
+      for (let times = 0; times < 2; times += 1)
+        assert.equal((await verify({ email: ALICE.email, code: second.code })).status, 204)
       assert.equal(await logIn(), 200)
 
       const bob = { username: 'bob', email: 'bob@example.com' }

@@ -73,6 +73,16 @@ export async function addFailedAttempt(
   return failedAttemptsOf(row)
 }
 
+/** Takes back what was counted in advance. */
+export async function subtractFailedAttempt(db: Db<AccountTables>, attempt: string): Promise<void> {
+  await db
+    .updateTable('failed_attempts')
+    .set(({ eb }) => ({ failures: eb('failures', '-', 1) }))
+    .where('attempt', '=', attempt)
+    .where('failures', '>', 0)
+    .execute()
+}
+
 function failedAttemptsOf(row: { failures: number; ends_at: string }): FailedAttempts {
   return { failures: row.failures, endsAt: new Date(row.ends_at) }
 }

@@ -1,4 +1,5 @@
 import { type Db, deleteUntil, type FromRow, fromRow, toRow } from '@plinth/kit'
+import { sql } from 'kysely'
 import type { IdentityTables } from './tables.ts'
 
 type HeldRow = IdentityTables['held_registrations']
@@ -59,7 +60,7 @@ export async function keepSecrets(
     .execute()
 }
 
-/** As with one-time tokens: the statement that finds it counts the try. */
+/** As with one-time tokens: the statement that finds it counts the try, and one that was used is found too. */
 export async function tryHeldCode(
   db: Db<IdentityTables>,
   address: string,
@@ -68,13 +69,28 @@ export async function tryHeldCode(
   const row = await db
     .updateTable('held_registrations')
     .set(({ eb }) => ({ failures: eb('failures', '+', 1) }))
-    .where('address', '=', address)
-    .where('used_at', 'is', null)
-    .where('token_hash', 'is not', null)
+    .where('id', '=', (registrations) =>
+      registrations
+        .selectFrom('held_registrations')
+        .select('id')
+        .where('address', '=', address)
+        .where('token_hash', 'is not', null)
+        .orderBy(sql`case when used_at is null then 0 else 1 end`)
+        .orderBy('created_at', 'desc')
+        .limit(1),
+    )
     .where('failures', '<', most)
     .returningAll()
     .executeTakeFirst()
   return row && fromRow(row)
+}
+
+export async function forgiveHeldTry(db: Db<IdentityTables>, id: string): Promise<void> {
+  await db
+    .updateTable('held_registrations')
+    .set(({ eb }) => ({ failures: eb('failures', '-', 1) }))
+    .where('id', '=', id)
+    .execute()
 }
 
 /** Of several uses one succeeds. */

@@ -1,4 +1,5 @@
 import { type Db, deleteUntil, type FromRow, fromRow, toRow } from '@plinth/kit'
+import { sql } from 'kysely'
 import type { IdentityTables } from './tables.ts'
 
 type TokenRow = IdentityTables['one_time_tokens']
@@ -101,7 +102,7 @@ export async function findTokenByHash(
 
 /**
  * Counts one more try of a code, in the statement that finds the token: of parallel tries no more
- * than `most` see it.
+ * than `most` see it. It is the unused token or, once there is none, the one that was used last.
  */
 export async function tryCode(
   db: Db<IdentityTables>,
@@ -111,14 +112,30 @@ export async function tryCode(
   const row = await db
     .updateTable('one_time_tokens')
     .set(({ eb }) => ({ failures: eb('failures', '+', 1) }))
-    .where('address', '=', address)
-    .where('kind', '=', kind)
-    .where('used_at', 'is', null)
-    .where('replaced_at', 'is', null)
+    .where('id', '=', (tokens) =>
+      tokens
+        .selectFrom('one_time_tokens')
+        .select('id')
+        .where('address', '=', address)
+        .where('kind', '=', kind)
+        .where('replaced_at', 'is', null)
+        .orderBy(sql`case when used_at is null then 0 else 1 end`)
+        .orderBy('created_at', 'desc')
+        .limit(1),
+    )
     .where('failures', '<', most)
     .returningAll()
     .executeTakeFirst()
   return row && fromRow(row)
+}
+
+/** A try that was right is no failure. */
+export async function forgiveTry(db: Db<IdentityTables>, id: string): Promise<void> {
+  await db
+    .updateTable('one_time_tokens')
+    .set(({ eb }) => ({ failures: eb('failures', '-', 1) }))
+    .where('id', '=', id)
+    .execute()
 }
 
 /** Of several uses of one token, one succeeds. */

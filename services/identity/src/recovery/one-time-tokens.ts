@@ -1,8 +1,9 @@
 import { createHmac, randomBytes, randomInt, timingSafeEqual } from 'node:crypto'
-import { type Accounts, countWithin, normalName } from '@plinth/accounts'
+import { type Accounts, countWithin, normalName, subtractFailedAttempt } from '@plinth/accounts'
 import { type Db, hashOpaqueToken, newOpaqueToken, secondsAfter } from '@plinth/kit'
 import {
   findTokenByHash,
+  forgiveTry,
   type OneTimeToken,
   replaceToken,
   tryCode,
@@ -31,9 +32,9 @@ export const LIFETIME_SECONDS = {
 
 export type TokenKind = keyof typeof LIFETIME_SECONDS
 
-/** Of one code, and of all codes to one address in a day: after that only links work. */
-const MOST_TRIES = 5
-const MOST_TRIES_A_DAY = 20
+/** Of one code, and of all codes of any kind to one address in a day: after that only links work. */
+const MOST_FAILURES = 5
+const MOST_FAILURES_A_DAY = 20
 const CODE_DIGITS = 8
 
 type Tokens = { accounts: Accounts; db: Db<IdentityTables> }
@@ -96,13 +97,10 @@ export async function findToken(
 ): Promise<OneTimeToken | undefined> {
   const found =
     proof.token === undefined
-      ? await findByCode(accounts, kind, proof, (address, most) =>
-          tryCode(db, { address, kind }, most),
-        )
+      ? await findByCode(accounts, proof, codesOf(db, kind))
       : await findTokenByHash(db, hashOpaqueToken(proof.token))
-  const now = accounts.clock().toISOString()
   if (found?.kind !== kind || found.replacedAt !== null) return undefined
-  return found.expiresAt > now ? found : undefined
+  return found.expiresAt > accounts.clock().toISOString() ? found : undefined
 }
 
 /** How long after its end a link can say why it does not work. */
@@ -123,20 +121,37 @@ export async function linkState({ accounts, db }: Tokens, token: string): Promis
   return { state: 'unknown', at: null }
 }
 
-/** `find` counts the try. */
+/** Where codes are kept. */
+export type Codes<T> = {
+  /** Counts a failure in the statement that finds it. */
+  take(address: string, mostFailures: number): Promise<T | undefined>
+  /** The code was right. */
+  forgive(found: T): Promise<void>
+}
+
+export function codesOf(db: Db<IdentityTables>, kind: TokenKind): Codes<OneTimeToken> {
+  return {
+    take: (address, most) => tryCode(db, { address, kind }, most),
+    forgive: ({ id }) => forgiveTry(db, id),
+  }
+}
+
+/** Every try counts as a failure before it is compared, so that parallel ones are not more. */
 export async function findByCode<T extends { id: string; codeHash: string }>(
   accounts: Accounts,
-  kind: string,
   { email = '', code = '' }: Proof,
-  find: (address: string, most: number) => Promise<T | undefined>,
+  codes: Codes<T>,
 ): Promise<T | undefined> {
   const address = normalName(email)
-  const tries = `tried code ${hashOpaqueToken([kind, address].join('\n'))}`
+  const tries = `wrong code ${hashOpaqueToken(address)}`
   const { failures } = await countWithin(accounts, tries, 24 * HOUR)
-  if (failures > MOST_TRIES_A_DAY) return undefined
-  const found = await find(address, MOST_TRIES)
+  if (failures > MOST_FAILURES_A_DAY) return undefined
+  const found = await codes.take(address, MOST_FAILURES)
   const typed = Buffer.from(codeHash(accounts, found?.id ?? '', code.replaceAll(/[\s-]/g, '')))
-  return found && timingSafeEqual(typed, Buffer.from(found.codeHash)) ? found : undefined
+  if (!found || !timingSafeEqual(typed, Buffer.from(found.codeHash))) return undefined
+  await codes.forgive(found)
+  await subtractFailedAttempt(accounts.db, tries)
+  return found
 }
 
 /** Keyed, because eight digits can be guessed from a plain hash. */

@@ -88,11 +88,11 @@ export async function confirmPasswordReset(
   const { accounts, db, passkeys, factors } = recovery
   const token =
     (await findToken({ accounts, db }, KIND, proof)) ??
-    (await findToken({ accounts, db }, AFTER_LOGIN, proof))
-  const byMail = token?.kind === KIND
+    (proof.token === undefined ? undefined : await findToken({ accounts, db }, AFTER_LOGIN, proof))
   const user = token && (await findUserById(accounts.db, token.userId))
   if (!token || token.usedAt !== null || !user?.enabled) throw tokenRejected()
   await refuseGuessable(accounts, user, newPassword, 'newPassword')
+  const byMail = token.kind === KIND
   const unproven = byMail && !user.verified
   const by = { actor: user.username, origin }
   const given = {

@@ -17,6 +17,7 @@ import {
   deleteHeld,
   findHeld,
   findHeldByHash,
+  forgiveHeldTry,
   type Held,
   insertHeld,
   keepSecrets,
@@ -27,7 +28,7 @@ import type { IdentityTables } from '../../database/tables.ts'
 import type { Prepare } from '../../mail/delivery.ts'
 import { type Outbox, queueMail, requireMail } from '../../mail/outbox.ts'
 import { mailNotConfigured } from '../../mail/problems.ts'
-import { findByCode, LIFETIME_SECONDS, newSecrets, type Proof } from '../one-time-tokens.ts'
+import { type Codes, LIFETIME_SECONDS, newSecrets } from '../one-time-tokens.ts'
 import { tokenRejected } from '../problems.ts'
 import { accountLink, mayMail, type Recovery, within } from '../recovery.ts'
 
@@ -104,18 +105,16 @@ async function mailOf(recovery: Recovery, db: Db<IdentityTables>, held: Held) {
 
 /** What the page shows before its button. */
 export async function pendingRegistration(recovery: Recovery, token: string) {
-  const { username, address: email, createdAt } = await requireHeld(recovery, { token })
+  const { username, address: email, createdAt } = await requireHeld(recovery, token)
   return { username, email, createdAt }
 }
 
-/** Creates the account, whose name may be taken by now. Doing so again with the same token succeeds. */
+/** Creates the account, whose name may be taken by now. Doing so again with the same proof succeeds. */
 export async function confirmRegistration(
-  recovery: Recovery,
-  proof: Proof,
+  { accounts, db }: Recovery,
+  held: Held,
   origin: Origin,
 ): Promise<void> {
-  const { accounts, db } = recovery
-  const held = await requireHeld(recovery, proof)
   const { username, address: email, passwordHash } = held
   try {
     await inTransaction(db, async (tables) => {
@@ -133,17 +132,19 @@ export async function confirmRegistration(
 
 /** "This was not me": then it never becomes an account. */
 export async function dropRegistration(recovery: Recovery, token: string): Promise<void> {
-  const { id } = await requireHeld(recovery, { token })
+  const { id } = await requireHeld(recovery, token)
   if (!(await deleteHeld(recovery.db, id))) throw tokenRejected()
 }
 
-async function requireHeld({ accounts, db }: Recovery, proof: Proof): Promise<Held> {
-  const held =
-    proof.token === undefined
-      ? await findByCode(accounts, 'registration', proof, (address, most) =>
-          tryHeldCode(db, address, most),
-        )
-      : await findHeldByHash(db, hashOpaqueToken(proof.token))
+export function heldCodes(db: Db<IdentityTables>): Codes<Held> {
+  return {
+    take: (address, most) => tryHeldCode(db, address, most),
+    forgive: ({ id }) => forgiveHeldTry(db, id),
+  }
+}
+
+export async function requireHeld({ accounts, db }: Recovery, token: string): Promise<Held> {
+  const held = await findHeldByHash(db, hashOpaqueToken(token))
   if (!held || held.expiresAt <= accounts.clock().toISOString()) throw tokenRejected()
   return held
 }

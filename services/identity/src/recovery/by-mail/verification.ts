@@ -8,12 +8,26 @@ import {
   requireUser,
 } from '@plinth/accounts'
 import { type Caller, inTransaction, validationFailed } from '@plinth/kit'
-import { spendToken } from '../../database/one-time-tokens.repository.ts'
+import type { Held } from '../../database/held-registrations.repository.ts'
+import { type OneTimeToken, spendToken } from '../../database/one-time-tokens.repository.ts'
 import type { Prepare } from '../../mail/delivery.ts'
-import { findToken, issueToken, type Proof } from '../one-time-tokens.ts'
+import {
+  type Codes,
+  codesOf,
+  findByCode,
+  findToken,
+  issueToken,
+  type Proof,
+} from '../one-time-tokens.ts'
 import { tokenRejected } from '../problems.ts'
 import { accountLink, mayMail, type Recovery, within } from '../recovery.ts'
-import { confirmRegistration, pendingRegistration, renewRegistration } from './registration.ts'
+import {
+  confirmRegistration,
+  heldCodes,
+  pendingRegistration,
+  renewRegistration,
+  requireHeld,
+} from './registration.ts'
 
 const KIND = 'verify-email'
 
@@ -35,11 +49,11 @@ export function prepareVerification(recovery: Recovery): Prepare {
   }
 }
 
-/** Verifying again with the same token succeeds while it lasts: people press a button twice. */
+/** Verifying again with the same token or code succeeds while it lasts: people press a button twice. */
 export async function verifyEmail(recovery: Recovery, proof: Proof, origin: Origin): Promise<void> {
   const { accounts, db } = recovery
-  const token = await findToken({ accounts, db }, KIND, proof)
-  if (!token) return confirmRegistration(recovery, proof, origin)
+  const token = await findProof(recovery, proof)
+  if (!('userId' in token)) return confirmRegistration(recovery, token, origin)
   const user = await findUserById(accounts.db, token.userId)
   if (!user?.enabled || user.email !== token.address) throw tokenRejected()
   await inTransaction(db, async (inside) => {
@@ -54,6 +68,24 @@ export async function verifyEmail(recovery: Recovery, proof: Proof, origin: Orig
     const event = { event: 'EMAIL_VERIFIED', actor: username, subject: username, userId }
     await recordEvent(within(accounts, inside), event, origin)
   })
+}
+
+/** Of an account or, where there is none yet, of a registration. A wrong code is one failure for both. */
+async function findProof(recovery: Recovery, proof: Proof): Promise<OneTimeToken | Held> {
+  const { accounts, db } = recovery
+  if (proof.token !== undefined)
+    return (
+      (await findToken({ accounts, db }, KIND, proof)) ?? (await requireHeld(recovery, proof.token))
+    )
+  const [tokens, held] = [codesOf(db, KIND), heldCodes(db)]
+  const codes: Codes<OneTimeToken | Held> = {
+    take: async (address, most) =>
+      (await tokens.take(address, most)) ?? (await held.take(address, most)),
+    forgive: (found) => ('userId' in found ? tokens.forgive(found) : held.forgive(found)),
+  }
+  const found = await findByCode(accounts, proof, codes)
+  if (!found || found.expiresAt <= accounts.clock().toISOString()) throw tokenRejected()
+  return found
 }
 
 /** Who may see what the account page shows before its button: the holder of the link. */
