@@ -19,7 +19,13 @@ export {
   recordKeyEvents,
   type SecurityEvent,
 } from './audit/audit.ts'
-export { attemptOf, countWithin, recordRefusal, slowedDown } from './audit/failure-limit.ts'
+export {
+  attemptOf,
+  countWithin,
+  recordRefusal,
+  recordSlowed,
+  slowedDown,
+} from './audit/failure-limit.ts'
 export { listDueDeletions, listTombstones, renameInAudit } from './database/deletions.repository.ts'
 export { subtractFailedAttempt } from './database/failed-attempts.repository.ts'
 export { accountMigrations } from './database/migrations/index.ts'

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { openDatabase, secondsAfter } from '@plinth/kit'
 import { type Api, engines } from '@plinth/kit/testing'
 import { until } from '../../../test/until.ts'
+import { identityMigrations } from '../src/database/migrations/index.ts'
+import type { IdentityTables } from '../src/database/tables.ts'
 import { enrol } from './authenticator-app.ts'
 import { type Mail, mailTo, tokenOf } from './inbox.ts'
 import { startPasskeyClient } from './passkey-client.ts'
@@ -96,6 +99,59 @@ for (const engine of engines) {
       const resets = page.content.filter(({ kind }: { kind: string }) => kind === 'password-reset')
       assert.equal(resets.length, 1)
       assert.deepEqual(await throttled(), [['alice', 'THROTTLED']])
+    })
+
+    test('unknown addresses, networks and the whole service have limits, each with one row an hour', async (t) => {
+      const env = { IDENTITY_TRUSTED_PROXIES: 'loopback' }
+      const { api, server, config, clock } = await startWithAlice(t, { engine, env })
+      const ask = async (email: string, network: number) => {
+        const headers = { 'x-forwarded-for': `192.0.2.${network}` }
+        const { status, body } = await api.post('/api/auth/password-reset', { email }, { headers })
+        assert.deepEqual([status, body], [202, ASKED])
+      }
+      const token = await adminToken(api)
+      const throttled = async () => {
+        await until(
+          () => api.get('/api/mail?size=100', { token }),
+          ({ body }) => body.content.every(({ state }: { state: string }) => state !== 'queued'),
+        )
+        const { body } = await api.get('/api/audit?size=100', { token })
+        return (body.content as { event: string; subject: string; result: string }[])
+          .filter(({ result }) => result === 'THROTTLED')
+          .map(({ event, subject }) => [event, subject])
+          .toReversed()
+      }
+      const { error } = server.log
+      const alarms: string[] = []
+      server.log.error = (message: unknown) => alarms.push(String(message))
+      t.after(() => {
+        server.log.error = error
+      })
+
+      for (let n = 0; n < 4; n += 1) await ask('unknown@example.com', 1)
+      const one = ['PASSWORD_RESET_REQUESTED', null]
+      assert.deepEqual(await throttled(), [one])
+      for (let n = 0; n < 33; n += 1) await ask(`unknown-${n}@example.com`, 2)
+      assert.deepEqual(await throttled(), [one, one])
+
+      const { db, close } = await openDatabase<IdentityTables>(
+        config.databaseUrl,
+        identityMigrations,
+      )
+      const ends_at = secondsAfter(clock(), 3600).toISOString()
+      const row = { attempt: 'mail of everybody', failures: 500, ends_at }
+      await db.deleteFrom('failed_attempts').where('attempt', '=', row.attempt).execute()
+      await db.insertInto('failed_attempts').values(row).execute()
+      await close()
+      await ask('unknown-99@example.com', 3)
+      assert.deepEqual(await throttled(), [one, one])
+      await ask(ALICE.email, 3)
+      await ask('admin@example.com', 3)
+      assert.deepEqual(await throttled(), [one, one, ['MAIL_LIMIT_REACHED', null]])
+      assert.deepEqual(alarms, ['more than 500 mails in an hour: none until it is over'])
+      const { body } = await api.get('/api/mail?size=100', { token })
+      const kinds = body.content.map(({ kind }: { kind: string }) => kind)
+      assert.ok(!kinds.includes('password-reset'))
     })
 
     test('takes as long for unknown, disabled and limited addresses as for a known one', async (t) => {

@@ -91,8 +91,9 @@ export async function refuseWhenSlowed(
   throw slowedDown(accounts, failed)
 }
 
-function recordSlowed(accounts: Accounts, attempt: Attempt, refusal: Refusal, origin: Origin) {
-  return recordFirst(accounts, { refusal, attempt: `slowed ${attempt}`, rows: 0 }, origin)
+/** One row in each window, which says THROTTLED. */
+export function recordSlowed(accounts: Accounts, attempt: Attempt, refusal: Refusal, at: Origin) {
+  return recordFirst(accounts, { refusal, attempt: `slowed ${attempt}`, rows: 0 }, at)
 }
 
 /**

@@ -6,6 +6,7 @@ import {
   type Origin,
   type PasskeyStore,
   recordEvent,
+  recordSlowed,
   type User,
 } from '@plinth/accounts'
 import { type Db, hashOpaqueToken, type Logger } from '@plinth/kit'
@@ -59,8 +60,12 @@ export async function askForMail(
   origin: Origin,
 ): Promise<void> {
   requireMail(outbox)
-  const requests = await countWithin(accounts, attemptOf('mail request', '', origin), HOUR)
-  if (requests.failures > REQUESTS_AN_HOUR) return
+  const attempt = attemptOf('mail request', '', origin)
+  const requests = await countWithin(accounts, attempt, HOUR)
+  if (requests.failures > REQUESTS_AN_HOUR) {
+    await recordSlowed(accounts, attempt, { event: eventOf(kind) }, origin)
+    return
+  }
   const lifetimeSeconds = LIFETIME_SECONDS[kind]
   await queueMail(outbox, db, { kind, to: normalName(to), ...asked, lifetimeSeconds }, origin)
 }
@@ -71,30 +76,46 @@ const MAILS_PER_ADDRESS = [
   { seconds: DAY, most: 10 },
 ]
 
-/** Whether one more mail of this kind may go to an address; beyond that, an audit row and no mail. */
+type Wanted = {
+  kind: TokenKind
+  to: string
+  /** Whose address it is, if anyone's. */
+  user: Pick<User, 'username'> | undefined
+  /** Whether a mail would go out: otherwise it is only counted. */
+  isDue: boolean
+  origin: Origin
+}
+
+/**
+ * Whether one more mail of this kind may go out. Unknown addresses are counted as known ones. Beyond a
+ * limit there is no mail, and one row in the audit for each window: an attack must not fill it.
+ */
 export async function mayMail(
-  { accounts, log }: Recovery,
+  recovery: Recovery,
   db: Db<IdentityTables>,
-  {
-    kind,
-    user,
-    to,
-    origin,
-  }: { kind: TokenKind; user: Pick<User, 'username'>; to: string; origin: Origin },
+  { kind, to, user, isDue, origin }: Wanted,
 ): Promise<boolean> {
-  const inside = within(accounts, db)
+  const inside = within(recovery.accounts, db)
   const address = hashOpaqueToken(withoutTag(to))
   for (const { seconds, most } of MAILS_PER_ADDRESS) {
     const mails = await countWithin(inside, `mail ${kind} ${seconds} ${address}`, seconds)
     if (mails.failures <= most) continue
-    const subject = user.username
-    await recordEvent(inside, { event: eventOf(kind), subject, result: 'THROTTLED' }, origin)
+    const attempt = attemptOf(`mail ${kind}`, user?.username ?? '', origin)
+    const refusal = { event: eventOf(kind), ...(user && { subject: user.username }) }
+    await recordSlowed(inside, attempt, refusal, origin)
     return false
   }
-  const all = await countWithin(inside, 'mail of everybody', HOUR)
-  if (all.failures === MAILS_AN_HOUR + 1)
-    log.error('more than 500 mails in an hour: none until it is over')
-  return all.failures <= MAILS_AN_HOUR
+  return isDue && isWithinTotal(recovery, inside, origin)
+}
+
+/** Of mails that would go out, so that requests for made-up addresses stop none. */
+async function isWithinTotal({ log }: Recovery, inside: Accounts, origin: Origin) {
+  const { failures } = await countWithin(inside, 'mail of everybody', HOUR)
+  if (failures === MAILS_AN_HOUR + 1) {
+    log.error(`more than ${MAILS_AN_HOUR} mails in an hour: none until it is over`)
+    await recordEvent(inside, { event: 'MAIL_LIMIT_REACHED', result: 'THROTTLED' }, origin)
+  }
+  return failures <= MAILS_AN_HOUR
 }
 
 function eventOf(kind: TokenKind): string {

@@ -52,8 +52,9 @@ export function prepareEmailChange(recovery: Recovery): Prepare {
     const user = await lockUser(inside.db, userId ?? 0)
     if (!(await isInOutbox(db, id))) return
     const origin = { address: originAddress, userAgent, requestId: null }
-    const limit = user && ({ kind: KIND, user, to: address, origin } as const)
-    if (!user?.enabled || !limit || !(await mayMail(recovery, db, limit))) return
+    if (!user?.enabled) return
+    const mail = { kind: KIND, user, isDue: true, to: address, origin } as const
+    if (!(await mayMail(recovery, db, mail))) return
     const owner = await findUserByEmail(inside.db, address)
     if (owner) {
       const details = { username: owner.username, link: `${publicUrl}/account/#forgot` }

@@ -33,9 +33,11 @@ export function prepareReset(recovery: Recovery, { limited }: { limited: boolean
   const { accounts } = recovery
   return async (db, { kind, address, expiresAt, originAddress, userAgent }) => {
     const user = await findUserByEmail(within(accounts, db).db, address)
-    if (!user?.enabled) return
+    const isDue = user?.enabled === true
     const origin = { address: originAddress, userAgent, requestId: null }
-    if (limited && !(await mayMail(recovery, db, { kind: KIND, user, to: address, origin }))) return
+    const mail = { kind: KIND, user, isDue, to: address, origin } as const
+    if (limited && !(await mayMail(recovery, db, mail))) return
+    if (!user?.enabled) return
     const wanted = { userId: user.id, kind: KIND, address, expiresAt } as const
     const { code, token } = await issueToken({ accounts, db }, wanted)
     const details = { username: user.username, code, link: accountLink(recovery, 'reset', token) }

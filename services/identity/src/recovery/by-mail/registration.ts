@@ -74,29 +74,28 @@ export function prepareRegistration(recovery: Recovery): Prepare {
     if (!held) return
     const user = await findUserByEmail(within(accounts, db).db, address)
     const origin = { address: originAddress, userAgent, requestId: null }
-    const mail = { kind: KIND, user: user ?? held, to: address, origin } as const
-    const isMailed = user?.enabled !== false && (await mayMail(recovery, db, mail))
+    const isDue = user?.enabled !== false
+    const mail = { kind: KIND, user, isDue, to: address, origin } as const
+    const isMailed = await mayMail(recovery, db, mail)
     if (user || !isMailed) await deleteHeld(db, held.id)
     if (!isMailed) return
-    if (!user) return mailOf(recovery, db, held)
+    if (!user) return registrationMail(recovery, db, held)
     const details = { username: user.username, link: `${publicUrl}/account/#forgot` }
     return { kind: 'already-registered', details }
   }
 }
 
-/** Another mail for a registration that has had one. */
-export async function renewRegistration(
-  recovery: Recovery,
+/** A registration that has had its mail, and may get another. */
+export async function findRenewable(
+  { accounts }: Recovery,
   db: Db<IdentityTables>,
-  { address, origin }: { address: string; origin: Origin },
-) {
+  address: string,
+): Promise<Held | undefined> {
   const held = await findHeld(db, address, { mailed: true })
-  if (!held || held.expiresAt <= recovery.accounts.clock().toISOString()) return
-  if (!(await mayMail(recovery, db, { kind: KIND, user: held, to: address, origin }))) return
-  return mailOf(recovery, db, held)
+  return held && held.expiresAt > accounts.clock().toISOString() ? held : undefined
 }
 
-async function mailOf(recovery: Recovery, db: Db<IdentityTables>, held: Held) {
+export async function registrationMail(recovery: Recovery, db: Db<IdentityTables>, held: Held) {
   const { token, code, hashes } = newSecrets(recovery.accounts, held.id)
   await keepSecrets(db, held, hashes)
   const link = accountLink(recovery, 'verify', token)

@@ -23,9 +23,10 @@ import { tokenRejected } from '../problems.ts'
 import { accountLink, mayMail, type Recovery, within } from '../recovery.ts'
 import {
   confirmRegistration,
+  findRenewable,
   heldCodes,
   pendingRegistration,
-  renewRegistration,
+  registrationMail,
   requireHeld,
 } from './registration.ts'
 
@@ -35,10 +36,12 @@ export function prepareVerification(recovery: Recovery): Prepare {
   const { accounts } = recovery
   return async (db, { address, originAddress, userAgent }) => {
     const user = await findUserByEmail(within(accounts, db).db, address)
+    const held = user ? undefined : await findRenewable(recovery, db, address)
+    const isDue = user ? user.enabled && !user.verified : held !== undefined
     const origin = { address: originAddress, userAgent, requestId: null }
-    if (!user) return renewRegistration(recovery, db, { address, origin })
-    if (!user.enabled || user.verified) return
-    if (!(await mayMail(recovery, db, { kind: KIND, user, to: address, origin }))) return
+    if (!(await mayMail(recovery, db, { kind: KIND, user, isDue, to: address, origin }))) return
+    if (held) return registrationMail(recovery, db, held)
+    if (!user) return
     const token = await issueToken({ accounts, db }, { userId: user.id, kind: KIND, address })
     const details = {
       username: user.username,

@@ -32,7 +32,7 @@ export async function requestExport(
     await lockCaller(inside, caller)
     const user = await requireUser(within(accounts, inside), Number(caller.userId))
     const { id: userId, email: to, username } = user
-    if (!(await mayMail(recovery, inside, { kind: KIND, user, to, origin }))) return
+    if (!(await mayMail(recovery, inside, { kind: KIND, user, isDue: true, to, origin }))) return
     const { token } = await issueToken(
       { accounts, db: inside },
       { userId, kind: KIND, address: to },
