@@ -14,7 +14,7 @@ import type { IdentityTables } from '../database/tables.ts'
 import type { Factors } from '../factors/second-factor.ts'
 import { type Outbox, queueMail, requireMail } from '../mail/outbox.ts'
 import type { Language } from '../mail/settings.ts'
-import { LIFETIME_SECONDS, type TokenKind } from './one-time-tokens.ts'
+import { LIFETIME_SECONDS } from './one-time-tokens.ts'
 
 /** What the recovery rules need; every rule takes it as its first argument. */
 export type Recovery = {
@@ -47,6 +47,14 @@ const DAY = 24 * HOUR
 const REQUESTS_AN_HOUR = 30
 const MAILS_AN_HOUR = 500
 
+/** How the audit names requests beyond a limit. */
+const EVENTS = {
+  'verify-email': 'VERIFY_EMAIL_REQUESTED',
+  'password-reset': 'PASSWORD_RESET_REQUESTED',
+  'email-change': 'EMAIL_CHANGE_REQUESTED',
+  'data-export': 'DATA_EXPORT_REQUESTED',
+}
+
 type Asked = { to: string; userId?: number; language: Language }
 
 /**
@@ -63,7 +71,7 @@ export async function askForMail(
   const attempt = attemptOf('mail request', '', origin)
   const requests = await countWithin(accounts, attempt, HOUR)
   if (requests.failures > REQUESTS_AN_HOUR) {
-    await recordSlowed(accounts, attempt, { event: eventOf(kind) }, origin)
+    await recordSlowed(accounts, attempt, { event: EVENTS[kind] }, origin)
     return
   }
   const lifetimeSeconds = LIFETIME_SECONDS[kind]
@@ -77,7 +85,7 @@ const MAILS_PER_ADDRESS = [
 ]
 
 type Wanted = {
-  kind: TokenKind
+  kind: keyof typeof EVENTS
   to: string
   /** Whose address it is, if anyone's. */
   user: Pick<User, 'username'> | undefined
@@ -101,7 +109,7 @@ export async function mayMail(
     const mails = await countWithin(inside, `mail ${kind} ${seconds} ${address}`, seconds)
     if (mails.failures <= most) continue
     const attempt = attemptOf(`mail ${kind}`, user?.username ?? '', origin)
-    const refusal = { event: eventOf(kind), ...(user && { subject: user.username }) }
+    const refusal = { event: EVENTS[kind], ...(user && { subject: user.username }) }
     await recordSlowed(inside, attempt, refusal, origin)
     return false
   }
@@ -116,10 +124,6 @@ async function isWithinTotal({ log }: Recovery, inside: Accounts, origin: Origin
     await recordEvent(inside, { event: 'MAIL_LIMIT_REACHED', result: 'THROTTLED' }, origin)
   }
   return failures <= MAILS_AN_HOUR
-}
-
-function eventOf(kind: TokenKind): string {
-  return `${kind.replaceAll('-', '_').toUpperCase()}_REQUESTED`
 }
 
 /** `ada+news@example.com` and `ada@example.com` are one inbox. */
