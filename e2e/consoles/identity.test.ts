@@ -200,6 +200,7 @@ describe('the identity console', { skip }, () => {
     }
 
     await row.getByRole('button', { name: 'Manage' }).click()
+    await page.getByLabel('Reason').fill('asked for by phone')
     await confirm('Disable')
     await row.getByText('disabled').waitFor()
     await page.getByText('user is a user and cannot sign in.').waitFor()
@@ -268,6 +269,8 @@ describe('the identity console', { skip }, () => {
       'true',
     )
     await page.getByLabel('Reason').fill('asked for by phone')
+    await confirm('Verify the address')
+    await page.getByText('lets a-name-of-fifty').waitFor()
     await confirm('Require a new password')
     await page.getByText('must choose a new password at the next login.').waitFor()
     await page.getByText('must be changed at the next login', { exact: true }).waitFor()

@@ -66,7 +66,6 @@ export { type Operator, operatorOf } from './users/operator.ts'
 export { withOwnPassword } from './users/own-password.ts'
 export {
   passwordText,
-  ReasonBody,
   reason,
   roles,
   UserReply,

@@ -114,8 +114,8 @@ export type AccountCalls = {
     change: { enabled?: boolean; roles?: string[] } & Reason,
   ): Promise<UserSummary>
   sessionsOfUser(id: number): Promise<OwnSession[]>
-  endSessionsOfUser(id: number, why?: Reason): Promise<void>
-  endSessionOfUser(id: number, sessionId: number, why?: Reason): Promise<void>
+  endSessionsOfUser(id: number, reason: string): Promise<void>
+  endSessionOfUser(id: number, sessionId: number, reason: string): Promise<void>
   audit(query?: AuditQuery): Promise<Page<AuditEvent>>
   jwks(): Promise<JsonWebKeys>
 }
@@ -153,10 +153,10 @@ export function accountCalls({ send, calling, session }: OpenSession): AccountCa
     user: (id) => jsonOf(calling('GET', `/api/users/${id}`)),
     updateUser: (id, json) => jsonOf(calling('PATCH', `/api/users/${id}`, { json })),
     sessionsOfUser: (id) => jsonOf(calling('GET', `/api/users/${id}/sessions`)),
-    endSessionsOfUser: (id, json) =>
-      nothingOf(calling('DELETE', `/api/users/${id}/sessions`, { json })),
-    endSessionOfUser: (id, sessionId, json) =>
-      nothingOf(calling('DELETE', `/api/users/${id}/sessions/${sessionId}`, { json })),
+    endSessionsOfUser: (id, reason) =>
+      nothingOf(calling('DELETE', `/api/users/${id}/sessions`, { json: { reason } })),
+    endSessionOfUser: (id, sessionId, reason) =>
+      nothingOf(calling('DELETE', `/api/users/${id}/sessions/${sessionId}`, { json: { reason } })),
     audit: (query) => jsonOf(calling('GET', '/api/audit', { query })),
     jwks: () => jsonOf(send('GET', '/.well-known/jwks.json')),
   }

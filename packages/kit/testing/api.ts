@@ -1,7 +1,7 @@
 type ApiOptions = {
   token?: string
   headers?: Record<string, string>
-  /** Sent as it is; `post`, `put` and `patch` take a value to send as JSON instead. */
+  /** Sent as it is; `post`, `put`, `patch` and `deleteWith` take a value to send as JSON instead. */
   body?: string | Uint8Array | FormData | ReadableStream
   signal?: AbortSignal
 }
@@ -39,6 +39,7 @@ export function apiFor(baseUrl: string) {
     get: (path: string, options?: ApiOptions) => request('GET', path, options),
     head: (path: string, options?: ApiOptions) => request('HEAD', path, options),
     delete: (path: string, options?: ApiOptions) => request('DELETE', path, options),
+    deleteWith: withJson('DELETE'),
     post: withJson('POST'),
     put: withJson('PUT'),
     patch: withJson('PATCH'),

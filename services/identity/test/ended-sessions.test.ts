@@ -24,6 +24,8 @@ async function startWithThief(t: TestContext, engine: TestEngine) {
   return { ...started, thief, stolenId, statusOnBothNodes }
 }
 
+const REASON = { reason: 'a stolen device' }
+
 type Thief = Awaited<ReturnType<typeof startWithThief>>
 
 const ENDINGS: Record<string, (started: Thief) => Promise<unknown>> = {
@@ -36,9 +38,11 @@ const ENDINGS: Record<string, (started: Thief) => Promise<unknown>> = {
   'the owner ends the session': ({ api, token, stolenId }) =>
     api.delete(`/api/users/me/sessions/${stolenId}`, { token }),
   'an administrator ends the session': async ({ api, userId, stolenId }) =>
-    api.delete(`/api/users/${userId}/sessions/${stolenId}`, { token: await adminToken(api) }),
+    api.deleteWith(`/api/users/${userId}/sessions/${stolenId}`, REASON, {
+      token: await adminToken(api),
+    }),
   'an administrator ends all sessions': async ({ api, userId }) =>
-    api.delete(`/api/users/${userId}/sessions`, { token: await adminToken(api) }),
+    api.deleteWith(`/api/users/${userId}/sessions`, REASON, { token: await adminToken(api) }),
   'the user is disabled and enabled again': async ({ api, userId }) => {
     const token = await adminToken(api)
     await api.patch(`/api/users/${userId}`, { enabled: false }, { token })

@@ -137,6 +137,45 @@ for (const engine of engines) {
       assert.deepEqual(rows, [['SESSION_REVOKED', 'admin', 'alice', REASON.reason]])
     })
 
+    test('an administrator sends the mail to verify an address again, and learns when none can be sent', async (t) => {
+      const { api, userId } = await startWithAlice(t, { engine })
+      const token = await adminToken(api)
+      const post = async (id: number, path: string, body: object = REASON) => {
+        const reply = await api.post(`/api/users/${id}/${path}`, body, { token })
+        return reply.status === 202 ? 202 : [reply.status, reply.body.code]
+      }
+      const mails = ['verify-email', 'password-reset']
+      const each = async (id: number) => [
+        await post(id, 'verify-email'),
+        await post(id, 'password-reset'),
+      ]
+      await mailTo(api, ALICE.email, 'verify-email')
+      for (const path of mails)
+        assert.deepEqual(await post(userId, path, {}), [400, 'VALIDATION_ERROR'])
+      assert.deepEqual(await each(999_999), Array(2).fill([404, 'USER_NOT_FOUND']))
+
+      assert.equal(await post(userId, 'verify-email'), 202)
+      const mail = await mailTo(api, ALICE.email, 'verify-email', 2)
+      const proof = { token: tokenOf(mail) }
+      assert.equal((await api.post('/api/auth/verify-email', proof)).status, 204)
+      assert.deepEqual(await post(userId, 'verify-email'), [409, 'EMAIL_ALREADY_VERIFIED'])
+      assert.deepEqual(await audited(api, 'event=VERIFICATION_SENT'), [
+        ['VERIFICATION_SENT', 'admin', 'alice', REASON.reason],
+      ])
+
+      const odd = { ...ALICE, username: 'odd', email: '"odd,one"@example.com' }
+      const { body: registered } = await api.post('/api/auth/register', odd)
+      const id: number = registered.id
+      assert.deepEqual(await each(id), Array(2).fill([409, 'ADDRESS_NOT_MAILABLE']))
+      await api.patch(`/api/users/${id}`, { enabled: false }, { token })
+      assert.deepEqual(await each(id), Array(2).fill([409, 'ACCOUNT_DISABLED']))
+      await remove(api, `/api/users/${id}`, token, REASON)
+      assert.deepEqual(await each(id), Array(2).fill([409, 'ACCOUNT_DELETION_PENDING']))
+      assert.deepEqual(await post(id, 'deletion/cancel', {}), [400, 'VALIDATION_ERROR'])
+      const invited = await api.post('/api/users', { ...odd, username: 'even' }, { token })
+      assert.deepEqual(invited.body.errors, ['email: no mail can be sent to it'])
+    })
+
     test('exports what is kept about a user, without any secret', async (t) => {
       const { api, token, userId } = await startWithAlice(t, { engine })
       const admin = await adminToken(api)

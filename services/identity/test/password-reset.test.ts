@@ -274,7 +274,8 @@ for (const engine of engines) {
         password: 'the second password',
       })
       assert.equal((await api.delete('/api/users/me', { token: pair.accessToken })).status, 202)
-      const kept = await api.post(`/api/users/${userId}/deletion/cancel`, {}, { token: admin })
+      const why = { reason: 'asked for' }
+      const kept = await api.post(`/api/users/${userId}/deletion/cancel`, why, { token: admin })
       assert.equal(kept.status, 204)
       assert.equal(await attempt(third), 400)
     })
@@ -382,9 +383,10 @@ for (const engine of engines) {
       const client = await startPasskeyClient(api)
       assert.equal((await client.register(token)).status, 200)
       const admin = await adminToken(api)
-      const reset = async (id: number, as: string, body?: object) =>
+      const reset = async (id: number, as: string, body: object = { reason: 'asked for' }) =>
         (await api.post(`/api/users/${id}/password-reset`, body, { token: as })).status
 
+      assert.equal(await reset(userId, admin, {}), 400)
       assert.equal(await reset(userId, token), 403)
       assert.equal(await reset(999_999, admin), 404)
       assert.equal(await reset(userId, admin), 202)
@@ -403,7 +405,7 @@ for (const engine of engines) {
       const { api, token, userId } = await startWithAlice(t, { engine })
       const client = await startPasskeyClient(api)
       assert.equal((await client.register(token)).status, 200)
-      const body = { keepPasskeys: true }
+      const body = { keepPasskeys: true, reason: 'asked for' }
       const admin = await adminToken(api)
 
       const { status } = await api.post(`/api/users/${userId}/password-reset`, body, {

@@ -161,7 +161,7 @@ async function send(
     }
     case 'administratorEnds': {
       const path = `/api/users/${user.id}/sessions/${sessionIdOf(operation.sessionOf)}`
-      return api.delete(path, { token: await adminToken(api) })
+      return api.deleteWith(path, { reason: 'asked for' }, { token: await adminToken(api) })
     }
     default: {
       const change = { enabled: operation.kind === 'enable' }

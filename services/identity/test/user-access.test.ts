@@ -16,7 +16,7 @@ async function startWithAccess(t: TestContext, engine: TestEngine) {
   const list = async (what: 'sessions' | 'passkeys', as = admin) =>
     (await api.get(`/api/users/${userId}/${what}`, { token: as })).body
   const remove = async (path: string, as = admin) =>
-    (await api.delete(`/api/users/${path}`, { token: as })).status
+    (await api.deleteWith(`/api/users/${path}`, { reason: 'asked for' }, { token: as })).status
   return { ...started, other, passkeys, admin, list, remove }
 }
 
@@ -76,6 +76,21 @@ for (const engine of engines) {
         assert.equal(await remove(`${userId}/${path}`, token), 403)
         assert.equal((await api.delete(`/api/users/${userId}/${path}`)).status, 401)
       }
+      assert.equal((await list('sessions')).length, 2)
+      assert.equal((await list('passkeys')).length, 1)
+    })
+
+    test('are ended and removed only for a reason', async (t) => {
+      const { api, admin, userId, list } = await startWithAccess(t, engine)
+      const [{ id: sessionId }] = await list('sessions')
+      const [{ id: passkeyId }] = await list('passkeys')
+
+      for (const path of ['sessions', `sessions/${sessionId}`, 'passkeys', `passkeys/${passkeyId}`])
+        for (const body of [undefined, {}, { reason: ' ' }]) {
+          const reply = await api.deleteWith(`/api/users/${userId}/${path}`, body, { token: admin })
+          assert.deepEqual([reply.status, reply.body.code], [400, 'VALIDATION_ERROR'])
+          assert.match(reply.body.errors[0], /^reason: /)
+        }
       assert.equal((await list('sessions')).length, 2)
       assert.equal((await list('passkeys')).length, 1)
     })

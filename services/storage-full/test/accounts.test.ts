@@ -103,9 +103,11 @@ for (const engine of engines)
       assert.equal(await list(), 200)
       const { body: me } = await api.get('/api/users/me', { token: user })
 
-      const ended = await api.delete(`/api/users/${me.id}/sessions`, { token: admin })
+      const end = async (body: object) =>
+        (await api.deleteWith(`/api/users/${me.id}/sessions`, body, { token: admin })).status
 
-      assert.deepEqual([ended.status, await list()], [204, 401])
+      assert.deepEqual([await end({}), await list()], [400, 200])
+      assert.deepEqual([await end({ reason: 'a lost device' }), await list()], [204, 401])
     })
 
     test('GET /api/users is a page of users, for ROLE_ADMIN', async (t) => {

@@ -46,8 +46,6 @@ export const reason = requiredText({
   examples: ['Asked for by phone, ticket 4711'],
 })
 
-export const ReasonBody = Type.Object({ reason: Type.Optional(reason) }, { title: 'Reason' })
-
 export const WhyBody = Type.Object({ reason }, { title: 'Why' })
 
 const role = Type.String({

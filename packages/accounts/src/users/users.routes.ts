@@ -28,7 +28,6 @@ import {
   HeldReply,
   ProfileReply,
   passwordChangeBody,
-  ReasonBody,
   RegistrationReply,
   registrationBody,
   UserChangeBody,
@@ -37,6 +36,7 @@ import {
   UserSearchQuery,
   UserSessionPath,
   UsersReply,
+  WhyBody,
 } from './schemas.ts'
 import { searchUsers } from './search.ts'
 import {
@@ -189,7 +189,7 @@ function accessRoutes(server: Server, accounts: Accounts, guard: AccountGuard): 
       summary: 'End all sessions of a user',
       tags: administration,
       params: IdPath,
-      body: ReasonBody,
+      body: WhyBody,
       response: { 204: noContent },
       problems: [userUnknown],
     },
@@ -208,7 +208,7 @@ function accessRoutes(server: Server, accounts: Accounts, guard: AccountGuard): 
       summary: 'End one session of a user',
       tags: administration,
       params: UserSessionPath,
-      body: ReasonBody,
+      body: WhyBody,
       response: { 204: noContent },
       problems: [userUnknown, sessionUnknown],
     },

@@ -4,7 +4,6 @@ import {
   accountCalls,
   type OpenSession,
   openSession,
-  type Reason,
 } from '../accounts.ts'
 import { type Call, jsonOf, nothingOf } from '../http/request.ts'
 import {
@@ -33,8 +32,8 @@ export type PasskeyCalls = {
   /** The credential is what `navigator.credentials.get` returned, or its `toJSON()`. */
   logInWithPasskey(credential: unknown): Promise<TokenPair>
   passkeysOfUser(id: number): Promise<Passkey[]>
-  removePasskeysOfUser(id: number, why?: Reason): Promise<void>
-  removePasskeyOfUser(id: number, passkeyId: string, why?: Reason): Promise<void>
+  removePasskeysOfUser(id: number, reason: string): Promise<void>
+  removePasskeyOfUser(id: number, passkeyId: string, reason: string): Promise<void>
   /** What the passkey calls above send along by themselves. */
   csrfToken(): Promise<{ headerName: string; parameterName: string; token: string }>
 }
@@ -127,11 +126,11 @@ function passkeyCalls({ send, calling, session }: OpenSession): PasskeyCalls {
       return pair
     },
     passkeysOfUser: (id) => jsonOf(calling('GET', `/api/users/${id}/passkeys`)),
-    removePasskeysOfUser: (id, json) =>
-      nothingOf(calling('DELETE', `/api/users/${id}/passkeys`, { json })),
-    removePasskeyOfUser: (id, passkeyId, json) => {
+    removePasskeysOfUser: (id, reason) =>
+      nothingOf(calling('DELETE', `/api/users/${id}/passkeys`, { json: { reason } })),
+    removePasskeyOfUser: (id, passkeyId, reason) => {
       const path = `/api/users/${id}/passkeys/${encodeURIComponent(passkeyId)}`
-      return nothingOf(calling('DELETE', path, { json }))
+      return nothingOf(calling('DELETE', path, { json: { reason } }))
     },
   }
 }

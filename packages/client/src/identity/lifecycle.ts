@@ -17,7 +17,7 @@ export type LifecycleCalls = {
   requirePasswordChange(id: number, reason: string): Promise<void>
   exportDataOfUser(id: number, reason: string): Promise<Response>
   deleteUser(id: number, reason: string): Promise<{ deletesAt: string }>
-  keepUser(id: number, why?: Reason): Promise<void>
+  keepUser(id: number, reason: string): Promise<void>
   /** Go on with `next`. Also for a service key that may introspect. */
   deletedUsers(
     after?: string,
@@ -39,8 +39,8 @@ export function lifecycleCalls({ send, calling }: OpenSession): LifecycleCalls {
     exportDataOfUser: (id, reason) =>
       calling('POST', `/api/users/${id}/export`, { json: { reason }, stream: true }),
     deleteUser: (id, reason) => jsonOf(calling('DELETE', `/api/users/${id}`, { json: { reason } })),
-    keepUser: (id, json = {}) =>
-      nothingOf(calling('POST', `/api/users/${id}/deletion/cancel`, { json })),
+    keepUser: (id, reason) =>
+      nothingOf(calling('POST', `/api/users/${id}/deletion/cancel`, { json: { reason } })),
     deletedUsers: (after) => jsonOf(calling('GET', '/api/users/deleted', { query: { after } })),
   }
 }

@@ -1,4 +1,4 @@
-import type { OpenSession, Page, PageQuery, Reason } from '../accounts.ts'
+import type { OpenSession, Page, PageQuery } from '../accounts.ts'
 import { jsonOf, nothingOf } from '../http/request.ts'
 import { type Health, healthAt } from '../operations.ts'
 import type { TokenPair } from '../session/stores.ts'
@@ -68,7 +68,13 @@ export type RecoveryCalls = {
   undoEmailChange(token: string): Promise<void>
   /** "This was not me": with the token of a notice, or of the mail after a registration. */
   denyOwnership(token: string): Promise<void>
-  resetPasswordOfUser(id: number, options?: { keepPasskeys?: boolean } & Reason): Promise<void>
+  /** For administrators, as the next. */
+  resetPasswordOfUser(
+    id: number,
+    reason: string,
+    options?: { keepPasskeys?: boolean },
+  ): Promise<void>
+  resendVerificationOfUser(id: number, reason: string): Promise<void>
   accountBrand(): Promise<{
     name: string
     colour: string | null
@@ -128,8 +134,12 @@ export function recoveryCalls({ send, calling }: OpenSession): RecoveryCalls {
     undoEmailChange: (token) =>
       nothingOf(send('POST', '/api/users/me/email/undo', { json: { token } })),
     denyOwnership: (token) => nothingOf(send('POST', '/api/auth/not-me', { json: { token } })),
-    resetPasswordOfUser: (id, json = {}) =>
-      nothingOf(calling('POST', `/api/users/${id}/password-reset`, { json })),
+    resetPasswordOfUser: (id, reason, options) => {
+      const json = { reason, ...options }
+      return nothingOf(calling('POST', `/api/users/${id}/password-reset`, { json }))
+    },
+    resendVerificationOfUser: (id, reason) =>
+      nothingOf(calling('POST', `/api/users/${id}/verify-email`, { json: { reason } })),
     accountBrand: () => jsonOf(send('GET', '/account/brand')),
     mailHealth: () => healthAt(send, '/actuator/health/mail'),
     mails: (query) => jsonOf(calling('GET', '/api/mail', { query })),

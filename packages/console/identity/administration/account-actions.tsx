@@ -1,3 +1,4 @@
+import { blockedBy } from '../../shared/account/administration/user-access.tsx'
 import { type MoreActions, shortened } from '../../shared/account/administration/user-card.tsx'
 import { useLoad } from '../../shared/api/use-reply.ts'
 import { ConfirmButton } from '../../shared/components/button.tsx'
@@ -7,10 +8,11 @@ import { dateText } from '../../shared/wording.ts'
 
 type Props = Parameters<MoreActions>[0]
 
-/** Passwords, the second factor, data and the end of an account; most of them ask for a reason. */
+/** Mails, passwords, the second factor, data and the end of an account; each asks for a reason. */
 export const accountActions: MoreActions = (props) => (
   <>
     <SecondFactor {...props} />
+    <Verification {...props} />
     <AccountButtons {...props} />
   </>
 )
@@ -18,11 +20,11 @@ export const accountActions: MoreActions = (props) => (
 function AccountButtons({ session, user, act }: Props) {
   const { api } = session
   const { id, username, deletesAt } = user
-  const blocked = act.reason === '' && 'Give a reason first.'
+  const asked = { blocked: blockedBy(act.reason), busy: act.busy }
   const because = { reason: act.reason }
   const path = `/api/users/${id}`
   const post = (rest: string, effect: string) => () =>
-    act.run(() => api.post(`${path}/${rest}`, act.reason === '' ? {} : because), effect)
+    act.run(() => api.post(`${path}/${rest}`, because), effect)
   const exportData = async () => {
     const reply = await api.post(`${path}/export`, because)
     if (reply.ok) saveFile(reply.content, `user-${id}.json`)
@@ -36,15 +38,14 @@ function AccountButtons({ session, user, act }: Props) {
           <ConfirmButton
             kind="danger"
             question="End the password, sessions and passkeys?"
-            busy={act.busy}
+            {...asked}
             onClick={post('password-reset', `A mail lets ${username} choose a new password.`)}
           >
             Reset the password
           </ConfirmButton>
           <ConfirmButton
             question="Ask for a new one at the next login?"
-            blocked={blocked}
-            busy={act.busy}
+            {...asked}
             onClick={post(
               'require-password-change',
               `${username} must choose a new password at the next login.`,
@@ -56,8 +57,7 @@ function AccountButtons({ session, user, act }: Props) {
       )}
       <ConfirmButton
         question="Export all data of this user?"
-        blocked={blocked}
-        busy={act.busy}
+        {...asked}
         onClick={() => act.run(exportData, `The data of ${username} is saved as user-${id}.json.`)}
       >
         Export the data
@@ -66,8 +66,7 @@ function AccountButtons({ session, user, act }: Props) {
         <ConfirmButton
           kind="danger"
           question={`Erase ${shortened(username)} and all data?`}
-          blocked={blocked}
-          busy={act.busy}
+          {...asked}
           onClick={() => act.run(erase, `${username} cannot sign in any more and will be erased.`)}
         >
           Delete
@@ -75,12 +74,29 @@ function AccountButtons({ session, user, act }: Props) {
       ) : (
         <ConfirmButton
           question={`Keep it after ${dateText(deletesAt)}?`}
-          busy={act.busy}
+          {...asked}
           onClick={post('deletion/cancel', `${username} stays.`)}
         >
           Cancel the erasure
         </ConfirmButton>
       )}
+    </div>
+  )
+}
+
+function Verification({ session, user, act }: Props) {
+  if (!user.enabled || user.emailVerified) return null
+  const send = () => session.api.post(`/api/users/${user.id}/verify-email`, { reason: act.reason })
+  return (
+    <div class="row">
+      <ConfirmButton
+        question={`Send a mail to ${shortened(user.email)}?`}
+        blocked={blockedBy(act.reason)}
+        busy={act.busy}
+        onClick={() => act.run(send, `A mail lets ${user.username} verify the address.`)}
+      >
+        Verify the address
+      </ConfirmButton>
     </div>
   )
 }
@@ -106,7 +122,7 @@ function SecondFactor({ session, user, act }: Props) {
       <ConfirmButton
         kind="danger"
         question="Remove it after the delay?"
-        blocked={act.reason === '' && 'Give a reason first.'}
+        blocked={blockedBy(act.reason)}
         busy={act.busy}
         onClick={() => act.run(remove, `${user.username} got a mail; using the factor stops it.`)}
       >

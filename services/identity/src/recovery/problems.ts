@@ -6,3 +6,22 @@ export const tokenRejected = defineProblem(
   400,
   'The link or code is not valid, or not any more. Ask for a new one.',
 )
+
+// For administrators only: other callers must not learn any of these.
+export const accountDisabled = defineProblem(
+  'ACCOUNT_DISABLED',
+  409,
+  'This account is disabled, so no mail is sent: enable it first.',
+)
+
+export const addressNotMailable = defineProblem(
+  'ADDRESS_NOT_MAILABLE',
+  409,
+  'No mail can be sent to the address of this account.',
+)
+
+export const emailVerified = defineProblem(
+  'EMAIL_ALREADY_VERIFIED',
+  409,
+  'The address of this account is verified already.',
+)

@@ -2,6 +2,7 @@ import {
   type Accounts,
   attemptOf,
   countWithin,
+  deletionPending,
   normalName,
   type Origin,
   type PasskeyStore,
@@ -13,8 +14,10 @@ import { type Db, hashOpaqueToken, type Logger } from '@plinth/kit'
 import type { IdentityTables } from '../database/tables.ts'
 import type { Factors } from '../factors/second-factor.ts'
 import { type Outbox, queueMail, requireMail } from '../mail/outbox.ts'
+import { isMailable } from '../mail/recipient.ts'
 import type { Language } from '../mail/settings.ts'
 import { LIFETIME_SECONDS } from './one-time-tokens.ts'
+import { accountDisabled, addressNotMailable } from './problems.ts'
 
 /** What the recovery rules need; every rule takes it as its first argument. */
 export type Recovery = {
@@ -40,6 +43,13 @@ export function accountLink(
   token: string,
 ): string {
   return `${publicUrl}/account/#${page}=${token}`
+}
+
+/** An administrator is told when no mail would go out. */
+export function requireReachable({ deletion, enabled, email }: User): void {
+  if (deletion) throw deletionPending()
+  if (!enabled) throw accountDisabled()
+  if (!isMailable(email)) throw addressNotMailable()
 }
 
 const HOUR = 3600

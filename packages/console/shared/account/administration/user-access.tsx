@@ -8,14 +8,16 @@ import type { Session } from '../session/session.ts'
 
 type Props = { session: Session; user: UserDetails; reason: string }
 
-const because = (reason: string) => (reason === '' ? {} : { json: { reason } })
+/** Without a reason the service refuses. */
+export const blockedBy = (reason: string) => reason === '' && 'Give a reason first.'
 
 export function SessionsOfUser({ session, user, version, reason }: Props & { version: string }) {
   const { api } = session
   const path = `/api/users/${user.id}/sessions`
   const sessions = useLoad<OwnSession[]>(() => api.get(path), [path, version])
   const end = useAction(async (id: number | 'all') => {
-    const reply = await api.delete(id === 'all' ? path : `${path}/${id}`, because(reason))
+    const json = { reason }
+    const reply = await api.delete(id === 'all' ? path : `${path}/${id}`, { json })
     return reply.status === 404 ? undefined : reply
   }, sessions.reload)
   const isOwn = String(user.id) === session.claims.value?.sub
@@ -24,7 +26,12 @@ export function SessionsOfUser({ session, user, version, reason }: Props & { ver
       <div class="row apart">
         <h3>Sessions</h3>
         {(sessions.body?.length ?? 0) > 1 && !isOwn && (
-          <ConfirmButton small question="End all of them?" onClick={() => end.run('all')}>
+          <ConfirmButton
+            small
+            question="End all of them?"
+            blocked={blockedBy(reason)}
+            onClick={() => end.run('all')}
+          >
             End all
           </ConfirmButton>
         )}
@@ -43,7 +50,7 @@ export function SessionsOfUser({ session, user, version, reason }: Props & { ver
               current ? (
                 'this one'
               ) : (
-                <Button small kind="danger" onClick={() => end.run(id)}>
+                <Button small kind="danger" blocked={blockedBy(reason)} onClick={() => end.run(id)}>
                   End
                 </Button>
               ),
@@ -64,7 +71,7 @@ export function PasskeysOfUser({ session, user, reason }: Props) {
   const path = `/api/users/${user.id}/passkeys`
   const passkeys = useLoad<Passkey[]>(() => session.api.get(path, { silent: true }), [path])
   const remove = useAction(
-    (id: string) => session.api.delete(`${path}/${id}`, because(reason)),
+    (id: string) => session.api.delete(`${path}/${id}`, { json: { reason } }),
     passkeys.reload,
   )
   if (!passkeys.body || passkeys.body.length === 0) return null
@@ -86,6 +93,7 @@ export function PasskeysOfUser({ session, user, reason }: Props) {
                 kind="danger"
                 subject={label}
                 question={`Remove ${label}?`}
+                blocked={blockedBy(reason)}
                 onClick={() => remove.run(id)}
               >
                 Remove

@@ -12,7 +12,7 @@ import { Facts } from '../../components/table.tsx'
 import { dateText } from '../../wording.ts'
 import type { Session } from '../session/session.ts'
 import { RoleBadges } from '../session/session-bar.tsx'
-import { PasskeysOfUser, SessionsOfUser } from './user-access.tsx'
+import { blockedBy, PasskeysOfUser, SessionsOfUser } from './user-access.tsx'
 
 /** Carries out a change and says what it did. */
 export type Act = {
@@ -130,7 +130,7 @@ function Reason({ of }: { of: Signal<string> }) {
       bind={of}
       maxLength={500}
       wide
-      hint="The audit keeps it with what you do next."
+      hint="Needed for each step; the audit keeps it."
     />
   )
 }
@@ -141,7 +141,7 @@ function StateButtons({ session, user, act }: { session: Session; user: UserDeta
   const isAdmin = roles.includes(ADMIN)
   const others = roles.filter((role) => role !== ADMIN)
   const change = (to: { enabled?: boolean; roles?: string[] }) => {
-    const body = { ...to, ...(act.reason !== '' && { reason: act.reason }) }
+    const body = { ...to, reason: act.reason }
     const effect = effectOf({ username, enabled, roles, ...to })
     return act.run(() => session.api.patch(`/api/users/${user.id}`, body), effect)
   }
@@ -150,6 +150,7 @@ function StateButtons({ session, user, act }: { session: Session; user: UserDeta
       <ConfirmButton
         kind={enabled ? 'danger' : 'plain'}
         question={enabled ? `Disable ${shortened(username)}?` : `Enable ${shortened(username)}?`}
+        blocked={blockedBy(act.reason)}
         busy={act.busy}
         onClick={() => change({ enabled: !enabled })}
       >
@@ -158,6 +159,7 @@ function StateButtons({ session, user, act }: { session: Session; user: UserDeta
       <ConfirmButton
         kind={isAdmin ? 'danger' : 'plain'}
         question={isAdmin ? 'Take the role away?' : 'Give full access?'}
+        blocked={blockedBy(act.reason)}
         busy={act.busy}
         onClick={() => change({ roles: isAdmin ? others : [...others, ADMIN] })}
       >

@@ -2,9 +2,9 @@ import {
   type AccountGuard,
   ADMIN_ROLE,
   byCaller,
-  ReasonBody,
   requireUser,
   userUnknown,
+  WhyBody,
 } from '@plinth/accounts'
 import { emptyBody, IdPath, noContent, pathId, type Server } from '@plinth/kit'
 import { type PasskeyRecords, passkeysOf, removePasskeys } from '../passkeys.ts'
@@ -61,7 +61,7 @@ function administrationRoutes(server: Server, passkeys: PasskeyRecords, guard: A
       summary: 'Remove all passkeys of a user',
       tags,
       params: IdPath,
-      body: ReasonBody,
+      body: WhyBody,
       response: { 204: noContent },
       problems: [userUnknown],
     },
@@ -79,7 +79,7 @@ function administrationRoutes(server: Server, passkeys: PasskeyRecords, guard: A
       summary: 'Remove one passkey of a user',
       tags,
       params: UserCredentialPath,
-      body: ReasonBody,
+      body: WhyBody,
       response: { 204: noContent },
       problems: [userUnknown, passkeyUnknown],
     },

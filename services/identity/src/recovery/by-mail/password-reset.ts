@@ -22,7 +22,7 @@ import type { MailKind } from '../../mail/messages.ts'
 import { queueMail, requireMail } from '../../mail/outbox.ts'
 import { findToken, issueToken, type Proof } from '../one-time-tokens.ts'
 import { tokenRejected } from '../problems.ts'
-import { accountLink, mayMail, type Recovery, within } from '../recovery.ts'
+import { accountLink, mayMail, type Recovery, requireReachable, within } from '../recovery.ts'
 
 const KIND = 'password-reset'
 /** Proves the old password, and no address. */
@@ -60,12 +60,14 @@ export async function resetByAdministrator(
 ): Promise<void> {
   requireMail(outbox)
   const user = await requireUser(accounts, userId)
+  requireReachable(user)
   await resetPassword(accounts, user, newOpaqueToken(), by, {
     ...(!keepPasskeys && { passkeys }),
-    async admit(database, { email }) {
+    async admit(database, now) {
+      requireReachable(now)
       const mail = {
         kind: BY_ADMINISTRATOR,
-        to: email,
+        to: now.email,
         userId,
         lifetimeSeconds: DAY_SECONDS,
       } as const

@@ -1,26 +1,33 @@
 import {
+  type By,
   findUserByEmail,
   findUserById,
   identifyCaller,
+  lockUser,
   markVerified,
   type Origin,
   recordEvent,
   requireUser,
+  type User,
+  userUnknown,
 } from '@plinth/accounts'
-import { type Caller, inTransaction, validationFailed } from '@plinth/kit'
+import { type Caller, type Db, inTransaction, validationFailed } from '@plinth/kit'
 import type { Held } from '../../database/held-registrations.repository.ts'
 import { type OneTimeToken, spendToken } from '../../database/one-time-tokens.repository.ts'
+import type { IdentityTables } from '../../database/tables.ts'
 import type { Prepare } from '../../mail/delivery.ts'
+import { queueMail, requireMail } from '../../mail/outbox.ts'
 import {
   type Codes,
   codesOf,
   findByCode,
   findToken,
   issueToken,
+  LIFETIME_SECONDS,
   type Proof,
 } from '../one-time-tokens.ts'
-import { tokenRejected } from '../problems.ts'
-import { accountLink, mayMail, type Recovery, within } from '../recovery.ts'
+import { emailVerified, tokenRejected } from '../problems.ts'
+import { accountLink, mayMail, type Recovery, requireReachable, within } from '../recovery.ts'
 import {
   confirmRegistration,
   findRenewable,
@@ -42,14 +49,37 @@ export function prepareVerification(recovery: Recovery): Prepare {
     if (!(await mayMail(recovery, db, { kind: KIND, user, isDue, to: address, origin }))) return
     if (held) return registrationMail(recovery, db, held)
     if (!user) return
-    const token = await issueToken({ accounts, db }, { userId: user.id, kind: KIND, address })
-    const details = {
-      username: user.username,
-      code: token.code,
-      link: accountLink(recovery, 'verify', token.token),
-    }
-    return { kind: KIND, details }
+    return { kind: KIND, details: await issueDetails(recovery, db, user) }
   }
+}
+
+async function issueDetails(recovery: Recovery, db: Db<IdentityTables>, user: User) {
+  const { accounts } = recovery
+  const wanted = { userId: user.id, kind: KIND, address: user.email } as const
+  const { code, token } = await issueToken({ accounts, db }, wanted)
+  return { username: user.username, code, link: accountLink(recovery, 'verify', token) }
+}
+
+/** Sends the mail again, at once and beyond the limits of an address. */
+export async function resendByAdministrator(
+  recovery: Recovery,
+  userId: number,
+  { actor, origin, reason }: By,
+): Promise<void> {
+  const { accounts, db, outbox } = recovery
+  requireMail(outbox)
+  await inTransaction(db, async (inside) => {
+    const user = await lockUser(within(accounts, inside).db, userId)
+    if (!user) throw userUnknown()
+    requireReachable(user)
+    if (user.verified) throw emailVerified()
+    const details = await issueDetails(recovery, inside, user)
+    const lifetimeSeconds = LIFETIME_SECONDS[KIND]
+    const mail = { kind: KIND, to: user.email, userId, details, lifetimeSeconds } as const
+    await queueMail(outbox, inside, mail, origin)
+    const event = { event: 'VERIFICATION_SENT', actor, reason, subject: user.username, userId }
+    await recordEvent(within(accounts, inside), event, origin)
+  })
 }
 
 /** Verifying again with the same token or code succeeds while it lasts: people press a button twice. */

@@ -1,6 +1,7 @@
-import { type By, registerUser, summaryOf } from '@plinth/accounts'
-import { newOpaqueToken } from '@plinth/kit'
+import { type By, normalName, registerUser, summaryOf } from '@plinth/accounts'
+import { newOpaqueToken, validationFailed } from '@plinth/kit'
 import { requireMail } from '../../mail/outbox.ts'
+import { isMailable } from '../../mail/recipient.ts'
 import type { Recovery } from '../recovery.ts'
 
 type NewUser = { username: string; email: string; roles?: string[] }
@@ -15,6 +16,7 @@ export async function inviteUser(
   { actor, origin, reason }: By,
 ) {
   requireMail(outbox)
+  if (!isMailable(normalName(email))) throw validationFailed(['email: no mail can be sent to it'])
   const registration = { username, email, password: newOpaqueToken() }
   const registrar = { actor, reason, event: 'USER_CREATED', ...(roles && { roles }) }
   return summaryOf(await registerUser(accounts, registration, origin, registrar))

@@ -10,11 +10,13 @@ import {
   tooManyFailures,
   usernameTaken,
   userUnknown,
+  WhyBody,
 } from '@plinth/accounts'
 import {
   bareReply,
   CREDENTIALS_BODY_BYTES,
   emptyBody,
+  type Guard,
   IdPath,
   noContent,
   pathId,
@@ -26,9 +28,14 @@ import { languageFor } from '../../mail/messages.ts'
 import { mailNotConfigured } from '../../mail/problems.ts'
 import { denyOwnership } from '../by-mail/not-me.ts'
 import { confirmPasswordReset, resetByAdministrator } from '../by-mail/password-reset.ts'
-import { addressOfCaller, pendingVerification, verifyEmail } from '../by-mail/verification.ts'
+import {
+  addressOfCaller,
+  pendingVerification,
+  resendByAdministrator,
+  verifyEmail,
+} from '../by-mail/verification.ts'
 import { linkState } from '../one-time-tokens.ts'
-import { tokenRejected } from '../problems.ts'
+import { accountDisabled, addressNotMailable, emailVerified, tokenRejected } from '../problems.ts'
 import { askForMail, type Recovery } from '../recovery.ts'
 import {
   AcceptedReply,
@@ -49,7 +56,7 @@ const bodyLimit = CREDENTIALS_BODY_BYTES
 /** One body, whatever is known about the address. */
 const ASKED = { message: 'If there is such an account, a mail is on its way.' }
 
-/** reset the password · why a link does not work · deny that it was you · verify the address */
+/** reset the password · why a link does not work · deny that it was you · verify the address; administrators */
 export function recoveryRoutes(server: Server, recovery: Recovery, guard: AccountGuard): void {
   const { settings } = recovery.outbox
   const languageOf = ({ headers }: Request) =>
@@ -89,27 +96,58 @@ export function recoveryRoutes(server: Server, recovery: Recovery, guard: Accoun
     },
   })
 
+  linkRoutes(server, recovery)
+  verificationRoutes(server, recovery, languageOf)
+  administrationRoutes(server, recovery, guard.role(ADMIN_ROLE))
+}
+
+/** Mails to a user, for administrators, who learn why one cannot be sent. */
+function administrationRoutes(server: Server, recovery: Recovery, onRequest: Guard): void {
+  const route = { onRequest, preValidation: emptyBody }
+  const schema = {
+    tags: ['Users'],
+    params: IdPath,
+    response: { 202: bareReply({ description: 'The mail is on its way' }) },
+  }
+  const problems = [
+    userUnknown,
+    mailNotConfigured,
+    deletionPending,
+    accountDisabled,
+    addressNotMailable,
+  ]
+  const userIdOf = (id: string) => pathId(id, { unknown: userUnknown })
+
   server.post('/api/users/:id/password-reset', {
-    onRequest: guard.role(ADMIN_ROLE),
-    preValidation: emptyBody,
+    ...route,
     schema: {
       operationId: 'resetPasswordOfUser',
       summary: 'End the password, sessions and passkeys of a user, and mail a way back',
-      tags: ['Users'],
-      params: IdPath,
+      ...schema,
       body: AdministratorsResetBody,
-      response: { 202: bareReply({ description: 'The mail is on its way' }) },
-      problems: [userUnknown, mailNotConfigured, passwordQueueFull],
+      problems: [...problems, passwordQueueFull],
     },
     handler: async (request, reply) => {
-      const id = pathId(request.params.id, { unknown: userUnknown })
+      const id = userIdOf(request.params.id)
       await resetByAdministrator(recovery, id, request.body, byCaller(request))
       return reply.code(202).send()
     },
   })
 
-  linkRoutes(server, recovery)
-  verificationRoutes(server, recovery, languageOf)
+  server.post('/api/users/:id/verify-email', {
+    ...route,
+    schema: {
+      operationId: 'resendVerificationOfUser',
+      summary: 'Mail a user again how to verify the address',
+      ...schema,
+      body: WhyBody,
+      problems: [...problems, emailVerified],
+    },
+    handler: async (request, reply) => {
+      await resendByAdministrator(recovery, userIdOf(request.params.id), byCaller(request))
+      return reply.code(202).send()
+    },
+  })
 }
 
 function linkRoutes(server: Server, recovery: Recovery): void {

@@ -41,7 +41,7 @@ export const ResendBody = Type.Object(
 export const NewEmailBody = Type.Object({ newEmail: emailText() }, { title: 'EmailChange' })
 
 export const AdministratorsResetBody = Type.Object(
-  { keepPasskeys: Type.Optional(Type.Boolean()), reason: Type.Optional(reason) },
+  { keepPasskeys: Type.Optional(Type.Boolean()), reason },
   { title: 'AdministratorsReset' },
 )
 
