@@ -26,7 +26,13 @@ export {
   identityClient,
   type Passkey,
 } from './identity/identity.ts'
-export type { FactorProof, Mail, MailProof, RenderedMail } from './identity/recovery.ts'
+export type {
+  FactorProof,
+  Mail,
+  MailProof,
+  MailTemplate,
+  RenderedMail,
+} from './identity/recovery.ts'
 export type {
   Delivery,
   EventCalls,

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
 import { loadConfig } from '../src/app.ts'
 import { mailTo } from './inbox.ts'
-import { ALICE, MASTER_KEY, sharedIdentity } from './start-identity.ts'
+import { ALICE, adminToken, MASTER_KEY, sharedIdentity } from './start-identity.ts'
 
 const PICTURE = '<svg xmlns="http://www.w3.org/2000/svg"/>'
 
@@ -70,6 +70,28 @@ describe('the account pages', () => {
     assert.match(mail.html, />\d{4}-\d{4}<\/p>/)
     assert.match(mail.html, /Orchard &amp; Co/)
     assert.doesNotMatch(mail.html, /<img/)
+  })
+
+  test('and every mail can be previewed by administrators, in each language', async () => {
+    const { api, token } = identity()
+    const path = '/api/mail/templates?language='
+    const admin = await adminToken(api)
+
+    for (const language of ['en', 'de', 'es']) {
+      const { body } = await api.get(`${path}${language}`, { token: admin })
+      const kinds = body.map(({ kind }: { kind: string }) => kind)
+      assert.ok(kinds.length > 30 && kinds.includes('verify-email'), language)
+      assert.deepEqual(kinds, [...new Set(kinds)])
+      for (const { kind, subject, text, html } of body) {
+        assert.match(subject, /Orchard & Co/, `${kind} in ${language}`)
+        assert.doesNotMatch(subject + text + html, /\{\w+\}|undefined/, `${kind} in ${language}`)
+        assert.doesNotMatch(text, / {2}| ,|\(\)/, `${kind} in ${language} lacks a detail`)
+      }
+    }
+
+    assert.equal((await api.get(`${path}fr`, { token: admin })).status, 400)
+    assert.equal((await api.get(`${path}en`, { token })).status, 403)
+    assert.equal((await api.get(`${path}en`)).status, 401)
   })
 
   test('with a colour or logo that cannot be used do not start', () => {

@@ -89,6 +89,10 @@ describe('mail over SMTP', () => {
     const [mail] = (await received(smtp, 1)) as [Received]
     assert.match(mail.source, /^Subject: Welcome to Example\r?$/m)
     assert.match(textOf(mail), /^Dear alice$/m)
+    const { body } = await api.get('/api/mail/templates', { token: await adminToken(api) })
+    const preview = body.find(({ kind }: { kind: string }) => kind === 'verify-email')
+    assert.equal(preview.subject, 'Welcome to Example')
+    assert.equal(preview.text.split('\n\n')[1], '1234-5678')
   })
 
   test('is never sent to an address that a mail library could read as another', async (t) => {

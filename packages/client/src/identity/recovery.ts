@@ -17,6 +17,9 @@ export type Mail = {
   lastReply: string | null
 }
 
+/** With details that are made up. */
+export type MailTemplate = { kind: string; subject: string; text: string; html: string }
+
 export type RenderedMail = Mail & {
   subject: string
   text: string
@@ -83,6 +86,7 @@ export type RecoveryCalls = {
   }>
   mails(query?: PageQuery): Promise<Page<Mail>>
   retryMail(id: string): Promise<void>
+  mailTemplates(language?: 'en' | 'de' | 'es'): Promise<MailTemplate[]>
   /** Whether the mail server takes our mails; asked once a minute. */
   mailHealth(): Promise<Health>
   /** In development only. */
@@ -144,6 +148,8 @@ export function recoveryCalls({ send, calling }: OpenSession): RecoveryCalls {
     mailHealth: () => healthAt(send, '/actuator/health/mail'),
     mails: (query) => jsonOf(calling('GET', '/api/mail', { query })),
     retryMail: (id) => nothingOf(calling('POST', `/api/mail/${encodeURIComponent(id)}/retry`)),
+    mailTemplates: (language) =>
+      jsonOf(calling('GET', '/api/mail/templates', { query: { language } })),
     developmentMails: (to) => jsonOf(send('GET', '/api/dev/mail', { query: { to } })),
   }
 }

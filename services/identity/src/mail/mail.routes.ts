@@ -13,8 +13,15 @@ import {
   Type,
   timestamp,
 } from '@plinth/kit'
-import { mailsForAdministrators, mailsForDevelopers, type Outbox, sendAgain } from './outbox.ts'
+import {
+  mailsForAdministrators,
+  mailsForDevelopers,
+  mailTemplates,
+  type Outbox,
+  sendAgain,
+} from './outbox.ts'
 import { mailNotFailed } from './problems.ts'
+import { LANGUAGES } from './settings.ts'
 
 const tags = ['Mail']
 
@@ -33,12 +40,17 @@ const closed = { additionalProperties: false }
 
 const MailReply = Type.Object(summary, { ...closed, title: 'Mail' })
 
+const rendered = { subject: Type.String(), text: Type.String(), html: Type.String() }
+
+const MailTemplate = Type.Object(
+  { kind: summary.kind, ...rendered },
+  { ...closed, title: 'MailTemplate' },
+)
+
 const RenderedMail = Type.Object(
   {
     ...summary,
-    subject: Type.String(),
-    text: Type.String(),
-    html: Type.String(),
+    ...rendered,
     code: orNull(Type.String({ examples: ['12345678'] })),
     link: orNull(Type.String()),
   },
@@ -87,6 +99,18 @@ export function mailRoutes(
       await sendAgain(outbox, params.id)
       return reply.code(202).send()
     },
+  })
+
+  server.get('/api/mail/templates', {
+    onRequest: admin,
+    schema: {
+      operationId: 'mailTemplates',
+      summary: 'Every mail as it looks, with details that are made up',
+      tags,
+      querystring: Type.Object({ language: Type.Optional(oneOf(...LANGUAGES)) }),
+      response: { 200: Type.Array(MailTemplate) },
+    },
+    handler: ({ query }) => mailTemplates(outbox, query.language),
   })
 
   if (outbox.settings.keepInOutbox) developmentRoutes(server, outbox)

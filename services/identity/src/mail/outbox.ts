@@ -169,6 +169,31 @@ export async function mailsForDevelopers(outbox: Outbox, to: string | undefined)
   })
 }
 
+const SAMPLES: Details = {
+  username: 'ada',
+  code: '12345678',
+  link: 'https://app.example/account/#verify=token',
+  newEmail: 'ada@new.example',
+  endpoint: 'https://app.example/events',
+  date: '2030-01-31',
+  remaining: '7',
+  address: '203.0.113.7',
+}
+
+/** Every mail as it looks, with the texts of the operator and details that are made up. */
+export function mailTemplates({ clock, messages, settings }: Outbox, asked?: Language) {
+  const language = asked ?? settings.language
+  const texts = messages[language]
+  const details = {
+    ...SAMPLES,
+    app: settings.appName,
+    time: timeIn(language, clock().toISOString()),
+    browser: browserIn(texts, 'Firefox Linux'),
+  }
+  const kinds = Object.keys(texts.mails) as MailKind[]
+  return kinds.map((kind) => ({ kind, ...renderMail(texts, kind, details, settings.colour) }))
+}
+
 export async function sendAgain(outbox: Outbox, id: string): Promise<void> {
   if (!(await requeueMail(outbox.db, id, outbox.clock()))) throw mailNotFailed()
   outbox.wake()

@@ -97,6 +97,8 @@ const POLICY = [
   "media-src 'self' blob:",
   "connect-src 'self'",
   "font-src 'self'",
+  // What a page made itself, which is under the policy of the page.
+  'frame-src blob:',
   "base-uri 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'",

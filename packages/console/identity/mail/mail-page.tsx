@@ -1,14 +1,17 @@
 import type { Mail, RenderedMail } from '@plinth/client'
-import { AdminRequired, SignedInOnly } from '../shared/account/session/sign-in.tsx'
-import { useAction, useLoad, usePages } from '../shared/api/use-reply.ts'
-import { Button, ButtonLink } from '../shared/components/button.tsx'
-import { CopyButton } from '../shared/components/code.tsx'
-import { Badge, Card, EmptyState, Page } from '../shared/components/page.tsx'
-import { Loaded } from '../shared/components/reply.tsx'
-import { List } from '../shared/components/table.tsx'
-import { facts } from '../shared/shell/facts.ts'
-import { dateText } from '../shared/wording.ts'
-import { session } from './session.ts'
+import { useSignal } from '@preact/signals'
+import { AdminRequired, SignedInOnly } from '../../shared/account/session/sign-in.tsx'
+import { useAction, useLoad, usePages } from '../../shared/api/use-reply.ts'
+import { Button, ButtonLink } from '../../shared/components/button.tsx'
+import { CopyButton } from '../../shared/components/code.tsx'
+import { Badge, Card, EmptyState, Page } from '../../shared/components/page.tsx'
+import { Loaded } from '../../shared/components/reply.tsx'
+import { List } from '../../shared/components/table.tsx'
+import { facts } from '../../shared/shell/facts.ts'
+import { dateText } from '../../shared/wording.ts'
+import { session } from '../session.ts'
+import { MailView } from './mail-view.tsx'
+import { TemplatesCard } from './templates-card.tsx'
 
 const TONES = { sent: 'good', queued: 'accent', failed: 'bad', dropped: 'warn' } as const
 
@@ -17,7 +20,8 @@ export function MailPage() {
     <Page title="Mail" about="What the service has sent, or tried to send, in the last 30 days.">
       {facts.value.developmentMail && <Inbox />}
       <SignedInOnly session={session}>
-        <OutboxCard key={session.claims.value?.sub} />
+        <OutboxCard key={`outbox ${session.claims.value?.sub}`} />
+        <TemplatesCard key={`templates ${session.claims.value?.sub}`} />
       </SignedInOnly>
     </Page>
   )
@@ -45,7 +49,7 @@ function Inbox() {
               about="Register an account, or ask for a password reset."
             />
           ) : (
-            all.map((mail) => <MailView key={mail.id} mail={mail} />)
+            all.map((mail) => <KeptMail key={mail.id} mail={mail} />)
           )
         }
       </Loaded>
@@ -53,10 +57,15 @@ function Inbox() {
   )
 }
 
-function MailView({ mail }: { mail: RenderedMail }) {
+function KeptMail({ mail }: { mail: RenderedMail }) {
   const { code, link } = mail
+  const open = useSignal(false)
   return (
-    <details>
+    <details
+      onToggle={({ currentTarget }) => {
+        open.value = currentTarget.open
+      }}
+    >
       <summary>
         {mail.subject}{' '}
         <span class="soft">
@@ -78,9 +87,13 @@ function MailView({ mail }: { mail: RenderedMail }) {
             </ButtonLink>
           </div>
         )}
-        <section class="code" aria-label={mail.subject}>
-          <pre>{mail.text}</pre>
-        </section>
+        {open.value && (
+          <MailView
+            name={`${mail.subject} to ${mail.to}, ${dateText(mail.createdAt)}`}
+            html={mail.html}
+            text={mail.text}
+          />
+        )}
       </div>
     </details>
   )
