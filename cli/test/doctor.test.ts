@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, mkdirSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, request } from 'node:http'
-import { createServer as createListener } from 'node:net'
+import { type AddressInfo, createServer as createListener } from 'node:net'
 import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
 import { after, before, describe, type TestContext, test } from 'node:test'
+import { storageClient } from '@plinth/client'
 import { engines, type TestEngine } from '@plinth/kit/testing'
 import Sqlite from 'better-sqlite3'
 import { launch, lineOf } from '../../launcher/test/launch.ts'
@@ -13,7 +15,14 @@ import { type Ended, plinth, plinthHere, temporaryFolder } from './run-plinth.ts
 
 const [, postgres] = engines as [TestEngine, TestEngine]
 
-type Finding = { check: string; status: string; seen: string; expected?: string; fix?: string }
+type Finding = {
+  check: string
+  status: string
+  seen: string
+  expected?: string
+  why?: string
+  fix?: string
+}
 type Env = Record<string, string>
 type Fault = {
   env?: Env
@@ -22,6 +31,7 @@ type Fault = {
   status: 'warn' | 'fail'
   seen: RegExp
   fix: RegExp
+  skip?: string | false
 }
 
 const KEY = Buffer.from('0123456789abcdefghijklmnopqrstuv').toString('base64')
@@ -89,6 +99,35 @@ const FAULTS: Record<string, Fault> = {
     status: 'warn',
     seen: /data has the mode 755$/,
     fix: /^chmod 700 /,
+  },
+  'a file that a command left as another user': {
+    skip: process.getuid?.() !== 0 && 'only root can give a file away',
+    prepare: (folder) => {
+      mkdirSync(join(folder, 'data'), { mode: 0o700 })
+      writeFileSync(join(folder, 'data/notes'), '')
+      chownSync(join(folder, 'data/notes'), 12345, 12345)
+    },
+    check: 'data-dir',
+    status: 'fail',
+    seen: /data\/notes has another owner than the folder$/,
+    fix: /^chown -R --reference=/,
+  },
+  'a service key that ends within days': {
+    prepare: (folder) => {
+      const words = ['keys', 'create', 'shop', '--service', 'payments', '--expires', '5d']
+      return plinthHere([...words, '--scope', 'payments:read'], { cwd: folder })
+    },
+    check: 'keys',
+    status: 'warn',
+    seen: /^payments: the service key "shop" ends at 2/,
+    fix: /^plinth keys rotate 1 --service payments$/,
+  },
+  'an origin of a developer in production': {
+    env: { ...PRODUCTION, IDENTITY_CORS_ORIGINS: 'https://app.example,http://localhost:3000' },
+    check: 'origins',
+    status: 'warn',
+    seen: /^IDENTITY_CORS_ORIGINS has http:\/\/localhost:3000, in production$/,
+    fix: /^remove http:\/\/localhost:3000 /,
   },
   'a port that another program has': {
     prepare: async (_folder, t, { PAYMENTS_PORT = '' }) => {
@@ -220,8 +259,10 @@ const FAULTS: Record<string, Fault> = {
 }
 
 describe('plinth doctor names', () => {
-  for (const [name, { env: given = {}, prepare, ...expected }] of Object.entries(FAULTS))
-    test(name, async (t) => {
+  for (const [name, { env: given = {}, prepare, skip = false, ...expected }] of Object.entries(
+    FAULTS,
+  ))
+    test(name, { skip }, async (t) => {
       const cwd = temporaryFolder(t)
       const env = { ...(await freePortSettings()), ...given }
       await prepare?.(cwd, t, env)
@@ -234,6 +275,8 @@ describe('plinth doctor names', () => {
       )
       assert.ok(finding, JSON.stringify(found, null, 2))
       assert.match(finding.fix ?? '', expected.fix)
+      for (const each of found.filter(({ status }) => status === 'warn' || status === 'fail'))
+        assert.ok(each.expected && each.why && each.fix, each.seen)
       assert.equal(code, found.some(({ status }) => status === 'fail') ? 1 : 2)
     })
 })
@@ -313,6 +356,33 @@ describe('plinth doctor, beside a running suite behind a proxy', () => {
       assert.equal(code, 1)
     })
 
+  test('names a signing key that is not replaced, and a bucket that others can read', async (t) => {
+    proxy.mode = 'good'
+    const store = await startOpenStore(t)
+    const db = new Sqlite(join(folder, 'data/identity.db'))
+    db.exec(`update signing_keys set signs_from = '2026-01-01T00:00:00.000Z'`)
+    db.close()
+    const storage = storageClient(`http://localhost:${env.STORAGE_FULL_PORT}`)
+    await storage.logIn('admin', 'password123123')
+    await storage.configureObject(store)
+    await storage.activate('OBJECT')
+
+    const { code, found } = await examine()
+    await storage.activate('LOCAL')
+
+    const faults = found.filter(({ status }) => status === 'fail' || status === 'warn')
+    assert.deepEqual(
+      faults.map(({ check, status }) => `${check} ${status}`),
+      ['keys warn', 'bucket fail', 'bucket warn', 'clock warn'],
+    )
+    const [key, open, versions, clock] = faults
+    assert.match(key?.seen ?? '', /^identity: the signing key is \d+ days old$/)
+    assert.equal(open?.seen, 'without a key anyone can list and read it')
+    assert.match(versions?.seen ?? '', /keeps every version/)
+    assert.match(clock?.seen ?? '', /^the clock of the object store differs by \d+ s$/)
+    assert.equal(code, 1)
+  })
+
   test('its challenge is no public address of the service', async () => {
     const url = `http://localhost:${env.IDENTITY_PORT}/actuator/doctor/${'0'.repeat(32)}`
 
@@ -337,14 +407,26 @@ describe('plinth doctor, beside a running suite behind a proxy', () => {
   })
 })
 
-test('plinth doctor asks a PostgreSQL for its clock', { skip: postgres.skip }, async (t) => {
-  const env = { ...(await freePortSettings()), IDENTITY_DATABASE_URL: await postgres.freshUrl(t) }
+test('plinth doctor asks a PostgreSQL for its clock and version, and counts nodes', {
+  skip: postgres.skip,
+}, async (t) => {
+  const env = {
+    ...(await freePortSettings()),
+    IDENTITY_DATABASE_URL: await postgres.freshUrl(t),
+    IDENTITY_DATABASE_CONNECTIONS: '1000',
+  }
 
   const { found } = read(await plinthHere(['doctor', '--json'], { cwd: temporaryFolder(t), env }))
 
   const seen = found.filter(({ status }) => status === 'ok').map((each) => each.seen)
   assert.ok(seen.includes('agrees with the database of identity'), seen.join('\n'))
-  assert.ok(seen.includes('identity: sound, and its keys open it'))
+  assert.ok(
+    seen.some((line) => /^identity: PostgreSQL \d+(\.\d+)?.*, nodes seen: \d+$/.test(line)),
+    seen.join('\n'),
+  )
+  const crowded = found.find(({ status }) => status === 'warn')
+  assert.match(crowded?.seen ?? '', /1 nodes seen; with one more they may take 2000 of \d+ connec/)
+  assert.match(crowded?.fix ?? '', /^IDENTITY_DATABASE_CONNECTIONS=\d+ in \.env/)
 })
 
 test('plinth doctor changes nothing, and --fix only folders and modes', async (t) => {
@@ -404,4 +486,44 @@ async function startProxy(port: number, upstream: number) {
       ...(mode !== 'trusting' && { 'x-forwarded-for': socket.remoteAddress }),
     }
   }
+}
+
+const BUCKET_REPLIES: Record<string, string> = {
+  '?versioning=': '<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>',
+  '?lifecycle=': '<LifecycleConfiguration/>',
+  '?list-type=2&max-keys=1': '<ListBucketResult/>',
+}
+
+/** A store that serves anyone, keeps versions without end, and is half a minute ahead. */
+async function startOpenStore(t: TestContext) {
+  const objects = new Map<string, Buffer>()
+  const server = createServer(async (asked, response) => {
+    const { pathname, search } = new URL(asked.url ?? '/', 'http://store')
+    response.setHeader('date', new Date(Date.now() + 30_000).toUTCString())
+    if (asked.method === 'PUT') objects.set(pathname, await buffer(asked))
+    if (asked.method === 'DELETE') objects.delete(pathname)
+    const isBucket = /^\/(files\/?)?$/.test(pathname)
+    if (isBucket || asked.method === 'PUT') return response.end(BUCKET_REPLIES[search])
+    const found = objects.get(pathname)
+    if (!found) return response.writeHead(404).end()
+    const bytes = asked.headers.range ? partOf(found, asked.headers.range) : found
+    response.writeHead(bytes === found ? 200 : 206, { 'content-length': bytes.length })
+    return response.end(bytes)
+  })
+  t.after(() => server.close().closeAllConnections())
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const { port } = server.address() as AddressInfo
+  return {
+    endpoint: `http://127.0.0.1:${port}`,
+    region: 'us-east-1',
+    bucket: 'files',
+    accessKey: 'a',
+    secretKey: 'b',
+    pathStyleAccess: true,
+  }
+}
+
+function partOf(bytes: Buffer, range: string): Buffer {
+  const [, first, last] = /bytes=(\d+)-(\d+)/.exec(range) ?? []
+  return bytes.subarray(Number(first), Number(last) + 1)
 }

@@ -3,7 +3,16 @@ import { once } from 'node:events'
 import { rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:tls'
 import { challengeFile, isLoopback, systemClock } from '@plinth/kit'
-import { type Check, configOf, type Finding, ok, type Patient, prefixOf, skip } from './finding.ts'
+import {
+  type Check,
+  clockFindings,
+  configOf,
+  type Finding,
+  ok,
+  type Patient,
+  prefixOf,
+  skip,
+} from './finding.ts'
 
 const ANSWER_MS = 10_000
 const FORGED = '203.0.113.77'
@@ -139,22 +148,6 @@ function proxyFindings({ url, setting, trustsProxies }: Address, seen: Seen): Fi
   return [ok('public-url', `${url} leads here`), ok('proxy', `the client is ${seen.address}`)]
 }
 
-/** Tokens and signatures have times in them. */
-export function clockFindings(whose: string, theirs: number): Finding[] {
-  const seconds = Math.abs(theirs - systemClock().getTime()) / 1000
-  if (Number.isNaN(theirs) || seconds <= 5) return [ok('clock', `agrees with ${whose}`)]
-  return [
-    {
-      check: 'clock',
-      status: seconds > 60 ? 'fail' : 'warn',
-      seen: `the clock of ${whose} differs by ${Math.round(seconds)} s`,
-      expected: 'less than 5 s',
-      why: 'tokens would be refused as expired, or as not yet valid',
-      fix: 'timedatectl set-ntp true, on both machines',
-    },
-  ]
-}
-
 async function certificateFindings({ url }: Address): Promise<Finding[]> {
   const { protocol, hostname, port } = new URL(url)
   if (protocol !== 'https:') return []
@@ -182,7 +175,8 @@ async function certificateFindings({ url }: Address): Promise<Finding[]> {
 }
 
 /** Who signs tokens, and who is believed: two spellings of one address do not match. */
-const origins: Check = async ({ prepared }) => {
+const origins: Check = async (patient) => {
+  const { prepared } = patient
   const identity = prepared.find(({ entry }) => entry.name === 'identity')
   const issuer = identity && configOf(identity).accounts?.issuer
   const wrong = prepared.flatMap((each): Finding[] => {
@@ -202,7 +196,28 @@ const origins: Check = async ({ prepared }) => {
       },
     ]
   })
-  return wrong.length > 0 ? wrong : [ok('origins', 'issuer and passkey domain fit the addresses')]
+  const found = [...wrong, ...originFindings(patient)]
+  return found.length > 0 ? found : [ok('origins', 'issuer and passkey domain fit the addresses')]
+}
+
+/** An origin of a developer, which every program on the machine of a user can have. */
+function originFindings({ prepared, production }: Patient): Finding[] {
+  if (!production) return []
+  return prepared.flatMap((each): Finding[] => {
+    const local = configOf(each).corsOrigins.find((origin) => isLoopback(new URL(origin).hostname))
+    if (local === undefined) return []
+    const setting = `${prefixOf(each)}CORS_ORIGINS`
+    return [
+      {
+        check: 'origins',
+        status: 'warn',
+        seen: `${setting} has ${local}, in production`,
+        expected: 'the addresses of your pages alone',
+        why: 'a page of any program on the machine of a user may call',
+        fix: `remove ${local} from ${setting} in .env`,
+      },
+    ]
+  })
 }
 
 /** What is for operators must not be public. */

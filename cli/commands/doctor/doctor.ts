@@ -27,7 +27,9 @@ export const doctor: Command = {
 async function examine({ env, flag, progress }: Given): Promise<Finding[]> {
   const { settingsChecks, readPatient } = await import('./settings.ts')
   const { machineChecks, repair } = await import('./machine.ts')
-  const { storeChecks } = await import('./stores.ts')
+  const { databaseChecks } = await import('./stores/database.ts')
+  const { keyChecks } = await import('./stores/keys.ts')
+  const { bucketChecks } = await import('./stores/bucket.ts')
   const { backupChecks } = await import('./backup.ts')
   const { outsideChecks } = await import('./outside.ts')
   const { addressChecks } = await import('./addresses.ts')
@@ -37,8 +39,10 @@ async function examine({ env, flag, progress }: Given): Promise<Finding[]> {
     dataFolder,
     hasData: existsSync(dataFolder),
   })
-  const local = [...settingsChecks, ...machineChecks, ...storeChecks, ...backupChecks]
-  const checks = [...local, ...outsideChecks, ...addressChecks]
+  const checks = [
+    ...[...settingsChecks, ...machineChecks, ...databaseChecks, ...keyChecks, ...backupChecks],
+    ...[...outsideChecks, ...bucketChecks, ...addressChecks],
+  ]
   for (const [index, check] of checks.entries()) {
     progress.show('checks', index, checks.length)
     findings.push(...(await run(check, patient)))
@@ -51,19 +55,26 @@ async function run(check: Check, patient: Patient): Promise<Finding[]> {
   try {
     return await check(patient)
   } catch (error) {
-    const seen = (error as Error).message
-    return [{ check: check.name, status: 'fail', seen, expected: 'a check that can be made' }]
+    return [
+      {
+        check: check.name,
+        status: 'fail',
+        seen: (error as Error).message,
+        expected: 'a check that can be made',
+        why: 'what it looks at may be faulty as well',
+        fix: 'correct what is named there, or report it with plinth doctor --support',
+      },
+    ]
   }
 }
 
 function textOf(findings: Finding[]): string {
-  const lines = findings.map(({ check, status, seen, expected, why, fix }) => {
-    const more = [
-      expected && `    expected: ${expected}`,
-      why && `    why: ${why}`,
-      fix && `    fix: ${fix}`,
-    ]
-    return [`${SIGN[status]} ${check}: ${seen}`, ...more.filter(Boolean)].join('\n')
+  const lines = findings.flatMap((finding) => {
+    const { check, status, seen } = finding
+    const line = `${SIGN[status]} ${check}: ${seen}`
+    if (!('why' in finding)) return line
+    const { expected, why, fix } = finding
+    return [line, `    expected: ${expected}`, `    why: ${why}`, `    fix: ${fix}`]
   })
   const count = (status: Finding['status']) =>
     findings.filter((finding) => finding.status === status).length

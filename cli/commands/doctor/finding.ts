@@ -1,16 +1,12 @@
-import type { Env, ServiceSettings } from '@plinth/kit'
+import { type Env, type ServiceSettings, systemClock } from '@plinth/kit'
 import type { SuiteConfig } from '../../../launcher/config.ts'
 import type { Prepared } from '../../../launcher/stack/prepare.ts'
 
 /** What one check found: what was seen, what was expected, why it matters, and the line that fixes it. */
-export type Finding = {
-  check: string
-  status: 'ok' | 'warn' | 'fail' | 'skip'
-  seen: string
-  expected?: string
-  why?: string
-  fix?: string
-}
+export type Finding = { check: string; seen: string } & (
+  | { status: 'ok' | 'skip' }
+  | { status: 'warn' | 'fail'; expected: string; why: string; fix: string }
+)
 
 /** What the checks look at. `suite` and `prepared` are there when the settings can be read. */
 export type Patient = {
@@ -30,7 +26,8 @@ export type Check = (patient: Patient) => Promise<Finding[]>
 export type Config = ServiceSettings & {
   databaseUrl?: string
   database?: { poolSize: number }
-  accounts?: { masterKey: Buffer; issuer: string }
+  masterKey?: Buffer
+  accounts?: { masterKey: Buffer; issuer: string; keyRotationDays: number }
   trustedIssuer?: { issuer: string }
   issuer?: { issuer: string }
   secretKey?: string
@@ -52,4 +49,20 @@ export function ok(check: string, seen: string): Finding {
 
 export function skip(check: string, seen: string): Finding {
   return { check, status: 'skip', seen }
+}
+
+/** Tokens and signatures have times in them. */
+export function clockFindings(whose: string, theirs: number): Finding[] {
+  const seconds = Math.abs(theirs - systemClock().getTime()) / 1000
+  if (Number.isNaN(theirs) || seconds <= 5) return [ok('clock', `agrees with ${whose}`)]
+  return [
+    {
+      check: 'clock',
+      status: seconds > 60 ? 'fail' : 'warn',
+      seen: `the clock of ${whose} differs by ${Math.round(seconds)} s`,
+      expected: 'less than 5 s',
+      why: 'tokens would be refused as expired, or as not yet valid',
+      fix: 'timedatectl set-ntp true, on both machines',
+    },
+  ]
 }

@@ -3,6 +3,7 @@ import {
   chmodSync,
   linkSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -39,6 +40,7 @@ export function repair(dataFolder: string): void {
   if (statSync('.env', { throwIfNoEntry: false })?.isFile()) chmodSync('.env', 0o600)
 }
 
+/** An older one, or one without libatomic, does not get here: the launcher says what to do. */
 const node: Check = async () => [ok('node', `Node ${process.versions.node}`)]
 
 const data: Check = async ({ dataFolder, hasData, production }) => {
@@ -56,7 +58,11 @@ const data: Check = async ({ dataFolder, hasData, production }) => {
         fix: `chown -R "$(id -u)" ${dataFolder}, or choose another with SUITE_DATA`,
       },
     ]
-  const findings = [...modeFindings(dataFolder), ...diskFindings(dataFolder, production)]
+  const findings = [
+    ...modeFindings(dataFolder),
+    ...ownerFindings(dataFolder),
+    ...diskFindings(dataFolder, production),
+  ]
   return findings.length > 0 ? findings : [ok('data-dir', `${dataFolder} takes files`)]
 }
 
@@ -90,6 +96,25 @@ function modeFindings(folder: string): Finding[] {
   ]
 }
 
+/** Left by a command that ran as root: the service of another user cannot write to it. */
+function ownerFindings(folder: string): Finding[] {
+  const { uid } = statSync(folder)
+  const foreign = readdirSync(folder).find(
+    (name) => statSync(join(folder, name), { throwIfNoEntry: false })?.uid !== uid,
+  )
+  if (foreign === undefined || process.platform === 'win32') return []
+  return [
+    {
+      check: 'data-dir',
+      status: 'fail',
+      seen: `${join(folder, foreign)} has another owner than the folder`,
+      expected: 'one owner for all of it',
+      why: 'the service cannot write to it: "attempt to write a readonly database"',
+      fix: `chown -R --reference=${folder} ${folder}`,
+    },
+  ]
+}
+
 function diskFindings(folder: string, production: boolean): Finding[] {
   const { type, bsize, bavail, blocks, ffree, files } = statfsSync(folder)
   const findings: Finding[] = []
@@ -109,6 +134,7 @@ function diskFindings(folder: string, production: boolean): Finding[] {
       status: 'warn',
       seen: `${ffree} more files fit on the disk`,
       expected: `at least ${LEAST_INODES}`,
+      why: 'each upload is a file',
       fix: 'remove small files, or move SUITE_DATA',
     })
   if (type === OVERLAY && production)
@@ -127,7 +153,7 @@ function diskFindings(folder: string, production: boolean): Finding[] {
       status: 'fail',
       seen: `${folder} is on ${shared}`,
       expected: 'a disk of this machine, or a named volume of the container',
-      why: 'SQLite loses data on shared disks',
+      why: 'SQLite loses data on shared disks, and two hosts may have the file open',
       fix: 'move SUITE_DATA to a local disk, or use PostgreSQL',
     })
   return findings

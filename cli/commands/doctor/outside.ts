@@ -1,9 +1,8 @@
-/** What the services need beyond this machine: the payment provider, a mail server, a bucket. */
+/** What the services need beyond this machine: the payment provider and a mail server. */
 import type { IdentityConfig } from '@plinth/identity'
-import type { StorageFullConfig } from '@plinth/storage-full'
 import type { Prepared } from '../../../launcher/stack/prepare.ts'
 import { type Check, configOf, type Finding, ok, type Patient, skip } from './finding.ts'
-import { readDatabase } from './read-database.ts'
+import { readDatabase } from './stores/read-database.ts'
 
 const ANSWER_MS = 10_000
 
@@ -127,26 +126,4 @@ const mail: Check = async (patient) => {
   }
 }
 
-/** Only beside a running service: opening an older database would bring it up to date. */
-const bucket: Check = async (patient) => {
-  const found = named(patient, 'storage-full')
-  if (!found) return []
-  if (!patient.running.has('storage-full')) return [skip('bucket', 'storage does not run')]
-  const { openForOperator, probeBucket } = await import('@plinth/storage-full')
-  const { storage, close } = await openForOperator(found.service.config as StorageFullConfig)
-  const steps = await probeBucket(storage).finally(close)
-  if (!steps) return [skip('bucket', 'files are in a folder')]
-  const failed = steps.find(({ passed }) => !passed)
-  if (!failed) return [ok('bucket', 'an object was written, read and removed')]
-  const finding: Finding = {
-    check: 'bucket',
-    status: 'fail',
-    seen: `the step "${failed.name}" failed: ${failed.cause}`,
-    expected: 'an object that can be written, read and removed',
-    why: 'uploads and downloads are answered with 503',
-    fix: failed.message,
-  }
-  return [finding]
-}
-
-export const outsideChecks: Check[] = [payments, webhook, mail, bucket]
+export const outsideChecks: Check[] = [payments, webhook, mail]

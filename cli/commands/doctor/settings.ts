@@ -38,9 +38,20 @@ export async function readPatient(
   } catch (error) {
     if (error instanceof SettingsError) return { patient, findings: error.faults.map(faultFinding) }
     if (!(error instanceof StartError)) throw error
-    return { patient, findings: [{ check: 'settings', status: 'fail', seen: error.message }] }
+    return { patient, findings: [startFinding(error.message)] }
   } finally {
     if (scratch !== undefined) rmSync(scratch, { recursive: true, force: true })
+  }
+}
+
+function startFinding(seen: string): Finding {
+  return {
+    check: 'settings',
+    status: 'fail',
+    seen,
+    expected: 'settings with which every service starts',
+    why: 'no service starts like this',
+    fix: 'correct what is named there',
   }
 }
 

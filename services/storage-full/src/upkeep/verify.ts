@@ -4,7 +4,7 @@ import { findFile } from '../files/files.repository.ts'
 import { objectKey, type Storage, type StoredFile } from '../files/storage.ts'
 import { findActiveLocation, listLocations } from '../locations/locations.ts'
 import { storageUnavailable } from '../locations/problems.ts'
-import type { Location, ProbeStep } from '../locations/providers/provider.ts'
+import type { BucketState, Location, ProbeStep } from '../locations/providers/provider.ts'
 import { findRunningMove } from './moves.repository.ts'
 import { everyFile, keysAt, withoutFile } from './sweep.ts'
 
@@ -95,8 +95,16 @@ function unreachable({ log }: Storage, { id, provider }: Location, error: unknow
   return { problem: 'unreachable', subject: `${provider} location ${id}` }
 }
 
-/** Writes, reads and removes an object; nothing where files are put into a folder. */
-export async function probeBucket({ db, providers }: Storage): Promise<ProbeStep[] | undefined> {
+/** Writes, reads and removes an object, and looks at the bucket; nothing where files are put into a folder. */
+export async function examineBucket({
+  db,
+  providers,
+}: Storage): Promise<{ steps: ProbeStep[]; state?: BucketState | undefined } | undefined> {
   const active = await findActiveLocation(db)
-  return active?.provider === 'OBJECT' ? providers.at(active).probe() : undefined
+  if (active?.provider !== 'OBJECT') return undefined
+  const bucket = providers.at(active)
+  const steps = await bucket.probe()
+  return steps.every(({ passed }) => passed)
+    ? { steps, state: await bucket.examine?.() }
+    : { steps }
 }

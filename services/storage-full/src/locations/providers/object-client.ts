@@ -20,6 +20,7 @@ const SILENT = { debug: nothing, info: nothing, warn: nothing, error: nothing }
 export async function openObjectClient(
   settings: ObjectSettings,
   { isForbidden, ...timeouts }: StoreAccess,
+  options: { signed: boolean } = { signed: true },
 ): Promise<ObjectClient> {
   const sdk = await import('@aws-sdk/client-s3')
   const s3 = new sdk.S3Client({
@@ -31,6 +32,7 @@ export async function openObjectClient(
     responseChecksumValidation: 'WHEN_REQUIRED',
     maxAttempts: 2,
     logger: SILENT,
+    ...(options.signed ? {} : { signer: { sign: async (request) => request } }),
     requestHandler: {
       // Whole agents: the SDK goes around the options of one where it waits for "100 Continue".
       httpAgent: guardAgent(new http.Agent(AGENT), isForbidden),

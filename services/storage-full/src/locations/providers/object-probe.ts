@@ -1,11 +1,18 @@
+import { randomUUID } from 'node:crypto'
 import { lookup } from 'node:dns/promises'
 import { once } from 'node:events'
 import { tmpdir } from 'node:os'
 import { ForbiddenAddressError, guardAgent, http, https, systemClock } from '@plinth/kit'
 import { hostOf } from '../endpoints.ts'
-import { faultCode, type ObjectClient } from './object-client.ts'
+import { faultCode, type ObjectClient, openObjectClient } from './object-client.ts'
 import { probeObject, runProbe } from './probe.ts'
-import type { ObjectSettings, ProbeStep, StorageProvider, StoreAccess } from './provider.ts'
+import type {
+  BucketState,
+  ObjectSettings,
+  ProbeStep,
+  StorageProvider,
+  StoreAccess,
+} from './provider.ts'
 
 /** The protocol itself allows 15 minutes. */
 const SKEW_LIMIT_SECONDS = 300
@@ -58,6 +65,62 @@ export async function objectProbe(
     { name: 'read back', run: object.readBack, advise: () => 'The store gave back other bytes.' },
     { name: 'delete', run: object.remove, advise: () => 'The access key may not delete objects.' },
   ])
+}
+
+/** How open the bucket is and what it keeps, after a probe has shown that it can be used. */
+export async function bucketState(
+  target: ObjectTarget,
+  provider: StorageProvider,
+): Promise<BucketState> {
+  const { settings, access } = target
+  return {
+    date: await dateAt(new URL(settings.endpoint), access),
+    othersMay: await allowedWithoutKey(target, provider),
+    versions: await versionsOf(target),
+  }
+}
+
+/** An object is put there, asked for without a signature, and removed. */
+async function allowedWithoutKey(
+  { settings, access, prefix, client }: ObjectTarget,
+  provider: StorageProvider,
+): Promise<BucketState['othersMay']> {
+  const { s3, sdk } = await openObjectClient(settings, access, { signed: false })
+  const Bucket = settings.bucket
+  const Key = `${prefix ?? 'probe'}/probe-${randomUUID()}.txt`
+  await client.s3.send(new sdk.PutObjectCommand({ Bucket, Key, Body: 'probe' }))
+  try {
+    const listed = await works(s3.send(new sdk.ListObjectsV2Command({ Bucket, MaxKeys: 1 })))
+    const read = await works(s3.send(new sdk.HeadObjectCommand({ Bucket, Key })))
+    return [...(listed ? (['list'] as const) : []), ...(read ? (['read'] as const) : [])]
+  } finally {
+    s3.destroy()
+    await provider.remove(Key)
+  }
+}
+
+async function works(call: Promise<unknown>): Promise<boolean> {
+  return call.then(
+    () => true,
+    () => false,
+  )
+}
+
+/** Many stores know no versions, and a key may not be allowed to ask. */
+async function versionsOf({ client: { sdk, s3 }, settings }: ObjectTarget) {
+  const Bucket = settings.bucket
+  try {
+    const { Status } = await s3.send(new sdk.GetBucketVersioningCommand({ Bucket }))
+    if (Status !== 'Enabled') return 'none'
+  } catch {
+    return 'not told by the store'
+  }
+  const asked = s3.send(new sdk.GetBucketLifecycleConfigurationCommand({ Bucket }))
+  const { Rules = [] } = await asked.catch(() => ({ Rules: [] }))
+  const removed = Rules.some(
+    (rule) => rule.NoncurrentVersionExpiration && rule.Status === 'Enabled',
+  )
+  return removed ? 'removed by a rule' : 'kept'
 }
 
 async function resolve({ settings, access }: ObjectTarget): Promise<string> {

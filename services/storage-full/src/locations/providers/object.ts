@@ -8,7 +8,7 @@ import {
   type ObjectClient,
   openObjectClient,
 } from './object-client.ts'
-import { objectProbe } from './object-probe.ts'
+import { bucketState, objectProbe } from './object-probe.ts'
 import { abortOnStall, endOnStall, type ObjectBody } from './object-stalls.ts'
 import type {
   ByteRange,
@@ -64,6 +64,7 @@ export function createObjectProvider(
     // A store that is down must not take every node out of service at once.
     requireWritable: async () => {},
     probe: async () => objectProbe({ settings, access, prefix, client: await store() }, provider),
+    examine: async () => bucketState({ settings, access, prefix, client: await store() }, provider),
     close() {
       client?.then(({ s3 }) => s3.destroy()).catch(() => {})
     },

@@ -50,6 +50,9 @@ export function probeObject(provider: StorageProvider, { prefix, spoolFolder }: 
         const stream = await provider.open(key)
         const found = stream && (await buffer(stream))
         if (!found?.equals(text)) throw new Error('other bytes')
+        const part = await provider.open(key, { start: 1, end: 4 })
+        if (!part || !(await buffer(part)).equals(text.subarray(1, 5)))
+          throw new Error('another range')
       } catch (error) {
         await provider.remove(key).catch(() => {}) // The probe ends here and leaves no object.
         throw error

@@ -44,6 +44,15 @@ export type SourceFile = {
 /** `cause` is for the log. */
 export type ProbeStep = { name: string; passed: boolean; message: string; cause?: string }
 
+/** What the owner of a bucket decides, as it shows from here. */
+export type BucketState = {
+  /** Of the store, as it says. */
+  date: string | undefined
+  /** What works without a key. */
+  othersMay: ('list' | 'read')[]
+  versions: 'none' | 'kept' | 'removed by a rule' | 'not told by the store'
+}
+
 /**
  * Keeps bytes under keys such as `3f2a/8c1e….png`. When the disk or the store fails, every method
  * throws STORAGE_UNAVAILABLE; a key that is not there is not a failure.
@@ -70,6 +79,8 @@ export type StorageProvider = {
   requireWritable(): Promise<void>
   /** Every step on the way to a stored object, up to the first that fails. */
   probe(): Promise<ProbeStep[]>
+  /** Absent where files are in a folder. */
+  examine?(): Promise<BucketState>
   close(): void
 }
 

@@ -1,21 +1,27 @@
 import { existsSync, statSync } from 'node:fs'
-import { openText, VERSION } from '@plinth/kit'
-import { clockFindings } from './addresses.ts'
+import { VERSION } from '@plinth/kit'
+import { loadWorkerCount } from '../../../../launcher/config.ts'
 import {
   type Check,
   type Config,
+  clockFindings,
   configOf,
   type Finding,
   ok,
   type Patient,
   prefixOf,
   skip,
-} from './finding.ts'
+} from '../finding.ts'
+import { keyFindings } from './keys.ts'
 import { type Reading, readDatabase } from './read-database.ts'
 
 const LARGEST_LOG_BYTES = 2 ** 30
 
+/** The oldest that PostgreSQL's own project maintains. */
+const OLDEST_POSTGRES = 14
+
 type Row = Record<string, string>
+type Prepared = Patient['prepared'][number]
 
 /** Nothing is migrated and nothing written. */
 const database: Check = async (patient) => {
@@ -24,16 +30,13 @@ const database: Check = async (patient) => {
   return findings.flat()
 }
 
-async function databaseFindings(
-  { hasData }: Patient,
-  prepared: Patient['prepared'][number],
-): Promise<Finding[]> {
+async function databaseFindings(patient: Patient, prepared: Prepared): Promise<Finding[]> {
   const config = configOf(prepared)
   const { name } = prepared.entry
   const setting = `${prefixOf(prepared)}DATABASE_URL`
   const url = config.databaseUrl ?? ''
   const file = url.startsWith('sqlite:') ? url.slice('sqlite:'.length) : undefined
-  if (file !== undefined && (!hasData || !existsSync(file)))
+  if (file !== undefined && (!patient.hasData || !existsSync(file)))
     return [skip('database', `${name}: ${file} is not there yet: the first start makes it`)]
   let reading: Reading
   try {
@@ -55,9 +58,11 @@ async function databaseFindings(
   }
   try {
     const found = [
-      ...(await (file === undefined ? serverFindings : fileFindings)(name, reading, config, file)),
+      ...(await (file === undefined
+        ? serverFindings(patient, prepared, reading)
+        : fileFindings(name, reading, file))),
       ...(await versionFindings(name, reading)),
-      ...(await keyFindings(name, reading, config, prefixOf(prepared))),
+      ...(await keyFindings(patient, prepared, reading)),
     ]
     const isSound = found.every(({ status }) => status === 'ok')
     return isSound ? [...found, ok('database', `${name}: sound, and its keys open it`)] : found
@@ -66,12 +71,7 @@ async function databaseFindings(
   }
 }
 
-async function fileFindings(
-  name: string,
-  reading: Reading,
-  _config: Config,
-  file = '',
-): Promise<Finding[]> {
+async function fileFindings(name: string, reading: Reading, file: string): Promise<Finding[]> {
   const [checked] = await reading.rows('pragma quick_check(1)')
   const findings: Finding[] = []
   if (checked?.quick_check !== 'ok')
@@ -80,6 +80,7 @@ async function fileFindings(
       status: 'fail',
       seen: `${name}: ${checked?.quick_check}`,
       expected: 'a sound file',
+      why: 'what is damaged is lost at the next write, or read as something else',
       fix: `restore ${file} from a backup`,
     })
   const log = statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0
@@ -95,12 +96,29 @@ async function fileFindings(
   return findings
 }
 
-async function serverFindings(name: string, reading: Reading, config: Config): Promise<Finding[]> {
+async function serverFindings(
+  patient: Patient,
+  prepared: Prepared,
+  reading: Reading,
+): Promise<Finding[]> {
+  const { name } = prepared.entry
   const [about] = await reading.rows(
     `select current_setting('server_encoding') as encoding, current_setting('max_connections') as most,
-      extract(epoch from clock_timestamp()) * 1000 as now`,
+      current_setting('server_version') as version, extract(epoch from clock_timestamp()) * 1000 as now,
+      (select count(distinct client_addr) from pg_stat_activity
+        where datname = current_database() and application_name = 'plinth') as nodes`,
   )
   const findings = clockFindings(`the database of ${name}`, Number(about?.now))
+  const version = about?.version ?? ''
+  if (Number.parseInt(version, 10) < OLDEST_POSTGRES)
+    findings.push({
+      check: 'database',
+      status: 'warn',
+      seen: `${name}: PostgreSQL ${version}`,
+      expected: `${OLDEST_POSTGRES} or later`,
+      why: 'the project does not maintain it any more, and Plinth is not tested with it',
+      fix: 'pg_upgrade to a version that is maintained',
+    })
   if (about?.encoding !== 'UTF8')
     findings.push({
       check: 'database',
@@ -110,16 +128,38 @@ async function serverFindings(name: string, reading: Reading, config: Config): P
       why: 'names of other languages cannot be stored',
       fix: `create database plinth encoding 'UTF8' template template0`,
     })
-  const pool = config.database?.poolSize ?? 0
-  if (pool * 3 > Number(about?.most))
-    findings.push({
+  const nodes = Math.max(1, Number(about?.nodes))
+  if (findings.every(({ status }) => status === 'ok'))
+    findings.push(ok('database', `${name}: PostgreSQL ${version}, nodes seen: ${about?.nodes}`))
+  const room = { most: Number(about?.most), nodes }
+  return [...findings, ...roomFindings(patient, prepared, room)]
+}
+
+/** All services that share the server, on every node that is connected, with one more while one is replaced. */
+function roomFindings(
+  { env, prepared: all }: Patient,
+  prepared: Prepared,
+  { most, nodes }: { most: number; nodes: number },
+): Finding[] {
+  const server = new URL(configOf(prepared).databaseUrl ?? '').host
+  const sharing = all.filter(({ service }) => hostOf(service.config as Config) === server)
+  const pools = sharing.reduce((sum, each) => sum + (configOf(each).database?.poolSize ?? 0), 0)
+  const needed = pools * loadWorkerCount(env) * (nodes + 1)
+  if (sharing[0] !== prepared || needed <= most) return []
+  return [
+    {
       check: 'database',
       status: 'warn',
-      seen: `${name}: three nodes would take ${3 * pool} of ${about?.most} connections`,
-      expected: 'room for every node',
-      fix: 'a smaller …_DATABASE_CONNECTIONS, or a larger max_connections',
-    })
-  return findings
+      seen: `${server}: ${nodes} nodes seen; with one more they may take ${needed} of ${most} connections`,
+      expected: 'room for every node, and for one more while one is replaced',
+      why: 'what does not get a connection is answered with 503',
+      fix: `${prefixOf(prepared)}DATABASE_CONNECTIONS=${Math.max(1, Math.floor(most / (nodes + 1) / sharing.length / loadWorkerCount(env)))} in .env, a larger max_connections, or PgBouncer`,
+    },
+  ]
+}
+
+function hostOf({ databaseUrl = '' }: Config): string | undefined {
+  return databaseUrl.startsWith('postgres') ? new URL(databaseUrl).host : undefined
 }
 
 /** Data that a later version has changed. */
@@ -144,50 +184,4 @@ function isNewer(version: string | null | undefined): boolean {
   return version.localeCompare(VERSION, 'en', { numeric: true }) > 0
 }
 
-/** A sealed value names its key: another master key is told apart from a damaged value. */
-async function keyFindings(
-  name: string,
-  reading: Reading,
-  { accounts }: Config,
-  prefix: string,
-): Promise<Finding[]> {
-  const read = 'select sealed_private_key as sealed from signing_keys'
-  const [row] = accounts ? await reading.rows(read).catch((): Row[] => []) : []
-  if (!accounts || !row) return []
-  try {
-    openText(accounts.masterKey, row.sealed ?? '', '')
-  } catch (error) {
-    const { message } = error as Error
-    if (!message.startsWith('Sealed with key')) return []
-    return [
-      {
-        check: 'keys',
-        status: 'fail',
-        seen: `${name}: ${message}`,
-        expected: 'the key that the data was sealed with',
-        why: 'with another one the service does not start, and no signing key can be used',
-        fix: `${prefix}MASTER_KEY_FILE=<the file with the old key> in .env`,
-      },
-    ]
-  }
-  return []
-}
-
-/** What is for development, where it is switched on for others. */
-const conveniences: Check = async ({ production, prepared }) => {
-  if (!production)
-    return [skip('keys', 'known secrets are for development; this is not production')]
-  const found = prepared.flatMap((each): Finding[] =>
-    each.service.conveniences.named.map((named) => ({
-      check: 'keys',
-      status: 'fail',
-      seen: `${each.entry.name}: ${named}, in production`,
-      expected: 'secrets that only this installation knows',
-      why: 'everyone can read them in the documentation',
-      fix: `remove what switches it on (${prefixOf(each)}…) from .env`,
-    })),
-  )
-  return found.length > 0 ? found : [ok('keys', 'no secret is a known one')]
-}
-
-export const storeChecks: Check[] = [database, conveniences]
+export const databaseChecks: Check[] = [database]

@@ -1,0 +1,61 @@
+import type { BucketState, StorageFullConfig } from '@plinth/storage-full'
+import { type Check, clockFindings, type Finding, ok, skip } from '../finding.ts'
+
+/** Only beside a running service: opening an older database would bring it up to date. */
+const bucket: Check = async ({ prepared, running }) => {
+  const found = prepared.find(({ entry }) => entry.name === 'storage-full')
+  if (!found) return []
+  if (!running.has('storage-full')) return [skip('bucket', 'storage does not run')]
+  const { openForOperator, examineBucket } = await import('@plinth/storage-full')
+  const { storage, close } = await openForOperator(found.service.config as StorageFullConfig)
+  const examined = await examineBucket(storage).finally(close)
+  if (!examined) return [skip('bucket', 'files are in a folder')]
+  const failed = examined.steps.find(({ passed }) => !passed)
+  if (failed)
+    return [
+      {
+        check: 'bucket',
+        status: 'fail',
+        seen: `the step "${failed.name}" failed: ${failed.cause}`,
+        expected: 'an object that can be written, read and removed',
+        why: 'uploads and downloads are answered with 503',
+        fix: failed.message,
+      },
+    ]
+  const { state } = examined
+  return [
+    ok('bucket', 'an object was written, listed, read in whole and in part, and removed'),
+    ...(state ? [...exposureFindings(state), ...versionFindings(state)] : []),
+    ...(state?.date === undefined ? [] : clockFindings('the object store', Date.parse(state.date))),
+  ]
+}
+
+function exposureFindings({ othersMay }: BucketState): Finding[] {
+  if (othersMay.length === 0) return [ok('bucket', 'others can neither list nor read it')]
+  return [
+    {
+      check: 'bucket',
+      status: 'fail',
+      seen: `without a key anyone can ${othersMay.join(' and ')} it`,
+      expected: 'a bucket for the access key alone',
+      why: 'files are read there without the rights that Plinth checks',
+      fix: 'block public access to the bucket, and remove the policy or ACL that allows it',
+    },
+  ]
+}
+
+function versionFindings({ versions }: BucketState): Finding[] {
+  if (versions !== 'kept') return [ok('bucket', `versions of deleted files: ${versions}`)]
+  return [
+    {
+      check: 'bucket',
+      status: 'warn',
+      seen: 'the bucket keeps every version of a deleted file, without end',
+      expected: 'no versions, or a rule that removes old ones after some days',
+      why: 'what users delete stays readable for the owner of the bucket, and costs',
+      fix: 'a lifecycle rule with NoncurrentVersionExpiration, or versioning off',
+    },
+  ]
+}
+
+export const bucketChecks: Check[] = [bucket]
