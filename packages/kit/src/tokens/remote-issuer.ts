@@ -1,5 +1,5 @@
 import type { webcrypto } from 'node:crypto'
-import { createRemoteJWKSet, customFetch } from 'jose'
+import { createLocalJWKSet, type JSONWebKeySet } from 'jose'
 import { issuerUnavailable } from '../problems.ts'
 import { type Clock, secondsAfter } from '../runtime/clock.ts'
 import {
@@ -8,6 +8,7 @@ import {
   createAccessTokenVerifier,
   type VerificationKeys,
 } from './access-token.ts'
+import { askIssuer } from './issuer/ask.ts'
 
 type RemoteIssuer = {
   /** The issuer's address, as it stands in `iss`; its keys are at `/.well-known/jwks.json` below. */
@@ -51,25 +52,23 @@ const COOLDOWN_SECONDS = 10
  * issuer. When the issuer is down the keys already known stay good.
  */
 function remoteKeys({ issuer, address = issuer, clock }: RemoteIssuer): VerificationKeys {
-  const set = publishedSet(address)
-  let loaded = false
+  let keys: Awaited<ReturnType<typeof publishedKeys>> | undefined
   let staleAt = clock()
   let askAgainAt = clock()
   let asking: Promise<void> | undefined
 
   async function ask(): Promise<void> {
     try {
-      await set.reload()
-      loaded = true
+      keys = await publishedKeys(address)
       staleAt = secondsAfter(clock(), MAX_AGE_SECONDS)
     } catch (cause) {
-      if (!loaded) throw issuerUnavailable({ cause })
+      if (!keys) throw issuerUnavailable({ cause })
     }
   }
 
   async function askOnce(): Promise<void> {
     if (!asking && clock() < askAgainAt) return
-    askAgainAt = loaded ? secondsAfter(clock(), COOLDOWN_SECONDS) : clock()
+    askAgainAt = keys ? secondsAfter(clock(), COOLDOWN_SECONDS) : clock()
     asking ??= ask().finally(() => {
       asking = undefined
     })
@@ -81,7 +80,7 @@ function remoteKeys({ issuer, address = issuer, clock }: RemoteIssuer): Verifica
    * that names none fits if exactly one key is of its kind.
    */
   async function find(kid: string | undefined, alg: string) {
-    const key = loaded ? await set({ alg, kid }).catch(() => undefined) : undefined
+    const key = await keys?.({ alg, kid }).catch(() => undefined)
     return key && isLongEnough(key) ? key : undefined
   }
 
@@ -102,28 +101,9 @@ function isLongEnough({ algorithm }: webcrypto.CryptoKey): boolean {
   return modulusLength >= SHORTEST_RSA_BITS
 }
 
-const TIMEOUT_MS = 3000
-
-/** Never reloaded by jose itself, whose clock is not ours. */
-function publishedSet(issuer: string) {
-  return createRemoteJWKSet(new URL(`${issuer.replace(/\/$/, '')}/.well-known/jwks.json`), {
-    timeoutDuration: TIMEOUT_MS,
-    cooldownDuration: Number.POSITIVE_INFINITY,
-    cacheMaxAge: Number.POSITIVE_INFINITY,
-    [customFetch]: fetchBounded,
-  })
-}
-
-const MAX_KEY_SET_BYTES = 64 * 1024
-
-async function fetchBounded(url: string, options: RequestInit): Promise<Response> {
-  const response = await fetch(url, options)
-  const chunks: Uint8Array[] = []
-  let length = 0
-  for await (const chunk of response.body ?? []) {
-    length += chunk.length
-    if (length > MAX_KEY_SET_BYTES) throw new Error(`The key set at ${url} is too large.`)
-    chunks.push(chunk)
-  }
-  return new Response(Buffer.concat(chunks), { status: response.status })
+/** jose's own set for an address reloads by a clock that is not ours. */
+async function publishedKeys(issuer: string) {
+  const { status, reply } = await askIssuer(`${issuer.replace(/\/$/, '')}/.well-known/jwks.json`)
+  if (status !== 200) throw new Error(`The issuer answered ${status}, and not with its keys.`)
+  return createLocalJWKSet(reply as unknown as JSONWebKeySet)
 }

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { testClock } from '../../../testing/index.ts'
+import { inTrace } from '../../tracing/trace-context.ts'
 import { createIntrospection } from './introspection.ts'
 
 const ANNA = { active: true, username: 'anna', roles: ['ROLE_ADMIN'] }
@@ -12,9 +13,11 @@ const ANNA = { active: true, username: 'anna', roles: ['ROLE_ADMIN'] }
 /** An issuer whose answer the test chooses. */
 async function startIssuer(t: TestContext) {
   const asked: string[] = []
+  const traces: unknown[] = []
   const issuer = { status: 200, body: JSON.stringify(ANNA) }
   const server = createServer(async (request, response) => {
     const { method, url, headers } = request
+    traces.push(headers.traceparent)
     asked.push([method, url, headers.authorization, await text(request)].join(' '))
     response.writeHead(issuer.status, { location: '/elsewhere' }).end(issuer.body)
   }).listen(0, '127.0.0.1')
@@ -23,7 +26,7 @@ async function startIssuer(t: TestContext) {
   const clock = testClock()
   const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const introspection = createIntrospection({ issuer: address, key: 'plk_test_x', clock })
-  return { asked, issuer, server, clock, introspection, check: introspection.check }
+  return { asked, traces, issuer, server, clock, introspection, check: introspection.check }
 }
 
 test('an answer is kept for ten seconds and not longer', async (t) => {
@@ -37,6 +40,16 @@ test('an answer is kept for ten seconds and not longer', async (t) => {
   assert.equal(await check('a.b.c'), undefined)
   assert.equal(asked.length, 2)
   assert.equal(asked[0], 'POST /oauth2/introspect Bearer plk_test_x token=a.b.c')
+})
+
+test('a question belongs to the trace of the request that asks', async (t) => {
+  const { traces, check } = await startIssuer(t)
+  const trace = { traceId: 'a'.repeat(32), spanId: 'b'.repeat(16), sampled: true }
+
+  await inTrace(trace, () => check('a.b.c'))
+  await check('d.e.f')
+
+  assert.deepEqual(traces, [`00-${trace.traceId}-${trace.spanId}-01`, undefined])
 })
 
 test('requests at the same time share one answer, tokens do not', async (t) => {

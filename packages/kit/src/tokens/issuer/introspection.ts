@@ -1,6 +1,7 @@
 import { issuerUnavailable } from '../../problems.ts'
 import { type Clock, secondsAfter } from '../../runtime/clock.ts'
 import { hashOpaqueToken } from '../opaque-token.ts'
+import { askIssuer } from './ask.ts'
 
 type IntrospectionOptions = {
   /** Its endpoint is at `/oauth2/introspect` below. */
@@ -25,8 +26,6 @@ export type DeletedUsers = { items: { id: string; deletedAt: string }[]; next: s
 
 const KEPT_SECONDS = 10
 const MOST_ANSWERS = 1_000
-const TIMEOUT_MS = 3_000
-const LONGEST_REPLY_BYTES = 64 * 1024
 
 /**
  * Asks the issuer whether a token is still in force (RFC 7662), or a user enabled: the session may have
@@ -79,11 +78,10 @@ async function currentUser(
   authorization: string,
   token: string,
 ): Promise<CurrentUser | undefined> {
-  const body = new URLSearchParams({ token })
   const { status, reply } = await askIssuer(url, {
     method: 'POST',
-    headers: { authorization },
-    body,
+    headers: { authorization, 'content-type': 'application/x-www-form-urlencoded' },
+    body: String(new URLSearchParams({ token })),
   })
   if (status !== 200) throw new Error(`The issuer answered ${status}.`)
   const { active, username, roles } = reply
@@ -109,24 +107,4 @@ async function erasedUsers(url: string, authorization: string): Promise<DeletedU
     throw new Error(`The issuer answered ${status}, and not whom it has erased.`)
   const users = items.map(({ id, deletedAt }) => ({ id: String(id), deletedAt: String(deletedAt) }))
   return { items: users, next }
-}
-
-async function askIssuer(
-  url: string,
-  request: RequestInit,
-): Promise<{ status: number; reply: Record<string, unknown> }> {
-  const signal = AbortSignal.timeout(TIMEOUT_MS)
-  const response = await fetch(url, { ...request, redirect: 'error', signal })
-  return { status: response.status, reply: JSON.parse(await boundedText(response)) }
-}
-
-async function boundedText(response: Response): Promise<string> {
-  const chunks: Uint8Array[] = []
-  let length = 0
-  for await (const chunk of response.body ?? []) {
-    length += chunk.length
-    if (length > LONGEST_REPLY_BYTES) throw new Error('The answer of the issuer is too large.')
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString('utf8')
 }
