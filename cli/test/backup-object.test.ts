@@ -1,17 +1,22 @@
 import assert from 'node:assert/strict'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { parseEnv } from 'node:util'
+import { startStack } from '../../launcher/stack/stack.ts'
 import { type S3Server, s3Missing, startS3 } from '../../test/servers/s3.ts'
-import { elsewhere, fill, PASSWORD, PDF, sqlite, startSuiteOn, suiteEnv } from './filled-suite.ts'
+import { type Env, fill, PASSWORD, PDF, sqlite, startSuiteOn, suiteEnv } from './filled-suite.ts'
 import { plinth, plinthHere } from './run-plinth.ts'
+
+const killedAt = (point: string, env: Env): Env => ({ ...env, FAIL_POINT: `${point}=kill` })
 
 const skip = await s3Missing()
 const s3 = skip ? ({} as S3Server) : await startS3({ after })
 
-test('objects in a bucket are copied, proved without the bucket, and put back', {
+test('objects in a bucket are copied, proved without the bucket, and put back; kill -9 hurts nothing', {
   skip,
 }, async (t) => {
-  const { env, folder } = await suiteEnv(t, sqlite)
+  const { env, folder, backups } = await suiteEnv(t, sqlite)
   const suite = await startSuiteOn(t, env)
   await fill(suite)
   await suite.storage.logIn('admin', 'password123123')
@@ -22,12 +27,25 @@ test('objects in a bucket are copied, proved without the bucket, and put back', 
   const examined = await plinthHere(['doctor', '--json'], { env })
   const findings: { check: string; status: string }[] = JSON.parse(examined.stdout)
   assert.equal(findings.find(({ check }) => check === 'bucket')?.status, 'ok')
+  const killed = await plinth(['backup', 'create'], { env: killedAt('backup:file', env) })
+  assert.equal(killed.code, null)
+  assert.deepEqual(await (await suite.storage.download(id)).bytes(), await PDF.bytes())
   const created = await plinth(['backup', 'create', '--verify', '--json'], { env })
   assert.equal(created.code, 0, created.stderr)
+  const { file: archive } = JSON.parse(created.stdout)
+  assert.equal(readdirSync(backups).filter((name) => /zst(\.part)?$/.test(name)).length, 1)
   await suite.storage.remove(id)
   await suite.close()
-  const target = await elsewhere(env, join(folder, 'target'))
-  const restored = await plinthHere(['restore', JSON.parse(created.stdout).file], { env: target })
+  const target = {
+    ...env,
+    ...(await exportedKeys(env, folder)),
+    SUITE_DATA: join(folder, 'target'),
+  }
+  const words = ['restore', archive]
+  const cut = await plinth(words, { env: killedAt('restore:file', target) })
+  assert.equal(cut.code, null, cut.stderr)
+  await assert.rejects(startStack({ env: target }), /has not ended: it is not whole/)
+  const restored = await plinthHere(words, { env: target })
 
   assert.equal(restored.code, 0, restored.stderr)
   const after = await startSuiteOn(t, target)
@@ -35,3 +53,13 @@ test('objects in a bucket are copied, proved without the bucket, and put back', 
   assert.deepEqual(await (await after.storage.download(id)).bytes(), await PDF.bytes())
   await after.storage.logIn('grace', PASSWORD)
 })
+
+/** All that another machine needs besides the archive. */
+async function exportedKeys(env: Env, folder: string): Promise<Env> {
+  const file = join(folder, 'keys.env')
+  const first = await plinthHere(['keys', 'export', file], { env })
+  const second = await plinthHere(['keys', 'export', file], { env })
+  assert.deepEqual([first.code, second.code], [0, 73], first.stderr)
+  assert.equal(statSync(file).mode & 0o777, 0o600)
+  return parseEnv(readFileSync(file, 'utf8')) as Env
+}

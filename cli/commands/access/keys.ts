@@ -1,3 +1,4 @@
+import { writeFile } from 'node:fs/promises'
 import type { Env, ServiceKeys } from '@plinth/kit'
 import {
   type Command,
@@ -65,7 +66,28 @@ export const keyCommands: Command[] = [
       return { text: `Key ${id} is revoked.`, json: { revoked: Number(id) } }
     },
   ),
+  {
+    name: 'keys export',
+    summary: 'writes the master keys to a file of their own, which no backup has',
+    operands: ['<file>'],
+    run: exportMasterKeys,
+  },
 ]
+
+/** As settings: a machine that has nothing else can read a backup with them. */
+async function exportMasterKeys({ operands: [file = ''], env }: Given): Promise<Outcome> {
+  const { suiteData } = await import('../../../launcher/backups/suite-data.ts')
+  const keys = (await suiteData(env)).flatMap((service) => Object.entries(service.keys))
+  const lines = keys.map(([setting, key]) => `${setting}=${key.toString('base64')}\n`)
+  try {
+    await writeFile(file, lines.join(''), { flag: 'wx', mode: 0o600, flush: true })
+  } catch (error) {
+    throw new CommandError(EXIT.cannotCreate, `${file}: ${(error as Error).message}`)
+  }
+  const settings = keys.map(([setting]) => setting)
+  const text = `Wrote ${settings.join(', ')} to ${file}. Keep it apart from the backups: together they are everything.`
+  return { text, json: { file, settings } }
+}
 
 function keyCommand(
   verb: string,

@@ -7,9 +7,12 @@ import {
   type Given,
   type Option,
   type Outcome,
+  tableOf,
 } from '../../command.ts'
 
 const LOOK_EVERY_MS = 1000
+const USUAL_LIMIT = 100
+const MOST_LISTED = 10_000
 const OPERATOR = {
   actor: 'command line',
   origin: { address: 'command line', userAgent: null, requestId: null },
@@ -19,6 +22,20 @@ type Code = typeof import('@plinth/storage-full')
 type Work = (storage: Storage, code: Code, given: Given) => Promise<Outcome>
 
 export const fileCommands: Command[] = [
+  fileCommand(
+    'ls',
+    'lists the files, newest first',
+    {
+      limit: {
+        type: 'string',
+        value: 'N',
+        help: `at most so many; ${USUAL_LIMIT} unless given`,
+      },
+      page: { type: 'string', value: 'N', help: 'the next so many; from 0' },
+      owner: { type: 'string', value: 'ID', help: 'those of one user' },
+    },
+    list,
+  ),
   fileCommand('verify', 'compares every file with its bytes and reports what differs', {}, verify),
   fileCommand(
     'move',
@@ -45,6 +62,28 @@ function fileCommand(
     return outcome
   }
   return { name: `files ${verb}`, summary, options, run }
+}
+
+async function list(storage: Storage, code: Code, given: Given): Promise<Outcome> {
+  const size = numberOf(given, 'limit', USUAL_LIMIT)
+  const page = numberOf(given, 'page', 0)
+  if (size < 1 || size > MOST_LISTED)
+    throw new CommandError(EXIT.usage, `--limit: expected 1 to ${MOST_LISTED}.`)
+  const asked = { page, size, offset: page * size, sort: [] }
+  const { files, total } = await code.pageOfFiles(storage, given.text('owner'), asked)
+  const described = files.map(code.describeFile)
+  const rows = described.map(({ id, owner, size, provider, createdAt, originalFilename }) => ({
+    ...{ id, owner, size, provider, createdAt, originalFilename },
+  }))
+  const text = `${tableOf(rows)}\n\n${files.length} of ${total} files.`
+  return { text, json: { total, files: described } }
+}
+
+function numberOf({ text }: Given, name: string, usual: number): number {
+  const given = text(name)
+  if (given === undefined) return usual
+  if (/^\d{1,9}$/.test(given)) return Number(given)
+  throw new CommandError(EXIT.usage, `--${name} ${given}: expected a number.`)
 }
 
 async function verify(storage: Storage, { verifyFiles }: Code, given: Given): Promise<Outcome> {

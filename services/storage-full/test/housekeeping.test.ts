@@ -89,9 +89,10 @@ describe('the command line', () => {
     )
   }
 
-  test('files verify reports missing, damaged and orphaned objects', async (t) => {
+  test('files ls shows the newest; files verify reports missing, damaged and orphaned objects', async (t) => {
     const { api, user, env, root } = await startStorage(t)
     const stored = [await upload(api, user), await upload(api, user), await upload(api, user)]
+    const listed = await run(env, 'files', 'ls', '--limit', '2', '--json')
     const sound = await run(env, 'files', 'verify')
     const names = await readdir(join(root, 'files'), { recursive: true })
     const pathOf = (index: number) => {
@@ -104,6 +105,8 @@ describe('the command line', () => {
 
     const found = await run(env, 'files', 'verify')
 
+    const { total, files } = JSON.parse(listed.stdout)
+    assert.deepEqual([total, files.map(({ id }: { id: number }) => id)], [3, [3, 2]])
     assert.deepEqual([sound.code, sound.stdout], [0, '3 files are sound, 0 differences.\n'])
     assert.equal(found.code, 1)
     assert.match(

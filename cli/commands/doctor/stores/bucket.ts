@@ -1,14 +1,19 @@
-import type { BucketState, StorageFullConfig } from '@plinth/storage-full'
+import type { examineBucket, StorageFullConfig } from '@plinth/storage-full'
 import { type Check, clockFindings, type Finding, ok, skip } from '../finding.ts'
+
+type Examined = NonNullable<Awaited<ReturnType<typeof examineBucket>>>
+type BucketState = NonNullable<Examined['state']>
 
 /** Only beside a running service: opening an older database would bring it up to date. */
 const bucket: Check = async ({ prepared, running }) => {
   const found = prepared.find(({ entry }) => entry.name === 'storage-full')
   if (!found) return []
   if (!running.has('storage-full')) return [skip('bucket', 'storage does not run')]
-  const { openForOperator, examineBucket } = await import('@plinth/storage-full')
-  const { storage, close } = await openForOperator(found.service.config as StorageFullConfig)
-  const examined = await examineBucket(storage).finally(close)
+  const storageFull = await import('@plinth/storage-full')
+  const { storage, close } = await storageFull.openForOperator(
+    found.service.config as StorageFullConfig,
+  )
+  const examined = await storageFull.examineBucket(storage).finally(close)
   if (!examined) return [skip('bucket', 'files are in a folder')]
   const failed = examined.steps.find(({ passed }) => !passed)
   if (failed)

@@ -1,11 +1,17 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { mkdtemp, open, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { PassThrough, Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { test } from 'node:test'
 import type { Manifest } from './manifest.ts'
 import { readArchive } from './read.ts'
 import { openArchiveWriter } from './write.ts'
+
+const LARGE_BYTES = 512 * 2 ** 20
 
 const MANIFEST: Manifest = {
   format: 1,
@@ -41,6 +47,35 @@ test('members that are not read count for the digest, too', async () => {
   )
 
   assert.deepEqual(names, ['files/a/1', 'files/a/2'])
+})
+
+test('a large file is written and read in constant memory', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'plinth-archive-'))
+  t.after(() => rm(folder, { recursive: true }))
+  const large = await open(join(folder, 'large'), 'w')
+  await large.truncate(LARGE_BYTES)
+  await large.close()
+  const through = new PassThrough()
+  let [read, peak] = [0, 0]
+  const reading = readArchive(
+    through,
+    async () => {},
+    async ({ bytes }) => {
+      for await (const chunk of bytes) {
+        read += chunk.length
+        peak = Math.max(peak, process.memoryUsage.rss())
+      }
+    },
+  )
+  const before = process.memoryUsage.rss()
+
+  const writer = await openArchiveWriter(through, MANIFEST)
+  await writer.file('files/a/large', LARGE_BYTES, createReadStream(join(folder, 'large')))
+  await writer.finish()
+  await reading
+
+  assert.equal(read, LARGE_BYTES)
+  assert.ok(peak - before < LARGE_BYTES / 4, `${(peak - before) / 2 ** 20} MB more`)
 })
 
 test('an archive cut anywhere is refused', async () => {
