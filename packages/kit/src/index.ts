@@ -182,6 +182,7 @@ export { insufficientScope, scopeMissing } from './service-keys/problems.ts'
 export { serviceKeyRoutes } from './service-keys/service-key-routes.ts'
 export {
   renameKeyCreator,
+  type ServiceKey,
   type ServiceKeyTables,
   serviceKeyMigrations,
 } from './service-keys/service-keys.repository.ts'
@@ -193,7 +194,9 @@ export {
   isServiceKeyInForce,
   KeyBody,
   type KeyEvent,
+  keysMadeBy,
   openServiceKeys,
+  revokeKeysMadeBy,
   revokeServiceKey,
   rotateServiceKey,
   type ServiceKeys,

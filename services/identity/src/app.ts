@@ -131,13 +131,13 @@ export async function createIdentity(
   }
   const guards = { guard, recent: recentGuard(factors) }
   const { publicUrl, accounts: settings, deletionGraceDays: graceDays } = config
-  mountRecovery(server, { accounts, db, outbox, factors, publicUrl, graceDays }, guards)
+  mountRecovery(server, { accounts, db, outbox, keys, factors, publicUrl, graceDays }, guards)
 
   mountPasskeys(server, config, factors, guards)
   removalRoutes(server, factors, guards)
   passkeyRecordRoutes(server, { accounts, db, clock }, guard)
   protectedResourceRoutes(server, { publicUrl, issuer: settings.issuer })
-  serviceKeyRoutes(server, keys, guard.role(ADMIN_ROLE))
+  serviceKeyRoutes(server, keys, guard.role(ADMIN_ROLE), guards.recent)
   server.onClose(startKeyNotices(keys, server).stop)
   mountEvents(server, {
     db,

@@ -4,15 +4,17 @@ import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { openAccounts } from '@plinth/accounts'
 import { cheapHashing } from '@plinth/accounts/testing'
-import { type Clock, type Db, openDatabase } from '@plinth/kit'
-import { type Api, engines, spawnService, testClock } from '@plinth/kit/testing'
+import { type Clock, createServiceKey, type Db, openDatabase, openServiceKeys } from '@plinth/kit'
+import { type Api, type ApiReply, engines, spawnService, testClock } from '@plinth/kit/testing'
 import { sql } from 'kysely'
+import { until } from '../../../test/until.ts'
 import { loadConfig } from '../src/app.ts'
 import { identityMigrations } from '../src/database/migrations/index.ts'
 import type { IdentityTables } from '../src/database/tables.ts'
+import { openOutbox } from '../src/mail/outbox.ts'
 import { eraseDue } from '../src/recovery/lifecycle/deletion.ts'
 import { enrol, firstStep, secondStep } from './authenticator-app.ts'
-import { mailTo, tokenOf } from './inbox.ts'
+import { mailTo, startSmtpServer, tokenOf } from './inbox.ts'
 import { ADMIN, ALICE, adminToken, MASTER_KEY, startWithAlice } from './start-identity.ts'
 
 const MAIN = join(import.meta.dirname, '../src/main.ts')
@@ -37,7 +39,10 @@ type Config = ReturnType<typeof loadConfig>
 async function eraseNow({ config, clock }: { config: Config; clock: Clock }) {
   const { db, close } = await openDatabase<IdentityTables>(config.databaseUrl, identityMigrations)
   const accounts = await openAccounts(db, config.accounts, clock)
-  await eraseDue({ accounts }, new AbortController().signal)
+  const outbox = openOutbox(db, clock, config)
+  const record = async () => {}
+  const keys = openServiceKeys(db, { clock, production: false, scopes: [], record })
+  await eraseDue({ accounts, outbox, keys }, new AbortController().signal)
   const left = await tablesAbout(db, config.databaseUrl)
   await accounts.close()
   await close()
@@ -138,7 +143,7 @@ for (const engine of engines) {
     })
 
     test('an administrator sends the mail to verify an address again, and learns when none can be sent', async (t) => {
-      const { api, userId } = await startWithAlice(t, { engine })
+      const { api, clock, userId } = await startWithAlice(t, { engine })
       const token = await adminToken(api)
       const post = async (id: number, path: string, body: object = REASON) => {
         const reply = await api.post(`/api/users/${id}/${path}`, body, { token })
@@ -154,6 +159,7 @@ for (const engine of engines) {
         assert.deepEqual(await post(userId, path, {}), [400, 'VALIDATION_ERROR'])
       assert.deepEqual(await each(999_999), Array(2).fill([404, 'USER_NOT_FOUND']))
 
+      clock.advance(1)
       assert.equal(await post(userId, 'verify-email'), 202)
       const mail = await mailTo(api, ALICE.email, 'verify-email', 2)
       const proof = { token: tokenOf(mail) }
@@ -196,6 +202,30 @@ for (const engine of engines) {
       assert.doesNotMatch(JSON.stringify(byAdmin.body), /argon2|hash|token/i)
       await mailTo(api, ALICE.email, 'data-exported', 4)
       assert.equal((await api.post(`/api/users/${userId}/export`, REASON, { token })).status, 403)
+    })
+
+    test('exports the second factor, browsers and service keys of a user, and no secret of them', async (t) => {
+      const { api, token, userId, clock } = await startWithAlice(t, { engine })
+      const admin = { token: await adminToken(api) }
+      await api.patch(`/api/users/${userId}`, { roles: ['ROLE_ADMIN'] }, admin)
+      const { recoveryCodes } = await enrol(api, token, clock)
+      const key = { name: 'shop', scopes: ['users:read'] }
+      const made = await api.post('/api/service-keys', key, { token })
+
+      const { status, body } = await api.get('/api/users/me/export', { token })
+
+      assert.equal(status, 200)
+      assert.deepEqual([body.profile.emailVerified, body.profile.secondFactor], [false, true])
+      const enrolledAt = clock().toISOString()
+      assert.deepEqual(body.secondFactor, { enrolledAt, recoveryCodesLeft: 10 })
+      assert.deepEqual(body.knownBrowsers, [])
+      assert.deepEqual(
+        body.serviceKeys.map(({ name, scopes }: typeof key) => ({ name, scopes })),
+        [key],
+      )
+      assert.match(body.elsewhere.files, /^GET \/file\/list /)
+      const text = JSON.stringify(body)
+      for (const secret of [made.body.secret, ...recoveryCodes]) assert.ok(!text.includes(secret))
     })
 
     test('exports by a link in a mail, for a day and until the password changes', async (t) => {
@@ -318,7 +348,7 @@ for (const engine of engines) {
       assert.equal((await api.get('/api/users/deleted?after=x', { token })).status, 400)
     })
 
-    test('leaves what it made as an administrator, without its name', async (t) => {
+    test('ends its service keys at once, and leaves what it made without its name', async (t) => {
       const started = await startWithAlice(t, { engine, clock: testClock() })
       const { api, clock, userId } = started
       const admin = { token: await adminToken(api) }
@@ -327,19 +357,73 @@ for (const engine of engines) {
       const endpoint = { url: 'http://localhost:9/' }
       assert.equal((await api.post('/api/webhooks/endpoints', endpoint, own)).status, 201)
       const key = { name: 'shop', scopes: ['users:read'] }
-      assert.equal((await api.post('/api/service-keys', key, own)).status, 201)
+      const made = await api.post('/api/service-keys', key, own)
+      const others = await api.post('/api/service-keys', { ...key, name: 'theirs' }, admin)
+      const works = async ({ body }: ApiReply) =>
+        (await api.get('/api/users', { token: body.secret })).status
+      assert.deepEqual([await works(made), await works(others)], [200, 200])
+
       await remove(api, '/api/users/me', own.token)
+      assert.deepEqual([await works(made), await works(others)], [401, 200])
+      assert.deepEqual(await audited(api, 'event=SERVICE_KEY_REVOKED'), [
+        ['SERVICE_KEY_REVOKED', 'alice', 'key 1 (shop)'],
+      ])
+      await api.delete(`/api/service-keys/${others.body.id}`, admin)
       clock.advance(7 * DAY + 1)
       await eraseNow(started)
 
       const token = await adminToken(api)
       for (const path of ['/api/webhooks/endpoints', '/api/service-keys']) {
         const { body } = await api.get(path, { token })
+        const makers = body.map(({ createdBy }: { createdBy: string }) => createdBy)
         assert.deepEqual(
-          body.map(({ createdBy }: { createdBy: string }) => createdBy),
+          makers.filter((name: string) => name !== 'admin'),
           [`user ${userId}`],
         )
       }
+    })
+
+    test('ends no keys of the settings or the command line by having their name', async (t) => {
+      const { api, config, clock } = await startWithAlice(t, { engine })
+      const impostor = { ...ALICE, username: 'command line', email: 'impostor@example.com' }
+      await api.post('/api/auth/register', impostor)
+      const { db, close } = await openDatabase<IdentityTables>(
+        config.databaseUrl,
+        identityMigrations,
+      )
+      const record = async () => {}
+      const scopes = ['users:read']
+      const keys = openServiceKeys(db, { clock, production: false, scopes, record })
+      const by = { actor: impostor.username, origin: { address: '', requestId: null } }
+      const { secret } = await createServiceKey(keys, { name: 'shop', scopes }, by)
+      await close()
+
+      const { body: pair } = await logIn(api, impostor)
+      assert.equal((await remove(api, '/api/users/me', pair.accessToken)).status, 202)
+      assert.equal((await api.get('/api/users', { token: secret })).status, 200)
+    })
+
+    test('at once gets a last mail all the same, which the outbox forgets once it is sent', async (t) => {
+      const smtp = await startSmtpServer(t)
+      const env = { IDENTITY_DELETION_GRACE_DAYS: '0' }
+      const relay = { SMTP_URL: smtp.url, MAIL_FROM: 'plinth@example.com' }
+      const kept = await startWithAlice(t, { engine, env })
+      const sent = await startWithAlice(t, { engine, env: { ...env, ...relay } })
+      for (const { api, token } of [kept, sent])
+        assert.equal((await remove(api, '/api/users/me', token)).status, 202)
+
+      const { text } = await mailTo(kept.api, ALICE.email, 'account-erased')
+      assert.match(text, /^Hello alice,\n\nYour account and everything in it were erased/)
+      const received = await until(
+        async () => smtp.received.filter(({ source }) => /Subject: .*erased/.test(source)),
+        ({ length }) => length > 0,
+      )
+      assert.deepEqual(received[0]?.to, [ALICE.email])
+      const token = await adminToken(sent.api)
+      await until(
+        async () => (await sent.api.get('/api/mail', { token })).body.content,
+        (mails) => mails.every(({ to }: { to: string }) => to !== ALICE.email),
+      )
     })
 
     test('keeps its name and address from others for 30 days', async (t) => {

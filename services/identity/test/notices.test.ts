@@ -19,8 +19,9 @@ const NEW_PASSWORD = 'an entirely new password'
 const FIREFOX = 'Mozilla/5.0 (X11; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0'
 const EDGE = 'Mozilla/5.0 AppleWebKit/537.36 Chrome/130.0 Safari/537.36 Edg/130.0'
 
-/** Mails that ask for something, or go to another user. */
+/** Mails that ask for something, go to another user, or to somebody who is none any more. */
 const NO_NOTICE = [
+  'account-erased',
   'endpoint-disabled',
   'verify-email',
   'password-reset',

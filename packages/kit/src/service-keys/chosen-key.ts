@@ -3,11 +3,11 @@ import { inTransaction } from '../database/transaction.ts'
 import { secondsAfter } from '../runtime/clock.ts'
 import { hashOpaqueToken } from '../tokens/opaque-token.ts'
 import { startOfKey } from './key-text.ts'
-import { findServiceKeyByHash, insertServiceKey } from './service-keys.repository.ts'
+import { findServiceKeyByHash, insertServiceKey, SETTINGS } from './service-keys.repository.ts'
 import { type KeyActor, namedKey, type ServiceKeys } from './service-keys.ts'
 
 const LIFETIME_SECONDS = 3650 * 86_400
-const BY: KeyActor = { actor: 'settings', origin: { address: '', requestId: null } }
+const BY: KeyActor = { actor: SETTINGS, origin: { address: '', requestId: null } }
 
 /**
  * Adds a key that the settings name, if they do: services that start together agree on it before any

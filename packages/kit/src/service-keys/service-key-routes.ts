@@ -49,9 +49,16 @@ function moment() {
 const tags = ['Service keys']
 
 /** For administrators: make a key and see its secret once, list, rotate with overlap, revoke. */
-export function serviceKeyRoutes(server: Server, keys: ServiceKeys, admin: Guard): void {
+export function serviceKeyRoutes(
+  server: Server,
+  keys: ServiceKeys,
+  admin: Guard,
+  /** What a change needs besides. */
+  ...recent: Guard[]
+): void {
+  const changing = [admin, ...recent]
   server.post('/api/service-keys', {
-    onRequest: admin,
+    onRequest: changing,
     schema: {
       operationId: 'createServiceKey',
       summary: 'Make a service key; its secret is in this reply only',
@@ -77,7 +84,7 @@ export function serviceKeyRoutes(server: Server, keys: ServiceKeys, admin: Guard
   })
 
   server.post('/api/service-keys/:id/rotate', {
-    onRequest: admin,
+    onRequest: changing,
     preValidation: async (request) => {
       request.body ??= {}
     },
@@ -98,7 +105,7 @@ export function serviceKeyRoutes(server: Server, keys: ServiceKeys, admin: Guard
   })
 
   server.delete('/api/service-keys/:id', {
-    onRequest: admin,
+    onRequest: changing,
     schema: {
       operationId: 'revokeServiceKey',
       summary: 'End a service key at once',

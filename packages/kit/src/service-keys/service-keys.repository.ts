@@ -135,6 +135,10 @@ export async function updateServiceKeyUsed(
     .execute()
 }
 
+export const SETTINGS = 'settings'
+/** Who makes keys without being a user: a user of the same name must not pass for them. */
+export const NO_USERS = [SETTINGS, 'command line']
+
 /** The keys stay, and say no longer who made them. */
 export async function renameKeyCreator<T extends ServiceKeyTables>(
   db: Db<T>,
@@ -145,6 +149,7 @@ export async function renameKeyCreator<T extends ServiceKeyTables>(
     .updateTable('service_keys')
     .set({ created_by: to })
     .where('created_by', '=', username)
+    .where('created_by', 'not in', NO_USERS)
     .execute()
 }
 

@@ -13,6 +13,7 @@ import {
   insertServiceKey,
   listServiceKeys,
   type NewServiceKey,
+  NO_USERS,
   type ServiceKey,
   type ServiceKeyTables,
   updateServiceKeyEnd,
@@ -155,6 +156,29 @@ export async function revokeServiceKey(keys: ServiceKeys, id: number, by: KeyAct
     if (!(await updateServiceKeyRevoked(db, id, keys.clock()))) return
     await keys.record(db, { ...by, event: 'SERVICE_KEY_REVOKED', ...namedKey(key) })
   })
+}
+
+/** Ends every key that a user made, in the caller's transaction: who leaves still knows the secrets. */
+export async function revokeKeysMadeBy<T extends ServiceKeyTables>(
+  keys: ServiceKeys,
+  database: Db<T>,
+  username: string,
+  by: KeyActor,
+): Promise<void> {
+  const db = database as unknown as Db<ServiceKeyTables>
+  for (const key of await keysMadeBy(db, username))
+    if (await updateServiceKeyRevoked(db, key.id, keys.clock()))
+      await keys.record(db, { ...by, event: 'SERVICE_KEY_REVOKED', ...namedKey(key) })
+}
+
+/** Newest first. */
+export async function keysMadeBy<T extends ServiceKeyTables>(
+  db: Db<T>,
+  username: string,
+): Promise<ServiceKey[]> {
+  if (NO_USERS.includes(username)) return []
+  const all = await listServiceKeys(db as unknown as Db<ServiceKeyTables>)
+  return all.filter(({ createdBy }) => createdBy === username)
 }
 
 export function allServiceKeys({ db }: ServiceKeys): Promise<ServiceKey[]> {

@@ -18,7 +18,7 @@ import {
   recordOutcome,
 } from '../database/mail.repository.ts'
 import type { IdentityTables } from '../database/tables.ts'
-import type { Details, MailKind } from './messages.ts'
+import { type Details, LAST_MAIL, type MailKind } from './messages.ts'
 import { type Outbox, renderKept, sealDetails } from './outbox.ts'
 import { recipientOf } from './recipient.ts'
 import { type Delivered, openTransport, type Transport } from './transport.ts'
@@ -182,6 +182,8 @@ function outcomeOf({ clock }: Outbox, mail: Mail, delivered: Delivered): Partial
 /** What a mail contained is forgotten once it is sent, unless this outbox is where it is read. */
 function finish(outbox: Outbox, mail: Mail, outcome: Partial<Outcome>): Promise<void> {
   const { state = 'dropped' } = outcome
+  if (mail.kind === LAST_MAIL && state !== 'queued' && !outbox.settings.keepInOutbox)
+    return deleteMail(outbox.db, mail.id)
   const done = state === 'dropped' || (state === 'sent' && !outbox.settings.keepInOutbox)
   return recordOutcome(outbox.db, mail, {
     nextAttemptAt: null,

@@ -8,6 +8,9 @@ import { LANGUAGES, type Language, type MailSettings } from './settings.ts'
 
 export type MailKind = keyof typeof en.mails
 
+/** It goes to somebody who has no account any more. */
+export const LAST_MAIL = 'account-erased' satisfies MailKind
+
 /** What the texts of a mail may name; `code` and `link` get a line of their own. */
 export type Details = Record<string, string>
 

@@ -14,19 +14,23 @@ import {
   type Job,
   type LeaseTables,
   type Logger,
+  revokeKeysMadeBy,
   type Server,
+  type ServiceKeys,
   startJob,
 } from '@plinth/kit'
 import { spendToken } from '../../database/one-time-tokens.repository.ts'
 import type { IdentityTables } from '../../database/tables.ts'
 import { eraseUserData } from '../../database/user-data.repository.ts'
-import { canSend, queueMail } from '../../mail/outbox.ts'
+import { LAST_MAIL } from '../../mail/messages.ts'
+import { canSend, type Outbox, queueMail } from '../../mail/outbox.ts'
 import { findToken, issueToken } from '../one-time-tokens.ts'
 import { tokenRejected } from '../problems.ts'
 import { accountLink, type Recovery } from '../recovery.ts'
 import { noDeletion } from './problems.ts'
 
 export type Lifecycle = Recovery & {
+  keys: ServiceKeys
   graceDays: number
   /** Looks for accounts whose time has come. */
   eraseDue(): void
@@ -34,13 +38,16 @@ export type Lifecycle = Recovery & {
 
 const DAY_SECONDS = 86_400
 
-/** A mail with a way back goes out; without mail the way back is to sign in. */
+/**
+ * A mail with a way back goes out; without mail the way back is to sign in. Service keys that the user made
+ * end for good.
+ */
 export async function deleteOwnAccount(
   lifecycle: Lifecycle,
   caller: Caller,
   origin: Origin,
 ): Promise<{ deletesAt: string }> {
-  const { accounts, outbox, graceDays } = lifecycle
+  const { accounts, outbox, keys, graceDays } = lifecycle
   const userId = Number(caller.userId)
   const deletesAt = await scheduleDeletion(
     accounts,
@@ -52,8 +59,9 @@ export async function deleteOwnAccount(
         await lockCaller(database, caller)
       },
       async onScheduled(database, { email, username }, at) {
-        if (!canSend(outbox) || graceDays === 0) return
         const db = database as unknown as Db<IdentityTables>
+        await revokeKeysMadeBy(keys, db, username, { actor: username, origin })
+        if (!canSend(outbox) || graceDays === 0) return
         const undo = { userId, kind: 'deletion-undo', address: email, expiresAt: at } as const
         const { token } = await issueToken({ accounts, db }, undo)
         const link = accountLink(lifecycle, 'keep', token)
@@ -75,7 +83,7 @@ export async function deleteByAdministrator(
   userId: number,
   by: By,
 ): Promise<{ deletesAt: string }> {
-  const { accounts, outbox, graceDays } = lifecycle
+  const { accounts, outbox, keys, graceDays } = lifecycle
   const deletesAt = await scheduleDeletion(
     accounts,
     userId,
@@ -83,8 +91,9 @@ export async function deleteByAdministrator(
       by: 'administrator',
       graceSeconds: graceDays * DAY_SECONDS,
       async onScheduled(database, { email, username }, at) {
-        if (!canSend(outbox)) return
         const db = database as unknown as Db<IdentityTables>
+        await revokeKeysMadeBy(keys, db, username, by)
+        if (!canSend(outbox) || graceDays === 0) return
         const details = { username, date: at.slice(0, 10) }
         const mail = { kind: 'deletion-by-administrator', to: email, userId, details } as const
         await queueMail(outbox, db, { ...mail, lifetimeSeconds: DAY_SECONDS }, by.origin)
@@ -121,6 +130,7 @@ export async function keepAccount({ accounts }: Lifecycle, userId: number, by: B
   if (!(await cancelDeletion(accounts, userId, async () => true, by))) throw noDeletion()
 }
 
+const ORIGIN = { address: 'erasure', requestId: null }
 const EVERY_SECONDS = 60
 const AT_ONCE = 100
 
@@ -140,8 +150,9 @@ export function startErasure(lifecycle: Lifecycle, { log, metrics }: Server): Jo
   return job
 }
 
+/** A key may have been made by a request that was under way when the erasure was asked for. */
 export async function eraseDue(
-  { accounts }: Pick<Lifecycle, 'accounts'>,
+  { accounts, outbox, keys }: Pick<Lifecycle, 'accounts' | 'outbox' | 'keys'>,
   signal: AbortSignal,
 ): Promise<void> {
   let due: number[]
@@ -149,9 +160,24 @@ export async function eraseDue(
     due = await listDueDeletions(accounts.db, accounts.clock(), AT_ONCE)
     for (const id of due) {
       if (signal.aborted) return
-      await eraseAccount(accounts, id, (database, user) =>
-        eraseUserData(database as unknown as Db<IdentityTables>, user),
-      )
+      await eraseAccount(accounts, id, async (database, user) => {
+        const db = database as unknown as Db<IdentityTables>
+        await revokeKeysMadeBy(keys, db, user.username, { actor: user.username, origin: ORIGIN })
+        await eraseUserData(db, user)
+        await queueLastMail(outbox, db, user)
+      })
     }
   } while (due.length === AT_ONCE)
+}
+
+/** After everything else about the user has gone; the outbox forgets it as soon as it is sent. */
+async function queueLastMail(
+  outbox: Outbox,
+  db: Db<IdentityTables>,
+  { email: to, username }: { email: string; username: string },
+): Promise<void> {
+  if (!canSend(outbox)) return
+  const origin = { address: outbox.settings.appName, userAgent: null, requestId: null }
+  const mail = { kind: LAST_MAIL, to, details: { username }, lifetimeSeconds: DAY_SECONDS } as const
+  await queueMail(outbox, db, mail, origin)
 }

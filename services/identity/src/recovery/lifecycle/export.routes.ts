@@ -47,7 +47,7 @@ export function exportRoutes(
   })
 
   server.post('/api/users/:id/export', {
-    onRequest: guard.role(ADMIN_ROLE),
+    onRequest: [guard.role(ADMIN_ROLE), recent],
     schema: {
       operationId: 'exportDataOfUser',
       summary: 'Everything that is kept about a user, as one JSON document',

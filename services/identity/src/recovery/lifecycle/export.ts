@@ -8,7 +8,10 @@ import {
   sessionsOf,
   userDetails,
 } from '@plinth/accounts'
-import { type Caller, inTransaction } from '@plinth/kit'
+import { type Caller, type Db, inTransaction, keysMadeBy, type ServiceKey } from '@plinth/kit'
+import { listBrowsers } from '../../database/browsers.repository.ts'
+import { findFactor, unusedRecoveryCodes } from '../../database/factors.repository.ts'
+import type { IdentityTables } from '../../database/tables.ts'
 import { listAuditOf, listMailsOf } from '../../database/user-data.repository.ts'
 import { queueMail, requireMail } from '../../mail/outbox.ts'
 import type { Language } from '../../mail/settings.ts'
@@ -73,6 +76,26 @@ export async function exportUser(
   return partsOf(recovery, userId, username)
 }
 
+/** What the other services keep, which identity cannot read: each answers for itself. */
+const ELSEWHERE = {
+  files: 'GET /file/list of the storage service, as the user',
+  payments: 'GET /api/customers?email= and GET /api/payments of the payment service, for operators',
+}
+
+async function secondFactorOf(db: Db<IdentityTables>, userId: number) {
+  const factor = await findFactor(db, userId)
+  if (factor?.state !== 'active') return null
+  const { remaining } = await unusedRecoveryCodes(db, userId)
+  return { enrolledAt: factor.confirmedAt, recoveryCodesLeft: remaining }
+}
+
+function describeKey(key: ServiceKey) {
+  const { name, scopes, allowedCidrs, createdAt, expiresAt, revokedAt } = key
+  const { lastUsedAt, lastUsedAddress } = key
+  const use = { lastUsedAt, lastUsedAddress }
+  return { name, scopes, allowedCidrs, createdAt, expiresAt, revokedAt, ...use }
+}
+
 async function* partsOf(
   { accounts, db, passkeys }: Recovery,
   userId: number,
@@ -84,7 +107,12 @@ async function* partsOf(
     profile: await userDetails(accounts, userId),
     sessions: sessions.map(({ current: _, ...session }) => session),
     passkeys: await passkeys.list(accounts.db, userId),
+    secondFactor: await secondFactorOf(db, userId),
+    // Of a browser only a hash is kept.
+    knownBrowsers: [...(await listBrowsers(db, userId)).values()].map((seenAt) => ({ seenAt })),
+    serviceKeys: (await keysMadeBy(db, username)).map(describeKey),
     mails: await listMailsOf(db, userId),
+    elsewhere: ELSEWHERE,
   }
   yield `${JSON.stringify(head).slice(0, -1)},"audit":[`
   let after = 0
