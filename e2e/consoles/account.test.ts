@@ -343,6 +343,14 @@ describe('the account pages', { skip }, () => {
     await factor.getByRole('textbox', { name: 'First code' }).fill(authenticatorCode(secret))
     await factor.getByRole('button', { name: 'Turn it on' }).click()
     const codes = (await factor.locator('pre').innerText()).split('\n')
+
+    const asked = page.waitForEvent('dialog')
+    await page.evaluate(`setTimeout(() => location.reload())`)
+    const dialog = await asked
+    assert.equal(dialog.type(), 'beforeunload')
+    await dialog.accept()
+    await factor.getByText('You have not shown yet that you kept your recovery codes').waitFor()
+    assert.deepEqual(await accessibilityFaults(page), [])
     await factor.getByRole('textbox', { name: 'Type one of them' }).fill('0000-0000-00000')
     await factor.getByRole('button', { name: 'I have kept them' }).click()
     await factor.getByText('This is none of them.').waitFor()
@@ -350,6 +358,7 @@ describe('the account pages', { skip }, () => {
       .getByRole('textbox', { name: 'Type one of them' })
       .fill((codes[3] ?? '').toLowerCase())
     await factor.getByRole('button', { name: 'I have kept them' }).click()
+    await factor.getByText('You have not shown yet').waitFor({ state: 'detached' })
     await factor.getByText('You have 10 recovery codes left.').waitFor()
 
     const devices = page.getByRole('region', { name: 'Devices' })

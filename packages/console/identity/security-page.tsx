@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals'
-import { RecoveryCodes, useTypedBack } from '../shared/account/recovery-codes.tsx'
+import { RecoveryCodes } from '../shared/account/recovery-codes.tsx'
 import { OwnAccountOnly } from '../shared/account/session/sign-in.tsx'
 import { useAction, useLoad } from '../shared/api/use-reply.ts'
 import { Button } from '../shared/components/button.tsx'
@@ -13,6 +13,7 @@ import { session } from './session.ts'
 type Security = { emailVerified: boolean; secondFactor: boolean }
 type Enrolment = { secret: string; uri: string }
 type Codes = { recoveryCodes: string[] }
+type Left = { remaining: number; createdAt: string | null; kept: boolean }
 
 const { api } = session
 const CODE = { label: 'Code', name: 'code', autocomplete: 'one-time-code' } as const
@@ -115,7 +116,6 @@ const LABELS = {
 }
 
 function RecoveryCodesCard({ codes, onKept }: { codes: string[]; onKept(): void }) {
-  const { check, isWrong } = useTypedBack(codes, onKept)
   return (
     <Card
       title="Your recovery codes"
@@ -123,24 +123,26 @@ function RecoveryCodesCard({ codes, onKept }: { codes: string[]; onKept(): void 
     >
       <Success>The second factor is on.</Success>
       <RecoveryCodes codes={codes} labels={LABELS} />
-      <Form
-        label="Recovery code"
-        fields={[
-          {
-            label: 'Type one of them',
-            name: 'code',
-            fault: isWrong ? 'This is none of them.' : undefined,
-          },
-        ]}
-        action={{ run: check }}
-        send="I have kept them"
-        kind="primary"
-      />
+      <TypeBack onKept={onKept} />
     </Card>
   )
 }
 
-type Left = { remaining: number; createdAt: string | null }
+function TypeBack({ onKept }: { onKept(): void }) {
+  const check = useAction(
+    (values: Values) => api.post('/api/users/me/recovery-codes/check', values),
+    (reply) => reply?.ok && onKept(),
+  )
+  return (
+    <Form
+      label="Recovery code"
+      fields={[{ label: 'Type one of them', name: 'recoveryCode' }]}
+      action={check}
+      send="I have kept them"
+      kind="primary"
+    />
+  )
+}
 
 const FEW_CODES = 3
 
@@ -169,12 +171,22 @@ function ActiveCard(props: { onCodes(codes: string[]): void; onRemoved(): void }
       </Card>
       <Card title="Recovery codes" about="For when the authenticator is lost.">
         <Loaded of={left}>
-          {({ remaining }) => (
-            <Notice tone={remaining > FEW_CODES ? undefined : 'warn'}>
-              <p>
-                {remaining} of 10 left.{remaining > FEW_CODES ? '' : ' Make new ones soon.'}
-              </p>
-            </Notice>
+          {({ remaining, kept }) => (
+            <>
+              <Notice tone={remaining > FEW_CODES ? undefined : 'warn'}>
+                <p>
+                  {remaining} of 10 left.{remaining > FEW_CODES ? '' : ' Make new ones soon.'}
+                </p>
+              </Notice>
+              {!kept && (
+                <>
+                  <Notice tone="warn">
+                    <p>Nothing shows yet that you have kept them. Type one, or make new ones.</p>
+                  </Notice>
+                  <TypeBack onKept={left.reload} />
+                </>
+              )}
+            </>
           )}
         </Loaded>
         <Form

@@ -305,6 +305,36 @@ for (const engine of engines)
       await mailTo(api, user.email, 'recovery-codes-renewed')
     })
 
+    test('recovery codes are kept once one was typed back, which spends none, or used', async () => {
+      const { api, token, clock, user } = await newUser(service())
+      const path = '/api/users/me/recovery-codes'
+      const check = async (recoveryCode: string | undefined, as = token) =>
+        (await api.post(`${path}/check`, { recoveryCode }, { token: as })).status
+      const left = async () => {
+        const { remaining, kept } = (await api.get(path, { token })).body
+        return { remaining, kept }
+      }
+      assert.deepEqual(await left(), { remaining: 0, kept: false })
+      const { app, recoveryCodes } = await enrol(api, token, clock)
+      assert.deepEqual(await left(), { remaining: 10, kept: false })
+
+      const stranger = await newUser(service())
+      assert.equal(await check(recoveryCodes[0], stranger.token), 400)
+      assert.equal(await check('0000-0000-00000'), 400)
+      assert.deepEqual(await left(), { remaining: 10, kept: false })
+      assert.equal(await check(recoveryCodes[0]?.toLowerCase()), 204)
+      assert.deepEqual(await left(), { remaining: 10, kept: true })
+
+      const renewed = await api.post(path, { code: app.next() }, { token })
+      assert.deepEqual(await left(), { remaining: 10, kept: false })
+      assert.equal(await check(recoveryCodes[1]), 400)
+      const recoveryCode = renewed.body.recoveryCodes[0]
+      const step = await secondStep(api, await firstStep(api, user), { recoveryCode })
+      assert.equal(step.status, 200)
+      assert.equal(await check(recoveryCode), 400)
+      assert.deepEqual(await left(), { remaining: 9, kept: true })
+    })
+
     test('is removed by an administrator after a day, unless it is used before', async () => {
       const { api, token, clock, user } = await newUser(service())
       const { app } = await enrol(api, token, clock)

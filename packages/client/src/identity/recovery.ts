@@ -42,7 +42,9 @@ export type FactorCalls = {
   confirmTotp(code: string): Promise<{ recoveryCodes: string[] }>
   removeTotp(proof: FactorProof): Promise<void>
   renewRecoveryCodes(code: string): Promise<{ recoveryCodes: string[] }>
-  recoveryCodesLeft(): Promise<{ remaining: number; createdAt: string | null }>
+  recoveryCodesLeft(): Promise<{ remaining: number; createdAt: string | null; kept: boolean }>
+  /** Shows that they were kept; spends none. */
+  checkRecoveryCode(recoveryCode: string): Promise<void>
   /** For administrators, as the next. */
   secondFactorOfUser(id: number): Promise<{ secondFactor: boolean; removesAt: string | null }>
   /** Takes effect after a delay; the user cancels it by using the factor. */
@@ -109,6 +111,8 @@ export function factorCalls({ send, calling, session }: OpenSession): FactorCall
     removeTotp: (json) => nothingOf(calling('DELETE', totp, { json })),
     renewRecoveryCodes: (code) => jsonOf(calling('POST', codes, { json: { code } })),
     recoveryCodesLeft: () => jsonOf(calling('GET', codes)),
+    checkRecoveryCode: (recoveryCode) =>
+      nothingOf(calling('POST', `${codes}/check`, { json: { recoveryCode } })),
     secondFactorOfUser: (id) => jsonOf(calling('GET', `/api/users/${id}/totp`)),
     removeTotpOfUser: (id, reason) =>
       jsonOf(calling('DELETE', `/api/users/${id}/totp`, { json: { reason } })),

@@ -39,6 +39,7 @@ function AccountButtons({ session, user, act }: Props) {
             kind="danger"
             question="End the password, sessions and passkeys?"
             {...asked}
+            blocked={user.enabled ? asked.blocked : 'Enable the account first: it gets no mail.'}
             onClick={post('password-reset', `A mail lets ${username} choose a new password.`)}
           >
             Reset the password
@@ -95,7 +96,7 @@ function Verification({ session, user, act }: Props) {
         busy={act.busy}
         onClick={() => act.run(send, `A mail lets ${user.username} verify the address.`)}
       >
-        Verify the address
+        Send the verification mail again
       </ConfirmButton>
     </div>
   )

@@ -1,13 +1,18 @@
-import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
 import { Button } from '../components/button.tsx'
 import { CopyButton } from '../components/code.tsx'
 
 type Labels = { title: string; copy: string; copied?: string; download: string; print: string }
 
-/** The codes, and the ways to keep them. */
+/** The codes, and the ways to keep them. They are shown once, so the browser asks before it leaves. */
 export function RecoveryCodes({ codes, labels }: { codes: string[]; labels: Labels }) {
   const { title, copy, copied, download, print: printing } = labels
   const text = codes.join('\n')
+  useEffect(() => {
+    const ask = (event: Event) => event.preventDefault()
+    addEventListener('beforeunload', ask)
+    return () => removeEventListener('beforeunload', ask)
+  }, [])
   return (
     <>
       <section class="code" aria-label={title}>
@@ -28,15 +33,4 @@ export function RecoveryCodes({ codes, labels }: { codes: string[]; labels: Labe
       </div>
     </>
   )
-}
-
-/** A user who did not keep them is locked out by the first lost phone, so one is typed back. */
-export function useTypedBack(codes: string[], onKept: () => void) {
-  const wrong = useSignal(false)
-  const check = ({ code = '' }: Record<string, string>) => {
-    const typed = code.toUpperCase().replaceAll(/[\s-]/g, '')
-    wrong.value = !codes.some((each) => each.replaceAll('-', '') === typed)
-    if (!wrong.value) onKept()
-  }
-  return { check, isWrong: wrong.value }
 }

@@ -148,24 +148,32 @@ export async function replaceRecoveryCodes(
 ): Promise<void> {
   await db.deleteFrom('recovery_codes').where('user_id', '=', userId).execute()
   const created_at = now.toISOString()
-  const rows = hashes.map((code_hash) => ({
-    user_id: userId,
-    code_hash,
-    created_at,
-    used_at: null,
-  }))
+  const fresh = { user_id: userId, created_at, used_at: null, checked_at: null }
+  const rows = hashes.map((code_hash) => ({ ...fresh, code_hash }))
   await db.insertInto('recovery_codes').values(rows).execute()
 }
 
+type CodeKey = { userId: number; codeHash: string }
+
 /** Of several uses of one code, one succeeds. */
-export async function spendRecoveryCode(
+export function spendRecoveryCode(db: Db<IdentityTables>, code: CodeKey, now: Date) {
+  return updateUnused(db, code, { used_at: now.toISOString() })
+}
+
+/** Its owner has it; it still works. */
+export function markChecked(db: Db<IdentityTables>, code: CodeKey, now: Date) {
+  return updateUnused(db, code, { checked_at: now.toISOString() })
+}
+
+/** Returns whether it is one of those that work. */
+async function updateUnused(
   db: Db<IdentityTables>,
-  { userId, codeHash }: { userId: number; codeHash: string },
-  now: Date,
+  { userId, codeHash }: CodeKey,
+  change: { used_at: string } | { checked_at: string },
 ): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('recovery_codes')
-    .set({ used_at: now.toISOString() })
+    .set(change)
     .where('user_id', '=', userId)
     .where('code_hash', '=', codeHash)
     .where('used_at', 'is', null)
@@ -176,12 +184,13 @@ export async function spendRecoveryCode(
 export async function unusedRecoveryCodes(db: Db<IdentityTables>, userId: number) {
   const rows = await db
     .selectFrom('recovery_codes')
-    .select(['created_at', 'used_at'])
+    .select(['created_at', 'used_at', 'checked_at'])
     .where('user_id', '=', userId)
     .execute()
   return {
     remaining: rows.filter(({ used_at }) => used_at === null).length,
     createdAt: rows[0]?.created_at ?? null,
+    kept: rows.some(({ used_at, checked_at }) => (used_at ?? checked_at) !== null),
   }
 }
 

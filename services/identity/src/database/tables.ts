@@ -99,6 +99,8 @@ export type IdentityTables = AccountTables &
       code_hash: string
       created_at: string
       used_at: string | null
+      /** When its owner showed that it was kept. */
+      checked_at: string | null
     }
     /** Browsers that a user has signed in with. */
     known_browsers: {

@@ -20,6 +20,7 @@ import {
   activateFactor,
   findFactor,
   insertPendingFactor,
+  markChecked,
   replaceRecoveryCodes,
   unusedRecoveryCodes,
 } from '../database/factors.repository.ts'
@@ -154,6 +155,18 @@ async function issueRecoveryCodes({ accounts }: Factors, db: Db<IdentityTables>,
   const hashes = codes.map((code) => recoveryCodeHash(masterKey, userId, code))
   await replaceRecoveryCodes(db, userId, { hashes, now: accounts.clock() })
   return codes
+}
+
+/** A user who did not keep them is locked out by the first lost phone, so pages have one typed back. */
+export async function checkRecoveryCode(
+  { accounts, db }: Factors,
+  caller: Caller,
+  typed: string,
+): Promise<void> {
+  const userId = Number(caller.userId)
+  const codeHash = recoveryCodeHash(accounts.settings.masterKey, userId, typed)
+  if (await markChecked(db, { userId, codeHash }, accounts.clock())) return
+  throw validationFailed(['recoveryCode: is none of those that work'])
 }
 
 export function recoveryCodesLeft({ db }: Factors, caller: Caller) {

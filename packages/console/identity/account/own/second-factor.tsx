@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals'
-import { RecoveryCodes, useTypedBack } from '../../../shared/account/recovery-codes.tsx'
+import { RecoveryCodes } from '../../../shared/account/recovery-codes.tsx'
 import { useLoad } from '../../../shared/api/use-reply.ts'
 import { Button } from '../../../shared/components/button.tsx'
 import { CopyButton, QrCode } from '../../../shared/components/code.tsx'
@@ -78,26 +78,30 @@ function Enrol({ onCodes }: { onCodes(codes: string[]): void }) {
 }
 
 function KeepCodes({ codes, onKept }: { codes: string[]; onKept(): void }) {
-  const { check, isWrong } = useTypedBack(codes, onKept)
   return (
     <>
       <h3>{texts.codesTitle}</h3>
       <p>{texts.codesAbout}</p>
       <RecoveryCodes codes={codes} labels={{ ...texts, title: texts.codesTitle }} />
-      <Ask
-        label={texts.typeBack}
-        fields={[
-          {
-            label: texts.typeBack,
-            name: 'code',
-            fault: isWrong ? texts.typeBackRefused : undefined,
-          },
-        ]}
-        refused={{}}
-        action={{ run: check, busy: false }}
-        send={texts.codesKept}
-      />
+      <TypeBack onKept={onKept} />
     </>
+  )
+}
+
+/** Who did not keep them is locked out by the first lost phone, so one is typed back. */
+function TypeBack({ onKept }: { onKept(): void }) {
+  const check = useOwnAction(
+    (values: Values) => session.api.post('/api/users/me/recovery-codes/check', values),
+    (reply) => reply?.ok && onKept(),
+  )
+  return (
+    <Ask
+      label={texts.typeBack}
+      fields={[{ label: texts.typeBack, name: 'recoveryCode' }]}
+      refused={{ recoveryCode: texts.typeBackRefused }}
+      action={check}
+      send={texts.codesKept}
+    />
   )
 }
 
@@ -105,7 +109,9 @@ const FEW_CODES = 3
 
 function TurnedOn(props: { onCodes(codes: string[]): void; onRemoved(): void }) {
   const { api } = session
-  const left = useLoad<{ remaining: number }>(() => api.get('/api/users/me/recovery-codes'))
+  const left = useLoad<{ remaining: number; kept: boolean }>(() =>
+    api.get('/api/users/me/recovery-codes'),
+  )
   const renew = useOwnAction(
     (values: Values) => api.post('/api/users/me/recovery-codes', values),
     (reply) => reply?.ok && props.onCodes(reply.body.recoveryCodes),
@@ -128,6 +134,14 @@ function TurnedOn(props: { onCodes(codes: string[]): void; onRemoved(): void }) 
             {remaining > FEW_CODES ? '' : texts.codesFew}
           </p>
         </Notice>
+      )}
+      {left.body?.kept === false && (
+        <>
+          <Notice tone="warn">
+            <p>{texts.codesNotKept}</p>
+          </Notice>
+          <TypeBack onKept={left.reload} />
+        </>
       )}
       <Ask
         label={texts.codesRenew}

@@ -114,6 +114,8 @@ export const de: Texts = {
   typeBack: 'Tippe einen davon ab',
   typeBackRefused: 'Das ist keiner davon.',
   codesKept: 'Ich habe sie aufbewahrt',
+  codesNotKept:
+    'Du hast noch nicht gezeigt, dass du deine Wiederherstellungscodes aufbewahrt hast. Gib einen davon ein oder erzeuge neue.',
   codesLeft: 'Du hast noch {count} Wiederherstellungscodes.',
   codesFew: 'Erzeuge bald neue.',
   codesRenew: 'Neue Wiederherstellungscodes erzeugen',

@@ -109,6 +109,8 @@ export const en = {
   typeBack: 'Type one of them',
   typeBackRefused: 'This is none of them.',
   codesKept: 'I have kept them',
+  codesNotKept:
+    'You have not shown yet that you kept your recovery codes. Type one of them, or make new ones.',
   codesLeft: 'You have {count} recovery codes left.',
   codesFew: 'Make new ones soon.',
   codesRenew: 'Make new recovery codes',

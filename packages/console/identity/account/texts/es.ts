@@ -112,6 +112,8 @@ export const es: Texts = {
   typeBack: 'Escribe uno de ellos',
   typeBackRefused: 'No es ninguno de ellos.',
   codesKept: 'Los he guardado',
+  codesNotKept:
+    'Aún no has mostrado que guardaste tus códigos de recuperación. Escribe uno de ellos o crea otros.',
   codesLeft: 'Te quedan {count} códigos de recuperación.',
   codesFew: 'Crea otros pronto.',
   codesRenew: 'Crear códigos de recuperación nuevos',

@@ -8,6 +8,7 @@ import { factorRemoval } from './0005-factor-removal.ts'
 import { knownBrowsers } from './0006-known-browsers.ts'
 import { replacedTokens } from './0007-replaced-tokens.ts'
 import { heldRegistrations } from './0008-held-registrations.ts'
+import { checkedCodes } from './0009-checked-codes.ts'
 
 export const identityMigrations: Migration[] = [
   ...accountMigrations,
@@ -20,4 +21,5 @@ export const identityMigrations: Migration[] = [
   knownBrowsers,
   replacedTokens,
   heldRegistrations,
+  checkedCodes,
 ]

@@ -17,6 +17,7 @@ import {
   validationFailed,
 } from '@plinth/kit'
 import {
+  checkRecoveryCode,
   confirmTotp,
   enrolTotp,
   recoveryCodesLeft,
@@ -33,15 +34,16 @@ const bodyLimit = CREDENTIALS_BODY_BYTES
 
 const code = requiredText({ maxLength: 20, examples: ['123456'] })
 
+const recoveryCode = requiredText({ maxLength: 40, examples: ['7KQ2-M9XD-4HTZ8'] })
+
 /** One of them is enough, which the route checks. */
-const proof = {
-  code: Type.Optional(code),
-  recoveryCode: Type.Optional(requiredText({ maxLength: 40, examples: ['7KQ2-M9XD-4HTZ8'] })),
-}
+const proof = { code: Type.Optional(code), recoveryCode: Type.Optional(recoveryCode) }
 
 const ProofBody = Type.Object(proof, { title: 'SecondFactorProof' })
 
 const CodeBody = Type.Object({ code }, { title: 'TotpCode' })
+
+const RecoveryCodeBody = Type.Object({ recoveryCode }, { title: 'RecoveryCode' })
 
 const SecondStepBody = Type.Object(
   { mfaToken: requiredText({ maxLength: 200, description: 'Of the 401 MFA_REQUIRED' }), ...proof },
@@ -78,7 +80,11 @@ const CodesReply = Type.Object(
 )
 
 const CodesLeftReply = Type.Object(
-  { remaining: Type.Integer(), createdAt: orNull(timestamp()) },
+  {
+    remaining: Type.Integer(),
+    createdAt: orNull(timestamp()),
+    kept: Type.Boolean({ description: 'Whether one of them was typed since they were made' }),
+  },
   { ...closed, title: 'RecoveryCodesLeft' },
 )
 
@@ -132,17 +138,7 @@ export function factorRoutes(
   })
 
   enrolmentRoutes(server, factors, [guard.caller, recent])
-
-  server.get('/api/users/me/recovery-codes', {
-    onRequest: guard.caller,
-    schema: {
-      operationId: 'recoveryCodesLeft',
-      summary: 'How many recovery codes you have left',
-      tags,
-      response: { 200: CodesLeftReply },
-    },
-    handler: ({ caller }) => recoveryCodesLeft(factors, caller),
-  })
+  recoveryCodeRoutes(server, factors, { guard, recent })
 }
 
 function enrolmentRoutes(server: Server, factors: Factors, onRequest: Guard[]): void {
@@ -191,10 +187,39 @@ function enrolmentRoutes(server: Server, factors: Factors, onRequest: Guard[]): 
       return reply.code(204).send()
     },
   })
+}
+
+function recoveryCodeRoutes(server: Server, factors: Factors, { guard, recent }: Guards): void {
+  server.get('/api/users/me/recovery-codes', {
+    onRequest: guard.caller,
+    schema: {
+      operationId: 'recoveryCodesLeft',
+      summary: 'How many recovery codes you have left',
+      tags,
+      response: { 200: CodesLeftReply },
+    },
+    handler: ({ caller }) => recoveryCodesLeft(factors, caller),
+  })
+
+  server.post('/api/users/me/recovery-codes/check', {
+    bodyLimit,
+    onRequest: guard.caller,
+    schema: {
+      operationId: 'checkRecoveryCode',
+      summary: 'Show that you have kept your recovery codes; spends none',
+      tags,
+      body: RecoveryCodeBody,
+      response: { 204: noContent },
+    },
+    handler: async ({ caller, body }, reply) => {
+      await checkRecoveryCode(factors, caller, body.recoveryCode)
+      return reply.code(204).send()
+    },
+  })
 
   server.post('/api/users/me/recovery-codes', {
     bodyLimit,
-    onRequest,
+    onRequest: [guard.caller, recent],
     schema: {
       operationId: 'renewRecoveryCodes',
       summary: 'Get new recovery codes; the earlier ones stop working',
