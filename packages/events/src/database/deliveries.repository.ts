@@ -45,9 +45,8 @@ export async function insertDeliveries(db: Db, wanted: NewDelivery[], now: Date)
       .execute()
 }
 
-/** The endpoints with something due that no node holds. */
-export async function listEndpointsDue(db: Db, now: Date): Promise<string[]> {
-  const rows = await db
+const endpointsDue = prepared((db: Db, { at, impossible }: Moment) =>
+  db
     .selectFrom('event_endpoints')
     .select('id')
     .where('state', '=', 'active')
@@ -56,22 +55,29 @@ export async function listEndpointsDue(db: Db, now: Date): Promise<string[]> {
         selectFrom('event_deliveries')
           .select('event_deliveries.id')
           .whereRef('endpoint_id', '=', 'event_endpoints.id')
-          .where('next_attempt_at', '<=', now.toISOString())
-          .where(isFree(now)),
+          .where('next_attempt_at', '<=', at)
+          .where(isFree({ at, impossible })),
       ),
-    )
-    .execute()
-  return rows.map(({ id }) => id)
+    ),
+)
+
+/** The endpoints with something due that no node holds. */
+export async function listEndpointsDue(db: Db, now: Date): Promise<string[]> {
+  return (await endpointsDue(db, momentOf(now))).map(({ id }) => id)
 }
+
+type Moment = { at: string; impossible: string }
 
 /**
  * A lease that ends later than any that could have been given was given before the clock was set back,
  * and is over.
  */
-function isFree(now: Date) {
-  const impossible = secondsAfter(now, 2 * LEASE_SECONDS).toISOString()
-  const at = now.toISOString()
+function isFree({ at, impossible }: Moment) {
   return sql<boolean>`(lease_until is null or lease_until <= ${at} or lease_until > ${impossible})`
+}
+
+function momentOf(now: Date): Moment {
+  return { at: now.toISOString(), impossible: secondsAfter(now, 2 * LEASE_SECONDS).toISOString() }
 }
 
 /** Far longer than an attempt takes: clocks of nodes may differ by the rest. */
@@ -90,36 +96,14 @@ export async function claimDeliveries(
   { endpointId, owner, now, most }: Claim,
 ): Promise<{ endpoint: Endpoint; deliveries: ClaimedDelivery[] } | undefined> {
   return inTransaction(connection, async (db) => {
-    const endpoint = most > 0 ? await lockActiveEndpoint(db, endpointId) : undefined
-    if (!endpoint) return undefined
-    const at = now.toISOString()
-    const { busy } = await db
-      .selectFrom('event_deliveries')
-      .select(({ fn }) => fn.countAll<number>().as('busy'))
-      .where('endpoint_id', '=', endpointId)
-      .where('lease_until', '>', at)
-      .where('lease_until', '<=', secondsAfter(now, 2 * LEASE_SECONDS).toISOString())
-      .executeTakeFirstOrThrow()
-    if (busy >= most) return undefined
-    const due = db
-      .selectFrom('event_deliveries')
-      .select('id')
-      .where('endpoint_id', '=', endpointId)
-      .where('next_attempt_at', '<=', at)
-      .where(isFree(now))
-      .orderBy('next_attempt_at')
-      .orderBy('id')
-      .limit(most - busy)
-    const claimed = await db
-      .updateTable('event_deliveries')
-      .set(({ eb }) => ({
-        lease_until: secondsAfter(now, LEASE_SECONDS).toISOString(),
-        lease_owner: owner,
-        attempts: eb('attempts', '+', 1),
-      }))
-      .where('id', 'in', due)
-      .returning(['id', 'event_serial', 'attempts', 'attempts_before', 'trigger'])
-      .execute()
+    const [locked] = most > 0 ? await lockActiveEndpoint(db, { id: endpointId }) : []
+    if (!locked) return undefined
+    const until = secondsAfter(now, LEASE_SECONDS).toISOString()
+    const claim = { endpointId, owner, until, ...momentOf(now) }
+    const [counted] = await countBusy(db, claim)
+    const free = most - (counted?.busy ?? 0)
+    if (free <= 0) return undefined
+    const claimed = await claimDue(db, { ...claim, free })
     if (claimed.length === 0) return undefined
     const deliveries = await Promise.all(
       claimed.map(async ({ event_serial, attempts_before, ...delivery }) => {
@@ -136,20 +120,51 @@ export async function claimDeliveries(
         }
       }),
     )
-    return { endpoint, deliveries }
+    return { endpoint: endpointOf(locked), deliveries }
   })
 }
 
-async function lockActiveEndpoint(db: Db, id: string): Promise<Endpoint | undefined> {
+const lockActiveEndpoint = prepared((db: Db, { id }: { id: string }) => {
   const query = db
     .selectFrom('event_endpoints')
     .selectAll()
     .where('id', '=', id)
     .where('state', '=', 'active')
-  const locked = engineOf(db) === 'postgres' ? query.forUpdate().skipLocked() : query
-  const row = await locked.executeTakeFirst()
-  return row && endpointOf(row)
-}
+  return engineOf(db) === 'postgres' ? query.forUpdate().skipLocked() : query
+})
+
+type ClaimMoment = Moment & { endpointId: string; owner: string; until: string }
+
+const countBusy = prepared((db: Db, { endpointId, at, impossible }: ClaimMoment) =>
+  db
+    .selectFrom('event_deliveries')
+    .select(({ fn }) => fn.countAll<number>().as('busy'))
+    .where('endpoint_id', '=', endpointId)
+    .where('lease_until', '>', at)
+    .where('lease_until', '<=', impossible),
+)
+
+const claimDue = prepared((db: Db, claim: ClaimMoment & { free: number }) =>
+  db
+    .updateTable('event_deliveries')
+    .set(({ eb }) => ({
+      lease_until: claim.until,
+      lease_owner: claim.owner,
+      attempts: eb('attempts', '+', 1),
+    }))
+    .where('id', 'in', (due) =>
+      due
+        .selectFrom('event_deliveries')
+        .select('id')
+        .where('endpoint_id', '=', claim.endpointId)
+        .where('next_attempt_at', '<=', claim.at)
+        .where(isFree(claim))
+        .orderBy('next_attempt_at')
+        .orderBy('id')
+        .limit(sql<number>`${claim.free}`),
+    )
+    .returning(['id', 'event_serial', 'attempts', 'attempts_before', 'trigger']),
+)
 
 const eventOf = prepared((db: Db, { serial }: { serial: number }) =>
   db.selectFrom('events').select(['id', 'body', 'traceparent']).where('serial', '=', serial),

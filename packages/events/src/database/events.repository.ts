@@ -1,5 +1,5 @@
 import { inTransaction } from '@plinth/kit'
-import { lastPosition } from './outbox.repository.ts'
+import { firstEventIdAt, lastPosition } from './outbox.repository.ts'
 import type { AttemptRow, Db, DeliveryState, EndpointState, Trigger } from './tables.ts'
 
 export type StoredEvent = {
@@ -145,9 +145,9 @@ export async function deleteOldEvents(db: Db, before: Date, signal: AbortSignal)
       const rows = await transaction
         .selectFrom('events')
         .select(['serial', 'type', 'subject'])
-        .where('created_at', '<', before.toISOString())
+        .where('id', '<', firstEventIdAt(before))
         .where('position', '<', await lastPosition(transaction))
-        .orderBy('created_at')
+        .orderBy('id')
         .limit(BATCH)
         .execute()
       const serials = rows.map(({ serial }) => serial)
@@ -165,6 +165,7 @@ export async function deleteOldEvents(db: Db, before: Date, signal: AbortSignal)
         .where('event_serial', 'in', serials)
         .execute()
       await transaction.deleteFrom('event_forwards').where('event_serial', 'in', serials).execute()
+      await keepCounts(transaction, serials)
       await transaction.deleteFrom('events').where('serial', 'in', serials).execute()
       // Nothing more happens to what was deleted, so its events need not be counted any more.
       const gone = rows.filter(({ type }) => type.endsWith('.deleted'))
@@ -173,4 +174,25 @@ export async function deleteOldEvents(db: Db, before: Date, signal: AbortSignal)
         await transaction.deleteFrom('event_subjects').where('subject', 'in', subjects).execute()
       return serials.length
     })
+}
+
+/** What is told later about the same subjects goes on counting. */
+async function keepCounts(db: Db, serials: number[]): Promise<void> {
+  await db
+    .insertInto('event_subjects')
+    .columns(['subject', 'sequence'])
+    .expression((from) =>
+      from
+        .selectFrom('events')
+        .select(({ fn }) => ['subject', fn.max<number>('sequence').as('sequence')])
+        .where('serial', 'in', serials)
+        .groupBy('subject'),
+    )
+    .onConflict((conflict) =>
+      conflict
+        .column('subject')
+        .doUpdateSet(({ ref }) => ({ sequence: ref('excluded.sequence') }))
+        .whereRef('event_subjects.sequence', '<', 'excluded.sequence'),
+    )
+    .execute()
 }

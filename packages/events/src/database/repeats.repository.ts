@@ -1,4 +1,5 @@
 import { type Expression, type SqlBool, sql } from 'kysely'
+import { firstEventIdAt } from './outbox.repository.ts'
 import type { Db, Trigger } from './tables.ts'
 
 type Repeat = { endpointId: string; trigger: Trigger; now: Date }
@@ -18,8 +19,9 @@ export async function repeatWindow(db: Db, window: Window, repeat: Repeat): Prom
   const { since, until, types, failedOnly } = window
   const isWanted =
     types.length === 0 ? sql<SqlBool>`true` : sql<SqlBool>`type in (${sql.join(types)})`
-  const inWindow = sql<SqlBool>`position is not null and created_at >= ${since.toISOString()}
-    and created_at <= ${until.toISOString()} and ${isWanted}
+  const after = new Date(until.getTime() + 1)
+  const inWindow = sql<SqlBool>`position is not null and id >= ${firstEventIdAt(since)}
+    and id < ${firstEventIdAt(after)} and ${isWanted}
     and (endpoint_id is null or endpoint_id = ${repeat.endpointId})`
   const isDue = failedOnly ? sql<SqlBool>`state = 'failed'` : sql<SqlBool>`state <> 'pending'`
   const serials = sql`(select serial from events where ${inWindow})`

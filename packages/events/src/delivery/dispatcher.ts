@@ -10,6 +10,8 @@ import { openLanes } from './lanes.ts'
 const EVERY_MS = 1_000
 /** Requests that end together share a round. */
 const SOON_MS = 20
+/** A busy service looks no more often. */
+const APART_MS = 100
 
 export type Dispatcher = {
   /** Something was probably published: look soon, and not only at the next turn. */
@@ -42,17 +44,22 @@ export function startDispatcher(events: Events, options: Options): Dispatcher {
     await Promise.all(due.map(lanes.fill))
   })
   // The request that wakes it has a trace of its own.
-  const look = () =>
-    void inTrace(undefined, round).catch((error) =>
+  let lookedAt = Number.NEGATIVE_INFINITY
+  const look = () => {
+    lookedAt = performance.now()
+    inTrace(undefined, round).catch((error) =>
       events.log.error({ err: error }, 'delivering events failed'),
     )
+  }
   const timer = options.delivers ? setInterval(look, EVERY_MS).unref() : undefined
   let soon: NodeJS.Timeout | undefined
   const wake = () => {
-    soon ??= setTimeout(() => {
+    if (soon) return
+    const pause = Math.max(SOON_MS, lookedAt + APART_MS - performance.now())
+    soon = setTimeout(() => {
       soon = undefined
       look()
-    }, SOON_MS).unref()
+    }, pause).unref()
   }
   const idle = async () => {
     await round()

@@ -2,10 +2,12 @@ import type { Migration } from '@plinth/kit'
 import { eventsMigration } from './0001-events.ts'
 import { traceparentMigration } from './0002-traceparent.ts'
 import { forwardsMigration } from './0003-forwards.ts'
+import { fewerIndexesMigration } from './0004-fewer-indexes.ts'
 
 /** A host lists these after the kit's own. */
 export const eventMigrations: Migration[] = [
   eventsMigration,
   traceparentMigration,
   forwardsMigration,
+  fewerIndexesMigration,
 ]
