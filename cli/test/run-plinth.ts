@@ -8,7 +8,7 @@ import { answerOf } from '../plinth.ts'
 
 const MAIN = join(import.meta.dirname, '../main.js')
 
-type Surroundings = { cwd?: string; env?: Record<string, string>; input?: string }
+type Surroundings = { cwd?: string; env?: Record<string, string | undefined>; input?: string }
 export type Ended = { code: number | null; stdout: string; stderr: string }
 
 /** Runs the command in a process of its own, as a person would. */
@@ -45,6 +45,16 @@ export async function plinthHere(
   } finally {
     process.chdir(before)
   }
+}
+
+/** As `plinthHere`, but what ends badly is thrown. */
+export async function plinthSucceeds(
+  words: string[],
+  surroundings: Omit<Surroundings, 'input'>,
+): Promise<Ended> {
+  const ended = await plinthHere(words, surroundings)
+  if (ended.code === 0) return ended
+  throw Object.assign(new Error(ended.stderr), ended)
 }
 
 export function temporaryFolder(t: { after(work: () => void): void }): string {

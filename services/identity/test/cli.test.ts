@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { engines } from '@plinth/kit/testing'
-import { commandLine } from './command-line.ts'
+import { commandLine, commandLineIn } from './command-line.ts'
 import { ALICE, adminToken, startWithAlice } from './start-identity.ts'
 
 type Row = Record<string, string | number | null>
@@ -81,9 +81,8 @@ for (const engine of engines) {
       t.after(() => rm(folder, { recursive: true }))
       const lines = [`IDENTITY_DATABASE_URL=${config.databaseUrl}`, 'IDENTITY_MASTER_KEY=nonsense']
       await writeFile(join(folder, '.env'), lines.join('\n'))
-      const run = commandLine('', { IDENTITY_DATABASE_URL: undefined }, folder)
 
-      await run('user', 'disable', 'alice')
+      await commandLineIn(folder)('user', 'disable', 'alice')
 
       assert.equal((await api.post('/api/auth/login', ALICE)).status, 401)
     })

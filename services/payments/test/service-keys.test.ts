@@ -1,15 +1,12 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { promisify } from 'node:util'
 import type { Env } from '@plinth/kit'
 import { engines, type TestEngine, testClock } from '@plinth/kit/testing'
+import { plinthSucceeds } from '../../../cli/test/run-plinth.ts'
 import { startLoop } from './start-loop.ts'
 import { startPayments } from './start-payments.ts'
 
-const PLINTH = join(import.meta.dirname, '../../../cli/main.js')
 const UNKNOWN = '5b4f5a0e-6a53-4f62-93f6-0a1f6e0b7a11'
 const SCOPES = ['payments:read', 'payments:write', 'refunds:write']
 const CALLS: [method: string, path: string, scope: string][] = [
@@ -35,8 +32,7 @@ const systemTime = () => testClock(new Date().toISOString())
 /** The command line of the service, beside a running one. */
 function commandLine(databaseUrl: string, settings: Env = {}) {
   const env = { SUITE_DATA: tmpdir(), PAYMENTS_DATABASE_URL: databaseUrl, ...settings }
-  const run = (...words: string[]) =>
-    promisify(execFile)(process.execPath, [PLINTH, ...words, '--service', 'payments'], { env })
+  const run = (...words: string[]) => plinthSucceeds([...words, '--service', 'payments'], { env })
   const create = async (name: string, ...scopes: string[]) => {
     const { stdout } = await run(
       'keys',

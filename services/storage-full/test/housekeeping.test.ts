@@ -1,22 +1,18 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
 import { appendFile, mkdir, readdir, rm, utimes, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
-import { promisify } from 'node:util'
 import { createLogger } from '@plinth/kit'
 import { engines, testClock } from '@plinth/kit/testing'
+import { plinthHere } from '../../../cli/test/run-plinth.ts'
 import { openStorage } from '../src/app.ts'
 import { loadConfig } from '../src/config.ts'
 import { sweep } from '../src/upkeep/sweep.ts'
 import { logIn, startStorage, storageEnv, temporaryFolder, upload } from './start-storage.ts'
 
-const PLINTH = join(import.meta.dirname, '../../../cli/main.js')
-
 test('plinth files --help shows the commands and opens nothing', async () => {
-  const env = { PATH: process.env.PATH, STORAGE_FULL_DATABASE_URL: 'postgres://127.0.0.1:1/none' }
-  const help = async (...words: string[]) =>
-    (await promisify(execFile)(process.execPath, [PLINTH, ...words], { env })).stdout
+  const env = { STORAGE_FULL_DATABASE_URL: 'postgres://127.0.0.1:1/none' }
+  const help = async (...words: string[]) => (await plinthHere(words, { env })).stdout
 
   assert.match(await help('files', '--help'), /\n {2}files verify /)
   assert.match(await help('files', 'move', '--help'), /^Usage: plinth files move \[--to PROVIDER\]/)
@@ -81,13 +77,8 @@ for (const engine of engines)
   })
 
 describe('the command line', () => {
-  const run = async (env: Record<string, string>, ...words: string[]) => {
-    const options = { env: { PATH: process.env.PATH, ...env }, cwd: env.SUITE_DATA }
-    return promisify(execFile)(process.execPath, [PLINTH, ...words], options).then(
-      ({ stdout }) => ({ code: 0, stdout, stderr: '' }),
-      (error) => ({ code: error.code, stdout: error.stdout, stderr: error.stderr }),
-    )
-  }
+  const run = (env: Record<string, string>, ...words: string[]) =>
+    plinthHere(words, { env, cwd: env.SUITE_DATA })
 
   test('files ls shows the newest; files verify reports missing, damaged and orphaned objects', async (t) => {
     const { api, user, env, root } = await startStorage(t)
