@@ -22,7 +22,7 @@ describe('the account pages', { skip }, () => {
 
   before(async () => {
     browser = await openBrowser(shared)
-    const settings = { IDENTITY_REAUTHENTICATE: 'true' }
+    const settings = { IDENTITY_REAUTHENTICATE: 'true', IDENTITY_APP_COLOUR: '#1f7a4d' }
     identity = (await startSuite(shared, settings)).urlOf('identity')
   })
 
@@ -206,7 +206,9 @@ describe('the account pages', { skip }, () => {
   test('the codes of mails that are read elsewhere are typed with their address', async (t) => {
     const user = await register('typist')
     const { code } = await mailTo(user.email, 'verify-email')
-    const page = await openConsole(t, browser, `${identity}/account/#resend`)
+    const page = await openConsole(t, browser, `${identity}/account/#resend`, {
+      colorScheme: 'dark',
+    })
     await page.getByRole('link', { name: 'I have a code from a mail' }).click()
     await page.getByText('Enter the address that the mail was sent to').waitFor()
     const codeField = page.getByLabel('Code from the mail')

@@ -27,9 +27,13 @@ function paint(colour: string): void {
     Number.parseInt(colour.slice(at, at + 2), 16),
   )
   const brightness = (red * 299 + green * 587 + blue * 114) / 1000
+  const letters = ['#ffffff', '#16171b']
+  if (brightness > 140) letters.reverse()
+  const [chosen = '', other = ''] = letters
   const { style } = document.documentElement
   style.setProperty('--accent', colour)
-  style.setProperty('--on-accent', brightness > 140 ? '#16171b' : '#ffffff')
+  style.setProperty('--on-accent', chosen)
+  style.setProperty('--away-from-letters', other)
 }
 
 export type Step =

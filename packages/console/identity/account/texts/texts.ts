@@ -42,7 +42,8 @@ export function failureText(code: string | undefined): string {
 }
 
 export function dateIn(at: string): string {
-  return new Date(at).toLocaleDateString(document.documentElement.lang)
+  // In words: of 11/12 readers of one language understand different days.
+  return new Date(at).toLocaleDateString(document.documentElement.lang, { dateStyle: 'medium' })
 }
 
 export function timeIn(at: string): string {
