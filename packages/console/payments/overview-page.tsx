@@ -95,7 +95,7 @@ function StepsAfterReturn({ outcome }: { outcome: string }) {
     api.get('/api/payments?size=1&sort=updatedAt,desc'),
   )
   const payment = newest.body?.content[0]
-  const waiting = outcome === 'success' && payment && payment.status !== 'PAID'
+  const waiting = outcome === 'success' && payment && !isPaid(payment)
   const looks = useRef(0)
   // The webhook may still be on its way.
   useEffect(() => {
@@ -112,9 +112,14 @@ function StepsAfterReturn({ outcome }: { outcome: string }) {
   )
 }
 
+/** What was refunded was paid before. */
+function isPaid({ status, refundedAmount }: Payment): boolean {
+  return status === 'PAID' || refundedAmount > 0
+}
+
 function StepsCard({ payment }: { payment?: Payment }) {
-  const paid = payment?.status === 'PAID'
-  const refunded = (payment?.refundedAmount ?? 0) > 0
+  const paid = payment && isPaid(payment)
+  const refunded = payment && payment.refundedAmount > 0
   return (
     <Card
       title="Try it in three steps"

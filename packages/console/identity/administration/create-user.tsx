@@ -6,17 +6,15 @@ import { Form, type Values } from '../../shared/components/form.tsx'
 import { Card } from '../../shared/components/page.tsx'
 import { Success } from '../../shared/components/reply.tsx'
 
-const ROLES: Record<string, string[]> = {
-  user: ['ROLE_USER'],
-  admin: ['ROLE_ADMIN', 'ROLE_USER'],
-}
+const USER = 'ROLE_USER'
+const ADMIN = 'ROLE_ADMIN'
 
 /** Only the owner ever knows the password: a mail lets them choose it. */
 export function CreateUser({ session, created }: { session: Session; created(): void }) {
   const open = useSignal(false)
   const create = useAction(
-    ({ rank = 'user', ...values }: Values) =>
-      session.api.post('/api/users', { ...values, roles: ROLES[rank] }),
+    ({ role, ...values }: Values) =>
+      session.api.post('/api/users', { ...values, roles: role === ADMIN ? [ADMIN, USER] : [USER] }),
     (reply) => reply?.ok && created(),
   )
   return (
@@ -47,13 +45,10 @@ export function CreateUser({ session, created }: { session: Session; created(): 
               { label: 'Username', name: 'username', maxLength: 50 },
               { label: 'E-mail', name: 'email', type: 'email' },
               {
-                label: 'Rank',
-                name: 'rank',
-                options: [
-                  { value: 'user', label: 'user' },
-                  { value: 'admin', label: 'administrator' },
-                ],
-                value: 'user',
+                label: 'Role',
+                name: 'role',
+                options: [USER, ADMIN].map((role) => ({ value: role, label: role })),
+                value: USER,
               },
               { label: 'Reason', name: 'reason', optional: true, maxLength: 500 },
             ]}

@@ -98,7 +98,7 @@ function useMore(sought: string, first: string | null) {
 }
 
 const COLUMNS: Column<Customer>[] = [
-  { title: 'E-mail', of: ({ email }) => <Cut text={email} /> },
+  { title: 'E-mail', of: ({ email }) => <Cut text={email} long /> },
   { title: 'Name', of: ({ name }) => <Cut text={name} /> },
   { title: 'Description', of: ({ description }) => <Cut text={description} /> },
   { title: 'Id', of: ({ id }) => <Id of={id} /> },
@@ -112,11 +112,11 @@ const COLUMNS: Column<Customer>[] = [
   },
 ]
 
-function Cut({ text }: { text: string | null }) {
+function Cut({ text, long }: { text: string | null; long?: boolean }) {
   return text === null ? (
     <span class="soft">–</span>
   ) : (
-    <span class="cut" title={text}>
+    <span class={long ? 'cut long' : 'cut'} title={text}>
       {text}
     </span>
   )

@@ -26,7 +26,7 @@ function Name({ of }: { of: string | null }) {
   return of === null ? (
     <>–</>
   ) : (
-    <span class="cut" title={of}>
+    <span class="cut third" title={of}>
       {of}
     </span>
   )
