@@ -5,6 +5,7 @@ import { before, describe, type TestContext, test } from 'node:test'
 import { AxeBuilder } from '@axe-core/playwright'
 import type { Browser, Page } from 'playwright-core'
 import { browserSkip, openBrowser } from './browser.ts'
+import { alternateWidths } from './consoles/both-widths.ts'
 import { startSuite } from './stack.ts'
 import { suiteCleanup } from './suite-cleanup.ts'
 
@@ -36,7 +37,8 @@ describe('the hosted checkout in a browser', { skip }, () => {
     page.on('console', (message) => {
       if (message.type() === 'error') breaches.push(message.text())
     })
-    t.after(() => assert.deepEqual(breaches, []))
+    const overflows = alternateWidths(page)
+    t.after(() => assert.deepEqual([...breaches, ...overflows], []))
     await page.goto(session.url)
     return { page, context, session }
   }

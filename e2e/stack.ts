@@ -32,6 +32,8 @@ export async function startSuite(t: Cleanup, settings: Record<string, string> = 
     return service
   }
   return {
+    /** Where its data lies. */
+    folder,
     landingUrl: stack.landingUrl,
     urlOf: (service: string) => running(service).publicUrl,
     /** Past any proxy. */

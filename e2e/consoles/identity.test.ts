@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { before, describe, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { until } from '../../test/until.ts'
@@ -7,22 +9,29 @@ import { startSuite } from '../stack.ts'
 import { suiteCleanup } from '../suite-cleanup.ts'
 import { accessibilityFaults } from './accessibility.ts'
 import { authenticatorCode } from './authenticator-code.ts'
+import { PHONE, WIDE } from './both-widths.ts'
 import { logOutExpired } from './expired-session.ts'
 import { collectTokens, findTokens } from './token-probe.ts'
 import { addVirtualAuthenticator } from './virtual-authenticator.ts'
-import { consoleOf, goTo, openConsole, PHONE, signIn } from './watched-page.ts'
+import { consoleOf, goTo, openConsole, showRequests, signIn } from './watched-page.ts'
 
 const skip = await browserSkip()
+
+/** Runs in the page: how much wider than its place something is. */
+const hiddenPixels = ({ scrollWidth, clientWidth }: { scrollWidth: number; clientWidth: number }) =>
+  scrollWidth - clientWidth
 
 describe('the identity console', { skip }, () => {
   const shared = suiteCleanup()
   let browser: Browser
   let address: string
+  let database: string
 
   before(async () => {
     browser = await openBrowser(shared)
     const suite = await startSuite(shared)
     address = consoleOf(suite.urlOf('identity'))
+    database = join(suite.folder, 'identity.db')
   })
 
   test('signs in with one click and shows the decoded token counting down', async (t) => {
@@ -34,8 +43,13 @@ describe('the identity console', { skip }, () => {
     await page.getByText('Signed in as user.').waitFor()
     await page.getByLabel('Token Claims').getByText('"username": "user"').waitFor()
     await page.locator('.session-bar', { hasText: /access token 1[0-5]:\d\d/ }).waitFor()
-    await page.getByLabel('The request as curl').getByText('$PASSWORD').waitFor()
-    await page.getByLabel('Response body').last().getByText('$ACCESS_TOKEN').waitFor()
+    for (const size of [PHONE, WIDE]) {
+      await showRequests(page, size)
+      await page.getByLabel('The request as curl').getByText('$PASSWORD').waitFor()
+      const reply = page.getByLabel('Response body').last()
+      await reply.locator('.json-text').getByText('$ACCESS_TOKEN').first().waitFor()
+      assert.ok((await reply.locator('wbr').count()) > 0, 'long words may break')
+    }
   })
 
   test('refreshes, and shows the 401 of a used refresh token', async (t) => {
@@ -66,6 +80,7 @@ describe('the identity console', { skip }, () => {
         for (let click = 0; click < 3; click += 1) button.click()
       })
 
+    await showRequests(page, PHONE)
     const row = page.locator('.exchange-list li', { hasText: '/api/auth/refresh' })
     await row.locator('.badge.good').waitFor()
     assert.equal(refreshes.length, 1)
@@ -101,7 +116,6 @@ describe('the identity console', { skip }, () => {
     await form.locator('.fault').nth(1).waitFor()
     assert.equal(await page.locator('.notice.bad').count(), 0, 'each error is said once')
     assert.deepEqual(await accessibilityFaults(page), [])
-    await page.setViewportSize(PHONE)
     await form.getByLabel('E-mail').fill('grace@example.com')
     await form.getByLabel('Password').fill('a long enough password')
     await form.getByRole('button', { name: 'Create account' }).click()
@@ -182,7 +196,12 @@ describe('the identity console', { skip }, () => {
 
     await signIn(page, 'admin')
     await goTo(page, 'users')
-    await page.getByRole('cell', { name: 'user@example.com' }).waitFor()
+    const email = page.getByRole('cell', { name: 'user@example.com' }).locator('.cut')
+    await email.waitFor()
+    for (const size of [WIDE, PHONE]) {
+      await page.setViewportSize(size)
+      assert.equal(await email.evaluate(hiddenPixels), 0, `at ${size.width} px`)
+    }
     await goTo(page, 'audit')
 
     await page.getByRole('row').nth(1).waitFor()
@@ -255,15 +274,14 @@ describe('the identity console', { skip }, () => {
     const name = page.locator('td .cut', { hasText: long }).first()
     await name.waitFor()
     assert.equal(await name.getAttribute('title'), long)
-    const frame = page.locator('.table-frame').first()
-    const sizes = await frame.evaluate((element: { scrollWidth: number; clientWidth: number }) => [
-      element.scrollWidth,
-      element.clientWidth,
-    ])
-    assert.ok(
-      (sizes[0] ?? 0) <= (sizes[1] ?? 0) + 1,
-      `the table is ${sizes[0]} of ${sizes[1]} wide`,
-    )
+    const fits = async () => {
+      for (const size of [WIDE, PHONE]) {
+        await page.setViewportSize(size)
+        const hidden = await page.locator('.table-frame').first().evaluate(hiddenPixels)
+        assert.ok(hidden <= 1, `the table is ${hidden} px too wide at ${size.width} px`)
+      }
+    }
+    await fits()
 
     await page.getByRole('button', { name: /^Manage/ }).click()
     assert.equal(
@@ -294,6 +312,90 @@ describe('the identity console', { skip }, () => {
     await row.getByText('asked for by phone').waitFor()
     await row.getByText('admin', { exact: true }).waitFor()
     assert.equal(await page.getByRole('row').count(), 2)
+    await fits()
+  })
+
+  test('ends the sessions of an account, removes its passkey and resets its password', async (t) => {
+    const { origin } = new URL(address)
+    const post = (path: string, body: object) =>
+      fetch(`${origin}/api/auth/${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      })
+    const owner = { username: 'patient', password: 'a long enough password' }
+    await post('register', { ...owner, email: 'patient@example.com' })
+    for (let sessions = 0; sessions < 3; sessions += 1) await post('login', owner)
+    const page = await openConsole(t, browser, consoleOf(origin, 'session'))
+    await addVirtualAuthenticator(page)
+    const form = page.getByRole('form', { name: 'Sign in' })
+    await form.getByLabel('Username').fill(owner.username)
+    await form.getByLabel('Password').fill(owner.password)
+    await form.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByText('Signed in as patient.').waitFor()
+    await goTo(page, 'passkeys')
+    await page.getByLabel('Name').fill('Old phone')
+    await page.getByRole('button', { name: 'Add a passkey' }).click()
+    await page.getByText('can now sign you in').waitFor()
+    await page.locator('.session-bar').getByRole('button', { name: 'Log out' }).click()
+    await signIn(page, 'admin')
+    await goTo(page, 'users')
+    const search = page.getByRole('form', { name: 'Search users' })
+    await search.getByLabel('Name or e-mail').fill(owner.username)
+    await search.getByRole('button', { name: 'Search' }).click()
+    await page.getByRole('button', { name: 'Manage patient' }).click()
+    await page.getByLabel('Reason').fill('the phone was stolen')
+
+    const sessions = page.getByRole('region', { name: 'Sessions of patient' })
+    const end = sessions.getByRole('button', { name: 'End', exact: true })
+    const endable = (count: number) =>
+      until(
+        () => end.count(),
+        (found) => found === count,
+      )
+    await endable(3)
+    await end.first().click()
+    await endable(2)
+    await page.getByRole('button', { name: 'End all' }).click()
+    await page.getByRole('button', { name: 'Yes' }).click()
+    await page.getByText('Not signed in anywhere.').waitFor()
+    await page.getByRole('button', { name: 'Remove Old phone' }).click()
+    await page.getByRole('button', { name: 'Yes Old phone' }).click()
+    await page.getByRole('region', { name: 'Passkeys of patient' }).waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'Reset the password' }).click()
+    await page.getByRole('button', { name: 'Yes' }).click()
+    await page.getByText('A mail lets patient choose a new password.').waitFor()
+
+    assert.equal((await post('login', owner)).status, 401)
+    assert.deepEqual(await accessibilityFaults(page), [])
+    await goTo(page, 'audit')
+    await page.getByLabel('User').fill(owner.username)
+    await page.getByRole('combobox', { name: 'Event' }).fill('passkey_removed')
+    await page.getByRole('button', { name: 'Filter' }).click()
+    const row = page.getByRole('row').filter({ hasText: 'PASSKEY_REMOVED' })
+    await row.getByText('admin', { exact: true }).waitFor()
+    await row.getByText('patient', { exact: true }).waitFor()
+  })
+
+  test('pages through 100,000 accounts, and finds one of them', async (t) => {
+    insertUsers(database, 100_000)
+    const page = await openConsole(t, browser, address)
+    await signIn(page, 'admin')
+    await goTo(page, 'users')
+
+    await page.getByText(/^Page 1 of 50\d\d$/).waitFor()
+    await page.getByRole('button', { name: 'Next' }).click()
+    await page.getByText(/^Page 2 of 50\d\d$/).waitFor()
+    await page.getByRole('button', { name: 'Next' }).click()
+    await page.getByText(/^Page 3 of 50\d\d$/).waitFor()
+    const search = page.getByRole('form', { name: 'Search users' })
+    await search.getByLabel('Name or e-mail').fill('many099')
+    await search.getByLabel('State').selectOption('disabled')
+    await search.getByRole('button', { name: 'Search' }).click()
+    await page.getByRole('cell', { name: 'many099001', exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Next' }).click()
+
+    await page.getByRole('cell', { name: 'many099041', exact: true }).waitFor()
   })
 
   test('creates an account, which its owner opens by mail, exports and deletes', async (t) => {
@@ -404,7 +506,7 @@ describe('the identity console', { skip }, () => {
     const second = page.getByRole('form', { name: 'Second factor' })
     await second.getByLabel('Code').fill('000000')
     await second.getByRole('button', { name: 'Sign in' }).click()
-    await page.getByText('INVALID_CODE').first().waitFor()
+    await page.getByText('Wait for the next code').waitFor()
     await second.getByLabel('Code').fill(authenticatorCode(secret, 1))
     await second.getByRole('button', { name: 'Sign in' }).click()
     await page.locator('.session-bar', { hasText: account.username }).waitFor()
@@ -460,4 +562,17 @@ async function framed(page: Page, title: string, text: string, style: string, va
     () => page.evaluate(`${found} && getComputedStyle(${found}).${style}`),
     (seen) => seen === value,
   )
+}
+
+/** Registering so many takes an hour of hashing; every second one is disabled. */
+function insertUsers(file: string, count: number): void {
+  const database = new DatabaseSync(file)
+  database.exec(`
+    pragma busy_timeout = 30000;
+    with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < ${count})
+    insert into users (username, email, password_hash, roles, admin, enabled, created_at)
+    select printf('many%06d', n), printf('many%06d@example.com', n), '!', '["ROLE_USER"]', 0,
+      (n + 1) % 2, '2026-01-01T00:00:00.000Z'
+    from numbers`)
+  database.close()
 }

@@ -7,8 +7,9 @@ import { browserSkip, openBrowser } from '../browser.ts'
 import { startSuite } from '../stack.ts'
 import { suiteCleanup } from '../suite-cleanup.ts'
 import { accessibilityFaults, countRoles } from './accessibility.ts'
+import { PHONE, WIDE } from './both-widths.ts'
 import { samplePng, textFile } from './sample-files.ts'
-import { consoleOf, goTo, openConsole, PHONE, sandboxPageOf, signIn, WIDE } from './watched-page.ts'
+import { consoleOf, goTo, openConsole, sandboxPageOf, signIn } from './watched-page.ts'
 
 const skip = await browserSkip()
 /** Set it to a folder to get a picture of every page in both themes and two widths. */
@@ -47,7 +48,7 @@ const VISITS: Visit[] = [
       'health',
     ],
     prepare: requestReset,
-    acts: { security: beginEnrolment, mail: openMail },
+    acts: { security: beginEnrolment, mail: openMail, users: manageOne },
   },
   {
     service: 'storage-full',
@@ -67,6 +68,7 @@ const VISITS: Visit[] = [
       'health',
     ],
     prepare: uploadSamples,
+    acts: { users: manageOne },
   },
   { service: 'storage-key', pages: ['', 'keys'], prepare: uploadOne },
   {
@@ -178,40 +180,63 @@ const SCROLLING_PARTS = `[...document.querySelectorAll('*')]
   .filter((part) => part.scrollHeight > part.clientHeight + 1)
   .map((part) => part.tagName + '.' + part.className)`
 
-/** What is hard to use in either theme, and whether the page scrolls sideways on the smallest phone. */
+/** A theme changes the colours and nothing else, a width all but the colours. */
+const LOOKS = [
+  { colorScheme: 'light', size: WIDE },
+  { colorScheme: 'dark', size: PHONE },
+] as const
+
+/** What is hard to use in either theme and at either width; and the width of the smallest phone. */
 async function faultsOf(page: Page, name: string): Promise<string[]> {
+  if (pictures) await photograph(page, pictures, name)
   const faults: string[] = []
-  // The inspector is the same on every page of a console.
+  // The inspector is the same on every page of a console, and a phone has it in a sheet.
   const withoutInspector = !/-(start|home)$/.test(name)
-  for (const [colorScheme, rules] of [
-    ['light', undefined],
-    ['dark', 'colours'],
-  ] as const) {
+  for (const { colorScheme, size } of LOOKS) {
     await page.emulateMedia({ colorScheme })
-    faults.push(...(await accessibilityFaults(page, { withoutInspector, rules })))
-    if (pictures) await photograph(page, pictures, `${name}-${colorScheme}`)
+    await page.setViewportSize(size)
+    faults.push(...(await accessibilityFaults(page, { withoutInspector })))
+    const scrolling = await page.evaluate<string[]>(SCROLLING_PARTS)
+    if (scrolling.length > 2) faults.push(`scrolls in ${scrolling.join(', ')}`)
   }
-  const scrolling = await page.evaluate<string[]>(SCROLLING_PARTS)
-  if (scrolling.length > 2) faults.push(`scrolls in ${scrolling.join(', ')}`)
+  faults.push(...(await page.evaluate<string[]>(TECHNICAL_WORDS)))
   await page.setViewportSize({ width: 320, height: 640 })
   const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth')
   if (overflow) faults.push(`is ${overflow} px too wide for 320 px`)
   await page.setViewportSize(WIDE)
+  if (!withoutInspector)
+    faults.push(...(await accessibilityFaults(page, { part: 'body', rules: 'colours' })))
   return faults.map((fault) => `${name} ${fault}`)
 }
+
+/** Status codes and names of settings in sentences for people. */
+const TECHNICAL_WORDS = `(() => {
+  const found = []
+  const texts = document.createTreeWalker(document.querySelector('main'), NodeFilter.SHOW_TEXT)
+  while (texts.nextNode()) {
+    const { data, parentElement } = texts.currentNode
+    if (parentElement.closest('code, pre, .badge')) continue
+    if (/\\b[345]\\d\\d: |\\b(SUITE|IDENTITY|STORAGE|PAYMENTS|PROVIDER|SANDBOX)_[A-Z]/.test(data))
+      found.push('says "' + data + '"')
+  }
+  return found
+})()`
 
 /** The whole page in each picture: a wide window scrolls its middle, a narrow one the document. */
 async function photograph(page: Page, folder: string, name: string): Promise<void> {
   mkdirSync(folder, { recursive: true })
-  for (const { width, height } of [PHONE, WIDE]) {
-    await page.setViewportSize({ width, height })
-    const hidden = await page.evaluate<number>(`(() => {
-      const main = document.querySelector('.shell main') ?? document.documentElement
-      return main.scrollHeight - main.clientHeight
-    })()`)
-    if (width > 1024) await page.setViewportSize({ width, height: height + hidden })
-    await page.screenshot({ path: join(folder, `${name}-${width}.png`), fullPage: true })
-  }
+  for (const colorScheme of ['light', 'dark'] as const)
+    for (const { width, height } of [PHONE, WIDE]) {
+      await page.emulateMedia({ colorScheme })
+      await page.setViewportSize({ width, height })
+      const hidden = await page.evaluate<number>(`(() => {
+        const main = document.querySelector('.shell main') ?? document.documentElement
+        return main.scrollHeight - main.clientHeight
+      })()`)
+      if (width > 1024) await page.setViewportSize({ width, height: height + hidden })
+      const path = join(folder, `${name}-${colorScheme}-${width}.png`)
+      await page.screenshot({ path, fullPage: true })
+    }
   await page.setViewportSize(WIDE)
 }
 
@@ -248,6 +273,15 @@ async function requestReset(page: Page): Promise<undefined> {
 async function beginEnrolment(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Set up an authenticator' }).click()
   await page.getByRole('img', { name: 'QR code for the authenticator' }).waitFor()
+}
+
+async function manageOne(page: Page): Promise<void> {
+  await page
+    .getByRole('button', { name: /^Manage/ })
+    .last()
+    .click()
+  await page.getByRole('heading', { name: 'Sessions' }).waitFor()
+  await page.locator('.skeleton').first().waitFor({ state: 'detached' })
 }
 
 async function openMail(page: Page): Promise<void> {

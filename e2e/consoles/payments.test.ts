@@ -10,8 +10,9 @@ import { browserSkip, openBrowser } from '../browser.ts'
 import { startSuite } from '../stack.ts'
 import { suiteCleanup } from '../suite-cleanup.ts'
 import { accessibilityFaults } from './accessibility.ts'
+import { WIDE } from './both-widths.ts'
 import { findTokens } from './token-probe.ts'
-import { consoleOf, goTo, openConsole, PHONE } from './watched-page.ts'
+import { consoleOf, goTo, openConsole } from './watched-page.ts'
 
 const skip = await browserSkip()
 /** How the secrets begin that only the server may know. */
@@ -77,7 +78,6 @@ describe('the payments console', { skip }, () => {
     await page.getByText('€10.00 refunded, €39.00 kept').waitFor()
     await page.getByText('€10.00 of €49.00 went back in 1 refund.').waitFor()
     assert.deepEqual(await accessibilityFaults(page), [])
-    await page.setViewportSize(PHONE)
     await page.getByRole('button', { name: 'Check now' }).click()
     await page.getByText('The provider was asked').waitFor()
     assert.equal(await page.getByLabel('Amount in EUR').inputValue(), '')
@@ -99,6 +99,50 @@ describe('the payments console', { skip }, () => {
     await hosted.waitForURL(/checkout=success/)
 
     await hosted.getByText('The customer is back from the hosted page.').waitFor()
+    await hosted.locator('.step.done', { hasText: 'Pay on the hosted page' }).waitFor()
+    await hosted.getByRole('link', { name: 'Open the payment' }).click()
+    await hosted.getByRole('button', { name: 'Refund', exact: true }).click()
+    await hosted.getByText('Everything has been refunded.').first().waitFor()
+    await goTo(hosted, '')
+    await hosted.locator('.step.done').nth(2).waitFor()
+  })
+
+  test('takes and shows amounts with the decimals of their currency, one below the other', async (t) => {
+    const page = await openConsole(t, browser, address)
+    await goTo(page, 'checkout')
+    await page.getByLabel('Currency').fill('jpy')
+    await page.getByText('Write an amount such as 4900.').waitFor()
+    await page.getByLabel('Amount', { exact: true }).fill('4900')
+    await page.getByLabel('Business reference').fill('order-in-yen')
+    await page.getByRole('button', { name: 'Create the checkout' }).click()
+    await page.getByRole('link', { name: 'Watch the payment' }).waitFor()
+
+    await goTo(page, 'payments')
+    const amount = page.getByRole('row', { name: 'order-in-yen' }).locator('td.number').first()
+    assert.equal(await amount.innerText(), 'JP¥4,900')
+    await page.setViewportSize(WIDE)
+    const alignment = await amount.evaluate(
+      // biome-ignore lint/suspicious/noExplicitAny: runs in the page, whose types Node does not know.
+      (cell: any) => cell.ownerDocument.defaultView.getComputedStyle(cell).textAlign,
+    )
+    assert.equal(alignment, 'right')
+  })
+
+  test('folds what the provider says again into one line', async (t) => {
+    const page = await openConsole(t, browser, address)
+    await createCheckout(page)
+    await page.getByRole('link', { name: 'Watch the payment' }).click()
+    const line = page.locator('.timeline li', { hasText: 'Session looked up' })
+
+    await page.getByRole('button', { name: 'Check now' }).click()
+    await line.waitFor()
+    await page.getByRole('button', { name: 'Check now' }).click()
+    await line.getByText('Once more').waitFor()
+    await page.getByRole('button', { name: 'Check now' }).click()
+
+    await line.getByText('2 times more').click()
+    assert.equal(await line.count(), 1)
+    assert.deepEqual(await accessibilityFaults(page), [])
   })
 
   test('shows the signed deliveries in the inbox, and no secret of the provider anywhere', async (t) => {
@@ -135,7 +179,7 @@ describe('the payments console', { skip }, () => {
   })
 
   test('creates and finds a customer, and lists every error of an invalid one', async (t) => {
-    const page = await openConsole(t, browser, address, { viewport: PHONE })
+    const page = await openConsole(t, browser, address)
     await goTo(page, 'customers')
 
     await page.getByRole('button', { name: 'Create' }).click()

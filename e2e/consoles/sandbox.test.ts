@@ -8,7 +8,7 @@ import { startSuite } from '../stack.ts'
 import { suiteCleanup } from '../suite-cleanup.ts'
 import { accessibilityFaults } from './accessibility.ts'
 import { findTokens } from './token-probe.ts'
-import { goTo, openConsole, PHONE, sandboxPageOf } from './watched-page.ts'
+import { goTo, openConsole, sandboxPageOf } from './watched-page.ts'
 
 const skip = await browserSkip()
 const DAY_MS = 86_400_000
@@ -70,6 +70,9 @@ describe('the page of the sandbox provider', { skip }, () => {
     await press(page, 'Expire', expired)
     await press(page, 'Pay', paid)
     await page.getByText('The session is paid.').waitFor()
+    await page.getByRole('button', { name: `Copy ${paid.checkoutSessionId}` }).click()
+    assert.equal(await page.evaluate('navigator.clipboard.readText()'), paid.checkoutSessionId)
+    assert.equal(await page.getByText(paid.checkoutSessionId, { exact: true }).count(), 0)
     assert.deepEqual(await accessibilityFaults(page), [])
 
     await until(
@@ -95,7 +98,6 @@ describe('the page of the sandbox provider', { skip }, () => {
       ({ status }) => status === 'PAID',
     )
 
-    await page.setViewportSize(PHONE)
     await goTo(page, 'books')
     const totals = page.getByRole('region', { name: 'Totals' })
     await totals.getByRole('row', { name: /^EUR/ }).waitFor()

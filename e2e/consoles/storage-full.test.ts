@@ -11,7 +11,7 @@ import { accessibilityFaults } from './accessibility.ts'
 import { logOutExpired } from './expired-session.ts'
 import { samplePng, silentMp3, textFile } from './sample-files.ts'
 import { collectTokens, findTokens } from './token-probe.ts'
-import { consoleOf, goTo, openConsole, PHONE, signIn } from './watched-page.ts'
+import { consoleOf, goTo, openConsole, signIn } from './watched-page.ts'
 
 const skip = await browserSkip()
 const noS3 = skip || (await s3Missing())
@@ -30,6 +30,9 @@ const durationOf = (player: Player) =>
     player.addEventListener('error', () => reject(new Error('The player cannot play it.')))
   })
 
+// biome-ignore lint/suspicious/noExplicitAny: runs in the page, whose types Node does not know.
+const colourOf = (element: any) => element.ownerDocument.defaultView.getComputedStyle(element).color
+
 describe('the full edition’s workbench', { skip }, () => {
   const shared = suiteCleanup()
   let browser: Browser
@@ -37,7 +40,7 @@ describe('the full edition’s workbench', { skip }, () => {
 
   before(async () => {
     browser = await openBrowser(shared)
-    const suite = await startSuite(shared)
+    const suite = await startSuite(shared, { STORAGE_FULL_USER_FILES: '200' })
     address = consoleOf(suite.urlOf('storage-full'))
   })
 
@@ -60,7 +63,10 @@ describe('the full edition’s workbench', { skip }, () => {
 
     await page.locator('.uploads .badge.good').nth(2).waitFor()
     await page.locator('.file-grid li', { hasText: 'dunes.png' }).waitFor()
-    await page.getByText(/^You have stored .*, 3 files\.$/).waitFor()
+    // Thumbnails are loaded as they come into view.
+    for (const { name } of files)
+      await page.locator('.file-grid li', { hasText: name }).scrollIntoViewIfNeeded()
+    await page.getByText(/^You have stored .*, 3 of 200 files\.$/).waitFor()
     const drawn = () =>
       page.evaluate<string[]>(
         `[...document.querySelectorAll('.file-grid img')].flatMap((image) =>
@@ -181,6 +187,25 @@ describe('the full edition’s workbench', { skip }, () => {
     assert.equal(Math.round(await page.locator('video').evaluate(durationOf)), 1)
   })
 
+  test('opens a video without making a link', async (t) => {
+    const page = await openFiles(t)
+    const film = textFile('film.mp4', '\0\0\0\x10ftypisom\0\0\0\0', 'video/mp4')
+    await page.getByLabel('Files to upload').setInputFiles(film)
+    const card = page.locator('.file-grid a', { hasText: 'film.mp4' })
+    await card.waitFor()
+    const posted: string[] = []
+    page.on('request', (request) => {
+      if (request.method() === 'POST') posted.push(request.url())
+    })
+
+    await card.click()
+
+    const player = page.locator('.preview video')
+    assert.match((await player.getAttribute('src')) ?? '', /^blob:/)
+    assert.deepEqual(posted, [])
+    assert.equal(await page.getByRole('button', { name: 'Revoke' }).count(), 0)
+  })
+
   test('leaves no token in any storage, cookie or global', async (t) => {
     const page = await openConsole(t, browser, address)
     const tokens = collectTokens(page)
@@ -225,13 +250,13 @@ describe('the full edition’s workbench', { skip }, () => {
 
     await page.getByRole('button', { name: 'Delete gone.png' }).click()
     await card.waitFor({ state: 'detached' })
-    await page.goto('about:blank')
-    await page.goto(address)
+    await page.close()
 
+    const other = await openFiles(t)
     const listed = async () => {
-      await page.reload()
-      await page.locator('.file-grid li').first().waitFor()
-      return card.count()
+      await other.reload()
+      await other.locator('.file-grid li').first().waitFor()
+      return other.locator('.file-grid li', { hasText: 'gone.png' }).count()
     }
     assert.equal(await until(listed, (count) => count === 0), 0)
   })
@@ -250,6 +275,13 @@ describe('the full edition’s workbench', { skip }, () => {
     await page.locator('.file-grid a', { hasText: 'box.zip' }).click()
 
     await page.getByText('A file of this type cannot be shown here.').waitFor()
+    await goTo(page, '')
+    const placeholder = page.locator('.file-grid .placeholder', { hasText: 'ZIP' }).first()
+    const colourIn = async (colorScheme: 'light' | 'dark') => {
+      await page.emulateMedia({ colorScheme })
+      return placeholder.evaluate(colourOf)
+    }
+    assert.notEqual(await colourIn('light'), await colourIn('dark'))
   })
 
   test('configures, tests and activates a local folder', async (t) => {
@@ -276,7 +308,6 @@ describe('the full edition’s workbench', { skip }, () => {
     await places.getByRole('row', { name: /folder archive LOCAL go here 0/ }).waitFor()
     await places.getByRole('row', { name: /folder files LOCAL – [1-9]/ }).waitFor()
 
-    await page.setViewportSize(PHONE)
     await page.getByRole('button', { name: 'Move everything to LOCAL' }).click()
 
     await card('Move stored files').getByText('done', { exact: true }).waitFor()
@@ -288,12 +319,13 @@ describe('the full edition’s workbench', { skip }, () => {
   })
 
   test('shows an administrator who stores how much, and the files of one owner', async (t) => {
-    const page = await openConsole(t, browser, address, { viewport: PHONE })
+    const page = await openConsole(t, browser, address)
     await signIn(page, 'admin')
     await storeFile(page, 'of-admin.png')
     await goTo(page, 'owners')
     const owners = page.getByRole('region', { name: 'Usage of each owner' })
-    await owners.getByRole('row', { name: /^admin \d+ / }).waitFor()
+    await owners.getByRole('row', { name: /^admin \d+ of 200 / }).waitFor()
+    await owners.getByRole('progressbar', { name: 'Quota of admin' }).waitFor()
 
     await owners.getByRole('link', { name: 'admin', exact: true }).click()
 
@@ -331,10 +363,10 @@ describe('the full edition’s workbench', { skip }, () => {
     assert.doesNotMatch(await page.locator('.inspector').innerText(), /something/)
   })
 
-  test('moves to an S3-style store: configure, test, activate, upload', {
+  test('moves to an S3-style store: configure, test, activate, upload, move the rest', {
     skip: noS3,
   }, async (t) => {
-    const { settings } = await startS3(t)
+    const { settings, pause, resume } = await startS3(t)
     const page = await openConsole(t, browser, address)
     await signIn(page, 'admin')
     await goTo(page, 'storage')
@@ -354,6 +386,27 @@ describe('the full edition’s workbench', { skip }, () => {
     await page.getByLabel('Files to upload').setInputFiles(samplePng('in-bucket.png', 2))
 
     await page.locator('.file-grid li', { hasText: 'in-bucket.png' }).getByText('OBJECT').waitFor()
+    await goTo(page, 'storage')
+    const card = page.locator('.card', {
+      has: page.getByRole('heading', { name: 'Move stored files' }),
+    })
+    const begun = page.waitForResponse(
+      (reply) => reply.request().method() === 'POST' && reply.url().endsWith('/api/storage/moves'),
+    )
+    await card.getByRole('button', { name: 'Move everything to OBJECT' }).click()
+    await begun
+    // With a store that stands still, the move is under way for as long as the page is looked at.
+    pause()
+    await card.getByText('running', { exact: true }).waitFor()
+    await card.getByText(/^\d+ of \d+ files moved to OBJECT$/).waitFor()
+    await card.getByRole('progressbar', { name: 'Files moved' }).waitFor()
+    await card.getByRole('button', { name: 'Stop' }).waitFor()
+    resume()
+
+    await card.getByText('done', { exact: true }).first().waitFor()
+    await card.getByText(/^(\d+) of \1 files moved to OBJECT$/).waitFor()
+    await card.getByText('Took', { exact: true }).waitFor()
+    assert.deepEqual(await accessibilityFaults(page), [])
   })
 
   test('shows a user without the role that storage is for administrators', async (t) => {

@@ -2,12 +2,15 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { before, describe, test } from 'node:test'
 import type { Browser } from 'playwright-core'
+import { until } from '../../test/until.ts'
 import { browserSkip, openBrowser } from '../browser.ts'
 import { startSuite } from '../stack.ts'
 import { suiteCleanup } from '../suite-cleanup.ts'
+import { accessibilityFaults } from './accessibility.ts'
+import { PHONE } from './both-widths.ts'
 import { samplePng, textFile } from './sample-files.ts'
 import { findTokens } from './token-probe.ts'
-import { consoleOf, openConsole } from './watched-page.ts'
+import { consoleOf, openConsole, showRequests } from './watched-page.ts'
 
 const skip = await browserSkip()
 const OWN_KEY = 'a-key-of-our-own-2f8c'
@@ -35,8 +38,15 @@ describe('the key edition’s tester', { skip }, () => {
     await page.getByText('stored', { exact: true }).waitFor()
     const name = await page.locator('.stored-names button').first().innerText()
     assert.match(name, /^[0-9a-f-]{36}\.png$/)
+    await page.locator('.uploads', { hasText: `Stored as ${name}` }).waitFor()
 
     await page.getByText('image/png', { exact: true }).waitFor()
+    const shown = page.getByRole('img', { name })
+    await until(
+      () => shown.evaluate((image: { naturalWidth: number }) => image.naturalWidth),
+      (width) => width > 0,
+    )
+    assert.deepEqual(await accessibilityFaults(page), [])
     const downloading = page.waitForEvent('download')
     await page.getByRole('button', { name: 'Download' }).click()
     assert.deepEqual(readFileSync(await (await downloading).path()), picture.buffer)
@@ -45,6 +55,21 @@ describe('the key edition’s tester', { skip }, () => {
     await page.getByRole('button', { name: 'No' }).click()
     await page.getByRole('button', { name: 'Delete' }).click()
     await page.getByRole('button', { name: 'Yes' }).click()
+    await page.getByText('The store is empty').waitFor()
+  })
+
+  test('says the size of a small file in bytes', async (t) => {
+    const page = await openConsole(t, browser, address)
+    const paper = textFile('paper.pdf', '%PDF-1.4\n%%EOF\n', 'application/pdf')
+
+    await page.getByLabel('Files to upload').setInputFiles(paper)
+
+    const metadata = page.locator('.card', {
+      has: page.getByRole('heading', { name: 'Metadata' }),
+    })
+    await metadata.getByText('15 bytes', { exact: true }).waitFor()
+    await metadata.getByRole('button', { name: 'Delete' }).click()
+    await metadata.getByRole('button', { name: 'Yes' }).click()
     await page.getByText('The store is empty').waitFor()
   })
 
@@ -71,6 +96,7 @@ describe('the key edition’s tester', { skip }, () => {
 
     await page.getByText('accepted').waitFor()
     await page.getByText('The store is empty').waitFor()
+    await showRequests(page, PHONE)
     await page.getByLabel('The request as curl').getByText('X-API-KEY: $API_KEY').waitFor()
     assert.deepEqual(await findTokens(page, [OWN_KEY]), ['field'], 'only where it was typed')
 

@@ -1,19 +1,26 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { before, describe, test } from 'node:test'
 import { promisify } from 'node:util'
-import type { Browser } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { until } from '../../test/until.ts'
 import { browserSkip, openBrowser } from '../browser.ts'
 import { startSuite, takePayment } from '../stack.ts'
 import { suiteCleanup } from '../suite-cleanup.ts'
 import { accessibilityFaults } from './accessibility.ts'
+import { onlyAt, PHONE, WIDE } from './both-widths.ts'
 import { textFile } from './sample-files.ts'
-import { consoleOf, goTo, openConsole, PHONE, signIn } from './watched-page.ts'
+import { consoleOf, goTo, openConsole, showRequests, signIn } from './watched-page.ts'
 
 const skip = await browserSkip()
 const run = promisify(execFile)
 const CREDENTIALS = { username: 'walter', password: 'a long enough password' }
+
+const DRAWING = '<svg xmlns="http://www.w3.org/2000/svg"><path d="M0 0h9"/></svg>'
 
 describe('where people stumbled', { skip }, () => {
   const shared = suiteCleanup()
@@ -22,13 +29,17 @@ describe('where people stumbled', { skip }, () => {
 
   before(async () => {
     browser = await openBrowser(shared)
-    suite = await startSuite(shared, { STORAGE_FULL_MAX_FILE_SIZE: '20KB' })
+    suite = await startSuite(shared, {
+      STORAGE_FULL_MAX_FILE_SIZE: '20KB',
+      STORAGE_FULL_ALLOWED_TYPES: 'default,csv,md,svg',
+    })
   })
 
   test('a copied command runs as it is', async (t) => {
     const page = await openConsole(t, browser, consoleOf(suite.urlOf('identity')))
     await signIn(page, 'user')
     await goTo(page, 'profile')
+    await showRequests(page, PHONE)
     await page.locator('.exchange-list button', { hasText: '/api/users/me' }).last().click()
 
     await page.getByRole('button', { name: 'Copy', exact: true }).click()
@@ -43,12 +54,60 @@ describe('where people stumbled', { skip }, () => {
 
   test('a copied command of the key edition runs with the development key', async (t) => {
     const page = await openConsole(t, browser, consoleOf(suite.urlOf('storage-key')))
+    await showRequests(page, PHONE)
     await page.locator('.exchange-list button', { hasText: '/file/list' }).click()
 
     await page.getByRole('button', { name: 'Copy', exact: true }).click()
     const command = await page.evaluate<string>('navigator.clipboard.readText()')
 
     assert.equal((await run('sh', ['-c', command])).stdout, '[]')
+    assert.deepEqual(await accessibilityFaults(page), [])
+  })
+
+  test('a copied upload runs in the folder that the page names', async (t) => {
+    const folder = await mkdtemp(join(tmpdir(), 'plinth-copied-'))
+    t.after(() => rm(folder, { recursive: true, force: true }))
+    const paper = textFile('paper.pdf', '%PDF-1.4\n%%EOF\n', 'application/pdf')
+    await writeFile(join(folder, paper.name), paper.buffer)
+    const page = await openConsole(t, browser, consoleOf(suite.urlOf('storage-key')))
+    await page.getByLabel('Files to upload').setInputFiles(paper)
+    await page.locator('.uploads').getByText('stored', { exact: true }).waitFor()
+    await showRequests(page, PHONE)
+    await page.locator('.exchange-list button', { hasText: 'POST' }).click()
+
+    await page.getByText('Run it in the folder of paper.pdf').waitFor()
+    await page.getByRole('button', { name: 'Copy', exact: true }).click()
+    const command = await page.evaluate<string>('navigator.clipboard.readText()')
+
+    assert.match((await run('sh', ['-c', command], { cwd: folder })).stdout, /\.pdf$/)
+  })
+
+  test('types that the operator has added are taken, and what is refused says what is', async (t) => {
+    const page = await openConsole(t, browser, consoleOf(suite.urlOf('storage-full')))
+    await signIn(page, 'user')
+    await goTo(page, '')
+    await page.getByText(/, CSV, MD and SVG, up to 20 kB each$/).waitFor()
+
+    await page
+      .getByLabel('Files to upload')
+      .setInputFiles([
+        textFile('table.csv', 'a,b\n1,2\n', 'text/csv'),
+        textFile('read.md', '# Read', ''),
+        textFile('drawing.svg', DRAWING, 'image/svg+xml'),
+        textFile('letter.docx', 'PK\x03\x04', ''),
+      ])
+    const uploads = page.locator('.uploads')
+    await uploads.locator('.badge.good').nth(2).waitFor()
+    await uploads
+      .getByText(/^The extension \.docx is not accepted\. Taken are PNG, .* and SVG\.$/)
+      .waitFor()
+    assert.deepEqual(await accessibilityFaults(page), [])
+
+    await page.locator('.file-grid a', { hasText: 'drawing.svg' }).click()
+    await page.getByRole('button', { name: '5 minutes' }).click()
+    const link = await page.getByRole('link', { name: /Open it/ }).getAttribute('href')
+    const reply = await fetch(link ?? '')
+    assert.match(reply.headers.get('content-disposition') ?? '', /^attachment/)
   })
 
   test('a file over the limit of the service is refused before it is sent', async (t) => {
@@ -118,28 +177,38 @@ describe('where people stumbled', { skip }, () => {
     await page.getByRole('heading', { name: 'order-1' }).waitFor()
   })
 
-  test('the way back leads to where the page was left', async (t) => {
-    const small = { viewport: { width: 1440, height: 500 } }
-    const page = await openConsole(t, browser, consoleOf(suite.urlOf('identity')), small)
-    await signIn(page, 'user')
-    const position = () => page.evaluate<number>(`document.querySelector('.main').scrollTop`)
-    await page.evaluate(`document.querySelector('.main').scrollTop = 300`)
+  for (const { name, viewport } of [
+    { name: 'in a wide window', viewport: { width: 1440, height: 500 } },
+    { name: 'on a phone', viewport: { width: 390, height: 500 } },
+  ])
+    test(`the way back leads to where the page was left, ${name}`, async (t) => {
+      const page = await openConsole(t, browser, consoleOf(suite.urlOf('identity')), { viewport })
+      await signIn(page, 'user')
+      const scrolling = viewport.width > 1024 ? '.main' : 'html'
+      const position = () =>
+        page.evaluate<number>(`document.querySelector('${scrolling}').scrollTop`)
+      const pages = page.getByRole('button', { name: 'Pages' })
+      if (await pages.isVisible()) await pages.click()
+      await page.evaluate(`document.querySelector('${scrolling}').scrollTop = 300`)
 
-    await page.getByRole('link', { name: 'Profile' }).click()
-    await page.getByRole('heading', { name: 'Profile' }).waitFor()
-    assert.equal(await position(), 0)
-    // A screen reader goes on from the heading of the new page.
-    assert.equal(await page.evaluate('document.activeElement.textContent'), 'Profile')
-    await page.goBack()
+      await page.getByRole('link', { name: 'Profile' }).click()
+      await page.getByRole('heading', { name: 'Profile' }).waitFor()
+      assert.equal(await position(), 0)
+      // A screen reader goes on from the heading of the new page.
+      assert.equal(await page.evaluate('document.activeElement.textContent'), 'Profile')
+      await page.goBack()
 
-    await until(position, (found) => found === 300)
-  })
+      await until(position, (found) => found === 300)
+    })
 
   test('the panel of requests is resized and hidden, and stays so', async (t) => {
-    const page = await openConsole(t, browser, consoleOf(suite.urlOf('identity')))
+    const page = await openConsole(t, browser, consoleOf(suite.urlOf('identity')), {
+      viewport: WIDE,
+    })
     const panel = page.locator('.inspector')
-    const widthOf = async () => (await panel.boundingBox())?.width ?? 0
+    const widthOf = async (part = panel) => (await part.boundingBox())?.width ?? 0
     const before = await widthOf()
+    const content = page.locator('.main')
 
     await page.getByRole('separator', { name: 'Width of the requests' }).press('ArrowRight')
     assert.equal(await until(widthOf, (width) => width !== before), before - 24)
@@ -147,8 +216,10 @@ describe('where people stumbled', { skip }, () => {
     await panel.waitFor()
     assert.equal(await widthOf(), before - 24)
 
+    const narrow = await widthOf(content)
     await page.getByRole('button', { name: 'Hide the requests' }).click()
     await panel.waitFor({ state: 'hidden' })
+    assert.equal(await widthOf(content), narrow + before - 24, 'the page takes the room')
     await page.reload()
     await page.getByRole('heading', { level: 1 }).waitFor()
     assert.equal(await panel.isVisible(), false)
@@ -175,16 +246,27 @@ describe('where people stumbled', { skip }, () => {
     await page.getByText('The service does not answer.').waitFor({ state: 'detached' })
   })
 
-  test('Escape closes the list of pages on a phone', async (t) => {
-    const page = await openConsole(t, browser, consoleOf(suite.urlOf('identity')), {
-      viewport: PHONE,
-    })
-    await page.getByRole('button', { name: 'Pages' }).click()
-    await page.getByRole('link', { name: 'Passkeys' }).waitFor()
-
+  test('Escape closes what lies over the page', async (t) => {
+    const page = await openConsole(t, browser, consoleOf(suite.urlOf('identity')))
+    const panel = page.locator('.inspector')
+    const passkeys = page.getByRole('navigation', { name: 'Pages' }).getByText('Passkeys')
+    await page.getByRole('button', { name: /^Search/ }).click()
+    await page.getByRole('dialog', { name: 'Search' }).waitFor()
     await page.keyboard.press('Escape')
+    await page.getByRole('dialog', { name: 'Search' }).waitFor({ state: 'hidden' })
 
-    await page.getByRole('link', { name: 'Passkeys' }).waitFor({ state: 'hidden' })
+    // On a phone the list of pages and the requests lie over it, too.
+    await showRequests(page, PHONE)
+    await page.keyboard.press('Escape')
+    await panel.waitFor({ state: 'hidden' })
+    await onlyAt(page, PHONE, () => page.getByRole('button', { name: 'Pages' }).click())
+    await passkeys.waitFor()
+    await page.keyboard.press('Escape')
+    await passkeys.waitFor({ state: 'hidden' })
+
+    await page.setViewportSize(WIDE)
+    await passkeys.waitFor()
+    await panel.waitFor()
   })
 
   test('the landing page does not call healthy what it cannot see', async (t) => {
@@ -219,31 +301,44 @@ describe('where people stumbled', { skip }, () => {
   }
 })
 
-describe('without demo accounts', { skip }, () => {
+describe('in production', { skip }, () => {
   const shared = suiteCleanup()
+  const DEMO_TEXTS = /demo|password123123|sandbox|development/i
   let browser: Browser
   let suite: Awaited<ReturnType<typeof startSuite>>
 
   before(async () => {
     browser = await openBrowser(shared)
+    const key = randomBytes(32).toString('base64')
     suite = await startSuite(shared, {
-      IDENTITY_DEMO_ACCOUNTS: 'false',
-      STORAGE_FULL_DEMO_ACCOUNTS: 'false',
+      NODE_ENV: 'production',
+      IDENTITY_MASTER_KEY: key,
+      STORAGE_FULL_MASTER_KEY: key,
+      STORAGE_KEY_API_KEY: 'a key of our own, long enough',
+      PAYMENTS_ACCESS: 'keys',
+      PAYMENTS_CONSOLE: 'true',
       IDENTITY_REGISTRATION: 'closed',
     })
   })
 
-  test('no page offers one, and a closed registration is not offered either', async (t) => {
+  const demoTextsIn = (page: Page) => page.locator('body').getByText(DEMO_TEXTS).allInnerTexts()
+
+  test('no console offers a demo account, and a closed registration is not offered either', async (t) => {
     const page = await openConsole(t, browser, consoleOf(suite.urlOf('identity'), 'session'))
-
     await page.getByRole('form', { name: 'Sign in' }).waitFor()
-
     await page.getByRole('form', { name: 'Register' }).waitFor({ state: 'detached' })
-    assert.equal(await page.getByText(/demo account|password123123/).count(), 0)
+    assert.deepEqual(await demoTextsIn(page), [])
     assert.equal(await page.getByRole('button', { name: 'Sign in as user' }).count(), 0)
     await goTo(page, '')
     await page.getByRole('link', { name: 'Sign in' }).first().waitFor()
-    assert.equal(await page.getByText(/demo account/).count(), 0)
+    assert.deepEqual(await demoTextsIn(page), [])
+
+    const files = await openConsole(t, browser, consoleOf(suite.urlOf('storage-full')))
+    await files.getByRole('form', { name: 'Sign in' }).waitFor()
+    assert.deepEqual(await demoTextsIn(files), [])
+    const payments = await openConsole(t, browser, consoleOf(suite.urlOf('payments')))
+    await payments.getByRole('heading', { name: 'Try it in three steps' }).waitFor()
+    assert.deepEqual(await demoTextsIn(payments), [])
   })
 
   test('the landing page has no things to try', async (t) => {
@@ -251,6 +346,6 @@ describe('without demo accounts', { skip }, () => {
     await page.getByRole('heading', { name: 'Everything is running.' }).waitFor()
 
     assert.equal(await page.getByText('Three things to try first').count(), 0)
-    assert.equal(await page.getByText('password123123').count(), 0)
+    assert.deepEqual(await demoTextsIn(page), [])
   })
 })

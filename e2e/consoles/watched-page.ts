@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { alternateWidths, onlyAt, WIDE } from './both-widths.ts'
 
 type Cleanup = { after(cleanup: () => Promise<void>): void }
-
-export const WIDE = { width: 1440, height: 900 }
-export const PHONE = { width: 390, height: 844 }
 
 /**
  * A page in a browser of its own profile. When the test ends, anything it should not have done fails
  * the test: an error in the console, a breach of its content policy, a request to another origin.
+ * Its steps alternate between a wide window and a phone unless `options` ask for one viewport.
  */
 export async function openConsole(
   t: Cleanup,
@@ -22,10 +21,11 @@ export async function openConsole(
   await context.grantPermissions(['clipboard-read', 'clipboard-write'])
   const page = await context.newPage()
   page.setDefaultTimeout(30_000)
-  const faults = watch(page, new URL(address).origin)
+  const faults = [watch(page, new URL(address).origin)]
+  if (!options.viewport) faults.push(alternateWidths(page))
   t.after(async () => {
     await context.close()
-    assert.deepEqual(faults, [])
+    assert.deepEqual(faults.flat(), [])
   })
   await page.goto(address)
   return page
@@ -64,4 +64,13 @@ export async function signIn(page: Page, username: 'user' | 'admin'): Promise<vo
     .first()
     .click()
   await page.locator('.session-bar', { hasText: username }).waitFor()
+}
+
+/** A wide window has the requests beside the page; a phone has them in a sheet over it. */
+export async function showRequests(page: Page, size: typeof WIDE): Promise<void> {
+  await onlyAt(page, size, async () => {
+    const panel = page.locator('.inspector')
+    if (!(await panel.isVisible())) await page.getByRole('button', { name: 'Requests' }).click()
+    await panel.waitFor()
+  })
 }
