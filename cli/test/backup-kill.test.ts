@@ -11,12 +11,12 @@ const killedAt = (point: string, env: Env): Env => ({ ...env, FAIL_POINT: `${poi
 
 const DURING_BACKUP = {
   sqlite: ['held', 'pinned', 'rows', 'file', 'files', 'synced'],
-  postgres: ['pinned', 'files'],
+  postgres: ['pinned', 'rows', 'files'],
 }
 /** In the order in which a restore passes them. */
 const DURING_RESTORE = {
   sqlite: ['marked', 'begun', 'rows', 'committed', 'file', 'whole', 'released'],
-  postgres: ['begun', 'committed', 'released'],
+  postgres: ['marked', 'begun', 'rows', 'committed', 'whole', 'released'],
 }
 
 for (const engine of engines)

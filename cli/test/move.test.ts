@@ -55,7 +55,7 @@ describe('a move between SQLite and PostgreSQL', { skip: postgres.skip }, () => 
     assert.equal(next.id, Number(id) + 1)
   })
 
-  test('kill -9 at any step leaves a target that no service starts on', async (t) => {
+  test('kill -9 at any step, there or back, leaves a target that no service starts on', async (t) => {
     const { env, folder } = await suiteEnv(t, sqlite)
     await onIdentity(t, env, (identity) => identity.register(grace('grace')))
     const url = await postgres.freshUrl(t)
@@ -73,6 +73,17 @@ describe('a move between SQLite and PostgreSQL', { skip: postgres.skip }, () => 
     await onIdentity(t, env, (identity) => identity.logIn('grace', PASSWORD))
     const { code, stderr } = await plinthHere(['move', 'identity', '--to-file', there], { env })
     assert.equal(code, 0, stderr)
+
+    const onPostgres = { ...env, IDENTITY_DATABASE_URL: url }
+    const back = `sqlite:${join(folder, 'back.db')}`
+    for (const point of ['marked', 'table', 'committed', 'compared']) {
+      const killed = { ...onPostgres, FAIL_POINT: `move:${point}=kill` }
+      const { code: none } = await plinth(['move', 'identity', '--to', back], { env: killed })
+      assert.equal(none, null, point)
+      const onTarget = { ...env, IDENTITY_DATABASE_URL: back }
+      await assert.rejects(startStack({ env: onTarget, only }), /not whole/, point)
+    }
+    await onIdentity(t, onPostgres, (identity) => identity.logIn('grace', PASSWORD))
   })
 
   test('a text that PostgreSQL would not take is found by --check, and by the move', async (t) => {
