@@ -74,11 +74,12 @@ export const insertRow = prepared((db: Db, row: NewRow & { sequence: number; bod
 
 /**
  * SQLite has one writer, so rows are committed in the order of their numbers: an event has its place at
- * once where no endpoint waits for it. Otherwise `numberEvents` gives it, with the deliveries.
+ * once where no endpoint and no event before it waits. Otherwise `numberEvents` gives it, with the deliveries.
  */
 function placeIn(db: Db): RawBuilder<number | null> {
   if (engineOf(db) === 'postgres') return sql`cast(null as bigint)`
   return sql`case when not exists (select 1 from event_endpoints)
+    and not exists (select 1 from events where position is null)
     then coalesce((select max(position) from events where position is not null), 0) + 1 end`
 }
 

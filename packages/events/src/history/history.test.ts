@@ -216,6 +216,21 @@ for (const engine of engines)
       assert.deepEqual(await db.selectFrom('event_forwards').selectAll().execute(), [])
     })
 
+    test('events keep their order when the last endpoint is removed between them', async (t) => {
+      const { api, publish, deliver, db, endpoint } = await start(t)
+      await endpoint(await startReceiver(t))
+      await deliver()
+      const before = (await api.get('/api/events')).body.next
+      await publish(1)
+      await db.deleteFrom('event_endpoints').execute()
+      await publish(2)
+      await deliver()
+
+      const { body } = await api.get(`/api/events?after=${before}`)
+
+      assert.deepEqual(numbers(body.items), [1, 2])
+    })
+
     test('an event of a transaction that commits late is not passed by', async (t) => {
       const { api, publish, deliver, db, clock } = await start(t)
       const begun = Promise.withResolvers<void>()
