@@ -16,6 +16,7 @@ import {
   Type,
   timestamp,
 } from '@plinth/kit'
+import type { Origin } from './database/audit.repository.ts'
 import type { AccountTables } from './database/tables.ts'
 import type { Proved, User } from './database/users.repository.ts'
 import {
@@ -27,6 +28,7 @@ import {
 } from './passwords/passwords.ts'
 import { blocklistFile, hashingSettings } from './passwords/settings.ts'
 
+export type { Origin } from './database/audit.repository.ts'
 export { ADMIN_ROLE } from './database/users.repository.ts'
 
 /** What the account rules need; every rule takes it as its first argument. */
@@ -62,9 +64,6 @@ export type SecurityEvent = {
   /** Why an administrator did it. */
   reason?: string | undefined
 }
-
-/** Where a request came from, as the audit and the list of sessions show it. */
-export type Origin = { address: string; userAgent: string | null; requestId: string | null }
 
 /** What a host does in the transaction of the security events that it names. */
 export type SecurityListener = {

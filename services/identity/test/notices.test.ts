@@ -219,6 +219,29 @@ for (const engine of engines)
       assert.equal((await confirm(app.next())).status, 204)
     })
 
+    test('are in the language of users who do something themselves, else in that of the setting', async () => {
+      const { api } = service()
+      const eva = { ...ALICE, username: 'eva', email: 'eva@example.com' }
+      const german = { headers: { 'accept-language': 'fr, de-AT;q=0.8, en;q=0.1' } }
+      const spanish = { headers: { 'accept-language': 'es' } }
+      const { body: user } = await api.post('/api/auth/register', eva, german)
+      const { body: pair } = await api.post('/api/auth/login', eva)
+      const { accessToken: token, refreshToken } = pair
+
+      const change = { currentPassword: eva.password, newPassword: NEW_PASSWORD }
+      await api.post('/api/users/me/password', change, { token, ...spanish })
+      for (let times = 0; times < 2; times += 1)
+        await api.post('/api/auth/refresh', { refreshToken }, spanish)
+      const admin = { token: await adminToken(api), ...spanish }
+      await api.patch(`/api/users/${user.id}`, { enabled: false }, admin)
+
+      const textOf = async (kind: string) => (await mailTo(api, eva.email, kind)).text
+      assert.match(await textOf('verify-email'), /^Hallo eva,/)
+      assert.match(await textOf('password-changed'), /^Hola, eva:/)
+      assert.match(await textOf('session-replayed'), /^Hello eva,/)
+      assert.match(await textOf('account-disabled'), /^Hello eva,/)
+    })
+
     test('to an address whose owner did not register disable the account', async () => {
       const { api } = service()
       const bob = { ...ALICE, username: 'bob', email: 'bob@example.com' }

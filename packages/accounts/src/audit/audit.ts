@@ -139,16 +139,22 @@ export type By = { actor: string; origin: Origin; reason?: string | undefined }
 
 const LONGEST_USER_AGENT = 300
 
-type Sender = { ip: string; id: string; headers: { 'user-agent'?: string | undefined } }
+type Sender = {
+  ip: string
+  id: string
+  headers: { 'user-agent'?: string | undefined; 'accept-language'?: string | undefined }
+}
 
 type Body = { reason?: string } | undefined | null
 
+/** For administrators: what they read says nothing about the language of the user. */
 export function byCaller(request: Sender & { caller: { username: string }; body?: unknown }): By {
   const reason = (request.body as Body)?.reason
-  return { actor: request.caller.username, origin: originOf(request), reason }
+  const origin = { ...originOf(request), languages: undefined }
+  return { actor: request.caller.username, origin, reason }
 }
 
 export function originOf({ ip, id, headers }: Sender): Origin {
   const userAgent = headers['user-agent']?.slice(0, LONGEST_USER_AGENT) ?? null
-  return { address: ip, userAgent, requestId: id }
+  return { address: ip, userAgent, requestId: id, languages: headers['accept-language'] }
 }

@@ -11,6 +11,15 @@ import {
 import { type Selectable, type SelectQueryBuilder, sql } from 'kysely'
 import type { AccountTables } from './tables.ts'
 
+/** Where a request came from, as the audit and the list of sessions show it. */
+export type Origin = {
+  address: string
+  userAgent: string | null
+  requestId: string | null
+  /** `Accept-Language` of somebody who changes the own account. */
+  languages?: string | undefined
+}
+
 type AuditRow = Selectable<AccountTables['audit_events']>
 
 type NewRow = Omit<AuditRow, 'id'>

@@ -33,8 +33,10 @@ export { USER_SORTS } from '../database/users.repository.ts'
 export async function ownProfile(
   accounts: Accounts,
   { userId, account }: Caller & { account?: User },
-): Promise<User> {
-  return account ?? requireUser(accounts, Number(userId))
+) {
+  const user = account ?? (await requireUser(accounts, Number(userId)))
+  const { id, username, email, roles, enabled, verified: emailVerified } = user
+  return { id, username, email, roles, enabled, emailVerified }
 }
 
 type Registration = { username: string; email: string; password: string }

@@ -21,6 +21,7 @@ import type { IdentityTables } from '../database/tables.ts'
 import {
   browserIn,
   type Details,
+  languageFor,
   type MailKind,
   type Messages,
   readMessages,
@@ -66,17 +67,19 @@ export type NewMail = {
   kind: MailKind
   to: string
   userId?: number
-  language?: Language
   /** Absent: decided before the first attempt, after the reply to the request. */
   details?: Details
   lifetimeSeconds: number
 }
 
-/** Queues a mail in the caller's transaction: it is sent if, and only if, that commits. */
+/**
+ * Queues a mail in the caller's transaction: it is sent if, and only if, that commits. It is in the language of
+ * who asked for it, where that is its reader.
+ */
 export async function queueMail(
   outbox: Outbox,
   db: Db<IdentityTables>,
-  { kind, to, userId, language, details, lifetimeSeconds }: NewMail,
+  { kind, to, userId, details, lifetimeSeconds }: NewMail,
   origin: Origin,
 ): Promise<void> {
   const now = outbox.clock()
@@ -86,7 +89,7 @@ export async function queueMail(
     kind,
     address: to,
     userId: userId ?? null,
-    language: language ?? outbox.settings.language,
+    language: languageFor(origin.languages, outbox.settings.language),
     details: details ? sealDetails(outbox, id, details) : null,
     prepared: details ? 1 : 0,
     originAddress: origin.address,

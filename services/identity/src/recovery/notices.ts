@@ -76,7 +76,9 @@ export function followEvents(outbox: Outbox, publicUrl: string): SecurityListene
         await deleteTokens(db, user.id, VOIDED)
         await deleteSteps(db, user.id)
       }
-      if (mail && canSend(outbox)) await queueNotice(outbox, db, { mail, user, publicUrl }, origin)
+      // A stranger must not choose the language of the warning.
+      const from = result === 'REFUSED' ? { ...origin, languages: undefined } : origin
+      if (mail && canSend(outbox)) await queueNotice(outbox, db, { mail, user, publicUrl }, from)
     },
   }
 }

@@ -15,7 +15,6 @@ import type { IdentityTables } from '../database/tables.ts'
 import type { Factors } from '../factors/second-factor.ts'
 import { type Outbox, queueMail, requireMail } from '../mail/outbox.ts'
 import { isMailable } from '../mail/recipient.ts'
-import type { Language } from '../mail/settings.ts'
 import { LIFETIME_SECONDS } from './one-time-tokens.ts'
 import { accountDisabled, addressNotMailable } from './problems.ts'
 
@@ -65,7 +64,7 @@ const EVENTS = {
   'data-export': 'DATA_EXPORT_REQUESTED',
 }
 
-type Asked = { to: string; userId?: number; language: Language }
+type Asked = { to: string; userId?: number }
 
 /**
  * Known and unknown addresses cost the same statements and get the same reply: who has an account is

@@ -24,7 +24,6 @@ import type { IdentityTables } from '../../database/tables.ts'
 import { dropSecondFactor } from '../../factors/second-factor.ts'
 import type { Prepare } from '../../mail/delivery.ts'
 import { queueMail } from '../../mail/outbox.ts'
-import type { Language } from '../../mail/settings.ts'
 import { findToken, issueToken, LIFETIME_SECONDS, type Proof } from '../one-time-tokens.ts'
 import { tokenRejected } from '../problems.ts'
 import { accountLink, askForMail, mayMail, type Recovery, within } from '../recovery.ts'
@@ -35,13 +34,13 @@ const KIND = 'email-change'
 export async function requestEmailChange(
   recovery: Recovery,
   caller: Caller,
-  { newEmail, language }: { newEmail: string; language: Language },
+  newEmail: string,
   origin: Origin,
 ): Promise<void> {
   const userId = Number(caller.userId)
   const { email } = await requireUser(recovery.accounts, userId)
   if (email === normalName(newEmail)) throw validationFailed(['newEmail: is your address already'])
-  await askForMail(recovery, KIND, { to: newEmail, userId, language }, origin)
+  await askForMail(recovery, KIND, { to: newEmail, userId }, origin)
 }
 
 export function prepareEmailChange(recovery: Recovery): Prepare {

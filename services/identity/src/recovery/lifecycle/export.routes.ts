@@ -15,7 +15,6 @@ import {
   pathId,
   type Server,
 } from '@plinth/kit'
-import { languageFor } from '../../mail/messages.ts'
 import { mailNotConfigured } from '../../mail/problems.ts'
 import { tokenRejected } from '../problems.ts'
 import type { Recovery } from '../recovery.ts'
@@ -78,9 +77,7 @@ function byMailRoutes(server: Server, recovery: Recovery, onRequest: Guard[]): v
       problems: [mailNotConfigured],
     },
     handler: async (request, reply) => {
-      const { caller, headers } = request
-      const language = languageFor(headers['accept-language'], recovery.outbox.settings.language)
-      await requestExport(recovery, caller, language, originOf(request))
+      await requestExport(recovery, request.caller, originOf(request))
       return reply.code(202).send({ message: 'A mail with a link is on its way.' })
     },
   })

@@ -14,7 +14,6 @@ import { findFactor, unusedRecoveryCodes } from '../../database/factors.reposito
 import type { IdentityTables } from '../../database/tables.ts'
 import { listAuditOf, listMailsOf } from '../../database/user-data.repository.ts'
 import { queueMail, requireMail } from '../../mail/outbox.ts'
-import type { Language } from '../../mail/settings.ts'
 import { findToken, issueToken, LIFETIME_SECONDS } from '../one-time-tokens.ts'
 import { tokenRejected } from '../problems.ts'
 import { accountLink, mayMail, type Recovery, within } from '../recovery.ts'
@@ -26,7 +25,6 @@ const KIND = 'data-export'
 export async function requestExport(
   recovery: Recovery,
   caller: Caller,
-  language: Language,
   origin: Origin,
 ): Promise<void> {
   const { accounts, db, outbox } = recovery
@@ -42,12 +40,7 @@ export async function requestExport(
     )
     const details = { username, link: accountLink(recovery, 'export', token) }
     const lifetimeSeconds = LIFETIME_SECONDS[KIND]
-    await queueMail(
-      outbox,
-      inside,
-      { kind: KIND, to, userId, language, details, lifetimeSeconds },
-      origin,
-    )
+    await queueMail(outbox, inside, { kind: KIND, to, userId, details, lifetimeSeconds }, origin)
   })
 }
 

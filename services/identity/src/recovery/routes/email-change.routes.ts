@@ -1,6 +1,5 @@
 import { type AccountGuard, emailTaken, originOf, passwordQueueFull } from '@plinth/accounts'
 import { CREDENTIALS_BODY_BYTES, type Guard, noContent, type Server } from '@plinth/kit'
-import { languageFor } from '../../mail/messages.ts'
 import { mailNotConfigured } from '../../mail/problems.ts'
 import { confirmEmailChange, requestEmailChange, undoEmailChange } from '../by-mail/email-change.ts'
 import { accountSecurity } from '../by-mail/verification.ts'
@@ -25,8 +24,6 @@ export function emailRoutes(
   recovery: Recovery,
   { guard, recent }: { guard: AccountGuard; recent: Guard },
 ): void {
-  const { settings } = recovery.outbox
-
   server.get('/api/users/me/security', {
     onRequest: guard.caller,
     schema: {
@@ -50,11 +47,8 @@ export function emailRoutes(
       problems: [mailNotConfigured],
     },
     handler: async (request, reply) => {
-      const asked = {
-        newEmail: request.body.newEmail,
-        language: languageFor(request.headers['accept-language'], settings.language),
-      }
-      await requestEmailChange(recovery, request.caller, asked, originOf(request))
+      const { newEmail } = request.body
+      await requestEmailChange(recovery, request.caller, newEmail, originOf(request))
       return reply.code(202).send({ message: 'A mail is on its way to the new address.' })
     },
   })

@@ -24,7 +24,6 @@ import {
   type Server,
 } from '@plinth/kit'
 import { codeRejected, mfaRequired } from '../../factors/problems.ts'
-import { languageFor } from '../../mail/messages.ts'
 import { mailNotConfigured } from '../../mail/problems.ts'
 import { denyOwnership } from '../by-mail/not-me.ts'
 import { confirmPasswordReset, resetByAdministrator } from '../by-mail/password-reset.ts'
@@ -58,10 +57,6 @@ const ASKED = { message: 'If there is such an account, a mail is on its way.' }
 
 /** reset the password · why a link does not work · deny that it was you · verify the address; administrators */
 export function recoveryRoutes(server: Server, recovery: Recovery, guard: AccountGuard): void {
-  const { settings } = recovery.outbox
-  const languageOf = ({ headers }: Request) =>
-    languageFor(headers['accept-language'], settings.language)
-
   server.post('/api/auth/password-reset', {
     bodyLimit,
     schema: {
@@ -73,8 +68,7 @@ export function recoveryRoutes(server: Server, recovery: Recovery, guard: Accoun
       problems: [mailNotConfigured],
     },
     handler: async (request, reply) => {
-      const asked = { to: request.body.email, language: languageOf(request) }
-      await askForMail(recovery, 'password-reset', asked, originOf(request))
+      await askForMail(recovery, 'password-reset', { to: request.body.email }, originOf(request))
       return reply.code(202).send(ASKED)
     },
   })
@@ -97,7 +91,7 @@ export function recoveryRoutes(server: Server, recovery: Recovery, guard: Accoun
   })
 
   linkRoutes(server, recovery)
-  verificationRoutes(server, recovery, languageOf)
+  verificationRoutes(server, recovery)
   administrationRoutes(server, recovery, guard.role(ADMIN_ROLE))
 }
 
@@ -180,9 +174,7 @@ function linkRoutes(server: Server, recovery: Recovery): void {
   })
 }
 
-type LanguageOf = (request: Request) => ReturnType<typeof languageFor>
-
-function verificationRoutes(server: Server, recovery: Recovery, languageOf: LanguageOf): void {
+function verificationRoutes(server: Server, recovery: Recovery): void {
   server.post('/api/auth/verify-email', {
     bodyLimit,
     schema: {
@@ -226,8 +218,7 @@ function verificationRoutes(server: Server, recovery: Recovery, languageOf: Lang
     },
     handler: async (request, reply) => {
       const to = request.body.email ?? (await addressOfCaller(recovery, bearerOf(request)))
-      const asked = { to, language: languageOf(request) }
-      await askForMail(recovery, 'verify-email', asked, originOf(request))
+      await askForMail(recovery, 'verify-email', { to }, originOf(request))
       return reply.code(202).send(ASKED)
     },
   })
