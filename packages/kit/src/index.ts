@@ -181,7 +181,7 @@ export { isKeyText, looksLikeKey, newKeyText } from './service-keys/key-text.ts'
 export { insufficientScope, scopeMissing } from './service-keys/problems.ts'
 export { serviceKeyRoutes } from './service-keys/service-key-routes.ts'
 export {
-  renameKeyCreator,
+  endKeysMadeBy,
   type ServiceKey,
   type ServiceKeyTables,
   serviceKeyMigrations,

@@ -40,9 +40,7 @@ async function eraseNow({ config, clock }: { config: Config; clock: Clock }) {
   const { db, close } = await openDatabase<IdentityTables>(config.databaseUrl, identityMigrations)
   const accounts = await openAccounts(db, config.accounts, clock)
   const outbox = openOutbox(db, clock, config)
-  const record = async () => {}
-  const keys = openServiceKeys(db, { clock, production: false, scopes: [], record })
-  await eraseDue({ accounts, outbox, keys }, new AbortController().signal)
+  await eraseDue({ accounts, outbox }, new AbortController().signal)
   const left = await tablesAbout(db, config.databaseUrl)
   await accounts.close()
   await close()

@@ -173,7 +173,10 @@ for (const engine of engines)
       const { api, tokenFor, clock, answer, deleted, startNode } = service
       let token = await tokenFor('ROLE_ADMIN')
       const shop = { name: 'shop', scopes: ['payments:read'] }
-      assert.equal((await api.post('/api/service-keys', shop, { token })).status, 201)
+      const { body: made } = await api.post('/api/service-keys', shop, { token })
+      const keyStatus = async () =>
+        (await api.get(`/api/payments/${UNKNOWN}`, { token: made.secret })).status
+      assert.equal(await keyStatus(), 404)
       const endpoint = { url: 'http://localhost:9/' }
       assert.equal((await api.post('/api/webhooks/endpoints', endpoint, { token })).status, 201)
       const texts = async () => {
@@ -191,6 +194,7 @@ for (const engine of engines)
 
       const forgotten = await until(texts, (all) => !all.join().includes('anna'))
       for (const text of forgotten) assert.match(text, /"user 1"/)
+      assert.equal(await keyStatus(), 401, 'who is erased still knows its secret')
     })
 
     test('an expired token is 401', async () => {

@@ -199,7 +199,9 @@ for (const engine of engines)
     assert.equal((await api.delete(`/file/${removed.body.id}`, { token: boss })).status, 204)
     assert.equal((await api.delete(`/file/${ids.pop()}`, { token: admin })).status, 204)
     const key = { name: 'shop', scopes: ['files:read'] }
-    assert.equal((await api.post('/api/service-keys', key, { token: boss })).status, 201)
+    const { body: made } = await api.post('/api/service-keys', key, { token: boss })
+    const keyWorks = async () => (await api.get('/file/list', { token: made.secret })).status
+    assert.equal(await keyWorks(), 200)
     const endpoint = { url: 'http://localhost:9/' }
     assert.equal((await api.post('/api/webhooks/endpoints', endpoint, { token: boss })).status, 201)
     for (const text of await texts()) assert.match(text, /remote/)
@@ -222,6 +224,7 @@ for (const engine of engines)
     await startNode()
     await until(isDone, (done) => done)
     assert.deepEqual([late.status, await statusOf(late.body.id)], [201, 404])
+    assert.equal(await keyWorks(), 401)
     for (const text of await texts()) {
       assert.doesNotMatch(text, /remote/)
       assert.ok(text.includes(`${issuer}#2`))

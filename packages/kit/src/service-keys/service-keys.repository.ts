@@ -139,15 +139,18 @@ export const SETTINGS = 'settings'
 /** Who makes keys without being a user: a user of the same name must not pass for them. */
 export const NO_USERS = [SETTINGS, 'command line']
 
-/** The keys stay, and say no longer who made them. */
-export async function renameKeyCreator<T extends ServiceKeyTables>(
+/** Keys of somebody who is erased: they work no more, stay in the list, and say no longer who made them. */
+export async function endKeysMadeBy<T extends ServiceKeyTables>(
   db: Db<T>,
   username: string,
-  to: string,
+  { to, now }: { to: string; now: Date },
 ): Promise<void> {
   await (db as unknown as KeyDb)
     .updateTable('service_keys')
-    .set({ created_by: to })
+    .set(({ fn, val }) => ({
+      created_by: to,
+      revoked_at: fn.coalesce('revoked_at', val(now.toISOString())),
+    }))
     .where('created_by', '=', username)
     .where('created_by', 'not in', NO_USERS)
     .execute()

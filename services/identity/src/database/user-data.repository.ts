@@ -1,6 +1,6 @@
 import type { User } from '@plinth/accounts'
 import { renameEndpointCreator } from '@plinth/events'
-import { type Db, fromRow, renameKeyCreator } from '@plinth/kit'
+import { type Db, endKeysMadeBy, fromRow } from '@plinth/kit'
 import { deleteFactor } from './factors.repository.ts'
 import type { IdentityTables } from './tables.ts'
 
@@ -8,6 +8,7 @@ import type { IdentityTables } from './tables.ts'
 export async function eraseUserData(
   db: Db<IdentityTables>,
   { id, email, username }: Pick<User, 'id' | 'email' | 'username'>,
+  now: Date,
 ): Promise<void> {
   await db.deleteFrom('passkeys').where('user_id', '=', id).execute()
   await db.deleteFrom('passkey_users').where('user_id', '=', id).execute()
@@ -17,9 +18,9 @@ export async function eraseUserData(
   await db.deleteFrom('known_browsers').where('user_id', '=', id).execute()
   await db.deleteFrom('mail_outbox').where('address', '=', email).execute()
   await db.deleteFrom('mail_outbox').where('user_id', '=', id).execute()
-  const by = `user ${id}`
-  await renameKeyCreator(db, username, by)
-  await renameEndpointCreator(db, username, by)
+  const to = `user ${id}`
+  await endKeysMadeBy(db, username, { to, now })
+  await renameEndpointCreator(db, username, to)
 }
 
 /** A part of what the audit says about a user, oldest first, after the row that was read last. */

@@ -43,7 +43,7 @@ export function issuerCallers(
     deletedUsers,
     eraseUser: async () => {},
     forgetName: (inside: Payments['db'], username: string, userId: string) =>
-      renameActor(inside, username, `user ${userId}`),
+      renameActor(inside, username, { to: `user ${userId}`, now: clock() }),
   }
   server.onClose(startErasure(erased, { log, metrics: server.metrics }).stop)
   return async (token) => {

@@ -1,18 +1,22 @@
 import { type AccountTables, findUserByUsername, renameInAudit } from '@plinth/accounts'
 import { renameEndpointCreator } from '@plinth/events'
-import { type Db, renameKeyCreator } from '@plinth/kit'
+import { type Db, endKeysMadeBy } from '@plinth/kit'
 import { sql } from 'kysely'
 import type { StorageDb } from '../database/tables.ts'
 
 /**
- * Rows that name a user of the issuer stay, and say no longer who it was. A name that an account here
- * has as well stays: those rows may be about that account.
+ * Rows that name a user of the issuer stay, and say no longer who it was; service keys of that user end. A
+ * name that an account here has as well stays: those rows may be about that account.
  */
-export async function renameOwner(db: StorageDb, username: string, to: string): Promise<void> {
+export async function renameOwner(
+  db: StorageDb,
+  username: string,
+  { to, now }: { to: string; now: Date },
+): Promise<void> {
   const accounts = db as unknown as Db<AccountTables>
   if (await findUserByUsername(accounts, username)) return
   await renameInAudit(accounts, username, to)
-  await renameKeyCreator(db, username, to)
+  await endKeysMadeBy(db, username, { to, now })
   await renameEndpointCreator(db, username, to)
   await db
     .updateTable('file_moves')

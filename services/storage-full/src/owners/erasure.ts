@@ -24,7 +24,7 @@ export function erasedOwners(
     deletedUsers,
     eraseUser: (userId) => eraseFiles(storage, ownerIdOf(issuer, userId)),
     forgetName: (inside, username, userId) =>
-      renameOwner(inside, username, ownerIdOf(issuer, userId)),
+      renameOwner(inside, username, { to: ownerIdOf(issuer, userId), now: clock() }),
   }
 }
 

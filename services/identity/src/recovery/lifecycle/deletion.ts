@@ -130,7 +130,6 @@ export async function keepAccount({ accounts }: Lifecycle, userId: number, by: B
   if (!(await cancelDeletion(accounts, userId, async () => true, by))) throw noDeletion()
 }
 
-const ORIGIN = { address: 'erasure', requestId: null }
 const EVERY_SECONDS = 60
 const AT_ONCE = 100
 
@@ -150,9 +149,8 @@ export function startErasure(lifecycle: Lifecycle, { log, metrics }: Server): Jo
   return job
 }
 
-/** A key may have been made by a request that was under way when the erasure was asked for. */
 export async function eraseDue(
-  { accounts, outbox, keys }: Pick<Lifecycle, 'accounts' | 'outbox' | 'keys'>,
+  { accounts, outbox }: Pick<Lifecycle, 'accounts' | 'outbox'>,
   signal: AbortSignal,
 ): Promise<void> {
   let due: number[]
@@ -162,8 +160,7 @@ export async function eraseDue(
       if (signal.aborted) return
       await eraseAccount(accounts, id, async (database, user) => {
         const db = database as unknown as Db<IdentityTables>
-        await revokeKeysMadeBy(keys, db, user.username, { actor: user.username, origin: ORIGIN })
-        await eraseUserData(db, user)
+        await eraseUserData(db, user, accounts.clock())
         await queueLastMail(outbox, db, user)
       })
     }

@@ -1,10 +1,10 @@
 import { renameEndpointCreator } from '@plinth/events'
 import {
+  endKeysMadeBy,
   type FromRow,
   fromRow,
   type PageRequest,
   prepared,
-  renameKeyCreator,
   selectPage,
   sortRows,
   toRow,
@@ -71,10 +71,14 @@ export async function insertAuditEvent(db: Db, event: FromRow<NewAuditRow>): Pro
   await db.insertInto('audit_events').values(toRow<NewAuditRow>(event)).execute()
 }
 
-/** What somebody did and made stays, and says no longer who it was. */
-export async function renameActor(db: Db, username: string, to: string): Promise<void> {
+/** What somebody did stays and says no longer who it was; the service keys of somebody who is gone end. */
+export async function renameActor(
+  db: Db,
+  username: string,
+  { to, now }: { to: string; now: Date },
+): Promise<void> {
   await db.updateTable('audit_events').set({ actor: to }).where('actor', '=', username).execute()
-  await renameKeyCreator(db, username, to)
+  await endKeysMadeBy(db, username, { to, now })
   await renameEndpointCreator(db, username, to)
 }
 
