@@ -5,6 +5,7 @@ import { browserSkip, openBrowser } from '../browser.ts'
 import { startSuite } from '../stack.ts'
 import { suiteCleanup } from '../suite-cleanup.ts'
 import { accessibilityFaults } from './accessibility.ts'
+import { PHONE } from './both-widths.ts'
 import { collectTokens, findTokens } from './token-probe.ts'
 import { openConsole } from './watched-page.ts'
 
@@ -35,6 +36,8 @@ describe('the API reference', { skip }, () => {
       const methods = Object.values(document.paths).flatMap((path) => Object.keys(path))
       assert.equal(listed, methods.length)
       assert.deepEqual(await accessibilityFaults(page, { rules: 'all but colours' }), [])
+      await page.setViewportSize(PHONE)
+      assert.ok(await isInView(page, 'h1'), 'the list of operations leaves room on a phone')
     })
 
   // Operations differ in their words, not in their colours: the pictures of a few are enough.
