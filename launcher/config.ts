@@ -69,9 +69,17 @@ export function loadBackups(env: Env = process.env) {
     const pingUrl = settings.optional('BACKUP_PING_URL')
     if (pingUrl !== undefined && !/^https?:/.test(URL.parse(pingUrl)?.protocol ?? ''))
       settings.fault('BACKUP_PING_URL', 'Expected an address.', 'https://hc-ping.example/1f0c…')
+    const passphrase = settings.optional('BACKUP_PASSPHRASE')
+    if (passphrase !== undefined && passphrase.length < SHORTEST_PASSPHRASE)
+      settings.fault(
+        'BACKUP_PASSPHRASE',
+        'Expected 20 characters or more.',
+        '$(openssl rand -base64 32)',
+      )
     return {
       at,
       pingUrl,
+      passphrase,
       verify: settings.flag('BACKUP_VERIFY', true),
       folder: resolve(settings.text('BACKUP_DIR', join(dataFolder, 'backups'))),
       keep: settings.integer('BACKUP_KEEP', 14, { min: 1 }),
@@ -81,4 +89,5 @@ export function loadBackups(env: Env = process.env) {
   })
 }
 
+const SHORTEST_PASSPHRASE = 20
 const TIME_OF_DAY = /^([01]\d|2[0-3]):[0-5]\d$/

@@ -17,6 +17,7 @@ test('objects in a bucket are copied, proved without the bucket, and put back; k
   skip,
 }, async (t) => {
   const { env, folder, backups } = await suiteEnv(t, sqlite)
+  env.BACKUP_PASSPHRASE = 'a passphrase for the archive'
   const suite = await startSuiteOn(t, env)
   await fill(suite)
   await suite.storage.logIn('admin', 'password123123')
@@ -42,6 +43,8 @@ test('objects in a bucket are copied, proved without the bucket, and put back; k
     SUITE_DATA: join(folder, 'target'),
   }
   const words = ['restore', archive]
+  const unread = await plinthHere(words, { env: { ...target, BACKUP_PASSPHRASE: '' } })
+  assert.deepEqual([unread.code, /^The archive is encrypted: /.test(unread.stderr)], [1, true])
   const cut = await plinth(words, { env: killedAt('restore:file', target) })
   assert.equal(cut.code, null, cut.stderr)
   await assert.rejects(startStack({ env: target }), /has not ended: it is not whole/)

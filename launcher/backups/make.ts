@@ -36,12 +36,12 @@ export async function makeBackup(
   { verify, only, clock = systemClock, show }: Make,
 ): Promise<Made> {
   const config = loadBackups(env)
-  const { folder, record } = config
+  const { folder, record, passphrase } = config
   const since = performance.now()
   const fail = (reason: string) => recordFailure(record, { at: clock().toISOString(), reason })
   try {
     const services = await suiteData(env, only)
-    const save = { folder, clock, show, pinned: yieldToOthers }
+    const save = { folder, clock, show, passphrase, pinned: yieldToOthers }
     const { file, bytes, manifest } = await saveBackup(services, save)
     const faults = verify ? (await verified(env, file, { clock, show })).faults : []
     const { createdAt, pausedMs } = manifest
@@ -82,9 +82,9 @@ export function verified(
   file: string,
   { clock = systemClock, show }: { clock?: Clock; show?: Show },
 ) {
-  const { folder } = loadBackups(env)
+  const { folder, passphrase } = loadBackups(env)
   const scratch = (place: string) => scratchIn(env, place)
-  return verifyBackup(file, { folder, clock, scratchIn: scratch, show })
+  return verifyBackup(file, { folder, clock, scratchIn: scratch, passphrase, show })
 }
 
 /**

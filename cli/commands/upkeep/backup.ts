@@ -91,12 +91,12 @@ async function createAt(output: string, given: Given): Promise<Made | undefined>
   const { suiteData } = await import('../../../launcher/backups/suite-data.ts')
   const services = await suiteData(env)
   const { yieldToOthers } = await import('../../../launcher/backups/make.ts')
-  const options = { clock: systemClock, show: progress.show, pinned: yieldToOthers }
+  const { folder, passphrase } = loadBackups(env)
+  const options = { clock: systemClock, show: progress.show, passphrase, pinned: yieldToOthers }
   if (output === '-') {
     await writeBackup(services, process.stdout, options)
     return undefined
   }
-  const { folder } = loadBackups(env)
   const { file, bytes, manifest } = await saveBackup(services, { folder, file: output, ...options })
   const faults = flag('verify') ? (await verified(given, file)).faults : []
   const { createdAt, pausedMs } = manifest

@@ -1,5 +1,6 @@
 import { createReadStream } from 'node:fs'
 import { armFailPoint, systemClock } from '@plinth/kit/runtime'
+import { loadBackups } from '../../../launcher/config.ts'
 import type { Command, Given, Outcome } from '../../command.ts'
 import { explained } from './backup.ts'
 
@@ -30,6 +31,7 @@ async function restoreFrom({ operands, env, flag, progress }: Given): Promise<Ou
       clock: systemClock,
       replace: flag('replace'),
       keepSessions: flag('keep-sessions'),
+      passphrase: loadBackups(env).passphrase,
       show: progress.show,
     },
   )

@@ -18,6 +18,8 @@ export type Show = (label: string, done: number) => void
 export type WriteOptions = {
   clock: Clock
   show?: Show
+  /** Encrypts the archive. */
+  passphrase?: string | undefined
   /** Runs when writers no longer wait for the backup. */
   pinned?: () => void
   /** Refuses before the first byte, by the size of what is to be kept. */
@@ -28,7 +30,7 @@ export type WriteOptions = {
 export async function writeBackup(
   services: ServiceData[],
   output: Writable,
-  { clock, show = () => {}, pinned: onPinned, requireRoom }: WriteOptions,
+  { clock, show = () => {}, passphrase, pinned: onPinned, requireRoom }: WriteOptions,
 ): Promise<Manifest> {
   const opened: { close(): Promise<void> }[] = []
   for (const service of services) await requireCurrent(service)
@@ -47,7 +49,8 @@ export async function writeBackup(
     })
     if (requireRoom) await requireRoom(await bytesOf(held))
     const manifest = await describe(held, { createdAt: clock(), pausedMs: pinned.pausedMs })
-    await writeMembers(held, await openArchiveWriter(output, manifest), manifest, show)
+    const writer = await openArchiveWriter(output, manifest, passphrase)
+    await writeMembers(held, writer, manifest, show)
     return manifest
   } finally {
     for (const { close } of opened.toReversed()) await close()

@@ -24,6 +24,7 @@ type Verification = {
   folder: string
   clock: Clock
   scratchIn(folder: string): Promise<Scratch>
+  passphrase?: string | undefined
   show?: Show
 }
 
@@ -35,13 +36,13 @@ export type Verified = { manifest: Manifest; faults: string[] }
  */
 export async function verifyBackup(
   file: string,
-  { folder, clock, scratchIn, show }: Verification,
+  { folder, clock, scratchIn, passphrase, show }: Verification,
 ): Promise<Verified> {
   const scratch = await openScratch(folder)
   try {
     const { services, start } = await scratchIn(scratch.path)
     const input = createReadStream(file)
-    const options = { clock, scratch: true, keepSessions: true, show }
+    const options = { clock, scratch: true, keepSessions: true, passphrase, show }
     const { manifest } = await restoreBackup(input, services, options)
     failPoint('verify:restored')
     const kept = services.filter(({ name }) => name in manifest.services)

@@ -6,11 +6,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough, Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
-import { test } from 'node:test'
+import { describe, test } from 'node:test'
 import type { Manifest } from './manifest.ts'
 import { readArchive } from './read.ts'
 import { openArchiveWriter } from './write.ts'
 
+const PASSPHRASE = 'a passphrase for the archive'
 const LARGE_BYTES = 512 * 2 ** 20
 
 const MANIFEST: Manifest = {
@@ -21,10 +22,14 @@ const MANIFEST: Manifest = {
   services: {},
 }
 
-async function archiveOf(members: Record<string, Buffer>, manifest = MANIFEST): Promise<Buffer> {
+async function archiveOf(
+  members: Record<string, Buffer>,
+  manifest = MANIFEST,
+  passphrase?: string,
+): Promise<Buffer> {
   const output = new PassThrough()
   const written = buffer(output)
-  const writer = await openArchiveWriter(output, manifest)
+  const writer = await openArchiveWriter(output, manifest, passphrase)
   for (const [name, bytes] of Object.entries(members))
     await writer.file(name, bytes.length, Readable.from([bytes]))
   await writer.finish()
@@ -103,4 +108,34 @@ test('an archive of another format is refused, and both versions are named', asy
     reading,
     /of Plinth 9\.8\.7, in format 2, and this is .*, which reads format 1/,
   )
+})
+
+describe('an encrypted archive', async () => {
+  const file = randomBytes(150_000)
+  const archive = await archiveOf({ 'files/a/1': file }, MANIFEST, PASSPHRASE)
+  const read = async (bytes: Buffer, passphrase?: string) => {
+    const found: Buffer[] = []
+    await readArchive(
+      Readable.from([bytes.subarray(0, 10), bytes.subarray(10)]),
+      async () => {},
+      async (member) => void found.push(await buffer(member.bytes)),
+      passphrase,
+    )
+    return found
+  }
+
+  test('is read with its passphrase, and shows nothing without', async () => {
+    assert.deepEqual(await read(archive, PASSPHRASE), [file])
+    await assert.rejects(read(archive), /is encrypted: name the file .* BACKUP_PASSPHRASE_FILE/)
+    await assert.rejects(read(archive, 'another passphrase'), /with another passphrase/)
+  })
+
+  test('is refused when it is cut, also between two chunks, or altered', async () => {
+    const chunk = 65_536 + 16
+    for (const length of [32 + chunk, 32 + 2 * chunk, archive.length - 1])
+      await assert.rejects(read(archive.subarray(0, length), PASSPHRASE), /damaged/, `${length}`)
+    const altered = Buffer.from(archive)
+    altered[100_000] = (altered[100_000] ?? 0) ^ 1
+    await assert.rejects(read(altered, PASSPHRASE), /damaged/)
+  })
 })

@@ -7,6 +7,7 @@ import { VERSION } from '@plinth/kit'
 import { extract } from 'tar-stream'
 import { BackupError } from '../faults.ts'
 import { ENDING, type Ending, FORMAT, MANIFEST, type Manifest } from './manifest.ts'
+import { unsealing } from './sealed.ts'
 
 export type ReadMember = { name: string; size: number; bytes: Readable }
 
@@ -18,9 +19,10 @@ export async function readArchive(
   input: Readable,
   onManifest: (manifest: Manifest) => Promise<void>,
   use: (member: ReadMember) => Promise<void>,
+  passphrase?: string,
 ): Promise<Manifest> {
   const tar = extract()
-  const unpacked = pipeline(input, createZstdDecompress(), tar)
+  const unpacked = pipeline(input, unsealing(passphrase), createZstdDecompress(), tar)
   unpacked.catch(() => {})
   const digest = createHash('sha256')
   let [members, manifest, ending] = [0, undefined as Manifest | undefined, '']

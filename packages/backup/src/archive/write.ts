@@ -6,6 +6,7 @@ import { constants, createZstdCompress } from 'node:zlib'
 import { pack } from 'tar-stream'
 import { BackupError } from '../faults.ts'
 import { ENDING, type Ending, MANIFEST, type Manifest } from './manifest.ts'
+import { sealing } from './sealed.ts'
 
 export type ArchiveWriter = {
   text(name: string, text: string): Promise<void>
@@ -20,13 +21,17 @@ const PARAMS = { [ZSTD_c_compressionLevel]: 3, [ZSTD_c_checksumFlag]: 1 }
 /** Files are for their owner alone, also when they are unpacked by hand. */
 const MODE = 0o600
 
-/** Writes members one after the other; nothing is held but the chunk at hand. */
+/** Writes members one after the other; nothing is held but the chunk at hand. With a passphrase all of it is encrypted. */
 export async function openArchiveWriter(
   output: Writable,
   manifest: Manifest,
+  passphrase?: string,
 ): Promise<ArchiveWriter> {
   const tar = pack()
-  const written = pipeline(tar, createZstdCompress({ params: PARAMS }), output)
+  const zstd = createZstdCompress({ params: PARAMS })
+  const written = passphrase
+    ? pipeline(tar, zstd, sealing(passphrase), output)
+    : pipeline(tar, zstd, output)
   written.catch(() => {})
   const digest = createHash('sha256')
   let members = 0

@@ -16,6 +16,8 @@ export type RestoreOptions = {
   /** Moves aside what is there, instead of refusing it. */
   replace?: boolean
   keepSessions?: boolean
+  /** Of an archive that is encrypted. */
+  passphrase?: string | undefined
   /** Everything stays below the folders of the services: nothing is put into buckets. */
   scratch?: boolean
   show?: Show
@@ -39,6 +41,7 @@ export async function restoreBackup(
       input,
       (found) => work.begin(found),
       (member) => work.take(member),
+      options.passphrase,
     )
     return { manifest, ...(await work.finish()) }
   } catch (error) {
