@@ -407,6 +407,7 @@ describe('the identity console', { skip }, () => {
     const form = page.getByRole('form', { name: 'Create a user' })
     await form.getByLabel('Username').fill('invited')
     await form.getByLabel('E-mail').fill('invited@example.com')
+    await form.getByLabel('Reason').fill('joins the team')
     await form.getByRole('button', { name: 'Create and send the mail' }).click()
     await page.getByText('invited is created').waitFor()
 

@@ -50,7 +50,7 @@ export function CreateUser({ session, created }: { session: Session; created(): 
                 options: [USER, ADMIN].map((role) => ({ value: role, label: role })),
                 value: USER,
               },
-              { label: 'Reason', name: 'reason', optional: true, maxLength: 500 },
+              { label: 'Reason', name: 'reason', maxLength: 500 },
             ]}
           />
           {create.reply?.ok && (
