@@ -275,6 +275,7 @@ describe('the full edition’s workbench', { skip }, () => {
     await page.locator('.file-grid a', { hasText: 'box.zip' }).click()
 
     await page.getByText('A file of this type cannot be shown here.').waitFor()
+    await page.getByText('22 bytes', { exact: true }).waitFor()
     await goTo(page, '')
     const placeholder = page.locator('.file-grid .placeholder', { hasText: 'ZIP' }).first()
     const colourIn = async (colorScheme: 'light' | 'dark') => {
@@ -302,6 +303,7 @@ describe('the full edition’s workbench', { skip }, () => {
     await page.getByRole('button', { name: /Activate LOCAL/ }).click()
 
     await page.getByText('LOCAL is active. New files go there.').waitFor()
+    await page.getByText('Saved. Not active').waitFor({ state: 'detached' })
     await card('In use').getByText('folder archive').waitFor()
     await card('Drafts').getByText('None.').waitFor()
     const places = page.getByRole('region', { name: 'Places with files' })

@@ -71,7 +71,7 @@ function MetadataCard({ file }: { file: StoredFile }) {
         of={{
           Id: file.id,
           Type: file.contentType,
-          Size: `${sizeText(file.size)} (${file.size} bytes)`,
+          Size: sizeText(file.size) + (file.size < 1024 ? '' : ` (${file.size} bytes)`),
           Owner: file.owner,
           Provider: <Badge tone="accent">{file.provider}</Badge>,
           Stored: dateText(file.createdAt),

@@ -54,7 +54,13 @@ function ProviderSteps({
       return onChange()
     },
   )
-  const activate = useAction(() => session.api.put('/api/storage/provider', { provider }), onChange)
+  const activate = useAction(
+    () => session.api.put('/api/storage/provider', { provider }),
+    (reply) => {
+      if (reply?.ok) save.reset()
+      return onChange()
+    },
+  )
   const { configured, active } = status.providers[provider]
   const SettingsForm = provider === 'LOCAL' ? LocalSettings : ObjectSettings
   return (
