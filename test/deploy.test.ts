@@ -93,6 +93,7 @@ describe('what is in deploy/, Dockerfile and compose.yaml', () => {
 
     for (const file of ['compose.yaml', 'deploy/kubernetes.yaml'])
       assert.match(read(file), new RegExp(`image: plinth:${version}$`, 'm'))
+    assert.ok(read('Dockerfile').includes(`image.version=${version} `))
     assert.ok(read('docs/server.md').includes(`./plinth-${version}.tgz`))
     assert.equal(VERSION, version)
   })

@@ -425,7 +425,7 @@ test('plinth doctor asks a PostgreSQL for its clock and version, and counts node
     seen.join('\n'),
   )
   const crowded = found.find(({ status }) => status === 'warn')
-  assert.match(crowded?.seen ?? '', /1 nodes seen; with one more they may take 2000 of \d+ connec/)
+  assert.match(crowded?.seen ?? '', /nodes seen: 1; with one more they may take 2000 of \d+ connec/)
   assert.match(crowded?.fix ?? '', /^IDENTITY_DATABASE_CONNECTIONS=\d+ in \.env/)
 })
 

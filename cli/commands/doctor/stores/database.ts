@@ -144,16 +144,18 @@ function roomFindings(
   const server = new URL(configOf(prepared).databaseUrl ?? '').host
   const sharing = all.filter(({ service }) => hostOf(service.config as Config) === server)
   const pools = sharing.reduce((sum, each) => sum + (configOf(each).database?.poolSize ?? 0), 0)
-  const needed = pools * loadWorkerCount(env) * (nodes + 1)
+  const processes = loadWorkerCount(env) * (nodes + 1)
+  const needed = pools * processes
   if (sharing[0] !== prepared || needed <= most) return []
+  const share = Math.max(1, Math.floor(most / processes / sharing.length))
   return [
     {
       check: 'database',
       status: 'warn',
-      seen: `${server}: ${nodes} nodes seen; with one more they may take ${needed} of ${most} connections`,
+      seen: `${server}: nodes seen: ${nodes}; with one more they may take ${needed} of ${most} connections`,
       expected: 'room for every node, and for one more while one is replaced',
       why: 'what does not get a connection is answered with 503',
-      fix: `${prefixOf(prepared)}DATABASE_CONNECTIONS=${Math.max(1, Math.floor(most / (nodes + 1) / sharing.length / loadWorkerCount(env)))} in .env, a larger max_connections, or PgBouncer`,
+      fix: `${prefixOf(prepared)}DATABASE_CONNECTIONS=${share} in .env, a larger max_connections, or PgBouncer`,
     },
   ]
 }
