@@ -13,6 +13,7 @@ import { lockName } from './database/locks.repository.ts'
 import { insertObservation, type ObservationSource } from './database/observations.repository.ts'
 import type { Payment } from './database/payments.repository.ts'
 import {
+  type CountedRefund,
   findRefund,
   findRefundAttempt,
   linkRefundAttempt,
@@ -66,7 +67,7 @@ async function lockIntent(db: Db, intent: string | null): Promise<void> {
   if (intent) await lockName(db, 'intent', intent)
 }
 
-function countedOf(refunds: Refund[], attempts: Attempt[]): Refund[] {
+function countedOf(refunds: CountedRefund[], attempts: Attempt[]): CountedRefund[] {
   const intents = intentsOf(attempts)
   return refunds.filter(({ paymentIntentId }) => intents.has(paymentIntentId ?? ''))
 }
@@ -141,7 +142,7 @@ async function writeAttempt(
 
 type LockedRefund = {
   record: PaymentRecord | undefined
-  seen: Refund | undefined
+  seen: CountedRefund | undefined
   attempt: RefundAttempt | undefined
 }
 
@@ -157,11 +158,13 @@ export async function lockRefund(
   const intent = observed.paymentIntentId ?? (await earlierIntentOf(db, observed))
   const paymentId = ownerId ?? (await findOwner(db, intent))
   const reference = observed.metadata.refundReference
-  const [record, seen, attempt] = await Promise.all([
-    paymentId === undefined ? undefined : lockRecord(db, paymentId, intent),
-    findRefund(db, observed.id),
+  const [record, attempt] = await Promise.all([
+    paymentId === undefined ? undefined : lockRecord(db, paymentId, intent, observed.id),
     paymentId && reference ? findRefundAttempt(db, paymentId, reference) : undefined,
   ])
+  const seen = record
+    ? record.refunds.find(({ id }) => id === observed.id)
+    : await findRefund(db, observed.id)
   return { record, seen, attempt }
 }
 
@@ -208,7 +211,7 @@ async function earlierIntentOf(db: Db, { id }: Refund): Promise<string | null> {
   return (await findRefund(db, id))?.paymentIntentId ?? null
 }
 
-function joinRefund(known: Refund | undefined, observed: Refund): Refund {
+function joinRefund(known: CountedRefund | undefined, observed: Refund): Refund {
   if (!known) return observed
   return {
     ...observed,

@@ -13,6 +13,8 @@ import {
   updateProjection,
 } from './database/payments.repository.ts'
 import {
+  type CountedRefund,
+  listRefundsAnd,
   listRefundsOf,
   listUnresolvedAttempts,
   type RefundAttempt,
@@ -24,7 +26,7 @@ import { type Derived, derivePayment, isUnderWay, latestOf } from './state.ts'
 
 export type Attempted = { payment: Payment; attempts: Attempt[] }
 
-type Refunded = { refunds: Refund[]; unresolved: RefundAttempt[] }
+type Refunded = { refunds: CountedRefund[]; unresolved: RefundAttempt[] }
 
 /** Everything known about a payment. */
 export type PaymentRecord = Attempted & Refunded
@@ -45,16 +47,17 @@ export async function lockPayment(db: Db, paymentId: string): Promise<Attempted 
 
 /**
  * The same with its refunds. Those of `intent`, which the payment has or is about to get, are read in
- * the same round trip; it seldom has another.
+ * the same round trip; it seldom has another. So is one that is looked for, also of another intent.
  */
 export async function lockRecord(
   db: Db,
   paymentId: string,
   intent: string | null = null,
+  soughtId = '',
 ): Promise<PaymentRecord | undefined> {
   const [locked, refunds, unresolved] = await Promise.all([
     lockPayment(db, paymentId),
-    listRefundsOf(db, intent ? [intent] : []),
+    intent ? listRefundsAnd(db, intent, soughtId) : [],
     listUnresolvedAttempts(db, paymentId),
   ])
   if (!locked) return undefined
@@ -218,7 +221,11 @@ function typesOf({ before, after, attempts }: Change): string[] {
   return types
 }
 
-type RefundChange = { before: Refund | undefined; after: Refund; paymentId: string | undefined }
+type RefundChange = {
+  before: CountedRefund | undefined
+  after: Refund
+  paymentId: string | undefined
+}
 
 /** The payment of a refund is not known yet when the session that names its intent was not seen. */
 export async function publishRefundChange(

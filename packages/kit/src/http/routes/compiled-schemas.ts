@@ -31,7 +31,10 @@ export const compilersFactory = {
     }
   },
   buildSerializer: (...options: unknown[]) => {
-    const compile = compileOnce(serializers, buildSerializer(...options))
+    const build = buildSerializer(...options)
+    const compile = compileOnce(serializers, ({ schema, ...route }) =>
+      build({ ...route, schema: JSON.parse(JSON.stringify(schema), nullable) }),
+    )
     return (route: { schema: unknown }): Serialize => {
       let compiled: Serialize | undefined
       return (value) => {
@@ -52,4 +55,12 @@ function compileOnce<T>(known: Map<string, T>, compile: Compile<T>): Compile<T> 
     known.set(text, compiled)
     return compiled
   }
+}
+
+/** For a choice between alternatives, the serializer validates the value; not for one that may be null. */
+function nullable(_name: string, value: unknown): unknown {
+  const { anyOf = [], ...rest } = (value ?? {}) as { anyOf?: { type?: string }[] }
+  const [schema, none] = anyOf
+  if (anyOf.length !== 2 || none?.type !== 'null' || !schema?.type) return value
+  return { ...rest, ...schema, nullable: true }
 }

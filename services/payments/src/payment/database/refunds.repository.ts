@@ -11,18 +11,49 @@ export async function findRefund(db: Db, id: string): Promise<Refund | undefined
   return row && toRefund(row)
 }
 
+/** What counts of a refund. */
+export type CountedRefund = Pick<Refund, 'id' | 'paymentIntentId' | 'amount' | 'status' | 'reason'>
+
+const COUNTED = [
+  'id',
+  'payment_intent_id as paymentIntentId',
+  'amount',
+  'status',
+  'reason',
+] as const
+
 const byIntent = prepared((db: Db, { intent }: { intent: string }) =>
   db
     .selectFrom('refunds')
-    .selectAll()
+    .select(COUNTED)
     .where('payment_intent_id', '=', intent)
     .orderBy('created_at')
     .orderBy('id'),
 )
 
-export async function listRefundsOf(db: Db, intents: Iterable<string>): Promise<Refund[]> {
+export async function listRefundsOf(db: Db, intents: Iterable<string>): Promise<CountedRefund[]> {
   const found = await Promise.all(Array.from(intents, (intent) => byIntent(db, { intent })))
-  return found.flat().map(toRefund)
+  return found.flat()
+}
+
+// Not one condition with `or`: for that PostgreSQL reads the whole table while it is small.
+const byIntentOrId = prepared((db: Db, { intent, id }: { intent: string; id: string }) =>
+  db
+    .selectFrom('refunds')
+    .select(COUNTED)
+    .where('payment_intent_id', '=', intent)
+    .unionAll(
+      db
+        .selectFrom('refunds')
+        .select(COUNTED)
+        .where('id', '=', id)
+        .where('payment_intent_id', 'is distinct from', intent),
+    ),
+)
+
+/** Those of an intent, and one that is looked for, whichever intent it is of. */
+export function listRefundsAnd(db: Db, intent: string, soughtId: string): Promise<CountedRefund[]> {
+  return byIntentOrId(db, { intent, id: soughtId })
 }
 
 const upsert = prepared((db: Db, row: RefundRow) => {

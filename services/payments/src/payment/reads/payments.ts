@@ -5,7 +5,6 @@ import {
   type PageRequest,
   pageOf,
 } from '@plinth/kit'
-import type { Refund } from '../../provider/provider.ts'
 import type { Payments, Requester } from '../context.ts'
 import type { Attempt } from '../database/attempts.repository.ts'
 import {
@@ -13,16 +12,18 @@ import {
   listAuditEvents,
   listObservations,
 } from '../database/observations.repository.ts'
-import { listPayments, type Payment } from '../database/payments.repository.ts'
+import { findShownPayment, listPayments, type Payment } from '../database/payments.repository.ts'
 import { paymentMissing } from '../problems.ts'
-import { type PaymentRecord, readRecord, requirePayment } from '../record.ts'
+import { type PaymentRecord, readRecord } from '../record.ts'
 import { isUnderWay, latestOf, refundableAmount } from '../state.ts'
 
 export { AUDIT_SORTS } from '../database/observations.repository.ts'
 export { PAYMENT_SORTS } from '../database/payments.repository.ts'
 
 export async function readPayment({ db }: Payments, id: string) {
-  return paymentReply(await requirePayment(db, id))
+  const shown = await findShownPayment(db, id)
+  if (!shown) throw paymentMissing()
+  return shown
 }
 
 export async function pageOfPayments(
@@ -96,7 +97,7 @@ export async function readTimeline({ db }: Payments, paymentId: string) {
     refundableAmount: refundableAmount(record),
     nextCheckAt: payment.nextCheckAt,
     attempts: attempts.map(attemptReply),
-    refunds: refunds.map(refundReply),
+    refunds,
     observations: await listObservations(db, paymentId),
   }
 }
@@ -104,10 +105,6 @@ export async function readTimeline({ db }: Payments, paymentId: string) {
 function attemptReply(attempt: Attempt) {
   const { sequence, reference, state, sessionId, paymentIntentId, expiresAt, url } = attempt
   return { sequence, reference, state, sessionId, paymentIntentId, expiresAt, url }
-}
-
-function refundReply({ id, paymentIntentId, amount, status, reason }: Refund) {
-  return { id, paymentIntentId, amount, status, reason }
 }
 
 function explain(record: PaymentRecord): string {
