@@ -281,6 +281,15 @@ describe('plinth doctor names', () => {
     })
 })
 
+test('plinth doctor says what production without a mail server cannot do', async (t) => {
+  const env = { ...(await freePortSettings()), ...PRODUCTION }
+
+  const { found } = read(await plinthHere(['doctor', '--json'], { cwd: temporaryFolder(t), env }))
+
+  const mail = found.find(({ check }) => check === 'mail')
+  assert.equal(mail?.seen, 'SMTP_URL is not set: what needs a mail, as a reset, answers 503')
+})
+
 describe('plinth doctor, beside a running suite behind a proxy', () => {
   let folder: string
   let env: Env
@@ -317,6 +326,8 @@ describe('plinth doctor, beside a running suite behind a proxy', () => {
       [],
     )
     assert.equal(code, 0)
+    const mail = found.find(({ check }) => check === 'mail')
+    assert.match(mail?.seen ?? '', /mails stay on the page Mail of the console$/)
     for (const check of [
       'health',
       'public-url',

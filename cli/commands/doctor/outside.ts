@@ -104,7 +104,10 @@ const mail: Check = async (patient) => {
   if (!found) return []
   const { openTransport } = await import('@plinth/identity')
   const { mail: settings, publicUrl } = found.service.config as IdentityConfig
-  if (!settings.smtp) return [skip('mail', 'SMTP_URL is not set: no mail is sent')]
+  if (!settings.smtp && settings.keepInOutbox)
+    return [skip('mail', 'SMTP_URL is not set: mails stay on the page Mail of the console')]
+  if (!settings.smtp)
+    return [skip('mail', 'SMTP_URL is not set: what needs a mail, as a reset, answers 503')]
   const transport = openTransport(settings, settings.smtp, publicUrl)
   const server = `${settings.smtp.host}:${settings.smtp.port}`
   try {

@@ -14,12 +14,17 @@ export async function startSmtpServer(
   { refuse }: { refuse?: (to: string) => Reply | undefined } = {},
 ) {
   const received: Received[] = []
+  let signIns = 0
   const server = new SMTPServer({
     authOptional: true,
     disabledCommands: ['STARTTLS'],
     logger: false,
     // The service keeps its connections for the next mail.
     closeTimeout: 100,
+    onAuth(_credentials, _session, callback) {
+      signIns += 1
+      callback(null, { user: 'known' })
+    },
     onRcptTo({ address }, _session, callback) {
       const reply = refuse?.(address)
       if (!reply) return callback()
@@ -43,7 +48,13 @@ export async function startSmtpServer(
   await once(listener, 'listening')
   const { port } = listener.address() as { port: number }
   t.after(() => new Promise<void>((resolve) => server.close(() => resolve())))
-  return { received, url: `smtp://127.0.0.1:${port}` }
+  return {
+    received,
+    url: `smtp://127.0.0.1:${port}`,
+    get signIns() {
+      return signIns
+    },
+  }
 }
 
 /** The plain text of a mail, decoded. */

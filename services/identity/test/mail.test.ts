@@ -6,6 +6,7 @@ import { describe, type TestContext, test } from 'node:test'
 import { cheapHashing } from '@plinth/accounts/testing'
 import { type Api, engines, spawnService, testClock } from '@plinth/kit/testing'
 import { until } from '../../../test/until.ts'
+import { loadConfig, openTransport } from '../src/app.ts'
 import { type Received, startSmtpServer, textOf } from './inbox.ts'
 import { ALICE, adminToken, MASTER_KEY, startIdentity } from './start-identity.ts'
 
@@ -63,7 +64,8 @@ describe('mail over SMTP', () => {
 
   test('comes in the language that the request asks for', async (t) => {
     const smtp = await startSmtpServer(t)
-    const { api } = await startIdentity(t, { env: smtpEnv(smtp) })
+    const { hostname: SMTP_HOST, port: SMTP_PORT } = new URL(smtp.url)
+    const { api } = await startIdentity(t, { env: { SMTP_HOST, SMTP_PORT, MAIL_FROM: FROM } })
     assert.deepEqual((await api.get('/actuator/health/mail')).body, { status: 'UP' })
     const ask = (language: string, email: string) =>
       api.post('/api/auth/password-reset', { email }, { headers: { 'accept-language': language } })
@@ -131,66 +133,6 @@ describe('mail over SMTP', () => {
     assert.equal(smtp.received.length, 0)
   })
 
-  test('is tried again after 1, 5, 15 and 60 minutes, then failed until an administrator retries', async (t) => {
-    let refusals = 5
-    const smtp = await startSmtpServer(t, {
-      refuse: () => (refusals-- > 0 ? { code: 451, text: 'busy, come back' } : undefined),
-    })
-    const { api, clock } = await startIdentity(t, { env: smtpEnv(smtp) })
-    await api.post('/api/auth/register', ALICE)
-    const attempts = async (count: number) => {
-      const [mail] = await until(
-        async () => (await api.get('/api/mail', { token: await adminToken(api) })).body.content,
-        ([first]) => first?.attempts === count,
-      )
-      return mail
-    }
-    for (const [index, minutes] of [1, 5, 15, 60].entries()) {
-      const mail = await attempts(index + 1)
-      assert.equal(mail.state, 'queued')
-      clock.advance(minutes * 60)
-    }
-    const failed = await attempts(5)
-    assert.equal(failed.state, 'failed')
-    assert.match(failed.lastReply, /451/)
-
-    const token = await adminToken(api)
-    const retry = () => api.post(`/api/mail/${failed.id}/retry`, undefined, { token })
-    assert.equal((await retry()).status, 202)
-    await received(smtp, 1)
-    await attempts(1)
-    assert.equal((await retry()).status, 409)
-  })
-
-  test('is failed at once when the server says that it never will take it', async (t) => {
-    const smtp = await startSmtpServer(t, { refuse: () => ({ code: 550, text: 'no such user' }) })
-    const { api } = await startIdentity(t, { env: smtpEnv(smtp) })
-    await api.post('/api/auth/register', ALICE)
-
-    const [mail] = await until(
-      () => summaries(api),
-      ([first]) => first?.state === 'failed',
-    )
-    assert.match(mail?.lastReply ?? '', /550/)
-  })
-
-  test('is not sent after the life of its token', async (t) => {
-    const smtp = await startSmtpServer(t, { refuse: () => ({ code: 451, text: 'later' }) })
-    const { api, clock } = await startIdentity(t, { env: smtpEnv(smtp) })
-    await api.post('/api/auth/password-reset', { email: 'user@example.com' })
-    await until(
-      () => summaries(api),
-      ([mail]) => mail?.lastReply !== null,
-    )
-    clock.advance(30 * 60)
-
-    const [mail] = await until(
-      () => summaries(api),
-      ([first]) => first?.state === 'dropped',
-    )
-    assert.match(mail?.lastReply ?? '', /expired/)
-  })
-
   test('its server has a health of its own, without which the service is up', async (t) => {
     const env = { SMTP_URL: 'smtp://127.0.0.1:1', MAIL_FROM: FROM }
     const { api } = await startIdentity(t, { env })
@@ -214,6 +156,130 @@ describe('mail over SMTP', () => {
     const shown = reply.body.content.map(({ id: _, ...mail }: { id: string }) => mail)
     assert.ok(shown.length > 0)
     assert.doesNotMatch(JSON.stringify(shown), /\d{8}"|#verify/)
+  })
+})
+
+for (const engine of engines) {
+  describe(`mail that the server refuses on ${engine.name}`, { skip: engine.skip }, () => {
+    test('is tried again after 1, 5, 15 and 60 minutes, then failed until an administrator retries', async (t) => {
+      let refusals = 5
+      const smtp = await startSmtpServer(t, {
+        refuse: () => (refusals-- > 0 ? { code: 451, text: 'busy, come back' } : undefined),
+      })
+      const { api, clock } = await startIdentity(t, { engine, env: smtpEnv(smtp) })
+      await api.post('/api/auth/register', ALICE)
+      const attempts = async (count: number) => {
+        const [mail] = await until(
+          async () => (await api.get('/api/mail', { token: await adminToken(api) })).body.content,
+          ([first]) => first?.attempts === count,
+        )
+        return mail
+      }
+      for (const [index, minutes] of [1, 5, 15, 60].entries()) {
+        const mail = await attempts(index + 1)
+        assert.equal(mail.state, 'queued')
+        clock.advance(minutes * 60)
+      }
+      const failed = await attempts(5)
+      assert.equal(failed.state, 'failed')
+      assert.match(failed.lastReply, /451/)
+
+      const token = await adminToken(api)
+      const retry = () => api.post(`/api/mail/${failed.id}/retry`, undefined, { token })
+      assert.equal((await retry()).status, 202)
+      await received(smtp, 1)
+      await attempts(1)
+      assert.equal((await retry()).status, 409)
+    })
+
+    test('is failed at once when the server says that it never will take it', async (t) => {
+      const smtp = await startSmtpServer(t, { refuse: () => ({ code: 550, text: 'no such user' }) })
+      const { api } = await startIdentity(t, { engine, env: smtpEnv(smtp) })
+      await api.post('/api/auth/register', ALICE)
+
+      const [mail] = await until(
+        () => summaries(api),
+        ([first]) => first?.state === 'failed',
+      )
+      assert.match(mail?.lastReply ?? '', /550/)
+    })
+
+    test('is not sent after the life of its token', async (t) => {
+      const smtp = await startSmtpServer(t, { refuse: () => ({ code: 451, text: 'later' }) })
+      const { api, clock } = await startIdentity(t, { engine, env: smtpEnv(smtp) })
+      await api.post('/api/auth/password-reset', { email: 'user@example.com' })
+      await until(
+        () => summaries(api),
+        ([mail]) => mail?.lastReply !== null,
+      )
+      clock.advance(30 * 60)
+
+      const [mail] = await until(
+        () => summaries(api),
+        ([first]) => first?.state === 'dropped',
+      )
+      assert.match(mail?.lastReply ?? '', /expired/)
+    })
+  })
+}
+
+describe('a mail server', () => {
+  const env = {
+    SUITE_DATA: tmpdir(),
+    IDENTITY_MASTER_KEY: MASTER_KEY,
+    MAIL_FROM: FROM,
+  }
+  const production = { ...env, NODE_ENV: 'production', IDENTITY_DEMO_ACCOUNTS: 'off' }
+  const smtpOf = (settings: Record<string, string>) => loadConfig(settings).mail.smtp
+
+  test('is named by an address or by its parts', () => {
+    const whole = { SMTP_URL: 'smtps://ada:p%40ss@mail.example:4650' }
+    const parts = {
+      SMTP_HOST: 'mail.example',
+      SMTP_PORT: '4650',
+      SMTP_TLS: 'true',
+      SMTP_USER: 'ada',
+      SMTP_PASSWORD: 'p@ss',
+    }
+    const expected = {
+      host: 'mail.example',
+      port: 4650,
+      implicitTls: true,
+      requireTls: false,
+      auth: { user: 'ada', pass: 'p@ss' },
+    }
+    assert.deepEqual(smtpOf({ ...env, ...whole }), expected)
+    assert.deepEqual(smtpOf({ ...env, ...parts }), expected)
+    const bare = smtpOf({ ...env, SMTP_HOST: 'mail.example' })
+    assert.deepEqual([bare?.port, bare?.implicitTls, bare?.auth], [587, false, undefined])
+    assert.throws(() => smtpOf({ ...env, SMTP_URL: 'https://mail.example' }), /SMTP_URL/)
+  })
+
+  test('has to encrypt in production, unless it is on this machine', () => {
+    const required = (settings: Record<string, string>, host: string) =>
+      smtpOf({ ...settings, SMTP_URL: `smtp://${host}` })?.requireTls
+    assert.equal(required(production, 'mail.example'), true)
+    assert.equal(smtpOf({ ...production, SMTP_HOST: 'mail.example' })?.requireTls, true)
+    for (const host of ['localhost', '127.0.0.1', '[::1]'])
+      assert.equal(required(production, host), false, host)
+    assert.equal(required(env, 'mail.example'), false)
+  })
+
+  test('that does not encrypt where it has to gets neither a mail nor the password', async (t) => {
+    const smtp = await startSmtpServer(t)
+    const { hostname: host, port } = new URL(smtp.url)
+    const { mail } = loadConfig(env)
+    const auth = { user: 'ada', pass: 'secret' }
+    const parts = { host, port: Number(port), implicitTls: false, requireTls: true, auth }
+    const transport = openTransport(mail, parts, 'https://app.example')
+    t.after(() => transport.close())
+
+    const to = 'ada@example.com'
+    const sent = await transport.send({ id: 'one', to, subject: 'One', text: 'One', html: 'One' })
+
+    assert.equal(sent.ok, false)
+    assert.deepEqual([smtp.received, smtp.signIns], [[], 0])
+    await assert.rejects(transport.check(), /STARTTLS|TLS/)
   })
 })
 

@@ -1,9 +1,24 @@
 import assert from 'node:assert/strict'
+import { tmpdir } from 'node:os'
 import { describe, type TestContext, test } from 'node:test'
+import { openAccounts } from '@plinth/accounts'
+import { cheapHashing } from '@plinth/accounts/testing'
+import { openDatabase } from '@plinth/kit'
 import { engines, propertyRuns, type TestEngine, testClock } from '@plinth/kit/testing'
 import fc from 'fast-check'
+import { loadConfig, openForOperator } from '../src/app.ts'
+import { identityMigrations } from '../src/database/migrations/index.ts'
+import { deleteTokens, spendToken } from '../src/database/one-time-tokens.repository.ts'
+import type { IdentityTables } from '../src/database/tables.ts'
+import {
+  findToken,
+  issueToken,
+  LIFETIME_SECONDS,
+  linkState,
+  type Proof,
+} from '../src/recovery/one-time-tokens.ts'
 import { mailTo, tokenOf } from './inbox.ts'
-import { adminToken, startIdentity } from './start-identity.ts'
+import { adminToken, MASTER_KEY, startIdentity } from './start-identity.ts'
 
 type Step =
   | { kind: 'ask' }
@@ -139,6 +154,230 @@ for (const engine of engines) {
           assert.equal((await user.logIn()).status, 200)
         }),
         { numRuns: propertyRuns(12) },
+      )
+    })
+  })
+}
+
+type Kind = keyof typeof LIFETIME_SECONDS
+const KINDS = Object.keys(LIFETIME_SECONDS) as Kind[]
+
+type MachineStep =
+  | { do: 'issue'; kind: Kind; node: number }
+  | { do: 'issue on both nodes'; kind: Kind }
+  | { do: 'use the link'; kind: Kind; pick: number | 'newest'; atOnce: number }
+  | { do: 'use the code'; kind: Kind; pick: number | 'newest'; atOnce: number; wrong: boolean }
+  | { do: 'make void'; kind: Kind }
+  | { do: 'wait'; seconds: number }
+
+/** Often the newest. */
+const pick = fc.oneof(fc.constant('newest' as const), fc.nat(1000))
+const atOnce = fc.constantFrom(1, 1, 4, 5, 7)
+
+/** Of two kinds, so that the steps meet. */
+const machineSteps = fc
+  .tuple(fc.constantFrom(...KINDS), fc.constantFrom(...KINDS))
+  .chain(([often, seldom]) => {
+    const kind = fc.constantFrom(often, often, often, seldom)
+    const doing = <D extends MachineStep['do']>(step: D) => fc.constant(step)
+    return fc.array(
+      fc.oneof<fc.MaybeWeightedArbitrary<MachineStep>[]>(
+        { weight: 4, arbitrary: fc.record({ do: doing('issue'), kind, node: fc.nat(1) }) },
+        { weight: 1, arbitrary: fc.record({ do: doing('issue on both nodes'), kind }) },
+        { weight: 4, arbitrary: fc.record({ do: doing('use the link'), kind, pick, atOnce }) },
+        {
+          weight: 8,
+          arbitrary: fc.record({
+            do: doing('use the code'),
+            kind,
+            pick,
+            atOnce,
+            wrong: fc.boolean(),
+          }),
+        },
+        { weight: 1, arbitrary: fc.record({ do: doing('make void'), kind }) },
+        {
+          weight: 2,
+          arbitrary: fc.record({
+            do: doing('wait'),
+            seconds: fc.constantFrom(1, 599, 600, 1_799, 1_800, 3_600, 86_400, 604_800),
+          }),
+        },
+      ),
+      { minLength: 5, maxLength: 24 },
+    )
+  })
+
+type Issued = {
+  token: string
+  code: string
+  expiresAt: number
+  /** Wrong codes that were compared with its own. */
+  tries: number
+  /** Why it does not work, apart from the time; `lost` to another that was issued at the same moment. */
+  end?: 'used' | 'replaced' | 'void' | 'lost'
+}
+
+/** The rules and the table alone, as two nodes see them, and what should be true of them. */
+async function openMachine(t: TestContext, engine: TestEngine) {
+  const clock = testClock()
+  const config = loadConfig({
+    SUITE_DATA: tmpdir(),
+    IDENTITY_MASTER_KEY: MASTER_KEY,
+    IDENTITY_DATABASE_URL: await engine.freshUrl(t),
+    ...cheapHashing('IDENTITY_'),
+  })
+  const desk = await openForOperator(config)
+  const holder = { username: 'holder', email: 'holder@example.com', password: 'a long passphrase' }
+  const { id: userId } = await desk.users.create(holder)
+  await desk.close()
+  const open = async () => {
+    const database = await openDatabase<IdentityTables>(
+      config.databaseUrl,
+      identityMigrations,
+      config.database,
+    )
+    const accounts = await openAccounts(database.db, config.accounts, clock)
+    t.after(async () => {
+      await accounts.close()
+      await database.close()
+    })
+    return { accounts, db: database.db }
+  }
+  return { clock, userId, nodes: [await open(), await open()] as const }
+}
+
+type Machine = Awaited<ReturnType<typeof openMachine>>
+
+const DAY_MS = 86_400_000
+const MOST_FAILURES = 5
+const MOST_A_DAY = 20
+
+type Performed<D extends MachineStep['do']> = (step: Extract<MachineStep, { do: D }>) => unknown
+
+let lives = 0
+
+/** Tokens for one address. Each step compares the machine with what should be true. */
+function newLife({ clock, userId, nodes }: Machine) {
+  lives += 1
+  const address = `life-${lives}@example.com`
+  const issued = new Map<Kind, Issued[]>(KINDS.map((kind) => [kind, []]))
+  const wrongCodes = { count: 0, endsAt: 0 }
+  const now = () => clock().getTime()
+  const node = (n: number) => (n % 2 === 0 ? nodes[0] : nodes[1])
+  const of = (kind: Kind) => issued.get(kind) as Issued[]
+  const chosenOf = (kind: Kind, pick: number | 'newest') =>
+    pick === 'newest' ? of(kind).at(-1) : of(kind)[pick % (of(kind).length + 1)]
+  const isAlive = (each: Issued | undefined) =>
+    each !== undefined && each.end === undefined && each.expiresAt > now()
+  const endNewest = (kind: Kind, end: Issued['end']) => {
+    for (const each of of(kind)) each.end ??= end
+  }
+  const issue = async (kind: Kind, n: number): Promise<Issued> => {
+    clock.advance(1)
+    const expiresAt = now() + LIFETIME_SECONDS[kind] * 1000
+    return { ...(await issueToken(node(n), { userId, kind, address })), expiresAt, tries: 0 }
+  }
+  /** How many of the uses succeed. */
+  const use = async (kind: Kind, proof: Proof, times: number) => {
+    const uses = Array.from({ length: times }, async (_, n) => {
+      const found = await findToken(node(n), kind, proof)
+      return found !== undefined && (await spendToken(node(n).db, found.id, clock()))
+    })
+    return (await Promise.all(uses)).filter(Boolean).length
+  }
+  /** What a code is compared with: the unused token, or the one that was used last. */
+  const targetOf = (kind: Kind) =>
+    of(kind).find(({ end }) => end === undefined) ?? of(kind).findLast(({ end }) => end === 'used')
+  /** How many of some tries are compared at all. */
+  const comparedOf = (target: Issued | undefined, times: number) => {
+    if (wrongCodes.endsAt <= now()) Object.assign(wrongCodes, { count: 0, endsAt: now() + DAY_MS })
+    const left = Math.min(MOST_A_DAY - wrongCodes.count, target ? MOST_FAILURES - target.tries : 0)
+    return Math.max(0, Math.min(times, left))
+  }
+
+  const steps: { [D in MachineStep['do']]: Performed<D> } = {
+    wait: ({ seconds }) => clock.advance(seconds),
+
+    async issue({ kind, node: n }) {
+      const made = await issue(kind, n)
+      endNewest(kind, 'replaced')
+      of(kind).push(made)
+    },
+
+    async 'issue on both nodes'({ kind }) {
+      const both = await Promise.all([issue(kind, 0), issue(kind, 1)])
+      endNewest(kind, 'replaced')
+      const found = await Promise.all(both.map(({ token }) => findToken(node(0), kind, { token })))
+      assert.equal(found.filter(Boolean).length, 1, 'one of the two works')
+      for (const [n, made] of both.entries())
+        of(kind).push(found[n] ? made : { ...made, end: 'lost' })
+    },
+
+    async 'make void'({ kind }) {
+      await deleteTokens(node(1).db, userId, [kind])
+      endNewest(kind, 'void')
+    },
+
+    async 'use the link'({ kind, pick, atOnce }) {
+      const chosen = chosenOf(kind, pick)
+      const token = chosen?.token ?? 'never issued'
+      const other = KINDS.find((each) => each !== kind) as Kind
+      assert.equal(await findToken(node(1), other, { token }), undefined)
+      const winners = await use(kind, { token }, atOnce)
+      assert.equal(winners, isAlive(chosen) ? 1 : 0, JSON.stringify(chosen))
+      if (chosen && winners === 1) chosen.end = 'used'
+    },
+
+    async 'use the code'({ kind, pick, atOnce, wrong }) {
+      const chosen = wrong ? undefined : chosenOf(kind, pick)
+      const target = targetOf(kind)
+      const isRight = chosen !== undefined && chosen === target
+      // A right code counts until it is compared, so parallel ones may refuse each other at a limit.
+      const times = isRight && comparedOf(target, atOnce) < atOnce ? 1 : atOnce
+      const compared = comparedOf(target, times)
+      const passes = isRight && compared > 0
+      const code = chosen?.code ?? 'wrong'
+      const proof = { email: address.toUpperCase(), code: `${code.slice(0, 4)}-${code.slice(4)} ` }
+      const winners = await use(kind, proof, times)
+      const seen = JSON.stringify({ target, wrongCodes, times })
+      assert.equal(winners, Number(passes && isAlive(target)), seen)
+      if (winners === 1) endNewest(kind, 'used')
+      if (passes) return
+      wrongCodes.count += times
+      if (target) target.tries += compared
+    },
+  }
+
+  return {
+    perform: async (step: MachineStep) => {
+      await steps[step.do](step as never)
+    },
+
+    /** What the holder of each link is told in the end. */
+    async checkStates() {
+      for (const each of [...issued.values()].flat()) {
+        if (each.end === 'lost') continue
+        const { state } = await linkState(node(0), each.token)
+        const ended = each.end === 'void' ? 'unknown' : each.end
+        assert.equal(state, ended ?? (isAlive(each) ? 'unknown' : 'expired'), JSON.stringify(each))
+      }
+    },
+  }
+}
+
+for (const engine of engines) {
+  describe(`tokens of every kind on two nodes on ${engine.name}`, { skip: engine.skip }, () => {
+    test('work as a link or as a code, once, while they are the newest and last', async (t) => {
+      const machine = await openMachine(t, engine)
+
+      await fc.assert(
+        fc.asyncProperty(machineSteps, async (steps) => {
+          const life = newLife(machine)
+          for (const each of steps) await life.perform(each)
+          await life.checkStates()
+        }),
+        { numRuns: propertyRuns(30) },
       )
     })
   })
