@@ -116,20 +116,19 @@ const insertCounted = prepared((db: Db, { before, after, sequenceFrom, ...row }:
 function countNext(db: Db, subject: string, from: number) {
   const kept = sql<number>`(select max(sequence) from events where subject = ${text(subject)})`
   const deleted = sql<number>`(select sequence from event_subjects where subject = ${subject})`
-  const next = sql<number>`coalesce(${kept} + 1, ${deleted} + 1, ${from})`
   const isShared = engineOf(db) === 'postgres'
   return (cte: QueryCreator<EventTables>) =>
     isShared
       ? cte
           .insertInto('event_subjects')
-          .values({ subject, sequence: next })
+          .values({ subject, sequence: sql`coalesce(${kept} + 1, ${from})` })
           .onConflict((conflict) =>
             conflict
               .column('subject')
               .doUpdateSet({ sequence: sql`greatest(event_subjects.sequence, ${kept}) + 1` }),
           )
           .returning('sequence')
-      : cte.selectNoFrom(next.as('sequence'))
+      : cte.selectNoFrom(sql<number>`coalesce(${kept} + 1, ${deleted} + 1, ${from})`.as('sequence'))
 }
 
 /** PostgreSQL cannot infer the type of a value that is only selected. */

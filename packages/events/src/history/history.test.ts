@@ -103,6 +103,22 @@ for (const engine of engines)
       assert.equal(await sequenceOf(await publish(8, { subject: 'two' })), 4)
     })
 
+    test('events are counted on where the database was moved from another engine', async (t) => {
+      const { publish, deliver, db, api } = await start(t)
+      await publish(1, { subject: 'one' })
+      // On SQLite the events themselves are counted.
+      await db.deleteFrom('event_subjects').execute()
+
+      for (const number of [2, 3]) await publish(number, { subject: 'one' })
+      await deliver()
+
+      const { items } = (await api.get('/api/events')).body
+      assert.deepEqual(
+        items.map((event: { sequence: number }) => event.sequence),
+        [1, 2, 3],
+      )
+    })
+
     test('the newest event stays, so that no place is given twice', async (t) => {
       const { publish, deliver, clock, db, api } = await start(t)
       const last = await publish(1)
