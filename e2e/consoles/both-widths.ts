@@ -30,7 +30,8 @@ export function alternateWidths(page: Page): string[] {
         await reach(selector)
         await takeOtherWidth(page)
         faults.push(...(await overflowOf(page)))
-        await reach(selector)
+        // A click makes sure of that by itself.
+        if (name !== 'click') await reach(selector)
       }
       return act(selector, ...rest)
     }
