@@ -72,7 +72,7 @@ export function renderMail(
   return {
     subject: fill(message.subject, { app: details.app ?? '' }),
     text: `${paragraphs.map((paragraph) => fill(paragraph, details)).join('\n\n')}\n`,
-    html: `<!doctype html><html><body style="font-family:sans-serif;font-size:16px;line-height:1.5;max-width:34em;margin:2em auto;padding:1em;border-top:4px solid ${colour}">${paragraphs.map((paragraph) => htmlOf(paragraph, details)).join('\n')}</body></html>`,
+    html: `<!doctype html><html><body style="font-family:sans-serif;font-size:16px;line-height:1.5;overflow-wrap:anywhere;max-width:34em;margin:2em auto;padding:1em;border-top:4px solid ${colour}">${paragraphs.map((paragraph) => htmlOf(paragraph, details)).join('\n')}</body></html>`,
   }
 }
 
