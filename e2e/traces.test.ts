@@ -78,6 +78,7 @@ describe('traces', () => {
     assert.equal(checkout.parentSpanId, '')
     assert.equal(call.parentSpanId, checkout.spanId)
     assert.equal(there.parentSpanId, call.spanId)
+    assert.equal(webhook.parentSpanId, there.spanId)
     assert.equal(claim.parentSpanId, webhook.spanId)
     assert.equal(delivery.parentSpanId, webhook.spanId)
     const received = `00-${checkout.traceId}-${delivery.spanId}-01`

@@ -2,7 +2,7 @@
 import cluster from 'node:cluster'
 import { isatty } from 'node:tty'
 import { closeOnSignals, type Env, exitWith, run } from '@plinth/kit'
-import { loadManagement, loadWorkerCount, type ManagementConfig } from './config.ts'
+import { loadManagement, loadWorkerCount } from './config.ts'
 import type { ServiceEntry } from './services.ts'
 import { type Measured, metricsOf, startManagement, watch } from './stack/management.ts'
 import { panelOf, startedLine } from './stack/panel.ts'
@@ -32,19 +32,24 @@ async function runService(entry: ServiceEntry, env: Env): Promise<void> {
   if (workers > 1 && cluster.isPrimary) return runWorkers(workers, management)
   const closeOn = cluster.worker ? followPrimary(cluster.worker) : closeOnSignals
   const measured: Measured[] = []
-  await run(async () => {
-    const { config, create } = await entry.prepare(env)
-    const server = await create()
-    measured.push({ name, server })
-    if (cluster.worker) answerWithMetrics(cluster.worker, () => metricsOf(measured))
-    return { server, ...config, portSetting }
-  }, closeOn)
+  let operators: { close(): Promise<void> } | undefined
+  await run(
+    async () => {
+      const { config, create } = await entry.prepare(env)
+      const server = await create()
+      measured.push({ name, server })
+      if (cluster.worker) answerWithMetrics(cluster.worker, () => metricsOf(measured))
+      return { server, ...config, portSetting }
+    },
+    (close) =>
+      closeOn(async () => {
+        await close()
+        // Last: what happens while the service finishes can still be seen.
+        await operators?.close()
+      }),
+  )
   reportListening()
-  if (!cluster.worker) await manage(measured, management)
-}
-
-/** Once the service takes requests: it must not start later because operators watch it. */
-async function manage(measured: Measured[], config: ManagementConfig | undefined): Promise<void> {
-  const management = await startManagement(config, () => watch(measured)).catch(exitWith)
-  if (management) for (const { server } of measured) server.onClose(() => management.close())
+  // Once the service takes requests: it must not start later because operators watch it.
+  if (!cluster.worker)
+    operators = await startManagement(management, () => watch(measured)).catch(exitWith)
 }

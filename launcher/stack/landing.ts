@@ -6,6 +6,7 @@ import {
   createServer,
   type Server,
   systemClock,
+  traceHeaders,
   VERSION,
 } from '@plinth/kit'
 import { backupHealthRoute } from '../backups/health.ts'
@@ -76,6 +77,7 @@ async function describeService(service: RunningService, suite: string) {
 async function isHealthy(url: string): Promise<boolean> {
   try {
     const reply = await fetch(`${url}/actuator/health`, {
+      headers: traceHeaders(),
       signal: AbortSignal.timeout(HEALTH_TIMEOUT_MS),
     })
     await reply.arrayBuffer()

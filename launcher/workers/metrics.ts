@@ -67,6 +67,8 @@ export function answerWithMetrics(worker: Worker, read: () => ReadMetrics): void
   process.on('message', async ({ metricsWanted }: Partial<Request>) => {
     if (metricsWanted === undefined) return
     metrics ??= read()
-    worker.send({ metrics: await metrics(), wanted: metricsWanted } satisfies Answer)
+    const answer = { metrics: await metrics(), wanted: metricsWanted } satisfies Answer
+    // The primary may have gone meanwhile.
+    worker.send(answer, () => {})
   })
 }

@@ -134,5 +134,5 @@ export function followPrimary(worker: Worker): (close: Close) => void {
 
 /** Does nothing in a process that is not a worker. */
 export function reportListening(): void {
-  cluster.worker?.send(LISTENING)
+  cluster.worker?.send(LISTENING, () => {})
 }

@@ -184,11 +184,11 @@ async function prepareFirstAdmin(accounts: Accounts, { log }: Server): Promise<v
   if (faults.length > 0) throw refused(admin, faults)
   try {
     const roles = [ADMIN_ROLE, USER_ROLE]
-    const { username } = await registerUser(accounts, admin, FROM_SETTINGS, {
+    await registerUser(accounts, admin, FROM_SETTINGS, {
       actor: 'settings',
       roles,
     })
-    log.info({ username }, 'the first administrator is created')
+    log.info('the first administrator is created')
   } catch (error) {
     if (!(error instanceof Problem)) throw error
     const isTaken: boolean = usernameTaken.is(error) || emailTaken.is(error)

@@ -10,10 +10,15 @@ export function measureAccounts(server: Server, accounts: Accounts): void {
   const { metrics } = server
   countReplies(
     server,
-    { name: 'plinth_logins_total', help: 'Logins by method and result.' },
+    {
+      name: 'plinth_logins_total',
+      help: 'Logins by method and result; second_step is a right password whose second factor is asked for.',
+      resultsByCode: { MFA_REQUIRED: 'second_step' },
+    },
     {
       'POST /api/auth/login': { method: 'password' },
       'POST /login/webauthn': { method: 'passkey' },
+      'POST /api/auth/mfa': { method: 'mfa' },
     },
   )
   countReplies(

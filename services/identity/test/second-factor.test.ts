@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
 import { openAccounts } from '@plinth/accounts'
-import { openDatabase } from '@plinth/kit'
+import { exposition, openDatabase } from '@plinth/kit'
 import { type Api, engines, type TestClock } from '@plinth/kit/testing'
+import { until } from '../../../test/until.ts'
 import type { loadConfig } from '../src/app.ts'
 import { identityMigrations } from '../src/database/migrations/index.ts'
 import type { IdentityTables } from '../src/database/tables.ts'
@@ -85,6 +87,28 @@ for (const engine of engines)
       const security = await api.get('/api/users/me/security', { token: done.body.accessToken })
       assert.deepEqual(security.body, { emailVerified: false, secondFactor: true })
       await mailTo(api, user.email, 'second-factor-added')
+    })
+
+    test('is counted: a right password as a second step, a right code as a login', async () => {
+      const { server } = service()
+      const { api, token, clock, user } = await newUser(service())
+      const { app } = await enrol(api, token, clock)
+      const countOf = async (labels: string) => {
+        const text = exposition(await server.metrics.read())
+        return Number(text.split(`plinth_logins_total{${labels}} `)[1]?.split('\n')[0])
+      }
+      const steps = 'method="password",result="second_step"'
+      const refused = 'method="password",result="refused"'
+      const logins = 'method="mfa",result="accepted"'
+      const before = [await countOf(steps), await countOf(refused), await countOf(logins)]
+
+      await secondStep(api, await firstStep(api, user), { code: app.next() })
+
+      const wanted = [Number(before[0]) + 1, before[1], Number(before[2]) + 1]
+      await until(
+        async () => [await countOf(steps), await countOf(refused), await countOf(logins)],
+        (found) => isDeepStrictEqual(found, wanted),
+      )
     })
 
     test('is named in the access token, and a refresh keeps that', async () => {

@@ -1,5 +1,9 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { after, test } from 'node:test'
 import { spawnService } from '@plinth/kit/testing'
 import { type S3Server, s3Missing, startS3 } from '../../../test/servers/s3.ts'
@@ -10,10 +14,21 @@ const MAIN = join(import.meta.dirname, '../src/main.ts')
 const noS3 = await s3Missing()
 const s3 = noS3 ? ({} as S3Server) : await startS3({ after })
 
-test('no key, secret, token or password reaches the log, whatever fails', {
+test('no key, secret, token or password reaches the log or a trace, whatever fails', {
   skip: noS3,
 }, async (t) => {
-  const env = { ...storageEnv(await temporaryFolder(t)), LOG_LEVEL: 'trace' }
+  const traces: string[] = []
+  const collector = createServer(async (request, response) => {
+    traces.push(await text(request))
+    response.end('{}')
+  }).listen(0, '127.0.0.1')
+  await once(collector, 'listening')
+  t.after(() => void collector.close())
+  const env = {
+    ...storageEnv(await temporaryFolder(t)),
+    LOG_LEVEL: 'trace',
+    OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${(collector.address() as AddressInfo).port}`,
+  }
   const service = await spawnService(t, MAIN, env)
   const written: string[] = []
   for (const stream of [service.process.stdout, service.process.stderr])
@@ -40,8 +55,9 @@ test('no key, secret, token or password reaches the log, whatever fails', {
   await service.kill('SIGTERM')
 
   assert.deepEqual(statuses, [503, 503, 503])
-  const log = written.join('')
+  const log = written.join('') + traces.join('')
   assert.match(log, /The object store answered/)
+  assert.match(log, /"stringValue":"\/file\/presigned\/\{token\}"/)
   const { accessKey, secretKey } = s3.settings
   for (const secret of [accessKey, secretKey, 'a-wrong-secret', admin, link.token, 'password123'])
     assert.ok(!log.includes(secret), secret)

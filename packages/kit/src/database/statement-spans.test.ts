@@ -55,7 +55,11 @@ async function startTracer(t: TestContext) {
   })
   const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1/traces`
   const settings = { endpoint, headers: {}, timeoutMs: 10_000, serviceName: undefined }
-  const tracer = createTracer({ ...settings, ratio: 1, attributes: {} }, 'test', new Metrics())
+  const tracer = createTracer(
+    { ...settings, ratio: 1, followsParent: true, attributes: {} },
+    'test',
+    new Metrics(),
+  )
   const sent = async () => {
     await tracer.close()
     return spans

@@ -55,6 +55,7 @@ export function answerProblem(
   render: ProblemRenderer = renderProblem,
 ): Reply {
   const problem = toProblem(error)
+  request.refusal = problem.code
   if (problem.status >= 500)
     request.log.error({ requestId: request.id, err: problem.cause ?? problem }, problem.message)
   const { type, body } = render(problem, request)

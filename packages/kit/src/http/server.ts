@@ -30,7 +30,7 @@ import { measureRequests } from './hooks/measure.ts'
 import {
   answerUnknownRoutes,
   logRequest,
-  logRequests,
+  logsRequests,
   replyHeaders,
   requestId,
   sendReplyHeaders,
@@ -86,7 +86,7 @@ export function createServer(options: ServerOptions): Server {
     server.operations.push(...operationsOf(route))
     if (route.schema) route.schema = schemaForFramework(route.schema)
   })
-  measureRequests(server)
+  measureRequests(server, logsRequests(server) ? logRequest : undefined)
   server.decorate('tracer', tracerFor(server, options))
   traceRequests(server, options.trustedProxies)
   parseJsonBodies(server)
@@ -95,7 +95,6 @@ export function createServer(options: ServerOptions): Server {
   checkHosts(server, options)
   limitConnections(server, options)
   shareWithOrigins(server, options.corsOrigins ?? [])
-  logRequests(server)
   handleProblems(server, options.renderProblem)
   answerUnknownRoutes(server)
   refuseEncodedBodies(server)

@@ -59,6 +59,20 @@ queue_length 7
     assert.match(text, /^plinth_metrics_overflow_total\{metric="a_total"\} 100$/m)
   })
 
+  test('beyond the cap go on without a label that may be left out', async () => {
+    const metrics = new Metrics()
+    const labels = ['path', 'status'] as const
+    const time = metrics.histogram({ name: 'a', help: 'A.', labels, bounds: [], beyondCap: 'path' })
+
+    for (let index = 0; index < 600; index++) time({ path: String(index), status: '200' }, 1)
+    time({ path: '600', status: '500' }, 1)
+
+    const text = exposition(await metrics.read())
+    assert.match(text, /^a_count\{status="200"\} 100$/m)
+    assert.match(text, /^a_count\{status="500"\} 1$/m)
+    assert.match(text, /^plinth_metrics_overflow_total\{metric="a"\} 101$/m)
+  })
+
   test('take values for a series that was looked up once, and count those of one too many', async () => {
     const metrics = new Metrics()
     const observe = metrics.histogram({ name: 'h', help: 'H.', labels: ['path'], bounds: [1] })

@@ -42,7 +42,8 @@ const READING_MS = 2_000
  */
 export class Metrics {
   readonly #families: (() => Family | Promise<Family>)[] = []
-  readonly #overflow: Counter<'metric'>
+  /** None while the counter itself is made. */
+  readonly #overflow: Counter<'metric'> | undefined
 
   constructor() {
     this.#overflow = this.counter({
@@ -58,11 +59,14 @@ export class Metrics {
     return (labels, by = 1) => {
       const sample = samples.of(labels)
       if (sample) sample.value += by
-      else this.#overflow({ metric: about.name })
+      else this.#overflow?.({ metric: about.name })
     }
   }
 
-  histogram<const L extends string>(about: About<L> & { bounds: number[] }): Histogram<L> {
+  /** Beyond the cap of series, values are added without the label `beyondCap`. */
+  histogram<const L extends string>(
+    about: About<L> & { bounds: number[]; beyondCap?: L },
+  ): Histogram<L> {
     const { bounds } = about
     const empty = (labels: Labels): HistogramSample => ({
       labels,
@@ -78,7 +82,7 @@ export class Metrics {
     }))
     const add = (sample: HistogramSample | undefined, value: number) => {
       if (sample) addValue(sample, bounds, value)
-      else this.#overflow({ metric: about.name })
+      else this.#overflow?.({ metric: about.name })
     }
     const of = (labels: Record<L, string | undefined>) => {
       const sample = samples.of(labels)
@@ -116,20 +120,27 @@ export class Metrics {
   }
 
   #series<L extends string, T>(
-    { labels: names = [], known = [] }: About<L>,
+    { name, labels: names = [], known = [], beyondCap }: About<L> & { beyondCap?: L },
     create: (labels: Labels) => T,
   ) {
     const series = new Map<string, T>()
-    const of = (labels: Record<L, string | undefined>): T | undefined => {
+    const of = (labels: Record<L, string | undefined>, most = MOST_SERIES): T | undefined => {
       let key = ''
       for (const each of names) key += `${labels[each] ?? ''}\n`
       const found = series.get(key)
       if (found) return found
-      if (series.size >= MOST_SERIES) return undefined
+      if (series.size >= most) return aboveCap(labels)
       const created = create({ ...labels })
       series.set(key, created)
       return created
     }
+    const aboveCap = (labels: Record<L, string | undefined>) => {
+      if (beyondCap === undefined || labels[beyondCap] === undefined) return undefined
+      this.#overflow?.({ metric: name })
+      return of({ ...labels, [beyondCap]: undefined }, 2 * MOST_SERIES)
+    }
+    // From 0 on, so that the first one is a rise.
+    if (names.length > 0) this.#overflow?.({ metric: name }, 0)
     if (names.length === 0) of({} as Record<L, string>)
     for (const labels of known) of(labels)
     return { of, all: () => [...series.values()] }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { inTrace } from '../tracing/trace-context.ts'
 import { createLogger, readableLine } from './logging.ts'
 
 describe('the log', () => {
@@ -31,6 +32,36 @@ describe('the log', () => {
       /^\d\d:\d\d:\d\d identity {5}GET \/users\/\{id\} 200 3\.1 ms requestId=r-1 callerId=7\n$/,
     )
     assert.match(failed, /ERROR job failed\nError: the disk is full\n {4}at /)
+  })
+
+  test('says of a failure what it is and why, and nothing of the row that it is about', () => {
+    const lines: string[] = []
+    const log = createLogger('test', 'info', { write: (line: string) => lines.push(line) })
+    const refused = Object.assign(new Error('duplicate key'), {
+      code: '23505',
+      detail: 'Key (email)=(ada@localhost) already exists.',
+    })
+
+    log.error({ err: new Error('it failed', { cause: refused }) }, 'job failed')
+
+    const { err } = JSON.parse(lines[0] ?? '')
+    assert.deepEqual(
+      [err.message, err.cause.message, err.cause.code],
+      ['it failed', 'duplicate key', '23505'],
+    )
+    assert.doesNotMatch(lines.join(''), /ada@/)
+  })
+
+  test('names the trace that a line belongs to', () => {
+    const lines: string[] = []
+    const log = createLogger('test', 'info', { write: (line: string) => lines.push(line) })
+    const trace = { traceId: 'a'.repeat(32), spanId: 'b'.repeat(16), sampled: false }
+
+    inTrace(trace, () => log.info('inside'))
+    log.info('outside')
+
+    const [inside, outside] = lines.map((line) => JSON.parse(line).traceId)
+    assert.deepEqual([inside, outside], [trace.traceId, undefined])
   })
 
   test('shows of a service key the prefix alone, wherever it stands', () => {

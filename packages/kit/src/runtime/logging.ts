@@ -32,6 +32,7 @@ export function createLogger(
     level,
     redact: { paths, censor: '[redacted]' },
     hooks: { streamWrite: withoutServiceKeys },
+    serializers: { err: describeError },
     timestamp: pino.stdTimeFunctions.isoTime,
     mixin: () => {
       const trace = currentTrace()
@@ -39,6 +40,28 @@ export function createLogger(
     },
   }
   return destination ? pino(options, destination) : pino(options)
+}
+
+type Described = {
+  type: string
+  message: string
+  stack?: string
+  code?: unknown
+  cause?: Described
+}
+
+/** No other members: a database puts the values of a row into some of its own. */
+function describeError(error: unknown): Described {
+  if (!(error instanceof Error)) return { type: typeof error, message: String(error) }
+  const { name, message, stack, cause } = error
+  const { code } = error as NodeJS.ErrnoException
+  return {
+    type: name,
+    message,
+    stack,
+    ...(code !== undefined && { code }),
+    ...(cause !== undefined && cause !== error && { cause: describeError(cause) }),
+  }
 }
 
 function terminalOf(output: NodeJS.WriteStream): DestinationStream | undefined {

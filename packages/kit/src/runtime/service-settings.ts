@@ -85,7 +85,7 @@ function tracingSettings(settings: Settings): TracingSettings | undefined {
     endpoint: `${settings.url('OTEL_EXPORTER_OTLP_ENDPOINT', base)}/v1/traces`,
     headers: Object.fromEntries(pairs(settings, 'OTEL_EXPORTER_OTLP_HEADERS')),
     timeoutMs: settings.integer('OTEL_EXPORTER_OTLP_TIMEOUT', 10_000, { min: 1 }),
-    ratio: ratio(settings),
+    ...sampling(settings),
     serviceName: settings.optional('OTEL_SERVICE_NAME'),
     attributes: Object.fromEntries(pairs(settings, 'OTEL_RESOURCE_ATTRIBUTES')),
   }
@@ -106,14 +106,15 @@ function pairs(settings: Settings, name: string): [string, string][] {
   })
 }
 
-function ratio(settings: Settings): number {
+function sampling(settings: Settings): { ratio: number; followsParent: boolean } {
   const sampler = settings.choice('OTEL_TRACES_SAMPLER', SAMPLERS, 'parentbased_always_on')
   const given = settings.text('OTEL_TRACES_SAMPLER_ARG', '1')
   const value = Number(given)
   if (!(value >= 0 && value <= 1))
     settings.fault('OTEL_TRACES_SAMPLER_ARG', 'Expected a number from 0 to 1.', '0.1')
-  if (sampler.endsWith('always_off')) return 0
-  return sampler.endsWith('traceidratio') ? value : 1
+  const followsParent = sampler.startsWith('parentbased_')
+  if (sampler.endsWith('always_off')) return { ratio: 0, followsParent }
+  return { ratio: sampler.endsWith('traceidratio') ? value : 1, followsParent }
 }
 
 const NAMED_NETWORKS = ['loopback', 'linklocal', 'uniquelocal']

@@ -119,6 +119,43 @@ describe('settings', () => {
     })
   })
 
+  test('traces take the standard variables of OpenTelemetry', () => {
+    const read = (env: Env) =>
+      readSettings({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318', ...env }, (settings) =>
+        serviceSettings(settings, 'X_', { port: 8081 }),
+      ).tracing
+
+    assert.deepEqual(
+      read({
+        OTEL_EXPORTER_OTLP_HEADERS: 'api-key=a%20b,tenant=one',
+        OTEL_EXPORTER_OTLP_TIMEOUT: '500',
+        OTEL_SERVICE_NAME: 'shop',
+        OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment=test',
+        OTEL_TRACES_SAMPLER: 'traceidratio',
+        OTEL_TRACES_SAMPLER_ARG: '0.1',
+      }),
+      {
+        endpoint: 'http://collector:4318/v1/traces',
+        headers: { 'api-key': 'a b', tenant: 'one' },
+        timeoutMs: 500,
+        ratio: 0.1,
+        followsParent: false,
+        serviceName: 'shop',
+        attributes: { 'deployment.environment': 'test' },
+      },
+    )
+    assert.equal(read({ OTEL_SDK_DISABLED: 'true' }), undefined)
+    assert.throws(() => read({ OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }), /OTLP_PROTOCOL/)
+  })
+
+  test('a service may have a log level of its own', () => {
+    const level = (env: Env) =>
+      readSettings(env, (settings) => serviceSettings(settings, 'X_', { port: 8081 })).logLevel
+
+    assert.equal(level({ LOG_LEVEL: 'warn' }), 'warn')
+    assert.equal(level({ LOG_LEVEL: 'warn', X_LOG_LEVEL: 'debug' }), 'debug')
+  })
+
   for (const [host, publicUrl] of [
     ['192.168.1.5', 'http://192.168.1.5:8081'],
     ['fd00::5', 'http://[fd00::5]:8081'],

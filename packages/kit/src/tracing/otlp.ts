@@ -8,6 +8,8 @@ export type TracingSettings = {
   timeoutMs: number
   /** How much of what begins here is traced, from 0 to 1. */
   ratio: number
+  /** Whether a caller that is trusted decides instead. */
+  followsParent: boolean
   serviceName: string | undefined
   attributes: Attributes
 }
@@ -31,7 +33,8 @@ export async function sendSpans(
   service: string,
   spans: FinishedSpan[],
 ): Promise<boolean> {
-  const resource = { ...attributes, 'service.name': serviceName ?? `plinth-${service}` }
+  const name = serviceName ?? attributes['service.name'] ?? `plinth-${service}`
+  const resource = { ...attributes, 'service.name': name }
   const body = {
     resourceSpans: [
       {

@@ -18,7 +18,8 @@ export type Span = {
 export type Tracer = {
   /** A child is recorded as its parent is; what begins here, as often as the settings say. */
   start(kind: SpanKind, parent: TraceContext | undefined): Span
-  isSampled(): boolean
+  /** By the id, so that all services decide alike; by the caller where it is to be believed. */
+  isSampled(traceId: string, believed?: boolean): boolean
   close(): Promise<void>
 }
 

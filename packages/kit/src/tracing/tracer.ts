@@ -47,11 +47,14 @@ export function createTracer(settings: TracingSettings, service: string, metrics
   const timer = setInterval(() => waiting.length > 0 && void flush(), EVERY_MS).unref()
 
   return {
-    isSampled: () => settings.ratio >= 1 || Math.random() < settings.ratio,
+    isSampled: (traceId, believed) =>
+      believed !== undefined && settings.followsParent
+        ? believed
+        : Number.parseInt(traceId.slice(-14), 16) < settings.ratio * 2 ** 56,
 
     start(kind, parent) {
-      const sampled = parent?.sampled ?? this.isSampled()
       const traceId = parent?.traceId ?? randomHex(16)
+      const sampled = parent?.sampled ?? this.isSampled(traceId)
       const context = { traceId, spanId: randomHex(8), sampled }
       const startedAtMs = nowMs()
       return {

@@ -53,14 +53,25 @@ export function requireKey(server: Server, isConfiguredKey: KeyCheck, keys?: Key
   server.addHook('onRequest', async (request) => {
     if (request.method === 'OPTIONS' || !isFileArea(targetOf(request))) return
     const given = request.headers['x-api-key']
-    if (isConfiguredKey(given)) return
+    if (isConfiguredKey(given)) {
+      request.caller = CONFIGURED_KEY
+      return
+    }
     if (!keys || typeof given !== 'string' || !looksLikeKey(given)) throw keyRejected()
-    const { scopes } = await keys.authenticate(request, given).catch((error) => {
+    const key = await keys.authenticate(request, given).catch((error) => {
       throw error instanceof Problem && error.status === 401 ? keyRejected({ cause: error }) : error
     })
+    request.caller = key
     const needed = /^(GET|HEAD)$/.test(request.method) ? 'files:read' : 'files:write'
-    if (!scopes.includes(needed)) throw insufficientScope(needed)
+    if (!key.scopes.includes(needed)) throw insufficientScope(needed)
   })
+}
+
+const CONFIGURED_KEY = {
+  userId: 'configured-key',
+  username: 'configured key',
+  roles: [],
+  sessionId: '',
 }
 
 type KeyCheck = (given: unknown) => boolean
@@ -77,7 +88,7 @@ export function adminGuard(isConfiguredKey: KeyCheck): Guard {
     { schemes: SCHEMES, problems: [keyRejected, databaseUnavailable] },
     async (request) => {
       if (!isConfiguredKey(request.headers['x-api-key'])) throw keyRejected()
-      request.caller = { userId: '', username: 'configured key', roles: [], sessionId: '' }
+      request.caller = CONFIGURED_KEY
     },
   )
 }

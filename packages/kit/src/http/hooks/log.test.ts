@@ -49,4 +49,35 @@ describe('the log of requests', () => {
     assert.equal(typeof milliseconds, 'number')
     assert.doesNotMatch(lines.join(''), /hunter2|12345|ada@/)
   })
+
+  test('has a line for a client that left, with the trace it named, and probes at debug', async (t) => {
+    const lines: string[] = []
+    const log = createLogger('test', 'debug', { write: (line: string) => lines.push(line) })
+    const server = createServer({ log, clock: systemClock })
+    actuatorRoutes(server, { name: 'test', version: '1', healthy: async () => true })
+    const begun = Promise.withResolvers<void>()
+    server.get('/hang', () => {
+      begun.resolve()
+      return new Promise(() => {})
+    })
+    const { api } = await listenForTest(t, server)
+    const lineOf = (route: string) =>
+      until(
+        () => lines.map((line) => JSON.parse(line)).find((line) => line.route === route),
+        (found) => found !== undefined,
+      )
+
+    await api.get('/actuator/health')
+    const leaving = new AbortController()
+    const traceId = 'a'.repeat(32)
+    const headers = { traceparent: `00-${traceId}-${'b'.repeat(16)}-01` }
+    const left = api.get('/hang', { signal: leaving.signal, headers }).catch(() => 'left')
+    await begun.promise
+    leaving.abort()
+    await left
+
+    const { status, aborted, ...line } = await lineOf('/hang')
+    assert.deepEqual([status, aborted, line.traceId], [499, true, traceId])
+    assert.equal((await lineOf('/actuator/health')).level, 20)
+  })
 })

@@ -11,19 +11,21 @@ import { createServer } from '../server.ts'
 import { countReplies } from './measure.ts'
 
 const tooMany = defineProblem('TOO_MANY', 429, 'Slow down.')
+const soldOut = defineProblem('SOLD_OUT', 409, 'Nothing is left.')
 
 async function startServer(t: TestContext) {
   const server = createServer({ log: createLogger('test', 'silent'), clock: systemClock })
   countReplies(
     server,
-    { name: 'orders_total', help: 'Orders.' },
+    { name: 'orders_total', help: 'Orders.', resultsByCode: { SOLD_OUT: 'sold_out' } },
     { 'POST /orders': { kind: 'new' }, 'POST /never': { kind: 'never' } },
   )
   server.get('/users/:id', () => 'somebody')
   server.get('/hang', () => new Promise(() => {}))
   server.post('/orders', ({ headers }) => {
     if (headers.from === 'greedy@localhost') throw tooMany()
-    return 'ordered'
+    if (headers.from === 'late@localhost') throw soldOut()
+    return headers.from === 'hasty@localhost' ? new Promise(() => {}) : 'ordered'
   })
   const { api, baseUrl } = await listenForTest(t, server)
   const text = async () => exposition(await server.metrics.read())
@@ -79,15 +81,24 @@ describe('the measured server', () => {
     const { api, text } = await startServer(t)
 
     await api.post('/orders')
-    await api.post('/orders', undefined, { headers: { from: 'greedy@localhost' } })
+    for (const from of ['greedy@localhost', 'late@localhost'])
+      await api.post('/orders', undefined, { headers: { from } })
+    const leaving = new AbortController()
+    const hasty = { headers: { from: 'hasty@localhost' }, signal: leaving.signal }
+    const left = api.post('/orders', undefined, hasty).catch(() => 'left')
+    await until(text, (found) => found.includes('http_server_active_requests 1'))
+    leaving.abort()
+    await left
 
-    await until(text, (found) => found.includes('result="limited"} 1'))
+    await until(text, (found) => found.includes('result="refused"} 1'))
     assert.deepEqual(seriesOf(await text(), 'orders_total'), [
       'orders_total{kind="new",result="accepted"} 1',
-      'orders_total{kind="new",result="refused"} 0',
+      'orders_total{kind="new",result="refused"} 1',
       'orders_total{kind="new",result="limited"} 1',
       'orders_total{kind="new",result="failed"} 0',
+      'orders_total{kind="new",result="sold_out"} 1',
     ])
+    assert.match(await text(), /http_route="\/orders",http_response_status_code="499"\} 1$/m)
     assert.match(await text(), /^plinth_rate_limited_total\{rule="TOO_MANY"\} 1$/m)
   })
 })

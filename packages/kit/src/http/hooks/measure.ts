@@ -13,13 +13,17 @@ type Timings = Map<number, (seconds: number) => void>
  * A request counts when its connection is done with it, so one that the client gave up counts, too.
  * It runs for every request: each route keeps its series, so that none has to be looked up.
  */
-export function measureRequests(server: Server): void {
+export function measureRequests(
+  server: Server,
+  onEnd: ((request: Request, reply: Reply) => void) | undefined,
+): void {
   const { metrics } = server
   const observe = metrics.histogram({
     name: 'http_server_request_duration_seconds',
     help: 'How long requests took, by method, route and status.',
     labels: ['http_request_method', 'http_route', 'http_response_status_code'],
     bounds: BOUNDS,
+    beyondCap: 'http_route',
   })
   let active = 0
   metrics.gauge(
@@ -37,6 +41,7 @@ export function measureRequests(server: Server): void {
     return series
   }
   server.decorateRequest('timings', undefined)
+  server.decorateRequest('refusal', undefined)
   server.addHook('onRoute', (route) => {
     if (typeof route.method !== 'string') return
     const timings: Timings = new Map()
@@ -50,18 +55,28 @@ export function measureRequests(server: Server): void {
     active += 1
     reply.raw.on('close', () => {
       active -= 1
-      const { statusCode } = reply.raw
-      const series = request.timings?.get(statusCode) ?? seriesOf(request, statusCode)
+      const status = statusOf(reply)
+      const series = request.timings?.get(status) ?? seriesOf(request, status)
       series(reply.elapsedTime / 1000)
+      onEnd?.(request, reply)
     })
     done()
   })
+}
+
+/** For a client that left before it was told anything; not in the standard, but known from nginx. */
+const CLIENT_LEFT = 499
+
+export function statusOf({ raw }: Reply): number {
+  return raw.headersSent ? raw.statusCode : CLIENT_LEFT
 }
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** Unset where the request was refused before its route was reached. */
     timings: Timings | undefined
+    /** The code of the problem that it was answered with. */
+    refusal: string | undefined
   }
 }
 
@@ -69,36 +84,45 @@ type CountedRoutes<L extends string> = Record<`${string} /${string}`, Record<L, 
 
 const RESULTS = ['accepted', 'refused', 'limited', 'failed'] as const
 
-type Result = (typeof RESULTS)[number]
-
 /**
- * Counts what the clients of some routes were told: `accepted`, `refused` for a fault of the client,
- * `limited` for 429, `failed` for a fault of ours. Call it before the routes are added.
+ * Counts what the clients of some routes were told: `accepted`, `refused` for a fault of the client or
+ * one that left, `limited` for 429, `failed` for a fault of ours. Some refusals have a result of their
+ * own, by their code. Call it before the routes are added.
  */
 export function countReplies<const L extends string = never>(
   server: Server,
-  about: { name: string; help: string },
+  about: { name: string; help: string; resultsByCode?: Record<string, string> },
   routes: CountedRoutes<L>,
 ): void {
+  const { resultsByCode = {}, ...described } = about
+  const results = [...RESULTS, ...Object.values(resultsByCode)]
   const labels = Object.keys(Object.values(routes)[0] ?? {}) as L[]
-  const count = server.metrics.counter<L | 'result'>({ ...about, labels: [...labels, 'result'] })
+  const count = server.metrics.counter<L | 'result'>({
+    ...described,
+    labels: [...labels, 'result'],
+  })
   server.addHook('onRoute', (route) => {
     const own = routes[`${route.method} ${route.url}` as keyof typeof routes]
     if (!own) return
-    const labelsOf = {} as Record<Result, Record<L | 'result', string>>
-    for (const result of RESULTS) {
-      labelsOf[result] = { ...own, result } as Record<L | 'result', string>
-      count(labelsOf[result], 0)
+    const labelsOf = (result: string) => ({ ...own, result }) as Record<L | 'result', string>
+    for (const result of results) count(labelsOf(result), 0)
+    const countEnd = (request: Request, reply: Reply) =>
+      count(labelsOf(resultsByCode[request.refusal ?? ''] ?? resultOf(statusOf(reply))))
+    const onResponse = (request: Request, reply: Reply, done: () => void) => {
+      countEnd(request, reply)
+      done()
     }
-    const onResponse = (_request: Request, reply: Reply, done: () => void) => {
-      count(labelsOf[resultOf(reply.statusCode)])
+    // A reply that the client did not wait for is not finished, and has no `onResponse`.
+    const onRequest = (request: Request, reply: Reply, done: () => void) => {
+      reply.raw.once('close', () => reply.raw.writableFinished || countEnd(request, reply))
       done()
     }
     route.onResponse = [onResponse, ...[route.onResponse ?? []].flat()]
+    route.onRequest = [onRequest, ...[route.onRequest ?? []].flat()]
   })
 }
 
-function resultOf(status: number): Result {
+function resultOf(status: number): (typeof RESULTS)[number] {
   if (status < 400) return 'accepted'
   if (status === 429) return 'limited'
   return status < 500 ? 'refused' : 'failed'

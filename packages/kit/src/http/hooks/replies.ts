@@ -1,7 +1,7 @@
 import { randomInt, randomUUID } from 'node:crypto'
 import { methodNotAllowed, notFound } from '../../problems.ts'
 import type { Caller, Reply, Request, Server } from '../framework.ts'
-import { routeTemplate } from './measure.ts'
+import { routeTemplate, statusOf } from './measure.ts'
 
 const ALLOWED = [
   'authorization',
@@ -79,21 +79,20 @@ function patternOf(url: string): RegExp {
   return new RegExp(`^${parts.join('/')}$`)
 }
 
-export function logRequests(server: Server): void {
-  if (!server.log.level || ['silent', 'fatal', 'error', 'warn'].includes(server.log.level)) return
-  server.addHook('onResponse', (request, reply, done) => {
-    logRequest(request, reply)
-    done()
-  })
+export function logsRequests({ log: { level } }: Server): boolean {
+  return level !== undefined && !['silent', 'fatal', 'error', 'warn'].includes(level)
 }
 
+/** Asked again and again by probes, scrapes and our own page. */
+const POLLED = /^\/(actuator(\/|$)|api\/history$)/
+
 /**
- * One line a request, without query and headers: they may carry secrets. Probes and scrapes come every
- * few seconds and are lines for `debug`.
+ * One line a request, without query and headers: they may carry secrets. What is polled every few
+ * seconds is a line for `debug`.
  */
 export function logRequest(request: Request, reply: Reply): void {
   const route = routeTemplate(request.routeOptions.url)
-  const level = route?.startsWith('/actuator') ? 'debug' : 'info'
+  const level = POLLED.test(route ?? '') ? 'debug' : 'info'
   request.server.log[level](
     {
       requestId: request.id,
@@ -101,7 +100,9 @@ export function logRequest(request: Request, reply: Reply): void {
       traceId: request.trace?.traceId,
       method: request.method,
       route: route ?? '(none)',
-      status: reply.statusCode,
+      status: statusOf(reply),
+      // The client did not wait for the end.
+      aborted: reply.raw.writableFinished ? undefined : true,
       milliseconds: Math.round(reply.elapsedTime * 10) / 10,
       // Of a route without a guard it is not set.
       callerId: (request.caller as Caller | undefined)?.userId || undefined,

@@ -7,7 +7,7 @@ import {
   type TraceContext,
 } from '../../tracing/trace-context.ts'
 import type { Reply, Request, Server } from '../framework.ts'
-import { routeTemplate } from './measure.ts'
+import { routeTemplate, statusOf } from './measure.ts'
 
 const BODILESS = new Set(['GET', 'HEAD', 'OPTIONS'])
 
@@ -18,8 +18,8 @@ const BODILESS = new Set(['GET', 'HEAD', 'OPTIONS'])
 export function traceRequests(server: Server, trustedProxies: string[] = []): void {
   const { tracer } = server
   const isTrusted = networkMatcher(trustedProxies)
-  const sampledOf = ({ sampled }: TraceContext, { socket }: Request) =>
-    isTrusted(socket.remoteAddress ?? '') ? sampled : tracer?.isSampled() === true
+  const sampledOf = ({ traceId, sampled }: TraceContext, { socket }: Request) =>
+    tracer?.isSampled(traceId, isTrusted(socket.remoteAddress ?? '') ? sampled : undefined) === true
   server.decorateRequest('trace', undefined)
   server.addHook('onRequest', (request, reply, done) => {
     const { traceparent } = request.raw.headers
@@ -50,17 +50,17 @@ function isProbe({ url }: Request): boolean {
   return url.startsWith('/actuator/')
 }
 
-/** Without the query, which may hold a secret. */
+/** Without the query, which may hold a secret, and without a path that is one. */
 function described(request: Request, reply: Reply): [string, Attributes, boolean] {
   const route = routeTemplate(request.routeOptions.url)
-  const { statusCode } = reply.raw
+  const status = statusOf(reply)
   const attributes = {
     'http.request.method': request.method,
     'http.route': route,
-    'http.response.status_code': statusCode,
-    'url.path': request.url.split('?', 1)[0],
+    'http.response.status_code': status,
+    'url.path': route?.includes('{token}') ? route : request.url.split('?', 1)[0],
   }
-  return [`${request.method} ${route ?? ''}`.trim(), attributes, statusCode >= 500]
+  return [`${request.method} ${route ?? ''}`.trim(), attributes, status >= 500]
 }
 
 declare module 'fastify' {

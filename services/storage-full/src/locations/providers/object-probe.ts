@@ -2,7 +2,14 @@ import { randomUUID } from 'node:crypto'
 import { lookup } from 'node:dns/promises'
 import { once } from 'node:events'
 import { tmpdir } from 'node:os'
-import { ForbiddenAddressError, guardAgent, http, https, systemClock } from '@plinth/kit'
+import {
+  ForbiddenAddressError,
+  guardAgent,
+  http,
+  https,
+  systemClock,
+  traceHeaders,
+} from '@plinth/kit'
 import { hostOf } from '../endpoints.ts'
 import { faultCode, type ObjectClient, openObjectClient } from './object-client.ts'
 import { probeObject, runProbe } from './probe.ts'
@@ -143,7 +150,7 @@ async function dateAt(endpoint: URL, access: StoreAccess): Promise<string | unde
   const { Agent, request } = endpoint.protocol === 'https:' ? https : http
   const agent = guardAgent(new Agent(), access.isForbidden)
   const signal = AbortSignal.timeout(access.answerMs)
-  const asking = request(endpoint, { agent, signal }).end()
+  const asking = request(endpoint, { agent, signal, headers: traceHeaders() }).end()
   const [reply] = await once(asking, 'response')
   reply.on('error', () => {}) // Only its head was of interest.
   asking.destroy()
