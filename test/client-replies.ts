@@ -28,7 +28,6 @@ type Gets<Declared, Sent extends Declared> = Sent
 /** The client may import no service, so the compiler compares the two here. */
 export type ClientReplies = [
   Gets<client.Profile, Static<typeof accounts.ProfileReply>>,
-  Gets<client.Profile, Static<typeof accounts.VerifiedProfileReply>>,
   Gets<client.Profile & { message: string }, Static<typeof accounts.RegistrationReply>>,
   Gets<client.UserSummary, Static<typeof accounts.UserReply>>,
   Gets<client.Page<client.UserSummary>, Reply<typeof pageOfUsers>>,

@@ -10,8 +10,6 @@ export type Profile = {
   email: string
   roles: string[]
   enabled: boolean
-  /** Of `me()` at identity. */
-  emailVerified?: boolean
 }
 
 export type UserSummary = Profile & { createdAt: string }

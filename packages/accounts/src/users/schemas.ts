@@ -122,12 +122,6 @@ const closed = { additionalProperties: false }
 /** Reply schemas list what is sent, so that a password hash never is. */
 export const ProfileReply = Type.Object(profile, { ...closed, title: 'Profile' })
 
-/** Of a host that verifies addresses. */
-export const VerifiedProfileReply = Type.Object(
-  { ...profile, emailVerified: Type.Boolean() },
-  { ...closed, title: 'Profile' },
-)
-
 export const RegistrationReply = Type.Object(
   { message: Type.String(), ...profile },
   { ...closed, title: 'RegisteredUser' },

@@ -36,7 +36,6 @@ import {
   UserSearchQuery,
   UserSessionPath,
   UsersReply,
-  VerifiedProfileReply,
   WhyBody,
 } from './schemas.ts'
 import { searchUsers } from './search.ts'
@@ -92,7 +91,7 @@ export function userRoutes(server: Server, accounts: Accounts, guard: AccountGua
       operationId: 'me',
       summary: 'Your own profile',
       tags: own,
-      response: { 200: confirmation ? VerifiedProfileReply : ProfileReply },
+      response: { 200: ProfileReply },
     },
     handler: ({ caller }) => ownProfile(accounts, caller),
   })

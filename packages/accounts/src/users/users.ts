@@ -33,10 +33,8 @@ export { USER_SORTS } from '../database/users.repository.ts'
 export async function ownProfile(
   accounts: Accounts,
   { userId, account }: Caller & { account?: User },
-) {
-  const user = account ?? (await requireUser(accounts, Number(userId)))
-  const { id, username, email, roles, enabled, verified: emailVerified } = user
-  return { id, username, email, roles, enabled, emailVerified }
+): Promise<User> {
+  return account ?? requireUser(accounts, Number(userId))
 }
 
 type Registration = { username: string; email: string; password: string }
