@@ -39,13 +39,16 @@ export function backupHealthRoute(server: Server, config: BackupConfig, guards: 
   })
 }
 
-export function measureBackups(metrics: Metrics, { record }: BackupConfig): void {
+export function measureBackups(metrics: Metrics, { at, record }: BackupConfig): void {
   metrics.gauge(
     {
       name: 'plinth_backup_last_success_timestamp_seconds',
-      help: 'When the last backup was made, in Unix time.',
+      help: 'When the last backup was made, in Unix time; 0 when one a day is wanted and none was made.',
     },
-    () => ofSuccess(record, ({ at }) => Date.parse(at) / 1000),
+    async () => {
+      const last = await ofSuccess(record, (success) => Date.parse(success.at) / 1000)
+      return last.length === 0 && at !== undefined ? 0 : last
+    },
   )
   metrics.gauge(
     { name: 'plinth_backup_last_size_bytes', help: 'The size of the last backup.' },

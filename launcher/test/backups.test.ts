@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
+import { createServer as createHttpServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { readRecord } from '@plinth/backup'
-import { createLogger } from '@plinth/kit'
+import { createLogger, createServer, systemClock } from '@plinth/kit'
 import { engines, type TestEngine } from '@plinth/kit/testing'
-import { backupHealth } from '../backups/health.ts'
+import { backupHealth, measureBackups } from '../backups/health.ts'
 import { startSchedule } from '../backups/schedule.ts'
 import { suiteData } from '../backups/suite-data.ts'
 import { loadBackups } from '../config.ts'
@@ -43,7 +43,13 @@ async function startSuite(t: TestContext, engine: TestEngine) {
     assert.ok(schedule)
     t.after(schedule.stop)
     const archives = () => readdirSync(backups).filter((file) => file.startsWith('plinth-'))
-    return { ...schedule, archives, config, health: () => backupHealth(config) }
+    const { metrics } = createServer({ log, clock: systemClock })
+    measureBackups(metrics, config)
+    const lastSuccess = async () => {
+      const found = (await metrics.read()).find(({ name }) => name.includes('last_success'))
+      return found?.type === 'gauge' ? found.samples[0]?.value : undefined
+    }
+    return { ...schedule, archives, config, lastSuccess, health: () => backupHealth(config) }
   }
   const pass = (milliseconds: number) => {
     time.now = new Date(time.now.getTime() + milliseconds)
@@ -79,7 +85,7 @@ for (const engine of engines)
 
 async function startMonitor(t: TestContext) {
   const pings: string[] = []
-  const server = createServer(({ method, url }, response) => {
+  const server = createHttpServer(({ method, url }, response) => {
     pings.push(`${method} ${url}`)
     response.end()
   })
@@ -98,6 +104,7 @@ test('a backup that fails says why, and is tried again after an hour', async (t)
   const node = await startNode('node', { BACKUP_VERIFY: 'off', ...ping })
   const killed = await startNode('killed', { FAIL_POINT: 'backup:rows=kill' })
   assert.equal((await node.health()).status, 'UNKNOWN')
+  assert.equal(await node.lastSuccess(), 0)
   writeFileSync(node.config.folder, 'where a folder should be')
 
   await killed.runDue()
@@ -115,6 +122,7 @@ test('a backup that fails says why, and is tried again after an hour', async (t)
   assert.equal(first.details.lastFailure?.reason, 'The process ended: SIGKILL.')
   assert.match(second.details.lastFailure?.reason ?? '', /^The folder .* cannot be written: EEXIST/)
   assert.equal((await readRecord(node.config.record)).failures, 2)
+  assert.ok(((await node.lastSuccess()) ?? 0) > Date.now() / 1000 - 600)
   const later = (hours: number) => () => new Date(Date.now() + hours * HOUR_MS)
   assert.equal((await backupHealth(node.config, later(25))).status, 'UP')
   assert.equal((await backupHealth(node.config, later(27))).status, 'DOWN')

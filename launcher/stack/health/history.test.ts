@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
-import { type Family, labelled } from '@plinth/kit'
+import { type Family, labelled, merged } from '@plinth/kit'
 import { keepHistory } from './history.ts'
 
 type Requests = Extract<Family, { type: 'histogram' }>
@@ -27,12 +27,16 @@ function historyOf(t: TestContext) {
     gauge('plinth_password_queue_length', queue),
     gauge('plinth_mail_backlog', 2, { state: 'queued' }),
     gauge('plinth_mail_backlog', 7, { state: 'failed' }),
+    gauge('plinth_event_backlog', 40, { worker: '1' }),
+    gauge('plinth_event_backlog', 41, { worker: '2' }),
+    gauge('http_server_active_requests', 2, { worker: '1' }),
+    gauge('http_server_active_requests', 3, { worker: '2' }),
     gauge('plinth_disk_free_bytes', 25, { role: 'data' }),
     gauge('plinth_disk_size_bytes', 100, { role: 'data' }),
   ]
   let now = 0
   const history = keepHistory(
-    async () => labelled(families(), { service: 'identity' }),
+    async () => merged(labelled(families(), { service: 'identity' })),
     () => new Date(now),
   )
   t.after(history.stop)
@@ -103,12 +107,22 @@ describe('the history of the metrics', () => {
     assert.deepEqual(points[0]?.disks, { 'identity: data': { freeBytes: 25, sizeBytes: 100 } })
   })
 
-  test('leaves out probes, and has no times where there was no request', async (t) => {
+  test('adds up what waits in each worker, but not what all of them read in the database', async (t) => {
+    const { history } = historyOf(t)
+    await history.record()
+
+    const [point] = await history.points()
+    assert.equal(point?.queues['Requests being served'], 5)
+    assert.equal(point?.queues['Events to deliver'], 41)
+  })
+
+  test('leaves out probes and streams, and has no times where there was no request', async (t) => {
     const { history, request, pass } = historyOf(t)
     request(0.05)
     pass(10)
     await history.record()
     request(0.5, { route: '/actuator/health' })
+    request(90, { route: '/api/events/stream' })
     pass(10)
     await history.record()
 

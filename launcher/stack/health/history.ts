@@ -3,6 +3,10 @@ import type { Clock, Family } from '@plinth/kit'
 
 export type ReadMetrics = () => Promise<Family[]>
 
+type Gauge = Extract<Family, { type: 'counter' | 'gauge' }>
+
+type Sample = Gauge['samples'][number]
+
 type HistogramSample = Extract<Family, { type: 'histogram' }>['samples'][number]
 
 const EVERY_SECONDS = 10
@@ -70,7 +74,13 @@ function pointOf(before: Reading, { at, families }: Reading): Point {
     const since = requests.less(earlier.get(name))
     return [name, since.point(seconds)] as const
   })
-  return { at, services: Object.fromEntries(services), ...gaugesOf(families) }
+  const gauges = families.filter((family): family is Gauge => family.type === 'gauge')
+  return {
+    at,
+    services: Object.fromEntries(services),
+    queues: queuesOf(gauges),
+    disks: disksOf(gauges),
+  }
 }
 
 /** What the clients of one service have asked for: how long it took, and what failed. */
@@ -128,14 +138,17 @@ class Requests {
   }
 }
 
-/** By service. Probes are left out: they are quick and many, and say nothing of the clients. */
+/** Probes are quick and many and say nothing of the clients; a stream lasts as long as it is read. */
+const NOT_TIMED = /^\/(actuator|api\/events\/stream$)/
+
+/** By service. */
 function requestsOf(families: Family[]): Map<string, Requests> {
   const byService = new Map<string, Requests>()
   for (const family of families) {
     if (family.type !== 'histogram' || family.name !== 'http_server_request_duration_seconds')
       continue
     for (const sample of family.samples) {
-      if (sample.labels.http_route?.startsWith('/actuator')) continue
+      if (NOT_TIMED.test(sample.labels.http_route ?? '')) continue
       const name = sample.labels.service ?? ''
       const requests = byService.get(name) ?? new Requests(family.bounds)
       byService.set(name, requests)
@@ -145,33 +158,54 @@ function requestsOf(families: Family[]): Map<string, Requests> {
   return byService
 }
 
-/** What waits, and where an operator looks when it grows. */
-const QUEUES: Record<string, string> = {
+/** What waits in this process or in one of its workers, and where an operator looks when it grows. */
+const OWN_QUEUES: Record<string, string> = {
   http_server_active_requests: 'Requests being served',
   plinth_password_queue_length: 'Password hashes waiting',
+}
+
+/** What waits in the database, which every worker reads. */
+const SHARED_QUEUES: Record<string, string> = {
   plinth_webhook_backlog: 'Webhooks to try again',
   plinth_payments_unfinished: 'Payments without an answer',
   plinth_event_backlog: 'Events to deliver',
   plinth_mail_backlog: 'Mails to send',
 }
 
-function gaugesOf(families: Family[]): Pick<Point, 'queues' | 'disks'> {
+function queuesOf(gauges: Gauge[]): Point['queues'] {
   const queues: Point['queues'] = {}
+  for (const { name, samples } of gauges) {
+    const shared = SHARED_QUEUES[name]
+    const queue = shared ?? OWN_QUEUES[name]
+    if (!queue) continue
+    // What has failed for good does not wait any more.
+    const waiting = samples.filter(({ labels }) => labels.state !== 'failed')
+    for (const { value } of shared ? largestOfWorkers(waiting) : waiting)
+      queues[queue] = (queues[queue] ?? 0) + value
+  }
+  return queues
+}
+
+function largestOfWorkers(samples: Sample[]): Sample[] {
+  const largest = new Map<string, Sample>()
+  for (const sample of samples) {
+    const key = JSON.stringify({ ...sample.labels, worker: undefined })
+    if (sample.value >= (largest.get(key)?.value ?? 0)) largest.set(key, sample)
+  }
+  return [...largest.values()]
+}
+
+function disksOf(gauges: Gauge[]): Point['disks'] {
   const disks: Point['disks'] = {}
-  for (const family of families) {
-    if (family.type !== 'gauge') continue
-    const queue = QUEUES[family.name]
-    for (const { labels, value } of family.samples) {
-      // What has failed for good does not wait any more.
-      if (queue && labels.state !== 'failed') queues[queue] = (queues[queue] ?? 0) + value
-      const disk = diskField(family.name)
-      if (disk) {
-        const known = disks[diskName(labels)] ?? { freeBytes: 0, sizeBytes: 0 }
-        disks[diskName(labels)] = { ...known, [disk]: value }
-      }
+  for (const { name, samples } of gauges) {
+    const field = diskField(name)
+    if (!field) continue
+    for (const { labels, value } of samples) {
+      const known = disks[diskName(labels)] ?? { freeBytes: 0, sizeBytes: 0 }
+      disks[diskName(labels)] = { ...known, [field]: value }
     }
   }
-  return { queues, disks }
+  return disks
 }
 
 function diskField(name: string): keyof Disk | undefined {

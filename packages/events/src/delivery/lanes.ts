@@ -217,6 +217,7 @@ function countAttempts(metrics: Metrics) {
     name: 'plinth_event_attempt_duration_seconds',
     help: 'How long endpoints take to answer.',
     labels,
+    known,
     bounds: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15],
   })
   return (result: string, seconds: number) => {

@@ -29,6 +29,10 @@ export function handleProblems(server: Server, render?: ProblemRenderer): void {
     help: 'Requests refused with 429, by the code of the rule.',
     labels: ['rule'],
   })
+  server.addHook('onRoute', ({ schema }) => {
+    for (const { status, code } of schema?.problems ?? [])
+      if (status === 429) countLimited({ rule: code }, 0)
+  })
   server.setErrorHandler(async (error, request, reply) => {
     if (isTooLarge(error)) await delayClose(request, reply)
     const problem = toProblem(error)

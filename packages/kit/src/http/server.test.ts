@@ -65,6 +65,16 @@ async function startServerWithoutUploads(t: TestContext, options: Partial<Server
 const PERSON = { name: 'Ada', email: 'ada@localhost', age: 36 }
 
 describe('a server of the kit', () => {
+  test('counts from 0 what its routes may refuse with 429', async () => {
+    const server = createServer({ log: createLogger('test', 'silent'), clock: systemClock })
+    const problems = [teapot, defineProblem('TOO_MANY', 429, 'Slow down.')]
+    server.get('/tea', { schema: { problems }, handler: () => 'tea' })
+
+    const families = await server.metrics.read()
+    const limited = families.find(({ name }) => name === 'plinth_rate_limited_total')
+    assert.deepEqual(limited?.samples, [{ labels: { rule: 'TOO_MANY' }, value: 0 }])
+  })
+
   test('answers a problem as RFC 9457 with its code, extras and the request id', async (t) => {
     const { api } = await startServer(t)
 

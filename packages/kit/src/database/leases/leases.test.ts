@@ -5,6 +5,7 @@ import { setImmediate } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { until } from '../../../../../test/until.ts'
 import { engines } from '../../../testing/databases/engines.ts'
+import { Metrics } from '../../metrics/metrics.ts'
 import { createLogger } from '../../runtime/logging.ts'
 import { type Db, openDatabase } from '../open.ts'
 import {
@@ -283,9 +284,19 @@ for (const engine of engines)
       const run = async () => {
         rounds += 1
       }
-      const job = startJob({ db, name: 'count', everySeconds: 3600, log, run })
+      const metrics = new Metrics()
+      const lastSuccess = async () => {
+        const families = await metrics.read()
+        const { samples } = families.find(({ type }) => type === 'gauge') ?? { samples: [] }
+        return samples.map((sample) => 'value' in sample && [sample.labels, sample.value])
+      }
+      t.mock.timers.enable({ apis: ['Date'], now: 5_000 })
+      const job = startJob({ db, name: 'count', everySeconds: 3600, log, metrics, run })
+      t.mock.timers.setTime(9_000)
+      assert.deepEqual(await lastSuccess(), [[{ job_name: 'count' }, 5]])
 
       await Promise.all([job.runNow(), job.stop()])
+      assert.deepEqual(await lastSuccess(), [[{ job_name: 'count' }, 9]])
 
       assert.equal(rounds, 1)
     })

@@ -76,7 +76,7 @@ type JobOptions<T> = {
 
 const LAST_SUCCESS = {
   name: 'plinth_job_last_success_timestamp_seconds',
-  help: 'When a background job last succeeded on this node, in Unix time.',
+  help: 'When a background job last succeeded on this node, or when it was started there, in Unix time.',
 }
 
 /**
@@ -86,14 +86,16 @@ const LAST_SUCCESS = {
 export function startJob<T extends LeaseTables>(options: JobOptions<T>): Job {
   const stopping = new AbortController()
   const rounds = new Set<Promise<void>>()
-  let lastSuccess: number | undefined
-  options.metrics?.gauge(LAST_SUCCESS, () =>
-    lastSuccess === undefined ? [] : [{ labels: { job_name: options.name }, value: lastSuccess }],
-  )
+  const now = () => systemClock().getTime() / 1000
+  // Not nothing until then: a job that never succeeds must be late, too.
+  let lastSuccess = now()
+  options.metrics?.gauge(LAST_SUCCESS, () => [
+    { labels: { job_name: options.name }, value: lastSuccess },
+  ])
   const runNow = () => {
     const round = withLease(options.db, options.name, options.leaseSeconds ?? 60, async (lost) => {
       await options.run(AbortSignal.any([lost, stopping.signal]))
-      lastSuccess = systemClock().getTime() / 1000
+      lastSuccess = now()
     })
     const forget = () => void rounds.delete(ended)
     const ended = round.then(forget, forget)
