@@ -57,6 +57,7 @@ export async function createProviderSandbox(
     renderProblem: (problem, request) =>
       renderForApi(problem, request.url) ?? renderProblem(problem, request),
   })
+  database.measure(server.metrics)
   const sandbox: Sandbox = {
     db: database.db,
     clock,

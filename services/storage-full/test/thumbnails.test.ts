@@ -172,6 +172,23 @@ for (const engine of engines)
       assert.deepEqual(second.bytes, first.bytes)
     })
 
+    test('counts one that cannot be made', async (t) => {
+      const { api, user, server } = await newcomer()
+      const { body } = await upload(api, user)
+      const failed = async () => {
+        const families = await server.metrics.read()
+        const counted = families.find(({ name }) => name === 'plinth_thumbnails_total')
+        const found = counted?.samples.find(({ labels }) => labels.result === 'failed')
+        return found && 'value' in found ? found.value : undefined
+      }
+      const before = await failed()
+      failAt(t, 'thumbnail:read')
+
+      const reply = await api.get(`/file/thumbnail/${body.id}`, { token: user })
+
+      assert.deepEqual([reply.status, await failed()], [500, Number(before) + 1])
+    })
+
     test('returns the JPEG although the disk has no room to keep it', async (t) => {
       const { api, user } = await newcomer()
       const { body } = await upload(api, user)

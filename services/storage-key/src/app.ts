@@ -77,6 +77,7 @@ export async function createStorageKey(
     { 'POST /file': {} },
   )
   measureDisks(server.metrics, { files: config.root })
+  keyStore?.measure(server.metrics)
   answerOptions(server)
   const isConfiguredKey = configuredKey(config.apiKey)
   requireKey(server, isConfiguredKey, keys)

@@ -41,6 +41,16 @@ for (const engine of engines)
       assert.equal((await api.delete(`/file/${stored.body}`)).body, true)
     })
 
+    test('the database of the keys is measured', async (t) => {
+      const { server } = await start(t, engine)
+
+      const names = (await server.metrics.read()).map(({ name }) => name)
+
+      assert.ok(names.includes('plinth_leases'))
+      const store = { sqlite: 'plinth_sqlite_wal_bytes', postgres: 'plinth_db_pool_connections' }
+      assert.ok(names.includes(store[engine.name as keyof typeof store]))
+    })
+
     test('reading needs files:read, and uploads and deletions need files:write', async (t) => {
       const service = await start(t, engine)
       const reader = await newKey(service, 'files:read')

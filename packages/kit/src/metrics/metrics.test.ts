@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { exposition, labelled, merged } from './exposition.ts'
 import { Metrics } from './metrics.ts'
+import { measureDisks } from './stores.ts'
 
 /** Without what counts the metrics themselves. */
 const textOf = async (metrics: Metrics) => {
@@ -101,6 +104,36 @@ queue_length 7
     const text = textOf(metrics)
     t.mock.timers.tick(2_000)
     assert.equal(await text, '# HELP fine F.\n# TYPE fine gauge\nfine 1\n')
+  })
+
+  test('do not begin a reading again that has not ended', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] })
+    const metrics = new Metrics()
+    const begun: ((value: number) => void)[] = []
+    const read = () => new Promise<number>((resolve) => begun.push(resolve))
+    metrics.gauge({ name: 'slow', help: 'S.' }, read)
+
+    for (let round = 0; round < 3; round++) {
+      const text = textOf(metrics)
+      t.mock.timers.tick(2_000)
+      assert.equal(await text, '')
+    }
+    assert.equal(begun.length, 1)
+    const text = textOf(metrics)
+    begun[0]?.(4)
+    assert.match(await text, /^slow 4$/m)
+    void textOf(metrics)
+    assert.equal(begun.length, 2)
+  })
+
+  test('show the disks of the folders that are there', async () => {
+    const metrics = new Metrics()
+    measureDisks(metrics, { data: tmpdir(), files: join(tmpdir(), 'not-there') })
+
+    const text = await textOf(metrics)
+    assert.match(text, /^plinth_disk_free_bytes\{role="data"\} \d+$/m)
+    assert.match(text, /^plinth_disk_size_bytes\{role="data"\} \d+$/m)
+    assert.doesNotMatch(text, /files/)
   })
 
   test('of several services or processes are one family, added up where the labels are the same', () => {

@@ -108,8 +108,9 @@ export class Metrics {
   }
 
   #readLater(about: Described, type: 'counter' | 'gauge', read: Read): void {
+    const readOnce = oneAtATime(read)
     this.#families.push(async () => {
-      const reading = await inTime(read)
+      const reading = await inTime(readOnce)
       const samples = typeof reading === 'number' ? [{ labels: {}, value: reading }] : reading
       return { ...described(about), type, samples }
     })
@@ -164,6 +165,20 @@ function atMostEvery(seconds: number, read: Read): Read {
     if (!last || performance.now() >= last.until)
       last = { reading: await read(), until: performance.now() + seconds * 1000 }
     return last.reading
+  }
+}
+
+/** One that hangs is not begun again: those who ask would pile up more of them. */
+function oneAtATime(read: Read): Read {
+  let pending: Promise<Reading> | undefined
+  return () => {
+    if (pending) return pending
+    const reading = read()
+    if (!(reading instanceof Promise)) return reading
+    pending = reading.finally(() => {
+      pending = undefined
+    })
+    return pending
   }
 }
 

@@ -21,17 +21,17 @@ export function measureLog(metrics: Metrics, file: string): void {
   metrics.gauge(about, async () => (await stat(`${file}-wal`)).size)
 }
 
-/** `folders` by their role: `data`, `files`. */
+/** `folders` by their role: `data`, `files`. One that is not there is left out. */
 export function measureDisks(metrics: Metrics, folders: Record<string, string>): void {
   const gauge = (name: string, help: string, bytes: (disk: StatsFs) => number) =>
-    metrics.gauge({ name, help }, () =>
-      Promise.all(
-        Object.entries(folders).map(async ([role, folder]) => ({
-          labels: { role },
-          value: bytes(await statfs(folder)),
-        })),
-      ),
-    )
+    metrics.gauge({ name, help }, async () => {
+      const disks = Object.entries(folders).map(async ([role, folder]) => ({
+        labels: { role },
+        value: bytes(await statfs(folder)),
+      }))
+      const read = await Promise.allSettled(disks)
+      return read.flatMap((disk) => (disk.status === 'fulfilled' ? [disk.value] : []))
+    })
   gauge(
     'plinth_disk_free_bytes',
     'Room on the disk of a folder, as this user may fill it.',

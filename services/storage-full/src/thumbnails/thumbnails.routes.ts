@@ -23,9 +23,9 @@ export function thumbnailRoutes(
 ): void {
   const count = server.metrics.counter({
     name: 'plinth_thumbnails_total',
-    help: 'Thumbnails sent, by whether the file has one or a drawn sheet stands for it.',
+    help: 'Thumbnails asked for: the picture, a drawn sheet that stands for it, or why there was none.',
     labels: ['result'],
-    known: [{ result: 'picture' }, { result: 'sheet' }],
+    known: ['picture', 'sheet', 'busy', 'failed'].map((result) => ({ result })),
   })
   server.get('/file/thumbnail/:id', {
     onRequest: caller,
@@ -39,7 +39,10 @@ export function thumbnailRoutes(
     },
     handler: async (request, reply) => {
       const file = await requireFile(storage, request.caller, pathId(request.params.id))
-      const thumbnail = await thumbnails.of(file, request.caller.userId)
+      const thumbnail = await thumbnails.of(file, request.caller.userId).catch((error) => {
+        count({ result: thumbnailsBusy.is(error) ? 'busy' : 'failed' })
+        throw error
+      })
       count({ result: thumbnail ? 'picture' : 'sheet' })
       return sendFile(request, reply, pictureOf(file, thumbnail))
     },

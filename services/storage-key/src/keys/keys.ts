@@ -1,5 +1,6 @@
 import {
   type Clock,
+  type Database,
   type Db,
   type KeyEvent,
   type Logger,
@@ -18,7 +19,7 @@ export { EVENT_SORTS } from './key-events.repository.ts'
 
 export const SCOPES = ['files:read', 'files:write'] as const
 
-export type KeyStore = { db: Db<KeyTables>; keys: ServiceKeys; close(): Promise<void> }
+export type KeyStore = Pick<Database<KeyTables>, 'db' | 'measure' | 'close'> & { keys: ServiceKeys }
 
 /** The service keys, if there is a database for them; files never need one. */
 export async function openKeyStore(
@@ -26,14 +27,12 @@ export async function openKeyStore(
   { clock, log }: { clock: Clock; log?: Logger },
 ): Promise<KeyStore | undefined> {
   if (databaseUrl === undefined) return undefined
-  const { db, close } = await openDatabase<KeyTables>(databaseUrl, keyMigrations, {
-    ...database,
-    log,
-  })
+  const opened = await openDatabase<KeyTables>(databaseUrl, keyMigrations, { ...database, log })
+  const { db, measure, close } = opened
   const record = (to: Db<KeyTables>, { event, actor, subject, origin }: KeyEvent) =>
     insertKeyEvent(to, { at: clock().toISOString(), event, actor, subject, ...origin })
   const keys = openServiceKeys(db, { clock, production, scopes: SCOPES, record })
-  return { db, keys, close }
+  return { db, keys, measure, close }
 }
 
 export async function requireKeyStore(config: StorageKeyConfig, clock: Clock): Promise<KeyStore> {
