@@ -1,6 +1,6 @@
 import { countReplies, type Server, secondsAfter } from '@plinth/kit'
 import type { Accounts } from './accounts.ts'
-import { countUnexpiredSessions } from './database/sessions.repository.ts'
+import { countActiveSessions } from './database/sessions.repository.ts'
 
 const COUNT_EVERY_SECONDS = 60
 const DAY_SECONDS = 86_400
@@ -36,8 +36,8 @@ export function measureAccounts(server: Server, accounts: Accounts): void {
     () => accounts.passwords.waiting(),
   )
   metrics.gauge(
-    { name: 'plinth_sessions', help: 'Sessions that have not expired, ended ones included.' },
-    () => countUnexpiredSessions(accounts.db, accounts.clock()),
+    { name: 'plinth_sessions', help: 'Sessions that have neither ended nor expired.' },
+    () => countActiveSessions(accounts.db, accounts.clock()),
     COUNT_EVERY_SECONDS,
   )
   metrics.gauge(

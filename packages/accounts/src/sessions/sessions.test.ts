@@ -4,11 +4,15 @@ import { inTransaction } from '@plinth/kit'
 import { engines } from '@plinth/kit/testing'
 import { ORIGIN, startAccounts, USER } from '../../testing/start-accounts.ts'
 import { accountMigrations } from '../database/migrations/index.ts'
-import { insertSession, listSessionAddresses } from '../database/sessions.repository.ts'
+import {
+  countActiveSessions,
+  insertSession,
+  listSessionAddresses,
+} from '../database/sessions.repository.ts'
 import { accountData } from './kept-data.ts'
 import { logIn } from './login.ts'
 import { refreshSession } from './refresh.ts'
-import { ownSessions, sessionTimes } from './sessions.ts'
+import { logOut, ownSessions, sessionTimes } from './sessions.ts'
 
 const MOST_LISTED = 1000
 const CALLER = { userId: '2', username: 'user', roles: ['ROLE_USER'], sessionId: '1' }
@@ -32,6 +36,17 @@ for (const engine of engines)
       const addresses = await listSessionAddresses(db, 2, clock())
       assert.deepEqual([listed.length, addresses.length], [MOST_LISTED, MOST_LISTED])
       assert.deepEqual([listed[0]?.id, listed.at(-1)?.id], [MOST_LISTED + 1, 2])
+    })
+
+    test('are counted until they end or expire', async (t) => {
+      const { accounts, clock, db } = await startAccounts(t, engine)
+      const first = await logIn(accounts, USER, ORIGIN)
+      await logIn(accounts, USER, ORIGIN)
+      await logIn(accounts, USER, ORIGIN)
+      await logOut(accounts, CALLER, first.refreshToken, ORIGIN)
+
+      assert.equal(await countActiveSessions(db, clock()), 2)
+      assert.equal(await countActiveSessions(db, new Date('2999-01-01')), 0)
     })
 
     test('end when a backup is restored, unless they are to be kept', async (t) => {

@@ -8,6 +8,7 @@ import { administration } from './0005-administration.ts'
 import { authenticationSchema } from './0006-authentication.ts'
 import { tombstones } from './0007-tombstones.ts'
 import { lastSeen } from './0008-last-seen.ts'
+import { endedSessions } from './0009-ended-sessions.ts'
 
 /** The tables of this package, of kit and of events; a host appends its own. */
 export const accountMigrations: Migration[] = [
@@ -22,4 +23,5 @@ export const accountMigrations: Migration[] = [
   ...eventMigrations,
   authenticationSchema,
   lastSeen,
+  endedSessions,
 ]
