@@ -30,7 +30,7 @@ export async function observed(): Promise<Row[]> {
     request.resume().on('end', () => reply.end('{}'))
   })
   const hanging = await startReceiver(() => {})
-  const [port = 0] = await freePorts(1)
+  const [port = 0, unused = 0] = await freePorts(2)
   const management = { SUITE_MANAGEMENT_PORT: String(port) }
   const started: BenchServer[] = []
   const start = async (env: Record<string, string>) => {
@@ -44,6 +44,7 @@ export async function observed(): Promise<Row[]> {
     const measured = await start(management)
     const traced = await start({ OTEL_EXPORTER_OTLP_ENDPOINT: answering.url })
     const hung = await start({ OTEL_EXPORTER_OTLP_ENDPOINT: hanging.url })
+    const alone = await start({ OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${unused}` })
     const scraping = setInterval(() => void scrape(port).catch(() => {}), SCRAPE_MS)
     try {
       return [
@@ -58,6 +59,12 @@ export async function observed(): Promise<Row[]> {
         await race(
           'the same with a receiver that hangs, against one that answers',
           hung,
+          traced,
+          1.1,
+        ),
+        await race(
+          'the same with a receiver that is gone, against one that answers',
+          alone,
           traced,
           1.1,
         ),
