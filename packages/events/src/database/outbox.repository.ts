@@ -116,19 +116,23 @@ const insertCounted = prepared((db: Db, { before, after, sequenceFrom, ...row }:
 function countNext(db: Db, subject: string, from: number) {
   const kept = sql<number>`(select max(sequence) from events where subject = ${text(subject)})`
   const deleted = sql<number>`(select sequence from event_subjects where subject = ${subject})`
+  // SQLite takes a number of JavaScript for a real one, and would write 1.0 into the body.
+  const first = sql<number>`cast(${from} as bigint)`
   const isShared = engineOf(db) === 'postgres'
   return (cte: QueryCreator<EventTables>) =>
     isShared
       ? cte
           .insertInto('event_subjects')
-          .values({ subject, sequence: sql`coalesce(${kept} + 1, ${from})` })
+          .values({ subject, sequence: sql`coalesce(${kept} + 1, ${first})` })
           .onConflict((conflict) =>
             conflict
               .column('subject')
               .doUpdateSet({ sequence: sql`greatest(event_subjects.sequence, ${kept}) + 1` }),
           )
           .returning('sequence')
-      : cte.selectNoFrom(sql<number>`coalesce(${kept} + 1, ${deleted} + 1, ${from})`.as('sequence'))
+      : cte.selectNoFrom(
+          sql<number>`coalesce(${kept} + 1, ${deleted} + 1, ${first})`.as('sequence'),
+        )
 }
 
 /** PostgreSQL cannot infer the type of a value that is only selected. */

@@ -98,6 +98,8 @@ for (const engine of engines)
         sequences.toSorted((one, other) => one - other),
         Array.from({ length: 20 }, (_, n) => n + 1),
       )
+      for (const { body } of receiver.delivered)
+        assert.equal(body, JSON.stringify(JSON.parse(body)), 'numbers are written as JSON does')
     })
 
     test('an endpoint gets the types it names, and only those', async (t) => {
