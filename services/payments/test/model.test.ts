@@ -7,7 +7,7 @@ import { settle, steps } from './model-steps.ts'
 import { newStory, type Story, startWorld } from './world.ts'
 
 /** How many lives on each engine; more of them with MODEL_RUNS=10000. */
-const RUNS = { sqlite: propertyRuns(20), postgres: propertyRuns(8) }
+const RUNS = { sqlite: propertyRuns(12), postgres: propertyRuns(6) }
 
 const LIFE = { minLength: 5, maxLength: 30, size: 'max' } as const
 const FIRST = { step: 'create', attempt: 1 }

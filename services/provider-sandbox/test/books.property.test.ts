@@ -150,7 +150,7 @@ describe('whatever happens', () => {
       }
     })
 
-    await fc.assert(property, { numRuns: propertyRuns(40) })
+    await fc.assert(property, { numRuns: propertyRuns(25) })
     t.diagnostic('captured = refunded + kept after every step')
   })
 
@@ -183,7 +183,7 @@ describe('whatever happens', () => {
       }
     })
 
-    await fc.assert(property, { numRuns: propertyRuns(60) })
+    await fc.assert(property, { numRuns: propertyRuns(35) })
   })
 })
 
