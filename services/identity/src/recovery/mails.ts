@@ -23,10 +23,11 @@ import type { Recovery } from './recovery.ts'
 
 /** Each kind of mail that is decided on after the reply. */
 export function prepareMails(recovery: Recovery): Prepare {
+  const reset = prepareReset(recovery)
   const preparations: Record<string, Prepare> = {
-    'password-reset': prepareReset(recovery, { limited: true }),
-    'password-reset-by-administrator': prepareReset(recovery, { limited: false }),
-    invitation: prepareReset(recovery, { limited: false }),
+    'password-reset': reset,
+    'password-reset-by-administrator': reset,
+    invitation: reset,
     'verify-email': prepareVerification(recovery),
     'already-registered': prepareRegistration(recovery),
     'email-change': prepareEmailChange(recovery),

@@ -184,12 +184,8 @@ async function restoreAddress(
       const byUser = async (_: typeof database, deletion: { by: string }) => deletion.by === 'user'
       await cancelDeletion(within(accounts, inside), user.id, byUser, by)
       const lifetimeSeconds = LIFETIME_SECONDS['password-reset']
-      await queueMail(
-        outbox,
-        inside,
-        { kind: 'password-reset', to: email, lifetimeSeconds },
-        origin,
-      )
+      const to = { to: email, userId: user.id }
+      await queueMail(outbox, inside, { kind: 'password-reset', ...to, lifetimeSeconds }, origin)
       return true
     },
   })

@@ -37,7 +37,8 @@ export async function denyOwnership(
       if (!now.enabled || now.email !== token.address) return false
       if (!(await spendToken(inside, token.id, accounts.clock()))) return false
       const lifetimeSeconds = LIFETIME_SECONDS['password-reset']
-      const mail = { kind: 'password-reset', to: now.email, lifetimeSeconds } as const
+      const to = { to: now.email, userId: now.id }
+      const mail = { kind: 'password-reset', ...to, lifetimeSeconds } as const
       await queueMail(outbox, inside, mail, origin)
       return true
     },

@@ -28,15 +28,18 @@ const KIND = 'password-reset'
 /** Proves the old password, and no address. */
 const AFTER_LOGIN = 'password-change'
 
-/** Disabled users get no mail, as unknown ones. Mails that an administrator sends are not limited. */
-export function prepareReset(recovery: Recovery, { limited }: { limited: boolean }): Prepare {
+/**
+ * Disabled users get no mail, as unknown ones. Only requests for an address are limited: a mail to a user, whose
+ * password has ended, must come whatever strangers ask for.
+ */
+export function prepareReset(recovery: Recovery): Prepare {
   const { accounts } = recovery
-  return async (db, { kind, address, expiresAt, originAddress, userAgent }) => {
+  return async (db, { kind, address, userId, expiresAt, originAddress, userAgent }) => {
     const user = await findUserByEmail(within(accounts, db).db, address)
     const isDue = user?.enabled === true
     const origin = { address: originAddress, userAgent, requestId: null }
     const mail = { kind: KIND, user, isDue, to: address, origin } as const
-    if (limited && !(await mayMail(recovery, db, mail))) return
+    if (userId === null && !(await mayMail(recovery, db, mail))) return
     if (!user?.enabled) return
     const wanted = { userId: user.id, kind: KIND, address, expiresAt } as const
     const { code, token } = await issueToken({ accounts, db }, wanted)
