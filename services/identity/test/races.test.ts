@@ -151,6 +151,36 @@ for (const engine of engines) {
       }
     })
 
+    test('a login with an expired password during its reset gets no token that works', async (t) => {
+      const { one, two, userId } = await startNodes(t, engine)
+      const token = await adminToken(one)
+      const passwords = [ALICE.password, 'another good password']
+      const choose = async (api: Api, body: object) =>
+        (await api.post('/api/auth/password-reset/confirm', body)).status
+      for (let round = 0; round < 5; round += 1) {
+        const [expired = '', newPassword = ''] = passwords
+        const reason = { reason: 'seen in a leak' }
+        await one.post(`/api/users/${userId}/require-password-change`, reason, { token })
+        const { body } = await logIn(one, expired)
+
+        const [chosen, ...attempts] = await Promise.all([
+          choose(one, { token: body.token, newPassword }),
+          logIn(one, expired),
+          logIn(two, expired),
+          logIn(two, expired),
+        ])
+
+        const others = attempts.map((reply) => reply.body.token).filter(Boolean)
+        const later = await Promise.all(
+          others.map((given) => choose(two, { token: given, newPassword })),
+        )
+        // A login before the reset replaces its token; one after it must not bring another.
+        assert.equal([chosen, ...later].filter((status) => status === 204).length, 1)
+        assert.equal((await logIn(two, newPassword)).status, 200)
+        passwords.reverse()
+      }
+    })
+
     test('registrations of one name on both nodes: one succeeds', async (t) => {
       const { one, two } = await startNodes(t, engine)
       const bob = { username: 'bob', email: 'bob@localhost', password: ALICE.password }

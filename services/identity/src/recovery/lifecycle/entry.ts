@@ -10,7 +10,7 @@ import {
   type User,
   userUnknown,
 } from '@plinth/accounts'
-import { type Db, inTransaction } from '@plinth/kit'
+import { type Db, inTransaction, type Problem } from '@plinth/kit'
 import type { IdentityTables } from '../../database/tables.ts'
 import { isHeldForUndo } from '../by-mail/email-change.ts'
 import { issueToken } from '../one-time-tokens.ts'
@@ -41,32 +41,54 @@ const turnAway: TurnAway = {
 /** What recovery asks of the accounts when somebody signs in or takes an address. */
 export const entryHooks = { turnAway, isHeld: isHeldForUndo }
 
+/**
+ * The password was checked against `user` without a lock. Who has changed since gets no token: a reset that
+ * was committed meanwhile has made every token void, and this one would outlive it.
+ */
 async function askFirst(
   accounts: Accounts,
   user: User,
   amr: string[],
   origin: Origin,
 ): Promise<void> {
-  const db = accounts.db as unknown as Db<IdentityTables>
-  const { id: userId, email: address, username, deletion } = user
-  const leaves = deletion?.by === 'user'
+  const leaves = user.deletion?.by === 'user'
   if (!leaves && !(user.enabled && user.passwordExpired)) return
-  if (leaves && user.secondFactor) await askFactor(accounts, user, amr, origin)
-  await recordRefusal(accounts, { event: 'LOGIN', subject: username }, origin)
-  const kind = leaves ? 'deletion-cancel' : 'password-change'
-  const { token } = await issueToken({ accounts, db }, { userId, kind, address })
-  throw leaves
-    ? accountLeaving({ extra: { token, deletesAt: deletion.at } })
-    : passwordChangeRequired({ extra: { token } })
+  const refusal = await inTransaction(accounts.db, async (db) => {
+    const now = await lockUser(db, user.id)
+    if (!now || !isUnchanged(now, user)) return undefined
+    return refuse({ ...accounts, db }, now, amr, origin)
+  })
+  // Thrown only now, so that what was written stays.
+  if (refusal) throw refusal
 }
 
-/** As at every sign-in. A new password asks for it when it is chosen. */
-async function askFactor(
-  { db, gate }: Accounts,
+function isUnchanged(now: User, { passwordHash, passwordExpired, enabled, deletion }: User) {
+  return (
+    now.passwordHash === passwordHash &&
+    now.passwordExpired === passwordExpired &&
+    now.enabled === enabled &&
+    now.deletion?.at === deletion?.at &&
+    now.deletion?.by === deletion?.by
+  )
+}
+
+async function refuse(
+  accounts: Accounts,
   user: User,
   amr: string[],
   origin: Origin,
-): Promise<void> {
-  const refusal = await inTransaction(db, async (inside) => gate?.ask(inside, user, amr, origin))
-  if (refusal) throw refusal
+): Promise<Problem> {
+  const { id: userId, email: address, username, deletion } = user
+  const leaving = deletion?.by === 'user' ? deletion : undefined
+  // As at every sign-in. A new password asks for it when it is chosen.
+  const asked =
+    leaving && user.secondFactor && (await accounts.gate?.ask(accounts.db, user, amr, origin))
+  if (asked) return asked
+  await recordRefusal(accounts, { event: 'LOGIN', subject: username }, origin)
+  const kind = leaving ? 'deletion-cancel' : 'password-change'
+  const db = accounts.db as unknown as Db<IdentityTables>
+  const { token } = await issueToken({ accounts, db }, { userId, kind, address })
+  return leaving
+    ? accountLeaving({ extra: { token, deletesAt: leaving.at } })
+    : passwordChangeRequired({ extra: { token } })
 }
