@@ -181,6 +181,25 @@ for (const engine of engines) {
       }
     })
 
+    test('no login passes once a new password is required', async (t) => {
+      const { one, two, userId } = await startNodes(t, engine)
+      const token = await adminToken(one)
+      const reason = { reason: 'seen in a leak' }
+
+      const [required] = await Promise.all([
+        one.post(`/api/users/${userId}/require-password-change`, reason, { token }),
+        ...[one, two, one, two, one, two, one, two].map((api) => logIn(api)),
+      ])
+
+      assert.equal(required.status, 204)
+      const { body } = await two.get('/api/audit?user=alice&size=100&sort=id,desc', { token })
+      type Row = { event: string; result: string }
+      const rows = body.content as Row[]
+      const since = rows.findIndex(({ event }) => event === 'PASSWORD_EXPIRED')
+      const isLogin = ({ event, result }: Row) => event === 'LOGIN' && result === 'SUCCESS'
+      assert.deepEqual([since >= 0, rows.slice(0, since).filter(isLogin)], [true, []])
+    })
+
     test('registrations of one name on both nodes: one succeeds', async (t) => {
       const { one, two } = await startNodes(t, engine)
       const bob = { username: 'bob', email: 'bob@localhost', password: ALICE.password }

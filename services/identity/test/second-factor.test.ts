@@ -205,6 +205,20 @@ for (const engine of engines)
         ])
     })
 
+    test('a step ends when a new password is required', async () => {
+      const { api, token, clock, user } = await newUser(service())
+      const { app } = await enrol(api, token, clock)
+      const { id } = (await api.get('/api/users/me', { token })).body
+      const mfaToken = await firstStep(api, user)
+      const required = { reason: 'seen in a leak' }
+      const admin = { token: await adminToken(api) }
+      await api.post(`/api/users/${id}/require-password-change`, required, admin)
+
+      const reply = await secondStep(api, mfaToken, { code: app.next() })
+
+      assert.deepEqual(codeOfReply(reply), [401, 'INVALID_CODE'])
+    })
+
     test('is locked by ten wrong codes in a row, for longer each time; recovery codes still work', async () => {
       const { api, token, clock, user } = await newUser(service())
       const { app, recoveryCodes } = await enrol(api, token, clock)

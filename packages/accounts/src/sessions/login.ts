@@ -93,7 +93,8 @@ async function enter(accounts: Accounts, proven: Proven, origin: Origin) {
           isSlowedNow(accounts, attempt, db),
           isRefusedNow(accounts, guess, db),
         ])
-        if (now?.passwordHash !== user.passwordHash || refusals.includes(true)) return false
+        if (now?.passwordHash !== user.passwordHash || now.passwordExpired) return false
+        if (refusals.includes(true)) return false
         if (newHash) await updatePasswordHash(db, user.id, newHash)
         await forgetFailures(db, attempt)
         return true

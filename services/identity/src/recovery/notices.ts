@@ -23,6 +23,8 @@ const VOIDED = ['verify-email', 'password-reset', 'password-change', 'email-chan
 type Consequence = {
   result?: 'REFUSED'
   voidsTokens?: true
+  /** Sign-ins that wait for a second factor begin again. */
+  endsSteps?: true
   mail?: MailKind
   /** Only if it was not the user who did it. */
   byOthers?: true
@@ -39,7 +41,7 @@ const CONSEQUENCES: Record<string, Consequence> = {
   USER_DISABLED: { voidsTokens: true, mail: 'account-disabled' },
   USER_ENABLED: { mail: 'account-enabled' },
   SESSION_REVOKED: { byOthers: true, mail: 'sessions-ended' },
-  PASSWORD_EXPIRED: { mail: 'password-change-required' },
+  PASSWORD_EXPIRED: { endsSteps: true, mail: 'password-change-required' },
   DELETION_REQUESTED: { voidsTokens: true },
   DELETION_CANCELLED: { mail: 'deletion-cancelled' },
   DATA_EXPORTED: { mail: 'data-exported' },
@@ -71,16 +73,24 @@ export function followEvents(outbox: Outbox, publicUrl: string): SecurityListene
       const user = owner && (await findUserByUsername(database, owner))
       if (!user) return
       const db = database as unknown as Db<IdentityTables>
-      if (consequence.voidsTokens) {
-        await deleteQueuedMails(db, user.id, 'email-change')
-        await deleteTokens(db, user.id, VOIDED)
-        await deleteSteps(db, user.id)
-      }
+      await makeVoid(db, user.id, consequence)
       // A stranger must not choose the language of the warning.
       const from = result === 'REFUSED' ? { ...origin, languages: undefined } : origin
       if (mail && canSend(outbox)) await queueNotice(outbox, db, { mail, user, publicUrl }, from)
     },
   }
+}
+
+async function makeVoid(
+  db: Db<IdentityTables>,
+  userId: number,
+  { voidsTokens, endsSteps }: Consequence,
+): Promise<void> {
+  if (voidsTokens) {
+    await deleteQueuedMails(db, userId, 'email-change')
+    await deleteTokens(db, userId, VOIDED)
+  }
+  if (voidsTokens || endsSteps) await deleteSteps(db, userId)
 }
 
 function ownerIn({ byOthers, toActor }: Consequence, actor: string, subject: string) {
