@@ -394,11 +394,37 @@ for (const engine of engines) {
       assert.equal((await api.get('/api/users/me', { token })).status, 401)
       assert.equal(await logIn(api, ALICE.password), 401)
       assert.equal((await client.logIn()).status, 401)
-      const mail = await mailTo(api, ALICE.email, 'password-reset-by-administrator')
+      const kind = 'password-reset-by-administrator'
+      const mail = await mailTo(api, ALICE.email, kind)
       clock.advance(23 * 3600)
-      const chosen = { token: tokenOf(mail), newPassword: NEW_PASSWORD }
+      const strangers = await askForReset(api)
+      const chosen = { email: ALICE.email, code: mail.code, newPassword: NEW_PASSWORD }
       assert.equal((await confirm(api, chosen)).status, 204)
       assert.equal(await logIn(api, NEW_PASSWORD), 200)
+      for (const token of [tokenOf(mail), tokenOf(strangers)])
+        assert.equal((await confirm(api, { token, newPassword: NEW_PASSWORD })).status, 400)
+    })
+
+    test('a token that an administrator has sent dies with the account, and not by a request', async (t) => {
+      const { api, clock, userId } = await startWithAlice(t, { engine })
+      const token = await adminToken(api)
+      const path = `/api/users/${userId}`
+      const reset = async (count: number) => {
+        clock.advance(1)
+        await api.post(`${path}/password-reset`, { reason: 'asked for' }, { token })
+        return tokenOf(await mailTo(api, ALICE.email, 'password-reset-by-administrator', count))
+      }
+      const choose = async (sent: string) =>
+        (await confirm(api, { token: sent, newPassword: NEW_PASSWORD })).status
+
+      const first = await reset(1)
+      const second = await reset(2)
+      await askForReset(api)
+      assert.equal(await choose(first), 400)
+      for (const enabled of [false, true]) await api.patch(path, { enabled }, { token })
+      assert.equal(await choose(second), 400)
+      const third = await reset(3)
+      assert.equal(await choose(third), 204)
     })
 
     test('an administrator keeps the passkeys by saying so', async (t) => {

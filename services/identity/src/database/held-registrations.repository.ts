@@ -65,8 +65,8 @@ export async function tryHeldCode(
   db: Db<IdentityTables>,
   address: string,
   most: number,
-): Promise<Held | undefined> {
-  const row = await db
+): Promise<Held[]> {
+  const rows = await db
     .updateTable('held_registrations')
     .set(({ eb }) => ({ failures: eb('failures', '+', 1) }))
     .where('id', '=', (registrations) =>
@@ -81,8 +81,8 @@ export async function tryHeldCode(
     )
     .where('failures', '<', most)
     .returningAll()
-    .executeTakeFirst()
-  return row && fromRow(row)
+    .execute()
+  return rows.map(fromRow)
 }
 
 export async function forgiveHeldTry(db: Db<IdentityTables>, id: string): Promise<void> {

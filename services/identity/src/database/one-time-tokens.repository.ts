@@ -102,14 +102,14 @@ export async function findTokenByHash(
 
 /**
  * Counts one more try of a code, in the statement that finds the token: of parallel tries no more
- * than `most` see it. It is the unused token or, once there is none, the one that was used last.
+ * than `most` see it. It is the unused token or, once there is none, the one that was used last; none beyond `most`.
  */
 export async function tryCode(
   db: Db<IdentityTables>,
   { address, kind }: Pick<OneTimeToken, 'address' | 'kind'>,
   most: number,
-): Promise<OneTimeToken | undefined> {
-  const row = await db
+): Promise<OneTimeToken[]> {
+  const rows = await db
     .updateTable('one_time_tokens')
     .set(({ eb }) => ({ failures: eb('failures', '+', 1) }))
     .where('id', '=', (tokens) =>
@@ -125,8 +125,8 @@ export async function tryCode(
     )
     .where('failures', '<', most)
     .returningAll()
-    .executeTakeFirst()
-  return row && fromRow(row)
+    .execute()
+  return rows.map(fromRow)
 }
 
 /** A try that was right is no failure. */

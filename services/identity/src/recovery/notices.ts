@@ -18,7 +18,14 @@ import { issueToken, LIFETIME_SECONDS } from './one-time-tokens.ts'
 import { accountLink } from './recovery.ts'
 
 /** Tokens that a change of the account makes void, and with them a mail that would bring one, and sign-ins that wait for a second factor. An undo must outlive what a thief does next. */
-const VOIDED = ['verify-email', 'password-reset', 'password-change', 'email-change', 'data-export']
+const VOIDED = [
+  'verify-email',
+  'password-reset',
+  'password-reset-by-administrator',
+  'password-change',
+  'email-change',
+  'data-export',
+]
 
 type Consequence = {
   result?: 'REFUSED'

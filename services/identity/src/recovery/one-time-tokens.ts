@@ -16,6 +16,8 @@ const HOUR = 3600
 export const LIFETIME_SECONDS = {
   'verify-email': 24 * HOUR,
   'password-reset': HOUR / 2,
+  /** An invitation too. Of a kind of its own: anyone can ask for a reset, and must not replace it. */
+  'password-reset-by-administrator': 24 * HOUR,
   'email-change': HOUR,
   'email-undo': 7 * 24 * HOUR,
   /** The answer to a notice. */
@@ -92,14 +94,15 @@ export type Proof = { token?: string; email?: string; code?: string }
  */
 export async function findToken(
   { accounts, db }: Tokens,
-  kind: TokenKind,
+  kinds: TokenKind | readonly TokenKind[],
   proof: Proof,
 ): Promise<OneTimeToken | undefined> {
   const found =
     proof.token === undefined
-      ? await findByCode(accounts, proof, codesOf(db, kind))
+      ? await findByCode(accounts, proof, codesOf(db, kinds))
       : await findTokenByHash(db, hashOpaqueToken(proof.token))
-  if (found?.kind !== kind || found.replacedAt !== null) return undefined
+  const isWanted = [kinds].flat().some((kind) => kind === found?.kind)
+  if (!found || !isWanted || found.replacedAt !== null) return undefined
   return found.expiresAt > accounts.clock().toISOString() ? found : undefined
 }
 
@@ -123,15 +126,22 @@ export async function linkState({ accounts, db }: Tokens, token: string): Promis
 
 /** Where codes are kept. */
 export type Codes<T> = {
-  /** Counts a failure in the statement that finds it. */
-  take(address: string, mostFailures: number): Promise<T | undefined>
+  /** Those that the typed one is compared with; the statement that finds one counts a failure of it. */
+  take(address: string, mostFailures: number): Promise<T[]>
   /** The code was right. */
   forgive(found: T): Promise<void>
 }
 
-export function codesOf(db: Db<IdentityTables>, kind: TokenKind): Codes<OneTimeToken> {
+export function codesOf(
+  db: Db<IdentityTables>,
+  kinds: TokenKind | readonly TokenKind[],
+): Codes<OneTimeToken> {
   return {
-    take: (address, most) => tryCode(db, { address, kind }, most),
+    async take(address, most) {
+      const found: OneTimeToken[] = []
+      for (const kind of [kinds].flat()) found.push(...(await tryCode(db, { address, kind }, most)))
+      return found
+    },
     forgive: ({ id }) => forgiveTry(db, id),
   }
 }
@@ -147,11 +157,14 @@ export async function findByCode<T extends { id: string; codeHash: string }>(
   const { failures } = await countWithin(accounts, tries, 24 * HOUR)
   if (failures > MOST_FAILURES_A_DAY) return undefined
   const found = await codes.take(address, MOST_FAILURES)
-  const typed = Buffer.from(codeHash(accounts, found?.id ?? '', code.replaceAll(/[\s-]/g, '')))
-  if (!found || !timingSafeEqual(typed, Buffer.from(found.codeHash))) return undefined
-  await codes.forgive(found)
+  const typed = code.replaceAll(/[\s-]/g, '')
+  const right = found.find(({ id, codeHash: kept }) =>
+    timingSafeEqual(Buffer.from(codeHash(accounts, id, typed)), Buffer.from(kept)),
+  )
+  if (!right) return undefined
+  for (const each of found) await codes.forgive(each)
   await subtractFailedAttempt(accounts.db, tries)
-  return found
+  return right
 }
 
 /** Keyed, because eight digits can be guessed from a plain hash. */

@@ -25,6 +25,9 @@ import { tokenRejected } from '../problems.ts'
 import { accountLink, mayMail, type Recovery, requireReachable, within } from '../recovery.ts'
 
 const KIND = 'password-reset'
+/** An invitation has a token of this kind as well. */
+const BY_ADMINISTRATOR = 'password-reset-by-administrator'
+const BY_MAIL = [KIND, BY_ADMINISTRATOR] as const
 /** Proves the old password, and no address. */
 const AFTER_LOGIN = 'password-change'
 
@@ -41,14 +44,14 @@ export function prepareReset(recovery: Recovery): Prepare {
     const mail = { kind: KIND, user, isDue, to: address, origin } as const
     if (userId === null && !(await mayMail(recovery, db, mail))) return
     if (!user?.enabled) return
-    const wanted = { userId: user.id, kind: KIND, address, expiresAt } as const
+    const tokenKind = kind === KIND ? KIND : BY_ADMINISTRATOR
+    const wanted = { userId: user.id, kind: tokenKind, address, expiresAt } as const
     const { code, token } = await issueToken({ accounts, db }, wanted)
     const details = { username: user.username, code, link: accountLink(recovery, 'reset', token) }
     return { kind: kind as MailKind, details }
   }
 }
 
-const BY_ADMINISTRATOR = 'password-reset-by-administrator'
 const DAY_SECONDS = 86_400
 
 /**
@@ -93,13 +96,12 @@ export async function confirmPasswordReset(
   origin: Origin,
 ): Promise<void> {
   const { accounts, db, passkeys, factors } = recovery
-  const token =
-    (await findToken({ accounts, db }, KIND, proof)) ??
-    (proof.token === undefined ? undefined : await findToken({ accounts, db }, AFTER_LOGIN, proof))
+  const kinds = proof.token === undefined ? BY_MAIL : ([...BY_MAIL, AFTER_LOGIN] as const)
+  const token = await findToken({ accounts, db }, kinds, proof)
   const user = token && (await findUserById(accounts.db, token.userId))
   if (!token || token.usedAt !== null || !user?.enabled) throw tokenRejected()
   await refuseGuessable(accounts, user, newPassword, 'newPassword')
-  const byMail = token.kind === KIND
+  const byMail = token.kind !== AFTER_LOGIN
   const unproven = byMail && !user.verified
   const by = { actor: user.username, origin }
   const given = {

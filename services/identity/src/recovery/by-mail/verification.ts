@@ -112,8 +112,10 @@ async function findProof(recovery: Recovery, proof: Proof): Promise<OneTimeToken
     )
   const [tokens, held] = [codesOf(db, KIND), heldCodes(db)]
   const codes: Codes<OneTimeToken | Held> = {
-    take: async (address, most) =>
-      (await tokens.take(address, most)) ?? (await held.take(address, most)),
+    take: async (address, most) => [
+      ...(await tokens.take(address, most)),
+      ...(await held.take(address, most)),
+    ],
     forgive: (found) => ('userId' in found ? tokens.forgive(found) : held.forgive(found)),
   }
   const found = await findByCode(accounts, proof, codes)
