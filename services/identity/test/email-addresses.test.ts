@@ -6,7 +6,9 @@ import { until } from '../../../test/until.ts'
 import { identityMigrations } from '../src/database/migrations/index.ts'
 import type { IdentityTables } from '../src/database/tables.ts'
 import { openOutbox, queueMail } from '../src/mail/outbox.ts'
+import { enrol } from './authenticator-app.ts'
 import { mailTo, tokenOf } from './inbox.ts'
+import { startPasskeyClient } from './passkey-client.ts'
 import { ALICE, adminToken, startWithAlice } from './start-identity.ts'
 
 const NEW_EMAIL = 'alice@new.example'
@@ -139,6 +141,8 @@ for (const engine of engines) {
     test('of two changes in a row the first can be undone, and its address stays free', async (t) => {
       const started = await start(t)
       const { api, clock, email } = started
+      const proof = { token: tokenOf(await mailTo(api, ALICE.email, 'verify-email')) }
+      assert.equal(await verify(api, proof), 204)
       await change(started, NEW_EMAIL)
       await change(started, 'thief@example.com')
 
@@ -169,6 +173,39 @@ for (const engine of engines) {
       await mailTo(api, ALICE.email, 'email-changed', 2)
       clock.advance(7 * 24 * 3600)
       assert.equal((await api.post('/api/auth/register', other)).status, 201)
+    })
+
+    test('an undo to an address that was never proved leaves nothing of who registered it', async (t) => {
+      const started = await start(t)
+      const { api, token, clock } = started
+      const passkeys = await startPasskeyClient(api)
+      assert.equal((await passkeys.register(token)).status, 200)
+      await enrol(api, token, clock)
+      await change(started, 'thief@example.com')
+
+      const notice = await mailTo(api, ALICE.email, 'email-changed')
+      assert.equal(await undo(api, { token: tokenOf(notice) }), 204)
+
+      const reset = await mailTo(api, ALICE.email, 'password-reset')
+      const body = { token: tokenOf(reset), newPassword: 'a password of my own' }
+      assert.equal((await api.post('/api/auth/password-reset/confirm', body)).status, 204)
+      const own = { username: ALICE.username, password: body.newPassword }
+      assert.equal((await api.post('/api/auth/login', own)).status, 200)
+      assert.equal((await passkeys.logIn()).status, 401)
+    })
+
+    test('an address that was never proved is free once the account has left it', async (t) => {
+      const started = await start(t)
+      const { api } = started
+      await change(started, 'thief@example.com')
+
+      const owner = { username: 'owner', email: ALICE.email, password: 'correct horse battery' }
+      assert.equal((await api.post('/api/auth/register', owner)).status, 201)
+
+      const notice = await mailTo(api, ALICE.email, 'email-changed')
+      const late = await api.post('/api/users/me/email/undo', { token: tokenOf(notice) })
+      assert.deepEqual([late.status, late.body.code], [409, 'EMAIL_ALREADY_EXISTS'])
+      assert.equal((await api.post('/api/auth/login', owner)).status, 200)
     })
 
     test('"this was not me" in an earlier notice undoes the change as well', async (t) => {

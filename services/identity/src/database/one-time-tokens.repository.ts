@@ -48,24 +48,23 @@ export async function findUnusedToken(
   return row && fromRow(row)
 }
 
-/** Whether somebody else has an unused token of the kind for the address. */
-export async function othersHaveToken(
+/** The unused tokens of the kind that others have for the address. */
+export async function listTokensOfOthers(
   db: Db<IdentityTables>,
   { userId, kind, address }: Pick<OneTimeToken, 'userId' | 'kind' | 'address'>,
   now: Date,
-): Promise<boolean> {
-  const row = await db
+): Promise<OneTimeToken[]> {
+  const rows = await db
     .selectFrom('one_time_tokens')
-    .select('id')
+    .selectAll()
     .where('address', '=', address)
     .where('kind', '=', kind)
     .where('user_id', '<>', userId)
     .where('used_at', 'is', null)
     .where('replaced_at', 'is', null)
     .where('expires_at', '>', now.toISOString())
-    .limit(1)
-    .executeTakeFirst()
-  return row !== undefined
+    .execute()
+  return rows.map(fromRow)
 }
 
 type NewKind = { from: string; to: string; now: Date; expiresAt: Date }

@@ -9,6 +9,7 @@ import {
   type Origin,
   requireUser,
   resetPassword,
+  type User,
 } from '@plinth/accounts'
 import { type Caller, type Db, newOpaqueToken, secondsAfter, validationFailed } from '@plinth/kit'
 import { findFactor } from '../../database/factors.repository.ts'
@@ -16,8 +17,8 @@ import { isInOutbox } from '../../database/mail.repository.ts'
 import {
   changeKind,
   findUnusedToken,
+  listTokensOfOthers,
   type OneTimeToken,
-  othersHaveToken,
   spendToken,
 } from '../../database/one-time-tokens.repository.ts'
 import type { IdentityTables } from '../../database/tables.ts'
@@ -93,7 +94,7 @@ export async function confirmEmailChange(
         const now = accounts.clock()
         if (!user.enabled || user.email !== from) return false
         if (!(await spendToken(inside, token.id, now))) return false
-        await offerUndo(recovery, inside, { token, username: user.username, from }, origin)
+        await offerUndo(recovery, inside, { token, user }, origin)
         return true
       },
     },
@@ -112,11 +113,12 @@ const UNDO_SECONDS = LIFETIME_SECONDS[UNDO]
 async function offerUndo(
   recovery: Recovery,
   db: Db<IdentityTables>,
-  { token, username, from }: { token: OneTimeToken; username: string; from: string },
+  { token, user }: { token: OneTimeToken; user: User },
   origin: Origin,
 ): Promise<void> {
   const { accounts, outbox } = recovery
   const { userId, address: newEmail } = token
+  const { username, email: from } = user
   const now = accounts.clock()
   const to = { to: from, userId, lifetimeSeconds: UNDO_SECONDS }
   const earlier = await findUnusedToken(db, { userId, kind: UNDO }, now)
@@ -124,21 +126,30 @@ async function offerUndo(
     const details = { username, newEmail, date: earlier.expiresAt.slice(0, 10) }
     return queueMail(outbox, db, { kind: 'email-changed-again', ...to, details }, origin)
   }
-  const undo = await issueToken({ accounts, db }, { userId, kind: UNDO, address: from })
+  const known = { proved: String(user.verified) }
+  const undo = await issueToken(
+    { accounts, db },
+    { userId, kind: UNDO, address: from, details: known },
+  )
   const expiresAt = secondsAfter(now, UNDO_SECONDS)
   await changeKind(db, userId, { from: 'not-me', to: 'not-me-before', now, expiresAt })
   const details = { username, newEmail, link: accountLink(recovery, 'undo', undo.token) }
   await queueMail(outbox, db, { kind: 'email-changed', ...to, details }, origin)
 }
 
-/** Who can undo a change finds the old address free. */
-export function isHeldForUndo(
+/** Whether the address was proved before the change: otherwise the account may have been made in the owner's name. */
+function wasProved({ details }: OneTimeToken): boolean {
+  return (JSON.parse(details) as { proved?: string }).proved !== 'false'
+}
+
+/** Who can undo a change finds the old address free, if it was theirs: anyone can register one that they cannot read. */
+export async function isHeldForUndo(
   database: Accounts['db'],
   { id: userId, email: address }: { id: number; email: string },
   now: Date,
 ): Promise<boolean> {
   const db = database as unknown as Db<IdentityTables>
-  return othersHaveToken(db, { userId, kind: UNDO, address }, now)
+  return (await listTokensOfOthers(db, { userId, kind: UNDO, address }, now)).some(wasProved)
 }
 
 /** With the token of the undo, or with that of an earlier notice to the same address. */
@@ -156,8 +167,8 @@ export async function undoEmailChange(
 }
 
 /**
- * Locks out who changed it: sessions, passkeys, the password and a second factor that was added since go,
- * and the restored address gets a mail to choose a new password. An account that leaves stays: only
+ * Locks out who changed it: sessions, passkeys, the password and a second factor that was added since, or before
+ * the address was ever proved, go, and the restored address gets a mail to choose a new password. An account that leaves stays: only
  * after the change can a user have asked for that, because it disables the account.
  */
 async function restoreAddress(
@@ -176,7 +187,7 @@ async function restoreAddress(
       const at = accounts.clock()
       if (!(await spendToken(inside, token.id, at))) return false
       const factor = await findFactor(inside, user.id)
-      if ((factor?.confirmedAt ?? '') > token.createdAt)
+      if (!wasProved(token) || (factor?.confirmedAt ?? '') > token.createdAt)
         await dropSecondFactor(accounts, inside, now, by)
       const admit = async () => true
       const email = token.address
