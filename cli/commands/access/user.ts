@@ -107,6 +107,16 @@ export const userCommands: Command[] = [
       return { text: `Passkeys removed: ${removed}.`, json: { removed } }
     },
   ),
+  user(
+    'remove-factor',
+    'removes the second factor and the recovery codes, at once',
+    ['<username>'],
+    {},
+    async (users, { operands: [name = ''] }) => {
+      const removed = await users.removeFactor(name)
+      return { text: `${removed.username} has no second factor any more.`, json: removed }
+    },
+  ),
 ]
 
 function user(

@@ -62,7 +62,7 @@ export { openSession, type TokenPair } from './sessions/sessions.ts'
 export { type PasskeyStore, resetPassword, sessionsOf } from './users/access.ts'
 export { changeEmail, changeUser } from './users/changes.ts'
 export { cancelDeletion, eraseAccount, scheduleDeletion } from './users/deletion.ts'
-export { type Operator, operatorOf } from './users/operator.ts'
+export { type DropFactor, type Operator, operatorOf } from './users/operator.ts'
 export { withOwnPassword } from './users/own-password.ts'
 export {
   passwordText,

@@ -45,7 +45,7 @@ import { openGate } from './factors/gate.ts'
 import { recentGuard } from './factors/reauthentication.ts'
 import { factorRoutes } from './factors/routes/factors.routes.ts'
 import { removalRoutes } from './factors/routes/removal.routes.ts'
-import type { Factors } from './factors/second-factor.ts'
+import { dropFactor, type Factors } from './factors/second-factor.ts'
 import { startDelivery } from './mail/delivery.ts'
 import { mailRoutes } from './mail/mail.routes.ts'
 import { canSend, openOutbox } from './mail/outbox.ts'
@@ -238,7 +238,7 @@ export async function openForOperator(config: IdentityConfig): Promise<OperatorD
   const follow = followEvents(outbox, config.publicUrl)
   const accounts = await openAccounts(db, config.accounts, systemClock, { onEvent: follow })
   return {
-    users: operatorOf(accounts, passkeyStore),
+    users: operatorOf(accounts, passkeyStore, dropFactor),
     keys: identityKeys(db, systemClock, config, follow),
     publishSample: (type) => insertSample(db, EVENTS, { source: NAME, type, at: systemClock() }),
     close: async () => {

@@ -13,6 +13,7 @@ import { openOutbox } from '../src/mail/outbox.ts'
 import { followEvents } from '../src/recovery/notices.ts'
 import { FLAGS } from './authenticator.ts'
 import { enrol, firstStep, secondStep } from './authenticator-app.ts'
+import { commandLine } from './command-line.ts'
 import { mailTo, tokenOf } from './inbox.ts'
 import { startPasskeyClient } from './passkey-client.ts'
 import {
@@ -418,6 +419,28 @@ for (const engine of engines)
           ['admin', 'phone lost, passport shown'],
         ],
       )
+    })
+
+    test('is removed at once at the command line, with audit and notice', async () => {
+      const { api, token, clock, user } = await newUser(service())
+      await enrol(api, token, clock)
+      await firstStep(api, user)
+      const run = commandLine(service().config.databaseUrl)
+      const remove = () => run('user', 'remove-factor', user.username)
+
+      const { stdout } = await remove()
+
+      assert.equal(stdout, `${user.username} has no second factor any more.\n`)
+      assert.equal((await api.post('/api/auth/login', user)).status, 200)
+      await mailTo(api, user.email, 'second-factor-removed')
+      const audit = await api.get(`/api/audit?user=${user.username}&event=TOTP_REMOVED`, {
+        token: await adminToken(api),
+      })
+      assert.deepEqual(
+        audit.body.content.map(({ actor }: { actor: string }) => actor),
+        ['command line'],
+      )
+      await assert.rejects(remove(), /has no second factor/)
     })
 
     test('that is not there cannot be removed, and only administrators remove one', async () => {

@@ -8,12 +8,13 @@ import {
   validationFailed,
 } from '@plinth/kit'
 import type { Accounts } from '../accounts.ts'
-import { type Origin, recordEvent } from '../audit/audit.ts'
+import { type By, type Origin, recordEvent } from '../audit/audit.ts'
 import { normalName } from '../database/names.ts'
 import {
   ADMIN_ROLE,
   findUserByUsername,
   listUsers,
+  lockUser,
   USER_ROLE,
   type User,
 } from '../database/users.repository.ts'
@@ -31,7 +32,10 @@ const PAGE = 500
 /** What somebody with access to the machine may do. Users are named as they name themselves. */
 export type Operator = ReturnType<typeof operatorOf>
 
-export function operatorOf(accounts: Accounts, passkeys?: PasskeyStore) {
+/** Where the host keeps second factors: removes one in a transaction that has locked the user. */
+export type DropFactor = (accounts: Accounts, user: User, by: By) => Promise<void>
+
+export function operatorOf(accounts: Accounts, passkeys?: PasskeyStore, dropFactor?: DropFactor) {
   const named = (username: string) => requireNamed(accounts, username)
   return {
     list: () => everyUser(accounts),
@@ -58,6 +62,8 @@ export function operatorOf(accounts: Accounts, passkeys?: PasskeyStore) {
     },
     removePasskeys: async (username: string, id: string | 'all') =>
       removePasskeys(accounts, await named(username), id, passkeys),
+    removeFactor: async (username: string) =>
+      removeFactor(accounts, await named(username), dropFactor),
   }
 }
 
@@ -127,6 +133,21 @@ async function removePasskeys(
   })
   if (id !== 'all' && removed === 0) throw notFound({ detail: 'There is no such passkey.' })
   return removed
+}
+
+/** At once: an administrator who has lost the factor and is alone has no other way back. */
+async function removeFactor(
+  accounts: Accounts,
+  { id, username }: User,
+  dropFactor: DropFactor | undefined,
+): Promise<{ username: string }> {
+  await inTransaction(accounts.db, async (db) => {
+    const user = await lockUser(db, id)
+    if (!user?.secondFactor || !dropFactor)
+      throw notFound({ detail: `${username} has no second factor.` })
+    await dropFactor({ ...accounts, db }, user, BY)
+  })
+  return { username }
 }
 
 async function requireNamed(accounts: Accounts, username: string): Promise<User> {

@@ -1,5 +1,6 @@
 import {
   type Accounts,
+  type DropFactor,
   type Origin,
   recordEvent,
   recordRefusal,
@@ -126,3 +127,7 @@ export async function dropSecondFactor(
   const who = { ...(actor !== undefined && { actor }), subject: user.username, userId: user.id }
   await recordEvent({ ...accounts, db }, { event: 'TOTP_REMOVED', ...who }, origin)
 }
+
+/** For the command line. */
+export const dropFactor: DropFactor = (accounts, user, by) =>
+  dropSecondFactor(accounts, accounts.db as unknown as Db<IdentityTables>, user, by)
