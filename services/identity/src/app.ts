@@ -135,7 +135,7 @@ export async function createIdentity(
 
   mountPasskeys(server, config, factors, guards)
   removalRoutes(server, factors, guards)
-  passkeyRecordRoutes(server, { accounts, db, clock }, guard)
+  passkeyRecordRoutes(server, { accounts, db, clock }, guards)
   protectedResourceRoutes(server, { publicUrl, issuer: settings.issuer })
   serviceKeyRoutes(server, keys, guard.role(ADMIN_ROLE), guards.recent)
   server.onClose(startKeyNotices(keys, server).stop)

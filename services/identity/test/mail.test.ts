@@ -191,6 +191,12 @@ for (const engine of engines) {
       await received(smtp, 1)
       await attempts(1)
       assert.equal((await retry()).status, 409)
+      const { body } = await api.get('/api/audit?event=MAIL_RETRIED', { token })
+      const rows = body.content as { actor: string; subject: string }[]
+      assert.deepEqual(
+        rows.map(({ actor, subject }) => [actor, subject]),
+        [['admin', failed.id]],
+      )
     })
 
     test('is failed at once when the server says that it never will take it', async (t) => {

@@ -33,7 +33,7 @@ async function protectedCalls(api: Api, token: string) {
 
 const KEY = { name: 'reports', scopes: ['users:read'] }
 
-/** What ends an account, a factor of another user, takes the data along, or changes service keys. */
+/** What ends an account, a factor or passkey of another user, takes the data along, or changes service keys. */
 async function endings(
   api: Api,
   { token, admin, userId }: { token: string; admin: string; userId: number },
@@ -48,6 +48,8 @@ async function endings(
     await api.get('/api/users/me/export', { token }),
     await api.request('DELETE', `/api/users/${userId}`, why),
     await api.request('DELETE', `/api/users/${userId}/totp`, why),
+    await api.request('DELETE', `/api/users/${userId}/passkeys`, why),
+    await api.request('DELETE', `/api/users/${userId}/passkeys/AAAA`, why),
     await api.request('POST', `/api/users/${userId}/export`, why),
     await api.post('/api/service-keys', KEY, { token: admin }),
     await api.post('/api/service-keys/1/rotate', {}, { token: admin }),
@@ -79,7 +81,7 @@ for (const engine of engines)
 
       clock.advance(600)
       assert.deepEqual(await protectedCalls(api, token), REFUSED)
-      assert.deepEqual(await endings(api, { token, admin, userId }), Array(8).fill(REFUSED[0]))
+      assert.deepEqual(await endings(api, { token, admin, userId }), Array(10).fill(REFUSED[0]))
       assert.equal((await again({})).status, 400)
       const wrong = await again({ password: 'wrong' })
       assert.deepEqual(

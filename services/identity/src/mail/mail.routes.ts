@@ -1,4 +1,4 @@
-import { type AccountGuard, ADMIN_ROLE, normalName } from '@plinth/accounts'
+import { type AccountGuard, ADMIN_ROLE, byCaller, normalName } from '@plinth/accounts'
 import {
   bareReply,
   componentHealthRoute,
@@ -95,8 +95,8 @@ export function mailRoutes(
       response: { 202: bareReply({ description: 'Queued' }) },
       problems: [mailNotFailed],
     },
-    handler: async ({ params }, reply) => {
-      await sendAgain(outbox, params.id)
+    handler: async (request, reply) => {
+      await sendAgain(outbox, request.params.id, byCaller(request))
       return reply.code(202).send()
     },
   })

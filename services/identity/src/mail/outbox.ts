@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import type { Origin } from '@plinth/accounts'
+import { type By, type Origin, recordEvent } from '@plinth/accounts'
 import {
   type Clock,
   type Db,
+  inTransaction,
   openText,
   type PageRequest,
   pageOf,
@@ -132,6 +133,7 @@ export function sealDetails({ key }: Outbox, id: string, details: Details): stri
 /** The mail as it is sent; `undefined` when what it contained is not kept any more. */
 export function renderKept({ key, messages, settings }: Outbox, mail: Mail) {
   if (mail.details === null) return undefined
+  const kind = mail.kind as MailKind
   const language = mail.language as Language
   const details = JSON.parse(openText(key, mail.details, `mail ${mail.id}`)) as Details
   const about = {
@@ -141,7 +143,6 @@ export function renderKept({ key, messages, settings }: Outbox, mail: Mail) {
     browser: browserIn(messages[language], mail.userAgent),
   }
   const filled = { ...about, ...details }
-  const kind = mail.kind as MailKind
   const rendered = renderMail(messages[language], kind, filled, settings.colour)
   return { ...rendered, code: details.code ?? null, link: details.link ?? null }
 }
@@ -197,7 +198,11 @@ export function mailTemplates({ clock, messages, settings }: Outbox, asked?: Lan
   return kinds.map((kind) => ({ kind, ...renderMail(texts, kind, details, settings.colour) }))
 }
 
-export async function sendAgain(outbox: Outbox, id: string): Promise<void> {
-  if (!(await requeueMail(outbox.db, id, outbox.clock()))) throw mailNotFailed()
+export async function sendAgain(outbox: Outbox, id: string, { actor, origin }: By): Promise<void> {
+  const { clock } = outbox
+  await inTransaction(outbox.db, async (db) => {
+    if (!(await requeueMail(db, id, clock()))) throw mailNotFailed()
+    await recordEvent({ clock, db }, { event: 'MAIL_RETRIED', actor, subject: id }, origin)
+  })
   outbox.wake()
 }

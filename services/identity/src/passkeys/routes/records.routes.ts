@@ -6,21 +6,23 @@ import {
   userUnknown,
   WhyBody,
 } from '@plinth/accounts'
-import { emptyBody, IdPath, noContent, pathId, type Server } from '@plinth/kit'
+import { emptyBody, type Guard, IdPath, noContent, pathId, type Server } from '@plinth/kit'
 import { type PasskeyRecords, passkeysOf, removePasskeys } from '../passkeys.ts'
 import { passkeyUnknown } from '../problems.ts'
 import { PasskeysReply, UserCredentialPath } from './schemas.ts'
 
 const tags = ['Passkeys']
 
+type Guards = { guard: AccountGuard; recent: Guard }
+
 /** Own passkeys, and those of any user for administrators; also where passkeys are switched off. */
 export function passkeyRecordRoutes(
   server: Server,
   passkeys: PasskeyRecords,
-  guard: AccountGuard,
+  guards: Guards,
 ): void {
   server.get('/api/users/me/passkeys', {
-    onRequest: guard.caller,
+    onRequest: guards.guard.caller,
     schema: {
       operationId: 'passkeys',
       summary: 'Your passkeys',
@@ -30,10 +32,11 @@ export function passkeyRecordRoutes(
     handler: ({ caller }) => passkeysOf(passkeys, Number(caller.userId)),
   })
 
-  administrationRoutes(server, passkeys, guard)
+  administrationRoutes(server, passkeys, guards)
 }
 
-function administrationRoutes(server: Server, passkeys: PasskeyRecords, guard: AccountGuard): void {
+function administrationRoutes(server: Server, passkeys: PasskeyRecords, guards: Guards): void {
+  const { guard, recent } = guards
   const admin = guard.role(ADMIN_ROLE)
   const userIdOf = (id: string) => pathId(id, { unknown: userUnknown })
 
@@ -54,7 +57,7 @@ function administrationRoutes(server: Server, passkeys: PasskeyRecords, guard: A
   })
 
   server.delete('/api/users/:id/passkeys', {
-    onRequest: admin,
+    onRequest: [admin, recent],
     preValidation: emptyBody,
     schema: {
       operationId: 'removePasskeysOfUser',
@@ -72,7 +75,7 @@ function administrationRoutes(server: Server, passkeys: PasskeyRecords, guard: A
   })
 
   server.delete('/api/users/:id/passkeys/:credentialId', {
-    onRequest: admin,
+    onRequest: [admin, recent],
     preValidation: emptyBody,
     schema: {
       operationId: 'removePasskeyOfUser',
