@@ -236,7 +236,8 @@ export async function openForOperator(config: IdentityConfig): Promise<OperatorD
   )
   const outbox = openOutbox(db, systemClock, config)
   const follow = followEvents(outbox, config.publicUrl)
-  const accounts = await openAccounts(db, config.accounts, systemClock, { onEvent: follow })
+  const hooks = { onEvent: follow, ...entryHooks }
+  const accounts = await openAccounts(db, config.accounts, systemClock, hooks)
   return {
     users: operatorOf(accounts, passkeyStore, dropFactor),
     keys: identityKeys(db, systemClock, config, follow),

@@ -7,6 +7,7 @@ import { identityMigrations } from '../src/database/migrations/index.ts'
 import type { IdentityTables } from '../src/database/tables.ts'
 import { openOutbox, queueMail } from '../src/mail/outbox.ts'
 import { enrol } from './authenticator-app.ts'
+import { commandLine } from './command-line.ts'
 import { mailTo, tokenOf } from './inbox.ts'
 import { startPasskeyClient } from './passkey-client.ts'
 import { ALICE, adminToken, startWithAlice } from './start-identity.ts'
@@ -88,7 +89,7 @@ for (const engine of engines) {
     }
 
     test('happens when the new address confirms it; the old one is told and can undo it', async (t) => {
-      const { api, token, ask, confirm, email } = await start(t)
+      const { api, token, ask, confirm, config, email } = await start(t)
       assert.equal((await ask(NEW_EMAIL)).status, 202)
       const mail = await mailTo(api, NEW_EMAIL, 'email-change')
       assert.equal(await email(), ALICE.email)
@@ -100,6 +101,8 @@ for (const engine of engines) {
 
       const notice = await mailTo(api, ALICE.email, 'email-changed')
       const undo = () => api.post('/api/users/me/email/undo', { token: tokenOf(notice) })
+      const run = commandLine(config.databaseUrl)
+      await assert.rejects(run('user', 'create', 'thief', ALICE.email), /already exists/)
       await api.post('/api/auth/password-reset', { email: ALICE.email })
       const admin = await adminToken(api)
       await until(
@@ -271,13 +274,17 @@ for (const engine of engines) {
     })
 
     test('an address of another account gets the same reply, and its owner a mail', async (t) => {
-      const { api, ask, email } = await start(t)
+      const { api, token, email } = await start(t)
+      const german = { token, headers: { 'accept-language': 'de' } }
+      const ask = (newEmail: string) => api.post('/api/users/me/email', { newEmail }, german)
       const free = await ask('free@example.com')
       const taken = await ask('admin@example.com')
 
       assert.deepEqual([taken.status, taken.body], [free.status, free.body])
       const mail = await mailTo(api, 'admin@example.com', 'email-taken')
       assert.equal(mail.code, null)
+      assert.match(mail.text, /^Hello admin,/)
+      assert.match((await mailTo(api, 'free@example.com', 'email-change')).text, /^Hallo alice,/)
       assert.equal(await email(), ALICE.email)
     })
 

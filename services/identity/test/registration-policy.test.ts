@@ -33,6 +33,8 @@ async function startRegistering(
   return { ...started, register }
 }
 
+const GERMAN = { headers: { 'accept-language': 'de' } }
+
 for (const engine of engines) {
   describe(`registrations of one network on ${engine.name}`, { skip: engine.skip }, () => {
     test('are limited in an hour, those of taken names included, and other networks are not', async (t) => {
@@ -100,7 +102,7 @@ for (const engine of engines) {
         api,
         clock,
         register: (changes: object = {}) =>
-          api.post('/api/auth/register', { ...ALICE, ...changes }),
+          api.post('/api/auth/register', { ...ALICE, ...changes }, GERMAN),
         verify: (proof: object) => api.post('/api/auth/verify-email', proof),
         logIn: async () => (await api.post('/api/auth/login', ALICE)).status,
       }
@@ -123,6 +125,7 @@ for (const engine of engines) {
       assert.equal(await logIn(), 401)
       const notice = await mailTo(api, 'admin@example.com', 'already-registered')
       assert.equal(notice.code, null)
+      assert.match(notice.text, /^Hello admin,/)
       const token = tokenOf(await mailTo(api, ALICE.email, 'verify-email'))
       const second = tokenOf(await mailTo(api, 'second@example.com', 'verify-email'))
       const pending = await api.post('/api/auth/verify-email/pending', { token })

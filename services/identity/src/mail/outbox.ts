@@ -130,11 +130,14 @@ export function sealDetails({ key }: Outbox, id: string, details: Details): stri
   return sealText(key, JSON.stringify(details), `mail ${id}`)
 }
 
+/** A stranger must not choose their language. They are chosen when a mail is prepared, so `language` is too early. */
+const CAUSED_BY_OTHERS: MailKind[] = ['email-taken', 'already-registered']
+
 /** The mail as it is sent; `undefined` when what it contained is not kept any more. */
 export function renderKept({ key, messages, settings }: Outbox, mail: Mail) {
   if (mail.details === null) return undefined
   const kind = mail.kind as MailKind
-  const language = mail.language as Language
+  const language = CAUSED_BY_OTHERS.includes(kind) ? settings.language : (mail.language as Language)
   const details = JSON.parse(openText(key, mail.details, `mail ${mail.id}`)) as Details
   const about = {
     app: settings.appName,
