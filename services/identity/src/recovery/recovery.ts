@@ -3,6 +3,8 @@ import {
   attemptOf,
   countWithin,
   deletionPending,
+  findUserByEmail,
+  lockUser,
   normalName,
   type Origin,
   type PasskeyStore,
@@ -33,6 +35,16 @@ export type Recovery = {
 /** The account rules in a transaction of ours. */
 export function within(accounts: Accounts, db: Db<IdentityTables>): Accounts {
   return { ...accounts, db: db as unknown as Accounts['db'] }
+}
+
+/**
+ * Whose address it is. What makes tokens void locks the user: it comes before a token that is issued after this, or
+ * finds it.
+ */
+export async function lockOwner({ db }: Accounts, address: string): Promise<User | undefined> {
+  const found = await findUserByEmail(db, address)
+  const user = found && (await lockUser(db, found.id))
+  return user?.email === address ? user : undefined
 }
 
 /** The secret follows a `#`: it reaches no server, no log and no referrer. */

@@ -1,6 +1,5 @@
 import {
   type By,
-  findUserByEmail,
   findUserById,
   markVerified,
   type Origin,
@@ -22,7 +21,14 @@ import type { MailKind } from '../../mail/messages.ts'
 import { queueMail, requireMail } from '../../mail/outbox.ts'
 import { findToken, issueToken, type Proof } from '../one-time-tokens.ts'
 import { tokenRejected } from '../problems.ts'
-import { accountLink, mayMail, type Recovery, requireReachable, within } from '../recovery.ts'
+import {
+  accountLink,
+  lockOwner,
+  mayMail,
+  type Recovery,
+  requireReachable,
+  within,
+} from '../recovery.ts'
 
 const KIND = 'password-reset'
 /** An invitation has a token of this kind as well. */
@@ -38,7 +44,7 @@ const AFTER_LOGIN = 'password-change'
 export function prepareReset(recovery: Recovery): Prepare {
   const { accounts } = recovery
   return async (db, { kind, address, userId, expiresAt, originAddress, userAgent }) => {
-    const user = await findUserByEmail(within(accounts, db).db, address)
+    const user = await lockOwner(within(accounts, db), address)
     const isDue = user?.enabled === true
     const origin = { address: originAddress, userAgent, requestId: null }
     const mail = { kind: KIND, user, isDue, to: address, origin } as const

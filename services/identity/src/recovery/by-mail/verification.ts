@@ -1,6 +1,5 @@
 import {
   type By,
-  findUserByEmail,
   findUserById,
   identifyCaller,
   lockUser,
@@ -27,7 +26,14 @@ import {
   type Proof,
 } from '../one-time-tokens.ts'
 import { emailVerified, tokenRejected } from '../problems.ts'
-import { accountLink, mayMail, type Recovery, requireReachable, within } from '../recovery.ts'
+import {
+  accountLink,
+  lockOwner,
+  mayMail,
+  type Recovery,
+  requireReachable,
+  within,
+} from '../recovery.ts'
 import {
   confirmRegistration,
   findRenewable,
@@ -42,7 +48,7 @@ const KIND = 'verify-email'
 export function prepareVerification(recovery: Recovery): Prepare {
   const { accounts } = recovery
   return async (db, { address, originAddress, userAgent }) => {
-    const user = await findUserByEmail(within(accounts, db).db, address)
+    const user = await lockOwner(within(accounts, db), address)
     const held = user ? undefined : await findRenewable(recovery, db, address)
     const isDue = user ? user.enabled && !user.verified : held !== undefined
     const origin = { address: originAddress, userAgent, requestId: null }
