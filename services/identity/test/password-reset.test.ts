@@ -308,6 +308,36 @@ for (const engine of engines) {
       assert.equal(await attempt(code, NEW_PASSWORD), 'TOKEN_INVALID')
     })
 
+    test('a wrong code is counted for the address and the code by one transaction', async (t) => {
+      const { api, config } = await startWithAlice(t, { engine })
+      await askForReset(api)
+      const { db, close } = await openDatabase<IdentityTables>(
+        config.databaseUrl,
+        identityMigrations,
+      )
+      t.after(close)
+      const refusing =
+        engine.name === 'sqlite'
+          ? [
+              sql`create trigger refuse before update on one_time_tokens
+              begin select raise(abort, 'refused'); end`,
+            ]
+          : [
+              sql`create function refuse() returns trigger language plpgsql
+                as $$ begin raise 'refused'; end $$`,
+              sql`create trigger refuse before update on one_time_tokens
+                for each row execute function refuse()`,
+            ]
+      for (const statement of refusing) await statement.execute(db)
+
+      const guess = { email: ALICE.email, code: '00000000', newPassword: NEW_PASSWORD }
+      assert.equal((await confirm(api, guess)).status, 500)
+
+      const counts = db.selectFrom('failed_attempts').select('attempt')
+      const counted = await counts.where('attempt', 'like', 'wrong code %').execute()
+      assert.deepEqual(counted, [])
+    })
+
     test('guessing codes of any kind over any number of mails succeeds less than once in 10,000 days', async (t) => {
       const { api, clock, token } = await startWithAlice(t, { engine })
       const { email } = ALICE

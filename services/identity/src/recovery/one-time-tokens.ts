@@ -1,6 +1,6 @@
 import { createHmac, randomBytes, randomInt, timingSafeEqual } from 'node:crypto'
 import { type Accounts, countWithin, normalName, subtractFailedAttempt } from '@plinth/accounts'
-import { type Db, hashOpaqueToken, newOpaqueToken, secondsAfter } from '@plinth/kit'
+import { type Db, hashOpaqueToken, inTransaction, newOpaqueToken, secondsAfter } from '@plinth/kit'
 import {
   findTokenByHash,
   forgiveTry,
@@ -99,7 +99,7 @@ export async function findToken(
 ): Promise<OneTimeToken | undefined> {
   const found =
     proof.token === undefined
-      ? await findByCode(accounts, proof, codesOf(db, kinds))
+      ? await findByCode(accounts, proof, (inside) => codesOf(inside, kinds))
       : await findTokenByHash(db, hashOpaqueToken(proof.token))
   const isWanted = [kinds].flat().some((kind) => kind === found?.kind)
   if (!found || !isWanted || found.replacedAt !== null) return undefined
@@ -146,25 +146,31 @@ export function codesOf(
   }
 }
 
-/** Every try counts as a failure before it is compared, so that parallel ones are not more. */
+/**
+ * Every try counts as a failure before it is compared, so that parallel ones are not more. One transaction: with a
+ * commit for each count, an address that has a code would take longer than one that has none.
+ */
 export async function findByCode<T extends { id: string; codeHash: string }>(
   accounts: Accounts,
   { email = '', code = '' }: Proof,
-  codes: Codes<T>,
+  codesIn: (db: Db<IdentityTables>) => Codes<T>,
 ): Promise<T | undefined> {
   const address = normalName(email)
   const tries = `wrong code ${hashOpaqueToken(address)}`
-  const { failures } = await countWithin(accounts, tries, 24 * HOUR)
-  if (failures > MOST_FAILURES_A_DAY) return undefined
-  const found = await codes.take(address, MOST_FAILURES)
   const typed = code.replaceAll(/[\s-]/g, '')
-  const right = found.find(({ id, codeHash: kept }) =>
-    timingSafeEqual(Buffer.from(codeHash(accounts, id, typed)), Buffer.from(kept)),
-  )
-  if (!right) return undefined
-  for (const each of found) await codes.forgive(each)
-  await subtractFailedAttempt(accounts.db, tries)
-  return right
+  return inTransaction(accounts.db, async (db) => {
+    const { failures } = await countWithin(accounts, tries, 24 * HOUR, db)
+    if (failures > MOST_FAILURES_A_DAY) return undefined
+    const codes = codesIn(db as unknown as Db<IdentityTables>)
+    const found = await codes.take(address, MOST_FAILURES)
+    const right = found.find(({ id, codeHash: kept }) =>
+      timingSafeEqual(Buffer.from(codeHash(accounts, id, typed)), Buffer.from(kept)),
+    )
+    if (!right) return undefined
+    for (const each of found) await codes.forgive(each)
+    await subtractFailedAttempt(db, tries)
+    return right
+  })
 }
 
 /** Keyed, because eight digits can be guessed from a plain hash. */

@@ -116,17 +116,20 @@ async function findProof(recovery: Recovery, proof: Proof): Promise<OneTimeToken
     return (
       (await findToken({ accounts, db }, KIND, proof)) ?? (await requireHeld(recovery, proof.token))
     )
+  const found = await findByCode(accounts, proof, codesToVerify)
+  if (!found || found.expiresAt <= accounts.clock().toISOString()) throw tokenRejected()
+  return found
+}
+
+function codesToVerify(db: Db<IdentityTables>): Codes<OneTimeToken | Held> {
   const [tokens, held] = [codesOf(db, KIND), heldCodes(db)]
-  const codes: Codes<OneTimeToken | Held> = {
+  return {
     take: async (address, most) => [
       ...(await tokens.take(address, most)),
       ...(await held.take(address, most)),
     ],
     forgive: (found) => ('userId' in found ? tokens.forgive(found) : held.forgive(found)),
   }
-  const found = await findByCode(accounts, proof, codes)
-  if (!found || found.expiresAt <= accounts.clock().toISOString()) throw tokenRejected()
-  return found
 }
 
 /** Who may see what the account page shows before its button: the holder of the link. */
