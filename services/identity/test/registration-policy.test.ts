@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { engines, type TestEngine } from '@plinth/kit/testing'
+import { until } from '../../../test/until.ts'
 import { commandLine } from './command-line.ts'
 import { mailTo, tokenOf } from './inbox.ts'
-import { ALICE, startIdentity, startWithAlice } from './start-identity.ts'
+import { ALICE, adminToken, startIdentity, startWithAlice } from './start-identity.ts'
 
 // A blank setting counts as absent: production does not allow cheap hashes.
 const PRODUCTION = {
@@ -166,6 +167,46 @@ for (const engine of engines) {
       const late = tokenOf(await mailTo(api, 'carol@example.com', 'verify-email'))
       clock.advance(24 * 3600)
       assert.equal((await verify({ token: late })).status, 400)
+    })
+
+    test('of an address that somebody else has registered as well has neither password', async (t) => {
+      const { api, clock, register, verify } = await start(t)
+      const thief = { password: 'the password of a thief' }
+      const settled = async () => {
+        const token = await adminToken(api)
+        await until(
+          () => api.get('/api/mail?size=100', { token }),
+          ({ body }) => body.content.every(({ state }: { state: string }) => state !== 'queued'),
+        )
+      }
+      const cases = {
+        // The second mail is beyond the limit of an address, sent, or not prepared yet.
+        limited: settled,
+        mailed: async (email: string) => {
+          await settled()
+          clock.advance(61)
+          await register({ username: 'mailed', email })
+          await mailTo(api, email, 'verify-email', 2)
+        },
+        waiting: async () => {},
+      }
+      for (const [username, then] of Object.entries(cases)) {
+        const email = `${username}@example.com`
+        await register({ username, email, ...thief })
+        await mailTo(api, email, 'verify-email')
+        await register({ username, email })
+        await then(email)
+        const token = tokenOf(await mailTo(api, email, 'verify-email'))
+        assert.equal((await verify({ token })).status, 204, username)
+
+        for (const { password } of [thief, ALICE])
+          assert.equal((await api.post('/api/auth/login', { username, password })).status, 401)
+        const chosen = tokenOf(await mailTo(api, email, 'password-reset'))
+        const reset = { token: chosen, newPassword: 'a password of my own' }
+        assert.equal((await api.post('/api/auth/password-reset/confirm', reset)).status, 204)
+        const own = { username, password: reset.newPassword }
+        assert.equal((await api.post('/api/auth/login', own)).status, 200)
+      }
     })
 
     test('is 400 where a value is wrong, also for the address of another as the name', async (t) => {

@@ -93,15 +93,51 @@ export async function forgiveHeldTry(db: Db<IdentityTables>, id: string): Promis
     .execute()
 }
 
-/** Of several uses one succeeds. */
-export async function spendHeld(db: Db<IdentityTables>, id: string, now: Date): Promise<boolean> {
-  const { numUpdatedRows } = await db
+/** Of several registrations of an address that wait, no password counts: the first may be of somebody else. */
+export async function dropPasswords(
+  db: Db<IdentityTables>,
+  address: string,
+  now: Date,
+): Promise<void> {
+  await db
     .updateTable('held_registrations')
-    .set({ used_at: now.toISOString(), password_hash: '' })
+    .set({ password_hash: '' })
+    .where('address', '=', address)
+    .where('used_at', 'is', null)
+    .where(
+      (waiting) =>
+        waiting
+          .selectFrom('held_registrations')
+          .select(({ fn }) => fn.countAll<number>().as('total'))
+          .where('address', '=', address)
+          .where('used_at', 'is', null)
+          .where('expires_at', '>', now.toISOString()),
+      '>',
+      1,
+    )
+    .execute()
+}
+
+/** Of several uses one succeeds, and gets the hash, which is not kept any longer. */
+export async function spendHeld(
+  db: Db<IdentityTables>,
+  id: string,
+  now: Date,
+): Promise<{ passwordHash: string } | undefined> {
+  const spent = await db
+    .updateTable('held_registrations')
+    .set({ used_at: now.toISOString() })
     .where('id', '=', id)
     .where('used_at', 'is', null)
-    .executeTakeFirstOrThrow()
-  return numUpdatedRows === 1n
+    .returning('password_hash')
+    .executeTakeFirst()
+  if (!spent) return undefined
+  await db
+    .updateTable('held_registrations')
+    .set({ password_hash: '' })
+    .where('id', '=', id)
+    .execute()
+  return fromRow(spent)
 }
 
 export async function deleteHeld(db: Db<IdentityTables>, id: string): Promise<boolean> {

@@ -68,7 +68,7 @@ export type IdentityTables = AccountTables &
       id: string
       username: string
       address: string
-      /** Empty once the account exists. */
+      /** Empty once the account exists, or once the address was registered again. */
       password_hash: string
       /** `null` until the mail is prepared. */
       token_hash: string | null

@@ -15,6 +15,7 @@ import {
 } from '@plinth/kit'
 import {
   deleteHeld,
+  dropPasswords,
   findHeld,
   findHeldByHash,
   forgiveHeldTry,
@@ -34,6 +35,7 @@ import { accountLink, mayMail, type Recovery, within } from '../recovery.ts'
 
 const KIND = 'verify-email'
 const lifetimeSeconds = LIFETIME_SECONDS[KIND]
+const CHOOSE_SECONDS = LIFETIME_SECONDS['password-reset']
 
 /** Writes the same rows for every address; whether it is known is looked up for the mail. */
 export function holdRegistrations(
@@ -70,13 +72,15 @@ export function holdRegistrations(
 export function prepareRegistration(recovery: Recovery): Prepare {
   const { accounts, publicUrl } = recovery
   return async (db, { address, originAddress, userAgent }) => {
-    const held = await findHeld(db, address, { mailed: false })
-    if (!held) return
     const user = await findUserByEmail(within(accounts, db).db, address)
     const origin = { address: originAddress, userAgent, requestId: null }
     const isDue = user?.enabled !== false
     const mail = { kind: KIND, user, isDue, to: address, origin } as const
+    // The count also makes the mails to one address wait for each other.
     const isMailed = await mayMail(recovery, db, mail)
+    await dropPasswords(db, address, accounts.clock())
+    const held = await findHeld(db, address, { mailed: false })
+    if (!held) return
     if (user || !isMailed) await deleteHeld(db, held.id)
     if (!isMailed) return
     if (!user) return registrationMail(recovery, db, held)
@@ -108,20 +112,28 @@ export async function pendingRegistration(recovery: Recovery, token: string) {
   return { username, email, createdAt }
 }
 
-/** Creates the account, whose name may be taken by now. Doing so again with the same proof succeeds. */
+/**
+ * Creates the account, whose name may be taken by now. Doing so again with the same proof succeeds. If somebody else
+ * registered the address as well, neither password works: a mail lets its owner choose one.
+ */
 export async function confirmRegistration(
-  { accounts, db }: Recovery,
+  { accounts, db, outbox }: Recovery,
   held: Held,
   origin: Origin,
 ): Promise<void> {
-  const { username, address: email, passwordHash } = held
+  const { username, address: email } = held
   try {
     await inTransaction(db, async (tables) => {
       const inside = within(accounts, tables)
-      if (await spendHeld(tables, held.id, accounts.clock()))
-        return registerProved(inside, { username, email, passwordHash }, origin)
+      const now = accounts.clock()
+      await dropPasswords(tables, email, now)
+      const spent = await spendHeld(tables, held.id, now)
+      if (spent) await registerProved(inside, { username, email, ...spent }, origin)
       const user = await findUserByEmail(inside.db, email)
       if (user?.username !== username || !user.verified) throw tokenRejected()
+      if (spent?.passwordHash !== '') return
+      const choose = { kind: 'password-reset', to: email, userId: user.id } as const
+      await queueMail(outbox, tables, { ...choose, lifetimeSeconds: CHOOSE_SECONDS }, origin)
     })
   } catch (error) {
     if (isUniqueViolation(error)) await refuseTaken(accounts, { username, email }, origin)
