@@ -15,7 +15,14 @@ import { openOutbox } from '../src/mail/outbox.ts'
 import { eraseDue } from '../src/recovery/lifecycle/deletion.ts'
 import { enrol, firstStep, secondStep } from './authenticator-app.ts'
 import { mailTo, startSmtpServer, tokenOf } from './inbox.ts'
-import { ADMIN, ALICE, adminToken, MASTER_KEY, startWithAlice } from './start-identity.ts'
+import {
+  ADMIN,
+  ALICE,
+  adminToken,
+  MASTER_KEY,
+  startIdentity,
+  startWithAlice,
+} from './start-identity.ts'
 
 const MAIN = join(import.meta.dirname, '../src/main.ts')
 const DAY = 86_400
@@ -188,6 +195,8 @@ for (const engine of engines) {
     test('exports what is kept about a user, without any secret', async (t) => {
       const { api, token, userId } = await startWithAlice(t, { engine })
       const admin = await adminToken(api)
+      await api.post('/api/auth/password-reset', { email: ALICE.email })
+      await mailTo(api, ALICE.email, 'password-reset')
 
       const both = await Promise.all([1, 2].map(() => api.get('/api/users/me/export', { token })))
       assert.deepEqual([both[0]?.status, both[1]?.status], [200, 200])
@@ -198,6 +207,8 @@ for (const engine of engines) {
       assert.match(own.headers.get('content-type') ?? '', /^application\/json/)
       assert.equal(own.body.profile.email, ALICE.email)
       assert.equal(own.body.sessions.length, 1)
+      const mails = own.body.mails.map(({ kind }: { kind: string }) => kind)
+      assert.ok(mails.includes('password-reset'))
       assert.deepEqual(
         byAdmin.body.audit.map(({ event }: { event: string }) => event),
         ['REGISTER', 'LOGIN', ...Array(4).fill('DATA_EXPORTED')],
@@ -427,6 +438,35 @@ for (const engine of engines) {
         async () => (await sent.api.get('/api/mail', { token })).body.content,
         (mails) => mails.every(({ to }: { to: string }) => to !== ALICE.email),
       )
+    })
+
+    test('takes with it the mails to a former address, and its registration', async (t) => {
+      const env = { IDENTITY_DELETION_GRACE_DAYS: '0', IDENTITY_REGISTRATION: 'confirm' }
+      const { api, config } = await startIdentity(t, { engine, env })
+      await api.post('/api/auth/register', ALICE)
+      const proof = { token: tokenOf(await mailTo(api, ALICE.email, 'verify-email')) }
+      assert.equal((await api.post('/api/auth/verify-email', proof)).status, 204)
+      await api.post('/api/auth/password-reset', { email: ALICE.email })
+      await mailTo(api, ALICE.email, 'password-reset')
+      const { body: pair } = await logIn(api)
+      const own = { token: pair.accessToken as string }
+      const newEmail = 'alice@new.example'
+      await api.post('/api/users/me/email', { newEmail }, own)
+      const change = { token: tokenOf(await mailTo(api, newEmail, 'email-change')) }
+      assert.equal((await api.post('/api/users/me/email/confirm', change)).status, 204)
+
+      assert.equal((await remove(api, '/api/users/me', own.token)).status, 202)
+      await mailTo(api, newEmail, 'account-erased')
+
+      const { body } = await api.get('/api/mail?size=100', { token: await adminToken(api) })
+      const mails = body.content.map(({ kind, to }: { kind: string; to: string }) => [kind, to])
+      assert.deepEqual(mails, [['account-erased', newEmail]])
+      const { db, close } = await openDatabase<IdentityTables>(
+        config.databaseUrl,
+        identityMigrations,
+      )
+      t.after(close)
+      assert.deepEqual(await db.selectFrom('held_registrations').selectAll().execute(), [])
     })
 
     test('keeps its name and address from others for 30 days', async (t) => {

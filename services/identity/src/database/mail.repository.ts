@@ -58,12 +58,25 @@ export async function claimMails(
 /** What the mail contains from now on, so that a second attempt sends the same. */
 export async function keepPrepared(
   db: Db<IdentityTables>,
-  { id, kind, details }: Pick<Mail, 'id' | 'kind' | 'details'>,
+  { id, kind, userId, details }: Pick<Mail, 'id' | 'kind' | 'userId' | 'details'>,
 ): Promise<void> {
   await db
     .updateTable('mail_outbox')
-    .set({ kind, details, prepared: 1 })
+    .set({ kind, user_id: userId, details, prepared: 1 })
     .where('id', '=', id)
+    .execute()
+}
+
+/** Mails to an address before there was an account. */
+export async function assignMails(
+  db: Db<IdentityTables>,
+  { id, email }: { id: number; email: string },
+): Promise<void> {
+  await db
+    .updateTable('mail_outbox')
+    .set({ user_id: id })
+    .where('address', '=', email)
+    .where('user_id', 'is', null)
     .execute()
 }
 

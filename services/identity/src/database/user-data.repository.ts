@@ -18,6 +18,13 @@ export async function eraseUserData(
   await db.deleteFrom('known_browsers').where('user_id', '=', id).execute()
   await db.deleteFrom('mail_outbox').where('address', '=', email).execute()
   await db.deleteFrom('mail_outbox').where('user_id', '=', id).execute()
+  await db.deleteFrom('held_registrations').where('address', '=', email).execute()
+  // Of an address that was changed since.
+  await db
+    .deleteFrom('held_registrations')
+    .where('username', '=', username)
+    .where('used_at', 'is not', null)
+    .execute()
   const to = `user ${id}`
   await endKeysMadeBy(db, username, { to, now })
   await renameEndpointCreator(db, username, to)

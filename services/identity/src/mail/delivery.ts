@@ -27,10 +27,10 @@ import { type Delivered, openTransport, type Transport } from './transport.ts'
  * Decides, after the reply to the request, whether a mail is sent and what it contains. `undefined`:
  * not at all, and no trace of it is kept.
  */
-export type Prepare = (
-  db: Db<IdentityTables>,
-  mail: Mail,
-) => Promise<{ kind: MailKind; details: Details } | undefined>
+export type Prepare = (db: Db<IdentityTables>, mail: Mail) => Promise<Prepared | undefined>
+
+/** With the user whose mail it is, for the export and the erasure; `null`: of no user. */
+type Prepared = { kind: MailKind; userId: number | null; details: Details }
 
 /** Mails are queued in transactions of others: by then they have committed. */
 const COMMIT_MS = 50
@@ -163,10 +163,10 @@ async function prepareNow(outbox: Outbox, prepare: Prepare, mail: Mail): Promise
       await deleteMail(db, mail.id)
       return undefined
     }
-    const { kind } = prepared
+    const { kind, userId } = prepared
     const details = sealDetails(outbox, mail.id, prepared.details)
-    await keepPrepared(db, { id: mail.id, kind, details })
-    return { ...mail, kind, details, prepared: 1 }
+    await keepPrepared(db, { id: mail.id, kind, userId, details })
+    return { ...mail, kind, userId, details, prepared: 1 }
   })
 }
 

@@ -58,7 +58,7 @@ export function prepareEmailChange(recovery: Recovery): Prepare {
     const owner = await findUserByEmail(inside.db, address)
     if (owner) {
       const details = { username: owner.username, link: `${publicUrl}/account/#forgot` }
-      return { kind: 'email-taken', details }
+      return { kind: 'email-taken', userId: owner.id, details }
     }
     const old = { details: { from: user.email } }
     const token = await issueToken(
@@ -70,7 +70,7 @@ export function prepareEmailChange(recovery: Recovery): Prepare {
       code: token.code,
       link: accountLink(recovery, 'email', token.token),
     }
-    return { kind: KIND, details }
+    return { kind: KIND, userId: user.id, details }
   }
 }
 

@@ -54,7 +54,7 @@ export function prepareReset(recovery: Recovery): Prepare {
     const wanted = { userId: user.id, kind: tokenKind, address, expiresAt } as const
     const { code, token } = await issueToken({ accounts, db }, wanted)
     const details = { username: user.username, code, link: accountLink(recovery, 'reset', token) }
-    return { kind: kind as MailKind, details }
+    return { kind: kind as MailKind, userId: user.id, details }
   }
 }
 

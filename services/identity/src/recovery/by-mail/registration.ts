@@ -25,6 +25,7 @@ import {
   spendHeld,
   tryHeldCode,
 } from '../../database/held-registrations.repository.ts'
+import { assignMails } from '../../database/mail.repository.ts'
 import type { IdentityTables } from '../../database/tables.ts'
 import type { Prepare } from '../../mail/delivery.ts'
 import { type Outbox, queueMail, requireMail } from '../../mail/outbox.ts'
@@ -85,7 +86,7 @@ export function prepareRegistration(recovery: Recovery): Prepare {
     if (!isMailed) return
     if (!user) return registrationMail(recovery, db, held)
     const details = { username: user.username, link: `${publicUrl}/account/#forgot` }
-    return { kind: 'already-registered', details }
+    return { kind: 'already-registered', userId: user.id, details }
   }
 }
 
@@ -103,7 +104,7 @@ export async function registrationMail(recovery: Recovery, db: Db<IdentityTables
   const { token, code, hashes } = newSecrets(recovery.accounts, held.id)
   await keepSecrets(db, held, hashes)
   const link = accountLink(recovery, 'verify', token)
-  return { kind: KIND, details: { username: held.username, code, link } } as const
+  return { kind: KIND, userId: null, details: { username: held.username, code, link } } as const
 }
 
 /** What the page shows before its button. */
@@ -131,6 +132,7 @@ export async function confirmRegistration(
       if (spent) await registerProved(inside, { username, email, ...spent }, origin)
       const user = await findUserByEmail(inside.db, email)
       if (user?.username !== username || !user.verified) throw tokenRejected()
+      if (spent) await assignMails(tables, user)
       if (spent?.passwordHash !== '') return
       const choose = { kind: 'password-reset', to: email, userId: user.id } as const
       await queueMail(outbox, tables, { ...choose, lifetimeSeconds: CHOOSE_SECONDS }, origin)

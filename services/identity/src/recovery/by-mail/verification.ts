@@ -55,7 +55,7 @@ export function prepareVerification(recovery: Recovery): Prepare {
     if (!(await mayMail(recovery, db, { kind: KIND, user, isDue, to: address, origin }))) return
     if (held) return registrationMail(recovery, db, held)
     if (!user) return
-    return { kind: KIND, details: await issueDetails(recovery, db, user) }
+    return { kind: KIND, userId: user.id, details: await issueDetails(recovery, db, user) }
   }
 }
 
