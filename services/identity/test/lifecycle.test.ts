@@ -146,8 +146,11 @@ for (const engine of engines) {
       await api.patch(`/api/users/${userId}`, { enabled: false, ...REASON }, { token })
       await api.patch(`/api/users/${userId}`, { enabled: true, ...REASON }, { token })
 
-      for (const kind of ['sessions-ended', 'account-disabled', 'account-enabled'])
-        await mailTo(api, ALICE.email, kind)
+      for (const kind of ['sessions-ended', 'account-disabled', 'account-enabled']) {
+        const { text } = await mailTo(api, ALICE.email, kind)
+        assert.match(text, /by an administrator\./)
+        assert.doesNotMatch(text, /127\.0\.0\.1/)
+      }
       const rows = await audited(api, 'user=admin&event=SESSION_REVOKED')
       assert.deepEqual(rows, [['SESSION_REVOKED', 'admin', 'alice', REASON.reason]])
     })
@@ -212,6 +215,15 @@ for (const engine of engines) {
       assert.deepEqual(
         byAdmin.body.audit.map(({ event }: { event: string }) => event),
         ['REGISTER', 'LOGIN', ...Array(4).fill('DATA_EXPORTED')],
+      )
+      assert.deepEqual(
+        byAdmin.body.audit
+          .slice(-2)
+          .map(({ actor, address }: Record<string, string>) => [actor, address]),
+        [
+          ['alice', '127.0.0.1'],
+          ['admin', null],
+        ],
       )
       assert.doesNotMatch(JSON.stringify(byAdmin.body), /argon2|hash|token/i)
       await mailTo(api, ALICE.email, 'data-exported', 4)

@@ -150,7 +150,7 @@ type Body = { reason?: string } | undefined | null
 /** For administrators: what they read says nothing about the language of the user. */
 export function byCaller(request: Sender & { caller: { username: string }; body?: unknown }): By {
   const reason = (request.body as Body)?.reason
-  const origin = { ...originOf(request), languages: undefined }
+  const origin: Origin = { ...originOf(request), languages: undefined, administrator: true }
   return { actor: request.caller.username, origin, reason }
 }
 

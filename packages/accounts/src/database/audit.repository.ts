@@ -18,6 +18,8 @@ export type Origin = {
   requestId: string | null
   /** `Accept-Language` of somebody who changes the own account. */
   languages?: string | undefined
+  /** It is an administrator's, and no concern of the user whose account it is. */
+  administrator?: true
 }
 
 type AuditRow = Selectable<AccountTables['audit_events']>

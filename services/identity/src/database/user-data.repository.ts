@@ -30,7 +30,10 @@ export async function eraseUserData(
   await renameEndpointCreator(db, username, to)
 }
 
-/** A part of what the audit says about a user, oldest first, after the row that was read last. */
+/**
+ * A part of what the audit says about a user, oldest first, after the row that was read last. Where an
+ * administrator was is not the user's data.
+ */
 export async function listAuditOf(
   db: Db<IdentityTables>,
   username: string,
@@ -44,7 +47,10 @@ export async function listAuditOf(
     .orderBy('id')
     .limit(most)
     .execute()
-  return rows.map(fromRow)
+  return rows.map((row) => {
+    const byOther = row.actor !== null && row.actor !== username
+    return { ...fromRow(row), address: byOther ? null : row.address }
+  })
 }
 
 export async function listMailsOf(db: Db<IdentityTables>, userId: number) {

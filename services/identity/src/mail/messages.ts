@@ -18,9 +18,14 @@ type Message = { subject: string; text: string[] }
 
 type Texts = {
   closing: string[]
+  /** In place of a closing line that names address or browser, where they would be an administrator's. */
+  administrator: string
   browser: { known: string; unknown: string }
   mails: Record<MailKind, Message>
 }
+
+/** Kept in place of an address. */
+export const ADMINISTRATOR = 'administrator'
 
 export type Messages = Record<Language, Texts>
 
@@ -55,7 +60,7 @@ function parse(file: string): Partial<Texts> {
 
 /** A mail as plain text and as HTML, with the same content. Everything that is filled in is escaped. */
 export function renderMail(
-  { closing, mails }: Texts,
+  { administrator, closing, mails }: Texts,
   kind: MailKind,
   given: Details,
   colour = 'transparent',
@@ -68,7 +73,10 @@ export function renderMail(
     page: link.replace(/(#\w+)=.*$/, '$1'),
   }
   const message = mails[kind]
-  const paragraphs = [...message.text, ...closing]
+  const end = closing.map((line) =>
+    given.address === ADMINISTRATOR && /\{(address|browser)\}/.test(line) ? administrator : line,
+  )
+  const paragraphs = [...message.text, ...end]
   return {
     subject: fill(message.subject, { app: details.app ?? '' }),
     text: `${paragraphs.map((paragraph) => fill(paragraph, details)).join('\n\n')}\n`,

@@ -20,6 +20,7 @@ import {
 } from '../database/mail.repository.ts'
 import type { IdentityTables } from '../database/tables.ts'
 import {
+  ADMINISTRATOR,
   browserIn,
   type Details,
   languageFor,
@@ -93,8 +94,8 @@ export async function queueMail(
     language: languageFor(origin.languages, outbox.settings.language),
     details: details ? sealDetails(outbox, id, details) : null,
     prepared: details ? 1 : 0,
-    originAddress: origin.address,
-    userAgent: origin.userAgent,
+    originAddress: origin.administrator ? ADMINISTRATOR : origin.address,
+    userAgent: origin.administrator ? null : origin.userAgent,
     state: 'queued',
     attempts: 0,
     nextAttemptAt: now.toISOString(),
