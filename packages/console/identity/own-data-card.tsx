@@ -11,7 +11,7 @@ import { session } from './session.ts'
 export function OwnDataCard() {
   const left = useSignal<string | undefined>(undefined)
   const take = useAction(async () => {
-    const reply = await session.api.get('/api/users/me/export')
+    const reply = await session.api.post('/api/users/me/export/file')
     if (reply.ok) saveFile(reply.content, 'my-data.json')
     return reply
   })

@@ -214,10 +214,10 @@ for (const engine of engines) {
     test('"this was not me" in an earlier notice undoes the change as well', async (t) => {
       const started = await start(t)
       const { api, token } = started
-      await api.get('/api/users/me/export', { token })
+      await api.post('/api/users/me/export/file', undefined, { token })
       const notice = await mailTo(api, ALICE.email, 'data-exported')
       await change(started, NEW_EMAIL)
-      await api.get('/api/users/me/export', { token })
+      await api.post('/api/users/me/export/file', undefined, { token })
       await change(started, 'thief@example.com')
 
       const answer = () => api.post('/api/auth/not-me', { token: tokenOf(notice) })

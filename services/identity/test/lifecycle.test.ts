@@ -201,12 +201,15 @@ for (const engine of engines) {
       await api.post('/api/auth/password-reset', { email: ALICE.email })
       await mailTo(api, ALICE.email, 'password-reset')
 
-      const both = await Promise.all([1, 2].map(() => api.get('/api/users/me/export', { token })))
+      const both = await Promise.all(
+        [1, 2].map(() => api.post('/api/users/me/export/file', undefined, { token })),
+      )
       assert.deepEqual([both[0]?.status, both[1]?.status], [200, 200])
-      const own = await api.get('/api/users/me/export', { token })
+      const own = await api.post('/api/users/me/export/file', undefined, { token })
       const byAdmin = await api.post(`/api/users/${userId}/export`, REASON, { token: admin })
 
       assert.deepEqual([own.status, byAdmin.status], [200, 200])
+      assert.equal((await api.get('/api/users/me/export', { token })).status, 405)
       assert.match(own.headers.get('content-type') ?? '', /^application\/json/)
       assert.equal(own.body.profile.email, ALICE.email)
       assert.equal(own.body.sessions.length, 1)
@@ -238,7 +241,7 @@ for (const engine of engines) {
       const key = { name: 'shop', scopes: ['users:read'] }
       const made = await api.post('/api/service-keys', key, { token })
 
-      const { status, body } = await api.get('/api/users/me/export', { token })
+      const { status, body } = await api.post('/api/users/me/export/file', undefined, { token })
 
       assert.equal(status, 200)
       assert.deepEqual([body.profile.emailVerified, body.profile.secondFactor], [false, true])

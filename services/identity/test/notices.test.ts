@@ -103,7 +103,7 @@ for (const engine of engines)
       const change = { currentPassword: ALICE.password, newPassword: NEW_PASSWORD }
       await api.post('/api/users/me/password', change, { token })
       await factorNotices(started, { token, password: NEW_PASSWORD })
-      await api.get('/api/users/me/export', { token })
+      await api.post('/api/users/me/export/file', undefined, { token })
       for (const newEmail of [FIRST_EMAIL, EMAIL]) {
         await api.post('/api/users/me/email', { newEmail }, { token })
         const confirmed = { token: tokenOf(await mailTo(api, newEmail, 'email-change')) }

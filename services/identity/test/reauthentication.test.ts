@@ -45,7 +45,7 @@ async function endings(
   }
   const replies = [
     await api.delete('/api/users/me', { token }),
-    await api.get('/api/users/me/export', { token }),
+    await api.post('/api/users/me/export/file', undefined, { token }),
     await api.request('DELETE', `/api/users/${userId}`, why),
     await api.request('DELETE', `/api/users/${userId}/totp`, why),
     await api.request('DELETE', `/api/users/${userId}/passkeys`, why),

@@ -26,7 +26,7 @@ export type LifecycleCalls = {
 
 export function lifecycleCalls({ send, calling }: OpenSession): LifecycleCalls {
   return {
-    exportOwnData: () => calling('GET', '/api/users/me/export', { stream: true }),
+    exportOwnData: () => calling('POST', '/api/users/me/export/file', { stream: true }),
     requestExport: () => jsonOf(calling('POST', '/api/users/me/export')),
     downloadExport: (token) =>
       send('POST', '/api/users/me/export/download', { json: { token }, stream: true }),

@@ -8,7 +8,7 @@ import { session, useOwnAction } from './session.ts'
 export function OwnData({ erased }: { erased(at: string): void }) {
   const asked = useSignal(false)
   const take = useOwnAction(
-    () => session.api.get('/api/users/me/export'),
+    () => session.api.post('/api/users/me/export/file'),
     (reply) => reply?.ok && saveFile(reply.content, 'my-data.json'),
   )
   const erase = useOwnAction(

@@ -30,7 +30,8 @@ export function exportRoutes(
   recovery: Recovery,
   { guard, recent }: { guard: AccountGuard; recent: Guard },
 ): void {
-  server.get('/api/users/me/export', {
+  // It writes into the audit and sends a notice, so it is no GET.
+  server.post('/api/users/me/export/file', {
     onRequest: [guard.caller, recent],
     schema: {
       operationId: 'exportOwnData',
