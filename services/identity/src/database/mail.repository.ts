@@ -67,7 +67,7 @@ export async function keepPrepared(
     .execute()
 }
 
-/** Mails to an address before there was an account. */
+/** Mails to an address before there was an account. Others get their user when they are prepared. */
 export async function assignMails(
   db: Db<IdentityTables>,
   { id, email }: { id: number; email: string },
@@ -76,6 +76,7 @@ export async function assignMails(
     .updateTable('mail_outbox')
     .set({ user_id: id })
     .where('address', '=', email)
+    .where('prepared', '=', 1)
     .where('user_id', 'is', null)
     .execute()
 }
