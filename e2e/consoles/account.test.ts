@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser, Page, Request } from 'playwright-core'
 import { until } from '../../test/until.ts'
 import { browserSkip, openBrowser } from '../browser.ts'
 import { startSuite } from '../stack.ts'
@@ -58,9 +58,25 @@ describe('the account pages', { skip }, () => {
     const page = await context.newPage()
     await page.goto(link)
     await page.locator('h1').first().waitFor()
-    await page.evaluate(
-      `for (const form of document.forms) { form.submit(); try { form.requestSubmit() } catch {} }`,
-    )
+    const pending = new Set<Request>()
+    page.on('request', (request) => pending.add(request))
+    page.on('requestfinished', (request) => pending.delete(request))
+    page.on('requestfailed', (request) => pending.delete(request))
+    const settled = async () => {
+      const idle = 'new Promise((done) => requestIdleCallback(done, { timeout: 1000 }))'
+      // A form that leaves the page ends its scripts.
+      await page.evaluate(idle).catch(() => {})
+      await until(
+        () => pending.size,
+        (count) => count === 0,
+      )
+    }
+    // By the scripts of the page first, for the other way leaves it. Closing earlier would drop the posts.
+    await page.evaluate('for (const form of [...document.forms]) form.requestSubmit()')
+    await settled()
+    await page.evaluate('for (const form of [...document.forms]) form.submit()')
+    await page.waitForLoadState()
+    await settled()
     await context.close()
   }
 
