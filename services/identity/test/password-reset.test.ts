@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { inTransaction, openDatabase, secondsAfter } from '@plinth/kit'
+import { inTransaction, openDatabase, readSettings, secondsAfter } from '@plinth/kit'
 import { type Api, engines } from '@plinth/kit/testing'
 import { sql } from 'kysely'
 import { until } from '../../../test/until.ts'
 import { identityMigrations } from '../src/database/migrations/index.ts'
 import type { IdentityTables } from '../src/database/tables.ts'
+import { mailSettings } from '../src/mail/settings.ts'
 import { enrol } from './authenticator-app.ts'
 import { type Mail, mailTo, tokenOf } from './inbox.ts'
 import { startPasskeyClient } from './passkey-client.ts'
@@ -550,4 +551,26 @@ describe('mail in production', () => {
     const env = { ...PRODUCTION, IDENTITY_DEVELOPMENT_MAIL: 'true' }
     await assert.rejects(startIdentity(t, { env }), /IDENTITY_DEVELOPMENT_MAIL/)
   })
+})
+
+describe('the limits of mails', () => {
+  test('are for production: elsewhere an address gets every mail that is asked for', async (t) => {
+    const { api, clock } = await startWithAlice(t, { env: { IDENTITY_MAIL_LIMITS: '' } })
+
+    for (let count = 1; count <= 12; count += 1) {
+      clock.advance(1)
+      await askForReset(api, count)
+    }
+  })
+
+  for (const [NODE_ENV, limited] of [
+    ['production', true],
+    ['development', false],
+  ] as const)
+    test(`are ${limited ? 'on' : 'off'} in ${NODE_ENV}`, () => {
+      const host = { host: 'localhost', publicUrl: 'https://app.example' }
+      const settings = readSettings({ NODE_ENV }, (each) => mailSettings(each, host))
+
+      assert.equal(settings.limited, limited)
+    })
 })

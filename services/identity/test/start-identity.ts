@@ -31,6 +31,7 @@ export async function startIdentity(t: TestContext, overrides: Overrides = {}) {
     IDENTITY_MASTER_KEY: MASTER_KEY,
     IDENTITY_DATABASE_URL: env.IDENTITY_DATABASE_URL ?? (await engine.freshUrl(t)),
     LOG_LEVEL: 'silent',
+    IDENTITY_MAIL_LIMITS: 'true', // As in production.
     ...cheapHashing('IDENTITY_'),
     ...env,
   })

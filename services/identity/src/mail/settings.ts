@@ -29,6 +29,8 @@ export type MailSettings = {
   logo: string | undefined
   language: Language
   templateFolder: string | undefined
+  /** Whether an address, a network and the whole service get only so many mails. */
+  limited: boolean
 }
 
 export function mailSettings(
@@ -47,6 +49,7 @@ export function mailSettings(
     logo: logo(settings),
     language,
     templateFolder: templateFolder(settings),
+    limited: settings.flag('IDENTITY_MAIL_LIMITS', settings.production),
   }
 }
 
