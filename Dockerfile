@@ -18,7 +18,7 @@ RUN mkdir -p /data /etc/plinth && chown node:node /data && chmod 700 /data \
  && ln -s /app/node_modules/plinth/dist/bin.cjs /usr/local/bin/plinth \
  && rm -rf /usr/local/lib/node_modules /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/yarn* /opt/yarn* \
       /usr/local/include /usr/local/share /usr/share/man /usr/share/locale /var/lib/apt/lists /var/cache/apt \
-      /packages /root/.npm /tmp/* \
+      /packages ~/.npm /tmp/* \
  && find /usr/share/doc -type f ! -name copyright -delete
 
 FROM scratch
