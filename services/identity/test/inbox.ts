@@ -8,26 +8,52 @@ export type Received = { from: string; to: string[]; source: string }
 
 type Reply = { code: number; text: string }
 
-/** A real SMTP server on a free port. `refuse` decides by recipient what it answers. */
+/** Where a conversation can be: before the greeting, after `RCPT TO`, or when the whole mail was taken. */
+export type SmtpStep = 'connect' | 'recipient' | 'data'
+
+type Behaviour = {
+  /** What it answers, by recipient. */
+  refuse?: (to: string) => Reply | undefined
+  /** Whether it never answers at this step. */
+  holds?: (step: SmtpStep, to: string) => boolean
+  /** Offers STARTTLS, with a certificate that it signed itself. */
+  encrypts?: boolean
+}
+
+/** A real SMTP server on a free port. */
 export async function startSmtpServer(
-  t: TestContext,
-  { refuse }: { refuse?: (to: string) => Reply | undefined } = {},
+  t: Pick<TestContext, 'after'>,
+  { refuse, holds = () => false, encrypts = false }: Behaviour = {},
 ) {
   const received: Received[] = []
-  let signIns = 0
+  /** Of every `RCPT TO`, also of those that were refused. */
+  const recipients: string[] = []
+  const held: SmtpStep[] = []
+  const counts = { signIns: 0, connections: 0, encrypted: 0 }
+  const unlessHeld = (step: SmtpStep, to: string, answer: () => void) => {
+    if (holds(step, to)) held.push(step)
+    else answer()
+  }
   const server = new SMTPServer({
     authOptional: true,
-    disabledCommands: ['STARTTLS'],
+    disabledCommands: encrypts ? [] : ['STARTTLS'],
+    allowInsecureAuth: !encrypts,
     logger: false,
     // The service keeps its connections for the next mail.
     closeTimeout: 100,
+    onConnect(_session, callback) {
+      counts.connections += 1
+      unlessHeld('connect', '', callback)
+    },
     onAuth(_credentials, _session, callback) {
-      signIns += 1
+      counts.signIns += 1
       callback(null, { user: 'known' })
     },
-    onRcptTo({ address }, _session, callback) {
+    onRcptTo({ address }, session, callback) {
+      recipients.push(address)
+      if (session.secure) counts.encrypted += 1
       const reply = refuse?.(address)
-      if (!reply) return callback()
+      if (!reply) return unlessHeld('recipient', address, callback)
       callback(Object.assign(new Error(reply.text), { responseCode: reply.code }))
     },
     onData(stream, session, callback) {
@@ -35,12 +61,13 @@ export async function startSmtpServer(
       stream.on('data', (chunk: Buffer) => chunks.push(chunk))
       stream.on('end', () => {
         const { mailFrom, rcptTo } = session.envelope
+        const to = rcptTo.map(({ address }) => address)
         received.push({
           from: mailFrom ? mailFrom.address : '',
-          to: rcptTo.map(({ address }) => address),
+          to,
           source: Buffer.concat(chunks).toString('utf8'),
         })
-        callback()
+        unlessHeld('data', to[0] ?? '', callback)
       })
     },
   })
@@ -48,13 +75,19 @@ export async function startSmtpServer(
   await once(listener, 'listening')
   const { port } = listener.address() as { port: number }
   t.after(() => new Promise<void>((resolve) => server.close(() => resolve())))
-  return {
-    received,
-    url: `smtp://127.0.0.1:${port}`,
-    get signIns() {
-      return signIns
-    },
-  }
+  return { received, recipients, held, counts, url: `smtp://127.0.0.1:${port}` }
+}
+
+/** The headers of a mail by their names in lower case; folded ones in one line. */
+export function headersOf({ source }: Received): Record<string, string> {
+  const [head = ''] = source.split(/\r?\n\r?\n/)
+  const lines = head.replaceAll(/\r?\n[ \t]+/g, ' ').split(/\r?\n/)
+  return Object.fromEntries(
+    lines.map((line) => {
+      const at = line.indexOf(':')
+      return [line.slice(0, at).toLowerCase(), line.slice(at + 1).trim()]
+    }),
+  )
 }
 
 /** The plain text of a mail, decoded. */

@@ -28,9 +28,10 @@ export async function spawnService(
   t: TestScope,
   mainFile: string,
   env: Record<string, string>,
+  args: string[] = [],
 ): Promise<SpawnedService> {
   const { PATH, NODE_COMPILE_CACHE } = process.env
-  const child = spawn(process.execPath, [mainFile], {
+  const child = spawn(process.execPath, [mainFile, ...args], {
     cwd: tmpdir(), // Not where a developer's .env may be.
     env: { PATH, NODE_COMPILE_CACHE, NODE_ENV: 'test', LOG_LEVEL: 'info', ...NO_DRAIN, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

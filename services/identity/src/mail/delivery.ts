@@ -144,14 +144,12 @@ async function deliver(
     })
   failPoint('mail:claimed')
   const mail = claimed.prepared ? claimed : await prepareNow(outbox, prepare, claimed)
-  failPoint('mail:prepared')
   const rendered = mail && renderKept(outbox, mail)
   if (!mail || !rendered) return
   if (!transport)
     return finish(outbox, mail, { state: 'sent', lastReply: 'Kept here: SMTP is not configured.' })
   const { subject, text, html } = rendered
   const delivered = await transport.send({ id: mail.id, to, subject, text, html })
-  failPoint('mail:sent')
   await finish(outbox, mail, outcomeOf(outbox, mail, delivered))
 }
 

@@ -8,6 +8,8 @@ export type SmtpSettings = {
   /** TLS from the first byte; otherwise by STARTTLS. */
   implicitTls: boolean
   requireTls: boolean
+  /** Mail servers on this machine often sign their certificate themselves. */
+  anyCertificate: boolean
   auth: { user: string; pass: string } | undefined
 }
 
@@ -88,6 +90,7 @@ function smtpSettings(settings: Settings): SmtpSettings | undefined {
     port: Number(url?.port) || settings.integer('SMTP_PORT', fallback, { min: 1, max: 65535 }),
     implicitTls,
     requireTls: settings.production && !isLoopback(host),
+    anyCertificate: isLoopback(host),
     auth: user === '' ? undefined : { user, pass },
   }
 }

@@ -73,6 +73,7 @@ async function createTransporter(smtp: SmtpSettings, name: string): Promise<Tran
     port: smtp.port,
     secure: smtp.implicitTls,
     requireTLS: smtp.requireTls,
+    tls: { rejectUnauthorized: !smtp.anyCertificate },
     ...(smtp.auth && { auth: smtp.auth }),
     name,
     pool: true,
