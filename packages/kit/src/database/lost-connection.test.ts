@@ -93,11 +93,13 @@ test('connections ended again and again under load lose nothing', {
   const write = async () => {
     while (performance.now() < until) {
       const own = pair++
+      const options = own % 2 === 0 ? {} : { groupKey: `pair ${own}` }
+      const writeBoth = async (transaction: Db<Tables>) => {
+        for (const half of [1, 2])
+          await transaction.insertInto('halves').values({ pair: own, half }).execute()
+      }
       try {
-        await inTransaction(db, async (transaction) => {
-          for (const half of [1, 2])
-            await transaction.insertInto('halves').values({ pair: own, half }).execute()
-        })
+        await inTransaction(db, writeBoth, options)
         acknowledged.push(own)
       } catch {
         refused += 1

@@ -9,6 +9,7 @@ import {
 } from 'kysely'
 import { type Engine, engineOf } from './engine.ts'
 import { forManyKeys } from './postgres/many-keys.ts'
+import { type Together, togetherOf } from './postgres/together.ts'
 
 type Build<T, V, R> = (db: Kysely<T>, values: V) => Compilable<R>
 
@@ -21,13 +22,13 @@ export function prepared<T, V extends object, R>(
 ): (db: Kysely<T>, values: V) => Promise<R[]> {
   const built = new Map<Engine, Statement<R>>()
   const buildFor = (db: Kysely<T>, values: V): Statement<R> => {
-    const statement = statementOf(db, build(db, placeholders(values)).compile())
+    const statement = statementOf(db, build(db, placeholders(values)).compile(), values)
     built.set(engineOf(db), statement)
     return statement
   }
   return async (db, values) => {
     const statement = built.get(engineOf(db)) ?? buildFor(db, values)
-    const query = bind(statement, values as Record<string, unknown>)
+    const query = bind(statement, values as Values)
     const { rows } = await db.getExecutor().executeQuery<R>(query)
     return rows
   }
@@ -48,11 +49,13 @@ function placeholders<V extends object>(values: V): V {
 }
 
 /**
- * `many` is the statement that looks up many keys at once, where this one looks up one. One that is
- * silent writes and returns no rows: all there is to learn from it is whether it failed.
+ * `many` is the statement that looks up many keys at once, where this one looks up one; `together` the
+ * one that does the work of many like this. One that is silent writes and returns no rows: all there is
+ * to learn from it is whether it failed.
  */
 export type PreparedQuery<R = unknown> = CompiledQuery<R> & {
   many: CompiledQuery | undefined
+  together: Together | undefined
   isSilent: boolean
 }
 
@@ -63,14 +66,20 @@ export function isPrepared<R>(query: CompiledQuery<R>): query is PreparedQuery<R
 /** `names` has the name of the value in each place; the others keep what the text was built with. */
 type Statement<R> = { query: PreparedQuery<R>; names: (string | undefined)[] }
 
-function statementOf<T, R>(db: Kysely<T>, compiled: CompiledQuery<R>): Statement<R> {
-  const node = engineOf(db) === 'postgres' ? forManyKeys(compiled) : undefined
+function statementOf<T, R>(
+  db: Kysely<T>,
+  compiled: CompiledQuery<R>,
+  values: object,
+): Statement<R> {
+  const isPostgres = engineOf(db) === 'postgres'
+  const node = isPostgres ? forManyKeys(compiled) : undefined
   const many = node && db.getExecutor().compileQuery(node, compiled.queryId)
-  const query = { ...compiled, many, isSilent: isSilent(compiled.query) }
+  const query = { ...compiled, many, together: undefined, isSilent: isSilent(compiled.query) }
   const names = query.parameters.map((value) =>
     value instanceof Placeholder ? value.name : undefined,
   )
-  return { query, names }
+  const together = isPostgres ? togetherOf(bind({ query, names }, values as Values)) : undefined
+  return { query: { ...query, together }, names }
 }
 
 function isSilent(node: RootOperationNode): boolean {
@@ -78,7 +87,9 @@ function isSilent(node: RootOperationNode): boolean {
   return writes && node.returning === undefined
 }
 
-function bind<R>({ query, names }: Statement<R>, values: Record<string, unknown>) {
+type Values = Record<string, unknown>
+
+function bind<R>({ query, names }: Statement<R>, values: Values) {
   const parameters = names.map((name, place) =>
     name === undefined ? query.parameters[place] : values[name],
   )

@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import type { Kysely } from 'kysely'
 import { type DirectExecutor, Last } from './engine.ts'
+import { GroupFailed } from './postgres/groups.ts'
 import { PostgresPoolAdapter } from './postgres/kysely.ts'
 import { isOutdatedPlan } from './postgres/statements.ts'
 import type { Patience } from './postgres/transactions.ts'
@@ -10,6 +11,14 @@ const ATTEMPTS = 20
 
 const LONGEST_PAUSE_MS = 200
 
+type Options = Patience & {
+  /**
+   * Names the rows that `work` is about, if it locks and writes no others. Work of one turn with other
+   * keys may then share the transaction, and the round trips; SQLite's are shared anyway.
+   */
+  groupKey?: string
+}
+
 /**
  * Runs `work` in a transaction, or in the one that is already open. PostgreSQL may ask for another
  * attempt when transactions meet; `work` must therefore have no effect outside the database.
@@ -17,7 +26,7 @@ const LONGEST_PAUSE_MS = 200
 export async function inTransaction<T, R>(
   db: Kysely<T>,
   work: (db: Kysely<T>) => Promise<R | Last<R>>,
-  options: Patience = {},
+  options: Options = {},
 ): Promise<R> {
   if (db.isTransaction) return answerOf(await work(db))
   let open = db
@@ -36,15 +45,17 @@ export async function inTransaction<T, R>(
 async function commit<T, R>(
   db: Kysely<T>,
   work: (db: Kysely<T>) => Promise<R | Last<R>>,
-  options: Patience,
+  options: Options,
 ): Promise<R> {
   const { adapter } = db.getExecutor()
   if (adapter instanceof SqliteFileAdapter)
     return adapter.inGroup<T, R>(async (transaction) => answerOf(await work(transaction)))
   if (!(adapter instanceof PostgresPoolAdapter)) throw new Error('Not a database of openDatabase.')
+  const { groupKey } = options
   for (let attempt = 1; ; attempt++) {
     try {
-      return await adapter.transact(work, options)
+      if (attempt > 1 || groupKey === undefined) return await adapter.transact(work, options)
+      return await adapter.inGroup<T, R>(groupKey, async (member) => answerOf(await work(member)))
     } catch (error) {
       if (attempt === ATTEMPTS || !asksForAnother(error)) throw error
     }
@@ -82,5 +93,6 @@ const SERIALISATION_FAILURES = new Set(['40001', '40P01'])
 
 function asksForAnother(error: unknown): boolean {
   const { code = '' } = (error ?? {}) as { code?: string }
-  return SERIALISATION_FAILURES.has(code) || isOutdatedPlan(error)
+  const isAsked = SERIALISATION_FAILURES.has(code) || isOutdatedPlan(error)
+  return isAsked || error instanceof GroupFailed
 }

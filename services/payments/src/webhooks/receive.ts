@@ -48,10 +48,12 @@ export async function receiveEvent(payments: Payments, delivery: Delivery) {
   try {
     // Outside of the transaction, where what several events ask for is one query.
     const owner = await findOwner(payments.db, object)
-    const acknowledged = await inTransaction(payments.db, async (db) => {
+    const work = async (db: Db) => {
       const target = owner ?? (await findEventTarget(db, delivery.event, object))
       return claimAndApply({ ...payments, db }, delivery, { object, target, at })
-    })
+    }
+    const groupKey = owner?.paymentId ?? undefined
+    const acknowledged = await inTransaction(payments.db, work, { groupKey })
     failPoint('webhook:committed')
     if (object.kind === 'hint') payments.wake()
     return acknowledged

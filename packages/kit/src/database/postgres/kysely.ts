@@ -10,10 +10,11 @@ import {
 } from 'kysely'
 import { DirectExecutor, type Last, type Run } from '../engine.ts'
 import { isPrepared } from '../prepared.ts'
+import { Groups } from './groups.ts'
 import { LookUps } from './look-ups.ts'
 import type { PostgresPool } from './pool.ts'
 import { isOutdatedPlan, Statements } from './statements.ts'
-import { inOneTransaction, type Patience } from './transactions.ts'
+import { inOneTransaction, inSharedTransaction, type Patience } from './transactions.ts'
 
 type Work<T, R> = (db: Kysely<T>) => Promise<R | Last<R>>
 
@@ -29,10 +30,14 @@ export function openPostgresKysely<T>(
     const executor = new DirectExecutor(run, COMPILER, adapter)
     return { config: { dialect }, dialect, driver, executor }
   }
-  const adapter = new PostgresPoolAdapter(<D, R>(work: Work<D, R>, options: Patience) =>
-    inOneTransaction({ pool, statements, ...options }, (run) =>
-      work(new Transaction<D>(dbFor(run))),
-    ),
+  const groups = new Groups((works) => inSharedTransaction({ pool, statements }, works))
+  const adapter = new PostgresPoolAdapter(
+    (work, options) =>
+      inOneTransaction({ pool, statements, ...options }, (run) =>
+        work(new Transaction(dbFor(run))),
+      ),
+    <D, R>(key: string, work: (db: Kysely<D>) => Promise<R>) =>
+      groups.run(key, (run) => work(new Transaction<D>(dbFor(run)))) as Promise<R>,
   )
   const runAlone = (query: CompiledQuery) => sendAlone(pool, statements, query)
   const lookUps = new LookUps(runAlone)
@@ -45,13 +50,17 @@ const COMPILER = new PostgresQueryCompiler()
 
 type Transact = <T, R>(work: Work<T, R>, options: Patience) => Promise<R>
 
+type InGroup = <T, R>(key: string, work: (db: Kysely<T>) => Promise<R>) => Promise<R>
+
 /** What every `Db` of a pool has at hand: how its transactions run. */
 export class PostgresPoolAdapter extends PostgresAdapter {
   readonly transact: Transact
+  readonly inGroup: InGroup
 
-  constructor(transact: Transact) {
+  constructor(transact: Transact, inGroup: InGroup) {
     super()
     this.transact = transact
+    this.inGroup = inGroup
   }
 }
 

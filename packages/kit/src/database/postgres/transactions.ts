@@ -3,6 +3,7 @@ import { Last, type Run, untilEnded } from '../engine.ts'
 import { isPrepared } from '../prepared.ts'
 import type { PostgresPool } from './pool.ts'
 import type { Statements } from './statements.ts'
+import { jointOf } from './together.ts'
 
 /** A patient transaction waits for its statements however long they take. */
 export type Patience = { isPatient?: boolean }
@@ -15,22 +16,43 @@ type Means = Patience & { pool: PostgresPool; statements: Statements }
  * what was not waited for shares a round trip with the commit.
  */
 export async function inOneTransaction<R>(
-  { pool, statements, isPatient = false }: Means,
+  means: Means,
   work: (run: Run) => Promise<R | Last<R>>,
+): Promise<R> {
+  const result = await transact(means, (runAs) => work(runAs(0)))
+  return result instanceof Last ? result.answer : result
+}
+
+/** The work of several in one transaction. Where they send the same statement, it is sent once. */
+export function inSharedTransaction(
+  means: Means,
+  works: readonly ((run: Run) => Promise<unknown>)[],
+): Promise<unknown[]> {
+  return transact(means, (runAs) => Promise.all(works.map((work, member) => work(runAs(member)))))
+}
+
+async function transact<R>(
+  { pool, statements, isPatient = false }: Means,
+  work: (runAs: (member: number) => Run) => Promise<R>,
 ): Promise<R> {
   const client = await pool.connect()
   const answerMs = isPatient ? undefined : pool.answerMs
   const pipeline = new Pipeline((queries) => statements.send(client, queries, answerMs))
-  const own = untilEnded((query) => pipeline.run(query))
+  const ends: (() => void)[] = []
+  const runAs = (member: number) => {
+    const own = untilEnded((query) => pipeline.run(query, member))
+    ends.push(own.end)
+    return own.run
+  }
   let isUsable = true
   try {
     for (const statement of pool.begin) pipeline.add(statement)
-    const result = await work(own.run)
-    own.end()
+    const result = await work(runAs)
+    for (const end of ends) end()
     await pipeline.add('commit')
-    return result instanceof Last ? await result.answer : result
+    return result
   } catch (error) {
-    own.end()
+    for (const end of ends) end()
     isUsable = await pipeline.rollBack(error)
     throw error
   } finally {
@@ -41,6 +63,8 @@ export async function inOneTransaction<R>(
 type SendAll = (queries: CompiledQuery[]) => Promise<QueryResult<unknown>[]>
 
 type Waiting = {
+  /** Whose statement it is, in a transaction of several; those that begin and end it are of none. */
+  member: number | undefined
   query: CompiledQuery
   resolve(result: QueryResult<unknown>): void
   reject(error: unknown): void
@@ -64,13 +88,13 @@ class Pipeline {
     this.#sendAll = sendAll
   }
 
-  async run(query: CompiledQuery): Promise<QueryResult<unknown>> {
-    const answer = this.#wait(query)
+  async run(query: CompiledQuery, member: number): Promise<QueryResult<unknown>> {
+    const answer = this.#wait(query, member)
     return isPrepared(query) && query.isSilent ? NOTHING : answer
   }
 
   add(statement: string): Promise<QueryResult<unknown>> {
-    return this.#wait(CompiledQuery.raw(statement))
+    return this.#wait(CompiledQuery.raw(statement), undefined)
   }
 
   /** Whether the connection can still be used. */
@@ -83,11 +107,11 @@ class Pipeline {
     )
   }
 
-  #wait(query: CompiledQuery): Promise<QueryResult<unknown>> {
+  #wait(query: CompiledQuery, member: Waiting['member']): Promise<QueryResult<unknown>> {
     const { promise, resolve, reject } = Promise.withResolvers<QueryResult<unknown>>()
     // The commit fails as well, so that not every statement has to be waited for.
     promise.catch(() => {})
-    this.#waiting.push({ query, resolve, reject })
+    this.#waiting.push({ member, query, resolve, reject })
     this.#schedule()
     return promise
   }
@@ -104,8 +128,9 @@ class Pipeline {
     try {
       if (this.#failure) throw this.#failure.error
       this.#hasBegun = true
-      const results = await this.#sendAll(batch.map(({ query }) => query))
-      for (const [place, { resolve }] of batch.entries()) resolve(results[place] ?? NOTHING)
+      const sent = joined(batch)
+      const results = await this.#sendAll(sent.map(({ query }) => query))
+      for (const [place, { settle }] of sent.entries()) settle(results[place] ?? NOTHING)
     } catch (error) {
       this.#failure ??= { error }
       for (const { reject } of batch) reject(error)
@@ -113,4 +138,47 @@ class Pipeline {
     this.#isBusy = false
     this.#schedule()
   }
+}
+
+type Sent = { query: CompiledQuery; settle(result: QueryResult<unknown>): void }
+
+/**
+ * Statements of several members that are the same but for their values become one. Each member's own
+ * stay in their order, so the next is one that no other member has yet to come to.
+ */
+function joined(waiting: Waiting[]): Sent[] {
+  const isOfMember = ({ member }: Waiting) => member !== undefined
+  const [start, end] = [waiting.findIndex(isOfMember), waiting.findLastIndex(isOfMember) + 1]
+  const lines = [...Map.groupBy(waiting.slice(start, end), ({ member }) => member).values()]
+  if (end === 0 || lines.length === 1) return waiting.map(alone)
+  const sent: Sent[] = []
+  for (let next = nextText(lines); next !== undefined; next = nextText(lines)) {
+    const alike = lines.flatMap((line) => (line[0]?.query.sql === next ? (line.shift() ?? []) : []))
+    sent.push(...asOne(alike))
+  }
+  return [...waiting.slice(0, start).map(alone), ...sent, ...waiting.slice(end).map(alone)]
+}
+
+function nextText(lines: Waiting[][]): string | undefined {
+  const heads = new Set(lines.flatMap((line) => line[0]?.query.sql ?? []))
+  const isFurtherBack = (text: string) =>
+    lines.some((line) => line.some(({ query }, place) => place > 0 && query.sql === text))
+  return [...heads].find((text) => !isFurtherBack(text)) ?? [...heads][0]
+}
+
+function asOne(alike: Waiting[]): Sent[] {
+  const query = alike[0]?.query
+  const together = query && isPrepared(query) && alike.length > 1 ? query.together : undefined
+  const values = alike.map((one) => one.query.parameters)
+  const joint = together && jointOf(together, values)
+  if (!query || !joint) return alike.map(alone)
+  const settle = ({ rows }: QueryResult<unknown>) => {
+    const answers = joint.answers(rows as Record<string, unknown>[])
+    for (const [place, { resolve }] of alike.entries()) resolve({ rows: answers[place] ?? [] })
+  }
+  return [{ query: { ...query, sql: together.sql, parameters: [joint.list] }, settle }]
+}
+
+function alone({ query, resolve }: Waiting): Sent {
+  return { query, settle: resolve }
 }

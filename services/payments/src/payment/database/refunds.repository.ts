@@ -56,13 +56,20 @@ export function listRefundsAnd(db: Db, intent: string, soughtId: string): Promis
   return byIntentOrId(db, { intent, id: soughtId })
 }
 
-const upsert = prepared((db: Db, row: RefundRow) => {
-  const { id, amount, currency, created_at, ...news } = row
-  return db
+const NEWS = ['payment_intent_id', 'status', 'reason', 'metadata', 'updated_at'] as const
+
+const upsert = prepared((db: Db, row: RefundRow) =>
+  db
     .insertInto('refunds')
     .values(row)
-    .onConflict((conflict) => conflict.column('id').doUpdateSet(news))
-})
+    .onConflict((conflict) =>
+      conflict
+        .column('id')
+        .doUpdateSet(({ ref }) =>
+          Object.fromEntries(NEWS.map((column) => [column, ref(`excluded.${column}`)])),
+        ),
+    ),
+)
 
 export async function upsertRefund(db: Db, refund: Refund, now: Date): Promise<void> {
   const at = now.toISOString()

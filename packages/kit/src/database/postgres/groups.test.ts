@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict'
+import { describe, type TestContext, test } from 'node:test'
+import { sql } from 'kysely'
+import { engines } from '../../../testing/databases/engines.ts'
+import { forUpdate } from '../engine.ts'
+import { type Db, openDatabase } from '../open.ts'
+import { prepared } from '../prepared.ts'
+import { afterCommit, inTransaction } from '../transaction.ts'
+
+type Tables = {
+  counters: { name: string; count: number }
+  notes: { id: string; counter: string; size: number | null }
+}
+
+const TABLES = {
+  name: 'test-0001-counters',
+  up: async (db: Db<unknown>) => {
+    await sql`create table counters (name varchar(9) primary key, count bigint not null)`.execute(
+      db,
+    )
+    await sql`create table notes (id varchar(9) primary key, counter text, size integer)`.execute(
+      db,
+    )
+  },
+}
+
+const lock = prepared((db: Db<Tables>, { name }: { name: string }) =>
+  forUpdate(db, db.selectFrom('counters').selectAll().where('name', '=', name)),
+)
+
+const write = prepared((db: Db<Tables>, { name, count }: { name: string; count: number }) =>
+  db.updateTable('counters').set({ count }).where('name', '=', name),
+)
+
+const claim = prepared((db: Db<Tables>, note: Tables['notes']) =>
+  db
+    .insertInto('notes')
+    .values(note)
+    .onConflict((conflict) => conflict.column('id').doNothing())
+    .returning('id'),
+)
+
+const NAMES = ['a', 'b', 'c', 'd']
+
+async function open(t: TestContext, url: string) {
+  const { db, close } = await openDatabase<Tables>(url, [TABLES])
+  t.after(close)
+  await db
+    .insertInto('counters')
+    .values(NAMES.map((name) => ({ name, count: 0 })))
+    .execute()
+  const counts = async () => {
+    const rows = await db.selectFrom('counters').selectAll().orderBy('name').execute()
+    return rows.map(({ count }) => count)
+  }
+  /** Reads and writes the counter, once for each note. */
+  const count = (name: string, id: string, check = (_claimed: boolean) => {}) =>
+    inTransaction(
+      db,
+      async (transaction) => {
+        const note = { id, counter: name, size: id.length > 1 ? id.length : null }
+        const [[claimed], [found]] = await Promise.all([
+          claim(transaction, note),
+          lock(transaction, { name }),
+        ])
+        check(claimed !== undefined)
+        if (claimed) await write(transaction, { name, count: (found?.count ?? 0) + 1 })
+        return claimed?.id
+      },
+      { groupKey: name },
+    )
+  return { db, counts, count }
+}
+
+const postgres = engines.find(({ name }) => name === 'postgres')
+
+describe('transactions of one turn on postgres', { skip: postgres?.skip }, () => {
+  test('with different keys are one transaction, in which each has its own rows', async (t) => {
+    const { db, counts, count } = await open(t, (await postgres?.freshUrl(t)) ?? '')
+    await count('c', 'known')
+
+    const ids = ['1', 'two', 'known', '4']
+    const claimed = await Promise.all(NAMES.map((name, at) => count(name, ids[at] ?? '')))
+
+    assert.deepEqual(claimed, ['1', 'two', undefined, '4'])
+    assert.deepEqual(await counts(), [1, 1, 1, 1])
+    const { rows } = await sql<{ counter: string; size: number | null; inserted: number }>`
+      select counter, size, rank() over (order by xmin::text::bigint) as inserted
+      from notes order by counter`.execute(db)
+    assert.deepEqual(rows, [
+      { counter: 'a', size: null, inserted: 2 },
+      { counter: 'b', size: 3, inserted: 2 },
+      { counter: 'c', size: 5, inserted: 1 },
+      { counter: 'd', size: null, inserted: 2 },
+    ])
+  })
+
+  test('with the same key take turns, so that no change is lost', async (t) => {
+    const { counts, count } = await open(t, (await postgres?.freshUrl(t)) ?? '')
+
+    const all = Array.from({ length: 100 }, (_, n) => count(NAMES[n % 4] ?? '', `n${n}`))
+    await Promise.all(all)
+
+    assert.deepEqual(await counts(), [25, 25, 25, 25])
+  })
+
+  test('run alone when one of them fails, and only that one fails', async (t) => {
+    const { db, counts, count } = await open(t, (await postgres?.freshUrl(t)) ?? '')
+    const told: string[] = []
+    const tell = (name: string) =>
+      inTransaction(db, async (one) => afterCommit(one, () => told.push(name)), { groupKey: name })
+    const refuse = () => {
+      throw new Error('refused')
+    }
+
+    const outcomes = await Promise.allSettled([
+      count('a', '1'),
+      count('b', '2', refuse),
+      // Too long for its column, and so is refused by the database.
+      count('c', 'far too long'),
+      count('d', '4'),
+      tell('e'),
+    ])
+
+    assert.deepEqual(
+      outcomes.map((one) => (one.status === 'rejected' ? one.reason.message : one.value)),
+      ['1', 'refused', 'value too long for type character varying(9)', '4', undefined],
+    )
+    assert.deepEqual(await counts(), [1, 0, 0, 1])
+    assert.deepEqual(told, ['e'])
+  })
+
+  test('that name the same row of another key insert it once', async (t) => {
+    const { counts, count } = await open(t, (await postgres?.freshUrl(t)) ?? '')
+
+    const claimed = await Promise.all(NAMES.map((name) => count(name, 'same')))
+
+    assert.equal(claimed.filter((id) => id === 'same').length, 1)
+    assert.equal(
+      (await counts()).reduce((sum, one) => sum + one),
+      1,
+    )
+  })
+})
