@@ -59,11 +59,11 @@ export async function startEvents(t: TestScope, options: Options = {}) {
   openApiRoutes(server, { title: 'Things', version: '1', description: 'For tests.', tags })
   const { api, baseUrl } = await listenForTest(t, server)
 
-  /** Publishes in a transaction of its own. */
-  const publish = (number: number, { type = 'thing.made', subject = `thing-${number}` } = {}) =>
-    inTransaction(db, (transaction) =>
-      insertEvent(transaction, { source: 'things', type, subject, data: { number }, at: clock() }),
-    )
+  /** Publishes in a transaction, which it may share with others that are published at the same time. */
+  const publish = (number: number, { type = 'thing.made', subject = `thing-${number}` } = {}) => {
+    const event = { source: 'things', type, subject, data: { number }, at: clock() }
+    return inTransaction(db, (open) => insertEvent(open, event), { groupKey: subject })
+  }
   const endpoint = async (receiver: { url: string }, body: object = {}) => {
     const reply = await api.post('/api/webhooks/endpoints', { url: receiver.url, ...body })
     if (reply.status !== 201) throw new Error(JSON.stringify(reply.body))

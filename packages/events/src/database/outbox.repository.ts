@@ -87,26 +87,46 @@ type CutRow = NewRow & { before: string; after: string; sequenceFrom: number }
 
 const ROW_COLUMNS = ['id', 'type', 'subject', 'created_at', 'endpoint_id', 'traceparent'] as const
 
-const insertCounted = prepared((db: Db, { before, after, sequenceFrom, ...row }: CutRow) =>
-  db
-    .with('counted', countNext(db, row.subject, sequenceFrom))
-    .insertInto('events')
-    .columns([...ROW_COLUMNS, 'position', 'sequence', 'body'])
-    .expression((from) =>
-      from
-        .selectFrom('counted')
-        .select([
-          text(row.id).as('id'),
-          text(row.type).as('type'),
-          text(row.subject).as('subject'),
-          text(row.created_at).as('created_at'),
-          text(row.endpoint_id as string).as('endpoint_id'),
-          text(row.traceparent as string).as('traceparent'),
-          placeIn(db).as('position'),
-          'counted.sequence',
-          sql<string>`${text(before)} || counted.sequence || ${text(after)}`.as('body'),
-        ]),
-    ),
+/** The same for several subjects on PostgreSQL, as `countNext` counts there. */
+const COUNTED_TOGETHER = `
+  with told as materialized (
+    select * from json_to_recordset($1) as told (id text, type text, subject text, created_at text,
+      endpoint_id text, traceparent text, before text, after text, "sequenceFrom" bigint)),
+  counted as (
+    insert into event_subjects (subject, sequence)
+    select subject, coalesce(
+      (select max(sequence) from events where events.subject = told.subject) + 1, "sequenceFrom")
+    from told
+    on conflict (subject) do update set sequence = greatest(event_subjects.sequence,
+      (select max(sequence) from events where events.subject = excluded.subject)) + 1
+    returning subject, sequence)
+  insert into events (id, type, subject, created_at, endpoint_id, traceparent, sequence, body)
+  select id, type, subject, created_at, endpoint_id, traceparent, sequence,
+    before || sequence || after
+  from told join counted using (subject)`
+
+const insertCounted = prepared(
+  (db: Db, { before, after, sequenceFrom, ...row }: CutRow) =>
+    db
+      .with('counted', countNext(db, row.subject, sequenceFrom))
+      .insertInto('events')
+      .columns([...ROW_COLUMNS, 'position', 'sequence', 'body'])
+      .expression((from) =>
+        from
+          .selectFrom('counted')
+          .select([
+            text(row.id).as('id'),
+            text(row.type).as('type'),
+            text(row.subject).as('subject'),
+            text(row.created_at).as('created_at'),
+            text(row.endpoint_id as string).as('endpoint_id'),
+            text(row.traceparent as string).as('traceparent'),
+            placeIn(db).as('position'),
+            'counted.sequence',
+            sql<string>`${text(before)} || counted.sequence || ${text(after)}`.as('body'),
+          ]),
+      ),
+  { sql: COUNTED_TOGETHER, keys: ['subject'] },
 )
 
 /**

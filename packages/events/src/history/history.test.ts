@@ -103,6 +103,25 @@ for (const engine of engines)
       assert.equal(await sequenceOf(await publish(8, { subject: 'two' })), 4)
     })
 
+    test('events that are told at the same time are counted by their subjects', async (t) => {
+      const { publish, detail } = await start(t)
+      await publish(0, { subject: 'two' })
+
+      const subjects = ['one', 'two', 'three', 'two']
+      const ids = await Promise.all(subjects.map((subject, n) => publish(n + 1, { subject })))
+
+      const told = await Promise.all(ids.map(async (id) => (await detail(id)).event))
+      assert.deepEqual(
+        told.map(({ id, subject, sequence, data }) => [id, subject, sequence, data.number]),
+        [
+          [ids[0], 'one', 1, 1],
+          [ids[1], 'two', 2, 2],
+          [ids[2], 'three', 1, 3],
+          [ids[3], 'two', 3, 4],
+        ],
+      )
+    })
+
     test('events are counted on where the database was moved from another engine', async (t) => {
       const { publish, deliver, db, api } = await start(t)
       await publish(1, { subject: 'one' })

@@ -16,13 +16,16 @@ type Build<T, V, R> = (db: Kysely<T>, values: V) => Compilable<R>
 /**
  * A statement that runs so often that its text is built once for each engine, and not for each
  * run. `build` must not look at the values, for it sees placeholders; the names are always the same.
+ * `together` does the work of several on PostgreSQL, where `togetherOf` cannot tell how.
  */
 export function prepared<T, V extends object, R>(
   build: Build<T, V, R>,
+  together?: Pick<Together, 'sql' | 'keys'>,
 ): (db: Kysely<T>, values: V) => Promise<R[]> {
   const built = new Map<Engine, Statement<R>>()
   const buildFor = (db: Kysely<T>, values: V): Statement<R> => {
-    const statement = statementOf(db, build(db, placeholders(values)).compile(), values)
+    const compiled = build(db, placeholders(values)).compile()
+    const statement = statementOf(db, compiled, { values: values as Values, together })
     built.set(engineOf(db), statement)
     return statement
   }
@@ -69,7 +72,7 @@ type Statement<R> = { query: PreparedQuery<R>; names: (string | undefined)[] }
 function statementOf<T, R>(
   db: Kysely<T>,
   compiled: CompiledQuery<R>,
-  values: object,
+  { values, together }: { values: Values; together: Pick<Together, 'sql' | 'keys'> | undefined },
 ): Statement<R> {
   const isPostgres = engineOf(db) === 'postgres'
   const node = isPostgres ? forManyKeys(compiled) : undefined
@@ -78,8 +81,9 @@ function statementOf<T, R>(
   const names = query.parameters.map((value) =>
     value instanceof Placeholder ? value.name : undefined,
   )
-  const together = isPostgres ? togetherOf(bind({ query, names }, values as Values)) : undefined
-  return { query: { ...query, together }, names }
+  const own = together && { ...together, names: names.map((name) => name ?? '') }
+  const joint = own ?? togetherOf(bind({ query, names }, values))
+  return { query: { ...query, together: isPostgres ? joint : undefined }, names }
 }
 
 function isSilent(node: RootOperationNode): boolean {
