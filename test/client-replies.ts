@@ -18,6 +18,10 @@ import type {
   describeLocations,
   describeStatus,
 } from '../services/storage-full/src/locations/status.ts'
+import type {
+  deleteRestorably,
+  pageOfRestorable,
+} from '../services/storage-full/src/owners/deletions.ts'
 import type { describeFile as describeFlatFile } from '../services/storage-key/src/files.ts'
 
 type Reply<Work extends (...given: never[]) => unknown> = Awaited<ReturnType<Work>>
@@ -36,6 +40,8 @@ export type ClientReplies = [
   Gets<client.Page<client.AuditEvent>, Reply<typeof pageOfEvents>>,
   Gets<client.Passkey[], Reply<typeof passkeysOf>>,
   Gets<client.StoredFile, Reply<typeof describeFile>>,
+  Gets<client.RestorableFile, Reply<typeof deleteRestorably>>,
+  Gets<client.Page<client.RestorableFile>, Reply<typeof pageOfRestorable>>,
   Gets<client.TemporaryLink, Reply<typeof createLink>>,
   Gets<client.StorageConfig, Reply<typeof describeConfig>>,
   Gets<client.StorageStatus, Reply<typeof describeStatus>>,

@@ -27,6 +27,8 @@ for (const engine of engines)
       const before = await startSuiteOn(t, env)
       const { file, keyFile } = await fill(before)
       const session = await before.storage.logIn('grace', PASSWORD)
+      const { id: deleted } = await before.storage.upload(PDF, 'deleted.pdf')
+      await before.storage.removeRestorably(deleted)
 
       const created = await plinth(['backup', 'create', '--json'], { env })
       assert.equal(created.code, 0, created.stderr)
@@ -50,9 +52,11 @@ for (const engine of engines)
       await assert.rejects(after.storage.files(), { status: 401 })
       await after.storage.logIn('grace', PASSWORD)
       assert.deepEqual(await (await after.storage.download(file.id)).bytes(), await PDF.bytes())
+      await after.storage.restore(deleted)
+      assert.deepEqual(await (await after.storage.download(deleted)).bytes(), await PDF.bytes())
       assert.deepEqual(await after.keyStorage.list(), [keyFile])
       const { id } = await after.storage.upload(PDF, 'next.pdf')
-      assert.ok(id > file.id, 'numbers go on where they were')
+      assert.ok(id > deleted, 'numbers go on where they were')
       const health = `${after.urlOf('payments')}/actuator/health`
       await until(
         () => fetch(health),

@@ -126,7 +126,7 @@ const FACES: Record<string, Record<string, RegExp>> = {
   },
   'storage-full': {
     locations: /^(locations|status|problems|providers\/provider)\.ts$/,
-    files: /^(storage|files|bytes|events|files\.repository|problems)\.ts$/,
+    files: /^(storage|files|bytes|events|files\.repository|problems|usage\/usage)\.ts$/,
     upkeep: /^(jobs|moves|sweep|verify)\.ts$/,
   },
 }

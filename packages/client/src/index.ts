@@ -79,6 +79,7 @@ export {
   type ObjectSettings,
   type OwnerUsage,
   type ProviderName,
+  type RestorableFile,
   type StorageClient,
   type StorageConfig,
   type StorageLocation,

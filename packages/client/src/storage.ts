@@ -35,6 +35,9 @@ export type StoredFile = {
   createdAt: string
 }
 
+/** A deleted file that can be restored. */
+export type RestorableFile = StoredFile & { deletedAt: string; restorableUntil: string }
+
 export type TemporaryLink = {
   id: number
   token: string
@@ -150,6 +153,11 @@ export type FileCalls = {
   stream(id: number, options?: DownloadOptions): Promise<Response>
   thumbnail(id: number): Promise<Response>
   remove(id: number): Promise<void>
+  /** Deletes the file for everyone, and keeps its bytes for a while. */
+  removeRestorably(id: number): Promise<RestorableFile>
+  /** What can still be restored, the last deleted first. */
+  deletedFiles(query?: PageQuery & { ownerId?: string }): Promise<Page<RestorableFile>>
+  restore(id: number): Promise<StoredFile>
   createLink(id: number, expiresInSeconds: number): Promise<TemporaryLink>
   links(id: number): Promise<Link[]>
   revokeLink(id: number, linkId: number): Promise<void>
@@ -206,6 +214,10 @@ function fileCalls({ send, calling, session }: OpenSession): FileCalls {
     stream: (id, options) => download(calling, `/file/stream/${id}`, options),
     thumbnail: (id) => calling('GET', `/file/thumbnail/${id}`),
     remove: (id) => nothingOf(calling('DELETE', `/file/${id}`)),
+    removeRestorably: (id) =>
+      jsonOf(calling('DELETE', `/file/${id}`, { query: { restorable: 'true' } })),
+    deletedFiles: (query) => jsonOf(calling('GET', '/file/deleted', { query })),
+    restore: (id) => jsonOf(calling('POST', `/file/${id}/restore`)),
     createLink: (id, expiresInSeconds) => {
       const json = { id, expiresInSeconds }
       return jsonOf(calling('POST', '/file/generate-pre-signed-url', { json }))

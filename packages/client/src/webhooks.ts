@@ -57,6 +57,7 @@ export type EventData = {
   'mfa.disabled': UserEventData
   'file.uploaded': FileEventData
   'file.deleted': FileEventData
+  'file.restored': FileEventData
   'file.moved': FileEventData
   'link.created': LinkEventData
   'link.used': LinkEventData

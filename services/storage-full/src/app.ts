@@ -61,6 +61,7 @@ import {
 } from './locations/locations.ts'
 import { createProviders } from './locations/providers/open.ts'
 import { isWritable } from './locations/status.ts'
+import { deletionRoutes } from './owners/deletions.routes.ts'
 import { erasedOwners } from './owners/erasure.ts'
 import { authenticateWith, enabledOwners, introspectionOf, trustIssuer } from './owners/owners.ts'
 import { thumbnailRoutes } from './thumbnails/thumbnails.routes.ts'
@@ -88,7 +89,7 @@ const API: ApiDescription = {
   tags: {
     'Signing in': 'From credentials to a token pair, and back.',
     'Own account': 'What every user may see and change.',
-    Files: 'Upload, list, read and delete.',
+    Files: 'Upload, list, read, delete and restore.',
     Links: 'Temporary access without an account.',
     Storage: 'For administrators: where uploads go.',
     Moves: 'For administrators: all files from one store to another.',
@@ -136,7 +137,8 @@ export async function createStorageFull(
   const [read, write] = [withKey('files:read'), withKey('files:write')]
   const admin = recordDenials(accounts, guard.role(ADMIN_ROLE))
   uploadRoute(server, storage, write)
-  fileRoutes(server, storage, { read, write })
+  fileRoutes(server, storage, read)
+  deletionRoutes(server, storage, { read, write })
   thumbnailRoutes(server, storage, { caller: read, thumbnails: createThumbnails(storage) })
   linkRoutes(server, storage, { read, links: withKey('links:write') })
   usageRoutes(server, storage, { caller: read, admin })
@@ -175,7 +177,7 @@ export async function openStorage(
     log,
     reserve: true,
   })
-  const { spoolFolder, publicUrl, embed, limits } = config
+  const { spoolFolder, publicUrl, embed, limits, production } = config
   const providers = createProviders({
     ...config,
     masterKey: config.accounts.masterKey,
@@ -183,7 +185,6 @@ export async function openStorage(
   })
   const { db, withReserve } = database
   const record = recordKeyEvents<StorageTables>(clock, SOURCE)
-  const { production } = config
   const keys = openServiceKeys(db, { clock, production, scopes: SCOPES, record })
   const storage: Storage = {
     db,
@@ -234,7 +235,6 @@ export async function openForOperator(config: StorageFullConfig): Promise<Operat
   return { storage, users: operatorOf(accounts), keys, publishSample, close }
 }
 
-/** What a backup of this service has to keep. */
 export const storageFullData = dataOpenedBy(openStorage)
 
 /**

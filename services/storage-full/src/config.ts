@@ -20,6 +20,7 @@ const PREFIX = 'STORAGE_FULL_'
 const MAX_FILE_BYTES = 104_857_600
 const HOUR_SECONDS = 3_600
 const DAY_SECONDS = 86_400
+const WEEK_SECONDS = 604_800
 
 export function loadConfig(env: Env = process.env) {
   return readSettings(env, (settings) => {
@@ -45,6 +46,10 @@ export function loadConfig(env: Env = process.env) {
         quota: quota(settings),
         acceptedTypes: acceptedTypes(settings),
         orphanAgeSeconds: orphanAgeSeconds(settings),
+        restorableSeconds: settings.integer('STORAGE_FULL_RESTORABLE_SECONDS', 600, {
+          min: 1,
+          max: WEEK_SECONDS,
+        }),
         objectEndpoints: objectEndpoints(settings),
       },
       events: eventSettings(settings),

@@ -50,6 +50,11 @@ const LARGE_LOCAL_STEPS: Step[] = [
 const LARGE = { name: 'a.txt', type: 'text/plain', bytes: Buffer.alloc(1_000_000, 'a') }
 const OBJECT_STEPS: Step[] = [['object-put:stored', 1]]
 const DELETE_STEPS = ['delete:marked', 'delete:object', 'delete:thumbnail']
+/** Of a deletion that is undone; whether the file is there afterwards. */
+const RESTORE_STEPS = [
+  ['delete:marked', 'restorable'],
+  ['restore:row', 'stored'],
+] as const
 const THUMBNAIL_STEPS = ['thumbnail:read', 'thumbnail:put', 'thumbnail:row']
 /** Of the files of a user whom the issuer has erased. */
 const ERASURE_STEPS = ['delete:object', 'erased-user:data', 'erased-user:name']
@@ -116,6 +121,21 @@ function transfers(engine: TestEngine, provider: ProviderName, house: House): vo
         const { files } = await house.recover()
 
         assert.ok(!files.some((file) => file.id === id))
+      })
+
+    // No step of it touches the bytes.
+    for (const [step, state] of local ? RESTORE_STEPS : [])
+      test(`restorable delete and restore, killed at ${step}`, async (t) => {
+        let id = 0
+        await house.crash(t, step, async ({ api, token }) => {
+          id = (await upload(api, token)).body.id
+          await api.delete(`/file/${id}?restorable=true`, { token })
+          await api.post(`/file/${id}/restore`, undefined, { token })
+        })
+
+        const { files } = await house.recover()
+
+        assert.equal(files.find((file) => file.id === id)?.state, state)
       })
 
     for (const step of THUMBNAIL_STEPS)
@@ -248,8 +268,9 @@ async function recover(env: Record<string, string>) {
       .innerJoin('storage_locations', 'storage_locations.id', 'files.location_id')
       .select(['files.id', 'state', 'provider'])
       .execute()
-    assert.ok(files.every(({ state }) => state === 'stored'))
-    assert.deepEqual(await toldOf(storage), new Map(files.map((file) => [file.id, file.provider])))
+    assert.ok(files.every(({ state }) => state !== 'deleting'))
+    const stored = files.filter(({ state }) => state === 'stored')
+    assert.deepEqual(await toldOf(storage), new Map(stored.map((file) => [file.id, file.provider])))
     return { swept, files }
   } finally {
     storage.providers.close()
@@ -263,7 +284,7 @@ async function toldOf({ db }: Storage): Promise<Map<number, string>> {
   const told = new Map<number, string>()
   for (const { type, body } of rows.filter((row) => row.type.startsWith('file.'))) {
     const { fileId, provider } = JSON.parse(body).data
-    assert.equal(told.has(fileId), type !== 'file.uploaded', body)
+    assert.equal(told.has(fileId), !/uploaded|restored/.test(type), body)
     if (type === 'file.deleted') told.delete(fileId)
     else told.set(fileId, provider)
   }

@@ -25,7 +25,7 @@ for (const engine of engines)
       return startStorage(t, { STORAGE_FULL_DATABASE_URL, ...env }, testClock(), { delivers: true })
     }
 
-    test('an upload, a link, its use and the deletion are told once each, without names', async (t) => {
+    test('an upload, a link, its use, a deletion and what undoes it are told once each, without names', async (t) => {
       const service = await start(t)
       const { api, user } = service
       const receiver = await startReceiver(t)
@@ -34,9 +34,11 @@ for (const engine of engines)
       const wanted = { id: file.id, expiresInSeconds: 60 }
       const link = await api.post('/file/generate-pre-signed-url', wanted, { token: user })
       await api.get(`/file/presigned/${link.body.token}`)
+      await api.delete(`/file/${file.id}?restorable=true`, { token: user })
+      await api.post(`/file/${file.id}/restore`, undefined, { token: user })
       await api.delete(`/file/${file.id}`, { token: user })
 
-      const events = await fileEvents(service, 4)
+      const events = await fileEvents(service, 6)
 
       const [linkEvent] = events.filter(({ type }) => type === 'link.created')
       assert.deepEqual(
@@ -46,6 +48,8 @@ for (const engine of engines)
           ['link.created', linkEvent?.subject, 1],
           ['link.used', linkEvent?.subject, 2],
           ['file.deleted', `file:${file.id}`, 2],
+          ['file.restored', `file:${file.id}`, 3],
+          ['file.deleted', `file:${file.id}`, 4],
         ],
       )
       const { checksumSha256, ownerId, contentType, size } = file
@@ -56,7 +60,7 @@ for (const engine of engines)
       assert.ok(!JSON.stringify(events).includes('Ada'))
       const delivered = await until(
         () => receiver.delivered,
-        ({ length }) => length === 4,
+        ({ length }) => length === 6,
       )
       const ids = delivered.map(({ id }) => id)
       assert.deepEqual(ids.toSorted(), events.map(({ id }) => id).toSorted())

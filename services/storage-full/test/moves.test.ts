@@ -74,6 +74,35 @@ for (const engine of engines)
       )
     })
 
+    test('takes a deletion that can be undone along, and tells nothing of it', async (t) => {
+      const service = await start(t)
+      const { api, user, admin } = service
+      const { body: file } = await upload(api, user)
+      await api.delete(`/file/${file.id}?restorable=true`, { token: user })
+
+      const started = await api.post('/api/storage/moves', { to: 'OBJECT' }, { token: admin })
+      const moved = await finished(service, started.body.id)
+      const restored = await api.post(`/file/${file.id}/restore`, undefined, { token: user })
+
+      assert.deepEqual([moved.total, moved.moved, moved.failed], [1, 1, 0])
+      assert.deepEqual(restored.body, { ...file, provider: 'OBJECT' })
+      assert.deepEqual(await localObjects(service), [])
+      const { bytes } = await api.get(`/file/stream/${file.id}`, { token: user })
+      assert.ok(bytes.equals(sampleFiles.png))
+      const told = await until<{ items: Told[] }>(
+        async () => (await api.get(`/api/events?subject=file:${file.id}`, { token: admin })).body,
+        ({ items }) => items.length === 3,
+      )
+      assert.deepEqual(
+        told.items.map(({ type, data }) => [type, data.provider]),
+        [
+          ['file.uploaded', 'LOCAL'],
+          ['file.deleted', 'LOCAL'],
+          ['file.restored', 'OBJECT'],
+        ],
+      )
+    })
+
     test('tests the location files would go to, not the saved draft', async (t) => {
       const { api, admin, root } = await start(t)
       await writeFile(`${root}/not-a-folder`, '')

@@ -124,13 +124,14 @@ for (const engine of engines)
       }
     })
 
-    test('shows the first page of a PDF in its colours', async () => {
+    test('shows the first page of a PDF in its colours, the top above', async () => {
       const { api, user } = await newcomer()
       const bytes = Buffer.from(
         '%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n' +
           '2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n' +
           '3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 200000 100000]/Contents 4 0 R>>endobj\n' +
-          '4 0 obj<</Length 40>>stream\n1 0 0 rg 0 0 200000 100000 re f\nendstream endobj\n' +
+          '4 0 obj<</Length 66>>stream\n1 0 0 rg 0 0 200000 100000 re f\n' +
+          '0 0 1 rg 0 70000 200000 30000 re f\nendstream endobj\n' +
           'trailer<</Root 1 0 R>>\n%%EOF\n',
       )
       const { body } = await upload(api, user, { name: 'x.pdf', type: 'application/pdf', bytes })
@@ -140,8 +141,10 @@ for (const engine of engines)
       assert.equal(reply.headers.get('content-type'), 'image/jpeg')
       const { data, info } = await sharp(reply.bytes).raw().toBuffer({ resolveWithObject: true })
       assert.deepEqual([info.width, info.height], [256, 128])
-      const [red = 0, green = 0, blue = 0] = data
-      assert.ok(red > 240 && green < 20 && blue < 20, `${red} ${green} ${blue}`)
+      const pixels = { top: [...data.subarray(0, 3)], bottom: [...data.subarray(-3)] }
+      const isOn = (level = 0) => (level > 240 ? 1 : level < 20 ? 0 : level)
+      assert.deepEqual(pixels.top.map(isOn), [0, 0, 1])
+      assert.deepEqual(pixels.bottom.map(isOn), [1, 0, 0])
     })
 
     test('returns an SVG that names the type for everything else', async () => {

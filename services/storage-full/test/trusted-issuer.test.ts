@@ -198,6 +198,11 @@ for (const engine of engines)
     // Names are in the audit and beside what an administrator made.
     assert.equal((await api.delete(`/file/${removed.body.id}`, { token: boss })).status, 204)
     assert.equal((await api.delete(`/file/${ids.pop()}`, { token: admin })).status, 204)
+    const restorable = await upload(api, token)
+    await api.delete(`/file/${restorable.body.id}?restorable=true`, { token })
+    const deletedFiles = async () =>
+      (await api.get('/file/deleted', { token: await logIn(api, 'admin') })).body.totalElements
+    assert.equal(await deletedFiles(), 1)
     const key = { name: 'shop', scopes: ['files:read'] }
     const { body: made } = await api.post('/api/service-keys', key, { token: boss })
     const keyWorks = async () => (await api.get('/file/list', { token: made.secret })).status
@@ -215,6 +220,7 @@ for (const engine of engines)
         (status) => status === 404,
       )
     assert.equal(await statusOf(ours.body.id), 200)
+    await until(deletedFiles, (count) => count === 0)
 
     // A token of the user may be good for a quarter of an hour, and what it leaves is erased as well.
     const late = await upload(api, token)

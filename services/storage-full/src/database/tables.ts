@@ -39,6 +39,13 @@ type OwnTables = {
     thumbnail: ThumbnailState
     created_at: string
   }
+  /** What a file in the state `restorable` is kept for. The row goes when it is restored, or with the file. */
+  restorable_files: {
+    file_id: number
+    deleted_by: string
+    deleted_at: string
+    restorable_until: string
+  }
   /** What each owner has stored, so that no page and no quota counts a million rows. */
   file_totals: { owner_id: string; total: number; bytes: Generated<number> }
   /** On PostgreSQL what was added to that since, in rows that take turns. */
@@ -73,7 +80,8 @@ type OwnTables = {
   }
 }
 
-export type FileState = 'stored' | 'deleting'
+/** A `restorable` file is deleted for everyone but for the one who may restore it; `deleting` is final. */
+export type FileState = 'stored' | 'restorable' | 'deleting'
 
 /** Not requested yet, kept beside the object, or not possible for this file. */
 export type ThumbnailState = 'none' | 'kept' | 'impossible'

@@ -33,6 +33,7 @@ const LinkData = Type.Object(
 export const STORAGE_EVENTS: EventCatalogue = {
   'file.uploaded': { description: 'A file was stored.', data: FileData },
   'file.deleted': { description: 'A file was deleted.', data: FileData },
+  'file.restored': { description: 'A deletion was undone.', data: FileData },
   'file.moved': { description: 'A file has another provider, or another place.', data: FileData },
   'link.created': { description: 'A file has another temporary link.', data: LinkData },
   'link.used': { description: 'A temporary link was opened.', data: LinkData },
@@ -56,7 +57,7 @@ export function uploadEvent(file: NewFile): FirstEvent {
 /** In the transaction of the change. */
 export async function insertFileEvent(
   db: StorageDb,
-  type: 'file.deleted' | 'file.moved',
+  type: 'file.deleted' | 'file.restored' | 'file.moved',
   file: StoredFile,
   at: Date,
 ): Promise<void> {

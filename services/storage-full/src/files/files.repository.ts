@@ -42,7 +42,8 @@ export async function findIdAfter(
   return row?.id
 }
 
-export type FileFilter = { state: FileState; notAt?: number }
+/** Without a state: every file whose bytes are to be kept, restorable ones too. */
+export type FileFilter = { state?: FileState; notAt?: number }
 
 /** Oldest first, for work that visits every file. */
 export async function listFilesAfter(
@@ -50,7 +51,7 @@ export async function listFilesAfter(
   { state, notAt, afterId, limit }: FileFilter & { afterId: number; limit: number },
 ): Promise<StoredFile[]> {
   const rows = await selectFiles(db)
-    .where('files.state', '=', state)
+    .where('files.state', state ? '=' : '!=', state ?? 'deleting')
     .where('files.id', '>', afterId)
     .$if(notAt !== undefined, (files) => files.where('files.location_id', '!=', notAt ?? 0))
     .orderBy('files.id')
@@ -76,14 +77,18 @@ export async function findObjectNames(
 }
 
 /**
- * Hides the file; the caller, or the next run after a crash, then removes its bytes. Returns the
- * file as it is now, for a move may just have changed its location. Of several callers one gets it.
+ * Takes the file out of sight and out of what its owner has stored. Returns it as it is now, for a
+ * move may just have changed its location. Of several callers one gets it.
  */
-export async function markDeleting(db: StorageDb, id: number): Promise<StoredFile | undefined> {
+export async function markHidden(
+  db: StorageDb,
+  id: number,
+  state: Exclude<FileState, 'stored'>,
+): Promise<StoredFile | undefined> {
   return inTransaction(db, async (transaction) => {
     const marked = await transaction
       .updateTable('files')
-      .set({ state: 'deleting' })
+      .set({ state })
       .where('id', '=', id)
       .where('state', '=', 'stored')
       .returning(['owner_id', 'size_bytes'])
@@ -95,47 +100,48 @@ export async function markDeleting(db: StorageDb, id: number): Promise<StoredFil
   })
 }
 
-export async function deleteFileRow(db: StorageDb, id: number): Promise<void> {
-  await db.deleteFrom('files').where('id', '=', id).where('state', '=', 'deleting').execute()
-}
-
 /** False when the file was deleted or moved meanwhile: then nothing has changed. */
-export function updateThumbnail(
+export async function updateThumbnail(
   db: StorageDb,
   file: StoredFile,
   thumbnail: ThumbnailState,
 ): Promise<boolean> {
-  return updateUnmoved(db, file, { thumbnail })
-}
-
-/** The moment a move takes effect. False when the file was deleted or moved meanwhile. */
-export function updateLocation(
-  db: StorageDb,
-  file: StoredFile,
-  { location, objectName }: ObjectAddress,
-): Promise<boolean> {
-  const thumbnail = file.thumbnail === 'kept' ? 'none' : file.thumbnail
-  return updateUnmoved(db, file, { location_id: location.id, object_name: objectName, thumbnail })
-}
-
-async function updateUnmoved(
-  db: StorageDb,
-  file: StoredFile,
-  change: Updateable<StorageTables['files']>,
-): Promise<boolean> {
-  const { numUpdatedRows } = await db
-    .updateTable('files')
-    .set(change)
-    .where('id', '=', file.id)
+  const { numUpdatedRows } = await updateUnmoved(db, file, { thumbnail })
     .where('state', '=', 'stored')
-    .where('object_name', '=', file.objectName)
     .executeTakeFirst()
   return numUpdatedRows > 0n
 }
 
+/** The moment a move takes effect. Returns the file as it is now; nothing when it is gone, or was moved meanwhile. */
+export async function updateLocation(
+  db: StorageDb,
+  file: StoredFile,
+  { location, objectName }: ObjectAddress,
+): Promise<StoredFile | undefined> {
+  const thumbnail = file.thumbnail === 'kept' ? 'none' : file.thumbnail
+  const change = { location_id: location.id, object_name: objectName, thumbnail }
+  const { numUpdatedRows } = await updateUnmoved(db, file, change)
+    .where('state', '!=', 'deleting')
+    .executeTakeFirst()
+  return numUpdatedRows > 0n ? findFile(db, file.id) : undefined
+}
+
+function updateUnmoved(
+  db: StorageDb,
+  file: StoredFile,
+  change: Updateable<StorageTables['files']>,
+) {
+  return db
+    .updateTable('files')
+    .set(change)
+    .where('id', '=', file.id)
+    .where('object_name', '=', file.objectName)
+}
+
 type FileRow = Awaited<ReturnType<ReturnType<typeof selectFiles>['execute']>>[number]
 
-function selectFiles(db: StorageDb) {
+/** For other repositories of this service. */
+export function selectFiles(db: StorageDb) {
   return (
     db
       .selectFrom('files')
@@ -147,7 +153,7 @@ function selectFiles(db: StorageDb) {
   )
 }
 
-function fileOf(row: FileRow): StoredFile {
+export function fileOf(row: FileRow): StoredFile {
   const { locationId, provider, prefix, sealedSettings, ...file } = fromRow(row)
   return { ...file, location: { id: locationId, provider, prefix, sealedSettings } }
 }

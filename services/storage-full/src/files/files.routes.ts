@@ -1,5 +1,4 @@
 import { Readable } from 'node:stream'
-import { originOf } from '@plinth/accounts'
 import {
   acceptUploads,
   basePathOf,
@@ -7,7 +6,6 @@ import {
   fileReplies,
   type Guard,
   IdPath,
-  noContent,
   type PageRequest,
   pageQuery,
   pageRequest,
@@ -19,18 +17,16 @@ import {
   type Server,
   sendFile,
   Type,
-  timestamp,
   UPLOAD_PROBLEMS,
   type Upload,
   uploadTooLarge,
 } from '@plinth/kit'
-import { ProviderField } from '../locations/locations.ts'
 import { asStorageFault, storageUnavailable } from '../locations/problems.ts'
 import { representationOf } from './bytes.ts'
 import {
   allFiles,
-  deleteFile,
   describeFile,
+  FileReply,
   ownerSeenBy,
   pageOfFiles,
   requireFile,
@@ -42,26 +38,6 @@ import type { Storage, StoredFile } from './storage.ts'
 import { overQuota, requireRoom } from './usage/usage.ts'
 
 const tags = ['Files']
-
-const FileReply = Type.Object(
-  {
-    id: Type.Integer(),
-    originalFilename: Type.String({ examples: ['holiday.png'] }),
-    storedFilename: Type.String({ examples: ['0b9d6d2e-6a1b-4a52-9c39-5c1f0e8b7a61.png'] }),
-    extension: Type.String({ examples: ['png'] }),
-    contentType: Type.String({ examples: ['image/png'] }),
-    size: Type.Integer({ minimum: 0, description: 'Bytes' }),
-    checksumSha256: Type.String({ description: 'Lower-case hex' }),
-    owner: Type.String({ examples: ['ada'] }),
-    ownerId: Type.Union([Type.Integer(), Type.String()], {
-      description:
-        'A number; a user of the trusted issuer has its name in front, a service key `key-`',
-    }),
-    provider: ProviderField,
-    createdAt: timestamp(),
-  },
-  { title: 'StoredFile' },
-)
 
 /** Sent in pieces, or as one page. */
 const FilesReply = Type.Unsafe<unknown>(Type.Array(FileReply))
@@ -115,11 +91,7 @@ async function receive(request: Request, reply: Reply, storage: Storage): Promis
   }
 }
 
-export function fileRoutes(
-  server: Server,
-  storage: Storage,
-  { read, write }: { read: Guard; write: Guard },
-): void {
+export function fileRoutes(server: Server, storage: Storage, read: Guard): void {
   bytesRoutes(server, storage, read)
   server.get('/file/list', {
     onRequest: read,
@@ -149,23 +121,6 @@ export function fileRoutes(
     },
     handler: async ({ caller, params }) =>
       describeFile(await requireFile(storage, caller, pathId(params.id))),
-  })
-
-  server.delete('/file/:id', {
-    onRequest: write,
-    schema: {
-      operationId: 'remove',
-      summary: 'Delete a file, its thumbnail and what is known about it',
-      tags,
-      params: IdPath,
-      response: { 204: noContent },
-      problems: [fileNotFound, fileOfAnotherUser, storageUnavailable],
-    },
-    handler: async (request, reply) => {
-      const id = pathId(request.params.id)
-      await deleteFile(storage, request.caller, { id, origin: originOf(request) })
-      return reply.code(204).send()
-    },
   })
 }
 

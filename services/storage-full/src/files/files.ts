@@ -1,35 +1,26 @@
-import { ADMIN_ROLE, type Origin, recordEvent } from '@plinth/accounts'
+import { ADMIN_ROLE } from '@plinth/accounts'
 import {
   type Caller,
   databaseFault,
   failPoint,
-  inTransaction,
-  isLeaseHeld,
   type PageRequest,
   requireFileType,
+  Type,
+  timestamp,
   type Upload,
   type UploadLimits,
 } from '@plinth/kit'
-import type { StorageDb } from '../database/tables.ts'
-import { insertFileEvent, uploadEvent } from './events.ts'
-import {
-  deleteFileRow,
-  findFile,
-  findIdAfter,
-  listFiles,
-  markDeleting,
-} from './files.repository.ts'
+import { ProviderField } from '../locations/locations.ts'
+import { uploadEvent } from './events.ts'
+import { findFile, findIdAfter, listFiles } from './files.repository.ts'
 import { fileNotFound, fileOfAnotherUser, quotaExceeded } from './problems.ts'
 import {
-  HELD_FOR_BACKUP,
-  HOLD_SECONDS,
   type NewFile,
   newObjectName,
   objectKey,
   type Storage,
   type StoredFile,
   shownOwnerId,
-  thumbnailKey,
 } from './storage.ts'
 import { insertFile } from './usage/counted-files.repository.ts'
 import { countFiles } from './usage/usage.repository.ts'
@@ -137,6 +128,26 @@ export async function pageOfFiles({ db }: Storage, ownerId: string | undefined, 
   return { files, total: await countFiles(db, ownerId) }
 }
 
+export const FileReply = Type.Object(
+  {
+    id: Type.Integer(),
+    originalFilename: Type.String({ examples: ['holiday.png'] }),
+    storedFilename: Type.String({ examples: ['0b9d6d2e-6a1b-4a52-9c39-5c1f0e8b7a61.png'] }),
+    extension: Type.String({ examples: ['png'] }),
+    contentType: Type.String({ examples: ['image/png'] }),
+    size: Type.Integer({ minimum: 0, description: 'Bytes' }),
+    checksumSha256: Type.String({ description: 'Lower-case hex' }),
+    owner: Type.String({ examples: ['ada'] }),
+    ownerId: Type.Union([Type.Integer(), Type.String()], {
+      description:
+        'A number; a user of the trusted issuer has its name in front, a service key `key-`',
+    }),
+    provider: ProviderField,
+    createdAt: timestamp(),
+  },
+  { title: 'StoredFile' },
+)
+
 /** What a client sees of a file: no disk path, bucket or key. */
 export function describeFile(file: StoredFile) {
   return {
@@ -152,61 +163,4 @@ export function describeFile(file: StoredFile) {
     provider: file.location.provider,
     createdAt: file.createdAt,
   }
-}
-
-/**
- * Deletes a file in steps that can be resumed: mark the row, remove the bytes, remove the row. A
- * provider that is down is noticed before the first step, so that nothing has changed. What an
- * administrator does to another user's file is in the audit.
- */
-export async function deleteFile(
-  storage: Storage,
-  caller: Caller,
-  { id, origin }: { id: number; origin: Origin },
-): Promise<void> {
-  const file = await requireFile(storage, caller, id)
-  await storage.providers.at(file.location).sizeOf(objectKey(file))
-  const hidden = await hideFile(storage, id, async (db, { ownerId, ownerName }) => {
-    if (ownerId === caller.userId) return
-    const subject = `file ${id} of ${ownerName}`
-    const event = { event: 'FILE_DELETED', actor: caller.username, subject }
-    await recordEvent({ ...storage, db }, event, origin)
-  })
-  if (!hidden) throw fileNotFound()
-  await finishDeletion(storage, hidden)
-}
-
-/** The first step of a deletion, which is told at once. Of several callers one gets the file. */
-export async function hideFile(
-  { db: database, clock, withReserve }: Storage,
-  id: number,
-  record?: (db: StorageDb, file: StoredFile) => Promise<void>,
-): Promise<StoredFile | undefined> {
-  const hidden = await withReserve(() =>
-    inTransaction(database, async (db) => {
-      const found = await markDeleting(db, id)
-      if (!found) return undefined
-      await record?.(db, found)
-      await insertFileEvent(db, 'file.deleted', found, clock())
-      return found
-    }),
-  )
-  failPoint('delete:marked')
-  return hidden
-}
-
-/**
- * Also for files that stayed marked because of a crash or a provider that went down. What a backup
- * still has to read is removed later: the row is marked first, so a backup that begins after this
- * look does not need the object.
- */
-export async function finishDeletion(storage: Storage, file: StoredFile): Promise<void> {
-  const { db, providers, withReserve } = storage
-  if (await isLeaseHeld(db, HELD_FOR_BACKUP, HOLD_SECONDS)) return
-  const provider = providers.at(file.location)
-  await provider.remove(objectKey(file))
-  failPoint('delete:object')
-  await provider.remove(thumbnailKey(file))
-  failPoint('delete:thumbnail')
-  await withReserve(() => deleteFileRow(db, file.id))
 }

@@ -23,6 +23,8 @@ export type Storage = LocationContext & {
     acceptedTypes: FileType[]
     /** How long an object may have no file before the sweeper removes it. */
     orphanAgeSeconds: number
+    /** How long a deletion can be undone that was asked for with `restorable`. */
+    restorableSeconds: number
   }
 }
 

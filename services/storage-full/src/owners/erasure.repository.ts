@@ -28,7 +28,23 @@ export async function renameOwner(
   await db
     .updateTable('audit_events')
     .set({ subject: sql`substr(subject, 1, ${kept}) || cast(${` of ${to}`} as text)` })
-    .where('event', '=', 'FILE_DELETED')
+    .where('event', 'in', ['FILE_DELETED', 'FILE_RESTORED'])
     .where(sql<boolean>`substr(subject, ${kept} + 1) = ${ending}`)
     .execute()
+}
+
+/** Files of an owner that are stored, or could be again. */
+export async function listIdsToErase(
+  db: StorageDb,
+  ownerId: string,
+  limit: number,
+): Promise<number[]> {
+  const rows = await db
+    .selectFrom('files')
+    .select('id')
+    .where('owner_id', '=', ownerId)
+    .where('state', 'in', ['stored', 'restorable'])
+    .limit(limit)
+    .execute()
+  return rows.map(({ id }) => id)
 }

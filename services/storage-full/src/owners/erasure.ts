@@ -1,10 +1,10 @@
 import { recordEvent } from '@plinth/accounts'
 import type { ErasedUsers, Introspection } from '@plinth/kit'
 import type { StorageTables } from '../database/tables.ts'
-import { listFiles } from '../files/files.repository.ts'
-import { finishDeletion, hideFile } from '../files/files.ts'
 import type { Storage } from '../files/storage.ts'
-import { renameOwner } from './erasure.repository.ts'
+import { claimForRemoval } from './deletions.repository.ts'
+import { finishDeletion, hideFile } from './deletions.ts'
+import { listIdsToErase, renameOwner } from './erasure.repository.ts'
 import { ownerIdOf } from './owners.ts'
 
 const FILES_AT_ONCE = 200
@@ -31,13 +31,12 @@ export function erasedOwners(
 /** Bytes that cannot be removed now are left to the job that finishes deletions. */
 async function eraseFiles(storage: Storage, ownerId: string): Promise<void> {
   const { db, clock, log } = storage
-  const newestId = Number.MAX_SAFE_INTEGER
   let erased = 0
   for (;;) {
-    const files = await listFiles(db, { ownerId, newestId, limit: FILES_AT_ONCE })
-    if (files.length === 0) break
-    for (const { id } of files) {
-      const hidden = await hideFile(storage, id)
+    const ids = await listIdsToErase(db, ownerId, FILES_AT_ONCE)
+    if (ids.length === 0) break
+    for (const id of ids) {
+      const hidden = (await hideFile(storage, id)) ?? (await claimForRemoval(db, id))
       if (!hidden) continue
       erased += 1
       await finishDeletion(storage, hidden).catch((error) =>

@@ -21,8 +21,8 @@ export class DamagedBytesError extends Error {
 
 /**
  * Copies a file, checks the copy byte by byte, switches the row, and only then removes the
- * original: at every moment the row names an object that is complete. False when the file was
- * deleted meanwhile.
+ * original: at every moment the row names an object that is complete. A deletion that can be undone
+ * moves along. False when the file was deleted meanwhile.
  */
 export async function moveFile(
   storage: Storage,
@@ -32,9 +32,10 @@ export async function moveFile(
   const target = { location, objectName: newObjectName(file.extension) }
   await copyVerified(storage, file, target)
   const switched = await inTransaction(storage.db, async (db) => {
-    if (!(await updateLocation(db, file, target))) return false
-    await insertFileEvent(db, 'file.moved', { ...file, ...target }, storage.clock())
-    return true
+    const moved = await updateLocation(db, file, target)
+    // One that is restorable was told to be deleted.
+    if (moved?.state === 'stored') await insertFileEvent(db, 'file.moved', moved, storage.clock())
+    return moved !== undefined
   })
   failPoint('move:row')
   await removeUnused(storage, switched ? file : target)

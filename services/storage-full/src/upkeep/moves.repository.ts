@@ -63,7 +63,7 @@ export async function countFilesElsewhere(db: StorageDb, locationId: number): Pr
   const { count } = await db
     .selectFrom('files')
     .select((files) => files.fn.countAll<number>().as('count'))
-    .where('state', '=', 'stored')
+    .where('state', '!=', 'deleting')
     .where('location_id', '!=', locationId)
     .executeTakeFirstOrThrow()
   return Number(count)

@@ -119,7 +119,7 @@ async function recordReason({ db, clock, log }: Storage, { id }: Move, reason: s
 
 async function moveAll(storage: Storage, move: Move, target: Location, signal: AbortSignal) {
   const { db, clock } = storage
-  const filter = { state: 'stored', notAt: target.id, limit: FILES_AT_ONCE } as const
+  const filter = { notAt: target.id, limit: FILES_AT_ONCE }
   let afterId = move.cursorId
   while (!signal.aborted) {
     const files = await listFilesAfter(db, { ...filter, afterId })

@@ -1,10 +1,10 @@
 import { dirname } from 'node:path'
 import { secondsAfter, sweepOldSpools } from '@plinth/kit'
 import { type FileFilter, findObjectNames, listFilesAfter } from '../files/files.repository.ts'
-import { finishDeletion } from '../files/files.ts'
 import { objectNameOf, type Storage, type StoredFile } from '../files/storage.ts'
 import { listLocations } from '../locations/locations.ts'
 import type { Location } from '../locations/providers/provider.ts'
+import { expireRestorable, finishDeletion } from '../owners/deletions.ts'
 import {
   deleteExpiredLinks,
   deleteOrphans,
@@ -15,8 +15,9 @@ import {
 const FILES_AT_ONCE = 200
 const KEYS_AT_ONCE = 500
 
-/** Finishes the deletions that a crash or an unreachable provider interrupted. */
+/** Finishes the deletions that can no longer be undone, or that a crash or an unreachable provider interrupted. */
 export async function finishDeletions(storage: Storage, signal?: AbortSignal): Promise<void> {
+  await expireRestorable(storage)
   for await (const file of everyFile(storage, { state: 'deleting' })) {
     if (signal?.aborted) return
     try {

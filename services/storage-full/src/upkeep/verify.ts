@@ -16,7 +16,7 @@ type Difference = {
 
 /** Reads every byte of every file and every key of every location, and reports what differs. */
 export async function* verifyFiles(storage: Storage): AsyncGenerator<Difference | 'sound'> {
-  for await (const file of everyFile(storage, { state: 'stored' })) {
+  for await (const file of everyFile(storage, {})) {
     const finding = await findingOf(storage, file)
     if (finding === 'sound') yield finding
     else if (finding !== 'gone') yield { problem: finding, subject: `file ${file.id}` }
@@ -31,7 +31,7 @@ async function findingOf(storage: Storage, file: StoredFile): Promise<Finding> {
   const finding = await compare(storage, file)
   if (finding === 'sound') return finding
   const current = await findFile(storage.db, file.id)
-  if (current?.state !== 'stored') return 'gone'
+  if (!current || current.state === 'deleting') return 'gone'
   return current.objectName === file.objectName ? finding : findingOf(storage, current)
 }
 

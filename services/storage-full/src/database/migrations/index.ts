@@ -3,6 +3,7 @@ import { issuerMigrations, type Migration, serviceKeyMigrations } from '@plinth/
 import { storageSchema } from './0001-storage.ts'
 import { usageInBytes } from './0002-usage.ts'
 import { totalsInParts } from './0003-totals-in-parts.ts'
+import { restorableFiles } from './0004-restorable-files.ts'
 
 export const storageMigrations: Migration[] = [
   ...accountMigrations,
@@ -11,4 +12,5 @@ export const storageMigrations: Migration[] = [
   ...serviceKeyMigrations,
   totalsInParts,
   ...issuerMigrations,
+  restorableFiles,
 ]

@@ -170,31 +170,49 @@ const insertUncounted = prepared((db: StorageDb, row: ToldRow) => {
 
 /**
  * Decides with all parts locked, and spreads the total over them evenly, so that there is room in
- * each of them again as long as there is room at all.
+ * each of them again as long as there is room at all. False, and nothing is counted, when there is none.
  */
+async function countAtEdge(
+  transaction: StorageDb,
+  { owner_id: owner, size_bytes }: Pick<NewRow, 'owner_id' | 'size_bytes'>,
+  { files: mostFiles = NO_LIMIT, bytes: mostBytes = NO_LIMIT }: Quota,
+): Promise<boolean> {
+  const [, parts, total] = await Promise.all([
+    createParts(transaction, { owner }),
+    lockParts(transaction, { owner }),
+    lockTotal(transaction, { owner }),
+  ])
+  let [files, bytes] = [1, size_bytes]
+  for (const counted of [...parts, ...total]) {
+    files += counted.total
+    bytes += counted.bytes
+  }
+  if (files > mostFiles || bytes > mostBytes) return false
+  await clearTotal(transaction, { owner })
+  await spread(transaction, {
+    owner,
+    files: Math.floor(files / PARTS),
+    moreFiles: files % PARTS,
+    bytes: Math.floor(bytes / PARTS),
+    moreBytes: bytes % PARTS,
+  })
+  return true
+}
+
 async function insertAtEdge(db: StorageDb, row: ToldRow, quota: Quota) {
-  const { files: mostFiles = NO_LIMIT, bytes: mostBytes = NO_LIMIT } = quota
-  const owner = row.owner_id
   return inTransaction(db, async (transaction) => {
-    const [, parts, total] = await Promise.all([
-      createParts(transaction, { owner }),
-      lockParts(transaction, { owner }),
-      lockTotal(transaction, { owner }),
-    ])
-    let [files, bytes] = [1, row.size_bytes]
-    for (const counted of [...parts, ...total]) {
-      files += counted.total
-      bytes += counted.bytes
-    }
-    if (files > mostFiles || bytes > mostBytes) return undefined
-    await clearTotal(transaction, { owner })
-    await spread(transaction, {
-      owner,
-      files: Math.floor(files / PARTS),
-      moreFiles: files % PARTS,
-      bytes: Math.floor(bytes / PARTS),
-      moreBytes: bytes % PARTS,
-    })
+    if (!(await countAtEdge(transaction, row, quota))) return undefined
     return lastly(insertUncounted(transaction, row).then(([inserted]) => inserted))
   })
+}
+
+/** In the transaction that shows the file again; false when it is over the quota. */
+export async function countRestored(
+  db: StorageDb,
+  { ownerId, sizeBytes }: StoredFile,
+  quota: Quota,
+): Promise<boolean> {
+  return engineOf(db) === 'postgres'
+    ? countAtEdge(db, { owner_id: ownerId, size_bytes: sizeBytes }, quota)
+    : addUsage(db, ownerId, { files: 1, bytes: sizeBytes }, quota)
 }

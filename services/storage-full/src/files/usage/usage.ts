@@ -1,6 +1,7 @@
 import { type Caller, type PageRequest, pageOf } from '@plinth/kit'
 import { quotaExceeded } from '../problems.ts'
-import { type Storage, shownOwnerId } from '../storage.ts'
+import { type Storage, type StoredFile, shownOwnerId } from '../storage.ts'
+import { countRestored } from './counted-files.repository.ts'
 import { countOwners, findUsage, listUsage, type Quota, type Usage } from './usage.repository.ts'
 
 /** What the caller has stored, and the most it may be; null where there is no limit. */
@@ -34,6 +35,11 @@ export async function requireRoom({ db, limits }: Storage, { userId }: Caller): 
   const room = bytes === undefined ? Number.POSITIVE_INFINITY : bytes - used.bytes
   if (room <= 0 || used.files >= (files ?? Number.POSITIVE_INFINITY)) throw overQuota(limits.quota)
   return room
+}
+
+/** In the transaction that shows a deleted file again: it counts as one that is uploaded. */
+export async function requireRoomFor({ db, limits }: Storage, file: StoredFile): Promise<void> {
+  if (!(await countRestored(db, file, limits.quota))) throw overQuota(limits.quota)
 }
 
 export function overQuota({ files, bytes }: Quota) {

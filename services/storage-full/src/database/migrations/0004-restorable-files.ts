@@ -1,0 +1,21 @@
+import type { Migration } from '@plinth/kit'
+import { sql } from 'kysely'
+
+/** For nodes of the version before, which may still be running, such a file is deleted. */
+export const restorableFiles: Migration = {
+  name: 'storage-0004-restorable-files',
+  async up(db) {
+    await db.schema
+      .createTable('restorable_files')
+      .addColumn('file_id', 'bigint', (column) =>
+        column.primaryKey().references('files.id').onDelete('cascade'),
+      )
+      .addColumn('deleted_by', 'text', (column) => column.notNull())
+      .addColumn('deleted_at', 'text', (column) => column.notNull())
+      .addColumn('restorable_until', 'text', (column) => column.notNull())
+      .execute()
+    await sql`create index restorable_files_until on restorable_files (restorable_until)`.execute(
+      db,
+    )
+  },
+}

@@ -1,0 +1,96 @@
+import { originOf } from '@plinth/accounts'
+import {
+  type Guard,
+  IdPath,
+  noContent,
+  oneOf,
+  pageQuery,
+  pageReply,
+  pageRequest,
+  pathId,
+  type Server,
+  Type,
+  timestamp,
+} from '@plinth/kit'
+import { FileReply } from '../files/files.ts'
+import { fileNotFound, fileOfAnotherUser, quotaExceeded } from '../files/problems.ts'
+import type { Storage } from '../files/storage.ts'
+import { storageUnavailable } from '../locations/problems.ts'
+import { deleteFile, deleteRestorably, pageOfRestorable, restoreFile } from './deletions.ts'
+
+const tags = ['Files']
+
+const RestorableReply = Type.Object(
+  { ...FileReply.properties, deletedAt: timestamp(), restorableUntil: timestamp() },
+  { title: 'RestorableFile' },
+)
+
+const DeletionQuery = Type.Object({ restorable: Type.Optional(oneOf('true', 'false')) })
+
+const RestorableQuery = pageQuery([], {
+  ownerId: Type.Optional(
+    Type.String({ description: 'For administrators: the files of one owner', examples: ['2'] }),
+  ),
+})
+
+export function deletionRoutes(
+  server: Server,
+  storage: Storage,
+  { read, write }: { read: Guard; write: Guard },
+): void {
+  server.delete('/file/:id', {
+    onRequest: write,
+    schema: {
+      operationId: 'remove',
+      summary: 'Delete a file, its thumbnail and what is known about it',
+      description:
+        'With `restorable=true` the file is gone for everyone, and its bytes are kept for a while: 200, and until when it can be restored.',
+      tags,
+      params: IdPath,
+      querystring: DeletionQuery,
+      response: { 200: RestorableReply, 204: noContent },
+      problems: [fileNotFound, fileOfAnotherUser, storageUnavailable],
+    },
+    handler: async (request, reply) => {
+      const { caller, params, query } = request
+      const asked = { id: pathId(params.id), origin: originOf(request) }
+      if (query.restorable === 'true') return deleteRestorably(storage, caller, asked)
+      await deleteFile(storage, caller, asked)
+      return reply.code(204).send()
+    },
+  })
+
+  server.get('/file/deleted', {
+    onRequest: read,
+    schema: {
+      operationId: 'deletedFiles',
+      summary: 'Deleted files that you can still restore, the last deleted first',
+      description: 'For an administrator those of all users, also what others have deleted.',
+      tags,
+      readsQuery: RestorableQuery,
+      response: { 200: pageReply(RestorableReply, 'PageOfRestorableFiles') },
+      problems: [fileOfAnotherUser],
+    },
+    handler: ({ caller, query }) => {
+      const { ownerId } = (query ?? {}) as Record<string, unknown>
+      const asked = typeof ownerId === 'string' && ownerId !== '' ? ownerId : undefined
+      return pageOfRestorable(storage, caller, { ownerId: asked, page: pageRequest(query, []) })
+    },
+  })
+
+  server.post('/file/:id/restore', {
+    onRequest: write,
+    schema: {
+      operationId: 'restore',
+      summary: 'Restore a deleted file, with its links',
+      tags,
+      params: IdPath,
+      response: { 200: FileReply },
+      problems: [fileNotFound, fileOfAnotherUser, quotaExceeded],
+    },
+    handler: (request) => {
+      const asked = { id: pathId(request.params.id), origin: originOf(request) }
+      return restoreFile(storage, request.caller, asked)
+    },
+  })
+}

@@ -1,0 +1,186 @@
+import { ADMIN_ROLE, type Origin, recordEvent } from '@plinth/accounts'
+import {
+  type Caller,
+  failPoint,
+  inTransaction,
+  isLeaseHeld,
+  type PageRequest,
+  pageOf,
+  secondsAfter,
+} from '@plinth/kit'
+import type { StorageDb } from '../database/tables.ts'
+import { insertFileEvent } from '../files/events.ts'
+import { markHidden } from '../files/files.repository.ts'
+import { describeFile, ownerSeenBy, requireFile } from '../files/files.ts'
+import { fileNotFound, fileOfAnotherUser } from '../files/problems.ts'
+import {
+  HELD_FOR_BACKUP,
+  HOLD_SECONDS,
+  objectKey,
+  type Storage,
+  type StoredFile,
+  thumbnailKey,
+} from '../files/storage.ts'
+import { requireRoomFor } from '../files/usage/usage.ts'
+import {
+  claimRestorable,
+  deleteFileRow,
+  findRestorable,
+  insertRestorable,
+  listRestorable,
+  type RestorableFile,
+  type RestorableTime,
+  updateBeyondQuota,
+  updateExpired,
+} from './deletions.repository.ts'
+
+type Asked = { id: number; origin: Origin }
+
+/**
+ * Deletes a file in steps that can be resumed: mark the row, remove the bytes, remove the row. A
+ * provider that is down is noticed before the first step, so that nothing has changed.
+ */
+export async function deleteFile(storage: Storage, caller: Caller, asked: Asked): Promise<void> {
+  await finishDeletion(storage, await hideFor(storage, caller, asked))
+}
+
+/** The first of these steps alone: the others come when the time to restore the file is over. */
+export async function deleteRestorably(storage: Storage, caller: Caller, asked: Asked) {
+  const now = storage.clock()
+  const time = {
+    deletedBy: caller.userId,
+    deletedAt: now.toISOString(),
+    restorableUntil: secondsAfter(now, storage.limits.restorableSeconds).toISOString(),
+  }
+  return describeRestorable({ ...(await hideFor(storage, caller, asked, time)), ...time })
+}
+
+async function hideFor(
+  storage: Storage,
+  caller: Caller,
+  { id, origin }: Asked,
+  restorable?: RestorableTime,
+): Promise<StoredFile> {
+  const file = await requireFile(storage, caller, id)
+  await storage.providers.at(file.location).sizeOf(objectKey(file))
+  const record = (db: StorageDb, hidden: StoredFile) =>
+    recordOfAnother({ ...storage, db }, { event: 'FILE_DELETED', caller, origin }, hidden)
+  const hidden = await hideFile(storage, id, { restorable, record })
+  if (!hidden) throw fileNotFound()
+  return hidden
+}
+
+/** What an administrator does to the file of another user is in the audit. */
+async function recordOfAnother(
+  storage: Storage,
+  { event, caller, origin }: { event: string; caller: Caller; origin: Origin },
+  { id, ownerId, ownerName }: StoredFile,
+): Promise<void> {
+  if (ownerId === caller.userId) return
+  const subject = `file ${id} of ${ownerName}`
+  await recordEvent(storage, { event, actor: caller.username, subject }, origin)
+}
+
+type Hiding = {
+  restorable?: RestorableTime | undefined
+  record?: (db: StorageDb, file: StoredFile) => Promise<void>
+}
+
+/** The first step of a deletion, which is told at once. Of several callers one gets the file. */
+export async function hideFile(
+  { db: database, clock, withReserve }: Storage,
+  id: number,
+  { restorable, record }: Hiding = {},
+): Promise<StoredFile | undefined> {
+  const hidden = await withReserve(() =>
+    inTransaction(database, async (db) => {
+      const found = await markHidden(db, id, restorable ? 'restorable' : 'deleting')
+      if (!found) return undefined
+      if (restorable) await insertRestorable(db, id, restorable)
+      await record?.(db, found)
+      await insertFileEvent(db, 'file.deleted', found, clock())
+      return found
+    }),
+  )
+  failPoint('delete:marked')
+  return hidden
+}
+
+/**
+ * Also for files that stayed marked because of a crash or a provider that went down. What a backup
+ * still has to read is removed later: the row is marked first, so a backup that begins after this
+ * look does not need the object.
+ */
+export async function finishDeletion(storage: Storage, file: StoredFile): Promise<void> {
+  const { db, providers, withReserve } = storage
+  if (await isLeaseHeld(db, HELD_FOR_BACKUP, HOLD_SECONDS)) return
+  const provider = providers.at(file.location)
+  await provider.remove(objectKey(file))
+  failPoint('delete:object')
+  await provider.remove(thumbnailKey(file))
+  failPoint('delete:thumbnail')
+  await withReserve(() => deleteFileRow(db, file.id))
+}
+
+/**
+ * What the caller may restore. Owners restore what they have deleted themselves, so that they cannot
+ * take back what an administrator deleted; administrators restore everything.
+ */
+export async function pageOfRestorable(
+  { db, clock }: Storage,
+  caller: Caller,
+  { ownerId, page }: { ownerId: string | undefined; page: PageRequest },
+) {
+  const seen = {
+    ownerId: ownerSeenBy(caller, ownerId),
+    deletedBy: caller.roles.includes(ADMIN_ROLE) ? undefined : caller.userId,
+  }
+  const { files, total } = await listRestorable(db, seen, { now: clock(), page })
+  return pageOf(files.map(describeRestorable), total, page)
+}
+
+function describeRestorable(file: RestorableFile) {
+  const { deletedAt, restorableUntil } = file
+  return { ...describeFile(file), deletedAt, restorableUntil }
+}
+
+/** Undoes a deletion: the file is as it was, with its links, and counts again. */
+export async function restoreFile(storage: Storage, caller: Caller, { id, origin }: Asked) {
+  const now = storage.clock()
+  await requireRestorable(storage, caller, { id, now })
+  const restored = await inTransaction(storage.db, async (db) => {
+    const file = await claimRestorable(db, id, now)
+    if (!file) throw fileNotFound()
+    const inside = { ...storage, db }
+    await requireRoomFor(inside, file)
+    await recordOfAnother(inside, { event: 'FILE_RESTORED', caller, origin }, file)
+    await insertFileEvent(db, 'file.restored', file, now)
+    return file
+  })
+  failPoint('restore:row')
+  return describeFile(restored)
+}
+
+/** As for a file that is not deleted: 404 comes before 403. */
+async function requireRestorable(
+  { db }: Storage,
+  { userId, roles }: Caller,
+  { id, now }: { id: number; now: Date },
+): Promise<void> {
+  const file = await findRestorable(db, id, now)
+  if (!file) throw fileNotFound()
+  if (roles.includes(ADMIN_ROLE)) return
+  if (file.ownerId !== userId) throw fileOfAnotherUser()
+  if (file.deletedBy !== userId) throw fileNotFound()
+}
+
+/**
+ * From here on nothing brings these files back. The quota limits what is restorable as well: an owner
+ * who uploads and deletes in turn could fill the disk otherwise.
+ */
+export async function expireRestorable({ db, clock, limits, withReserve }: Storage): Promise<void> {
+  await withReserve(async () => {
+    await updateExpired(db, clock())
+    await updateBeyondQuota(db, limits.quota)
+  })
+}
