@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { existsSync, readdirSync, statSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,12 +10,13 @@ import { freePortSettings } from '../test/servers/free-ports.ts'
 import { until } from '../test/until.ts'
 
 const ROOT = join(import.meta.dirname, '..')
+const CONSOLES = join(ROOT, 'packages/console')
 
 type Cleanup = { after(cleanup: () => Promise<void>): void }
 
 /** The whole suite as `npm start` runs it, on free ports and an empty data folder. */
 export async function startSuite(t: Cleanup, settings: Record<string, string> = {}) {
-  await promisify(execFile)(process.execPath, ['packages/console/build.ts'], { cwd: ROOT })
+  await bundleConsoles()
   const folder = await mkdtemp(join(tmpdir(), 'plinth-e2e-'))
   const stack = await startOnFreePorts({
     SUITE_DATA: folder,
@@ -39,6 +41,19 @@ export async function startSuite(t: Cleanup, settings: Record<string, string> = 
     /** Past any proxy. */
     directUrlOf: (service: string) => running(service).url,
   }
+}
+
+/** The bundles are made at install; here again when a source is newer than one of them. */
+async function bundleConsoles(): Promise<void> {
+  const timesOf = (folder: string) =>
+    (readdirSync(folder, { recursive: true }) as string[])
+      .filter((name) => !/(^|\/)(dist|node_modules)(\/|$)/.test(name))
+      .map((name) => statSync(join(folder, name), { throwIfNoEntry: false })?.mtimeMs ?? 0)
+  const bundles = join(CONSOLES, 'dist')
+  const isFresh =
+    existsSync(bundles) && Math.max(...timesOf(CONSOLES)) < Math.min(...timesOf(bundles))
+  if (!isFresh)
+    await promisify(execFile)(process.execPath, ['packages/console/build.ts'], { cwd: ROOT })
 }
 
 /** Tries again when another connection has taken a port since it was found free. */

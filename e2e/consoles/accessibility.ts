@@ -1,5 +1,6 @@
 import { AxeBuilder } from '@axe-core/playwright'
 import type { Page } from 'playwright-core'
+import { until } from '../../test/until.ts'
 
 type Scope = {
   withoutInspector?: boolean
@@ -22,8 +23,6 @@ const PUT_FRAMES_BACK = `for (const { frame, place } of globalThis.framesOut) pl
 
 /** What axe calls serious or critical on the page as it is now. */
 export async function accessibilityFaults(page: Page, scope: Scope = {}): Promise<string[]> {
-  // Axe would run scripts in the frames of mails, where they are off.
-  await page.evaluate(`for (const frame of document.querySelectorAll('iframe')) frame.remove()`)
   // Violations alone, collected in the page itself: there are no frames to gather them from.
   const axe = new AxeBuilder({ page }).options({ resultTypes: ['violations'] }).setLegacyMode()
   if (scope.withoutInspector) axe.exclude('.inspector')
@@ -36,6 +35,31 @@ export async function accessibilityFaults(page: Page, scope: Scope = {}): Promis
   return violations
     .filter(({ id, impact }) => FAULTS.has(impact ?? '') || FAULTS.has(id))
     .flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`))
+}
+
+/** Words that come into a live region that is there already, and alerts, which may come with theirs. */
+const HEAR = `(() => {
+  globalThis.heard = ''
+  const hear = (changes) => {
+    for (const { target, addedNodes } of changes) {
+      const region = (target.closest ? target : target.parentElement)
+        ?.closest('[role=status], [role=alert], [aria-live]')
+      const alerts = [...addedNodes].flatMap((node) =>
+        node.matches?.('[role=alert]') ? [node] : [...(node.querySelectorAll?.('[role=alert]') ?? [])])
+      for (const part of region ? [region] : alerts) globalThis.heard += part.textContent + '\\n'
+    }
+  }
+  new MutationObserver(hear).observe(document, { subtree: true, childList: true, characterData: true })
+})()`
+
+/** From now on, waits until a screen reader would have read these words out. */
+export async function listen(page: Page): Promise<(words: string) => Promise<unknown>> {
+  await page.evaluate(HEAR)
+  return (words) =>
+    until(
+      () => page.evaluate<string>('globalThis.heard'),
+      (heard) => heard.includes(words),
+    )
 }
 
 /** How often each role occurs in the accessibility tree of the browser. */

@@ -30,6 +30,9 @@ type Visit = {
   acts?: Record<string, (page: Page) => Promise<void>>
 }
 
+/** Every page that shows what role a user has. */
+const WITH_ROLES = ['profile', 'users']
+
 const VISITS: Visit[] = [
   {
     service: 'identity',
@@ -148,6 +151,11 @@ describe('every console, in both themes', { skip, concurrency: 2 }, () => {
         await goTo(page, newest?.[path] ?? path)
         await page.locator('.skeleton').first().waitFor({ state: 'detached' })
         await acts?.[path]?.(page)
+        if (role && WITH_ROLES.includes(path))
+          await page
+            .locator('main .badge', { hasText: /^ROLE_ADMIN$/ })
+            .first()
+            .waitFor()
         faults.push(...(await faultsOf(page, `${service}-${path.replace('/', '-') || 'home'}`)))
       }
       assert.deepEqual(faults, [])
@@ -209,12 +217,16 @@ async function faultsOf(page: Page, name: string): Promise<string[]> {
   return faults.map((fault) => `${name} ${fault}`)
 }
 
-/** Status codes and names of settings in sentences for people. */
+/** Status codes and names of settings in sentences for people; a role under another name than ROLE_USER or ROLE_ADMIN. */
 const TECHNICAL_WORDS = `(() => {
   const found = []
   const texts = document.createTreeWalker(document.querySelector('main'), NodeFilter.SHOW_TEXT)
   while (texts.nextNode()) {
     const { data, parentElement } = texts.currentNode
+    const isLabel = parentElement.closest('.badge, option')
+    const isRole = isLabel ? /^(role.)?(admin(istrator)?|user)$/i : /\\brole[ _-](admin|user)\\b/i
+    if (isRole.test(data.trim()) && !/\\bROLE_(ADMIN|USER)\\b/.test(data))
+      found.push('names a role "' + data + '"')
     if (parentElement.closest('code, pre, .badge')) continue
     if (/\\b[345]\\d\\d: |\\b(SUITE|IDENTITY|STORAGE|PAYMENTS|PROVIDER|SANDBOX)_[A-Z]/.test(data))
       found.push('says "' + data + '"')

@@ -6,6 +6,7 @@ import { ButtonLink } from '../../shared/components/button.tsx'
 import { Id } from '../../shared/components/code.tsx'
 import { type FieldProps, Form, type Values } from '../../shared/components/form.tsx'
 import { Card, Page } from '../../shared/components/page.tsx'
+import { Announced } from '../../shared/components/reply.tsx'
 import { Facts } from '../../shared/components/table.tsx'
 import { route } from '../../shared/shell/route.ts'
 import { minorUnitsOf, moneyText, shortId, typedAmount } from '../../shared/wording.ts'
@@ -133,14 +134,14 @@ function CheckoutReady({ checkout }: { checkout: CheckoutSession }) {
           Session: <Id of={checkout.checkoutSessionId} />,
         }}
       />
-      <div class="row" role="status">
+      <Announced class="row">
         <ButtonLink href={checkout.checkoutUrl} newTab kind="primary">
           Open the hosted page
         </ButtonLink>
         <ButtonLink href={`#/payments/${checkout.paymentId}`} icon="list">
           Watch the payment
         </ButtonLink>
-      </div>
+      </Announced>
     </Card>
   )
 }

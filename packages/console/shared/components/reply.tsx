@@ -67,17 +67,26 @@ function adviceFor({ status, headers }: Reply): string | undefined {
 }
 
 /**
- * Says that a call has done what it should. The words come into a live region that is there already:
- * one that appears with its words is not always read out.
+ * Read out by a screen reader. The words come into a live region that is there already: one that
+ * appears with its words is not always read out.
  */
-export function Success({ children }: { children: ComponentChildren }) {
+export function Announced(props: { class?: string; children: ComponentChildren }) {
   const isThere = useSignal(false)
   useEffect(() => {
     isThere.value = true
   }, [isThere])
   return (
+    <div role="status" class={props.class}>
+      {isThere.value && props.children}
+    </div>
+  )
+}
+
+/** Says that a call has done what it should. */
+export function Success({ children }: { children: ComponentChildren }) {
+  return (
     <Notice tone="good">
-      <p role="status">{isThere.value && children}</p>
+      <Announced>{children}</Announced>
     </Notice>
   )
 }

@@ -1,67 +1,106 @@
-import type { StoredFile } from '@plinth/client'
+import type { RestorableFile, StoredFile } from '@plinth/client'
 import { signal } from '@preact/signals'
 import type { Reply } from '../../shared/api/api.ts'
-import { baseUrl } from '../../shared/api/base-url.ts'
+import { useAction } from '../../shared/api/use-reply.ts'
 import { Button } from '../../shared/components/button.tsx'
-import { Refusal } from '../../shared/components/reply.tsx'
+import { Card } from '../../shared/components/page.tsx'
+import { Announced, Refusal } from '../../shared/components/reply.tsx'
+import { type Column, Table } from '../../shared/components/table.tsx'
+import { dateText } from '../../shared/wording.ts'
 import { session } from '../session.ts'
-import { forgetFile } from './library.ts'
+import { addFile, forgetFile, listRestorable, restorable } from './library.ts'
 
-const SECONDS_TO_UNDO = 5
+const SECONDS_SHOWN = 10
 
-type Deletion = { file: StoredFile; timer: number; refusal?: Reply }
+type Deletion = { file: StoredFile; reply?: Reply }
 
-/** Files about to be deleted: the call is made when the time to undo is over. */
-export const deletions = signal<Deletion[]>([])
+/** What was deleted on this page a moment ago. */
+const deletions = signal<Deletion[]>([])
 
-export function deleteSoon(file: StoredFile): void {
-  const timer = window.setTimeout(() => deleteNow(file), SECONDS_TO_UNDO * 1000)
-  deletions.value = [...deletions.value, { file, timer }]
+/** The files that are not shown any more, though a list may still have them. */
+export function hiddenIds(): Set<number> {
+  return new Set(
+    deletions.value.flatMap(({ file, reply }) => (reply?.ok === false ? [] : [file.id])),
+  )
 }
 
-/** Undo ends with the page, the deletion does not: what is waiting is sent while the page goes. */
-addEventListener('pagehide', () => {
-  for (const { file, refusal } of deletions.value)
-    if (!refusal)
-      fetch(`${baseUrl}/file/${file.id}`, {
-        method: 'DELETE',
-        headers: session.api.credentials(),
-        keepalive: true,
-      }).catch(() => {})
-})
-
-function undoDeletion({ file, timer }: Deletion): void {
-  clearTimeout(timer)
-  deletions.value = deletions.value.filter((each) => each.file.id !== file.id)
+function note(file: StoredFile, deletion?: Deletion): void {
+  const others = deletions.value.filter((each) => each.file.id !== file.id)
+  deletions.value = deletion ? [...others, deletion] : others
 }
 
-async function deleteNow(file: StoredFile): Promise<void> {
-  const reply = await session.api.delete(`/file/${file.id}`)
+export async function deleteFile(file: StoredFile): Promise<void> {
+  note(file, { file })
+  const reply = await session.api.delete(`/file/${file.id}?restorable=true`)
+  note(file, { file, reply })
   if (reply.ok || reply.status === 404) forgetFile(file.id)
-  deletions.value = reply.ok
-    ? deletions.value.filter((each) => each.file.id !== file.id)
-    : deletions.value.map((each) => (each.file.id === file.id ? { ...each, refusal: reply } : each))
+  if (reply.ok) setTimeout(() => note(file), SECONDS_SHOWN * 1000)
+}
+
+async function restoreFile({ id }: StoredFile): Promise<Reply> {
+  const reply = await session.api.post<StoredFile>(`/file/${id}/restore`)
+  if (reply.ok) addFile(reply.body)
+  listRestorable()
+  return reply
+}
+
+async function undo(file: StoredFile): Promise<void> {
+  const reply = await restoreFile(file)
+  note(file, reply.ok ? undefined : { file, reply })
 }
 
 export function DeletionList() {
   if (deletions.value.length === 0) return null
   return (
-    <div role="status">
+    <Announced>
       <ul class="stack tight">
-        {deletions.value.map((deletion) => (
-          <li key={deletion.file.id} class="notice warn">
-            <div class="row apart">
-              <span>
-                Deleting <strong>{deletion.file.originalFilename}</strong> in a few seconds.
-              </span>
-              <Button small onClick={() => undoDeletion(deletion)}>
-                Undo
-              </Button>
-            </div>
-            <Refusal reply={deletion.refusal} />
+        {deletions.value.map(({ file, reply }) => (
+          <li key={file.id} class="notice warn">
+            {reply?.ok === false ? (
+              <Refusal reply={reply} />
+            ) : (
+              <div class="row apart">
+                <span>
+                  Deleted <strong>{file.originalFilename}</strong>.
+                </span>
+                <Button small busy={!reply} onClick={() => undo(file)}>
+                  Undo
+                </Button>
+              </div>
+            )}
           </li>
         ))}
       </ul>
-    </div>
+    </Announced>
+  )
+}
+
+/** From the service: also what was deleted in another tab, or before this page was opened. */
+export function RecentlyDeleted() {
+  const restoring = useAction(restoreFile)
+  const columns: Column<RestorableFile>[] = [
+    { title: 'Name', of: ({ originalFilename }) => originalFilename },
+    { title: 'Owner', of: ({ owner }) => owner },
+    { title: 'Until', of: ({ restorableUntil }) => dateText(restorableUntil) },
+    {
+      title: 'Action',
+      of: (file) => (
+        <Button small subject={file.originalFilename} onClick={() => restoring.run(file)}>
+          Restore
+        </Button>
+      ),
+    },
+  ]
+  if (restorable.value.length === 0 && !restoring.refusal) return null
+  return (
+    <Card title="Recently deleted" about="Can be restored until the time shown.">
+      <Refusal reply={restoring.refusal} />
+      <Table
+        caption="Recently deleted files"
+        columns={columns}
+        rows={restorable.value}
+        keyOf={({ id }) => id}
+      />
+    </Card>
   )
 }

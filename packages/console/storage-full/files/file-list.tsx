@@ -4,7 +4,7 @@ import { Badge } from '../../shared/components/page.tsx'
 import { type Column, Table } from '../../shared/components/table.tsx'
 import { dateText, sizeText } from '../../shared/wording.ts'
 import { session } from '../session.ts'
-import { deleteSoon } from './deletions.tsx'
+import { deleteFile } from './deletions.tsx'
 import { Thumbnail } from './thumbnail.tsx'
 import './files.css'
 
@@ -28,7 +28,7 @@ export function FileGrid({ files }: { files: StoredFile[] }) {
               kind="quiet"
               icon="trash"
               label={`Delete ${file.originalFilename}`}
-              onClick={() => deleteSoon(file)}
+              onClick={() => deleteFile(file)}
             />
           </div>
         </li>
@@ -75,7 +75,7 @@ export const FILE_COLUMNS: Column<StoredFile>[] = [
         kind="danger"
         icon="trash"
         label={`Delete ${file.originalFilename}`}
-        onClick={() => deleteSoon(file)}
+        onClick={() => deleteFile(file)}
       />
     ),
   },

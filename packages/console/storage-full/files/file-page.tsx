@@ -9,7 +9,7 @@ import { saveFile } from '../../shared/files/save-file.ts'
 import { goTo, route } from '../../shared/shell/route.ts'
 import { dateText, sizeText } from '../../shared/wording.ts'
 import { session } from '../session.ts'
-import { deleteSoon } from './deletions.tsx'
+import { deleteFile } from './deletions.tsx'
 import { LinksCard } from './links.tsx'
 import { PreviewCard } from './preview-card.tsx'
 
@@ -48,8 +48,8 @@ function MetadataCard({ file }: { file: StoredFile }) {
     if (reply.ok) saveFile(reply.content, file.originalFilename)
     return reply
   })
-  const remove = () => {
-    deleteSoon(file)
+  const remove = async () => {
+    await deleteFile(file)
     goTo('')
   }
   return (

@@ -7,7 +7,7 @@ import { DropZone } from '../../shared/files/drop-zone.tsx'
 import { UploadList } from '../../shared/files/upload-list.tsx'
 import { session } from '../session.ts'
 import { usageText } from '../usage-text.ts'
-import { DeletionList, deletions } from './deletions.tsx'
+import { DeletionList, hiddenIds, RecentlyDeleted } from './deletions.tsx'
 import { FileGrid, FileTable } from './file-list.tsx'
 import {
   files,
@@ -45,14 +45,15 @@ export function FilesPage() {
       <DeletionList />
       <Refusal reply={listRefusal.value} />
       <FileView />
+      <RecentlyDeleted />
     </Page>
   )
 }
 
 function FileView() {
   if (!files.value) return listRefusal.value ? null : <Skeleton />
-  const deleting = new Set(deletions.value.map(({ file }) => file.id))
-  const shown = files.value.filter(({ id }) => !deleting.has(id))
+  const hidden = hiddenIds()
+  const shown = files.value.filter(({ id }) => !hidden.has(id))
   if (shown.length === 0)
     return <EmptyState icon="file" title="No files yet" about="Drop one above: it appears here." />
   return (

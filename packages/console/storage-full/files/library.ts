@@ -1,4 +1,4 @@
-import type { StorageUsage, StoredFile } from '@plinth/client'
+import type { Page, RestorableFile, StorageUsage, StoredFile } from '@plinth/client'
 import { signal } from '@preact/signals'
 import type { Reply } from '../../shared/api/api.ts'
 import { FULL_EDITION_KINDS, kindsOf } from '../../shared/files/file-kinds.ts'
@@ -13,17 +13,26 @@ export const files = signal<StoredFile[] | undefined>(undefined)
 export const totalFiles = signal(0)
 /** What the caller has stored, and may store. */
 export const usage = signal<StorageUsage | undefined>(undefined)
+/** What was deleted and can be restored, here or in another tab. */
+export const restorable = signal<RestorableFile[]>([])
 export const listRefusal = signal<Reply | undefined>(undefined)
 export const layout = signal<'grid' | 'list'>('grid')
 
 export async function listFiles(): Promise<void> {
   files.value = undefined
-  await Promise.all([listMoreFiles(), readUsage()])
+  await Promise.all([listMoreFiles(), readUsage(), listRestorable()])
 }
 
 async function readUsage(): Promise<void> {
   const reply = await session.api.get<StorageUsage>('/file/usage', { silent: true })
   usage.value = reply.ok ? reply.body : undefined
+}
+
+export async function listRestorable(): Promise<void> {
+  const reply = await session.api.get<Page<RestorableFile>>('/file/deleted?size=100', {
+    silent: true,
+  })
+  restorable.value = reply.ok ? reply.body.content : []
 }
 
 export async function listMoreFiles(): Promise<void> {
@@ -46,15 +55,19 @@ export function takenKinds() {
 export const queue = createUploadQueue({
   kinds: takenKinds,
   send: session.api.send,
-  onStored: ({ body }) => {
-    files.value = [body, ...(files.value ?? [])]
-    totalFiles.value += 1
-    readUsage()
-  },
+  onStored: ({ body }) => addFile(body),
 })
+
+/** The newest come first. */
+export function addFile(file: StoredFile): void {
+  files.value = [file, ...(files.value ?? [])].sort((one, other) => other.id - one.id)
+  totalFiles.value += 1
+  readUsage()
+}
 
 export function forgetFile(id: number): void {
   files.value = files.value?.filter((file) => file.id !== id)
   totalFiles.value -= 1
   readUsage()
+  listRestorable()
 }

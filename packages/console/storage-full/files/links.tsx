@@ -6,7 +6,7 @@ import { Button, ButtonLink } from '../../shared/components/button.tsx'
 import { CopyButton, QrCode } from '../../shared/components/code.tsx'
 import { Form, faultOf } from '../../shared/components/form.tsx'
 import { Card } from '../../shared/components/page.tsx'
-import { Refusal } from '../../shared/components/reply.tsx'
+import { Announced, Refusal } from '../../shared/components/reply.tsx'
 import { Table } from '../../shared/components/table.tsx'
 import { dateText, remainingText } from '../../shared/wording.ts'
 import { session } from '../session.ts'
@@ -93,7 +93,7 @@ function CustomLifetime(props: { create(seconds: number): void; fault?: string }
 
 function LinkView({ link }: { link: TemporaryLink }) {
   return (
-    <div class="row" role="status">
+    <Announced class="row">
       <QrCode text={link.url} label="QR code of the link" />
       <div class="stack tight grow">
         <strong>The link is ready.</strong>
@@ -109,7 +109,7 @@ function LinkView({ link }: { link: TemporaryLink }) {
           </ButtonLink>
         </div>
       </div>
-    </div>
+    </Announced>
   )
 }
 

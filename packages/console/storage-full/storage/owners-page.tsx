@@ -7,7 +7,7 @@ import { EmptyState, Page } from '../../shared/components/page.tsx'
 import { type Column, List } from '../../shared/components/table.tsx'
 import { route } from '../../shared/shell/route.ts'
 import { sizeText } from '../../shared/wording.ts'
-import { DeletionList, deletions } from '../files/deletions.tsx'
+import { DeletionList, hiddenIds } from '../files/deletions.tsx'
 import { FILE_COLUMNS } from '../files/file-list.tsx'
 import { session } from '../session.ts'
 
@@ -100,17 +100,17 @@ function FileList(props: { ownerId: string; onName(owner: string): void }) {
     if (owner) props.onName(owner)
     return reply
   }, [query, session.claims.value?.sub])
-  const waiting = new Set(deletions.value.map(({ file }) => file.id))
+  const hidden = hiddenIds()
   useEffect(() => {
     if (!files.loading) files.reload()
-  }, [waiting.size])
+  }, [hidden.size])
   return (
     <>
       <DeletionList />
       <List
         of={{
           ...files,
-          body: files.body?.filter(({ id }) => !waiting.has(id)),
+          body: files.body?.filter(({ id }) => !hidden.has(id)),
           page,
           totalPages: Math.ceil(total.value / PAGE_SIZE),
         }}

@@ -4,7 +4,7 @@ import type { Reply } from '../../shared/api/api.ts'
 import { useAction } from '../../shared/api/use-reply.ts'
 import { Button } from '../../shared/components/button.tsx'
 import { Badge, Card } from '../../shared/components/page.tsx'
-import { Refusal, Success } from '../../shared/components/reply.tsx'
+import { Announced, Refusal, Success } from '../../shared/components/reply.tsx'
 import { Step, type StepState, Steps } from '../../shared/components/steps.tsx'
 import { session } from '../session.ts'
 import { LocalSettings, ObjectSettings } from './settings-forms.tsx'
@@ -108,7 +108,7 @@ function ProbeSteps({ reply }: { reply?: Reply }) {
   const steps: ProbeStep[] = Array.isArray(reply.body?.steps) ? reply.body.steps : []
   return (
     <>
-      <div role="status">
+      <Announced>
         <ul class="stack tight" aria-label="Test steps">
           {steps.map(({ name, passed, message }) => (
             <li key={name} class="row">
@@ -118,7 +118,7 @@ function ProbeSteps({ reply }: { reply?: Reply }) {
             </li>
           ))}
         </ul>
-      </div>
+      </Announced>
       <Refusal reply={reply} />
     </>
   )
