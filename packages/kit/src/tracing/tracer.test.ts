@@ -3,11 +3,17 @@ import { randomBytes } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, type TestContext, test } from 'node:test'
-import { Metrics } from '../metrics/metrics.ts'
+import { until } from '../../../../test/until.ts'
+import { Metrics, type Sample } from '../metrics/metrics.ts'
 import { createTracer } from './tracer.ts'
 
-async function startReceiver(t: TestContext, onRequest: (answer: () => void) => void) {
-  const server = createServer((_request, reply) => onRequest(() => reply.end('{}')))
+async function startReceiver(
+  t: TestContext,
+  onRequest: (answer: (status?: number) => void) => void,
+) {
+  const server = createServer((_request, reply) =>
+    onRequest((status = 200) => reply.writeHead(status).end('{}')),
+  )
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.after(() => {
     server.closeAllConnections()
@@ -17,7 +23,12 @@ async function startReceiver(t: TestContext, onRequest: (answer: () => void) => 
   return `http://127.0.0.1:${port}/v1/traces`
 }
 
-const tracerFor = (endpoint: string, sampling = { ratio: 1, followsParent: true }) =>
+const tracerFor = (
+  endpoint: string,
+  sampling = { ratio: 1, followsParent: true },
+  metrics = new Metrics(),
+  nowMs?: () => number,
+) =>
   createTracer(
     {
       endpoint,
@@ -28,7 +39,8 @@ const tracerFor = (endpoint: string, sampling = { ratio: 1, followsParent: true 
       attributes: {},
     },
     'test',
-    new Metrics(),
+    metrics,
+    nowMs,
   )
 
 describe('what is traced', () => {
@@ -56,6 +68,47 @@ describe('what is traced', () => {
 
     assert.deepEqual([follows.isSampled(id, true), follows.isSampled(id)], [true, false])
     assert.deepEqual([alone.isSampled(id, false), alone.isSampled(id)], [true, true])
+  })
+})
+
+describe('a receiver that refuses', () => {
+  const BATCH = 512
+  const QUEUE = 2_048
+
+  test('is left alone for five seconds, and then tried again', async (t) => {
+    let tries = 0
+    const endpoint = await startReceiver(t, (answer) => {
+      tries += 1
+      answer(503)
+    })
+    let atMs = 1_000
+    const metrics = new Metrics()
+    const tracer = tracerFor(endpoint, undefined, metrics, () => atMs)
+    t.after(() => tracer.close())
+    const trace = (spans: number) => {
+      for (let span = 0; span < spans; span++)
+        tracer.start('server', undefined).end('GET', {}, false)
+    }
+    const dropped = async () => {
+      const families = await metrics.read()
+      const samples = families.find(({ name }) => name === 'plinth_spans_dropped_total')?.samples
+      return (samples as Sample[]).reduce((sum, { value }) => sum + value, 0)
+    }
+
+    trace(BATCH)
+    await until(dropped, (count) => count === BATCH)
+    atMs += 4_999
+    trace(QUEUE + 100)
+    await until(dropped, (count) => count === BATCH + 100)
+    // An attempt of the tracer would have reached the receiver before this request.
+    await fetch(endpoint)
+    assert.equal(tries, 2)
+
+    atMs += 1
+    await until(
+      () => tries,
+      (count) => count === 3,
+    )
   })
 })
 

@@ -16,36 +16,20 @@ const KINDS: Record<SpanKind, number> = { internal: 1, server: 2, client: 3 }
 const MOST_WAITING = 2_048
 const BATCH = 512
 const EVERY_MS = 1_000
+const PAUSE_MS = 5_000
 const LONGEST_CLOSE_MS = 2_000
 
 /**
  * Collects the spans of one service and sends them in batches. Requests never wait for it: what does
  * not fit in the queue is dropped and counted.
  */
-export function createTracer(settings: TracingSettings, service: string, metrics: Metrics): Tracer {
-  const countDropped = metrics.counter({
-    name: 'plinth_spans_dropped_total',
-    help: 'Spans that were not sent: the queue was full, or the receiver refused them.',
-  })
-  let waiting: FinishedSpan[] = []
-  let sending: Promise<void> | undefined
-
-  const send = async () => {
-    const { sendSpans } = await import('./otlp.ts')
-    while (waiting.length > 0) {
-      const batch = waiting.slice(0, BATCH)
-      waiting = waiting.slice(BATCH)
-      if (!(await sendSpans(settings, service, batch))) countDropped({}, batch.length)
-    }
-  }
-  const flush = () => {
-    sending ??= send().finally(() => {
-      sending = undefined
-    })
-    return sending
-  }
-  const timer = setInterval(() => waiting.length > 0 && void flush(), EVERY_MS).unref()
-
+export function createTracer(
+  settings: TracingSettings,
+  service: string,
+  metrics: Metrics,
+  nowMs = sinceEpochMs,
+): Tracer {
+  const queue = createQueue(settings, service, metrics, nowMs)
   return {
     isSampled: (traceId, believed) =>
       believed !== undefined && settings.followsParent
@@ -61,23 +45,63 @@ export function createTracer(settings: TracingSettings, service: string, metrics
         trace: { ...context, tracer: this },
         end(name, attributes, failed) {
           if (!sampled) return
-          if (waiting.length >= MOST_WAITING) return countDropped({})
           const parentSpanId = parent?.spanId
           const times = { startedAtMs, endedAtMs: nowMs() }
-          waiting.push({
-            ...context,
-            ...times,
-            parentSpanId,
-            name,
-            kind: KINDS[kind],
-            attributes,
-            failed,
-          })
-          if (waiting.length >= BATCH) void flush()
+          const about = { name, kind: KINDS[kind], attributes, failed }
+          queue.add({ ...context, ...times, parentSpanId, ...about })
         },
       }
     },
-    async close() {
+    close: () => queue.close(),
+  }
+}
+
+function createQueue(
+  settings: TracingSettings,
+  service: string,
+  metrics: Metrics,
+  nowMs: () => number,
+) {
+  const countDropped = metrics.counter({
+    name: 'plinth_spans_dropped_total',
+    help: 'Spans that were not sent: the queue was full, or the receiver refused them.',
+  })
+  let waiting: FinishedSpan[] = []
+  let sending: Promise<void> | undefined
+  let pausedUntilMs = 0
+  let closing = false
+
+  const send = async () => {
+    const { sendSpans } = await import('./otlp.ts')
+    while (waiting.length > 0) {
+      const batch = waiting.slice(0, BATCH)
+      waiting = waiting.slice(BATCH)
+      if (await sendSpans(settings, service, batch)) continue
+      countDropped({}, batch.length)
+      // A receiver that is gone refuses at once: without a pause every batch would be an attempt.
+      pausedUntilMs = nowMs() + PAUSE_MS
+      if (!closing) return
+    }
+  }
+  const flush = () => {
+    sending ??= send().finally(() => {
+      sending = undefined
+    })
+    return sending
+  }
+  const flushUnlessPaused = () => {
+    if (nowMs() >= pausedUntilMs) void flush()
+  }
+  const timer = setInterval(() => waiting.length > 0 && flushUnlessPaused(), EVERY_MS).unref()
+
+  return {
+    add(span: FinishedSpan) {
+      if (waiting.length >= MOST_WAITING) return countDropped({})
+      waiting.push(span)
+      if (waiting.length >= BATCH) flushUnlessPaused()
+    },
+    async close(): Promise<void> {
+      closing = true
       clearInterval(timer)
       // A receiver that hangs must not hold up the stop.
       await Promise.race([flush(), setTimeout(LONGEST_CLOSE_MS, undefined, { ref: false })])
@@ -99,7 +123,7 @@ function randomHex(bytes: number): string {
 }
 
 /** Unlike a clock that is set, it never makes a child begin before its parent. */
-function nowMs(): number {
+function sinceEpochMs(): number {
   return performance.timeOrigin + performance.now()
 }
 
