@@ -76,6 +76,23 @@ describe('the pool of hashing threads', () => {
     assert.equal(refused.length, 2)
   })
 
+  test('takes over the thread that another pool no longer needs', async (t) => {
+    const first = startPool(t)
+    await first.run(hashing('x'), 'a')
+    await first.close()
+    let started = 0
+    const count = () => {
+      started += 1
+    }
+    process.on('worker', count)
+    t.after(() => process.off('worker', count))
+
+    const second = startPool(t)
+    await second.run(hashing('x'), 'a')
+
+    assert.equal(started, 0)
+  })
+
   test('continues after a failed task', async (t) => {
     const pool = startPool(t)
 

@@ -32,16 +32,14 @@ const TASKS_PER_WORKER = 2
 export function createPasswordPool(options: PoolOptions) {
   const queue = createFairQueue<Job>(options.queueLimit)
   const workers = new Set<HashWorker>()
-  const resting = new Map<HashWorker, NodeJS.Timeout>()
   let closed = false
 
   function leastLoaded(): HashWorker | undefined {
-    const [least] = [...workers].sort((a, b) => a.load - b.load)
-    if (least?.load === 0 || closed) return least
-    if (workers.size >= options.workers) return least
-    const fresh = startHashWorker()
-    workers.add(fresh)
-    return fresh
+    if (closed) return undefined
+    if (workers.size >= options.workers) return [...workers].sort((a, b) => a.load - b.load)[0]
+    const worker = takeResting() ?? startHashWorker()
+    workers.add(worker)
+    return worker
   }
 
   function dispatch(): void {
@@ -55,7 +53,6 @@ export function createPasswordPool(options: PoolOptions) {
 
   async function serve(worker: HashWorker, job: Job): Promise<void> {
     clearTimeout(job.timer)
-    clearTimeout(resting.get(worker))
     try {
       job.resolve(await worker.perform(job.task))
     } catch (error) {
@@ -63,13 +60,8 @@ export function createPasswordPool(options: PoolOptions) {
     }
     if (worker.lost) workers.delete(worker)
     dispatch()
-    if (worker.load === 0) resting.set(worker, setTimeout(() => retire(worker), IDLE_MS).unref())
-  }
-
-  function retire(worker: HashWorker): void {
-    workers.delete(worker)
-    resting.delete(worker)
-    void worker.terminate()
+    if (worker.load > 0 || !workers.delete(worker)) return
+    rest(worker)
   }
 
   return {
@@ -93,7 +85,6 @@ export function createPasswordPool(options: PoolOptions) {
     async close(): Promise<void> {
       closed = true
       for (let job = queue.shift(); job; job = queue.shift()) refuse(job)
-      for (const timer of resting.values()) clearTimeout(timer)
       await Promise.all([...workers].map((worker) => worker.terminate()))
     },
   }
@@ -102,6 +93,26 @@ export function createPasswordPool(options: PoolOptions) {
 function refuse(job: Job): void {
   clearTimeout(job.timer)
   job.reject(passwordQueueFull())
+}
+
+/** Threads without work, for every pool of the process: to start one takes longer than to hash. */
+const resting = new Map<HashWorker, NodeJS.Timeout>()
+
+function rest(worker: HashWorker): void {
+  const retire = () => {
+    resting.delete(worker)
+    void worker.terminate()
+  }
+  resting.set(worker, setTimeout(retire, IDLE_MS).unref())
+}
+
+function takeResting(): HashWorker | undefined {
+  for (const [worker, timer] of resting) {
+    clearTimeout(timer)
+    resting.delete(worker)
+    if (!worker.lost) return worker
+  }
+  return undefined
 }
 
 type HashOutcome = string | boolean
