@@ -44,7 +44,10 @@ export function startErasure<T extends IssuerTables>(
     metrics,
     run: (signal) => eraseDeletedUsers(users, signal),
   })
-  job.runNow().catch((error) => log.info({ err: error }, 'erased users are looked for in a minute'))
+  // Not worth a line: of services that start together, the issuer may be the last to listen.
+  job
+    .runNow()
+    .catch((error) => log.debug({ err: error }, 'erased users are looked for in a minute'))
   return job
 }
 
