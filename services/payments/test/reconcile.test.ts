@@ -27,6 +27,8 @@ for (const engine of engines)
         databaseUrl,
         overrides: { providerRetries: 0, providerCallMilliseconds: callMilliseconds },
       })
+      // The round of the start is over when another one has had its turn.
+      await until(() => started.jobs.reconcile.runNow(), Boolean)
       const ids: string[] = []
       for (let index = 0; index < count; index++) {
         const url = `https://pay.example/${index}`
