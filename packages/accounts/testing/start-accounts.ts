@@ -15,7 +15,7 @@ export const USER = { username: 'user', password: 'password123123' }
 /** The accounts on a new database, without a server; closed when the test ends. */
 export async function startAccounts(t: TestContext, engine: TestEngine, overrides: Env = {}) {
   const clock = testClock()
-  const url = await engine.freshUrl(t)
+  const url = await engine.freshUrl(t, accountMigrations)
   const database = await openDatabase<AccountTables>(url, accountMigrations)
   const X_MASTER_KEY = randomBytes(32).toString('base64')
   const env = { X_MASTER_KEY, ...cheapHashing('X_'), ...overrides }

@@ -9,7 +9,7 @@ import {
   openDatabase,
   Type,
 } from '@plinth/kit'
-import { listenForTest, type TestClock, testClock } from '@plinth/kit/testing'
+import { enginesWith, listenForTest, type TestClock, testClock } from '@plinth/kit/testing'
 import type { EventTables } from '../src/database/tables.ts'
 import type { AuditEntry } from '../src/events.ts'
 import { type EventSettings, eventMigrations, insertEvent, mountEvents } from '../src/index.ts'
@@ -25,6 +25,10 @@ type Options = {
 
 export type StartedEvents = Awaited<ReturnType<typeof startEvents>>
 
+const migrations = [...kitMigrations, ...eventMigrations]
+
+export const engines = enginesWith(migrations)
+
 const CATALOGUE = {
   'thing.made': { description: 'A thing.', data: Type.Object({ number: Type.Integer() }) },
   'thing.gone': { description: 'None.', data: Type.Object({ number: Type.Integer() }) },
@@ -35,7 +39,6 @@ export async function startEvents(t: TestScope, options: Options = {}) {
   const { url = 'sqlite::memory:', clock = testClock() } = options
   const masterKey = options.masterKey ?? randomBytes(32)
   const log = createLogger('things', 'silent')
-  const migrations = [...kitMigrations, ...eventMigrations]
   const { db, close } = await openDatabase<EventTables>(url, migrations)
   const server = createServer({ log, clock })
   server.onClose(close)

@@ -2,8 +2,11 @@ import { randomBytes } from 'node:crypto'
 import { tmpdir } from 'node:os'
 import { after, before, type TestContext } from 'node:test'
 import { cheapHashing } from '@plinth/accounts/testing'
-import { engines, listenForTest, type TestEngine, testClock } from '@plinth/kit/testing'
+import { enginesWith, listenForTest, type TestEngine, testClock } from '@plinth/kit/testing'
 import { createIdentity, loadConfig } from '../src/app.ts'
+import { identityMigrations } from '../src/database/migrations/index.ts'
+
+export const engines = enginesWith(identityMigrations)
 
 export const ALICE = {
   username: 'alice',
@@ -29,7 +32,8 @@ export async function startIdentity(t: TestContext, overrides: Overrides = {}) {
   const config = loadConfig({
     SUITE_DATA: tmpdir(),
     IDENTITY_MASTER_KEY: MASTER_KEY,
-    IDENTITY_DATABASE_URL: env.IDENTITY_DATABASE_URL ?? (await engine.freshUrl(t)),
+    IDENTITY_DATABASE_URL:
+      env.IDENTITY_DATABASE_URL ?? (await engine.freshUrl(t, identityMigrations)),
     LOG_LEVEL: 'silent',
     IDENTITY_MAIL_LIMITS: 'true', // As in production.
     ...cheapHashing('IDENTITY_'),

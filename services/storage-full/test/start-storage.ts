@@ -7,6 +7,7 @@ import { cheapHashing } from '@plinth/accounts/testing'
 import {
   type Api,
   type ApiReply,
+  enginesWith,
   listenForTest,
   sampleFiles,
   type TestEngine,
@@ -14,6 +15,9 @@ import {
 } from '@plinth/kit/testing'
 import { createStorageFull } from '../src/app.ts'
 import { loadConfig } from '../src/config.ts'
+import { storageMigrations } from '../src/database/migrations/index.ts'
+
+export const engines = enginesWith(storageMigrations)
 
 export const DEMO_PASSWORD = 'password123123'
 
@@ -76,7 +80,7 @@ export function sharedStorage(engine: TestEngine, overrides: Record<string, stri
   const scope: Scope = { after: (work) => void cleanups.unshift(work) }
   let service: TestStorage
   before(async () => {
-    const STORAGE_FULL_DATABASE_URL = await engine.freshUrl(scope)
+    const STORAGE_FULL_DATABASE_URL = await engine.freshUrl(scope, storageMigrations)
     service = await startStorage(scope, { STORAGE_FULL_DATABASE_URL, ...overrides })
   })
   after(async () => {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { inTrace } from '@plinth/kit'
-import { engines, propertyRuns, type TestEngine, testClock } from '@plinth/kit/testing'
+import { propertyRuns, type TestEngine, testClock } from '@plinth/kit/testing'
 import { Webhook } from 'standardwebhooks'
-import { type StartedEvents, startEvents, startReceiver } from '../../testing/index.ts'
+import { engines, type StartedEvents, startEvents, startReceiver } from '../../testing/index.ts'
 
 const HOUR = 3600
 const DAY = 24 * HOUR

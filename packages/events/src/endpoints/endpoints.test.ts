@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
-import { engines } from '@plinth/kit/testing'
-import { startEvents, startReceiver } from '../../testing/index.ts'
+
+import { engines, startEvents, startReceiver } from '../../testing/index.ts'
 import { createSender } from '../delivery/send.ts'
 import { faultOfUrl, forbiddenBy } from './address.ts'
 

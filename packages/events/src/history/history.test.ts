@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { inTransaction } from '@plinth/kit'
-import { engines } from '@plinth/kit/testing'
-import { startEvents, startReceiver } from '../../testing/index.ts'
+
+import { engines, startEvents, startReceiver } from '../../testing/index.ts'
 import { pruneEvents } from '../host.ts'
 import { insertEvent } from '../index.ts'
 

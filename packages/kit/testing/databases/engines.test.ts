@@ -3,8 +3,12 @@ import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import pg from 'pg'
+import type { Migration } from '../../src/database/migrate.ts'
+import { openDatabase } from '../../src/database/open.ts'
 import { engines } from './engines.ts'
 import { startPostgres } from './postgres.ts'
+
+type Things = { things: { name: string } }
 
 const sqlite = engines.find((engine) => engine.name === 'sqlite')
 const postgres = engines.find((engine) => engine.name === 'postgres')
@@ -16,6 +20,33 @@ test('sqlite: two databases of one test are two files', async (t) => {
   assert.match(first, /^sqlite:\//)
   assert.notEqual(first, second)
 })
+
+const things: Migration = {
+  name: 'test-0001-things',
+  up: (db) => db.schema.createTable('things').addColumn('name', 'text').execute(),
+}
+const migrations = [things]
+
+for (const engine of engines)
+  test(`${engine.name}: databases of the same migrations are alike and apart`, {
+    skip: engine.skip,
+  }, async (t) => {
+    const [one, other] = [
+      await engine.freshUrl(t, migrations),
+      await engine.freshUrl(t, migrations),
+    ]
+    const applied: Migration[] = [
+      { name: things.name, up: () => assert.fail('it was applied before') },
+    ]
+    const opened = await Promise.all([one, other].map((url) => openDatabase<Things>(url, applied)))
+    t.after(() => Promise.all(opened.map(({ close }) => close())))
+    const [first, second] = opened
+
+    await first?.db.insertInto('things').values({ name: 'a' }).execute()
+
+    assert.equal((await first?.db.selectFrom('things').selectAll().execute())?.length, 1)
+    assert.equal((await second?.db.selectFrom('things').selectAll().execute())?.length, 0)
+  })
 
 describe('postgres', { skip: postgres.skip }, () => {
   test('two databases of one test do not share tables', async (t) => {

@@ -1,7 +1,9 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
+import type { Migration } from '../../src/database/migrate.ts'
+import { openDatabase } from '../../src/database/open.ts'
 import { startPostgres } from './postgres.ts'
 import { findPostgresPrograms } from './postgres-programs.ts'
 import { openTestDatabases, type TestDatabases } from './test-databases.ts'
@@ -10,8 +12,8 @@ import { openTestDatabases, type TestDatabases } from './test-databases.ts'
 export type TestEngine = {
   name: 'sqlite' | 'postgres'
   skip: string | false
-  /** The URL of an empty database that belongs to this test alone. */
-  freshUrl(t: Pick<TestContext, 'after'>): Promise<string>
+  /** The URL of a database that belongs to this test alone: empty, or migrated once and copied. */
+  freshUrl(t: Pick<TestContext, 'after'>, migrations?: Migration[]): Promise<string>
 }
 
 /** `for (const engine of engines) describe(`on ${engine.name}`, { skip: engine.skip }, …)` */
@@ -19,14 +21,27 @@ export const engines: TestEngine[] = [
   {
     name: 'sqlite',
     skip: false,
-    freshUrl: async () => `sqlite:${join(sqliteFolder(), nextName())}`,
+    freshUrl: async (_t, migrations = []) => {
+      const file = join(sqliteFolder(), nextName())
+      if (migrations.length > 0) copyFileSync(await migratedFile(migrations), file)
+      return `sqlite:${file}`
+    },
   },
   {
     name: 'postgres',
     skip: whyNoPostgres(),
-    freshUrl: async (t) => throughPooler(await (await databases()).fresh(t)),
+    freshUrl: async (t, migrations = []) =>
+      throughPooler(await (await databases()).fresh(t, migrations)),
   },
 ]
+
+/** The same with databases that have the tables of these migrations. */
+export function enginesWith(migrations: Migration[]): TestEngine[] {
+  return engines.map((engine) => ({
+    ...engine,
+    freshUrl: (t, other = migrations) => engine.freshUrl(t, other),
+  }))
+}
 
 function whyNoPostgres(env = process.env): string | false {
   if (env.TEST_POSTGRES_MISSING) return env.TEST_POSTGRES_MISSING
@@ -66,4 +81,16 @@ let count = 0
 function nextName(): string {
   count += 1
   return `test-${count}.db`
+}
+
+const files = new Map<Migration[], Promise<string>>()
+
+function migratedFile(migrations: Migration[]): Promise<string> {
+  const make = async () => {
+    const file = join(sqliteFolder(), nextName())
+    const { close } = await openDatabase(`sqlite:${file}`, migrations)
+    await close()
+    return file
+  }
+  return files.getOrInsertComputed(migrations, make)
 }
