@@ -43,7 +43,7 @@ export async function packPlinth(folder: string): Promise<string> {
 }
 
 /** All of ours and every dependency in plain JavaScript, one folder; each service in a part of its own. */
-async function bundle(outdir: string): Promise<void> {
+export async function bundle(outdir: string): Promise<void> {
   await build({
     absWorkingDir: ROOT,
     entryPoints: {

@@ -6,9 +6,7 @@ import { parseEnv } from 'node:util'
 import { startStack } from '../../launcher/stack/stack.ts'
 import { type S3Server, s3Missing, startS3 } from '../../test/servers/s3.ts'
 import { type Env, fill, PASSWORD, PDF, sqlite, startSuiteOn, suiteEnv } from './filled-suite.ts'
-import { plinth, plinthHere } from './run-plinth.ts'
-
-const killedAt = (point: string, env: Env): Env => ({ ...env, FAIL_POINT: `${point}=kill` })
+import { killedAt, plinth, plinthHere } from './run-plinth.ts'
 
 const skip = await s3Missing()
 const s3 = skip ? ({} as S3Server) : await startS3({ after })
@@ -28,8 +26,7 @@ test('objects in a bucket are copied, proved without the bucket, and put back; k
   const examined = await plinthHere(['doctor', '--json'], { env })
   const findings: { check: string; status: string }[] = JSON.parse(examined.stdout)
   assert.equal(findings.find(({ check }) => check === 'bucket')?.status, 'ok')
-  const killed = await plinth(['backup', 'create'], { env: killedAt('backup:file', env) })
-  assert.equal(killed.code, null)
+  await killedAt('backup:file', ['backup', 'create'], env)
   assert.deepEqual(await (await suite.storage.download(id)).bytes(), await PDF.bytes())
   const created = await plinth(['backup', 'create', '--verify', '--json'], { env })
   assert.equal(created.code, 0, created.stderr)
@@ -45,8 +42,7 @@ test('objects in a bucket are copied, proved without the bucket, and put back; k
   const words = ['restore', archive]
   const unread = await plinthHere(words, { env: { ...target, BACKUP_PASSPHRASE: '' } })
   assert.deepEqual([unread.code, /^The archive is encrypted: /.test(unread.stderr)], [1, true])
-  const cut = await plinth(words, { env: killedAt('restore:file', target) })
-  assert.equal(cut.code, null, cut.stderr)
+  await killedAt('restore:file', words, target)
   await assert.rejects(startStack({ env: target }), /has not ended: it is not whole/)
   const restored = await plinthHere(words, { env: target })
 

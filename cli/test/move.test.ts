@@ -8,7 +8,7 @@ import Sqlite from 'better-sqlite3'
 import { services } from '../../launcher/services.ts'
 import { startStack } from '../../launcher/stack/stack.ts'
 import { type Env, PASSWORD, suiteEnv } from './filled-suite.ts'
-import { plinth, plinthHere } from './run-plinth.ts'
+import { killedAt, plinthHere } from './run-plinth.ts'
 
 const [sqlite, postgres] = engines as [TestEngine, TestEngine]
 const only = services.filter(({ name }) => name === 'identity')
@@ -36,7 +36,7 @@ describe('a move between SQLite and PostgreSQL', { skip: postgres.skip }, () => 
     const words = ['move', 'identity', '--to-file', there, '--json']
     const checked = await plinthHere([...words, '--check'], { env })
     assert.equal(checked.code, 0, checked.stderr)
-    const moved = await plinth(words, { env })
+    const moved = await plinthHere(words, { env })
     assert.equal(moved.code, 0, moved.stderr)
     assert.deepEqual(JSON.parse(checked.stdout).tables, JSON.parse(moved.stdout).tables)
     assert.match(moved.stdout, /"setting": "IDENTITY_DATABASE_URL=postgres/)
@@ -63,9 +63,7 @@ describe('a move between SQLite and PostgreSQL', { skip: postgres.skip }, () => 
     writeFileSync(there, url)
 
     for (const point of ['marked', 'table', 'committed', 'compared']) {
-      const killed = { ...env, FAIL_POINT: `move:${point}=kill` }
-      const { code } = await plinth(['move', 'identity', '--to-file', there], { env: killed })
-      assert.equal(code, null, point)
+      await killedAt(`move:${point}`, ['move', 'identity', '--to-file', there], env)
       const onTarget = { ...env, IDENTITY_DATABASE_URL: url }
       await assert.rejects(startStack({ env: onTarget, only }), /not whole/, point)
     }
@@ -77,31 +75,40 @@ describe('a move between SQLite and PostgreSQL', { skip: postgres.skip }, () => 
     const onPostgres = { ...env, IDENTITY_DATABASE_URL: url }
     const back = `sqlite:${join(folder, 'back.db')}`
     for (const point of ['marked', 'table', 'committed', 'compared']) {
-      const killed = { ...onPostgres, FAIL_POINT: `move:${point}=kill` }
-      const { code: none } = await plinth(['move', 'identity', '--to', back], { env: killed })
-      assert.equal(none, null, point)
+      await killedAt(`move:${point}`, ['move', 'identity', '--to', back], onPostgres)
       const onTarget = { ...env, IDENTITY_DATABASE_URL: back }
       await assert.rejects(startStack({ env: onTarget, only }), /not whole/, point)
     }
     await onIdentity(t, onPostgres, (identity) => identity.logIn('grace', PASSWORD))
   })
 
-  test('a text that PostgreSQL would not take is found by --check, and by the move', async (t) => {
+  test('a full disk, data of a later version, or a text that PostgreSQL would not take: nothing is moved', async (t) => {
     const { env, folder } = await suiteEnv(t, sqlite)
     await onIdentity(t, env, (identity) => identity.register(grace('grace')))
     const there = join(folder, 'there')
     writeFileSync(there, await postgres.freshUrl(t))
-    const sqliteFile = new Sqlite(join(env.SUITE_DATA as string, 'identity.db'))
-    sqliteFile
-      .prepare("update users set email = 'a' || char(0) || '@x.org' where username = 'grace'")
-      .run()
-    sqliteFile.close()
-
-    for (const more of [['--check'], []]) {
+    const move = async (more: string[] = [], settings: Env = {}) => {
       const words = ['move', 'identity', '--to-file', there, ...more]
-      const { code, stderr } = await plinthHere(words, { env })
-      assert.deepEqual([code, /a NUL in users\.email/.test(stderr)], [1, true], stderr)
+      const { code, stderr } = await plinthHere(words, { env: { ...env, ...settings } })
+      assert.match(stderr, /^[^\n]+\n$/)
+      return `${code} ${stderr.trim()}`
     }
+    const edit = (statements: string) => {
+      const identity = new Sqlite(join(env.SUITE_DATA as string, 'identity.db'))
+      identity.exec(statements)
+      identity.close()
+    }
+
+    assert.match(
+      await move([], { FAIL_POINT: 'move:table=ENOSPC' }),
+      /^73 The database at the target cannot be written: there is no room left\.$/,
+    )
+    edit(`insert into schema_migrations (name, version) values ('later-0001', '9.8.7')`)
+    assert.match(await move(), /^1 The data of identity is of Plinth 9\.8\.7, and this is /)
+    edit(`delete from schema_migrations where name = 'later-0001';
+      update users set email = 'a' || char(0) || '@x.org' where username = 'grace'`)
+    assert.match(await move(['--check']), /^1 .*a NUL in users\.email/)
+    assert.match(await move(), /^1 .*a NUL in users\.email/)
   })
 
   test('a running service, and a password among the arguments, are refused', async (t) => {

@@ -1,33 +1,66 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { bundle } from '../../release/pack.ts'
 import { answerOf } from '../plinth.ts'
 
 const MAIN = join(import.meta.dirname, '../main.js')
+const CACHE = join(import.meta.dirname, '../../.cache')
 
-type Surroundings = { cwd?: string; env?: Record<string, string | undefined>; input?: string }
-export type Ended = { code: number | null; stdout: string; stderr: string }
+type Surroundings = {
+  cwd?: string
+  env?: Record<string, string | undefined>
+  input?: string
+  main?: string
+}
+export type Ended = {
+  code: number | null
+  stdout: string
+  stderr: string
+  signal?: NodeJS.Signals | null
+}
 
 /** Runs the command in a process of its own, as a person would. */
 export async function plinth(
   words: string[],
-  { cwd = tmpdir(), env = {}, input = '' }: Surroundings = {},
+  { cwd = tmpdir(), env = {}, input = '', main = MAIN }: Surroundings = {},
 ): Promise<Ended> {
-  const child = spawn(process.execPath, [MAIN, ...words], {
+  const child = spawn(process.execPath, [main, ...words], {
     cwd,
     env: { PATH: process.env.PATH, ...env },
     timeout: 120_000,
   })
   child.stdin.end(input)
-  const [stdout, stderr, [code]] = await Promise.all([
+  const [stdout, stderr, [code, signal]] = await Promise.all([
     text(child.stdout),
     text(child.stderr),
     once(child, 'close'),
   ])
-  return { code, stdout, stderr }
+  return { code, stdout, stderr, signal }
+}
+
+/** Runs the command until it kills itself at a fail point, with SIGKILL. */
+export async function killedAt(point: string, words: string[], env: Record<string, string>) {
+  const main = join(await bundled(), 'main.js')
+  const ended = await plinth(words, { env: { ...env, FAIL_POINT: `${point}=kill` }, main })
+  if (ended.signal !== 'SIGKILL') throw new Error(`${point}: ${ended.code} ${ended.stderr}`)
+}
+
+let bundling: Promise<string> | undefined
+
+/** As the package has it, for many runs: a thousand source files take a second of processor time to load. */
+function bundled(): Promise<string> {
+  bundling ??= (async () => {
+    mkdirSync(CACHE, { recursive: true })
+    const folder = mkdtempSync(join(CACHE, 'plinth-'))
+    process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+    await bundle(folder)
+    return folder
+  })()
+  return bundling
 }
 
 /** The same command in this process, for what needs no process of its own: loading it takes half a second. */

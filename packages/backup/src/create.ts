@@ -5,6 +5,7 @@ import { type ArchiveWriter, openArchiveWriter } from './archive/write.ts'
 import { openSnapshots } from './databases/open.ts'
 import { countRows, listApplied, streamRows } from './databases/rows.repository.ts'
 import { databaseBytes, listTables } from './databases/schema.repository.ts'
+import { foreignSeal, SEALED_COLUMNS } from './databases/seals.repository.ts'
 import type { Row, Snapshot } from './databases/tables.ts'
 import { BackupError } from './faults.ts'
 import { openFiles } from './sources/folder.ts'
@@ -100,9 +101,11 @@ async function describe(
   const services: Manifest['services'] = {}
   for (const { service, snapshot, files } of held) {
     const keys = Object.entries(service.keys)
+    const database = snapshot && (await describeDatabase(snapshot, service.database?.derived ?? []))
+    if (snapshot && database) await requireOwnKeys(service, snapshot, database.tables)
     services[service.name] = {
       keyFingerprints: Object.fromEntries(keys.map(([name, key]) => [name, fingerprintOf(key)])),
-      database: snapshot && (await describeDatabase(snapshot, service.database?.derived ?? [])),
+      database,
       files: files !== undefined,
     }
   }
@@ -117,6 +120,23 @@ async function describeDatabase(snapshot: Snapshot, derived: string[]) {
     if (!derived.includes(table.name))
       tables.push({ ...table, rows: await countRows(snapshot, table) })
   return { engine: snapshot.engine, migrations, tables }
+}
+
+/** Made with another key, an archive would ask for one that opens nothing in it. */
+async function requireOwnKeys(
+  { name, keys }: ServiceData,
+  { run }: Snapshot,
+  tables: { name: string }[],
+): Promise<void> {
+  const columns = SEALED_COLUMNS.filter(([table]) => tables.some((one) => one.name === table))
+  for (const [setting, key] of Object.entries(keys)) {
+    const foreign = await foreignSeal(run, key, columns)
+    if (foreign !== undefined)
+      throw new BackupError(
+        'refused',
+        `${setting} is not the key of the data of ${name}: ${foreign}.`,
+      )
+  }
 }
 
 async function writeMembers(

@@ -1,4 +1,4 @@
-import { openText, systemClock } from '@plinth/kit'
+import { systemClock } from '@plinth/kit'
 import { type Check, configOf, type Finding, ok, type Patient, prefixOf, skip } from '../finding.ts'
 import type { Reading } from './read-database.ts'
 
@@ -10,13 +10,6 @@ const LATE_DAYS = 2
 
 type Row = Record<string, string>
 type Prepared = Patient['prepared'][number]
-
-/** What is sealed with the master key, in whichever service has it. */
-const SEALED = [
-  ['signing_keys', 'sealed_private_key'],
-  ['storage_settings', 'sealed_settings'],
-  ['event_endpoints', 'secret'],
-] as const
 
 export async function keyFindings(
   patient: Patient,
@@ -34,12 +27,9 @@ export async function keyFindings(
 async function sealFindings(prepared: Prepared, reading: Reading): Promise<Finding[]> {
   const { accounts, masterKey = accounts?.masterKey } = configOf(prepared)
   if (!masterKey) return []
-  const rows: Row[] = []
-  for (const [table, column] of SEALED) {
-    const read = `select distinct substr(${column}, 1, 11) as sealed from ${table}`
-    rows.push(...(await reading.rows(read).catch((): Row[] => [])))
-  }
-  const foreign = rows.map(({ sealed = '' }) => refusalOf(masterKey, sealed)).find(Boolean)
+  const { foreignSeal, SEALED_COLUMNS } = await import('@plinth/backup')
+  const read = (sql: string) => reading.rows(sql).catch((): Row[] => [])
+  const foreign = await foreignSeal(read, masterKey, SEALED_COLUMNS)
   if (foreign === undefined) return []
   return [
     {
@@ -51,16 +41,6 @@ async function sealFindings(prepared: Prepared, reading: Reading): Promise<Findi
       fix: `${prefixOf(prepared)}MASTER_KEY_FILE=<the file with the old key> in .env`,
     },
   ]
-}
-
-function refusalOf(masterKey: Buffer, sealed: string): string | undefined {
-  try {
-    openText(masterKey, sealed, '')
-  } catch (error) {
-    const { message } = error as Error
-    if (message.startsWith('Sealed with key')) return message
-  }
-  return undefined
 }
 
 /** A running service replaces its signing key by itself. */

@@ -12,9 +12,10 @@ import { deleteRestored, insertRestored, isRestored } from '../webhooks/poll.ts'
 import type { Jobs } from './jobs.ts'
 
 /** What a backup of this service has to keep. */
-export function paymentsData({ databaseUrl: url }: PaymentsConfig) {
+export function paymentsData({ databaseUrl: url, masterKey }: PaymentsConfig) {
   const database = { url, setting: 'PAYMENTS_DATABASE_URL', migrations, afterRestore: markRestored }
-  return { name: 'payments', database, keys: {} }
+  const keys: Record<string, Buffer> = masterKey ? { PAYMENTS_MASTER_KEY: masterKey } : {}
+  return { name: 'payments', database, keys }
 }
 
 async function markRestored(url: string): Promise<void> {
