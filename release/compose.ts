@@ -49,6 +49,7 @@ async function prepare(folder: string, { image, port }: { image: string; port: n
   await run(process.execPath, words, { cwd: folder })
   await chmod(join(folder, 'secrets'), 0o755)
   for (const name of globSync('secrets/*', { cwd: folder })) await chmod(join(folder, name), 0o644)
+  writeFileSync(join(folder, 'secrets/garage.env'), 'GARAGE_RPC_SECRET=0\n')
   writeFileSync(
     join(folder, 'override.yaml'),
     `services:
@@ -62,6 +63,8 @@ async function assertProfiles(compose: (...words: string[]) => Promise<string>):
   const flags = PROFILES.flatMap((profile) => ['--profile', profile])
   const { services } = JSON.parse(await compose(...flags, 'config', '--format', 'json'))
   const added = Object.values(services as Record<string, { profiles?: string[] }>)
+  const { environment } = services.s3
+  assert.deepEqual(environment, { GARAGE_DEFAULT_BUCKET: 'plinth', GARAGE_RPC_SECRET: '0' })
   for (const profile of PROFILES)
     assert.ok(
       added.some(({ profiles }) => profiles?.includes(profile)),
