@@ -118,8 +118,10 @@ function unknownWord(words: string[]): string {
   )
   const said = verbs.length > 0 ? `${topic} ${verb}` : topic
   const meant = nearest(said, [...new Set(names)])
-  const hint = meant ? ` Did you mean "plinth ${meant}"?` : ' "plinth --help" lists the commands.'
-  return `There is no command "plinth ${said}".${hint}`
+  const known = verbs.map(({ name }) => name.slice(topic.length + 1)).join(', ')
+  const help = known === '' ? '"plinth --help" lists the commands.' : `Expected one of ${known}.`
+  const hint = meant ? `Did you mean "plinth ${meant}"?` : help
+  return `There is no command "plinth ${said}". ${hint}`
 }
 
 function givenOf(

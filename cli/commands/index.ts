@@ -7,6 +7,7 @@ import { trigger } from './events/trigger.ts'
 import { health } from './run/health.ts'
 import { openapi } from './run/openapi.ts'
 import { start } from './run/start.ts'
+import { verify } from './run/verify.ts'
 import { completionOf } from './setup/completion.ts'
 import { init } from './setup/init.ts'
 import { version } from './setup/version.ts'
@@ -32,6 +33,7 @@ export const commands: Command[] = [
   move,
   migrate,
   openapi,
+  verify,
   version,
   completionOf(() => commands),
 ]

@@ -367,11 +367,12 @@ describe('plinth doctor, beside a running suite behind a proxy', () => {
       assert.equal(code, 1)
     })
 
-  test('names a signing key that is not replaced, and a bucket that others can read', async (t) => {
+  test('names a signing key that is not replaced, a change to come, and a bucket that others can read', async (t) => {
     proxy.mode = 'good'
     const store = await startOpenStore(t)
     const db = new Sqlite(join(folder, 'data/identity.db'))
-    db.exec(`update signing_keys set signs_from = '2026-01-01T00:00:00.000Z'`)
+    db.exec(`update signing_keys set signs_from = '2026-01-01T00:00:00.000Z';
+      delete from schema_migrations where name = (select max(name) from schema_migrations)`)
     db.close()
     const storage = storageClient(`http://localhost:${env.STORAGE_FULL_PORT}`)
     await storage.logIn('admin', 'password123123')
@@ -385,6 +386,11 @@ describe('plinth doctor, beside a running suite behind a proxy', () => {
     assert.deepEqual(
       faults.map(({ check, status }) => `${check} ${status}`),
       ['keys warn', 'bucket fail', 'bucket warn', 'clock warn'],
+    )
+    const upgrade = found.find(({ check }) => check === 'upgrade')
+    assert.match(
+      upgrade?.seen ?? '',
+      /^identity: the next start changes the schema: plinth migrate/,
     )
     const [key, open, versions, clock] = faults
     assert.match(key?.seen ?? '', /^identity: the signing key is \d+ days old$/)

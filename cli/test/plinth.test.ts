@@ -5,7 +5,7 @@ import { usageOf } from '../command.ts'
 import { commands } from '../commands/index.ts'
 import { createProgress } from '../progress.ts'
 import { nearest } from '../suggestion.ts'
-import { plinth, temporaryFolder } from './run-plinth.ts'
+import { plinth, plinthHere, temporaryFolder } from './run-plinth.ts'
 
 /** A module that names on stderr what is loaded from an installed package. */
 const TELL_PACKAGES = `data:text/javascript,${encodeURIComponent(`
@@ -32,12 +32,14 @@ describe('plinth', () => {
       plinth(['user', 'craete']),
       plinth(['user', 'list', '--jsno']),
     ])
+    const foreign = await plinthHere(['user', 'add'])
 
     assert.deepEqual([word.code, verb.code, option.code], [64, 64, 64])
     assert.deepEqual([word.stdout, verb.stdout, option.stdout], ['', '', ''])
     assert.match(word.stderr, /no command "plinth helath"\. Did you mean "plinth health"\?/)
     assert.match(verb.stderr, /Did you mean "plinth user create"\?/)
     assert.match(option.stderr, /no option --jsno\. Did you mean --json\?/)
+    assert.match(foreign.stderr, /no command "plinth user add"\. Expected one of list, create, /)
   })
 
   test('version --json is one JSON value with the version of each service', async () => {

@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { apiFor } from '@plinth/kit/testing'
 import { endOf, launch, lineOf } from '../../launcher/test/launch.ts'
 import { freePortSettings } from '../../test/servers/free-ports.ts'
-import { plinth, temporaryFolder } from './run-plinth.ts'
+import { plinth, plinthHere, temporaryFolder } from './run-plinth.ts'
 
 describe('plinth init, and the first start', () => {
   test('writes settings and secrets that only the owner can read, and replaces nothing', async (t) => {
@@ -69,6 +72,11 @@ describe('plinth init, and the first start', () => {
       ['landing', 'identity', 'storage-full', 'storage-key', 'payments'],
     )
     assert.ok(body.accessToken)
+    for (const name of ['IDENTITY', 'STORAGE_FULL', 'STORAGE_KEY', 'PAYMENTS']) {
+      const url = `http://localhost:${env[`${name}_PORT`]}`
+      const verified = await plinthHere(['verify', url], { cwd: folder })
+      assert.equal(verified.code, 0, verified.stderr + verified.stdout)
+    }
     child.kill('SIGTERM')
     assert.equal((await endOf(child)).exitCode, 0)
 
@@ -113,6 +121,35 @@ describe('plinth openapi', () => {
 
     const kept = join(import.meta.dirname, '../../docs/openapi/storage-key.json')
     assert.deepEqual([code, stdout], [0, readFileSync(kept, 'utf8')])
+  })
+})
+
+describe('plinth verify', () => {
+  test('names what answers otherwise than the document says, and what is open', async (t) => {
+    const server = createServer((_, reply) => {
+      reply.setHeader('content-type', 'application/json').end('{"status":"FINE"}')
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    t.after(() => server.close())
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+
+    const unnamed = await plinthHere(['verify', url])
+    const { code, stdout } = await plinthHere(['verify', url, '--service', 'storage-key'])
+
+    assert.deepEqual([unnamed.code, code], [64, 1])
+    assert.match(stdout, /^GET \/api\/audit: 200 without a credential$/m)
+    assert.match(stdout, /^GET \/actuator\/health: 200 body\/status must be /m)
+    assert.match(stdout, /: \d+ operations asked, \d+ faults\.\n$/)
+  })
+
+  test('ends with 69 where nothing answers, and with 64 for what is no address', async () => {
+    const { IDENTITY_PORT } = await freePortSettings()
+
+    const silent = await plinthHere(['verify', `http://127.0.0.1:${IDENTITY_PORT}`])
+    const wrong = await plinthHere(['verify', 'app.example'])
+
+    assert.deepEqual([silent.code, wrong.code], [69, 64])
+    assert.match(silent.stderr, /does not answer: ECONNREFUSED\.\n$/)
   })
 })
 

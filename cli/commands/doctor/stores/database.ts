@@ -61,11 +61,13 @@ async function databaseFindings(patient: Patient, prepared: Prepared): Promise<F
       ...(await (file === undefined
         ? serverFindings(patient, prepared, reading)
         : fileFindings(name, reading, file))),
-      ...(await versionFindings(name, reading)),
+      ...(await versionFindings(prepared, reading)),
       ...(await keyFindings(patient, prepared, reading)),
     ]
     const isSound = found.every(({ status }) => status === 'ok')
-    return isSound ? [...found, ok('database', `${name}: sound, and its keys open it`)] : found
+    const engine = file === undefined ? 'PostgreSQL' : 'SQLite'
+    const sound = ok('database', `${name}: ${engine}, sound, and its keys open it`)
+    return isSound ? [...found, sound] : found
   } finally {
     await reading.close()
   }
@@ -164,11 +166,18 @@ function hostOf({ databaseUrl = '' }: Config): string | undefined {
   return databaseUrl.startsWith('postgres') ? new URL(databaseUrl).host : undefined
 }
 
-/** Data that a later version has changed. */
-async function versionFindings(name: string, reading: Reading): Promise<Finding[]> {
+/** Data that a later version has changed, or that this one will change when it starts. */
+async function versionFindings({ entry, service }: Prepared, reading: Reading): Promise<Finding[]> {
+  const { name } = entry
   const rows = await reading.rows('select * from schema_migrations').catch((): Row[] => [])
   const newer = rows.map(({ version }) => version).filter((version) => isNewer(version))
-  if (newer.length === 0) return []
+  if (newer.length === 0) {
+    const known = service.data.database?.migrations ?? []
+    const missing = known.filter((one) => !rows.some((row) => row.name === one.name))
+    return missing.length === 0
+      ? []
+      : [ok('upgrade', `${name}: the next start changes the schema: plinth migrate --plan`)]
+  }
   return [
     {
       check: 'upgrade',
