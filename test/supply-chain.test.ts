@@ -42,6 +42,19 @@ describe('the supply chain', () => {
         assert.equal(root.allowScripts?.[path.replace(/^.*node_modules\//, '')], false, path)
   })
 
+  test('of a package in CommonJS that is loaded late only the default is used', () => {
+    // In the bundle of the package it has no other export.
+    const sources = globSync('{packages,services}/*/src/**/*.ts', { cwd: ROOT })
+    const loads = sources.flatMap((file) => [
+      ...read(file).matchAll(/const (.+) = await import\(\s*'([^'.][^']*)'/g),
+    ])
+    const late = loads.filter(([, , name = '']) => !/^(node:|@plinth\/)/.test(name))
+
+    assert.ok(late.length >= 4)
+    for (const [line, taken = '', name = ''] of late)
+      if (isCommonJs(name)) assert.match(taken, /^\{ default: \w+ \}$/, line)
+  })
+
   test('every direct dependency has an exact version', () => {
     for (const manifest of manifests)
       for (const [name, version] of KINDS.flatMap((kind) => Object.entries(manifest[kind] ?? {})))
@@ -73,3 +86,9 @@ describe('the supply chain', () => {
     for (const name of ['fastify', 'better-sqlite3', 'avvio']) assert.ok(names.has(name), name)
   })
 })
+
+function isCommonJs(name: string): boolean {
+  const [folder = ''] = /^(@[^/]+\/)?[^/]+/.exec(name) ?? []
+  const { type, exports = {} } = JSON.parse(read(`node_modules/${folder}/package.json`))
+  return type !== 'module' && !JSON.stringify(exports).includes('"import"')
+}

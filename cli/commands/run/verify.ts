@@ -102,8 +102,12 @@ function operationsOf(ours: Document, own = ours): { asked: Operation[]; absent:
     return described ? [{ ...operation, ...described }] : []
   })
   const absent = all.filter(({ name }) => !offered.some((one) => one.name === name))
-  return { asked: offered.filter(isHarmless), absent: absent.map(({ name }) => name) }
+  const asked = offered.filter((operation) => isHarmless(operation) && isPublic(operation))
+  return { asked, absent: absent.map(({ name }) => name) }
 }
+
+/** A proxy keeps what is for operators inside. */
+const isPublic = ({ path }: Operation) => !/^\/actuator(?!\/health$)/.test(path)
 
 const isOpen = ({ security = [] }: Described) => security.length === 0
 

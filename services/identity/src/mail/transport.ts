@@ -67,8 +67,8 @@ export function openTransport(
 }
 
 async function createTransporter(smtp: SmtpSettings, name: string): Promise<Transporter> {
-  const { createTransport } = await import('nodemailer')
-  return createTransport({
+  const { default: nodemailer } = await import('nodemailer')
+  return nodemailer.createTransport({
     host: smtp.host,
     port: smtp.port,
     secure: smtp.implicitTls,

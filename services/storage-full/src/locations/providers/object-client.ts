@@ -22,7 +22,7 @@ export async function openObjectClient(
   { isForbidden, ...timeouts }: StoreAccess,
   options: { signed: boolean } = { signed: true },
 ): Promise<ObjectClient> {
-  const sdk = await import('@aws-sdk/client-s3')
+  const { default: sdk } = await import('@aws-sdk/client-s3')
   const s3 = new sdk.S3Client({
     endpoint: settings.endpoint,
     region: settings.region,
