@@ -3,11 +3,12 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
-import { after, describe, test } from 'node:test'
-import type { BrowserContext } from 'playwright-core'
+import { after, before, describe, type TestContext, test } from 'node:test'
+import type { Browser, BrowserContext } from 'playwright-core'
 import { freePorts } from '../../test/servers/free-ports.ts'
 import { browserSkip, openBrowser } from '../browser.ts'
 import { startSuite } from '../stack.ts'
+import { suiteCleanup } from '../suite-cleanup.ts'
 import { compileProgram, installClient, runProgram } from './installed-client.ts'
 import { bun, deno, oldNode, runInWorker, workerd } from './runtimes.ts'
 
@@ -68,8 +69,14 @@ describe('the packed client, installed outside the repository', async () => {
   })
 
   describe('in Chromium', { skip: noBrowser }, () => {
-    test('works', async (t) => {
-      const context = await (await openBrowser(t)).newContext()
+    const shared = suiteCleanup()
+    let browser: Browser
+    before(async () => {
+      browser = await openBrowser(shared)
+    })
+
+    test('works', async () => {
+      const context = await browser.newContext()
       const page = await openTab(context)
 
       const seen = await page.evaluate(
@@ -81,7 +88,7 @@ describe('the packed client, installed outside the repository', async () => {
     })
 
     test('ten tabs with one refresh token stay signed in with one refresh', async (t) => {
-      const { tabs, refreshes, signIn, callAll } = await openTenTabs(await openBrowser(t))
+      const { tabs, refreshes, signIn, callAll } = await openTenTabs(t, browser)
       await signIn()
 
       const first = await callAll(850)
@@ -97,7 +104,7 @@ describe('the packed client, installed outside the repository', async () => {
     })
 
     test('a tab that is closed during a refresh does not sign out the others', async (t) => {
-      const { tabs, refreshes, signIn, call } = await openTenTabs(await openBrowser(t))
+      const { tabs, refreshes, signIn, call } = await openTenTabs(t, browser)
       await signIn()
       const [closed, ...others] = tabs
       // A request of this tab never gets as far as the network.
@@ -119,16 +126,13 @@ describe('the packed client, installed outside the repository', async () => {
     })
 
     test('ten tabs stay signed in where the page has no Web Locks', async (t) => {
-      const { refreshes, signIn, callAll, context } = await openTenTabs(await openBrowser(t), {
-        locks: false,
-      })
+      const { refreshes, signIn, callAll } = await openTenTabs(t, browser, { locks: false })
       await signIn()
 
       const names = await callAll(850)
 
       assert.deepEqual(new Set(names), new Set(['user']))
       assert.equal(refreshes.filter((status) => status === 200).length, 1)
-      await context.close()
     })
   })
 
@@ -141,11 +145,9 @@ describe('the packed client, installed outside the repository', async () => {
   type Tab = Awaited<ReturnType<typeof openTab>>
 
   /** Ten tabs that share a store, each with a clock that the test moves. */
-  async function openTenTabs(
-    browser: Awaited<ReturnType<typeof openBrowser>>,
-    { locks = true } = {},
-  ) {
+  async function openTenTabs(t: TestContext, browser: Browser, { locks = true } = {}) {
     const context = await browser.newContext()
+    t.after(() => context.close())
     if (!locks)
       await context.addInitScript(() =>
         Object.defineProperty(navigator, 'locks', { value: undefined }),
@@ -180,7 +182,7 @@ describe('the packed client, installed outside the repository', async () => {
         }
         await state.client.logIn('user', 'password123123')
       })
-    return { context, tabs, refreshes, signIn, call, callAll }
+    return { tabs, refreshes, signIn, call, callAll }
   }
 })
 

@@ -266,6 +266,8 @@ async function uploadSamples(page: Page): Promise<undefined> {
     .nth(files.length - 1)
     .waitFor()
   await page.getByRole('button', { name: 'Clear finished' }).click()
+  await page.getByRole('button', { name: 'Delete Northern hills.png' }).click()
+  await page.getByRole('region', { name: 'Recently deleted files' }).waitFor()
 }
 
 async function uploadOne(page: Page): Promise<undefined> {

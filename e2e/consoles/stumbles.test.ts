@@ -22,13 +22,13 @@ const CREDENTIALS = { username: 'walter', password: 'a long enough password' }
 
 const DRAWING = '<svg xmlns="http://www.w3.org/2000/svg"><path d="M0 0h9"/></svg>'
 
+const browser = skip ? ({} as Browser) : await openBrowser(suiteCleanup())
+
 describe('where people stumbled', { skip }, () => {
   const shared = suiteCleanup()
-  let browser: Browser
   let suite: Awaited<ReturnType<typeof startSuite>>
 
   before(async () => {
-    browser = await openBrowser(shared)
     suite = await startSuite(shared, {
       STORAGE_FULL_MAX_FILE_SIZE: '20KB',
       STORAGE_FULL_ALLOWED_TYPES: 'default,csv,md,svg',
@@ -304,11 +304,9 @@ describe('where people stumbled', { skip }, () => {
 describe('in production', { skip }, () => {
   const shared = suiteCleanup()
   const DEMO_TEXTS = /demo|password123123|sandbox|development/i
-  let browser: Browser
   let suite: Awaited<ReturnType<typeof startSuite>>
 
   before(async () => {
-    browser = await openBrowser(shared)
     const key = randomBytes(32).toString('base64')
     suite = await startSuite(shared, {
       NODE_ENV: 'production',
