@@ -29,6 +29,9 @@ for (const engine of engines) {
     test('the mail of the registration verifies by link, and again by the same link', async (t) => {
       const { api, token } = await startWithAlice(t, { engine })
       const mail = await mailTo(api, ALICE.email, 'verify-email')
+      // For who types the code and never opens the page that shows it.
+      for (const part of [mail.text, mail.html])
+        assert.match(part, /was registered on January 1, 2030 at 12:00\sAM UTC\./)
       assert.equal(await isVerified(api, token), false)
 
       const pending = await api.post('/api/auth/verify-email/pending', { token: tokenOf(mail) })
@@ -149,6 +152,7 @@ for (const engine of engines) {
 
       const again = await mailTo(api, NEW_EMAIL, 'email-changed-again')
       assert.match(again.text, /thief@example\.com/)
+      assert.match(again.text, /works until January 8, 2030 at /)
       assert.doesNotMatch(again.text, /#undo=/)
       const other = { username: 'thief', email: ALICE.email, password: 'correct horse battery' }
       const taken = await api.post('/api/auth/register', other)

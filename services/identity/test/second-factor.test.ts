@@ -393,7 +393,9 @@ for (const engine of engines)
       assert.equal(Date.parse(asked.body.removesAt) - clock().getTime(), DAY * 1000)
       assert.deepEqual((await remove('once more')).body, asked.body)
       const notice = await mailTo(api, user.email, 'second-factor-removal')
-      assert.ok(notice.text.includes(asked.body.removesAt.slice(0, 16).replace('T', ' ')))
+      const style = { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' } as const
+      const inWords = new Intl.DateTimeFormat('en', style).format(new Date(asked.body.removesAt))
+      assert.ok(notice.text.includes(`on ${inWords} UTC.`))
 
       const proof = { code: app.next() }
       assert.equal((await secondStep(api, await firstStep(api, user), proof)).status, 200)

@@ -146,7 +146,7 @@ export function renderKept({ key, messages, settings }: Outbox, mail: Mail) {
     address: mail.originAddress,
     browser: browserIn(messages[language], mail.userAgent),
   }
-  const filled = { ...about, ...details }
+  const filled = { ...about, ...datedIn(language, details) }
   const rendered = renderMail(messages[language], kind, filled, settings.colour)
   return { ...rendered, code: details.code ?? null, link: details.link ?? null }
 }
@@ -154,6 +154,11 @@ export function renderKept({ key, messages, settings }: Outbox, mail: Mail) {
 function timeIn(language: Language, at: string): string {
   const format = { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' } as const
   return `${new Intl.DateTimeFormat(language, format).format(new Date(at))} UTC`
+}
+
+/** In words, as every date of a mail: of 11/12 readers of one language understand different days. */
+function datedIn(language: Language, { date, ...details }: Details): Details {
+  return date ? { ...details, date: timeIn(language, date) } : details
 }
 
 /** For administrators: what happened to each mail, and nothing of what it contains. */
@@ -183,7 +188,7 @@ const SAMPLES: Details = {
   link: 'https://app.example/account/#verify=token',
   newEmail: 'ada@new.example',
   endpoint: 'https://app.example/events',
-  date: '2030-01-31',
+  date: '2030-01-31T12:00:00.000Z',
   remaining: '7',
   address: '203.0.113.7',
 }
@@ -193,7 +198,7 @@ export function mailTemplates({ clock, messages, settings }: Outbox, asked?: Lan
   const language = asked ?? settings.language
   const texts = messages[language]
   const details = {
-    ...SAMPLES,
+    ...datedIn(language, SAMPLES),
     app: settings.appName,
     time: timeIn(language, clock().toISOString()),
     browser: browserIn(texts, 'Firefox Linux'),

@@ -150,7 +150,7 @@ export async function queueNotice(
   const details = {
     username: user.username,
     remaining: String(remaining),
-    date: (factor?.removesAt ?? '').slice(0, 16).replace('T', ' '),
+    date: factor?.removesAt ?? '',
     link: WITHOUT_ALARM.includes(mail)
       ? `${publicUrl}/account/#forgot`
       : await alarmLink(outbox, db, { user, publicUrl }),

@@ -123,7 +123,7 @@ async function offerUndo(
   const to = { to: from, userId, lifetimeSeconds: UNDO_SECONDS }
   const earlier = await findUnusedToken(db, { userId, kind: UNDO }, now)
   if (earlier) {
-    const details = { username, newEmail, date: earlier.expiresAt.slice(0, 10) }
+    const details = { username, newEmail, date: earlier.expiresAt }
     return queueMail(outbox, db, { kind: 'email-changed-again', ...to, details }, origin)
   }
   const known = { proved: String(user.verified) }

@@ -103,8 +103,9 @@ export async function findRenewable(
 export async function registrationMail(recovery: Recovery, db: Db<IdentityTables>, held: Held) {
   const { token, code, hashes } = newSecrets(recovery.accounts, held.id)
   await keepSecrets(db, held, hashes)
+  const { username, createdAt: date } = held
   const link = accountLink(recovery, 'verify', token)
-  return { kind: KIND, userId: null, details: { username: held.username, code, link } } as const
+  return { kind: KIND, userId: null, details: { username, date, code, link } } as const
 }
 
 /** What the page shows before its button. */

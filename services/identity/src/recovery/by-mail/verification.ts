@@ -63,7 +63,8 @@ async function issueDetails(recovery: Recovery, db: Db<IdentityTables>, user: Us
   const { accounts } = recovery
   const wanted = { userId: user.id, kind: KIND, address: user.email } as const
   const { code, token } = await issueToken({ accounts, db }, wanted)
-  return { username: user.username, code, link: accountLink(recovery, 'verify', token) }
+  const link = accountLink(recovery, 'verify', token)
+  return { username: user.username, date: user.createdAt, code, link }
 }
 
 /** Sends the mail again, at once and beyond the limits of an address. */

@@ -65,7 +65,7 @@ export async function deleteOwnAccount(
         const undo = { userId, kind: 'deletion-undo', address: email, expiresAt: at } as const
         const { token } = await issueToken({ accounts, db }, undo)
         const link = accountLink(lifecycle, 'keep', token)
-        const details = { username, date: at.slice(0, 10), link }
+        const details = { username, date: at, link }
         const lifetimeSeconds = graceDays * DAY_SECONDS
         const mail = { kind: 'deletion-requested', to: email, userId, details, lifetimeSeconds }
         await queueMail(outbox, db, mail as Parameters<typeof queueMail>[2], origin)
@@ -94,7 +94,7 @@ export async function deleteByAdministrator(
         const db = database as unknown as Db<IdentityTables>
         await revokeKeysMadeBy(keys, db, username, by)
         if (!canSend(outbox) || graceDays === 0) return
-        const details = { username, date: at.slice(0, 10) }
+        const details = { username, date: at }
         const mail = { kind: 'deletion-by-administrator', to: email, userId, details } as const
         await queueMail(outbox, db, { ...mail, lifetimeSeconds: DAY_SECONDS }, by.origin)
       },
