@@ -420,6 +420,12 @@ describe('the identity console', { skip }, () => {
     await own.getByRole('textbox', { name: 'New password' }).fill('a password of my own')
     await own.getByRole('button', { name: 'Save the password' }).click()
     await own.getByRole('heading', { name: 'Your new password is saved' }).waitFor()
+    await own.getByRole('link', { name: 'Sign in' }).click()
+    await own.getByLabel('Username').fill('invited')
+    await own.getByRole('textbox', { name: 'Password', exact: true }).fill('a password of my own')
+    await own.getByRole('button', { name: 'Sign in', exact: true }).click()
+    await own.getByText('Remove what is not yours.').waitFor()
+    assert.deepEqual(await accessibilityFaults(own), [])
 
     const mine = await openConsole(t, browser, consoleOf(origin, 'session'))
     const logIn = async () => {
@@ -498,6 +504,7 @@ describe('the identity console', { skip }, () => {
     await page.getByLabel('Type one of them').fill(codes[2] ?? '')
     await page.getByRole('button', { name: 'I have kept them' }).click()
     await page.getByText('10 of 10 left.').waitFor()
+    await page.getByText(/^On since \d/).waitFor()
     assert.deepEqual(await accessibilityFaults(page), [])
 
     await page.locator('.session-bar').getByRole('button', { name: 'Log out' }).click()

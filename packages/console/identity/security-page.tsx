@@ -8,11 +8,13 @@ import { Form, type Values } from '../shared/components/form.tsx'
 import { Card, Notice, Page } from '../shared/components/page.tsx'
 import { Loaded, Refusal, Success } from '../shared/components/reply.tsx'
 import { Step, Steps } from '../shared/components/steps.tsx'
+import { dateText } from '../shared/wording.ts'
 import { session } from './session.ts'
 
-type Security = { emailVerified: boolean; secondFactor: boolean }
+type Security = { emailVerified: boolean; secondFactor: boolean; enrolledAt: string | null }
 type Enrolment = { secret: string; uri: string }
 type Codes = { recoveryCodes: string[] }
+type Active = { since: string | null; onCodes(codes: string[]): void; onRemoved(): void }
 type Left = { remaining: number; createdAt: string | null; kept: boolean }
 
 const { api } = session
@@ -46,9 +48,9 @@ function SecondFactor() {
   if (codes.value.length > 0) return <RecoveryCodesCard codes={codes.value} onKept={finish} />
   return (
     <Loaded of={security}>
-      {({ secondFactor }) =>
+      {({ secondFactor, enrolledAt }) =>
         secondFactor ? (
-          <ActiveCard onCodes={showCodes} onRemoved={security.reload} />
+          <ActiveCard since={enrolledAt} onCodes={showCodes} onRemoved={security.reload} />
         ) : (
           <EnrolCard onCodes={showCodes} />
         )
@@ -146,7 +148,7 @@ function TypeBack({ onKept }: { onKept(): void }) {
 
 const FEW_CODES = 3
 
-function ActiveCard(props: { onCodes(codes: string[]): void; onRemoved(): void }) {
+function ActiveCard({ since, ...props }: Active) {
   const left = useLoad<Left>(() => api.get('/api/users/me/recovery-codes'))
   const renew = useAction(
     (values: Values) => api.post<Codes>('/api/users/me/recovery-codes', values),
@@ -161,7 +163,7 @@ function ActiveCard(props: { onCodes(codes: string[]): void; onRemoved(): void }
   )
   return (
     <>
-      <Card title="Second factor" about="On. Every sign-in needs a code of the authenticator.">
+      <Card title="Second factor" about={`On since ${dateText(since)}: sign-ins need a code of it.`}>
         <Form
           label="Turn the second factor off"
           fields={[{ ...CODE, hint: 'Of the authenticator, or a recovery code.' }]}

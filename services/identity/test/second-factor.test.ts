@@ -74,7 +74,10 @@ for (const engine of engines)
       assert.match(begun.body.uri, /^otpauth:\/\/totp\/localhost:user-\d+\?secret=[A-Z2-7]{32}&/)
       assert.equal((await api.post('/api/auth/login', user)).status, 200)
 
+      const own = () => api.get('/api/users/me/security', { token })
+      assert.equal((await own()).body.enrolledAt, null)
       const { app, recoveryCodes } = await enrol(api, token, clock)
+      const enrolled = clock().toISOString()
       const { status, body } = await api.post('/api/auth/login', user)
 
       assert.deepEqual(
@@ -86,7 +89,9 @@ for (const engine of engines)
       assert.equal(done.status, 200)
       assert.equal(recoveryCodes.length, 10)
       const security = await api.get('/api/users/me/security', { token: done.body.accessToken })
-      assert.deepEqual(security.body, { emailVerified: false, secondFactor: true })
+      const { enrolledAt, ...state } = security.body
+      assert.deepEqual(state, { emailVerified: false, secondFactor: true })
+      assert.equal(enrolledAt, enrolled)
       await mailTo(api, user.email, 'second-factor-added')
     })
 

@@ -67,7 +67,12 @@ export type RecoveryCalls = {
   ): Promise<{ state: 'used' | 'replaced' | 'expired' | 'unknown'; at: string | null }>
   /** To the own address, if none is given. */
   resendVerification(email?: string): Promise<{ message: string }>
-  accountSecurity(): Promise<{ emailVerified: boolean; secondFactor: boolean }>
+  /** `enrolledAt`: since when there is a second factor. */
+  accountSecurity(): Promise<{
+    emailVerified: boolean
+    secondFactor: boolean
+    enrolledAt: string | null
+  }>
   changeEmail(newEmail: string): Promise<{ message: string }>
   confirmEmailChange(proof: MailProof): Promise<void>
   undoEmailChange(token: string): Promise<void>

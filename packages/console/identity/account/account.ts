@@ -11,6 +11,9 @@ export type Brand = {
 
 export const api = createApi({ headers: () => ({}) })
 
+/** Set once a new password was chosen on this page. */
+export const hasNewPassword = signal(false)
+
 export const brand = signal<Brand | undefined>(undefined)
 
 export async function readBrand(): Promise<void> {

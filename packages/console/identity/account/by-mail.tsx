@@ -6,7 +6,7 @@ import { useAction, useLoad } from '../../shared/api/use-reply.ts'
 import { Button } from '../../shared/components/button.tsx'
 import { Skeleton } from '../../shared/components/page.tsx'
 import { saveFile } from '../../shared/files/save-file.ts'
-import { brand, post, type Step } from './account.ts'
+import { brand, hasNewPassword, post, type Step } from './account.ts'
 import { CODE, EMAIL, TypeCode } from './by-code.tsx'
 import { Ask, Confirm, Done, Failure, Heading } from './parts.tsx'
 import { dateIn, filled, texts } from './texts/texts.ts'
@@ -152,9 +152,17 @@ function NewPassword({ proof, about }: { proof: ProofOfMail; about?: string }) {
     },
     (reply) => {
       if (reply?.body?.code === 'MFA_REQUIRED') asksFactor.value = true
+      if (reply?.ok) hasNewPassword.value = true
     },
   )
-  if (action.reply?.ok) return <Done title={texts.resetDone} about={texts.resetDoneAbout} />
+  if (action.reply?.ok)
+    return (
+      <Done title={texts.resetDone} about={texts.resetDoneAbout}>
+        <p>
+          <a href="#home">{texts.signIn}</a>
+        </p>
+      </Done>
+    )
   const title = about ? texts.sentTitle : texts.resetTitle
   const factor = { label: texts.factor, name: 'factor', hint: texts.factorHint }
   const password = { label: texts.newPassword, name: 'newPassword', type: 'password' } as const

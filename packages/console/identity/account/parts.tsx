@@ -142,11 +142,12 @@ export function Confirm(props: {
   )
 }
 
-export function Done({ title, about }: { title: string; about: string }) {
+export function Done(props: { title: string; about: string; children?: ComponentChildren }) {
   return (
     <div role="status">
-      <Heading>{title}</Heading>
-      <p>{about}</p>
+      <Heading>{props.title}</Heading>
+      <p>{props.about}</p>
+      {props.children}
     </div>
   )
 }

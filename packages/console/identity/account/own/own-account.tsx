@@ -2,7 +2,8 @@ import type { Profile } from '@plinth/client'
 import { signal } from '@preact/signals'
 import { useLoad } from '../../../shared/api/use-reply.ts'
 import { Button } from '../../../shared/components/button.tsx'
-import { Skeleton } from '../../../shared/components/page.tsx'
+import { Notice, Skeleton } from '../../../shared/components/page.tsx'
+import { hasNewPassword } from '../account.ts'
 import { Done, Failure, Heading } from '../parts.tsx'
 import { dateIn, filled, texts } from '../texts/texts.ts'
 import { Address, Password } from './credentials.tsx'
@@ -29,7 +30,7 @@ export function OwnAccount() {
   return session.restored.value ? <SignIn /> : <Skeleton />
 }
 
-type Security = { emailVerified: boolean; secondFactor: boolean }
+type Security = { emailVerified: boolean; secondFactor: boolean; enrolledAt: string | null }
 
 function Overview() {
   const profile = useLoad<Profile>(() => session.api.get('/api/users/me'))
@@ -37,7 +38,7 @@ function Overview() {
   if (profile.loading || security.loading) return <Skeleton />
   if (!profile.body || !security.body) return <SignedOut reply={profile.refusal} />
   const { username, email } = profile.body
-  const { secondFactor, emailVerified } = security.body
+  const { secondFactor, emailVerified, enrolledAt } = security.body
   const addressChanged = () => Promise.all([profile.reload(), security.reload()])
   return (
     <>
@@ -51,7 +52,13 @@ function Overview() {
             {texts.signOut}
           </Button>
         </div>
-        <SecondFactor on={secondFactor} changed={security.reload} />
+        {/* A reset ends neither: only who signs in again may remove them. */}
+        {hasNewPassword.value && (
+          <Notice tone="warn">
+            <p>{texts.afterReset}</p>
+          </Notice>
+        )}
+        <SecondFactor on={secondFactor} since={enrolledAt} changed={security.reload} />
         <Passkeys />
         <Devices />
         <Address email={email} verified={emailVerified} changed={addressChanged} />

@@ -5,7 +5,7 @@ import { Button } from '../../../shared/components/button.tsx'
 import { CopyButton, QrCode } from '../../../shared/components/code.tsx'
 import { Notice } from '../../../shared/components/page.tsx'
 import { Ask, Failure, Section } from '../parts.tsx'
-import { filled, texts } from '../texts/texts.ts'
+import { dateIn, filled, texts } from '../texts/texts.ts'
 import { session, useOwnAction } from './session.ts'
 
 type Values = Record<string, string>
@@ -17,7 +17,9 @@ const CODE = {
   autocomplete: 'one-time-code',
 } as const
 
-export function SecondFactor({ on, changed }: { on: boolean; changed(): void }) {
+type Props = { on: boolean; since: string | null; changed(): void }
+
+export function SecondFactor({ on, since, changed }: Props) {
   const codes = useSignal<string[]>([])
   const show = (made: string[]) => {
     codes.value = made
@@ -31,7 +33,7 @@ export function SecondFactor({ on, changed }: { on: boolean; changed(): void }) 
       {codes.value.length > 0 ? (
         <KeepCodes codes={codes.value} onKept={kept} />
       ) : on ? (
-        <TurnedOn onCodes={show} onRemoved={changed} />
+        <TurnedOn since={since} onCodes={show} onRemoved={changed} />
       ) : (
         <Enrol onCodes={show} />
       )}
@@ -107,7 +109,9 @@ function TypeBack({ onKept }: { onKept(): void }) {
 
 const FEW_CODES = 3
 
-function TurnedOn(props: { onCodes(codes: string[]): void; onRemoved(): void }) {
+type TurnedOnProps = { since: string | null; onCodes(codes: string[]): void; onRemoved(): void }
+
+function TurnedOn({ since, ...props }: TurnedOnProps) {
   const { api } = session
   const left = useLoad<{ remaining: number; kept: boolean }>(() =>
     api.get('/api/users/me/recovery-codes'),
@@ -126,7 +130,9 @@ function TurnedOn(props: { onCodes(codes: string[]): void; onRemoved(): void }) 
   const remaining = left.body?.remaining ?? FEW_CODES + 1
   return (
     <>
-      <p>{texts.factorOn}</p>
+      <p>
+        {texts.factorOn} {since && filled(texts.factorSince, { date: dateIn(since) })}
+      </p>
       {left.body && (
         <Notice tone={remaining > FEW_CODES ? undefined : 'warn'}>
           <p>

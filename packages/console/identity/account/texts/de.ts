@@ -19,7 +19,10 @@ export const de: Texts = {
   passwordHint: 'Mindestens {count} Zeichen.',
   save: 'Passwort speichern',
   resetDone: 'Dein neues Passwort ist gespeichert',
-  resetDoneAbout: 'Alle Geräte wurden abgemeldet. Melde dich mit dem neuen Passwort an.',
+  resetDoneAbout:
+    'Alle Geräte wurden abgemeldet. Melde dich mit dem neuen Passwort an und prüfe, ob deine Passkeys und dein zweiter Faktor wirklich deine sind.',
+  afterReset:
+    'Dein Passwort ist neu. Sieh nach, was dein Konto sonst noch öffnet und seit wann: der zweite Faktor und die Passkeys. Entferne, was nicht dir gehört.',
   resendTitle: 'Bestätige deine E-Mail-Adresse',
   resendAbout:
     'Gib die E-Mail-Adresse deines Kontos ein. Wir senden dir eine neue Mail, um sie zu bestätigen.',
@@ -98,6 +101,7 @@ export const de: Texts = {
   factorTitle: 'Zweiter Faktor',
   factorOff: 'Aus. Mit ihm genügt ein gestohlenes Passwort nicht zur Anmeldung.',
   factorOn: 'An. Jede Anmeldung braucht einen Code deiner Authenticator-App.',
+  factorSince: 'Eingerichtet am {date}.',
   factorBegin: 'Authenticator einrichten',
   factorScan: 'Scanne das mit einer Authenticator-App oder tippe das Geheimnis ab.',
   qrLabel: 'QR-Code für die Authenticator-App',

@@ -17,7 +17,10 @@ export const en = {
   passwordHint: 'At least {count} characters.',
   save: 'Save the password',
   resetDone: 'Your new password is saved',
-  resetDoneAbout: 'Every device was signed out. Sign in with the new password.',
+  resetDoneAbout:
+    'Every device was signed out. Sign in with the new password, and check that your passkeys and your second factor are your own.',
+  afterReset:
+    'Your password is new. Look at what else opens your account, and since when: the second factor and the passkeys. Remove what is not yours.',
   resendTitle: 'Confirm your e-mail address',
   resendAbout: 'Enter the e-mail address of your account. We send another mail to confirm it.',
   resent:
@@ -93,6 +96,7 @@ export const en = {
   factorTitle: 'Second factor',
   factorOff: 'Off. With it, a stolen password is not enough to sign in.',
   factorOn: 'On. Every sign-in needs a code of your authenticator.',
+  factorSince: 'Set up on {date}.',
   factorBegin: 'Set up an authenticator',
   factorScan: 'Scan this with an authenticator app, or type the secret.',
   qrLabel: 'QR code for the authenticator',

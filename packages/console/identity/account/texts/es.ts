@@ -19,7 +19,10 @@ export const es: Texts = {
   passwordHint: 'Al menos {count} caracteres.',
   save: 'Guardar la contraseña',
   resetDone: 'Tu contraseña nueva está guardada',
-  resetDoneAbout: 'Se han cerrado todas las sesiones. Entra con la contraseña nueva.',
+  resetDoneAbout:
+    'Se han cerrado todas las sesiones. Entra con la contraseña nueva y comprueba que las llaves de acceso y el segundo factor son tuyos.',
+  afterReset:
+    'Tu contraseña es nueva. Mira qué más abre tu cuenta y desde cuándo: el segundo factor y las llaves de acceso. Quita lo que no sea tuyo.',
   resendTitle: 'Confirma tu dirección de correo',
   resendAbout:
     'Introduce la dirección de correo de tu cuenta. Te enviamos otro mensaje para confirmarla.',
@@ -96,6 +99,7 @@ export const es: Texts = {
   factorTitle: 'Segundo factor',
   factorOff: 'Desactivado. Con él no basta una contraseña robada para entrar.',
   factorOn: 'Activado. Cada vez que entras hace falta un código de tu aplicación de autenticación.',
+  factorSince: 'Configurado el {date}.',
   factorBegin: 'Configurar una aplicación de autenticación',
   factorScan: 'Escanéalo con una aplicación de autenticación o escribe el secreto.',
   qrLabel: 'Código QR para la aplicación de autenticación',

@@ -11,6 +11,7 @@ import {
   userUnknown,
 } from '@plinth/accounts'
 import { type Caller, type Db, inTransaction, validationFailed } from '@plinth/kit'
+import { findFactor } from '../../database/factors.repository.ts'
 import type { Held } from '../../database/held-registrations.repository.ts'
 import { type OneTimeToken, spendToken } from '../../database/one-time-tokens.repository.ts'
 import type { IdentityTables } from '../../database/tables.ts'
@@ -143,9 +144,10 @@ export async function pendingVerification(recovery: Recovery, token: string) {
   return { username: user.username, email: user.email, createdAt: user.createdAt }
 }
 
-export async function accountSecurity({ accounts }: Recovery, caller: Caller) {
-  const user = await requireUser(accounts, Number(caller.userId))
-  return { emailVerified: user.verified, secondFactor: user.secondFactor }
+export async function accountSecurity({ accounts, db }: Recovery, caller: Caller) {
+  const { id, verified, secondFactor } = await requireUser(accounts, Number(caller.userId))
+  const factor = secondFactor ? await findFactor(db, id) : undefined
+  return { emailVerified: verified, secondFactor, enrolledAt: factor?.confirmedAt ?? null }
 }
 
 export async function addressOfCaller({ accounts }: Recovery, accessToken: string) {

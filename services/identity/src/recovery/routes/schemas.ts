@@ -83,6 +83,12 @@ export const LinkStateReply = Type.Object(
 )
 
 export const SecurityReply = Type.Object(
-  { emailVerified: Type.Boolean(), secondFactor: Type.Boolean() },
+  {
+    emailVerified: Type.Boolean(),
+    secondFactor: Type.Boolean(),
+    enrolledAt: orNull(
+      Type.String({ format: 'date-time', description: 'When the second factor was turned on' }),
+    ),
+  },
   { ...closed, title: 'AccountSecurity' },
 )
