@@ -300,7 +300,7 @@ describe('the account pages', { skip }, () => {
     await page.getByRole('button', { name: 'No he sido yo' }).click()
     await page.getByRole('heading', { name: 'Tu cuenta está bloqueada' }).waitFor()
     assert.equal(await logIn(username, password), 401)
-    await mailTo(email, 'password-reset')
+    await mailTo(email, 'password-ended')
   })
 
   test('an account that somebody else registered is disabled by the owner of the address', async (t) => {
@@ -333,7 +333,7 @@ describe('the account pages', { skip }, () => {
     await old.getByRole('button', { name: 'Restore it' }).click()
     await old.getByRole('heading', { name: 'Your old address is restored' }).waitFor()
     assert.equal(await logIn(username, password), 401)
-    await mailTo(email, 'password-reset')
+    await mailTo(email, 'password-ended')
   })
 
   const signIn = async (

@@ -115,7 +115,7 @@ for (const engine of engines) {
       assert.equal((await api.get('/api/users/me', { token })).status, 401)
       assert.equal((await api.post('/api/auth/login', ALICE)).status, 401)
       // It comes although a stranger has used up the mails of this address.
-      const reset = await mailTo(api, ALICE.email, 'password-reset')
+      const reset = await mailTo(api, ALICE.email, 'password-ended')
       const body = { token: tokenOf(reset), newPassword: 'a password of my own' }
       assert.equal((await api.post('/api/auth/password-reset/confirm', body)).status, 204)
     })
@@ -161,7 +161,7 @@ for (const engine of engines) {
       await assert.rejects(run('user', 'create', 'thief', ALICE.email), /already exists/)
       const notice = await mailTo(api, ALICE.email, 'email-changed')
       assert.equal(await undo(api, { token: tokenOf(notice) }), 204)
-      const reset = await mailTo(api, ALICE.email, 'password-reset')
+      const reset = await mailTo(api, ALICE.email, 'password-ended')
       const body = { token: tokenOf(reset), newPassword: 'a password of my own' }
       assert.equal((await api.post('/api/auth/password-reset/confirm', body)).status, 204)
 
@@ -193,7 +193,7 @@ for (const engine of engines) {
       const notice = await mailTo(api, ALICE.email, 'email-changed')
       assert.equal(await undo(api, { token: tokenOf(notice) }), 204)
 
-      const reset = await mailTo(api, ALICE.email, 'password-reset')
+      const reset = await mailTo(api, ALICE.email, 'password-ended')
       const body = { token: tokenOf(reset), newPassword: 'a password of my own' }
       assert.equal((await api.post('/api/auth/password-reset/confirm', body)).status, 204)
       const own = { username: ALICE.username, password: body.newPassword }
@@ -227,7 +227,7 @@ for (const engine of engines) {
       const answer = () => api.post('/api/auth/not-me', { token: tokenOf(notice) })
       assert.equal((await answer()).status, 204)
       assert.equal((await answer()).status, 400)
-      await mailTo(api, ALICE.email, 'password-reset')
+      await mailTo(api, ALICE.email, 'password-ended')
       const { body } = await api.get('/api/users?q=alice', { token: await adminToken(api) })
       assert.equal(body.content[0].email, ALICE.email)
     })
@@ -242,7 +242,7 @@ for (const engine of engines) {
       assert.equal(await undo(api, { token: tokenOf(notice) }), 204)
 
       await mailTo(api, ALICE.email, 'deletion-cancelled')
-      const reset = await mailTo(api, ALICE.email, 'password-reset')
+      const reset = await mailTo(api, ALICE.email, 'password-ended')
       const body = { token: tokenOf(reset), newPassword: 'a password of my own' }
       assert.equal((await api.post('/api/auth/password-reset/confirm', body)).status, 204)
       const back = { username: ALICE.username, password: body.newPassword }

@@ -28,6 +28,8 @@ export function prepareMails(recovery: Recovery): Prepare {
     'password-reset': reset,
     'password-reset-by-administrator': reset,
     invitation: reset,
+    'registered-twice': reset,
+    'password-ended': reset,
     'verify-email': prepareVerification(recovery),
     'already-registered': prepareRegistration(recovery),
     'email-change': prepareEmailChange(recovery),

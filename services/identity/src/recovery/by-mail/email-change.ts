@@ -196,7 +196,7 @@ async function restoreAddress(
       await cancelDeletion(within(accounts, inside), user.id, byUser, by)
       const lifetimeSeconds = LIFETIME_SECONDS['password-reset']
       const to = { to: email, userId: user.id }
-      await queueMail(outbox, inside, { kind: 'password-reset', ...to, lifetimeSeconds }, origin)
+      await queueMail(outbox, inside, { kind: 'password-ended', ...to, lifetimeSeconds }, origin)
       return true
     },
   })

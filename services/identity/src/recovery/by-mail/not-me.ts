@@ -38,7 +38,7 @@ export async function denyOwnership(
       if (!(await spendToken(inside, token.id, accounts.clock()))) return false
       const lifetimeSeconds = LIFETIME_SECONDS['password-reset']
       const to = { to: now.email, userId: now.id }
-      const mail = { kind: 'password-reset', ...to, lifetimeSeconds } as const
+      const mail = { kind: 'password-ended', ...to, lifetimeSeconds } as const
       await queueMail(outbox, inside, mail, origin)
       return true
     },

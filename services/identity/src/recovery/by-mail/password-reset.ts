@@ -31,8 +31,9 @@ import {
 } from '../recovery.ts'
 
 const KIND = 'password-reset'
-/** An invitation has a token of this kind as well. */
 const BY_ADMINISTRATOR = 'password-reset-by-administrator'
+/** Mails whose token is of that kind. */
+const LONGER: string[] = [BY_ADMINISTRATOR, 'invitation']
 const BY_MAIL = [KIND, BY_ADMINISTRATOR] as const
 /** Proves the old password, and no address. */
 const AFTER_LOGIN = 'password-change'
@@ -50,7 +51,7 @@ export function prepareReset(recovery: Recovery): Prepare {
     const mail = { kind: KIND, user, isDue, to: address, origin } as const
     if (userId === null && !(await mayMail(recovery, db, mail))) return
     if (!user?.enabled) return
-    const tokenKind = kind === KIND ? KIND : BY_ADMINISTRATOR
+    const tokenKind = LONGER.includes(kind) ? BY_ADMINISTRATOR : KIND
     const wanted = { userId: user.id, kind: tokenKind, address, expiresAt } as const
     const { code, token } = await issueToken({ accounts, db }, wanted)
     const details = { username: user.username, code, link: accountLink(recovery, 'reset', token) }

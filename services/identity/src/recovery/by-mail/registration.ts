@@ -135,7 +135,7 @@ export async function confirmRegistration(
       if (user?.username !== username || !user.verified) throw tokenRejected()
       if (spent) await assignMails(tables, user)
       if (spent?.passwordHash !== '') return
-      const choose = { kind: 'password-reset', to: email, userId: user.id } as const
+      const choose = { kind: 'registered-twice', to: email, userId: user.id } as const
       await queueMail(outbox, tables, { ...choose, lifetimeSeconds: CHOOSE_SECONDS }, origin)
     })
   } catch (error) {
