@@ -1,6 +1,7 @@
 import {
   type Db,
   faultsOf,
+  type Guard,
   inTransaction,
   isUniqueViolation,
   type Job,
@@ -47,6 +48,9 @@ import { registrationBody } from './users/schemas.ts'
 import { userRoutes } from './users/users.routes.ts'
 import { registerUser } from './users/users.ts'
 
+/** How a host asks for a fresh proof of who the caller is. */
+type Recent = (accounts: Accounts) => Guard
+
 /**
  * Opens the accounts and mounts them on a server, which closes them when it closes. A failure closes
  * the server, and with it the database.
@@ -55,7 +59,7 @@ export async function mountAccounts<T extends AccountTables>(
   server: Server,
   db: Db<T>,
   settings: AccountSettings,
-  { keys, ...hooks }: Hooks & { keys?: KeyGuard } = {},
+  { keys, recent, ...hooks }: Hooks & { keys?: KeyGuard; recent?: Recent } = {},
 ): Promise<{ accounts: Accounts; guard: AccountGuard }> {
   try {
     const accounts = await openAccounts(db, settings, server.clock, hooks)
@@ -68,7 +72,7 @@ export async function mountAccounts<T extends AccountTables>(
     Object.assign(server.pageFacts, pageFacts(settings))
     measureAccounts(server, accounts)
     const guard = accountGuard(accounts, keys)
-    userRoutes(server, accounts, guard)
+    userRoutes(server, accounts, guard, recent?.(accounts))
     sessionRoutes(server, accounts, guard)
     auditRoutes(server, accounts, guard)
     jwksRoutes(server, accounts.signingKeys)

@@ -163,7 +163,10 @@ function ActiveCard({ since, ...props }: Active) {
   )
   return (
     <>
-      <Card title="Second factor" about={`On since ${dateText(since)}: sign-ins need a code of it.`}>
+      <Card
+        title="Second factor"
+        about={`On since ${dateText(since)}: sign-ins need a code of it.`}
+      >
         <Form
           label="Turn the second factor off"
           fields={[{ ...CODE, hint: 'Of the authenticator, or a recovery code.' }]}

@@ -120,16 +120,16 @@ export async function createIdentity(
   const hooks = { onEvent: follow, gate: openGate(clock, config), ...entryHooks, confirmation }
   const { accounts, guard } = await mountAccounts(server, db, config.accounts, {
     keys: keyGuard,
+    recent: recentGuard(config),
     ...hooks,
   })
   const factors = {
     accounts,
     db,
     issuer: config.mail.appName,
-    reauthenticate: config.reauthenticate,
     removalHours: config.factorRemovalHours,
   }
-  const guards = { guard, recent: recentGuard(factors) }
+  const guards = { guard, recent: recentGuard(config)(accounts) }
   const { publicUrl, accounts: settings, deletionGraceDays: graceDays } = config
   mountRecovery(server, { accounts, db, outbox, keys, factors, publicUrl, graceDays }, guards)
 

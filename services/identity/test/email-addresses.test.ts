@@ -24,6 +24,15 @@ const isVerified = async (api: Api, token: string) =>
 
 const INVALID = [400, 'TOKEN_INVALID']
 
+/** Of 100 parallel requests. */
+const ONE_WINS = { 204: 1, 400: 99 }
+
+async function statusesOf(request: () => Promise<number>): Promise<Record<string, number>> {
+  const statuses = await Promise.all(Array.from({ length: 100 }, request))
+  const counts = Map.groupBy(statuses, (status) => status)
+  return Object.fromEntries([...counts].map(([status, { length }]) => [status, length]))
+}
+
 for (const engine of engines) {
   describe(`verification of an address on ${engine.name}`, { skip: engine.skip }, () => {
     test('the mail of the registration verifies by link, and again by the same link', async (t) => {
@@ -91,27 +100,28 @@ for (const engine of engines) {
       return { ...started, ask, confirm, email }
     }
 
-    test('happens when the new address confirms it; the old one is told and can undo it', async (t) => {
+    test('happens when the new address confirms it; the old one is told and can undo it; each once', async (t) => {
       const { api, token, ask, confirm, email } = await start(t)
       assert.equal((await ask(NEW_EMAIL)).status, 202)
       const mail = await mailTo(api, NEW_EMAIL, 'email-change')
       assert.equal(await email(), ALICE.email)
 
-      assert.equal(await confirm({ token: tokenOf(mail) }), 204)
+      assert.deepEqual(await statusesOf(() => confirm({ token: tokenOf(mail) })), ONE_WINS)
       assert.equal(await email(), NEW_EMAIL)
       assert.equal(await isVerified(api, token), true)
       assert.equal(await confirm({ token: tokenOf(mail) }), 400)
 
       const notice = await mailTo(api, ALICE.email, 'email-changed')
-      const undo = () => api.post('/api/users/me/email/undo', { token: tokenOf(notice) })
+      const undo = async () =>
+        (await api.post('/api/users/me/email/undo', { token: tokenOf(notice) })).status
       await api.post('/api/auth/password-reset', { email: ALICE.email })
       const admin = await adminToken(api)
       await until(
         () => api.get('/api/mail?size=100', { token: admin }),
         ({ body }) => body.content.every(({ state }: { state: string }) => state !== 'queued'),
       )
-      assert.equal((await undo()).status, 204)
-      assert.equal((await undo()).status, 400)
+      assert.deepEqual(await statusesOf(undo), ONE_WINS)
+      assert.equal(await undo(), 400)
       assert.equal((await api.get('/api/users/me', { token })).status, 401)
       assert.equal((await api.post('/api/auth/login', ALICE)).status, 401)
       // It comes although a stranger has used up the mails of this address.

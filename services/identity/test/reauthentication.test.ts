@@ -13,6 +13,7 @@ const env = { IDENTITY_REAUTHENTICATE: 'true' }
 async function protectedCalls(api: Api, token: string) {
   const { headers } = await startPasskeyClient(api)
   const changeEmail = { newEmail: 'ada@example.com' }
+  const wrongPassword = { currentPassword: 'wrong', newPassword: 'an entirely new password' }
   const code = { code: '000000' }
   const json = { 'content-type': 'application/json' }
   const replies = [
@@ -25,6 +26,7 @@ async function protectedCalls(api: Api, token: string) {
     }),
     await api.post('/api/users/me/recovery-codes', code, { token }),
     await api.post('/api/users/me/email', changeEmail, { token }),
+    await api.post('/api/users/me/password', wrongPassword, { token }),
     await api.post('/webauthn/register/options', undefined, { token, headers }),
     await api.delete('/webauthn/register/AAAA', { token, headers }),
   ]
@@ -64,6 +66,7 @@ const REACHED = [
   '404 SECOND_FACTOR_NOT_FOUND',
   '404 SECOND_FACTOR_NOT_FOUND',
   '202',
+  '400 VALIDATION_ERROR',
   '200',
   '403 ACCESS_DENIED',
 ]

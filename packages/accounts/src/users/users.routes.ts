@@ -1,6 +1,7 @@
 import {
   CREDENTIALS_BODY_BYTES,
   emptyBody,
+  type Guard,
   IdPath,
   noContent,
   pageQuery,
@@ -56,7 +57,12 @@ const own = ['Own account']
 const administration = ['Users']
 
 /** register · me · own password · list · enable, disable, roles · sessions of any user */
-export function userRoutes(server: Server, accounts: Accounts, guard: AccountGuard): void {
+export function userRoutes(
+  server: Server,
+  accounts: Accounts,
+  guard: AccountGuard,
+  recent?: Guard,
+): void {
   const { passwordMinLength } = accounts.settings
   const { confirmation } = accounts
 
@@ -98,7 +104,7 @@ export function userRoutes(server: Server, accounts: Accounts, guard: AccountGua
 
   server.post('/api/users/me/password', {
     bodyLimit: CREDENTIALS_BODY_BYTES,
-    onRequest: guard.caller,
+    onRequest: [guard.caller, ...(recent ? [recent] : [])],
     schema: {
       operationId: 'changePassword',
       summary: 'Change your password; ends your other sessions',

@@ -1,4 +1,5 @@
 import {
+  type Accounts,
   findAuthentication,
   lockCaller,
   type Origin,
@@ -91,13 +92,14 @@ async function stampSession(
 }
 
 /** After the caller is known: a session that was stolen an hour ago changes nothing of the account. */
-export function recentGuard({ accounts, reauthenticate: asked }: Factors): Guard {
-  return guarding({ schemes: {}, problems: [reauthenticationRequired] }, async ({ caller }) => {
-    if (!asked) return
-    const proved = await findAuthentication(accounts.db, Number(caller.sessionId))
-    const user = await requireUser(accounts, Number(caller.userId))
-    const since = secondsAfter(accounts.clock(), -RECENT_SECONDS)
-    const complete = !user.secondFactor || proved?.amr.includes('mfa')
-    if (!proved || proved.authenticatedAt <= since || !complete) throw reauthenticationRequired()
-  })
+export function recentGuard({ reauthenticate: asked }: { reauthenticate: boolean }) {
+  return (accounts: Accounts): Guard =>
+    guarding({ schemes: {}, problems: [reauthenticationRequired] }, async ({ caller }) => {
+      if (!asked) return
+      const proved = await findAuthentication(accounts.db, Number(caller.sessionId))
+      const user = await requireUser(accounts, Number(caller.userId))
+      const since = secondsAfter(accounts.clock(), -RECENT_SECONDS)
+      const complete = !user.secondFactor || proved?.amr.includes('mfa')
+      if (!proved || proved.authenticatedAt <= since || !complete) throw reauthenticationRequired()
+    })
 }

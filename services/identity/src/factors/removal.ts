@@ -28,11 +28,14 @@ export async function removeByAdministrator(
     if (!user.secondFactor || !factor) throw factorAbsent()
     if (factor.removesAt !== null) return { removesAt: factor.removesAt }
     const removesAt = secondsAfter(accounts.clock(), removalHours * 3600).toISOString()
+    if (removalHours === 0) {
+      await dropSecondFactor(accounts, inside, user, { actor, origin, reason })
+      return { removesAt }
+    }
     await scheduleRemoval(inside, userId, removesAt)
     const who = { actor, reason, subject: user.username, userId }
     const event = { event: 'TOTP_REMOVAL_REQUESTED', ...who }
     await recordEvent({ ...accounts, db: inside }, event, origin)
-    if (removalHours === 0) await dropSecondFactor(accounts, inside, user, { actor, origin })
     return { removesAt }
   })
 }

@@ -1,5 +1,6 @@
 import {
   type Accounts,
+  type By,
   type DropFactor,
   type Origin,
   recordEvent,
@@ -29,8 +30,6 @@ export type Factors = {
   db: Db<IdentityTables>
   /** How an authenticator names the application. */
   issuer: string
-  /** Whether changes of an account need a recent proof of who the caller is. */
-  reauthenticate: boolean
   /** Between the removal by an administrator and its effect. */
   removalHours: number
 }
@@ -119,12 +118,13 @@ export async function dropSecondFactor(
   accounts: Accounts,
   db: Db<IdentityTables>,
   user: User,
-  { actor, origin }: { actor?: string; origin: Origin },
+  { actor, origin, reason }: Partial<By> & Pick<By, 'origin'>,
 ): Promise<void> {
   await deleteFactor(db, user.id)
   if (!user.secondFactor) return
   await updateSecondFactor(db, user.id, false)
-  const who = { ...(actor !== undefined && { actor }), subject: user.username, userId: user.id }
+  const by = { ...(actor !== undefined && { actor }), reason }
+  const who = { ...by, subject: user.username, userId: user.id }
   await recordEvent({ ...accounts, db }, { event: 'TOTP_REMOVED', ...who }, origin)
 }
 

@@ -186,12 +186,13 @@ async function restoreAddress(
       const inside = database as unknown as Db<IdentityTables>
       const at = accounts.clock()
       if (!(await spendToken(inside, token.id, at))) return false
+      const admit = async () => true
+      const email = token.address
+      // First, so that the notices of what follows go to the owner.
+      await changeEmail(within(accounts, inside), user.id, { email, admit }, origin)
       const factor = await findFactor(inside, user.id)
       if (!wasProved(token) || (factor?.confirmedAt ?? '') > token.createdAt)
         await dropSecondFactor(accounts, inside, now, by)
-      const admit = async () => true
-      const email = token.address
-      await changeEmail(within(accounts, inside), user.id, { email, admit }, origin)
       const byUser = async (_: typeof database, deletion: { by: string }) => deletion.by === 'user'
       await cancelDeletion(within(accounts, inside), user.id, byUser, by)
       const lifetimeSeconds = LIFETIME_SECONDS['password-reset']
