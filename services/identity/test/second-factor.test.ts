@@ -164,21 +164,21 @@ for (const engine of engines)
       ]
       const { app, recoveryCodes } = await enrol(api, token, clock)
       const [recoveryCode = ''] = recoveryCodes
-      const race = async (proof: object) => {
-        const tokens = await Promise.all(Array.from({ length: 100 }, () => firstStep(api, ALICE)))
+      const race = async (proof: object, length: number) => {
+        const tokens = await Promise.all(Array.from({ length }, () => firstStep(api, ALICE)))
         const replies = await Promise.all(
           tokens.map((mfaToken, n) => secondStep(nodes[n % 2] as Api, mfaToken, proof)),
         )
         return replies.map(codeOfReply).toSorted()
       }
 
-      for (const proof of [{ code: app.next() }, { recoveryCode }]) {
-        const [winner, ...others] = await race(proof)
-        assert.deepEqual(winner, [200, undefined])
-        // Ten that come too late are ten wrong codes in a row.
-        for (const [status] of others) assert.ok(status === 401 || status === 429, `${status}`)
-        clock.advance(24 * 3600)
-      }
+      const [winner, ...others] = await race({ code: app.next() }, 100)
+      assert.deepEqual(winner, [200, undefined])
+      // Ten that come too late are ten wrong codes in a row.
+      for (const [status] of others) assert.ok(status === 401 || status === 429, `${status}`)
+      clock.advance(24 * 3600)
+      const [one, ...rest] = await race({ recoveryCode }, 10)
+      assert.deepEqual([one, rest], [[200, undefined], Array(9).fill([401, 'INVALID_CODE'])])
     })
 
     test('one step admits one session, also with two good codes at once', async () => {

@@ -1,0 +1,189 @@
+import assert from 'node:assert/strict'
+import { describe, type TestContext, test } from 'node:test'
+import { hashOpaqueToken, newOpaqueToken, openDatabase, secondsAfter } from '@plinth/kit'
+import { type Api, type ApiReply, engines, type TestEngine } from '@plinth/kit/testing'
+import { until } from '../../../test/until.ts'
+import { insertStep } from '../src/database/factors.repository.ts'
+import { identityMigrations } from '../src/database/migrations/index.ts'
+import type { IdentityTables } from '../src/database/tables.ts'
+import { issueToken, LIFETIME_SECONDS, type TokenKind } from '../src/recovery/one-time-tokens.ts'
+import { ALICE, adminToken, startIdentity } from './start-identity.ts'
+
+/** A sign-in that waits for its second factor ends with the tokens. */
+type Kind = TokenKind | 'second-step'
+
+const KINDS = [...Object.keys(LIFETIME_SECONDS), 'second-step'] as Kind[]
+/** They are issued to an account that leaves, and nothing else can happen to that. */
+const OF_LEAVING: Kind[] = ['deletion-cancel', 'deletion-undo']
+
+/**
+ * What lives on after an event; everything else is over. A thief who has the password must not end the owner's way
+ * to undo a change of the address. Of the links in notices the newest works, and most events send another.
+ */
+const ALIVE = {
+  nothing: KINDS,
+  'a newer one of its kind': ['second-step'],
+  'a change of the password': ['email-undo', 'not-me-before'],
+  'a reset by an administrator': ['email-undo', 'not-me-before'],
+  'a change of the address': ['email-undo', 'not-me-before', 'not-me'],
+  'being disabled and enabled': ['email-undo', 'not-me-before', 'not-me'],
+  'a deletion that was cancelled': ['email-undo', 'not-me-before'],
+} satisfies Record<string, Kind[]>
+
+type Event = keyof typeof ALIVE
+
+const NEW_PASSWORD = 'an entirely new password'
+const REASON = { reason: 'asked for' }
+
+/** What each token is sent to. */
+const USES: Record<Kind, [path: string, extra?: object]> = {
+  'verify-email': ['/api/auth/verify-email'],
+  'password-reset': ['/api/auth/password-reset/confirm', { newPassword: NEW_PASSWORD }],
+  'password-reset-by-administrator': [
+    '/api/auth/password-reset/confirm',
+    { newPassword: NEW_PASSWORD },
+  ],
+  'password-change': ['/api/auth/password-reset/confirm', { newPassword: NEW_PASSWORD }],
+  'email-change': ['/api/users/me/email/confirm'],
+  'email-undo': ['/api/users/me/email/undo'],
+  'not-me': ['/api/auth/not-me'],
+  'not-me-before': ['/api/auth/not-me'],
+  'data-export': ['/api/users/me/export/download'],
+  'deletion-cancel': ['/api/users/me/deletion/cancel'],
+  'deletion-undo': ['/api/users/me/deletion/cancel'],
+  'second-step': ['/api/auth/mfa', { code: '000000' }],
+}
+
+type Holder = { event: Event; kinds: Kind[]; username: string; email: string; id: number }
+
+/** Tokens that are over can be of one user: using them changes nothing. Each of the others is of a user of its own. */
+function groupsOf(event: Event): Kind[][] {
+  const alive: Kind[] = ALIVE[event]
+  const leaving = /^(nothing|a newer one|a deletion)/.test(event) ? OF_LEAVING : []
+  const over = KINDS.filter((kind) => !alive.includes(kind) && !OF_LEAVING.includes(kind))
+  const single = [...alive.filter((kind) => !OF_LEAVING.includes(kind)), ...leaving]
+  return [over, ...single.map((kind) => [kind])]
+}
+
+/** Users whose first mail has gone: it brings a token too. */
+async function startHolders(t: TestContext, engine: TestEngine) {
+  const { api, clock, config } = await startIdentity(t, { engine })
+  const admin = { token: await adminToken(api) }
+  const groups = (Object.keys(ALIVE) as Event[]).flatMap((event) =>
+    groupsOf(event).map((kinds) => ({ event, kinds })),
+  )
+  const holders = await Promise.all(
+    groups.map(async (group, n): Promise<Holder> => {
+      const user = { ...ALICE, username: `holder-${n}`, email: `holder-${n}@example.com` }
+      const { status, body } = await api.post('/api/auth/register', user)
+      assert.equal(status, 201)
+      return { ...group, ...user, id: body.id }
+    }),
+  )
+  await until(
+    () => api.get('/api/mail?size=100&sort=createdAt,desc', admin),
+    ({ body }) => body.content.every(({ state }: { state: string }) => state !== 'queued'),
+  )
+  const { db, close } = await openDatabase<IdentityTables>(config.databaseUrl, identityMigrations)
+  t.after(close)
+
+  const issue = async ({ id: userId, email, username }: Holder, kind: Kind): Promise<string> => {
+    if (kind === 'second-step') {
+      const token = newOpaqueToken()
+      const expiresAt = secondsAfter(clock(), 60).toISOString()
+      const tokenHash = hashOpaqueToken(token)
+      await insertStep(db, { tokenHash, userId, amr: 'pwd', tries: 0, expiresAt })
+      return token
+    }
+    const other = { 'email-change': 'next', 'email-undo': 'before' }[kind as string]
+    const address = other ? `${username}@${other}.example` : email
+    const details = { from: email, proved: 'true' }
+    const issuer = { accounts: { clock, settings: config.accounts }, db }
+    return (await issueToken(issuer, { userId, kind, address, details })).token
+  }
+  return { api, admin, holders, issue }
+}
+
+type Holders = Awaited<ReturnType<typeof startHolders>>
+
+const sessionOf = async (api: Api, { username }: Holder) => {
+  const { body } = await api.post('/api/auth/login', { username, password: ALICE.password })
+  return { token: body.accessToken as string }
+}
+
+const leave = async (api: Api, holder: Holder) =>
+  api.delete('/api/users/me', await sessionOf(api, holder))
+
+const isLeaving = ({ kinds }: Holder) => kinds.some((kind) => OF_LEAVING.includes(kind))
+
+type Happening = (holder: Holder) => Promise<ApiReply | undefined>
+
+function eventsIn({ api, admin, issue }: Holders): Record<Event, Happening> {
+  const path = ({ id }: Holder) => `/api/users/${id}`
+  return {
+    nothing: async () => undefined,
+    'a newer one of its kind': async (holder) => {
+      for (const kind of holder.kinds) await issue(holder, kind)
+      return undefined
+    },
+    'a change of the password': async (holder) => {
+      const change = { currentPassword: ALICE.password, newPassword: 'the second password' }
+      return api.post('/api/users/me/password', change, await sessionOf(api, holder))
+    },
+    'a reset by an administrator': (holder) =>
+      api.post(`${path(holder)}/password-reset`, REASON, admin),
+    'a change of the address': async (holder) => {
+      const token = await issue(holder, 'email-change')
+      return api.post('/api/users/me/email/confirm', { token })
+    },
+    'being disabled and enabled': async (holder) => {
+      await api.patch(path(holder), { enabled: false }, admin)
+      return api.patch(path(holder), { enabled: true }, admin)
+    },
+    'a deletion that was cancelled': async (holder) => {
+      if (!isLeaving(holder)) await leave(api, holder)
+      return api.post(`${path(holder)}/deletion/cancel`, REASON, admin)
+    },
+  }
+}
+
+/** Whether it worked; a refusal must be the one of every token. */
+async function works(api: Api, kind: Kind, token: string): Promise<boolean> {
+  const [path, extra] = USES[kind]
+  const isStep = kind === 'second-step'
+  const named = isStep ? { mfaToken: token } : { token }
+  const { status, body } = await api.post(path, { ...named, ...extra })
+  if (status >= 300)
+    assert.deepEqual([status, body.code], isStep ? [401, 'INVALID_CODE'] : [400, 'TOKEN_INVALID'])
+  return isStep ? body.triesLeft > 0 : status < 300
+}
+
+/** Which tokens of a user work after the event. */
+async function aliveAfter(started: Holders, holder: Holder): Promise<Kind[]> {
+  const { api, issue } = started
+  const { event, kinds } = holder
+  if (isLeaving(holder)) await leave(api, holder)
+  const tokens: [Kind, string][] = []
+  for (const kind of kinds) tokens.push([kind, await issue(holder, kind)])
+  if (kinds[0] === 'not-me-before') await issue(holder, 'email-undo')
+  const happened = await eventsIn(started)[event](holder)
+  assert.ok((happened?.status ?? 200) < 300, `${event}: ${kinds}`)
+  const alive: Kind[] = []
+  for (const [kind, token] of tokens) if (await works(api, kind, token)) alive.push(kind)
+  return alive
+}
+
+for (const engine of engines)
+  describe(`tokens of every kind on ${engine.name}`, { skip: engine.skip }, () => {
+    test('are over after each event, but for those that outlive what a thief does', async (t) => {
+      const started = await startHolders(t, engine)
+
+      const found = new Map(Object.keys(ALIVE).map((event): [string, Kind[]] => [event, []]))
+      for (const holder of started.holders)
+        found.get(holder.event)?.push(...(await aliveAfter(started, holder)))
+
+      const sorted = (table: Iterable<[string, Kind[]]>) =>
+        [...table].map(([event, kinds]) => [event, kinds.toSorted()])
+      assert.deepEqual(sorted(found), sorted(Object.entries(ALIVE)))
+    })
+  })
