@@ -7,7 +7,7 @@ import { until } from '../../test/until.ts'
 import { browserSkip, openBrowser } from '../browser.ts'
 import { startSuite } from '../stack.ts'
 import { suiteCleanup } from '../suite-cleanup.ts'
-import { accessibilityFaults } from './accessibility.ts'
+import { accessibilityFaults, listen } from './accessibility.ts'
 import { authenticatorCode } from './authenticator-code.ts'
 import { PHONE, WIDE } from './both-widths.ts'
 import { logOutExpired } from './expired-session.ts'
@@ -219,10 +219,12 @@ describe('the identity console', { skip }, () => {
     }
 
     await row.getByRole('button', { name: 'Manage' }).click()
+    const heard = await listen(page)
     await page.getByLabel('Reason').fill('asked for by phone')
     await confirm('Disable')
     await row.getByText('disabled').waitFor()
     await page.getByText('user is a user and cannot sign in.').waitFor()
+    await heard('user is a user and cannot sign in.')
     const reset = page.getByRole('button', { name: 'Reset the password' })
     assert.equal(await reset.getAttribute('title'), 'Enable the account first: it gets no mail.')
     await confirm('Enable')

@@ -9,7 +9,7 @@ import type { Browser, Page } from 'playwright-core'
 import { browserSkip, openBrowser } from '../browser.ts'
 import { startSuite } from '../stack.ts'
 import { suiteCleanup } from '../suite-cleanup.ts'
-import { accessibilityFaults } from './accessibility.ts'
+import { accessibilityFaults, listen } from './accessibility.ts'
 import { WIDE } from './both-widths.ts'
 import { findTokens } from './token-probe.ts'
 import { consoleOf, goTo, openConsole } from './watched-page.ts'
@@ -181,12 +181,14 @@ describe('the payments console', { skip }, () => {
   test('creates and finds a customer, and lists every error of an invalid one', async (t) => {
     const page = await openConsole(t, browser, address)
     await goTo(page, 'customers')
+    const heard = await listen(page)
 
     await page.getByRole('button', { name: 'Create' }).click()
     await page.locator('.field .fault').waitFor()
     await page.getByLabel('E-mail', { exact: true }).fill('ada@example.com')
     await page.getByRole('button', { name: 'Create' }).click()
     const id = await page.locator('.notice.good code').innerText()
+    await heard(id)
     const rows = page.getByRole('table', { name: 'Customers' }).locator('tbody tr')
     await rows.filter({ hasText: 'ada@example.com' }).waitFor()
     const sought = page.getByLabel('E-mail or customer id')

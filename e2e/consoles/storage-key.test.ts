@@ -6,7 +6,7 @@ import { until } from '../../test/until.ts'
 import { browserSkip, openBrowser } from '../browser.ts'
 import { startSuite } from '../stack.ts'
 import { suiteCleanup } from '../suite-cleanup.ts'
-import { accessibilityFaults } from './accessibility.ts'
+import { accessibilityFaults, listen } from './accessibility.ts'
 import { PHONE } from './both-widths.ts'
 import { samplePng, textFile } from './sample-files.ts'
 import { findTokens } from './token-probe.ts'
@@ -33,9 +33,11 @@ describe('the key edition’s tester', { skip }, () => {
     const page = await openConsole(t, browser, address)
     await page.getByText('accepted').waitFor()
     const picture = samplePng('Harbour.PNG')
+    const heard = await listen(page)
 
     await page.getByLabel('Files to upload').setInputFiles(picture)
     await page.getByText('stored', { exact: true }).waitFor()
+    await heard('stored')
     const name = await page.locator('.stored-names button').first().innerText()
     assert.match(name, /^[0-9a-f-]{36}\.png$/)
     await page.locator('.uploads', { hasText: `Stored as ${name}` }).waitFor()

@@ -181,6 +181,15 @@ export const CRITICAL: CriticalFile[] = [
     'races',
     'deletions',
   ),
+  storage(
+    'owners/deletions.ts',
+    'restorable',
+    'deletions',
+    'races',
+    'storage-audit',
+    'object-outage',
+    'events',
+  ),
   storage('files/links/links.ts', 'temporary-links', 'trusted-issuer', 'lost-updates'),
   storage('upkeep/move-file.ts', 'moves', 'move-faults', 'races'),
   storageKey(
