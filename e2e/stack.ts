@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { paymentsClient } from '@plinth/client'
+import { services } from '../launcher/services.ts'
 import { type Stack, startStack } from '../launcher/stack/stack.ts'
 import { freePortSettings } from '../test/servers/free-ports.ts'
 import { until } from '../test/until.ts'
@@ -12,18 +13,21 @@ import { until } from '../test/until.ts'
 const ROOT = join(import.meta.dirname, '..')
 const CONSOLES = join(ROOT, 'packages/console')
 
+type Choice = { env: Record<string, string>; only?: typeof services }
+
 type Cleanup = { after(cleanup: () => Promise<void>): void }
 
-/** The whole suite as `npm start` runs it, on free ports and an empty data folder. */
-export async function startSuite(t: Cleanup, settings: Record<string, string> = {}) {
+/** The whole suite, or some of it, as `npm start` runs it, on free ports and an empty data folder. */
+export async function startSuite(
+  t: Cleanup,
+  settings: Record<string, string> = {},
+  names?: string[],
+) {
   await bundleConsoles()
   const folder = await mkdtemp(join(tmpdir(), 'plinth-e2e-'))
-  const stack = await startOnFreePorts({
-    SUITE_DATA: folder,
-    SUITE_DRAIN_SECONDS: '0',
-    LOG_LEVEL: 'silent',
-    ...settings,
-  })
+  const env = { SUITE_DATA: folder, SUITE_DRAIN_SECONDS: '0', LOG_LEVEL: 'silent', ...settings }
+  const only = names && services.filter(({ name }) => names.includes(name))
+  const stack = await startOnFreePorts({ env, ...(only && { only }) })
   t.after(async () => {
     await stack.close()
     await rm(folder, { recursive: true, force: true })
@@ -57,12 +61,13 @@ async function bundleConsoles(): Promise<void> {
 }
 
 /** Tries again when another connection has taken a port since it was found free. */
-async function startOnFreePorts(env: Record<string, string>, tries = 3): Promise<Stack> {
+async function startOnFreePorts(choice: Choice, tries = 3): Promise<Stack> {
   try {
-    return await startStack({ env: { ...(await freePortSettings()), ...env } })
+    const env = { ...(await freePortSettings()), ...choice.env }
+    return await startStack({ ...choice, env })
   } catch (error) {
     if (tries === 1 || !/ is in use\./.test(String(error))) throw error
-    return startOnFreePorts(env, tries - 1)
+    return startOnFreePorts(choice, tries - 1)
   }
 }
 
