@@ -47,7 +47,7 @@ async function againstNoGate({ server }: Identity): Promise<Row> {
       [server, storage].map((each) => () => logIn(each, user)),
     )
     return {
-      what: 'login of a user without a second factor, against no such gate',
+      what: 'login without a second factor, against storage, which has no such gate',
       ours: `${gated.toFixed(2)} ms`,
       baseline: `${bare.toFixed(2)} ms`,
       ratio: gated / bare,

@@ -89,6 +89,8 @@ for (const engine of engines)
           assert.match(subject, /Orchard & Co/, `${kind} in ${language}`)
           assert.doesNotMatch(subject + text + html, /\{\w+\}|undefined/, `${kind} in ${language}`)
           assert.doesNotMatch(text, / {2}| ,|\(\)/, `${kind} in ${language} lacks a detail`)
+          // When, from where and with which browser, so that readers can tell whether it was them.
+          assert.match(text, /2030.*203\.0\.113\.7.*Firefox/, `${kind} in ${language}`)
           // In no header, where they would be seen on a locked screen, or read as an address.
           assert.doesNotMatch(subject, /\d{4}|\bada\b|http/, `${kind} in ${language}`)
           const link = /^https:\S+$/m.exec(text)?.[0]

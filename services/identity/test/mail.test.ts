@@ -46,7 +46,14 @@ const mailAbout = async (smtp: Smtp, to: string, subject: string): Promise<Recei
   return (await until(read, (mail) => mail !== undefined)) as Received
 }
 
-type Summary = { id: string; to: string; state: string; attempts: number; lastReply: string }
+type Summary = {
+  id: string
+  kind: string
+  to: string
+  state: string
+  attempts: number
+  lastReply: string
+}
 
 /** The mails as administrators see them, once they are as wanted. */
 const outboxWhen = async (
@@ -147,6 +154,27 @@ for (const engine of engines) {
       const mails = await outboxWhen(api, (all) => all.length > 0)
       const shown = mails.map(({ id: _, ...mail }) => mail)
       assert.doesNotMatch(JSON.stringify(shown), /\d{8}"|\d{4}-\d{4}"|#verify/)
+    })
+
+    test('is not sent when what it reports did not happen after all', async () => {
+      const { api } = identity()
+      const eva = { ...ALICE, username: 'eva', email: 'eva@example.com' }
+      await api.post('/api/auth/register', eva)
+      const { body: pair } = await api.post('/api/auth/login', eva)
+      const newEmail = 'eva@new.example'
+      await api.post('/api/users/me/email', { newEmail }, { token: pair.accessToken })
+      const change = await mailAbout(smtp, newEmail, '')
+      const token = /#email=([\w-]+)/.exec(textOf(change))?.[1]
+      const confirm = async () =>
+        (await api.post('/api/users/me/email/confirm', { token })).body.code
+      await api.post('/api/auth/register', { ...ALICE, username: 'bea', email: newEmail })
+
+      // The notice with the undo is queued before the database refuses the address.
+      assert.deepEqual([await confirm(), await confirm()], Array(2).fill('EMAIL_ALREADY_EXISTS'))
+
+      const mails = await outboxWhen(api, (all) => all.every(({ state }) => state === 'sent'))
+      const kinds = mails.filter(({ to }) => to === eva.email).map(({ kind }) => kind)
+      assert.deepEqual(kinds, ['verify-email'])
     })
 
     test('its server has a health of its own, without which the service is up', async (t) => {
