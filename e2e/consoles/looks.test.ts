@@ -208,6 +208,7 @@ async function faultsOf(page: Page, name: string): Promise<string[]> {
     if (scrolling.length > 2) faults.push(`scrolls in ${scrolling.join(', ')}`)
   }
   faults.push(...(await page.evaluate<string[]>(TECHNICAL_WORDS)))
+  faults.push(...(await page.evaluate<string[]>(TABS_AND_CODE)))
   await page.setViewportSize({ width: 320, height: 640 })
   const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth')
   if (overflow) faults.push(`is ${overflow} px too wide for 320 px`)
@@ -232,6 +233,22 @@ const TECHNICAL_WORDS = `(() => {
       found.push('says "' + data + '"')
   }
   return found
+})()`
+
+/** The icon of another tab stands where one opens and nowhere else; JSON has colours and places to wrap. */
+const TABS_AND_CODE = `(() => {
+  const withIcon = [...document.querySelectorAll('path[d="M14 4h6v6M20 4l-9 9M18 14v6H4V6h6"]')]
+    .map((path) => path.closest('a, button'))
+  const opening = [...document.querySelectorAll('a[target="_blank"]')]
+  const plain = [...document.querySelectorAll('.code pre')]
+    .filter((code) => /^\\s*[[{].*"/s.test(code.textContent))
+    .filter((code) => !code.querySelector('.json-name, .json-text') ||
+      (/"[^"\\n]*[/_.-][a-zA-Z0-9]{3}/.test(code.textContent) && !code.querySelector('wbr')))
+  return [
+    ...withIcon.filter((link) => !opening.includes(link)).map((link) => 'opens no tab: ' + link?.textContent),
+    ...opening.filter((link) => !withIcon.includes(link)).map((link) => 'opens a tab: ' + link.textContent),
+    ...plain.map((code) => 'plain JSON: ' + code.textContent.slice(0, 80)),
+  ]
 })()`
 
 /** The whole page in each picture: a wide window scrolls its middle, a narrow one the document. */
