@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { DatabaseSync } from 'node:sqlite'
-import { before, describe, test } from 'node:test'
+import { before, describe, type TestContext, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { until } from '../../test/until.ts'
 import { browserSkip, openBrowser } from '../browser.ts'
@@ -562,7 +564,71 @@ describe('the identity console', { skip }, () => {
     await framed(page, 'Template email-change', '1234-5678', 'fontSize', '28px')
     assert.deepEqual(await accessibilityFaults(page), [])
   })
+
+  test('shows administrators which mails failed and why, and sends them again', async (t) => {
+    const mailServer = await startMailServer(t, { refusals: 1 })
+    const settings = { SMTP_URL: mailServer, MAIL_FROM: 'accounts@plinth.example' }
+    const identity = (await startSuite(t, settings, ['identity'])).urlOf('identity')
+    const post = (path: string, body: object) =>
+      fetch(`${identity}${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      })
+    await post('/api/auth/password-reset', { email: 'user@example.com' })
+    const login = await post('/api/auth/login', { username: 'admin', password: 'password123123' })
+    const { accessToken } = (await login.json()) as { accessToken: string }
+    const headers = { authorization: `Bearer ${accessToken}` }
+    await until(
+      async () => (await fetch(`${identity}/api/mail`, { headers })).text(),
+      (outbox) => outbox.includes('"state":"failed"'),
+    )
+
+    const page = await openConsole(t, browser, consoleOf(identity))
+    await signIn(page, 'admin')
+    await goTo(page, 'mail')
+    const failed = page.getByRole('row', { name: /user@example\.com failed/ })
+    await failed.getByText('550 no such user').waitFor()
+    assert.deepEqual(await accessibilityFaults(page), [])
+    await failed.getByRole('button', { name: 'Send again' }).click()
+    await page.getByRole('row', { name: /user@example\.com (queued|sent)/ }).waitFor()
+    await until(
+      async () => (await fetch(`${identity}/api/mail`, { headers })).text(),
+      (outbox) => outbox.includes('"state":"sent"'),
+    )
+  })
 })
+
+/** Speaks as much SMTP as one mail needs; refuses the first recipients. */
+async function startMailServer(
+  t: TestContext,
+  { refusals }: { refusals: number },
+): Promise<string> {
+  let refused = 0
+  const answerTo = (line: string) => {
+    if (/^DATA/i.test(line)) return '354 go on'
+    if (!/^RCPT/i.test(line) || refused === refusals) return '250 OK'
+    refused += 1
+    return '550 no such user'
+  }
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => {
+    sockets.add(socket.on('error', () => {}))
+    socket.write('220 ready\r\n')
+    let isMail = false
+    createInterface({ input: socket }).on('line', (line) => {
+      if (isMail && line !== '.') return
+      isMail = /^DATA/i.test(line)
+      socket.write(`${answerTo(line)}\r\n`)
+    })
+  })
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+  t.after(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  return `smtp://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
 
 /** Waits for a paragraph and its style in the frame of a mail; read from outside, as scripts are off in there. */
 async function framed(page: Page, title: string, text: string, style: string, value: string) {
