@@ -3,14 +3,25 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { engines, type TestEngine } from '@plinth/kit/testing'
+import { services } from '../../launcher/services.ts'
 import { startStack } from '../../launcher/stack/stack.ts'
-import { type Env, elsewhere, fill, PASSWORD, PDF, startSuiteOn, suiteEnv } from './filled-suite.ts'
+import {
+  type Env,
+  elsewhere,
+  fill,
+  onlyStorage,
+  PASSWORD,
+  PDF,
+  startSuiteOn,
+  suiteEnv,
+} from './filled-suite.ts'
 import { killedAt, plinth, plinthHere } from './run-plinth.ts'
 
 /** In the order in which a command passes them. */
 const DURING_BACKUP = ['held', 'pinned', 'rows', 'file', 'files', 'synced']
 const DURING_VERIFY = ['restored', 'checked']
 const DURING_RESTORE = ['marked', 'begun', 'rows', 'committed', 'file', 'whole', 'released']
+const NOT_WHOLE = /has not ended: it is not whole/
 
 for (const engine of engines)
   test(`kill -9 on ${engine.name}`, { skip: engine.skip }, async (t) => {
@@ -53,18 +64,19 @@ for (const engine of engines)
 
         for (const point of DURING_RESTORE) {
           await killedAt(`restore:${point}`, ['restore', archive], target)
-          await assert.rejects(startStack({ env: target }), /has not ended: it is not whole/, point)
+          for (const entry of point === 'whole' ? services : onlyStorage)
+            await assert.rejects(startStack({ env: target, only: [entry] }), NOT_WHOLE, entry.name)
         }
         if (engine.name === 'sqlite') {
           const started = await plinth(['start'], { env: target })
           assert.equal(started.code, 69, started.stdout)
-          assert.match(started.stderr, /has not ended: it is not whole/)
+          assert.match(started.stderr, NOT_WHOLE)
         }
 
         // Killed last, the restore had given the first database free.
         const restored = await plinthHere(['restore', archive, '--replace'], { env: target })
         assert.equal(restored.code, 0, restored.stderr)
-        const after = await startSuiteOn(t, target)
+        const after = await startSuiteOn(t, target, onlyStorage)
         await after.storage.logIn('grace', PASSWORD)
         assert.deepEqual(await (await after.storage.download(file.id)).bytes(), await PDF.bytes())
         await after.close()
@@ -77,7 +89,7 @@ for (const engine of engines)
       const failing = { ...env, FAIL_POINT: 'restore:file=EIO' }
       const failed = await plinthHere(words, { env: failing })
       assert.notEqual(failed.code, 0)
-      await assert.rejects(startStack({ env }), /has not ended: it is not whole/)
+      await assert.rejects(startStack({ env }), NOT_WHOLE)
       const restored = await plinthHere(words, { env })
       assert.equal(restored.code, 0, restored.stderr)
 
