@@ -27,7 +27,7 @@ export async function suiteEnv(t: TestContext, engine: TestEngine) {
 
 export type Env = Record<string, string>
 
-/** It has a database and files, and starts in a third of the time of all. */
+/** It has a database and files: where one service is enough. */
 export const onlyStorage = services.filter(({ name }) => name === 'storage-full')
 
 export async function startSuiteOn(t: TestContext, env: Env, only?: ServiceEntry[]) {
