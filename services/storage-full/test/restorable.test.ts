@@ -13,6 +13,8 @@ import { register, sharedStorage, type TestStorage, upload } from './start-stora
 
 const MINUTES = 60
 const SIZE = sampleFiles.png.length
+/** Two small pictures fit, a small one and a larger one do not. */
+const MOST_BYTES = 2 * SIZE + 10
 
 type Caller = Pick<TestStorage, 'api'> & { user: string }
 
@@ -41,6 +43,7 @@ for (const engine of engines)
   describe(`deletions that can be undone, on ${engine.name}`, { skip: engine.skip }, () => {
     const { newcomer } = sharedStorage(engine, {
       STORAGE_FULL_USER_FILES: '2',
+      STORAGE_FULL_USER_BYTES: String(MOST_BYTES),
       STORAGE_FULL_ORPHAN_AGE_SECONDS: '0',
     })
 
@@ -76,7 +79,6 @@ for (const engine of engines)
       assert.deepEqual(new Set(await statuses()), new Set([404]))
       assert.deepEqual(await owned(), [0, '0', 0, 0])
       const again = [
-        await api.delete(`/file/${file.id}`, { token: user }),
         await deleteRestorably(service, file.id),
         await api.post(
           '/file/generate-pre-signed-url',
@@ -84,7 +86,7 @@ for (const engine of engines)
           { token: admin },
         ),
       ]
-      assert.deepEqual(statusesOf(again), [404, 404, 404])
+      assert.deepEqual(statusesOf(again), [404, 404])
       const listed = await api.get('/file/deleted', { token: user })
       assert.deepEqual([listed.body.content, listed.body.totalElements], [[deleted.body], 1])
 
@@ -145,16 +147,55 @@ for (const engine of engines)
         await deleteRestorably(service, file.id)
 
         const restored = await Promise.all([1, 2, 3].map(() => restore(service, file.id)))
-        const deleted = await Promise.all([
+        const [removed, deleted] = await Promise.all([
           api.delete(`/file/${file.id}`, { token: user }),
           deleteRestorably(service, file.id),
         ])
 
         assert.deepEqual(statusesOf(restored), [200, 404, 404])
-        assert.equal(deleted.filter(({ status }) => status === 404).length, 1)
+        assert.equal(removed.status, 204)
+        assert.ok([200, 404].includes(deleted.status))
+        assert.deepEqual(await objectsOf(service, file), [])
       }
       const { body: usage } = await api.get('/file/usage', { token: user })
       assert.deepEqual([usage.files, usage.bytes], [0, 0])
+    })
+
+    test('deleted again without restorable, it is removed for good at once', async () => {
+      const service = await newcomer()
+      const { api, user, admin } = service
+      const remove = (token: string, id: number) => api.delete(`/file/${id}`, { token })
+      const { body: own } = await upload(api, user)
+      const { body: taken } = await upload(api, user)
+      const stranger = await register(api, `remover-${engine.name}`)
+      await deleteRestorably(service, own.id)
+      await deleteRestorably({ api, user: admin }, taken.id)
+      const places = async () => (await api.get('/api/storage/locations', { token: admin })).body
+      const [place] = await places()
+
+      const replies = [
+        await remove(stranger, own.id),
+        await remove(user, own.id),
+        await remove(user, own.id),
+        await restore(service, own.id),
+        // What an administrator has deleted is not the owner's to decide.
+        await remove(user, taken.id),
+        await remove(admin, taken.id),
+      ]
+
+      assert.deepEqual(
+        replies.map(({ status }) => status),
+        [403, 204, 404, 404, 404, 204],
+      )
+      assert.match(replies[3]?.body.detail, /cannot be restored any more/)
+      assert.deepEqual(await objectsOf(service, own), [])
+      assert.deepEqual(await objectsOf(service, taken), [])
+      assert.equal((await places())[0].files, place.files - 2, 'restorable files count')
+      const { body: audit } = await api.get('/api/audit?size=2', { token: admin })
+      assert.deepEqual(
+        audit.content.map(({ event, subject }: Record<string, string>) => [event, subject]),
+        Array(2).fill(['FILE_DELETED', `file ${taken.id} of ${own.owner}`]),
+      )
     })
 
     test('a restore against the end of the time, or an erasure: one gets the file, whole', async (t) => {
@@ -205,7 +246,12 @@ for (const engine of engines)
       const replies = await Promise.all(ids.map((id) => restore(service, id)))
 
       assert.deepEqual(statusesOf(replies), [200, 413])
-      assert.equal(replies.find(({ status }) => status === 413)?.body.code, 'QUOTA_EXCEEDED')
+      const refused = replies.find(({ status }) => status === 413)?.body
+      assert.deepEqual(
+        [refused.code, refused.maxFiles, refused.maxBytes],
+        ['QUOTA_EXCEEDED', 2, MOST_BYTES],
+      )
+      assert.match(refused.detail, /^The quota of the owner has no room for this file/)
       const { body: usage } = await api.get('/file/usage', { token: user })
       assert.deepEqual([usage.files, usage.bytes], [2, 2 * SIZE])
       assert.equal(idsOf(await api.get('/file/deleted', { token: user })).length, 1)
@@ -215,6 +261,40 @@ for (const engine of engines)
       await finishDeletions(storage)
       const left = idsOf(await api.get('/file/deleted', { token: user }))
       assert.deepEqual(left, stored.map(({ id }: { id: number }) => id).reverse())
+    })
+
+    test('bytes count as well, and a restore competes with an upload for the last room', async (t) => {
+      const service = await newcomer()
+      const { api, user, clock } = service
+      const storage = await openBeside(t, service)
+      const { body: small } = await upload(api, user)
+      await deleteRestorably(service, small.id)
+      clock.advance(1)
+      const text = { name: 'large.txt', type: 'text/plain', bytes: Buffer.alloc(SIZE + 20, 'x') }
+      const { body: large } = await upload(api, user, text)
+      const { body: refused } = await restore(service, small.id)
+      assert.equal(refused.code, 'QUOTA_EXCEEDED')
+      await deleteRestorably(service, large.id)
+      await finishDeletions(storage)
+      assert.deepEqual(idsOf(await api.get('/file/deleted', { token: user })), [large.id])
+      await api.delete(`/file/${large.id}`, { token: user })
+
+      for (let round = 0; round < 4; round++) {
+        const [{ body: kept }, { body: gone }] = [await upload(api, user), await upload(api, user)]
+        await deleteRestorably(service, gone.id)
+
+        const raced = await Promise.all([restore(service, gone.id), upload(api, user)])
+
+        assert.deepEqual(
+          raced.map(({ status }) => status).filter((status) => status === 413),
+          [413],
+        )
+        const { body: usage } = await api.get('/file/usage', { token: user })
+        assert.deepEqual([usage.files, usage.bytes], [2, 2 * SIZE])
+        const ids = raced.flatMap(({ body }) => body.id ?? [])
+        for (const id of new Set([kept.id, gone.id, ...ids]))
+          assert.equal((await api.delete(`/file/${id}`, { token: user })).status, 204)
+      }
     })
 
     test('when the time is over nothing restores it, and bytes and thumbnail go', async (t) => {

@@ -8,14 +8,24 @@ export const storedBytesMissing = defineProblem(
   { title: 'Storage unavailable' },
 )
 
+const quotaKind = {
+  title: 'Quota exceeded',
+  members: { maxFiles: orNull(Type.Integer()), maxBytes: orNull(Type.Integer()) },
+}
+
 export const quotaExceeded = defineProblem(
   'QUOTA_EXCEEDED',
   413,
   'You have stored as much as you may. Delete files to make room, or store smaller ones.',
-  {
-    title: 'Quota exceeded',
-    members: { maxFiles: orNull(Type.Integer()), maxBytes: orNull(Type.Integer()) },
-  },
+  quotaKind,
+)
+
+/** An administrator may be the caller, so it is not about "you". */
+export const noRoomToRestore = defineProblem(
+  quotaExceeded.code,
+  413,
+  'The quota of the owner has no room for this file. It can be restored when other files of the owner are deleted.',
+  quotaKind,
 )
 
 /** What reading the bytes of a file may be refused with. */
@@ -24,6 +34,13 @@ export const READ_PROBLEMS = [storageUnavailable, storedBytesMissing]
 export const fileNotFound = defineProblem('FILE_NOT_FOUND', 404, 'There is no file with this id.', {
   title: 'File not found',
 })
+
+export const nothingToRestore = defineProblem(
+  fileNotFound.code,
+  404,
+  'This file cannot be restored any more: it is restored already, or removed for good.',
+  fileNotFound.kind,
+)
 
 export const fileOfAnotherUser = defineProblem(
   'ACCESS_DENIED',

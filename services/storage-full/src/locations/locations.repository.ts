@@ -61,13 +61,16 @@ export async function findLocationAt(
     .executeTakeFirst()
 }
 
-/** Counts no further than `most`: the table may be long. */
+/**
+ * Files whose bytes are to be kept, restorable ones too. Counts no further than `most`: the table may
+ * be long.
+ */
 export async function countFilesAt(db: StorageDb, id: number, most: number): Promise<number> {
   const counted = db
     .selectFrom('files')
     .select('id')
     .where('location_id', '=', id)
-    .where('state', '=', 'stored')
+    .where('state', '!=', 'deleting')
     .limit(most)
   const { count } = await db
     .selectFrom(counted.as('counted'))

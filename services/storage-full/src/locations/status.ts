@@ -36,7 +36,7 @@ export async function describeStatus(context: LocationContext) {
 /** Files at a place are counted no further than this. */
 export const MOST_COUNTED = 10_000
 
-/** Every place that has or had files, with the files that are read from there. */
+/** Every place that has or had files, with the files that are read from there or can be restored. */
 export async function describeLocations({ db, providers }: LocationContext) {
   const active = await requireActiveLocation(db)
   const described = []

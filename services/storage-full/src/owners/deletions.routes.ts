@@ -13,7 +13,12 @@ import {
   timestamp,
 } from '@plinth/kit'
 import { FileReply } from '../files/files.ts'
-import { fileNotFound, fileOfAnotherUser, quotaExceeded } from '../files/problems.ts'
+import {
+  fileNotFound,
+  fileOfAnotherUser,
+  noRoomToRestore,
+  nothingToRestore,
+} from '../files/problems.ts'
 import type { Storage } from '../files/storage.ts'
 import { storageUnavailable } from '../locations/problems.ts'
 import { deleteFile, deleteRestorably, pageOfRestorable, restoreFile } from './deletions.ts'
@@ -44,7 +49,7 @@ export function deletionRoutes(
       operationId: 'remove',
       summary: 'Delete a file, its thumbnail and what is known about it',
       description:
-        'With `restorable=true` the file is gone for everyone, and its bytes are kept for a while: 200, and until when it can be restored.',
+        'With `restorable=true` the file is gone for everyone, and its bytes are kept for a while: 200, and until when it can be restored. Without it, a file that can still be restored is removed for good.',
       tags,
       params: IdPath,
       querystring: DeletionQuery,
@@ -86,7 +91,7 @@ export function deletionRoutes(
       tags,
       params: IdPath,
       response: { 200: FileReply },
-      problems: [fileNotFound, fileOfAnotherUser, quotaExceeded],
+      problems: [nothingToRestore, fileOfAnotherUser, noRoomToRestore],
     },
     handler: (request) => {
       const asked = { id: pathId(request.params.id), origin: originOf(request) }

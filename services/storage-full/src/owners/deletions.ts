@@ -12,7 +12,7 @@ import type { StorageDb } from '../database/tables.ts'
 import { insertFileEvent } from '../files/events.ts'
 import { markHidden } from '../files/files.repository.ts'
 import { describeFile, ownerSeenBy, requireFile } from '../files/files.ts'
-import { fileNotFound, fileOfAnotherUser } from '../files/problems.ts'
+import { fileNotFound, fileOfAnotherUser, nothingToRestore } from '../files/problems.ts'
 import {
   HELD_FOR_BACKUP,
   HOLD_SECONDS,
@@ -23,6 +23,7 @@ import {
 } from '../files/storage.ts'
 import { requireRoomFor } from '../files/usage/usage.ts'
 import {
+  claimForRemoval,
   claimRestorable,
   deleteFileRow,
   findRestorable,
@@ -38,10 +39,16 @@ type Asked = { id: number; origin: Origin }
 
 /**
  * Deletes a file in steps that can be resumed: mark the row, remove the bytes, remove the row. A
- * provider that is down is noticed before the first step, so that nothing has changed.
+ * provider that is down is noticed before the first step, so that nothing has changed. A file that is
+ * restorable goes as well, for good.
  */
 export async function deleteFile(storage: Storage, caller: Caller, asked: Asked): Promise<void> {
-  await finishDeletion(storage, await hideFor(storage, caller, asked))
+  const marked = await hideFor(storage, caller, asked).catch(async (error) => {
+    const claimed = fileNotFound.is(error) && (await claimFor(storage, caller, asked))
+    if (!claimed) throw error
+    return claimed
+  })
+  await finishDeletion(storage, marked)
 }
 
 /** The first of these steps alone: the others come when the time to restore the file is over. */
@@ -68,6 +75,26 @@ async function hideFor(
   const hidden = await hideFile(storage, id, { restorable, record })
   if (!hidden) throw fileNotFound()
   return hidden
+}
+
+/** Its deletion was told when it became restorable. */
+async function claimFor(
+  storage: Storage,
+  caller: Caller,
+  { id, origin }: Asked,
+): Promise<StoredFile | undefined> {
+  const { clock, providers, withReserve } = storage
+  const file = await findRestorableFor(storage, caller, { id, now: clock() })
+  if (!file) return undefined
+  await providers.at(file.location).sizeOf(objectKey(file))
+  return withReserve(() =>
+    inTransaction(storage.db, async (db) => {
+      const claimed = await claimForRemoval(db, id)
+      const done = { event: 'FILE_DELETED', caller, origin }
+      if (claimed) await recordOfAnother({ ...storage, db }, done, claimed)
+      return claimed
+    }),
+  )
 }
 
 /** What an administrator does to the file of another user is in the audit. */
@@ -147,10 +174,10 @@ function describeRestorable(file: RestorableFile) {
 /** Undoes a deletion: the file is as it was, with its links, and counts again. */
 export async function restoreFile(storage: Storage, caller: Caller, { id, origin }: Asked) {
   const now = storage.clock()
-  await requireRestorable(storage, caller, { id, now })
+  if (!(await findRestorableFor(storage, caller, { id, now }))) throw nothingToRestore()
   const restored = await inTransaction(storage.db, async (db) => {
     const file = await claimRestorable(db, id, now)
-    if (!file) throw fileNotFound()
+    if (!file) throw nothingToRestore()
     const inside = { ...storage, db }
     await requireRoomFor(inside, file)
     await recordOfAnother(inside, { event: 'FILE_RESTORED', caller, origin }, file)
@@ -162,16 +189,15 @@ export async function restoreFile(storage: Storage, caller: Caller, { id, origin
 }
 
 /** As for a file that is not deleted: 404 comes before 403. */
-async function requireRestorable(
+async function findRestorableFor(
   { db }: Storage,
   { userId, roles }: Caller,
   { id, now }: { id: number; now: Date },
-): Promise<void> {
+): Promise<RestorableFile | undefined> {
   const file = await findRestorable(db, id, now)
-  if (!file) throw fileNotFound()
-  if (roles.includes(ADMIN_ROLE)) return
+  if (!file || roles.includes(ADMIN_ROLE)) return file
   if (file.ownerId !== userId) throw fileOfAnotherUser()
-  if (file.deletedBy !== userId) throw fileNotFound()
+  return file.deletedBy === userId ? file : undefined
 }
 
 /**

@@ -30,13 +30,14 @@ export function erasedOwners(
 
 /** Bytes that cannot be removed now are left to the job that finishes deletions. */
 async function eraseFiles(storage: Storage, ownerId: string): Promise<void> {
-  const { db, clock, log } = storage
+  const { db, clock, log, withReserve } = storage
   let erased = 0
   for (;;) {
     const ids = await listIdsToErase(db, ownerId, FILES_AT_ONCE)
     if (ids.length === 0) break
     for (const id of ids) {
-      const hidden = (await hideFile(storage, id)) ?? (await claimForRemoval(db, id))
+      const claim = () => claimForRemoval(db, id)
+      const hidden = (await hideFile(storage, id)) ?? (await withReserve(claim))
       if (!hidden) continue
       erased += 1
       await finishDeletion(storage, hidden).catch((error) =>

@@ -1,5 +1,5 @@
 import { type Caller, type PageRequest, pageOf } from '@plinth/kit'
-import { quotaExceeded } from '../problems.ts'
+import { noRoomToRestore, quotaExceeded } from '../problems.ts'
 import { type Storage, type StoredFile, shownOwnerId } from '../storage.ts'
 import { countRestored } from './counted-files.repository.ts'
 import { countOwners, findUsage, listUsage, type Quota, type Usage } from './usage.repository.ts'
@@ -39,9 +39,9 @@ export async function requireRoom({ db, limits }: Storage, { userId }: Caller): 
 
 /** In the transaction that shows a deleted file again: it counts as one that is uploaded. */
 export async function requireRoomFor({ db, limits }: Storage, file: StoredFile): Promise<void> {
-  if (!(await countRestored(db, file, limits.quota))) throw overQuota(limits.quota)
+  if (!(await countRestored(db, file, limits.quota))) throw overQuota(limits.quota, noRoomToRestore)
 }
 
-export function overQuota({ files, bytes }: Quota) {
-  return quotaExceeded({ extra: { maxFiles: files ?? null, maxBytes: bytes ?? null } })
+export function overQuota({ files, bytes }: Quota, problem = quotaExceeded) {
+  return problem({ extra: { maxFiles: files ?? null, maxBytes: bytes ?? null } })
 }
