@@ -400,6 +400,14 @@ describe('the identity console', { skip }, () => {
     await page.getByRole('button', { name: 'Next' }).click()
 
     await page.getByRole('cell', { name: 'many099041', exact: true }).waitFor()
+    await goTo(page, 'profile')
+    await page.goBack()
+    await page.getByRole('cell', { name: 'many099041', exact: true }).waitFor()
+    await page.getByText(/^Page 2 of /).waitFor()
+    assert.equal(await search.getByLabel('Name or e-mail').inputValue(), 'many099')
+    assert.equal(await search.getByLabel('State').inputValue(), 'false')
+    await page.getByRole('button', { name: 'Next' }).click()
+    await page.getByRole('cell', { name: 'many099081', exact: true }).waitFor()
   })
 
   test('creates an account, which its owner opens by mail, exports and deletes', async (t) => {

@@ -164,7 +164,7 @@ describe('the full edition’s workbench', { skip }, () => {
     await heard('The link is ready.')
     assert.deepEqual(await accessibilityFaults(page), [])
     await page.getByRole('button', { name: 'Copy the link' }).click()
-    await heard('Copied to the clipboard')
+    await heard('Copied')
     const copied = () => page.evaluate<string>('navigator.clipboard.readText()')
     const link = await until(copied, (text) => text.startsWith(new URL(address).origin))
     const shared = await fetch(link)
@@ -381,6 +381,9 @@ describe('the full edition’s workbench', { skip }, () => {
     await page.getByLabel('Secret key').fill('something')
     await page.getByRole('button', { name: 'Save settings' }).click()
     await page.getByText('Saved. Not active').waitFor()
+    await page.getByRole('button', { name: 'Test OBJECT' }).click()
+    await page.locator('.main').getByText('The endpoint cannot be reached').waitFor()
+    assert.equal(await page.locator('.notice.bad').count(), 0, 'what failed is said once')
     await page.getByRole('button', { name: 'Activate OBJECT' }).click()
 
     await page.getByRole('alert').filter({ hasText: 'The test failed at' }).waitFor()

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { before, describe, test } from 'node:test'
 import { promisify } from 'node:util'
+import { paymentsClient, storageClient } from '@plinth/client'
 import type { Browser, Page } from 'playwright-core'
 import { until } from '../../test/until.ts'
 import { browserSkip, openBrowser } from '../browser.ts'
@@ -57,7 +58,14 @@ describe('where people stumbled', { skip }, () => {
     await showRequests(page, PHONE)
     await page.locator('.exchange-list button', { hasText: '/file/list' }).click()
 
+    // As at an address of the local network, where plain http gives a page no clipboard.
+    await page.evaluate(
+      "Object.defineProperty(navigator, 'clipboard', { value: undefined, configurable: true })",
+    )
     await page.getByRole('button', { name: 'Copy', exact: true }).click()
+    await page.getByRole('button', { name: /^Copied/ }).waitFor()
+    assert.match(await page.evaluate('document.activeElement.textContent'), /^Cop/)
+    await page.evaluate('delete navigator.clipboard')
     const command = await page.evaluate<string>('navigator.clipboard.readText()')
 
     assert.equal((await run('sh', ['-c', command])).stdout, '[]')
@@ -201,6 +209,64 @@ describe('where people stumbled', { skip }, () => {
       await until(position, (found) => found === 300)
     })
 
+  for (const { name, viewport } of [
+    { name: 'in a wide window', viewport: { width: 1440, height: 500 } },
+    { name: 'on a phone', viewport: { width: 390, height: 500 } },
+  ])
+    test(`the way back finds a list as it was left, ${name}`, async (t) => {
+      await Promise.all([haveManyPayments(), haveManyFiles()])
+      const scrolling = viewport.width > 1024 ? '.main' : 'html'
+      const open = (service: string, at = '') =>
+        openConsole(t, browser, consoleOf(suite.urlOf(service), at), { viewport })
+      const position = (page: Page) =>
+        page.evaluate<number>(`document.querySelector('${scrolling}').scrollTop`)
+      const back = async (page: Page, left: number) => {
+        await page.goBack()
+        await until(
+          () => position(page),
+          (found) => found === left,
+        )
+      }
+
+      const payments = await open('payments', 'payments')
+      await payments.getByRole('button', { name: 'Next' }).click()
+      await payments.getByText('Page 2 of 2').waitFor()
+      const second = payments.locator('td a').last()
+      const reference = await second.innerText()
+      await second.scrollIntoViewIfNeeded()
+      const leftPayments = await position(payments)
+      await second.click()
+      await payments.getByRole('heading', { name: reference }).waitFor()
+      await back(payments, leftPayments)
+      await payments.getByText('Page 2 of 2').waitFor()
+      await payments.getByRole('link', { name: reference, exact: true }).waitFor()
+
+      await payments.getByLabel('Business reference').fill('many-3')
+      await payments.getByRole('button', { name: 'Find' }).click()
+      await payments.getByText('Page 2 of 2').waitFor({ state: 'detached' })
+      await payments.getByRole('link', { name: 'many-3', exact: true }).click()
+      await payments.getByRole('heading', { name: 'many-3' }).waitFor()
+      await payments.goBack()
+      await payments.getByRole('link', { name: 'many-3', exact: true }).waitFor()
+      assert.equal(await payments.getByLabel('Business reference').inputValue(), 'many-3')
+      assert.equal(await payments.locator('tbody tr').count(), 1)
+
+      const files = await open('storage-full')
+      await signIn(files, 'user')
+      await goTo(files, '')
+      const shown = files.locator('.file-grid li')
+      await shown.nth(47).waitFor()
+      await files.getByRole('button', { name: 'Show more' }).click()
+      await shown.nth(48).waitFor()
+      await shown.nth(48).scrollIntoViewIfNeeded()
+      const leftFiles = await position(files)
+      assert.ok(leftFiles > 0)
+      await shown.nth(48).getByRole('link').first().click()
+      await files.getByRole('heading', { name: 'Preview' }).waitFor()
+      await back(files, leftFiles)
+      await shown.nth(48).waitFor()
+    })
+
   test('the panel of requests is resized and hidden, and stays so', async (t) => {
     const page = await openConsole(t, browser, consoleOf(suite.urlOf('identity')), {
       viewport: WIDE,
@@ -279,6 +345,27 @@ describe('where people stumbled', { skip }, () => {
     assert.equal(await page.getByText('healthy', { exact: true }).count(), 0)
     assert.equal(await page.getByText('unknown', { exact: true }).count(), 5)
   })
+
+  /** More than a page of each; the second time nothing is left to do. */
+  async function haveManyPayments(): Promise<void> {
+    const payments = paymentsClient(suite.urlOf('payments'))
+    await Promise.all(
+      Array.from({ length: 21 }, (_, index) =>
+        payments.checkOut({
+          ...{ amount: 1000, currency: 'EUR', description: 'One chair' },
+          ...{ businessReference: `many-${index}`, attemptReference: 'attempt-1' },
+        }),
+      ),
+    )
+  }
+
+  async function haveManyFiles(): Promise<void> {
+    const storage = storageClient(suite.urlOf('storage-full'))
+    await storage.logIn('user', 'password123123')
+    const missing = 49 - (await storage.files({ size: 100 })).length
+    for (let index = 0; index < missing; index += 1)
+      await storage.upload(new Blob([`note ${index}`], { type: 'text/plain' }), `note-${index}.txt`)
+  }
 
   async function logIn(): Promise<string> {
     const reply = await fetch(`${suite.urlOf('identity')}/api/auth/login`, {

@@ -1,6 +1,7 @@
 import { DEMO_ACCOUNTS } from '../shared/account/session/session.ts'
 import { useAction } from '../shared/api/use-reply.ts'
 import { Button, ButtonLink } from '../shared/components/button.tsx'
+import { PASSKEY } from '../shared/components/icon.tsx'
 import { Card, Page } from '../shared/components/page.tsx'
 import { Refusal } from '../shared/components/reply.tsx'
 import { Step, Steps } from '../shared/components/steps.tsx'
@@ -34,7 +35,7 @@ export function OverviewPage() {
           </Step>
           <Step title="Add a passkey" state={stepState(passkeyAdded.value, signedIn)}>
             {!passkeyAdded.value && (
-              <ButtonLink href="#/passkeys" icon="passkey" kind={signedIn ? 'primary' : 'plain'}>
+              <ButtonLink href="#/passkeys" icon={PASSKEY} kind={signedIn ? 'primary' : 'plain'}>
                 Add a passkey
               </ButtonLink>
             )}

@@ -1,5 +1,6 @@
 import { administrationPages, ownPages, signInActions } from '../shared/account/account-pages.tsx'
 import { SessionBar } from '../shared/account/session/session-bar.tsx'
+import { HOME, PASSKEY } from '../shared/components/icon.tsx'
 import { startConsole } from '../shared/shell/shell.tsx'
 import { accountActions } from './administration/account-actions.tsx'
 import { CreateUser } from './administration/create-user.tsx'
@@ -21,9 +22,9 @@ startConsole({
     { title: 'Log out', run: session.logOut },
   ],
   pages: [
-    { path: '', title: 'Overview', icon: 'home', component: OverviewPage },
+    { path: '', title: 'Overview', icon: HOME, component: OverviewPage },
     ...ownPages(session, () => <OwnDataCard />),
-    { path: 'passkeys', title: 'Passkeys', icon: 'passkey', component: PasskeysPage },
+    { path: 'passkeys', title: 'Passkeys', icon: PASSKEY, component: PasskeysPage },
     { path: 'security', title: 'Security', icon: 'key', component: SecurityPage },
     { path: 'mail', title: 'Mail', icon: 'inbox', component: MailPage },
     ...administrationPages(session, SCOPES, {

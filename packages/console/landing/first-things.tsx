@@ -1,10 +1,10 @@
-import { Icon, type IconName } from '../shared/components/icon.tsx'
+import { CARD, Icon, type IconName, PASSKEY } from '../shared/components/icon.tsx'
 import type { RunningService } from './services.ts'
 
 const FIRST: { service: string; icon: IconName; title: string; about: string; page: string }[] = [
   {
     service: 'identity',
-    icon: 'passkey',
+    icon: PASSKEY,
     title: 'Sign in with a passkey',
     about: 'One click with a demo account, then add a passkey and watch every step of it.',
     page: '#/passkeys',
@@ -18,7 +18,7 @@ const FIRST: { service: string; icon: IconName; title: string; about: string; pa
   },
   {
     service: 'payments',
-    icon: 'card',
+    icon: CARD,
     title: 'Take a payment and refund it',
     about: 'The sandbox provider plays the bank. No account, no network, signed webhooks.',
     page: '#/checkout',

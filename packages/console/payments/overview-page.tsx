@@ -2,6 +2,7 @@ import type { Payment } from '@plinth/client'
 import { useEffect, useRef } from 'preact/hooks'
 import { useLoad } from '../shared/api/use-reply.ts'
 import { ButtonLink } from '../shared/components/button.tsx'
+import { CARD } from '../shared/components/icon.tsx'
 import { Badge, Card, Notice, Page, Skeleton } from '../shared/components/page.tsx'
 import { Step, Steps } from '../shared/components/steps.tsx'
 import { Facts } from '../shared/components/table.tsx'
@@ -127,7 +128,7 @@ function StepsCard({ payment }: { payment?: Payment }) {
     >
       <Steps>
         <Step title="Create a checkout" state={payment ? 'done' : 'next'}>
-          <ButtonLink href="#/checkout" kind={payment ? 'plain' : 'primary'} icon="card">
+          <ButtonLink href="#/checkout" kind={payment ? 'plain' : 'primary'} icon={CARD}>
             New checkout
           </ButtonLink>
         </Step>

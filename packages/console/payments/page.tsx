@@ -1,4 +1,5 @@
 import { ABOUT_EVENTS, Events } from '../shared/account/administration/events/events.tsx'
+import { CARD, HOME } from '../shared/components/icon.tsx'
 import { Page } from '../shared/components/page.tsx'
 import { HealthBar } from '../shared/health.tsx'
 import { route } from '../shared/shell/route.ts'
@@ -31,8 +32,8 @@ startConsole({
   mark: <SandboxMark />,
   sessionBar: <HealthBar api={api} note={<AccessNote />} />,
   pages: [
-    { path: '', title: 'Overview', icon: 'home', component: OverviewPage },
-    { path: 'checkout', title: 'New checkout', icon: 'card', component: CheckoutPage },
+    { path: '', title: 'Overview', icon: HOME, component: OverviewPage },
+    { path: 'checkout', title: 'New checkout', icon: CARD, component: CheckoutPage },
     { path: 'payments', title: 'Payments', icon: 'list', component: PaymentsRoute },
     { path: 'webhooks', title: 'Webhook inbox', icon: 'inbox', component: WebhooksRoute },
     { path: 'events', title: 'Events', icon: 'wires', component: EventsPage },

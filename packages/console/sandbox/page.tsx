@@ -1,3 +1,4 @@
+import { CARD, HOME } from '../shared/components/icon.tsx'
 import { HealthBar } from '../shared/health.tsx'
 import { route } from '../shared/shell/route.ts'
 import { startConsole } from '../shared/shell/shell.tsx'
@@ -22,13 +23,13 @@ startConsole({
   title: 'Sandbox provider',
   sessionBar: <HealthBar api={api} note={<span class="soft long">No money moves.</span>} />,
   pages: [
-    { path: '', title: 'Overview', icon: 'home', component: OverviewPage },
-    { path: 'sessions', title: 'Sessions', icon: 'card', component: SessionsPage },
+    { path: '', title: 'Overview', icon: HOME, component: OverviewPage },
+    { path: 'sessions', title: 'Sessions', icon: CARD, component: SessionsPage },
     { path: 'refunds', title: 'Refunds', icon: 'refresh', component: RefundsPage },
     { path: 'books', title: 'Books', icon: 'scroll', component: BooksPage },
     { path: 'clock', title: 'Clock', icon: 'session', component: ClockPage },
     { path: 'deliveries', title: 'Deliveries', icon: 'inbox', component: DeliveriesRoute },
-    { path: 'switches', title: 'Switches', icon: 'sliders', component: SwitchesPage },
+    { path: 'switches', title: 'Switches', icon: 'switch', component: SwitchesPage },
     { path: 'faults', title: 'Faults', icon: 'alert', component: FaultsPage },
     { path: 'requests', title: 'API calls', icon: 'wires', component: RequestsPage },
     { path: 'scenario', title: 'Scenario', icon: 'disks', component: ScenarioPage },

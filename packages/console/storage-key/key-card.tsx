@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { Button } from '../shared/components/button.tsx'
 import { Form } from '../shared/components/form.tsx'
+import { EYE } from '../shared/components/icon.tsx'
 import { Badge, Card, Notice } from '../shared/components/page.tsx'
 import { DEVELOPMENT_KEY, keyAccepted, useKey, usesDevelopmentKey } from './store.ts'
 
@@ -28,7 +29,7 @@ export function KeyCard() {
         beside
         buttons={
           <Button
-            icon="eye"
+            icon={EYE}
             label={shown.value ? 'Hide the key' : 'Show the key'}
             pressed={shown.value}
             onClick={() => {

@@ -3,6 +3,7 @@ import { useEffect } from 'preact/hooks'
 import { DemoAccounts, SecondStepCard } from '../../shared/account/session/sign-in.tsx'
 import { Button } from '../../shared/components/button.tsx'
 import { Form } from '../../shared/components/form.tsx'
+import { PASSKEY } from '../../shared/components/icon.tsx'
 import { Card, Notice, Page } from '../../shared/components/page.tsx'
 import { Refusal } from '../../shared/components/reply.tsx'
 import { Step, Steps } from '../../shared/components/steps.tsx'
@@ -63,7 +64,7 @@ function UseCard({ busy, use }: { busy: boolean; use(): void }) {
       title="Sign in with a passkey"
       about="No username, no password."
       actions={
-        <Button kind="primary" icon="passkey" busy={busy} onClick={use}>
+        <Button kind="primary" icon={PASSKEY} busy={busy} onClick={use}>
           Use a passkey
         </Button>
       }

@@ -5,6 +5,7 @@ import { useAction, useLoad } from '../../shared/api/use-reply.ts'
 import { ButtonLink } from '../../shared/components/button.tsx'
 import { Id } from '../../shared/components/code.tsx'
 import { type FieldProps, Form, type Values } from '../../shared/components/form.tsx'
+import { CARD } from '../../shared/components/icon.tsx'
 import { Card, Page } from '../../shared/components/page.tsx'
 import { Announced } from '../../shared/components/reply.tsx'
 import { Facts } from '../../shared/components/table.tsx'
@@ -93,7 +94,7 @@ function CheckoutForm({ create }: { create: ComponentProps<typeof Form>['action'
       action={create}
       send="Create the checkout"
       kind="primary"
-      icon="card"
+      icon={CARD}
     />
   )
 }

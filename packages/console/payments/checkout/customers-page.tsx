@@ -5,15 +5,17 @@ import { useAction, useLoad } from '../../shared/api/use-reply.ts'
 import { Button, ButtonLink } from '../../shared/components/button.tsx'
 import { Id } from '../../shared/components/code.tsx'
 import { Form, type Values } from '../../shared/components/form.tsx'
+import { CARD } from '../../shared/components/icon.tsx'
 import { Card, EmptyState, Page } from '../../shared/components/page.tsx'
 import { Refusal, Success } from '../../shared/components/reply.tsx'
 import { type Column, List } from '../../shared/components/table.tsx'
+import { useKept } from '../../shared/shell/route.ts'
 import { api } from '../api.ts'
 
 export type CustomerPage = { customers: Customer[]; next: string | null }
 
 export function CustomersPage() {
-  const sought = useSignal('')
+  const sought = useKept('sought', '')
   const found = useLoad<CustomerPage>(() => findCustomers(sought.value), [sought.value])
   const more = useMore(sought.value, found.body?.next ?? null)
   const rows = found.body && [...found.body.customers, ...more.rows]
@@ -27,9 +29,10 @@ export function CustomersPage() {
             label: 'E-mail or customer id',
             name: 'sought',
             optional: true,
-            hint: 'The whole address: the provider does not search for parts of it.',
+            hint: 'The whole of either: this page does not find parts of them.',
           },
         ]}
+        values={{ sought: sought.value }}
         action={{ run: ({ sought: text = '' }: Values) => (sought.value = text.trim()) }}
         send="Find"
         icon="search"
@@ -63,7 +66,7 @@ export function CustomersPage() {
   )
 }
 
-/** By address, by id, or all; the provider can look for nothing else. */
+/** By the whole address, by id, or all. */
 async function findCustomers(sought: string, after = ''): Promise<Reply<CustomerPage>> {
   if (sought !== '' && !sought.includes('@')) {
     const reply = await api.get<Customer>(`/api/customers/${encodeURIComponent(sought)}`)
@@ -105,7 +108,7 @@ const COLUMNS: Column<Customer>[] = [
   {
     title: 'Action',
     of: ({ id }) => (
-      <ButtonLink href={`#/checkout/${encodeURIComponent(id)}`} small icon="card">
+      <ButtonLink href={`#/checkout/${encodeURIComponent(id)}`} small icon={CARD}>
         New checkout
       </ButtonLink>
     ),

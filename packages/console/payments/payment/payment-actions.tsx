@@ -1,6 +1,7 @@
 import type { CheckoutSession, Payment } from '@plinth/client'
 import { useAction } from '../../shared/api/use-reply.ts'
 import { Button, ButtonLink } from '../../shared/components/button.tsx'
+import { CARD } from '../../shared/components/icon.tsx'
 import { Refusal, Success } from '../../shared/components/reply.tsx'
 import { api, newReference } from '../api.ts'
 import type { Timeline } from './timeline.ts'
@@ -31,7 +32,7 @@ export function PaymentActions({ payment, timeline, onChange }: ActionProps) {
             Open the hosted page
           </ButtonLink>
         ) : (
-          <Button icon="card" busy={again.busy} blocked={blocked} onClick={() => again.run()}>
+          <Button icon={CARD} busy={again.busy} blocked={blocked} onClick={() => again.run()}>
             Start a new attempt
           </Button>
         )}

@@ -1,10 +1,11 @@
 import type { Payment } from '@plinth/client'
-import { useSignal } from '@preact/signals'
 import { usePages } from '../../shared/api/use-reply.ts'
 import { ButtonLink } from '../../shared/components/button.tsx'
 import { Form, type Values } from '../../shared/components/form.tsx'
+import { CARD } from '../../shared/components/icon.tsx'
 import { EmptyState, Page } from '../../shared/components/page.tsx'
 import { type Column, List } from '../../shared/components/table.tsx'
+import { useKept } from '../../shared/shell/route.ts'
 import { dateText, moneyText } from '../../shared/wording.ts'
 import { api } from '../api.ts'
 import { CheckoutBadge, PaymentBadge } from './status-badges.tsx'
@@ -26,7 +27,7 @@ const COLUMNS: Column<Payment>[] = [
 ]
 
 export function PaymentListPage() {
-  const reference = useSignal('')
+  const reference = useKept('reference', '')
   const filter = reference.value && `&businessReference=${encodeURIComponent(reference.value)}`
   const payments = usePages<Payment>(
     (page) => api.get(`/api/payments?page=${page}&size=20&sort=createdAt,desc${filter}`),
@@ -41,6 +42,7 @@ export function PaymentListPage() {
       <Form
         label="Find a payment"
         fields={[{ label: 'Business reference', name: 'reference', optional: true }]}
+        values={{ reference: reference.value }}
         action={{ run: find }}
         send="Find"
         icon="search"
@@ -69,7 +71,7 @@ function NoMatch() {
 function NoPayments() {
   return (
     <EmptyState
-      icon="card"
+      icon={CARD}
       title="No payments"
       about="Create a checkout: its payment appears here."
     >

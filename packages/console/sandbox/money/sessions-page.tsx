@@ -4,6 +4,7 @@ import { useAction } from '../../shared/api/use-reply.ts'
 import { ButtonLink } from '../../shared/components/button.tsx'
 import { Id } from '../../shared/components/code.tsx'
 import { Field } from '../../shared/components/form.tsx'
+import { CARD } from '../../shared/components/icon.tsx'
 import { Badge, EmptyState, Page } from '../../shared/components/page.tsx'
 import { Refusal, Success } from '../../shared/components/reply.tsx'
 import { type Column, List } from '../../shared/components/table.tsx'
@@ -52,7 +53,7 @@ export function SessionsPage() {
         columns={[...COLUMNS, actionColumn(actionsOf, act.run)]}
         empty={
           <EmptyState
-            icon="card"
+            icon={CARD}
             title="No sessions"
             about="Create a checkout with your service: its session appears here."
           />

@@ -1,6 +1,7 @@
 import type { Page } from '@plinth/client'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
+import { useKept } from '../shell/route.ts'
 import type { Reply } from './api.ts'
 
 /**
@@ -63,13 +64,21 @@ export function useLoad<Body>(call: () => Promise<Reply<Body>>, inputs: unknown[
   }
 }
 
-/** Loads one page of a list at a time; setting `page` loads another. */
+/**
+ * Loads one page of a list at a time; setting `page` loads another. Lists that take turns on one page,
+ * such as those of different searches, have their own `name`.
+ */
 export function usePages<Row>(
   call: (page: number) => Promise<Reply<Page<Row>>>,
   inputs: unknown[] = [],
+  name = '',
 ) {
-  const page = useSignal(0)
+  const page = useKept(`page ${name}`, 0)
   const { body, ...load } = useLoad(() => call(page.value), [page.value, ...inputs])
   const { totalPages = 0, totalElements = 0 } = body ?? {}
+  // The list may have become shorter since.
+  useEffect(() => {
+    if (body && page.value > 0 && page.value >= totalPages) page.value = Math.max(0, totalPages - 1)
+  }, [body, page, totalPages])
   return { ...load, body: body?.content, page, totalPages, totalElements }
 }

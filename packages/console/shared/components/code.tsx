@@ -74,32 +74,50 @@ export function CopyButton(props: {
   /** With this name, only the icon is shown. */
   name?: string
 }) {
-  const copied = useSignal(false)
-  const copy = async () => {
-    await navigator.clipboard.writeText(props.text())
-    copied.value = true
+  const copied = useSignal<boolean | undefined>(undefined)
+  const copy = async ({ currentTarget }: MouseEvent) => {
+    copied.value = await copyText(props.text(), currentTarget as HTMLElement)
     setTimeout(() => {
-      copied.value = false
+      copied.value = undefined
     }, 2000)
   }
   const look = { icon: copied.value ? 'check' : 'copy', small: props.small ?? true } as const
+  const outcome = copied.value ? (props.copied ?? 'Copied') : 'The browser did not copy it'
+  const said = copied.value === undefined ? '' : outcome
   if (props.name)
     return (
       <>
         <Button {...look} kind="quiet" label={props.name} onClick={copy} />
         <span class="visually-hidden" role="status">
-          {copied.value ? 'Copied to the clipboard' : ''}
+          {said}
         </span>
       </>
     )
   return (
     <Button {...look} onClick={copy}>
-      {copied.value ? (props.copied ?? 'Copied') : (props.label ?? 'Copy')}
+      {said || (props.label ?? 'Copy')}
       <span class="visually-hidden" role="status">
-        {copied.value ? (props.copied ?? 'Copied to the clipboard') : ''}
+        {said}
       </span>
     </Button>
   )
+}
+
+/** Over plain http a browser has no clipboard, but it still copies what is selected. */
+async function copyText(text: string, button: HTMLElement): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text)
+    return true
+  } catch {
+    const area = document.createElement('textarea')
+    area.value = text
+    button.after(area)
+    area.select()
+    const isCopied = document.execCommand('copy')
+    area.remove()
+    button.focus()
+    return isCopied
+  }
 }
 
 /** Drawn here: what it contains reaches no other server. */

@@ -13,6 +13,8 @@ export type Values = Record<string, string>
 export function Form(props: {
   label: string
   fields: FieldProps[]
+  /** What the fields begin with, where they say nothing themselves. */
+  values?: Values
   action: { run(values: Values): unknown; busy?: boolean; reply?: Reply }
   /** The words on the button that sends it. */
   send: string
@@ -43,6 +45,7 @@ export function Form(props: {
   const fields = props.fields.map((field) => (
     <Field
       key={`${field.name} ${round}`}
+      value={props.values?.[field.name]}
       {...field}
       fault={field.fault ?? faultOf(action.reply, field.name)}
     />

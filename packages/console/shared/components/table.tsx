@@ -1,7 +1,8 @@
 // biome-ignore-all lint/a11y/noRedundantRoles: a narrow table is laid out as blocks, which some screen readers no longer announce as a table.
-import { type Signal, useSignal } from '@preact/signals'
+import type { Signal } from '@preact/signals'
 import { type ComponentChildren, Fragment } from 'preact'
 import type { Reply } from '../api/api.ts'
+import { useKept } from '../shell/route.ts'
 import { Loaded, type Loading, Refusal } from './reply.tsx'
 
 export type Column<Row> = { title: string; of(row: Row): ComponentChildren; number?: boolean }
@@ -84,7 +85,7 @@ const ROWS_PER_PAGE = 25
 
 /** A table of rows that are all here already, a page at a time. */
 export function PagedTable<Row>(props: TableProps<Row>) {
-  const page = useSignal(0)
+  const page = useKept(`page of ${props.caption}`, 0)
   const first = page.value * ROWS_PER_PAGE
   return (
     <>

@@ -1,4 +1,4 @@
-import { computed, signal } from '@preact/signals'
+import { computed, type Signal, signal, useSignal, useSignalEffect } from '@preact/signals'
 
 const hash = signal(location.hash)
 addEventListener('hashchange', () => {
@@ -27,6 +27,20 @@ function decoded(part: string): string {
   } catch {
     return part
   }
+}
+
+/**
+ * What a page shows of a list, kept with its entry of the history: the way back finds it as it was
+ * left, and a link to the same page starts anew.
+ */
+export function useKept<Value>(name: string, initial: Value): Signal<Value> {
+  const kept = useSignal<Value>(history.state?.[name] ?? initial)
+  useSignalEffect(() => {
+    const { value } = kept
+    if (value !== (history.state?.[name] ?? initial))
+      history.replaceState({ ...history.state, [name]: value }, '')
+  })
+  return kept
 }
 
 const positions = new Map<string, number>()

@@ -5,6 +5,7 @@ import { EmptyState, Page, Skeleton } from '../../shared/components/page.tsx'
 import { Refusal } from '../../shared/components/reply.tsx'
 import { DropZone } from '../../shared/files/drop-zone.tsx'
 import { UploadList } from '../../shared/files/upload-list.tsx'
+import { useKept } from '../../shared/shell/route.ts'
 import { session } from '../session.ts'
 import { usageText } from '../usage-text.ts'
 import { DeletionList, hiddenIds, RecentlyDeleted } from './deletions.tsx'
@@ -23,8 +24,9 @@ import {
 
 export function FilesPage() {
   const who = session.claims.value?.sub
+  const pages = useKept('pages', 1)
   useEffect(() => {
-    if (who) listFiles()
+    if (who) listFiles(pages.value)
   }, [who])
   if (!who)
     return (
@@ -44,13 +46,18 @@ export function FilesPage() {
       <UploadList queue={queue} />
       <DeletionList />
       <Refusal reply={listRefusal.value} />
-      <FileView />
+      <FileView
+        onMore={() => {
+          pages.value += 1
+          listMoreFiles()
+        }}
+      />
       <RecentlyDeleted />
     </Page>
   )
 }
 
-function FileView() {
+function FileView({ onMore }: { onMore(): void }) {
   if (!files.value) return listRefusal.value ? null : <Skeleton />
   const hidden = hiddenIds()
   const shown = files.value.filter(({ id }) => !hidden.has(id))
@@ -66,7 +73,7 @@ function FileView() {
       {layout.value === 'grid' ? <FileGrid files={shown} /> : <FileTable files={shown} />}
       {files.value.length < totalFiles.value && (
         <div>
-          <Button onClick={listMoreFiles}>Show more</Button>
+          <Button onClick={onMore}>Show more</Button>
         </div>
       )}
     </>

@@ -18,9 +18,14 @@ export const restorable = signal<RestorableFile[]>([])
 export const listRefusal = signal<Reply | undefined>(undefined)
 export const layout = signal<'grid' | 'list'>('grid')
 
-export async function listFiles(): Promise<void> {
+/** The first `pages` of them, one after the other: each begins where the list ends. */
+export async function listFiles(pages: number): Promise<void> {
   files.value = undefined
-  await Promise.all([listMoreFiles(), readUsage(), listRestorable()])
+  await Promise.all([listPages(pages), readUsage(), listRestorable()])
+}
+
+async function listPages(pages: number): Promise<void> {
+  for (let page = 0; page < pages; page += 1) await listMoreFiles()
 }
 
 async function readUsage(): Promise<void> {

@@ -5,7 +5,7 @@ import { AdminRequired, SignedInOnly } from '../../shared/account/session/sign-i
 import { useLoad, usePages } from '../../shared/api/use-reply.ts'
 import { EmptyState, Page } from '../../shared/components/page.tsx'
 import { type Column, List } from '../../shared/components/table.tsx'
-import { route } from '../../shared/shell/route.ts'
+import { route, useKept } from '../../shared/shell/route.ts'
 import { sizeText } from '../../shared/wording.ts'
 import { DeletionList, hiddenIds } from '../files/deletions.tsx'
 import { FILE_COLUMNS } from '../files/file-list.tsx'
@@ -90,7 +90,7 @@ function FilesOfOwner({ ownerId }: { ownerId: string }) {
 const PAGE_SIZE = 25
 
 function FileList(props: { ownerId: string; onName(owner: string): void }) {
-  const page = useSignal(0)
+  const page = useKept('page', 0)
   const total = useSignal(0)
   const query = `ownerId=${encodeURIComponent(props.ownerId)}&page=${page.value}&size=${PAGE_SIZE}`
   const files = useLoad<StoredFile[]>(async () => {

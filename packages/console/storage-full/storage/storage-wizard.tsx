@@ -102,7 +102,7 @@ function stateOf(passed: boolean | undefined, busy: boolean): StepState {
   return passed ? 'done' : 'failed'
 }
 
-/** The steps of the server's test, up to the first that failed. */
+/** The steps of the server's test, up to the first that failed, which says what to change. */
 function ProbeSteps({ reply }: { reply?: Reply }) {
   if (!reply) return null
   const steps: ProbeStep[] = Array.isArray(reply.body?.steps) ? reply.body.steps : []
@@ -119,7 +119,7 @@ function ProbeSteps({ reply }: { reply?: Reply }) {
           ))}
         </ul>
       </Announced>
-      <Refusal reply={reply} />
+      {steps.length === 0 && <Refusal reply={reply} />}
     </>
   )
 }

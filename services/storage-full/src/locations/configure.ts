@@ -141,7 +141,7 @@ export async function saveObjectConfig(
 async function faultAt({ limits }: LocationContext, endpoint: string): Promise<string | undefined> {
   const fault = faultOfEndpoint(endpoint, limits.objectEndpoints)
   if (fault !== undefined || !(await leadsInside(endpoint, limits.objectEndpoints))) return fault
-  return 'leads to this machine or its network: an operator can name it in STORAGE_FULL_OBJECT_ENDPOINTS'
+  return 'leads to this machine or its network: give an address that the operator has allowed'
 }
 
 function mergedObjectConfig(before: GivenObjectConfig, given: GivenObjectConfig): ObjectSettings {

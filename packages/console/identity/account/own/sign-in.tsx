@@ -1,6 +1,7 @@
 import { useAction } from '../../../shared/api/use-reply.ts'
 import { Button } from '../../../shared/components/button.tsx'
 import { faultOf } from '../../../shared/components/form.tsx'
+import { PASSKEY } from '../../../shared/components/icon.tsx'
 import { brand } from '../account.ts'
 import { Ask, Failure, Heading } from '../parts.tsx'
 import { filled, texts } from '../texts/texts.ts'
@@ -46,7 +47,7 @@ export function SignIn() {
         send={texts.signIn}
       />
       <div class="row">
-        <Button icon="passkey" busy={byPasskey.busy} onClick={() => byPasskey.run()}>
+        <Button icon={PASSKEY} busy={byPasskey.busy} onClick={() => byPasskey.run()}>
           {texts.passkeySignIn}
         </Button>
         <a href="#forgot">{texts.forgotTitle}</a>
@@ -119,7 +120,7 @@ export function Prove({ secondFactor }: { secondFactor: boolean }) {
         send={texts.prove}
       />
       <div class="row">
-        <Button icon="passkey" busy={byPasskey.busy} onClick={() => byPasskey.run()}>
+        <Button icon={PASSKEY} busy={byPasskey.busy} onClick={() => byPasskey.run()}>
           {texts.passkeyProof}
         </Button>
         <Button onClick={() => proving.value?.(false)}>{texts.cancel}</Button>

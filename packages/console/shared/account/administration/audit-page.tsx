@@ -1,10 +1,10 @@
 import type { AuditEvent } from '@plinth/client'
-import { useSignal } from '@preact/signals'
 import { usePages } from '../../api/use-reply.ts'
 import { Form, type Values } from '../../components/form.tsx'
 import { Badge, Notice, Page } from '../../components/page.tsx'
 import { type Column, List } from '../../components/table.tsx'
 import { resultTone } from '../../components/tone.ts'
+import { useKept } from '../../shell/route.ts'
 import { dateText } from '../../wording.ts'
 import type { Session } from '../session/session.ts'
 import { AdminRequired, OwnAccountOnly } from '../session/sign-in.tsx'
@@ -33,11 +33,12 @@ function Name({ of }: { of: string | null }) {
 }
 
 export function AuditPage({ session }: { session: Session }) {
-  const query = useSignal('')
+  const query = useKept('query', '')
   return (
     <Page title="Audit" about="Every security event, newest first. No secret is ever recorded.">
       <OwnAccountOnly session={session}>
         <Filter
+          query={query.value}
           onFilter={(values) => {
             query.value = new URLSearchParams(values).toString()
           }}
@@ -68,11 +69,12 @@ const EVENTS = [
   'ACCESS_DENIED',
 ]
 
-function Filter({ onFilter }: { onFilter(values: Values): void }) {
+function Filter({ query, onFilter }: { query: string; onFilter(values: Values): void }) {
   return (
     <Form
       label="Filter the audit"
       send="Filter"
+      values={Object.fromEntries(new URLSearchParams(query))}
       action={{
         run: ({ event, ...values }: Values) =>
           onFilter({ ...values, ...(event && { event: event.trim().toUpperCase() }) }),
@@ -90,6 +92,7 @@ function AuditTable({ session, query }: { session: Session; query: string }) {
     (page) =>
       session.api.get(`/api/audit?page=${page}&size=25&sort=id,desc${query && `&${query}`}`),
     [session.claims.value?.sub],
+    query,
   )
   return (
     <List

@@ -1,12 +1,12 @@
 import type { UserPage, UserSummary } from '@plinth/client'
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { useRef } from 'preact/hooks'
 import { usePages } from '../../api/use-reply.ts'
 import { Button } from '../../components/button.tsx'
 import { Form, type Values } from '../../components/form.tsx'
 import { Badge, Notice, Page } from '../../components/page.tsx'
 import { type Column, List } from '../../components/table.tsx'
+import { useKept } from '../../shell/route.ts'
 import { dateText } from '../../wording.ts'
 import type { Session } from '../session/session.ts'
 import { RoleBadges } from '../session/session-bar.tsx'
@@ -21,7 +21,7 @@ export type UserPageParts = {
 }
 
 export function UsersPage({ session, create, actions }: UserPageParts & { session: Session }) {
-  const query = useSignal('')
+  const query = useKept('query', '')
   const version = useSignal(0)
   return (
     <Page
@@ -33,6 +33,7 @@ export function UsersPage({ session, create, actions }: UserPageParts & { sessio
           version.value += 1
         })}
         <Search
+          query={query.value}
           onSearch={(values) => {
             query.value = new URLSearchParams(values).toString()
           }}
@@ -56,11 +57,12 @@ function choice(label: string, name: string, choices: Record<string, string>) {
   return { label, name, options: [ANY, ...options] }
 }
 
-function Search({ onSearch }: { onSearch(values: Values): void }) {
+function Search({ query, onSearch }: { query: string; onSearch(values: Values): void }) {
   return (
     <Form
       label="Search users"
       send="Search"
+      values={Object.fromEntries(new URLSearchParams(query))}
       action={{ run: onSearch }}
       fields={[
         {
@@ -91,18 +93,20 @@ type TableProps = {
 
 function UserTable({ session, query, version, actions }: TableProps) {
   const chosen = useSignal<number | undefined>(undefined)
-  const cursors = useRef<string[]>([''])
+  const cursors = useKept<string[]>(`cursors ${query}`, [''])
   const users = usePages<UserSummary>(
     async (page) => {
       if (query === '') return session.api.get(`/api/users?page=${page}&size=${PAGE}&sort=id,asc`)
-      const after = encodeURIComponent(cursors.current[page] ?? '')
+      const after = encodeURIComponent(cursors.value[page] ?? '')
       const reply = await session.api.get<UserPage>(
         `/api/users?${query}&size=${PAGE}&after=${after}`,
       )
-      if (reply.ok && reply.body.next) cursors.current[page + 1] = reply.body.next
+      if (reply.ok && reply.body.next)
+        cursors.value = [...cursors.value.slice(0, page + 1), reply.body.next]
       return reply
     },
     [session.claims.value?.sub, version],
+    query,
   )
   const choose = (id: number | undefined) => {
     chosen.value = id

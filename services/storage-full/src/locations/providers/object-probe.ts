@@ -138,7 +138,7 @@ async function resolve({ settings, access }: ObjectTarget): Promise<string> {
 
 function adviseResolve(error: unknown): string {
   return error instanceof ForbiddenAddressError
-    ? 'The endpoint leads to this machine or its network: an operator can name it in STORAGE_FULL_OBJECT_ENDPOINTS.'
+    ? 'The endpoint leads to this machine or its network: give an address that the operator has allowed.'
     : 'The name in the endpoint is not known: check its spelling.'
 }
 
