@@ -2,6 +2,7 @@ import {
   type Db,
   failPoint,
   type Health,
+  inTrace,
   inTransaction,
   type Logger,
   type Server,
@@ -63,7 +64,8 @@ export function startDelivery(
 
   const workIn = (ms: number) => {
     clearTimeout(timer)
-    if (!stopping) timer = setTimeout(start, ms).unref()
+    // Mails of many requests are sent together, so it is in the trace of none.
+    if (!stopping) timer = setTimeout(() => inTrace(undefined, start), ms).unref()
   }
   const start = () => {
     if (working) return
