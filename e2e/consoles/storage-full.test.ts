@@ -43,6 +43,18 @@ const TALL_PDF =
   '3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 100 300]>>endobj\n' +
   'trailer<</Root 1 0 R>>\n%%EOF\n'
 
+/** Restores wait in the browser until they are released. */
+async function holdRestores(page: Page) {
+  const { promise: released, resolve: release } = Promise.withResolvers<void>()
+  let count = 0
+  await page.route('**/restore', async (route) => {
+    count += 1
+    await released
+    await route.continue()
+  })
+  return { release, count: () => count }
+}
+
 describe('the full edition’s workbench', { skip }, () => {
   const shared = suiteCleanup()
   let browser: Browser
@@ -246,15 +258,66 @@ describe('the full edition’s workbench', { skip }, () => {
     await heard('Deleted old.png.')
     await card.waitFor({ state: 'detached' })
     await page.locator('.exchange-list button', { hasText: 'DELETE' }).waitFor()
-    await page.getByRole('status').getByRole('button', { name: 'Undo' }).click()
+    await page.clock.fastForward(6_000)
+    const restores = await holdRestores(page)
+    await page.getByRole('status').getByRole('button', { name: 'Undo' }).dblclick()
+    restores.release()
+    await heard('Restored old.png.')
+    assert.equal(restores.count(), 1)
+    assert.equal(await page.locator(':focus').innerText(), 'Dismiss')
     await card.waitFor()
-    await page.getByText('Deleted old.png').waitFor({ state: 'detached' })
     await page.getByRole('button', { name: 'Delete old.png' }).click()
     await page.getByText('Deleted old.png').waitFor()
-    await page.clock.fastForward(10_000)
+    await page.clock.fastForward(6_000)
+    assert.equal(await page.getByText('Deleted old.png').count(), 1, 'the time of the second')
+    await page.clock.fastForward(4_000)
 
     await page.getByText('Deleted old.png').waitFor({ state: 'detached' })
     assert.equal(await card.count(), 0)
+  })
+
+  test('restores several at once, says why one cannot be, and removes for good', async (t) => {
+    const page = await openFiles(t)
+    const names = ['first.png', 'second.png', 'late.png', 'never.png']
+    await page
+      .getByLabel('Files to upload')
+      .setInputFiles(names.map((name, index) => samplePng(name, index)))
+    for (const name of names) await page.getByRole('button', { name: `Delete ${name}` }).click()
+    const row = (of: Page, name: string) =>
+      of.getByRole('region', { name: 'Recently deleted files' }).getByRole('row', { name })
+    for (const name of names) await row(page, name).waitFor()
+    const heard = await listen(page)
+
+    const other = await openFiles(t)
+    await row(other, 'late.png').getByRole('button', { name: 'Restore' }).click()
+    await row(other, 'late.png').waitFor({ state: 'detached' })
+    await row(page, 'late.png').getByRole('button', { name: 'Restore' }).click()
+    const refusal = page.getByRole('listitem').filter({ hasText: 'Restore failed: late.png.' })
+    await refusal.getByText('This file cannot be restored any more').waitFor()
+    await row(page, 'late.png').waitFor({ state: 'detached' })
+    await refusal.getByRole('button', { name: 'Dismiss' }).click()
+    await refusal.waitFor({ state: 'detached' })
+    assert.equal(await page.locator(':focus').innerText(), 'Your files')
+
+    const restores = await holdRestores(page)
+    for (const name of ['first.png', 'second.png'])
+      await row(page, name).getByRole('button', { name: 'Restore' }).click()
+    restores.release()
+    for (const name of ['first.png', 'second.png']) await heard(`Restored ${name}.`)
+    assert.equal(restores.count(), 2)
+    await row(page, 'second.png').waitFor({ state: 'detached' })
+    assert.equal(await page.locator(':focus').innerText(), 'Your files')
+
+    await row(page, 'never.png').getByRole('button', { name: 'Remove' }).click()
+    await row(page, 'never.png').getByRole('button', { name: 'Yes' }).click()
+    await heard('Removed never.png.')
+    await row(page, 'never.png').waitFor({ state: 'detached' })
+
+    await page.getByRole('button', { name: 'Log out' }).click()
+    await signIn(page, 'admin')
+    await goTo(page, '')
+    await page.locator('.file-grid li', { hasText: 'first.png' }).waitFor()
+    assert.equal(await page.getByText('Removed never.png').count(), 0, 'not for the next user')
   })
 
   test('neither a deletion nor its undo depends on the page staying open', async (t) => {

@@ -61,6 +61,10 @@ const CONSOLE_NAMES = Object.keys(CONSOLES) as ConsoleName[]
 
 const GZIP_BUDGETS: Record<string, number> = { 'page.js': 45_000, 'page.css': 10_000 }
 
+/** Inner methods of the library that draws QR codes: their long names would be bytes for every visitor. */
+const QR_CODE_METHODS =
+  /^(draw(FunctionPatterns|FormatBits|Version|FinderPattern|AlignmentPattern|Codewords)|finderPenalty(CountPatterns|TerminateAndCount|AddHistory)|addEccAndInterleave|applyMask|getPenaltyScore|getAlignmentPatternPositions|setFunctionModule|getModule|numChars|bitData|boostEcc|minVersion|maxVersion|maskPattern|onEncoded)$/
+
 const WORKER = 'shared/account/session/tokens/session-worker.ts'
 
 type Files = Record<string, Uint8Array>
@@ -82,6 +86,7 @@ async function bundle(name: ConsoleName): Promise<Files> {
     write: false,
     bundle: true,
     minify: true,
+    mangleProps: QR_CODE_METHODS,
     format: 'esm',
     target: 'esnext',
     jsx: 'automatic',

@@ -3,7 +3,10 @@ import { sizeText } from '../shared/wording.ts'
 
 /** `1.2 MB of 100 MB, 3 of 10 files`; only the amounts where there is no limit. */
 export function usageText({ files, bytes, maxFiles, maxBytes }: StorageUsage): string {
-  const size = maxBytes === null ? sizeText(bytes) : `${sizeText(bytes)} of ${sizeText(maxBytes)}`
   const noun = (maxFiles ?? files) === 1 ? 'file' : 'files'
-  return `${size}, ${maxFiles === null ? files : `${files} of ${maxFiles}`} ${noun}`
+  return `${ofMost(bytes, maxBytes, sizeText)}, ${ofMost(files, maxFiles, String)} ${noun}`
+}
+
+export function ofMost(amount: number, most: number | null, words: (amount: number) => string) {
+  return most === null ? words(amount) : `${words(amount)} of ${words(most)}`
 }

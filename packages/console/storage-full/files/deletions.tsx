@@ -1,73 +1,108 @@
 import type { RestorableFile, StoredFile } from '@plinth/client'
 import { signal } from '@preact/signals'
 import type { Reply } from '../../shared/api/api.ts'
-import { useAction } from '../../shared/api/use-reply.ts'
-import { Button } from '../../shared/components/button.tsx'
+import { now } from '../../shared/clock.ts'
+import { Button, ConfirmButton } from '../../shared/components/button.tsx'
 import { Card } from '../../shared/components/page.tsx'
 import { Announced, Refusal } from '../../shared/components/reply.tsx'
 import { type Column, Table } from '../../shared/components/table.tsx'
 import { dateText } from '../../shared/wording.ts'
 import { session } from '../session.ts'
-import { addFile, forgetFile, listRestorable, restorable } from './library.ts'
+import { addFile, forgetFile, listRestorable, restorable, who } from './library.ts'
 
 const SECONDS_SHOWN = 10
 
-type Deletion = { file: StoredFile; reply?: Reply }
+/** `Remove` is for good. */
+type Verb = 'Delete' | 'Restore' | 'Remove'
+type Notice = { file: StoredFile; verb: Verb; busy?: boolean; refusal?: Reply }
 
-/** What was deleted on this page a moment ago. */
-const deletions = signal<Deletion[]>([])
+/** What was deleted or restored on this page a moment ago, by the id of the file. */
+const notices = signal(new Map<number, Notice>())
+/** How many of these calls have been answered. */
+export const changes = signal(0)
+
+// The next user of this tab does not see what was deleted.
+who.subscribe(() => {
+  notices.value = new Map()
+})
+
+const isDeleted = ({ verb, refusal }: Notice) => verb === 'Delete' && !refusal
 
 /** The files that are not shown any more, though a list may still have them. */
 export function hiddenIds(): Set<number> {
-  return new Set(
-    deletions.value.flatMap(({ file, reply }) => (reply?.ok === false ? [] : [file.id])),
-  )
+  return new Set([...notices.value.values()].filter(isDeleted).map(({ file }) => file.id))
 }
 
-function note(file: StoredFile, deletion?: Deletion): void {
-  const others = deletions.value.filter((each) => each.file.id !== file.id)
-  deletions.value = deletion ? [...others, deletion] : others
+/** A refusal stays until it is dismissed. */
+function say(notice: Notice): Notice {
+  notices.value = new Map(notices.value).set(notice.file.id, notice)
+  if (!notice.busy && !notice.refusal) setTimeout(() => dismiss(notice), SECONDS_SHOWN * 1000)
+  return notice
 }
 
-export async function deleteFile(file: StoredFile): Promise<void> {
-  note(file, { file })
-  const reply = await session.api.delete(`/file/${file.id}?restorable=true`)
-  note(file, { file, reply })
-  if (reply.ok || reply.status === 404) forgetFile(file.id)
-  if (reply.ok) setTimeout(() => note(file), SECONDS_SHOWN * 1000)
+/** A later notice about the same file stays. */
+function dismiss(notice: Notice): void {
+  const others = new Map(notices.value)
+  if (others.get(notice.file.id) !== notice) return
+  focusHeadingInsteadOf('.notice *')
+  others.delete(notice.file.id)
+  notices.value = others
 }
 
-async function restoreFile({ id }: StoredFile): Promise<Reply> {
-  const reply = await session.api.post<StoredFile>(`/file/${id}/restore`)
-  if (reply.ok) addFile(reply.body)
+/** The button that has the focus is about to go. */
+function focusHeadingInsteadOf(selector: string): void {
+  if (document.activeElement?.matches(selector))
+    document.querySelector('h1')?.focus({ preventScroll: true })
+}
+
+/** One call for a file at a time. */
+async function change(verb: Verb, file: StoredFile): Promise<void> {
+  const { id } = file
+  if (notices.value.get(id)?.busy) return
+  const begun = say({ file, verb, busy: true })
+  const path = `/file/${id}`
+  const reply: Reply = await (verb === 'Restore'
+    ? session.api.post(`${path}/restore`)
+    : session.api.delete(verb === 'Delete' ? `${path}?restorable=true` : path))
+  // Signed out meanwhile.
+  if (notices.value.get(id) !== begun) return
+  if (reply.ok) focusHeadingInsteadOf('td [aria-busy=true]')
+  say({ file, verb, refusal: reply.ok ? undefined : reply })
+  if (verb === 'Delete' && (reply.ok || reply.status === 404)) forgetFile(id)
+  if (verb === 'Restore' && reply.ok) addFile(reply.body)
   listRestorable()
-  return reply
+  changes.value += 1
 }
 
-async function undo(file: StoredFile): Promise<void> {
-  const reply = await restoreFile(file)
-  note(file, reply.ok ? undefined : { file, reply })
+export function deleteFile(file: StoredFile): Promise<void> {
+  return change('Delete', file)
 }
 
 export function DeletionList() {
-  if (deletions.value.length === 0) return null
+  if (notices.value.size === 0) return null
   return (
     <Announced>
       <ul class="stack tight">
-        {deletions.value.map(({ file, reply }) => (
-          <li key={file.id} class="notice warn">
-            {reply?.ok === false ? (
-              <Refusal reply={reply} />
-            ) : (
-              <div class="row apart">
-                <span>
-                  Deleted <strong>{file.originalFilename}</strong>.
-                </span>
-                <Button small busy={!reply} onClick={() => undo(file)}>
-                  Undo
-                </Button>
-              </div>
-            )}
+        {[...notices.value.values()].map((notice) => (
+          <li key={notice.file.id} class="notice warn">
+            <div class="row apart">
+              <span>
+                {notice.verb}
+                {notice.busy ? '…' : notice.refusal ? ' failed:' : 'd'}{' '}
+                <strong>{notice.file.originalFilename}</strong>.
+              </span>
+              {/* One element, so that it keeps the focus after Undo. */}
+              <Button
+                small
+                busy={notice.busy}
+                onClick={() =>
+                  isDeleted(notice) ? change('Restore', notice.file) : dismiss(notice)
+                }
+              >
+                {isDeleted(notice) ? 'Undo' : 'Dismiss'}
+              </Button>
+            </div>
+            <Refusal reply={notice.refusal} />
           </li>
         ))}
       </ul>
@@ -77,28 +112,41 @@ export function DeletionList() {
 
 /** From the service: also what was deleted in another tab, or before this page was opened. */
 export function RecentlyDeleted() {
-  const restoring = useAction(restoreFile)
   const columns: Column<RestorableFile>[] = [
     { title: 'Name', of: ({ originalFilename }) => originalFilename },
     { title: 'Owner', of: ({ owner }) => owner },
-    { title: 'Until', of: ({ restorableUntil }) => dateText(restorableUntil) },
+    { title: 'Restorable until', of: ({ restorableUntil }) => dateText(restorableUntil) },
     {
       title: 'Action',
-      of: (file) => (
-        <Button small subject={file.originalFilename} onClick={() => restoring.run(file)}>
-          Restore
-        </Button>
-      ),
+      of: (file) => {
+        const props = {
+          small: true,
+          subject: file.originalFilename,
+          busy: notices.value.get(file.id)?.busy,
+        }
+        return (
+          <div class="row">
+            <Button {...props} onClick={() => change('Restore', file)}>
+              Restore
+            </Button>
+            <ConfirmButton {...props} question="For good?" onClick={() => change('Remove', file)}>
+              Remove
+            </ConfirmButton>
+          </div>
+        )
+      },
     },
   ]
-  if (restorable.value.length === 0 && !restoring.refusal) return null
+  const rows = restorable.value.filter(
+    ({ restorableUntil }) => Date.parse(restorableUntil) > now.value,
+  )
+  if (rows.length === 0) return null
   return (
-    <Card title="Recently deleted" about="Can be restored until the time shown.">
-      <Refusal reply={restoring.refusal} />
+    <Card title="Recently deleted">
       <Table
         caption="Recently deleted files"
         columns={columns}
-        rows={restorable.value}
+        rows={rows}
         keyOf={({ id }) => id}
       />
     </Card>

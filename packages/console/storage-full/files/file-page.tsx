@@ -48,10 +48,11 @@ function MetadataCard({ file }: { file: StoredFile }) {
     if (reply.ok) saveFile(reply.content, file.originalFilename)
     return reply
   })
-  const remove = async () => {
+  const removal = useAction(async () => {
     await deleteFile(file)
     goTo('')
-  }
+    return undefined
+  })
   return (
     <Card
       title="Metadata"
@@ -60,7 +61,7 @@ function MetadataCard({ file }: { file: StoredFile }) {
           <Button icon="download" busy={download.busy} onClick={() => download.run()}>
             Download
           </Button>
-          <Button icon="trash" kind="danger" onClick={remove}>
+          <Button icon="trash" kind="danger" busy={removal.busy} onClick={() => removal.run()}>
             Delete
           </Button>
         </>

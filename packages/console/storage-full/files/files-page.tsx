@@ -20,27 +20,24 @@ import {
   takenKinds,
   totalFiles,
   usage,
+  who,
 } from './library.ts'
 
 export function FilesPage() {
-  const who = session.claims.value?.sub
   const pages = useKept('pages', 1)
   useEffect(() => {
-    if (who) listFiles(pages.value)
-  }, [who])
-  if (!who)
+    if (who.value) listFiles(pages.value)
+  }, [who.value])
+  if (!who.value)
     return (
-      <Page
-        title="Your files"
-        about="Upload, preview and share files. Each belongs to the account that stored it."
-      >
+      <Page title="Your files" about="Upload, preview and share files.">
         <SignInCard session={session} />
       </Page>
     )
   return (
     <Page
       title={session.isAdmin.value ? 'Everyone’s files' : 'Your files'}
-      about="Stored with the provider that is active at the time, and always read from there."
+      about="Stored with the active provider, and always read from there."
     >
       <DropZone kinds={takenKinds()} onFiles={queue.add} />
       <UploadList queue={queue} />

@@ -1,5 +1,5 @@
 import type { Page, RestorableFile, StorageUsage, StoredFile } from '@plinth/client'
-import { signal } from '@preact/signals'
+import { computed, signal } from '@preact/signals'
 import type { Reply } from '../../shared/api/api.ts'
 import { FULL_EDITION_KINDS, kindsOf } from '../../shared/files/file-kinds.ts'
 import { createUploadQueue } from '../../shared/files/upload-queue.ts'
@@ -18,6 +18,15 @@ export const restorable = signal<RestorableFile[]>([])
 export const listRefusal = signal<Reply | undefined>(undefined)
 export const layout = signal<'grid' | 'list'>('grid')
 
+/** Whose files these are: what one user has seen is not for the next. */
+export const who = computed(() => session.claims.value?.sub)
+let restorableAsked = 0
+who.subscribe(() => {
+  restorableAsked += 1
+  files.value = undefined
+  restorable.value = []
+})
+
 /** The first `pages` of them, one after the other: each begins where the list ends. */
 export async function listFiles(pages: number): Promise<void> {
   files.value = undefined
@@ -34,9 +43,12 @@ async function readUsage(): Promise<void> {
 }
 
 export async function listRestorable(): Promise<void> {
+  restorableAsked += 1
+  const asked = restorableAsked
   const reply = await session.api.get<Page<RestorableFile>>('/file/deleted?size=100', {
     silent: true,
   })
+  if (asked !== restorableAsked) return
   restorable.value = reply.ok ? reply.body.content : []
 }
 
@@ -74,5 +86,4 @@ export function forgetFile(id: number): void {
   files.value = files.value?.filter((file) => file.id !== id)
   totalFiles.value -= 1
   readUsage()
-  listRestorable()
 }

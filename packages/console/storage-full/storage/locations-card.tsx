@@ -17,10 +17,7 @@ export function LocationCards({ status, config, locations }: Known) {
           <Drafts status={status} config={config} />
         </Card>
       </div>
-      <Card
-        title="Where files are"
-        about="Each file is read from the place it was stored at, or moved to."
-      >
+      <Card title="Where files are" about="Each file is read from its place.">
         <Table
           caption="Places with files"
           rows={locations.filter(({ active, files }) => active || files > 0)}

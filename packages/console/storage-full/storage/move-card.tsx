@@ -12,14 +12,12 @@ import { session } from '../session.ts'
 /** Moves stored files; every file stays readable throughout. */
 export function MoveCard(props: { status: StorageStatus; onChange(): Promise<unknown> }) {
   const moves = useLoad<Move[]>(() => session.api.get('/api/storage/moves', { silent: true }))
+  const after = () => Promise.all([moves.reload(), props.onChange()])
   const start = useAction(
     (to: ProviderName) => session.api.post('/api/storage/moves', { to }),
-    () => Promise.all([moves.reload(), props.onChange()]),
+    after,
   )
-  const stop = useAction(
-    (id: number) => session.api.delete(`/api/storage/moves/${id}`),
-    () => Promise.all([moves.reload(), props.onChange()]),
-  )
+  const stop = useAction((id: number) => session.api.delete(`/api/storage/moves/${id}`), after)
   const [latest, ...earlier] = moves.body ?? []
   const running = latest?.state === 'RUNNING'
   const wasRunning = useRef(false)
@@ -33,7 +31,7 @@ export function MoveCard(props: { status: StorageStatus; onChange(): Promise<unk
   return (
     <Card
       title="Move stored files"
-      about="Activating a provider only decides where new files go. This moves the others, verified by checksum, and every file stays readable throughout."
+      about="Activating a provider only decides where new files go. This moves the others, verified by checksum."
     >
       <div class="row">
         {(['LOCAL', 'OBJECT'] as const).map((to) => (

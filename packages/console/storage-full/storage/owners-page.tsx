@@ -7,9 +7,10 @@ import { EmptyState, Page } from '../../shared/components/page.tsx'
 import { type Column, List } from '../../shared/components/table.tsx'
 import { route, useKept } from '../../shared/shell/route.ts'
 import { sizeText } from '../../shared/wording.ts'
-import { DeletionList, hiddenIds } from '../files/deletions.tsx'
+import { changes, DeletionList, hiddenIds } from '../files/deletions.tsx'
 import { FILE_COLUMNS } from '../files/file-list.tsx'
 import { session } from '../session.ts'
+import { ofMost } from '../usage-text.ts'
 
 /** Who stores how much; each owner leads to their files. */
 export function OwnersPage() {
@@ -42,10 +43,6 @@ const COLUMNS: Column<Row>[] = [
   { title: 'Size', of: ({ bytes, maxBytes }) => ofMost(bytes, maxBytes, sizeText), number: true },
   { title: 'Quota', of: (row) => <Quota {...row} /> },
 ]
-
-function ofMost(amount: number, most: number | null, words: (amount: number) => string): string {
-  return most === null ? words(amount) : `${words(amount)} of ${words(most)}`
-}
 
 /** How much of what may be stored is used up, by the limit that is nearer. */
 function Quota({ owner, files, bytes, maxFiles, maxBytes }: Row) {
@@ -103,7 +100,7 @@ function FileList(props: { ownerId: string; onName(owner: string): void }) {
   const hidden = hiddenIds()
   useEffect(() => {
     if (!files.loading) files.reload()
-  }, [hidden.size])
+  }, [changes.value])
   return (
     <>
       <DeletionList />
