@@ -11,7 +11,7 @@ import {
 } from '@plinth/kit'
 import { enginesWith, listenForTest, type TestClock, testClock } from '@plinth/kit/testing'
 import type { EventTables } from '../src/database/tables.ts'
-import type { AuditEntry } from '../src/events.ts'
+import type { AuditEntry, EventGuards } from '../src/events.ts'
 import { type EventSettings, eventMigrations, insertEvent, mountEvents } from '../src/index.ts'
 
 type TestScope = { after(work: () => Promise<void> | void): void }
@@ -21,6 +21,7 @@ type Options = {
   clock?: TestClock
   masterKey?: Buffer
   settings?: Partial<EventSettings>
+  guards?: Partial<EventGuards>
 }
 
 export type StartedEvents = Awaited<ReturnType<typeof startEvents>>
@@ -55,7 +56,13 @@ export async function startEvents(t: TestScope, options: Options = {}) {
       timeoutMs: 5_000,
       ...options.settings,
     },
-    guards: { read: anyone, write: anyone, admin: anyone, seesReplies: () => true },
+    guards: {
+      read: anyone,
+      write: anyone,
+      admin: anyone,
+      seesReplies: () => true,
+      ...options.guards,
+    },
     record: async (_db, entry) => void audit.push(entry),
   })
   const tags = { Events: 'All.', Operations: 'Rest.' }

@@ -1,7 +1,7 @@
 import { engineOf, inTransaction, prepared, secondsAfter } from '@plinth/kit'
 import { sql } from 'kysely'
 import { type Endpoint, endpointOf } from './endpoints.repository.ts'
-import type { AttemptRow, Db, Trigger } from './tables.ts'
+import type { Db, Trigger } from './tables.ts'
 
 export type { Trigger } from './tables.ts'
 
@@ -169,59 +169,6 @@ const claimDue = prepared((db: Db, claim: ClaimMoment & { free: number }) =>
 const eventOf = prepared((db: Db, { serial }: { serial: number }) =>
   db.selectFrom('events').select(['id', 'body', 'traceparent']).where('serial', '=', serial),
 )
-
-const insertAttempt = prepared((db: Db, row: AttemptRow) =>
-  db.insertInto('event_attempts').values(row),
-)
-
-const finish = prepared((db: Db, { id, state }: { id: number; state: 'done' | 'failed' }) =>
-  db
-    .updateTable('event_deliveries')
-    .set({ state, next_attempt_at: null, lease_until: null, lease_owner: null })
-    .where('id', '=', id),
-)
-
-export type Attempt = {
-  at: Date
-  durationMs: number
-  status: number | null
-  error: string | null
-  reply: string | null
-}
-
-/** What an attempt has come to: done, failed for good, or to be tried again at a time. */
-export type Verdict = 'done' | 'failed' | Date
-
-/**
- * Records an attempt. A success counts whenever it comes; a failure does not undo what a later attempt
- * of another node, which took over the lease, has made of the delivery.
- */
-export async function insertAttemptOf(
-  db: Db,
-  { id, attempts, trigger, leaseOwner }: ClaimedDelivery,
-  { at, durationMs, ...outcome }: Attempt,
-  verdict: Verdict,
-): Promise<void> {
-  const row = { delivery_id: id, n: attempts, at: at.toISOString(), duration_ms: durationMs }
-  await insertAttempt(db, { ...row, ...outcome, trigger })
-  if (verdict === 'done') {
-    await finish(db, { id, state: 'done' })
-    return
-  }
-  const again = verdict instanceof Date
-  await db
-    .updateTable('event_deliveries')
-    .set({
-      state: again ? 'pending' : 'failed',
-      next_attempt_at: again ? verdict.toISOString() : null,
-      lease_until: null,
-      lease_owner: null,
-    })
-    .where('id', '=', id)
-    .where('lease_owner', '=', leaseOwner)
-    .where('attempts', '=', attempts)
-    .execute()
-}
 
 /** Deliveries that are waiting, or under way. */
 export async function countPending(db: Db): Promise<number> {

@@ -5,6 +5,7 @@ import {
   forUpdate,
   fromRow,
   inTransaction,
+  prepared,
   toRow,
 } from '@plinth/kit'
 import { sql } from 'kysely'
@@ -91,6 +92,9 @@ export async function deleteEndpoint(db: Db, id: string): Promise<boolean> {
       .selectFrom('event_deliveries')
       .select('id')
       .where('endpoint_id', '=', id)
+    // Waits for attempts that are being recorded, so that the next statement sees them.
+    if (engineOf(db) === 'postgres')
+      await sql`select count(*) from (${deliveries.forUpdate()}) as held`.execute(transaction)
     await transaction.deleteFrom('event_attempts').where('delivery_id', 'in', deliveries).execute()
     await transaction.deleteFrom('event_deliveries').where('endpoint_id', '=', id).execute()
     return numDeletedRows > 0n
@@ -100,19 +104,22 @@ export async function deleteEndpoint(db: Db, id: string): Promise<boolean> {
 const NOTE_EVERY_MS = 60_000
 
 /** A success ends a row of failures; else it is written once a minute, however many there are. */
-export async function updateEndpointSuccess(
-  db: Db,
-  { id, firstFailureAt, lastSuccessAt }: Endpoint,
-  now: Date,
-): Promise<void> {
+export async function updateEndpointSuccess(db: Db, id: string, now: Date): Promise<void> {
   const recently = new Date(now.getTime() - NOTE_EVERY_MS).toISOString()
-  if (firstFailureAt === null && lastSuccessAt !== null && lastSuccessAt > recently) return
-  await db
-    .updateTable('event_endpoints')
-    .set({ first_failure_at: null, last_success_at: now.toISOString(), warned: 0 })
-    .where('id', '=', id)
-    .execute()
+  await noteSuccess(db, { id, at: now.toISOString(), recently })
 }
+
+const noteSuccess = prepared((db: Db, { id, at, recently }: Success) =>
+  db
+    .updateTable('event_endpoints')
+    .set({ first_failure_at: null, last_success_at: at, warned: 0 })
+    .where('id', '=', id)
+    .where(
+      sql<boolean>`(first_failure_at is not null or last_success_at is null or last_success_at <= ${recently})`,
+    ),
+)
+
+type Success = { id: string; at: string; recently: string }
 
 export async function updateEndpointFailure(
   db: Db,

@@ -62,6 +62,18 @@ export async function findPosition(db: Db, id: string): Promise<number | undefin
   return row?.position ?? undefined
 }
 
+/** The end of the list; without an id where nothing has happened yet. */
+export async function findLast(db: Db): Promise<{ position: number; id: string | undefined }> {
+  const row = await db
+    .selectFrom('events')
+    .select(['position', 'id'])
+    .where('position', 'is not', null)
+    .orderBy('position', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return { position: row?.position ?? 0, id: row?.id }
+}
+
 export async function findEvent(db: Db, id: string): Promise<StoredEvent | undefined> {
   const row = await db
     .selectFrom('events')

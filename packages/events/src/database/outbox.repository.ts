@@ -156,8 +156,8 @@ function countNext(db: Db, subject: string, from: number) {
 }
 
 /** PostgreSQL cannot infer the type of a value that is only selected. */
-export function text(value: string): RawBuilder<string> {
-  return sql<string>`cast(${value} as text)`
+export function text<T extends string | null>(value: T): RawBuilder<T> {
+  return sql<T>`cast(${value} as text)`
 }
 
 export type NumberedEvent = { serial: number; type: string; endpointId: string | null }

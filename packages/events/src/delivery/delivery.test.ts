@@ -3,6 +3,7 @@ import { describe, type TestContext, test } from 'node:test'
 import { inTrace } from '@plinth/kit'
 import { propertyRuns, type TestEngine, testClock } from '@plinth/kit/testing'
 import { Webhook } from 'standardwebhooks'
+import { until } from '../../../../test/until.ts'
 import { engines, type StartedEvents, startEvents, startReceiver } from '../../testing/index.ts'
 
 const HOUR = 3600
@@ -232,7 +233,7 @@ for (const engine of engines)
       assert.equal((await detail(second)).deliveries[0].state, 'done')
     })
 
-    test('Retry-After of a 429 is obeyed, up to a day', async (t) => {
+    test('Retry-After of 429, 502, 503 and 504 is obeyed, up to a day', async (t) => {
       const world = await start(t, engine)
       const { receiver, endpoint, publish, deliver, detail, clock } = world
       await endpoint(receiver)
@@ -247,6 +248,7 @@ for (const engine of engines)
 
       assert.equal(await wait(429, '3600'), 3600)
       assert.equal(await wait(503, '9999999'), DAY)
+      for (const status of [502, 504]) assert.equal(await wait(status, '7200'), 7200)
       assert.ok((await wait(500, '3600')) <= 6)
       assert.ok((await wait(429, 'soon')) <= 6)
       const inAnHour = new Date(clock().getTime() + HOUR * 1000).toUTCString()
@@ -337,6 +339,59 @@ for (const engine of engines)
 
       assert.equal(afterSuccess, 'active')
       assert.equal(await state(), 'paused')
+    })
+
+    test('an endpoint that one delivery reaches is not paused by another that fails', async (t) => {
+      const { receiver, endpoint, publish, deliver, api, clock, db } = await start(t, engine)
+      const { id } = await endpoint(receiver)
+      receiver.answerWith(() => ({ status: 500 }))
+      await deliver()
+      clock.advance(5 * DAY)
+      const read = () => db.selectFrom('event_endpoints').selectAll().executeTakeFirstOrThrow()
+      receiver.answerWith(async ({ body }) => {
+        if (JSON.parse(body).data.number !== 2) return {}
+        await until(read, ({ last_success_at }) => last_success_at !== null)
+        return { status: 500 }
+      })
+
+      await publish(1)
+      await publish(2)
+      await deliver()
+
+      assert.equal((await api.get(`/api/webhooks/endpoints/${id}`)).body.state, 'active')
+    })
+
+    test('410 of an address that was replaced meanwhile disables nothing', async (t) => {
+      const { receiver, endpoint, publish, deliver, api } = await start(t, engine)
+      const other = await startReceiver(t)
+      const { id } = await endpoint(receiver)
+      await deliver()
+      const path = `/api/webhooks/endpoints/${id}`
+      receiver.answerWith(async () => {
+        await api.patch(path, { url: other.url })
+        return { status: 410 }
+      })
+
+      await publish(1)
+      await deliver()
+
+      assert.equal((await api.get(path)).body.state, 'active')
+    })
+
+    test('an endpoint that is deleted during an attempt leaves nothing behind', async (t) => {
+      const { receiver, endpoint, publish, deliver, api, db } = await start(t, engine)
+      const { id } = await endpoint(receiver)
+      await deliver()
+      receiver.answerWith(async () => {
+        await api.delete(`/api/webhooks/endpoints/${id}`)
+        return {}
+      })
+
+      await publish(1)
+      await deliver()
+
+      assert.deepEqual(await db.selectFrom('event_attempts').selectAll().execute(), [])
+      assert.deepEqual(await db.selectFrom('event_deliveries').selectAll().execute(), [])
     })
 
     test('after a rotation both secrets sign for a day', async (t) => {

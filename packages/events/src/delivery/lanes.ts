@@ -10,12 +10,11 @@ import {
   traceHeaders,
   withSpan,
 } from '@plinth/kit'
+import { type Attempt, insertAttemptOf } from '../database/attempts.repository.ts'
 import {
-  type Attempt,
   type Claimed,
   type ClaimedDelivery,
   claimDeliveries,
-  insertAttemptOf,
 } from '../database/deliveries.repository.ts'
 import {
   type Endpoint,
@@ -174,7 +173,7 @@ async function recordEnded(db: Db, ended: Ended[], now: Date): Promise<void> {
     await insertAttemptOf(db, delivery, attempt, judgement.verdict)
   const success = ended.find(({ judgement }) => judgement.verdict === 'done')
   const failure = ended.find(isFailure)
-  if (success) await updateEndpointSuccess(db, success.endpoint, now)
+  if (success) await updateEndpointSuccess(db, success.endpoint.id, now)
   else if (failure) await updateEndpointFailure(db, failure.endpoint, now)
 }
 
@@ -185,18 +184,28 @@ function isFailure({ attempt, judgement }: Ended): boolean {
 /** An endpoint that does not want events, or never answers, gets none until somebody looks at it. */
 async function watchEndpoint(events: Events, ended: Ended, now: Date): Promise<void> {
   if (!isFailure(ended)) return
-  const { id, firstFailureAt, warned } = ended.endpoint
+  const { id, url, firstFailureAt, warned } = ended.endpoint
   const { disable } = ended.judgement
-  if (disable) return closeEndpoint(events, id, 'disabled', disable)
-  const failingMs = firstFailureAt ? now.getTime() - new Date(firstFailureAt).getTime() : 0
-  if (failingMs >= PATIENCE_MS)
-    return closeEndpoint(events, id, 'paused', 'Every attempt of the last 5 days failed.')
-  if (failingMs < PATIENCE_MS / 2 || warned) return
+  // The endpoint may have changed during the attempt, or another attempt succeeded.
+  const isSame = (endpoint: Endpoint) => endpoint.url === url
+  const hasFailed = (endpoint: Endpoint) => failingMs(endpoint, now) >= PATIENCE_MS
+  if (disable) return closeEndpoint(events, id, { state: 'disabled', reason: disable }, isSame)
+  if (hasFailed(ended.endpoint)) return closeEndpoint(events, id, OUT_OF_PATIENCE, hasFailed)
+  if (failingMs(ended.endpoint, now) < PATIENCE_MS / 2 || warned) return
   await updateEndpointWarned(events.db, id)
   events.log.warn(
     { endpointId: id, since: firstFailureAt },
     'every event sent to an endpoint fails',
   )
+}
+
+const OUT_OF_PATIENCE = {
+  state: 'paused',
+  reason: 'Every attempt of the last 5 days failed.',
+} as const
+
+function failingMs({ firstFailureAt }: Endpoint, now: Date): number {
+  return firstFailureAt ? now.getTime() - new Date(firstFailureAt).getTime() : 0
 }
 
 function resultOf({ attempt, judgement }: Ended): string {

@@ -1,5 +1,5 @@
 import { secondsAfter } from '@plinth/kit'
-import type { Verdict } from '../database/deliveries.repository.ts'
+import type { Verdict } from '../database/attempts.repository.ts'
 import { type Sent, STOPPED } from './send.ts'
 
 const MINUTE = 60

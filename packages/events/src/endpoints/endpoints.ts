@@ -96,8 +96,9 @@ export async function changeEndpoint(
   if (change.url !== undefined) await requireAllowed(events, change.url)
   return updated(events, id, { ...by, event: 'WEBHOOK_ENDPOINT_CHANGED' }, (before) => {
     const after = { ...before, ...change }
-    if (after.state === before.state) return after
-    return { ...after, stateReason: null, firstFailureAt: null, warned: false }
+    if (after.state !== before.state) after.stateReason = null
+    if (after.state === before.state && after.url === before.url) return after
+    return { ...after, firstFailureAt: null, warned: false }
   })
 }
 
@@ -143,21 +144,28 @@ export async function testEndpoint(events: Events, id: string, by: EventActor): 
 
 const BY_ITSELF: EventActor = { actor: 'delivery', origin: { address: '', requestId: null } }
 
-/** No more attempts until somebody makes it active again; the other endpoints are told. */
+type Closed = { state: Exclude<EndpointState, 'active'>; reason: string }
+
+/**
+ * No more attempts until somebody makes it active again; the other endpoints are told. `isDue` judges
+ * the endpoint as it is while it is locked.
+ */
 export async function closeEndpoint(
   events: Events,
   id: string,
-  state: Exclude<EndpointState, 'active'>,
-  reason: string,
+  { state, reason }: Closed,
+  isDue: (endpoint: Endpoint) => boolean,
 ): Promise<void> {
-  await inTransaction(events.db, async (db) => {
+  const isClosed = await inTransaction(events.db, async (db) => {
     const endpoint = await findEndpointForUpdate(db, id)
-    if (endpoint?.state !== 'active') return
+    if (endpoint?.state !== 'active' || !isDue(endpoint)) return false
     await updateEndpoint(db, { ...endpoint, state, stateReason: reason })
     const data = { endpointId: id, state, reason }
     await publish(events, db, { type: 'endpoint.disabled', subject: id, data })
     await audit(events, db, endpoint, { ...BY_ITSELF, event: 'WEBHOOK_ENDPOINT_DISABLED' })
+    return true
   })
+  if (!isClosed) return
   events.log.warn({ endpointId: id, state, reason }, 'an endpoint of events gets no more events')
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
-import { inTransaction } from '@plinth/kit'
-
+import { accessTokenRejected, guarding, inTransaction } from '@plinth/kit'
+import { until } from '../../../../test/until.ts'
 import { engines, startEvents, startReceiver } from '../../testing/index.ts'
 import { pruneEvents } from '../host.ts'
 import { insertEvent } from '../index.ts'
@@ -185,6 +185,44 @@ for (const engine of engines)
       assert.equal(unknown.body.code, 'ENDPOINT_NOT_FOUND')
     })
 
+    test('an event that is replayed while it is under way is sent again', async (t) => {
+      const { api, publish, deliver, endpoint, detail } = await start(t)
+      const receiver = await startReceiver(t)
+      await endpoint(receiver)
+      await deliver()
+      const counts: number[] = []
+      const ids: string[] = []
+      const replayOnce = (status: number) => {
+        let isFirst = true
+        receiver.answerWith(async ({ id }) => {
+          if (!isFirst) return {}
+          isFirst = false
+          counts.push((await api.post(`/api/events/${id}/replay`)).body.count)
+          return { status }
+        })
+      }
+
+      for (const status of [200, 500]) {
+        replayOnce(status)
+        ids.push(await publish(status))
+        await deliver()
+      }
+
+      assert.deepEqual(counts, [1, 1])
+      assert.deepEqual(
+        receiver.delivered.map(({ id }) => id),
+        [ids[0], ids[0], ids[1], ids[1]],
+      )
+      for (const id of ids) {
+        const [{ state, attempts }] = (await detail(id)).deliveries
+        assert.equal(state, 'done')
+        assert.deepEqual(
+          attempts.map(({ trigger }: { trigger: string }) => trigger),
+          ['event', 'replay'],
+        )
+      }
+    })
+
     test('an endpoint recovers what failed, or everything, of a span of time', async (t) => {
       const { api, publish, deliver, endpoint, clock } = await start(t)
       const receiver = await startReceiver(t)
@@ -336,6 +374,55 @@ describe('the stream of events', () => {
     assert.equal(JSON.parse(missed[1]?.data ?? '').data.number, 2)
     const received = await coming
     assert.deepEqual([received[1]?.id, received.length], [third, 2])
+  })
+
+  test('begins with the id to go on from, also for a reader who has read nothing', async (t) => {
+    const { baseUrl, publish, deliver } = await startEvents(t)
+    const last = await publish(1)
+    await deliver()
+
+    const [first] = await read(`${baseUrl}/api/events/stream?types=thing.gone`, 1)
+
+    assert.equal(first?.id, last)
+  })
+
+  test('has a comment every 15 seconds, and ends for a reader who may not read any more', async (t) => {
+    let refusal: Error | undefined
+    const read = guarding({ schemes: {}, problems: [accessTokenRejected] }, async () => {
+      if (refusal) throw refusal
+    })
+    const { baseUrl, clock } = await startEvents(t, { guards: { read } })
+    const response = await fetch(`${baseUrl}/api/events/stream`)
+    const chunks = response.body?.pipeThrough(new TextDecoderStream()).getReader()
+    const next = async () => (await chunks?.read())?.value
+
+    assert.equal(await next(), ': events follow\n\n')
+    refusal = new Error('the database is away')
+    clock.advance(15)
+    assert.equal(await next(), ': still here\n\n')
+    refusal = accessTokenRejected()
+    clock.advance(15)
+    assert.equal(await next(), undefined)
+  })
+
+  test('is 503 beyond 100 readers, until one leaves', async (t) => {
+    const { baseUrl, server } = await startEvents(t)
+    const url = `${baseUrl}/api/events/stream`
+    const leaving = new AbortController()
+    const first = await fetch(url, { signal: leaving.signal })
+    const others = await Promise.all(Array.from({ length: 99 }, () => fetch(url)))
+
+    const refused = await fetch(url)
+    leaving.abort()
+    const later = await until(
+      () => fetch(url),
+      ({ status }) => status === 200,
+    )
+
+    assert.deepEqual([refused.status, later.status], [503, 200])
+    await server.close()
+    // Held until here: a reply that nothing refers to is closed.
+    assert.ok([first, ...others].every(({ status }) => status === 200))
   })
 
   test('says so when events were deleted that the reader has not seen', async (t) => {

@@ -1,6 +1,10 @@
 import { setTimeout } from 'node:timers/promises'
-import { type EventFilter, findPosition, listEvents } from '../database/events.repository.ts'
-import { lastPosition } from '../database/outbox.repository.ts'
+import {
+  type EventFilter,
+  findLast,
+  findPosition,
+  listEvents,
+} from '../database/events.repository.ts'
 import type { Events } from '../events.ts'
 import { tooManyStreams } from '../problems.ts'
 
@@ -10,14 +14,17 @@ const LOOK_EVERY_MS = 1_000
 const COMMENT_EVERY_MS = 15_000
 
 export type Streams = {
-  /** Server-sent events from where the reader stands, until `signal` aborts. */
-  open(start: StreamStart, signal: AbortSignal): AsyncGenerator<string>
+  /** Server-sent events from where the reader stands, until it is gone or may not read any more. */
+  open(start: StreamStart, reader: Reader): AsyncGenerator<string>
   /** New events have their place. */
   notify(): void
   close(): void
 }
 
 type StreamStart = EventFilter & { after?: string }
+
+/** `mayRead` is asked again every 15 seconds: a key may be revoked, a user signed out. */
+type Reader = { gone: AbortSignal; mayRead(): Promise<boolean> }
 
 export function openStreams(events: Events): Streams {
   const closing = new AbortController()
@@ -28,41 +35,42 @@ export function openStreams(events: Events): Streams {
     news = Promise.withResolvers<void>()
   }
 
-  async function* read(start: StreamStart, signal: AbortSignal): AsyncGenerator<string> {
-    const end = AbortSignal.any([signal, closing.signal])
+  async function* read(start: StreamStart, { gone, mayRead }: Reader): AsyncGenerator<string> {
+    const end = AbortSignal.any([gone, closing.signal])
     try {
-      yield* eventsFrom(events, start, { end, news: () => news.promise })
+      yield* eventsFrom(events, start, { end, mayRead, news: () => news.promise })
     } finally {
       open -= 1
     }
   }
   return {
-    open: (start, signal) => {
+    open: (start, reader) => {
       if (open >= MOST_STREAMS) throw tooManyStreams()
       open += 1
-      return read(start, signal)
+      return read(start, reader)
     },
     notify,
     close: () => closing.abort(),
   }
 }
 
-type Surroundings = { end: AbortSignal; news: () => Promise<void> }
+type Surroundings = Pick<Reader, 'mayRead'> & { end: AbortSignal; news: () => Promise<void> }
 
 async function* eventsFrom(
   events: Events,
   { after, ...filter }: StreamStart,
-  { end, news }: Surroundings,
+  { end, mayRead, news }: Surroundings,
 ): AsyncGenerator<string> {
-  let position = await positionOf(events, after, filter)
-  yield ': events follow\n\n'
-  if (position === undefined) {
-    // What was deleted cannot be sent: the reader has to look at the present state.
-    yield 'event: gap\ndata: {}\n\n'
-    position = 0
-  }
-  let silentSince = performance.now()
+  const start = await startOf(events, after, filter)
+  yield openingOf(start)
+  let position = start?.position ?? 0
+  let silentSince = events.clock()
+  let askedAt = silentSince
   while (!end.aborted) {
+    if (isTime(askedAt, events.clock())) {
+      if (!(await mayRead())) return
+      askedAt = events.clock()
+    }
     const waiting = news()
     const found = await listEvents(events.db, {
       ...filter,
@@ -74,25 +82,40 @@ async function* eventsFrom(
     const last = found.at(-1)
     if (last) {
       position = (await findPosition(events.db, last.id)) ?? position
-      silentSince = performance.now()
+      silentSince = events.clock()
       continue
     }
-    if (performance.now() - silentSince >= COMMENT_EVERY_MS) {
+    if (isTime(silentSince, events.clock())) {
       yield ': still here\n\n'
-      silentSince = performance.now()
+      silentSince = events.clock()
     }
     await Promise.race([waiting, pause(end)])
   }
 }
 
+/** Also after a clock was set back. */
+function isTime(last: Date, now: Date): boolean {
+  return Math.abs(now.getTime() - last.getTime()) >= COMMENT_EVERY_MS
+}
+
+type Start = { position: number; id?: string | undefined }
+
 /** Where to begin: after the last event that was read, at a time, or with what comes next. */
-async function positionOf(
+async function startOf(
   { db }: Events,
   after: string | undefined,
   { since }: EventFilter,
-): Promise<number | undefined> {
-  if (after !== undefined) return findPosition(db, after)
-  return since ? 0 : lastPosition(db)
+): Promise<Start | undefined> {
+  if (after === undefined) return since ? { position: 0 } : findLast(db)
+  const position = await findPosition(db, after)
+  return position === undefined ? undefined : { position }
+}
+
+/** The id lets a reader go on from here that gets no event for now. */
+function openingOf(start: Start | undefined): string {
+  // What was deleted cannot be sent: the reader has to look at the present state.
+  if (!start) return ': events follow\n\nevent: gap\ndata: {}\n\n'
+  return `: events follow\n${start.id === undefined ? '' : `id: ${start.id}\n`}\n`
 }
 
 /** Another node may number the events, so this one looks for itself. */
