@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { describe, type TestContext, test } from 'node:test'
@@ -101,6 +103,54 @@ describe('plinth listen and plinth trigger', () => {
       [1, receiver.url, 204, null],
       [2, receiver.url, 204, null],
     ])
+  })
+
+  test('listen waits as long as it is asked to, and goes on from where it was first', async (t) => {
+    const asked: (string | undefined)[] = []
+    const event = (id: string) => `id: ${id}\nevent: thing.made\ndata: {"type":"thing.made"}\n\n`
+    const replies: [number, Record<string, string>, string][] = [
+      [429, { 'retry-after': '1' }, '{}'],
+      [200, {}, ': events follow\nid: evt_1\n\n'],
+      [200, {}, `: events follow\n\n${event('evt_2')}`],
+      [401, {}, '{}'],
+    ]
+    const service = createServer((request, response) => {
+      if (request.method === 'POST') return response.writeHead(204).end()
+      asked.push(request.headers['last-event-id'] as string | undefined)
+      const [status, headers, body] = replies.shift() ?? [500, {}, '']
+      response.writeHead(status, headers).end(body)
+    })
+    await once(service.listen(0, 'localhost'), 'listening')
+    t.after(() => service.close())
+    const { port } = service.address() as AddressInfo
+    const [one, other] = [await startReceiver(t), await startReceiver(t)]
+    const env = { SUITE_DATA: temporaryFolder(t) }
+    const listen = (to: string) =>
+      plinth(['listen', '--url', `http://localhost:${port}`, '--forward-to', to], { env })
+
+    const first = await listen(one.url)
+    replies.push([200, {}, ': events follow\nid: evt_2\n\n'], [401, {}, '{}'], [401, {}, '{}'])
+    const second = await listen(other.url)
+    await listen(one.url)
+
+    assert.deepEqual(
+      one.delivered.map(({ id }) => id),
+      ['evt_2'],
+    )
+    assert.deepEqual([first.code, second.code], [1, 1], first.stderr)
+    const ofFirst = [undefined, undefined, 'evt_1', 'evt_2']
+    assert.deepEqual(asked, [...ofFirst, undefined, 'evt_2', 'evt_2'])
+  })
+
+  test('listen makes one key, and says so when the service does not know it', async (t) => {
+    const env = await startService(t)
+    const elsewhere = { ...env, SUITE_DATA: temporaryFolder(t) }
+
+    const words = ['listen', '--forward-to', 'http://localhost:9']
+    const { code, stderr } = await plinth(words, { env: elsewhere })
+
+    assert.equal(code, 1)
+    assert.match(stderr, /refuses the key that was just made/)
   })
 
   test('say what is wrong', async (t) => {

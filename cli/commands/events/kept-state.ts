@@ -1,41 +1,38 @@
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** What `plinth listen` keeps, by the address of the service. */
-type Kept = { secret: string; keys: Record<string, string>; cursors: Record<string, string> }
+/** The keys are by the address of the service. */
+type Kept = { secret: string; keys: Record<string, string> }
 
 export type KeptState = {
   /** The same for every run on this machine, so that a receiver is set up once. */
   secret: string
   keyOf(url: string): string | undefined
   saveKey(url: string, key: string): void
-  /** The event that was forwarded last. */
-  cursorOf(url: string): string | undefined
-  saveCursor(url: string, id: string): void
+  /** Where a listener stands: after an event, or at a time where it has seen none. */
+  cursorOf(listener: string[]): string | undefined
+  saveCursor(listener: string[], cursor: string): void
 }
 
+/** What `plinth listen` keeps. Each listener has a file of its own for where it stands. */
 export async function openState(folder: string): Promise<KeptState> {
+  mkdirSync(folder, { recursive: true })
   const file = join(folder, 'listen.json')
-  const kept = read(file) ?? { secret: await newSecret(), keys: {}, cursors: {} }
-  const save = () => {
-    mkdirSync(folder, { recursive: true })
-    // Renamed, so that a kill leaves the old state or the new one.
-    writeFileSync(`${file}.new`, JSON.stringify(kept, null, 2), { mode: 0o600 })
-    renameSync(`${file}.new`, file)
+  const read = () => readJson<Kept>(file)
+  if (!read()) create(file, { secret: await newSecret(), keys: {} })
+  const { secret } = read() as Kept
+  const cursorFile = (listener: string[]) => {
+    const name = createHash('sha256').update(JSON.stringify(listener)).digest('hex').slice(0, 16)
+    return join(folder, `listen-${name}.json`)
   }
-  save()
   return {
-    secret: kept.secret,
-    keyOf: (url) => kept.keys[url],
-    saveKey: (url, key) => {
-      kept.keys[url] = key
-      save()
-    },
-    cursorOf: (url) => kept.cursors[url],
-    saveCursor: (url, id) => {
-      kept.cursors[url] = id
-      save()
-    },
+    secret,
+    keyOf: (url) => read()?.keys[url],
+    // Read again, because another listener may have made a key meanwhile.
+    saveKey: (url, key) => replace(file, { secret, keys: { ...read()?.keys, [url]: key } }),
+    cursorOf: (listener) => readJson<{ cursor: string }>(cursorFile(listener))?.cursor,
+    saveCursor: (listener, cursor) => replace(cursorFile(listener), { listener, cursor }),
   }
 }
 
@@ -44,10 +41,33 @@ async function newSecret(): Promise<string> {
   return events.newSecret()
 }
 
-function read(file: string): Kept | undefined {
+function readJson<T>(file: string): T | undefined {
   try {
-    return JSON.parse(readFileSync(file, 'utf8')) as Kept
+    return JSON.parse(readFileSync(file, 'utf8')) as T
   } catch {
     return undefined
   }
+}
+
+/** Of two that begin at the same time, the first makes it. A file that cannot be read is replaced. */
+function create(file: string, content: object): void {
+  const written = writeBeside(file, content)
+  try {
+    linkSync(written, file)
+    rmSync(written)
+  } catch {
+    if (readJson(file)) rmSync(written)
+    else renameSync(written, file)
+  }
+}
+
+/** A kill leaves the old content or the new one. */
+function replace(file: string, content: object): void {
+  renameSync(writeBeside(file, content), file)
+}
+
+function writeBeside(file: string, content: object): string {
+  const path = `${file}.${process.pid}`
+  writeFileSync(path, JSON.stringify(content, null, 2), { mode: 0o600 })
+  return path
 }

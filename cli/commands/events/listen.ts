@@ -4,7 +4,7 @@ import { hostUrl, readSettings } from '@plinth/kit/runtime'
 import { type Command, CommandError, EXIT, type Given, serviceOf } from '../../command.ts'
 import { BY, openService } from '../access/keys.ts'
 import { type KeptState, openState } from './kept-state.ts'
-import { type Message, RefusedError, readStream } from './read-stream.ts'
+import { LaterError, type Message, RefusedError, readStream } from './read-stream.ts'
 
 const ANSWER_MS = 15_000
 const AGAIN_MS = 1_000
@@ -77,35 +77,45 @@ function targetOf({ text }: Given): string {
 /** Until the process is ended. */
 async function follow(listener: Listener): Promise<never> {
   const { url, given } = listener
-  const progress = { since: sinceOf(given.text('since')), isLost: false }
+  const since = sinceOf(given.text('since'))
+  const progress: Following = { since, isLost: false, hasNewKey: false }
   while (true) {
+    let waitMs = AGAIN_MS
     try {
       await forwardStream(listener, progress)
     } catch (error) {
-      if (error instanceof RefusedError) await renewKey(listener, error)
+      if (error instanceof RefusedError) await renewKey(listener, error, progress)
       else if (!progress.isLost) console.error(`No events from ${url}: trying again.`)
+      if (error instanceof LaterError) waitMs = Math.max(waitMs, error.waitMs)
     }
     progress.isLost = true
-    await pause(AGAIN_MS)
+    await pause(waitMs)
   }
 }
 
-type Following = { since: string | undefined; isLost: boolean }
+type Following = { since: string | undefined; isLost: boolean; hasNewKey: boolean }
 
 /** An event counts as read when the receiver has answered. */
 async function forwardStream(listener: Listener, progress: Following): Promise<void> {
   const { state, url, given } = listener
-  const { since } = progress
-  const after = since === undefined ? state.cursorOf(url) : undefined
-  const query = { types: given.text('types'), since, after }
+  const cursor = progress.since ?? state.cursorOf(nameOf(listener))
+  const start = cursor?.startsWith('evt_') ? { after: cursor } : { since: cursor }
+  const query = { types: given.text('types'), ...start }
   for await (const message of readStream(url, query, headersOf(listener))) {
-    progress.isLost = false
+    Object.assign(progress, { isLost: false, hasNewKey: false })
     if (message === 'gap') console.error('Events were deleted before they could be read.')
-    else if (message !== 'open') {
+    else if ('place' in message) {
+      if (cursor === undefined) state.saveCursor(nameOf(listener), message.place)
+    } else {
       await forwardUntilAnswered(listener, message)
       progress.since = undefined
     }
   }
+}
+
+/** Two listeners that forward other types, or elsewhere, stand in different places. */
+function nameOf({ url, forwardTo, given }: Listener): string[] {
+  return [url, forwardTo, given.text('types') ?? '']
 }
 
 function headersOf({ given, state, url }: Listener): Record<string, string> {
@@ -115,9 +125,15 @@ function headersOf({ given, state, url }: Listener): Record<string, string> {
 }
 
 /** On this machine an operator may make a key; the service elsewhere has to be given one. */
-async function renewKey({ given, state, service, url }: Listener, refusal: RefusedError) {
+async function renewKey(
+  { given, state, service, url }: Listener,
+  refusal: RefusedError,
+  progress: Pick<Following, 'hasNewKey'> = { hasNewKey: false },
+) {
   const isOurs = refusal.status === 401 && service !== undefined && !given.text('key-file')
   if (!isOurs) throw new CommandError(EXIT.notSo, `${url} refuses: ${refusal.message}`)
+  if (progress.hasNewKey) throw new CommandError(EXIT.notSo, `${url} ${OTHER_DATABASE}`)
+  progress.hasNewKey = true
   const { keys, close } = await openService(service, given.env)
   const request = { name: 'plinth listen', scopes: ['events:read'], lifetimeDays: KEY_DAYS }
   const { createServiceKey } = await import('@plinth/kit')
@@ -125,6 +141,8 @@ async function renewKey({ given, state, service, url }: Listener, refusal: Refus
   await close()
   state.saveKey(url, secret)
 }
+
+const OTHER_DATABASE = 'refuses the key that was just made: is this its database? See --key-file.'
 
 async function replayOf(listener: Listener, id: string) {
   const address = `${listener.url}/api/events/${encodeURIComponent(id)}`
@@ -143,8 +161,7 @@ async function replayOf(listener: Listener, id: string) {
 
 /** A receiver that is being restarted misses nothing. */
 async function forwardUntilAnswered(listener: Listener, message: Message): Promise<void> {
-  const { state, url } = listener
-  const isRead = () => state.saveCursor(url, message.id)
+  const isRead = () => listener.state.saveCursor(nameOf(listener), message.id)
   while ((await forward(listener, message, isRead)) === undefined) await pause(AGAIN_MS)
 }
 

@@ -1,5 +1,8 @@
 export type Message = { id: string; type: string; body: string }
 
+/** Where a reader stands who has read nothing: at the time of the reply, then after the last event. */
+export type Place = { place: string }
+
 /** The service answers, and refuses. */
 export class RefusedError extends Error {
   readonly status: number
@@ -10,17 +13,29 @@ export class RefusedError extends Error {
   }
 }
 
+/** The service asks to be left alone for a time. */
+export class LaterError extends Error {
+  readonly waitMs: number
+
+  constructor(waitMs: number, message: string) {
+    super(message)
+    this.waitMs = waitMs
+  }
+}
+
 /** The service sends a comment every 15 seconds. */
 const SILENCE_MS = 45_000
 
-type Query = { types: string | undefined; since: string | undefined; after: string | undefined }
+const LONGEST_WAIT_SECONDS = 600
+
+type Query = Partial<Record<'types' | 'since' | 'after', string | undefined>>
 
 /** The server-sent events of a service, until the connection ends or is silent for too long. */
 export async function* readStream(
   url: string,
   { types, since, after }: Query,
   headers: Record<string, string>,
-): AsyncGenerator<Message | 'open' | 'gap'> {
+): AsyncGenerator<Message | Place | 'gap'> {
   const query = new URLSearchParams(Object.entries({ types, since }).filter(isGiven))
   const silence = new AbortController()
   let timer = setTimeout(() => silence.abort(), SILENCE_MS)
@@ -30,7 +45,7 @@ export async function* readStream(
       signal: silence.signal,
     })
     if (!reply.ok) throw await refusalOf(reply)
-    yield 'open'
+    yield { place: new Date(reply.headers.get('date') ?? Date.now()).toISOString() }
     let text = ''
     for await (const chunk of reply.body?.pipeThrough(new TextDecoderStream()) ?? []) {
       clearTimeout(timer)
@@ -52,7 +67,7 @@ function isGiven(entry: [string, string | undefined]): entry is [string, string]
   return entry[1] !== undefined
 }
 
-function messageOf(block: string): Message | 'gap' | undefined {
+function messageOf(block: string): Message | Place | 'gap' | undefined {
   const fields = new Map(
     block.split('\n').map((line) => {
       const colon = line.indexOf(': ')
@@ -61,12 +76,15 @@ function messageOf(block: string): Message | 'gap' | undefined {
   )
   const [id, type, body] = [fields.get('id'), fields.get('event'), fields.get('data')]
   if (type === 'gap') return 'gap'
+  if (id && !body) return { place: id }
   return id && type && body ? { id, type, body } : undefined
 }
 
 async function refusalOf(reply: Response): Promise<Error> {
   const problem = (await reply.json().catch(() => ({}))) as { detail?: string }
   const message = problem.detail ?? `HTTP ${reply.status}`
+  if (reply.status !== 429 && reply.status < 500) return new RefusedError(reply.status, message)
   // A service that starts, or is too busy, answers later.
-  return reply.status >= 500 ? new Error(message) : new RefusedError(reply.status, message)
+  const seconds = Number(reply.headers.get('retry-after')) || 0
+  return new LaterError(Math.min(seconds, LONGEST_WAIT_SECONDS) * 1000, message)
 }
