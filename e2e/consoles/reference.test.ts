@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
 import { before, describe, test } from 'node:test'
+import { promisify } from 'node:util'
 import type { Browser, Page } from 'playwright-core'
 import { browserSkip, openBrowser } from '../browser.ts'
 import { startSuite } from '../stack.ts'
@@ -129,7 +131,33 @@ describe('the API reference', { skip }, () => {
     await list.getByText('200', { exact: true }).first().waitFor()
     await list.getByRole('button', { name: 'Copy as curl' }).click()
 
-    assert.match(await clipboardOf(page), /"X-API-KEY: \$API_KEY"/)
+    const command = await clipboardOf(page)
+    await list.getByRole('button', { name: 'Copy as client code' }).click()
+    const code = await clipboardOf(page)
+
+    for (const copy of [command, code]) assert.doesNotMatch(copy, /storage-local-dev-key/)
+    assert.equal(await runWith('storage-local-dev-key', command), 'API_KEY: []')
+    assert.match(code, /^const API_KEY = '…'\nconst client = storageKeyClient\('.+', API_KEY\)$/m)
+  })
+
+  test('a copied call signs in by itself, and an upload names its file', async (t) => {
+    const page = await openConsole(t, browser, pageOf('storage-full'))
+    await page.getByRole('button', { name: 'Sign in as user' }).click()
+    await page.getByText('Signed in').waitFor()
+    const files = page.locator('#files')
+    await files.getByRole('button', { name: 'Try it' }).click()
+    await files.getByRole('button', { name: 'Copy as curl' }).click()
+    const command = await clipboardOf(page)
+    const upload = page.locator('#upload')
+    await upload.getByRole('button', { name: 'Try it' }).click()
+    await upload.getByText('Run copied code in the folder of picture.png').waitFor()
+    await upload.getByRole('button', { name: 'Copy as client code' }).click()
+    const code = await clipboardOf(page)
+
+    assert.equal(await runWith('', command), '[]')
+    assert.match(code, /^const USERNAME = 'user'\nconst PASSWORD = '.+'\n/m)
+    assert.match(code, /^await client\.logIn\(USERNAME, PASSWORD\)\nconst file = await openAsBlob/m)
+    assert.match(code, /^const reply = await client\.upload\(file, 'picture\.png'\)$/m)
   })
 
   test('on paper there are the operations and no buttons', async (t) => {
@@ -144,6 +172,13 @@ describe('the API reference', { skip }, () => {
     assert.ok(await page.getByText('UNSUPPORTED_FILE_TYPE').first().isVisible())
   })
 })
+
+/** Runs a command as it was copied, and types `secret` where it asks for one. */
+async function runWith(secret: string, command: string): Promise<string> {
+  const running = promisify(execFile)('sh', ['-c', command])
+  running.child.stdin?.end(`${secret}\n`)
+  return (await running).stdout
+}
 
 async function clipboardOf(page: Page): Promise<string> {
   return page.evaluate('navigator.clipboard.readText()') as Promise<string>

@@ -13,6 +13,9 @@ import { session } from './session.ts'
 
 const SCOPES = ['tokens:introspect', 'users:read', 'users:write', 'events:read', 'webhooks:write']
 
+const EVENTS =
+  'USER_CREATED DATA_EXPORTED PASSWORD_EXPIRED PASSWORD_RESET_REQUESTED EMAIL_VERIFIED EMAIL_CHANGED PASSKEY_ADDED PASSKEY_USED PASSKEY_REMOVED TOTP_ADDED TOTP_REMOVED RECOVERY_CODE_USED MAIL_RETRIED'
+
 startConsole({
   title: 'Identity',
   sessionBar: <SessionBar session={session} signInPath="session" />,
@@ -27,9 +30,13 @@ startConsole({
     { path: 'passkeys', title: 'Passkeys', icon: PASSKEY, component: PasskeysPage },
     { path: 'security', title: 'Security', icon: 'key', component: SecurityPage },
     { path: 'mail', title: 'Mail', icon: 'inbox', component: MailPage },
-    ...administrationPages(session, SCOPES, {
-      create: (created) => <CreateUser session={session} created={created} />,
-      actions: accountActions,
-    }),
+    ...administrationPages(
+      session,
+      { scopes: SCOPES, events: EVENTS },
+      {
+        create: (created) => <CreateUser session={session} created={created} />,
+        actions: accountActions,
+      },
+    ),
   ],
 })

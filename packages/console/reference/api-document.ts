@@ -77,6 +77,9 @@ export type ApiDocument = {
 
 export const api = signal<ApiDocument | undefined>(undefined)
 
+/** Whether the service has accounts of its own. */
+export const hasSignIn = () => api.value?.paths['/api/auth/login'] !== undefined
+
 /** The service that the document is of; its colour, and its client, go by it. */
 export const SERVICES: Record<string, string> = {
   'Plinth identity': 'identity',

@@ -1,7 +1,8 @@
 import type * as client from '@plinth/client'
 import { baseUrl } from '../shared/api/base-url.ts'
-import { curlOf, fetchOf } from '../shared/shell/inspector/snippets.ts'
-import { api, type Operation, SERVICES } from './api-document.ts'
+import { NAMES, publicValues } from '../shared/api/concealment.ts'
+import { curlOf, fetchOf, runnable } from '../shared/shell/inspector/snippets.ts'
+import { api, hasSignIn, type Operation, SERVICES } from './api-document.ts'
 
 /** A request as the form on the page has it. */
 export type Draft = {
@@ -41,8 +42,9 @@ const FACTORIES: Record<string, string> = {
   payments: 'paymentsClient',
 }
 
+/** A command that runs as it is: it begins with what sets its variables. */
 export function curlSample({ method }: Operation, draft: Draft): string {
-  return curlOf(exchangeOf(method, draft), baseUrl)
+  return runnable(curlOf(exchangeOf(method, draft), baseUrl), baseUrl, hasSignIn())
 }
 
 /** With our client where it has the call, and with fetch where it has not. */
@@ -52,14 +54,36 @@ export function clientSample(operation: Operation, draft: Draft): string {
   const factory = FACTORIES[service]
   const isKnown = operationId in METHODS && !/^\/actuator/.test(operation.path)
   if (!factory || !isKnown) return fetchOf(exchangeOf(method, draft), baseUrl)
-  const key = service === 'storage-key' ? ', API_KEY' : ''
   const given = argumentsOf(operation, draft).join(', ')
-  return [
-    `import { ${factory} } from '@plinth/client'`,
-    '',
-    `const client = ${factory}('${baseUrl}'${key})`,
+  const { file } = draft
+  const calls = [
+    `const client = ${factory}('${baseUrl}'${credentialOf(operation)})`,
+    ...(isSignedIn(operation) ? ['await client.logIn(USERNAME, PASSWORD)'] : []),
+    ...(file ? [`const file = await openAsBlob('${file.name}', { type: '${file.type}' })`] : []),
     `const reply = await client.${operationId}(${given})`,
   ].join('\n')
+  return [
+    ...(file ? ["import { openAsBlob } from 'node:fs'"] : []),
+    `import { ${factory} } from '@plinth/client'`,
+    '',
+    ...[...new Set(calls.match(VARIABLE))].map(
+      (name) => `const ${name} = '${publicValues[name] ?? '…'}'`,
+    ),
+    calls,
+  ].join('\n')
+}
+
+const VARIABLE = new RegExp(`\\b(?:USERNAME|${NAMES})\\b`, 'g')
+
+function isSignedIn({ operationId, security }: Operation): boolean {
+  return hasSignIn() && security.length > 0 && operationId !== 'logIn'
+}
+
+/** What a client is made with, where it cannot sign in. */
+function credentialOf({ security }: Operation): string {
+  const names = Object.keys(security[0] ?? {})
+  if (names.includes('key')) return ', API_KEY'
+  return names.length > 0 && !hasSignIn() ? ', { accessToken: ACCESS_TOKEN }' : ''
 }
 
 function argumentsOf({ operationId, parameters = [] }: Operation, draft: Draft): string[] {
@@ -83,7 +107,8 @@ function argumentsOf({ operationId, parameters = [] }: Operation, draft: Draft):
 const typed = (text: string) => (/^\d{1,15}$/.test(text) ? Number(text) : text)
 
 function literal(value: unknown): string {
-  return JSON.stringify(value, null, 2).replaceAll(/"(\w+)":/g, '$1:')
+  const text = JSON.stringify(value, null, 2).replaceAll(/"(\w+)":/g, '$1:')
+  return text.replaceAll(/"\$([A-Z_]+)"/g, '$1')
 }
 
 function exchangeOf(method: string, { path, headers, json, file }: Draft) {

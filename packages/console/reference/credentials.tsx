@@ -5,16 +5,12 @@ import { createApi } from '../shared/api/api.ts'
 import { Button } from '../shared/components/button.tsx'
 import { Field } from '../shared/components/form.tsx'
 import { Card } from '../shared/components/page.tsx'
-import { type Operation, api as shown } from './api-document.ts'
-
-const LOGIN = '/api/auth/login'
+import { hasSignIn, type Operation, api as shown } from './api-document.ts'
 
 const session = createSession({ renewsItself: true })
 
 /** Only ever in the memory of this page. */
 const typed = signal('')
-
-const hasSignIn = () => shown.value?.paths[LOGIN] !== undefined
 
 const hasKey = () => shown.value?.components.securitySchemes.key !== undefined
 

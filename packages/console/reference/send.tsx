@@ -12,6 +12,7 @@ import { clientSample, curlSample, type Draft } from './code-samples.ts'
 import { caller, csrfHeaders, shownHeaders } from './credentials.tsx'
 
 const FORM = 'multipart/form-data'
+const EXAMPLE_FILE = { name: 'picture.png', type: 'image/png' }
 
 /** A form for one request: send it from here, or take it away as code. */
 export function Send({ operation }: { operation: Operation }) {
@@ -113,7 +114,7 @@ function shown(operation: Operation, draft: Draft): Draft {
     ...draft,
     headers: { ...shownHeaders(operation), ...draft.headers },
     json: concealBody(draft.json),
-    file: isForm ? (draft.file ?? { name: 'picture.png', type: 'image/png' }) : undefined,
+    file: isForm ? (draft.file ?? EXAMPLE_FILE) : undefined,
   }
 }
 
@@ -172,10 +173,15 @@ function FileField({ file }: { file: Signal<File | undefined> }) {
       <input
         id={id}
         type="file"
+        aria-describedby={`${id}-hint`}
         onChange={(event) => {
           file.value = event.currentTarget.files?.[0]
         }}
       />
+      <p class="hint" id={`${id}-hint`}>
+        Run copied code in the folder of {(file.value ?? EXAMPLE_FILE).name}, or write its path
+        there.
+      </p>
     </div>
   )
 }

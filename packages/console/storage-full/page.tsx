@@ -17,6 +17,9 @@ const SCOPES = [
   'webhooks:write',
 ]
 
+const EVENTS =
+  'FILE_DELETED FILE_RESTORED OWNER_ERASED MOVE_STARTED MOVE_CANCELLED STORAGE_CONFIGURED STORAGE_TESTED STORAGE_ACTIVATED'
+
 startConsole({
   title: 'Storage',
   sessionBar: <SessionBar session={session} signInPath="session" />,
@@ -27,6 +30,6 @@ startConsole({
     { path: 'owners', title: 'Owners', icon: 'people', note: 'admin', component: OwnersPage },
     { path: 'storage', title: 'Storage', icon: 'disks', note: 'admin', component: StoragePage },
     ...ownPages(session),
-    ...administrationPages(session, SCOPES),
+    ...administrationPages(session, { scopes: SCOPES, events: EVENTS }),
   ],
 })

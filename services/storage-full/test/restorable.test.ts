@@ -39,6 +39,8 @@ async function openBeside(t: TestContext, { config, clock }: TestStorage) {
   return storage
 }
 
+type AuditEntry = Record<'event' | 'subject' | 'reason', string>
+
 for (const engine of engines)
   describe(`deletions that can be undone, on ${engine.name}`, { skip: engine.skip }, () => {
     const { newcomer } = sharedStorage(engine, {
@@ -131,10 +133,10 @@ for (const engine of engines)
       assert.equal((await restore({ api, user: admin }, taken.id)).status, 200)
       const { body: audit } = await api.get('/api/audit?size=2', { token: admin })
       assert.deepEqual(
-        audit.content.map(({ event, subject }: Record<string, string>) => [event, subject]),
+        audit.content.map(({ event, subject, reason }: AuditEntry) => [event, subject, reason]),
         [
-          ['FILE_RESTORED', `file ${taken.id} of ${own.owner}`],
-          ['FILE_DELETED', `file ${taken.id} of ${own.owner}`],
+          ['FILE_RESTORED', own.owner, `file ${taken.id}`],
+          ['FILE_DELETED', own.owner, `file ${taken.id}`],
         ],
       )
     })
@@ -193,8 +195,8 @@ for (const engine of engines)
       assert.equal((await places())[0].files, place.files - 2, 'restorable files count')
       const { body: audit } = await api.get('/api/audit?size=2', { token: admin })
       assert.deepEqual(
-        audit.content.map(({ event, subject }: Record<string, string>) => [event, subject]),
-        Array(2).fill(['FILE_DELETED', `file ${taken.id} of ${own.owner}`]),
+        audit.content.map(({ event, subject, reason }: AuditEntry) => [event, subject, reason]),
+        Array(2).fill(['FILE_DELETED', own.owner, `file ${taken.id}`]),
       )
     })
 

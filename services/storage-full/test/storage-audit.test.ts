@@ -61,8 +61,15 @@ for (const engine of engines)
         ['STORAGE_TESTED', 'admin', 'LOCAL files', 'SUCCESS'],
         ['MOVE_STARTED', 'admin', '0 files to LOCAL', 'SUCCESS'],
         ['MOVE_CANCELLED', 'admin', `move ${move.id}`, 'SUCCESS'],
-        ['FILE_DELETED', 'admin', `file ${first.id} of user`, 'SUCCESS'],
+        ['FILE_DELETED', 'admin', 'user', 'SUCCESS'],
       ])
+      const { body: found } = await api.get('/api/audit?user=user&event=FILE_DELETED', {
+        token: admin,
+      })
+      assert.deepEqual(
+        found.content.map(({ actor, reason }: Record<string, string>) => [actor, reason]),
+        [['admin', `file ${first.id}`]],
+      )
     })
 
     test('a user who tries to administer storage is recorded', async (t) => {

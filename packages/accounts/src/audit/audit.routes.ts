@@ -20,7 +20,9 @@ const EventReply = Type.Object(
     address: orNull(Type.String({ examples: ['192.0.2.7'] })),
     result: Type.String({ examples: ['SUCCESS'] }),
     requestId: orNull(Type.String()),
-    reason: Type.Optional(Type.String({ description: 'Why an administrator did it' })),
+    reason: Type.Optional(
+      Type.String({ description: 'Why an administrator did it, or to which file' }),
+    ),
   },
   { title: 'AuditEvent' },
 )

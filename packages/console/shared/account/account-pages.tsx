@@ -30,10 +30,10 @@ export function ownPages(session: Session, more?: () => ComponentChildren): Cons
   ]
 }
 
-/** The pages for administrators; `scopes` are those that a service key can have. */
+/** The pages for administrators, with the scopes of service keys and the events of this service alone. */
 export function administrationPages(
   session: Session,
-  scopes: readonly string[],
+  { scopes, events }: { scopes: readonly string[]; events: string },
   users: UserPageParts = {},
 ): ConsolePage[] {
   return [
@@ -63,7 +63,7 @@ export function administrationPages(
       title: 'Audit',
       icon: 'scroll',
       note: 'admin',
-      component: () => <AuditPage session={session} />,
+      component: () => <AuditPage session={session} events={events} />,
     },
     {
       path: 'health',

@@ -97,15 +97,15 @@ async function claimFor(
   )
 }
 
-/** What an administrator does to the file of another user is in the audit. */
+/** What an administrator does to the file of another user is in the audit, where that user is found. */
 async function recordOfAnother(
   storage: Storage,
   { event, caller, origin }: { event: string; caller: Caller; origin: Origin },
   { id, ownerId, ownerName }: StoredFile,
 ): Promise<void> {
   if (ownerId === caller.userId) return
-  const subject = `file ${id} of ${ownerName}`
-  await recordEvent(storage, { event, actor: caller.username, subject }, origin)
+  const entry = { event, actor: caller.username, subject: ownerName, reason: `file ${id}` }
+  await recordEvent(storage, entry, origin)
 }
 
 type Hiding = {

@@ -1,7 +1,6 @@
 import { type AccountTables, findUserByUsername, renameInAudit } from '@plinth/accounts'
 import { renameEndpointCreator } from '@plinth/events'
 import { type Db, endKeysMadeBy } from '@plinth/kit'
-import { sql } from 'kysely'
 import type { StorageDb } from '../database/tables.ts'
 
 /**
@@ -22,14 +21,6 @@ export async function renameOwner(
     .updateTable('file_moves')
     .set({ requested_by: to })
     .where('requested_by', '=', username)
-    .execute()
-  const ending = ` of ${username}`
-  const kept = sql`length(subject) - length(cast(${ending} as text))`
-  await db
-    .updateTable('audit_events')
-    .set({ subject: sql`substr(subject, 1, ${kept}) || cast(${` of ${to}`} as text)` })
-    .where('event', 'in', ['FILE_DELETED', 'FILE_RESTORED'])
-    .where(sql<boolean>`substr(subject, ${kept} + 1) = ${ending}`)
     .execute()
 }
 

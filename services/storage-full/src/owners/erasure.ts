@@ -45,6 +45,6 @@ async function eraseFiles(storage: Storage, ownerId: string): Promise<void> {
       )
     }
   }
-  const event = { event: 'OWNER_ERASED', subject: `${erased} files of ${ownerId}` }
+  const event = { event: 'OWNER_ERASED', subject: ownerId, reason: `${erased} files` }
   if (erased > 0) await recordEvent({ db, clock }, event, ORIGIN)
 }

@@ -15,7 +15,7 @@ const COLUMNS: Column<AuditEvent>[] = [
   { title: 'Who', of: ({ actor }) => <Name of={actor} /> },
   { title: 'To whom', of: ({ subject }) => <Name of={subject} /> },
   { title: 'From', of: ({ address }) => address ?? '–' },
-  { title: 'Why', of: ({ reason }) => <Name of={reason ?? null} /> },
+  { title: 'Details', of: ({ reason }) => <Name of={reason ?? null} /> },
   {
     title: 'Result',
     of: ({ result }) => <Badge tone={resultTone(result)}>{result}</Badge>,
@@ -32,12 +32,13 @@ function Name({ of }: { of: string | null }) {
   )
 }
 
-export function AuditPage({ session }: { session: Session }) {
+export function AuditPage({ session, events }: { session: Session; events: string }) {
   const query = useKept('query', '')
   return (
     <Page title="Audit" about="Every security event, newest first. No secret is ever recorded.">
       <OwnAccountOnly session={session}>
         <Filter
+          events={events}
           query={query.value}
           onFilter={(values) => {
             query.value = new URLSearchParams(values).toString()
@@ -49,27 +50,13 @@ export function AuditPage({ session }: { session: Session }) {
   )
 }
 
-const EVENTS = [
-  'LOGIN',
-  'REGISTER',
-  'USER_CREATED',
-  'USER_DISABLED',
-  'USER_ENABLED',
-  'ROLES_CHANGED',
-  'PASSWORD_CHANGED',
-  'PASSWORD_RESET',
-  'PASSWORD_EXPIRED',
-  'PASSKEY_ADDED',
-  'PASSKEY_REMOVED',
-  'SESSION_REVOKED',
-  'DATA_EXPORTED',
-  'DELETION_REQUESTED',
-  'DELETION_CANCELLED',
-  'USER_DELETED',
-  'ACCESS_DENIED',
-]
+/** Of every service with accounts. */
+const EVENTS =
+  'LOGIN LOGOUT REGISTER USER_DISABLED USER_ENABLED ROLES_CHANGED PASSWORD_CHANGED PASSWORD_RESET SESSION_REVOKED DELETION_REQUESTED DELETION_CANCELLED USER_DELETED ACCESS_DENIED '
 
-function Filter({ query, onFilter }: { query: string; onFilter(values: Values): void }) {
+type FilterProps = { query: string; events: string; onFilter(values: Values): void }
+
+function Filter({ query, events, onFilter }: FilterProps) {
   return (
     <Form
       label="Filter the audit"
@@ -81,7 +68,7 @@ function Filter({ query, onFilter }: { query: string; onFilter(values: Values): 
       }}
       fields={[
         { label: 'User', name: 'user', hint: 'Who did it, or to whom.', maxLength: 254 },
-        { label: 'Event', name: 'event', suggestions: EVENTS, maxLength: 50 },
+        { label: 'Event', name: 'event', suggestions: (EVENTS + events).split(' '), maxLength: 50 },
       ]}
     />
   )

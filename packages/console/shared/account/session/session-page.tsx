@@ -67,15 +67,12 @@ function RefreshCard({ session }: { session: Session }) {
         <Button
           icon="session"
           busy={replay.busy}
-          blocked={!spent && 'There is no used token yet: refresh once first.'}
+          blocked={!spent && 'Refresh once, then replay the used token to see it refused.'}
           onClick={() => replay.run()}
         >
           Replay the used token
         </Button>
       </div>
-      {!spent && (
-        <p class="small soft">Refresh once, then replay the used token to see it refused.</p>
-      )}
       {replay.refusal?.status === 401 ? (
         <Success>
           <strong>Refused, as it should be.</strong> The used token is worthless; the newer one
