@@ -1,6 +1,7 @@
 import { administrationPages, ownPages, signInActions } from '../shared/account/account-pages.tsx'
+import { choice } from '../shared/account/administration/users-page.tsx'
 import { SessionBar } from '../shared/account/session/session-bar.tsx'
-import { HOME, PASSKEY } from '../shared/components/icon.tsx'
+import { HOME, INBOX, PASSKEY } from '../shared/components/icon.tsx'
 import { startConsole } from '../shared/shell/shell.tsx'
 import { accountActions } from './administration/account-actions.tsx'
 import { CreateUser } from './administration/create-user.tsx'
@@ -29,11 +30,15 @@ startConsole({
     ...ownPages(session, () => <OwnDataCard />),
     { path: 'passkeys', title: 'Passkeys', icon: PASSKEY, component: PasskeysPage },
     { path: 'security', title: 'Security', icon: 'key', component: SecurityPage },
-    { path: 'mail', title: 'Mail', icon: 'inbox', component: MailPage },
+    { path: 'mail', title: 'Mail', icon: INBOX, component: MailPage },
     ...administrationPages(
       session,
       { scopes: SCOPES, events: EVENTS },
       {
+        filters: [
+          choice('E-mail address', 'verified', { true: 'verified', false: 'not verified' }),
+          choice('Second factor', 'mfa', { true: 'on', false: 'off' }),
+        ],
         create: (created) => <CreateUser session={session} created={created} />,
         actions: accountActions,
       },

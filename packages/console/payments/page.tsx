@@ -1,5 +1,5 @@
 import { ABOUT_EVENTS, Events } from '../shared/account/administration/events/events.tsx'
-import { CARD, HOME } from '../shared/components/icon.tsx'
+import { CARD, HOME, INBOX } from '../shared/components/icon.tsx'
 import { Page } from '../shared/components/page.tsx'
 import { HealthBar } from '../shared/health.tsx'
 import { route } from '../shared/shell/route.ts'
@@ -35,7 +35,7 @@ startConsole({
     { path: '', title: 'Overview', icon: HOME, component: OverviewPage },
     { path: 'checkout', title: 'New checkout', icon: CARD, component: CheckoutPage },
     { path: 'payments', title: 'Payments', icon: 'list', component: PaymentsRoute },
-    { path: 'webhooks', title: 'Webhook inbox', icon: 'inbox', component: WebhooksRoute },
+    { path: 'webhooks', title: 'Webhook inbox', icon: INBOX, component: WebhooksRoute },
     { path: 'events', title: 'Events', icon: 'wires', component: EventsPage },
     { path: 'customers', title: 'Customers', icon: 'people', component: CustomersPage },
     { path: 'access', title: 'Access', icon: 'key', component: AccessPage, inside: '' },

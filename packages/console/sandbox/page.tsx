@@ -1,4 +1,4 @@
-import { CARD, HOME } from '../shared/components/icon.tsx'
+import { CARD, HOME, INBOX } from '../shared/components/icon.tsx'
 import { HealthBar } from '../shared/health.tsx'
 import { route } from '../shared/shell/route.ts'
 import { startConsole } from '../shared/shell/shell.tsx'
@@ -28,7 +28,7 @@ startConsole({
     { path: 'refunds', title: 'Refunds', icon: 'refresh', component: RefundsPage },
     { path: 'books', title: 'Books', icon: 'scroll', component: BooksPage },
     { path: 'clock', title: 'Clock', icon: 'session', component: ClockPage },
-    { path: 'deliveries', title: 'Deliveries', icon: 'inbox', component: DeliveriesRoute },
+    { path: 'deliveries', title: 'Deliveries', icon: INBOX, component: DeliveriesRoute },
     { path: 'switches', title: 'Switches', icon: 'switch', component: SwitchesPage },
     { path: 'faults', title: 'Faults', icon: 'alert', component: FaultsPage },
     { path: 'requests', title: 'API calls', icon: 'wires', component: RequestsPage },

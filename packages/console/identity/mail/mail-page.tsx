@@ -4,6 +4,7 @@ import { AdminRequired, SignedInOnly } from '../../shared/account/session/sign-i
 import { useAction, useLoad, usePages } from '../../shared/api/use-reply.ts'
 import { Button, ButtonLink } from '../../shared/components/button.tsx'
 import { CopyButton } from '../../shared/components/code.tsx'
+import { INBOX } from '../../shared/components/icon.tsx'
 import { Badge, Card, EmptyState, Page } from '../../shared/components/page.tsx'
 import { Loaded } from '../../shared/components/reply.tsx'
 import { List } from '../../shared/components/table.tsx'
@@ -44,7 +45,7 @@ function Inbox() {
         {(all) =>
           all.length === 0 ? (
             <EmptyState
-              icon="inbox"
+              icon={INBOX}
               title="No mail yet"
               about="Register an account, or ask for a password reset."
             />
@@ -108,7 +109,7 @@ function OutboxCard() {
         of={mails}
         action={retry}
         caption="Outbox"
-        empty={<EmptyState icon="inbox" title="No mail" about="Nothing was sent so far." />}
+        empty={<EmptyState icon={INBOX} title="No mail" about="Nothing was sent so far." />}
         forbidden={<AdminRequired session={session} to="see the outbox" />}
         columns={[
           { title: 'Asked for', of: ({ createdAt }) => dateText(createdAt) },

@@ -2,6 +2,7 @@ import type { ProviderEvent } from '@plinth/client'
 import { useAction, usePages } from '../../shared/api/use-reply.ts'
 import { Button, ButtonLink } from '../../shared/components/button.tsx'
 import { Id } from '../../shared/components/code.tsx'
+import { INBOX } from '../../shared/components/icon.tsx'
 import { EmptyState, Page } from '../../shared/components/page.tsx'
 import { type Column, List } from '../../shared/components/table.tsx'
 import { dateText } from '../../shared/wording.ts'
@@ -33,7 +34,7 @@ export function WebhooksPage() {
         columns={columns(retry.run)}
         empty={
           <EmptyState
-            icon="inbox"
+            icon={INBOX}
             title="Nothing received yet"
             about="Pay a checkout: the provider notifies this service within a second."
           >

@@ -1,6 +1,7 @@
 import { useAction } from '../../shared/api/use-reply.ts'
 import { Button } from '../../shared/components/button.tsx'
 import { Id } from '../../shared/components/code.tsx'
+import { INBOX } from '../../shared/components/icon.tsx'
 import { Badge, EmptyState, Page } from '../../shared/components/page.tsx'
 import { type Column, List } from '../../shared/components/table.tsx'
 import { statusTone, type Tone } from '../../shared/components/tone.ts'
@@ -27,7 +28,7 @@ export function DeliveriesPage() {
         columns={[...COLUMNS, resendColumn((id) => act.run(`events/${id}/resend`))]}
         empty={
           <EmptyState
-            icon="inbox"
+            icon={INBOX}
             title="No deliveries"
             about="Pay a session: the provider’s events appear here."
           />

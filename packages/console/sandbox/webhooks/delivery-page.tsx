@@ -1,4 +1,5 @@
 import { Code, Id } from '../../shared/components/code.tsx'
+import { INBOX } from '../../shared/components/icon.tsx'
 import { Badge, Card, EmptyState, Page } from '../../shared/components/page.tsx'
 import { Loaded } from '../../shared/components/reply.tsx'
 import { Facts } from '../../shared/components/table.tsx'
@@ -41,7 +42,7 @@ export function DeliveryPage({ id }: { id: string }) {
 function Missing() {
   return (
     <EmptyState
-      icon="inbox"
+      icon={INBOX}
       title="No such delivery"
       about="It is not among the newest 200, or the sandbox was reset."
     />

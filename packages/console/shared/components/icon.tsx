@@ -14,7 +14,6 @@ const SHAPES = {
   link: 'M10 14a4 4 0 0 0 6 .4l3-3a4 4 0 0 0-5.7-5.7L12 7M14 10a4 4 0 0 0-6-.4l-3 3a4 4 0 0 0 5.7 5.7L12 17',
   disks:
     'M4 6.5C4 5 7.6 4 12 4s8 1 8 2.5S16.4 9 12 9 4 8 4 6.5zM4 6.5v11C4 19 7.6 20 12 20s8-1 8-2.5v-11M4 12c0 1.5 3.6 2.5 8 2.5s8-1 8-2.5',
-  inbox: 'M4 13l3-8h10l3 8v6H4zM4 13h5l1 3h4l1-3h5',
   refresh: 'M20 11A8 8 0 0 0 6 6.5L4 9M4 4v5h5M4 13a8 8 0 0 0 14 4.5l2-2.5M20 20v-5h-5',
   leave: 'M10 4H5v16h5M14 8l4 4-4 4M8 12h10',
   lock: 'M8 11V8a4 4 0 0 1 8 0v3M6 11h12v9H6z',
@@ -40,6 +39,7 @@ export const CARD: Drawing = 'M3 6h18v12H3zM3 10h18M7 15h4'
 export const EYE: Drawing =
   'M2.5 12S6 5.5 12 5.5 21.5 12 21.5 12 18 18.5 12 18.5 2.5 12 2.5 12zM12 15a3 3 0 1 0-3-3 3 3 0 0 0 3 3z'
 export const HOME: Drawing = 'M4 11l8-7 8 7M6 9.5V20h12V9.5M10 20v-6h4v6'
+export const INBOX: Drawing = 'M4 13l3-8h10l3 8v6H4zM4 13h5l1 3h4l1-3h5'
 export const PASSKEY: Drawing =
   'M12 11a3 3 0 0 1 3 3c0 2-.5 4-1.5 6M6.5 19c1-1.5 1.5-3.2 1.5-5a4 4 0 0 1 8 0M5 15v-1a7 7 0 0 1 13.8-1.7M19 15.5c0 1.5-.2 2.8-.6 4M11.8 14.5c0 2-.6 4-1.8 6'
 

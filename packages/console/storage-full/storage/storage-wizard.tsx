@@ -24,7 +24,7 @@ export function StorageWizard(props: WizardProps) {
         {(['LOCAL', 'OBJECT'] as const).map((name) => (
           <Button
             key={name}
-            icon={name === 'LOCAL' ? 'disks' : 'inbox'}
+            icon="disks"
             pressed={provider.value === name}
             onClick={() => {
               provider.value = name

@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { usePages } from '../../api/use-reply.ts'
 import { Button } from '../../components/button.tsx'
-import { Form, type Values } from '../../components/form.tsx'
+import { type FieldProps, Form, type Values } from '../../components/form.tsx'
 import { Badge, Notice, Page } from '../../components/page.tsx'
 import { type Column, List } from '../../components/table.tsx'
 import { useKept } from '../../shell/route.ts'
@@ -14,13 +14,20 @@ import { AdminRequired, OwnAccountOnly } from '../session/sign-in.tsx'
 import { type MoreActions, UserCard } from './user-card.tsx'
 
 export type UserPageParts = {
+  /** What else this service can search by. */
+  filters?: FieldProps[]
   /** Above the list. */
   create?(changed: () => void): ComponentChildren
   /** What else this service can do with an account. */
   actions?: MoreActions
 }
 
-export function UsersPage({ session, create, actions }: UserPageParts & { session: Session }) {
+export function UsersPage({
+  session,
+  filters,
+  create,
+  actions,
+}: UserPageParts & { session: Session }) {
   const query = useKept('query', '')
   const version = useSignal(0)
   return (
@@ -33,6 +40,7 @@ export function UsersPage({ session, create, actions }: UserPageParts & { sessio
           version.value += 1
         })}
         <Search
+          filters={filters}
           query={query.value}
           onSearch={(values) => {
             query.value = new URLSearchParams(values).toString()
@@ -52,12 +60,17 @@ export function UsersPage({ session, create, actions }: UserPageParts & { sessio
 
 const ANY = { value: '', label: 'any' }
 
-function choice(label: string, name: string, choices: Record<string, string>) {
+export function choice(label: string, name: string, choices: Record<string, string>) {
   const options = Object.entries(choices).map(([value, shown]) => ({ value, label: shown }))
   return { label, name, options: [ANY, ...options] }
 }
 
-function Search({ query, onSearch }: { query: string; onSearch(values: Values): void }) {
+type SearchProps = Pick<UserPageParts, 'filters'> & {
+  query: string
+  onSearch(values: Values): void
+}
+
+function Search({ query, filters = [], onSearch }: SearchProps) {
   return (
     <Form
       label="Search users"
@@ -73,8 +86,7 @@ function Search({ query, onSearch }: { query: string; onSearch(values: Values): 
         },
         choice('Role', 'role', { ROLE_ADMIN: 'ROLE_ADMIN', ROLE_USER: 'ROLE_USER' }),
         choice('State', 'enabled', { true: 'enabled', false: 'disabled' }),
-        choice('E-mail address', 'verified', { true: 'verified', false: 'not verified' }),
-        choice('Second factor', 'mfa', { true: 'on', false: 'off' }),
+        ...filters,
         { label: 'Not seen since', name: 'lastSeenTo', type: 'date', optional: true },
       ]}
     />
