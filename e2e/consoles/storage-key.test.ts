@@ -60,7 +60,7 @@ describe('the key edition’s tester', { skip }, () => {
     await page.getByText('The store is empty').waitFor()
   })
 
-  test('says the size of a small file in bytes', async (t) => {
+  test('says the size in bytes, opens a PDF, and says why a deletion failed', async (t) => {
     const page = await openConsole(t, browser, address)
     const paper = textFile('paper.pdf', '%PDF-1.4\n%%EOF\n', 'application/pdf')
 
@@ -70,8 +70,19 @@ describe('the key edition’s tester', { skip }, () => {
       has: page.getByRole('heading', { name: 'Metadata' }),
     })
     await metadata.getByText('15 bytes', { exact: true }).waitFor()
-    await metadata.getByRole('button', { name: 'Delete' }).click()
-    await metadata.getByRole('button', { name: 'Yes' }).click()
+    const open = metadata.getByRole('link', { name: /Open the PDF/ })
+    assert.match((await open.getAttribute('href')) ?? '', /^blob:/)
+
+    const remove = async () => {
+      await metadata.getByRole('button', { name: 'Delete' }).click()
+      await metadata.getByRole('button', { name: 'Yes' }).click()
+    }
+    // The key is lost on the way, so the server refuses.
+    await page.route('**/file/*.pdf', (route) => route.continue({ headers: {} }))
+    await remove()
+    await metadata.locator('.notice.bad').waitFor()
+    await page.unroute('**/file/*.pdf')
+    await remove()
     await page.getByText('The store is empty').waitFor()
   })
 
@@ -89,7 +100,7 @@ describe('the key edition’s tester', { skip }, () => {
   test('asks for the key when the server has one of its own, and keeps it nowhere', async (t) => {
     const page = await openConsole(t, browser, addressWithOwnKey)
 
-    await page.getByText('This server refuses the development key: type yours.').waitFor()
+    await page.getByText('This server has a key of its own: type it.').waitFor()
     assert.doesNotMatch(await page.content(), new RegExp(OWN_KEY))
     await page.getByLabel('Key', { exact: true }).fill(OWN_KEY)
     await page.getByRole('button', { name: 'Show the key' }).click()
@@ -103,7 +114,7 @@ describe('the key edition’s tester', { skip }, () => {
     assert.deepEqual(await findTokens(page, [OWN_KEY]), ['field'], 'only where it was typed')
 
     await page.reload()
-    await page.getByText('This server refuses the development key: type yours.').waitFor()
+    await page.getByText('This server has a key of its own: type it.').waitFor()
     assert.deepEqual(await findTokens(page, [OWN_KEY]), [])
   })
 

@@ -2,7 +2,7 @@ import type { FileMetadata } from '@plinth/client'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { useAction, useLoad } from '../shared/api/use-reply.ts'
-import { Button, ConfirmButton } from '../shared/components/button.tsx'
+import { Button, ButtonLink, ConfirmButton } from '../shared/components/button.tsx'
 import { Card } from '../shared/components/page.tsx'
 import { Loaded, Refusal } from '../shared/components/reply.tsx'
 import { Facts } from '../shared/components/table.tsx'
@@ -20,7 +20,7 @@ export function FileDetail({ name }: { name: string }) {
   })
   const remove = useAction(async () => {
     const reply = await api.delete(`/file/${path}`)
-    selectedName.value = undefined
+    if (reply.ok) selectedName.value = undefined
     await listFiles()
     return reply
   })
@@ -57,7 +57,7 @@ export function FileDetail({ name }: { name: string }) {
           />
         )}
       </Loaded>
-      {/\.(png|jpe?g|webp)$/.test(name) && <Picture key={name} path={path} name={name} />}
+      <Preview key={name} path={path} name={name} />
     </Card>
   )
 }
@@ -73,7 +73,8 @@ function ExactSize({ path, kilobytes }: { path: string; kilobytes: number }) {
   return <>{bytes.value === undefined ? `${kilobytes} kB` : sizeText(bytes.value)}</>
 }
 
-function Picture({ path, name }: { path: string; name: string }) {
+/** A picture is shown here; the browser shows a PDF in a tab of its own. */
+function Preview({ path, name }: { path: string; name: string }) {
   const address = useSignal<string | undefined>(undefined)
   useEffect(() => {
     api.get(`/file/${path}`, { silent: true }).then((reply) => {
@@ -81,5 +82,13 @@ function Picture({ path, name }: { path: string; name: string }) {
     })
     return () => URL.revokeObjectURL(address.value ?? '')
   }, [path, address])
-  return address.value ? <img class="stored-picture" src={address.value} alt={name} /> : null
+  if (!address.value) return null
+  if (!name.endsWith('.pdf')) return <img class="stored-picture" src={address.value} alt={name} />
+  return (
+    <div>
+      <ButtonLink href={address.value} newTab>
+        Open the PDF
+      </ButtonLink>
+    </div>
+  )
 }

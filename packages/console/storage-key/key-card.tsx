@@ -54,7 +54,7 @@ function Refused() {
       <p>
         <strong>
           {usesDevelopmentKey.value
-            ? 'This server refuses the development key: type yours.'
+            ? 'This server has a key of its own: type it.'
             : 'This server refuses that key.'}
         </strong>{' '}
         The configured key is never sent to this page; ask the operator of the server.
