@@ -132,7 +132,8 @@ describe('the suite below paths of one host', () => {
           assert.ok(checkout.checkoutUrl.startsWith(`${origin()}/provider/pay/`))
           assert.deepEqual(assets, [200])
           assert.equal(paid.status, 200)
-          assert.equal(paid.url, `${origin()}/payments/api-test/index.html?checkout=success`)
+          const back = `${origin()}/payments/api-test/index.html?checkout=success`
+          assert.equal(paid.url, `${back}&payment=${checkout.paymentId}`)
           await until(
             async () => (await payments.payment(checkout.paymentId)).status,
             (status) => status === 'PAID',

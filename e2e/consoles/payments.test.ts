@@ -97,6 +97,10 @@ describe('the payments console', { skip }, () => {
     await hosted.getByText('SANDBOX').first().waitFor()
     await hosted.getByRole('button', { name: /^Pay/ }).first().click()
     await hosted.waitForURL(/checkout=success/)
+    // Another payment that changes meanwhile is not the one that the customer came back from.
+    await goTo(page, '')
+    await createCheckout(page)
+    await hosted.reload()
 
     await hosted.getByText('The customer is back from the hosted page.').waitFor()
     await hosted.locator('.step.done', { hasText: 'Pay on the hosted page' }).waitFor()
@@ -105,6 +109,7 @@ describe('the payments console', { skip }, () => {
     await hosted.getByText('Everything has been refunded.').first().waitFor()
     await goTo(hosted, '')
     await hosted.locator('.step.done').nth(2).waitFor()
+    assert.equal(await hosted.getByText('The customer is back').count(), 0, 'said once')
   })
 
   test('takes and shows amounts with the decimals of their currency, one below the other', async (t) => {

@@ -1,5 +1,7 @@
 import type { Payment } from '@plinth/client'
+import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
+import type { Reply } from '../shared/api/api.ts'
 import { useLoad } from '../shared/api/use-reply.ts'
 import { ButtonLink } from '../shared/components/button.tsx'
 import { CARD } from '../shared/components/icon.tsx'
@@ -85,32 +87,45 @@ function SetBadge({ set }: { set: boolean }) {
 
 const MOST_LOOKS = 30
 
+/** What the address says of the checkout that led here. */
+const returned = new URLSearchParams(location.search)
+let isNoticed = false
+
 function GuidedSteps() {
-  const outcome = new URLSearchParams(location.search).get('checkout') ?? ''
+  const outcome = returned.get('checkout') ?? ''
   return WORDS[outcome] ? <StepsAfterReturn outcome={outcome} /> : <StepsCard />
 }
 
 /** Continues where the customer came back from the hosted page. */
 function StepsAfterReturn({ outcome }: { outcome: string }) {
-  const newest = useLoad<{ content: Payment[] }>(() =>
-    api.get('/api/payments?size=1&sort=updatedAt,desc'),
-  )
-  const payment = newest.body?.content[0]
+  const found = useLoad(findReturned)
+  const payment = found.body && ('content' in found.body ? found.body.content[0] : found.body)
+  const isFirst = useSignal(!isNoticed)
+  useEffect(() => {
+    isNoticed = true
+  }, [])
   const waiting = outcome === 'success' && payment && !isPaid(payment)
   const looks = useRef(0)
   // The webhook may still be on its way.
   useEffect(() => {
     looks.current += 1
     if (!waiting || looks.current > MOST_LOOKS) return
-    const timer = setTimeout(newest.reload, 1000)
+    const timer = setTimeout(found.reload, 1000)
     return () => clearTimeout(timer)
   })
   return (
     <>
-      <ReturnNotice payment={payment} outcome={outcome} />
+      {isFirst.value && <ReturnNotice payment={payment} outcome={outcome} />}
       <StepsCard payment={payment} />
     </>
   )
+}
+
+/** An address that was written by hand names no payment: then it is the one that changed last. */
+function findReturned(): Promise<Reply<Payment | { content: Payment[] }>> {
+  const id = returned.get('payment')
+  const wanted = id ? `/${encodeURIComponent(id)}` : '?size=1&sort=updatedAt,desc'
+  return api.get(`/api/payments${wanted}`)
 }
 
 /** What was refunded was paid before. */

@@ -88,8 +88,14 @@ function isLive(secretKey = ''): boolean {
 function returnPages(settings: Settings, publicUrl: string) {
   const pages = `${publicUrl}/api-test/index.html`
   return {
-    successUrl: settings.address('PROVIDER_SUCCESS_URL', `${pages}?checkout=success`),
-    cancelUrl: settings.address('PROVIDER_CANCEL_URL', `${pages}?checkout=cancelled`),
+    successUrl: settings.address(
+      'PROVIDER_SUCCESS_URL',
+      `${pages}?checkout=success&payment={PAYMENT_ID}`,
+    ),
+    cancelUrl: settings.address(
+      'PROVIDER_CANCEL_URL',
+      `${pages}?checkout=cancelled&payment={PAYMENT_ID}`,
+    ),
     /** Where the pages may be that a checkout names itself; in development also on this machine. */
     returnOrigins: originList(settings, 'PAYMENTS_RETURN_ORIGINS'),
   }

@@ -27,7 +27,8 @@ describe('payments at a public URL with a path', () => {
   test('customers come back below that path', () => {
     const { successUrl, cancelUrl } = loadConfig({ PAYMENTS_PUBLIC_URL })
 
-    assert.equal(successUrl, `${PAYMENTS_PUBLIC_URL}/api-test/index.html?checkout=success`)
-    assert.equal(cancelUrl, `${PAYMENTS_PUBLIC_URL}/api-test/index.html?checkout=cancelled`)
+    const page = `${PAYMENTS_PUBLIC_URL}/api-test/index.html`
+    assert.equal(successUrl, `${page}?checkout=success&payment={PAYMENT_ID}`)
+    assert.equal(cancelUrl, `${page}?checkout=cancelled&payment={PAYMENT_ID}`)
   })
 })

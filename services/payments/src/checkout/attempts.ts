@@ -78,14 +78,15 @@ export async function reserveAttempt(
 
 function newSession(pages: Payments, paymentId: string, request: CheckoutRequest): NewSession {
   const { businessReference, amount, currency, description, customerEmail } = request
+  const withId = (page: string) => page.replaceAll('{PAYMENT_ID}', paymentId)
   return {
     amount,
     currency,
     description,
     customerId: request.providerCustomerId,
     customerEmail,
-    successUrl: request.successUrl ?? pages.successUrl,
-    cancelUrl: request.cancelUrl ?? pages.cancelUrl,
+    successUrl: request.successUrl ?? withId(pages.successUrl),
+    cancelUrl: request.cancelUrl ?? withId(pages.cancelUrl),
     // What a merchant looks for in the provider's dashboard; the search uses the metadata.
     reference: businessReference,
     metadata: { ...request.metadata, paymentId, businessReference },
