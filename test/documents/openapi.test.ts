@@ -10,10 +10,12 @@ type Operation = {
   tags?: string[]
   security?: object[]
   responses: Record<string, object>
+  parameters?: { name?: string; $ref?: string }[]
 }
 type ApiDocument = {
   tags: { name: string }[]
   paths: Record<string, Record<string, Operation>>
+  webhooks?: Record<string, { post: Operation }>
 }
 
 describe('docs/openapi', () => {
@@ -31,6 +33,26 @@ describe('docs/openapi', () => {
     )
     for (const [name, text] of Object.entries(documents))
       assert.equal(readFileSync(join(FOLDER, `${name}.json`), 'utf8'), text, name)
+  })
+
+  test('downloads have the headers of ranges, and webhooks those of their signature', () => {
+    const all = Object.values(documents).map((text): ApiDocument => JSON.parse(text))
+    const gets = all.flatMap(({ paths }) => Object.values(paths).flatMap(({ get }) => get ?? []))
+    const downloads = gets.filter(({ responses }) => '206' in responses)
+    const webhooks = all.flatMap((one) => Object.values(one.webhooks ?? {}))
+
+    assert.ok(downloads.length > 0 && webhooks.length > 0)
+    for (const { parameters = [], operationId } of downloads)
+      for (const header of ['Range', 'If-Range'])
+        assert.ok(
+          parameters.some(({ name }) => name === header),
+          `${operationId} ${header}`,
+        )
+    for (const { post } of webhooks)
+      assert.deepEqual(
+        post.parameters?.map(({ $ref }) => $ref?.split('/').at(-1)),
+        ['webhook-id', 'webhook-timestamp', 'webhook-signature'],
+      )
   })
 
   test('every route has a name of its own, a summary, a known tag, security and replies', () => {

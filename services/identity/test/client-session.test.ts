@@ -152,6 +152,10 @@ test('a refresh that was signed out meanwhile writes nothing and ends its sessio
 test('listeners hear of a change once it is stored, until dispose()', async (t) => {
   const { first, storage } = await openTabs(t, { tabs: 1 })
   const heard: [string | undefined, boolean][] = []
+  const { mock } = t.mock.method(console, 'error', () => {})
+  first.session.onChange(() => {
+    throw new Error('of a listener')
+  })
   first.session.onChange((pair) => {
     heard.push([
       pair?.refreshToken,
@@ -168,6 +172,19 @@ test('listeners hear of a change once it is stored, until dispose()', async (t) 
     [refreshToken, true],
     [undefined, false],
   ])
+  assert.equal(mock.callCount(), 2)
+})
+
+test('a call that takes long begins with a token that lasts at least 5 minutes', async (t) => {
+  const { first, refreshes, advance } = await openTabs(t, { tabs: 1 })
+  const upload = () => first.session.send('GET', '/api/users/me', {}, 300_000)
+
+  advance(590)
+  await upload()
+  assert.deepEqual(refreshes, [])
+  advance(20)
+  await upload()
+  assert.deepEqual(refreshes, [200])
 })
 
 test('a server keeps the session in a cookie that scripts cannot read', async (t) => {

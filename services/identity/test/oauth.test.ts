@@ -328,12 +328,18 @@ for (const engine of engines) {
         const { status, body } = await form('/oauth2/token', fields, headers)
         return [status, body.error]
       }
+      const challenge = async (sent?: Record<string, string>) =>
+        (await form('/oauth2/token', GRANT, sent)).headers.get('www-authenticate')
+      const bearer = { authorization: 'Bearer x' }
 
       assert.deepEqual(await errors({}, client), [400, 'invalid_request'])
       const password = { grant_type: 'password', ...ADMIN }
       assert.deepEqual(await errors(password, client), [400, 'unsupported_grant_type'])
       assert.deepEqual(await errors(GRANT), [401, 'invalid_client'])
       assert.deepEqual(await errors(GRANT, basic(key.id, 'x')), [401, 'invalid_client'])
+      for (const sent of [undefined, basic(key.id, 'x'), basic(key.id + 1, key.secret)])
+        assert.equal(await challenge(sent), 'Basic realm="oauth2"')
+      assert.match((await challenge(bearer)) ?? '', /^Bearer realm="oauth2"/)
     })
   })
 

@@ -160,7 +160,7 @@ export class Session {
   /** The pair to send with. A refresh that fails early is no failure yet. */
   async #current(lastsMs: number): Promise<TokenPair | undefined> {
     const pair = this.#store.get()
-    if (!pair || this.#lastsFor(pair) > Math.min(lastsMs, pair.expiresInSeconds * 250)) return pair
+    if (!pair || this.#lastsFor(pair) > Math.min(lastsMs, pair.expiresInSeconds * 500)) return pair
     if (this.#now() < this.#noEarlyRefreshUntil) return pair
     try {
       return await this.refresh()
@@ -183,7 +183,13 @@ export class Session {
 
   #notify(): void {
     const pair = this.#store.get()
-    for (const listener of this.#listeners) listener(pair)
+    for (const listener of this.#listeners)
+      try {
+        listener(pair)
+      } catch (error) {
+        // The pair is stored all the same, and the other listeners are called.
+        console.error(error)
+      }
   }
 }
 

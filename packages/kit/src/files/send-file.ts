@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { Readable } from 'node:stream'
 import type { Reply, Request } from '../http/framework.ts'
+import { listsTag, strongly, weakly } from '../http/routes/entity-tags.ts'
 import { bareReply } from '../http/routes/operations.ts'
 
 /** A stored file as HTTP sees it, wherever its bytes are. */
@@ -141,17 +142,6 @@ export function rangeStillFits(ifRange: string | undefined, current: Validators)
   if (/^(W\/)?"/.test(ifRange)) return ifRange === current.etag
   const date = httpDate(ifRange)
   return date !== undefined && date === wholeSeconds(current.lastModified)
-}
-
-type Comparison = (listed: string, etag: string) => boolean
-
-const strongly: Comparison = (listed, etag) => listed === etag
-
-const weakly: Comparison = (listed, etag) => listed.replace(/^W\//, '') === etag
-
-function listsTag(header: string, etag: string, matches: Comparison): boolean {
-  if (header.trim() === '*') return true
-  return (header.match(/(?:W\/)?"[^"]*"/g) ?? []).some((listed) => matches(listed, etag))
 }
 
 function changedSince(header: string | undefined, { lastModified }: Validators): boolean {

@@ -7,6 +7,7 @@ import {
   KEY_PROBLEMS,
   type KeyCaller,
   type KeyGuard,
+  Problem,
   pathId,
   type Request,
   replyWith,
@@ -186,10 +187,15 @@ function metadataRoutes(server: Server, oauth: OAuth, { publicUrl }: Options): v
 /** RFC 6749, section 2.3.1: the key is the password of Basic or `client_secret`; also as Bearer. */
 async function authenticateClient(request: Request, guard: KeyGuard): Promise<KeyCaller> {
   const { id, key, scheme } = credentialsOf(request)
-  if (!key) throw clientRejected({ headers: { 'www-authenticate': `${scheme} realm="oauth2"` } })
-  const client = await guard.authenticate(request, key)
+  // RFC 6749, section 5.2: the challenge has the scheme that the client used.
+  const headers = { 'www-authenticate': `${scheme} realm="oauth2"` }
+  if (!key) throw clientRejected({ headers })
+  const client = await guard.authenticate(request, key).catch((error: unknown) => {
+    const isUnknown = error instanceof Problem && error.status === 401
+    throw isUnknown ? clientRejected({ detail: error.message, headers }) : error
+  })
   const names = [client.userId, String(client.keyId), `key-${client.keyId}`]
-  if (id !== undefined && !names.includes(id)) throw clientRejected()
+  if (id !== undefined && !names.includes(id)) throw clientRejected({ headers })
   request.caller = client
   return client
 }

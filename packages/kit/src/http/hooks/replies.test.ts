@@ -105,7 +105,7 @@ describe('CORS', () => {
   const listed = (headers: Headers, name: string) =>
     (headers.get(`access-control-${name}-headers`) ?? '').split(', ')
 
-  test('allows Idempotency-Key, X-Request-Id and traceparent', async (t) => {
+  test('allows what clients send: keys, ranges, places in a stream, traces', async (t) => {
     const { api } = await start(t, { corsOrigins: [origin] })
     const asked = { origin, 'access-control-request-method': 'POST' }
 
@@ -116,6 +116,9 @@ describe('CORS', () => {
       'authorization',
       'content-type',
       'idempotency-key',
+      'if-range',
+      'last-event-id',
+      'range',
       'traceparent',
       'x-api-key',
       'x-csrf-token',

@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import { basePathOf } from '../address/base-path.ts'
 import type { Reply, Request, Server } from '../framework.ts'
+import { listsTag, weakly } from './entity-tags.ts'
 import { bareReply } from './operations.ts'
 
 type Page = { bytes: Buffer; type: string; etag: string }
@@ -60,8 +61,8 @@ type Headers = Record<string, string>
 
 function sendPage(page: Page, headers: Headers, request: Request, reply: Reply): Reply {
   reply.headers(headers)
-  const { etag } = headers
-  if (etag !== undefined && request.headers['if-none-match'] === etag) return reply.code(304).send()
+  const known = request.headers['if-none-match'] ?? ''
+  if (headers.etag && listsTag(known, headers.etag, weakly)) return reply.code(304).send()
   return reply.header('content-type', page.type).send(page.bytes)
 }
 

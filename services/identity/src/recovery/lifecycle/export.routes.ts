@@ -8,12 +8,13 @@ import {
   WhyBody,
 } from '@plinth/accounts'
 import {
-  bareReply,
   CREDENTIALS_BODY_BYTES,
   type Guard,
   IdPath,
+  orNull,
   pathId,
   type Server,
+  Type,
 } from '@plinth/kit'
 import { mailNotConfigured } from '../../mail/problems.ts'
 import { tokenRejected } from '../problems.ts'
@@ -22,7 +23,27 @@ import { AcceptedReply, TokenBody } from '../routes/schemas.ts'
 import { exportByMail, exportUser, requestExport } from './export.ts'
 
 const own = ['Own account']
-const file = { 200: bareReply({ mediaTypes: ['application/json'] }) }
+const one = Type.Object({}, { additionalProperties: {} })
+const list = Type.Array(one)
+
+const ExportReply = Type.Object(
+  {
+    exportedAt: Type.String({ format: 'date-time', examples: ['2030-01-01T12:00:00.000Z'] }),
+    profile: one,
+    sessions: list,
+    passkeys: list,
+    secondFactor: orNull(one),
+    knownBrowsers: list,
+    serviceKeys: list,
+    mails: list,
+    elsewhere: Type.Object({ files: Type.String(), payments: Type.String() }),
+    audit: list,
+  },
+  { title: 'DataExport' },
+)
+
+// Sent in parts, so that the framework does not write it.
+const file = { 200: Type.Unsafe<unknown>(ExportReply) }
 
 /** What is kept about a user: at once, by a link in a mail, and for administrators */
 export function exportRoutes(

@@ -1,4 +1,5 @@
 import type { Access, Operation } from '../operations.ts'
+import { parametersOf, SIGNATURE, signatureParameters } from './parameters.ts'
 import {
   headerComponents,
   mediaOf,
@@ -8,7 +9,7 @@ import {
   type Responses,
   successResponses,
 } from './responses.ts'
-import { type Components, createComponents, exampleOf, type Json } from './schemas.ts'
+import { type Components, createComponents, type Json } from './schemas.ts'
 
 /** What a service says about its API that no single route says. */
 export type ApiDescription = {
@@ -56,6 +57,7 @@ export function openApiDocument(operations: Operation[], api: ApiDescription): O
       schemas: sorted(components.schemas),
       responses: sorted(responses),
       headers: usedIn([paths, responses], headerComponents),
+      ...(api.webhooks && { parameters: signatureParameters(components) }),
       securitySchemes: sorted(securitySchemes),
     },
   }
@@ -69,6 +71,7 @@ function webhooksOf(webhooks: NonNullable<ApiDescription['webhooks']>, component
       summary,
       // Signed, which no security scheme of OpenAPI describes.
       security: [],
+      parameters: SIGNATURE.required.map((name) => ({ $ref: `#/components/parameters/${name}` })),
       requestBody: { required: true, content: { 'application/json': mediaOf(body, components) } },
       responses: { '2XX': { description: 'Delivered. Anything else is tried again.' } },
     },
@@ -136,40 +139,6 @@ function isNullable(body: unknown): boolean {
   const { required, anyOf } = body as { required?: string[]; anyOf?: { type?: string }[] }
   return anyOf?.some(({ type }) => type === 'null') ?? required === undefined
 }
-
-type Parameters = { properties?: Json; required?: string[] }
-
-function parametersOf({ url, schema }: Operation, components: Components): Json[] {
-  const { params, querystring, readsQuery, headers } = schema
-  const inPath = [...url.matchAll(/:(\w+)/g)].map(([, name = '']) => name)
-  const known = (params as Parameters | undefined)?.properties ?? {}
-  const path = {
-    properties: Object.fromEntries(inPath.map((name) => [name, known[name] ?? PATH_TEXT])),
-    required: inPath,
-  }
-  const from = (place: string, given: unknown) => {
-    const { properties = {}, required = [] } = (given ?? {}) as Parameters
-    return Object.entries(properties).map(([name, inner]) => {
-      const { description, ...rest } = components.reference(inner)
-      return {
-        name,
-        in: place,
-        ...(description !== undefined && { description }),
-        ...(required.includes(name) && { required: true }),
-        schema: rest,
-        example: exampleOf(inner),
-      }
-    })
-  }
-  return [
-    ...from('path', path),
-    ...from('query', querystring),
-    ...from('query', readsQuery),
-    ...from('header', headers),
-  ]
-}
-
-const PATH_TEXT = { type: 'string' }
 
 /** A problem response that several routes have becomes a component named by its status and codes. */
 function shareResponses(paths: OpenApiDocument['paths']): Json {

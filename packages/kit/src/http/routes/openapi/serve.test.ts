@@ -50,6 +50,10 @@ describe('/openapi.json', () => {
     const again = await api.get('/openapi.json', { headers: { 'if-none-match': etag } })
     const other = await api.get('/openapi.json', { headers: { 'if-none-match': '"other"' } })
 
+    for (const listed of [`W/${etag}`, `"other", ${etag}`, '*']) {
+      const { status } = await api.get('/openapi.json', { headers: { 'if-none-match': listed } })
+      assert.equal(status, 304, listed)
+    }
     assert.deepEqual([again.status, again.bytes.length, other.status], [304, 0, 200])
     assert.equal(again.headers.get('cache-control'), 'no-cache')
   })

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Server } from '../../framework.ts'
 import { Type } from '../../schema.ts'
 import { consoleRoutes } from '../console-pages.ts'
+import { listsTag, weakly } from '../entity-tags.ts'
 import { bareReply, replyWith } from '../operations.ts'
 import type { ApiDescription } from './document.ts'
 
@@ -39,7 +40,8 @@ export function openApiRoutes(server: Server, api: ApiDescription, page?: string
       const servers = JSON.stringify([{ url: server.baseUrlOf(request) }])
       const etag = `"${createHash('sha256').update(hash).update(servers).digest('base64url')}"`
       reply.headers({ etag, 'cache-control': 'no-cache' })
-      if (request.headers['if-none-match'] === etag) return reply.code(304).send()
+      const known = request.headers['if-none-match'] ?? ''
+      if (listsTag(known, etag, weakly)) return reply.code(304).send()
       return reply.type('application/json').send(`{"servers":${servers},${text}`)
     },
   })
