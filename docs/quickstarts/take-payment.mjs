@@ -18,14 +18,21 @@ const payments = paymentsClient(PAYMENTS_URL, { accessToken: SERVICE_KEY })
 const orders = new Map()
 const seen = new Set()
 
-const server = createServer(async (request, response) => {
+const server = createServer((request, response) => {
+  answer(request, response).catch((error) => {
+    console.error(error.message)
+    response.writeHead(502).end('Please try again.')
+  })
+})
+
+async function answer(request, response) {
   const [, page, id] = new URL(request.url, origin()).pathname.split('/')
   if (request.method === 'POST' && page === 'orders') return order(response)
   if (request.method === 'POST' && page === 'webhooks') return receive(request, response)
   if (page === 'orders' && orders.has(id)) return response.end(orders.get(id))
   response.setHeader('content-type', 'text/html')
   response.end('<form method="post" action="/orders"><button>Buy a chair</button></form>')
-})
+}
 
 /** The customer pays on the provider's page and comes back to the order. */
 async function order(response) {
@@ -47,7 +54,7 @@ async function order(response) {
 async function receive(request, response) {
   try {
     const body = await text(request)
-    const event = await verifyWebhook({ secrets: secret, headers: request.headers, body })
+    const event = await verifyWebhook({ secrets: await secret, headers: request.headers, body })
     if (event.type === 'payment.paid' && !seen.has(event.id))
       orders.set(event.data.businessReference, 'paid')
     seen.add(event.id)
@@ -62,8 +69,20 @@ function origin() {
   return `http://localhost:${server.address().port}`
 }
 
-/** The endpoint of this shop, made at the first start. */
+/** Payments may start later than the shop. */
 async function endpointSecret() {
+  for (;;) {
+    try {
+      return await findSecret()
+    } catch (error) {
+      console.error(`payments: ${error.message}`)
+      await new Promise((again) => setTimeout(again, 5000))
+    }
+  }
+}
+
+/** The endpoint of this shop is made at the first start. */
+async function findSecret() {
   const url = `${origin()}/webhooks`
   const known = (await payments.webhookEndpoints()).find((endpoint) => endpoint.url === url)
   if (known) return (await payments.webhookSecret(known.id)).secret
@@ -71,5 +90,7 @@ async function endpointSecret() {
 }
 
 await new Promise((listening) => server.listen(Number(PORT), 'localhost', listening))
-const secret = await endpointSecret()
+// A promise, because the first event may come before the reply that has the secret.
+const secret = endpointSecret()
+await secret
 console.log(`listening at ${origin()}`)
