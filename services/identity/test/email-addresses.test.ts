@@ -86,6 +86,9 @@ for (const engine of engines) {
       assert.equal(own.status, 202)
       const third = await mailTo(api, ALICE.email, 'verify-email', 3)
       assert.equal(await verify(api, { token: tokenOf(third) }), 204)
+      clock.advance(24 * 3600)
+      const late = await api.post('/api/auth/verify-email/resend', {}, { token: pair.accessToken })
+      assert.deepEqual([late.status, late.body.code], [401, 'INVALID_ACCESS_TOKEN'])
     })
   })
 

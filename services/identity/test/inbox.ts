@@ -14,16 +14,22 @@ export type SmtpStep = 'connect' | 'recipient' | 'data'
 type Behaviour = {
   /** What it answers, by recipient. */
   refuse?: (to: string) => Reply | undefined
+  /** What it answers to a command that names no recipient, or to the whole mail. */
+  refuseAt?: Partial<Record<'greeting' | 'sign-in' | 'sender' | 'data', Reply>>
   /** Whether it never answers at this step. */
   holds?: (step: SmtpStep, to: string) => boolean
   /** Offers STARTTLS, with a certificate that it signed itself. */
   encrypts?: boolean
 }
 
+function refusal(reply: Reply | undefined): Error | null {
+  return reply ? Object.assign(new Error(reply.text), { responseCode: reply.code }) : null
+}
+
 /** A real SMTP server on a free port. */
 export async function startSmtpServer(
   t: Pick<TestContext, 'after'>,
-  { refuse, holds = () => false, encrypts = false }: Behaviour = {},
+  { refuse, refuseAt = {}, holds = () => false, encrypts = false }: Behaviour = {},
 ) {
   const received: Received[] = []
   /** Of every `RCPT TO`, also of those that were refused. */
@@ -43,18 +49,21 @@ export async function startSmtpServer(
     closeTimeout: 100,
     onConnect(_session, callback) {
       counts.connections += 1
-      unlessHeld('connect', '', callback)
+      unlessHeld('connect', '', () => callback(refusal(refuseAt.greeting)))
     },
     onAuth(_credentials, _session, callback) {
       counts.signIns += 1
-      callback(null, { user: 'known' })
+      callback(refusal(refuseAt['sign-in']), { user: 'known' })
+    },
+    onMailFrom(_address, _session, callback) {
+      callback(refusal(refuseAt.sender))
     },
     onRcptTo({ address }, session, callback) {
       recipients.push(address)
       if (session.secure) counts.encrypted += 1
       const reply = refuse?.(address)
       if (!reply) return unlessHeld('recipient', address, callback)
-      callback(Object.assign(new Error(reply.text), { responseCode: reply.code }))
+      callback(refusal(reply))
     },
     onData(stream, session, callback) {
       const chunks: Buffer[] = []
@@ -67,7 +76,7 @@ export async function startSmtpServer(
           to,
           source: Buffer.concat(chunks).toString('utf8'),
         })
-        unlessHeld('data', to[0] ?? '', callback)
+        unlessHeld('data', to[0] ?? '', () => callback(refusal(refuseAt.data)))
       })
     },
   })

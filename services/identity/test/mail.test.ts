@@ -341,6 +341,8 @@ for (const engine of engines) {
       await mailAbout(smtp, ALICE.email, 'Confirm')
       await attempts(1)
       assert.equal((await retry()).status, 409)
+      const unknown = await api.post('/api/mail/unknown/retry', undefined, { token })
+      assert.deepEqual([unknown.status, unknown.body.code], [404, 'MAIL_NOT_FOUND'])
       const { body } = await api.get('/api/audit?event=MAIL_RETRIED', { token })
       const rows = body.content as { actor: string; subject: string }[]
       assert.deepEqual(

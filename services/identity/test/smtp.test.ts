@@ -184,6 +184,30 @@ describe('a mail on its way to the mail server', () => {
   })
 })
 
+describe('a mail that is refused', () => {
+  const auth = { user: 'ada', pass: 'wrong' }
+  const outcome = async (t: TestContext, behaviour: Parameters<typeof startSmtpServer>[1]) => {
+    const { url } = await startSmtpServer(t, behaviour)
+    const sent = await transportTo(t, url, { auth }).transport.send(MAIL)
+    return 'retry' in sent && `${sent.retry ? 'later' : 'never'}: ${/\d{3}/.exec(sent.reply)}`
+  }
+  const text = 'no'
+
+  test('is tried again when the server refuses the service, not the mail', async (t) => {
+    assert.equal(await outcome(t, { refuseAt: { greeting: { code: 554, text } } }), 'later: 554')
+    for (const code of [530, 535])
+      assert.equal(await outcome(t, { refuseAt: { 'sign-in': { code, text } } }), `later: ${code}`)
+    assert.equal(await outcome(t, { refuseAt: { sender: { code: 553, text } } }), 'later: 553')
+    assert.equal(await outcome(t, { refuse: () => ({ code: 450, text }) }), 'later: 450')
+    assert.equal(await outcome(t, { refuseAt: { data: { code: 451, text } } }), 'later: 451')
+  })
+
+  test('is not tried again when it is the recipient or the content', async (t) => {
+    assert.equal(await outcome(t, { refuse: () => ({ code: 550, text }) }), 'never: 550')
+    assert.equal(await outcome(t, { refuseAt: { data: { code: 554, text } } }), 'never: 554')
+  })
+})
+
 describe('a mail server', () => {
   const production = { ...env, NODE_ENV: 'production', IDENTITY_DEMO_ACCOUNTS: 'off' }
   const smtpOf = (settings: Record<string, string>) => loadConfig(settings).mail.smtp
@@ -211,6 +235,10 @@ describe('a mail server', () => {
     const bare = smtpOf({ ...env, SMTP_HOST: 'mail.example' })
     assert.deepEqual([bare?.port, bare?.implicitTls, bare?.auth], [587, false, undefined])
     assert.throws(() => smtpOf({ ...env, SMTP_URL: 'https://mail.example' }), /SMTP_URL/)
+    assert.throws(
+      () => smtpOf({ ...env, SMTP_URL: 'smtp://ada:100%@mail.example' }),
+      ({ message }: Error) => /SMTP_URL.*%25/s.test(message) && !message.includes('100%@'),
+    )
   })
 
   test('has to encrypt in production and prove its name, unless it is on this machine', () => {

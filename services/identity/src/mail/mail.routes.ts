@@ -20,7 +20,7 @@ import {
   type Outbox,
   sendAgain,
 } from './outbox.ts'
-import { mailNotFailed } from './problems.ts'
+import { mailNotFailed, mailUnknown } from './problems.ts'
 import { LANGUAGES } from './settings.ts'
 
 const tags = ['Mail']
@@ -93,7 +93,7 @@ export function mailRoutes(
       tags,
       params: Type.Object({ id: Type.String() }),
       response: { 202: bareReply({ description: 'Queued' }) },
-      problems: [mailNotFailed],
+      problems: [mailUnknown, mailNotFailed],
     },
     handler: async (request, reply) => {
       await sendAgain(outbox, request.params.id, byCaller(request))

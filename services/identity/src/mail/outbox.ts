@@ -12,6 +12,7 @@ import {
 } from '@plinth/kit'
 import {
   insertMail,
+  isInOutbox,
   listAdministrators,
   listMailsTo,
   type Mail,
@@ -29,7 +30,7 @@ import {
   readMessages,
   renderMail,
 } from './messages.ts'
-import { mailNotConfigured, mailNotFailed } from './problems.ts'
+import { mailNotConfigured, mailNotFailed, mailUnknown } from './problems.ts'
 import type { Language, MailSettings } from './settings.ts'
 
 /** What the mail rules need; every rule takes it as its first argument. */
@@ -210,7 +211,8 @@ export function mailTemplates({ clock, messages, settings }: Outbox, asked?: Lan
 export async function sendAgain(outbox: Outbox, id: string, { actor, origin }: By): Promise<void> {
   const { clock } = outbox
   await inTransaction(outbox.db, async (db) => {
-    if (!(await requeueMail(db, id, clock()))) throw mailNotFailed()
+    if (!(await requeueMail(db, id, clock())))
+      throw (await isInOutbox(db, id)) ? mailNotFailed() : mailUnknown()
     await recordEvent({ clock, db }, { event: 'MAIL_RETRIED', actor, subject: id }, origin)
   })
   outbox.wake()

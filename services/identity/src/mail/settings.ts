@@ -83,8 +83,8 @@ function smtpSettings(settings: Settings): SmtpSettings | undefined {
   const implicitTls = url ? url.protocol === 'smtps:' : settings.flag('SMTP_TLS', false)
   const host = url?.hostname || named || 'localhost'
   const fallback = implicitTls ? PORTS.smtps : PORTS.smtp
-  const user = settings.optional('SMTP_USER') ?? decodeURIComponent(url?.username ?? '')
-  const pass = settings.optional('SMTP_PASSWORD') ?? decodeURIComponent(url?.password ?? '')
+  const user = settings.optional('SMTP_USER') ?? decoded(settings, url?.username)
+  const pass = settings.optional('SMTP_PASSWORD') ?? decoded(settings, url?.password)
   return {
     host,
     port: Number(url?.port) || settings.integer('SMTP_PORT', fallback, { min: 1, max: 65535 }),
@@ -100,6 +100,16 @@ function smtpUrl(settings: Settings, text: string): URL | undefined {
   if (url && /^smtps?:$/.test(url.protocol) && url.hostname !== '') return url
   settings.fault('SMTP_URL', 'Expected smtp:// or smtps://.', 'smtps://user:password@mail.example')
   return undefined
+}
+
+function decoded(settings: Settings, text = ''): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    const example = 'smtps://user:100%25@mail.example'
+    settings.fault('SMTP_URL', 'Expected a % in the name or the password as %25.', example)
+    return ''
+  }
 }
 
 function templateFolder(settings: Settings): string | undefined {

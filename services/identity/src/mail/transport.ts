@@ -12,10 +12,15 @@ export type Transport = {
   close(): void
 }
 
+type Refusal = { responseCode?: number; command?: string; message: string }
+
 const CONNECTIONS = 2
 const CONNECT_MS = 10_000
 const SOCKET_MS = 30_000
 const LONGEST_REPLY = 300
+
+/** A refusal of any other command is about this service or its settings, and may be over soon. */
+const ABOUT_THE_MAIL = ['RCPT TO', 'DATA']
 
 /** SMTP by nodemailer, which is loaded for the first mail. */
 export function openTransport(
@@ -50,8 +55,9 @@ export function openTransport(
         })
         return { ok: true, reply: shorten(String(sent.response)) }
       } catch (error) {
-        const { responseCode = 0, message } = error as { responseCode?: number; message: string }
-        return { ok: false, retry: responseCode < 500, reply: shorten(message) }
+        const { responseCode = 0, command = '', message } = error as Refusal
+        const isFinal = responseCode >= 500 && ABOUT_THE_MAIL.includes(command)
+        return { ok: false, retry: !isFinal, reply: shorten(message) }
       }
     },
     async check() {

@@ -10,7 +10,13 @@ import {
   type User,
   userUnknown,
 } from '@plinth/accounts'
-import { type Caller, type Db, inTransaction, validationFailed } from '@plinth/kit'
+import {
+  accessTokenRejected,
+  type Caller,
+  type Db,
+  inTransaction,
+  validationFailed,
+} from '@plinth/kit'
 import { findFactor } from '../../database/factors.repository.ts'
 import type { Held } from '../../database/held-registrations.repository.ts'
 import { type OneTimeToken, spendToken } from '../../database/one-time-tokens.repository.ts'
@@ -151,7 +157,8 @@ export async function accountSecurity({ accounts, db }: Recovery, caller: Caller
 }
 
 export async function addressOfCaller({ accounts }: Recovery, accessToken: string) {
+  if (accessToken === '') throw validationFailed(['email: is required, or an access token'])
   const caller = await identifyCaller(accounts, accessToken)
-  if (!caller) throw validationFailed(['email: is required, or an access token'])
+  if (!caller) throw accessTokenRejected()
   return (await requireUser(accounts, Number(caller.userId))).email
 }

@@ -13,6 +13,7 @@ import {
   WhyBody,
 } from '@plinth/accounts'
 import {
+  accessTokenRejected,
   bareReply,
   CREDENTIALS_BODY_BYTES,
   emptyBody,
@@ -214,7 +215,7 @@ function verificationRoutes(server: Server, recovery: Recovery): void {
       tags,
       body: ResendBody,
       response: { 202: AcceptedReply },
-      problems: [mailNotConfigured],
+      problems: [mailNotConfigured, accessTokenRejected],
     },
     handler: async (request, reply) => {
       const to = request.body.email ?? (await addressOfCaller(recovery, bearerOf(request)))
