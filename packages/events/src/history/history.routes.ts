@@ -121,6 +121,7 @@ not kept any more.`,
     },
     handler: (request, reply) => {
       const left = new AbortController()
+      if (reply.raw.destroyed) left.abort()
       reply.raw.once('close', () => left.abort())
       const after = request.headers['last-event-id'] ?? request.query.after
       const reader = { gone: left.signal, mayRead: () => passes(guards.read, request) }

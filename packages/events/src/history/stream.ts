@@ -35,19 +35,18 @@ export function openStreams(events: Events): Streams {
     news = Promise.withResolvers<void>()
   }
 
-  async function* read(start: StreamStart, { gone, mayRead }: Reader): AsyncGenerator<string> {
-    const end = AbortSignal.any([gone, closing.signal])
-    try {
-      yield* eventsFrom(events, start, { end, mayRead, news: () => news.promise })
-    } finally {
-      open -= 1
-    }
-  }
   return {
-    open: (start, reader) => {
+    open: (start, { gone, mayRead }) => {
       if (open >= MOST_STREAMS) throw tooManyStreams()
-      open += 1
-      return read(start, reader)
+      const end = AbortSignal.any([gone, closing.signal])
+      // Not by the generator: it never begins for a reader who leaves before the first event is asked for.
+      if (!gone.aborted) {
+        open += 1
+        gone.addEventListener('abort', () => {
+          open -= 1
+        })
+      }
+      return eventsFrom(events, start, { end, mayRead, news: () => news.promise })
     },
     notify,
     close: () => closing.abort(),
