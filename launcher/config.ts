@@ -8,6 +8,7 @@ import {
   type Settings,
   serviceSettings,
 } from '@plinth/kit/runtime'
+import { prefixOf, type ServiceEntry, services } from './services.ts'
 
 export type SuiteConfig = ReturnType<typeof loadConfig>
 
@@ -29,6 +30,32 @@ export function loadConfig(env: Env = process.env) {
 function addressOf(settings: Settings, prefix: string, port: number): string {
   const host = settings.text(`${prefix}HOST`, 'localhost')
   return hostUrl(host, settings.integer(`${prefix}PORT`, port, { max: 65535 }))
+}
+
+/**
+ * The services are reached at the address of the suite, too. So where others can reach the suite,
+ * each service listens there and takes the same care, unless it has a host of its own.
+ */
+export function withSuiteHost(env: Env): Env {
+  const host = env.SUITE_HOST?.trim()
+  if (!host || isLoopback(host)) return env
+  return inherited(env, () => ({ HOST: host }))
+}
+
+/** Each setting of `suite` for every service that does not have it. */
+export function inherited(
+  env: Env,
+  suite: (entry: ServiceEntry) => Record<string, string | undefined>,
+): Env {
+  const settings = services.flatMap((entry) =>
+    Object.entries(suite(entry)).map(([name, value]) => [`${prefixOf(entry)}${name}`, value]),
+  )
+  const missing = settings.filter(([name, value]) => value && name && !isSet(env, name))
+  return { ...env, ...Object.fromEntries(missing) }
+}
+
+export function isSet(env: Env, name: string): boolean {
+  return Boolean(env[name]?.trim() || env[`${name}_FILE`])
 }
 
 export type ManagementConfig = NonNullable<ReturnType<typeof loadManagement>>

@@ -152,6 +152,11 @@ export const services: ServiceEntry[] = [
   }),
 ]
 
+/** `IDENTITY_` for the settings of identity. */
+export function prefixOf({ portSetting }: Pick<ServiceEntry, 'portSetting'>): string {
+  return portSetting.replace(/PORT$/, '')
+}
+
 function seeded({ demoAccounts }: { demoAccounts: boolean }): Conveniences {
   return demoAccounts ? DEMO_ACCOUNTS : NONE
 }

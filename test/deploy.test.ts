@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { promisify } from 'node:util'
@@ -12,22 +13,96 @@ const ROOT = join(import.meta.dirname, '..')
 const read = (file: string) => readFileSync(join(ROOT, file), 'utf8')
 const analyze = await debianProgram('systemd-analyze', 'systemd').catch((error: Error) => error)
 
-describe('what is in deploy/, Dockerfile and compose.yaml', () => {
-  test('the unit is exposed to 2.0 or less', {
-    skip: analyze instanceof Error && analyze.message,
-  }, async () => {
-    assert.ok(!(analyze instanceof Error))
-    const { path, env } = analyze
-    const folders = (env.LD_LIBRARY_PATH ?? '').split(':').filter(Boolean)
-    const libraries = folders.flatMap((folder) => [folder, `${folder}/systemd`]).join(':')
-    const unit = join(ROOT, 'deploy/plinth.service')
-    const words = ['security', '--offline=true', '--threshold=20', '--no-pager', unit]
+async function analyzed(...words: string[]) {
+  assert.ok(!(analyze instanceof Error))
+  const { path, env } = analyze
+  const folders = (env.LD_LIBRARY_PATH ?? '').split(':').filter(Boolean)
+  const libraries = folders.flatMap((folder) => [folder, `${folder}/systemd`]).join(':')
+  return promisify(execFile)(path, ['--no-pager', ...words], {
+    env: { ...env, ...(libraries && { LD_LIBRARY_PATH: libraries }) },
+  })
+}
 
-    const { stdout } = await promisify(execFile)(path, words, {
-      env: { ...env, ...(libraries && { LD_LIBRARY_PATH: libraries }) },
-    })
+describe('what is in deploy/, Dockerfile and compose.yaml', () => {
+  const skip = analyze instanceof Error && analyze.message
+
+  test('the unit is exposed to 2.0 or less', { skip }, async () => {
+    const unit = join(ROOT, 'deploy/plinth.service')
+
+    const { stdout } = await analyzed('security', '--offline=true', '--threshold=20', unit)
 
     assert.match(stdout, /Overall exposure level for plinth\.service: [01]\.\d/)
+  })
+
+  test('systemd finds no fault in the units and the timer', { skip }, async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'plinth-units-'))
+    t.after(() => rmSync(folder, { recursive: true, force: true }))
+    const units = ['plinth.service', 'plinth-backup.service', 'plinth-backup.timer']
+    // Its only complaint about a machine without Plinth would be that there is no such program.
+    for (const unit of units)
+      writeFileSync(
+        join(folder, unit),
+        read(`deploy/${unit}`).replaceAll('/opt/plinth/node_modules/.bin/plinth', '/usr/bin/env'),
+      )
+
+    const { stderr } = await analyzed(
+      'verify',
+      '--man=no',
+      ...units.map((unit) => join(folder, unit)),
+    )
+
+    assert.equal(stderr, '')
+  })
+
+  test('the services and commands in /etc/plinth find the same data', () => {
+    assert.match(read('docs/server.md'), /^plinth init .*--data \/var\/lib\/plinth$/m)
+    assert.doesNotMatch(read('docs/server.md'), /^plinth (?!init).*--data/m)
+    assert.match(read('deploy/plinth.service'), /^Environment=SUITE_DATA=%S\/plinth$/m)
+    assert.match(
+      read('deploy/plinth-backup.service'),
+      /^Environment=SUITE_DATA=\/var\/lib\/plinth$/m,
+    )
+    for (const unit of ['plinth.service', 'plinth-backup.service'])
+      assert.match(read(`deploy/${unit}`), /^EnvironmentFile=\/etc\/plinth\/\.env$/m)
+  })
+
+  test('containers may do nothing they need not, and have an init', () => {
+    const own = /^ {2}plinth:\n(?: {4}.*\n)+/m.exec(read('compose.yaml'))?.[0] ?? ''
+    for (const line of [
+      'init: true',
+      'read_only: true',
+      'cap_drop: [ALL]',
+      'security_opt: ["no-new-privileges:true"]',
+    ])
+      assert.ok(own.includes(`\n    ${line}\n`), line)
+
+    const cluster = read('deploy/kubernetes.yaml')
+    for (const line of [
+      'runAsNonRoot: true',
+      'readOnlyRootFilesystem: true',
+      'allowPrivilegeEscalation: false',
+      'capabilities: { drop: [ALL] }',
+    ])
+      assert.match(cluster, new RegExp(`^ +${RegExp.escape(line)}$`, 'm'))
+  })
+
+  test('the cluster asks for liveness and readiness, and may drain a node', () => {
+    const cluster = read('deploy/kubernetes.yaml')
+    const probe = (name: string) =>
+      new RegExp(`^ +${name}:\\n +httpGet: \\{ path: (\\S+), port: http \\}$`, 'm').exec(
+        cluster,
+      )?.[1]
+
+    assert.deepEqual(['startupProbe', 'livenessProbe', 'readinessProbe'].map(probe), [
+      '/actuator/health/liveness',
+      '/actuator/health/liveness',
+      '/actuator/health/readiness',
+    ])
+    const budget = cluster.split('---\n').find((part) => /^kind: PodDisruptionBudget$/m.test(part))
+    assert.match(
+      budget ?? '',
+      /^ {2}maxUnavailable: 1\n {2}selector: \{ matchLabels: \{ app: plinth \} \}$/m,
+    )
   })
 
   test('the unit and the cluster are handed every secret that "plinth init" writes', () => {

@@ -32,13 +32,29 @@ describe('plinth init, and the first start', () => {
       assert.ok(!first.stdout.includes(readFileSync(join(cwd, 'secrets', secret), 'utf8').trim()))
   })
 
-  test('an address that is not https is refused, and nothing is written', async (t) => {
+  test('an address that is not https, or a folder that needs quotes, is refused, and nothing is written', async (t) => {
     const cwd = temporaryFolder(t)
 
-    const { code } = await plinth(['init', '--url', 'http://app.example'], { cwd })
+    const address = await plinthHere(['init', '--url', 'http://app.example'], { cwd })
+    const folder = await plinthHere(['init', '--data', '/var/lib/my plinth'], { cwd })
 
-    assert.equal(code, 64)
+    assert.deepEqual([address.code, folder.code], [64, 64])
     assert.deepEqual(readdirSync(cwd), [])
+  })
+
+  test('--data is where later commands in that folder and the service find the data', async (t) => {
+    const cwd = temporaryFolder(t)
+    const words = ['keys', 'create', 'shop', '--service', 'payments', '--scope', 'payments:read']
+
+    await plinthHere(['init', '--data', 'lib'], { cwd })
+    const created = await plinthHere(words, { cwd })
+
+    assert.equal(created.code, 0, created.stderr)
+    assert.ok(
+      readFileSync(join(cwd, '.env'), 'utf8').includes(`\nSUITE_DATA=${join(cwd, 'lib')}\n`),
+    )
+    assert.ok(readdirSync(join(cwd, 'lib')).includes('payments.db'))
+    assert.deepEqual(readdirSync(cwd).toSorted(), ['.env', 'lib', 'secrets'])
   })
 
   test('a place where nothing can be written ends with 73', async (t) => {
@@ -103,6 +119,19 @@ describe('plinth init, and the first start', () => {
 })
 
 describe('plinth health', () => {
+  test('asks every service where it listens: at the host of the suite, or at its own', async () => {
+    // On this machine, and not by a name that services take for loopback.
+    const SUITE_HOST = '::ffff:127.0.0.1'
+    const hosts = { SUITE_HOST, IDENTITY_HOST: 'localhost' }
+    const env = { ...(await freePortSettings()), NODE_ENV: 'production', ...hosts }
+
+    const { stdout } = await plinthHere(['health', '--json'], { env })
+
+    const asked = JSON.parse(stdout).map(({ url }: { url: string }) => url.replace(/:\d+$/, ''))
+    const suite = `http://[${SUITE_HOST}]`
+    assert.deepEqual(asked, [suite, 'http://localhost', suite, suite, suite])
+  })
+
   test('names what does not answer and ends with 1', async () => {
     const env = await freePortSettings()
 

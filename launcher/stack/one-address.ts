@@ -3,25 +3,14 @@ import {
   type Env,
   generatedKey,
   hostPathOf,
-  isLoopback,
   mountServers,
   newKeyText,
   publicUrl,
   readSettings,
   type Server,
 } from '@plinth/kit'
-import type { SuiteConfig } from '../config.ts'
-import { type RunningService, type ServiceEntry, services } from '../services.ts'
-
-/**
- * The services are reached at the address of the suite, too. So where others can reach the suite,
- * each service listens there and takes the same care, unless it has a host of its own.
- */
-export function withSuiteHost(env: Env): Env {
-  const host = env.SUITE_HOST?.trim()
-  if (!host || isLoopback(host)) return env
-  return inherited(env, () => ({ HOST: host }))
-}
+import { inherited, isSet, type SuiteConfig } from '../config.ts'
+import { prefixOf, type RunningService, type ServiceEntry } from '../services.ts'
 
 /**
  * Public addresses follow that of the suite where it has one; whom to believe and how long to drain
@@ -35,26 +24,6 @@ export function withSuiteAddress(env: Env, config: SuiteConfig): Env {
     DRAIN_SECONDS: String(config.drainSeconds),
   }))
   return withPasskeyOrigins(following, config)
-}
-
-/** Each setting of `suite` for every service that does not have it. */
-function inherited(
-  env: Env,
-  suite: (entry: ServiceEntry) => Record<string, string | undefined>,
-): Env {
-  const settings = services.flatMap((entry) =>
-    Object.entries(suite(entry)).map(([name, value]) => [`${prefixOf(entry)}${name}`, value]),
-  )
-  const missing = settings.filter(([name, value]) => value && name && !isSet(env, name))
-  return { ...env, ...Object.fromEntries(missing) }
-}
-
-function prefixOf({ portSetting }: ServiceEntry): string {
-  return portSetting.replace(/PORT$/, '')
-}
-
-function isSet(env: Env, name: string): boolean {
-  return Boolean(env[name]?.trim() || env[`${name}_FILE`])
 }
 
 /** Without settings of their own, passkeys work at the address of identity and at that of the suite. */

@@ -1,13 +1,13 @@
 import { type Env, SettingsError, StartError } from '@plinth/kit'
-import { loadBackups, loadConfig, loadWorkerCount, type SuiteConfig } from '../config.ts'
-import { type PreparedService, type ServiceEntry, services } from '../services.ts'
 import {
-  isAtSuite,
-  withIdentityTokens,
-  withIssuerKey,
-  withSuiteAddress,
+  loadBackups,
+  loadConfig,
+  loadWorkerCount,
+  type SuiteConfig,
   withSuiteHost,
-} from './one-address.ts'
+} from '../config.ts'
+import { type PreparedService, type ServiceEntry, services } from '../services.ts'
+import { isAtSuite, withIdentityTokens, withIssuerKey, withSuiteAddress } from './one-address.ts'
 import { withSandboxKeys } from './sandbox-keys.ts'
 
 export type Prepared = { entry: ServiceEntry; service: PreparedService; atSuite: boolean }

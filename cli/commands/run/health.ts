@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Env, hostUrl, readSettings } from '@plinth/kit/runtime'
-import { loadConfig } from '../../../launcher/config.ts'
-import { type ServiceEntry, services } from '../../../launcher/services.ts'
+import { loadConfig, withSuiteHost } from '../../../launcher/config.ts'
+import { prefixOf, type ServiceEntry, services } from '../../../launcher/services.ts'
 import { type Command, CommandError, EXIT, serviceOf } from '../../command.ts'
 
 const ANSWER_MS = 3_000
@@ -40,8 +40,9 @@ function secondsOf(text: string): number {
   throw new CommandError(EXIT.usage, `--wait ${text}: expected a number of seconds.`)
 }
 
-/** Without names: what `plinth start` without names runs. */
-function addressesOf(names: string[], env: Env): { service: string; url: string }[] {
+/** Of what `plinth start` with the same names runs: one alone does not listen where the suite does. */
+function addressesOf(names: string[], given: Env): { service: string; url: string }[] {
+  const env = names.length === 1 ? given : withSuiteHost(given)
   const suite = names.length === 0 ? loadConfig(env) : undefined
   const chosen = suite
     ? services.filter(({ name }) => suite.sandbox || name !== 'provider-sandbox')
@@ -51,12 +52,12 @@ function addressesOf(names: string[], env: Env): { service: string; url: string 
 }
 
 /** Read alone: a service is asked how it is even where its other settings are faulty. */
-function addressOf({ name, portSetting, port }: ServiceEntry, env: Env) {
+function addressOf(entry: ServiceEntry, env: Env) {
   return readSettings(env, (settings) => ({
-    service: name,
+    service: entry.name,
     url: hostUrl(
-      settings.text(portSetting.replace(/PORT$/, 'HOST'), 'localhost'),
-      settings.integer(portSetting, port, { max: 65535 }),
+      settings.text(`${prefixOf(entry)}HOST`, 'localhost'),
+      settings.integer(entry.portSetting, entry.port, { max: 65535 }),
     ),
   }))
 }

@@ -23,13 +23,14 @@ export const init: Command = {
   },
   run: async ({ text }) => {
     const url = publicUrl(text('url'))
+    const data = dataFolder(text('data'))
     // Secrets first: .env appears last and whole, and a run that was cut short can be repeated.
     if (await isThere('.env')) throw alreadyThere('.env')
     await mkdir('secrets', { recursive: true, mode: 0o700 }).catch(cannotWrite('secrets'))
     const written: string[] = []
     for (const [name, secret] of Object.entries(SECRETS))
       if (await writeNew(join('secrets', name), `${secret()}\n`)) written.push(`secrets/${name}`)
-    if (!(await writeNew('.env', settingsFor(url)))) throw alreadyThere('.env')
+    if (!(await writeNew('.env', settingsFor(url, data)))) throw alreadyThere('.env')
     written.push('.env')
     return {
       text: [
@@ -52,6 +53,13 @@ function publicUrl(text: string | undefined): string | undefined {
     EXIT.usage,
     `--url ${text}: expected an address such as https://app.example.`,
   )
+}
+
+/** Whole, so that commands and the service find the same one wherever they run. */
+function dataFolder(text: string | undefined): string | undefined {
+  // Each reader of such a file has other rules for quotes.
+  if (text === undefined || !/[\s"'`#$]/.test(text)) return text && resolve(text)
+  throw new CommandError(EXIT.usage, `--data ${text}: expected a folder such as /var/lib/plinth.`)
 }
 
 /** Nothing that exists is replaced: a lost key is lost data. */
@@ -82,10 +90,10 @@ function alreadyThere(file: string): CommandError {
   return new CommandError(EXIT.cannotCreate, `${file} is already there; nothing was changed.`)
 }
 
-function settingsFor(url: string | undefined): string {
+function settingsFor(url: string | undefined, data: string | undefined): string {
   return `# Written by "plinth init". .env.example lists every setting with its default.
 NODE_ENV=production
-
+${data === undefined ? '' : `SUITE_DATA=${data}\n`}
 IDENTITY_MASTER_KEY_FILE=secrets/identity-master-key
 STORAGE_FULL_MASTER_KEY_FILE=secrets/storage-full-master-key
 PAYMENTS_MASTER_KEY_FILE=secrets/payments-master-key
@@ -103,6 +111,7 @@ PROVIDER_SECRET_KEY=
 PROVIDER_WEBHOOK_SECRET=
 
 # A backup every day, in UTC, into SUITE_DATA/backups. BACKUP_DIR names a better place: another disk.
+# Remove BACKUP_AT where plinth-backup.timer makes it.
 BACKUP_AT=02:00
 
 # Mail for forgotten passwords: smtps://user:password@mail.example, and the sender.
