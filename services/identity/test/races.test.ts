@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
 import { describe, type TestContext, test } from 'node:test'
 import { type Api, engines, type TestEngine, testClock } from '@plinth/kit/testing'
 import { ALICE, adminToken, startIdentity, startWithAlice } from './start-identity.ts'
@@ -18,6 +20,30 @@ const logIn = async (api: Api, password = ALICE.password) =>
   api.post('/api/auth/login', { ...ALICE, password })
 const refresh = async (api: Api, refreshToken: string) =>
   api.post('/api/auth/refresh', { refreshToken })
+
+/** Sends the headers now, and the body when it is told to; returns the status. */
+async function hold(
+  baseUrl: string,
+  [method, path, body]: [string, string, object],
+  token: string,
+) {
+  const text = JSON.stringify(body)
+  const headers = {
+    authorization: `Bearer ${token}`,
+    'content-type': 'application/json',
+    'content-length': text.length,
+  }
+  const held = request(`${baseUrl}${path}`, { method, headers })
+  held.flushHeaders()
+  await once(held, 'socket')
+  return async () => {
+    const answered = once(held, 'response')
+    held.end(text)
+    const [reply] = (await answered) as [IncomingMessage]
+    reply.resume()
+    return reply.statusCode
+  }
+}
 
 const postgres = engines.find(({ name }) => name === 'postgres') as TestEngine
 
@@ -41,6 +67,54 @@ describe('three nodes that start together on an empty PostgreSQL', { skip: postg
 })
 
 for (const engine of engines) {
+  describe(`a body that comes late on ${engine.name}`, { skip: engine.skip }, () => {
+    test('changes nothing once the session has ended or the role is gone', async (t) => {
+      const { api, baseUrl, token, userId } = await startWithAlice(t, { engine })
+      const admin = await adminToken(api)
+      const setRoles = (roles: string[]) =>
+        api.patch(`/api/users/${userId}`, { roles }, { token: admin })
+      await setRoles(['ROLE_USER', 'ROLE_ADMIN'])
+      const newUser = { username: 'mallory', email: 'mallory@example.com', roles: ['ROLE_ADMIN'] }
+      const newKey = { name: 'mallory', scopes: ['users:write'] }
+      const held = await Promise.all(
+        (
+          [
+            ['PATCH', '/api/users/2', { roles: ['ROLE_ADMIN'] }],
+            ['POST', '/api/users', newUser],
+            ['POST', '/api/service-keys', newKey],
+          ] as [string, string, object][]
+        ).map((each) => hold(baseUrl, each, token)),
+      )
+      const own = await Promise.all(
+        (
+          [
+            ['POST', '/api/users/me/email', { newEmail: 'mallory@example.com' }],
+            ['POST', '/api/users/me/export/file', {}],
+          ] as [string, string, object][]
+        ).map((each) => hold(baseUrl, each, token)),
+      )
+      // Answered after those, whose guards have passed by then.
+      await api.get('/api/users', { token })
+
+      await setRoles(['ROLE_USER'])
+      assert.deepEqual(await Promise.all(held.map((send) => send())), [403, 403, 403])
+      const { body: owner } = await logIn(api)
+      const change = { currentPassword: ALICE.password, newPassword: 'another good password' }
+      await api.post('/api/users/me/password', change, { token: owner.accessToken })
+      assert.deepEqual(await Promise.all(own.map((send) => send())), [401, 401])
+
+      const { body: users } = await api.get('/api/users', { token: admin })
+      const admins = users.content.filter(({ roles }: { roles: string[] }) =>
+        roles.includes('ROLE_ADMIN'),
+      )
+      assert.deepEqual([users.totalElements, admins.length], [3, 1])
+      assert.deepEqual((await api.get('/api/service-keys', { token: admin })).body, [])
+      const { body: mails } = await api.get('/api/mail?size=100', { token: admin })
+      const toMallory = mails.content.filter(({ to }: { to: string }) => to.startsWith('mallory'))
+      assert.deepEqual(toMallory, [])
+    })
+  })
+
   describe(`races on two nodes of ${engine.name}`, { skip: engine.skip }, () => {
     test('many refreshes with one token: exactly one succeeds, on whichever node', async (t) => {
       const { one, two } = await startNodes(t, engine)

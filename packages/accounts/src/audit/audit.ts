@@ -1,5 +1,13 @@
 import { type EventCatalogue, insertEvent, insertKeyEvent } from '@plinth/events'
-import { type Clock, type Db, type KeyEvent, type PageRequest, pageOf, Type } from '@plinth/kit'
+import {
+  type Caller,
+  type Clock,
+  type Db,
+  type KeyEvent,
+  type PageRequest,
+  pageOf,
+  Type,
+} from '@plinth/kit'
 import type { Accounts, Origin, SecurityEvent, SecurityListener } from '../accounts.ts'
 import {
   countAuditEvents,
@@ -135,7 +143,13 @@ function withReason<E extends { reason: string | null }>({ reason, ...event }: E
 }
 
 /** Who changes the account of another user, and why. */
-export type By = { actor: string; origin: Origin; reason?: string | undefined }
+export type By = {
+  actor: string
+  origin: Origin
+  reason?: string | undefined
+  /** Where it is a request: checked again in the transaction of what gives rights. */
+  caller?: Caller
+}
 
 const LONGEST_USER_AGENT = 300
 
@@ -148,10 +162,11 @@ type Sender = {
 type Body = { reason?: string } | undefined | null
 
 /** For administrators: what they read says nothing about the language of the user. */
-export function byCaller(request: Sender & { caller: { username: string }; body?: unknown }): By {
+export function byCaller(request: Sender & { caller: Caller; body?: unknown }): By {
   const reason = (request.body as Body)?.reason
   const origin: Origin = { ...originOf(request), languages: undefined, administrator: true }
-  return { actor: request.caller.username, origin, reason }
+  const { caller } = request
+  return { actor: caller.username, origin, reason, caller }
 }
 
 export function originOf({ ip, id, headers }: Sender): Origin {

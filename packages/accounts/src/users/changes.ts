@@ -1,4 +1,11 @@
-import { type Db, inTransaction, isUniqueViolation } from '@plinth/kit'
+import {
+  accessDenied,
+  accessTokenRejected,
+  type Caller,
+  type Db,
+  inTransaction,
+  isUniqueViolation,
+} from '@plinth/kit'
 import type { Accounts } from '../accounts.ts'
 import { type By, type Origin, recordEvent } from '../audit/audit.ts'
 import { revokeSessions } from '../database/ended-sessions.repository.ts'
@@ -6,6 +13,7 @@ import { normalName } from '../database/names.ts'
 import type { AccountTables } from '../database/tables.ts'
 import {
   ADMIN_ROLE,
+  findCaller,
   lockEnabledAdmins,
   lockUser,
   type User,
@@ -29,6 +37,7 @@ export async function changeUser(
 ): Promise<User> {
   return inTransaction(accounts.db, async (db) => {
     const admins = await lockEnabledAdmins(db)
+    await requireStillAdmin(db, admins, by.caller)
     const before = await lockUser(db, id)
     if (!before) throw userUnknown()
     if (before.deletion) throw deletionPending()
@@ -45,6 +54,13 @@ export async function changeUser(
     }
     return after
   })
+}
+
+/** Two administrators may disable each other at once. A service key has no session. */
+async function requireStillAdmin(db: Db<AccountTables>, admins: number[], caller?: Caller) {
+  if (!caller || caller.sessionId === '') return
+  if (!(await findCaller(db, caller))) throw accessTokenRejected()
+  if (!admins.includes(Number(caller.userId))) throw accessDenied()
 }
 
 type EmailChange = {

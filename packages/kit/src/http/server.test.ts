@@ -323,6 +323,51 @@ describe('a server of the kit', () => {
     assert.deepEqual(answers.match(/(?<=HTTP\/1\.1 )\d+/g), ['418', '200', '404'])
   })
 
+  test('asks again who is calling when the body has come later than its headers', async (t) => {
+    const server = createServer({ log: createLogger('test', 'silent'), clock: systemClock })
+    const asked = Promise.withResolvers<void>()
+    const valid = new Set(['ends', 'stays'])
+    let checks = 0
+    const { caller } = callerGuard(async (token) => {
+      checks += 1
+      setImmediate(asked.resolve)
+      const known = { userId: '1', username: token, roles: [], sessionId: 's' }
+      return valid.has(token) ? known : undefined
+    })
+    const served: string[] = []
+    server.post('/', {
+      onRequest: caller,
+      handler: (request) => served.push(request.caller.username),
+    })
+    const { port } = await listenForTest(t, server)
+    const hold = (token: string) => {
+      const socket = connect(port, '127.0.0.1')
+      socket.write(`POST / HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n`)
+      socket.write(
+        'Connection: close\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n',
+      )
+      return socket
+    }
+    const statusOf = async (socket: ReturnType<typeof hold>) =>
+      Buffer.concat(await socket.toArray())
+        .toString()
+        .split(' ')[1]
+    const held = hold('ends')
+    await asked.promise
+
+    valid.delete('ends')
+    held.write('{}')
+    assert.equal(await statusOf(held), '401')
+
+    const together = connect(port, '127.0.0.1')
+    const head =
+      'POST / HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer stays\r\nConnection: close\r\n'
+    checks = 0
+    together.write(`${head}Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}`)
+    assert.equal(await statusOf(together), '200')
+    assert.deepEqual({ served, checks }, { served: ['stays'], checks: 1 })
+  })
+
   test('cuts a body that trickles in, and says so', async (t) => {
     const { port } = await startServer(t, { bodyDeadlineMs: 50 })
     const socket = connect(port, '127.0.0.1')

@@ -22,6 +22,7 @@ import {
 } from './hooks/admission.ts'
 import {
   DEFAULT_BODY_BYTES,
+  guardLateBodies,
   limitBodyTime,
   parseJsonBodies,
   refuseEncodedBodies,
@@ -91,6 +92,7 @@ export function createServer(options: ServerOptions): Server {
   traceRequests(server, options.trustedProxies)
   parseJsonBodies(server)
   limitBodyTime(server, options.bodyDeadlineMs)
+  guardLateBodies(server)
   sendReplyHeaders(server, replyHeaders(options))
   checkHosts(server, options)
   limitConnections(server, options)

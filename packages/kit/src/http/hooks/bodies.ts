@@ -6,7 +6,7 @@ import {
   malformedBody,
   tooManyUnfinished,
 } from '../../problems.ts'
-import type { Request, Server } from '../framework.ts'
+import type { Guard, Request, Server } from '../framework.ts'
 
 /**
  * A body that trickles in holds a connection for nothing. Uploads are exempt: they are as slow as
@@ -18,6 +18,7 @@ export function limitBodyTime(server: Server, deadlineMs = 30_000): void {
   server.addHook('preParsing', (request, reply, payload, done) => {
     if (hasBody(request.headers) && !isUpload(request.headers['content-type'])) {
       const watch = () => {
+        late.add(request)
         const release = unfinished.reserve(mostBytes(request))
         if (!release) return payload.emit('error', tooManyUnfinished())
         const timer = setTimeout(() => {
@@ -42,6 +43,26 @@ export function limitBodyTime(server: Server, deadlineMs = 30_000): void {
   })
   server.server.on('request', (request: IncomingMessage, response: ServerResponse) => {
     if (hasBody(request.headers)) response.once('finish', () => cutRest(request, deadlineMs))
+  })
+}
+
+/** Requests whose body came later than their headers. */
+const late = new WeakSet<Request>()
+
+/**
+ * Guards run before the body, which has its time: a caller whose session ends meanwhile, or whose role goes,
+ * must not finish with what it had. A body that came with its headers costs no second check. An upload is
+ * read by its handler, after this.
+ */
+export function guardLateBodies(server: Server): void {
+  server.addHook('onRoute', (route) => {
+    const guards = [route.onRequest ?? []].flat().filter((hook) => 'access' in hook) as Guard[]
+    if (guards.length === 0 || route.method === 'GET') return
+    const guardAgain = async (request: Request) => {
+      if (!late.has(request)) return
+      for (const guard of guards) await guard(request)
+    }
+    route.preValidation = [guardAgain, ...[route.preValidation ?? []].flat()]
   })
 }
 

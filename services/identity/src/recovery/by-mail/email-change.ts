@@ -4,6 +4,7 @@ import {
   changeEmail,
   findUserByEmail,
   findUserById,
+  lockCaller,
   lockUser,
   normalName,
   type Origin,
@@ -11,7 +12,14 @@ import {
   resetPassword,
   type User,
 } from '@plinth/accounts'
-import { type Caller, type Db, newOpaqueToken, secondsAfter, validationFailed } from '@plinth/kit'
+import {
+  type Caller,
+  type Db,
+  inTransaction,
+  newOpaqueToken,
+  secondsAfter,
+  validationFailed,
+} from '@plinth/kit'
 import { findFactor } from '../../database/factors.repository.ts'
 import { isInOutbox } from '../../database/mail.repository.ts'
 import {
@@ -39,9 +47,14 @@ export async function requestEmailChange(
   origin: Origin,
 ): Promise<void> {
   const userId = Number(caller.userId)
-  const { email } = await requireUser(recovery.accounts, userId)
-  if (email === normalName(newEmail)) throw validationFailed(['newEmail: is your address already'])
-  await askForMail(recovery, KIND, { to: newEmail, userId }, origin)
+  await inTransaction(recovery.db, async (db) => {
+    await lockCaller(db, caller)
+    const accounts = within(recovery.accounts, db)
+    const { email } = await requireUser(accounts, userId)
+    if (email === normalName(newEmail))
+      throw validationFailed(['newEmail: is your address already'])
+    await askForMail({ ...recovery, accounts, db }, KIND, { to: newEmail, userId }, origin)
+  })
 }
 
 export function prepareEmailChange(recovery: Recovery): Prepare {
