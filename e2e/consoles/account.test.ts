@@ -290,8 +290,13 @@ describe('the account pages', { skip }, () => {
     })
     const change = await mailTo('moved@example.com', 'email-change')
     const page = await openConsole(t, browser, change.link)
+    await page.getByText(/the account mover asked to use moved@example\.com/).waitFor()
+    await page.getByText('If this is not your account, close this page').waitFor()
+    assert.deepEqual(await accessibilityFaults(page), [])
     await page.getByRole('button', { name: 'Confirm' }).click()
     await page.getByRole('heading', { name: 'Your new e-mail address is in use' }).waitFor()
+    const again = await openConsole(t, browser, change.link)
+    await again.getByText('This link was used on').waitFor()
 
     const { link } = await mailTo(email, 'email-changed')
     const old = await openConsole(t, browser, link)

@@ -20,6 +20,14 @@ const brand = {
   IDENTITY_APP_LOGO: logo,
 }
 
+/** They have a code because the password no longer works: there is nothing to ignore. */
+const AFTER_THE_FACT = ['password-reset-by-administrator', 'registered-twice', 'password-ended']
+const BY_STRANGERS = ['email-taken', 'already-registered']
+const CODE = /^1234-5678$/m
+const saysWhenToIgnore = (kind: string, text: string) =>
+  BY_STRANGERS.includes(kind) || (CODE.test(text) && !AFTER_THE_FACT.includes(kind))
+const IGNORE = { en: /ignore this mail/, de: /ignoriere diese Mail/, es: /ignora este mensaje/ }
+
 for (const engine of engines)
   describe(`the account pages on ${engine.name}`, { skip: engine.skip }, () => {
     const identity = sharedIdentity({ engine, env: brand })
@@ -80,7 +88,7 @@ for (const engine of engines)
       const path = '/api/mail/templates?language='
       const admin = await adminToken(api)
 
-      for (const language of ['en', 'de', 'es']) {
+      for (const language of ['en', 'de', 'es'] as const) {
         const { body } = await api.get(`${path}${language}`, { token: admin })
         const kinds = body.map(({ kind }: { kind: string }) => kind)
         assert.ok(kinds.length > 30 && kinds.includes('verify-email'), language)
@@ -96,7 +104,9 @@ for (const engine of engines)
           const link = /^https:\S+$/m.exec(text)?.[0]
           const inHtml = link ? html.includes(`<a href="${link}">${link}</a>`) : !/<a /.test(html)
           assert.ok(inHtml, `${kind} in ${language} has another link as HTML`)
-          assert.equal(/^1234-5678$/m.test(text), />1234-5678<\/p>/.test(html))
+          assert.equal(CODE.test(text), />1234-5678<\/p>/.test(html))
+          if (saysWhenToIgnore(kind, text))
+            assert.match(text, IGNORE[language], `${kind} in ${language}`)
         }
       }
 

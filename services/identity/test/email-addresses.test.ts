@@ -107,6 +107,11 @@ for (const engine of engines) {
       const { api, token, ask, confirm, email } = await start(t)
       assert.equal((await ask(NEW_EMAIL)).status, 202)
       const mail = await mailTo(api, NEW_EMAIL, 'email-change')
+      assert.match(mail.text, /asked on January 1, 2030 at 12:00\sAM UTC .* your account alice\./)
+      const pendingReply = () => api.post('/api/users/me/email/pending', { token: tokenOf(mail) })
+      const { body: pending } = await pendingReply()
+      assert.deepEqual([pending.username, pending.email], ['alice', NEW_EMAIL])
+      assert.equal(Date.parse(pending.createdAt), Date.parse('2030-01-01'))
       assert.equal(await email(), ALICE.email)
 
       assert.deepEqual(await statusesOf(() => confirm({ token: tokenOf(mail) })), ONE_WINS)

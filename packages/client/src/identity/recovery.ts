@@ -6,6 +6,9 @@ import type { TokenPair } from '../session/stores.ts'
 /** The token of the link in a mail, or the address and the code. */
 export type MailProof = { token: string } | { email: string; code: string }
 
+/** What a link is for, before it is used. */
+export type PendingAddress = { username: string; email: string; createdAt: string }
+
 export type Mail = {
   id: string
   kind: string
@@ -58,9 +61,7 @@ export type RecoveryCalls = {
     newPassword: string,
   ): Promise<void>
   verifyEmail(proof: MailProof): Promise<void>
-  pendingVerification(
-    token: string,
-  ): Promise<{ username: string; email: string; createdAt: string }>
+  pendingVerification(token: string): Promise<PendingAddress>
   /** Why a link does not work; `unknown` is also one that does. */
   linkState(
     token: string,
@@ -74,6 +75,7 @@ export type RecoveryCalls = {
     enrolledAt: string | null
   }>
   changeEmail(newEmail: string): Promise<{ message: string }>
+  pendingEmailChange(token: string): Promise<PendingAddress>
   confirmEmailChange(proof: MailProof): Promise<void>
   undoEmailChange(token: string): Promise<void>
   /** "This was not me": with the token of a notice, or of the mail after a registration. */
@@ -143,6 +145,8 @@ export function recoveryCalls({ send, calling }: OpenSession): RecoveryCalls {
     accountSecurity: () => jsonOf(calling('GET', '/api/users/me/security')),
     changeEmail: (newEmail) =>
       jsonOf(calling('POST', '/api/users/me/email', { json: { newEmail } })),
+    pendingEmailChange: (token) =>
+      jsonOf(send('POST', '/api/users/me/email/pending', { json: { token } })),
     confirmEmailChange: (json) => nothingOf(send('POST', '/api/users/me/email/confirm', { json })),
     undoEmailChange: (token) =>
       nothingOf(send('POST', '/api/users/me/email/undo', { json: { token } })),

@@ -1,15 +1,13 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentProps } from 'preact'
-import { registeredHere } from '../../shared/account/registered-here.ts'
 import type { Reply } from '../../shared/api/api.ts'
-import { useAction, useLoad } from '../../shared/api/use-reply.ts'
-import { Button } from '../../shared/components/button.tsx'
-import { Skeleton } from '../../shared/components/page.tsx'
+import { useAction } from '../../shared/api/use-reply.ts'
 import { saveFile } from '../../shared/files/save-file.ts'
 import { brand, hasNewPassword, post, type Step } from './account.ts'
 import { CODE, EMAIL, TypeCode } from './by-code.tsx'
-import { Ask, Confirm, Done, Failure, Heading } from './parts.tsx'
-import { dateIn, filled, texts } from './texts/texts.ts'
+import { Ask, Confirm, Done, Heading } from './parts.tsx'
+import { NewAddress, Verify } from './proofs-of-address.tsx'
+import { filled, texts } from './texts/texts.ts'
 
 type Question = Omit<ComponentProps<typeof Confirm>, 'run' | 'token'> & {
   run(token: string): Promise<Reply>
@@ -17,14 +15,6 @@ type Question = Omit<ComponentProps<typeof Confirm>, 'run' | 'token'> & {
 
 /** Links that need nothing but a press of a button. */
 const QUESTIONS: Partial<Record<Step, Question>> = {
-  email: {
-    title: texts.emailTitle,
-    about: texts.emailAbout,
-    send: texts.confirm,
-    done: texts.emailDone,
-    again: '#home',
-    run: (token) => post('/api/users/me/email/confirm', { token }),
-  },
   undo: {
     title: texts.undoTitle,
     about: texts.undoAbout,
@@ -78,6 +68,7 @@ export function ByMail({ step, token, go }: { step: Step; token: string; go(next
       {step === 'email' && token === '' && (
         <TypeCode of="email" title={texts.emailByCode} about={texts.codeAbout} />
       )}
+      {step === 'email' && token !== '' && <NewAddress token={token} />}
       {question && (
         <Confirm key={step} {...question} token={token} run={() => question.run(token)} />
       )}
@@ -192,48 +183,6 @@ function NewPassword({ proof, about }: { proof: ProofOfMail; about?: string }) {
         {...(proof.token && { token: proof.token })}
       />
     </>
-  )
-}
-
-type Pending = { username: string; email: string; createdAt: string }
-
-function Verify({ token }: { token: string }) {
-  const deny = useAction(() => post('/api/auth/not-me', { token }))
-  const isOwner = useSignal(false)
-  const pending = useLoad<Pending>(async () => {
-    const reply = await post('/api/auth/verify-email/pending', { token })
-    isOwner.value = reply.ok && (await registeredHere(reply.body.email))
-    return reply
-  }, [token])
-  if (deny.reply?.ok) return <Done title={texts.denied} about={texts.deniedAbout} />
-  if (pending.loading) return <Skeleton />
-  if (!pending.body)
-    return (
-      <>
-        <Heading>{texts.verifyTitle}</Heading>
-        <Failure reply={pending.refusal} again="#resend" token={token} />
-      </>
-    )
-  const { username, email, createdAt } = pending.body
-  const date = dateIn(createdAt)
-  return (
-    <Confirm
-      title={texts.verifyTitle}
-      about={filled(texts.verifyAbout, { username, email, date })}
-      {...(!isOwner.value && { note: texts.notYours })}
-      send={texts.confirm}
-      done={texts.verified}
-      run={() => post('/api/auth/verify-email', { token })}
-      token={token}
-      again="#resend"
-    >
-      {!isOwner.value && (
-        <Button kind="danger" busy={deny.busy} onClick={() => deny.run()}>
-          {texts.deny}
-        </Button>
-      )}
-      <Failure reply={deny.refusal} again="#resend" token={token} />
-    </Confirm>
   )
 }
 

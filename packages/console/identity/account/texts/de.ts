@@ -41,7 +41,10 @@ export const de: Texts = {
   verified: 'Deine E-Mail-Adresse ist bestätigt',
   notYours: 'Wenn du dieses Konto nicht angelegt hast, sag es: Dann wird es gesperrt.',
   emailTitle: 'Diese Adresse ab jetzt verwenden?',
-  emailAbout: 'Dein Konto wechselt zu der Adresse, an die diese Mail ging.',
+  emailAbout:
+    'Das Konto {username} wollte am {time} die Adresse {email} verwenden. Wenn du das bestätigst, bekommt sie seine Mails, auch die für ein neues Passwort.',
+  emailNotYours:
+    'Wenn es nicht dein Konto ist, schließe diese Seite: Es behält dann seine alte Adresse.',
   emailDone: 'Deine neue E-Mail-Adresse ist in Gebrauch',
   undoTitle: 'Alte Adresse wiederherstellen?',
   undoAbout:

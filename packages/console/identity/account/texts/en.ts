@@ -38,7 +38,9 @@ export const en = {
   verified: 'Your e-mail address is confirmed',
   notYours: 'If you did not create this account, say so: it is disabled then.',
   emailTitle: 'Use this address from now on?',
-  emailAbout: 'Your account moves to the address that this mail was sent to.',
+  emailAbout:
+    'On {time} the account {username} asked to use {email}. Once you confirm that, this address gets its mails, also those to choose a new password.',
+  emailNotYours: 'If this is not your account, close this page: it keeps its old address.',
   emailDone: 'Your new e-mail address is in use',
   undoTitle: 'Restore your old address?',
   undoAbout:

@@ -41,7 +41,9 @@ export const es: Texts = {
   verified: 'Tu dirección de correo está confirmada',
   notYours: 'Si no has creado esta cuenta, dilo: se desactivará.',
   emailTitle: '¿Usar esta dirección a partir de ahora?',
-  emailAbout: 'Tu cuenta pasa a la dirección a la que se envió este mensaje.',
+  emailAbout:
+    'El {time} la cuenta {username} pidió usar {email}. Si lo confirmas, esta dirección recibe sus mensajes, también los que sirven para elegir una contraseña nueva.',
+  emailNotYours: 'Si no es tu cuenta, cierra esta página: conserva su dirección anterior.',
   emailDone: 'Tu nueva dirección de correo está en uso',
   undoTitle: '¿Restaurar tu dirección anterior?',
   undoAbout:

@@ -59,7 +59,7 @@ export async function requestEmailChange(
 
 export function prepareEmailChange(recovery: Recovery): Prepare {
   const { accounts, publicUrl } = recovery
-  return async (db, { id, address, userId, originAddress, userAgent }) => {
+  return async (db, { id, address, userId, createdAt, originAddress, userAgent }) => {
     const inside = within(accounts, db)
     // What makes tokens void locks the user and deletes this mail.
     const user = await lockUser(inside.db, userId ?? 0)
@@ -80,11 +80,20 @@ export function prepareEmailChange(recovery: Recovery): Prepare {
     )
     const details = {
       username: user.username,
+      date: createdAt,
       code: token.code,
       link: accountLink(recovery, 'email', token.token),
     }
     return { kind: KIND, userId: user.id, details }
   }
+}
+
+/** What the page shows before its button: a mistyped address is that of a stranger. */
+export async function pendingEmailChange({ accounts, db }: Recovery, token: string) {
+  const found = await findToken({ accounts, db }, KIND, { token })
+  const user = found && (await findUserById(accounts.db, found.userId))
+  if (!user || found.usedAt !== null) throw tokenRejected()
+  return { username: user.username, email: found.address, createdAt: found.createdAt }
 }
 
 /** The old address gets a mail that can undo it. */

@@ -1,13 +1,19 @@
 import { type AccountGuard, emailTaken, originOf, passwordQueueFull } from '@plinth/accounts'
 import { CREDENTIALS_BODY_BYTES, type Guard, noContent, type Server } from '@plinth/kit'
 import { mailNotConfigured } from '../../mail/problems.ts'
-import { confirmEmailChange, requestEmailChange, undoEmailChange } from '../by-mail/email-change.ts'
+import {
+  confirmEmailChange,
+  pendingEmailChange,
+  requestEmailChange,
+  undoEmailChange,
+} from '../by-mail/email-change.ts'
 import { accountSecurity } from '../by-mail/verification.ts'
 import { tokenRejected } from '../problems.ts'
 import type { Recovery } from '../recovery.ts'
 import {
   AcceptedReply,
   NewEmailBody,
+  PendingChangeReply,
   ProofBody,
   requireProof,
   SecurityReply,
@@ -18,7 +24,7 @@ const tags = ['Recovery']
 const own = ['Own account']
 const bodyLimit = CREDENTIALS_BODY_BYTES
 
-/** change · confirm · undo, and how secure the own account is */
+/** change · what waits for confirmation · confirm · undo, and how secure the own account is */
 export function emailRoutes(
   server: Server,
   recovery: Recovery,
@@ -51,6 +57,24 @@ export function emailRoutes(
       await requestEmailChange(recovery, request.caller, newEmail, originOf(request))
       return reply.code(202).send({ message: 'A mail is on its way to the new address.' })
     },
+  })
+
+  linkRoutes(server, recovery)
+}
+
+/** For who holds a link or a code, signed in or not. */
+function linkRoutes(server: Server, recovery: Recovery): void {
+  server.post('/api/users/me/email/pending', {
+    bodyLimit,
+    schema: {
+      operationId: 'pendingEmailChange',
+      summary: 'Which account a link moves to an address; changes nothing',
+      tags,
+      body: TokenBody,
+      response: { 200: PendingChangeReply },
+      problems: [tokenRejected],
+    },
+    handler: ({ body }) => pendingEmailChange(recovery, body.token),
   })
 
   server.post('/api/users/me/email/confirm', {

@@ -65,14 +65,19 @@ export const AcceptedReply = Type.Object(
   { ...closed, title: 'MailRequested' },
 )
 
-export const PendingReply = Type.Object(
-  {
-    username: Type.String({ examples: ['ada'] }),
-    email: Type.String({ examples: ['ada@example.com'] }),
-    createdAt: timestamp(),
-  },
-  { ...closed, title: 'PendingVerification' },
-)
+const pending = {
+  username: Type.String({ examples: ['ada'] }),
+  email: Type.String({ examples: ['ada@example.com'] }),
+  createdAt: timestamp(),
+}
+
+export const PendingReply = Type.Object(pending, { ...closed, title: 'PendingVerification' })
+
+export const PendingChangeReply = Type.Object(pending, {
+  ...closed,
+  title: 'PendingEmailChange',
+  description: 'The new address, and when it was asked for',
+})
 
 export const LinkStateReply = Type.Object(
   {
