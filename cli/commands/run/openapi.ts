@@ -17,7 +17,7 @@ export const openapi: Command = {
   },
 }
 
-/** The document of a service as it is shipped, with every route switched on. */
+/** The document of a service with every route switched on, and with its guards. */
 export async function openApiDocument(name: string): Promise<unknown> {
   const folder = await mkdtemp(join(tmpdir(), 'plinth-openapi-'))
   try {
@@ -25,6 +25,7 @@ export async function openApiDocument(name: string): Promise<unknown> {
       SUITE_DATA: folder,
       LOG_LEVEL: 'silent',
       PAYMENTS_OPERATIONS: 'on',
+      PAYMENTS_REQUIRE_ISSUER: 'https://identity.example',
       STORAGE_KEY_DATABASE_URL: `sqlite:${folder}/storage-key.db`,
       IDENTITY_DEMO_ACCOUNTS: 'off',
       STORAGE_FULL_DEMO_ACCOUNTS: 'off',
