@@ -126,6 +126,13 @@ for (const engine of engines) {
         assert.deepEqual([status, body.code], [401, 'PASSWORD_CHANGE_REQUIRED'])
       const refused = await logIn(api)
       const chosen = { token: refused.body.token, newPassword: NEW_PASSWORD }
+      const same = { ...chosen, newPassword: ALICE.password }
+      const unchanged = await api.post('/api/auth/password-reset/confirm', same)
+      const errors = ['newPassword: must not be the current password']
+      assert.deepEqual([unchanged.status, unchanged.body.errors], [400, errors])
+      const change = { currentPassword: ALICE.password, newPassword: ALICE.password }
+      const own = await api.post('/api/users/me/password', change, { token })
+      assert.deepEqual([own.status, own.body.errors], [400, errors])
       assert.equal((await api.post('/api/auth/password-reset/confirm', chosen)).status, 204)
       assert.equal((await api.post('/api/auth/password-reset/confirm', chosen)).status, 400)
       const signedIn = await logIn(api, { ...ALICE, password: NEW_PASSWORD })

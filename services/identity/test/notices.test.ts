@@ -114,7 +114,10 @@ for (const engine of engines)
       await asAdmin('PATCH', '', { roles: ['ROLE_USER', 'ROLE_ADMIN'] })
       const key = { name: 'reports', scopes: ['users:read'] }
       const admin = (await logIn(api, NEW_PASSWORD)).accessToken
-      assert.equal((await api.post('/api/service-keys', key, { token: admin })).status, 201)
+      const made = await api.post('/api/service-keys', key, { token: admin })
+      const rotate = `/api/service-keys/${made.body.id}/rotate`
+      assert.equal((await api.post(rotate, {}, { token: admin })).status, 201)
+      await mailTo(api, EMAIL, 'service-key-made', 2)
       await asAdmin('DELETE', '/sessions')
       started.clock.advance(10)
       await reportNow(started)

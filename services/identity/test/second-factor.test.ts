@@ -238,6 +238,7 @@ for (const engine of engines)
         assert.equal((await attempt({ code: app.wrong() })).status, 401)
 
       const locked = await attempt({ code: app.next() })
+      const unknown = await attempt({ recoveryCode: 'AAAAA-AAAAA-AAA' })
       const rescued = await attempt({ recoveryCode: recoveryCodes[0] })
       clock.advance(900)
       const again = await attempt({ code: app.wrong() })
@@ -247,6 +248,7 @@ for (const engine of engines)
 
       assert.deepEqual(codeOfReply(locked), [429, 'TOO_MANY_ATTEMPTS'])
       assert.equal(locked.headers.get('retry-after'), '870')
+      assert.deepEqual(codeOfReply(unknown), [401, 'INVALID_CODE'])
       assert.equal(rescued.status, 200)
       assert.equal(again.status, 401)
       assert.deepEqual([longer.status, longer.headers.get('retry-after')], [429, '1770'])
@@ -295,6 +297,37 @@ for (const engine of engines)
 
       const { status, body } = await api.get('/api/users/me/security', { token })
       assert.deepEqual([status, body.code], [401, 'INVALID_ACCESS_TOKEN'])
+    })
+
+    test('of two resets with one token the second spends no recovery code; MFA_REQUIRED names what is left', async () => {
+      const { api, token, clock, user } = await newUser(service())
+      await verifyAddress(api, user)
+      const { recoveryCodes } = await enrol(api, token, clock)
+      const ask = async (count: number) => {
+        clock.advance(61)
+        await api.post('/api/auth/password-reset', { email: user.email })
+        return tokenOf(await mailTo(api, user.email, 'password-reset', count))
+      }
+      const confirm = (given: string, proof: object) => {
+        const body = { token: given, newPassword: NEW_PASSWORD, ...proof }
+        return api.post('/api/auth/password-reset/confirm', body)
+      }
+      const [one = '', two = '', ...others] = recoveryCodes
+      const first = await ask(1)
+      const replies = await Promise.all(
+        [one, two].map((recoveryCode) => confirm(first, { recoveryCode })),
+      )
+      assert.deepEqual(replies.map(({ status }) => status).sort(), [204, 400])
+
+      const password = { ...user, password: NEW_PASSWORD }
+      const [unspent] = [one, two].filter((_, index) => replies[index]?.status === 400)
+      for (const recoveryCode of [unspent, ...others]) {
+        const reply = await secondStep(api, await firstStep(api, password), { recoveryCode })
+        assert.equal(reply.status, 200)
+      }
+      const missing = await confirm(await ask(2), {})
+      assert.deepEqual(codeOfReply(missing), [401, 'MFA_REQUIRED'])
+      assert.deepEqual(missing.body.methods, ['totp'])
     })
 
     test('is asked for after a reset by an administrator, and stays', async () => {

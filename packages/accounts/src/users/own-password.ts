@@ -39,6 +39,8 @@ export async function changeOwnPassword(
 ): Promise<void> {
   const owner = await requireUser(accounts, Number(caller.userId))
   await refuseGuessable(accounts, owner, newPassword, 'newPassword')
+  if (owner.passwordExpired && newPassword === currentPassword)
+    throw validationFailed(['newPassword: must not be the current password'])
   const proof = { password: currentPassword, field: 'currentPassword', event: 'PASSWORD_CHANGED' }
   await withOwnPassword(accounts, caller, proof, origin, {
     prepare: () => accounts.passwords.hash(newPassword, origin.address),

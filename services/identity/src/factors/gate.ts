@@ -8,17 +8,13 @@ import {
   type User,
 } from '@plinth/accounts'
 import { type Clock, type Db, hashOpaqueToken, newOpaqueToken, secondsAfter } from '@plinth/kit'
-import {
-  insertStep,
-  spendStep,
-  tryStep,
-  unusedRecoveryCodes,
-} from '../database/factors.repository.ts'
+import { insertStep, spendStep, tryStep } from '../database/factors.repository.ts'
 import type { IdentityTables } from '../database/tables.ts'
 import { codeRejected, emailNotVerified, mfaRequired } from './problems.ts'
 import {
   type FactorProof,
   type Factors,
+  methodsOf,
   type Outcome,
   proveSecondFactor,
   SECOND_FACTOR_USED,
@@ -51,9 +47,7 @@ export function openGate(clock: Clock, { requireVerified }: { requireVerified: b
       })
       const who = { actor: user.username, subject: user.username }
       await recordEvent({ db, clock }, { event: 'SECOND_FACTOR_ASKED', ...who }, origin)
-      const { remaining } = await unusedRecoveryCodes(db, user.id)
-      const methods = ['totp', ...(remaining > 0 ? ['recoveryCode'] : [])]
-      return mfaRequired({ extra: { mfaToken, methods } })
+      return mfaRequired({ extra: { mfaToken, methods: await methodsOf(db, user.id) } })
     },
   }
 }

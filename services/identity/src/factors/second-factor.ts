@@ -18,6 +18,7 @@ import {
   findFactor,
   lockFactor,
   spendRecoveryCode,
+  unusedRecoveryCodes,
 } from '../database/factors.repository.ts'
 import type { IdentityTables } from '../database/tables.ts'
 import { codeRejected, mfaRequired } from './problems.ts'
@@ -38,7 +39,8 @@ export const SECOND_FACTOR_USED = 'SECOND_FACTOR_USED'
 
 export type FactorProof = { code?: string; recoveryCode?: string }
 
-export type Outcome = 'passed' | 'missing' | 'wrong' | { lockedUntil: Date }
+/** `methods`: nothing was sent, and what could be. */
+export type Outcome = 'passed' | 'wrong' | { methods: string[] } | { lockedUntil: Date }
 
 /** Wrong codes in a row. A stranger cannot lock a user out: the first factor comes before. */
 const FAILURES_BEFORE_LOCK = 10
@@ -47,8 +49,8 @@ const LONGEST_LOCK_SECONDS = 24 * 3600
 
 /**
  * The one check of a second factor. Runs in a transaction in which the user's row is locked, and which
- * must commit whatever the outcome, for it counts failures. A recovery code also works while the
- * authenticator is locked: 65 bits cannot be guessed. Who has the factor needs no removal of it.
+ * must commit unless this passed, for it counts failures. A recovery code also works while the authenticator
+ * is locked, and wrong ones lock nothing: 65 bits cannot be guessed. Who has the factor needs no removal of it.
  */
 export async function proveSecondFactor(
   { accounts }: Factors,
@@ -77,11 +79,21 @@ export async function proveSecondFactor(
       await recordEvent(inside, { event: 'RECOVERY_CODE_USED', ...who }, origin)
       return passed()
     }
-  } else return 'missing'
-  const beyond = (await addFactorFailure(db, user.id)) - FAILURES_BEFORE_LOCK
-  if (beyond >= 0) await lockFactor(db, user.id, secondsAfter(now, lockSeconds(beyond)))
+  } else return { methods: await methodsOf(db, user.id) }
+  if (code !== undefined) await countWrongCode(db, user.id, now)
   await recordRefusal(inside, { event: SECOND_FACTOR_USED, ...who }, origin)
   return 'wrong'
+}
+
+async function countWrongCode(db: Db<IdentityTables>, userId: number, now: Date): Promise<void> {
+  const beyond = (await addFactorFailure(db, userId)) - FAILURES_BEFORE_LOCK
+  if (beyond >= 0) await lockFactor(db, userId, secondsAfter(now, lockSeconds(beyond)))
+}
+
+/** What the user can prove the second factor with. */
+export async function methodsOf(db: Db<IdentityTables>, userId: number): Promise<string[]> {
+  const { remaining } = await unusedRecoveryCodes(db, userId)
+  return ['totp', ...(remaining > 0 ? ['recoveryCode'] : [])]
 }
 
 /** Doubled with every further failure: fewer than 30 guesses on any day, each right once in 333,333. */
@@ -97,16 +109,15 @@ export function secretOf({ settings }: Accounts, { userId, secret }: Sealed): Bu
 
 /** What somebody who signs in, or resets the password, is told. */
 export function signInRefusal(accounts: Accounts, outcome: Outcome, triesLeft?: number): Problem {
-  if (typeof outcome === 'object') return locked(accounts, outcome)
-  if (outcome === 'missing') return mfaRequired({ extra: { methods: ['totp', 'recoveryCode'] } })
+  if (typeof outcome === 'object')
+    return 'methods' in outcome ? mfaRequired({ extra: outcome }) : locked(accounts, outcome)
   return codeRejected(triesLeft === undefined ? {} : { extra: { triesLeft } })
 }
 
 /** What a caller with a session is told. A 401 would say that the session is over. */
 export function callerRefusal(accounts: Accounts, outcome: Outcome): Problem {
-  if (typeof outcome === 'object') return locked(accounts, outcome)
-  const fault = outcome === 'missing' ? 'is required' : 'is wrong or was used before'
-  return validationFailed([`code: ${fault}`])
+  if (typeof outcome !== 'object') return validationFailed(['code: is wrong or was used before'])
+  return 'methods' in outcome ? validationFailed(['code: is required']) : locked(accounts, outcome)
 }
 
 function locked(accounts: Accounts, { lockedUntil }: { lockedUntil: Date }): Problem {

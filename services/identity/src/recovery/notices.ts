@@ -63,6 +63,7 @@ const CONSEQUENCES: Record<string, Consequence> = {
   RECOVERY_CODES_RENEWED: { mail: 'recovery-codes-renewed' },
   SECOND_FACTOR_USED: { result: 'REFUSED', mail: 'second-factor-refused' },
   SERVICE_KEY_CREATED: { mail: 'service-key-made', toActor: true },
+  SERVICE_KEY_ROTATED: { mail: 'service-key-made', toActor: true },
   REFRESH_REPLAYED: { result: 'REFUSED', mail: 'session-replayed' },
 }
 

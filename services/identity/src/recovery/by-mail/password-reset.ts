@@ -1,4 +1,5 @@
 import {
+  type Accounts,
   type By,
   findUserById,
   markVerified,
@@ -6,8 +7,9 @@ import {
   refuseGuessable,
   requireUser,
   resetPassword,
+  type User,
 } from '@plinth/accounts'
-import { type Db, newOpaqueToken } from '@plinth/kit'
+import { type Db, newOpaqueToken, validationFailed } from '@plinth/kit'
 import { spendToken } from '../../database/one-time-tokens.repository.ts'
 import type { IdentityTables } from '../../database/tables.ts'
 import {
@@ -108,6 +110,7 @@ export async function confirmPasswordReset(
   const user = token && (await findUserById(accounts.db, token.userId))
   if (!token || token.usedAt !== null || !user?.enabled) throw tokenRejected()
   await refuseGuessable(accounts, user, newPassword, 'newPassword')
+  if (user.passwordExpired) await refuseSame(accounts, user, newPassword, origin)
   const byMail = token.kind !== AFTER_LOGIN
   const unproven = byMail && !user.verified
   const by = { actor: user.username, origin }
@@ -124,11 +127,23 @@ export async function confirmPasswordReset(
       if (!unproven && now.secondFactor)
         outcome = await proveSecondFactor(factors, inside, now, given, origin)
       if (outcome !== 'passed') return false
-      if (!(await spendToken(inside, token.id, accounts.clock()))) return false
+      // Thrown, so that a code of the second factor is not spent for nothing.
+      if (!(await spendToken(inside, token.id, accounts.clock()))) throw tokenRejected()
       if (unproven) await dropSecondFactor(accounts, inside, now, by)
       if (byMail) await markVerified(database, now)
       return true
     },
   })
   if (!done) throw outcome === 'passed' ? tokenRejected() : signInRefusal(accounts, outcome)
+}
+
+/** Others may know the password that has to be changed. */
+async function refuseSame(
+  { passwords }: Accounts,
+  { passwordHash }: User,
+  newPassword: string,
+  { address }: Origin,
+): Promise<void> {
+  if (await passwords.verify(passwordHash, newPassword, address))
+    throw validationFailed(['newPassword: must not be the current password'])
 }
