@@ -1,22 +1,28 @@
 // A shop with one chair: take a payment, and be told when the money is there.
 //
-//   node take-payment.mjs, then open http://localhost:3000
+//   node take-payment.mjs, then open http://localhost:3000 (Node 22.13 or later, for its SQLite)
 //
 // Where payments asks for keys:
 //   plinth keys create shop --service payments --scope payments:write --scope webhooks:write
 //   SERVICE_KEY=plk_test_… node take-payment.mjs
 import { randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
+import { DatabaseSync } from 'node:sqlite'
 import { text } from 'node:stream/consumers'
 import { paymentsClient } from '@plinth/client/payments'
 import { verifyWebhook, WebhookError } from '@plinth/client/webhooks'
 
 const { PAYMENTS_URL = 'http://localhost:8084', PORT = '3000', SERVICE_KEY } = process.env
+const { SHOP_DATABASE = 'shop.db' } = process.env
 const payments = paymentsClient(PAYMENTS_URL, { accessToken: SERVICE_KEY })
 
-// Two tables in real life; the second has a unique column, written in the transaction of the effect.
-const orders = new Map()
-const seen = new Set()
+const db = new DatabaseSync(SHOP_DATABASE)
+db.exec(`create table if not exists orders (id text primary key, state text not null);
+  create table if not exists seen_events (id text primary key)`)
+const addOrder = db.prepare("insert into orders (id, state) values (?, 'open')")
+const findOrder = db.prepare('select state from orders where id = ?')
+const setPaid = db.prepare("update orders set state = 'paid' where id = ?")
+const addEvent = db.prepare('insert or ignore into seen_events (id) values (?)')
 
 const server = createServer((request, response) => {
   answer(request, response).catch((error) => {
@@ -29,7 +35,8 @@ async function answer(request, response) {
   const [, page, id] = new URL(request.url, origin()).pathname.split('/')
   if (request.method === 'POST' && page === 'orders') return order(response)
   if (request.method === 'POST' && page === 'webhooks') return receive(request, response)
-  if (page === 'orders' && orders.has(id)) return response.end(orders.get(id))
+  const found = page === 'orders' && id ? findOrder.get(id) : undefined
+  if (found) return response.end(found.state)
   response.setHeader('content-type', 'text/html')
   response.end('<form method="post" action="/orders"><button>Buy a chair</button></form>')
 }
@@ -37,7 +44,7 @@ async function answer(request, response) {
 /** The customer pays on the provider's page and comes back to the order. */
 async function order(response) {
   const id = randomUUID()
-  orders.set(id, 'open')
+  addOrder.run(id)
   const { checkoutUrl } = await payments.checkOut({
     amount: 4900,
     currency: 'eur',
@@ -55,13 +62,24 @@ async function receive(request, response) {
   try {
     const body = await text(request)
     const event = await verifyWebhook({ secrets: await secret, headers: request.headers, body })
-    if (event.type === 'payment.paid' && !seen.has(event.id))
-      orders.set(event.data.businessReference, 'paid')
-    seen.add(event.id)
+    takeIn(event)
     response.writeHead(204).end()
   } catch (error) {
     if (!(error instanceof WebhookError)) throw error
     response.writeHead(400).end(error.code)
+  }
+}
+
+/** An event may come twice: that it was seen is written in the transaction of its effect. */
+function takeIn(event) {
+  db.exec('begin immediate')
+  try {
+    const isNew = addEvent.run(event.id).changes === 1
+    if (isNew && event.type === 'payment.paid') setPaid.run(event.data.businessReference)
+    db.exec('commit')
+  } catch (error) {
+    db.exec('rollback')
+    throw error
   }
 }
 

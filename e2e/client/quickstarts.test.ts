@@ -57,7 +57,8 @@ describe('the quickstarts', async () => {
   })
 
   test('take-payment.mjs takes a payment and is told that it is paid', async (t) => {
-    const shop = await start(t, 'take-payment.mjs', { PAYMENTS_URL: urlOf('payments'), PORT: '0' })
+    const env = { PAYMENTS_URL: urlOf('payments'), PORT: '0', SHOP_DATABASE: ':memory:' }
+    const shop = await start(t, 'take-payment.mjs', env)
     const ordered = await fetch(`${shop}/orders`, { method: 'POST', redirect: 'manual' })
     const [session = ''] = /cs_\w+/.exec(ordered.headers.get('location') ?? '') ?? []
     const sandbox = `${urlOf('provider-sandbox')}/sandbox/api/sessions`
