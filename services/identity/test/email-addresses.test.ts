@@ -310,6 +310,23 @@ for (const engine of engines) {
       assert.equal(await email(), ALICE.email)
     })
 
+    test('a code still works after another account has asked for the same address', async (t) => {
+      const { api, clock, ask, confirm, email } = await start(t)
+      const bob = { ...ALICE, username: 'bob', email: 'bob@example.com' }
+      await api.post('/api/auth/register', bob)
+      const { body: pair } = await api.post('/api/auth/login', bob)
+      await ask(NEW_EMAIL)
+      const { code } = await mailTo(api, NEW_EMAIL, 'email-change')
+      clock.advance(61)
+      const { accessToken } = pair
+      await api.post('/api/users/me/email', { newEmail: NEW_EMAIL }, { token: accessToken })
+      const { code: other } = await mailTo(api, NEW_EMAIL, 'email-change', 2)
+
+      assert.equal(await confirm({ email: NEW_EMAIL, code }), 204)
+      assert.equal(await email(), NEW_EMAIL)
+      assert.equal(await confirm({ email: NEW_EMAIL, code: other }), 409)
+    })
+
     test('an address that was taken meanwhile is 409, and the old one stays', async (t) => {
       const { api, ask, confirm, email } = await start(t)
       await ask(NEW_EMAIL)

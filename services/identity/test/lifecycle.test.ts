@@ -15,6 +15,7 @@ import { openOutbox } from '../src/mail/outbox.ts'
 import { eraseDue } from '../src/recovery/lifecycle/deletion.ts'
 import { enrol, firstStep, secondStep } from './authenticator-app.ts'
 import { mailTo, startSmtpServer, tokenOf } from './inbox.ts'
+import { startPasskeyClient } from './passkey-client.ts'
 import {
   ADMIN,
   ALICE,
@@ -334,6 +335,22 @@ for (const engine of engines) {
       assert.equal((await logIn(api, { ...ALICE, password: 'x' })).body.code, 'INVALID_CREDENTIALS')
       assert.equal((await cancel(api, refused.body.token)).status, 204)
       assert.equal((await logIn(api)).status, 200)
+    })
+
+    test('comes back by signing in with a passkey and confirming', async (t) => {
+      const { api, token } = await startWithAlice(t, { engine })
+      const passkey = await startPasskeyClient(api)
+      assert.equal((await passkey.register(token)).status, 200)
+      const { body } = await remove(api, '/api/users/me', token)
+
+      const refused = await passkey.logIn()
+
+      assert.deepEqual(
+        [refused.status, refused.body.code, refused.body.deletesAt],
+        [401, 'DELETION_PENDING', body.deletesAt],
+      )
+      assert.equal((await cancel(api, refused.body.token)).status, 204)
+      assert.equal((await passkey.logIn()).status, 200)
     })
 
     test('comes back by signing in only with the second factor, if it has one', async (t) => {

@@ -99,29 +99,33 @@ export async function findTokenByHash(
   return row && fromRow(row)
 }
 
+/** Several accounts can ask for one new address. */
+const MOST_TRIED = 10
+
 /**
- * Counts one more try of a code, in the statement that finds the token: of parallel tries no more
- * than `most` see it. It is the unused token or, once there is none, the one that was used last; none beyond `most`.
+ * Counts one more try of a code, in the statement that finds its tokens: of parallel tries no more than `most`
+ * see one. They are the unused tokens or, once there is none, the one that was used last; none beyond `most`.
  */
 export async function tryCode(
   db: Db<IdentityTables>,
   { address, kind }: Pick<OneTimeToken, 'address' | 'kind'>,
   most: number,
 ): Promise<OneTimeToken[]> {
+  const unusedFirst = db
+    .selectFrom('one_time_tokens')
+    .select('id')
+    .where('address', '=', address)
+    .where('kind', '=', kind)
+    .where('replaced_at', 'is', null)
+    .orderBy(sql`case when used_at is null then 0 else 1 end`)
+    .orderBy('created_at', 'desc')
+  const tried = unusedFirst
+    .where(({ eb, or }) => or([eb('used_at', 'is', null), eb('id', '=', unusedFirst.limit(1))]))
+    .limit(MOST_TRIED)
   const rows = await db
     .updateTable('one_time_tokens')
     .set(({ eb }) => ({ failures: eb('failures', '+', 1) }))
-    .where('id', '=', (tokens) =>
-      tokens
-        .selectFrom('one_time_tokens')
-        .select('id')
-        .where('address', '=', address)
-        .where('kind', '=', kind)
-        .where('replaced_at', 'is', null)
-        .orderBy(sql`case when used_at is null then 0 else 1 end`)
-        .orderBy('created_at', 'desc')
-        .limit(1),
-    )
+    .where('id', 'in', tried)
     .where('failures', '<', most)
     .returningAll()
     .execute()

@@ -1,9 +1,11 @@
 import {
+  lockUser,
   type Origin,
   openSession,
   recordRefusal,
   requireUser,
   type TokenPair,
+  type User,
 } from '@plinth/accounts'
 import type { Db } from '@plinth/kit'
 import type { AuthenticationResponseJSON } from '@simplewebauthn/server'
@@ -40,21 +42,33 @@ export async function logInWithPasskey(
   throw passkeyRejected()
 }
 
-/** The counter advances in the transaction that opens the session: both happen or neither. */
-function enter({ accounts, clock }: Passkeys, passkey: Passkey, proof: Proof, origin: Origin) {
-  const { userId, credentialId } = passkey
-  return openSession(
-    accounts,
-    {
-      userId,
-      event: 'PASSKEY_USED',
-      amr: proof.amr,
-      admit: async (db, locked) =>
-        (await locked) !== undefined &&
-        advanceCounter(db as unknown as Db<IdentityTables>, credentialId, proof.counter, clock()),
+/**
+ * The counter advances in the transaction that opens the session: both happen or neither. A user who leaves is
+ * turned away, as after a password.
+ */
+async function enter(
+  { accounts, clock }: Passkeys,
+  { userId, credentialId }: Passkey,
+  { amr, counter }: Proof,
+  origin: Origin,
+) {
+  let leaving = undefined as User | undefined
+  const entry = {
+    userId,
+    event: 'PASSKEY_USED',
+    amr,
+    async admit(database: typeof accounts.db, locked: Promise<User | undefined>) {
+      const user = (await locked) ?? (await lockUser(database, userId))
+      if (!user?.enabled && !user?.deletion) return false
+      const db = database as unknown as Db<IdentityTables>
+      if (!(await advanceCounter(db, credentialId, counter, clock()))) return false
+      if (user.deletion) leaving = user
+      return true
     },
-    origin,
-  )
+  }
+  const pair = await openSession(accounts, entry, origin)
+  if (leaving) await accounts.turnAway?.run(accounts, leaving, amr, origin)
+  return pair
 }
 
 /** For a caller who proves again who it is, with one of its own passkeys. */

@@ -26,14 +26,17 @@ export function SignIn() {
     (values: Record<string, string>) => session.signIn(values),
     (reply) => followToken(reply?.body),
   )
-  const byPasskey = useAction(async () => {
-    const asked = await askPasskey()
-    if (!asked) return undefined
-    const { headers, passkey } = asked
-    return session.received(
-      await session.api.post('/login/webauthn', passkey, { headers, open: true }),
-    )
-  })
+  const byPasskey = useAction(
+    async () => {
+      const asked = await askPasskey()
+      if (!asked) return undefined
+      const { headers, passkey } = asked
+      return session.received(
+        await session.api.post('/login/webauthn', passkey, { headers, open: true }),
+      )
+    },
+    (reply) => followToken(reply?.body),
+  )
   if (session.secondStep.value) return <SecondStep />
   return (
     <>
@@ -57,7 +60,7 @@ export function SignIn() {
   )
 }
 
-/** The password was right, and something else comes first: the page for it takes the token. */
+/** The password or the passkey was right, and something else comes first: the page for it takes the token. */
 function followToken(body: { code?: string; token?: string } | undefined): void {
   if (body?.code === 'PASSWORD_CHANGE_REQUIRED') location.hash = `reset=${body.token}`
   if (body?.code === 'DELETION_PENDING') location.hash = `keep=${body.token}`

@@ -9,6 +9,7 @@ import {
   replyWith,
   type Server,
 } from '@plinth/kit'
+import { accountLeaving } from '../../recovery/lifecycle/problems.ts'
 import type { CsrfTokens } from '../csrf.ts'
 import { authenticationOptions, logInWithPasskey } from '../login.ts'
 import { type Passkeys, removeOwnPasskey } from '../passkeys.ts'
@@ -176,7 +177,7 @@ function loginRoutes(server: Server, passkeys: Passkeys, requireCsrf: Guard): vo
       tags,
       readsBody: { 'application/json': AssertionBody },
       response: { 200: TokenPairReply },
-      problems: [passkeyRejected, ...(passkeys.accounts.gate?.problems ?? [])],
+      problems: [passkeyRejected, accountLeaving, ...(passkeys.accounts.gate?.problems ?? [])],
     },
     handler: (request) => logInWithPasskey(passkeys, request.body, originOf(request)),
   })
