@@ -9,6 +9,7 @@ export const EXIT = {
   notSo: 1,
   warnings: 2,
   usage: 64,
+  noInput: 66,
   unavailable: 69,
   cannotCreate: 73,
   /** Another one is at work: try again. */

@@ -5,10 +5,11 @@ import {
   linkSync,
   mkdirSync,
   readdirSync,
+  rmSync,
   statSync,
 } from 'node:fs'
 import { copyFile, truncate } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { describe, test } from 'node:test'
 import { engines } from '@plinth/kit/testing'
 import Sqlite from 'better-sqlite3'
@@ -112,6 +113,7 @@ describe('what cannot be used or written is refused in a sentence, and nothing c
     IDENTITY_MASTER_KEY: Buffer.from('abcdefghijklmnopqrstuvwxyz012345').toString('base64'),
   }
   const NO_ROOM = /^73 .* cannot be written: there is no room left\.$/
+  const ABSENT = /^66 .*absent cannot be read: there is no such file\.$/
   const DAMAGED = /^1 The archive is damaged or not one of ours: /
   const WRONG_KEY = /^1 The archive needs the IDENTITY_MASTER_KEY it was made with /
   const LATER =
@@ -150,6 +152,39 @@ describe('what cannot be used or written is refused in a sentence, and nothing c
       assert.deepEqual(made, [])
     })
 
+    await t.test('list, prune, migrate --plan and --output do as they say', async () => {
+      const of = async (...words: string[]) => plinthHere([...words, '--json'], { env })
+      const elsewhere = join(folder, 'elsewhere.tar.zst')
+
+      const plan = await of('migrate', '--plan')
+      const made = await of('backup', 'create', '--output', elsewhere)
+      const again = said(await of('backup', 'create', '--output', elsewhere))
+      const piped = said(await of('backup', 'create', '--output', '-', '--verify'))
+      const stream = await plinth(['backup', 'create', '--output', '-'], {
+        env,
+        encoding: 'latin1',
+      })
+      const proved = await of('backup', 'verify', elsewhere)
+      mkdirSync(backups, { recursive: true })
+      const old = ['20260101', '20260102', '20260103'].map(
+        (day) => `plinth-${day}T020000Z-1.0.0.tar.zst`,
+      )
+      for (const name of old) await copyFile(elsewhere, join(backups, name))
+      const listed = await of('backup', 'list')
+      const pruned = await plinthHere(['backup', 'prune'], { env: { ...env, BACKUP_KEEP: '2' } })
+
+      assert.deepEqual([plan.code, JSON.parse(plan.stdout)], [0, []])
+      assert.deepEqual([made.code, JSON.parse(made.stdout).file], [0, elsewhere])
+      assert.match(again, /^73 .*elsewhere\.tar\.zst is already there; nothing was changed\.$/)
+      assert.match(piped, /^64 --verify needs a file/)
+      assert.deepEqual([stream.code, stream.stdout.slice(0, 4)], [0, '\x28\xb5\x2f\xfd'])
+      assert.equal(proved.code, 0, proved.stderr + proved.stdout)
+      const names = JSON.parse(listed.stdout).map(({ file }: { file: string }) => basename(file))
+      assert.deepEqual(names, old.toReversed())
+      assert.match(pruned.stdout, /^removed .*20260101T020000Z.*\n1 removed\.\n$/)
+      for (const name of old) rmSync(join(backups, name), { force: true })
+    })
+
     const { stdout } = await plinthHere(['backup', 'create', '--json'], { env })
     const { file: archive, bytes } = JSON.parse(stdout)
     const later = await ofLaterVersion(archive, join(folder, 'later.tar.zst'))
@@ -165,6 +200,7 @@ describe('what cannot be used or written is refused in a sentence, and nothing c
           said(await plinthHere(['backup', 'verify', file], { env: { ...env, ...more } }))
 
         assert.match(await verify(cut), DAMAGED)
+        assert.match(await verify(join(folder, 'absent')), ABSENT)
         assert.match(await verify(archive, OTHER_KEY), WRONG_KEY)
         assert.match(await verify(later), LATER)
         assert.match(await verify(archive, { FAIL_POINT: 'restore:file=ENOSPC' }), NO_ROOM)
@@ -182,7 +218,8 @@ describe('what cannot be used or written is refused in a sentence, and nothing c
       assert.match(await restore(import.meta.filename), DAMAGED)
       assert.match(await restore(archive, OTHER_KEY), WRONG_KEY)
       assert.match(await restore(later), LATER)
-      assert.match(await restore(join(folder, 'absent')), /^73 /)
+      assert.match(await restore(join(folder, 'absent')), ABSENT)
+      assert.match(await restore(folder), /^66 .* cannot be read: it is a folder\.$/)
       assert.match(await restore(archive, { FAIL_POINT: 'restore:file=ENOSPC' }), NO_ROOM)
       const left = readdirSync(target.SUITE_DATA as string).filter((name) => !before.includes(name))
       assert.deepEqual(

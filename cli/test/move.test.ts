@@ -8,7 +8,7 @@ import Sqlite from 'better-sqlite3'
 import { services } from '../../launcher/services.ts'
 import { startStack } from '../../launcher/stack/stack.ts'
 import { type Env, PASSWORD, suiteEnv } from './filled-suite.ts'
-import { killedAt, plinthHere } from './run-plinth.ts'
+import { type Ended, killedAt, plinthHere } from './run-plinth.ts'
 
 const [sqlite, postgres] = engines as [TestEngine, TestEngine]
 const only = services.filter(({ name }) => name === 'identity')
@@ -118,9 +118,16 @@ describe('a move between SQLite and PostgreSQL', { skip: postgres.skip }, () => 
     const to = `sqlite:${join(folder, 'other.db')}`
 
     const running = await plinthHere(['move', 'identity', '--to', to], { env })
-    const shown = await plinthHere(['move', 'identity', '--to', 'postgres://a:secret@h/d'], { env })
+    const addresses = ['a:secret@h/d', 'h/d?password=secret', 'a:sec/ret@h/d', 'a:sec@ret@h/d']
+    const refused: Ended[] = []
+    for (const address of [...addresses, 'a:sec#ret@h/d'])
+      refused.push(await plinthHere(['move', 'identity', '--to', `postgres://${address}`], { env }))
+    const absent = await plinthHere(['move', 'identity', '--to-file', join(folder, 'no')], { env })
 
     assert.deepEqual([running.code, /running on this data/.test(running.stderr)], [1, true])
-    assert.deepEqual([shown.code, /secret/.test(shown.stderr)], [64, false])
+    for (const { code, stderr } of refused)
+      assert.deepEqual([code, /sec|ret/.test(stderr)], [64, false])
+    assert.equal(absent.code, 66)
+    assert.match(absent.stderr, /^\S+no cannot be read: there is no such file\.\n$/)
   })
 })

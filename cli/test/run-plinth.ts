@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
+import { buffer, text } from 'node:stream/consumers'
 import { bundle } from '../../release/pack.ts'
 import { answerOf } from '../plinth.ts'
 
@@ -14,6 +14,8 @@ type Surroundings = {
   cwd?: string
   env?: Record<string, string | undefined>
   input?: string
+  /** Of stdout, where it is not text. */
+  encoding?: BufferEncoding
   main?: string
 }
 export type Ended = {
@@ -26,7 +28,7 @@ export type Ended = {
 /** Runs the command in a process of its own, as a person would. */
 export async function plinth(
   words: string[],
-  { cwd = tmpdir(), env = {}, input = '', main = MAIN }: Surroundings = {},
+  { cwd = tmpdir(), env = {}, input = '', main = MAIN, encoding = 'utf8' }: Surroundings = {},
 ): Promise<Ended> {
   const child = spawn(process.execPath, [main, ...words], {
     cwd,
@@ -35,7 +37,7 @@ export async function plinth(
   })
   child.stdin.end(input)
   const [stdout, stderr, [code, signal]] = await Promise.all([
-    text(child.stdout),
+    buffer(child.stdout).then((bytes) => bytes.toString(encoding)),
     text(child.stderr),
     once(child, 'close'),
   ])

@@ -47,6 +47,7 @@ export const backupCommands: Command[] = [
 const CODES: Record<BackupError['reason'], number> = {
   refused: EXIT.notSo,
   damaged: EXIT.notSo,
+  'no-input': EXIT.noInput,
   unavailable: EXIT.unavailable,
   'cannot-create': EXIT.cannotCreate,
   busy: EXIT.busy,
@@ -87,6 +88,11 @@ async function create(given: Given): Promise<Outcome | undefined> {
 /** Somewhere else: nothing is removed there, and it is none of the backups that are watched. */
 async function createAt(output: string, given: Given): Promise<Made | undefined> {
   const { env, progress, flag } = given
+  if (output === '-' && flag('verify'))
+    throw new CommandError(
+      EXIT.usage,
+      '--verify needs a file: --output - goes to a pipe. Use plinth backup verify on what arrives.',
+    )
   const { saveBackup, writeBackup } = await import('@plinth/backup')
   const { suiteData } = await import('../../../launcher/backups/suite-data.ts')
   const services = await suiteData(env)

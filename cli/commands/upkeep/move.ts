@@ -26,7 +26,7 @@ export const move: Command = {
 async function moveTo(given: Given): Promise<Outcome> {
   const { operands, env } = given
   armFailPoint(env)
-  const to = targetOf(given)
+  const { to, shown } = targetOf(given)
   const { checkMove, moveDatabase } = await import('@plinth/backup')
   const { data } = await serviceOf(operands[0] as string).prepare(env)
   if (given.flag('check')) {
@@ -34,27 +34,54 @@ async function moveTo(given: Given): Promise<Outcome> {
     const text = `${tableOf(tables)}\n\nThe target takes it. Nothing was copied.`
     return { text, json: { tables } }
   }
-  const moved = await moveDatabase(data, to)
-  const setting = `${data.database?.setting}=${withoutPassword(to)}`
+  const moved = await moveDatabase(data, to, given.progress.show)
+  const setting = `${data.database?.setting}=${shown}`
   return {
     text: `${tableOf(moved)}\n\nBoth sides are equal. Nothing has changed where it came from. Now set\n  ${setting}`,
     json: { tables: moved, setting },
   }
 }
 
-function targetOf({ text }: Given): string {
+function targetOf({ text }: Given): { to: string; shown: string } {
   const file = text('to-file')
-  const url = file === undefined ? text('to') : readFileSync(file === '-' ? 0 : file, 'utf8').trim()
+  const url = file === undefined ? text('to') : readAddress(file)
   if (url === undefined || !/^(sqlite:.|postgres(ql)?:\/\/.)/.test(url))
     throw new CommandError(EXIT.usage, 'Usage: --to sqlite:<file>, or --to-file with postgres://….')
-  if (file === undefined && withoutPassword(url) !== url)
+  const shown = withoutPassword(url)
+  if (file === undefined && shown !== url)
     throw new CommandError(
       EXIT.usage,
       'A password on the command line can be read by others: put the URL into a file, and use --to-file.',
     )
-  return url
+  return { to: url, shown }
 }
 
-function withoutPassword(url: string): string {
-  return url.replace(/^(postgres(?:ql)?:\/\/[^:@/]*):[^@/]*@/, '$1:…@')
+function readAddress(file: string): string {
+  try {
+    return readFileSync(file === '-' ? 0 : file, 'utf8').trim()
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    const why = code === 'ENOENT' ? 'there is no such file' : (code ?? message)
+    throw new CommandError(EXIT.noInput, `${file} cannot be read: ${why}.`, { cause: error })
+  }
+}
+
+const PASSWORD = /password/i
+
+/** For a terminal. An address that cannot be read without doubt is refused: a part of a password might be shown. */
+function withoutPassword(text: string): string {
+  if (text.startsWith('sqlite:')) return text
+  // A socket of this machine: the driver takes an address without a host, URL does not.
+  const socket = /^\w+:\/\/[^@/]*@\//.test(text)
+  const url = URL.parse(socket ? text.replace('@/', '@socket/') : text)
+  if (!url || `${url.pathname}${url.search}${url.hash}`.includes('@'))
+    throw new CommandError(
+      EXIT.usage,
+      'The address of the target cannot be read: write @ / ? # : in a password as %40 %2F %3F %23 %3A.',
+    )
+  const parameters = [...url.searchParams.keys()].filter((name) => PASSWORD.test(name))
+  if (url.password === '' && parameters.length === 0) return text
+  if (url.password !== '') url.password = '***'
+  for (const name of parameters) url.searchParams.set(name, '***')
+  return socket ? url.href.replace('@socket/', '@/') : url.href
 }

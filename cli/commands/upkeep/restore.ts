@@ -1,4 +1,3 @@
-import { createReadStream } from 'node:fs'
 import { armFailPoint, systemClock } from '@plinth/kit/runtime'
 import { loadBackups } from '../../../launcher/config.ts'
 import type { Command, Given, Outcome } from '../../command.ts'
@@ -20,21 +19,24 @@ export const restore: Command = {
 
 async function restoreFrom({ operands, env, flag, progress }: Given): Promise<Outcome> {
   armFailPoint(env)
-  const { restoreBackup } = await import('@plinth/backup')
+  const { openArchive, restoreBackup } = await import('@plinth/backup')
   const { refuseRunning, suiteData } = await import('../../../launcher/backups/suite-data.ts')
   const [file = ''] = operands
   await refuseRunning(env)
-  const { manifest, setAside, leftOut } = await restoreBackup(
-    file === '-' ? process.stdin : createReadStream(file),
-    await suiteData(env),
-    {
-      clock: systemClock,
-      replace: flag('replace'),
-      keepSessions: flag('keep-sessions'),
-      passphrase: loadBackups(env).passphrase,
-      show: progress.show,
-    },
-  )
+  const services = await suiteData(env)
+  const { passphrase } = loadBackups(env)
+  // The bytes of a file are the measure; the length of stdin is not known.
+  const [input, show] =
+    file === '-'
+      ? [process.stdin, progress.show]
+      : [await openArchive(file, progress.show), undefined]
+  const { manifest, setAside, leftOut } = await restoreBackup(input, services, {
+    clock: systemClock,
+    replace: flag('replace'),
+    keepSessions: flag('keep-sessions'),
+    passphrase,
+    show,
+  })
   const { createdAt, version } = manifest
   const lines = [
     `Restored to ${createdAt}, as Plinth ${version} kept it.`,

@@ -1,6 +1,7 @@
 import type { Writable } from 'node:stream'
 import { type Clock, failPoint, missingMigrations, VERSION } from '@plinth/kit'
 import { FORMAT, fingerprintOf, type Manifest, rowsMember } from './archive/manifest.ts'
+import type { Show } from './archive/read.ts'
 import { type ArchiveWriter, openArchiveWriter } from './archive/write.ts'
 import { openSnapshots } from './databases/open.ts'
 import { countRows, listApplied, streamRows } from './databases/rows.repository.ts'
@@ -13,8 +14,6 @@ import type { ServiceData, StoredFiles } from './sources/service-data.ts'
 
 /** A service with its database at one moment, and its files held. */
 type Held = { service: ServiceData; snapshot?: Snapshot; files?: StoredFiles }
-
-export type Show = (label: string, done: number) => void
 
 export type WriteOptions = {
   clock: Clock
@@ -48,10 +47,11 @@ export async function writeBackup(
       const snapshot = pinned.snapshots[withDatabase.indexOf(service)]
       return { service, snapshot, files: files[index] }
     })
-    if (requireRoom) await requireRoom(await bytesOf(held))
+    const size = await sizeOf(held)
+    await requireRoom?.(size.bytes)
     const manifest = await describe(held, { createdAt: clock(), pausedMs: pinned.pausedMs })
     const writer = await openArchiveWriter(output, manifest, passphrase)
-    await writeMembers(held, writer, manifest, show)
+    await writeMembers(held, writer, manifest, inAll(show, manifest, size.files))
     return manifest
   } finally {
     for (const { close } of opened.toReversed()) await close()
@@ -85,13 +85,33 @@ async function holdFiles(
   return held
 }
 
-async function bytesOf(held: Held[]): Promise<number> {
-  let bytes = 0
+async function sizeOf(held: Held[]): Promise<{ bytes: number; files: number }> {
+  let [bytes, count] = [0, 0]
   for (const { snapshot, files } of held) {
     if (snapshot) bytes += await databaseBytes(snapshot)
-    if (files) for await (const { size } of files.list()) bytes += size
+    if (!files) continue
+    for await (const { size } of files.list()) {
+      bytes += size
+      count += 1
+    }
   }
-  return bytes
+  return { bytes, files: count }
+}
+
+type Count = { rows(more: number): void; file(): void }
+
+/** Of all services together: one bar for rows, one for files. */
+function inAll(show: Show, { services }: Manifest, files: number): Count {
+  const tables = Object.values(services).flatMap(({ database }) => database?.tables ?? [])
+  const total = tables.reduce((sum, { rows }) => sum + rows, 0)
+  let [rowsDone, filesDone] = [0, 0]
+  return {
+    rows: (more) => {
+      rowsDone += more
+      show('rows', rowsDone, total)
+    },
+    file: () => show('files', ++filesDone, files),
+  }
 }
 
 async function describe(
@@ -143,19 +163,18 @@ async function writeMembers(
   held: Held[],
   writer: ArchiveWriter,
   { services }: Manifest,
-  show: Show,
+  count: Count,
 ): Promise<void> {
   try {
     for (const { service, snapshot } of held)
       for (const table of services[service.name]?.database?.tables ?? [])
         if (snapshot)
-          await writeRows(writer, streamRows(snapshot, table), (part) => {
-            show(`rows of ${service.name}`, part)
-            return rowsMember(service.name, table.name, part)
-          })
+          await writeRows(writer, streamRows(snapshot, table), count, (part) =>
+            rowsMember(service.name, table.name, part),
+          )
     failPoint('backup:rows')
     for (const { service, files } of held)
-      if (files) await writeFiles(writer, service.name, files, show)
+      if (files) await writeFiles(writer, service.name, files, count)
     failPoint('backup:files')
     await writer.finish()
   } catch (error) {
@@ -170,16 +189,19 @@ const PART_CHARACTERS = 2 ** 20
 async function writeRows(
   writer: ArchiveWriter,
   batches: AsyncIterable<Row[]>,
+  count: Count,
   nameOf: (part: number) => string,
 ): Promise<void> {
   let [part, text] = [0, '']
-  for await (const rows of batches)
+  for await (const rows of batches) {
     for (const row of rows) {
       text += `${JSON.stringify(row)}\n`
       if (text.length < PART_CHARACTERS) continue
       await writer.text(nameOf(++part), text)
       text = ''
     }
+    count.rows(rows.length)
+  }
   if (text !== '') await writer.text(nameOf(++part), text)
 }
 
@@ -187,13 +209,13 @@ async function writeFiles(
   writer: ArchiveWriter,
   service: string,
   files: StoredFiles,
-  show: Show,
+  count: Count,
 ): Promise<void> {
-  let done = 0
+  let first = true
   for await (const { name, size } of files.list()) {
     await writer.file(`files/${service}/${name}`, size, await files.open(name))
-    done += 1
-    show(`files of ${service}`, done)
-    if (done === 1) failPoint('backup:file')
+    count.file()
+    if (first) failPoint('backup:file')
+    first = false
   }
 }

@@ -1,4 +1,4 @@
-type Reason = 'refused' | 'damaged' | 'unavailable' | 'cannot-create' | 'busy'
+type Reason = 'refused' | 'damaged' | 'no-input' | 'unavailable' | 'cannot-create' | 'busy'
 
 /** Why a backup, a restore or a move did not happen, in one sentence. Nothing has changed. */
 export class BackupError extends Error {

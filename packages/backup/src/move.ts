@@ -1,4 +1,5 @@
 import { failPoint, VERSION } from '@plinth/kit'
+import type { Show } from './archive/read.ts'
 import { mark, release, requireKnown, startFilling } from './databases/fill.ts'
 import { isInUse, openConnection, openSnapshots } from './databases/open.ts'
 import {
@@ -23,9 +24,13 @@ export type MovedTable = { table: string } & TableSum
  * Copies the database of a service that is stopped to another place, of either engine. Nothing is
  * written to where it comes from; where it goes is marked until both sides have proved equal.
  */
-export function moveDatabase(service: ServiceData, to: string): Promise<MovedTable[]> {
+export function moveDatabase(
+  service: ServiceData,
+  to: string,
+  show: Show = () => {},
+): Promise<MovedTable[]> {
   return withSource(service, to, async (source, contents, target) => {
-    const moved = await copy(source, contents, target)
+    const moved = await copy(source, contents, target, show)
     await compare(target, moved)
     failPoint('move:compared')
     if (target.derived) await target.afterRestore?.(to, { keepSessions: true })
@@ -117,6 +122,7 @@ async function copy(
   source: Connection,
   contents: Contents,
   target: Database,
+  show: Show,
 ): Promise<MovedTable[]> {
   await mark(target)
   failPoint('move:marked')
@@ -124,11 +130,15 @@ async function copy(
   try {
     await requireFitting(source, filling.connection, contents.tables)
     const moved: MovedTable[] = []
+    const total = contents.tables.reduce((sum, { rows }) => sum + rows, 0)
+    let done = 0
     for (const table of contents.tables) {
       const sum = createSum()
       for await (const rows of streamRows(source, table)) {
         sum.add(rows)
         await filling.insert(table.name, rows)
+        done += rows.length
+        show('rows', done, total)
       }
       moved.push({ table: table.name, ...sum.value() })
       failPoint('move:table')

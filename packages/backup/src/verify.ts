@@ -1,9 +1,8 @@
-import { createReadStream } from 'node:fs'
 import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Clock, failPoint } from '@plinth/kit'
 import type { Manifest } from './archive/manifest.ts'
-import type { Show } from './create.ts'
+import { openArchive, type Show } from './archive/read.ts'
 import { openConnection } from './databases/open.ts'
 import { listFaults } from './databases/schema.repository.ts'
 import { lockFile } from './databases/sqlite.repository.ts'
@@ -38,11 +37,14 @@ export async function verifyBackup(
   file: string,
   { folder, clock, scratchIn, passphrase, show }: Verification,
 ): Promise<Verified> {
-  const scratch = await openScratch(folder)
+  const input = await openArchive(file, show)
+  const scratch = await openScratch(folder).catch((error) => {
+    input.destroy()
+    throw orDiskFault(error, `The folder ${folder}`)
+  })
   try {
     const { services, start } = await scratchIn(scratch.path)
-    const input = createReadStream(file)
-    const options = { clock, scratch: true, keepSessions: true, passphrase, show }
+    const options = { clock, scratch: true, keepSessions: true, passphrase }
     const { manifest } = await restoreBackup(input, services, options)
     failPoint('verify:restored')
     const kept = services.filter(({ name }) => name in manifest.services)
@@ -51,8 +53,9 @@ export async function verifyBackup(
     await start(kept.map(({ name }) => name))
     return { manifest, faults }
   } catch (error) {
-    throw orDiskFault(error, file)
+    throw orDiskFault(error, `The scratch folder in ${folder}`)
   } finally {
+    input.destroy()
     await scratch.remove()
   }
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { Readable } from 'node:stream'
-import { PassThrough } from 'node:stream'
+import { open } from 'node:fs/promises'
+import { PassThrough, type Readable, Transform, pipeline as through } from 'node:stream'
 import { finished, pipeline } from 'node:stream/promises'
 import { createZstdDecompress } from 'node:zlib'
 import { VERSION } from '@plinth/kit'
@@ -8,6 +8,34 @@ import { extract } from 'tar-stream'
 import { BackupError } from '../faults.ts'
 import { ENDING, type Ending, FORMAT, MANIFEST, type Manifest } from './manifest.ts'
 import { unsealing } from './sealed.ts'
+
+/** How far the work is: of `total`, where it is known. */
+export type Show = (label: string, done: number, total?: number) => void
+
+/** Opened before anything else happens: a file that is not there is no fault of the target. */
+export async function openArchive(file: string, show: Show = () => {}): Promise<Readable> {
+  const handle = await open(file).catch((error: NodeJS.ErrnoException) => {
+    throw unreadable(file, error.code === 'ENOENT' ? 'there is no such file' : error.code)
+  })
+  const found = await handle.stat()
+  if (found.isDirectory()) {
+    await handle.close()
+    throw unreadable(file, 'it is a folder')
+  }
+  let read = 0
+  const counted = new Transform({
+    transform: (chunk: Buffer, _encoding, done) => {
+      read += chunk.length
+      show('bytes of the archive', read, found.size)
+      done(null, chunk)
+    },
+  })
+  return through(handle.createReadStream(), counted, () => {})
+}
+
+function unreadable(file: string, why = 'it cannot be opened'): BackupError {
+  return new BackupError('no-input', `${file} cannot be read: ${why}.`)
+}
 
 export type ReadMember = { name: string; size: number; bytes: Readable }
 

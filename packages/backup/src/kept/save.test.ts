@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import { systemClock } from '@plinth/kit'
+import { openArchive, type Show } from '../archive/read.ts'
 import { restoreBackup } from '../restore/restore.ts'
 import type { ServiceData, StoredFiles } from '../sources/service-data.ts'
 import { saveBackup } from './save.ts'
@@ -75,4 +76,21 @@ test('without room for a fifth more than what is to be kept nothing is begun', a
   const left = readdirSync(folder).filter((name) => name.startsWith('plinth-'))
   assert.deepEqual(left, [])
   await saved(24 * MEGABYTE)
+})
+
+test('says how much of how much is done: of the files, and of the archive that is read', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'plinth-shown-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const service = serviceOf(new Map(), MEGABYTE)
+  const shown: [label: string, done: number, total?: number][] = []
+  const show: Show = (...line) => void shown.push(line)
+
+  const { file, bytes } = await saveBackup([service], { folder, clock: systemClock, show })
+  await restoreBackup(await openArchive(file, show), [service], { clock: systemClock })
+
+  assert.deepEqual(shown.slice(0, 2), [
+    ['files', 1, 2],
+    ['files', 2, 2],
+  ])
+  assert.deepEqual(shown.at(-1), ['bytes of the archive', bytes, bytes])
 })

@@ -46,6 +46,8 @@ async function removeParts(folder: string): Promise<void> {
 
 async function saveAlone(services: ServiceData[], { folder, freeBytes = freeIn, ...save }: Save) {
   const file = save.file ?? join(folder, archiveName(save.clock(), VERSION))
+  if (save.file !== undefined && (await isThere(file)))
+    throw new BackupError('cannot-create', `${file} is already there; nothing was changed.`)
   const part = `${file}${PART}`
   try {
     const requireRoom = async (bytes: number) =>
@@ -59,6 +61,13 @@ async function saveAlone(services: ServiceData[], { folder, freeBytes = freeIn, 
     await rm(part, { force: true })
     throw error
   }
+}
+
+async function isThere(file: string): Promise<boolean> {
+  return stat(file).then(
+    () => true,
+    () => false,
+  )
 }
 
 /** Files that are compressed already grow a little, and the services go on writing meanwhile. */
