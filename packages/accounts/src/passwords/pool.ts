@@ -60,7 +60,7 @@ export function createPasswordPool(options: PoolOptions) {
     }
     if (worker.lost) workers.delete(worker)
     dispatch()
-    if (worker.load > 0 || !workers.delete(worker)) return
+    if (closed || worker.load > 0 || !workers.delete(worker)) return
     rest(worker)
   }
 
@@ -107,7 +107,8 @@ function rest(worker: HashWorker): void {
 }
 
 function takeResting(): HashWorker | undefined {
-  for (const [worker, timer] of resting) {
+  // The last one to rest, so that those which a burst has started retire.
+  for (const [worker, timer] of [...resting].reverse()) {
     clearTimeout(timer)
     resting.delete(worker)
     if (!worker.lost) return worker

@@ -111,7 +111,7 @@ export function historyRoutes(
       summary: 'Events as they happen, as server-sent events',
       description: `Begins after \`Last-Event-ID\` (or \`after\`), at \`since\`, or with what happens next.
 A comment comes at least every 15 seconds; the first one has the \`id\` to go on from. The stream ends
-within 15 seconds of the caller's key or session. \`event: gap\` says that events after the one read last are
+within 15 seconds of the caller's key, token or session. \`event: gap\` says that events after the one read last are
 not kept any more.`,
       tags,
       querystring: StreamQuery,
@@ -207,13 +207,13 @@ function forwardRoutes(server: Server, events: Events, { read }: EventGuards): v
   })
 }
 
-/** A guard that cannot decide now, as without its database, says nothing about the caller. */
+/** A guard that fails itself, as without its database, says nothing about the caller. */
 async function passes(guard: Guard, request: Request): Promise<boolean> {
   try {
     await guard(request)
     return true
   } catch (error) {
-    return !(error instanceof Problem && (error.status === 401 || error.status === 403))
+    return !(error instanceof Problem && error.status < 500)
   }
 }
 

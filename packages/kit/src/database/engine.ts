@@ -9,6 +9,7 @@ import {
   type QueryCompiler,
   type QueryResult,
 } from 'kysely'
+import { databaseUnavailable } from '../problems.ts'
 import { withStatementSpan } from '../tracing/statements.ts'
 import { currentTrace } from '../tracing/trace-context.ts'
 
@@ -108,6 +109,7 @@ const LOST = /^(Connection terminated|Query read timeout|Client has encountered 
 export function databaseFault(error: unknown): 'full' | 'unavailable' | undefined {
   const { code = '', message = '' } = (error ?? {}) as DriverError
   if (FULL.test(code)) return 'full'
+  if (databaseUnavailable.is(error)) return 'unavailable'
   return UNAVAILABLE.test(code) || LOST.test(message) ? 'unavailable' : undefined
 }
 

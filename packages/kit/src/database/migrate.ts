@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import manifest from '../../package.json' with { type: 'json' }
-import { databaseUnavailable, StartError } from '../problems.ts'
+import { StartError } from '../problems.ts'
 import { databaseFault, type Engine } from './engine.ts'
 import { inTransaction } from './transaction.ts'
 
@@ -129,7 +129,7 @@ export async function listMissing<T>(
 ): Promise<string[]> {
   const db = connection as unknown as Kysely<MigrationTables>
   const applied = await listApplied(db).catch((error): Applied[] => {
-    if (databaseFault(error) || databaseUnavailable.is(error)) throw error
+    if (databaseFault(error)) throw error
     return []
   })
   refuseNewer(applied, update)

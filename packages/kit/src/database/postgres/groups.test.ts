@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { sql } from 'kysely'
 import { engines } from '../../../testing/databases/engines.ts'
+import { databaseUnavailable } from '../../problems.ts'
 import { forUpdate } from '../engine.ts'
 import { type Db, openDatabase } from '../open.ts'
 import { prepared } from '../prepared.ts'
@@ -128,6 +129,37 @@ describe('transactions of one turn on postgres', { skip: postgres?.skip }, () =>
     )
     assert.deepEqual(await counts(), [1, 0, 0, 1])
     assert.deepEqual(told, ['e'])
+  })
+
+  test('do not wait for a row that another node holds, but for those who need it', async (t) => {
+    const { db, counts, count } = await open(t, (await postgres?.freshUrl(t)) ?? '')
+    const [free, held] = await inTransaction(db, async (other) => {
+      await lock(other, { name: 'b' })
+      const waiting = count('b', 'held')
+      const others = await Promise.all([count('a', '1'), count('c', '3')])
+      assert.deepEqual(await counts(), [1, 0, 1, 0])
+      return [others, { waiting }] as const
+    })
+
+    assert.deepEqual([...free, await held.waiting], ['1', '3', 'held'])
+    assert.deepEqual(await counts(), [1, 1, 1, 0])
+  })
+
+  test('wait for their turn as long as for a connection, and fail together', async (t) => {
+    const url = (await postgres?.freshUrl(t)) ?? ''
+    const { db, close } = await openDatabase<Tables>(url, [TABLES], { poolSize: 1, connectMs: 100 })
+    t.after(close)
+    const attempt = (name: string) =>
+      inTransaction(db, (one) => lock(one, { name }), { groupKey: name })
+
+    const outcomes = await inTransaction(db, async (other) => {
+      // The only connection: from here on there is no other.
+      await lock(other, { name: 'a' })
+      return Promise.allSettled(NAMES.map(attempt))
+    })
+
+    for (const outcome of outcomes)
+      assert.ok(outcome.status === 'rejected' && databaseUnavailable.is(outcome.reason))
   })
 
   test('that name the same row of another key insert it once', async (t) => {

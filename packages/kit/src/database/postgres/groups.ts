@@ -1,3 +1,4 @@
+import { databaseUnavailable } from '../../problems.ts'
 import { currentTrace, inTrace } from '../../tracing/trace-context.ts'
 import { databaseFault, type Run } from '../engine.ts'
 
@@ -6,6 +7,7 @@ type Work = (run: Run) => Promise<unknown>
 type Member = {
   key: string
   work: Work
+  timer: NodeJS.Timeout
   resolve(result: unknown): void
   reject(error: unknown): void
 }
@@ -22,13 +24,16 @@ const MOST_AT_ONCE = 2
  */
 export class Groups {
   readonly #runTogether: (works: Work[]) => Promise<unknown[]>
+  readonly #waitMs: number
   readonly #busy = new Set<string>()
   #waiting: Member[] = []
   #underWay = 0
   #isPlanned = false
 
-  constructor(runTogether: (works: Work[]) => Promise<unknown[]>) {
+  /** `waitMs`: how long a transaction waits for its turn, as it would for a connection. */
+  constructor(runTogether: (works: Work[]) => Promise<unknown[]>, waitMs: number) {
     this.#runTogether = runTogether
+    this.#waitMs = waitMs
   }
 
   run(key: string, work: Work): Promise<unknown> {
@@ -36,7 +41,13 @@ export class Groups {
     // Whichever member came first runs the others: each keeps its own trace.
     const trace = currentTrace()
     const inOwnTrace: Work = (run) => inTrace(trace, () => work(run))
-    this.#waiting.push({ key, work: inOwnTrace, resolve, reject })
+    const giveUp = () => {
+      this.#waiting = this.#waiting.filter((one) => one !== member)
+      reject(databaseUnavailable())
+    }
+    const timer = setTimeout(giveUp, this.#waitMs)
+    const member = { key, work: inOwnTrace, timer, resolve, reject }
+    this.#waiting.push(member)
     this.#plan()
     return promise
   }
@@ -62,6 +73,7 @@ export class Groups {
       ;(isFree ? group : left).push(member)
     }
     this.#waiting = left
+    for (const { timer } of group) clearTimeout(timer)
     return group.sort((one, other) => (one.key < other.key ? -1 : 1))
   }
 

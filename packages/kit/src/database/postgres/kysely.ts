@@ -30,7 +30,10 @@ export function openPostgresKysely<T>(
     const executor = new DirectExecutor(run, COMPILER, adapter)
     return { config: { dialect }, dialect, driver, executor }
   }
-  const groups = new Groups((works) => inSharedTransaction({ pool, statements }, works))
+  const groups = new Groups(
+    (works) => inSharedTransaction({ pool, statements }, works),
+    pool.options.connectionTimeoutMillis ?? 0,
+  )
   const adapter = new PostgresPoolAdapter(
     (work, options) =>
       inOneTransaction({ pool, statements, ...options }, (run) =>

@@ -24,7 +24,7 @@ export function togetherOf({ sql, parameters }: CompiledQuery): Together | undef
  * reads the whole of a table which was small when it was planned.
  */
 function selectTogether(text: string, parameters: readonly unknown[]): Together | undefined {
-  if (!text.startsWith('select ')) return undefined
+  if (!text.startsWith('select ') || parameters.includes(null)) return undefined
   const names = parameters.map((_, place) => `p${place + 1}`)
   const columns = names.map((name, place) => `${name} ${typeOf(parameters[place])}`)
   const sql = `select member.n as ${NUMBER}, found.*
@@ -47,6 +47,8 @@ function insertTogether(text: string): Together | undefined {
   const names = namesIn(columns)
   const keys = namesIn(/ returning (.*)$/.exec(end)?.[1] ?? '')
   if (!keys.every((key) => names.includes(key))) return undefined
+  // All columns, by which no row can be told from another.
+  if (end.includes(' returning ') && keys.length === 0) return undefined
   // Values get the types of the columns.
   const rows = `json_populate_recordset(cast(null as ${table}), $1)`
   return {

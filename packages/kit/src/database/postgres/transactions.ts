@@ -23,17 +23,26 @@ export async function inOneTransaction<R>(
   return result instanceof Last ? result.answer : result
 }
 
+/** A row that another node holds must not hold up everyone in the group: each then runs alone. */
+const BEGIN_TOGETHER = ['set local lock_timeout = 500']
+
 /** The work of several in one transaction. Where they send the same statement, it is sent once. */
 export function inSharedTransaction(
   means: Means,
   works: readonly ((run: Run) => Promise<unknown>)[],
 ): Promise<unknown[]> {
-  return transact(means, (runAs) => Promise.all(works.map((work, member) => work(runAs(member)))))
+  const begin = works.length > 1 ? BEGIN_TOGETHER : []
+  return transact(
+    means,
+    (runAs) => Promise.all(works.map((work, member) => work(runAs(member)))),
+    begin,
+  )
 }
 
 async function transact<R>(
   { pool, statements, isPatient = false }: Means,
   work: (runAs: (member: number) => Run) => Promise<R>,
+  begin: string[] = [],
 ): Promise<R> {
   const client = await pool.connect()
   const answerMs = isPatient ? undefined : pool.answerMs
@@ -46,7 +55,7 @@ async function transact<R>(
   }
   let isUsable = true
   try {
-    for (const statement of pool.begin) pipeline.add(statement)
+    for (const statement of [...pool.begin, ...begin]) pipeline.add(statement)
     const result = await work(runAs)
     for (const end of ends) end()
     await pipeline.add('commit')
