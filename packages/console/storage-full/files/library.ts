@@ -24,6 +24,8 @@ let restorableAsked = 0
 who.subscribe(() => {
   restorableAsked += 1
   files.value = undefined
+  totalFiles.value = 0
+  usage.value = undefined
   restorable.value = []
 })
 
@@ -38,7 +40,9 @@ async function listPages(pages: number): Promise<void> {
 }
 
 async function readUsage(): Promise<void> {
+  const asker = who.value
   const reply = await session.api.get<StorageUsage>('/file/usage', { silent: true })
+  if (asker !== who.value) return
   usage.value = reply.ok ? reply.body : undefined
 }
 
@@ -53,8 +57,10 @@ export async function listRestorable(): Promise<void> {
 }
 
 export async function listMoreFiles(): Promise<void> {
+  const asker = who.value
   const page = Math.floor((files.value ?? []).length / PAGE_SIZE)
   const reply = await session.api.get<StoredFile[]>(`/file/list?page=${page}&size=${PAGE_SIZE}`)
+  if (asker !== who.value) return
   listRefusal.value = reply.ok ? undefined : reply
   if (!reply.ok) return
   // An upload may have finished while the list was loading.

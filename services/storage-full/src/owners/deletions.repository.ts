@@ -109,18 +109,23 @@ export async function claimForRemoval(db: StorageDb, id: number): Promise<Stored
   return numUpdatedRows > 0n ? findFile(db, id) : undefined
 }
 
-export async function updateExpired(db: StorageDb, now: Date): Promise<void> {
-  await db
+/** At most so many of them; returns how many. */
+export async function updateExpired(db: StorageDb, now: Date, limit: number): Promise<number> {
+  const { numUpdatedRows } = await db
     .updateTable('files')
     .set({ state: 'deleting' })
     .where('state', '=', 'restorable')
     .where('id', 'in', (file) =>
       file
         .selectFrom('restorable_files')
+        .innerJoin('files as expired', 'expired.id', 'file_id')
         .select('file_id')
-        .where('restorable_until', '<=', now.toISOString()),
+        .where('restorable_until', '<=', now.toISOString())
+        .where('expired.state', '=', 'restorable')
+        .limit(limit),
     )
-    .execute()
+    .executeTakeFirst()
+  return Number(numUpdatedRows)
 }
 
 /** Of each owner the newest files stay restorable, up to what the owner may have stored. */

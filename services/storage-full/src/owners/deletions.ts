@@ -200,13 +200,19 @@ async function findRestorableFor(
   return file.deletedBy === userId ? file : undefined
 }
 
+/** After a stop of days many may be due, and a statement has ten seconds. */
+const EXPIRED_AT_ONCE = 500
+
 /**
  * From here on nothing brings these files back. The quota limits what is restorable as well: an owner
  * who uploads and deletes in turn could fill the disk otherwise.
  */
 export async function expireRestorable({ db, clock, limits, withReserve }: Storage): Promise<void> {
+  const now = clock()
   await withReserve(async () => {
-    await updateExpired(db, clock())
+    let expired = 0
+    do expired = await updateExpired(db, now, EXPIRED_AT_ONCE)
+    while (expired === EXPIRED_AT_ONCE)
     await updateBeyondQuota(db, limits.quota)
   })
 }

@@ -17,7 +17,9 @@ const KEYS_AT_ONCE = 500
 
 /** Finishes the deletions that can no longer be undone, or that a crash or an unreachable provider interrupted. */
 export async function finishDeletions(storage: Storage, signal?: AbortSignal): Promise<void> {
-  await expireRestorable(storage)
+  await expireRestorable(storage).catch((error) =>
+    storage.log.warn({ err: error }, 'restorable files stay longer than they should'),
+  )
   for await (const file of everyFile(storage, { state: 'deleting' })) {
     if (signal?.aborted) return
     try {
