@@ -21,7 +21,12 @@ const brand = {
 }
 
 /** They have a code because the password no longer works: there is nothing to ignore. */
-const AFTER_THE_FACT = ['password-reset-by-administrator', 'registered-twice', 'password-ended']
+const AFTER_THE_FACT = [
+  'password-reset-by-administrator',
+  'password-reset-keeping-passkeys',
+  'registered-twice',
+  'password-ended',
+]
 const BY_STRANGERS = ['email-taken', 'already-registered']
 const CODE = /^1234-5678$/m
 const saysWhenToIgnore = (kind: string, text: string) =>

@@ -8,7 +8,7 @@ import type { IdentityTables } from '../src/database/tables.ts'
 import { openOutbox, queueMail } from '../src/mail/outbox.ts'
 import { enrol } from './authenticator-app.ts'
 import { commandLine } from './command-line.ts'
-import { mailTo, tokenOf } from './inbox.ts'
+import { kindsTo, mailTo, tokenOf } from './inbox.ts'
 import { startPasskeyClient } from './passkey-client.ts'
 import { ALICE, adminToken, startWithAlice } from './start-identity.ts'
 
@@ -118,6 +118,7 @@ for (const engine of engines) {
       assert.equal(await email(), NEW_EMAIL)
       assert.equal(await isVerified(api, token), true)
       assert.equal(await confirm({ token: tokenOf(mail) }), 400)
+      assert.equal((await pendingReply()).body.code, 'TOKEN_INVALID')
 
       const notice = await mailTo(api, ALICE.email, 'email-changed')
       const undo = async () =>
@@ -128,7 +129,10 @@ for (const engine of engines) {
         () => api.get('/api/mail?size=100', { token: admin }),
         ({ body }) => body.content.every(({ state }: { state: string }) => state !== 'queued'),
       )
+      const before = await kindsTo(api, ALICE.email)
       assert.deepEqual(await statusesOf(undo), ONE_WINS)
+      const expected = [...before, 'password-ended'].toSorted()
+      assert.deepEqual(await kindsTo(api, ALICE.email), expected)
       assert.equal(await undo(), 400)
       assert.equal((await api.get('/api/users/me', { token })).status, 401)
       assert.equal((await api.post('/api/auth/login', ALICE)).status, 401)

@@ -3,6 +3,7 @@ import type { TestContext } from 'node:test'
 import type { Api } from '@plinth/kit/testing'
 import { SMTPServer } from 'smtp-server'
 import { until } from '../../../test/until.ts'
+import { adminToken } from './start-identity.ts'
 
 export type Received = { from: string; to: string[]; source: string }
 
@@ -136,3 +137,13 @@ export async function mailTo(api: Api, to: string, kind: string, count = 1): Pro
 }
 
 export const tokenOf = ({ link }: Mail) => new URL(link).hash.split('=')[1] as string
+
+/** Of every mail in the outbox to an address, sorted. */
+export async function kindsTo(api: Api, address: string): Promise<string[]> {
+  const { body } = await api.get('/api/mail?size=100', { token: await adminToken(api) })
+  const mails = body.content as { kind: string; to: string }[]
+  return mails
+    .filter(({ to }) => to === address)
+    .map(({ kind }) => kind)
+    .toSorted()
+}

@@ -9,7 +9,7 @@ import en from '../src/mail/languages/en.json' with { type: 'json' }
 import { openOutbox } from '../src/mail/outbox.ts'
 import { reportNewBrowsers } from '../src/recovery/new-browsers.ts'
 import { enrol, firstStep, secondStep } from './authenticator-app.ts'
-import { mailTo, tokenOf } from './inbox.ts'
+import { kindsTo, mailTo, tokenOf } from './inbox.ts'
 import { startPasskeyClient } from './passkey-client.ts'
 import { ALICE, adminToken, sharedIdentity, startWithAlice } from './start-identity.ts'
 
@@ -26,6 +26,7 @@ const NO_NOTICE = [
   'verify-email',
   'password-reset',
   'password-reset-by-administrator',
+  'password-reset-keeping-passkeys',
   'registered-twice',
   'password-ended',
   'email-change',
@@ -213,10 +214,13 @@ for (const engine of engines)
       await api.post('/api/auth/password-reset', { email: ALICE.email })
       const asked = tokenOf(await mailTo(api, ALICE.email, 'password-reset'))
       clock.advance(1)
+      const before = await kindsTo(api, ALICE.email)
       const replies = await Promise.all(Array.from({ length: 5 }, () => deny(tokenIn)))
 
       const statuses = replies.map(({ status }) => status).toSorted()
       assert.deepEqual(statuses, [204, 400, 400, 400, 400])
+      const expected = [...before, 'password-ended'].toSorted()
+      assert.deepEqual(await kindsTo(api, ALICE.email), expected)
       assert.equal((await api.get('/api/users/me', { token })).status, 401)
       assert.equal((await api.post('/api/auth/login', ALICE)).body.code, 'INVALID_CREDENTIALS')
       assert.equal((await passkeys.logIn()).status, 401)

@@ -8,7 +8,7 @@ import { identityMigrations } from '../src/database/migrations/index.ts'
 import type { IdentityTables } from '../src/database/tables.ts'
 import { mailSettings } from '../src/mail/settings.ts'
 import { enrol } from './authenticator-app.ts'
-import { type Mail, mailTo, tokenOf } from './inbox.ts'
+import { kindsTo, type Mail, mailTo, tokenOf } from './inbox.ts'
 import { startPasskeyClient } from './passkey-client.ts'
 import { ALICE, adminToken, startIdentity, startWithAlice } from './start-identity.ts'
 
@@ -428,6 +428,10 @@ for (const engine of engines) {
       assert.equal((await client.logIn()).status, 401)
       const kind = 'password-reset-by-administrator'
       const mail = await mailTo(api, ALICE.email, kind)
+      assert.match(mail.text, /ended your password and any passkeys/)
+      // No notice of its own for the password and the passkey: its button would end this link.
+      const kinds = await kindsTo(api, ALICE.email)
+      assert.deepEqual(kinds, ['passkey-added', kind, 'verify-email'])
       clock.advance(23 * 3600)
       const strangers = await askForReset(api)
       const chosen = { email: ALICE.email, code: mail.code, newPassword: NEW_PASSWORD }
@@ -472,6 +476,12 @@ for (const engine of engines) {
 
       assert.equal(status, 202)
       assert.equal((await client.logIn()).status, 200)
+      const mail = await mailTo(api, ALICE.email, 'password-reset-keeping-passkeys')
+      assert.match(mail.text, /Your passkeys still work\./)
+      assert.equal(
+        (await confirm(api, { token: tokenOf(mail), newPassword: NEW_PASSWORD })).status,
+        204,
+      )
     })
 
     test('blank and missing values are 400', async (t) => {

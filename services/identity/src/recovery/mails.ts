@@ -27,6 +27,7 @@ export function prepareMails(recovery: Recovery): Prepare {
   const preparations: Record<string, Prepare> = {
     'password-reset': reset,
     'password-reset-by-administrator': reset,
+    'password-reset-keeping-passkeys': reset,
     invitation: reset,
     'registered-twice': reset,
     'password-ended': reset,

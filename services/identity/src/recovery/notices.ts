@@ -1,4 +1,5 @@
 import {
+  type Accounts,
   countWithin,
   findUserByUsername,
   type Origin,
@@ -15,7 +16,7 @@ import type { IdentityTables } from '../database/tables.ts'
 import type { MailKind } from '../mail/messages.ts'
 import { canSend, mailAdministrators, type Outbox, queueMail } from '../mail/outbox.ts'
 import { issueToken, LIFETIME_SECONDS } from './one-time-tokens.ts'
-import { accountLink } from './recovery.ts'
+import { accountLink, type Recovery } from './recovery.ts'
 
 /** Tokens that a change of the account makes void, and with them a mail that would bring one, and sign-ins that wait for a second factor. An undo must outlive what a thief does next. */
 const VOIDED = [
@@ -71,7 +72,11 @@ const CONSEQUENCES: Record<string, Consequence> = {
  * What follows from a security event, in its transaction: earlier tokens become void, the user gets a
  * notice, a new user a mail to verify the address.
  */
-export function followEvents(outbox: Outbox, publicUrl: string): SecurityListener {
+export function followEvents(
+  outbox: Outbox,
+  publicUrl: string,
+  { notices = true } = {},
+): SecurityListener {
   return {
     events: new Set(Object.keys(CONSEQUENCES)),
     async run(database, { event, actor = '', subject = '', result }, origin) {
@@ -81,22 +86,32 @@ export function followEvents(outbox: Outbox, publicUrl: string): SecurityListene
       const user = owner && (await findUserByUsername(database, owner))
       if (!user) return
       const db = database as unknown as Db<IdentityTables>
-      await makeVoid(db, user.id, consequence)
+      await makeVoid(db, user.id, { ...consequence, notices })
       // A stranger must not choose the language of the warning.
       const from = result === 'REFUSED' ? { ...origin, languages: undefined } : origin
-      if (mail && canSend(outbox)) await queueNotice(outbox, db, { mail, user, publicUrl }, from)
+      if (mail && notices && canSend(outbox))
+        await queueNotice(outbox, db, { mail, user, publicUrl }, from)
     },
   }
+}
+
+/**
+ * The account rules for an act whose own mail says what follows from it. A notice beside that mail would
+ * ask whether it was the user, and its "this was not me" would end the link of the first.
+ */
+export function withoutNotices({ accounts, outbox, publicUrl }: Recovery): Accounts {
+  return { ...accounts, onEvent: followEvents(outbox, publicUrl, { notices: false }) }
 }
 
 async function makeVoid(
   db: Db<IdentityTables>,
   userId: number,
-  { voidsTokens, endsSteps }: Consequence,
+  { voidsTokens, endsSteps, notices }: Consequence & { notices: boolean },
 ): Promise<void> {
   if (voidsTokens) {
     await deleteQueuedMails(db, userId, 'email-change')
-    await deleteTokens(db, userId, VOIDED)
+    // A new notice would replace the earlier one: without it, that must not end the new link either.
+    await deleteTokens(db, userId, notices ? VOIDED : [...VOIDED, 'not-me'])
   }
   if (voidsTokens || endsSteps) await deleteSteps(db, userId)
 }

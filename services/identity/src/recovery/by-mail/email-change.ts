@@ -33,6 +33,7 @@ import type { IdentityTables } from '../../database/tables.ts'
 import { dropSecondFactor } from '../../factors/second-factor.ts'
 import type { Prepare } from '../../mail/delivery.ts'
 import { queueMail } from '../../mail/outbox.ts'
+import { withoutNotices } from '../notices.ts'
 import { findToken, issueToken, LIFETIME_SECONDS, type Proof } from '../one-time-tokens.ts'
 import { tokenRejected } from '../problems.ts'
 import { accountLink, askForMail, mayMail, type Recovery, within } from '../recovery.ts'
@@ -202,7 +203,8 @@ async function restoreAddress(
   const user = token && (await findUserById(accounts.db, token.userId))
   if (!token || !user) throw tokenRejected()
   const by = { actor: user.username, origin }
-  const done = await resetPassword(accounts, user, newOpaqueToken(), by, {
+  const explained = withoutNotices(recovery)
+  const done = await resetPassword(explained, user, newOpaqueToken(), by, {
     passkeys,
     async admit(database, now) {
       const inside = database as unknown as Db<IdentityTables>
@@ -211,7 +213,7 @@ async function restoreAddress(
       const admit = async () => true
       const email = token.address
       // First, so that the notices of what follows go to the owner.
-      await changeEmail(within(accounts, inside), user.id, { email, admit }, origin)
+      await changeEmail(within(explained, inside), user.id, { email, admit }, origin)
       const factor = await findFactor(inside, user.id)
       if (!wasProved(token) || (factor?.confirmedAt ?? '') > token.createdAt)
         await dropSecondFactor(accounts, inside, now, by)

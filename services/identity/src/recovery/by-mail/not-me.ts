@@ -3,6 +3,7 @@ import { type Db, inTransaction, newOpaqueToken } from '@plinth/kit'
 import { type OneTimeToken, spendToken } from '../../database/one-time-tokens.repository.ts'
 import type { IdentityTables } from '../../database/tables.ts'
 import { queueMail } from '../../mail/outbox.ts'
+import { withoutNotices } from '../notices.ts'
 import { findToken, LIFETIME_SECONDS } from '../one-time-tokens.ts'
 import { tokenRejected } from '../problems.ts'
 import { type Recovery, within } from '../recovery.ts'
@@ -30,7 +31,7 @@ export async function denyOwnership(
   const user = await findUserById(accounts.db, token.userId)
   if (!user?.enabled || user.email !== token.address) throw tokenRejected()
   const by = { actor: user.username, origin, reason: 'this was not me' }
-  const done = await resetPassword(accounts, user, newOpaqueToken(), by, {
+  const done = await resetPassword(withoutNotices(recovery), user, newOpaqueToken(), by, {
     passkeys,
     async admit(database, now) {
       const inside = database as unknown as Db<IdentityTables>

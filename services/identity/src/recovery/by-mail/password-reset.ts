@@ -21,6 +21,7 @@ import {
 import type { Prepare } from '../../mail/delivery.ts'
 import type { MailKind } from '../../mail/messages.ts'
 import { queueMail, requireMail } from '../../mail/outbox.ts'
+import { withoutNotices } from '../notices.ts'
 import { findToken, issueToken, type Proof } from '../one-time-tokens.ts'
 import { tokenRejected } from '../problems.ts'
 import {
@@ -34,8 +35,9 @@ import {
 
 const KIND = 'password-reset'
 const BY_ADMINISTRATOR = 'password-reset-by-administrator'
+const KEEPING_PASSKEYS = 'password-reset-keeping-passkeys'
 /** Mails whose token is of that kind. */
-const LONGER: string[] = [BY_ADMINISTRATOR, 'invitation']
+const LONGER: string[] = [BY_ADMINISTRATOR, KEEPING_PASSKEYS, 'invitation']
 const BY_MAIL = [KIND, BY_ADMINISTRATOR] as const
 /** Proves the old password, and no address. */
 const AFTER_LOGIN = 'password-change'
@@ -68,20 +70,21 @@ const DAY_SECONDS = 86_400
  * go, and the user gets a mail to choose a new one.
  */
 export async function resetByAdministrator(
-  { accounts, outbox, passkeys }: Recovery,
+  recovery: Recovery,
   userId: number,
   { keepPasskeys = false }: { keepPasskeys?: boolean },
   by: By,
 ): Promise<void> {
+  const { accounts, outbox, passkeys } = recovery
   requireMail(outbox)
   const user = await requireUser(accounts, userId)
   requireReachable(user)
-  await resetPassword(accounts, user, newOpaqueToken(), by, {
+  await resetPassword(withoutNotices(recovery), user, newOpaqueToken(), by, {
     ...(!keepPasskeys && { passkeys }),
     async admit(database, now) {
       requireReachable(now)
       const mail = {
-        kind: BY_ADMINISTRATOR,
+        kind: keepPasskeys ? KEEPING_PASSKEYS : BY_ADMINISTRATOR,
         to: now.email,
         userId,
         lifetimeSeconds: DAY_SECONDS,
