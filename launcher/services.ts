@@ -1,6 +1,9 @@
+import { join } from 'node:path'
 import type { ServiceData } from '@plinth/backup'
 import type { IdentityConfig } from '@plinth/identity'
 import type { Env, Server, ServiceSettings } from '@plinth/kit'
+import type { PaymentsConfig } from '@plinth/payments'
+import type { SandboxConfig } from '@plinth/provider-sandbox'
 import type { StorageFullConfig } from '@plinth/storage-full'
 import type { StorageKeyConfig } from '@plinth/storage-key'
 import identity from '../services/identity/package.json' with { type: 'json' }
@@ -23,6 +26,12 @@ export type PreparedService = {
   /** What a backup of it has to keep. */
   data: ServiceData
   create(): Promise<Server>
+  /** The same service with everything below `folder`, which calls and sends nothing. */
+  inScratch(folder: string): {
+    config: ServiceSettings
+    data: ServiceData
+    create(): Promise<Server>
+  }
 }
 
 export type RunningService = {
@@ -57,6 +66,8 @@ type Code<C> = {
   create(config: C): Promise<Server>
   data(config: C): ServiceData
   conveniences(config: C): Conveniences
+  /** Without a mail server, a provider, an issuer and deliveries: for data that is in use elsewhere. */
+  cutOff(config: C): C
   trustedIssuer?(config: C): string | undefined
 }
 
@@ -83,7 +94,12 @@ export const services: ServiceEntry[] = [
     load: async () => {
       const { createIdentity, identityData, loadConfig } = await import('@plinth/identity')
       const conveniences = ({ accounts }: IdentityConfig) => seeded(accounts)
-      return { loadConfig, create: createIdentity, data: identityData, conveniences }
+      const cutOff = (config: IdentityConfig) => ({
+        ...config,
+        mail: { ...config.mail, smtp: undefined },
+        events: undelivered(config),
+      })
+      return { loadConfig, create: createIdentity, data: identityData, conveniences, cutOff }
     },
   }),
   service({
@@ -101,7 +117,12 @@ export const services: ServiceEntry[] = [
       )
       const conveniences = ({ accounts }: StorageFullConfig) => seeded(accounts)
       const trustedIssuer = (config: StorageFullConfig) => config.trustedIssuer?.issuer
-      const about = { data: storageFullData, conveniences, trustedIssuer }
+      const cutOff = (config: StorageFullConfig) => ({
+        ...config,
+        trustedIssuer: undefined,
+        events: undelivered(config),
+      })
+      const about = { data: storageFullData, conveniences, cutOff, trustedIssuer }
       return { loadConfig, create: createStorageFull, ...about }
     },
   }),
@@ -117,7 +138,8 @@ export const services: ServiceEntry[] = [
       const { createStorageKey, storageKeyData, loadConfig } = await import('@plinth/storage-key')
       const conveniences = ({ apiKey }: StorageKeyConfig) =>
         apiKey === DEVELOPMENT_KEY ? { named: ['a known API key'], apiKey } : NONE
-      return { loadConfig, create: createStorageKey, data: storageKeyData, conveniences }
+      const cutOff = (config: StorageKeyConfig) => config
+      return { loadConfig, create: createStorageKey, data: storageKeyData, conveniences, cutOff }
     },
   }),
   service({
@@ -130,7 +152,18 @@ export const services: ServiceEntry[] = [
     path: '/payments',
     load: async () => {
       const { createPayments, paymentsData, loadConfig } = await import('@plinth/payments')
-      return { loadConfig, create: createPayments, data: paymentsData, conveniences: () => NONE }
+      const cutOff = (config: PaymentsConfig) => ({
+        ...config,
+        secretKey: undefined,
+        apiBase: undefined,
+        sandboxUrl: undefined,
+        webhookSecrets: [],
+        issuer: undefined,
+        access: 'keys' as const,
+        events: undelivered(config),
+      })
+      const about = { data: paymentsData, conveniences: () => NONE, cutOff }
+      return { loadConfig, create: createPayments, ...about }
     },
   }),
   service({
@@ -147,7 +180,9 @@ export const services: ServiceEntry[] = [
         '@plinth/provider-sandbox'
       )
       const conveniences = () => ({ named: ['a payment provider that moves no money'] })
-      return { loadConfig, create: createProviderSandbox, data: sandboxData, conveniences }
+      const cutOff = (config: SandboxConfig) => ({ ...config, webhook: undefined })
+      const about = { data: sandboxData, conveniences, cutOff }
+      return { loadConfig, create: createProviderSandbox, ...about }
     },
   }),
 ]
@@ -161,17 +196,29 @@ function seeded({ demoAccounts }: { demoAccounts: boolean }): Conveniences {
   return demoAccounts ? DEMO_ACCOUNTS : NONE
 }
 
+function undelivered<E>({ events }: { events: E }): E {
+  return { ...events, delivers: false }
+}
+
 type Described = 'name' | 'title' | 'description' | 'version' | 'portSetting' | 'port' | 'path'
 type Description<C> = Pick<ServiceEntry, Described> & {
   consolePath?: string
   load(): Promise<Code<C>>
 }
 
-function service<C extends ServiceSettings>({ load, ...about }: Description<C>): ServiceEntry {
+function service<C extends ServiceSettings & Places>({
+  load,
+  ...about
+}: Description<C>): ServiceEntry {
   const prepare = async (env: Env): Promise<PreparedService> => {
-    const { loadConfig, create, data, conveniences, trustedIssuer } = await load()
+    const { loadConfig, create, data, conveniences, cutOff, trustedIssuer } = await load()
     const config = loadConfig(env)
+    const inScratch = (folder: string) => {
+      const scratch = below(folder, about.name, cutOff(config))
+      return { config: scratch, data: data(scratch), create: () => create(scratch) }
+    }
     return {
+      inScratch,
       config,
       trustedIssuer: trustedIssuer?.(config),
       conveniences: conveniences(config),
@@ -180,4 +227,23 @@ function service<C extends ServiceSettings>({ load, ...about }: Description<C>):
     }
   }
   return { consolePath: '/api-test/', ...about, prepare }
+}
+
+type Places = { databaseUrl?: string | undefined; root?: string; spoolFolder?: string }
+
+/** On a free port of this machine. */
+function below<C extends ServiceSettings & Places>(folder: string, name: string, config: C): C {
+  const root = join(folder, name)
+  return {
+    ...config,
+    host: 'localhost',
+    port: 0,
+    dataFolder: folder,
+    drainSeconds: 0,
+    logLevel: 'silent',
+    tracing: undefined,
+    ...(config.databaseUrl !== undefined && { databaseUrl: `sqlite:${root}.db` }),
+    ...(config.root !== undefined && { root }),
+    ...(config.spoolFolder !== undefined && { spoolFolder: join(root, '.incoming') }),
+  }
 }

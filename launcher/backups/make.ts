@@ -1,9 +1,11 @@
 /** A backup into BACKUP_DIR, as the command and the schedule make it. */
+import { rm } from 'node:fs/promises'
 import { constants, setPriority } from 'node:os'
 import {
   BackupError,
   type KeptBackup,
   pruneBackups,
+  readRecord,
   recordFailure,
   recordSuccess,
   type Show,
@@ -38,24 +40,36 @@ export async function makeBackup(
   const config = loadBackups(env)
   const { folder, record, passphrase } = config
   const since = performance.now()
-  const fail = (reason: string) => recordFailure(record, { at: clock().toISOString(), reason })
+  const fail = async (reason: string, file?: string) => {
+    const { succeeded, failed } = await readRecord(record)
+    await recordFailure(record, { at: clock().toISOString(), reason, file })
+    if (file === undefined) return []
+    // A proof that fails is tried again every hour: of those archives the newest is enough.
+    if (failed?.file !== undefined && failed.file !== succeeded?.file)
+      await rm(failed.file, { force: true })
+    return pruneBackups(folder, { ...config, spare: succeeded?.file })
+  }
+  let saved: { file: string } | undefined
   try {
     const services = await suiteData(env, only)
     const save = { folder, clock, show, passphrase, pinned: yieldToOthers }
     const { file, bytes, manifest } = await saveBackup(services, save)
-    const faults = verify ? (await verified(env, file, { clock, show })).faults : []
+    saved = { file }
+    const faults = verify ? (await verified(env, file, { only, clock, show })).faults : []
     const { createdAt, pausedMs } = manifest
     if (faults.length > 0) {
-      await fail(`${file}: ${faults.join(', ')}`)
-      return { file, bytes, createdAt, pausedMs, faults, pruned: [] }
+      const pruned = await fail(`${file}: ${faults.join(', ')}`, file)
+      return { file, bytes, createdAt, pausedMs, faults, pruned }
     }
     const seconds = (performance.now() - since) / 1000
     await recordSuccess(record, { at: createdAt, file, bytes, seconds, verified: verify })
+    saved = undefined
     const pruned = await pruneBackups(folder, config)
     const pinged = config.pingUrl === undefined ? undefined : await ping(config.pingUrl)
     return { file, bytes, createdAt, pausedMs, faults, pruned, pinged }
   } catch (error) {
-    if (!isBusy(error)) await fail((error as Error).message.split('\n', 1)[0] as string)
+    const reason = (error as Error).message.split('\n', 1)[0] as string
+    if (!isBusy(error)) await fail(reason, saved?.file)
     throw error
   }
 }
@@ -80,10 +94,10 @@ export function isBusy(error: unknown): boolean {
 export function verified(
   env: Env,
   file: string,
-  { clock = systemClock, show }: { clock?: Clock; show?: Show },
+  { only, clock = systemClock, show }: Omit<Make, 'verify'>,
 ) {
   const { folder, passphrase } = loadBackups(env)
-  const scratch = (place: string) => scratchIn(env, place)
+  const scratch = (place: string) => scratchIn(env, place, only)
   return verifyBackup(file, { folder, clock, scratchIn: scratch, passphrase, show })
 }
 

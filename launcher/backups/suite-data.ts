@@ -1,13 +1,17 @@
 /** What the services of these settings keep, for a backup, a restore and a move. */
 import type { Scratch, ServiceData } from '@plinth/backup'
-import { type Env, hostUrl, StartError } from '@plinth/kit'
-import { type ServiceEntry, services } from '../services.ts'
+import { closeGracefully, type Env, hostUrl, listen, StartError } from '@plinth/kit'
+import type { ServiceEntry } from '../services.ts'
 import { type Prepared, prepareStack } from '../stack/prepare.ts'
-import { startStack } from '../stack/stack.ts'
 
 export async function suiteData(env: Env, only?: ServiceEntry[]): Promise<ServiceData[]> {
-  const { prepared } = await prepareStack(env, only)
+  const { prepared } = await prepareStack(anyWorkers(env), only)
   return prepared.map(({ service }) => service.data)
+}
+
+/** How many processes serve the data makes no difference to it. */
+function anyWorkers(env: Env): Env {
+  return { ...env, WORKERS: undefined, WORKERS_FILE: undefined }
 }
 
 const ANSWER_MS = 1_000
@@ -29,50 +33,30 @@ async function isAnswering({ service: { config } }: Prepared): Promise<boolean> 
   return reply !== undefined
 }
 
-/** Of a service in production, what must not be used by a second one beside it. */
-const NOT_IN_SCRATCH =
-  /^(\w+_(PORT|HOST|PUBLIC_URL|DATABASE_URL|ROOT|TRUSTED_ISSUER|REQUIRE_ISSUER|DRAIN_SECONDS)|OTEL_\w+|BACKUP_\w+|SMTP_\w+|MAIL_\w+|WORKERS|METRICS_TOKEN)(_FILE)?$/
-
-/** The same settings and keys, with everything below `folder` and without a payment provider. */
-export async function scratchIn(env: Env, folder: string): Promise<Scratch> {
-  const own = Object.entries(env).filter(([name]) => !NOT_IN_SCRATCH.test(name))
-  const ports = ['SUITE_PORT', ...services.map(({ portSetting }) => portSetting)]
-  const scratch: Env = {
-    ...Object.fromEntries(own),
-    ...Object.fromEntries(ports.map((name) => [name, '0'])),
-    ...(await keysOf(env)),
-    ...WITHOUT_PROVIDER,
-    SUITE_DATA: folder,
-    SUITE_DRAIN_SECONDS: '0',
-    LOG_LEVEL: 'silent',
-  }
+/**
+ * The services as these settings make them, with everything below `folder`. What they would call or
+ * send belongs to those that are in use, so here they do neither.
+ */
+export async function scratchIn(env: Env, folder: string, only?: ServiceEntry[]): Promise<Scratch> {
+  const { prepared } = await prepareStack(anyWorkers(env), only)
+  const scratch = prepared.map(({ entry, service }) => ({ entry, ...service.inScratch(folder) }))
   return {
-    services: await suiteData(scratch),
+    services: scratch.map(({ data }) => data),
     start: async (names) => {
-      // The sandbox would go on delivering its webhooks to the services that are in use.
-      const only = services.filter(
-        ({ name }) => names.includes(name) && name !== 'provider-sandbox',
+      // The sandbox provider has no part in the proof: it stands in for one that has its own data.
+      const started = scratch.filter(
+        ({ entry: { name } }) => names.includes(name) && name !== 'provider-sandbox',
       )
-      const stack = await startStack({ env: scratch, only })
-      try {
-        for (const { url, entry } of stack.services) await requireHealthy(entry.name, url)
-      } finally {
-        await stack.close()
+      for (const { entry, config, create } of started) {
+        const server = await create()
+        try {
+          await requireHealthy(entry.name, await listen(server, config))
+        } finally {
+          await closeGracefully(server, 0)
+        }
       }
     },
   }
-}
-
-/** Blank, and not absent: otherwise payments would be connected with the sandbox. */
-const WITHOUT_PROVIDER: Env = {
-  PROVIDER_SECRET_KEY: '',
-  PROVIDER_WEBHOOK_SECRET: '',
-  PROVIDER_API_BASE: undefined,
-}
-
-async function keysOf(env: Env): Promise<Env> {
-  const keys = (await suiteData(env)).flatMap((service) => Object.entries(service.keys))
-  return Object.fromEntries(keys.map(([name, key]) => [name, key.toString('base64')]))
 }
 
 async function requireHealthy(name: string, url: string): Promise<void> {

@@ -1,18 +1,23 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer as createHttpServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { readRecord } from '@plinth/backup'
-import { createLogger, createServer, systemClock } from '@plinth/kit'
+import { identityClient } from '@plinth/client'
+import { loadConfig, openForOperator } from '@plinth/identity'
+import { armFailPoint, createLogger, createServer, newKeyText, systemClock } from '@plinth/kit'
 import { engines, type TestEngine } from '@plinth/kit/testing'
 import { backupHealth, measureBackups } from '../backups/health.ts'
+import { makeBackup } from '../backups/make.ts'
 import { startSchedule } from '../backups/schedule.ts'
 import { suiteData } from '../backups/suite-data.ts'
 import { loadBackups } from '../config.ts'
 import { services } from '../services.ts'
+import { prepareStack } from '../stack/prepare.ts'
 import { startStack } from '../stack/stack.ts'
 import { testEnv } from './test-env.ts'
 
@@ -127,6 +132,105 @@ test('a backup that fails says why, and is tried again after an hour', async (t)
   assert.equal((await backupHealth(node.config, later(25))).status, 'UP')
   assert.equal((await backupHealth(node.config, later(27))).status, 'DOWN')
 })
+
+test('a proof that fails leaves one archive, however often it is tried', async (t) => {
+  const { env } = await testEnv(t, { NODE_ENV: 'test', BACKUP_KEEP: '2' })
+  mkdirSync(env.SUITE_DATA as string)
+  await (await startStack({ env, only })).close()
+  const { folder, record } = loadBackups(env)
+  let minute = 0
+  const make = () => {
+    minute += 1
+    const at = new Date(Date.UTC(2026, 10, 16, 2, minute))
+    return makeBackup(env, { verify: true, only, clock: () => at })
+  }
+  const archives = () =>
+    readdirSync(folder).flatMap((name) => /^plinth-\w+T(\d{4})/.exec(name)?.[1] ?? [])
+  t.after(() => armFailPoint({}))
+
+  await make()
+  await make()
+  armFailPoint({ NODE_ENV: 'test', FAIL_POINT: 'verify:restored=error' })
+  for (let time = 0; time < 3; time++) await assert.rejects(make(), /Fail point/)
+
+  assert.deepEqual(archives(), ['0202', '0205'])
+  assert.match((await readRecord(record)).succeeded?.file ?? '', /T0202/)
+  armFailPoint({})
+  await make()
+  assert.deepEqual(archives(), ['0205', '0206'])
+})
+
+test('an archive is proved with settings of production, and the proof calls and sends nothing', async (t) => {
+  const { env, folder } = await testEnv(t, { NODE_ENV: 'test' })
+  for (const name of ['IDENTITY', 'STORAGE_FULL', 'PAYMENTS'])
+    env[`${name}_MASTER_KEY`] = randomBytes(32).toString('base64')
+  const webhook = await startNoticing(t)
+  const issuer = await startNoticing(t)
+  const provider = await startNoticing(t)
+  const smtp = await startNoticing(t)
+  mkdirSync(env.SUITE_DATA as string)
+  const stack = await startStack({ env })
+  t.after(() => stack.close())
+  const identity = identityClient(
+    stack.services.find(({ entry }) => entry.name === 'identity')?.url as string,
+  )
+  await identity.logIn('admin', 'password123123')
+  await identity.createWebhookEndpoint({
+    url: `https://localhost:${webhook.port}/`,
+    types: ['user.registered'],
+  })
+  await stack.close()
+  const key = newKeyText('live', randomBytes(32))
+  const strict = Object.entries(env).filter(([name]) => !name.includes('_PASSWORD_'))
+  const production = {
+    ...Object.fromEntries(strict),
+    NODE_ENV: 'production',
+    IDENTITY_DEMO_ACCOUNTS: 'true',
+    STORAGE_FULL_DEMO_ACCOUNTS: 'true',
+    IDENTITY_PUBLIC_URL: 'https://id.example.org',
+    IDENTITY_PASSKEY_RP_ID: 'example.org',
+    WEBHOOK_ALLOW_CIDRS: 'loopback',
+    SMTP_URL_FILE: join(folder, 'smtp'),
+    MAIL_FROM: 'accounts@example.org',
+    STORAGE_FULL_TRUSTED_ISSUER: `http://localhost:${issuer.port}`,
+    STORAGE_FULL_TRUSTED_ISSUER_KEY: key,
+    STORAGE_KEY_API_KEY: 'a key that nobody would guess',
+    PAYMENTS_ACCESS: 'issuer',
+    PAYMENTS_REQUIRE_ISSUER: `http://localhost:${issuer.port}`,
+    PAYMENTS_REQUIRE_ISSUER_KEY: key,
+    PROVIDER_SECRET_KEY_FILE: join(folder, 'provider'),
+    PROVIDER_API_BASE: `http://localhost:${provider.port}`,
+    WORKERS: '2',
+  }
+  writeFileSync(production.SMTP_URL_FILE, `smtp://localhost:${smtp.port}`)
+  writeFileSync(production.PROVIDER_SECRET_KEY_FILE, 'sk_test_of_a_provider')
+  const operator = await openForOperator(loadConfig(production))
+  await operator.users.resetPassword('user', { password: 'another password' })
+  await operator.publishSample('user.registered')
+  await operator.close()
+
+  const { faults } = await makeBackup(production, { verify: true })
+
+  assert.deepEqual(faults, [])
+  const called = { webhook, issuer, provider, smtp }
+  for (const [name, { connections }] of Object.entries(called)) assert.equal(connections(), 0, name)
+  const { prepared } = await prepareStack({ ...production, WORKERS: '1' })
+  const scratch = prepared.map(({ service }) => service.inScratch(folder).config)
+  const delivering = scratch.filter((config) => /"delivers":true/.test(JSON.stringify(config)))
+  assert.deepEqual([scratch.length, delivering], [4, []])
+})
+
+/** A server that counts who connects, and hangs up. */
+async function startNoticing(t: TestContext) {
+  let count = 0
+  const server = createTcpServer((socket) => {
+    count += 1
+    socket.destroy()
+  })
+  await once(server.listen(0, 'localhost'), 'listening')
+  t.after(() => server.close())
+  return { port: (server.address() as AddressInfo).port, connections: () => count }
+}
 
 test('a time or an address that is none is reported with the other faults', () => {
   for (const at of ['2:30', '24:00', '02:60', 'daily'])

@@ -23,18 +23,19 @@ function isoOf(stamp: string): string {
   return stamp.replace(/(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z/, '$1-$2-$3T$4:$5:$6Z')
 }
 
-/** The newest `keep` stay, and the newest of each week for so many weeks that have one. */
-export type Retention = { keep: number; weeks: number }
+/** The newest `keep` stay, the newest of each week for so many weeks that have one, and `spare`. */
+export type Retention = { keep: number; weeks: number; spare?: string | undefined }
 
 /** Removes the others, and says which. */
 export async function pruneBackups(
   folder: string,
-  { keep, weeks }: Retention,
+  { keep, weeks, spare }: Retention,
 ): Promise<KeptBackup[]> {
   const all = await listBackups(folder)
   const newestOfWeek = new Map(all.toReversed().map((one) => [weekOf(one), one]))
   const kept = new Set([
     ...all.slice(0, keep),
+    ...all.filter(({ file }) => file === spare),
     ...[...newestOfWeek.values()].toReversed().slice(0, weeks),
   ])
   const old = all.filter((one) => !kept.has(one))

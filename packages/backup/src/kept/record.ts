@@ -3,7 +3,8 @@ import { chmod, readFile, rename, rm, writeFile } from 'node:fs/promises'
 /** How the last backups ended: health and metrics read it, also after a restart. */
 export type BackupRecord = {
   succeeded?: { at: string; file: string; bytes: number; seconds: number; verified: boolean }
-  failed?: { at: string; reason: string }
+  /** With the archive, if there is one: then it was its proof that failed. */
+  failed?: { at: string; reason: string; file?: string | undefined }
   /** Since the record began. */
   failures: number
 }
