@@ -55,6 +55,14 @@ for (const engine of engines)
       const refused = await plinthHere(['restore', archive], { env })
       assert.deepEqual([refused.code, /There is data already in/.test(refused.stderr)], [1, true])
 
+      const users = await plinthHere(['user', 'list'], { env })
+      const kept = readdirSync(join(env.SUITE_DATA as string, 'storage-key'))
+      const full = { ...env, FAIL_POINT: 'restore:file=ENOSPC' }
+      const failed = await plinthHere(['restore', archive, '--replace'], { env: full })
+      assert.equal(failed.code, 73, failed.stderr)
+      assert.deepEqual(await plinthHere(['user', 'list'], { env }), users)
+      assert.deepEqual(readdirSync(join(env.SUITE_DATA as string, 'storage-key')), kept)
+
       const restored = await plinthHere(['restore', archive, '--replace'], { env })
       assert.equal(restored.code, 0, restored.stderr)
       assert.match(restored.stdout, /What was there is now in /)

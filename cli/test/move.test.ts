@@ -7,6 +7,8 @@ import { engines, type TestEngine } from '@plinth/kit/testing'
 import Sqlite from 'better-sqlite3'
 import { services } from '../../launcher/services.ts'
 import { startStack } from '../../launcher/stack/stack.ts'
+import { openConnection } from '../../packages/backup/src/databases/open.ts'
+import { tableNames } from '../../packages/backup/src/databases/schema.repository.ts'
 import { type Env, PASSWORD, suiteEnv } from './filled-suite.ts'
 import { type Ended, killedAt, plinthHere } from './run-plinth.ts'
 
@@ -86,7 +88,11 @@ describe('a move between SQLite and PostgreSQL', { skip: postgres.skip }, () => 
     const { env, folder } = await suiteEnv(t, sqlite)
     await onIdentity(t, env, (identity) => identity.register(grace('grace')))
     const there = join(folder, 'there')
-    writeFileSync(there, await postgres.freshUrl(t))
+    const url = await postgres.freshUrl(t)
+    writeFileSync(there, url)
+    const target = await openConnection(url)
+    t.after(target.close)
+    await target.run('create view of_others as select 1 as one')
     const move = async (more: string[] = [], settings: Env = {}) => {
       const words = ['move', 'identity', '--to-file', there, ...more]
       const { code, stderr } = await plinthHere(words, { env: { ...env, ...settings } })
@@ -109,6 +115,8 @@ describe('a move between SQLite and PostgreSQL', { skip: postgres.skip }, () => 
       update users set email = 'a' || char(0) || '@x.org' where username = 'grace'`)
     assert.match(await move(['--check']), /^1 .*a NUL in users\.email/)
     assert.match(await move(), /^1 .*a NUL in users\.email/)
+    assert.deepEqual(await target.run('select one from of_others'), [{ one: 1 }])
+    assert.deepEqual(await tableNames(target), [])
   })
 
   test('a running service, and a password among the arguments, are refused', async (t) => {

@@ -11,7 +11,10 @@ import type { ServiceData } from '../sources/service-data.ts'
 export type Place = {
   name: string
   isEmpty(): Promise<boolean>
-  /** Moves what is there aside, leaves a mark in its place, and says where it is now. */
+  /**
+   * Moves what is there aside, leaves a mark in its place, and says where it is now. A failure leaves
+   * everything where it was.
+   */
   setAside(stamp: string): Promise<string>
   /** Removes what a restore made where nothing was. */
   clear(): Promise<void>
@@ -47,7 +50,10 @@ function filePlace(file: string): Place {
       const connection = await openConnection(`sqlite:${marked}`)
       await createMark(connection).finally(() => connection.close())
       await link(file, keptAt(stamp))
-      await rename(marked, file)
+      await rename(marked, file).catch(async (error) => {
+        await rm(dirname(keptAt(stamp)), { recursive: true, force: true })
+        throw error
+      })
       return dirname(keptAt(stamp))
     },
     clear: async () => {
@@ -73,22 +79,33 @@ function folderPlace(root: string): Place {
     return names.filter((name) => !NOT_STORED.test(name))
   }
   const keptAt = (stamp: string) => join(root, aside(stamp))
+  const bringBack = async (stamp: string, names: string[]) => {
+    for (const name of names) await rename(join(keptAt(stamp), name), join(root, name))
+    await rmdir(keptAt(stamp)).catch(() => {})
+  }
   return {
     name: root,
     isEmpty: async () => (await stored()).length === 0,
     setAside: async (stamp) => {
       await mkdir(keptAt(stamp), { recursive: true, mode: 0o700 })
-      for (const name of await stored()) await rename(join(root, name), join(keptAt(stamp), name))
+      const moved: string[] = []
+      try {
+        for (const name of await stored()) {
+          await rename(join(root, name), join(keptAt(stamp), name))
+          moved.push(name)
+        }
+      } catch (error) {
+        await bringBack(stamp, moved)
+        throw error
+      }
       return keptAt(stamp)
     },
     clear: async () => {
       for (const name of await stored()) await rm(join(root, name), { recursive: true })
     },
     putBack: async (stamp) => {
-      const kept = keptAt(stamp)
       for (const name of await stored()) await rm(join(root, name), { recursive: true })
-      for (const name of await readdir(kept)) await rename(join(kept, name), join(root, name))
-      await rm(kept, { recursive: true })
+      await bringBack(stamp, await readdir(keptAt(stamp)))
     },
   }
 }
@@ -127,9 +144,15 @@ function postgresPlace(service: string, url: string): Place {
       )
       return `the schema ${schema(stamp)} of ${service}`
     },
+    // Only the tables: the schema may have views, functions and grants of others.
     clear: async () => {
-      const current = await withConnection(currentSchema)
-      await inTransaction(`drop schema ${current} cascade`, `create schema ${current}`)
+      const connection = await openConnection(url)
+      try {
+        const tables = (await tableNames(connection)).map(quoted)
+        if (tables.length > 0) await connection.run(`drop table ${tables.join(', ')} cascade`)
+      } finally {
+        await connection.close()
+      }
     },
     putBack: async (stamp) => {
       const current = await withConnection(currentSchema)

@@ -45,8 +45,11 @@ export async function restoreBackup(
     return { manifest, ...(await work.finish()) }
   } catch (error) {
     input.destroy()
-    await work.undo()
-    throw orDiskFault(error, 'The target')
+    const failure = orDiskFault(error, 'The target')
+    const left = await work.undo()
+    if (left.length === 0) throw failure
+    const why = `${(failure as Error).message} Not everything could be put back: ${left.join('; ')}.`
+    throw new BackupError('cannot-create', why, { cause: failure })
   }
 }
 
@@ -171,14 +174,20 @@ class Restoring {
     return { setAside: this.#setAside.map(({ to }) => to), leftOut: this.#leftOut }
   }
 
-  async undo(): Promise<void> {
+  /** As much as can be. Returns what could not, and why. */
+  async undo(): Promise<string[]> {
     for (const filling of this.#fillings.values()) await filling.close().catch(() => {})
     await this.#closeFiles().catch(() => {})
-    if (!this.#begun) return
-    for (const place of this.#empty) await place.clear()
-    for (const { place } of this.#setAside) await place.putBack(this.#stamp)
+    const left: string[] = []
+    const attempt = (place: string, work: () => Promise<void>) =>
+      work().catch(({ message }: Error) => void left.push(`${place} (${message})`))
+    if (!this.#begun) return left
+    for (const place of this.#empty) await attempt(place.name, place.clear)
+    for (const { place, to } of this.#setAside)
+      await attempt(`${place.name}, which is in ${to}`, () => place.putBack(this.#stamp))
     for (const { root, database } of this.#services)
-      if (root && !database) await releaseFolder(root)
+      if (root && !database) await attempt(root, () => releaseFolder(root))
+    return left
   }
 
   async #closeFiles(): Promise<void> {

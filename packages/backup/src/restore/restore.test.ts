@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import {
+  createReadStream,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { saveBackup } from '../kept/save.ts'
+import { openFiles } from '../sources/folder.ts'
+import type { ServiceData } from '../sources/service-data.ts'
+import { restoreBackup } from './restore.ts'
+
+const clock = () => new Date('2026-11-16T02:00:00.000Z')
+const ASIDE = '.before-restore-20261116T020000000Z'
+
+/** Two services with two files each that have changed since the archive was made. */
+async function changedSince(t: TestContext) {
+  const folder = mkdtempSync(join(tmpdir(), 'plinth-replace-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const services = ['one', 'two'].map((name): ServiceData => {
+    return { name, keys: {}, root: join(folder, name) }
+  })
+  const write = (text: string) => {
+    for (const { root } of services)
+      for (const name of ['a', 'b']) writeFileSync(join(root as string, name), text)
+  }
+  for (const { root } of services) mkdirSync(root as string)
+  write('then')
+  const { file } = await saveBackup(services, { folder: join(folder, 'backups'), clock })
+  write('now')
+  const replace = (given = services) =>
+    restoreBackup(createReadStream(file), given, { clock, replace: true })
+  const contents = (name: string) =>
+    readdirSync(join(folder, name), { withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => `${entry.name} ${readFileSync(join(folder, name, entry.name), 'utf8')}`)
+  return { folder, services, replace, contents }
+}
+
+test('a file that cannot be moved aside leaves all of them where they were', async (t) => {
+  const { folder, replace, contents } = await changedSince(t)
+  mkdirSync(join(folder, 'two', ASIDE, 'b'), { recursive: true })
+
+  await assert.rejects(replace(), { code: 'EISDIR' })
+
+  assert.deepEqual(
+    [contents('one'), contents('two')],
+    [
+      ['a now', 'b now'],
+      ['a now', 'b now'],
+    ],
+  )
+  rmSync(join(folder, 'two', ASIDE), { recursive: true })
+  await replace()
+  assert.deepEqual(
+    [contents('one'), contents('two')],
+    [
+      ['a then', 'b then'],
+      ['a then', 'b then'],
+    ],
+  )
+})
+
+test('what cannot be put back is named with the fault, and the rest is put back', async (t) => {
+  const { folder, services, replace, contents } = await changedSince(t)
+  const [one, two] = services as [ServiceData, ServiceData]
+  const files = async () => {
+    const stored = await openFiles(one, 'restore')
+    assert.ok(stored)
+    const put = async () => {
+      rmSync(join(folder, 'one', ASIDE), { recursive: true })
+      throw new Error('The file cannot be kept.')
+    }
+    return { ...stored, put }
+  }
+
+  await assert.rejects(replace([{ ...one, files }, two]), {
+    message: /^The file cannot be kept\. Not everything could be put back: .*one, which is in /,
+  })
+  assert.deepEqual(contents('two'), ['a now', 'b now'])
+})
