@@ -25,6 +25,9 @@ async function runStack(entries: ServiceEntry[], env: Env): Promise<void> {
   console.log((terminal ? panelOf : startedLine)(stack, performance.now()))
 }
 
+const NO_SCHEDULE =
+  'BACKUP_AT is ignored: a service that is started alone makes no backups. Use plinth-backup.timer.'
+
 async function runService(entry: ServiceEntry, env: Env): Promise<void> {
   const { name, portSetting } = entry
   const workers = loadWorkerCount(env)
@@ -38,6 +41,7 @@ async function runService(entry: ServiceEntry, env: Env): Promise<void> {
       const { config, create } = await entry.prepare(env)
       const server = await create()
       measured.push({ name, server })
+      if (env.BACKUP_AT && (cluster.worker?.id ?? 1) === 1) server.log.warn(NO_SCHEDULE)
       if (cluster.worker) answerWithMetrics(cluster.worker, () => metricsOf(measured))
       return { server, ...config, portSetting }
     },

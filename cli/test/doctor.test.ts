@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { chmodSync, chownSync, mkdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, request } from 'node:http'
 import { type AddressInfo, createServer as createListener } from 'node:net'
 import { join } from 'node:path'
@@ -11,6 +11,7 @@ import { engines, type TestEngine } from '@plinth/kit/testing'
 import Sqlite from 'better-sqlite3'
 import { launch, lineOf } from '../../launcher/test/launch.ts'
 import { freePortSettings, freePorts } from '../../test/servers/free-ports.ts'
+import { clockFindings } from '../commands/doctor/finding.ts'
 import { type Ended, plinth, plinthHere, temporaryFolder } from './run-plinth.ts'
 
 const [, postgres] = engines as [TestEngine, TestEngine]
@@ -249,6 +250,17 @@ const FAULTS: Record<string, Fault> = {
     seen: /^SUITE_PUBLIC_URL is http:\/\/app\.example$/,
     fix: /SUITE_PUBLIC_URL=https:\/\/app\.example/,
   },
+  'passkeys that are not for the address of identity': {
+    env: {
+      IDENTITY_PUBLIC_URL: 'https://id.app.example',
+      IDENTITY_PASSKEY_RP_ID: 'other.example',
+      IDENTITY_PASSKEY_ORIGINS: 'https://other.example',
+    },
+    check: 'origins',
+    status: 'warn',
+    seen: /^passkeys are for https:\/\/other\.example, and identity is at https:\/\/id\.app\.example$/,
+    fix: /^add https:\/\/id\.app\.example to IDENTITY_PASSKEY_ORIGINS/,
+  },
   'an issuer that is spelt in two ways': {
     env: { STORAGE_FULL_TRUSTED_ISSUER: 'http://127.0.0.1:8081' },
     check: 'origins',
@@ -446,10 +458,17 @@ test('plinth doctor asks a PostgreSQL for its clock and version, and counts node
   assert.match(crowded?.fix ?? '', /^IDENTITY_DATABASE_CONNECTIONS=\d+ in \.env/)
 })
 
+test('a clock that is not shown is not said to agree', () => {
+  const statuses = [Number.NaN, Date.now()].map((at) => clockFindings('x', at)[0]?.status)
+
+  assert.deepEqual(statuses, ['skip', 'ok'])
+})
+
 test('plinth doctor changes nothing, and --fix only folders and modes', async (t) => {
   const cwd = temporaryFolder(t)
   const env = await freePortSettings()
-  writeFileSync(join(cwd, '.env'), '', { mode: 0o644 })
+  writeFileSync(join(cwd, '.env'), 'STORAGE_KEY_API_KEY_FILE=key\n', { mode: 0o644 })
+  writeFileSync(join(cwd, 'key'), 'an API key that is long enough\n', { mode: 0o644 })
 
   const first = read(await plinth(['doctor', '--json'], { cwd, env }))
   const fixed = read(await plinth(['doctor', '--json', '--fix'], { cwd, env }))
@@ -459,6 +478,7 @@ test('plinth doctor changes nothing, and --fix only folders and modes', async (t
   assert.ok(fixed.found.some(({ check, status }) => check === 'data-dir' && status === 'ok'))
   assert.ok(fixed.found.some(({ check, status }) => check === 'secrets' && status === 'ok'))
   assert.deepEqual([first.code, fixed.code], [2, 0])
+  for (const file of ['.env', 'key']) assert.equal(statSync(join(cwd, file)).mode & 0o777, 0o600)
 })
 
 function read({ code, stdout, stderr }: Ended): { code: number | null; found: Finding[] } {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { apiFor, engines } from '@plinth/kit/testing'
-import { endOf, failureOf, launch } from './launch.ts'
+import { endOf, failureOf, launch, lineOf } from './launch.ts'
 import { startIdentity, workersOf } from './start-identity.ts'
 import { testEnv } from './test-env.ts'
 
@@ -13,6 +13,14 @@ describe('npm start -- identity', () => {
 
     assert.equal(health.status, 200)
     await assert.rejects(fetch(`http://localhost:${env.STORAGE_KEY_PORT}`))
+  })
+
+  test('says that it makes no backups by itself', async (t) => {
+    const { env, folder } = await testEnv(t, { LOG_LEVEL: 'warn', BACKUP_AT: '02:00' })
+
+    const line = await lineOf(launch(t, { env, folder, args: ['identity'] }), /BACKUP_AT/)
+
+    assert.match(JSON.parse(line).msg, /^BACKUP_AT is ignored: /)
   })
 
   test('an unknown name is answered with the known ones', async (t) => {

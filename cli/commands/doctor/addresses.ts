@@ -174,52 +174,6 @@ async function certificateFindings({ url }: Address): Promise<Finding[]> {
   }
 }
 
-/** Who signs tokens, and who is believed: two spellings of one address do not match. */
-const origins: Check = async (patient) => {
-  const { prepared } = patient
-  const identity = prepared.find(({ entry }) => entry.name === 'identity')
-  const issuer = identity && configOf(identity).accounts?.issuer
-  const wrong = prepared.flatMap((each): Finding[] => {
-    const { trustedIssuer, issuer: required } = configOf(each)
-    const believed = trustedIssuer?.issuer ?? required?.issuer
-    if (believed === undefined || issuer === undefined || believed === issuer) return []
-    const name =
-      each.entry.name === 'payments' ? 'PAYMENTS_REQUIRE_ISSUER' : 'STORAGE_FULL_TRUSTED_ISSUER'
-    return [
-      {
-        check: 'origins',
-        status: 'warn',
-        seen: `${each.entry.name} trusts ${believed}, and identity here signs as ${issuer}`,
-        expected: 'the same address, letter for letter',
-        why: 'tokens of identity are refused with 401',
-        fix: `${name}=${issuer} in .env`,
-      },
-    ]
-  })
-  const found = [...wrong, ...originFindings(patient)]
-  return found.length > 0 ? found : [ok('origins', 'issuer and passkey domain fit the addresses')]
-}
-
-/** An origin of a developer, which every program on the machine of a user can have. */
-function originFindings({ prepared, production }: Patient): Finding[] {
-  if (!production) return []
-  return prepared.flatMap((each): Finding[] => {
-    const local = configOf(each).corsOrigins.find((origin) => isLoopback(new URL(origin).hostname))
-    if (local === undefined) return []
-    const setting = `${prefixOf(each)}CORS_ORIGINS`
-    return [
-      {
-        check: 'origins',
-        status: 'warn',
-        seen: `${setting} has ${local}, in production`,
-        expected: 'the addresses of your pages alone',
-        why: 'a page of any program on the machine of a user may call',
-        fix: `remove ${local} from ${setting} in .env`,
-      },
-    ]
-  })
-}
-
 /** What is for operators must not be public. */
 const exposure: Check = async (patient) => {
   const addresses = patient.running.size === 0 ? [] : publicAddresses(patient)
@@ -247,4 +201,4 @@ const exposure: Check = async (patient) => {
     : [ok('exposure', 'the management listener is not public')]
 }
 
-export const addressChecks: Check[] = [publicUrl, origins, exposure]
+export const addressChecks: Check[] = [publicUrl, exposure]

@@ -25,7 +25,7 @@ export const doctor: Command = {
 }
 
 async function examine({ env, flag, progress }: Given): Promise<Finding[]> {
-  const { settingsChecks, readPatient } = await import('./settings.ts')
+  const { settingsChecks, readPatient, secretFiles } = await import('./settings.ts')
   const { machineChecks, repair } = await import('./machine.ts')
   const { databaseChecks } = await import('./stores/database.ts')
   const { keyChecks } = await import('./stores/keys.ts')
@@ -33,15 +33,16 @@ async function examine({ env, flag, progress }: Given): Promise<Finding[]> {
   const { backupChecks } = await import('./backup.ts')
   const { outsideChecks } = await import('./outside.ts')
   const { addressChecks } = await import('./addresses.ts')
+  const { originChecks } = await import('./origins.ts')
   const dataFolder = resolve(env.SUITE_DATA ?? 'data')
-  if (flag('fix')) repair(dataFolder)
+  if (flag('fix')) repair(dataFolder, secretFiles(env))
   const { patient, findings } = await readPatient(env, {
     dataFolder,
     hasData: existsSync(dataFolder),
   })
   const checks = [
     ...[...settingsChecks, ...machineChecks, ...databaseChecks, ...keyChecks, ...backupChecks],
-    ...[...outsideChecks, ...bucketChecks, ...addressChecks],
+    ...[...outsideChecks, ...bucketChecks, ...addressChecks, ...originChecks],
   ]
   for (const [index, check] of checks.entries()) {
     progress.show('checks', index, checks.length)

@@ -34,10 +34,15 @@ const SHARED_DISKS: Record<number, string> = {
 const OVERLAY = 2035054128
 
 /** What `--fix` does: folders and modes. */
-export function repair(dataFolder: string): void {
+export function repair(dataFolder: string, secretFiles: string[]): void {
   mkdirSync(dataFolder, { recursive: true, mode: 0o700 })
   chmodSync(dataFolder, 0o700)
-  if (statSync('.env', { throwIfNoEntry: false })?.isFile()) chmodSync('.env', 0o600)
+  for (const file of secretFiles)
+    try {
+      if (statSync(file).isFile()) chmodSync(file, 0o600)
+    } catch {
+      // Not there, or of another user: the check names it.
+    }
 }
 
 /** An older one, or one without libatomic, does not get here: the launcher says what to do. */

@@ -164,11 +164,14 @@ function watched(names: Set<string>, folder: string, value: string | undefined):
   )
 }
 
+export function secretFiles(env: Env): string[] {
+  const named = Object.entries(env).filter(([name]) => OURS.test(name) && name.endsWith('_FILE'))
+  return [...new Set(['.env', ...named.flatMap(([, file]) => file ?? [])])]
+}
+
 /** Files with secrets that other users of the machine can read. */
 const secrets: Check = async ({ env }) => {
-  const named = Object.entries(env).filter(([name]) => OURS.test(name) && name.endsWith('_FILE'))
-  const files = ['.env', ...named.flatMap(([, file]) => file ?? [])]
-  const open = files.filter((file) => {
+  const open = secretFiles(env).filter((file) => {
     const found = statSync(file, { throwIfNoEntry: false })
     return found?.isFile() && (found.mode & 0o077) !== 0 && process.platform !== 'win32'
   })

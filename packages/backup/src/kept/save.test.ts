@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { createReadStream, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { chownSync, createReadStream, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -76,6 +76,24 @@ test('without room for a fifth more than what is to be kept nothing is begun', a
   const left = readdirSync(folder).filter((name) => name.startsWith('plinth-'))
   assert.deepEqual(left, [])
   await saved(24 * MEGABYTE)
+})
+
+test('what root makes belongs to the owner of the folder', {
+  skip: process.getuid?.() !== 0 && 'needs root',
+}, async (t) => {
+  const data = mkdtempSync(join(tmpdir(), 'plinth-owner-'))
+  t.after(() => rmSync(data, { recursive: true }))
+  chownSync(data, 1234, 1235)
+  const folder = join(data, 'backups')
+
+  await saveBackup([serviceOf(new Map(), MEGABYTE)], { folder, clock: systemClock })
+
+  const made = [folder, ...readdirSync(folder).map((name) => join(folder, name))]
+  assert.equal(made.length, 3)
+  for (const path of made) {
+    const { uid, gid } = statSync(path)
+    assert.deepEqual([uid, gid], [1234, 1235], path)
+  }
 })
 
 test('says how much of how much is done: of the files, and of the archive that is read', async (t) => {

@@ -1,4 +1,4 @@
-import { mkdir, open, readdir, rename, rm, stat, statfs } from 'node:fs/promises'
+import { lchown, mkdir, open, readdir, rename, rm, stat, statfs } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { Writable } from 'node:stream'
 import { failPoint, syncFolder, VERSION } from '@plinth/kit'
@@ -21,10 +21,12 @@ export async function saveBackup(
 ): Promise<{ file: string; bytes: number; manifest: Manifest }> {
   const folder = save.file === undefined ? save.folder : dirname(resolve(save.file))
   try {
-    await mkdir(folder, { recursive: true, mode: 0o700 })
+    const made = await mkdir(folder, { recursive: true, mode: 0o700 })
+    if (made === folder) await giveToOwner(folder, dirname(folder))
     const lock = lockFile(join(folder, LOCK))
     if (!lock) throw new BackupError('busy', 'Another backup is at work. Try again later.')
     try {
+      await giveToOwner(join(folder, LOCK), folder)
       await removeParts(folder)
       return await saveAlone(services, { ...save, folder })
     } finally {
@@ -33,6 +35,13 @@ export async function saveBackup(
   } catch (error) {
     throw orDiskFault(error, `The folder ${folder}`)
   }
+}
+
+/** A first backup that root makes must not keep the user of the service from making the next one. */
+async function giveToOwner(path: string, folder: string): Promise<void> {
+  if (process.getuid?.() !== 0) return
+  const { uid, gid } = await stat(folder)
+  await lchown(path, uid, gid)
 }
 
 const LOCK = '.plinth-backup.lock'
@@ -54,6 +63,7 @@ async function saveAlone(services: ServiceData[], { folder, freeBytes = freeIn, 
       refuseWithout(SPARE * bytes, await freeBytes(folder), folder)
     const manifest = await writeBackup(services, await openPart(part), { ...save, requireRoom })
     failPoint('backup:synced')
+    await giveToOwner(part, folder)
     await rename(part, file)
     await syncFolder(folder)
     return { file, bytes: (await stat(file)).size, manifest }
