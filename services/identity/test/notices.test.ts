@@ -50,7 +50,8 @@ async function reportNow({ config, clock }: Pick<Started, 'config' | 'clock'>) {
 const json = { 'content-type': 'application/json' }
 
 async function start(t: TestContext, engine: TestEngine) {
-  const started = await startWithAlice(t, { engine })
+  const env = { IDENTITY_TRUSTED_PROXIES: 'loopback' }
+  const started = await startWithAlice(t, { engine, env })
   const { api, userId } = started
   const asAdmin = async (method: string, path: string, body: object = { reason: 'asked for' }) => {
     const token = await adminToken(api)
@@ -61,9 +62,12 @@ async function start(t: TestContext, engine: TestEngine) {
   return { ...started, asAdmin }
 }
 
-const logIn = async (api: Api, password: string, userAgent?: string) => {
-  const browser = userAgent === undefined ? {} : { headers: { 'user-agent': userAgent } }
-  const reply = await api.post('/api/auth/login', { ...ALICE, password }, browser)
+const logIn = async (api: Api, password: string, userAgent?: string, address?: string) => {
+  const headers = {
+    ...(userAgent !== undefined && { 'user-agent': userAgent }),
+    ...(address !== undefined && { 'x-forwarded-for': address }),
+  }
+  const reply = await api.post('/api/auth/login', { ...ALICE, password }, { headers })
   assert.equal(reply.status, 200)
   return reply.body as { accessToken: string; refreshToken: string }
 }
@@ -182,6 +186,16 @@ for (const engine of engines)
       await logIn(api, ALICE.password, EDGE)
       await logIn(api, ALICE.password, EDGE.replace('Edg/130.0', 'OPR/116.0'))
       assert.equal(await browsers(), 2)
+
+      const afterADayFrom = async (address: string) => {
+        clock.advance(86_400)
+        await logIn(api, ALICE.password, EDGE, address)
+        return browsers()
+      }
+      assert.equal(await afterADayFrom('192.0.2.7'), 3)
+      assert.equal(await afterADayFrom('192.0.2.200'), 3, 'the same network')
+      assert.equal(await afterADayFrom('2001:db8:1:2::1'), 4)
+      assert.equal(await afterADayFrom('2001:db8:1:2:ffff::9'), 4, 'the same network')
     })
 
     test('are at most ten of a kind in an hour', async () => {

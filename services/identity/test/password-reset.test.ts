@@ -24,6 +24,15 @@ async function askForReset(api: Api, count = 1): Promise<Mail> {
   return mailTo(api, ALICE.email, 'password-reset', count)
 }
 
+/** Waits until it is decided which mails are sent. */
+async function settled(api: Api): Promise<void> {
+  const token = await adminToken(api)
+  await until(
+    () => api.get('/api/mail?size=100', { token }),
+    ({ body }) => body.content.every(({ state }: { state: string }) => state !== 'queued'),
+  )
+}
+
 const other = (code: string) => (code === '00000000' ? '00000001' : '00000000')
 
 const confirm = (api: Api, body: object) => api.post('/api/auth/password-reset/confirm', body)
@@ -154,6 +163,36 @@ for (const engine of engines) {
       const { body } = await api.get('/api/mail?size=100', { token })
       const kinds = body.content.map(({ kind }: { kind: string }) => kind)
       assert.ok(!kinds.includes('password-reset'))
+    })
+
+    test('is one mail a minute, five an hour and ten a day for an inbox, whatever its tag', async (t) => {
+      const { api, clock } = await startWithAlice(t, { engine })
+      const tagged = { ...ALICE, username: 'tagged', email: ALICE.email.replace('@', '+news@') }
+      assert.equal((await api.post('/api/auth/register', tagged)).status, 201)
+      const askTimes = async (email: string, times: number) => {
+        for (let n = 0; n < times; n += 1) {
+          clock.advance(61)
+          await api.post('/api/auth/password-reset', { email })
+          await settled(api)
+        }
+        return resets()
+      }
+      const resets = async () => {
+        const kinds = [...(await kindsTo(api, ALICE.email)), ...(await kindsTo(api, tagged.email))]
+        return kinds.filter((kind) => kind === 'password-reset').length
+      }
+
+      assert.equal(await askTimes(ALICE.email, 3), 3)
+      assert.equal(await askTimes(tagged.email, 3), 5)
+      clock.advance(3600)
+      assert.equal(await askTimes(tagged.email, 6), 10)
+      clock.advance(3600)
+      assert.equal(await askTimes(ALICE.email, 1), 10)
+      clock.advance(86_400)
+      assert.equal(await askTimes(tagged.email, 1), 11)
+      await api.post('/api/auth/password-reset', { email: ALICE.email })
+      await settled(api)
+      assert.equal(await resets(), 11)
     })
 
     test('takes as long for unknown, disabled and limited addresses as for a known one', async (t) => {

@@ -262,12 +262,17 @@ for (const engine of engines)
       const { api, token, clock } = await newUser(service())
       const passkey = await startPasskeyClient(api)
       assert.equal((await passkey.register(token)).status, 200)
+      const synced = await startPasskeyClient(api)
+      const flags = FLAGS.UP | FLAGS.UV | FLAGS.BE | FLAGS.BS
+      assert.equal((await synced.register(token, { flags: flags | FLAGS.AT })).status, 200)
       const { app } = await enrol(api, token, clock)
 
       const unlocked = await passkey.logIn()
       const present = await passkey.logIn({ flags: FLAGS.UP })
 
       assert.deepEqual(claimsOf(unlocked.body.accessToken).amr, ['hwk', 'mfa'])
+      const copied = await synced.logIn({ flags })
+      assert.deepEqual(claimsOf(copied.body.accessToken).amr, ['swk', 'mfa'])
       assert.deepEqual(codeOfReply(present), [401, 'MFA_REQUIRED'])
       const done = await secondStep(api, present.body.mfaToken, { code: app.next() })
       assert.deepEqual(claimsOf(done.body.accessToken).amr, ['hwk', 'otp', 'mfa'])
