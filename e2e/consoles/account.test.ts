@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { before, describe, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { until } from '../../test/until.ts'
@@ -19,11 +22,15 @@ describe('the account pages', { skip }, () => {
   const shared = suiteCleanup()
   let browser: Browser
   let identity: string
+  let database: DatabaseSync
 
   before(async () => {
     browser = await openBrowser(shared)
     const settings = { IDENTITY_REAUTHENTICATE: 'true', IDENTITY_APP_COLOUR: '#1f7a4d' }
-    identity = (await startSuite(shared, settings)).urlOf('identity')
+    const suite = await startSuite(shared, settings)
+    identity = suite.urlOf('identity')
+    database = new DatabaseSync(join(suite.folder, 'identity.db'))
+    shared.after(async () => database.close())
   })
 
   const post = (path: string, body: object) =>
@@ -96,6 +103,28 @@ describe('the account pages', { skip }, () => {
     await address.fill(email)
     await address.press('Enter')
     await again.getByRole('heading', { name: 'Look into your inbox' }).waitFor()
+  })
+
+  test('a link that was replaced or has expired says so, and when', async (t) => {
+    const { email } = await register('toolate')
+    const ask = () => post('/api/auth/password-reset', { email })
+    await ask()
+    const first = await mailTo(email, 'password-reset')
+    await ask()
+    const second = await until(
+      () => mailTo(email, 'password-reset'),
+      ({ link }) => link !== first.link,
+    )
+    const says = async (link: string, words: RegExp) => {
+      const page = await openConsole(t, browser, link)
+      await page.getByRole('textbox', { name: 'New password' }).fill(NEW_PASSWORD)
+      await page.getByRole('button', { name: 'Save the password' }).click()
+      await page.getByText(words).waitFor()
+    }
+    await says(first.link, /replaced by the mail of \w+ \d+, \d{4}/)
+    database.exec(`update one_time_tokens set expires_at = '2026-01-02T12:00:00.000Z'
+      where kind = 'password-reset' and address = '${email}' and replaced_at is null`)
+    await says(second.link, /expired on Jan 2, 2026/)
   })
 
   test('what is typed the moment a field appears stays, and so does the focus', async (t) => {
@@ -334,6 +363,18 @@ describe('the account pages', { skip }, () => {
     await factor.getByRole('textbox', { name: 'First code' }).fill(authenticatorCode(secret))
     await factor.getByRole('button', { name: 'Turn it on' }).click()
     const codes = (await factor.locator('pre').innerText()).split('\n')
+    const text = codes.join('\n')
+    await factor.getByRole('button', { name: 'Copy' }).click()
+    await factor.getByRole('button', { name: 'Copied' }).waitFor()
+    assert.equal(await page.evaluate('navigator.clipboard.readText()'), text)
+    const saving = page.waitForEvent('download')
+    await factor.getByRole('link', { name: 'Download' }).click()
+    const saved = await saving
+    assert.equal(saved.suggestedFilename(), 'recovery-codes.txt')
+    assert.equal(await readFile(await saved.path(), 'utf8'), text)
+    await page.evaluate('window.print = () => { document.title = "printed" }')
+    await factor.getByRole('button', { name: 'Print' }).click()
+    assert.equal(await page.title(), 'printed')
 
     const asked = page.waitForEvent('dialog')
     await page.evaluate(`setTimeout(() => location.reload())`)
@@ -367,6 +408,15 @@ describe('the account pages', { skip }, () => {
     await page.getByLabel('Code of your authenticator').fill(codes[0] ?? '')
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByText('You have 9 recovery codes left.').waitFor()
+    assert.equal(await page.getByText('Make new ones soon.').count(), 0)
+    for (const recoveryCode of codes.slice(1, 7)) {
+      const { mfaToken } = (await (await post('/api/auth/login', user)).json()) as {
+        mfaToken: string
+      }
+      assert.equal((await post('/api/auth/mfa', { mfaToken, recoveryCode })).status, 200)
+    }
+    await page.reload()
+    await page.getByText('You have 3 recovery codes left. Make new ones soon.').waitFor()
   })
 
   test('the own account opens with a passkey, and removes it', async (t) => {
