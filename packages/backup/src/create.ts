@@ -6,7 +6,7 @@ import { type ArchiveWriter, openArchiveWriter } from './archive/write.ts'
 import { openSnapshots } from './databases/open.ts'
 import { countRows, listApplied, streamRows } from './databases/rows.repository.ts'
 import { databaseBytes, listTables } from './databases/schema.repository.ts'
-import { foreignSeal, SEALED_COLUMNS } from './databases/seals.repository.ts'
+import { SEALED_COLUMNS, sealsOf } from './databases/seals.repository.ts'
 import type { Row, Snapshot } from './databases/tables.ts'
 import { BackupError } from './faults.ts'
 import { openFiles } from './sources/folder.ts'
@@ -150,8 +150,9 @@ async function requireOwnKeys(
 ): Promise<void> {
   const columns = SEALED_COLUMNS.filter(([table]) => tables.some((one) => one.name === table))
   for (const [setting, key] of Object.entries(keys)) {
-    const foreign = await foreignSeal(run, key, columns)
-    if (foreign !== undefined)
+    // One value of an old key, as of an endpoint that is not used any more, must not end all backups.
+    const { hasOwn, foreign } = await sealsOf(run, key, columns)
+    if (!hasOwn && foreign !== undefined)
       throw new BackupError(
         'refused',
         `${setting} is not the key of the data of ${name}: ${foreign}.`,

@@ -1,6 +1,6 @@
 export { openArchive, type Show } from './archive/read.ts'
 export { writeBackup } from './create.ts'
-export { foreignSeal, SEALED_COLUMNS } from './databases/seals.repository.ts'
+export { SEALED_COLUMNS, sealsOf } from './databases/seals.repository.ts'
 export { BackupError } from './faults.ts'
 export { type KeptBackup, listBackups, pruneBackups, type Retention } from './kept/archives.ts'
 export {

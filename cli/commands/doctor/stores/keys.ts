@@ -27,9 +27,9 @@ export async function keyFindings(
 async function sealFindings(prepared: Prepared, reading: Reading): Promise<Finding[]> {
   const { accounts, masterKey = accounts?.masterKey } = configOf(prepared)
   if (!masterKey) return []
-  const { foreignSeal, SEALED_COLUMNS } = await import('@plinth/backup')
+  const { SEALED_COLUMNS, sealsOf } = await import('@plinth/backup')
   const read = (sql: string) => reading.rows(sql).catch((): Row[] => [])
-  const foreign = await foreignSeal(read, masterKey, SEALED_COLUMNS)
+  const { foreign } = await sealsOf(read, masterKey, SEALED_COLUMNS)
   if (foreign === undefined) return []
   return [
     {

@@ -9,20 +9,29 @@ export const SEALED_COLUMNS = [
 
 type Read = (sql: string) => Promise<Record<string, unknown>[]>
 
-/** A sealed value names its key: says which one it is, if it is another than this. */
-export async function foreignSeal(
+type Seals = {
+  /** Whether any value is sealed with this key. */
+  hasOwn: boolean
+  /** Of a value that is sealed with another: which key that is. */
+  foreign: string | undefined
+}
+
+/** A sealed value names its key. */
+export async function sealsOf(
   read: Read,
   key: Buffer,
   columns: readonly (readonly [table: string, column: string])[],
-): Promise<string | undefined> {
+): Promise<Seals> {
+  const seals: Seals = { hasOwn: false, foreign: undefined }
   for (const [table, column] of columns)
     for (const { sealed } of await read(
-      `select distinct substr(${column}, 1, 11) as sealed from ${table}`,
+      `select distinct substr(${column}, 1, 11) as sealed from ${table} where ${column} like 'v1.%'`,
     )) {
       const refusal = refusalOf(key, String(sealed))
-      if (refusal !== undefined) return refusal
+      seals.hasOwn ||= refusal === undefined
+      seals.foreign ??= refusal
     }
-  return undefined
+  return seals
 }
 
 function refusalOf(key: Buffer, sealed: string): string | undefined {
