@@ -61,11 +61,13 @@ export async function writeBackup(
 /** Opening the files would bring an older database up to date, which is not for a backup to do. */
 async function requireCurrent({ name, database }: ServiceData): Promise<void> {
   const missing = database ? await missingMigrations(database.url, database.migrations) : []
-  if (missing.length > 0)
-    throw new BackupError(
-      'refused',
-      `The data of ${name} is older than Plinth ${VERSION}: start this version once, or make the backup with the version that wrote it.`,
-    )
+  if (missing.length === 0) return
+  if (missing.length === database?.migrations.length)
+    throw new BackupError('refused', `${name} has no data yet: start it once.`)
+  throw new BackupError(
+    'refused',
+    `The data of ${name} is older than Plinth ${VERSION}: start this version once, or make the backup with the version that wrote it.`,
+  )
 }
 
 /** Before the moment that is kept: what is deleted after it must still be there. */
@@ -214,7 +216,9 @@ async function writeFiles(
 ): Promise<void> {
   let first = true
   for await (const { name, size } of files.list()) {
-    await writer.file(`files/${service}/${name}`, size, await files.open(name))
+    const bytes = await files.open(name)
+    if (!bytes) continue
+    await writer.file(`files/${service}/${name}`, size, bytes)
     count.file()
     if (first) failPoint('backup:file')
     first = false

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
-import { readdir, writeFile } from 'node:fs/promises'
+import { readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { createLogger } from '@plinth/kit'
 import { engines, testClock } from '@plinth/kit/testing'
-import { openStorage } from '../src/app.ts'
+import { openStorage, storageFullData } from '../src/app.ts'
 import { loadConfig } from '../src/config.ts'
 import { sweep } from '../src/upkeep/sweep.ts'
-import { storageEnv, temporaryFolder } from './start-storage.ts'
+import { startStorage, storageEnv, temporaryFolder, upload } from './start-storage.ts'
 
 for (const engine of engines)
   describe(`objects without a file, on ${engine.name}`, { skip: engine.skip }, () => {
@@ -23,6 +23,28 @@ for (const engine of engines)
       const removed = [await sweep(storage), await sweep(storage), await sweep(storage)]
 
       assert.deepEqual(removed, [0, 1, 0])
+    })
+
+    test('may go while a backup is made; the object of a file may not', async (t) => {
+      const STORAGE_FULL_DATABASE_URL = await engine.freshUrl(t)
+      const { api, user, config, root } = await startStorage(t, { STORAGE_FULL_DATABASE_URL })
+      await upload(api, user)
+      const [prefix = ''] = await readdir(join(root, 'files'))
+      const folder = join(root, 'files', prefix)
+      await writeFile(join(folder, 'unfinished.png'), 'x')
+      const files = await storageFullData(config).files('backup')
+      t.after(files.close)
+      await files.hold()
+
+      const names = (await Array.fromAsync(files.list())).map(({ name }) => name)
+      for (const name of await readdir(folder)) await rm(join(folder, name), { recursive: true })
+
+      const [orphan = '', stored = ''] = names.toSorted((one) =>
+        one.includes('unfinished') ? -1 : 1,
+      )
+      assert.equal(names.length, 2)
+      assert.equal(await files.open(orphan), undefined)
+      await assert.rejects(files.open(stored), /The object of .* is gone/)
     })
   })
 

@@ -32,7 +32,8 @@ export type StoredFiles = {
   /** Everything listed can be opened until `close`, even if it is deleted meanwhile. */
   hold(): Promise<void>
   list(): AsyncIterable<ListedFile>
-  open(name: string): Promise<Readable>
+  /** Nothing for what was removed since it was listed, because no row names it. */
+  open(name: string): Promise<Readable | undefined>
   put(file: ListedFile, bytes: Readable): Promise<void>
   /** What is wrong with the files, after reading all of them. */
   check(): AsyncIterable<string>

@@ -14,7 +14,8 @@ import type { StorageFullConfig } from '../config.ts'
 import { storageMigrations } from '../database/migrations/index.ts'
 import type { StorageTables } from '../database/tables.ts'
 import { spoolBytes } from '../files/bytes.ts'
-import { HELD_FOR_BACKUP, HOLD_SECONDS, type Storage } from '../files/storage.ts'
+import { findObjectNames } from '../files/files.repository.ts'
+import { HELD_FOR_BACKUP, HOLD_SECONDS, objectNameOf, type Storage } from '../files/storage.ts'
 import { findLocation, keepLocationHere, listLocations } from '../locations/locations.ts'
 import type { Location } from '../locations/providers/provider.ts'
 import { recountTotals } from './sweep.repository.ts'
@@ -108,11 +109,15 @@ async function openStoredFiles(storage: Storage, mode: BackupMode) {
       if (lost?.aborted) throw new Error('Deletions could not be held until the backup ended.')
     },
 
-    async open(name: string): Promise<Readable> {
-      const { provider, key } = at(name)
+    async open(name: string): Promise<Readable | undefined> {
+      const { location, provider, key } = at(name)
       const bytes = await provider.open(key)
-      if (!bytes) throw new Error(`The object of ${name} is gone.`)
-      return bytes
+      if (bytes) return bytes
+      // Deletions are held, but not the sweep of what no file refers to.
+      const objectName = objectNameOf(key)
+      const named = await findObjectNames(storage.db, location.id, [objectName])
+      if (named.has(objectName)) throw new Error(`The object of ${name} is gone.`)
+      return undefined
     },
 
     /** An object has its name for life: one that is in the bucket already is the same. */
