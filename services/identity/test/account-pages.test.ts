@@ -3,10 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
-import { engines } from '@plinth/kit/testing'
 import { loadConfig } from '../src/app.ts'
 import { mailTo } from './inbox.ts'
-import { ALICE, adminToken, MASTER_KEY, sharedIdentity } from './start-identity.ts'
+import { ALICE, adminToken, engines, MASTER_KEY, sharedIdentity } from './start-identity.ts'
 
 const PICTURE = '<svg xmlns="http://www.w3.org/2000/svg"/>'
 

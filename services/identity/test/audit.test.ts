@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { type Api, engines } from '@plinth/kit/testing'
+import type { Api } from '@plinth/kit/testing'
 import { startPasskeyClient } from './passkey-client.ts'
-import { ADMIN, ALICE, adminToken, startWithAlice } from './start-identity.ts'
+import { ADMIN, ALICE, adminToken, engines, startWithAlice } from './start-identity.ts'
 
 type Row = Record<string, string | number | null>
 type Alice = Awaited<ReturnType<typeof startWithAlice>>

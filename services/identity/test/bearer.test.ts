@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { createHmac, generateKeyPairSync, sign } from 'node:crypto'
 import { describe, test } from 'node:test'
-import { engines } from '@plinth/kit/testing'
 import { createLocalJWKSet, jwtVerify } from 'jose'
-import { ALICE, sharedIdentity } from './start-identity.ts'
+import { ALICE, engines, sharedIdentity } from './start-identity.ts'
 
 const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
 

@@ -3,9 +3,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { engines } from '@plinth/kit/testing'
 import { commandLine, commandLineIn } from './command-line.ts'
-import { ALICE, adminToken, startWithAlice } from './start-identity.ts'
+import { ALICE, adminToken, engines, startWithAlice } from './start-identity.ts'
 
 type Row = Record<string, string | number | null>
 

@@ -2,9 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { AccountTables } from '@plinth/accounts'
 import { openDatabase } from '@plinth/kit'
-import { engines } from '@plinth/kit/testing'
 import { identityMigrations } from '../src/database/migrations/index.ts'
-import { ALICE, startIdentity } from './start-identity.ts'
+import { ALICE, engines, startIdentity } from './start-identity.ts'
 
 type Tables = AccountTables & { schema_migrations: { name: string } }
 

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { engineOf, openDatabase } from '@plinth/kit'
-import { engines } from '@plinth/kit/testing'
 import { sql } from 'kysely'
 import { identityMigrations } from '../src/database/migrations/index.ts'
-import { ALICE, adminToken, startIdentity } from './start-identity.ts'
+import { ALICE, adminToken, engines, startIdentity } from './start-identity.ts'
 
 type Tables = { schema_migrations: { name: string } }
 

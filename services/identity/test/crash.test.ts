@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { cheapHashing } from '@plinth/accounts/testing'
-import { type Api, engines, spawnService } from '@plinth/kit/testing'
-import { ADMIN, MASTER_KEY } from './start-identity.ts'
+import { type Api, spawnService } from '@plinth/kit/testing'
+import { ADMIN, engines, MASTER_KEY } from './start-identity.ts'
 
 const MAIN = join(import.meta.dirname, '../src/main.ts')
 

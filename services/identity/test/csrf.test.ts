@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { engines } from '@plinth/kit/testing'
-import { sharedIdentity, startIdentity, startWithAlice } from './start-identity.ts'
+import { engines, sharedIdentity, startIdentity, startWithAlice } from './start-identity.ts'
 
 const CEREMONIES: [method: string, path: string][] = [
   ['POST', '/webauthn/register/options'],

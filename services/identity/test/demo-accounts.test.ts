@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { StartError } from '@plinth/kit'
-import { engines, type TestEngine } from '@plinth/kit/testing'
+import type { TestEngine } from '@plinth/kit/testing'
 import { commandLine } from './command-line.ts'
-import { ADMIN, startIdentity } from './start-identity.ts'
+import { ADMIN, engines, startIdentity } from './start-identity.ts'
 
 // A blank setting counts as absent: production does not allow cheap hashes.
 const PRODUCTION = {

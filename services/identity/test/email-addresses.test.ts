@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { openDatabase, secondsAfter } from '@plinth/kit'
-import { type Api, engines } from '@plinth/kit/testing'
+import type { Api } from '@plinth/kit/testing'
 import { until } from '../../../test/until.ts'
 import { identityMigrations } from '../src/database/migrations/index.ts'
 import type { IdentityTables } from '../src/database/tables.ts'
@@ -10,7 +10,7 @@ import { enrol } from './authenticator-app.ts'
 import { commandLine } from './command-line.ts'
 import { kindsTo, mailTo, tokenOf } from './inbox.ts'
 import { startPasskeyClient } from './passkey-client.ts'
-import { ALICE, adminToken, startWithAlice } from './start-identity.ts'
+import { ALICE, adminToken, engines, startWithAlice } from './start-identity.ts'
 
 const NEW_EMAIL = 'alice@new.example'
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
-import { engines, type TestEngine, testClock } from '@plinth/kit/testing'
+import { type TestEngine, testClock } from '@plinth/kit/testing'
 import { commandLine } from './command-line.ts'
 import { startPasskeyClient } from './passkey-client.ts'
-import { ALICE, adminToken, startIdentity, startWithAlice } from './start-identity.ts'
+import { ALICE, adminToken, engines, startIdentity, startWithAlice } from './start-identity.ts'
 
 const NEW_PASSWORD = 'a wholly new password'
 

@@ -4,10 +4,10 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { describe, type TestContext, test } from 'node:test'
-import { type ApiReply, engines, type TestEngine } from '@plinth/kit/testing'
+import type { ApiReply, TestEngine } from '@plinth/kit/testing'
 import { until } from '../../../test/until.ts'
 import { mailTo } from './inbox.ts'
-import { adminToken, startIdentity } from './start-identity.ts'
+import { adminToken, engines, startIdentity } from './start-identity.ts'
 
 type Span = {
   traceId: string

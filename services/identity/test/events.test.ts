@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { startReceiver } from '@plinth/events/testing'
-import { type Api, engines } from '@plinth/kit/testing'
+import type { Api } from '@plinth/kit/testing'
 import { enrol } from './authenticator-app.ts'
 import { mailTo, tokenOf } from './inbox.ts'
-import { ALICE, adminToken, startWithAlice } from './start-identity.ts'
+import { ALICE, adminToken, engines, startWithAlice } from './start-identity.ts'
 
 const NEW_EMAIL = 'alice@new.example'
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
-import { engines, type TestEngine } from '@plinth/kit/testing'
+import type { TestEngine } from '@plinth/kit/testing'
 import { startPasskeyClient } from './passkey-client.ts'
-import { ADMIN, ALICE, startWithAlice } from './start-identity.ts'
+import { ADMIN, ALICE, engines, startWithAlice } from './start-identity.ts'
 
 const OWNER = '198.51.100.1'
 const ATTACKER = '192.0.2.1'

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { type Api, engines } from '@plinth/kit/testing'
+import type { Api } from '@plinth/kit/testing'
 import { startPasskeyClient } from './passkey-client.ts'
-import { ALICE, adminToken, sharedIdentity, startWithAlice } from './start-identity.ts'
+import { ALICE, adminToken, engines, sharedIdentity, startWithAlice } from './start-identity.ts'
 
 const PASSWORD = ALICE.password
 

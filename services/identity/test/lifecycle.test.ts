@@ -5,7 +5,7 @@ import { describe, type TestContext, test } from 'node:test'
 import { openAccounts } from '@plinth/accounts'
 import { cheapHashing } from '@plinth/accounts/testing'
 import { type Clock, createServiceKey, type Db, openDatabase, openServiceKeys } from '@plinth/kit'
-import { type Api, type ApiReply, engines, spawnService, testClock } from '@plinth/kit/testing'
+import { type Api, type ApiReply, spawnService, testClock } from '@plinth/kit/testing'
 import { sql } from 'kysely'
 import { until } from '../../../test/until.ts'
 import { loadConfig } from '../src/app.ts'
@@ -20,6 +20,7 @@ import {
   ADMIN,
   ALICE,
   adminToken,
+  engines,
   MASTER_KEY,
   startIdentity,
   startWithAlice,

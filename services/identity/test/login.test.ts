@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { engines } from '@plinth/kit/testing'
-import { ADMIN, ALICE, adminToken, sharedIdentity, startWithAlice } from './start-identity.ts'
+import {
+  ADMIN,
+  ALICE,
+  adminToken,
+  engines,
+  sharedIdentity,
+  startWithAlice,
+} from './start-identity.ts'
 
 for (const engine of engines) {
   describe(`POST /api/auth/login on ${engine.name}`, { skip: engine.skip }, () => {

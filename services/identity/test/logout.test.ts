@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { engines } from '@plinth/kit/testing'
-import { ALICE, adminToken, startWithAlice } from './start-identity.ts'
+import { ALICE, adminToken, engines, startWithAlice } from './start-identity.ts'
 
 for (const engine of engines) {
   describe(`POST /api/auth/logout on ${engine.name}`, { skip: engine.skip }, () => {

@@ -6,7 +6,7 @@ import { after, before, describe, type TestContext, test } from 'node:test'
 import { findUserByUsername, type User } from '@plinth/accounts'
 import { cheapHashing } from '@plinth/accounts/testing'
 import { openDatabase } from '@plinth/kit'
-import { type Api, engines, spawnService, testClock } from '@plinth/kit/testing'
+import { type Api, spawnService, testClock } from '@plinth/kit/testing'
 import { until } from '../../../test/until.ts'
 import { type IdentityConfig, openForOperator } from '../src/app.ts'
 import { identityMigrations } from '../src/database/migrations/index.ts'
@@ -19,6 +19,7 @@ import {
   ADMIN,
   ALICE,
   adminToken,
+  engines,
   MASTER_KEY,
   sharedIdentity,
   startIdentity,

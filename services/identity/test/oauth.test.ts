@@ -1,8 +1,15 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { type Api, engines, type TestEngine } from '@plinth/kit/testing'
-import { ADMIN, ALICE, adminToken, startIdentity, startWithAlice } from './start-identity.ts'
+import type { Api, TestEngine } from '@plinth/kit/testing'
+import {
+  ADMIN,
+  ALICE,
+  adminToken,
+  engines,
+  startIdentity,
+  startWithAlice,
+} from './start-identity.ts'
 
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
 const NOT_ACTIVE = { active: false }

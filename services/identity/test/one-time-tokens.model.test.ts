@@ -4,7 +4,7 @@ import { describe, type TestContext, test } from 'node:test'
 import { openAccounts } from '@plinth/accounts'
 import { cheapHashing } from '@plinth/accounts/testing'
 import { openDatabase } from '@plinth/kit'
-import { engines, propertyRuns, type TestEngine, testClock } from '@plinth/kit/testing'
+import { propertyRuns, type TestEngine, testClock } from '@plinth/kit/testing'
 import fc from 'fast-check'
 import { loadConfig, openForOperator } from '../src/app.ts'
 import { identityMigrations } from '../src/database/migrations/index.ts'
@@ -18,7 +18,7 @@ import {
   type Proof,
 } from '../src/recovery/one-time-tokens.ts'
 import { mailTo, tokenOf } from './inbox.ts'
-import { adminToken, MASTER_KEY, startIdentity } from './start-identity.ts'
+import { adminToken, engines, MASTER_KEY, startIdentity } from './start-identity.ts'
 
 type Step =
   | { kind: 'ask' }

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { engines } from '@plinth/kit/testing'
-import { sharedIdentity } from './start-identity.ts'
+import { engines, sharedIdentity } from './start-identity.ts'
 
 for (const engine of engines) {
   describe(`operational endpoints on ${engine.name}`, { skip: engine.skip }, () => {

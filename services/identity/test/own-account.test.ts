@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { engines } from '@plinth/kit/testing'
-import { ADMIN, ALICE, adminToken, startWithAlice } from './start-identity.ts'
+import { ADMIN, ALICE, adminToken, engines, startWithAlice } from './start-identity.ts'
 
 const NEW_PASSWORD = 'a wholly new password'
 

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { engines } from '@plinth/kit/testing'
 import { startPasskeyClient } from './passkey-client.ts'
-import { sharedIdentity } from './start-identity.ts'
+import { engines, sharedIdentity } from './start-identity.ts'
 
 // One base64url decoder reads `+` as 62, another as 0: these texts are valid for the second and
 // mean something else to the first.

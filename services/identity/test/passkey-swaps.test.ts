@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
-import { engines, type TestEngine } from '@plinth/kit/testing'
+import type { TestEngine } from '@plinth/kit/testing'
 import { startPasskeyClient } from './passkey-client.ts'
-import { adminToken, startWithAlice } from './start-identity.ts'
+import { adminToken, engines, startWithAlice } from './start-identity.ts'
 
 /** Alice and the administrator, each with a passkey in their own browser. */
 async function startWithTwo(t: TestContext, engine: TestEngine) {

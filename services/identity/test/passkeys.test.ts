@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, type TestContext, test } from 'node:test'
-import { engines, type TestEngine } from '@plinth/kit/testing'
+import type { TestEngine } from '@plinth/kit/testing'
 import {
   type Algorithm,
   createAuthenticator,
@@ -10,7 +10,7 @@ import {
   newKeyPair,
 } from './authenticator.ts'
 import { ORIGIN, startPasskeyClient } from './passkey-client.ts'
-import { ADMIN, sharedIdentity, startWithAlice } from './start-identity.ts'
+import { ADMIN, engines, sharedIdentity, startWithAlice } from './start-identity.ts'
 
 const { UP, UV, BE, BS } = FLAGS
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { inTransaction, openDatabase, readSettings, secondsAfter } from '@plinth/kit'
-import { type Api, engines } from '@plinth/kit/testing'
+import type { Api } from '@plinth/kit/testing'
 import { sql } from 'kysely'
 import { until } from '../../../test/until.ts'
 import { identityMigrations } from '../src/database/migrations/index.ts'
@@ -10,7 +10,7 @@ import { mailSettings } from '../src/mail/settings.ts'
 import { enrol } from './authenticator-app.ts'
 import { kindsTo, type Mail, mailTo, tokenOf } from './inbox.ts'
 import { startPasskeyClient } from './passkey-client.ts'
-import { ALICE, adminToken, startIdentity, startWithAlice } from './start-identity.ts'
+import { ALICE, adminToken, engines, startIdentity, startWithAlice } from './start-identity.ts'
 
 const NEW_PASSWORD = 'an entirely new password'
 const ASKED = { message: 'If there is such an account, a mail is on its way.' }

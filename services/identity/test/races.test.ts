@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { describe, type TestContext, test } from 'node:test'
-import { type Api, engines, type TestEngine, testClock } from '@plinth/kit/testing'
-import { ALICE, adminToken, startIdentity, startWithAlice } from './start-identity.ts'
+import { type Api, type TestEngine, testClock } from '@plinth/kit/testing'
+import { ALICE, adminToken, engines, startIdentity, startWithAlice } from './start-identity.ts'
 
 const ROUNDS = 15
 

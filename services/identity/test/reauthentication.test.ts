@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { type Api, engines } from '@plinth/kit/testing'
+import type { Api } from '@plinth/kit/testing'
 import { FLAGS } from './authenticator.ts'
 import { enrol } from './authenticator-app.ts'
 import { mailTo, tokenOf } from './inbox.ts'
 import { startPasskeyClient } from './passkey-client.ts'
-import { ALICE, adminToken, startIdentity, startWithAlice } from './start-identity.ts'
+import { ALICE, adminToken, engines, startIdentity, startWithAlice } from './start-identity.ts'
 
 const env = { IDENTITY_REAUTHENTICATE: 'true' }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { type Api, engines } from '@plinth/kit/testing'
-import { ALICE, adminToken, sharedIdentity, startWithAlice } from './start-identity.ts'
+import type { Api } from '@plinth/kit/testing'
+import { ALICE, adminToken, engines, sharedIdentity, startWithAlice } from './start-identity.ts'
 
 const refresh = (api: Api, refreshToken: string) => api.post('/api/auth/refresh', { refreshToken })
 

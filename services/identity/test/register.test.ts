@@ -3,8 +3,7 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { engines } from '@plinth/kit/testing'
-import { ALICE, sharedIdentity, startIdentity } from './start-identity.ts'
+import { ALICE, engines, sharedIdentity, startIdentity } from './start-identity.ts'
 
 for (const engine of engines) {
   describe(`POST /api/auth/register on ${engine.name}`, { skip: engine.skip }, () => {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
-import { engines, type TestEngine } from '@plinth/kit/testing'
+import type { TestEngine } from '@plinth/kit/testing'
 import { until } from '../../../test/until.ts'
 import { commandLine } from './command-line.ts'
 import { mailTo, tokenOf } from './inbox.ts'
-import { ALICE, adminToken, startIdentity, startWithAlice } from './start-identity.ts'
+import { ALICE, adminToken, engines, startIdentity, startWithAlice } from './start-identity.ts'
 
 // A blank setting counts as absent: production does not allow cheap hashes.
 const PRODUCTION = {

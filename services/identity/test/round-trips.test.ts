@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
-import { countRoundTrips, engines } from '@plinth/kit/testing'
-import { ALICE, startWithAlice } from './start-identity.ts'
+import { countRoundTrips } from '@plinth/kit/testing'
+import { ALICE, engines, startWithAlice } from './start-identity.ts'
 
 const postgres = engines.find(({ name }) => name === 'postgres')
 

@@ -1,15 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
-import {
-  type Api,
-  engines,
-  propertyRuns,
-  type TestClock,
-  type TestEngine,
-} from '@plinth/kit/testing'
+import { type Api, propertyRuns, type TestClock, type TestEngine } from '@plinth/kit/testing'
 import fc from 'fast-check'
 import { type AuthenticatorApp, enrol, firstStep, secondStep } from './authenticator-app.ts'
-import { ALICE, startIdentity } from './start-identity.ts'
+import { ALICE, engines, startIdentity } from './start-identity.ts'
 
 type Step =
   | { op: 'code'; drift: number; at: number }

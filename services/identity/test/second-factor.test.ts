@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 import { openAccounts } from '@plinth/accounts'
 import { exposition, openDatabase } from '@plinth/kit'
-import { type Api, engines, type TestClock, testClock } from '@plinth/kit/testing'
+import { type Api, type TestClock, testClock } from '@plinth/kit/testing'
 import { until } from '../../../test/until.ts'
 import type { loadConfig } from '../src/app.ts'
 import { identityMigrations } from '../src/database/migrations/index.ts'
@@ -19,6 +19,7 @@ import { startPasskeyClient } from './passkey-client.ts'
 import {
   ALICE,
   adminToken,
+  engines,
   sharedIdentity,
   startIdentity,
   startWithAlice,

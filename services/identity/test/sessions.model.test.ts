@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
-import { engines, propertyRuns, type TestEngine, testClock } from '@plinth/kit/testing'
+import { propertyRuns, type TestEngine, testClock } from '@plinth/kit/testing'
 import fc from 'fast-check'
 import {
   type Answer,
@@ -10,7 +10,7 @@ import {
   type Operation,
   passTime,
 } from './session-model.ts'
-import { adminToken, startIdentity } from './start-identity.ts'
+import { adminToken, engines, startIdentity } from './start-identity.ts'
 
 const PASSWORDS = ['the first password', 'the second password']
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { openDatabase } from '@plinth/kit'
-import { engines, type TestEngine } from '@plinth/kit/testing'
+import type { TestEngine } from '@plinth/kit/testing'
 import { identityMigrations } from '../src/database/migrations/index.ts'
 import type { IdentityTables } from '../src/database/tables.ts'
-import { ALICE, startWithAlice } from './start-identity.ts'
+import { ALICE, engines, startWithAlice } from './start-identity.ts'
 
 /** A service with alice signed in, and direct access to its signing keys. */
 async function startWithKeyTable(t: TestContext, engine: TestEngine) {

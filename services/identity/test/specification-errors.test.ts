@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { type ApiReply, engines } from '@plinth/kit/testing'
-import { ADMIN, ALICE, adminToken, sharedIdentity } from './start-identity.ts'
+import type { ApiReply } from '@plinth/kit/testing'
+import { ADMIN, ALICE, adminToken, engines, sharedIdentity } from './start-identity.ts'
 
 // One test for each condition of the specification's table of errors, in the same order and words.
 for (const engine of engines) {

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { engines } from '@plinth/kit/testing'
-import { ALICE, adminToken, sharedIdentity } from './start-identity.ts'
+import { ALICE, adminToken, engines, sharedIdentity } from './start-identity.ts'
 
 // One test for each row of the specification's tables, in the same order and words.
 for (const engine of engines) {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
-import { engines, type TestEngine } from '@plinth/kit/testing'
+import type { TestEngine } from '@plinth/kit/testing'
 import { commandLine } from './command-line.ts'
 import { startPasskeyClient } from './passkey-client.ts'
-import { ALICE, adminToken, startWithAlice } from './start-identity.ts'
+import { ALICE, adminToken, engines, startWithAlice } from './start-identity.ts'
 
 /** Alice with two sessions and a passkey, and an administrator. */
 async function startWithAccess(t: TestContext, engine: TestEngine) {

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { type Db, openDatabase } from '@plinth/kit'
-import { engines } from '@plinth/kit/testing'
 import { CompiledQuery, sql } from 'kysely'
 import { filteredIds } from '../../../packages/accounts/src/database/audit.repository.ts'
 import {
@@ -11,7 +10,7 @@ import {
 import { identityMigrations } from '../src/database/migrations/index.ts'
 import type { IdentityTables } from '../src/database/tables.ts'
 import { enrol } from './authenticator-app.ts'
-import { ALICE, adminToken, sharedIdentity, startWithAlice } from './start-identity.ts'
+import { ALICE, adminToken, engines, sharedIdentity, startWithAlice } from './start-identity.ts'
 
 const CROWD = 20_000
 

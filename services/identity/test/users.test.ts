@@ -1,10 +1,16 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { openDatabase } from '@plinth/kit'
-import { engines } from '@plinth/kit/testing'
 import { identityMigrations } from '../src/database/migrations/index.ts'
 import type { IdentityTables } from '../src/database/tables.ts'
-import { ADMIN, ALICE, adminToken, sharedIdentity, startWithAlice } from './start-identity.ts'
+import {
+  ADMIN,
+  ALICE,
+  adminToken,
+  engines,
+  sharedIdentity,
+  startWithAlice,
+} from './start-identity.ts'
 
 for (const engine of engines) {
   describe(`GET /api/users/me on ${engine.name}`, { skip: engine.skip }, () => {

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { hashOpaqueToken, newOpaqueToken, openDatabase, secondsAfter } from '@plinth/kit'
-import { type Api, type ApiReply, engines, type TestEngine } from '@plinth/kit/testing'
+import type { Api, ApiReply, TestEngine } from '@plinth/kit/testing'
 import { until } from '../../../test/until.ts'
 import { insertStep } from '../src/database/factors.repository.ts'
 import { identityMigrations } from '../src/database/migrations/index.ts'
 import type { IdentityTables } from '../src/database/tables.ts'
 import { issueToken, LIFETIME_SECONDS, type TokenKind } from '../src/recovery/one-time-tokens.ts'
-import { ALICE, adminToken, startIdentity } from './start-identity.ts'
+import { ALICE, adminToken, engines, startIdentity } from './start-identity.ts'
 
 /** A sign-in that waits for its second factor ends with the tokens. */
 type Kind = TokenKind | 'second-step'

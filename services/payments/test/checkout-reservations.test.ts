@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { engines } from '@plinth/kit/testing'
 import { startLoop } from './start-loop.ts'
+import { engines } from './start-payments.ts'
 
 for (const engine of engines)
   describe(`a checkout that breaks off on ${engine.name}`, { skip: engine.skip }, () => {

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Env } from '@plinth/kit'
-import { engines } from '@plinth/kit/testing'
 import { loadConfig } from '../src/config.ts'
 import { shared } from './shared.ts'
-import { LIVE, startPayments } from './start-payments.ts'
+import { engines, LIVE, startPayments } from './start-payments.ts'
 
 type Scope = { after(work: () => void): void }
 

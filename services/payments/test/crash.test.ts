@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { systemClock } from '@plinth/kit'
-import { type Api, type ApiReply, engines, spawnService, testClock } from '@plinth/kit/testing'
+import { type Api, type ApiReply, spawnService, testClock } from '@plinth/kit/testing'
 import { checkoutBody, providerEnv, startSandbox } from './start-loop.ts'
-import { delivererTo, startPayments, WEBHOOK_SECRET } from './start-payments.ts'
+import { delivererTo, engines, startPayments, WEBHOOK_SECRET } from './start-payments.ts'
 
 const MAIN = join(import.meta.dirname, '../src/main.ts')
 

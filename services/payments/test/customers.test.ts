@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { engines } from '@plinth/kit/testing'
 import { shared } from './shared.ts'
 import { startLoop } from './start-loop.ts'
+import { engines } from './start-payments.ts'
 
 const many = (count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`key-${index}`, 'v']))

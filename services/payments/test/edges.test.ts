@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { engines } from '@plinth/kit/testing'
 import { shared } from './shared.ts'
 import { startLoop } from './start-loop.ts'
+import { engines } from './start-payments.ts'
 
 /** An amount of each kind of currency: none, two and three decimals, and the odd ones. */
 const AMOUNTS: [currency: string, amount: number, part: number][] = [

@@ -4,12 +4,12 @@ import { describe, type TestContext, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { startReceiver } from '@plinth/events/testing'
 import { openDatabase, systemClock } from '@plinth/kit'
-import { engines, spawnService, type TestEngine, testClock } from '@plinth/kit/testing'
+import { spawnService, type TestEngine, testClock } from '@plinth/kit/testing'
 import { loadConfig } from '../src/config.ts'
 import { migrations } from '../src/payment/database/migrations/index.ts'
 import type { PaymentTables } from '../src/payment/database/tables.ts'
 import { checkoutBody, providerEnv, startSandbox } from './start-loop.ts'
-import { delivererTo, startPayments, WEBHOOK_SECRET } from './start-payments.ts'
+import { delivererTo, engines, startPayments, WEBHOOK_SECRET } from './start-payments.ts'
 
 const MAIN = join(import.meta.dirname, '../src/main.ts')
 const KEY = Buffer.from(Array.from({ length: 32 }, (_, index) => index * 7)).toString('base64')

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { type Delivered, startReceiver } from '@plinth/events/testing'
-import { engines } from '@plinth/kit/testing'
 import { startLoop } from './start-loop.ts'
-import { startPayments } from './start-payments.ts'
+import { engines, startPayments } from './start-payments.ts'
 
 const PATH = '/api/webhooks/endpoints'
 

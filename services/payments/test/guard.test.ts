@@ -4,10 +4,10 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, test } from 'node:test'
 import { createAccessTokenSigner, type Env } from '@plinth/kit'
-import { engines, type TestEngine, testClock } from '@plinth/kit/testing'
+import { type TestEngine, testClock } from '@plinth/kit/testing'
 import { until } from '../../../test/until.ts'
 import { shared } from './shared.ts'
-import { startPayments } from './start-payments.ts'
+import { engines, startPayments } from './start-payments.ts'
 
 const UNKNOWN = '5b4f5a0e-6a53-4f62-93f6-0a1f6e0b7a11'
 const GUARDED: [method: string, path: string][] = [

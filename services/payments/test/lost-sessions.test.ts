@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { engines, testClock } from '@plinth/kit/testing'
+import { testClock } from '@plinth/kit/testing'
 import { type Reply, startSmallProvider } from './small-provider.ts'
 import { checkoutBody, providerEnv, startSandbox } from './start-loop.ts'
-import { startPayments } from './start-payments.ts'
+import { engines, startPayments } from './start-payments.ts'
 
 type TestScope = { after(work: () => Promise<void> | void): void }
 

@@ -1,9 +1,10 @@
 import { describe, test } from 'node:test'
 import { armFailPoint } from '@plinth/kit'
-import { engines, propertyRuns } from '@plinth/kit/testing'
+import { propertyRuns } from '@plinth/kit/testing'
 import fc from 'fast-check'
 import { checkInvariants, checkSettled } from './invariants.ts'
 import { settle, steps } from './model-steps.ts'
+import { engines } from './start-payments.ts'
 import { newStory, type Story, startWorld } from './world.ts'
 
 /** How many lives on each engine; more of them with MODEL_RUNS=10000. */

@@ -5,12 +5,11 @@ import { Agent, type IncomingMessage, request } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { describe, type TestContext, test } from 'node:test'
 import { signPayload } from '@plinth/kit'
-import { engines } from '@plinth/kit/testing'
 import { insertAttempt } from '../src/payment/database/attempts.repository.ts'
 import { insertPayment } from '../src/payment/database/payments.repository.ts'
 import type { NewSession } from '../src/provider/provider.ts'
 import { HISTORIES, type History, permutations, type Step } from './histories.ts'
-import { startPayments, WEBHOOK_SECRET } from './start-payments.ts'
+import { engines, startPayments, WEBHOOK_SECRET } from './start-payments.ts'
 
 /** One order in how many goes over HTTP; 1 is all of them, as in `npm test`. */
 const EVERY = Math.max(1, Number(process.env.PROPERTY_RUNS_DIVISOR ?? 1))

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { type Db, inTransaction } from '@plinth/kit'
-import { engines } from '@plinth/kit/testing'
 import { sql } from 'kysely'
 import { insertPayment } from '../src/payment/database/payments.repository.ts'
 import type { PaymentTables } from '../src/payment/database/tables.ts'
@@ -12,6 +11,7 @@ import { claimEvent, newInboxEvent } from '../src/webhooks/events.repository.ts'
 
 import { linkParkedEvents } from '../src/webhooks/parked-events.ts'
 import { startLoop } from './start-loop.ts'
+import { engines } from './start-payments.ts'
 
 type Scope = { after(work: () => void): void }
 

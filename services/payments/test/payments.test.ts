@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { inTransaction, openDatabase } from '@plinth/kit'
-import { engines } from '@plinth/kit/testing'
 import { migrations } from '../src/payment/database/migrations/index.ts'
 import { updateNextCheck } from '../src/payment/database/payments.repository.ts'
 import type { PaymentTables } from '../src/payment/database/tables.ts'
 import { shared } from './shared.ts'
 import { startLoop } from './start-loop.ts'
-import { LIVE, startPayments } from './start-payments.ts'
+import { engines, LIVE, startPayments } from './start-payments.ts'
 
 const UNKNOWN = '5b4f5a0e-6a53-4f62-93f6-0a1f6e0b7a11'
 

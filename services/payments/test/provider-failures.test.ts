@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { type ApiReply, engines } from '@plinth/kit/testing'
+import type { ApiReply } from '@plinth/kit/testing'
 import { shared } from './shared.ts'
 import { startLoop } from './start-loop.ts'
+import { engines } from './start-payments.ts'
 
 type Expected = { kind: string; status: number; title: string; retryAfter?: boolean }
 

@@ -2,14 +2,13 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { inTransaction, openDatabase } from '@plinth/kit'
-import { engines } from '@plinth/kit/testing'
 import { until } from '../../../test/until.ts'
 import { migrations } from '../src/payment/database/migrations/index.ts'
 import { findPaymentForUpdate } from '../src/payment/database/payments.repository.ts'
 import type { PaymentTables } from '../src/payment/database/tables.ts'
 import { type Reply, startSmallProvider } from './small-provider.ts'
 import { checkoutBody, providerEnv } from './start-loop.ts'
-import { startPayments } from './start-payments.ts'
+import { engines, startPayments } from './start-payments.ts'
 
 type TestScope = { after(work: () => Promise<void> | void): void }
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { engines } from '@plinth/kit/testing'
 import { shared } from './shared.ts'
 import { startLoop } from './start-loop.ts'
+import { engines } from './start-payments.ts'
 
 const UNKNOWN = '5b4f5a0e-6a53-4f62-93f6-0a1f6e0b7a11'
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
-import { countRoundTrips, engines } from '@plinth/kit/testing'
+import { countRoundTrips } from '@plinth/kit/testing'
 import { startLoop } from './start-loop.ts'
+import { engines } from './start-payments.ts'
 
 const postgres = engines.find(({ name }) => name === 'postgres')
 

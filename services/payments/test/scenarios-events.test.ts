@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { armFailPoint } from '@plinth/kit'
-import { engines } from '@plinth/kit/testing'
 import { readEvent } from '../src/provider/objects.ts'
 import { receiveEvent } from '../src/webhooks/receive.ts'
 import { shared } from './shared.ts'
 import { startLoop } from './start-loop.ts'
+import { engines } from './start-payments.ts'
 
 type Scope = { after(work: () => void): void }
 type Event = { id: string; type: string; data: { object: Record<string, unknown> } }

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { EventEmitter, on } from 'node:events'
 import { describe, test } from 'node:test'
-import { engines, testClock } from '@plinth/kit/testing'
+import { testClock } from '@plinth/kit/testing'
 import { type Reply, startSmallProvider } from './small-provider.ts'
 import { checkoutBody, providerEnv, startSandbox } from './start-loop.ts'
-import { startPayments } from './start-payments.ts'
+import { engines, startPayments } from './start-payments.ts'
 
 const idsOf = (replies: { body: { paymentId: string; checkoutSessionId: string } }[]) =>
   new Set(replies.map(({ body }) => `${body.paymentId} ${body.checkoutSessionId}`))

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
-import { engines, testClock } from '@plinth/kit/testing'
+import { testClock } from '@plinth/kit/testing'
 import { checkoutBody, providerEnv, startLoop, startSandbox } from './start-loop.ts'
-import { startPayments } from './start-payments.ts'
+import { engines, startPayments } from './start-payments.ts'
 
 const DAY = 24 * 3600
 const REFUNDS = 'POST /v1/refunds'

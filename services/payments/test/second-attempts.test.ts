@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { engines } from '@plinth/kit/testing'
 import { shared } from './shared.ts'
 import { startLoop } from './start-loop.ts'
+import { engines } from './start-payments.ts'
 
 const SESSIONS = 'POST /v1/checkout/sessions'
 

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { tmpdir } from 'node:os'
 import { describe, test } from 'node:test'
 import type { Env } from '@plinth/kit'
-import { engines, type TestEngine, testClock } from '@plinth/kit/testing'
+import { type TestEngine, testClock } from '@plinth/kit/testing'
 import { plinthSucceeds } from '../../../cli/test/run-plinth.ts'
 import { startLoop } from './start-loop.ts'
-import { startPayments } from './start-payments.ts'
+import { engines, startPayments } from './start-payments.ts'
 
 const UNKNOWN = '5b4f5a0e-6a53-4f62-93f6-0a1f6e0b7a11'
 const SCOPES = ['payments:read', 'payments:write', 'refunds:write']

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { engines } from '@plinth/kit/testing'
 import { type Replies, startSmallProvider } from './small-provider.ts'
 import { checkoutBody, providerEnv } from './start-loop.ts'
-import { startPayments } from './start-payments.ts'
+import { engines, startPayments } from './start-payments.ts'
 
 type TestScope = { after(work: () => Promise<void> | void): void }
 

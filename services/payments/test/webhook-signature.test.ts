@@ -4,9 +4,8 @@ import { request as httpRequest } from 'node:http'
 import { describe, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { type Env, signPayload } from '@plinth/kit'
-import { engines } from '@plinth/kit/testing'
 import { shared } from './shared.ts'
-import { startPayments, WEBHOOK_SECRET } from './start-payments.ts'
+import { engines, startPayments, WEBHOOK_SECRET } from './start-payments.ts'
 
 const PATH = '/api/provider/webhook'
 const EVENT = {

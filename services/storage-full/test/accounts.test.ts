@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
-import { engines } from '@plinth/kit/testing'
 import { createStorageFull } from '../src/app.ts'
 import { loadConfig } from '../src/config.ts'
-import { DEMO_PASSWORD, startStorage } from './start-storage.ts'
+import { DEMO_PASSWORD, engines, startStorage } from './start-storage.ts'
 
 const ALICE = { username: 'alice', email: 'alice@example.com', password: '8letters' }
 

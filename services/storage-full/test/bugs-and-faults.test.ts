@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { after, describe, type TestContext, test } from 'node:test'
 import { armFailPoint, createLogger } from '@plinth/kit'
-import { engines, sampleFiles, spawnService } from '@plinth/kit/testing'
+import { sampleFiles, spawnService } from '@plinth/kit/testing'
 import { type S3Server, s3Missing, startS3 } from '../../../test/servers/s3.ts'
 import { openStorage } from '../src/app.ts'
 import { saveSettings } from '../src/locations/locations.ts'
@@ -12,6 +12,7 @@ import { continueMove, startMove } from '../src/upkeep/moves.ts'
 import { verifyFiles } from '../src/upkeep/verify.ts'
 import {
   BY,
+  engines,
   logIn,
   sharedStorage,
   startStorage,

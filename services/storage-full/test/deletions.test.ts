@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { rm } from 'node:fs/promises'
 import { after, describe, type TestContext, test } from 'node:test'
 import { createLogger, systemClock } from '@plinth/kit'
-import { engines } from '@plinth/kit/testing'
 import { type S3Server, s3Missing, startS3 } from '../../../test/servers/s3.ts'
 import { openStorage } from '../src/app.ts'
 import { loadConfig } from '../src/config.ts'
@@ -12,6 +11,7 @@ import { startUpkeep } from '../src/upkeep/jobs.ts'
 import { finishDeletions, sweep } from '../src/upkeep/sweep.ts'
 import {
   activateObject,
+  engines,
   startStorage,
   storageEnv,
   temporaryFolder,

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openDatabase } from '@plinth/kit'
-import { engines } from '@plinth/kit/testing'
 import { sql } from 'kysely'
 import { storageMigrations } from '../src/database/migrations/index.ts'
 import type { StorageTables } from '../src/database/tables.ts'
-import { startStorage, upload } from './start-storage.ts'
+import { engines, startStorage, upload } from './start-storage.ts'
 
 const postgres = engines.find(({ name }) => name === 'postgres')
 const UPLOADS = 300

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { startReceiver } from '@plinth/events/testing'
-import { engines, testClock } from '@plinth/kit/testing'
+import { testClock } from '@plinth/kit/testing'
 import Schema from 'typebox/schema'
 import { until } from '../../../test/until.ts'
 import { STORAGE_EVENTS } from '../src/files/events.ts'
-import { register, startStorage, type TestStorage, upload } from './start-storage.ts'
+import { engines, register, startStorage, type TestStorage, upload } from './start-storage.ts'
 
 type Told = { id: string; type: string; subject: string; sequence: number; data: object }
 

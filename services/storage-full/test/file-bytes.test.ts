@@ -3,8 +3,8 @@ import { createHash, randomBytes } from 'node:crypto'
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { engines, sampleFiles } from '@plinth/kit/testing'
-import { sharedStorage, upload } from './start-storage.ts'
+import { sampleFiles } from '@plinth/kit/testing'
+import { engines, sharedStorage, upload } from './start-storage.ts'
 
 const CHECKSUM = createHash('sha256').update(sampleFiles.png).digest('hex')
 

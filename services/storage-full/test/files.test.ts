@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { describe, test } from 'node:test'
-import { engines, sampleFiles } from '@plinth/kit/testing'
-import { register, startStorage, upload } from './start-storage.ts'
+import { sampleFiles } from '@plinth/kit/testing'
+import { engines, register, startStorage, upload } from './start-storage.ts'
 
 for (const engine of engines)
   describe(`files, on ${engine.name}`, { skip: engine.skip }, () => {

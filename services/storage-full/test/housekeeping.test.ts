@@ -3,12 +3,19 @@ import { appendFile, mkdir, readdir, rm, utimes, writeFile } from 'node:fs/promi
 import { dirname, join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { createLogger } from '@plinth/kit'
-import { engines, testClock } from '@plinth/kit/testing'
+import { testClock } from '@plinth/kit/testing'
 import { plinthHere } from '../../../cli/test/run-plinth.ts'
 import { openStorage } from '../src/app.ts'
 import { loadConfig } from '../src/config.ts'
 import { sweep } from '../src/upkeep/sweep.ts'
-import { logIn, startStorage, storageEnv, temporaryFolder, upload } from './start-storage.ts'
+import {
+  engines,
+  logIn,
+  startStorage,
+  storageEnv,
+  temporaryFolder,
+  upload,
+} from './start-storage.ts'
 
 test('plinth files --help shows the commands and opens nothing', async () => {
   const env = { STORAGE_FULL_DATABASE_URL: 'postgres://127.0.0.1:1/none' }

@@ -13,11 +13,17 @@ import {
   type ApiReply,
   apiFor,
   dropPrivileges,
-  engines,
   mayDropPrivileges,
   spawnService,
 } from '@plinth/kit/testing'
-import { logIn, sharedStorage, storageEnv, temporaryFolder, upload } from './start-storage.ts'
+import {
+  engines,
+  logIn,
+  sharedStorage,
+  storageEnv,
+  temporaryFolder,
+  upload,
+} from './start-storage.ts'
 
 const MAIN = join(import.meta.dirname, '../src/main.ts')
 const SMALL_DISK_BYTES = 3_000_000

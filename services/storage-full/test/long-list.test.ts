@@ -3,10 +3,9 @@ import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { createLogger } from '@plinth/kit'
-import { engines } from '@plinth/kit/testing'
 import { sql } from 'kysely'
 import { openStorage } from '../src/app.ts'
-import { startStorage, type TestStorage } from './start-storage.ts'
+import { engines, startStorage, type TestStorage } from './start-storage.ts'
 
 const PART = 10_000
 const FILES = 100_000

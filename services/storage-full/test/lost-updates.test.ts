@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { createLogger } from '@plinth/kit'
-import { engines, testClock } from '@plinth/kit/testing'
+import { testClock } from '@plinth/kit/testing'
 import { openStorage } from '../src/app.ts'
 import { loadConfig } from '../src/config.ts'
 import { insertLink } from '../src/files/links/links.repository.ts'
 import { saveObjectConfig } from '../src/locations/configure.ts'
 import { requireSettings } from '../src/locations/locations.ts'
-import { BY, storageEnv, temporaryFolder } from './start-storage.ts'
+import { BY, engines, storageEnv, temporaryFolder } from './start-storage.ts'
 
 const BUCKET = { endpoint: 'http://localhost:9', bucket: 'files', accessKey: 'a', secretKey: 's' }
 

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { rename } from 'node:fs/promises'
 import { after, describe, type TestContext, test } from 'node:test'
 import { createLogger } from '@plinth/kit'
-import { engines } from '@plinth/kit/testing'
 import { type S3Server, s3Missing, startS3 } from '../../../test/servers/s3.ts'
 import { openStorage } from '../src/app.ts'
 import { continueMove, requireMove, startMove } from '../src/upkeep/moves.ts'
 import {
   activateObject,
   BY,
+  engines,
   moveAll,
   startStorage,
   type TestStorage,

@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { after, describe, type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
 import { ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3'
-import { engines, sampleFiles, testClock } from '@plinth/kit/testing'
+import { sampleFiles, testClock } from '@plinth/kit/testing'
 import { type S3Server, s3Missing, startS3 } from '../../../test/servers/s3.ts'
 import { until } from '../../../test/until.ts'
-import { startStorage, type TestStorage, upload } from './start-storage.ts'
+import { engines, startStorage, type TestStorage, upload } from './start-storage.ts'
 import { startGate } from './store-gate.ts'
 
 const PLINTH = join(import.meta.dirname, '../../../cli/main.js')

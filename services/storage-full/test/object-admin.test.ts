@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, describe, type TestContext, test } from 'node:test'
-import { engines, sampleFiles } from '@plinth/kit/testing'
+import { sampleFiles } from '@plinth/kit/testing'
 import { type S3Server, s3Missing, startS3 } from '../../../test/servers/s3.ts'
-import { activateObject, startStorage, upload } from './start-storage.ts'
+import { activateObject, engines, startStorage, upload } from './start-storage.ts'
 
 const noS3 = await s3Missing()
 const s3 = noS3 ? ({} as S3Server) : await startS3({ after })

@@ -6,11 +6,10 @@ import { createServer as createHttpServer } from 'node:http'
 import { syncBuiltinESMExports } from 'node:module'
 import { type AddressInfo, createServer, type Server } from 'node:net'
 import { describe, type TestContext, test } from 'node:test'
-import { engines } from '@plinth/kit/testing'
 import { forbiddenFor } from '../src/locations/endpoints.ts'
 import { createObjectProvider } from '../src/locations/providers/object.ts'
 import { sourceFile } from './provider-suite.ts'
-import { startStorage, temporaryFolder } from './start-storage.ts'
+import { engines, startStorage, temporaryFolder } from './start-storage.ts'
 
 const PUBLIC_ADDRESS = '203.0.113.7'
 const KEYS = { accessKey: 'an-access-key', secretKey: 'a-secret-key' }

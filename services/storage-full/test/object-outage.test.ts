@@ -9,10 +9,10 @@ import {
   ListObjectsV2Command,
   S3Client,
 } from '@aws-sdk/client-s3'
-import { engines, sampleFiles } from '@plinth/kit/testing'
+import { sampleFiles } from '@plinth/kit/testing'
 import sharp from 'sharp'
 import { type S3Server, type S3Settings, s3Missing, startS3 } from '../../../test/servers/s3.ts'
-import { activateObject, sharedStorage, startStorage, upload } from './start-storage.ts'
+import { activateObject, engines, sharedStorage, startStorage, upload } from './start-storage.ts'
 
 const IMPATIENT = { STORAGE_FULL_OBJECT_TIMEOUT_SECONDS: '4' }
 

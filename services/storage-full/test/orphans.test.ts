@@ -3,11 +3,11 @@ import { readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { createLogger } from '@plinth/kit'
-import { engines, testClock } from '@plinth/kit/testing'
+import { testClock } from '@plinth/kit/testing'
 import { openStorage, storageFullData } from '../src/app.ts'
 import { loadConfig } from '../src/config.ts'
 import { sweep } from '../src/upkeep/sweep.ts'
-import { startStorage, storageEnv, temporaryFolder, upload } from './start-storage.ts'
+import { engines, startStorage, storageEnv, temporaryFolder, upload } from './start-storage.ts'
 
 for (const engine of engines)
   describe(`objects without a file, on ${engine.name}`, { skip: engine.skip }, () => {

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { readdir } from 'node:fs/promises'
 import { describe, type TestContext, test } from 'node:test'
 import { inTransaction, openDatabase } from '@plinth/kit'
-import { type ApiReply, engines, sampleFiles } from '@plinth/kit/testing'
+import { type ApiReply, sampleFiles } from '@plinth/kit/testing'
 import { sql } from 'kysely'
 import { storageMigrations } from '../src/database/migrations/index.ts'
 import type { StorageTables } from '../src/database/tables.ts'
-import { register, startStorage, type TestStorage, upload } from './start-storage.ts'
+import { engines, register, startStorage, type TestStorage, upload } from './start-storage.ts'
 
 const SIZE = sampleFiles.png.length
 const NONE = { maxFiles: null, maxBytes: null }
@@ -131,7 +131,7 @@ for (const engine of engines)
     })
 
     test('files of version 1.0 count', async (t) => {
-      const url = await engine.freshUrl(t)
+      const url = await engine.freshUrl(t, [])
       await openOld(url)
       const { db, close } = await openDatabase<StorageTables>(url, storageMigrations)
       t.after(close)

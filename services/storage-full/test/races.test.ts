@@ -2,10 +2,11 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { readdir } from 'node:fs/promises'
 import { after, describe, type TestContext, test } from 'node:test'
-import { engines, sampleFiles } from '@plinth/kit/testing'
+import { sampleFiles } from '@plinth/kit/testing'
 import { type S3Server, s3Missing, startS3 } from '../../../test/servers/s3.ts'
 import {
   activateObject,
+  engines,
   sharedStorage,
   startStorage,
   type TestStorage,

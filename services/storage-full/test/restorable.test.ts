@@ -3,13 +3,13 @@ import { readdir } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { createLogger, secondsAfter } from '@plinth/kit'
-import { type ApiReply, engines, sampleFiles } from '@plinth/kit/testing'
+import { type ApiReply, sampleFiles } from '@plinth/kit/testing'
 import { openStorage } from '../src/app.ts'
 import { claimForRemoval } from '../src/owners/deletions.repository.ts'
 import { finishDeletion } from '../src/owners/deletions.ts'
 import { finishDeletions, sweep } from '../src/upkeep/sweep.ts'
 import { verifyFiles } from '../src/upkeep/verify.ts'
-import { register, sharedStorage, type TestStorage, upload } from './start-storage.ts'
+import { engines, register, sharedStorage, type TestStorage, upload } from './start-storage.ts'
 
 const MINUTES = 60
 const SIZE = sampleFiles.png.length

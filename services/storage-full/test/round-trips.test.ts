@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { countRoundTrips, engines } from '@plinth/kit/testing'
-import { startStorage, upload } from './start-storage.ts'
+import { countRoundTrips } from '@plinth/kit/testing'
+import { engines, startStorage, upload } from './start-storage.ts'
 
 const postgres = engines.find(({ name }) => name === 'postgres')
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { type Api, engines, sampleFiles } from '@plinth/kit/testing'
-import { sharedStorage, upload } from './start-storage.ts'
+import { type Api, sampleFiles } from '@plinth/kit/testing'
+import { engines, sharedStorage, upload } from './start-storage.ts'
 
 const SCOPES = ['files:read', 'files:write', 'links:write', 'users:read', 'users:write']
 

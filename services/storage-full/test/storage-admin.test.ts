@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import { readdir } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { describe, test } from 'node:test'
-import { engines } from '@plinth/kit/testing'
-import { sharedStorage, startStorage, upload } from './start-storage.ts'
+import { engines, sharedStorage, startStorage, upload } from './start-storage.ts'
 
 for (const engine of engines)
   describe(`storage administration, on ${engine.name}`, { skip: engine.skip }, () => {

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
-import { engines } from '@plinth/kit/testing'
-import { startStorage, type TestStorage, upload } from './start-storage.ts'
+import { engines, startStorage, type TestStorage, upload } from './start-storage.ts'
 
 const BUCKET = {
   endpoint: 'http://127.0.0.1:9',

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { describe, test } from 'node:test'
-import { engines, sampleFiles } from '@plinth/kit/testing'
-import { sharedStorage, upload } from './start-storage.ts'
+import { sampleFiles } from '@plinth/kit/testing'
+import { engines, sharedStorage, upload } from './start-storage.ts'
 
 for (const engine of engines)
   describe(`storage configuration, on ${engine.name}`, { skip: engine.skip }, () => {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { createLogger } from '@plinth/kit'
-import { engines, sampleFiles } from '@plinth/kit/testing'
+import { sampleFiles } from '@plinth/kit/testing'
 import { sql } from 'kysely'
 import { openStorage } from '../src/app.ts'
-import { register, startStorage, type TestStorage, upload } from './start-storage.ts'
+import { engines, register, startStorage, type TestStorage, upload } from './start-storage.ts'
 
 const PATH = '/file/generate-pre-signed-url'
 const STRICT = "default-src 'none'; sandbox"

@@ -5,11 +5,11 @@ import { availableParallelism } from 'node:os'
 import { dirname, join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { armFailPoint } from '@plinth/kit'
-import { engines, sampleFiles } from '@plinth/kit/testing'
+import { sampleFiles } from '@plinth/kit/testing'
 import sharp from 'sharp'
 import { until } from '../../../test/until.ts'
 import { slowPdf } from './bombs.ts'
-import { sharedStorage, upload } from './start-storage.ts'
+import { engines, sharedStorage, upload } from './start-storage.ts'
 
 type Colour = { r: number; g: number; b: number }
 

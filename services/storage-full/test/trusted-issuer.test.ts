@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import { engines, type TestEngine } from '@plinth/kit/testing'
+import type { TestEngine } from '@plinth/kit/testing'
 import { until } from '../../../test/until.ts'
 import { loadConfig } from '../src/config.ts'
 import { startIssuer } from './issuer.ts'
-import { logIn, startStorage, upload } from './start-storage.ts'
+import { engines, logIn, startStorage, upload } from './start-storage.ts'
 
 for (const engine of engines)
   test(`with STORAGE_FULL_TRUSTED_ISSUER its users have files of their own, on ${engine.name}`, {

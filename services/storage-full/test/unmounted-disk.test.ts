@@ -3,9 +3,9 @@ import { existsSync } from 'node:fs'
 import { mkdir, readdir, rename, rm, rmdir } from 'node:fs/promises'
 import { after, describe, type TestContext, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
-import { type ApiReply, engines, sampleFiles } from '@plinth/kit/testing'
+import { type ApiReply, sampleFiles } from '@plinth/kit/testing'
 import { type S3Server, s3Missing, startS3 } from '../../../test/servers/s3.ts'
-import { activateObject, startStorage, type TestStorage, upload } from './start-storage.ts'
+import { activateObject, engines, startStorage, type TestStorage, upload } from './start-storage.ts'
 
 const noS3 = await s3Missing()
 const s3 = noS3 ? ({} as S3Server) : await startS3({ after })

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { readdir } from 'node:fs/promises'
 import { describe, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import { engines, sampleFiles } from '@plinth/kit/testing'
-import { sharedStorage, type TestStorage, upload } from './start-storage.ts'
+import { sampleFiles } from '@plinth/kit/testing'
+import { engines, sharedStorage, type TestStorage, upload } from './start-storage.ts'
 
 const TYPES = {
   png: 'image/png',

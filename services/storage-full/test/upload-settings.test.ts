@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { engines, sampleFiles } from '@plinth/kit/testing'
-import { sharedStorage, startStorage, upload } from './start-storage.ts'
+import { sampleFiles } from '@plinth/kit/testing'
+import { engines, sharedStorage, startStorage, upload } from './start-storage.ts'
 
 const LIMIT = 2000
 

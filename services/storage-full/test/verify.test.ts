@@ -3,11 +3,10 @@ import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, describe, type TestContext, test } from 'node:test'
 import { createLogger } from '@plinth/kit'
-import { engines } from '@plinth/kit/testing'
 import { type S3Server, s3Missing, startS3 } from '../../../test/servers/s3.ts'
 import { openStorage } from '../src/app.ts'
 import { verifyFiles } from '../src/upkeep/verify.ts'
-import { activateObject, moveAll, startStorage, upload } from './start-storage.ts'
+import { activateObject, engines, moveAll, startStorage, upload } from './start-storage.ts'
 import { startGate } from './store-gate.ts'
 
 const noS3 = await s3Missing()
