@@ -6,6 +6,7 @@ import { until } from '../../../test/until.ts'
 import { migrations } from '../src/payment/database/migrations/index.ts'
 import { findPaymentForUpdate } from '../src/payment/database/payments.repository.ts'
 import type { PaymentTables } from '../src/payment/database/tables.ts'
+import { insertRestored } from '../src/webhooks/poll.ts'
 import { type Reply, startSmallProvider } from './small-provider.ts'
 import { checkoutBody, providerEnv } from './start-loop.ts'
 import { engines, startPayments } from './start-payments.ts'
@@ -204,6 +205,33 @@ for (const engine of engines)
 
       assert.equal(lost.status, 502)
       assert.deepEqual(await statuses(), ['REFUNDED'])
+    })
+
+    test('comes before anything is served from a database that was restored', async (t) => {
+      const { databaseUrl, provider, answerLookUps, clock } = await start(t, 1, 10_000)
+      const { db, close } = await openDatabase<PaymentTables>(databaseUrl, migrations)
+      await insertRestored(db, clock())
+      await close()
+      answerLookUps(async () => ({ body: PAID }))
+      const asked = Promise.withResolvers<Reply>()
+      provider.replies['GET /v1/events'] = () => asked.promise
+      const { api } = await startPayments(t, { env: providerEnv(provider), databaseUrl, clock })
+
+      const early = await api.get('/api/payments')
+      const [live, ready] = [
+        await api.get('/actuator/health/liveness'),
+        await api.get('/actuator/health/readiness'),
+      ]
+      asked.resolve({ body: { data: [], has_more: false } })
+      const late = await until(
+        () => api.get('/api/payments'),
+        ({ status }) => status === 200,
+      )
+
+      assert.equal(early.status, 503)
+      assert.match(early.body.detail, /^The data was restored/)
+      assert.deepEqual([live.status, ready.status], [200, 503])
+      assert.equal(late.body.content[0].status, 'PAID')
     })
 
     // SQLite has one writer at a time: there a lock would also hold up the leases.
