@@ -194,7 +194,7 @@ test('an archive is proved with settings of production, and the proof calls and 
     MAIL_FROM: 'accounts@example.org',
     STORAGE_FULL_TRUSTED_ISSUER: `http://localhost:${issuer.port}`,
     STORAGE_FULL_TRUSTED_ISSUER_KEY: key,
-    STORAGE_KEY_API_KEY: 'a key that nobody would guess',
+    STORAGE_KEY_API_KEY: 'a key of this installation',
     PAYMENTS_ACCESS: 'issuer',
     PAYMENTS_REQUIRE_ISSUER: `http://localhost:${issuer.port}`,
     PAYMENTS_REQUIRE_ISSUER_KEY: key,

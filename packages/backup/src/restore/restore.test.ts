@@ -67,7 +67,7 @@ test('a file that cannot be moved aside leaves all of them where they were', asy
   )
 })
 
-test('what cannot be put back is named with the fault, and the rest is put back', async (t) => {
+test('a failed undo reports the place and the cause, and restores the others', async (t) => {
   const { folder, services, replace, contents } = await changedSince(t)
   const [one, two] = services as [ServiceData, ServiceData]
   const files = async () => {
