@@ -67,3 +67,8 @@ export function clockFindings(whose: string, theirs: number): Finding[] {
     },
   ]
 }
+
+/** A file of root may be for the group of the service: without its right the service cannot start. */
+export function secretMode({ uid, gid }: { uid: number; gid: number }): number {
+  return uid === 0 && gid !== 0 ? 0o640 : 0o600
+}

@@ -14,7 +14,15 @@ import {
 import { createServer } from 'node:net'
 import { totalmem } from 'node:os'
 import { join } from 'node:path'
-import { type Check, configOf, type Finding, ok, type Patient, skip } from './finding.ts'
+import {
+  type Check,
+  configOf,
+  type Finding,
+  ok,
+  type Patient,
+  secretMode,
+  skip,
+} from './finding.ts'
 
 const GIGABYTE = 2 ** 30
 const LEAST_FREE = 0.1
@@ -39,7 +47,8 @@ export function repair(dataFolder: string, secretFiles: string[]): void {
   chmodSync(dataFolder, 0o700)
   for (const file of secretFiles)
     try {
-      if (statSync(file).isFile()) chmodSync(file, 0o600)
+      const found = statSync(file)
+      if (found.isFile()) chmodSync(file, found.mode & secretMode(found))
     } catch {
       // Not there, or of another user: the check names it.
     }

@@ -11,7 +11,15 @@ import {
 import { services } from '../../../launcher/services.ts'
 import { prepareStack } from '../../../launcher/stack/prepare.ts'
 import { nearest } from '../../suggestion.ts'
-import { type Check, configOf, type Finding, ok, type Patient, skip } from './finding.ts'
+import {
+  type Check,
+  configOf,
+  type Finding,
+  ok,
+  type Patient,
+  secretMode,
+  skip,
+} from './finding.ts'
 
 const OURS = /^(IDENTITY|STORAGE_FULL|STORAGE_KEY|PAYMENTS|PROVIDER|SANDBOX|SUITE|BACKUP)_/
 const ANSWER_MS = 3_000
@@ -173,16 +181,17 @@ export function secretFiles(env: Env): string[] {
 const secrets: Check = async ({ env }) => {
   const open = secretFiles(env).filter((file) => {
     const found = statSync(file, { throwIfNoEntry: false })
-    return found?.isFile() && (found.mode & 0o077) !== 0 && process.platform !== 'win32'
+    const isOpen = found?.isFile() && (found.mode & 0o777 & ~secretMode(found)) !== 0
+    return isOpen && process.platform !== 'win32'
   })
   if (open.length === 0) return [ok('secrets', 'files with secrets are for their owner alone')]
   return open.map((file) => ({
     check: 'secrets',
     status: 'warn',
     seen: `${file} has the mode ${(statSync(file).mode & 0o777).toString(8)}`,
-    expected: '600',
+    expected: secretMode(statSync(file)).toString(8),
     why: 'other users of this machine can read it',
-    fix: `chmod 600 ${file}`,
+    fix: `chmod ${secretMode(statSync(file)).toString(8)} ${file}`,
   }))
 }
 
