@@ -18,13 +18,18 @@ export type ApiReply = {
 export type Api = ReturnType<typeof apiFor>
 
 /** A plain HTTP client for tests: no retries, no redirects followed, no opinion about statuses. */
-export function apiFor(baseUrl: string) {
+export function apiFor(
+  baseUrl: string,
+  seen?: (method: string, path: string, reply: ApiReply) => void,
+) {
   const request = async (method: string, path: string, options: ApiOptions = {}) => {
     const headers = new Headers(options.headers)
     if (options.token !== undefined) headers.set('authorization', `Bearer ${options.token}`)
     const { body, signal } = options
     const init = { method, headers, body, signal, redirect: 'manual', duplex: 'half' }
-    return readReply(await fetch(`${baseUrl}${path}`, init as RequestInit))
+    const reply = await readReply(await fetch(`${baseUrl}${path}`, init as RequestInit))
+    seen?.(method, path, reply)
+    return reply
   }
   const withJson =
     (method: string) =>

@@ -1,11 +1,19 @@
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import type { Reply, Request, Server } from '../src/http/framework.ts'
-import { type ApiDescription, openApiDocument } from '../src/http/routes/openapi/document.ts'
+import {
+  type ApiDescription,
+  type OpenApiDocument,
+  openApiDocument,
+} from '../src/http/routes/openapi/document.ts'
 import {
   type ReplyCheck,
   replyCheckOf,
   type SentReply,
 } from '../src/http/routes/openapi/reply-check.ts'
+import type { ApiReply } from './api.ts'
 
 /**
  * Compares every reply of a server with its own API document: the status and the media type are
@@ -53,6 +61,39 @@ const typeOf = (reply: Reply) =>
   String(reply.getHeader('content-type') ?? '').split(';', 1)[0] ?? ''
 
 const isJson = (reply: Reply) => /[/+]json$/.test(typeOf(reply))
+
+const DOCUMENTS = join(import.meta.dirname, '../../../docs/openapi')
+
+/** Throws when a reply is not what the document says. */
+export type CheckReply = (method: string, path: string, reply: ApiReply) => void
+
+/** Of a service that is a process of its own, by its committed document, which has every route. */
+export function documentedReplies(mainFile: string): CheckReply | undefined {
+  const name = /\/services\/([\w-]+)\/src\/main\.ts$/.exec(mainFile)?.[1]
+  const file = join(DOCUMENTS, `${name}.json`)
+  if (!existsSync(file)) return undefined
+  let prepared: { check: ReplyCheck; templateOf(path: string): string } | undefined
+  return (method, path, { status, headers, body, bytes }) => {
+    prepared ??= prepare(JSON.parse(readFileSync(file, 'utf8')))
+    const type = (headers.get('content-type') ?? '').split(';', 1)[0] ?? ''
+    const asked = method === 'HEAD' ? 'get' : method.toLowerCase()
+    const reply = { method: asked, path: prepared.templateOf(path), status, type }
+    const text = bytes.length === 0 ? undefined : typeof body === 'string' ? body : String(bytes)
+    assert.equal(prepared.check(reply, text), undefined)
+  }
+}
+
+function prepare(document: OpenApiDocument) {
+  const templates = Object.keys(document.paths)
+    // A path that is spelled out goes before one with a parameter in its place.
+    .sort((one, other) => one.split('{').length - other.split('{').length)
+    .map((path) => ({ path, pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`) }))
+  const templateOf = (path: string) => {
+    const [asked = ''] = path.split('?', 1)
+    return templates.find(({ pattern }) => pattern.test(asked))?.path ?? ''
+  }
+  return { check: replyCheckOf(document), templateOf }
+}
 
 /** Most tests start a service with the same routes: its check is made once for all of them. */
 const checks = new Map<string, ReplyCheck>()

@@ -1,4 +1,4 @@
-import { type Kysely, sql } from 'kysely'
+import { type Kysely, type RawBuilder, sql } from 'kysely'
 import manifest from '../../package.json' with { type: 'json' }
 import { StartError } from '../problems.ts'
 import { databaseFault, type Engine } from './engine.ts'
@@ -51,13 +51,15 @@ type Update = {
   version: string
   /** Whether it is the restore itself that asks. */
   restoring?: boolean
-  /** Keeps a copy of what is there before it is changed. */
-  backUp(version: string): Promise<void>
+  /** Keeps a copy of what is there before it is changed; PostgreSQL does so in the same transaction. */
+  backUp?(version: string): Promise<void>
+  /** On PostgreSQL it can be left out. */
+  migrationCopy?: boolean
 }
 
 async function applyMissing(
   db: Kysely<MigrationTables>,
-  { engine, migrations, version, backUp }: Update,
+  { engine, migrations, version, restoring, backUp, migrationCopy = true }: Update,
 ): Promise<void> {
   await db.schema
     .createTable('schema_migrations')
@@ -68,12 +70,96 @@ async function applyMissing(
   refuseNewer(applied, { migrations, version })
   const missing = missingFrom(applied, migrations)
   if (missing.length === 0) return
-  if (applied.length > 0) await backUp(version)
+  if (applied.length > 0 && !restoring) {
+    await backUp?.(version)
+    if (engine === 'postgres' && migrationCopy) await copyTables(db, version)
+  }
   await addVersion(db, engine)
   for (const { name, up } of missing) {
     await up(db, engine)
     await db.insertInto('schema_migrations').values({ name, version }).execute()
   }
+}
+
+const COPIES = 3
+
+/**
+ * The tables as they are, in a schema of their own beside them: rows, numbers, indexes and references
+ * under the same names, so that renaming the schema is all it takes to go back. The two copies made
+ * before are kept as well.
+ */
+async function copyTables(db: Kysely<MigrationTables>, version: string): Promise<void> {
+  const [{ schema, path } = { schema: 'public', path: 'public' }] = await rowsOf<Place>(
+    db,
+    sql`select current_schema() as schema, current_setting('search_path') as path`,
+  )
+  const prefix = `${schema}_before_`
+  const copy = sql.id(`${prefix}${version}`)
+  const tables = await rowsOf<{ name: string }>(
+    db,
+    sql`select tablename as name from pg_tables where schemaname = ${schema} order by tablename`,
+  )
+  const definitions = await rowsOf<{ text: string }>(db, definitionsIn(schema))
+  await sql`drop schema if exists ${copy} cascade`.execute(db)
+  await sql`create schema ${copy}`.execute(db).catch(withoutCopy)
+  // One moment for all of them: nodes of the older version may still be writing.
+  const all = tables.map(({ name }) => sql.table(name))
+  await sql`lock table ${sql.join(all)} in share mode`.execute(db)
+  for (const { name } of tables) {
+    const [from, to] = [sql.table(name), sql`${copy}.${sql.id(name)}`]
+    await sql`create table ${to} (like ${from} including all excluding indexes)`.execute(db)
+    await sql`insert into ${to} overriding system value select * from ${from}`.execute(db)
+  }
+  await copyNumbers(db, schema, `${prefix}${version}`)
+  await sql`select set_config('search_path', ${`"${prefix}${version}"`}, true)`.execute(db)
+  for (const { text } of definitions) await sql.raw(text).execute(db)
+  await sql`select set_config('search_path', ${path}, true)`.execute(db)
+  const old = await rowsOf<{ name: string }>(
+    db,
+    sql`select nspname as name from pg_namespace where starts_with(nspname, ${prefix})
+      order by oid desc offset ${COPIES}`,
+  )
+  for (const { name } of old) await sql`drop schema ${sql.id(name)} cascade`.execute(db)
+}
+
+type Place = { schema: string; path: string }
+
+async function rowsOf<R>(db: Kysely<MigrationTables>, query: RawBuilder<unknown>): Promise<R[]> {
+  return (await query.execute(db)).rows as R[]
+}
+
+/** Keys, then indexes, then the references that need them; without the schema, which is in the search path. */
+function definitionsIn(schema: string): RawBuilder<unknown> {
+  return sql`
+    select format('alter table %I add constraint %I %s', t.relname, conname, pg_get_constraintdef(c.oid, true))
+        as text, array_position(array['p', 'u', 'i', 'f'], contype::text) as place
+      from pg_constraint c join pg_class t on t.oid = conrelid
+      where t.relnamespace = ${schema}::regnamespace and contype in ('p', 'u', 'f')
+    union all
+    select pg_get_indexdef(indexrelid, 0, true), 3
+      from pg_index join pg_class t on t.oid = indrelid
+      where t.relnamespace = ${schema}::regnamespace
+        and not exists (select from pg_constraint where conindid = indexrelid and contype in ('p', 'u'))
+    order by place`
+}
+
+async function copyNumbers(db: Kysely<MigrationTables>, from: string, to: string): Promise<void> {
+  const counting = await rowsOf<{ sequence: string; copied: string }>(
+    db,
+    sql`select pg_get_serial_sequence(format('%I.%I', table_schema, table_name), column_name) as sequence,
+        pg_get_serial_sequence(format('%I.%I', ${to}::text, table_name), column_name) as copied
+      from information_schema.columns where table_schema = ${from} and is_identity = 'YES'`,
+  )
+  for (const { sequence, copied } of counting)
+    await sql`select setval(${copied}, last_value, is_called) from ${sql.raw(sequence)}`.execute(db)
+}
+
+function withoutCopy(error: Error): never {
+  throw new StartError(
+    `No copy of the tables can be made before they are updated: ${error.message}. Grant CREATE on the ` +
+      'database, or make a backup with the older version and set …_DATABASE_MIGRATION_COPY=false.',
+    { cause: error },
+  )
 }
 
 /** All columns: 1.0 kept no versions. */

@@ -36,6 +36,8 @@ type OpenOptions = PoolOptions & {
   namedStatements?: boolean
   /** Keeps room for `withReserve` on the disk of an SQLite file. */
   reserve?: boolean
+  /** Off: PostgreSQL keeps no copy of its tables before they change. */
+  migrationCopy?: boolean
   /** The version of the product that is started. */
   version?: string
   /** Opens a database that a restore or a move is filling. */
@@ -63,8 +65,8 @@ async function openCurrent<T>(
   const connection = await connect<T>(url, options)
   let withReserve: WithReserve = (work) => work()
   try {
-    const { version = VERSION, restoring } = options
-    await migrate(connection.db, { ...connection, migrations, version, restoring })
+    const { version = VERSION, ...update } = options
+    await migrate(connection.db, { ...connection, ...update, migrations, version })
     if (migrations.includes(kitMigrations[0] as Migration))
       await deleteDeadLeases(connection.db as unknown as Db<LeaseTables>)
     if (options.reserve && connection.file !== undefined)
@@ -127,7 +129,7 @@ type Connection<T> = {
   db: Kysely<T>
   engine: Engine
   file?: string
-  backUp(version: string): Promise<void>
+  backUp?(version: string): Promise<void>
   measure(metrics: Metrics): void
   close(): Promise<void>
 }
@@ -144,7 +146,6 @@ async function connect<T>(url: string, options: OpenOptions): Promise<Connection
     return {
       db,
       engine: 'postgres',
-      backUp: async () => {},
       measure: (metrics) => measurePool(metrics, pool),
       close: () => db.destroy(),
     }

@@ -10,10 +10,29 @@ describe('the log', () => {
 
     log.info({ password: 'hunter2', body: { refreshToken: 'hunter2' } }, 'login')
     log.info({ request: { headers: { authorization: 'hunter2', 'x-api-key': 'hunter2' } } }, 'in')
+    log.info({ users: [{ name: 'ada', accounts: [{ secret: 'hunter2' }] }] }, 'list')
 
-    assert.equal(lines.length, 2)
+    assert.equal(lines.length, 3)
     assert.doesNotMatch(lines.join(''), /hunter2/)
     assert.match(lines.join(''), /\[redacted\]/)
+  })
+
+  test('shows all else as it is, and ends in an object that holds itself', () => {
+    const lines: string[] = []
+    const log = createLogger('test', 'info', { write: (line: string) => lines.push(line) })
+    const at = new Date(0)
+    const endless: Record<string, unknown> = { name: 'ada' }
+    endless.self = endless
+
+    log.info({ at, list: [1, null, { deep: { deeper: true } }], none: undefined }, 'values')
+    log.info({ endless }, 'endless')
+
+    const [values, loop] = lines.map((line) => JSON.parse(line))
+    assert.deepEqual(
+      [values.at, values.list, 'none' in values],
+      [at.toISOString(), [1, null, { deep: { deeper: true } }], false],
+    )
+    assert.equal(loop.endless.self.self.name, 'ada')
   })
 
   test('is a line for a person on a terminal: what was asked, and the cause of what failed', () => {

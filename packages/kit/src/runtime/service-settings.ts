@@ -178,6 +178,8 @@ export function databaseOptions(settings: Settings, prefix: string) {
     poolSize: settings.integer(`${prefix}DATABASE_CONNECTIONS`, CONNECTIONS, { min: 1, max: 1000 }),
     /** Off behind a pooler in transaction mode that does not know named statements. */
     namedStatements: settings.flag(`${prefix}DATABASE_NAMED_STATEMENTS`, true),
+    /** Off where the tables are too large to be copied before each update. */
+    migrationCopy: settings.flag(`${prefix}DATABASE_MIGRATION_COPY`, true),
   }
 }
 

@@ -20,16 +20,21 @@ export function startKeyNotices(keys: ServiceKeys, { log, metrics }: Server): Jo
     everySeconds: EVERY_SECONDS,
     log: log as Logger,
     metrics,
-    run: () => noticeExpiringKeys(keys),
+    run: () => noticeExpiringKeys(keys, log),
   })
 }
 
-export async function noticeExpiringKeys(keys: ServiceKeys): Promise<void> {
+export async function noticeExpiringKeys(
+  keys: ServiceKeys,
+  log: Pick<Logger, 'warn'>,
+): Promise<void> {
   const all = await listServiceKeys(keys.db)
   const replaced = new Set(all.map(({ replacesId }) => replacesId))
   for (const key of all) {
     const days = replaced.has(key.id) ? undefined : noticeDue(key, keys.clock())
-    if (days !== undefined) await notice(keys, key, days)
+    if (days === undefined || !(await notice(keys, key, days))) continue
+    const { id: keyId, name, expiresAt } = key
+    log.warn({ keyId, name, expiresAt }, 'a service key ends soon and has no successor')
   }
 }
 
@@ -40,15 +45,17 @@ function noticeDue(key: ServiceKey, now: Date): number | undefined {
   return NOTICES.find((days) => left <= days * DAY_MS && lifetime > days * DAY_MS)
 }
 
-async function notice(keys: ServiceKeys, key: ServiceKey, days: number): Promise<void> {
+/** False when it was given already. */
+async function notice(keys: ServiceKeys, key: ServiceKey, days: number): Promise<boolean> {
   const origin = { address: '', requestId: null }
-  await inTransaction(keys.db, async (db) => {
-    if (!(await updateKeyNotice(db, key.id, days))) return
+  return inTransaction(keys.db, async (db) => {
+    if (!(await updateKeyNotice(db, key.id, days))) return false
     await keys.record(db, {
       event: 'SERVICE_KEY_EXPIRING',
       actor: null,
       ...namedKey(key),
       origin,
     })
+    return true
   })
 }

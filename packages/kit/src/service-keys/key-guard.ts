@@ -1,6 +1,7 @@
 import { type Caller, type Guard, guarding, type Request } from '../http/framework.ts'
 import { type Access, eitherAccess } from '../http/routes/operations.ts'
 import { accessDenied, callerUnknown } from '../problems.ts'
+import type { Clock } from '../runtime/clock.ts'
 import { networkMatcher } from '../runtime/networks.ts'
 import { hashOpaqueToken } from '../tokens/opaque-token.ts'
 import { isKeyText, looksLikeKey } from './key-text.ts'
@@ -25,7 +26,7 @@ const NOTE_USE_EVERY_MS = 60_000
 const SCHEME = /^bearer +/i
 const NEEDS_KEY = 'This needs a service key: send it as "Authorization: Bearer <key>".'
 
-export type KeyCaller = Caller & { keyId: number; scopes: string[] }
+export type KeyCaller = Caller & { keyId: number; scopes: string[]; allowedCidrs: string[] }
 
 export type KeyGuard = {
   /** The caller that a key speaks for, or a problem: 401, 403 or 429. */
@@ -41,26 +42,25 @@ export function serviceKeyGuard(
   keys: ServiceKeys,
   { allowedOrigins = [] }: { allowedOrigins?: string[] } = {},
 ): KeyGuard {
-  const failures = countsByWindow()
+  const tries = limitFailures(keys.clock)
   const refusals = countsByWindow()
   const notedUses = new Map<number, number>()
 
   const authenticate = async (request: Request, text: string): Promise<KeyCaller> => {
-    const { ip } = request
+    const key = await tries(request.ip, () => acceptedKey(request, text))
+    if (!isFromServer(request, allowedOrigins)) throw keyInBrowser()
+    await noteUse(key, request.ip, keys.clock())
+    return callerOf(key)
+  }
+
+  const acceptedKey = async (request: Request, text: string): Promise<ServiceKey> => {
     const now = keys.clock()
-    const retryAfter = failures.secondsLeft(ip, now, MOST_FAILURES)
-    if (retryAfter > 0) throw tooManyKeyFailures({ headers: { 'retry-after': String(retryAfter) } })
     const key = isKeyText(text)
       ? await findServiceKeyByHash(keys.db, hashOpaqueToken(text))
       : undefined
-    if (!key || !isInForce(key, now) || !mayComeFrom(key, ip)) {
-      failures.add(ip, now)
-      if (key) await recordRefusal(request, key, now)
-      throw keyRejected()
-    }
-    if (!isFromServer(request, allowedOrigins)) throw keyInBrowser()
-    await noteUse(key, ip, now)
-    return callerOf(key)
+    if (key && isInForce(key, now) && mayComeFrom(key, request.ip)) return key
+    if (key) await recordRefusal(request, key, now)
+    throw keyRejected()
   }
 
   /** One row a minute for each key and address; a key that does not exist leaves none. */
@@ -141,8 +141,57 @@ function isFromServer(request: Request, allowedOrigins: string[]): boolean {
 }
 
 function callerOf(key: ServiceKey): KeyCaller {
-  const { id, name, scopes } = key
-  return { userId: keyCaller(key), username: name, roles: [], sessionId: '', keyId: id, scopes }
+  const { id: keyId, name: username, scopes, allowedCidrs } = key
+  const userId = keyCaller(key)
+  return { userId, username, roles: [], sessionId: '', keyId, scopes, allowedCidrs }
+}
+
+/** The tries of one address: how many have come, how many are being decided, and who waits. */
+type Tries = { open: number; running: number; waiting: (() => void)[] }
+
+/**
+ * Refuses an address after `MOST_FAILURES` bad keys in a window. A try counts as a failure until it is
+ * decided, or many at the same time would all pass; those beyond the limit wait for the decision.
+ */
+function limitFailures(clock: Clock) {
+  const failures = countsByWindow()
+  const byAddress = new Map<string, Tries>()
+
+  const begin = async (address: string, tries: Tries) => {
+    while (true) {
+      const { count, secondsLeft } = failures.of(address, clock())
+      if (count >= MOST_FAILURES)
+        throw tooManyKeyFailures({ headers: { 'retry-after': String(secondsLeft) } })
+      if (count + tries.running < MOST_FAILURES) return
+      await new Promise<void>((resolve) => tries.waiting.push(resolve))
+    }
+  }
+
+  const decide = async <T>(address: string, tries: Tries, look: () => Promise<T>): Promise<T> => {
+    tries.running++
+    try {
+      return await look()
+    } catch (error) {
+      if (keyRejected.is(error)) failures.add(address, clock())
+      throw error
+    } finally {
+      tries.running--
+    }
+  }
+
+  return async <T>(address: string, look: () => Promise<T>): Promise<T> => {
+    const tries = byAddress.get(address) ?? { open: 0, running: 0, waiting: [] }
+    byAddress.set(address, tries)
+    tries.open++
+    try {
+      await begin(address, tries)
+      return await decide(address, tries, look)
+    } finally {
+      tries.open--
+      tries.waiting.shift()?.()
+      if (tries.open === 0) byAddress.delete(address)
+    }
+  }
 }
 
 /** Counts by name in a window of time. The oldest names are forgotten first. */
@@ -153,11 +202,11 @@ function countsByWindow() {
     return known && now.getTime() - known.since < WINDOW_SECONDS * 1000 ? known : undefined
   }
   return {
-    /** Until the window ends of a name that has been counted `most` times; 0 below that. */
-    secondsLeft(name: string, now: Date, most: number): number {
-      const known = current(name, now)
-      if (!known || known.count < most) return 0
-      return Math.ceil((known.since + WINDOW_SECONDS * 1000 - now.getTime()) / 1000)
+    /** `secondsLeft` is how long the window still lasts. */
+    of(name: string, now: Date): { count: number; secondsLeft: number } {
+      const { count, since } = current(name, now) ?? { count: 0, since: now.getTime() }
+      const leftMs = since + WINDOW_SECONDS * 1000 - now.getTime()
+      return { count, secondsLeft: Math.ceil(leftMs / 1000) }
     },
     add(name: string, now: Date): number {
       const known = current(name, now) ?? { since: now.getTime(), count: 0 }

@@ -1,6 +1,8 @@
 import type { Guard, Request, Server } from '../http/framework.ts'
 import { noContent } from '../http/routes/operations.ts'
 import { IdPath, orNull, pathId, Type, timestamp } from '../http/schema.ts'
+import type { KeyCaller } from './key-guard.ts'
+import { KeyBody } from './key-rights.ts'
 import { keyEnded, keyUnknown } from './problems.ts'
 import type { ServiceKey } from './service-keys.repository.ts'
 import {
@@ -8,8 +10,8 @@ import {
   createServiceKey,
   type IssuedKey,
   type KeyActor,
-  KeyBody,
   LONGEST_OVERLAP_SECONDS,
+  namedKey,
   revokeServiceKey,
   rotateServiceKey,
   type ServiceKeys,
@@ -134,5 +136,10 @@ function idIn({ id }: { id: string }): number {
 }
 
 function actorOf({ caller, ip, id }: Pick<Request, 'caller' | 'ip' | 'id'>): KeyActor {
-  return { actor: caller.username, origin: { address: ip, requestId: id } }
+  const origin = { address: ip, requestId: id }
+  const { keyId, username, scopes, allowedCidrs = [] } = caller as Partial<KeyCaller>
+  if (keyId === undefined || !scopes) return { actor: caller.username, origin }
+  // Not by its name alone: a user may have the same one.
+  const { subject: actor } = namedKey({ id: keyId, name: username ?? '' })
+  return { actor, origin, key: { scopes, allowedCidrs } }
 }

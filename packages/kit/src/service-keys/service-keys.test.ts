@@ -8,6 +8,7 @@ import {
   testClock,
 } from '../../testing/index.ts'
 import { openDatabase } from '../database/open.ts'
+import { guarding } from '../http/framework.ts'
 import { createServer } from '../http/server.ts'
 import { createLogger } from '../runtime/logging.ts'
 import { addChosenKey } from './chosen-key.ts'
@@ -18,7 +19,7 @@ import { serviceKeyRoutes } from './service-key-routes.ts'
 import { type ServiceKeyTables, serviceKeyMigrations } from './service-keys.repository.ts'
 import { type KeyEvent, openServiceKeys } from './service-keys.ts'
 
-const SCOPES = ['payments:read', 'payments:write']
+const SCOPES = ['payments:read', 'payments:write', 'keys:write']
 const DAY = 86_400
 
 describe('the text of a service key', () => {
@@ -127,10 +128,12 @@ for (const engine of engines)
       const short = await createKey(api, { lifetimeDays: 340 })
       const fortnight = await createKey(api, { lifetimeDays: 14 })
       const successor = await api.post(`/api/service-keys/${ended.id}/rotate`, {})
+      let warnings = 0
+      const log = { warn: () => void warnings++ }
       const told = async (day: number) => {
         clock.set(new Date(new Date(year.createdAt).getTime() + day * DAY * 1000))
         events.length = 0
-        await Promise.all([noticeExpiringKeys(keys), noticeExpiringKeys(keys)])
+        await Promise.all([noticeExpiringKeys(keys, log), noticeExpiringKeys(keys, log)])
         return events.map(({ event, keyId }) => [event, keyId])
       }
       const expiring = (...ids: number[]) => ids.map((id) => ['SERVICE_KEY_EXPIRING', id])
@@ -140,6 +143,7 @@ for (const engine of engines)
       assert.deepEqual(await told(320), expiring(short.id))
       assert.deepEqual(await told(335), expiring(successor.body.id, short.id, year.id))
       assert.deepEqual(await told(336), [])
+      assert.equal(warnings, 5, 'the log has each of them once, too')
     })
 
     test('of ten rotations at the same time one wins, the others are 409', async (t) => {
@@ -206,6 +210,70 @@ for (const engine of engines)
       assert.deepEqual([reply.status, reply.headers.get('retry-after')], [429, '60'])
       clock.advance(60)
       assert.equal((await api.request('GET', '/read', { token: secret })).status, 200)
+    })
+
+    test('of 100 bad keys at the same time 30 are looked up, of 100 good ones all', async (t) => {
+      const { api, clock } = await start(t, engine)
+      const { secret } = await createKey(api)
+      const statuses = async (token: string) => {
+        const tries = Array.from({ length: 100 }, () => api.request('GET', '/read', { token }))
+        const counts: Record<number, number> = {}
+        for (const { status } of await Promise.all(tries))
+          counts[status] = (counts[status] ?? 0) + 1
+        return counts
+      }
+
+      assert.deepEqual(await statuses(secret), { 200: 100 })
+      assert.deepEqual(await statuses(newKeyText('live')), { 401: 30, 429: 70 })
+      assert.deepEqual(await statuses(secret), { 429: 100 })
+      clock.advance(60)
+      assert.deepEqual(await statuses(secret), { 200: 100 })
+    })
+
+    test('a key with keys:write manages others, and makes none with more than it has', async (t) => {
+      const { api, events } = await start(t, engine)
+      const maker = await createKey(api, { scopes: ['keys:write', 'payments:read'] })
+      const wide = await createKey(api, { scopes: ['payments:write'] })
+      const token = maker.secret
+      const make = (...scopes: string[]) =>
+        api.post('/api/service-keys', { name: 'till', scopes }, { token })
+      const rotate = (id: number) => api.post(`/api/service-keys/${id}/rotate`, {}, { token })
+
+      const made = await make('payments:read')
+      const refused = [await make('payments:read', 'payments:write'), await rotate(wide.id)]
+      const rotated = await rotate(made.body.id)
+      const ended = await api.delete(`/api/service-keys/${wide.id}`, { token })
+      const byItself = await api.get('/api/service-keys', { token: made.body.secret })
+
+      assert.deepEqual([made.status, rotated.status, ended.status], [201, 201, 204])
+      for (const { status, body, headers } of [...refused, byItself])
+        assert.deepEqual(
+          [status, body.code, /scope="(.*)"/.exec(headers.get('www-authenticate') ?? '')?.[1]],
+          [403, 'INSUFFICIENT_SCOPE', body === byItself.body ? 'keys:write' : 'payments:write'],
+        )
+      const actor = `key ${maker.id} (shop)`
+      assert.equal(made.body.createdBy, actor)
+      assert.deepEqual(
+        events.slice(2).map(({ event, actor }) => [event, actor]),
+        ['CREATED', 'ROTATED', 'REVOKED'].map((what) => [`SERVICE_KEY_${what}`, actor]),
+      )
+    })
+
+    test('a key that is bound to networks makes keys that are bound to them', async (t) => {
+      const { api } = await start(t, engine)
+      const allowedCidrs = ['127.0.0.0/8', '::1']
+      const { secret: token } = await createKey(api, { scopes: ['keys:write'], allowedCidrs })
+      const free = await createKey(api, { scopes: ['keys:write'] })
+      const make = (networks: object) =>
+        api.post('/api/service-keys', { name: 'x', scopes: ['keys:write'], ...networks }, { token })
+
+      const [same, fewer] = [await make({}), await make({ allowedCidrs: ['::1'] })]
+      const other = await make({ allowedCidrs: ['::1', '203.0.113.0/24'] })
+      const rotated = await api.post(`/api/service-keys/${free.id}/rotate`, {}, { token })
+
+      assert.deepEqual(same.body.allowedCidrs, allowedCidrs)
+      assert.deepEqual(fewer.body.allowedCidrs, ['::1'])
+      assert.deepEqual([other.status, rotated.status], [400, 400])
     })
 
     test('the last use is written at most once a minute', async (t) => {
@@ -312,10 +380,11 @@ async function start(t: TestContext, engine: TestEngine, node?: Node) {
   const events: KeyEvent[] = []
   const record = async (_db: unknown, event: KeyEvent) => void events.push(event)
   const keys = openServiceKeys(db, { clock, production: true, scopes: SCOPES, record })
-  serviceKeyRoutes(server, keys, async (request) => {
+  const guard = serviceKeyGuard(keys, { allowedOrigins: ['https://shop.example'] })
+  const admin = guarding({ schemes: {}, problems: [] }, async (request) => {
     request.caller = { userId: '1', username: 'admin', roles: [], sessionId: '' }
   })
-  const guard = serviceKeyGuard(keys, { allowedOrigins: ['https://shop.example'] })
+  serviceKeyRoutes(server, keys, guard.or('keys:write', admin))
   const caller = ({ caller }: { caller: object }) => caller
   server.get('/read', { onRequest: guard.scope('payments:read'), handler: caller })
   server.get('/write', { onRequest: guard.scope('payments:write'), handler: caller })

@@ -1,11 +1,10 @@
-import { isIP } from 'node:net'
 import type { Static } from 'typebox'
 import { type Db, isUniqueViolation } from '../database/engine.ts'
 import { inTransaction } from '../database/transaction.ts'
-import { positiveInteger, Type } from '../http/schema.ts'
 import { validationFailed } from '../problems.ts'
 import { type Clock, secondsAfter } from '../runtime/clock.ts'
 import { hashOpaqueToken } from '../tokens/opaque-token.ts'
+import { type KeyBody, type MakerKey, requireWithin, rightsIn } from './key-rights.ts'
 import { type KeyMode, newKeyText, startOfKey } from './key-text.ts'
 import { keyEnded, keyUnknown } from './problems.ts'
 import {
@@ -52,8 +51,8 @@ export type KeyEvent = {
 
 export type KeyOrigin = { address: string; requestId: string | null }
 
-/** Who changes keys, and from where. */
-export type KeyActor = { actor: string; origin: KeyOrigin }
+/** Who changes keys, and from where; `key` where a key does. */
+export type KeyActor = { actor: string; origin: KeyOrigin; key?: MakerKey }
 
 type HostOptions<T> = {
   clock: Clock
@@ -76,38 +75,19 @@ export function openServiceKeys<T extends ServiceKeyTables>(
   }
 }
 
-export const KeyBody = Type.Object({
-  name: Type.String({
-    pattern: '^(?=.*\\S)[^\\p{Cc}\\p{Cs}]*$',
-    message: 'must not be blank, nor have control characters',
-    maxLength: 100,
-    examples: ['shop'],
-  }),
-  scopes: Type.Array(Type.String({ maxLength: 50, examples: ['payments:read'] }), {
-    minItems: 1,
-    maxItems: 20,
-  }),
-  allowedCidrs: Type.Optional(
-    Type.Array(Type.String({ maxLength: 50, examples: ['192.0.2.0/24'] }), { maxItems: 20 }),
-  ),
-  lifetimeDays: Type.Optional(positiveInteger(3650)),
-})
-
 /** The secret itself is in the reply to its creation and nowhere else. */
 export type IssuedKey = { key: ServiceKey; secret: string }
 
 export async function createServiceKey(
   keys: ServiceKeys,
-  { name, scopes, allowedCidrs = [], lifetimeDays = DEFAULT_LIFETIME_DAYS }: Static<typeof KeyBody>,
-  by: KeyActor,
+  { name, lifetimeDays = DEFAULT_LIFETIME_DAYS, ...wanted }: Static<typeof KeyBody>,
+  { key: maker, ...by }: KeyActor,
 ): Promise<IssuedKey> {
-  const faults = [...scopeFaults(keys, scopes), ...cidrFaults(allowedCidrs)]
-  if (faults.length > 0) throw validationFailed(faults)
+  const rights = rightsIn(wanted, keys.scopes, maker)
   return inTransaction(keys.db, async (db) => {
     const issued = await issue(keys, db, {
+      ...rights,
       name: name.trim(),
-      scopes: [...new Set(scopes)],
-      allowedCidrs,
       createdBy: by.actor,
       expiresAt: secondsAfter(keys.clock(), lifetimeDays * DAY_SECONDS),
       replacesId: null,
@@ -122,11 +102,14 @@ export async function createServiceKey(
 export async function rotateServiceKey(
   keys: ServiceKeys,
   id: number,
-  { overlapSeconds = DEFAULT_OVERLAP_SECONDS, by }: { overlapSeconds?: number; by: KeyActor },
+  change: { overlapSeconds?: number; by: KeyActor },
 ): Promise<IssuedKey> {
+  const { overlapSeconds = DEFAULT_OVERLAP_SECONDS } = change
+  const { key: maker, ...by } = change.by
   if (overlapSeconds > LONGEST_OVERLAP_SECONDS)
     throw validationFailed([`overlapSeconds: must be at most ${LONGEST_OVERLAP_SECONDS}`])
   const old = await requireServiceKey(keys, id)
+  if (maker) requireWithin(old, maker)
   const now = keys.clock()
   const lifetime = old.expiresAt.getTime() - old.createdAt.getTime()
   const end = secondsAfter(now, overlapSeconds)
@@ -150,7 +133,11 @@ export async function rotateServiceKey(
 }
 
 /** Ends a key at once. Revoking it again changes nothing. */
-export async function revokeServiceKey(keys: ServiceKeys, id: number, by: KeyActor): Promise<void> {
+export async function revokeServiceKey(
+  keys: ServiceKeys,
+  id: number,
+  { key: _, ...by }: KeyActor,
+): Promise<void> {
   const key = await requireServiceKey(keys, id)
   await inTransaction(keys.db, async (db) => {
     if (!(await updateServiceKeyRevoked(db, id, keys.clock()))) return
@@ -214,7 +201,7 @@ export function isInForce({ revokedAt, expiresAt }: ServiceKey, now: Date): bool
 }
 
 /** How the audit names a key. */
-export function namedKey({ id, name }: ServiceKey): { subject: string; keyId: number } {
+export function namedKey({ id, name }: Pick<ServiceKey, 'id' | 'name'>) {
   return { subject: `key ${id} (${name})`, keyId: id }
 }
 
@@ -222,21 +209,6 @@ async function requireServiceKey({ db }: ServiceKeys, id: number): Promise<Servi
   const key = await findServiceKey(db, id)
   if (!key) throw keyUnknown()
   return key
-}
-
-function scopeFaults({ scopes: known }: ServiceKeys, scopes: string[]): string[] {
-  const unknown = scopes.filter((scope) => !known.includes(scope))
-  return unknown.map((scope) => `scopes: ${scope}: this service has ${known.join(', ')}`)
-}
-
-function cidrFaults(cidrs: string[]): string[] {
-  return cidrs.filter((text) => !isCidr(text)).map((text) => `allowedCidrs: ${text}: not a network`)
-}
-
-function isCidr(text: string): boolean {
-  const [address = '', bits = '0', ...rest] = text.split('/')
-  const width = { 4: 32, 6: 128 }[isIP(address)] ?? -1
-  return rest.length === 0 && /^\d{1,3}$/.test(bits) && Number(bits) <= width
 }
 
 async function issue(

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { tmpdir } from 'node:os'
 import { createInterface } from 'node:readline'
 import { type Api, apiFor } from '../api.ts'
+import { documentedReplies } from '../replies.ts'
 
 type TestScope = { after(work: () => Promise<void> | void): void }
 
@@ -23,7 +24,10 @@ export const NO_DRAIN = Object.fromEntries(
   ),
 )
 
-/** Runs a `main.ts` as a process of its own, for tests that kill it. */
+/**
+ * Runs a `main.ts` as a process of its own, for tests that kill it. What `api` gets from it must be what
+ * the service's API document says.
+ */
 export async function spawnService(
   t: TestScope,
   mainFile: string,
@@ -43,7 +47,8 @@ export async function spawnService(
   }
   t.after(() => kill())
   const baseUrl = await listeningUrl(child)
-  return { baseUrl, api: apiFor(baseUrl), process: child, kill, ended }
+  const api = apiFor(baseUrl, documentedReplies(mainFile))
+  return { baseUrl, api, process: child, kill, ended }
 }
 
 async function listeningUrl(child: ChildProcess): Promise<string> {

@@ -1,0 +1,67 @@
+import { isIP } from 'node:net'
+import type { Static } from 'typebox'
+import { positiveInteger, Type } from '../http/schema.ts'
+import { validationFailed } from '../problems.ts'
+import { insufficientScope } from './problems.ts'
+import type { ServiceKey } from './service-keys.repository.ts'
+
+export const KeyBody = Type.Object({
+  name: Type.String({
+    pattern: '^(?=.*\\S)[^\\p{Cc}\\p{Cs}]*$',
+    message: 'must not be blank, nor have control characters',
+    maxLength: 100,
+    examples: ['shop'],
+  }),
+  scopes: Type.Array(Type.String({ maxLength: 50, examples: ['payments:read'] }), {
+    minItems: 1,
+    maxItems: 20,
+  }),
+  allowedCidrs: Type.Optional(
+    Type.Array(Type.String({ maxLength: 50, examples: ['192.0.2.0/24'] }), { maxItems: 20 }),
+  ),
+  lifetimeDays: Type.Optional(positiveInteger(3650)),
+})
+
+type Rights = Pick<ServiceKey, 'scopes' | 'allowedCidrs'>
+
+/** A key that makes or rotates others. */
+export type MakerKey = Rights
+
+/** What a new key may do, and from where; made by a key, it may do no more than that one. */
+export function rightsIn(
+  { scopes, allowedCidrs = [] }: Pick<Static<typeof KeyBody>, 'scopes' | 'allowedCidrs'>,
+  known: readonly string[],
+  maker?: MakerKey,
+): Rights {
+  const faults = [
+    ...scopes
+      .filter((scope) => !known.includes(scope))
+      .map((scope) => `scopes: ${scope}: this service has ${known.join(', ')}`),
+    ...allowedCidrs
+      .filter((text) => !isCidr(text))
+      .map((text) => `allowedCidrs: ${text}: not a network`),
+  ]
+  if (faults.length > 0) throw validationFailed(faults)
+  const inherited = allowedCidrs.length === 0 ? maker?.allowedCidrs : undefined
+  const rights = { scopes: [...new Set(scopes)], allowedCidrs: inherited ?? allowedCidrs }
+  if (maker) requireWithin(rights, maker)
+  return rights
+}
+
+/** Or a key could give itself what it was not given. */
+export function requireWithin({ scopes, allowedCidrs }: Rights, maker: MakerKey): void {
+  const missing = scopes.filter((scope) => !maker.scopes.includes(scope))
+  if (missing.length > 0) throw insufficientScope(missing.join(' '))
+  if (maker.allowedCidrs.length === 0) return
+  const isInside = (text: string) => maker.allowedCidrs.includes(text)
+  if (allowedCidrs.length === 0 || !allowedCidrs.every(isInside))
+    throw validationFailed([
+      `allowedCidrs: the key that makes this one is bound to ${maker.allowedCidrs.join(', ')}`,
+    ])
+}
+
+function isCidr(text: string): boolean {
+  const [address = '', bits = '0', ...rest] = text.split('/')
+  const width = { 4: 32, 6: 128 }[isIP(address)] ?? -1
+  return rest.length === 0 && /^\d{1,3}$/.test(bits) && Number(bits) <= width
+}
