@@ -106,7 +106,7 @@ export function mountEvents<T extends EventTables>(
   const streams = openStreams(events)
   server.addHook('preClose', async () => streams.close())
   const dispatcher = startDispatcher(events, {
-    onNumbered: streams.notify,
+    onPlaced: streams.notify,
     metrics: server.metrics,
     tracer: server.tracer,
     delivers: settings.delivers,

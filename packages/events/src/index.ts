@@ -1,12 +1,12 @@
 export { renameEndpointCreator } from './database/endpoints.repository.ts'
+export { eventMigrations } from './database/migrations/index.ts'
 export {
   type FirstEvent,
   firstEvent,
   firstEventOf,
+  insertEvent,
   insertFirstEvent,
-} from './database/first-event.repository.ts'
-export { eventMigrations } from './database/migrations/index.ts'
-export { insertEvent } from './database/outbox.repository.ts'
+} from './database/outbox.repository.ts'
 export type { EventTables } from './database/tables.ts'
 export type { Dispatcher } from './delivery/dispatcher.ts'
 export { newSecret, signedHeaders } from './endpoints/secrets.ts'

@@ -135,10 +135,6 @@ export async function updateEndpointFailure(
     .execute()
 }
 
-export async function updateEndpointWarned(db: Db, id: string): Promise<void> {
-  await db.updateTable('event_endpoints').set({ warned: 1 }).where('id', '=', id).execute()
-}
-
 export async function countEndpoints(db: Db): Promise<Record<EndpointState, number>> {
   const rows = await db
     .selectFrom('event_endpoints')

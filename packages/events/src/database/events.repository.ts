@@ -1,5 +1,6 @@
 import { inTransaction } from '@plinth/kit'
-import { firstEventIdAt, lastPosition } from './outbox.repository.ts'
+import { firstEventIdAt } from './outbox.repository.ts'
+import { lastPosition } from './places.repository.ts'
 import type { AttemptRow, Db, DeliveryState, EndpointState, Trigger } from './tables.ts'
 
 export type StoredEvent = {
@@ -59,7 +60,7 @@ export async function findPosition(db: Db, id: string): Promise<number | undefin
     .select('position')
     .where('id', '=', id)
     .executeTakeFirst()
-  return row?.position ?? undefined
+  return row?.position
 }
 
 /** The end of the list; without an id where nothing has happened yet. */

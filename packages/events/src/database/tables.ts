@@ -5,12 +5,28 @@ import type { Generated } from 'kysely'
 export type Db = Connection<EventTables>
 
 export type EventTables = LeaseTables & {
+  event_outbox: OutboxRow
   events: EventRow
+  /** The last sequence of subjects whose events were deleted. */
   event_subjects: { subject: string; sequence: number }
   event_endpoints: EndpointRow
   event_deliveries: DeliveryRow
   event_attempts: AttemptRow
   event_forwards: ForwardRow
+}
+
+/** An event that has no place in the list yet. */
+export type OutboxRow = {
+  n: Generated<number>
+  id: string
+  type: string
+  subject: string
+  created_at: string
+  endpoint_id: string | null
+  traceparent: string | null
+  /** The body before its sequence, and after it. */
+  head: string
+  tail: string
 }
 
 export type EventRow = {
@@ -23,7 +39,7 @@ export type EventRow = {
   body: string
   created_at: string
   /** Where it stands in the list of events. Given after the commit, so that no reader passes it by. */
-  position: Generated<number | null>
+  position: number
   /** The one endpoint it is for; null for all that want its type. */
   endpoint_id: string | null
   /** The trace of the change, where it has one. */

@@ -77,6 +77,7 @@ for (const engine of engines)
       const { receiver, endpoint, publish, deliver } = await start(t, engine)
       await publish(1)
       await deliver()
+      await publish(2)
 
       await endpoint(receiver)
       await deliver()
@@ -316,7 +317,7 @@ for (const engine of engines)
     })
 
     test('five days of nothing but failures pause an endpoint; one success begins anew', async (t) => {
-      const { receiver, endpoint, publish, deliver, api, clock } = await start(t, engine)
+      const { receiver, endpoint, publish, deliver, api, clock, audit } = await start(t, engine)
       const { id } = await endpoint(receiver)
       await deliver()
       const state = async () => (await api.get(`/api/webhooks/endpoints/${id}`)).body.state
@@ -339,6 +340,8 @@ for (const engine of engines)
 
       assert.equal(afterSuccess, 'active')
       assert.equal(await state(), 'paused')
+      const warnings = audit.filter(({ event }) => event === 'WEBHOOK_ENDPOINT_FAILING')
+      assert.equal(warnings.length, 2, 'one at half of each series of failures')
     })
 
     test('an endpoint that one delivery reaches is not paused by another that fails', async (t) => {

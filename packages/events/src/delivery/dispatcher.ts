@@ -1,9 +1,6 @@
 import { coalesce, inTrace, type Metrics, type Tracer } from '@plinth/kit'
-import { insertDeliveries, listEndpointsDue } from '../database/deliveries.repository.ts'
-import { listEndpoints } from '../database/endpoints.repository.ts'
-import { type NumberedEvent, numberEvents } from '../database/outbox.repository.ts'
-import type { Db } from '../database/tables.ts'
-import { isFor } from '../endpoints/endpoints.ts'
+import { listEndpointsDue } from '../database/deliveries.repository.ts'
+import { placeEvents } from '../endpoints/fan-out.ts'
 import type { Events } from '../events.ts'
 import { openLanes } from './lanes.ts'
 
@@ -16,7 +13,7 @@ const APART_MS = 100
 export type Dispatcher = {
   /** Something was probably published: look soon, and not only at the next turn. */
   wake(): void
-  /** Numbers what is new and begins what is due; resolves when that is under way. */
+  /** Places what is new and begins what is due; resolves when that is under way. */
   round(): Promise<void>
   /** Resolves when nothing is due and nothing under way. */
   idle(): Promise<void>
@@ -24,7 +21,7 @@ export type Dispatcher = {
 }
 
 type Options = {
-  onNumbered: () => void
+  onPlaced: () => void
   metrics: Metrics
   tracer: Tracer | undefined
   delivers: boolean
@@ -35,9 +32,8 @@ export function startDispatcher(events: Events, options: Options): Dispatcher {
   const lanes = openLanes(events, options)
   const round = coalesce(async () => {
     if (lanes.stopped) return
-    while (await numberEvents(events.db, (db, fresh) => fanOut(events, db, fresh)))
-      options.onNumbered()
-    options.onNumbered()
+    await placeEvents(events)
+    options.onPlaced()
     // Nothing is sent unsigned.
     if (!events.masterKey) return
     const due = await listEndpointsDue(events.db, events.clock())
@@ -72,15 +68,4 @@ export function startDispatcher(events: Events, options: Options): Dispatcher {
     await round().catch(() => {})
   }
   return { wake, round, idle, stop }
-}
-
-/** The deliveries of events that have just got their place. A paused endpoint gets them later. */
-async function fanOut({ clock }: Events, db: Db, fresh: NumberedEvent[]): Promise<void> {
-  const endpoints = (await listEndpoints(db)).filter(({ state }) => state !== 'disabled')
-  const wanted = fresh.flatMap(({ serial, type, endpointId }) =>
-    endpoints
-      .filter((endpoint) => isFor(endpoint, { type, endpointId }))
-      .map(({ id }) => ({ serial, endpointId: id, trigger: 'event' as const })),
-  )
-  await insertDeliveries(db, wanted, clock())
 }

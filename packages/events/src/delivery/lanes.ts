@@ -20,10 +20,9 @@ import {
   type Endpoint,
   updateEndpointFailure,
   updateEndpointSuccess,
-  updateEndpointWarned,
 } from '../database/endpoints.repository.ts'
 import type { Db } from '../database/tables.ts'
-import { closeEndpoint } from '../endpoints/endpoints.ts'
+import { closeEndpoint, warnOfEndpoint } from '../endpoints/endpoints.ts'
 import { secretsInForce, signedHeaders } from '../endpoints/secrets.ts'
 import type { Events } from '../events.ts'
 import { type Judgement, judge } from './schedule.ts'
@@ -58,12 +57,11 @@ export function openLanes(events: Events, { metrics, tracer }: Telemetry): Lanes
   const count = countAttempts(metrics)
   let stopped = false
 
-  const laneOf = (endpointId: string) => {
-    const ended: Ended[] = []
-    const lane = lanes.get(endpointId) ?? { ended, turn: coalesce(() => turn(endpointId, ended)) }
-    lanes.set(endpointId, lane)
-    return lane
-  }
+  const laneOf = (endpointId: string) =>
+    lanes.getOrInsertComputed(endpointId, () => {
+      const ended: Ended[] = []
+      return { ended, turn: coalesce(() => turn(endpointId, ended)) }
+    })
   const turn = async (endpointId: string, waiting: Ended[]) => {
     // Replies that have come together are recorded together.
     await setImmediate()
@@ -79,11 +77,12 @@ export function openLanes(events: Events, { metrics, tracer }: Telemetry): Lanes
     for (const one of ended) await watchEndpoint(events, one, claim.now)
     if (!claimed) return
     failPoint('events:claimed')
-    for (const delivery of claimed.deliveries) begin(delivery, claimed.endpoint)
+    const means = { ...claimed, secrets: secretsOf(events, claimed, claim.now), send, tracer }
+    for (const delivery of claimed.deliveries) begin(delivery, means)
   }
-  const begin = (delivery: ClaimedDelivery, endpoint: Endpoint) => {
-    const lane = laneOf(endpoint.id)
-    const work = attempt(events, delivery, { endpoint, send, tracer, signal: stopping.signal })
+  const begin = (delivery: ClaimedDelivery, means: Means) => {
+    const lane = laneOf(means.endpoint.id)
+    const work = attempt(events, delivery, means, stopping.signal)
       .then((ended) => {
         lane.ended.push(ended)
         return lane.turn()
@@ -118,18 +117,24 @@ export function openLanes(events: Events, { metrics, tracer }: Telemetry): Lanes
 /** An attempt and what follows from it. */
 type Ended = Claimed & { attempt: Attempt; judgement: Judgement }
 
-type Means = { endpoint: Endpoint; send: Send; tracer: Tracer | undefined; signal: AbortSignal }
+type Means = {
+  endpoint: Endpoint
+  secrets: Secrets
+  send: Send
+  tracer: Tracer | undefined
+}
 
 /** One attempt, with no transaction open while it is under way. */
 async function attempt(
   events: Events,
   delivery: ClaimedDelivery,
-  { endpoint, send, tracer, signal }: Means,
+  { endpoint, secrets, send, tracer }: Means,
+  signal: AbortSignal,
 ): Promise<Ended> {
-  const { body } = delivery
+  const { eventId: id, body } = delivery
   const at = events.clock()
   const began = performance.now()
-  const headers = headersFor(events, endpoint, delivery, at)
+  const headers = secrets && signedHeaders(secrets, { id, body, at })
   const sent = headers
     ? await continueTrace(delivery.traceparent, tracer, () =>
         sendAsSpan(send, endpoint.url, { headers, body, signal }),
@@ -154,15 +159,16 @@ function sendAsSpan(
 
 const NOT_OURS = 'the secret of the endpoint was sealed under another master key'
 
-/** Undefined when the secret cannot be opened. */
-function headersFor(
+/** Undefined when they cannot be opened. */
+type Secrets = string[] | undefined
+
+function secretsOf(
   { masterKey = Buffer.alloc(0) }: Events,
-  endpoint: Endpoint,
-  { eventId: id, body }: ClaimedDelivery,
-  at: Date,
-): Record<string, string> | undefined {
+  { endpoint }: { endpoint: Endpoint },
+  now: Date,
+): Secrets {
   try {
-    return signedHeaders(secretsInForce(masterKey, endpoint, at), { id, body, at })
+    return secretsInForce(masterKey, endpoint, now)
   } catch {
     return undefined
   }
@@ -184,19 +190,14 @@ function isFailure({ attempt, judgement }: Ended): boolean {
 /** An endpoint that does not want events, or never answers, gets none until somebody looks at it. */
 async function watchEndpoint(events: Events, ended: Ended, now: Date): Promise<void> {
   if (!isFailure(ended)) return
-  const { id, url, firstFailureAt, warned } = ended.endpoint
+  const { id, url, warned } = ended.endpoint
   const { disable } = ended.judgement
   // The endpoint may have changed during the attempt, or another attempt succeeded.
   const isSame = (endpoint: Endpoint) => endpoint.url === url
   const hasFailed = (endpoint: Endpoint) => failingMs(endpoint, now) >= PATIENCE_MS
   if (disable) return closeEndpoint(events, id, { state: 'disabled', reason: disable }, isSame)
   if (hasFailed(ended.endpoint)) return closeEndpoint(events, id, OUT_OF_PATIENCE, hasFailed)
-  if (failingMs(ended.endpoint, now) < PATIENCE_MS / 2 || warned) return
-  await updateEndpointWarned(events.db, id)
-  events.log.warn(
-    { endpointId: id, since: firstFailureAt },
-    'every event sent to an endpoint fails',
-  )
+  if (failingMs(ended.endpoint, now) >= PATIENCE_MS / 2 && !warned) await warnOfEndpoint(events, id)
 }
 
 const OUT_OF_PATIENCE = {

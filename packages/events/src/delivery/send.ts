@@ -38,15 +38,14 @@ export function createSender(
     'https:': guardAgent(new https.Agent(options), isForbidden),
   }
   const send: Send = async (url, { headers, body, signal }) => {
-    const { protocol } = new URL(url)
-    const isPlain = protocol === 'http:'
+    const target = new URL(url)
+    const isPlain = target.protocol === 'http:'
     if (isPlain && rules.production) return failed('the address is not https')
-    const timeout = AbortSignal.timeout(timeoutMs)
+    if (signal.aborted) return failed(STOPPED)
     try {
-      const request = (isPlain ? http : https).request(url, {
+      const request = (isPlain ? http : https).request(target, {
         method: 'POST',
         agent: isPlain ? agents['http:'] : agents['https:'],
-        signal: AbortSignal.any([timeout, signal]),
         headers: {
           'content-type': 'application/json',
           'content-length': Buffer.byteLength(body),
@@ -54,17 +53,8 @@ export function createSender(
           ...headers,
         },
       })
-      const {
-        promise: response,
-        resolve,
-        reject,
-      } = Promise.withResolvers<nodeHttp.IncomingMessage>()
-      request.once('response', resolve).once('error', reject)
-      request.end(body)
-      return await readReply(await response)
+      return await answerTo(request, body, { signal, timeoutMs })
     } catch (error) {
-      if (signal.aborted) return failed(STOPPED)
-      if (timeout.aborted) return failed(`no whole answer within ${timeoutMs / 1000} seconds`)
       return failed(explain(error))
     }
   }
@@ -77,19 +67,57 @@ export function createSender(
 /** The attempt was broken off because this service stops: it says nothing about the endpoint. */
 export const STOPPED = 'this service was stopped'
 
-async function readReply(response: nodeHttp.IncomingMessage): Promise<Sent> {
+type Limits = { signal: AbortSignal; timeoutMs: number }
+
+/** With a timer of its own: a signal made of others takes longer than the rest of the request. */
+function answerTo(
+  request: nodeHttp.ClientRequest,
+  body: string,
+  { signal, timeoutMs }: Limits,
+): Promise<Sent> {
+  const { promise, resolve } = Promise.withResolvers<Sent>()
+  const end = (sent: Sent) => {
+    clearTimeout(timer)
+    signal.removeEventListener('abort', stop)
+    resolve(sent)
+  }
+  const giveUp = (reason: string) => {
+    end(failed(reason))
+    request.destroy()
+  }
+  const stop = () => giveUp(STOPPED)
+  const late = `no whole answer within ${timeoutMs / 1000} seconds`
+  const timer = setTimeout(giveUp, timeoutMs, late)
+  signal.addEventListener('abort', stop)
+  request
+    .on('response', (response) => readReply(response, end))
+    .on('error', (error) => end(failed(explain(error))))
+    .end(body)
+  return promise
+}
+
+function readReply(response: nodeHttp.IncomingMessage, end: (sent: Sent) => void): void {
   const chunks: Buffer[] = []
   let bytes = 0
-  for await (const chunk of response) {
-    chunks.push(chunk)
-    bytes += chunk.length
-    if (bytes > MOST_REPLY_BYTES) break
-  }
-  const { 'retry-after': retryAfter, 'webhook-delivery': instruction } = response.headers
+  const done = () => end(replyOf(response, Buffer.concat(chunks)))
+  response
+    .on('data', (chunk: Buffer) => {
+      chunks.push(chunk)
+      bytes += chunk.length
+      if (bytes <= MOST_REPLY_BYTES) return
+      done()
+      response.destroy()
+    })
+    .on('end', done)
+    .on('error', (error) => end(failed(explain(error))))
+}
+
+function replyOf({ headers, statusCode }: nodeHttp.IncomingMessage, body: Buffer): Sent {
+  const { 'retry-after': retryAfter, 'webhook-delivery': instruction } = headers
   // PostgreSQL stores no NUL.
-  const text = Buffer.concat(chunks).toString().slice(0, REPLY_CHARACTERS).replaceAll('\0', '')
+  const text = body.toString().slice(0, REPLY_CHARACTERS).replaceAll('\0', '')
   return {
-    status: response.statusCode ?? null,
+    status: statusCode ?? null,
     error: null,
     reply: text === '' ? null : text,
     retryAfter,

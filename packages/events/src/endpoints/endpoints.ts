@@ -21,6 +21,7 @@ import {
   urlNotAllowed,
 } from '../problems.ts'
 import { faultOfUrl } from './address.ts'
+import { placeEvents } from './fan-out.ts'
 import { newSecret, openSecret, sealSecret } from './secrets.ts'
 
 const MOST_ENDPOINTS = 20
@@ -40,6 +41,8 @@ export async function createEndpoint(
   const key = requireKey(events)
   requireKnownTypes(events, types)
   await requireAllowed(events, url)
+  // It gets what happens from now on.
+  await placeEvents(events)
   const id = `ep_${randomBytes(12).toString('hex')}`
   const secret = newSecret()
   const now = events.clock()
@@ -74,15 +77,6 @@ export async function requireEndpoint({ db }: Events, id: string): Promise<Endpo
   const endpoint = await findEndpoint(db, id)
   if (!endpoint) throw endpointMissing()
   return endpoint
-}
-
-/** Whether an endpoint gets an event: one that is for it alone, or of a type that it wants. */
-export function isFor(
-  { id, types }: Endpoint,
-  event: { type: string; endpointId: string | null },
-): boolean {
-  if (event.endpointId !== null) return event.endpointId === id
-  return types.length === 0 || types.includes(event.type)
 }
 
 /** Active again, an endpoint gets what has waited for it. */
@@ -167,6 +161,20 @@ export async function closeEndpoint(
   })
   if (!isClosed) return
   events.log.warn({ endpointId: id, state, reason }, 'an endpoint of events gets no more events')
+}
+
+/** Once for each series of failures, while there is time to repair it. */
+export async function warnOfEndpoint(events: Events, id: string): Promise<void> {
+  const failing = await inTransaction(events.db, async (db) => {
+    const endpoint = await findEndpointForUpdate(db, id)
+    if (!endpoint?.firstFailureAt || endpoint.warned) return undefined
+    await updateEndpoint(db, { ...endpoint, warned: true })
+    await audit(events, db, endpoint, { ...BY_ITSELF, event: 'WEBHOOK_ENDPOINT_FAILING' })
+    return endpoint
+  })
+  if (!failing) return
+  const about = { endpointId: id, since: failing.firstFailureAt }
+  events.log.warn(about, 'every event sent to an endpoint fails')
 }
 
 async function updated(

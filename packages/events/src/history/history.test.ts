@@ -1,12 +1,21 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
-import { accessTokenRejected, guarding, inTransaction } from '@plinth/kit'
+import {
+  accessTokenRejected,
+  guarding,
+  inTransaction,
+  kitMigrations,
+  openDatabase,
+} from '@plinth/kit'
 import { until } from '../../../../test/until.ts'
 import { engines, startEvents, startReceiver } from '../../testing/index.ts'
+import type { EventTables } from '../database/tables.ts'
+import { newSecret, sealSecret } from '../endpoints/secrets.ts'
 import { pruneEvents } from '../host.ts'
-import { insertEvent } from '../index.ts'
+import { eventMigrations, insertEvent } from '../index.ts'
 
 const DAY = 86_400
+const AT = '2030-01-01T00:00:00.000Z'
 
 type Listed = { id: string; type: string; data: { number: number } }
 
@@ -32,6 +41,84 @@ for (const engine of engines)
         seen,
         Array.from({ length: 25 }, (_, n) => n),
       )
+    })
+
+    test('an event is there as soon as the change is, also to go on from and to send again', async (t) => {
+      const { api, publish, detail } = await start(t)
+
+      const first = await publish(1)
+      const { event } = await detail(first)
+      await publish(2)
+      const { items } = (await api.get('/api/events')).body
+      const third = await publish(3)
+      const afterThird = await api.get(`/api/events?after=${third}`)
+      const fourth = await publish(4)
+      const replayed = await api.post(`/api/events/${fourth}/replay`)
+
+      assert.equal(event.id, first)
+      assert.deepEqual(numbers(items), [1, 2])
+      assert.deepEqual([afterThird.status, afterThird.body], [200, { items: [], next: third }])
+      assert.deepEqual([replayed.status, replayed.body.count], [202, 0])
+    })
+
+    test('what an earlier version left without a place gets one, and its deliveries', async (t) => {
+      const url = await engine.freshUrl(t, [])
+      const masterKey = Buffer.alloc(32, 7)
+      const [wanting, all] = [await startReceiver(t), await startReceiver(t)]
+      const earlier = [...kitMigrations, ...eventMigrations.slice(0, 4)]
+      const { db, close } = await openDatabase<EventTables>(url, earlier)
+      const endpoint = (id: string, receiver: { url: string }, types: string[]) => ({
+        id,
+        url: receiver.url,
+        description: '',
+        types: JSON.stringify(types),
+        secret: sealSecret(masterKey, id, newSecret()),
+        old_secrets: '[]',
+        state: 'active' as const,
+        state_reason: null,
+        created_at: AT,
+        created_by: 'admin',
+        first_failure_at: null,
+        last_success_at: null,
+        warned: 0,
+      })
+      const event = (number: number, more: object = {}) => ({
+        id: `evt_${number}`,
+        type: 'thing.made',
+        subject: 'one',
+        sequence: number,
+        body: JSON.stringify({
+          ...{ id: `evt_${number}`, type: 'thing.made', timestamp: AT, source: 'things' },
+          ...{ subject: 'one', sequence: number, apiVersion: '1', data: { number } },
+        }),
+        created_at: AT,
+        position: null as never,
+        endpoint_id: null,
+        traceparent: null,
+        ...more,
+      })
+      const endpoints = [endpoint('ep_1', wanting, ['thing.gone']), endpoint('ep_2', all, [])]
+      await db.insertInto('event_endpoints').values(endpoints).execute()
+      await db
+        .insertInto('events')
+        .values([
+          event(1, { position: 5 }),
+          event(2),
+          event(3, { type: 'thing.gone' }),
+          event(4, { type: 'ping', endpoint_id: 'ep_1' }),
+        ])
+        .execute()
+      await close()
+
+      const { api, deliver, publish, detail } = await startEvents(t, { url, masterKey })
+      await deliver()
+      const next = await publish(5, { subject: 'one' })
+
+      const { items } = (await api.get('/api/events?after=evt_1')).body
+      assert.deepEqual(numbers(items), [2, 3, 4, 5])
+      assert.deepEqual(wanting.all.map(({ id }) => id).sort(), ['evt_3', 'evt_4'])
+      assert.deepEqual(all.all.map(({ id }) => id).sort(), ['evt_2', 'evt_3'])
+      assert.equal((await detail(next)).event.sequence, 5)
     })
 
     test('by type, subject, time and state, and newest first', async (t) => {
@@ -125,7 +212,8 @@ for (const engine of engines)
     test('events are counted on where the database was moved from another engine', async (t) => {
       const { publish, deliver, db, api } = await start(t)
       await publish(1, { subject: 'one' })
-      // On SQLite the events themselves are counted.
+      await deliver()
+      // The events themselves are counted; earlier versions counted here on PostgreSQL.
       await db.deleteFrom('event_subjects').execute()
 
       for (const number of [2, 3]) await publish(number, { subject: 'one' })

@@ -10,7 +10,7 @@ import {
 } from '../database/events.repository.ts'
 import { type Forward, insertForward, listForwardsOf } from '../database/forwards.repository.ts'
 import { repeatEvent, repeatWindow } from '../database/repeats.repository.ts'
-import { isFor } from '../endpoints/endpoints.ts'
+import { isFor, placeEvents } from '../endpoints/fan-out.ts'
 import type { Events } from '../events.ts'
 import { cursorGone, endpointMissing, endpointNotActive, eventMissing } from '../problems.ts'
 
@@ -22,6 +22,7 @@ const DEFAULT_LIMIT = 100
 
 /** What has happened, oldest first unless asked otherwise. `next` is where to go on reading. */
 export async function readEvents(events: Events, { after, order = 'asc', limit, ...filter }: Page) {
+  await catchUp(events)
   const found = await listEvents(events.db, {
     ...filter,
     order,
@@ -34,6 +35,13 @@ export async function readEvents(events: Events, { after, order = 'asc', limit, 
   }
 }
 
+/** What was committed before a question belongs to the answer. On a full disk the rest can be read. */
+export async function catchUp(events: Events): Promise<void> {
+  await placeEvents(events).catch((error) =>
+    events.log.warn({ err: error }, 'new events could not be given their places'),
+  )
+}
+
 /** 410 for an event that is not kept any more: there may be others between it and the oldest one. */
 async function requirePosition({ db }: Events, id: string): Promise<number> {
   const position = await findPosition(db, id)
@@ -42,7 +50,9 @@ async function requirePosition({ db }: Events, id: string): Promise<number> {
 }
 
 /** An event with what became of it at each endpoint. Replies are for those who may see them. */
-export async function readEvent({ db }: Events, id: string, seesReplies: boolean) {
+export async function readEvent(events: Events, id: string, seesReplies: boolean) {
+  await catchUp(events)
+  const { db } = events
   const event = await findEvent(db, id)
   if (!event) throw eventMissing()
   const deliveries = await listDeliveriesOf(db, event.serial)
@@ -67,10 +77,12 @@ function shown({ id: _, endpointState, state, attempts, ...delivery }: Delivery,
 
 /** Keeps what a reader of the stream says it did with an event. */
 export async function recordForward(
-  { db, clock }: Events,
+  events: Events,
   id: string,
   forward: Omit<Forward, 'n' | 'at'>,
 ): Promise<void> {
+  await catchUp(events)
+  const { db, clock } = events
   const event = await findEvent(db, id)
   if (!event) throw eventMissing()
   await insertForward(db, event.serial, { ...forward, at: clock().toISOString() })
@@ -78,10 +90,12 @@ export async function recordForward(
 
 /** Sends an event again, to one endpoint or to all that want it. Returns to how many. */
 export async function replayEvent(
-  { db, clock }: Events,
+  events: Events,
   id: string,
   endpointId?: string,
 ): Promise<number> {
+  await catchUp(events)
+  const { db, clock } = events
   return inTransaction(db, async (transaction) => {
     const event = await findEvent(transaction, id)
     if (!event) throw eventMissing()
@@ -108,16 +122,21 @@ type Recovery = { since: Date; until?: Date; failedOnly?: boolean }
 
 /** Sends an endpoint again what happened in a span of time. */
 export async function recoverEndpoint(
-  { db, clock }: Events,
+  events: Events,
   endpointId: string,
-  { since, until = clock(), failedOnly = true }: Recovery,
+  { since, until = events.clock(), failedOnly = true }: Recovery,
 ): Promise<number> {
   if (until < since) throw validationFailed(['until: must not be before since'])
-  return inTransaction(db, async (transaction) => {
+  await catchUp(events)
+  return inTransaction(events.db, async (transaction) => {
     const endpoint = await findEndpoint(transaction, endpointId)
     if (!endpoint) throw endpointMissing()
     if (endpoint.state === 'disabled') throw endpointNotActive()
     const window = { since, until, failedOnly, types: endpoint.types }
-    return repeatWindow(transaction, window, { endpointId, trigger: 'recover', now: clock() })
+    return repeatWindow(transaction, window, {
+      endpointId,
+      trigger: 'recover',
+      now: events.clock(),
+    })
   })
 }

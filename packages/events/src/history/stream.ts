@@ -7,6 +7,7 @@ import {
 } from '../database/events.repository.ts'
 import type { Events } from '../events.ts'
 import { tooManyStreams } from '../problems.ts'
+import { catchUp } from './history.ts'
 
 const MOST_STREAMS = 100
 const BATCH = 100
@@ -60,6 +61,7 @@ async function* eventsFrom(
   { after, ...filter }: StreamStart,
   { end, mayRead, news }: Surroundings,
 ): AsyncGenerator<string> {
+  await catchUp(events)
   const start = await startOf(events, after, filter)
   yield openingOf(start)
   let position = start?.position ?? 0
@@ -71,6 +73,7 @@ async function* eventsFrom(
       askedAt = events.clock()
     }
     const waiting = news()
+    await catchUp(events)
     const found = await listEvents(events.db, {
       ...filter,
       after: position,
@@ -117,7 +120,7 @@ function openingOf(start: Start | undefined): string {
   return `: events follow\n${start.id === undefined ? '' : `id: ${start.id}\n`}\n`
 }
 
-/** Another node may number the events, so this one looks for itself. */
+/** Another node may place the events, so this one looks for itself. */
 async function pause(end: AbortSignal): Promise<void> {
   await setTimeout(LOOK_EVERY_MS, undefined, { signal: end, ref: false }).catch(() => {})
 }

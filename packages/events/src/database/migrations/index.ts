@@ -3,6 +3,7 @@ import { eventsMigration } from './0001-events.ts'
 import { traceparentMigration } from './0002-traceparent.ts'
 import { forwardsMigration } from './0003-forwards.ts'
 import { fewerIndexesMigration } from './0004-fewer-indexes.ts'
+import { outboxMigration } from './0005-outbox.ts'
 
 /** A host lists these after the kit's own. */
 export const eventMigrations: Migration[] = [
@@ -10,4 +11,5 @@ export const eventMigrations: Migration[] = [
   traceparentMigration,
   forwardsMigration,
   fewerIndexesMigration,
+  outboxMigration,
 ]

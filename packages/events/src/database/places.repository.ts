@@ -1,0 +1,101 @@
+import { engineOf, inTransaction, prepared } from '@plinth/kit'
+import { type RawBuilder, sql } from 'kysely'
+import type { Db } from './tables.ts'
+
+export type PlacedEvent = { serial: number; type: string; endpointId: string | null }
+
+const BATCH = 500
+
+/** Another number would let two versions of the service miss each other's lock. */
+const PLACING_LOCK = 7_264_109
+
+/**
+ * Moves events from the outbox to the list, and lets `fanOut` make their deliveries in the same
+ * transaction. Transactions commit in another order than their rows are numbered in, so a reader of the
+ * row numbers would miss some; places are given after the commit, by one node at a time. So is the
+ * sequence of a subject, which is part of the body. Returns whether there may be more.
+ */
+export async function placeNext(
+  db: Db,
+  fanOut: (db: Db, placed: () => Promise<PlacedEvent[]>) => Promise<void>,
+): Promise<boolean> {
+  if ((await firstWaiting(db, {})).length === 0) return false
+  return inTransaction(db, async (transaction) => {
+    if (engineOf(db) === 'postgres')
+      await sql`select pg_advisory_xact_lock(${PLACING_LOCK})`.execute(transaction)
+    const [first] = await firstWaiting(transaction, {})
+    if (!first) return false
+    const last = await lastPosition(transaction)
+    const batch = { first: first.n, end: first.n + BATCH, last }
+    if (engineOf(db) === 'postgres') await takeAndPlace(transaction, batch)
+    else {
+      await place(transaction, batch)
+      await take(transaction, batch)
+    }
+    await fanOut(transaction, () => placedAfter(transaction, { last }))
+    return true
+  })
+}
+
+const firstWaiting = prepared((db: Db, _: object) =>
+  db.selectFrom('event_outbox').select('n').orderBy('n').limit(1),
+)
+
+const placedAfter = prepared((db: Db, { last }: Pick<Batch, 'last'>) =>
+  db
+    .selectFrom('events')
+    .select(['serial', 'type', 'endpoint_id as endpointId'])
+    .where('position', '>', last)
+    .orderBy('position'),
+)
+
+type Batch = { first: number; end: number; last: number }
+
+/** Rows that are committed between two statements would be deleted unread: this is one. */
+const takeAndPlace = prepared((db: Db, batch: Batch) => {
+  const statement = sql`
+    with taken as (delete from event_outbox where n < ${batch.end} returning *)
+    ${placing(batch, sql`taken`)}`
+  return { compile: () => statement.compile(db) }
+})
+
+const place = prepared((db: Db, batch: Batch) => ({
+  compile: () => placing(batch, sql`event_outbox where n < ${batch.end}`).compile(db),
+}))
+
+const take = prepared((db: Db, { end }: Batch) =>
+  db.deleteFrom('event_outbox').where('n', '<', end),
+)
+
+/**
+ * Numbers in the outbox have gaps, and so may places. The sequence goes on from the newest event that
+ * is kept of the subject; `event_subjects` has that of subjects whose events were all deleted.
+ */
+function placing({ first, last }: Batch, waiting: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`
+    insert into events
+      (id, type, subject, sequence, body, created_at, position, endpoint_id, traceparent)
+    select id, type, subject, sequence,
+      head || ',"sequence":' || sequence || ',' || tail,
+      created_at, cast(${last} as bigint) + 1 + n - cast(${first} as bigint), endpoint_id, traceparent
+    from (select waiting.*, row_number() over (partition by subject order by n) + coalesce(
+        (select max(sequence) from events where events.subject = waiting.subject),
+        (select sequence from event_subjects where event_subjects.subject = waiting.subject),
+        0) as sequence
+      from (select * from ${waiting}) as waiting) as counted`
+}
+
+/** Never deleted, or its number would be given out again. */
+export async function lastPosition(db: Db): Promise<number> {
+  const [found] = await lastPlaced(db, {})
+  return found?.position ?? 0
+}
+
+const lastPlaced = prepared((db: Db, _: object) =>
+  db
+    .selectFrom('events')
+    .select('position')
+    .where('position', 'is not', null)
+    .orderBy('position', 'desc')
+    .limit(1),
+)

@@ -1,0 +1,36 @@
+import { insertDeliveries } from '../database/deliveries.repository.ts'
+import { type Endpoint, listEndpoints } from '../database/endpoints.repository.ts'
+import { type PlacedEvent, placeNext } from '../database/places.repository.ts'
+import type { Db } from '../database/tables.ts'
+import type { Events } from '../events.ts'
+
+/** Gives what was committed until now its place in the list, and makes the deliveries of it. */
+export async function placeEvents(events: Events): Promise<void> {
+  let isMore = true
+  while (isMore) isMore = await placeNext(events.db, (db, placed) => fanOut(events, db, placed))
+}
+
+/** A paused endpoint gets them later. */
+async function fanOut(
+  { clock }: Events,
+  db: Db,
+  placed: () => Promise<PlacedEvent[]>,
+): Promise<void> {
+  const endpoints = (await listEndpoints(db)).filter(({ state }) => state !== 'disabled')
+  if (endpoints.length === 0) return
+  const wanted = (await placed()).flatMap(({ serial, type, endpointId }) =>
+    endpoints
+      .filter((endpoint) => isFor(endpoint, { type, endpointId }))
+      .map(({ id }) => ({ serial, endpointId: id, trigger: 'event' as const })),
+  )
+  await insertDeliveries(db, wanted, clock())
+}
+
+/** Whether an endpoint gets an event: one that is for it alone, or of a type that it wants. */
+export function isFor(
+  { id, types }: Endpoint,
+  event: { type: string; endpointId: string | null },
+): boolean {
+  if (event.endpointId !== null) return event.endpointId === id
+  return types.length === 0 || types.includes(event.type)
+}
