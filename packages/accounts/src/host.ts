@@ -42,7 +42,7 @@ import {
 } from './database/users.repository.ts'
 import { measureAccounts } from './measure.ts'
 import { emailTaken, usernameTaken } from './problems.ts'
-import { accountGuard } from './sessions/caller.ts'
+import { accountGuard, type Callers } from './sessions/caller.ts'
 import { sessionRoutes } from './sessions/sessions.routes.ts'
 import { registrationBody } from './users/schemas.ts'
 import { userRoutes } from './users/users.routes.ts'
@@ -50,6 +50,8 @@ import { registerUser } from './users/users.ts'
 
 /** How a host asks for a fresh proof of who the caller is. */
 type Recent = (accounts: Accounts) => Guard
+
+type Extras = { keys?: KeyGuard; recent?: Recent; callers?: (accounts: Accounts) => Callers }
 
 /**
  * Opens the accounts and mounts them on a server, which closes them when it closes. A failure closes
@@ -59,8 +61,8 @@ export async function mountAccounts<T extends AccountTables>(
   server: Server,
   db: Db<T>,
   settings: AccountSettings,
-  { keys, recent, ...hooks }: Hooks & { keys?: KeyGuard; recent?: Recent } = {},
-): Promise<{ accounts: Accounts; guard: AccountGuard }> {
+  { keys, recent, callers, ...hooks }: Hooks & Extras = {},
+): Promise<{ accounts: Accounts; guard: AccountGuard; callers: Callers }> {
   try {
     const accounts = await openAccounts(db, settings, server.clock, hooks)
     server.onClose(accounts.close)
@@ -71,12 +73,13 @@ export async function mountAccounts<T extends AccountTables>(
       server.announcements.push('demo accounts are on: everybody knows their password')
     Object.assign(server.pageFacts, pageFacts(settings))
     measureAccounts(server, accounts)
-    const guard = accountGuard(accounts, keys)
+    const known = callers?.(accounts)
+    const guard = accountGuard(accounts, keys, known)
     userRoutes(server, accounts, guard, recent?.(accounts))
     sessionRoutes(server, accounts, guard)
     auditRoutes(server, accounts, guard)
     jwksRoutes(server, accounts.signingKeys)
-    return { accounts, guard }
+    return { accounts, guard, callers: known ?? guard }
   } catch (error) {
     await server.close().catch((failure) => {
       server.log.error({ err: failure }, 'closing after a failed start failed too')

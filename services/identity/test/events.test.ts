@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { startReceiver } from '@plinth/events/testing'
 import type { Api } from '@plinth/kit/testing'
+import { until } from '../../../test/until.ts'
 import { enrol } from './authenticator-app.ts'
 import { mailTo, tokenOf } from './inbox.ts'
 import { ALICE, adminToken, engines, startWithAlice } from './start-identity.ts'
@@ -83,19 +84,33 @@ for (const engine of engines)
       assert.equal(denied.body.code, 'INSUFFICIENT_SCOPE')
     })
 
-    test('administrators get a mail when an endpoint gets no more events', async (t) => {
-      const { api } = await startWithAlice(t, { engine, delivers: true })
-      const token = await adminToken(api)
+    test('administrators get a mail when an endpoint fails for days, and when it ends', async (t) => {
+      const { api, clock } = await startWithAlice(t, { engine, delivers: true })
+      const first = { token: await adminToken(api) }
       const receiver = await startReceiver(t)
-      receiver.answerWith(() => ({ status: 410 }))
+      receiver.answerWith(() => ({ status: 500 }))
+      const { body } = await api.post('/api/webhooks/endpoints', { url: receiver.url }, first)
+      await until(
+        () => api.get(`/api/webhooks/endpoints/${body.id}`, first),
+        (reply) => reply.body.firstFailureAt !== null,
+      )
+      clock.advance(3 * 86_400)
+      const later = { token: await adminToken(api) }
+      const happen = () =>
+        api.post('/api/service-keys', { name: 'shop', scopes: ['events:read'] }, later)
 
-      const { body } = await api.post('/api/webhooks/endpoints', { url: receiver.url }, { token })
+      await happen()
+      const warning = await mailTo(api, 'admin@example.com', 'endpoint-failing')
+      receiver.answerWith(() => ({ status: 410 }))
+      await happen()
       const mail = await mailTo(api, 'admin@example.com', 'endpoint-disabled')
 
-      assert.match(mail.text, new RegExp(`${body.id} \\(${new URL(receiver.url).origin}\\)`))
-      const { body: audit } = await api.get('/api/audit', { token })
+      for (const { text } of [warning, mail])
+        assert.match(text, new RegExp(`${body.id} \\(${new URL(receiver.url).origin}\\)`))
+      const { body: audit } = await api.get('/api/audit', later)
       const events = audit.content.map(({ event }: { event: string }) => event)
-      assert.ok(events.includes('WEBHOOK_ENDPOINT_DISABLED'))
+      for (const event of ['WEBHOOK_ENDPOINT_FAILING', 'WEBHOOK_ENDPOINT_DISABLED'])
+        assert.ok(events.includes(event), event)
     })
 
     test('are for administrators and keys, and not for users', async (t) => {

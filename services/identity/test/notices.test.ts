@@ -23,6 +23,7 @@ const EDGE = 'Mozilla/5.0 AppleWebKit/537.36 Chrome/130.0 Safari/537.36 Edg/130.
 const NO_NOTICE = [
   'account-erased',
   'endpoint-disabled',
+  'endpoint-failing',
   'verify-email',
   'password-reset',
   'password-reset-by-administrator',

@@ -75,7 +75,8 @@ not identified: the application in front of this service does so.`,
     Customers: 'Customers live at the provider only.',
     Webhooks: 'Events that the provider delivers.',
     Events: 'What has happened, and where it is told.',
-    'Service keys': 'For administrators: keys of the applications that call.',
+    'Service keys':
+      'For administrators, and keys with keys:write: keys of the applications that call.',
     Operations: 'Configuration, audit, health, and this document.',
   },
   webhooks: describeEvents(PAYMENT_EVENTS),
@@ -138,7 +139,7 @@ export async function openPayments(
     record: (to, { origin, ...event }) =>
       insertAuditEvent(to, { at: clock().toISOString(), ...event, ...origin }),
   })
-  if (guard.admin) serviceKeyRoutes(server, keys, guard.admin)
+  serviceKeyRoutes(server, keys, guard.keys)
   server.onClose(startKeyNotices(keys, server).stop)
   actuatorRoutes(server, { name: NAME, version: VERSION, healthy: onceCaughtUp(ping) })
   if (config.console) paymentConsoleRoutes(server, config)
@@ -148,14 +149,16 @@ export async function openPayments(
 }
 
 /** The console, and where it finds the page of the sandbox: a sandbox must never look real. */
-function paymentConsoleRoutes(server: Server, { sandboxUrl }: PaymentsConfig): void {
+function paymentConsoleRoutes(server: Server, config: PaymentsConfig): void {
+  const { sandboxUrl, access, issuer } = config
+  Object.assign(server.pageFacts, { access, issuer: issuer?.issuer })
   server.get('/api-test/provider.json', { schema: { hide: true } }, () => ({
     sandboxUrl: sandboxUrl ?? null,
   }))
   consoleRoutes(server, consoleFolder('payments'))
 }
 
-const SCOPES = ['payments:read', 'payments:write', 'refunds:write', ...EVENT_SCOPES]
+const SCOPES = ['payments:read', 'payments:write', 'refunds:write', ...EVENT_SCOPES, 'keys:write']
 
 /** The service keys in the database of this service; changes go into its audit. */
 function paymentKeys(db: Payments['db'], { production }: PaymentsConfig, clock: Clock) {
@@ -169,15 +172,19 @@ function paymentKeys(db: Payments['db'], { production }: PaymentsConfig, clock: 
 
 /** For the command line: the database of the service, whether or not it runs. */
 export async function openForOperator(config: PaymentsConfig) {
-  const { db, close } = await openDatabase<PaymentTables>(config.databaseUrl, migrations)
+  const { databaseUrl, database } = config
+  const { db, close } = await openDatabase<PaymentTables>(databaseUrl, migrations, database)
   const publishSample = (type: string) =>
     insertSample(db, PAYMENT_EVENTS, { source: SOURCE, type, at: systemClock() })
   return { keys: paymentKeys(db, config, systemClock), publishSample, close }
 }
 
-type Guards = PaymentGuard & { admin?: Guard }
+type Guards = PaymentGuard & { keys: Guard; admin?: Guard }
 
-/** What each kind of call asks for, as `PAYMENTS_ACCESS` says; `admin` manages service keys. */
+/**
+ * What each kind of call requires under `PAYMENTS_ACCESS`. Without sign-in, a key manages the others, and
+ * an operator creates the first one on the command line.
+ */
 function paymentGuards(
   { access, issuer, production }: PaymentsConfig,
   keyGuard: KeyGuard,
@@ -185,7 +192,8 @@ function paymentGuards(
 ): Guards {
   if (issuer && users) return issuerGuards(issuer.role, keyGuard, users)
   const { scope } = keyGuard
-  const byKey: PaymentGuard = {
+  const byKey: Guards = {
+    keys: scope('keys:write'),
     read: scope('payments:read'),
     write: scope('payments:write'),
     refund: scope('refunds:write'),
@@ -193,10 +201,9 @@ function paymentGuards(
     retry: scope('payments:write'),
   }
   if (access === 'keys') return byKey
-  const open = { read: anyone, write: anyone, refund: anyone }
+  const open = { ...byKey, read: anyone, write: anyone, refund: anyone }
   // Operations show everything about everyone: in production they are never open.
-  const operations = production ? byKey : { operate: anyone, retry: anyone }
-  return { ...operations, ...open }
+  return production ? open : { ...open, operate: anyone, retry: anyone }
 }
 
 const OPEN_EVENTS = { read: anyone, write: anyone, admin: anyone, seesReplies: () => true }
@@ -215,6 +222,7 @@ function issuerGuards(role: string, keys: KeyGuard, authenticate: Authenticate):
   const user = users.role(role)
   return {
     admin,
+    keys: keys.or('keys:write', admin),
     read: keys.or('payments:read', user),
     write: keys.or('payments:write', user),
     refund: keys.or('refunds:write', admin),

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { type Delivered, startReceiver } from '@plinth/events/testing'
+import { createServiceKey, openServiceKeys } from '@plinth/kit'
 import { startLoop } from './start-loop.ts'
 import { engines, startPayments } from './start-payments.ts'
 
@@ -90,6 +91,29 @@ describe('who may see events and name endpoints', () => {
     const guarded = operations.filter(({ url }) => /^\/api\/(events|webhooks\/)/.test(url))
     assert.equal(guarded.length, 14)
     assert.ok(guarded.every(({ access }) => access.length > 0))
+  })
+
+  test('with access by keys: only one that manages endpoints sees what they answered', async (t) => {
+    const env = { PAYMENTS_ACCESS: 'keys' }
+    const { api, payments, clock, dispatcher } = await startPayments(t, { env })
+    const scopes = ['events:read', 'webhooks:write']
+    const options = { clock, production: false, scopes, record: async () => {} }
+    const keys = openServiceKeys(payments.db, options)
+    const by = { actor: 'test', origin: { address: '', requestId: null } }
+    const keyWith = async (...wanted: string[]) =>
+      (await createServiceKey(keys, { name: 'shop', scopes: wanted }, by)).secret
+    const [reader, manager] = [await keyWith('events:read'), await keyWith(...scopes)]
+    const receiver = await startReceiver(t)
+    receiver.answerWith(() => ({ status: 500, body: 'what is inside' }))
+
+    await api.post(PATH, { url: receiver.url }, { token: manager })
+    await dispatcher.idle()
+
+    const replyFor = async (token: string) => {
+      const { body } = await api.get(`/api/events/${receiver.all[0]?.id}`, { token })
+      return body.deliveries[0].attempts[0].reply
+    }
+    assert.deepEqual([await replyFor(reader), await replyFor(manager)], [null, 'what is inside'])
   })
 
   test('without a master key, in production, no endpoint can be made and events still happen', async (t) => {

@@ -72,6 +72,28 @@ for (const engine of engines)
       }
     })
 
+    test('the first key of the command line makes the others over HTTP, with its scopes', async (t) => {
+      const { api, create } = await start(t, engine)
+      const { secret: token, id } = await create('office', 'keys:write', 'payments:read')
+      const shop = { name: 'shop', scopes: ['payments:read'] }
+
+      const made = await api.post('/api/service-keys', shop, { token })
+      const wider = { name: 'shop', scopes: ['refunds:write'] }
+      const refused = await api.post('/api/service-keys', wider, { token })
+
+      assert.equal((await api.get('/api/service-keys')).status, 401)
+      assert.deepEqual([made.status, refused.status], [201, 403])
+      const { secret } = made.body
+      assert.equal((await api.get('/api/payments', { token: secret })).status, 200)
+      assert.equal((await api.get('/api/service-keys', { token: secret })).status, 403)
+      const { body } = await api.get('/api/audit?sort=id,asc', { token })
+      const rows = body.content.map(({ event, actor }: Record<string, string>) => [event, actor])
+      assert.deepEqual(rows.slice(1), [
+        ['SERVICE_KEY_CREATED', `key ${id} (office)`],
+        ['ACCESS_DENIED', 'shop'],
+      ])
+    })
+
     test('configuration, webhook, health and return page stay public', async (t) => {
       const { api, deliver } = await start(t, engine)
       const event = { id: 'evt_1', type: 'customer.created', data: { object: { id: 'cus_1' } } }

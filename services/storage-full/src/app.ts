@@ -118,24 +118,24 @@ export async function createStorageFull(
   database.measure(server.metrics)
   server.onClose(storage.providers.close)
   const keyGuard = serviceKeyGuard(keys, { allowedOrigins: config.corsOrigins })
-  const { accounts } = await mountAccounts(server, database.db, config.accounts, {
+  const problems = config.trustedIssuer === undefined ? [] : [issuerUnavailable]
+  const issuer = { trusted: config.trustedIssuer, introspection }
+  const { accounts, callers } = await mountAccounts(server, database.db, config.accounts, {
     keys: keyGuard,
+    callers: (own) => callerGuard(authenticateWith(own, storage, issuer), problems),
   })
   const upkeep = startUpkeep(storage, server.metrics)
   server.onClose(upkeep.stop)
 
-  const problems = config.trustedIssuer === undefined ? [] : [issuerUnavailable]
-  const issuer = { trusted: config.trustedIssuer, introspection }
-  const guard = callerGuard(authenticateWith(accounts, storage, issuer), problems)
   if (config.trustedIssuer) trustIssuer(server, config.publicUrl, config.trustedIssuer)
   if (config.trustedIssuer && introspection) {
     const erased = erasedOwners(storage, config.trustedIssuer.issuer, introspection)
     server.onClose(startErasure(erased, { log, metrics: server.metrics }).stop)
   }
   const withKey = (scope: (typeof FILE_SCOPES)[number]) =>
-    recordDenials(accounts, keyGuard.or(scope, guard.caller))
+    recordDenials(accounts, keyGuard.or(scope, callers.caller))
   const [read, write] = [withKey('files:read'), withKey('files:write')]
-  const admin = recordDenials(accounts, guard.role(ADMIN_ROLE))
+  const admin = recordDenials(accounts, callers.role(ADMIN_ROLE))
   uploadRoute(server, storage, write)
   fileRoutes(server, storage, read)
   deletionRoutes(server, storage, { read, write })

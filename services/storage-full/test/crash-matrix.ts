@@ -280,7 +280,13 @@ async function recover(env: Record<string, string>) {
 
 /** The files that there are by the events alone, and where: what happened is told, and nothing else. */
 async function toldOf({ db }: Storage): Promise<Map<number, string>> {
-  const rows = await db.selectFrom('events').select(['type', 'body']).orderBy('serial').execute()
+  const placed = await db.selectFrom('events').select(['type', 'body']).orderBy('serial').execute()
+  const waiting = await db
+    .selectFrom('event_outbox')
+    .select(['type', 'tail'])
+    .orderBy('n')
+    .execute()
+  const rows = [...placed, ...waiting.map(({ type, tail }) => ({ type, body: `{${tail}` }))]
   const told = new Map<number, string>()
   for (const { type, body } of rows.filter((row) => row.type.startsWith('file.'))) {
     const { fileId, provider } = JSON.parse(body).data

@@ -36,6 +36,45 @@ for (const engine of engines)
     assert.equal((await api.get('/api/users/me', { token: remote })).status, 401)
   })
 
+for (const engine of engines)
+  test(`an administrator of the issuer administers the accounts here without one, on ${engine.name}`, {
+    skip: engine.skip,
+  }, async (t) => {
+    const { issuer, sign } = await startIssuer(t)
+    const { api, clock } = await startStorage(t, {
+      STORAGE_FULL_TRUSTED_ISSUER: issuer,
+      STORAGE_FULL_DATABASE_URL: await engine.freshUrl(t),
+    })
+    const token = await sign(clock(), { roles: ['ROLE_ADMIN'] })
+    const remote = await sign(clock(), {})
+    const path = '/api/users/2'
+
+    const { body: users } = await api.get('/api/users', { token })
+    // The session of the token has the number 1 as well.
+    const { body: sessions } = await api.get(`${path}/sessions`, { token })
+    const change = { enabled: false, reason: 'left' }
+    const disabled = await api.patch(path, change, { token })
+    const { body: audit } = await api.get('/api/audit?event=USER_DISABLED', { token })
+
+    assert.deepEqual(
+      users.content.map(({ username }: { username: string }) => username),
+      ['admin', 'user'],
+    )
+    assert.deepEqual(
+      sessions.map(({ current }: { current: boolean }) => current),
+      [false],
+    )
+    assert.deepEqual([disabled.status, disabled.body.enabled], [200, false])
+    const [event] = audit.content
+    assert.deepEqual([event.actor, event.subject, event.reason], ['remote', 'user', 'left'])
+    const last = await api.patch('/api/users/1', { enabled: false }, { token })
+    assert.deepEqual([last.status, last.body.code], [409, 'LAST_ADMINISTRATOR'])
+    for (const read of ['/api/users', path, `${path}/sessions`, '/api/audit'])
+      assert.equal((await api.get(read, { token: remote })).status, 403, read)
+    for (const own of ['/api/users/me', '/api/users/me/sessions'])
+      assert.equal((await api.get(own, { token })).status, 401, own)
+  })
+
 test('a token that is not good is 401 with a trusted issuer too, and reaches no file', async (t) => {
   const { issuer, sign } = await startIssuer(t)
   const other = await startIssuer(t)
@@ -113,20 +152,20 @@ for (const engine of engines)
     })
     const { body: file } = await upload(api, user)
     const token = await sign(clock(), { roles: ['ROLE_ADMIN'] })
-    const calls = ['/api/storage/status', `/file/info/${file.id}`]
+    const calls = ['/api/storage/status', `/file/info/${file.id}`, '/api/users', '/api/audit']
     const statuses = async () =>
       Promise.all(calls.map(async (path) => (await api.get(path, { token })).status))
 
-    assert.deepEqual(await statuses(), [200, 200])
+    assert.deepEqual(await statuses(), [200, 200, 200, 200])
     answer.body = { ...answer.body, roles: ['ROLE_USER'] }
     clock.advance(10)
-    assert.deepEqual(await statuses(), [403, 403])
+    assert.deepEqual(await statuses(), [403, 403, 403, 403])
     answer.body = { ...answer.body, active: false }
     clock.advance(10)
-    assert.deepEqual(await statuses(), [401, 401])
+    assert.deepEqual(await statuses(), [401, 401, 401, 401])
     answer.status = 500
     clock.advance(10)
-    assert.deepEqual(await statuses(), [503, 503])
+    assert.deepEqual(await statuses(), [503, 503, 503, 503])
     const refused = await api.get('/api/storage/status')
     assert.match(refused.headers.get('www-authenticate') ?? '', /^Bearer resource_metadata="http/)
   })

@@ -15,11 +15,12 @@ import {
   requestedPath,
   type Server,
   serviceKeyGuard,
+  startKeyNotices,
   systemClock,
 } from '@plinth/kit'
 import { DEVELOPMENT_KEY, type StorageKeyConfig } from './config.ts'
 import { fileRoutes } from './files.routes.ts'
-import { isHealthy, openFileStore, startSweeping } from './files.ts'
+import { ACCEPTED, isHealthy, openFileStore, startSweeping } from './files.ts'
 import { adminGuard, answerOptions, configuredKey, keyAccess, requireKey } from './keys/access.ts'
 import { keyRoutes } from './keys/keys.routes.ts'
 import { openKeyStore, requireKeyStore } from './keys/keys.ts'
@@ -63,7 +64,10 @@ export async function createStorageKey(
   })
   const store = await openFileStore(config)
   const keyStore = await openKeyStore(config, { clock, log })
-  if (keyStore) server.onClose(keyStore.close)
+  if (keyStore) {
+    server.onClose(keyStore.close)
+    server.onClose(startKeyNotices(keyStore.keys, server).stop)
+  }
   const keys = keyStore && serviceKeyGuard(keyStore.keys, { allowedOrigins: config.corsOrigins })
   server.onClose(await startSweeping(store, log))
   if (config.apiKey === DEVELOPMENT_KEY)
@@ -91,7 +95,7 @@ export async function createStorageKey(
     healthy: () => isHealthy(store),
     discovery: config.actuator === 'full',
   })
-  server.pageFacts.uploads = { maxFileBytes: config.maxFileBytes }
+  server.pageFacts.uploads = { maxFileBytes: config.maxFileBytes, types: ACCEPTED }
   consoleRoutes(server, consoleFolder('storage-key'))
   indexRoute(server, { name: NAME, version: VERSION })
   openApiRoutes(server, apiWith(keys), consoleFolder('reference'))

@@ -30,7 +30,7 @@ import type { StorageKeyConfig } from './config.ts'
 import { createListing, type Listing } from './listing.ts'
 import { fileMissing, folderUnusable, notAFile } from './problems.ts'
 
-const ACCEPTED = fileTypes(['png', 'jpg', 'pdf', 'webp'])
+export const ACCEPTED = fileTypes(['png', 'jpg', 'pdf', 'webp'])
 
 const HOUR_MS = 3_600_000
 

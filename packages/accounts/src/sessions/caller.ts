@@ -13,14 +13,17 @@ import { recordRefusal } from '../audit/failure-limit.ts'
 import type { AccountTables } from '../database/tables.ts'
 import { findCaller, lockUser, type User } from '../database/users.repository.ts'
 
-export function accountGuard(accounts: Accounts, keys?: KeyGuard): AccountGuard {
+/** `callers` also knows users of another issuer, who can be administrators here without an account. */
+export function accountGuard(accounts: Accounts, keys?: KeyGuard, callers?: Callers): AccountGuard {
   const guard = callerGuard((token) => identifyCaller(accounts, token))
   const role = (name: string, scope?: string) => {
-    const user = guard.role(name)
+    const user = (callers ?? guard).role(name)
     return recordDenials(accounts, keys && scope !== undefined ? keys.or(scope, user) : user)
   }
   return { ...guard, role }
 }
+
+export type Callers = ReturnType<typeof callerGuard>
 
 /**
  * The caller of a valid token whose session was not ended and whose user is enabled. Roles are those

@@ -14,7 +14,8 @@ export async function sessionsOf(accounts: Accounts, userId: number, caller?: Ca
   const sessions = await listLiveSessions(accounts.db, userId, sessionWindow(accounts))
   return sessions.map((session) => ({
     ...session,
-    current: String(session.id) === caller?.sessionId,
+    // Another issuer numbers users and sessions as well.
+    current: caller?.userId === String(userId) && caller.sessionId === String(session.id),
   }))
 }
 

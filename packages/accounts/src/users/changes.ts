@@ -56,9 +56,12 @@ export async function changeUser(
   })
 }
 
-/** Two administrators may disable each other at once. A service key has no session. */
+/**
+ * Two administrators may disable each other at once. A service key has no session, and the user of
+ * another issuer no account here.
+ */
 async function requireStillAdmin(db: Db<AccountTables>, admins: number[], caller?: Caller) {
-  if (!caller || caller.sessionId === '') return
+  if (!caller || caller.sessionId === '' || !/^\d+$/.test(caller.userId)) return
   if (!(await findCaller(db, caller))) throw accessTokenRejected()
   if (!admins.includes(Number(caller.userId))) throw accessDenied()
 }

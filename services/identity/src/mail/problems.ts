@@ -3,7 +3,7 @@ import { defineProblem } from '@plinth/kit'
 export const mailNotConfigured = defineProblem(
   'MAIL_NOT_CONFIGURED',
   503,
-  'This service cannot send mail. An operator can set SMTP_URL and MAIL_FROM.',
+  'This service cannot send mail: its operator has set up no mail server.',
 )
 
 export const mailUnknown = defineProblem('MAIL_NOT_FOUND', 404, 'There is no such mail.')

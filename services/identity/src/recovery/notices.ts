@@ -121,13 +121,19 @@ function ownerIn({ byOthers, toActor }: Consequence, actor: string, subject: str
   return toActor ? actor : subject
 }
 
-/** Writes what happens to endpoints into the audit; the end of one goes to the administrators by mail. */
+const ENDPOINT_MAILS: Record<string, MailKind> = {
+  WEBHOOK_ENDPOINT_FAILING: 'endpoint-failing',
+  WEBHOOK_ENDPOINT_DISABLED: 'endpoint-disabled',
+}
+
+/** Writes what happens to endpoints into the audit; administrators get a mail about one that fails. */
 export function recordEndpoints(outbox: Outbox, publicUrl: string) {
   return async (db: Db<IdentityTables>, { origin, ...entry }: AuditEntry): Promise<void> => {
     await recordEvent({ clock: outbox.clock, db }, entry, { ...origin, userAgent: null })
-    if (entry.event !== 'WEBHOOK_ENDPOINT_DISABLED') return
+    const kind = ENDPOINT_MAILS[entry.event]
+    if (!kind) return
     const details = { endpoint: entry.subject, link: `${publicUrl}/api-test/#/events` }
-    await mailAdministrators(outbox, db, { kind: 'endpoint-disabled', details })
+    await mailAdministrators(outbox, db, { kind, details })
   }
 }
 

@@ -63,8 +63,7 @@ export async function insertFileEvent(
 ): Promise<void> {
   const data = { fileId: file.id, ...dataOf(file) }
   const subject = `${PREFIX}${file.id}`
-  // The upload is the first event of a file.
-  await insertEvent(db, { source: SOURCE, type, subject, data, at, sequenceFrom: 2 })
+  await insertEvent(db, { source: SOURCE, type, subject, data, at })
 }
 
 type ToldLink = { linkId: number; fileId: number; expiresAt: string }

@@ -48,6 +48,7 @@ export function authenticateWith(
 /** What the service says of itself when it trusts an issuer. */
 export function trustIssuer(server: Server, publicUrl: string, { issuer, key }: Issuer): void {
   protectedResourceRoutes(server, { publicUrl, issuer })
+  server.pageFacts.issuer = issuer
   if (key === undefined)
     server.announcements.push(
       'a disabled administrator of the issuer stays one for up to 15 minutes, links of disabled users open, and files of erased users stay: set STORAGE_FULL_TRUSTED_ISSUER_KEY',
