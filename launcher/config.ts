@@ -104,6 +104,7 @@ export function loadBackups(env: Env = process.env) {
         '$(openssl rand -base64 32)',
       )
     return {
+      dataFolder,
       at,
       pingUrl,
       passphrase,

@@ -162,7 +162,8 @@ export const services: ServiceEntry[] = [
         access: 'keys' as const,
         events: undelivered(config),
       })
-      const about = { data: paymentsData, conveniences: () => NONE, cutOff }
+      const trustedIssuer = (config: PaymentsConfig) => config.issuer?.issuer
+      const about = { data: paymentsData, conveniences: () => NONE, cutOff, trustedIssuer }
       return { loadConfig, create: createPayments, ...about }
     },
   }),

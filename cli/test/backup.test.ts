@@ -13,6 +13,7 @@ import { basename, join } from 'node:path'
 import { describe, test } from 'node:test'
 import { engines } from '@plinth/kit/testing'
 import Sqlite from 'better-sqlite3'
+import { services } from '../../launcher/services.ts'
 import type { Manifest } from '../../packages/backup/src/archive/manifest.ts'
 import { readArchive } from '../../packages/backup/src/archive/read.ts'
 import { openArchiveWriter } from '../../packages/backup/src/archive/write.ts'
@@ -103,14 +104,25 @@ for (const engine of engines)
       const archives = () => readdirSync(backups).filter((name) => /zst$/.test(name)).length
       let ended = false
       backup.then(() => (ended = true)).catch(() => {})
-      let stored = 0
-      for (; !ended && archives() < 2; stored++) await after.storage.upload(PDF, `${stored}.pdf`)
+      const waits: number[] = []
+      while (!ended && archives() < 2) {
+        const since = performance.now()
+        await after.storage.upload(PDF, `${waits.length}.pdf`)
+        waits.push(performance.now() - since)
+      }
 
       const { code, stdout, stderr } = await backup
       assert.equal(code, 0, stderr)
       const { pausedMs, faults } = JSON.parse(stdout)
-      t.diagnostic(`${stored} uploads meanwhile; writers waited ${pausedMs.toFixed(1)} ms`)
-      assert.ok(stored > 10)
+      // What the writer itself saw is for the eye: most of it is the work of two busy processes.
+      const [median, longest] = [0.5, 1].map((part) =>
+        waits.toSorted((one, other) => one - other)[Math.ceil(part * waits.length) - 1]?.toFixed(1),
+      )
+      t.diagnostic(
+        `${waits.length} uploads meanwhile, half of them within ${median} ms, the longest ${longest} ms;` +
+          ` the backup held writers for ${pausedMs.toFixed(1)} ms`,
+      )
+      assert.ok(waits.length > 10)
       assert.ok(pausedMs < 50, `${pausedMs} ms`)
       assert.deepEqual(faults, [])
     })
@@ -211,7 +223,10 @@ describe('what cannot be used or written is refused in a sentence, and nothing c
         assert.match(await verify(join(folder, 'absent')), ABSENT)
         assert.match(await verify(archive, OTHER_KEY), WRONG_KEY)
         assert.match(await verify(later), LATER)
-        assert.match(await verify(archive, { FAIL_POINT: 'restore:file=ENOSPC' }), NO_ROOM)
+        assert.match(
+          await verify(archive, { FAIL_POINT: 'restore:file=ENOSPC' }),
+          /^73 The scratch folder in .*backups cannot be written: there is no room left\.$/,
+        )
         assert.deepEqual(readdirSync(backups), before)
       },
     )
@@ -238,13 +253,67 @@ describe('what cannot be used or written is refused in a sentence, and nothing c
   })
 })
 
+for (const engine of engines)
+  test(`a backup of two services, on ${engine.name}`, { skip: engine.skip }, async (t) => {
+    const { env, folder } = await suiteEnv(t, engine)
+    const { STORAGE_FULL_DATABASE_URL: unused, ...two } = env
+    const only = services.filter(({ name }) => ['identity', 'payments'].includes(name))
+    const suite = await startSuiteOn(t, two, only)
+    await suite.identity.register({ username: 'grace', email: 'g@example.org', password: PASSWORD })
+    await suite.close()
+    const create = (more: Env = {}, ...words: string[]) =>
+      plinthHere(['backup', 'create', ...words, '--json'], { env: { ...two, ...more } })
+
+    const made = await create({}, '--verify')
+    assert.equal(made.code, 0, made.stderr)
+    const { file: archive, ...kept } = JSON.parse(made.stdout)
+    assert.deepEqual(kept.services, ['identity', 'payments'])
+    assert.deepEqual(kept.leftOut, ['storage-full', 'storage-key', 'provider-sandbox'])
+
+    await t.test('has to name them where another is expected to have data', async () => {
+      const place = unused ?? `sqlite:${join(folder, 'mounted/storage.db')}`
+      const refused = await create({ STORAGE_FULL_DATABASE_URL: place })
+      assert.match(
+        refused.stderr,
+        /^storage-full has no data, and its settings name a place for it:/,
+      )
+      assert.equal(refused.code, 1)
+      const chosen = await create({ STORAGE_FULL_DATABASE_URL: place }, 'identity', 'payments')
+      assert.equal(chosen.code, 0, chosen.stderr)
+      const wrong = await create({}, 'identity', 'storage-key')
+      assert.match(wrong.stderr, /^storage-key has no data yet: start it once\.$/m)
+    })
+
+    await t.test('is restored without the settings of the others', async () => {
+      const target: Env = await elsewhere(two, join(folder, 'target'))
+      target.STORAGE_KEY_PORT = 'none'
+      if (engine.name === 'postgres')
+        for (const name of ['IDENTITY', 'PAYMENTS'])
+          target[`${name}_DATABASE_URL`] = await engine.freshUrl(t)
+      const restored = await plinthHere(['restore', archive], { env: target })
+      assert.equal(restored.code, 0, restored.stderr)
+      const users = await plinthHere(['user', 'list', '--json'], { env: target })
+      assert.match(users.stdout, /grace/)
+    })
+
+    await t.test('is refused when one of them has lost its data', async () => {
+      if (engine.name === 'sqlite') rmSync(join(two.SUITE_DATA as string, 'payments.db'))
+      const empty: Env =
+        engine.name === 'sqlite' ? {} : { PAYMENTS_DATABASE_URL: await engine.freshUrl(t) }
+      const refused = await create(empty)
+      assert.match(refused.stderr, /^payments has no data, and the backup of 20.* had some: /)
+      const chosen = await create(empty, 'identity')
+      assert.equal(chosen.code, 0, chosen.stderr)
+    })
+  })
+
 test('a second backup at the same time is told to try again', async (t) => {
   const { env, backups } = await suiteEnv(t, sqlite)
   mkdirSync(backups)
   const { lockFile } = await import('../../packages/backup/src/databases/sqlite.repository.ts')
   const lock = lockFile(join(backups, '.plinth-backup.lock'))
 
-  const second = await plinthHere(['backup', 'create'], { env })
+  const second = await plinthHere(['backup', 'create', 'identity'], { env })
   lock?.release()
 
   assert.deepEqual(

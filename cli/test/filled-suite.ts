@@ -7,6 +7,7 @@ import { engines, type TestEngine } from '@plinth/kit/testing'
 import { takePayment } from '../../e2e/stack.ts'
 import { type ServiceEntry, services } from '../../launcher/services.ts'
 import { type Stack, startStack } from '../../launcher/stack/stack.ts'
+import { checkedServices } from '../../launcher/test/checked-services.ts'
 import { testEnv } from '../../launcher/test/test-env.ts'
 
 export const PASSWORD = 'a password of grace'
@@ -31,7 +32,9 @@ export type Env = Record<string, string>
 export const onlyStorage = services.filter(({ name }) => name === 'storage-full')
 
 export async function startSuiteOn(t: TestContext, env: Env, only?: ServiceEntry[]) {
-  const stack = await startStack({ env, only })
+  const names = (only ?? services).map(({ name }) => name)
+  const checked = checkedServices(t).filter(({ name }) => names.includes(name))
+  const stack = await startStack({ env, only: checked })
   let open = true
   const close = async () => {
     if (open) await stack.close()

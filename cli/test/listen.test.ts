@@ -7,18 +7,27 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { describe, type TestContext, test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
 import { verifyWebhook } from '@plinth/client'
 import { startReceiver } from '@plinth/events/testing'
 import { createPayments, loadConfig } from '@plinth/payments'
 import { until } from '../../test/until.ts'
+import { readStream } from '../commands/events/read-stream.ts'
 import { plinth, temporaryFolder } from './run-plinth.ts'
 
 const MAIN = join(import.meta.dirname, '../main.js')
+const SILENCE_MS = 1_000
+
+/** Of a data folder and a machine. */
+const foldersOf = (t: TestContext) => ({
+  SUITE_DATA: temporaryFolder(t),
+  XDG_STATE_HOME: temporaryFolder(t),
+})
 
 /** Payments that asks for keys, on a port of its own, and the environment to find it with. */
 async function startService(t: TestContext) {
   const env = {
-    SUITE_DATA: temporaryFolder(t),
+    ...foldersOf(t),
     PAYMENTS_PORT: '0',
     PAYMENTS_ACCESS: 'keys',
     LOG_LEVEL: 'silent',
@@ -59,6 +68,23 @@ async function forwardsOf(env: { SUITE_DATA: string; PAYMENTS_PORT: string }, id
 }
 
 type Forward = { n: number; url: string; status: number | null; error: string | null }
+
+/** Sends so many comments, each well before the reader gives up, and then nothing. */
+async function startStream(t: TestContext, comments: number): Promise<string> {
+  const server = createServer(async (_, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders()
+    for (let count = 0; count < comments; count++) {
+      response.write(`: still here\nid: evt_${count}\n\n`)
+      await pause(SILENCE_MS / 4)
+    }
+  })
+  await once(server.listen(0, 'localhost'), 'listening')
+  t.after(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  return `http://localhost:${(server.address() as AddressInfo).port}`
+}
 
 describe('plinth listen and plinth trigger', () => {
   test('forward what happens, signed with one secret, and lose nothing while killed', async (t) => {
@@ -111,7 +137,7 @@ describe('plinth listen and plinth trigger', () => {
     const replies: [number, Record<string, string>, string][] = [
       [429, { 'retry-after': '1' }, '{}'],
       [200, {}, ': events follow\nid: evt_1\n\n'],
-      [200, {}, `: events follow\n\n${event('evt_2')}`],
+      [200, {}, `: events follow\n\nevent: gap\ndata: {}\n\n${event('evt_2')}`],
       [401, {}, '{}'],
     ]
     const service = createServer((request, response) => {
@@ -124,7 +150,7 @@ describe('plinth listen and plinth trigger', () => {
     t.after(() => service.close())
     const { port } = service.address() as AddressInfo
     const [one, other] = [await startReceiver(t), await startReceiver(t)]
-    const env = { SUITE_DATA: temporaryFolder(t) }
+    const env = foldersOf(t)
     const listen = (to: string) =>
       plinth(['listen', '--url', `http://localhost:${port}`, '--forward-to', to], { env })
 
@@ -138,8 +164,47 @@ describe('plinth listen and plinth trigger', () => {
       ['evt_2'],
     )
     assert.deepEqual([first.code, second.code], [1, 1], first.stderr)
+    assert.match(first.stderr, /^Events were deleted before they could be read\.$/m)
+    assert.doesNotMatch(second.stderr, /deleted/)
     const ofFirst = [undefined, undefined, 'evt_1', 'evt_2']
     assert.deepEqual(asked, [...ofFirst, undefined, 'evt_2', 'evt_2'])
+  })
+
+  test('the stream is given up when the service says nothing, not while it sends comments', async (t) => {
+    const [silent, quiet] = [await startStream(t, 0), await startStream(t, 6)]
+    const placesOf = async (url: string) => {
+      const places: unknown[] = []
+      try {
+        for await (const place of readStream(url, {}, {}, SILENCE_MS)) places.push(place)
+      } catch (error) {
+        return { count: places.length, error: (error as Error).name }
+      }
+      return { count: places.length }
+    }
+
+    // The place of the reply itself, then one for each comment with an id.
+    assert.deepEqual(await Promise.all([placesOf(silent), placesOf(quiet)]), [
+      { count: 1, error: 'AbortError' },
+      { count: 7, error: 'AbortError' },
+    ])
+  })
+
+  test('the secret is that of the machine, or of the data folder where that has no home', async (t) => {
+    const [one, other] = [foldersOf(t), foldersOf(t)]
+    const secretOf = async (env: Record<string, string>) =>
+      (await plinth(['listen', '--print-secret'], { env })).stdout.trim()
+    const homeless = { ...other, XDG_STATE_HOME: '/dev/null' }
+
+    const first = await secretOf(one)
+    const [elsewhere, without] = await Promise.all([
+      secretOf({ ...one, SUITE_DATA: temporaryFolder(t) }),
+      secretOf(homeless),
+    ])
+
+    assert.match(first, /^whsec_/)
+    assert.equal(elsewhere, first)
+    assert.notEqual(without, first)
+    assert.equal(await secretOf(homeless), without)
   })
 
   test('listen makes one key, and says so when the service does not know it', async (t) => {
@@ -154,7 +219,7 @@ describe('plinth listen and plinth trigger', () => {
   })
 
   test('say what is wrong', async (t) => {
-    const env = { SUITE_DATA: temporaryFolder(t) }
+    const env = foldersOf(t)
     const [unknown, production, target] = await Promise.all([
       plinth(['trigger', 'payment.lost'], { env }),
       plinth(['trigger', 'payment.paid'], { env: { ...env, NODE_ENV: 'production' } }),

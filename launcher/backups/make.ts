@@ -15,14 +15,18 @@ import {
 import { type Clock, type Env, systemClock } from '@plinth/kit'
 import { loadBackups } from '../config.ts'
 import type { ServiceEntry } from '../services.ts'
-import { scratchIn, suiteData } from './suite-data.ts'
+import { dataToKeep, scratchIn } from './suite-data.ts'
 
+/** Without `only` it is of all services that have data. */
 type Make = { verify: boolean; only?: ServiceEntry[]; clock?: Clock; show?: Show }
 
 export type Made = {
   file: string
   bytes: number
   createdAt: string
+  services: string[]
+  /** They have no data here. */
+  leftOut: string[]
   /** How long writers waited. */
   pausedMs: number
   /** What is wrong with the archive. */
@@ -51,22 +55,25 @@ export async function makeBackup(
   }
   let saved: { file: string } | undefined
   try {
-    const services = await suiteData(env, only)
+    const { kept, leftOut } = await dataToKeep(env, only)
+    const services = kept.map(({ name }) => name)
     const save = { folder, clock, show, passphrase, pinned: yieldToOthers }
-    const { file, bytes, manifest } = await saveBackup(services, save)
+    const { file, bytes, manifest } = await saveBackup(kept, save)
     saved = { file }
-    const faults = verify ? (await verified(env, file, { only, clock, show })).faults : []
+    const faults = verify ? (await verified(env, file, { clock, show })).faults : []
     const { createdAt, pausedMs } = manifest
+    const made = { file, bytes, createdAt, services, leftOut, pausedMs, faults }
     if (faults.length > 0) {
       const pruned = await fail(`${file}: ${faults.join(', ')}`, file)
-      return { file, bytes, createdAt, pausedMs, faults, pruned }
+      return { ...made, pruned }
     }
     const seconds = (performance.now() - since) / 1000
-    await recordSuccess(record, { at: createdAt, file, bytes, seconds, verified: verify })
+    const success = { at: createdAt, file, bytes, seconds, verified: verify, services }
+    await recordSuccess(record, success)
     saved = undefined
     const pruned = await pruneBackups(folder, config)
     const pinged = config.pingUrl === undefined ? undefined : await ping(config.pingUrl)
-    return { file, bytes, createdAt, pausedMs, faults, pruned, pinged }
+    return { ...made, pruned, pinged }
   } catch (error) {
     const reason = (error as Error).message.split('\n', 1)[0] as string
     if (!isBusy(error)) await fail(reason, saved?.file)
@@ -94,10 +101,10 @@ export function isBusy(error: unknown): boolean {
 export function verified(
   env: Env,
   file: string,
-  { only, clock = systemClock, show }: Omit<Make, 'verify'>,
+  { clock = systemClock, show }: Pick<Make, 'clock' | 'show'>,
 ) {
   const { folder, passphrase } = loadBackups(env)
-  const scratch = (place: string) => scratchIn(env, place, only)
+  const scratch = (place: string, names: string[]) => scratchIn(env, place, names)
   return verifyBackup(file, { folder, clock, scratchIn: scratch, passphrase, show })
 }
 

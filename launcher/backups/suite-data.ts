@@ -1,7 +1,9 @@
 /** What the services of these settings keep, for a backup, a restore and a move. */
-import type { Scratch, ServiceData } from '@plinth/backup'
+import { relative, resolve } from 'node:path'
+import { BackupError, hasData, readRecord, type Scratch, type ServiceData } from '@plinth/backup'
 import { closeGracefully, type Env, hostUrl, listen, StartError } from '@plinth/kit'
-import type { ServiceEntry } from '../services.ts'
+import { loadBackups } from '../config.ts'
+import { type ServiceEntry, services } from '../services.ts'
 import { type Prepared, prepareStack } from '../stack/prepare.ts'
 
 export async function suiteData(env: Env, only?: ServiceEntry[]): Promise<ServiceData[]> {
@@ -14,15 +16,68 @@ function anyWorkers(env: Env): Env {
   return { ...env, WORKERS: undefined, WORKERS_FILE: undefined }
 }
 
+/**
+ * What a backup keeps: the services that are named, or else all that have data. One that was never
+ * started here is left out. One that has lost its data is not: what the last backup had, and what
+ * lies outside of the data folder because a setting says so, has to be there.
+ */
+export async function dataToKeep(
+  env: Env,
+  only: ServiceEntry[] = [],
+): Promise<{ kept: ServiceData[]; leftOut: string[] }> {
+  const all = await suiteData(env, only)
+  if (only.length > 0) return { kept: all, leftOut: [] }
+  const { dataFolder, record } = loadBackups(env)
+  const { succeeded } = await readRecord(record)
+  const kept: ServiceData[] = []
+  const leftOut: string[] = []
+  for (const service of all) {
+    const { name } = service
+    if (await hasData(service)) kept.push(service)
+    else if (succeeded?.services?.includes(name))
+      throw missing(name, `the backup of ${succeeded.at} had some`)
+    else if (isElsewhere(service, dataFolder))
+      throw missing(name, 'its settings name a place for it')
+    else leftOut.push(name)
+  }
+  if (kept.length > 0) return { kept, leftOut }
+  throw new BackupError(
+    'refused',
+    `No service has data in ${dataFolder}. SUITE_DATA names another.`,
+  )
+}
+
+function missing(name: string, why: string): BackupError {
+  return new BackupError(
+    'refused',
+    `${name} has no data, and ${why}: bring it back, or name the services to keep (plinth backup create identity …).`,
+  )
+}
+
+function isElsewhere({ database, root }: ServiceData, dataFolder: string): boolean {
+  const isBelow = (path: string) => !relative(dataFolder, resolve(path)).startsWith('..')
+  const url = database?.url ?? ''
+  if (url !== '' && !(url.startsWith('sqlite:') && isBelow(url.slice('sqlite:'.length))))
+    return true
+  return root !== undefined && !isBelow(root)
+}
+
+/** Of the services in an archive, those that these settings run; others need no settings. */
+async function prepareNamed(env: Env, names: string[]): Promise<Prepared[]> {
+  const only = services.filter(({ name }) => names.includes(name))
+  return only.length === 0 ? [] : (await prepareStack(anyWorkers(env), only)).prepared
+}
+
 const ANSWER_MS = 1_000
 
-/** A folder of files has no lock, so the service itself is asked. */
-export async function refuseRunning(env: Env): Promise<void> {
-  const { prepared } = await prepareStack(env)
-  const running = await Promise.all(prepared.map(isAnswering))
-  const names = prepared.filter((_, index) => running[index]).map(({ entry }) => entry.name)
-  if (names.length > 0)
-    throw new StartError(`Running here: ${names.join(', ')}. Stop what runs, and try again.`)
+/** For a restore. A folder of files has no lock, so each service itself is asked whether it runs. */
+export async function dataOfStopped(env: Env, names: string[]): Promise<ServiceData[]> {
+  const prepared = await prepareNamed(env, names)
+  const answers = await Promise.all(prepared.map(isAnswering))
+  const running = prepared.filter((_, index) => answers[index]).map(({ entry }) => entry.name)
+  if (running.length > 0)
+    throw new StartError(`Running here: ${running.join(', ')}. Stop what runs, and try again.`)
+  return prepared.map(({ service }) => service.data)
 }
 
 async function isAnswering({ service: { config } }: Prepared): Promise<boolean> {
@@ -34,19 +89,17 @@ async function isAnswering({ service: { config } }: Prepared): Promise<boolean> 
 }
 
 /**
- * The services as these settings make them, with everything below `folder`. What they would call or
- * send belongs to those that are in use, so here they do neither.
+ * Services as these settings make them, with everything below `folder`. What they would call or send
+ * belongs to those that are in use, so here they do neither.
  */
-export async function scratchIn(env: Env, folder: string, only?: ServiceEntry[]): Promise<Scratch> {
-  const { prepared } = await prepareStack(anyWorkers(env), only)
+export async function scratchIn(env: Env, folder: string, names: string[]): Promise<Scratch> {
+  const prepared = await prepareNamed(env, names)
   const scratch = prepared.map(({ entry, service }) => ({ entry, ...service.inScratch(folder) }))
   return {
     services: scratch.map(({ data }) => data),
-    start: async (names) => {
+    start: async () => {
       // The sandbox provider has no part in the proof: it stands in for one that has its own data.
-      const started = scratch.filter(
-        ({ entry: { name } }) => names.includes(name) && name !== 'provider-sandbox',
-      )
+      const started = scratch.filter(({ entry: { name } }) => name !== 'provider-sandbox')
       for (const { entry, config, create } of started) {
         const server = await create()
         try {

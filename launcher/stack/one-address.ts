@@ -36,15 +36,22 @@ function withPasskeyOrigins(env: Env, { publicUrl, identityUrl }: SuiteConfig): 
 }
 
 /**
- * One sign-in: the full edition of storage takes the tokens of identity. In production only with a
- * key to ask whether an administrator still is one. A blank setting asks for it not to.
+ * One sign-in: the full edition of storage takes the tokens of identity, and payments where it is to
+ * take those of an issuer and none is named. Storage in production only with a key to ask whether an
+ * administrator still is one. A blank setting asks for it not to.
  */
 export function withIdentityTokens(env: Env, { production, identityUrl }: SuiteConfig): Env {
-  const name = 'STORAGE_FULL_TRUSTED_ISSUER'
-  if (env[name] !== undefined || isSet(env, name)) return env
-  if (production && !isSet(env, `${name}_KEY`)) return env
+  const [name, required] = ['STORAGE_FULL_TRUSTED_ISSUER', 'PAYMENTS_REQUIRE_ISSUER']
+  const isGiven = (setting: string) => env[setting] !== undefined || isSet(env, setting)
+  const trusts = !isGiven(name) && (!production || isSet(env, `${name}_KEY`))
+  const requires = env.PAYMENTS_ACCESS === 'issuer' && !isGiven(required)
+  if (!trusts && !requires) return env
   const issuer = readSettings(env, (settings) => publicUrl(settings, 'IDENTITY_', 8081))
-  return { ...env, [name]: issuer, [`${name}_ADDRESS`]: identityUrl }
+  return {
+    ...env,
+    ...(trusts && { [name]: issuer, [`${name}_ADDRESS`]: identityUrl }),
+    ...(requires && { [required]: issuer }),
+  }
 }
 
 /** The services that take tokens of identity get a key to ask it with, and identity knows it. */

@@ -4,6 +4,7 @@ import { describe, type TestContext, test } from 'node:test'
 import { apiFor } from '@plinth/kit/testing'
 import { until } from '../../test/until.ts'
 import { startStack } from '../stack/stack.ts'
+import { checkedServices } from './checked-services.ts'
 import { testEnv } from './test-env.ts'
 
 type Listed = { name: string; healthy: boolean; url: string; consoleUrl: string }
@@ -137,7 +138,7 @@ describe('the landing page', () => {
 
 async function start(t: TestContext, settings: Record<string, string> = {}) {
   const { env } = await testEnv(t, settings)
-  const stack = await startStack({ env })
+  const stack = await startStack({ env, only: checkedServices(t) })
   t.after(() => stack.close())
   return { stack, landing: apiFor(stack.landingUrl) }
 }

@@ -8,6 +8,7 @@ import { freePorts } from '../../test/servers/free-ports.ts'
 import { until } from '../../test/until.ts'
 import { loadManagement } from '../config.ts'
 import { startStack } from '../stack/stack.ts'
+import { checkedServices } from './checked-services.ts'
 import { endOf } from './launch.ts'
 import { startIdentity, workersOf } from './start-identity.ts'
 import { testEnv } from './test-env.ts'
@@ -34,7 +35,7 @@ describe('the management listener', () => {
   test('has the metrics of every service, and the public ports have none', async (t) => {
     const [port] = await freePorts(1)
     const { env } = await testEnv(t, { SUITE_MANAGEMENT_PORT: String(port) })
-    const stack = await startStack({ env })
+    const stack = await startStack({ env, only: checkedServices(t) })
     t.after(() => stack.close())
     const { services, landingUrl } = stack
 
@@ -57,7 +58,7 @@ describe('the management listener', () => {
   test('has the health of every service, in a thread of its own', async (t) => {
     const [port] = await freePorts(1)
     const { env } = await testEnv(t, { SUITE_MANAGEMENT_PORT: String(port) })
-    const stack = await startStack({ env })
+    const stack = await startStack({ env, only: checkedServices(t) })
     t.after(() => stack.close())
     const health = async (kind: string) => {
       const reply = await fetch(`http://127.0.0.1:${port}/actuator/health${kind}`)
@@ -77,7 +78,7 @@ describe('the management listener', () => {
   test('answers under no name but its own, and every reply has the headers of the others', async (t) => {
     const [port = 0] = await freePorts(1)
     const { env } = await testEnv(t, { SUITE_MANAGEMENT_PORT: String(port) })
-    const stack = await startStack({ env })
+    const stack = await startStack({ env, only: checkedServices(t) })
     t.after(() => stack.close())
     const get = async (path: string, host: string) => {
       const request = httpGet({ host: '127.0.0.1', port, path, headers: { host } })
@@ -120,7 +121,7 @@ describe('the management listener', () => {
     assert.throws(() => loadManagement(wide), /METRICS_TOKEN/)
     assert.throws(() => loadManagement({ ...wide, METRICS_TOKEN: 'short' }), /METRICS_TOKEN/)
     const { env } = await testEnv(t, { ...wide, METRICS_TOKEN: TOKEN })
-    const stack = await startStack({ env })
+    const stack = await startStack({ env, only: checkedServices(t) })
     t.after(() => stack.close())
 
     assert.equal((await textAt(port)).status, 401)

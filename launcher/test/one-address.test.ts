@@ -9,6 +9,7 @@ import { services } from '../services.ts'
 import { withIdentityTokens } from '../stack/one-address.ts'
 import { prepareStack } from '../stack/prepare.ts'
 import { startStack } from '../stack/stack.ts'
+import { checkedServices } from './checked-services.ts'
 import { testEnv } from './test-env.ts'
 
 const SUITE = 'https://app.example'
@@ -174,7 +175,7 @@ function encoded(text: string): Uint8Array {
 
 async function start(t: TestContext, overrides: Record<string, string> = {}) {
   const { env } = await testEnv(t, overrides)
-  const stack = await startStack({ env })
+  const stack = await startStack({ env, only: checkedServices(t) })
   t.after(() => stack.close())
   return { stack, suite: apiFor(stack.landingUrl) }
 }

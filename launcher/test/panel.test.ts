@@ -4,6 +4,7 @@ import { describe, type TestContext, test } from 'node:test'
 import { SettingsError } from '@plinth/kit'
 import { panelOf } from '../stack/panel.ts'
 import { startStack } from '../stack/stack.ts'
+import { checkedServices } from './checked-services.ts'
 import { testEnv } from './test-env.ts'
 
 const KEY = randomBytes(32).toString('base64')
@@ -70,7 +71,7 @@ describe('the panel of npm start', () => {
 
 async function start(t: TestContext, overrides: Record<string, string>) {
   const { env } = await testEnv(t, overrides)
-  const stack = await startStack({ env })
+  const stack = await startStack({ env, only: checkedServices(t) })
   t.after(() => stack.close())
   return { env, panel: panelOf(stack, 400) }
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { startStack } from '../stack/stack.ts'
+import { checkedServices } from './checked-services.ts'
 import { testEnv } from './test-env.ts'
 
 // All of 127.0.0.0/8 is this machine there.
@@ -45,7 +46,7 @@ describe('payments under npm start', () => {
 
 async function start(t: TestContext, overrides: Record<string, string>) {
   const { env } = await testEnv(t, overrides)
-  const stack = await startStack({ env })
+  const stack = await startStack({ env, only: checkedServices(t) })
   t.after(() => stack.close())
   const payments = stack.services.find(({ entry }) => entry.name === 'payments')?.url
   return { payments, names: stack.services.map(({ entry }) => entry.name) }

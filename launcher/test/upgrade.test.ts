@@ -11,6 +11,7 @@ import { apiFor } from '@plinth/kit/testing'
 import SqliteDatabase from 'better-sqlite3'
 import { createAuthenticator } from '../../services/identity/test/authenticator.ts'
 import { startStack } from '../stack/stack.ts'
+import { checkedServices } from './checked-services.ts'
 import { failureOf, launch } from './launch.ts'
 import { testEnv } from './test-env.ts'
 
@@ -26,7 +27,7 @@ async function dataOfOneZero(t: TestContext) {
 
 async function startOnDataOfOneZero(t: TestContext) {
   const { env, folder, expected } = await dataOfOneZero(t)
-  const stack = await startStack({ env })
+  const stack = await startStack({ env, only: checkedServices(t) })
   t.after(() => stack.close())
   const urlOf = (name: string) =>
     stack.services.find(({ entry }) => entry.name === name)?.publicUrl as string

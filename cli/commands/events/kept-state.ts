@@ -1,9 +1,12 @@
 import { createHash } from 'node:crypto'
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { homedir } from 'node:os'
 import { join } from 'node:path'
+import type { Env } from '@plinth/kit/runtime'
+import { CommandError, EXIT } from '../../command.ts'
 
-/** The keys are by the address of the service. */
-type Kept = { secret: string; keys: Record<string, string> }
+/** The keys are by the address of the service; earlier versions kept the secret here, too. */
+type Kept = { secret?: string; keys: Record<string, string> }
 
 export type KeptState = {
   /** The same for every run on this machine, so that a receiver is set up once. */
@@ -16,12 +19,11 @@ export type KeptState = {
 }
 
 /** What `plinth listen` keeps. Each listener has a file of its own for where it stands. */
-export async function openState(folder: string): Promise<KeptState> {
+export async function openState(folder: string, env: Env): Promise<KeptState> {
   mkdirSync(folder, { recursive: true })
   const file = join(folder, 'listen.json')
   const read = () => readJson<Kept>(file)
-  if (!read()) create(file, { secret: await newSecret(), keys: {} })
-  const { secret } = read() as Kept
+  const secret = await secretIn([machineFolder(env), folder], read()?.secret)
   const cursorFile = (listener: string[]) => {
     const name = createHash('sha256').update(JSON.stringify(listener)).digest('hex').slice(0, 16)
     return join(folder, `listen-${name}.json`)
@@ -30,10 +32,31 @@ export async function openState(folder: string): Promise<KeptState> {
     secret,
     keyOf: (url) => read()?.keys[url],
     // Read again, because another listener may have made a key meanwhile.
-    saveKey: (url, key) => replace(file, { secret, keys: { ...read()?.keys, [url]: key } }),
+    saveKey: (url, key) => replace(file, { ...read(), keys: { ...read()?.keys, [url]: key } }),
     cursorOf: (listener) => readJson<{ cursor: string }>(cursorFile(listener))?.cursor,
     saveCursor: (listener, cursor) => replace(cursorFile(listener), { listener, cursor }),
   }
+}
+
+/** Where a program keeps the state of its user on this machine (XDG Base Directory). */
+function machineFolder(env: Env): string {
+  const state = env.XDG_STATE_HOME || join(homedir(), '.local/state')
+  return join(state, 'plinth')
+}
+
+/** In the first folder that can be written: a user of services only may have no home. */
+async function secretIn(folders: string[], earlier: string | undefined): Promise<string> {
+  for (const folder of folders)
+    try {
+      mkdirSync(folder, { recursive: true, mode: 0o700 })
+      const file = join(folder, 'listen-secret.json')
+      if (!readJson(file)) create(file, { secret: earlier ?? (await newSecret()) })
+      const kept = readJson<{ secret: string }>(file)
+      if (kept) return kept.secret
+    } catch {
+      // It cannot be written: the next one.
+    }
+  throw new CommandError(EXIT.cannotCreate, `Cannot write to ${folders.join(' or ')}.`)
 }
 
 async function newSecret(): Promise<string> {

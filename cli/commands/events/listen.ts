@@ -29,9 +29,8 @@ export const listen: Command = {
     'print-secret': { type: 'boolean', help: 'prints the secret that events are signed with' },
   },
   run: async (given) => {
-    const state = await openState(
-      readSettings(given.env, (settings) => settings.text('SUITE_DATA', 'data')),
-    )
+    const folder = readSettings(given.env, (settings) => settings.text('SUITE_DATA', 'data'))
+    const state = await openState(folder, given.env)
     const { secret } = state
     if (given.flag('print-secret')) return { text: secret, json: { secret } }
     const listener = { given, state, ...sourceOf(given), forwardTo: targetOf(given) }

@@ -35,10 +35,11 @@ export async function* readStream(
   url: string,
   { types, since, after }: Query,
   headers: Record<string, string>,
+  silenceMs = SILENCE_MS,
 ): AsyncGenerator<Message | Place | 'gap'> {
   const query = new URLSearchParams(Object.entries({ types, since }).filter(isGiven))
   const silence = new AbortController()
-  let timer = setTimeout(() => silence.abort(), SILENCE_MS)
+  let timer = setTimeout(() => silence.abort(), silenceMs)
   try {
     const reply = await fetch(`${url}/api/events/stream?${query}`, {
       headers: { ...headers, ...(after !== undefined && { 'last-event-id': after }) },
@@ -49,7 +50,7 @@ export async function* readStream(
     let text = ''
     for await (const chunk of reply.body?.pipeThrough(new TextDecoderStream()) ?? []) {
       clearTimeout(timer)
-      timer = setTimeout(() => silence.abort(), SILENCE_MS)
+      timer = setTimeout(() => silence.abort(), silenceMs)
       const blocks = (text + chunk).split('\n\n')
       text = blocks.pop() ?? ''
       for (const block of blocks) {

@@ -2,12 +2,14 @@ import type { BackupError, KeptBackup } from '@plinth/backup'
 import { armFailPoint, systemClock } from '@plinth/kit/runtime'
 import type { Made } from '../../../launcher/backups/make.ts'
 import { loadBackups } from '../../../launcher/config.ts'
+import type { ServiceEntry } from '../../../launcher/services.ts'
 import {
   type Command,
   CommandError,
   EXIT,
   type Given,
   type Outcome,
+  serviceOf,
   tableOf,
 } from '../../command.ts'
 
@@ -20,7 +22,9 @@ const OUTPUT = { type: 'string', value: 'FILE', help: '- is stdout, for a pipe' 
 export const backupCommands: Command[] = [
   {
     name: 'backup create',
-    summary: 'one archive of everything, while the services run, into BACKUP_DIR',
+    summary:
+      'one archive of all services with data, or those named, while they run, into BACKUP_DIR',
+    operands: ['[service…]'],
     options: { output: OUTPUT, verify: VERIFY },
     run: (given) => explained(() => create(given)),
   },
@@ -66,27 +70,34 @@ export async function explained<T>(work: () => Promise<T>): Promise<T> {
 }
 
 async function create(given: Given): Promise<Outcome | undefined> {
-  const { env, progress, text, flag } = given
+  const { env, operands, progress, text, flag } = given
   armFailPoint(env)
+  const only = operands.map(serviceOf)
   const { makeBackup } = await import('../../../launcher/backups/make.ts')
   const { show } = progress
   const output = text('output')
   const made =
     output === undefined
-      ? await makeBackup(env, { verify: flag('verify'), show })
-      : await createAt(output, given)
+      ? await makeBackup(env, { verify: flag('verify'), only, show })
+      : await createAt(output, only, given)
   if (!made) return undefined
-  const { file, bytes, faults, pruned, pinged } = made
+  const { file, bytes, services, leftOut, faults, pruned, pinged } = made
   const unheard = pinged === false ? ['BACKUP_PING_URL did not take the ping.'] : []
+  const kept = `${file} (${bytes} bytes) has ${services.join(', ')}.`
+  const without = leftOut.map((name) => `Left out, because it has no data here: ${name}.`)
   return {
-    text: [...faults, ...unheard, `${file} (${bytes} bytes). ${KEYS}`].join('\n'),
+    text: [...faults, ...unheard, kept, ...without, KEYS].join('\n'),
     json: { ...made, pruned: pruned.map(nameOf) },
     code: faults.length > 0 ? EXIT.notSo : EXIT.done,
   }
 }
 
 /** Somewhere else: nothing is removed there, and it is none of the backups that are watched. */
-async function createAt(output: string, given: Given): Promise<Made | undefined> {
+async function createAt(
+  output: string,
+  only: ServiceEntry[],
+  given: Given,
+): Promise<Made | undefined> {
   const { env, progress, flag } = given
   if (output === '-' && flag('verify'))
     throw new CommandError(
@@ -94,19 +105,20 @@ async function createAt(output: string, given: Given): Promise<Made | undefined>
       '--verify needs a file: --output - goes to a pipe. Use plinth backup verify on what arrives.',
     )
   const { saveBackup, writeBackup } = await import('@plinth/backup')
-  const { suiteData } = await import('../../../launcher/backups/suite-data.ts')
-  const services = await suiteData(env)
+  const { dataToKeep } = await import('../../../launcher/backups/suite-data.ts')
+  const { kept, leftOut } = await dataToKeep(env, only)
   const { yieldToOthers } = await import('../../../launcher/backups/make.ts')
   const { folder, passphrase } = loadBackups(env)
   const options = { clock: systemClock, show: progress.show, passphrase, pinned: yieldToOthers }
   if (output === '-') {
-    await writeBackup(services, process.stdout, options)
+    await writeBackup(kept, process.stdout, options)
     return undefined
   }
-  const { file, bytes, manifest } = await saveBackup(services, { folder, file: output, ...options })
+  const { file, bytes, manifest } = await saveBackup(kept, { folder, file: output, ...options })
   const faults = flag('verify') ? (await verified(given, file)).faults : []
   const { createdAt, pausedMs } = manifest
-  return { file, bytes, createdAt, pausedMs, faults, pruned: [] }
+  const services = kept.map(({ name }) => name)
+  return { file, bytes, createdAt, services, leftOut, pausedMs, faults, pruned: [] }
 }
 
 const KEYS = 'The master keys are not in it: keep them elsewhere, it is of no use without them.'
@@ -130,10 +142,13 @@ async function prune({ env }: Given): Promise<Outcome> {
 async function verify(given: Given, file: string): Promise<Outcome> {
   armFailPoint(given.env)
   const { faults, manifest } = await verified(given, file)
-  const sound = `${file} of ${manifest.createdAt}, made by Plinth ${manifest.version}, is whole.`
+  const { createdAt, version } = manifest
+  const services = Object.keys(manifest.services)
+  const about = `${file} of ${createdAt}, made by Plinth ${version}`
   return {
-    text: faults.length > 0 ? faults.join('\n') : sound,
-    json: { file, createdAt: manifest.createdAt, version: manifest.version, faults },
+    text:
+      faults.length > 0 ? faults.join('\n') : `${about}, is whole. It has ${services.join(', ')}.`,
+    json: { file, createdAt, version, services, faults },
     code: faults.length > 0 ? EXIT.notSo : EXIT.done,
   }
 }

@@ -20,17 +20,16 @@ export const restore: Command = {
 async function restoreFrom({ operands, env, flag, progress }: Given): Promise<Outcome> {
   armFailPoint(env)
   const { openArchive, restoreBackup } = await import('@plinth/backup')
-  const { refuseRunning, suiteData } = await import('../../../launcher/backups/suite-data.ts')
+  const { dataOfStopped } = await import('../../../launcher/backups/suite-data.ts')
   const [file = ''] = operands
-  await refuseRunning(env)
-  const services = await suiteData(env)
+  const servicesOf = (names: string[]) => dataOfStopped(env, names)
   const { passphrase } = loadBackups(env)
   // The bytes of a file are the measure; the length of stdin is not known.
   const [input, show] =
     file === '-'
       ? [process.stdin, progress.show]
       : [await openArchive(file, progress.show), undefined]
-  const { manifest, setAside, leftOut } = await restoreBackup(input, services, {
+  const { manifest, setAside, leftOut } = await restoreBackup(input, servicesOf, {
     clock: systemClock,
     replace: flag('replace'),
     keepSessions: flag('keep-sessions'),

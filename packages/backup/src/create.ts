@@ -1,9 +1,10 @@
+import { existsSync } from 'node:fs'
 import type { Writable } from 'node:stream'
 import { type Clock, failPoint, missingMigrations, VERSION } from '@plinth/kit'
 import { FORMAT, fingerprintOf, type Manifest, rowsMember } from './archive/manifest.ts'
 import type { Show } from './archive/read.ts'
 import { type ArchiveWriter, openArchiveWriter } from './archive/write.ts'
-import { openSnapshots } from './databases/open.ts'
+import { fileOf, openSnapshots } from './databases/open.ts'
 import { countRows, listApplied, streamRows } from './databases/rows.repository.ts'
 import { databaseBytes, listTables } from './databases/schema.repository.ts'
 import { SEALED_COLUMNS, sealsOf } from './databases/seals.repository.ts'
@@ -58,12 +59,25 @@ export async function writeBackup(
   }
 }
 
+/** Whether a service was ever started on this data: its database or its folder is there. */
+export async function hasData({ database, root }: ServiceData): Promise<boolean> {
+  if (root !== undefined && existsSync(root)) return true
+  if (!database) return false
+  const file = fileOf(database.url)
+  if (file !== undefined) return existsSync(file)
+  const missing = await missingMigrations(database.url, database.migrations)
+  return missing.length < database.migrations.length
+}
+
 /** Opening the files would bring an older database up to date, which is not for a backup to do. */
-async function requireCurrent({ name, database }: ServiceData): Promise<void> {
+async function requireCurrent(service: ServiceData): Promise<void> {
+  const { name, database, root } = service
+  if ((database || root !== undefined) && !(await hasData(service)))
+    throw new BackupError('refused', `${name} has no data yet: start it once.`)
   const missing = database ? await missingMigrations(database.url, database.migrations) : []
   if (missing.length === 0) return
   if (missing.length === database?.migrations.length)
-    throw new BackupError('refused', `${name} has no data yet: start it once.`)
+    throw new BackupError('refused', `${name} has files and no database: bring that back first.`)
   throw new BackupError(
     'refused',
     `The data of ${name} is older than Plinth ${VERSION}: start this version once, or make the backup with the version that wrote it.`,

@@ -11,11 +11,15 @@ export class BackupError extends Error {
   }
 }
 
+/** Without room for its shared memory, SQLite reports an error of the disk. */
+const FULL = /^(ENOSPC|EDQUOT|SQLITE_FULL|SQLITE_IOERR_SHMSIZE|53100)$/
+const UNUSABLE = /^(EROFS|EACCES|EPERM|EEXIST|ENOENT|ENOTDIR)$/
+
 /** What to say when the disk, and not the work, is at fault. */
 export function orDiskFault(error: unknown, place: string): unknown {
-  const { code = '' } = (error ?? {}) as NodeJS.ErrnoException
-  if (!/^(ENOSPC|EDQUOT|EROFS|EACCES|EPERM|EEXIST|ENOENT|ENOTDIR|SQLITE_FULL|53100)$/.test(code))
-    return error
-  const why = /^(ENOSPC|EDQUOT|SQLITE_FULL|53100)$/.test(code) ? 'there is no room left' : code
+  const { code = '', cause } = (error ?? {}) as NodeJS.ErrnoException
+  const isFull = FULL.test(code) || FULL.test((cause as NodeJS.ErrnoException)?.code ?? '')
+  if (!isFull && !UNUSABLE.test(code)) return error
+  const why = isFull ? 'there is no room left' : code
   return new BackupError('cannot-create', `${place} cannot be written: ${why}.`, { cause: error })
 }

@@ -1,5 +1,5 @@
 export { openArchive, type Show } from './archive/read.ts'
-export { writeBackup } from './create.ts'
+export { hasData, writeBackup } from './create.ts'
 export { SEALED_COLUMNS, sealsOf } from './databases/seals.repository.ts'
 export { BackupError } from './faults.ts'
 export { type KeptBackup, listBackups, pruneBackups, type Retention } from './kept/archives.ts'
@@ -11,6 +11,11 @@ export {
 } from './kept/record.ts'
 export { saveBackup } from './kept/save.ts'
 export { checkMove, type MovedTable, moveDatabase } from './move.ts'
-export { type Restored, type RestoreOptions, restoreBackup } from './restore/restore.ts'
+export {
+  type Restored,
+  type RestoreOptions,
+  restoreBackup,
+  type ServicesOf,
+} from './restore/restore.ts'
 export type { ListedFile, ServiceData, StoredFiles } from './sources/service-data.ts'
 export { type Scratch, type Verified, verifyBackup } from './verify.ts'

@@ -11,18 +11,19 @@ import { restoreBackup } from './restore/restore.ts'
 import { openFiles } from './sources/folder.ts'
 import type { ServiceData } from './sources/service-data.ts'
 
-/** The services with everything below a folder of their own, and how to start them there. */
+/** Services with everything below a folder of their own, and how to start them there. */
 export type Scratch = {
   services: ServiceData[]
-  /** Fails when one of these does not start, or is not healthy. */
-  start(names: string[]): Promise<void>
+  /** Fails when one of them does not start, or is not healthy. */
+  start(): Promise<void>
 }
 
 type Verification = {
   /** Where there is room for everything in the archive. */
   folder: string
   clock: Clock
-  scratchIn(folder: string): Promise<Scratch>
+  /** Of the services named, those that are run here. */
+  scratchIn(folder: string, names: string[]): Promise<Scratch>
   passphrase?: string | undefined
   show?: Show
 }
@@ -43,14 +44,18 @@ export async function verifyBackup(
     throw orDiskFault(error, `The folder ${folder}`)
   })
   try {
-    const { services, start } = await scratchIn(scratch.path)
-    const options = { clock, scratch: true, keepSessions: true, passphrase }
-    const { manifest } = await restoreBackup(input, services, options)
+    let scratched: Scratch = { services: [], start: async () => {} }
+    const servicesOf = async (names: string[]) => {
+      scratched = await scratchIn(scratch.path, names)
+      return scratched.services
+    }
+    const options = { clock, scratch: folder, keepSessions: true, passphrase }
+    const { manifest } = await restoreBackup(input, servicesOf, options)
     failPoint('verify:restored')
-    const kept = services.filter(({ name }) => name in manifest.services)
-    const faults = [...(await databaseFaults(kept)), ...(await fileFaults(kept))]
+    const { services, start } = scratched
+    const faults = [...(await databaseFaults(services)), ...(await fileFaults(services))]
     failPoint('verify:checked')
-    await start(kept.map(({ name }) => name))
+    await start()
     return { manifest, faults }
   } catch (error) {
     throw orDiskFault(error, `The scratch folder in ${folder}`)

@@ -12,12 +12,13 @@ export async function listTables(connection: Connection): Promise<Table[]> {
   return tables
 }
 
-/** What the database takes on disk. */
+/** What the tables take on disk; beside them a database of PostgreSQL may have copies of earlier versions. */
 export async function databaseBytes({ engine, run }: Connection): Promise<number> {
   const [row] = await run(
     engine === 'sqlite'
       ? 'select page_count * page_size as bytes from pragma_page_count(), pragma_page_size()'
-      : 'select pg_database_size(current_database()) as bytes',
+      : `select coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint as bytes from pg_class c
+          where c.relkind = 'r' and c.relnamespace = current_schema()::regnamespace`,
   )
   return Number(row?.bytes ?? 0)
 }

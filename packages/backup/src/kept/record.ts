@@ -1,8 +1,17 @@
 import { chmod, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { giveToOwner } from '../sources/owner.ts'
 
 /** How the last backups ended: health and metrics read it, also after a restart. */
 export type BackupRecord = {
-  succeeded?: { at: string; file: string; bytes: number; seconds: number; verified: boolean }
+  succeeded?: {
+    at: string
+    file: string
+    bytes: number
+    seconds: number
+    verified: boolean
+    /** Whose data is in it. Earlier versions did not say. */
+    services?: string[]
+  }
   /** With the archive, if there is one: then it was its proof that failed. */
   failed?: { at: string; reason: string; file?: string | undefined }
   /** Since the record began. */
@@ -41,5 +50,6 @@ async function write(file: string, record: BackupRecord): Promise<void> {
   await rm(part, { force: true })
   await writeFile(part, `${JSON.stringify(record)}\n`)
   await chmod(part, READABLE)
+  await giveToOwner(part)
   await rename(part, file)
 }

@@ -8,6 +8,7 @@ import { systemClock } from '@plinth/kit'
 import { openArchive, type Show } from '../archive/read.ts'
 import { restoreBackup } from '../restore/restore.ts'
 import type { ServiceData, StoredFiles } from '../sources/service-data.ts'
+import { recordSuccess } from './record.ts'
 import { saveBackup } from './save.ts'
 
 const MEGABYTE = 2 ** 20
@@ -50,7 +51,7 @@ test('half a gigabyte takes no more memory than a small part of it, there and ba
       clock: systemClock,
       freeBytes: async () => Infinity,
     })
-    await restoreBackup(createReadStream(file), [service], { clock: systemClock })
+    await restoreBackup(createReadStream(file), async () => [service], { clock: systemClock })
     assert.deepEqual(Object.fromEntries(taken), { one: fileBytes, two: fileBytes })
     return process.resourceUsage().maxRSS * 1024
   }
@@ -88,8 +89,12 @@ test('what root makes belongs to the owner of the folder', {
 
   await saveBackup([serviceOf(new Map(), MEGABYTE)], { folder, clock: systemClock })
 
-  const made = [folder, ...readdirSync(folder).map((name) => join(folder, name))]
-  assert.equal(made.length, 3)
+  const record = join(data, 'last-backup.json')
+  const succeeded = { at: '', file: '', bytes: 1, seconds: 1, verified: true, services: [] }
+  await recordSuccess(record, succeeded)
+
+  const made = [record, folder, ...readdirSync(folder).map((name) => join(folder, name))]
+  assert.equal(made.length, 4)
   for (const path of made) {
     const { uid, gid } = statSync(path)
     assert.deepEqual([uid, gid], [1234, 1235], path)
@@ -104,7 +109,7 @@ test('says how much of how much is done: of the files, and of the archive that i
   const show: Show = (...line) => void shown.push(line)
 
   const { file, bytes } = await saveBackup([service], { folder, clock: systemClock, show })
-  await restoreBackup(await openArchive(file, show), [service], { clock: systemClock })
+  await restoreBackup(await openArchive(file, show), async () => [service], { clock: systemClock })
 
   assert.deepEqual(shown.slice(0, 2), [
     ['files', 1, 2],

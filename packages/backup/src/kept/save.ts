@@ -1,11 +1,13 @@
-import { lchown, mkdir, open, readdir, rename, rm, stat, statfs } from 'node:fs/promises'
+import { mkdir, open, readdir, rename, rm, stat, statfs } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { Writable } from 'node:stream'
+import { finished } from 'node:stream/promises'
 import { failPoint, syncFolder, VERSION } from '@plinth/kit'
 import { archiveName, type Manifest } from '../archive/manifest.ts'
 import { type WriteOptions, writeBackup } from '../create.ts'
 import { lockFile } from '../databases/sqlite.repository.ts'
 import { BackupError, orDiskFault } from '../faults.ts'
+import { giveToOwner } from '../sources/owner.ts'
 import type { ServiceData } from '../sources/service-data.ts'
 
 type Save = WriteOptions & {
@@ -22,11 +24,11 @@ export async function saveBackup(
   const folder = save.file === undefined ? save.folder : dirname(resolve(save.file))
   try {
     const made = await mkdir(folder, { recursive: true, mode: 0o700 })
-    if (made === folder) await giveToOwner(folder, dirname(folder))
+    if (made === folder) await giveToOwner(folder)
     const lock = lockFile(join(folder, LOCK))
     if (!lock) throw new BackupError('busy', 'Another backup is at work. Try again later.')
     try {
-      await giveToOwner(join(folder, LOCK), folder)
+      await giveToOwner(join(folder, LOCK))
       await removeParts(folder)
       return await saveAlone(services, { ...save, folder })
     } finally {
@@ -35,13 +37,6 @@ export async function saveBackup(
   } catch (error) {
     throw orDiskFault(error, `The folder ${folder}`)
   }
-}
-
-/** A first backup that root makes must not keep the user of the service from making the next one. */
-async function giveToOwner(path: string, folder: string): Promise<void> {
-  if (process.getuid?.() !== 0) return
-  const { uid, gid } = await stat(folder)
-  await lchown(path, uid, gid)
 }
 
 const LOCK = '.plinth-backup.lock'
@@ -58,16 +53,19 @@ async function saveAlone(services: ServiceData[], { folder, freeBytes = freeIn, 
   if (save.file !== undefined && (await isThere(file)))
     throw new BackupError('cannot-create', `${file} is already there; nothing was changed.`)
   const part = `${file}${PART}`
+  const output = await openPart(part)
   try {
     const requireRoom = async (bytes: number) =>
       refuseWithout(SPARE * bytes, await freeBytes(folder), folder)
-    const manifest = await writeBackup(services, await openPart(part), { ...save, requireRoom })
+    const manifest = await writeBackup(services, output, { ...save, requireRoom })
     failPoint('backup:synced')
-    await giveToOwner(part, folder)
+    await giveToOwner(part)
     await rename(part, file)
     await syncFolder(folder)
     return { file, bytes: (await stat(file)).size, manifest }
   } catch (error) {
+    output.destroy()
+    await finished(output).catch(() => {})
     await rm(part, { force: true })
     throw error
   }

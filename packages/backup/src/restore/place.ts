@@ -5,6 +5,7 @@ import { fileOf, openConnection } from '../databases/open.ts'
 import { createMark } from '../databases/rows.repository.ts'
 import { tableNames } from '../databases/schema.repository.ts'
 import { MARK, quoted } from '../databases/tables.ts'
+import { giveToOwner } from '../sources/owner.ts'
 import type { ServiceData } from '../sources/service-data.ts'
 
 /** Where one thing is restored to: a database, or a folder of files. */
@@ -45,6 +46,7 @@ function filePlace(file: string): Place {
     // At every moment there is a file: a service that met none would begin a new one.
     setAside: async (stamp) => {
       await mkdir(dirname(keptAt(stamp)), { recursive: true, mode: 0o700 })
+      await giveToOwner(dirname(keptAt(stamp)))
       const marked = `${file}.marked`
       await rm(marked, { force: true })
       const connection = await openConnection(`sqlite:${marked}`)

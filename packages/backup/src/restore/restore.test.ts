@@ -1,16 +1,19 @@
 import assert from 'node:assert/strict'
 import {
+  chownSync,
   createReadStream,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { type Migration, openDatabase } from '@plinth/kit'
 import { saveBackup } from '../kept/save.ts'
 import { openFiles } from '../sources/folder.ts'
 import type { ServiceData } from '../sources/service-data.ts'
@@ -35,7 +38,7 @@ async function changedSince(t: TestContext) {
   const { file } = await saveBackup(services, { folder: join(folder, 'backups'), clock })
   write('now')
   const replace = (given = services) =>
-    restoreBackup(createReadStream(file), given, { clock, replace: true })
+    restoreBackup(createReadStream(file), async () => given, { clock, replace: true })
   const contents = (name: string) =>
     readdirSync(join(folder, name), { withFileTypes: true })
       .filter((entry) => entry.isFile())
@@ -85,3 +88,45 @@ test('a failed undo reports the place and the cause, and restores the others', a
   })
   assert.deepEqual(contents('two'), ['a now', 'b now'])
 })
+
+test('what root restores belongs to the owner of the folder', {
+  skip: process.getuid?.() !== 0 && 'needs root',
+}, async (t) => {
+  const data = mkdtempSync(join(tmpdir(), 'plinth-restored-'))
+  const backups = mkdtempSync(join(tmpdir(), 'plinth-archives-'))
+  t.after(() => [data, backups].forEach((folder) => void rmSync(folder, { recursive: true })))
+  const [url, root] = [`sqlite:${join(data, 'one.db')}`, join(data, 'one')]
+  const database = { url, setting: 'ONE_DATABASE_URL', migrations: [NOTES] }
+  const service: ServiceData = { name: 'one', keys: {}, root, database }
+  await (await openDatabase(url, [NOTES])).close()
+  mkdirSync(root)
+  writeFileSync(join(root, 'a'), 'then')
+  const { file } = await saveBackup([service], { folder: backups, clock })
+  chownSync(data, 1234, 1235)
+
+  const restore = (replace: boolean) =>
+    restoreBackup(createReadStream(file), async () => [service], { clock, replace })
+  rmSync(root, { recursive: true })
+  rmSync(join(data, 'one.db'))
+  await restore(false)
+  await restore(true)
+
+  const made = readdirSync(data, { recursive: true, encoding: 'utf8' })
+  assert.deepEqual(made.filter((name) => !name.includes('.before-restore')).sort(), [
+    'one',
+    'one.db',
+    'one/.incoming',
+    'one/a',
+  ])
+  for (const name of made) {
+    const { uid, gid } = statSync(join(data, name))
+    assert.deepEqual([uid, gid], [1234, 1235], name)
+  }
+})
+
+const NOTES: Migration = {
+  name: 'test-0001-notes',
+  up: async (db) => {
+    await db.schema.createTable('notes').addColumn('text', 'varchar(100)').execute()
+  },
+}

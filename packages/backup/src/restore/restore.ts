@@ -1,3 +1,4 @@
+import { mkdir } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
 import { type Clock, failPoint, VERSION } from '@plinth/kit'
 import { fingerprintOf, type Manifest, memberOf } from '../archive/manifest.ts'
@@ -7,6 +8,7 @@ import { isInUse } from '../databases/open.ts'
 import type { Row } from '../databases/tables.ts'
 import { BackupError, orDiskFault } from '../faults.ts'
 import { openFiles } from '../sources/folder.ts'
+import { giveTreeToOwner } from '../sources/owner.ts'
 import type { ServiceData, StoredFiles } from '../sources/service-data.ts'
 import { isUnfinished, markFolder, type Place, placesOf, releaseFolder } from './place.ts'
 
@@ -17,10 +19,13 @@ export type RestoreOptions = {
   keepSessions?: boolean
   /** Of an archive that is encrypted. */
   passphrase?: string | undefined
-  /** Everything stays below the folders of the services: nothing is put into buckets. */
-  scratch?: boolean
+  /** A folder for a proof. Everything stays below the folders of the services: nothing is put into buckets. */
+  scratch?: string
   show?: Show
 }
+
+/** Those of the services in an archive that are run here. */
+export type ServicesOf = (names: string[]) => Promise<ServiceData[]>
 
 export type Restored = { manifest: Manifest; setAside: string[]; leftOut: string[] }
 
@@ -31,10 +36,10 @@ export type Restored = { manifest: Manifest; setAside: string[]; leftOut: string
  */
 export async function restoreBackup(
   input: Readable,
-  services: ServiceData[],
+  servicesOf: ServicesOf,
   options: RestoreOptions,
 ): Promise<Restored> {
-  const work = new Restoring(services, options)
+  const work = new Restoring(servicesOf, options)
   try {
     const manifest = await readArchive(
       input,
@@ -45,7 +50,9 @@ export async function restoreBackup(
     return { manifest, ...(await work.finish()) }
   } catch (error) {
     input.destroy()
-    const failure = orDiskFault(error, 'The target')
+    const { scratch } = options
+    const place = scratch === undefined ? 'The target' : `The scratch folder in ${scratch}`
+    const failure = orDiskFault(error, place)
     const left = await work.undo()
     if (left.length === 0) throw failure
     const why = `${(failure as Error).message} Not everything could be put back: ${left.join('; ')}.`
@@ -56,7 +63,7 @@ export async function restoreBackup(
 class Restoring {
   readonly #options: RestoreOptions
   readonly #stamp: string
-  readonly #given: ServiceData[]
+  readonly #servicesOf: ServicesOf
   #services: ServiceData[] = []
   #empty: Place[] = []
   #setAside: { place: Place; to: string }[] = []
@@ -66,17 +73,18 @@ class Restoring {
   #begun = false
   #done = 0
 
-  constructor(services: ServiceData[], options: RestoreOptions) {
-    this.#given = services
+  constructor(servicesOf: ServicesOf, options: RestoreOptions) {
+    this.#servicesOf = servicesOf
     this.#options = options
     this.#stamp = options.clock().toISOString().replace(/[-:.]/g, '')
   }
 
   /** Looks at everything before it touches anything. */
   async begin(manifest: Manifest): Promise<void> {
-    this.#services = this.#given.filter(({ name }) => name in manifest.services)
+    const kept = Object.keys(manifest.services)
+    this.#services = await this.#servicesOf(kept)
     const names = this.#services.map(({ name }) => name)
-    this.#leftOut = Object.keys(manifest.services).filter((name) => !names.includes(name))
+    this.#leftOut = kept.filter((name) => !names.includes(name))
     for (const service of this.#services) requireUsable(service, manifest)
     for (const { name, database } of this.#services)
       if (database && (await isInUse(database.url)))
@@ -144,6 +152,7 @@ class Restoring {
     await this.#completeRows()
     this.#files = new Map()
     for (const service of this.#services) {
+      if (service.root) await mkdir(service.root, { recursive: true, mode: 0o700 })
       const files = await openFiles(service, this.#options.scratch ? 'scratch' : 'restore')
       if (files) this.#files.set(service.name, files)
     }
@@ -167,6 +176,7 @@ class Restoring {
     await this.#closeFiles()
     failPoint('restore:whole')
     for (const { database, root } of this.#services) {
+      if (root) await giveTreeToOwner(root)
       if (database) await release(database)
       else if (root) await releaseFolder(root)
       failPoint('restore:released')
