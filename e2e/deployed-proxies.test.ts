@@ -124,7 +124,7 @@ for (const [mode, addressesAt] of Object.entries(MODES))
           assert.equal(await part.text(), '0123456789')
         })
 
-        test('a passkey at the console', { skip: noBrowser }, async (t) => {
+        test('a passkey at the console, and a login with it', { skip: noBrowser }, async (t) => {
           const page = await openConsole(t, browser, consoleOf(at().identity))
           await addVirtualAuthenticator(page)
           await signIn(page, 'user')
@@ -133,6 +133,9 @@ for (const [mode, addressesAt] of Object.entries(MODES))
           await page.getByRole('button', { name: 'Add a passkey' }).click()
 
           await page.getByText('can now sign you in').waitFor()
+          await page.locator('.session-bar').getByRole('button', { name: 'Log out' }).click()
+          await page.getByRole('button', { name: 'Use a passkey' }).click()
+          await page.getByText('signed in as user', { exact: true }).waitFor()
         })
       })
   })

@@ -5,15 +5,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { paymentsClient } from '@plinth/client'
-import { services } from '../launcher/services.ts'
+import type { ServiceEntry } from '../launcher/services.ts'
 import { type Stack, startStack } from '../launcher/stack/stack.ts'
+import { checkedServices } from '../launcher/test/checked-services.ts'
 import { freePortSettings } from '../test/servers/free-ports.ts'
 import { until } from '../test/until.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const CONSOLES = join(ROOT, 'packages/console')
 
-type Choice = { env: Record<string, string>; only?: typeof services }
+type Choice = { env: Record<string, string>; only: ServiceEntry[] }
 
 type Cleanup = { after(cleanup: () => Promise<void>): void }
 
@@ -26,8 +27,8 @@ export async function startSuite(
   await bundleConsoles()
   const folder = await mkdtemp(join(tmpdir(), 'plinth-e2e-'))
   const env = { SUITE_DATA: folder, SUITE_DRAIN_SECONDS: '0', LOG_LEVEL: 'silent', ...settings }
-  const only = names && services.filter(({ name }) => names.includes(name))
-  const stack = await startOnFreePorts({ env, ...(only && { only }) })
+  const only = checkedServices(t).filter(({ name }) => !names || names.includes(name))
+  const stack = await startOnFreePorts({ env, only })
   t.after(async () => {
     await stack.close()
     await rm(folder, { recursive: true, force: true })

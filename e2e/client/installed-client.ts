@@ -11,16 +11,17 @@ const MINUTES = 60_000
 type Cleanup = { after(cleanup: () => Promise<void>): void }
 
 /** A project of somebody else: the packed client, installed outside the repository, and a program. */
-export async function installClient(t: Cleanup): Promise<string> {
+export async function installClient(t: Cleanup): Promise<{ folder: string; tarball: string }> {
   const folder = await mkdtemp(join(tmpdir(), 'plinth-integrator-'))
   t.after(() => rm(folder, { recursive: true, force: true }))
   const pack = [join(ROOT, 'packages/client/pack.ts'), folder]
   const { stdout } = await run(process.execPath, pack, { timeout: 3 * MINUTES })
   await writeFile(join(folder, 'package.json'), '{ "private": true, "type": "module" }')
   const quiet = ['--offline', '--no-audit', '--no-fund', '--silent']
-  await run('npm', ['install', ...quiet, stdout.trim()], { cwd: folder, timeout: 2 * MINUTES })
+  const tarball = stdout.trim()
+  await run('npm', ['install', ...quiet, tarball], { cwd: folder, timeout: 2 * MINUTES })
   await copyFile(join(import.meta.dirname, 'program.ts'), join(folder, 'program.ts'))
-  return folder
+  return { folder, tarball }
 }
 
 const STRICTEST = {

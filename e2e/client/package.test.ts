@@ -7,6 +7,7 @@ import { after, before, describe, type TestContext, test } from 'node:test'
 import type { Browser, BrowserContext } from 'playwright-core'
 import { freePorts } from '../../test/servers/free-ports.ts'
 import { browserSkip, openBrowser } from '../browser.ts'
+import { LINTERS, lint } from '../package-linters.ts'
 import { startSuite } from '../stack.ts'
 import { suiteCleanup } from '../suite-cleanup.ts'
 import { compileProgram, installClient, runProgram } from './installed-client.ts'
@@ -34,7 +35,7 @@ describe('the packed client, installed outside the repository', async () => {
     storageKey: urlOf('storage-key'),
     payments: urlOf('payments'),
   }
-  const folder = await installClient({ after })
+  const { folder, tarball } = await installClient({ after })
   await compileProgram(folder)
   await serve(folder, port)
 
@@ -52,6 +53,11 @@ describe('the packed client, installed outside the repository', async () => {
     assert.deepEqual(engines, { node: '>=20' })
     assert.deepEqual(Object.keys(exports['.']), ['types', 'default'])
   })
+
+  for (const tool of LINTERS)
+    test(`${tool} finds nothing`, async () => {
+      assert.match(await lint(tool, tarball), /client/)
+    })
 
   test('works on this Node', async () => {
     assert.deepEqual(await runProgram([process.execPath], folder, [urls, 'ada']), SEEN('ada'))
@@ -100,6 +106,19 @@ describe('the packed client, installed outside the repository', async () => {
           names,
           tabs.map(() => 'user'),
         )
+      assert.deepEqual(refreshes, [200, 200])
+    })
+
+    test('a tab that slept through two refreshes needs none of its own', async (t) => {
+      const { tabs, refreshes, signIn, call } = await openTenTabs(t, browser)
+      await signIn()
+      const [awake, asleep] = tabs
+
+      await call(awake, 850)
+      await call(awake, 1700)
+      const name = await call(asleep, 1700)
+
+      assert.equal(name, 'user')
       assert.deepEqual(refreshes, [200, 200])
     })
 

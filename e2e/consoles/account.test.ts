@@ -432,6 +432,8 @@ describe('the account pages', { skip }, () => {
     await page.getByRole('button', { name: 'Sign in with a passkey' }).click()
     const passkeys = page.getByRole('region', { name: 'Passkeys' })
     await passkeys.getByRole('button', { name: 'Remove Test device' }).click()
+    await passkeys.getByText('You cannot sign in with it any more then.').waitFor()
+    await passkeys.getByRole('button', { name: 'Remove Test device' }).click()
     await passkeys.waitFor({ state: 'detached' })
     await page.getByRole('heading', { name: 'Your account' }).waitFor()
   })

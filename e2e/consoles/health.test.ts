@@ -46,7 +46,7 @@ describe('the Health page', { skip }, () => {
       const drawn = (name: RegExp) => identity.getByRole('img', { name })
       await drawn(/^Requests a second, last hour: requests 0\.\d+, highest 0\.\d+/).waitFor()
       await drawn(/^Time for a request, last hour: p99 [\d.]+ ms, p50 [\d.]+ ms/).waitFor()
-      await drawn(/^Failures \(5xx\) a second/).waitFor()
+      await drawn(/^Failures a second/).waitFor()
       await page.getByRole('img', { name: /^Password hashes waiting/ }).waitFor()
       await page.getByRole('img', { name: /^Free for .*identity: data/ }).waitFor()
       const { scrollWidth, clientWidth } = await page.evaluate<Widths>(WIDTHS)

@@ -31,7 +31,7 @@ describe('the identity console', { skip }, () => {
 
   before(async () => {
     browser = await openBrowser(shared)
-    const suite = await startSuite(shared)
+    const suite = await startSuite(shared, {}, ['identity'])
     address = consoleOf(suite.urlOf('identity'))
     database = join(suite.folder, 'identity.db')
   })
@@ -154,6 +154,9 @@ describe('the identity console', { skip }, () => {
     assert.deepEqual(await findTokens(page, await tokens(4)), [])
 
     await page.getByRole('button', { name: 'Delete Test device' }).click()
+    await page.getByRole('button', { name: 'No Test device' }).press('Escape')
+    await page.getByRole('button', { name: 'Delete Test device' }).click()
+    await page.getByRole('button', { name: 'Yes Test device' }).click()
     await page.getByText('No passkeys yet.').waitFor()
   })
 
@@ -232,7 +235,7 @@ describe('the identity console', { skip }, () => {
     await confirm('Enable')
     await row.getByText('enabled').waitFor()
     await confirm('Make an administrator')
-    await row.getByText('ROLE_ADMIN').waitFor()
+    await row.getByText('administrator', { exact: true }).waitFor()
     assert.deepEqual(await accessibilityFaults(page), [])
     await confirm('No longer an administrator')
 
@@ -359,6 +362,12 @@ describe('the identity console', { skip }, () => {
       )
     await endable(3)
     await end.first().click()
+    const focused = () => page.evaluate('document.activeElement.textContent')
+    assert.equal(await until(focused, (text) => text !== 'End'), 'No')
+    await sessions.getByRole('button', { name: 'No', exact: true }).click()
+    await endable(3)
+    await end.first().click()
+    await sessions.getByRole('button', { name: 'Yes', exact: true }).click()
     await endable(2)
     await page.getByRole('button', { name: 'End all' }).click()
     await page.getByRole('button', { name: 'Yes' }).click()

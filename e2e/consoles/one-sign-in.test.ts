@@ -20,7 +20,7 @@ describe('one sign-in', { skip }, () => {
 
   before(async () => {
     browser = await openBrowser(shared)
-    suite = await startSuite(shared)
+    suite = await startSuite(shared, { PAYMENTS_ACCESS: 'issuer' })
   })
 
   test('survives a reload, in memory only', async (t) => {
@@ -47,30 +47,10 @@ describe('one sign-in', { skip }, () => {
     const page = await openConsole(t, browser, consoleOf(suite.urlOf('identity')))
     const other = await page.context().newPage()
     await other.goto(page.url())
-    const refreshes: string[] = []
-    page.context().on('request', (request) => {
-      if (request.url().endsWith('/api/auth/refresh')) refreshes.push(request.url())
-    })
     await signIn(page, 'user')
     await signedInAs(other, 'user')
 
-    const { promise: bothAsked, resolve: letGo } = Promise.withResolvers<void>()
-    await page.context().route('**/api/auth/refresh', async (route) => {
-      await bothAsked
-      await route.continue()
-    })
-    const refresh = { name: 'Refresh', exact: true }
-    await Promise.all([
-      page.getByRole('button', refresh).click(),
-      other.getByRole('button', refresh).click(),
-    ])
-    assert.equal(await page.evaluate(LOCKS), 2)
-    letGo()
-    await until(
-      () => page.evaluate(LOCKS),
-      (locks) => locks === 0,
-    )
-    assert.equal(refreshes.length, 1)
+    assert.equal(await refreshTogether(page, other), 1)
 
     await page.locator('.session-bar').getByRole('button', { name: 'Log out' }).click()
     await other.getByText('Not signed in.').waitFor()
@@ -82,19 +62,58 @@ describe('one sign-in', { skip }, () => {
     const page = await context.newPage()
     await page.goto(consoleOf(suite.urlOf('identity')))
     await signIn(page, 'user')
+    const handing = await browser.newContext()
+    t.after(() => handing.close())
+    await handing.addInitScript(WITHOUT_LONG_LIFE)
+    const leaving = await handing.newPage()
+    await leaving.goto(consoleOf(suite.urlOf('identity')))
+    await signIn(leaving, 'user')
+    const empty = await handing.newPage()
+    await empty.goto(`${suite.urlOf('identity')}/api-test/facts.json`)
     const targets = await browser.newBrowserCDPSession()
     const workers = async () =>
       (await targets.send('Target.getTargets')).targetInfos.filter(
         ({ type }) => type === 'shared_worker',
       ).length
-    assert.equal(await workers(), 1)
+    assert.equal(await workers(), 2)
 
     const next = await context.newPage()
+    await leaving.goto('about:blank')
     await page.close()
     await until(workers, (count) => count === 0)
     await next.goto(consoleOf(suite.urlOf('identity')))
+    await empty.goto(consoleOf(suite.urlOf('identity')))
 
     await next.getByText('Not signed in.').waitFor()
+    await empty.getByText('Not signed in.').waitFor()
+  })
+
+  test('survives a reload and a change of console where workers end with the last tab', async (t) => {
+    const page = await openConsole(t, browser, `${suite.landingUrl}/`)
+    await page.addInitScript(WITHOUT_LONG_LIFE)
+    await page.goto(consoleOf(`${suite.landingUrl}/identity`))
+    const tokens = collectTokens(page)
+    const ready = () => page.evaluate('navigator.serviceWorker.ready.then(() => {})')
+    await ready()
+    await signIn(page, 'user')
+
+    for (let reloads = 0; reloads < 2; reloads += 1) {
+      await page.reload()
+      await signedInAs(page, 'user')
+    }
+    const scope = `${suite.landingUrl}/identity/api-test/`
+    assert.deepEqual(await findTokens(page, await tokens(2)), [scope])
+    await page.goto(consoleOf(`${suite.landingUrl}/storage`))
+    await page.getByRole('button', { name: 'Continue as user' }).click()
+    await page.getByText('No files yet').waitFor()
+    await ready()
+    await page.reload()
+    await page.getByText('No files yet').waitFor()
+
+    await page.locator('.session-bar').getByRole('button', { name: 'Log out' }).click()
+    await page.getByText('Not signed in.').waitFor()
+    await page.reload()
+    await page.getByText('Not signed in.').waitFor()
   })
 
   for (const [device, viewport] of Object.entries(WIDTHS))
@@ -124,6 +143,62 @@ describe('one sign-in', { skip }, () => {
       await page.getByText('Not signed in.').waitFor()
     })
 
+  test('of an administrator administers storage at the same address', async (t) => {
+    const page = await openConsole(t, browser, consoleOf(`${suite.landingUrl}/identity`))
+    await signIn(page, 'admin')
+    await page.goto(consoleOf(`${suite.landingUrl}/storage`, 'users'))
+    await page.getByRole('button', { name: 'Continue as admin' }).click()
+
+    await page.getByRole('button', { name: 'Manage user', exact: true }).click()
+    await page.getByLabel('Reason').fill('left the company')
+    await page.getByRole('button', { name: 'Disable' }).click()
+    await page.getByRole('button', { name: 'Yes' }).click()
+    await page.getByText('user is a user and cannot sign in.').waitFor()
+    await page.getByText('Those of Identity are managed there').waitFor()
+    assert.deepEqual(await accessibilityFaults(page), [])
+    await page.getByRole('button', { name: 'Enable' }).click()
+    await page.getByRole('button', { name: 'Yes' }).click()
+    await page.getByText('user is a user and may sign in.').waitFor()
+    await goTo(page, 'audit')
+
+    await page.getByRole('row', { name: /USER_DISABLED.*admin.*user/ }).waitFor()
+  })
+
+  test('opens payments at the same address, in every tab, over a reload, until it ends', async (t) => {
+    const address = consoleOf(`${suite.landingUrl}/payments`, 'payments')
+    const page = await openConsole(t, browser, address)
+    const tokens = collectTokens(page)
+    await page.getByText('This service takes accounts of Identity: sign in there').waitFor()
+    assert.deepEqual(await accessibilityFaults(page), [])
+    await goTo(page, 'access')
+    await page.getByRole('heading', { name: 'Use a token or a key' }).waitFor()
+    assert.deepEqual(await accessibilityFaults(page), [])
+    assert.equal(await page.getByRole('alert').filter({ hasText: 'token' }).count(), 0)
+    await page.getByRole('link', { name: 'sign in there' }).click()
+    await signIn(page, 'admin')
+    await page.goto(address)
+
+    await page.getByRole('button', { name: 'Continue as admin' }).click()
+    await page.getByText('No payments').waitFor()
+    await signedInAs(page, 'admin')
+    await page.reload()
+    await page.getByText('No payments').waitFor()
+    assert.deepEqual(await findTokens(page, await tokens(2)), [])
+    await goTo(page, 'access')
+    await page.getByText('There are no keys yet.').waitFor()
+    assert.deepEqual(await accessibilityFaults(page), [])
+
+    const other = await page.context().newPage()
+    await other.goto(address)
+    await signedInAs(other, 'admin')
+    assert.equal(await refreshTogether(page, other), 1)
+    await other.locator('.session-bar').getByRole('button', { name: 'Log out' }).click()
+    await goTo(page, 'payments')
+    await page.getByText('Sign in first').waitFor()
+    await page.goto(consoleOf(`${suite.landingUrl}/identity`))
+    await page.getByText('Not signed in.').waitFor()
+  })
+
   test('at a port says which accounts are taken, and where one sign-in works', async (t) => {
     const page = await openConsole(t, browser, consoleOf(suite.urlOf('storage-full')))
 
@@ -132,7 +207,68 @@ describe('one sign-in', { skip }, () => {
     const home = page.getByRole('link', { name: 'all services' }).last()
     assert.equal(await home.getAttribute('href'), `${suite.landingUrl}/`)
   })
+
+  test('does not reach payments at a port, which takes a token and leaves it nowhere', async (t) => {
+    const page = await openConsole(t, browser, consoleOf(suite.urlOf('payments'), 'payments'))
+    await page.getByText('This service takes accounts of Identity: open this console').waitFor()
+    const reply = await fetch(`${suite.urlOf('identity')}/api/auth/login`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ username: 'admin', password: 'password123123' }),
+    })
+    const { accessToken: token } = (await reply.json()) as { accessToken: string }
+
+    await page.getByRole('link', { name: 'Use a token or a key' }).click()
+    await page.getByLabel('Access token or service key').fill('of yesterday')
+    await page.getByRole('button', { name: 'Use it' }).click()
+    await page.getByText('It may have expired: use a fresh one.').waitFor()
+    assert.equal(await page.locator('.notice.bad').count(), 1, 'said once')
+    await page.getByLabel('Access token or service key').fill(token)
+    await page.getByRole('button', { name: 'Use it' }).click()
+    await page.getByText('The service accepts it.').waitFor()
+    assert.deepEqual(await findTokens(page, [token]), [])
+    await page.getByRole('link', { name: 'See the payments' }).click()
+    await page.getByText('No payments').waitFor()
+
+    const facts = { access: 'issuer', issuer: 'https://id.example', suite: null }
+    await page.route('**/facts.json', (route) => route.fulfill({ json: facts }))
+    await page.reload()
+    await page.getByText('takes accounts of Identity, at https://id.example.').waitFor()
+  })
 })
+
+/** How many refreshes two tabs send that are asked for one at the same time. */
+async function refreshTogether(page: Page, other: Page): Promise<number> {
+  const { promise: bothAsked, resolve: letGo } = Promise.withResolvers<void>()
+  let refreshes = 0
+  await page.context().route('**/api/auth/refresh', async (route) => {
+    refreshes += 1
+    await bothAsked
+    await route.continue()
+  })
+  const refresh = { name: 'Refresh', exact: true }
+  await Promise.all([
+    page.getByRole('button', refresh).click(),
+    other.getByRole('button', refresh).click(),
+  ])
+  assert.equal(await page.evaluate(LOCKS), 2)
+  letGo()
+  await until(
+    () => page.evaluate(LOCKS),
+    (locks) => locks === 0,
+  )
+  return refreshes
+}
+
+/** As in Firefox and Safari: a shared worker does not outlive the pages that use it. */
+const WITHOUT_LONG_LIFE = `{
+  const { SharedWorker } = globalThis
+  globalThis.SharedWorker = class extends SharedWorker {
+    constructor(address) {
+      super(address)
+    }
+  }
+}`
 
 /** How many pages refresh, or wait for their turn. */
 const LOCKS = `navigator.locks.query().then(({ held, pending }) =>

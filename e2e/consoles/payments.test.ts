@@ -15,6 +15,7 @@ import { findTokens } from './token-probe.ts'
 import { consoleOf, goTo, openConsole } from './watched-page.ts'
 
 const skip = await browserSkip()
+const SERVICES = ['payments', 'provider-sandbox']
 /** How the secrets begin that only the server may know. */
 const PROVIDER_SECRETS = ['sk_test_', 'whsec_']
 
@@ -23,14 +24,12 @@ describe('the payments console', { skip }, () => {
   let browser: Browser
   let address: string
   let sandbox: string
-  let identity: string
 
   before(async () => {
     browser = await openBrowser(shared)
-    const suite = await startSuite(shared)
+    const suite = await startSuite(shared, {}, SERVICES)
     address = consoleOf(suite.urlOf('payments'))
     sandbox = suite.urlOf('provider-sandbox')
-    identity = suite.urlOf('identity')
   })
 
   /** Creates a checkout by the form and returns the session the hosted page is for. */
@@ -49,15 +48,6 @@ describe('the payments console', { skip }, () => {
     assert.ok(reply.ok, `${path}: ${reply.status} ${await reply.text()}`)
   }
 
-  async function accessTokenOf(username: string): Promise<string> {
-    const reply = await fetch(`${identity}/api/auth/login`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ username, password: 'password123123' }),
-    })
-    return ((await reply.json()) as { accessToken: string }).accessToken
-  }
-
   test('creates a checkout, sees it paid on the hosted page, and refunds it in two parts', async (t) => {
     const page = await openConsole(t, browser, address)
     await page.getByText('SANDBOX', { exact: true }).waitFor()
@@ -74,6 +64,10 @@ describe('the payments console', { skip }, () => {
     await page.getByText('Write an amount such as 49.00.').waitFor()
     await page.getByLabel('Amount in EUR').fill('10')
     await page.getByRole('button', { name: 'Refund', exact: true }).click()
+    await page.getByText('Send €10.00 back for good?').waitFor()
+    await page.getByRole('button', { name: 'No', exact: true }).click()
+    await page.getByRole('button', { name: 'Refund', exact: true }).click()
+    await page.getByRole('button', { name: 'Yes' }).click()
     await page.getByText('PARTIALLY REFUNDED', { exact: true }).waitFor()
     await page.getByText('€10.00 refunded, €39.00 kept').waitFor()
     await page.getByText('€10.00 of €49.00 went back in 1 refund.').waitFor()
@@ -82,6 +76,8 @@ describe('the payments console', { skip }, () => {
     await page.getByText('The provider was asked').waitFor()
     assert.equal(await page.getByLabel('Amount in EUR').inputValue(), '')
     await page.getByRole('button', { name: 'Refund', exact: true }).click()
+    await page.getByText('Send €39.00 back for good?').waitFor()
+    await page.getByRole('button', { name: 'Yes' }).click()
 
     await page.getByText('REFUNDED', { exact: true }).waitFor()
     await page.getByText('Everything has been refunded.').first().waitFor()
@@ -106,6 +102,7 @@ describe('the payments console', { skip }, () => {
     await hosted.locator('.step.done', { hasText: 'Pay on the hosted page' }).waitFor()
     await hosted.getByRole('link', { name: 'Open the payment' }).click()
     await hosted.getByRole('button', { name: 'Refund', exact: true }).click()
+    await hosted.getByRole('button', { name: 'Yes' }).click()
     await hosted.getByText('Everything has been refunded.').first().waitFor()
     await goTo(hosted, '')
     await hosted.locator('.step.done').nth(2).waitFor()
@@ -228,29 +225,15 @@ describe('the payments console', { skip }, () => {
     await opened.getByRole('heading', { name: 'Sandbox payment provider' }).waitFor()
   })
 
-  test('asks for a token when the service does, uses it, and leaves it nowhere', async (t) => {
-    const guarded = await startSuite(t, { PAYMENTS_REQUIRE_ISSUER: identity })
-    const page = await openConsole(t, browser, consoleOf(guarded.urlOf('payments')))
-    await goTo(page, 'payments')
-    await page.getByRole('alert').filter({ hasText: 'give a fresh token' }).waitFor()
-    const token = await accessTokenOf('admin')
-
-    await page.getByRole('link', { name: 'Enter one' }).click()
-    await page.getByLabel('Access token').fill(token)
-    await page.getByRole('button', { name: 'Use it' }).click()
-    await page.getByText('The service accepts it.').waitFor()
-    assert.deepEqual(await findTokens(page, [token]), [])
-
-    await page.getByRole('link', { name: 'See the payments' }).click()
-    await page.getByText('No payments').waitFor()
-  })
-
   test('asks for a service key when the service does, and creates a checkout with it', async (t) => {
     const settings = { PAYMENTS_ACCESS: 'keys', SUITE_DATA: await mkdtemp(join(tmpdir(), 'keys-')) }
     t.after(() => rm(settings.SUITE_DATA, { recursive: true, force: true }))
-    const suite = await startSuite(t, settings)
+    const suite = await startSuite(t, settings, SERVICES)
     const main = join(import.meta.dirname, '../../cli/main.js')
-    const scopes = ['--scope', 'payments:read', '--scope', 'payments:write']
+    const scopes = ['payments:read', 'payments:write', 'keys:write'].flatMap((scope) => [
+      '--scope',
+      scope,
+    ])
     const words = ['keys', 'create', 'console', ...scopes, '--service', 'payments']
     const { stdout } = await promisify(execFile)(process.execPath, [main, ...words], {
       env: settings,
@@ -259,21 +242,33 @@ describe('the payments console', { skip }, () => {
     const page = await openConsole(t, browser, consoleOf(suite.urlOf('payments')))
     await goTo(page, 'payments')
 
-    await page.getByRole('link', { name: 'Enter one' }).click()
-    await page.getByLabel('Access token or service key').fill(key)
+    await page.getByRole('link', { name: 'Enter a key' }).click()
+    await page.getByLabel('Service key').fill(key)
     await page.getByRole('button', { name: 'Use it' }).click()
     await page.getByText('The service accepts it.').waitFor()
     assert.deepEqual(await findTokens(page, [key]), [])
+    await page.getByLabel('Name').fill('till')
+    await page.getByRole('button', { name: 'Make a key' }).click()
+    await page.getByText('it is not shown again').waitFor()
+    await page.getByRole('button', { name: 'Revoke till' }).click()
+    await page.getByRole('button', { name: 'Yes till' }).click()
+    await page.getByText('revoked', { exact: true }).waitFor()
 
     assert.match(await createCheckout(page), /^cs_/)
   })
 
   test('says what is missing when no provider is configured', async (t) => {
-    const suite = await startSuite(t, { PROVIDER_SECRET_KEY: '', PROVIDER_WEBHOOK_SECRET: '' })
+    const blank = { PROVIDER_SECRET_KEY: '', PROVIDER_WEBHOOK_SECRET: '' }
+    const suite = await startSuite(t, blank, SERVICES)
     const page = await openConsole(t, browser, consoleOf(suite.urlOf('payments')))
 
     await page.getByText('Customers, checkout and refunds are refused').waitFor()
     await goTo(page, 'checkout')
+    assert.equal(await page.getByLabel('Description').inputValue(), '', 'no example')
+    await page.getByRole('button', { name: 'Create the checkout' }).click()
+    await page.getByText('Write an amount such as 49.00.').waitFor()
+    await page.getByLabel('Amount', { exact: true }).fill('10')
+    await page.getByLabel('Description').fill('One chair')
     await page.getByRole('button', { name: 'Create the checkout' }).click()
 
     await page.getByRole('alert').filter({ hasText: 'is not configured' }).waitFor()

@@ -27,15 +27,17 @@ describe('the API reference', { skip }, () => {
   })
 
   for (const service of SERVICES)
-    test(`${service}: every operation of the document, without faults for axe`, async (t) => {
+    test(`${service}: every operation and event of the document, without faults for axe`, async (t) => {
       const page = await openConsole(t, browser, pageOf(service), { colorScheme: 'light' })
       await page.getByRole('heading', { level: 1 }).waitFor()
 
       const listed = await page.locator('section.operation').count()
       const reply = await fetch(`${urlOf(service)}/openapi.json`)
-      const document = (await reply.json()) as { paths: Record<string, object> }
+      type Described = Record<string, object>
+      const { paths, webhooks = {} } = (await reply.json()) as Record<string, Described>
 
-      const methods = Object.values(document.paths).flatMap((path) => Object.keys(path))
+      const described = Object.values({ ...paths, ...webhooks })
+      const methods = described.flatMap((path) => Object.keys(path))
       assert.equal(listed, methods.length)
       assert.deepEqual(await accessibilityFaults(page, { rules: 'all but colours' }), [])
       await page.setViewportSize(PHONE)
@@ -47,7 +49,7 @@ describe('the API reference', { skip }, () => {
     const page = await openConsole(t, browser, pageOf('identity'), { colorScheme: 'light' })
     await page.getByRole('button', { name: 'Sign in as admin' }).waitFor()
     await page.getByRole('textbox', { name: 'Search' }).fill('LAST_ADMINISTRATOR')
-    await page.getByText(/^\d of \d+ operations$/).waitFor()
+    await page.getByText(/^\d of \d+ operations and events$/).waitFor()
     await page.getByRole('button', { name: 'Try it' }).first().click()
 
     const faults = await accessibilityFaults(page, { rules: 'colours' })
@@ -65,7 +67,7 @@ describe('the API reference', { skip }, () => {
     assert.ok(await isInView(page, '#changePassword'))
     await page.getByRole('textbox', { name: 'Search' }).fill('REGISTRATION_CLOSED')
 
-    await page.getByText(/^1 of \d+ operations$/).waitFor()
+    await page.getByText(/^1 of \d+ operations and events$/).waitFor()
     assert.equal(await page.locator('section.operation').count(), 1)
     assert.equal(await page.locator('#register').count(), 1)
   })
@@ -158,6 +160,29 @@ describe('the API reference', { skip }, () => {
     assert.match(code, /^const USERNAME = 'user'\nconst PASSWORD = '.+'\n/m)
     assert.match(code, /^await client\.logIn\(USERNAME, PASSWORD\)\nconst file = await openAsBlob/m)
     assert.match(code, /^const reply = await client\.upload\(file, 'picture\.png'\)$/m)
+  })
+
+  test('sends a form, and reads a stream until it is stopped', async (t) => {
+    const identity = await openConsole(t, browser, pageOf('identity'))
+    const revoke = identity.locator('#revoke')
+    await revoke.getByRole('button', { name: 'Try it' }).click()
+    await revoke.getByRole('button', { name: /^Send/ }).click()
+    await revoke.getByText('200', { exact: true }).first().waitFor()
+    await revoke.getByRole('button', { name: 'Copy as curl' }).click()
+    const command = await clipboardOf(identity)
+    const page = await openConsole(t, browser, pageOf('payments'))
+    const stream = page.locator('#eventStream')
+    await stream.getByRole('button', { name: 'Try it' }).click()
+    await stream.getByRole('button', { name: /^Send/ }).click()
+    await stream.getByText('events follow').waitFor()
+
+    await stream.getByRole('button', { name: /^Stop/ }).click()
+
+    await stream.getByText('Ended.').waitFor()
+    await stream.getByRole('button', { name: /^Send/ }).waitFor()
+    assert.match(command, /--data-urlencode 'token='"\$TOKEN"''/)
+    assert.equal(await page.locator('#onPaymentPaid').getByRole('button').count(), 0)
+    assert.match(await page.locator('#onPaymentPaid').innerText(), /webhook-signature/)
   })
 
   test('on paper there are the operations and no buttons', async (t) => {

@@ -329,6 +329,7 @@ describe('the page of the sandbox provider', { skip }, () => {
     assert.deepEqual(await findTokens(page, ['whsec_', 'sk_test_']), [])
 
     await page.getByRole('button', { name: 'Remove http://127.0.0.1:1/hook' }).click()
+    await page.getByRole('button', { name: 'Yes http://127.0.0.1:1/hook' }).click()
     await page.getByRole('row', { name: 'http://127.0.0.1:1/hook' }).waitFor({ state: 'detached' })
   })
 

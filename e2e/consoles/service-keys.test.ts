@@ -63,8 +63,10 @@ describe('service keys and events in the consoles', { skip }, () => {
 
     const secret = await makeKey(page)
     await page.getByRole('button', { name: 'Rotate shop' }).click()
+    await page.getByRole('button', { name: 'Yes shop' }).click()
     await page.getByText('Copy key 3 now').waitFor()
     await page.getByRole('button', { name: 'Revoke shop' }).first().click()
+    await page.getByRole('button', { name: 'Yes shop' }).click()
 
     await page.getByText('revoked', { exact: true }).waitFor()
     assert.deepEqual(await accessibilityFaults(page), [])
@@ -81,7 +83,7 @@ describe('service keys and events in the consoles', { skip }, () => {
     const other = await openConsole(t, browser, consoleOf(urlOf('storage-full')))
     await signIn(other, 'user')
     await goTo(other, 'keys')
-    await other.getByText('ROLE_ADMIN').first().waitFor()
+    await other.getByText('Sign in as an administrator to manage service keys.').waitFor()
     const page = await openConsole(t, browser, consoleOf(urlOf('storage-full')))
     await signIn(page, 'admin')
     await goTo(page, 'keys')
@@ -91,7 +93,7 @@ describe('service keys and events in the consoles', { skip }, () => {
     const headers = { authorization: `Bearer ${secret}` }
     assert.equal((await fetch(`${urlOf('storage-full')}/file/list`, { headers })).status, 200)
     await goTo(other, 'events')
-    await other.getByText('ROLE_ADMIN').first().waitFor()
+    await other.getByText('Sign in as an administrator to see events.').waitFor()
     await goTo(page, 'events')
     await page.getByText('There are no endpoints yet').waitFor()
     assert.deepEqual(await accessibilityFaults(page), [])
@@ -110,7 +112,7 @@ describe('service keys and events in the consoles', { skip }, () => {
   test('payments: the page says where keys are made when it cannot make them', async (t) => {
     const page = await openConsole(t, browser, consoleOf(urlOf('payments'), 'access'))
 
-    await page.getByText('plinth keys --help').waitFor()
+    await page.getByText('plinth keys create --help').waitFor()
   })
 
   test('payments: an endpoint is added and tested, and its event is sent again', async (t) => {
@@ -153,5 +155,12 @@ describe('service keys and events in the consoles', { skip }, () => {
     await page.getByRole('cell', { name: 'replay' }).waitFor()
     await page.getByRole('table', { name: 'Forwards' }).getByText(forward.url).waitFor()
     assert.deepEqual(await accessibilityFaults(page), [])
+
+    await goTo(page, 'events')
+    for (const button of ['New secret', 'Delete']) {
+      await page.getByRole('button', { name: `${button} http` }).click()
+      await page.getByRole('button', { name: 'Yes http' }).click()
+    }
+    await page.getByText('There are no endpoints yet').waitFor()
   })
 })

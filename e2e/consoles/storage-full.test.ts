@@ -192,6 +192,7 @@ describe('the full edition’s workbench', { skip }, () => {
     await until(lookAgain, (count) => count === 1)
 
     await page.getByRole('button', { name: 'Revoke' }).click()
+    await page.getByRole('button', { name: 'Yes' }).click()
     await page.getByRole('button', { name: 'Revoke' }).waitFor({ state: 'detached' })
     await page.getByText('The link is ready.').waitFor({ state: 'detached' })
     assert.equal((await fetch(link)).status, 404)

@@ -23,8 +23,9 @@ describe('the key edition’s tester', { skip }, () => {
 
   before(async () => {
     browser = await openBrowser(shared)
-    const suite = await startSuite(shared)
-    const keyed = await startSuite(shared, { STORAGE_KEY_API_KEY: OWN_KEY })
+    const suite = await startSuite(shared, {}, ['storage-key'])
+    const own = { STORAGE_KEY_API_KEY: OWN_KEY, STORAGE_KEY_MAX_FILE_SIZE: '2048' }
+    const keyed = await startSuite(shared, own, ['storage-key'])
     address = consoleOf(suite.urlOf('storage-key'))
     addressWithOwnKey = consoleOf(keyed.urlOf('storage-key'))
   })
@@ -116,6 +117,27 @@ describe('the key edition’s tester', { skip }, () => {
     await page.reload()
     await page.getByText('This server has a key of its own: type it.').waitFor()
     assert.deepEqual(await findTokens(page, [OWN_KEY]), [])
+  })
+
+  test('takes the types and the limit that the service names, and no others', async (t) => {
+    const page = await openConsole(t, browser, addressWithOwnKey)
+    await page.getByLabel('Key', { exact: true }).fill(OWN_KEY)
+    await page.getByRole('button', { name: 'Use this key' }).click()
+    await page.getByText('PNG, JPEG, WebP and PDF, up to 2 kB each').waitFor()
+    const long = textFile('long.pdf', `%PDF-1.4\n${' '.repeat(3000)}`, 'application/pdf')
+    await page.getByLabel('Files to upload').setInputFiles(long)
+    await page.getByText('The file is too large: it has 2.9 kB, and 2 kB are taken.').waitFor()
+
+    const types = [{ name: 'png', mediaType: 'image/png', extensions: ['.png'] }]
+    const facts = { suite: null, uploads: { maxFileBytes: 4096, types } }
+    await page.route('**/facts.json', (route) => route.fulfill({ json: facts }))
+    await page.reload()
+    await page.getByLabel('Key', { exact: true }).fill(OWN_KEY)
+    await page.getByRole('button', { name: 'Use this key' }).click()
+
+    await page.getByText('PNG, up to 4 kB each').waitFor()
+    await page.getByLabel('Files to upload').setInputFiles(long)
+    await page.getByText('The extension .pdf is not accepted. Taken are PNG.').waitFor()
   })
 
   test('is the same bytes whatever key is configured', async () => {

@@ -422,7 +422,8 @@ describe('in production', { skip }, () => {
     await files.getByRole('form', { name: 'Sign in' }).waitFor()
     assert.deepEqual(await demoTextsIn(files), [])
     const payments = await openConsole(t, browser, consoleOf(suite.urlOf('payments')))
-    await payments.getByRole('heading', { name: 'Try it in three steps' }).waitFor()
+    await payments.getByRole('heading', { name: 'What works now' }).waitFor()
+    assert.equal(await payments.getByText('Try it').count(), 0)
     assert.deepEqual(await demoTextsIn(payments), [])
   })
 

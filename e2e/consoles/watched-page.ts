@@ -19,10 +19,14 @@ export async function openConsole(
   const calm = { acceptDownloads: true, locale: 'en-GB', reducedMotion: 'reduce' } as const
   const context = await browser.newContext({ viewport: WIDE, ...calm, ...options })
   await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+  const faults: string[][] = []
+  // Also the second tabs and what opens in a tab of its own.
+  context.on('page', (opened) => {
+    if (!options.viewport) faults.push(alternateWidths(opened))
+  })
   const page = await context.newPage()
   page.setDefaultTimeout(30_000)
-  const faults = [watch(page, new URL(address).origin)]
-  if (!options.viewport) faults.push(alternateWidths(page))
+  faults.push(watch(page, new URL(address).origin))
   t.after(async () => {
     await context.close()
     assert.deepEqual(faults.flat(), [])

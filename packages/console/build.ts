@@ -31,7 +31,7 @@ const CONSOLES: Record<ConsoleName, Words> = {
   },
   payments: {
     title: 'Payments console · Plinth',
-    about: 'Checkout, refunds and webhooks against the sandbox provider.',
+    about: 'Checkout, payments, refunds and webhooks, shown request by request.',
     colour: '8a3fb0',
   },
   sandbox: {
@@ -100,7 +100,7 @@ function entriesOf(name: ConsoleName): { in: string; out: string }[] {
   const folder = CONSOLES[name].source ?? name
   const page = { in: join(import.meta.dirname, folder, 'page.tsx'), out: 'page' }
   const worker = { in: join(import.meta.dirname, WORKER), out: 'session-worker' }
-  const hasSignIn = ['identity', 'account', 'storage-full', 'reference'].includes(name)
+  const hasSignIn = ['identity', 'account', 'storage-full', 'payments', 'reference'].includes(name)
   return hasSignIn ? [page, worker] : [page]
 }
 

@@ -1,72 +1,156 @@
 import { useSignal } from '@preact/signals'
+import type { ComponentType } from 'preact'
 import { ServiceKeys } from '../shared/account/administration/service-keys.tsx'
+import { ContinueAs } from '../shared/account/session/neighbour.tsx'
+import { SessionBar } from '../shared/account/session/session-bar.tsx'
 import { useAction } from '../shared/api/use-reply.ts'
+import { ButtonLink } from '../shared/components/button.tsx'
 import { Form, type Values } from '../shared/components/form.tsx'
-import { Card, Page } from '../shared/components/page.tsx'
+import { Card, EmptyState, Page, Skeleton } from '../shared/components/page.tsx'
 import { Success } from '../shared/components/reply.tsx'
-import { api, takeToken, tokenRequired } from './api.ts'
+import { HealthBar } from '../shared/health.tsx'
+import { facts } from '../shared/shell/facts.ts'
+import { api, callWith, keysApi, mayCall, session, usesGiven, wasRefused } from './api.ts'
 
-/** For a service that asks who calls: this page has no sign-in of its own. */
+const takesAccounts = () => facts.value.access === 'issuer'
+
+/** For a service that asks who calls. */
 export function AccessPage() {
-  const pasted = useSignal('')
-  const take = useAction(async ({ token = '' }: Values) => {
-    takeToken(token.trim())
-    pasted.value = ''
-    return api.get('/api/payments?size=1')
-  })
   return (
     <Page
       title="Access"
-      about="This service asks for a service key, or for an access token of its issuer."
+      about={
+        takesAccounts()
+          ? 'This service takes accounts of Identity, and service keys. It has no accounts of its own.'
+          : 'This service asks for a service key, where it asks who calls.'
+      }
     >
-      <Card
-        title="Use a token or a key"
-        about="A token: sign in at the identity console and choose “Copy the token itself…” on its page Session. A key: an operator makes one at the command line. It stays in the memory of this page."
-      >
-        <Form
-          label="Use a token or a key"
-          fields={[
-            { label: 'Access token or service key', name: 'token', type: 'password', bind: pasted },
-          ]}
-          action={take}
-          send="Use it"
-          kind="primary"
-          icon="key"
-          advice={take.refusal?.status === 401 && <p>It may have expired: use a fresh one.</p>}
-        />
-        {take.reply?.ok && (
-          <Success>
-            The service accepts it. <a href="#/payments">See the payments</a>
-          </Success>
-        )}
-      </Card>
+      {takesAccounts() && <SignInCard />}
+      <GivenCard />
       <ServiceKeys
-        api={api}
+        api={keysApi}
         scopes={[
           'payments:read',
           'payments:write',
           'refunds:write',
           'events:read',
           'webhooks:write',
+          'keys:write',
         ]}
-        by={take.reply}
-        absent={
-          <p>
-            Administrators manage keys here where the service takes the tokens of an issuer.
-            Operators do so at the command line everywhere: <code>plinth keys --help</code>.
-          </p>
+        by={`${session.claims.value?.sub} ${usesGiven.value}`}
+        instead={(status) =>
+          /401|403/.test(String(status)) && (
+            <p>
+              Keys are managed here with the token of an administrator, or with a key that has{' '}
+              <code>keys:write</code> and every scope that it gives to others. An operator makes the
+              first one: <code>plinth keys create --help</code>.
+            </p>
+          )
         }
       />
     </Page>
   )
 }
 
-export function AccessNote() {
-  if (!tokenRequired.value)
-    return <span class="soft long">As shipped, the host application guards these endpoints.</span>
+function SignInCard() {
+  const claims = session.claims.value
+  if (!session.restored.value) return <Skeleton />
   return (
-    <span>
-      This service requires an access token or a service key. <a href="#/access">Enter one</a>
-    </span>
+    <Card title="Sign in" about="With your account of Identity.">
+      {claims ? (
+        <Success>
+          Signed in as <strong>{claims.username}</strong>. <a href="#/payments">See the payments</a>
+        </Success>
+      ) : (
+        <ContinueAs session={session} only />
+      )}
+    </Card>
   )
+}
+
+const ABOUT_TOKENS =
+  'A token: sign in at the identity console and choose “Copy the token itself…” on its page Session. A key: an operator makes the first one at the command line. It stays in the memory of this page.'
+const ABOUT_KEY =
+  'An operator makes the first one at the command line. It stays in the memory of this page.'
+
+function GivenCard() {
+  const pasted = useSignal('')
+  const take = useAction(async ({ token = '' }: Values) => {
+    callWith(token.trim())
+    pasted.value = ''
+    return api.get('/api/payments?size=1')
+  })
+  const what = takesAccounts() ? 'a token or a key' : 'a key'
+  return (
+    <Card title={`Use ${what}`} about={takesAccounts() ? ABOUT_TOKENS : ABOUT_KEY}>
+      <Form
+        label={`Use ${what}`}
+        fields={[
+          {
+            label: takesAccounts() ? 'Access token or service key' : 'Service key',
+            name: 'token',
+            type: 'password',
+            bind: pasted,
+          },
+        ]}
+        action={take}
+        send="Use it"
+        kind={takesAccounts() ? 'plain' : 'primary'}
+        icon="key"
+        advice={take.refusal?.status === 401 && <p>It may have expired: use a fresh one.</p>}
+      />
+      {take.reply?.ok && (
+        <Success>
+          The service accepts it. <a href="#/payments">See the payments</a>
+        </Success>
+      )}
+    </Card>
+  )
+}
+
+/** A page whose calls need a caller: without one it says how to become one. */
+export function withCaller(title: string, Content: ComponentType): ComponentType {
+  return () => {
+    if (mayCall.value) return <Content />
+    return (
+      <Page title={title}>
+        {session.restored.value ? (
+          <EmptyState
+            icon="person"
+            title={takesAccounts() ? 'Sign in first' : 'Enter a key first'}
+            about="This service asks who calls."
+          >
+            <ContinueAs session={session} only />
+            <ButtonLink href="#/access">
+              {takesAccounts() ? 'Use a token or a key' : 'Enter a key'}
+            </ButtonLink>
+          </EmptyState>
+        ) : (
+          <Skeleton />
+        )}
+      </Page>
+    )
+  }
+}
+
+/** The caller, or the health of the service where callers need not identify themselves. */
+export function AccessBar() {
+  if (session.claims.value && !usesGiven.value)
+    return <SessionBar session={session} signInPath="access" />
+  return <HealthBar api={api} note={<AccessNote />} />
+}
+
+function AccessNote() {
+  if (wasRefused.value || !mayCall.value)
+    return (
+      <span>
+        {takesAccounts()
+          ? 'This service takes accounts of Identity, and service keys. '
+          : 'This service asks for a service key. '}
+        <a href="#/access">{takesAccounts() ? 'Sign in' : 'Enter one'}</a>
+      </span>
+    )
+  if (usesGiven.value)
+    return <span class="soft long">Calls are sent with what you entered on the page Access.</span>
+  return <span class="soft long">As shipped, the host application guards these endpoints.</span>
 }

@@ -1,25 +1,48 @@
-import { signal } from '@preact/signals'
+import { computed, signal } from '@preact/signals'
+import { createSession } from '../shared/account/session/session.ts'
 import { createApi } from '../shared/api/api.ts'
+import { facts } from '../shared/shell/facts.ts'
 
-let accessToken: string | undefined
+/** The sign-in of identity, where this service takes its accounts: it has none of its own. */
+export const session = createSession({ renewsItself: true })
 
-/** As shipped the endpoints ask for nothing; others answer 401 without a token or a key. */
-export const tokenRequired = signal(false)
+let given: string | undefined
+
+/** Whether calls carry a token or a key that was typed in, instead of the sign-in. */
+export const usesGiven = signal(false)
+
+/** The service has refused a call that had no valid token or key. */
+export const wasRefused = signal(false)
+
+const headers = () => (given ? { Authorization: `Bearer ${given}` } : session.api.credentials())
+const renew = async () => given === undefined && (await session.renew())
+
+/** For the keys, which always ask who calls: their 401 says nothing about the other calls. */
+export const keysApi = createApi({ headers, renew })
 
 export const api = createApi({
-  headers: (): Record<string, string> =>
-    accessToken ? { Authorization: `Bearer ${accessToken}` } : {},
+  headers,
   renew: async () => {
-    tokenRequired.value = true
-    return false
+    const isRenewed = await renew()
+    wasRefused.value = !isRenewed
+    return isRenewed
   },
 })
 
 /** The token stays in this closure: the field it was pasted into is emptied. */
-export function takeToken(token: string): void {
-  accessToken = token || undefined
-  tokenRequired.value = false
+export function callWith(token: string): void {
+  given = token || undefined
+  usesGiven.value = given !== undefined
+  wasRefused.value = false
 }
+
+const who = computed(() => session.claims.value?.sub)
+who.subscribe(() => callWith(''))
+
+/** As shipped the endpoints ask for nothing; others answer 401 without a token or a key. */
+export const mayCall = computed(
+  () => (facts.value.access ?? 'open') === 'open' || usesGiven.value || who.value !== undefined,
+)
 
 /** A random reference, short enough to read aloud. */
 export function newReference(prefix: string): string {

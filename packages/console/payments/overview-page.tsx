@@ -9,7 +9,7 @@ import { Badge, Card, Notice, Page, Skeleton } from '../shared/components/page.t
 import { Step, Steps } from '../shared/components/steps.tsx'
 import { Facts } from '../shared/components/table.tsx'
 import { moneyText } from '../shared/wording.ts'
-import { api } from './api.ts'
+import { api, mayCall } from './api.ts'
 import { PaymentBadge } from './payment/status-badges.tsx'
 import { configuration, readConfiguration, sandboxPage } from './provider.tsx'
 
@@ -93,7 +93,8 @@ let isNoticed = false
 
 function GuidedSteps() {
   const outcome = returned.get('checkout') ?? ''
-  return WORDS[outcome] ? <StepsAfterReturn outcome={outcome} /> : <StepsCard />
+  if (WORDS[outcome] && mayCall.value) return <StepsAfterReturn outcome={outcome} />
+  return sandboxPage.value ? <StepsCard /> : null
 }
 
 /** Continues where the customer came back from the hosted page. */
@@ -138,7 +139,7 @@ function StepsCard({ payment }: { payment?: Payment }) {
   const refunded = payment && payment.refundedAmount > 0
   return (
     <Card
-      title="Try it in three steps"
+      title={sandboxPage.value ? 'Try it in three steps' : 'A payment in three steps'}
       about={sandboxPage.value && 'With the sandbox provider no money moves.'}
     >
       <Steps>

@@ -1,11 +1,12 @@
 import { ABOUT_EVENTS, Events } from '../shared/account/administration/events/events.tsx'
 import { CARD, HOME, INBOX } from '../shared/components/icon.tsx'
 import { Page } from '../shared/components/page.tsx'
-import { HealthBar } from '../shared/health.tsx'
+import type { ConsolePage } from '../shared/shell/definition.ts'
+import { factsRead } from '../shared/shell/facts.ts'
 import { route } from '../shared/shell/route.ts'
 import { startConsole } from '../shared/shell/shell.tsx'
-import { AccessNote, AccessPage } from './access-page.tsx'
-import { api } from './api.ts'
+import { AccessBar, AccessPage, withCaller } from './access-page.tsx'
+import { api, session } from './api.ts'
 import { CheckoutPage } from './checkout/checkout-page.tsx'
 import { CustomersPage } from './checkout/customers-page.tsx'
 import { OverviewPage } from './overview-page.tsx'
@@ -22,22 +23,28 @@ const WebhooksRoute = () => (route.value[1] ? <EventPage id={route.value[1]} /> 
 
 const EventsPage = () => (
   <Page title="Events" about={ABOUT_EVENTS}>
-    <Events api={api} />
+    <Events api={api} by={session.claims.value?.sub} />
   </Page>
 )
 
-readProvider()
+const FOR_CALLERS: ConsolePage[] = [
+  { path: 'checkout', title: 'New checkout', icon: CARD, component: CheckoutPage },
+  { path: 'payments', title: 'Payments', icon: 'list', component: PaymentsRoute },
+  { path: 'webhooks', title: 'Webhook inbox', icon: INBOX, component: WebhooksRoute },
+  { path: 'events', title: 'Events', icon: 'wires', component: EventsPage },
+  { path: 'customers', title: 'Customers', icon: 'people', component: CustomersPage },
+]
+
+// Whether a page may call, and whether money moves, decides what it begins with.
+await Promise.all([factsRead, readProvider()])
 startConsole({
   title: 'Payments',
   mark: <SandboxMark />,
-  sessionBar: <HealthBar api={api} note={<AccessNote />} />,
+  sessionBar: <AccessBar />,
+  actions: () => (session.claims.value ? [{ title: 'Log out', run: () => session.logOut() }] : []),
   pages: [
     { path: '', title: 'Overview', icon: HOME, component: OverviewPage },
-    { path: 'checkout', title: 'New checkout', icon: CARD, component: CheckoutPage },
-    { path: 'payments', title: 'Payments', icon: 'list', component: PaymentsRoute },
-    { path: 'webhooks', title: 'Webhook inbox', icon: INBOX, component: WebhooksRoute },
-    { path: 'events', title: 'Events', icon: 'wires', component: EventsPage },
-    { path: 'customers', title: 'Customers', icon: 'people', component: CustomersPage },
+    ...FOR_CALLERS.map((page) => ({ ...page, component: withCaller(page.title, page.component) })),
     { path: 'access', title: 'Access', icon: 'key', component: AccessPage, inside: '' },
   ],
 })

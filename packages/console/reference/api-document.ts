@@ -27,6 +27,7 @@ export type Media = { schema?: Schema; example?: unknown; examples?: Record<stri
 type Content = Record<string, Media>
 
 export type Parameter = {
+  $ref?: string
   name: string
   in: 'path' | 'query' | 'header'
   required?: boolean
@@ -60,13 +61,18 @@ export type Operation = {
   parameters?: Parameter[]
   requestBody?: { required: boolean; content: Content }
   responses: Record<string, Answer>
+  /** An event that the service sends: there is nothing to try. */
+  isSent?: boolean
 }
+
+type Described = Record<string, Record<string, Omit<Operation, 'method' | 'path'>>>
 
 export type ApiDocument = {
   info: { title: string; version: string; description: string }
   servers: { url: string }[]
   tags: { name: string; description: string }[]
-  paths: Record<string, Record<string, Omit<Operation, 'method' | 'path'>>>
+  paths: Described
+  webhooks?: Described
   components: {
     schemas: Record<string, Schema>
     responses: Record<string, Answer>
@@ -96,12 +102,28 @@ export async function readDocument() {
 }
 
 export function operationsOf({ paths }: ApiDocument): Operation[] {
-  return Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, rest]) => ({
-      ...rest,
-      method: method.toUpperCase(),
-      path,
-    })),
+  return listed(paths).map((operation) => ({
+    ...operation,
+    method: operation.method.toUpperCase(),
+  }))
+}
+
+/** Events that are sent to endpoints, below a tag of their own. */
+export const SENT = { name: 'Sent events', description: 'What endpoints of events are sent.' }
+
+export function webhooksOf({ webhooks = {} }: ApiDocument): Operation[] {
+  return listed(webhooks).map(({ parameters = [], ...operation }) => ({
+    ...operation,
+    parameters: parameters.map(resolved),
+    tags: [SENT.name],
+    method: 'EVENT',
+    isSent: true,
+  }))
+}
+
+function listed(described: Described): Operation[] {
+  return Object.entries(described).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, rest]) => ({ ...rest, method, path })),
   )
 }
 

@@ -1,39 +1,69 @@
-import type * as client from '@plinth/client'
 import { baseUrl } from '../shared/api/base-url.ts'
 import { NAMES, publicValues } from '../shared/api/concealment.ts'
+import { FORM } from '../shared/api/exchange-log.ts'
 import { curlOf, fetchOf, runnable } from '../shared/shell/inspector/snippets.ts'
-import { api, hasSignIn, type Operation, SERVICES } from './api-document.ts'
+import { api, hasSignIn, type Media, type Operation, SERVICES } from './api-document.ts'
 
 /** A request as the form on the page has it. */
 export type Draft = {
   path: string
   headers: Record<string, string>
-  json?: unknown
+  /** Sent as JSON, or as a form where the operation takes one. */
+  body?: unknown
   file?: { name: string; type: string }
   /** The parameters by name. */
   values: Record<string, string>
 }
 
-type Clients = ReturnType<
-  | typeof client.identityClient
-  | typeof client.storageClient
-  | typeof client.storageKeyClient
-  | typeof client.paymentsClient
->
-type Method<Client> = Client extends unknown ? keyof Client : never
+/** What the members of a body can be typed into: JSON, or a form. */
+export function bodyOf({ requestBody }: Operation): { media: Media; isForm: boolean } | undefined {
+  const [json, form] = ['application/json', FORM].map((type) => requestBody?.content[type])
+  const media = json ?? form
+  return media && { media, isForm: !json }
+}
 
-/** What a method of the client takes: parameters, then the body or the query, unless it says more. */
-const METHODS = {
-  ...{ register: 'usual', logIn: 'members', refresh: 'nothing', logOut: 'nothing', me: 'nothing' },
-  ...{ users: 'usual', updateUser: 'usual', sessions: 'nothing', endSession: 'usual' },
-  ...{ changePassword: 'members', passkeys: 'nothing', passkeyCreationOptions: 'nothing' },
-  ...{ removePasskey: 'usual', passkeyRequestOptions: 'nothing', logInWithPasskey: 'usual' },
-  ...{ audit: 'usual', upload: 'file', files: 'usual', file: 'usual', download: 'usual' },
-  ...{ stream: 'usual', thumbnail: 'usual', remove: 'usual', createLink: 'members' },
-  ...{ openLink: 'usual', list: 'nothing', info: 'usual', configuration: 'nothing' },
-  ...{ createCustomer: 'usual', customer: 'usual', checkOut: 'usual', payment: 'usual' },
-  ...{ refund: 'usual', refundState: 'usual' },
-} satisfies Partial<Record<Method<Clients>, 'usual' | 'members' | 'nothing' | 'file'>>
+/** The request that these values make. */
+export function draftOf(
+  { path, parameters = [] }: Operation,
+  values: Record<string, string>,
+  body: unknown,
+  file?: { name: string; type: string },
+): Draft {
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name) => encodeURIComponent(values[name] ?? ''))
+  const given = (place: string) =>
+    parameters
+      .filter((parameter) => parameter.in === place && values[parameter.name])
+      .map(({ name }) => [name, values[name] ?? ''])
+  const query = new URLSearchParams(given('query')).toString()
+  return {
+    path: query === '' ? filled : `${filled}?${query}`,
+    headers: Object.fromEntries(given('header')),
+    body,
+    file,
+    values,
+  }
+}
+
+const REST = '…'
+
+/** What a method takes of the body, where it is neither all of it nor its only member. */
+const TAKES: Record<string, string[]> = {
+  logIn: ['username', 'password'],
+  refresh: [],
+  logOut: [],
+  changePassword: ['currentPassword', 'newPassword'],
+  completeLogIn: ['mfaToken', REST],
+  confirmPasswordReset: [REST, 'newPassword'],
+  resetPasswordOfUser: ['reason', REST],
+  addPasskey: ['credential', 'label'],
+  createLink: ['id', 'expiresInSeconds'],
+  clientToken: ['scope'],
+  introspect: ['token'],
+  revoke: ['token'],
+}
+
+/** Pages for people, and what only the payment provider calls. */
+const NOT_IN_CLIENT = ['console', 'accountPages', 'reference', 'providerWebhook']
 
 const FACTORIES: Record<string, string> = {
   identity: 'identityClient',
@@ -43,24 +73,24 @@ const FACTORIES: Record<string, string> = {
 }
 
 /** A command that runs as it is: it begins with what sets its variables. */
-export function curlSample({ method }: Operation, draft: Draft): string {
-  return runnable(curlOf(exchangeOf(method, draft), baseUrl), baseUrl, hasSignIn())
+export function curlSample(operation: Operation, draft: Draft): string {
+  return runnable(curlOf(exchangeOf(operation, draft), baseUrl), baseUrl, hasSignIn())
 }
 
-/** With our client where it has the call, and with fetch where it has not. */
+/** With our client, and with fetch what it leaves to others. */
 export function clientSample(operation: Operation, draft: Draft): string {
-  const { operationId, method } = operation
+  const { operationId } = operation
   const service = SERVICES[api.value?.info.title ?? ''] ?? ''
   const factory = FACTORIES[service]
-  const isKnown = operationId in METHODS && !/^\/actuator/.test(operation.path)
-  if (!factory || !isKnown) return fetchOf(exchangeOf(method, draft), baseUrl)
+  if (!factory || NOT_IN_CLIENT.includes(operationId))
+    return fetchOf(exchangeOf(operation, draft), baseUrl)
   const given = argumentsOf(operation, draft).join(', ')
   const { file } = draft
   const calls = [
     `const client = ${factory}('${baseUrl}'${credentialOf(operation)})`,
     ...(isSignedIn(operation) ? ['await client.logIn(USERNAME, PASSWORD)'] : []),
     ...(file ? [`const file = await openAsBlob('${file.name}', { type: '${file.type}' })`] : []),
-    `const reply = await client.${operationId}(${given})`,
+    `const reply = await client.${methodOf(operation, draft)}(${given})`,
   ].join('\n')
   return [
     ...(file ? ["import { openAsBlob } from 'node:fs'"] : []),
@@ -75,34 +105,71 @@ export function clientSample(operation: Operation, draft: Draft): string {
 
 const VARIABLE = new RegExp(`\\b(?:USERNAME|${NAMES})\\b`, 'g')
 
-function isSignedIn({ operationId, security }: Operation): boolean {
-  return hasSignIn() && security.length > 0 && operationId !== 'logIn'
+const isForKeys = ({ security }: Operation) => security[0]?.client !== undefined
+
+function isSignedIn(operation: Operation): boolean {
+  const { operationId, security } = operation
+  // Some take nothing because the client knows the tokens of its session.
+  const needsSession = security.length > 0 || TAKES[operationId]?.length === 0
+  return hasSignIn() && needsSession && operationId !== 'logIn' && !isForKeys(operation)
 }
 
 /** What a client is made with, where it cannot sign in. */
-function credentialOf({ security }: Operation): string {
-  const names = Object.keys(security[0] ?? {})
+function credentialOf(operation: Operation): string {
+  const names = Object.keys(operation.security[0] ?? {})
   if (names.includes('key')) return ', API_KEY'
+  // The key of the client is an argument that cannot be left out.
+  if (names.length === 0 && !hasSignIn() && isKeyEdition()) return ", ''"
+  if (isForKeys(operation)) return ', { accessToken: SERVICE_KEY }'
   return names.length > 0 && !hasSignIn() ? ', { accessToken: ACCESS_TOKEN }' : ''
 }
 
-function argumentsOf({ operationId, parameters = [] }: Operation, draft: Draft): string[] {
-  const takes = METHODS[operationId as keyof typeof METHODS]
-  const json = (draft.json ?? {}) as Record<string, unknown>
-  if (takes === 'nothing') return []
-  if (takes === 'file') return ['file', `'${draft.file?.name ?? 'picture.png'}'`]
-  if (takes === 'members') return Object.values(json).map(literal)
-  const inPath = parameters.filter((parameter) => parameter.in === 'path')
-  const inQuery = parameters.filter(
-    ({ in: place, name }) => place === 'query' && draft.values[name],
-  )
-  const query = Object.fromEntries(inQuery.map(({ name }) => [name, draft.values[name]]))
-  return [
-    ...inPath.map(({ name }) => literal(typed(draft.values[name] ?? ''))),
-    ...(draft.json === undefined ? [] : [literal(draft.json)]),
-    ...(inQuery.length > 0 ? [literal(query)] : []),
-  ]
+const isKeyEdition = () => SERVICES[api.value?.info.title ?? ''] === 'storage-key'
+
+/** One operation is two methods: a file is deleted for good, or can be restored. */
+function methodOf({ operationId }: Operation, { values }: Draft): string {
+  return values.restorable === 'true' ? 'removeRestorably' : operationId
 }
+
+function argumentsOf(operation: Operation, draft: Draft): string[] {
+  const { operationId, parameters = [] } = operation
+  if (draft.file) return ['file', `'${draft.file.name}'`]
+  const at = (place: string) =>
+    parameters.filter((parameter) => parameter.in === place).map(({ name }) => name)
+  const given = [
+    ...at('path').map((name) => typed(draft.values[name] ?? '')),
+    ...fromBody(operation, draft.body),
+    ...fromQuery(at('query'), draft.values),
+    ...(operationId === 'createCustomer' ? [draft.values['idempotency-key'] || undefined] : []),
+  ]
+  while (given.length > 0 && given.at(-1) === undefined) given.pop()
+  return given.map((value) => (value === undefined ? 'undefined' : literal(value)))
+}
+
+function fromBody(operation: Operation, body: unknown): unknown[] {
+  if (body === undefined) return []
+  // Of a passkey the client makes the outer object itself.
+  const { publicKey = body } = body as { publicKey?: unknown }
+  const members = publicKey as Record<string, unknown>
+  const known = Object.keys((bodyOf(operation)?.media.example as object | undefined) ?? {})
+  const taken = TAKES[operation.operationId] ?? (known.length === 1 ? known : undefined)
+  if (!taken) return [body]
+  const rest = Object.entries(members).filter(([name]) => !taken.includes(name))
+  return taken.map((name) => {
+    if (name !== REST) return members[name]
+    return rest.length > 0 ? Object.fromEntries(rest) : undefined
+  })
+}
+
+/** A list takes an object, a call with one parameter its value. */
+function fromQuery(names: string[], values: Record<string, string>): unknown[] {
+  const given = names.filter((name) => values[name] && name !== 'restorable')
+  if (given.length === 0) return []
+  if (names.length === 1) return given.map((name) => values[name])
+  return [Object.fromEntries(given.map((name) => [name, listed(name, values[name] ?? '')]))]
+}
+
+const listed = (name: string, text: string) => (name === 'sort' ? [text] : text)
 
 const typed = (text: string) => (/^\d{1,15}$/.test(text) ? Number(text) : text)
 
@@ -111,14 +178,14 @@ function literal(value: unknown): string {
   return text.replaceAll(/"\$([A-Z_]+)"/g, '$1')
 }
 
-function exchangeOf(method: string, { path, headers, json, file }: Draft) {
-  const withType = json === undefined ? headers : { 'Content-Type': 'application/json', ...headers }
+function exchangeOf(operation: Operation, { path, headers, body, file }: Draft) {
+  const type = bodyOf(operation)?.isForm ? FORM : 'application/json'
   return {
     id: 0,
-    method,
+    method: operation.method,
     path,
-    requestHeaders: withType,
-    requestBody: json,
+    requestHeaders: body === undefined ? headers : { 'Content-Type': type, ...headers },
+    requestBody: body,
     requestFile: file,
     resend: () => {},
   }

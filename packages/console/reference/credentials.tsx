@@ -5,6 +5,7 @@ import { createApi } from '../shared/api/api.ts'
 import { Button } from '../shared/components/button.tsx'
 import { Field } from '../shared/components/form.tsx'
 import { Card } from '../shared/components/page.tsx'
+import { roleText } from '../shared/wording.ts'
 import { hasSignIn, type Operation, api as shown } from './api-document.ts'
 
 const session = createSession({ renewsItself: true })
@@ -28,14 +29,15 @@ export function shownHeaders({ security }: Operation): Record<string, string> {
     ...(names.some((name) => /bearer|serviceKey/.test(name)) && {
       Authorization: 'Bearer $ACCESS_TOKEN',
     }),
+    ...(names.includes('client') && { Authorization: 'Bearer $SERVICE_KEY' }),
     ...(names.includes('key') && { 'X-API-KEY': '$API_KEY' }),
     ...(names.includes('csrf') && { 'X-XSRF-TOKEN': '$CSRF_TOKEN' }),
   }
 }
 
-/** What sends the calls of this page, with whatever the reader has signed in with. */
+/** What sends the calls of this page, with whatever the reader has typed or signed in with. */
 export function caller() {
-  return hasSignIn() ? session.api : typedApi
+  return hasSignIn() && typed.value === '' ? session.api : typedApi
 }
 
 /** The token of a passkey ceremony; its cookie is the browser's business. */
@@ -48,6 +50,15 @@ export async function csrfHeaders({ security }: Operation): Promise<Record<strin
 /** Sign in, or type a key: whatever this service takes. */
 export function CredentialsCard() {
   if (!hasSignIn()) return <TypedSecret />
+  return (
+    <>
+      <SignedIn />
+      <TypedSecret />
+    </>
+  )
+}
+
+function SignedIn() {
   const claims = session.claims.value
   if (!claims) return <SignInCard session={session} />
   return (
@@ -57,7 +68,7 @@ export function CredentialsCard() {
       actions={<Button onClick={session.logOut}>Log out</Button>}
     >
       <p>
-        As <strong>{claims.username}</strong> with {claims.roles.join(', ')}.
+        As <strong>{claims.username}</strong> ({claims.roles.map(roleText).join(', ')}).
       </p>
     </Card>
   )
@@ -66,7 +77,9 @@ export function CredentialsCard() {
 function TypedSecret() {
   const [title, label] = hasKey()
     ? ['API key', 'Key for X-API-KEY']
-    : ['Access', 'Access token or service key, if this service asks for one']
+    : hasSignIn()
+      ? ['Or a service key', 'Service key, used instead of the sign-in']
+      : ['Access', 'Access token or service key, if this service asks for one']
   return (
     <Card
       title={title}

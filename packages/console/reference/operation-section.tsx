@@ -8,7 +8,7 @@ import { Send } from './send.tsx'
 
 /** One operation: what it takes, what it answers, and a form to try it. */
 export function OperationSection({ operation }: { operation: Operation }) {
-  const { operationId, method, path, summary, description } = operation
+  const { operationId, method, path, summary, description, isSent } = operation
   const trying = useSignal(false)
   return (
     <section class="card operation" id={operationId} aria-labelledby={`${operationId}-title`}>
@@ -21,18 +21,20 @@ export function OperationSection({ operation }: { operation: Operation }) {
             <Badge tone="accent">{method}</Badge> <code>{path}</code>
           </p>
         </div>
-        <Button
-          expanded={trying.value}
-          onClick={() => {
-            trying.value = !trying.value
-          }}
-          subject={operationId}
-        >
-          Try it
-        </Button>
+        {!isSent && (
+          <Button
+            expanded={trying.value}
+            onClick={() => {
+              trying.value = !trying.value
+            }}
+            subject={operationId}
+          >
+            Try it
+          </Button>
+        )}
       </header>
       {description && <p>{description.replaceAll('`', '')}</p>}
-      <Security operation={operation} />
+      {!isSent && <Security operation={operation} />}
       {trying.value && <Send operation={operation} />}
       <Parameters operation={operation} />
       <Body operation={operation} />
@@ -115,21 +117,23 @@ function Answers({ operation }: { operation: Operation }) {
       {good.map(([status, answer]) => (
         <GoodAnswer key={status} status={status} answer={answer} id={operation.operationId} />
       ))}
-      <details>
-        <summary>Refusals ({refused.length})</summary>
-        <dl class="refusals">
-          {refused.map(([status, answer]) => (
-            <div key={status}>
-              <dt>
-                <Badge tone="bad">{status}</Badge>
-              </dt>
-              <dd>
-                <Refusals answer={answer} />
-              </dd>
-            </div>
-          ))}
-        </dl>
-      </details>
+      {refused.length > 0 && (
+        <details>
+          <summary>Refusals ({refused.length})</summary>
+          <dl class="refusals">
+            {refused.map(([status, answer]) => (
+              <div key={status}>
+                <dt>
+                  <Badge tone="bad">{status}</Badge>
+                </dt>
+                <dd>
+                  <Refusals answer={answer} />
+                </dd>
+              </div>
+            ))}
+          </dl>
+        </details>
+      )}
     </>
   )
 }

@@ -21,7 +21,9 @@ import {
   type Operation,
   operationsOf,
   readDocument,
+  SENT,
   SERVICES,
+  webhooksOf,
 } from './api-document.ts'
 import { CredentialsCard } from './credentials.tsx'
 import { OperationSection } from './operation-section.tsx'
@@ -73,9 +75,10 @@ function goToAddress(): void {
 }
 
 function Reference({ document: { info, tags, ...rest } }: { document: ApiDocument }) {
-  const all = operationsOf({ info, tags, ...rest })
+  const described = { info, tags, ...rest }
+  const all = [...operationsOf(described), ...webhooksOf(described)]
   const found = all.filter((operation) => matches(operation, words.value))
-  const groups = tags
+  const groups = [...tags, SENT]
     .map((tag) => ({ ...tag, operations: found.filter((each) => each.tags[0] === tag.name) }))
     .filter(({ operations }) => operations.length > 0)
   return (
@@ -83,7 +86,7 @@ function Reference({ document: { info, tags, ...rest } }: { document: ApiDocumen
       <nav aria-label="Operations">
         <Field label="Search" name="search" bind={words} placeholder="path, word or code" />
         <p class="soft small" role="status">
-          {found.length} of {all.length} operations
+          {found.length} of {all.length} operations and events
         </p>
         {groups.map(({ name, operations }) => (
           <div key={name}>

@@ -1,40 +1,43 @@
 import { type Signal, useSignal } from '@preact/signals'
 import { useId } from 'preact/hooks'
-import type { Reply } from '../shared/api/api.ts'
 import { concealBody } from '../shared/api/concealment.ts'
 import { useAction } from '../shared/api/use-reply.ts'
 import { Button } from '../shared/components/button.tsx'
-import { Code, CopyButton } from '../shared/components/code.tsx'
+import { CopyButton } from '../shared/components/code.tsx'
 import { Field } from '../shared/components/form.tsx'
-import { Badge } from '../shared/components/page.tsx'
 import type { Operation, Parameter } from './api-document.ts'
-import { clientSample, curlSample, type Draft } from './code-samples.ts'
+import { bodyOf, clientSample, curlSample, type Draft, draftOf } from './code-samples.ts'
 import { caller, csrfHeaders, shownHeaders } from './credentials.tsx'
+import { ReplyView, STREAM, StreamView, useStream } from './reply-view.tsx'
 
-const FORM = 'multipart/form-data'
+const UPLOAD = 'multipart/form-data'
 const EXAMPLE_FILE = { name: 'picture.png', type: 'image/png' }
 
 /** A form for one request: send it from here, or take it away as code. */
 export function Send({ operation }: { operation: Operation }) {
-  const { parameters = [], requestBody, method, security } = operation
-  const json = requestBody?.content['application/json']
+  const { parameters = [], requestBody, method, security, responses } = operation
+  const taken = bodyOf(operation)
   const values = useSignal<Record<string, string>>(examplesOf(parameters))
-  const body = useSignal(json ? JSON.stringify(json.example, null, 2) : '')
+  const body = useSignal(taken ? JSON.stringify(taken.media.example, null, 2) : '')
   const file = useSignal<File | undefined>(undefined)
-  const parsed = json && body.value.trim() !== '' ? parse(body.value) : { value: undefined }
+  const parsed = taken && body.value.trim() !== '' ? parse(body.value) : { value: undefined }
   const draft = draftOf(operation, values.value, parsed.value, file.value)
+  const stream = useStream(() => ({ ...caller().credentials(), ...draft.headers }))
+  const isStream = responses[200]?.content?.[STREAM] !== undefined
 
   const send = useAction(async () =>
     caller().send({
       method,
       path: draft.path,
-      json: parsed.value,
+      ...(taken?.isForm
+        ? { form: parsed.value as Record<string, string> }
+        : { json: parsed.value }),
       file: file.value,
       headers: { ...draft.headers, ...(await csrfHeaders(operation)) },
       open: security.length === 0,
     }),
   )
-  const isForm = requestBody?.content[FORM] !== undefined
+  const isUpload = requestBody?.content[UPLOAD] !== undefined
   return (
     <div class="send stack">
       {parameters.length > 0 && (
@@ -44,18 +47,22 @@ export function Send({ operation }: { operation: Operation }) {
           ))}
         </div>
       )}
-      {json && <BodyField text={body} fault={parsed.fault} />}
-      {isForm && <FileField file={file} />}
+      {taken && <BodyField text={body} fault={parsed.fault} />}
+      {isUpload && <FileField file={file} />}
       <div class="row">
         <Button
           kind="primary"
           icon="wires"
           busy={send.busy}
-          blocked={parsed.fault ?? (isForm && !file.value && 'Choose a file first')}
-          onClick={() => send.run()}
+          blocked={parsed.fault ?? (isUpload && !file.value && 'Choose a file first')}
+          onClick={() => {
+            if (stream.isOpen) stream.stop()
+            else if (isStream) stream.start(draft.path)
+            else send.run()
+          }}
           subject={operation.operationId}
         >
-          Send
+          {stream.isOpen ? 'Stop' : 'Send'}
         </Button>
         <CopyButton
           small={false}
@@ -69,6 +76,7 @@ export function Send({ operation }: { operation: Operation }) {
         />
       </div>
       {send.reply && <ReplyView reply={send.reply} />}
+      {stream.status !== undefined && <StreamView {...stream} />}
     </div>
   )
 }
@@ -86,35 +94,14 @@ function parse(text: string): { value?: unknown; fault?: string } {
   }
 }
 
-function draftOf(
-  { path, parameters = [] }: Operation,
-  values: Record<string, string>,
-  json: unknown,
-  file: File | undefined,
-): Draft {
-  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name) => encodeURIComponent(values[name] ?? ''))
-  const given = (place: string) =>
-    parameters
-      .filter((parameter) => parameter.in === place && values[parameter.name])
-      .map(({ name }) => [name, values[name] ?? ''])
-  const query = new URLSearchParams(given('query')).toString()
-  return {
-    path: query === '' ? filled : `${filled}?${query}`,
-    headers: Object.fromEntries(given('header')),
-    json,
-    file,
-    values,
-  }
-}
-
 /** The same request, fit to be pasted anywhere. */
 function shown(operation: Operation, draft: Draft): Draft {
-  const isForm = operation.requestBody?.content[FORM] !== undefined
+  const isUpload = operation.requestBody?.content[UPLOAD] !== undefined
   return {
     ...draft,
     headers: { ...shownHeaders(operation), ...draft.headers },
-    json: concealBody(draft.json),
-    file: isForm ? (draft.file ?? EXAMPLE_FILE) : undefined,
+    body: concealBody(draft.body),
+    file: isUpload ? (draft.file ?? EXAMPLE_FILE) : undefined,
   }
 }
 
@@ -183,23 +170,5 @@ function FileField({ file }: { file: Signal<File | undefined> }) {
         there.
       </p>
     </div>
-  )
-}
-
-/** The reply, with names in place of secrets. */
-function ReplyView({ reply }: { reply: Reply }) {
-  const { status, ok, body, content, headers } = reply
-  const isJson = /json/.test(headers['content-type'] ?? '')
-  const text = isJson ? JSON.stringify(concealBody(body), null, 2) : String(body)
-  return (
-    <section class="stack tight" aria-label="Reply">
-      <p class="row" role="status">
-        <Badge tone={ok ? 'good' : 'bad'}>{status || 'no answer'}</Badge>
-        <span class="soft">
-          {content.size} bytes {headers['content-type']}
-        </span>
-      </p>
-      {text && <Code text={text} label="Body of the reply" />}
-    </section>
   )
 }

@@ -77,3 +77,13 @@ function decimalsOf(currency: string): number {
   if (NO_DECIMALS.includes(currency)) return 0
   return THREE_DECIMALS.includes(currency) ? 3 : 2
 }
+
+export const ADMIN_ROLE = 'ROLE_ADMIN'
+export const USER_ROLE = 'ROLE_USER'
+
+const ROLES: Record<string, string> = { [ADMIN_ROLE]: 'administrator', [USER_ROLE]: 'user' }
+
+/** One word for each role wherever people read it; a role that only an operator knows is as it is. */
+export function roleText(role: string): string {
+  return ROLES[role] ?? role
+}

@@ -11,11 +11,13 @@ function KeysPage() {
       <ServiceKeys
         api={api}
         scopes={['files:read', 'files:write']}
-        absent={
-          <p>
-            This server has no database for keys. Its operator can give it one; until then the
-            configured key is the only one.
-          </p>
+        instead={(status) =>
+          status === 404 && (
+            <p>
+              This server has no database for keys. Its operator gives it one with{' '}
+              <code>STORAGE_KEY_DATABASE_URL</code>; until then the configured key is the only one.
+            </p>
+          )
         }
       />
     </Page>

@@ -1,7 +1,6 @@
 import { signal } from '@preact/signals'
 import { createApi } from '../shared/api/api.ts'
 import { publicValues } from '../shared/api/concealment.ts'
-import { COMMON_KINDS } from '../shared/files/file-kinds.ts'
 import { createUploadQueue } from '../shared/files/upload-queue.ts'
 
 /** The one key this page knows by itself; any other is typed in by hand. */
@@ -34,7 +33,6 @@ export async function listFiles(): Promise<void> {
 }
 
 export const queue = createUploadQueue({
-  kinds: () => COMMON_KINDS,
   send: api.send,
   onStored: async ({ body }) => {
     await listFiles()

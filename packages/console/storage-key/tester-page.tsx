@@ -1,7 +1,6 @@
 import { useEffect } from 'preact/hooks'
 import { Page } from '../shared/components/page.tsx'
 import { DropZone } from '../shared/files/drop-zone.tsx'
-import { COMMON_KINDS } from '../shared/files/file-kinds.ts'
 import { UploadList } from '../shared/files/upload-list.tsx'
 import { FileDetail } from './file-detail.tsx'
 import { FileList } from './file-list.tsx'
@@ -18,7 +17,7 @@ export function TesterPage() {
       about="One flat folder, one API key, five calls. Everything here is a plain request you can copy."
     >
       <KeyCard />
-      {keyAccepted.value !== false && <DropZone kinds={COMMON_KINDS} onFiles={queue.add} />}
+      {keyAccepted.value !== false && <DropZone onFiles={queue.add} />}
       <UploadList queue={queue} />
       {selectedName.value && <FileDetail name={selectedName.value} />}
       <FileList />

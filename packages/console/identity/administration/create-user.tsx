@@ -5,16 +5,17 @@ import { Button } from '../../shared/components/button.tsx'
 import { Form, type Values } from '../../shared/components/form.tsx'
 import { Card } from '../../shared/components/page.tsx'
 import { Success } from '../../shared/components/reply.tsx'
-
-const USER = 'ROLE_USER'
-const ADMIN = 'ROLE_ADMIN'
+import { ADMIN_ROLE, roleText, USER_ROLE } from '../../shared/wording.ts'
 
 /** Only the owner ever knows the password: a mail lets them choose it. */
 export function CreateUser({ session, created }: { session: Session; created(): void }) {
   const open = useSignal(false)
   const create = useAction(
     ({ role, ...values }: Values) =>
-      session.api.post('/api/users', { ...values, roles: role === ADMIN ? [ADMIN, USER] : [USER] }),
+      session.api.post('/api/users', {
+        ...values,
+        roles: role === ADMIN_ROLE ? [ADMIN_ROLE, USER_ROLE] : [USER_ROLE],
+      }),
     (reply) => reply?.ok && created(),
   )
   return (
@@ -47,8 +48,11 @@ export function CreateUser({ session, created }: { session: Session; created(): 
               {
                 label: 'Role',
                 name: 'role',
-                options: [USER, ADMIN].map((role) => ({ value: role, label: role })),
-                value: USER,
+                options: [USER_ROLE, ADMIN_ROLE].map((role) => ({
+                  value: role,
+                  label: roleText(role),
+                })),
+                value: USER_ROLE,
               },
               { label: 'Reason', name: 'reason', maxLength: 500 },
             ]}

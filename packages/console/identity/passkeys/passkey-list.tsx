@@ -1,6 +1,6 @@
 import type { Passkey } from '@plinth/client'
 import { useAction, useLoad } from '../../shared/api/use-reply.ts'
-import { Button } from '../../shared/components/button.tsx'
+import { ConfirmButton } from '../../shared/components/button.tsx'
 import { Card, Notice } from '../../shared/components/page.tsx'
 import { List } from '../../shared/components/table.tsx'
 import { dateText } from '../../shared/wording.ts'
@@ -26,15 +26,16 @@ export function PasskeyList({ version }: { version: number }) {
           {
             title: 'Action',
             of: ({ id, label }) => (
-              <Button
+              <ConfirmButton
                 small
                 kind="danger"
                 icon="trash"
                 subject={label}
+                question="Sign-ins with it end. Delete it?"
                 onClick={() => remove.run(id)}
               >
                 Delete
-              </Button>
+              </ConfirmButton>
             ),
           },
         ]}

@@ -93,7 +93,7 @@ function ServiceCard({ name, all }: { name: string; all: Point[] }) {
             text={timeText}
           />
           <Plot
-            title="Failures (5xx) a second"
+            title="Failures a second"
             series={[{ name: 'failures', line: line('failures'), tone: 'bad' }]}
             text={rateText}
           />

@@ -12,11 +12,14 @@ import { Facts } from '../../shared/components/table.tsx'
 import { route } from '../../shared/shell/route.ts'
 import { minorUnitsOf, moneyText, shortId, typedAmount } from '../../shared/wording.ts'
 import { api, newReference } from '../api.ts'
+import { sandboxPage } from '../provider.tsx'
 import type { CustomerPage } from './customers-page.tsx'
 
 export function CheckoutPage() {
+  const tried = useSignal(false)
   const create = useAction(async ({ amount = '', ...values }: Values) => {
     const minorUnits = minorUnitsOf(amount, values.currency ?? '')
+    tried.value = true
     // The field says what is wrong with it.
     if (minorUnits === undefined) return undefined
     const body = { ...values, amount: minorUnits }
@@ -28,15 +31,18 @@ export function CheckoutPage() {
       about="The business reference names the payment; the attempt reference names this attempt. Sending both again is safe: the open page is returned."
     >
       <Card title="What is to be paid">
-        <CheckoutForm create={create} />
+        <CheckoutForm create={create} tried={tried.value} />
       </Card>
       {create.reply?.ok && <CheckoutReady checkout={create.reply.body} />}
     </Page>
   )
 }
 
-function CheckoutForm({ create }: { create: ComponentProps<typeof Form>['action'] }) {
-  const amount = useSignal('49.00')
+type FormProps = { create: ComponentProps<typeof Form>['action']; tried: boolean }
+
+/** Filled in as an example where no money moves. */
+function CheckoutForm({ create, tried }: FormProps) {
+  const amount = useSignal(sandboxPage.value ? '49.00' : '')
   const currency = useSignal('eur')
   const order = useSignal(newReference('order'))
   const customer = useCustomerField()
@@ -52,7 +58,7 @@ function CheckoutForm({ create }: { create: ComponentProps<typeof Form>['action'
           inputMode: 'decimal',
           hint: minorUnits === undefined ? undefined : moneyText(minorUnits, currency.value),
           fault:
-            minorUnits === undefined
+            minorUnits === undefined && (tried || amount.value !== '')
               ? `Write an amount such as ${typedAmount(4900, currency.value)}.`
               : undefined,
         },
@@ -67,7 +73,7 @@ function CheckoutForm({ create }: { create: ComponentProps<typeof Form>['action'
         {
           label: 'Description',
           name: 'description',
-          value: 'Walnut desk organiser',
+          value: sandboxPage.value && 'Walnut desk organiser',
           hint: 'The product name on the hosted page.',
         },
         {

@@ -71,6 +71,7 @@ export function RefundCard({ payment, timeline, onChange }: RefundProps) {
           action={refund}
           send="Refund"
           kind="primary"
+          question={unreadable ? undefined : questionOf(typed.value, payment, left)}
           round={reference.value}
         />
       )}
@@ -79,6 +80,12 @@ export function RefundCard({ payment, timeline, onChange }: RefundProps) {
       <RefundList payment={payment} timeline={timeline} />
     </Card>
   )
+}
+
+/** Of what was typed, or of everything that is left. */
+function questionOf(typed: string, { currency }: Payment, left: number): string {
+  const amount = typed === '' ? left : (minorUnitsOf(typed, currency) ?? left)
+  return `Send ${moneyText(amount, currency)} back for good?`
 }
 
 function Refunded({ refund }: { refund: Refund }) {

@@ -1,5 +1,5 @@
 import { useAction, useLoad } from '../../shared/api/use-reply.ts'
-import { Button } from '../../shared/components/button.tsx'
+import { ConfirmButton } from '../../shared/components/button.tsx'
 import { Form, type Values } from '../../shared/components/form.tsx'
 import { Card } from '../../shared/components/page.tsx'
 import { List } from '../../shared/components/table.tsx'
@@ -28,15 +28,16 @@ export function EndpointsCard() {
           {
             title: 'Action',
             of: ({ id, url }) => (
-              <Button
+              <ConfirmButton
                 small
                 kind="danger"
+                question="Remove it, with its secret?"
                 subject={url}
                 busy={remove.busy}
                 onClick={() => remove.run(id)}
               >
                 Remove
-              </Button>
+              </ConfirmButton>
             ),
           },
         ]}

@@ -1,5 +1,5 @@
 import { concealBody, concealHeaders } from './concealment.ts'
-import { recordOutcome, recordRequest } from './exchange-log.ts'
+import { FORM, recordOutcome, recordRequest } from './exchange-log.ts'
 import { type Received, transmit } from './transport.ts'
 
 export type Call = {
@@ -8,6 +8,8 @@ export type Call = {
   /** Of another service at this origin; this one by default. */
   base?: string
   json?: unknown
+  /** Sent as a form, as OAuth wants it. */
+  form?: Record<string, string>
   file?: File
   headers?: Record<string, string>
   /** Sent without credentials. */
@@ -98,6 +100,7 @@ async function exchange<Body>(
 function requestHeaders(call: Call, credentials: Credentials): Record<string, string> {
   return {
     ...(call.json === undefined ? {} : { 'Content-Type': 'application/json' }),
+    ...(call.form && { 'Content-Type': FORM }),
     ...(call.open ? {} : credentials.headers()),
     ...call.headers,
   }
@@ -109,6 +112,7 @@ function requestBody(call: Call): string | FormData | undefined {
     form.append('file', call.file)
     return form
   }
+  if (call.form) return new URLSearchParams(call.form).toString()
   return call.json === undefined ? undefined : JSON.stringify(call.json)
 }
 
@@ -123,7 +127,7 @@ function shown(
     path: call.path,
     base: call.base,
     requestHeaders: concealHeaders(headers),
-    requestBody: concealBody(call.json),
+    requestBody: concealBody(call.json ?? call.form),
     requestFile: call.file && { name: call.file.name, type: call.file.type },
     credentials: () => (call.open ? {} : credentials.headers()),
     resend: () => send({ ...call, signal: undefined, onProgress: undefined }),

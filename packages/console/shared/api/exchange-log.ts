@@ -1,5 +1,7 @@
 import { signal } from '@preact/signals'
 
+export const FORM = 'application/x-www-form-urlencoded'
+
 /** One request as the inspector shows it: secrets are already replaced by their names. */
 export type Exchange = {
   id: number

@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
 import { Icon, type IconName } from './icon.tsx'
 
 type ButtonProps = {
@@ -80,25 +81,65 @@ export function ButtonLink(props: {
   )
 }
 
+type ConfirmProps = ButtonProps & { question: string; yes?: string; no?: string }
+
 /** Asks once more, in place, before it does what cannot be undone. */
-export function ConfirmButton({ question, ...props }: ButtonProps & { question: string }) {
-  const asked = useSignal(false)
+export function ConfirmButton({ question, yes, no, ...props }: ConfirmProps) {
+  const asked = useSignal<boolean | undefined>(undefined)
+  const frame = useRef<HTMLSpanElement>(null)
+  // The answer that had the focus has gone.
+  useEffect(() => {
+    if (asked.value === false) frame.current?.querySelector('button')?.focus()
+  }, [asked.value])
   const ask = (value: boolean) => () => {
     asked.value = value
   }
-  if (!asked.value) return <Button {...props} onClick={ask(true)} />
   const confirm = (event: MouseEvent) => {
     asked.value = false
     props.onClick?.(event)
   }
+  const { busy, subject } = props
   return (
-    <span class="row confirm" role="alert">
-      <span class="small">{question}</span>
-      <Button small kind="danger" busy={props.busy} subject={props.subject} onClick={confirm}>
-        Yes
+    <span ref={frame} class="confirm-frame">
+      {asked.value ? (
+        <Question {...{ busy, subject, yes, no }} onYes={confirm} onNo={ask(false)}>
+          {question}
+        </Question>
+      ) : (
+        <Button {...props} onClick={ask(true)} />
+      )}
+    </span>
+  )
+}
+
+/** Yes or no. Without `onYes` it sends the form that it stands in. */
+export function Question(props: {
+  children: string
+  yes?: string
+  no?: string
+  busy?: boolean
+  subject?: string
+  onYes?(event: MouseEvent): void
+  onNo(): void
+}) {
+  const { busy, subject, onYes, onNo } = props
+  const frame = useRef<HTMLSpanElement>(null)
+  // The button that asked has gone with its focus; the answer that gets it changes nothing.
+  useEffect(() => frame.current?.querySelector<HTMLElement>('button:last-of-type')?.focus(), [])
+  const leave = (event: KeyboardEvent) => {
+    if (event.key !== 'Escape') return
+    // Nothing else closes by the same stroke.
+    event.preventDefault()
+    onNo()
+  }
+  return (
+    <span ref={frame} class="row confirm" role="alert" onKeyDown={leave}>
+      <span class="small">{props.children}</span>
+      <Button small kind="danger" submits={!onYes} busy={busy} subject={subject} onClick={onYes}>
+        {props.yes ?? 'Yes'}
       </Button>
-      <Button small subject={props.subject} onClick={ask(false)}>
-        No
+      <Button small subject={subject} onClick={onNo}>
+        {props.no ?? 'No'}
       </Button>
     </span>
   )

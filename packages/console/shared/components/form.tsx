@@ -2,7 +2,7 @@ import { type Signal, useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useLayoutEffect, useRef } from 'preact/hooks'
 import type { Reply } from '../api/api.ts'
-import { Button } from './button.tsx'
+import { Button, Question } from './button.tsx'
 import type { IconName } from './icon.tsx'
 import { Refusal } from './reply.tsx'
 
@@ -24,6 +24,8 @@ export function Form(props: {
   beside?: boolean
   /** The fields start anew whenever this changes. */
   round?: number | string
+  /** Asked before it is sent: what it does cannot be undone. */
+  question?: string
   /** More buttons in the row of the first. */
   buttons?: ComponentChildren
   /** What to do about a refusal, if there is more to say than usual. */
@@ -31,12 +33,18 @@ export function Form(props: {
   /** Stands below the fields. */
   children?: ComponentChildren
 }) {
-  const { action, round } = props
+  const { action, round, question } = props
+  const asked = useSignal<boolean | undefined>(undefined)
   const submit = (event: SubmitEvent) => {
     event.preventDefault()
-    action.run(valuesOf(event.currentTarget as HTMLFormElement))
+    if (question !== undefined) asked.value = !asked.value
+    if (!asked.value) action.run(valuesOf(event.currentTarget as HTMLFormElement))
   }
   const form = useRef<HTMLFormElement>(null)
+  // The answer that had the focus has gone.
+  useEffect(() => {
+    if (asked.value === false) form.current?.querySelector<HTMLElement>('[type=submit]')?.focus()
+  }, [asked.value])
   // What is wrong is read out with the field that has the focus.
   useEffect(() => {
     if (action.reply && !action.reply.ok)
@@ -50,11 +58,20 @@ export function Form(props: {
       fault={field.fault ?? faultOf(action.reply, field.name)}
     />
   ))
-  const button = (
-    <Button submits kind={props.kind} icon={props.icon} busy={action.busy}>
-      {props.send}
-    </Button>
-  )
+  const button =
+    question && asked.value ? (
+      <Question
+        onNo={() => {
+          asked.value = false
+        }}
+      >
+        {question}
+      </Question>
+    ) : (
+      <Button submits kind={props.kind} icon={props.icon} busy={action.busy}>
+        {props.send}
+      </Button>
+    )
   return (
     <form ref={form} onSubmit={submit} aria-label={props.label} noValidate>
       {props.beside ? (

@@ -4,13 +4,14 @@ import { Button } from '../components/button.tsx'
 import { Icon } from '../components/icon.tsx'
 import { facts } from '../shell/facts.ts'
 import { sizeText } from '../wording.ts'
-import { type FileKind, namesOf } from './file-kinds.ts'
+import { namesOf, takenKinds } from './file-kinds.ts'
 import './files.css'
 
 /** Takes files by drop, by paste and by a button, so that dragging is never required. */
-export function DropZone(props: { kinds: FileKind[]; onFiles(files: File[]): void }) {
+export function DropZone(props: { onFiles(files: File[]): void }) {
   const over = useSignal(false)
   const { uploads } = facts.value
+  const kinds = takenKinds()
   const input = useRef<HTMLInputElement>(null)
   usePastedFiles(props.onFiles)
   const drop = (event: DragEvent) => {
@@ -38,15 +39,14 @@ export function DropZone(props: { kinds: FileKind[]; onFiles(files: File[]): voi
         Choose files
       </Button>
       <p class="small soft">
-        {namesOf(props.kinds)}
-        {uploads && `, up to ${sizeText(uploads.maxFileBytes)} each`}
+        {uploads && `${namesOf(kinds)}, up to ${sizeText(uploads.maxFileBytes)} each`}
       </p>
       <input
         ref={input}
         class="visually-hidden"
         type="file"
         multiple
-        accept={props.kinds
+        accept={kinds
           .flatMap(({ extensions }) => extensions.map((extension) => `.${extension}`))
           .join()}
         tabIndex={-1}

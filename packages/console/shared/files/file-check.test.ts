@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { checkFile } from './file-check.ts'
-import { COMMON_KINDS, declared, FULL_EDITION_KINDS, kindsOf } from './file-kinds.ts'
+import { declared, KNOWN_KINDS, kindsOf } from './file-kinds.ts'
 
 const PNG = Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0)
 const file = (name: string, type: string, content: BlobPart) => new File([content], name, { type })
@@ -18,39 +18,36 @@ const REFUSED: [what: string, file: File, reason: RegExp][] = [
 
 for (const [what, given, reason] of REFUSED)
   test(`refuses ${what}`, async () => {
-    const verdict = await checkFile(given, COMMON_KINDS)
+    const verdict = await checkFile(given, KNOWN_KINDS)
 
     assert.equal(verdict.accepted, false)
     assert.match(verdict.reason ?? '', reason)
   })
 
 test('accepts a picture whose extension, type and bytes agree, in upper case too', async () => {
-  assert.equal((await checkFile(file('A.PNG', 'image/png', PNG), COMMON_KINDS)).accepted, true)
+  assert.equal((await checkFile(file('A.PNG', 'image/png', PNG), KNOWN_KINDS)).accepted, true)
 })
 
 test('accepts text, which has no signature, but not a picture called text', async () => {
-  const text = await checkFile(file('a.txt', 'text/plain', 'words'), FULL_EDITION_KINDS)
-  const disguised = await checkFile(file('a.txt', 'text/plain', PNG), FULL_EDITION_KINDS)
+  const text = await checkFile(file('a.txt', 'text/plain', 'words'), KNOWN_KINDS)
+  const disguised = await checkFile(file('a.txt', 'text/plain', PNG), KNOWN_KINDS)
 
   assert.equal(text.accepted, true)
   assert.equal(disguised.accepted, false)
 })
 
 test('takes what a setting of the service adds, also where the browser has no name for it', async () => {
-  const kinds = kindsOf(
-    [
-      { name: 'zip', mediaType: 'application/zip', extensions: ['.zip'] },
-      { name: 'docx', mediaType: 'application/x.openxmlformats.docx', extensions: ['.docx'] },
-      { name: 'md', mediaType: 'text/markdown', extensions: ['.md'] },
-      {
-        name: 'csv',
-        mediaType: 'text/csv',
-        extensions: ['.csv'],
-        alsoDeclared: ['application/vnd.ms-excel'],
-      },
-    ],
-    FULL_EDITION_KINDS,
-  )
+  const kinds = kindsOf([
+    { name: 'zip', mediaType: 'application/zip', extensions: ['.zip'] },
+    { name: 'docx', mediaType: 'application/x.openxmlformats.docx', extensions: ['.docx'] },
+    { name: 'md', mediaType: 'text/markdown', extensions: ['.md'] },
+    {
+      name: 'csv',
+      mediaType: 'text/csv',
+      extensions: ['.csv'],
+      alsoDeclared: ['application/vnd.ms-excel'],
+    },
+  ])
   const taken = async (given: File) => (await checkFile(declared(given, kinds), kinds)).accepted
 
   assert.equal(await taken(file('a.md', '', '# words')), true)

@@ -1,4 +1,4 @@
-import type { UploadFacts } from '../shell/facts.ts'
+import { facts, type UploadFacts } from '../shell/facts.ts'
 
 export type FileKind = {
   name: string
@@ -26,8 +26,8 @@ const ZIP = (head: Uint8Array) => reads('PK\x03\x04')(head) || reads('PK\x05\x06
 const MP3 = (head: Uint8Array) =>
   reads('ID3')(head) || (head[0] === 0xff && ((head[1] ?? 0) & 0xe0) === 0xe0)
 
-/** The kinds both storage editions accept. */
-export const COMMON_KINDS: FileKind[] = [
+/** What the page can recognise by its first bytes, or knows to have none of its own. */
+export const KNOWN_KINDS: FileKind[] = [
   { name: 'PNG', extensions: ['png'], type: 'image/png', recognises: PNG },
   {
     name: 'JPEG',
@@ -37,10 +37,6 @@ export const COMMON_KINDS: FileKind[] = [
   },
   { name: 'WebP', extensions: ['webp'], type: 'image/webp', recognises: WEBP },
   { name: 'PDF', extensions: ['pdf'], type: 'application/pdf', recognises: reads('%PDF-') },
-]
-
-export const FULL_EDITION_KINDS: FileKind[] = [
-  ...COMMON_KINDS,
   { name: 'GIF', extensions: ['gif'], type: 'image/gif', recognises: reads('GIF8') },
   { name: 'text', extensions: ['txt'], type: 'text/plain' },
   { name: 'MP4', extensions: ['mp4'], type: 'video/mp4', recognises: reads('ftyp', 4) },
@@ -48,15 +44,19 @@ export const FULL_EDITION_KINDS: FileKind[] = [
   { name: 'ZIP', extensions: ['zip'], type: 'application/zip', recognises: ZIP },
 ]
 
-/** The kinds that the service takes, also those that only a setting adds. */
-export function kindsOf(types: UploadFacts['types'], known: FileKind[]): FileKind[] {
-  if (!types) return known
+/** What the service takes, as it says itself; before it has said so, whatever the page knows. */
+export function takenKinds(): FileKind[] {
+  const { uploads } = facts.value
+  return uploads ? kindsOf(uploads.types) : KNOWN_KINDS
+}
+
+export function kindsOf(types: UploadFacts['types']): FileKind[] {
   return types.map(({ name, mediaType, extensions, alsoDeclared }) => {
-    const kind = known.find(({ type }) => type === mediaType)
+    const kind = KNOWN_KINDS.find(({ type }) => type === mediaType)
     const bare = extensions.map((extension) => extension.replace('.', ''))
     const recognises = mediaType.includes('openxmlformats') ? ZIP : undefined
-    const unknown = { name: name.toUpperCase(), extensions: bare, type: mediaType, recognises }
-    return { ...(kind ?? unknown), alsoDeclared }
+    const unknown = { name: name.toUpperCase(), type: mediaType, recognises }
+    return { ...(kind ?? unknown), extensions: bare, alsoDeclared }
   })
 }
 

@@ -1,8 +1,8 @@
 import { signal } from '@preact/signals'
 import type { Call, Reply } from '../api/api.ts'
-import { facts } from '../shell/facts.ts'
+import { facts, factsRead } from '../shell/facts.ts'
 import { checkFile, type FileVerdict } from './file-check.ts'
-import { declared, type FileKind } from './file-kinds.ts'
+import { declared, takenKinds } from './file-kinds.ts'
 
 export type Upload = {
   id: number
@@ -15,7 +15,6 @@ export type Upload = {
 }
 
 type QueueOptions = {
-  kinds(): FileKind[]
   send(call: Call): Promise<Reply>
   onStored(reply: Reply): void
 }
@@ -25,7 +24,7 @@ export type UploadQueue = ReturnType<typeof createUploadQueue>
 const AT_ONCE = 3
 
 /** Sends dropped files, three at a time. What the server would refuse is sent only on request. */
-export function createUploadQueue({ kinds, send, onStored }: QueueOptions) {
+export function createUploadQueue({ send, onStored }: QueueOptions) {
   const uploads = signal<Upload[]>([])
   const aborts = new Map<number, AbortController>()
   let lastId = 0
@@ -35,12 +34,14 @@ export function createUploadQueue({ kinds, send, onStored }: QueueOptions) {
   }
 
   async function add(files: Iterable<File>): Promise<void> {
+    await factsRead
+    const kinds = takenKinds()
     for (const given of files) {
-      const file = declared(given, kinds())
+      const file = declared(given, kinds)
       lastId += 1
       const id = lastId
       uploads.value = [{ id, file, state: 'waiting', share: 0 }, ...uploads.value]
-      const verdict = await checkFile(file, kinds(), facts.value.uploads?.maxFileBytes)
+      const verdict = await checkFile(file, kinds, facts.value.uploads?.maxFileBytes)
       change(id, { verdict, state: verdict.accepted ? 'waiting' : 'refused' })
       sendNext()
     }

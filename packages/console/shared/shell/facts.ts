@@ -2,8 +2,7 @@ import { signal } from '@preact/signals'
 
 export type UploadFacts = {
   maxFileBytes: number
-  /** Absent where the list is fixed. */
-  types?: { name: string; mediaType: string; extensions: string[]; alsoDeclared?: string[] }[]
+  types: { name: string; mediaType: string; extensions: string[]; alsoDeclared?: string[] }[]
 }
 
 type Facts = {
@@ -18,6 +17,10 @@ type Facts = {
   passwordMinLength?: number
   registration?: boolean
   uploads?: UploadFacts
+  /** Another service whose accounts are taken here. */
+  issuer?: string
+  /** Who may call, where that is a setting. */
+  access?: 'open' | 'keys' | 'issuer'
   /** Whether mails are kept here to be read, as there is no mail server. */
   developmentMail?: boolean
 }
@@ -25,7 +28,7 @@ type Facts = {
 /** What the service says about itself beside its pages. */
 export const facts = signal<Facts>({ suite: null })
 
-fetch('facts.json').then(
+export const factsRead = fetch('facts.json').then(
   async (reply) => {
     if (reply.ok) facts.value = await reply.json()
   },

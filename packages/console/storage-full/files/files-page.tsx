@@ -17,7 +17,6 @@ import {
   listMoreFiles,
   listRefusal,
   queue,
-  takenKinds,
   totalFiles,
   usage,
   who,
@@ -39,7 +38,7 @@ export function FilesPage() {
       title={session.isAdmin.value ? 'Everyone’s files' : 'Your files'}
       about="Stored with the active provider, and always read from there."
     >
-      <DropZone kinds={takenKinds()} onFiles={queue.add} />
+      <DropZone onFiles={queue.add} />
       <UploadList queue={queue} />
       <DeletionList />
       <Refusal reply={listRefusal.value} />

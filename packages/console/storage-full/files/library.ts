@@ -1,9 +1,7 @@
 import type { Page, RestorableFile, StorageUsage, StoredFile } from '@plinth/client'
 import { computed, signal } from '@preact/signals'
 import type { Reply } from '../../shared/api/api.ts'
-import { FULL_EDITION_KINDS, kindsOf } from '../../shared/files/file-kinds.ts'
 import { createUploadQueue } from '../../shared/files/upload-queue.ts'
-import { facts } from '../../shared/shell/facts.ts'
 import { session } from '../session.ts'
 
 const PAGE_SIZE = 48
@@ -70,13 +68,7 @@ export async function listMoreFiles(): Promise<void> {
   totalFiles.value = Math.max(Number(reply.headers['x-total-count'] ?? 0), files.value.length)
 }
 
-/** What the service takes, as it says itself. */
-export function takenKinds() {
-  return kindsOf(facts.value.uploads?.types, FULL_EDITION_KINDS)
-}
-
 export const queue = createUploadQueue({
-  kinds: takenKinds,
   send: session.api.send,
   onStored: ({ body }) => addFile(body),
 })

@@ -2,7 +2,7 @@ import type { StoredFile, TemporaryLink } from '@plinth/client'
 import { useEffect } from 'preact/hooks'
 import { useAction, useLoad } from '../../shared/api/use-reply.ts'
 import { now } from '../../shared/clock.ts'
-import { Button, ButtonLink } from '../../shared/components/button.tsx'
+import { Button, ButtonLink, ConfirmButton } from '../../shared/components/button.tsx'
 import { CopyButton, QrCode } from '../../shared/components/code.tsx'
 import { Form, faultOf } from '../../shared/components/form.tsx'
 import { Card } from '../../shared/components/page.tsx'
@@ -134,9 +134,14 @@ function LinkTable(props: { fileId: number; links: KnownLink[]; onChange(): Prom
           {
             title: 'Action',
             of: ({ id }) => (
-              <Button small kind="danger" onClick={() => revoke.run(id)}>
+              <ConfirmButton
+                small
+                kind="danger"
+                question="For good?"
+                onClick={() => revoke.run(id)}
+              >
                 Revoke
-              </Button>
+              </ConfirmButton>
             ),
           },
         ]}

@@ -1,6 +1,6 @@
 import type { Passkey } from '@plinth/client'
 import { useLoad } from '../../../shared/api/use-reply.ts'
-import { Button } from '../../../shared/components/button.tsx'
+import { ConfirmButton } from '../../../shared/components/button.tsx'
 import { Failure, Section } from '../parts.tsx'
 import { dateIn, filled, texts } from '../texts/texts.ts'
 import { csrfHeader, session, useOwnAction } from './session.ts'
@@ -26,9 +26,17 @@ export function Passkeys() {
                 {filled(texts.lastUsed, { date: dateIn(lastUsedAt) })}
               </span>
             </span>
-            <Button small kind="danger" subject={label} onClick={() => remove.run(id)}>
+            <ConfirmButton
+              small
+              kind="danger"
+              subject={label}
+              question={texts.passkeyRemoveAsk}
+              yes={texts.remove}
+              no={texts.cancel}
+              onClick={() => remove.run(id)}
+            >
               {texts.remove}
-            </Button>
+            </ConfirmButton>
           </li>
         ))}
       </ul>

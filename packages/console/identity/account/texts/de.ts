@@ -129,6 +129,7 @@ export const de: Texts = {
   passkeysTitle: 'Passkeys',
   added: 'Hinzugefügt am {date}',
   remove: 'Entfernen',
+  passkeyRemoveAsk: 'Dann kannst du dich damit nicht mehr anmelden.',
   devicesTitle: 'Geräte',
   devicesAbout: 'Wo dein Konto angemeldet ist.',
   thisDevice: 'dieses',

@@ -123,6 +123,7 @@ export const en = {
   passkeysTitle: 'Passkeys',
   added: 'Added {date}',
   remove: 'Remove',
+  passkeyRemoveAsk: 'You cannot sign in with it any more then.',
   devicesTitle: 'Devices',
   devicesAbout: 'Where your account is signed in.',
   thisDevice: 'this one',

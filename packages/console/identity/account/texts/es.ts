@@ -126,6 +126,7 @@ export const es: Texts = {
   passkeysTitle: 'Llaves de acceso',
   added: 'Añadida el {date}',
   remove: 'Quitar',
+  passkeyRemoveAsk: 'Ya no podrás entrar con ella.',
   devicesTitle: 'Dispositivos',
   devicesAbout: 'Dónde está abierta tu cuenta.',
   thisDevice: 'este',

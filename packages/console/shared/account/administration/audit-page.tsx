@@ -7,7 +7,7 @@ import { resultTone } from '../../components/tone.ts'
 import { useKept } from '../../shell/route.ts'
 import { dateText } from '../../wording.ts'
 import type { Session } from '../session/session.ts'
-import { AdminRequired, OwnAccountOnly } from '../session/sign-in.tsx'
+import { AdminRequired, SignedInOnly } from '../session/sign-in.tsx'
 
 const COLUMNS: Column<AuditEvent>[] = [
   { title: 'When', of: ({ at }) => dateText(at) },
@@ -36,7 +36,7 @@ export function AuditPage({ session, events }: { session: Session; events: strin
   const query = useKept('query', '')
   return (
     <Page title="Audit" about="Every security event, newest first. No secret is ever recorded.">
-      <OwnAccountOnly session={session}>
+      <SignedInOnly session={session}>
         <Filter
           events={events}
           query={query.value}
@@ -45,7 +45,7 @@ export function AuditPage({ session, events }: { session: Session; events: strin
           }}
         />
         <AuditTable key={query.value} session={session} query={query.value} />
-      </OwnAccountOnly>
+      </SignedInOnly>
     </Page>
   )
 }

@@ -2,7 +2,7 @@ import type { IssuedServiceKey, ServiceKey } from '@plinth/client'
 import type { ComponentChildren } from 'preact'
 import type { Api } from '../../api/api.ts'
 import { useAction, useLoad } from '../../api/use-reply.ts'
-import { Button } from '../../components/button.tsx'
+import { ConfirmButton } from '../../components/button.tsx'
 import { Code, CopyButton } from '../../components/code.tsx'
 import { Form, type Values } from '../../components/form.tsx'
 import { Badge, Card, Notice } from '../../components/page.tsx'
@@ -19,12 +19,12 @@ type Props = {
   /** The list is loaded again whenever this changes. */
   by?: unknown
   forbidden?: ComponentChildren
-  /** Shown when the service has no keys: what it would need to have them. */
-  absent?: ComponentChildren
+  /** Shown when the list is refused with a status: what would be needed. */
+  instead?(status: number): ComponentChildren
 }
 
 /** Make a key, see its secret once, rotate and revoke: for every service that has keys. */
-export function ServiceKeys({ api, scopes, by, forbidden, absent }: Props) {
+export function ServiceKeys({ api, scopes, by, forbidden, instead }: Props) {
   const keys = useLoad<ServiceKey[]>(() => api.get('/api/service-keys'), [by])
   const make = useAction(
     ({ name = '', scopes: wanted = '' }: Values) =>
@@ -38,7 +38,8 @@ export function ServiceKeys({ api, scopes, by, forbidden, absent }: Props) {
         : api.delete(`/api/service-keys/${key.id}`),
     keys.reload,
   )
-  if (absent && keys.refusal?.status === 404) return <Notice>{absent}</Notice>
+  const other = keys.refusal && instead?.(keys.refusal.status)
+  if (other) return <Notice>{other}</Notice>
   return (
     <>
       {keys.body && (
@@ -89,6 +90,11 @@ function Issued({ of }: { of: IssuedServiceKey | undefined }) {
   )
 }
 
+const SOON_MS = 30 * 86_400_000
+
+/** When the service gives its first notice. */
+const endsSoon = (end: string) => Date.parse(end) - Date.now() < SOON_MS
+
 const COLUMNS: Column<ServiceKey>[] = [
   { title: 'Id', of: ({ id }) => id, number: true },
   { title: 'Name', of: ({ name }) => <strong>{name}</strong> },
@@ -106,8 +112,12 @@ const COLUMNS: Column<ServiceKey>[] = [
   { title: 'Last used', of: ({ lastUsedAt }) => (lastUsedAt ? dateText(lastUsedAt) : 'never') },
   {
     title: 'State',
-    of: ({ revokedAt, expiresAt }) =>
-      revokedAt ? <Badge tone="bad">revoked</Badge> : `until ${dateText(expiresAt)}`,
+    of: ({ revokedAt, expiresAt }) => (
+      <>
+        {revokedAt ? <Badge tone="bad">revoked</Badge> : `until ${dateText(expiresAt)}`}{' '}
+        {!revokedAt && endsSoon(expiresAt) && <Badge tone="warn">ends soon</Badge>}
+      </>
+    ),
   },
 ]
 
@@ -119,12 +129,23 @@ function changeColumn(
     of: (key) =>
       !key.revokedAt && (
         <span class="row">
-          <Button small subject={key.name} onClick={() => change(key, 'rotate')}>
+          <ConfirmButton
+            small
+            subject={key.name}
+            question="End it in a day, and make a new one?"
+            onClick={() => change(key, 'rotate')}
+          >
             Rotate
-          </Button>
-          <Button small kind="danger" subject={key.name} onClick={() => change(key, 'revoke')}>
+          </ConfirmButton>
+          <ConfirmButton
+            small
+            kind="danger"
+            subject={key.name}
+            question="End it at once, for good?"
+            onClick={() => change(key, 'revoke')}
+          >
             Revoke
-          </Button>
+          </ConfirmButton>
         </span>
       ),
   }

@@ -1,6 +1,6 @@
 import type { OwnSession, Passkey, UserDetails } from '@plinth/client'
 import { useAction, useLoad } from '../../api/use-reply.ts'
-import { Button, ConfirmButton } from '../../components/button.tsx'
+import { ConfirmButton } from '../../components/button.tsx'
 import { Notice } from '../../components/page.tsx'
 import { List } from '../../components/table.tsx'
 import { dateText } from '../../wording.ts'
@@ -20,7 +20,7 @@ export function SessionsOfUser({ session, user, version, reason }: Props & { ver
     const reply = await api.delete(id === 'all' ? path : `${path}/${id}`, { json })
     return reply.status === 404 ? undefined : reply
   }, sessions.reload)
-  const isOwn = String(user.id) === session.claims.value?.sub
+  const isOwn = !session.neighbour.value && String(user.id) === session.claims.value?.sub
   return (
     <section class="stack tight">
       <div class="row apart">
@@ -50,9 +50,15 @@ export function SessionsOfUser({ session, user, version, reason }: Props & { ver
               current ? (
                 'this one'
               ) : (
-                <Button small kind="danger" blocked={blockedBy(reason)} onClick={() => end.run(id)}>
+                <ConfirmButton
+                  small
+                  kind="danger"
+                  question="End it?"
+                  blocked={blockedBy(reason)}
+                  onClick={() => end.run(id)}
+                >
                   End
-                </Button>
+                </ConfirmButton>
               ),
           },
         ]}

@@ -9,7 +9,7 @@ import { Field } from '../../components/form.tsx'
 import { Badge, Card } from '../../components/page.tsx'
 import { Loaded, Refusal, Success } from '../../components/reply.tsx'
 import { Facts } from '../../components/table.tsx'
-import { dateText } from '../../wording.ts'
+import { ADMIN_ROLE, dateText } from '../../wording.ts'
 import type { Session } from '../session/session.ts'
 import { RoleBadges } from '../session/session-bar.tsx'
 import { blockedBy, PasskeysOfUser, SessionsOfUser } from './user-access.tsx'
@@ -36,8 +36,6 @@ type Props = {
   changed(): unknown
   close(): void
 }
-
-const ADMIN = 'ROLE_ADMIN'
 
 /** What an administrator may do with one account; each step says what it did. */
 export function UserCard({ session, id, actions, changed, close }: Props) {
@@ -138,8 +136,8 @@ function Reason({ of }: { of: Signal<string> }) {
 function StateButtons({ session, user, act }: { session: Session; user: UserDetails; act: Act }) {
   if (user.deletesAt !== null) return null
   const { username, enabled, roles } = user
-  const isAdmin = roles.includes(ADMIN)
-  const others = roles.filter((role) => role !== ADMIN)
+  const isAdmin = roles.includes(ADMIN_ROLE)
+  const others = roles.filter((role) => role !== ADMIN_ROLE)
   const change = (to: { enabled?: boolean; roles?: string[] }) => {
     const body = { ...to, reason: act.reason }
     const effect = effectOf({ username, enabled, roles, ...to })
@@ -161,7 +159,7 @@ function StateButtons({ session, user, act }: { session: Session; user: UserDeta
         question={isAdmin ? 'Take the role away?' : 'Give full access?'}
         blocked={blockedBy(act.reason)}
         busy={act.busy}
-        onClick={() => change({ roles: isAdmin ? others : [...others, ADMIN] })}
+        onClick={() => change({ roles: isAdmin ? others : [...others, ADMIN_ROLE] })}
       >
         {isAdmin ? 'No longer an administrator' : 'Make an administrator'}
       </ConfirmButton>
@@ -175,6 +173,6 @@ export function shortened(name: string): string {
 }
 
 function effectOf(user: { username: string; enabled: boolean; roles: string[] }): string {
-  const rank = user.roles.includes(ADMIN) ? 'an administrator' : 'a user'
+  const rank = user.roles.includes(ADMIN_ROLE) ? 'an administrator' : 'a user'
   return `${user.username} is ${rank} and ${user.enabled ? 'may sign in' : 'cannot sign in'}.`
 }

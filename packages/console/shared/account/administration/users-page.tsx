@@ -7,10 +7,10 @@ import { type FieldProps, Form, type Values } from '../../components/form.tsx'
 import { Badge, Notice, Page } from '../../components/page.tsx'
 import { type Column, List } from '../../components/table.tsx'
 import { useKept } from '../../shell/route.ts'
-import { dateText } from '../../wording.ts'
+import { ADMIN_ROLE, dateText, roleText, USER_ROLE } from '../../wording.ts'
 import type { Session } from '../session/session.ts'
 import { RoleBadges } from '../session/session-bar.tsx'
-import { AdminRequired, OwnAccountOnly } from '../session/sign-in.tsx'
+import { AdminRequired, SignedInOnly } from '../session/sign-in.tsx'
 import { type MoreActions, UserCard } from './user-card.tsx'
 
 export type UserPageParts = {
@@ -35,7 +35,15 @@ export function UsersPage({
       title="Users"
       about="Everyone who has an account here. Only administrators may see this list."
     >
-      <OwnAccountOnly session={session}>
+      {session.neighbour.value && (
+        <Notice>
+          <p>
+            These are the accounts of this service. Those of Identity are{' '}
+            <a href={`${session.neighbour.value}#/users`}>managed there</a>.
+          </p>
+        </Notice>
+      )}
+      <SignedInOnly session={session}>
         {create?.(() => {
           version.value += 1
         })}
@@ -53,7 +61,7 @@ export function UsersPage({
           version={version.value}
           actions={actions}
         />
-      </OwnAccountOnly>
+      </SignedInOnly>
     </Page>
   )
 }
@@ -84,7 +92,11 @@ function Search({ query, filters = [], onSearch }: SearchProps) {
           placeholder: 'begins with …',
           maxLength: 254,
         },
-        choice('Role', 'role', { ROLE_ADMIN: 'ROLE_ADMIN', ROLE_USER: 'ROLE_USER' }),
+        choice(
+          'Role',
+          'role',
+          Object.fromEntries([ADMIN_ROLE, USER_ROLE].map((role) => [role, roleText(role)])),
+        ),
         choice('State', 'enabled', { true: 'enabled', false: 'disabled' }),
         ...filters,
         { label: 'Not seen since', name: 'lastSeenTo', type: 'date', optional: true },

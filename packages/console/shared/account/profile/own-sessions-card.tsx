@@ -16,7 +16,7 @@ export function OwnSessionsCard({ session }: { session: Session }) {
   return (
     <Card
       title="Your sessions"
-      about="Every place this account is signed in. Ending one takes effect at its next refresh."
+      about="Every place this account is signed in. Ending one takes effect at once."
     >
       <List
         of={sessions}

@@ -5,10 +5,12 @@ import { facts } from '../../shell/facts.ts'
 import type { Session } from './session.ts'
 import { watchNeighbour } from './tokens/shared-sign-in.ts'
 
-/** The sign-in of another service whose tokens are taken here; its console is at this origin or not. */
-export function ContinueAs({ session }: { session: Session }) {
-  const { suite } = facts.value
-  const console = suite?.signIn
+/**
+ * The sign-in of another service whose tokens are taken here; its console is at this origin or not.
+ * `only` where this service has no accounts of its own.
+ */
+export function ContinueAs({ session, only }: { session: Session; only?: boolean }) {
+  const console = signInConsole()
   const username = useSignal<string | undefined>(undefined)
   const here = console !== undefined && isHere(console)
   useEffect(() => {
@@ -18,27 +20,47 @@ export function ContinueAs({ session }: { session: Session }) {
       })
   }, [console, here, username])
   if (!console) return null
-  if (!here)
+  if (username.value)
     return (
-      <p class="small soft">
-        Accounts of Identity work here, too: open this console from{' '}
-        <a href={suite?.home}>all services</a> to use your sign-in there.
-      </p>
-    )
-  if (!username.value)
-    return (
-      <p class="small soft">
-        Accounts of Identity work here, too: <a href={console}>sign in there</a> and come back.
-      </p>
+      <div class="row">
+        <Button kind="primary" icon="person" onClick={() => session.continueFrom(console)}>
+          Continue as {username.value}
+        </Button>
+        <span class="small soft">the account you are signed in with at Identity</span>
+      </div>
     )
   return (
-    <div class="row">
-      <Button kind="primary" icon="person" onClick={() => session.continueFrom(console)}>
-        Continue as {username.value}
-      </Button>
-      <span class="small soft">the account you are signed in with at Identity</span>
-    </div>
+    <p class="small soft">
+      {only ? 'This service takes accounts of Identity' : 'Accounts of Identity work here, too'}
+      {here ? (
+        <>
+          : <a href={console}>sign in there</a> and come back.
+        </>
+      ) : (
+        <Elsewhere />
+      )}
+    </p>
   )
+}
+
+/** A page keeps its sign-in to its own origin. */
+function Elsewhere() {
+  const { suite, issuer } = facts.value
+  if (suite?.signIn)
+    return (
+      <>
+        : open this console from <a href={suite.home}>all services</a> to use your sign-in there.
+      </>
+    )
+  return (
+    <>, at {issuer}. This console is at another address, so a sign-in there does not reach it.</>
+  )
+}
+
+/** Its pages are where every service has them, unless the launcher knows better. */
+function signInConsole(): string | undefined {
+  const { suite, issuer } = facts.value
+  return suite?.signIn ?? (issuer && `${issuer}/api-test/`)
 }
 
 function isHere(console: string): boolean {

@@ -5,7 +5,7 @@ import { Button, ButtonLink } from '../../components/button.tsx'
 import { Icon } from '../../components/icon.tsx'
 import { Badge } from '../../components/page.tsx'
 import { InspectorButton } from '../../shell/inspector/inspector-button.tsx'
-import { remainingText } from '../../wording.ts'
+import { remainingText, roleText } from '../../wording.ts'
 import type { Session } from './session.ts'
 
 export function SessionBar({ session, signInPath }: { session: Session; signInPath: string }) {
@@ -52,7 +52,7 @@ export function RoleBadges({ roles }: { roles: string[] }) {
     <span class="row">
       {roles.map((role) => (
         <Badge key={role} tone="accent">
-          {role}
+          {roleText(role)}
         </Badge>
       ))}
     </span>

@@ -2,6 +2,7 @@ import type { TokenPair } from '@plinth/client'
 import { computed, signal } from '@preact/signals'
 import { type Api, createApi, type Reply } from '../../api/api.ts'
 import { publicValues } from '../../api/concealment.ts'
+import { ADMIN_ROLE } from '../../wording.ts'
 import { type Claims, claimsOf, type DecodedToken, decodeToken } from './tokens/decoded-token.ts'
 import type { Kept } from './tokens/kept-tokens.ts'
 import { accountsOf, shareSignIn } from './tokens/shared-sign-in.ts'
@@ -23,10 +24,8 @@ export function createSession({ renewsItself }: { renewsItself: boolean }) {
   const shared = shareSignIn((kept) => vault.take(kept))
   const vault = createTokenVault(postRefresh, show, shared.kept)
   const expired = () => claims.value !== undefined && claims.value.exp * 1000 <= Date.now()
-  const api: Api = createApi({
-    headers: () => bearer(vault.accessToken()),
-    renew: async () => automatic.value && expired() && vault.refresh(),
-  })
+  const renew = async () => automatic.value && expired() && vault.refresh()
+  const api: Api = createApi({ headers: () => bearer(vault.accessToken()), renew })
   const accounts = () => ({ base: accountsOf(shared.neighbour.value) })
 
   function show(kept: Kept | undefined): void {
@@ -69,14 +68,14 @@ export function createSession({ renewsItself }: { renewsItself: boolean }) {
 
   return {
     ...{ api, decoded, claims, refreshExpiresAt, automatic, rotations, hasSpentToken },
-    ...{ received, signIn, secondStep, logOut },
+    ...{ received, signIn, secondStep, logOut, renew },
     completeSignIn: async ({ code = '' }: { code?: string }) =>
       received(await api.post('/api/auth/mfa', stepWith(code), { open: true })),
     restored: shared.restored,
     neighbour: shared.neighbour,
     continueFrom: shared.continueFrom,
     refresh: vault.refresh,
-    isAdmin: computed(() => claims.value?.roles.includes('ROLE_ADMIN') ?? false),
+    isAdmin: computed(() => claims.value?.roles.includes(ADMIN_ROLE) ?? false),
     replaySpentToken: () => postRefresh(vault.spentRefreshToken() ?? ''),
     copyAccessToken: () => navigator.clipboard.writeText(vault.accessToken() ?? ''),
   }
@@ -110,8 +109,8 @@ function bearer(accessToken: string | undefined): Record<string, string> {
 
 // The seeded accounts of the default configuration; they are in the documentation too.
 export const DEMO_ACCOUNTS = [
-  { username: 'user', password: 'password123123', about: 'ROLE_USER' },
-  { username: 'admin', password: 'password123123', about: 'ROLE_USER and ROLE_ADMIN' },
+  { username: 'user', password: 'password123123', about: 'a user' },
+  { username: 'admin', password: 'password123123', about: 'an administrator' },
 ] as const
 
 /** The name may stand in a copied command; a password only if everybody knows it. */

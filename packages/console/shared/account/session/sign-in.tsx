@@ -103,7 +103,7 @@ export function DemoAccounts({ signIn, accounts }: DemoAccountsProps) {
       {offered.map(({ username, password, about }) => (
         <Button key={username} icon="person" onClick={() => signIn({ username, password })}>
           Sign in as {username}
-          <span class="visually-hidden"> with {about}</span>
+          <span class="visually-hidden">, {about}</span>
         </Button>
       ))}
     </div>

@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
 import { baseUrl } from '../../api/base-url.ts'
-import { PLACEHOLDER } from '../../api/concealment.ts'
+import { PLACEHOLDER, signInAt } from '../../api/concealment.ts'
 import type { Exchange } from '../../api/exchange-log.ts'
 import { Button } from '../../components/button.tsx'
 import { Code, CopyButton } from '../../components/code.tsx'
@@ -84,7 +84,7 @@ function SnippetView({ exchange }: { exchange: Exchange }) {
   const base = exchange.base ?? baseUrl
   const isCurl = language.value === 'curl'
   const text = isCurl ? curlOf(exchange, base) : fetchOf(exchange, base)
-  const hasAccounts = facts.value.registration !== undefined
+  const hasAccounts = facts.value.registration !== undefined || signInAt.base !== undefined
   const credential = credentialOf(exchange)
   const withToken = () => {
     const requestHeaders = { ...exchange.requestHeaders, ...exchange.credentials?.() }
@@ -119,7 +119,9 @@ function SnippetView({ exchange }: { exchange: Exchange }) {
       )}
       {exchange.requestFile && (
         <p class="small soft">
-          Run it in the folder of {exchange.requestFile.name}, or write its path after the @.
+          {isCurl
+            ? `Run it in the folder of ${exchange.requestFile.name}, or write its path after the @.`
+            : `Run it with Node in the folder of ${exchange.requestFile.name}, or write its path. In a browser, file is one that was chosen in the page.`}
         </p>
       )}
     </section>

@@ -1,5 +1,12 @@
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { test } from 'node:test'
+import { promisify } from 'node:util'
 import { concealBody, concealHeaders, publicValues } from '../../api/concealment.ts'
 import type { Exchange } from '../../api/exchange-log.ts'
 import { curlOf, fetchOf, runnable } from './snippets.ts'
@@ -68,7 +75,32 @@ test('an upload is a form field with its declared type', () => {
   const requestFile = { name: 'lake.png', type: 'image/png' }
 
   assert.match(curlOf(exchange({ requestFile }), ORIGIN), /-F 'file=@lake\.png;type=image\/png'/)
-  assert.match(fetchOf(exchange({ requestFile }), ORIGIN), /form\.append\('file', file\)/)
+})
+
+test('a program that uploads reads the file itself, and runs as it is', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'snippet-'))
+  t.after(() => rm(folder, { recursive: true }))
+  await writeFile(join(folder, 'lake.png'), 'the bytes')
+  const received = Promise.withResolvers<FormData>()
+  const server = createServer(async (request, response) => {
+    const headers = { 'content-type': request.headers['content-type'] ?? '' }
+    const body = Buffer.concat(await request.toArray())
+    received.resolve(await new Response(body, { headers }).formData())
+    response.end()
+  }).listen(0)
+  t.after(() => server.close())
+  const { port } = server.address() as AddressInfo
+  const requestFile = { name: 'lake.png', type: 'image/png' }
+
+  const code = fetchOf(exchange({ method: 'POST', requestFile }), `http://localhost:${port}`)
+  await writeFile(join(folder, 'upload.mjs'), code)
+  await promisify(execFile)(process.execPath, ['upload.mjs'], { cwd: folder })
+
+  const file = (await received.promise).get('file') as File
+  assert.deepEqual(
+    [file.name, file.type, await file.text()],
+    ['lake.png', 'image/png', 'the bytes'],
+  )
 })
 
 test('a copied command sets what it needs, and is one line to the shell', (t) => {

@@ -1,12 +1,15 @@
 import { NAMES, PLACEHOLDER, publicValues, signInAt } from '../../api/concealment.ts'
-import type { Exchange } from '../../api/exchange-log.ts'
+import { type Exchange, FORM } from '../../api/exchange-log.ts'
 
 /** The same request for a shell. Secrets are shell variables, so the text can be shared. */
 export function curlOf(exchange: Exchange, baseUrl: string): string {
   const parts = [`curl -X ${exchange.method} '${quoted(baseUrl + exchange.path)}'`]
   for (const [name, value] of Object.entries(exchange.requestHeaders))
     parts.push(`-H ${headerArgument(`${name}: ${value}`)}`)
-  if (exchange.requestBody !== undefined)
+  if (isForm(exchange))
+    for (const [name, value] of Object.entries(exchange.requestBody ?? {}))
+      parts.push(`--data-urlencode '${quoted(`${name}=${value}`)}'`)
+  else if (exchange.requestBody !== undefined)
     parts.push(`-d '${quoted(JSON.stringify(exchange.requestBody))}'`)
   if (exchange.requestFile)
     parts.push(`-F 'file=@${quoted(exchange.requestFile.name)};type=${exchange.requestFile.type}'`)
@@ -50,18 +53,33 @@ export function fetchOf(exchange: Exchange, baseUrl: string): string {
     ([name, value]) => `    ${JSON.stringify(name)}: ${expression(value)},`,
   )
   if (headers.length > 0) options.push('  headers: {', ...headers, '  },')
-  if (exchange.requestBody !== undefined)
-    options.push(`  body: JSON.stringify(${objectLiteral(exchange.requestBody)}),`)
+  if (exchange.requestBody !== undefined) {
+    const encoded = isForm(exchange) ? 'new URLSearchParams' : 'JSON.stringify'
+    options.push(`  body: ${encoded}(${objectLiteral(exchange.requestBody)}),`)
+  }
   if (exchange.requestFile) options.push('  body: form,')
-  const form = exchange.requestFile
-    ? "const form = new FormData()\nform.append('file', file)\n"
-    : ''
+  const form = exchange.requestFile ? formOf(exchange.requestFile) : ''
   const names = new Set([...options.join().matchAll(VARIABLE)].map(([, name]) => name))
   const unset = [...names].map((name) => `const ${name} = '…'\n`).join('')
-  return `${unset}${form}await fetch(${JSON.stringify(baseUrl + exchange.path)}, {\n${options.join('\n')}\n})`
+  return `${form && IMPORT}${unset}${form}await fetch(${JSON.stringify(baseUrl + exchange.path)}, {\n${options.join('\n')}\n})`
+}
+
+const IMPORT = "import { openAsBlob } from 'node:fs'\n\n"
+
+/** Node reads the file from its path; a browser has it from a field, and needs neither line about it. */
+function formOf({ name, type }: { name: string; type: string }): string {
+  const path = JSON.stringify(name)
+  return `const file = await openAsBlob(${path}, { type: ${JSON.stringify(type)} })
+const form = new FormData()
+form.append('file', file, ${path})
+`
 }
 
 const VARIABLE = new RegExp(`\\b(${NAMES})\\b`, 'g')
+
+function isForm({ requestHeaders }: Exchange): boolean {
+  return requestHeaders['Content-Type'] === FORM
+}
 
 // A header with a variable in it reads best in double quotes, where the shell fills it in.
 function headerArgument(header: string): string {

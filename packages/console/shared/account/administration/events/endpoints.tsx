@@ -2,7 +2,7 @@ import type { WebhookEndpoint } from '@plinth/client'
 import type { ComponentChildren } from 'preact'
 import type { Api } from '../../../api/api.ts'
 import { useAction, useLoad } from '../../../api/use-reply.ts'
-import { Button } from '../../../components/button.tsx'
+import { Button, ConfirmButton } from '../../../components/button.tsx'
 import { Code, CopyButton } from '../../../components/code.tsx'
 import { Form, type Values } from '../../../components/form.tsx'
 import { Badge, Card, Notice } from '../../../components/page.tsx'
@@ -154,6 +154,12 @@ const LABELS: Record<Verb, string> = {
   delete: 'Delete',
 }
 
+/** What cannot be undone is asked before. */
+const QUESTIONS: Partial<Record<Verb, string>> = {
+  rotate: 'End the old secret in a day?',
+  delete: 'Delete it, with its secret?',
+}
+
 function changeColumn(
   change: (endpoint: WebhookEndpoint, verb: Verb) => void,
 ): Column<WebhookEndpoint> {
@@ -168,17 +174,18 @@ function changeColumn(
     title: 'Change',
     of: (endpoint) => (
       <span class="row">
-        {verbsOf(endpoint).map((verb) => (
-          <Button
-            key={verb}
-            small
-            kind={verb === 'delete' ? 'danger' : 'plain'}
-            subject={endpoint.url}
-            onClick={() => change(endpoint, verb)}
-          >
-            {LABELS[verb]}
-          </Button>
-        ))}
+        {verbsOf(endpoint).map((verb) => {
+          const question = QUESTIONS[verb]
+          const props = {
+            small: true,
+            subject: endpoint.url,
+            onClick: () => change(endpoint, verb),
+            children: LABELS[verb],
+          }
+          if (!question) return <Button key={verb} {...props} />
+          const kind = verb === 'delete' ? 'danger' : 'plain'
+          return <ConfirmButton key={verb} {...props} kind={kind} question={question} />
+        })}
       </span>
     ),
   }

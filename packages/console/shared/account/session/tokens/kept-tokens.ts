@@ -1,4 +1,6 @@
 import type { TokenPair } from '@plinth/client'
+import { openHandover } from './handover.ts'
+import { trusted } from './worker-address.ts'
 
 /** The dates of a pair are relative to when it was received. */
 export type Kept = { pair: TokenPair; receivedAt: number }
@@ -17,8 +19,6 @@ export const notKept: KeptTokens<never> = {
   alone: (work) => work(),
 }
 
-const ANSWER_MS = 2_000
-
 /**
  * What pages of one console keep together, in the memory of a worker. Storage would do too, but
  * browsers write it to disk, and the console promises to keep tokens in memory only.
@@ -29,30 +29,25 @@ export function openKept<Value>(
 ): KeptTokens<Value> {
   const address = new URL(script, location.href).href
   const worker = startWorker(address)
-  if (!worker) return notKept
-  const { port } = worker
-  const waiting = new Map<number, (value: Value | undefined) => void>()
-  let questions = 0
-  port.onmessage = ({ data }) => {
-    if (data.answers === undefined) return onChange(data.kept)
-    waiting.get(data.answers)?.(data.kept)
-    waiting.delete(data.answers)
-  }
+  const handover = worker?.outlivesPages ? undefined : openHandover<Value>(address)
+  const ask = worker ? questionsTo<Value>(worker.port, change) : inThisPage<Value>()
 
-  function ask(message: object): Promise<Value | undefined> {
-    questions += 1
-    const question = questions
-    const { promise, resolve } = Promise.withResolvers<Value | undefined>()
-    waiting.set(question, resolve)
-    // A worker that does not answer must not keep the page from working.
-    setTimeout(resolve, ANSWER_MS)
-    port.postMessage({ ...message, question })
-    return promise
+  function change(value: Value | undefined): void {
+    handover?.note(value)
+    onChange(value)
   }
 
   return {
-    read: () => ask({}),
-    keep: async (kept) => {
+    async read() {
+      const { kept, isTold } = await ask({})
+      const before = isTold ? undefined : await handover?.take()
+      if (before !== undefined) await ask({ kept: before, isOld: true })
+      const value = kept ?? before
+      handover?.note(value)
+      return value
+    },
+    async keep(kept) {
+      handover?.note(kept)
       await ask({ kept })
     },
     alone: (work) =>
@@ -60,34 +55,56 @@ export function openKept<Value>(
   }
 }
 
-type Policy = { createScriptURL(url: string): string }
+/** `isOld`: from before a reload, so that it counts only while no page has said anything else. */
+type Question<Value> = { kept?: Value | undefined; isOld?: boolean }
+type Answer<Value> = { kept?: Value; isTold?: boolean }
 
-type TrustedTypes = { createPolicy(name: string, rules: Policy): Policy }
+const ANSWER_MS = 2_000
 
-const RULES: Policy = {
-  createScriptURL(url) {
-    const { origin, pathname, href } = new URL(url, location.href)
-    if (origin !== location.origin || !pathname.endsWith('/session-worker.js'))
-      throw new TypeError(`${url} is not a worker of a console.`)
-    return href
-  },
+function questionsTo<Value>(port: MessagePort, onChange: (value: Value | undefined) => void) {
+  const waiting = new Map<number, (answer: Answer<Value>) => void>()
+  let questions = 0
+  port.onmessage = ({ data }) => {
+    if (data.answers === undefined) return onChange(data.kept)
+    waiting.get(data.answers)?.(data)
+    waiting.delete(data.answers)
+  }
+  return (message: Question<Value>): Promise<Answer<Value>> => {
+    questions += 1
+    const question = questions
+    const { promise, resolve } = Promise.withResolvers<Answer<Value>>()
+    waiting.set(question, resolve)
+    // A worker that does not answer must not keep the page from working.
+    setTimeout(resolve, ANSWER_MS, {})
+    port.postMessage({ ...message, question })
+    return promise
+  }
 }
 
-/**
- * The one policy that the page may make, and makes before anything else runs: a second one of the
- * name is refused. It lets workers of consoles at this origin pass and nothing else.
- */
-const { trustedTypes } = globalThis as { trustedTypes?: TrustedTypes }
-const policy = trustedTypes?.createPolicy('plinth-worker', RULES) ?? RULES
+/** Where there are no shared workers, as in some browsers of phones. */
+function inThisPage<Value>() {
+  let answer: Answer<Value> = {}
+  return async (message: Question<Value>): Promise<Answer<Value>> => {
+    if ('kept' in message) answer = { kept: message.kept, isTold: true } as Answer<Value>
+    return answer
+  }
+}
 
-function startWorker(address: string): SharedWorker | undefined {
+type Worker = { port: MessagePort; outlivesPages: boolean }
+
+function startWorker(address: string): Worker | undefined {
+  let outlivesPages = false
+  // Read by browsers that can keep it alive over a reload; the lock says for how long.
+  const options: WorkerOptions & { readonly extendedLifetime: boolean } = {
+    get extendedLifetime() {
+      outlivesPages = Boolean(navigator.locks)
+      return outlivesPages
+    },
+  }
   try {
-    // Outlives the last page, and so its reload, where the browser can do that; the lock says for how long.
-    const options: WorkerOptions & { extendedLifetime: boolean } = {
-      extendedLifetime: Boolean(navigator.locks),
-    }
     navigator.locks?.request(`page ${address}`, { mode: 'shared' }, () => new Promise(() => {}))
-    return new SharedWorker(policy.createScriptURL(address), options)
+    const { port } = new SharedWorker(trusted(address), options)
+    return { port, outlivesPages }
   } catch {
     return undefined
   }

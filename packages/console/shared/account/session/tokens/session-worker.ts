@@ -1,24 +1,30 @@
-/**
- * Runs as a SharedWorker: keeps what the pages of a console give it, in memory and nowhere else, and
- * tells the other pages. It outlives a reload of the last page, and ends when that does not come back.
- */
-const pages = new Set<MessagePort>()
-
+/** Keeps what the pages of a console give it, in memory and nowhere else. */
 let kept: unknown
 
-addEventListener('connect', (event) => {
-  const [page] = (event as MessageEvent).ports
-  if (!page) return
-  pages.add(page)
-  page.onmessage = ({ data }) => {
-    if ('kept' in data) {
-      kept = data.kept
-      for (const other of pages) if (other !== page) other.postMessage({ kept })
+/**
+ * As a shared worker: passes changes on to the other pages. Where the browser lets it outlive a reload of the last page,
+ * it ends when that does not come back.
+ */
+function keepForPages(): void {
+  const pages = new Set<MessagePort>()
+  let isTold = false
+
+  addEventListener('connect', (event) => {
+    const [page] = (event as MessageEvent).ports
+    if (!page) return
+    pages.add(page)
+    page.onmessage = ({ data }) => {
+      if ('kept' in data && !(data.isOld && isTold)) {
+        kept = data.kept
+        isTold = true
+        for (const other of pages) if (other !== page) other.postMessage({ kept })
+      }
+      page.postMessage({ kept, isTold, answers: data.question })
     }
-    page.postMessage({ kept, answers: data.question })
-  }
-  page.start()
-})
+    page.start()
+  })
+  setInterval(endWithoutPages, CHECK_MS)
+}
 
 const CHECK_MS = 5_000
 const MISSED_CHECKS = 3
@@ -26,9 +32,39 @@ const MISSED_CHECKS = 3
 let missed = 0
 
 // Each page holds a lock as long as it is there. Without locks a page lets the browser end the worker.
-setInterval(async () => {
+async function endWithoutPages(): Promise<void> {
   const { held = [] } = (await navigator.locks?.query()) ?? {}
   const isUsed = !navigator.locks || held.some(({ name }) => name === `page ${location.href}`)
   missed = isUsed ? 0 : missed + 1
   if (missed >= MISSED_CHECKS) close()
-}, CHECK_MS)
+}
+
+type Handover = MessageEvent & { waitUntil(work: Promise<void>): void }
+
+/** As a service worker: from the page that goes to the one that comes, once. It handles no requests. */
+function keepOverReload(): void {
+  addEventListener('message', (event) => {
+    const { data, ports } = event as MessageEvent
+    if ('kept' in data) {
+      kept = data.kept
+      ;(event as Handover).waitUntil(forgetLater(kept))
+      return
+    }
+    ports[0]?.postMessage({ kept })
+    kept = undefined
+  })
+}
+
+const HANDOVER_MS = 10_000
+
+function forgetLater(value: unknown): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(() => {
+      if (kept === value) kept = undefined
+      resolve()
+    }, HANDOVER_MS)
+  })
+}
+
+if ('onconnect' in globalThis) keepForPages()
+else keepOverReload()

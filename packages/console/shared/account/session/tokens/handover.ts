@@ -1,0 +1,61 @@
+import { trusted } from './worker-address.ts'
+
+const ANSWER_MS = 2_000
+
+type Handover<Value> = ReturnType<typeof createHandover<Value>>
+
+/** One for each console: two parts of a page may ask for the same. */
+const opened = new Map<string, Handover<unknown>>()
+
+export function openHandover<Value>(address: string): Handover<Value> {
+  const known = (opened.get(address) as Handover<Value>) ?? createHandover<Value>(address)
+  opened.set(address, known as Handover<unknown>)
+  return known
+}
+
+/**
+ * Carries a value over the reload of a lone page where browsers end a shared worker with its last page,
+ * as Firefox and Safari do. A service worker outlives the page: it gets the value as the page goes, keeps
+ * it in memory for some seconds, and gives it to the first page that asks. There is none without a secure
+ * context; there the value ends with the page.
+ */
+function createHandover<Value>(address: string) {
+  const { serviceWorker } = navigator as { serviceWorker?: ServiceWorkerContainer }
+  let current: { kept: Value | undefined } | undefined
+  let taken: Promise<Value | undefined> | undefined
+  let worker: ServiceWorker | null | undefined
+  const found = register()
+
+  addEventListener('pagehide', () => {
+    if (current) worker?.postMessage(current)
+  })
+
+  /** Does nothing new where it is registered already. */
+  async function register(): Promise<void> {
+    const registered = await serviceWorker?.register(trusted(address)).catch(() => undefined)
+    worker = registered?.active ?? registered?.waiting ?? registered?.installing
+  }
+
+  async function ask(): Promise<Value | undefined> {
+    await found
+    const { promise, resolve } = Promise.withResolvers<Value | undefined>()
+    const { port1, port2 } = new MessageChannel()
+    port1.onmessage = ({ data }) => resolve(data.kept)
+    setTimeout(resolve, worker ? ANSWER_MS : 0)
+    worker?.postMessage({}, [port2])
+    return promise
+  }
+
+  return {
+    /** What the page that asks next is to get. */
+    note(kept: Value | undefined): void {
+      current = { kept }
+    },
+
+    /** What the page before has left. */
+    take(): Promise<Value | undefined> {
+      taken ??= ask()
+      return taken
+    },
+  }
+}
