@@ -15,7 +15,11 @@ import { kit } from './kit/kit.ts'
 import { start } from './kit/start.ts'
 import { events } from './payments/events.ts'
 import { payments } from './payments/payments.ts'
-import { postgres } from './postgres/postgres.ts'
+import { onPostgres } from './postgres/databases.ts'
+import { files as postgresFiles } from './postgres/files.ts'
+import { nodes } from './postgres/nodes.ts'
+import { payments as postgresPayments } from './postgres/payments.ts'
+import { sessions } from './postgres/sessions.ts'
 import { withLines } from './report/performance-page.ts'
 import { type Line, lineOf, tableOf } from './report/table.ts'
 import { lists as fullLists } from './storage/full/lists.ts'
@@ -51,7 +55,10 @@ const PARTS: Record<string, Part> = {
   'storage-key/memory': keyMemory,
   payments,
   events,
-  postgres,
+  'postgres/sessions': onPostgres(sessions),
+  'postgres/files': onPostgres(postgresFiles),
+  'postgres/payments': onPostgres(postgresPayments),
+  'postgres/nodes': onPostgres(nodes),
 }
 
 if (process.argv.includes('--help')) {

@@ -10,12 +10,11 @@ import { type BenchRequest, drive } from '../harness/compare.ts'
 import { atMost, type Row } from '../harness/row.ts'
 import { type BenchServer, startServer } from '../harness/server-process.ts'
 import { SECONDS } from '../harness/settings.ts'
-import { middleTurn } from '../harness/turns.ts'
 import { ADMIN, logIn } from './service.ts'
 
 const PATH = '/api/users/me'
-const TURNS = 15
-const STARTS = 5
+const TURNS = 40
+const STARTS = 15
 const SETTLE_MS = 500
 const SCRAPE_MS = 5_000
 
@@ -94,8 +93,11 @@ async function startRows(management: Record<string, string>): Promise<Row[]> {
     return { startMs: server.startMs, memoryMb }
   }
   const turns: Turn[] = []
-  for (let turn = 0; turn < STARTS; turn++)
-    turns.push({ on: await measure(management), off: await measure({}) })
+  for (let turn = 0; turn < STARTS; turn++) {
+    const first = await measure(turn % 2 === 0 ? management : {})
+    const second = await measure(turn % 2 === 0 ? {} : management)
+    turns.push(turn % 2 === 0 ? { on: first, off: second } : { on: second, off: first })
+  }
   const row = (what: string, field: keyof Started, unit: string): Row => {
     const text = (value: number) => `${Math.round(value)} ${unit}`
     const ratioOf = ({ on, off }: Turn) => on[field] / off[field]
@@ -121,30 +123,42 @@ async function signedIn(server: BenchServer): Promise<Observed> {
   return { server, own: { path: PATH, headers: { authorization: `Bearer ${accessToken}` } } }
 }
 
+/** Over all turns: one turn differs from the next by more than what is measured. */
 async function race(what: string, one: Observed, other: Observed, bar?: number): Promise<Row> {
-  for (const each of [one, other]) await cpuOfRequest(each, SECONDS / 2)
-  // The first of two costs some percent more, also against itself: each is first in every other turn.
-  let isFirst = false
-  const { ours, baseline, ratio } = await middleTurn(TURNS, async () => {
-    isFirst = !isFirst
-    const early = await cpuOfRequest(isFirst ? one : other, SECONDS / 5)
-    const late = await cpuOfRequest(isFirst ? other : one, SECONDS / 5)
-    const [ours, baseline] = isFirst ? [early, late] : [late, early]
-    return { ours, baseline, ratio: ours / baseline }
-  })
+  for (const each of [one, other]) await spent(each, SECONDS / 2)
+  const [ours, baseline] = [new Spent(), new Spent()]
+  for (let turn = 0; turn < TURNS; turn++)
+    // The first of two costs some percent more, also against itself: each is first in every other turn.
+    for (const isOurs of turn % 2 === 0 ? [true, false] : [false, true])
+      (isOurs ? ours : baseline).add(await spent(isOurs ? one : other, SECONDS / 10))
+  const ratio = ours.ofRequest() / baseline.ofRequest()
   return {
     what,
-    ours: microseconds(ours),
-    baseline: microseconds(baseline),
+    ours: microseconds(ours.ofRequest()),
+    baseline: microseconds(baseline.ofRequest()),
     ratio,
     ...(bar !== undefined && atMost(bar, ratio)),
   }
 }
 
-async function cpuOfRequest({ server, own }: Observed, seconds: number): Promise<number> {
+class Spent {
+  cpuMs = 0
+  requests = 0
+
+  add({ cpuMs, requests }: { cpuMs: number; requests: number }): void {
+    this.cpuMs += cpuMs
+    this.requests += requests
+  }
+
+  ofRequest(): number {
+    return this.cpuMs / this.requests
+  }
+}
+
+async function spent({ server, own }: Observed, seconds: number) {
   const before = server.cpuMs()
   const { requestsPerSecond } = await drive(server, own, { seconds })
-  return (server.cpuMs() - before) / (requestsPerSecond * seconds)
+  return { cpuMs: server.cpuMs() - before, requests: requestsPerSecond * seconds }
 }
 
 function microseconds(ms: number): string {

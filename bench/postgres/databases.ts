@@ -1,13 +1,18 @@
 import pg from 'pg'
 import { startPostgres } from '../../packages/kit/testing/databases/postgres.ts'
+import type { Part, Row } from '../harness/row.ts'
 
 /** Makes an empty database, and gives its address. */
 export type DatabaseNamed = (name: string) => Promise<string>
 
-/** A PostgreSQL server of its own for all rows, with what it writes durable. */
-export async function withDatabases<T>(
-  work: (databaseNamed: DatabaseNamed) => Promise<T>,
-): Promise<T> {
+type Rows = (databaseNamed: DatabaseNamed, folder: string) => Promise<Row[]>
+
+/** A part with a PostgreSQL server of its own, which writes durably. */
+export function onPostgres(rows: Rows): Part {
+  return (folder) => withDatabases((databaseNamed) => rows(databaseNamed, folder))
+}
+
+async function withDatabases<T>(work: (databaseNamed: DatabaseNamed) => Promise<T>): Promise<T> {
   const server = await startPostgres()
   const databaseNamed = async (name: string) => {
     const admin = new pg.Client(server.url)

@@ -6,7 +6,7 @@ import { interleaved, openPayments, withPayments } from '../payments/payments.ts
 import type { Opened } from '../payments/signed-events.ts'
 import type { DatabaseNamed } from './databases.ts'
 import { rateAgainst } from './rates.ts'
-import { requestRate } from './sessions.ts'
+import { requestRate, startBareTurns } from './sessions.ts'
 
 const PAYMENTS = Math.ceil(60 * SECONDS)
 const ROUNDS = 8
@@ -15,9 +15,11 @@ const ROUNDS = 8
 export async function payments(databaseNamed: DatabaseNamed): Promise<Row[]> {
   const bare = await databaseNamed('bare_events')
   const PAYMENTS_DATABASE_URL = await databaseNamed('payments')
+  const turns = await startBareTurns(await databaseNamed('bare_payments'))
   return withPayments({ PAYMENTS_DATABASE_URL }, (ours) =>
     withPayments({}, async (sqlite) => {
       const [own, other] = [await webhookRate(ours.url), await webhookRate(sqlite.url)]
+      const reading = requestRate(ours, { path: `/api/payments/${own.first.paymentId}` })
       const inserts = () => durableInsertsPerSecond(bare, 'x'.repeat(500), SECONDS / 2)
       return [
         await rateAgainst(
@@ -29,12 +31,17 @@ export async function payments(databaseNamed: DatabaseNamed): Promise<Row[]> {
         await rateAgainst('the same, against SQLite', own.deliver, other.deliver),
         await rateAgainst(
           'GET /api/payments/{id} on PostgreSQL, against SQLite',
-          requestRate(ours, { path: `/api/payments/${own.first.paymentId}` }),
+          reading,
           requestRate(sqlite, { path: `/api/payments/${other.first.paymentId}` }),
+        ),
+        await rateAgainst(
+          'the same, against node:http with one query per turn',
+          reading,
+          requestRate(turns, { path: '/' }),
         ),
       ]
     }),
-  )
+  ).finally(turns.stop)
 }
 
 /** Each turn delivers the events of payments that had none before. */

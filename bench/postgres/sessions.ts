@@ -1,6 +1,7 @@
+import { durableInsertsPerSecond } from '../baselines/durable-inserts.ts'
 import { type BenchRequest, drive } from '../harness/compare.ts'
 import { atLeast, perSecond, type Row } from '../harness/row.ts'
-import { startServer } from '../harness/server-process.ts'
+import { type BenchServer, startServer } from '../harness/server-process.ts'
 import { SECONDS } from '../harness/settings.ts'
 import { ADMIN, type Identity, logIn, withIdentity } from '../identity/service.ts'
 import type { DatabaseNamed } from './databases.ts'
@@ -13,14 +14,22 @@ const REFRESHES = 1000
 /** Callers and refreshes at identity. */
 export async function sessions(databaseNamed: DatabaseNamed): Promise<Row[]> {
   const url = await databaseNamed('identity')
-  const bare = await startServer('bench/baselines/bare-turns.ts', 'BARE_PORT', {
-    BARE_DATABASE_URL: await databaseNamed('bare_turns'),
-  })
-  const rows = (ours: Identity) => withIdentity((sqlite) => rowsOf(ours, sqlite, bare))
+  const inserts = await databaseNamed('bare_sessions')
+  const bare = await startBareTurns(await databaseNamed('bare_turns'))
+  const rows = (ours: Identity) =>
+    withIdentity(async (sqlite) => [
+      ...(await callerRows(ours, sqlite, bare)),
+      ...(await refreshRows(ours, sqlite, inserts)),
+    ])
   return withIdentity(rows, { IDENTITY_DATABASE_URL: url }).finally(bare.stop)
 }
 
-async function rowsOf(ours: Identity, sqlite: Identity, bare: { url: string }): Promise<Row[]> {
+/** `node:http` with one query for the requests of a turn of the loop. */
+export function startBareTurns(url: string): Promise<BenchServer> {
+  return startServer('bench/baselines/bare-turns.ts', 'BARE_PORT', { BARE_DATABASE_URL: url })
+}
+
+async function callerRows(ours: Identity, sqlite: Identity, bare: { url: string }): Promise<Row[]> {
   const own = await rateAgainst(
     'GET /api/users/me on PostgreSQL, against node:http with one query per turn',
     meRate(ours),
@@ -28,7 +37,7 @@ async function rowsOf(ours: Identity, sqlite: Identity, bare: { url: string }): 
     0.5,
   )
   const both = await rateAgainst('the same, against SQLite', meRate(ours), meRate(sqlite))
-  return [own, both, ...(await refreshRows(ours, sqlite))]
+  return [own, both]
 }
 
 export function meRate({ server, token }: Identity): () => Promise<number> {
@@ -40,12 +49,16 @@ export function requestRate(server: { url: string }, request: BenchRequest) {
   return async () => (await drive(server, request)).requestsPerSecond
 }
 
-async function refreshRows(ours: Identity, sqlite: Identity): Promise<Row[]> {
+async function refreshRows(ours: Identity, sqlite: Identity, bare: string): Promise<Row[]> {
   const [own, other] = [await refreshRate(ours), await refreshRate(sqlite)]
-  const row = await rateAgainst('refreshes on PostgreSQL, against SQLite', own, other)
+  const inserts = () => durableInsertsPerSecond(bare, 'x'.repeat(300), SECONDS)
+  const rows = [
+    await rateAgainst('refreshes on PostgreSQL, against SQLite', own, other),
+    await rateAgainst('the same, against durable inserts over 10 connections', own, inserts),
+  ]
   const rate = await own()
   const alone = { what: 'refreshes on PostgreSQL', ours: perSecond(rate) }
-  return [row, { ...alone, ...atLeast(REFRESHES, rate) }]
+  return [...rows, { ...alone, ...atLeast(REFRESHES, rate) }]
 }
 
 async function refreshRate({ server }: Identity): Promise<() => Promise<number>> {

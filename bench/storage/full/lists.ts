@@ -19,7 +19,7 @@ export async function lists(folder: string): Promise<Row[]> {
     [many, ROWS],
   ] as const) {
     await withService(data, async () => {})
-    plantFiles(join(data, 'storage-full.db'), count)
+    plantFiles(data, count)
   }
   return withService(few, (small) =>
     withService(many, async (large) => {
@@ -47,8 +47,8 @@ async function p50(service: { url: string; token: string }): Promise<number> {
 }
 
 /** Rows only: a list never looks at the bytes. */
-function plantFiles(file: string, count: number): void {
-  const db = new Sqlite(file)
+export function plantFiles(data: string, count: number): void {
+  const db = new Sqlite(join(data, 'storage-full.db'))
   const insert = db.prepare(
     `insert into files (owner_id, owner_name, original_filename, stored_filename, extension,
        content_type, size_bytes, checksum_sha256, location_id, object_name, state, thumbnail, created_at)
