@@ -15,57 +15,78 @@ describe('round trips to PostgreSQL', { skip: postgres?.skip }, () => {
     const { sandbox, deliver } = loop
     await sandbox.flush()
     await sandbox.switch({ drop: ['*'] })
-    const tripsOf = async (type: string) => {
+    const delivered = new Set<string>()
+    const deliverNew = async (type: string) => {
       const events: Event[] = await sandbox.events()
-      const event = events.find((one) => one.type === type)
+      const event = events.find((one) => one.type === type && !delivered.has(one.id))
+      assert.ok(event)
+      delivered.add(event.id)
       return database.roundTripsOf(async () => {
         const { status, body } = await deliver(event)
         assert.deepEqual([status, body.status, body.duplicate], [200, 'PROCESSED', false])
       })
     }
-    return { ...loop, tripsOf }
+    /** The fewest of five webhooks: jobs in the background ask the database too. */
+    const fewestOf = async (type: string, makeEvent: (time: number) => Promise<unknown>) => {
+      const counts: number[] = []
+      for (let time = 0; time < 5; time++) {
+        await makeEvent(time)
+        counts.push(await deliverNew(type))
+      }
+      return Math.min(...counts)
+    }
+    const pay = async () => {
+      const { body } = await loop.checkOut()
+      await sandbox.pay(body.checkoutSessionId)
+      return body.paymentId as string
+    }
+    return { ...loop, pay, deliverNew, fewestOf }
   }
 
   test('of a webhook about a session are three', async (t) => {
-    const { checkOut, sandbox, payment, tripsOf } = await start(t)
-    const { body } = await checkOut()
-    await sandbox.pay(body.checkoutSessionId)
+    const { pay, payment, fewestOf } = await start(t)
+    const paid: string[] = []
 
-    const trips = await tripsOf('checkout.session.completed')
+    const trips = await fewestOf('checkout.session.completed', async () => {
+      paid.push(await pay())
+    })
 
     assert.equal(trips, 3)
-    assert.equal((await payment(body.paymentId)).status, 'PAID')
+    for (const id of paid) assert.equal((await payment(id)).status, 'PAID')
   })
 
   test('of a webhook about a refund are three', async (t) => {
-    const { checkOut, sandbox, payment, tripsOf } = await start(t)
-    const { body } = await checkOut()
-    await sandbox.pay(body.checkoutSessionId)
-    await tripsOf('checkout.session.completed')
-    const { providerPaymentIntentId } = await payment(body.paymentId)
-    await sandbox.dashboardRefund(providerPaymentIntentId, 1)
+    const { pay, sandbox, payment, deliverNew, fewestOf } = await start(t)
+    const refunded: string[] = []
 
-    const trips = await tripsOf('refund.created')
+    const trips = await fewestOf('refund.created', async () => {
+      const id = await pay()
+      await deliverNew('checkout.session.completed')
+      const { providerPaymentIntentId } = await payment(id)
+      await sandbox.dashboardRefund(providerPaymentIntentId, 1)
+      refunded.push(id)
+    })
 
     assert.equal(trips, 3)
-    assert.equal((await payment(body.paymentId)).refundedAmount, 1)
+    for (const id of refunded) assert.equal((await payment(id)).refundedAmount, 1)
   })
 
   test('of a webhook about a payment that is not here yet are four', async (t) => {
-    const { checkOut, sandbox, tripsOf } = await start(t)
+    const { checkOut, sandbox, fewestOf } = await start(t)
     await checkOut()
-    await sandbox.forge({
-      type: 'checkout.session.completed',
-      object: {
-        id: 'cs_elsewhere',
-        object: 'checkout.session',
-        status: 'complete',
-        payment_status: 'paid',
-        metadata: { businessReference: 'an order to come' },
-      },
-    })
 
-    const trips = await tripsOf('checkout.session.completed')
+    const trips = await fewestOf('checkout.session.completed', (time) =>
+      sandbox.forge({
+        type: 'checkout.session.completed',
+        object: {
+          id: `cs_elsewhere_${time}`,
+          object: 'checkout.session',
+          status: 'complete',
+          payment_status: 'paid',
+          metadata: { businessReference: `order ${time}, to come` },
+        },
+      }),
+    )
 
     assert.equal(trips, 4)
   })
