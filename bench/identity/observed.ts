@@ -10,6 +10,7 @@ import { type BenchRequest, drive } from '../harness/compare.ts'
 import { atMost, type Row } from '../harness/row.ts'
 import { type BenchServer, startServer } from '../harness/server-process.ts'
 import { SECONDS } from '../harness/settings.ts'
+import { processorTimes, type Spent } from '../harness/turns.ts'
 import { ADMIN, logIn } from './service.ts'
 
 const PATH = '/api/users/me'
@@ -123,39 +124,23 @@ async function signedIn(server: BenchServer): Promise<Observed> {
   return { server, own: { path: PATH, headers: { authorization: `Bearer ${accessToken}` } } }
 }
 
-/** Over all turns: one turn differs from the next by more than what is measured. */
 async function race(what: string, one: Observed, other: Observed, bar?: number): Promise<Row> {
   for (const each of [one, other]) await spent(each, SECONDS / 2)
-  const [ours, baseline] = [new Spent(), new Spent()]
-  for (let turn = 0; turn < TURNS; turn++)
-    // The first of two costs some percent more, also against itself: each is first in every other turn.
-    for (const isOurs of turn % 2 === 0 ? [true, false] : [false, true])
-      (isOurs ? ours : baseline).add(await spent(isOurs ? one : other, SECONDS / 10))
-  const ratio = ours.ofRequest() / baseline.ofRequest()
+  const { ours, baseline, ratio } = await processorTimes(
+    TURNS,
+    () => spent(one, SECONDS / 10),
+    () => spent(other, SECONDS / 10),
+  )
   return {
     what,
-    ours: microseconds(ours.ofRequest()),
-    baseline: microseconds(baseline.ofRequest()),
+    ours: microseconds(ours),
+    baseline: microseconds(baseline),
     ratio,
     ...(bar !== undefined && atMost(bar, ratio)),
   }
 }
 
-class Spent {
-  cpuMs = 0
-  requests = 0
-
-  add({ cpuMs, requests }: { cpuMs: number; requests: number }): void {
-    this.cpuMs += cpuMs
-    this.requests += requests
-  }
-
-  ofRequest(): number {
-    return this.cpuMs / this.requests
-  }
-}
-
-async function spent({ server, own }: Observed, seconds: number) {
+async function spent({ server, own }: Observed, seconds: number): Promise<Spent> {
   const before = server.cpuMs()
   const { requestsPerSecond } = await drive(server, own, { seconds })
   return { cpuMs: server.cpuMs() - before, requests: requestsPerSecond * seconds }

@@ -11,16 +11,16 @@ import { drive } from '../harness/compare.ts'
 import { atLeast, atMost, perSecond, type Row } from '../harness/row.ts'
 import type { BenchServer } from '../harness/server-process.ts'
 import { SECONDS } from '../harness/settings.ts'
-import { middleTurn } from '../harness/turns.ts'
+import { processorTimes, type Spent } from '../harness/turns.ts'
 import { type Service, songUpload, withService } from '../storage/full/service.ts'
 import { deliverAll } from './deliver.ts'
 import { interleaved, openPayments, withPayments } from './payments.ts'
 
-const TURNS = 7
+const TURNS = 40
 const MOST = 1.1
 const BYTES = 10 * 1024
-/** Each side has two parts in a turn. */
-const PAYMENTS = Math.ceil(30 * SECONDS)
+/** Whose webhooks are one part of a turn. */
+const PAYMENTS = Math.ceil(10 * SECONDS)
 /** What a service does after the last reply counts too: events get their places then. */
 const AFTERWARDS_MS = 1_100
 /** Made, paid, and ten refunds. */
@@ -43,20 +43,20 @@ async function uploadRow(folder: string): Promise<Row> {
       (off) =>
         costRow(
           'a durable 10 KB upload',
-          () => cpuOfUpload(on),
-          () => cpuOfUpload(off),
+          () => spentOnUploads(on),
+          () => spentOnUploads(off),
         ),
       WITHOUT,
     ),
   )
 }
 
-async function cpuOfUpload(service: Service): Promise<number> {
+async function spentOnUploads(service: Service): Promise<Spent> {
   const before = service.cpuMs()
-  const seconds = SECONDS / 2
+  const seconds = SECONDS / 5
   const { requestsPerSecond } = await drive(service, songUpload(service, BYTES), { seconds })
   await wait(AFTERWARDS_MS)
-  return (service.cpuMs() - before) / (requestsPerSecond * seconds)
+  return { cpuMs: service.cpuMs() - before, requests: requestsPerSecond * seconds }
 }
 
 async function webhookRow(): Promise<Row> {
@@ -68,30 +68,24 @@ async function webhookRow(): Promise<Row> {
 }
 
 /** Each part delivers the webhooks of other payments. */
-async function webhooksOf(server: BenchServer): Promise<() => Promise<number>> {
-  const opened = await openPayments(server.url, PAYMENTS * (2 * TURNS + 1))
+async function webhooksOf(server: BenchServer): Promise<() => Promise<Spent>> {
+  const opened = await openPayments(server.url, PAYMENTS * (TURNS + 1))
   return async () => {
     const deliveries = interleaved(opened.splice(0, PAYMENTS))
     const before = server.cpuMs()
     await deliverAll(server.url, deliveries)
     await wait(AFTERWARDS_MS)
-    return (server.cpuMs() - before) / deliveries.length
+    return { cpuMs: server.cpuMs() - before, requests: deliveries.length }
   }
 }
 
 async function costRow(
   what: string,
-  on: () => Promise<number>,
-  off: () => Promise<number>,
+  on: () => Promise<Spent>,
+  off: () => Promise<Spent>,
 ): Promise<Row> {
   for (const side of [on, off]) await side()
-  const { ours, baseline, ratio } = await middleTurn(TURNS, async () => {
-    // The first of two costs some percent more, also against itself: each is first once.
-    const first = await on()
-    const baseline = ((await off()) + (await off())) / 2
-    const ours = (first + (await on())) / 2
-    return { ours, baseline, ratio: ours / baseline }
-  })
+  const { ours, baseline, ratio } = await processorTimes(TURNS, on, off)
   const text = (ms: number) => `${Math.round(ms * 1000)} µs`
   return {
     what: `processor time of ${what} with its event, against without`,
