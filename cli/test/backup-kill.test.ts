@@ -20,7 +20,16 @@ import { killedAt, plinth, plinthHere } from './run-plinth.ts'
 /** In the order in which a command passes them. */
 const DURING_BACKUP = ['held', 'pinned', 'rows', 'file', 'files', 'synced']
 const DURING_VERIFY = ['restored', 'checked']
-const DURING_RESTORE = ['marked', 'begun', 'rows', 'committed', 'file', 'whole', 'released']
+const DURING_RESTORE = [
+  'marked',
+  'begun',
+  'rows',
+  'committed',
+  'file',
+  'staged',
+  'whole',
+  'released',
+]
 const NOT_WHOLE = /has not ended: it is not whole/
 
 for (const engine of engines)
@@ -76,6 +85,11 @@ for (const engine of engines)
         // Killed last, the restore had given the first database free.
         const restored = await plinthHere(['restore', archive, '--replace'], { env: target })
         assert.equal(restored.code, 0, restored.stderr)
+        const left = readdirSync(join(folder, 'target'), { recursive: true, encoding: 'utf8' })
+        assert.deepEqual(
+          left.filter((name) => name.includes('.restoring-')),
+          [],
+        )
         const after = await startSuiteOn(t, target, onlyStorage)
         await after.storage.logIn('grace', PASSWORD)
         assert.deepEqual(await (await after.storage.download(file.id)).bytes(), await PDF.bytes())

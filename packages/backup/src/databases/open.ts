@@ -1,9 +1,8 @@
 import { existsSync } from 'node:fs'
-import { writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { makeDataFolder } from '@plinth/kit'
 import { BackupError } from '../faults.ts'
-import { giveToOwner } from '../sources/owner.ts'
+import { createForOwner } from '../sources/owner.ts'
 import { isPostgresInUse, openPostgres, openPostgresSnapshot } from './postgres.repository.ts'
 import { isSqliteInUse, openSqlite, openSqliteSnapshot } from './sqlite.repository.ts'
 import type { Connection, Snapshot } from './tables.ts'
@@ -19,10 +18,7 @@ export async function openConnection(url: string): Promise<Connection> {
   if (file === undefined) return reaching(url, () => openPostgres(url))
   makeDataFolder(dirname(file), 'SUITE_DATA or …_DATABASE_URL')
   // Before it is opened: SQLite gives its log and index the owner and the mode of the file.
-  if (!existsSync(file)) {
-    await writeFile(file, '', { flag: 'a', mode: 0o600 })
-    await giveToOwner(file)
-  }
+  if (!existsSync(file)) await createForOwner(file)
   return openSqlite(file)
 }
 

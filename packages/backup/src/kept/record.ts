@@ -48,7 +48,7 @@ const READABLE = 0o644
 async function write(file: string, record: BackupRecord): Promise<void> {
   const part = `${file}.part`
   await rm(part, { force: true })
-  await writeFile(part, `${JSON.stringify(record)}\n`)
+  await writeFile(part, `${JSON.stringify(record)}\n`, { flag: 'wx' })
   await chmod(part, READABLE)
   await giveToOwner(part)
   await rename(part, file)

@@ -1,11 +1,11 @@
-import { existsSync } from 'node:fs'
-import { link, mkdir, readdir, rename, rm, rmdir, writeFile } from 'node:fs/promises'
+import { constants, existsSync } from 'node:fs'
+import { link, mkdir, open, readdir, rename, rm, rmdir } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { fileOf, openConnection } from '../databases/open.ts'
 import { createMark } from '../databases/rows.repository.ts'
 import { tableNames } from '../databases/schema.repository.ts'
 import { MARK, quoted } from '../databases/tables.ts'
-import { giveToOwner } from '../sources/owner.ts'
+import { giveMadeFolder } from '../sources/owner.ts'
 import type { ServiceData } from '../sources/service-data.ts'
 
 /** Where one thing is restored to: a database, or a folder of files. */
@@ -46,7 +46,7 @@ function filePlace(file: string): Place {
     // At every moment there is a file: a service that met none would begin a new one.
     setAside: async (stamp) => {
       await mkdir(dirname(keptAt(stamp)), { recursive: true, mode: 0o700 })
-      await giveToOwner(dirname(keptAt(stamp)))
+      await giveMadeFolder(dirname(keptAt(stamp)))
       const marked = `${file}.marked`
       await rm(marked, { force: true })
       const connection = await openConnection(`sqlite:${marked}`)
@@ -69,8 +69,8 @@ function filePlace(file: string): Place {
   }
 }
 
-/** Uploads under way; not part of what is stored. */
-const NOT_STORED = /^\.(incoming|before-restore-|backup-|restore_in_progress)/
+/** Uploads under way, and what is ours; not part of what is stored. */
+const NOT_STORED = /^\.(incoming|before-restore-|backup-|restoring-|restore_in_progress)/
 
 /** Says in a folder without a database that a restore has not ended. */
 const FOLDER_MARK = `.${MARK}`
@@ -90,6 +90,7 @@ function folderPlace(root: string): Place {
     isEmpty: async () => (await stored()).length === 0,
     setAside: async (stamp) => {
       await mkdir(keptAt(stamp), { recursive: true, mode: 0o700 })
+      await giveMadeFolder(keptAt(stamp))
       const moved: string[] = []
       try {
         for (const name of await stored()) {
@@ -114,7 +115,10 @@ function folderPlace(root: string): Place {
 
 export async function markFolder(root: string): Promise<void> {
   await mkdir(root, { recursive: true, mode: 0o700 })
-  await writeFile(join(root, FOLDER_MARK), '', { flush: true })
+  // A link in its place must not lead root to a file elsewhere.
+  const { O_WRONLY, O_CREAT, O_NOFOLLOW } = constants
+  const file = await open(join(root, FOLDER_MARK), O_WRONLY | O_CREAT | O_NOFOLLOW, 0o600)
+  await file.sync().finally(() => file.close())
 }
 
 export async function releaseFolder(root: string): Promise<void> {

@@ -6,8 +6,10 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -115,13 +117,55 @@ test('what root restores belongs to the owner of the folder', {
   assert.deepEqual(made.filter((name) => !name.includes('.before-restore')).sort(), [
     'one',
     'one.db',
-    'one/.incoming',
     'one/a',
   ])
   for (const name of made) {
     const { uid, gid } = statSync(join(data, name))
     assert.deepEqual([uid, gid], [1234, 1235], name)
   }
+})
+
+test('what root restores is out of reach until it belongs to the owner of the folder', {
+  skip: process.getuid?.() !== 0 && 'needs root',
+}, async (t) => {
+  const { folder, services, replace, contents } = await changedSince(t)
+  const [one, two] = services as [ServiceData, ServiceData]
+  const [root, elsewhere] = [one.root as string, join(folder, 'elsewhere')]
+  mkdirSync(elsewhere)
+  writeFileSync(join(elsewhere, 'a'), 'not theirs')
+  chownSync(root, 1234, 1235)
+  symlinkSync(join(elsewhere, 'a'), join(root, '.restore_in_progress'))
+  await assert.rejects(replace(), { code: 'ELOOP' })
+  const reachable: string[] = []
+  // As the user of the service could, to have what lies elsewhere written to and given away.
+  const replaceFolders = () => {
+    for (const entry of readdirSync(root, { withFileTypes: true })) {
+      if (entry.isFile() && entry.name !== '.restore_in_progress') reachable.push(entry.name)
+      if (!entry.isDirectory() || entry.name === ASIDE) continue
+      const { uid, mode } = statSync(join(root, entry.name))
+      if (uid !== 0 || (mode & 0o077) !== 0) reachable.push(entry.name)
+      renameSync(join(root, entry.name), join(root, `${entry.name}-moved`))
+      symlinkSync(elsewhere, join(root, entry.name))
+    }
+  }
+  const files: ServiceData['files'] = async (mode, place) => {
+    const stored = await openFiles({ root }, mode, place)
+    assert.ok(stored)
+    const put: typeof stored.put = async (...file) => {
+      await stored.put(...file)
+      replaceFolders()
+    }
+    return { ...stored, put }
+  }
+
+  await replace([{ ...one, files }, two])
+
+  assert.deepEqual(reachable, [])
+  assert.deepEqual(contents('one'), ['a then', 'b then'])
+  assert.equal(statSync(join(root, 'a')).uid, 1234)
+  assert.deepEqual(readdirSync(elsewhere), ['a'])
+  assert.equal(statSync(join(elsewhere, 'a')).uid, 0)
+  assert.equal(readFileSync(join(elsewhere, 'a'), 'utf8'), 'not theirs')
 })
 
 const NOTES: Migration = {

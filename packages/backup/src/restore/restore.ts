@@ -1,4 +1,3 @@
-import { mkdir } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
 import { type Clock, failPoint, VERSION } from '@plinth/kit'
 import { fingerprintOf, type Manifest, memberOf } from '../archive/manifest.ts'
@@ -8,9 +7,9 @@ import { isInUse } from '../databases/open.ts'
 import type { Row } from '../databases/tables.ts'
 import { BackupError, orDiskFault } from '../faults.ts'
 import { openFiles } from '../sources/folder.ts'
-import { giveTreeToOwner } from '../sources/owner.ts'
 import type { ServiceData, StoredFiles } from '../sources/service-data.ts'
 import { isUnfinished, markFolder, type Place, placesOf, releaseFolder } from './place.ts'
+import { openStaging, type Staging } from './staging.ts'
 
 export type RestoreOptions = {
   clock: Clock
@@ -68,6 +67,7 @@ class Restoring {
   #empty: Place[] = []
   #setAside: { place: Place; to: string }[] = []
   #fillings = new Map<string, Filling>()
+  #stagings: Staging[] = []
   #files: Map<string, StoredFiles> | undefined
   #leftOut: string[] = []
   #begun = false
@@ -152,8 +152,10 @@ class Restoring {
     await this.#completeRows()
     this.#files = new Map()
     for (const service of this.#services) {
-      if (service.root) await mkdir(service.root, { recursive: true, mode: 0o700 })
-      const files = await openFiles(service, this.#options.scratch ? 'scratch' : 'restore')
+      const staging = service.root === undefined ? undefined : await openStaging(service.root)
+      if (staging) this.#stagings.push(staging)
+      const mode = this.#options.scratch ? 'scratch' : 'restore'
+      const files = await openFiles(service, mode, staging?.path)
       if (files) this.#files.set(service.name, files)
     }
     return this.#files
@@ -173,10 +175,13 @@ class Restoring {
 
   async finish(): Promise<Omit<Restored, 'manifest'>> {
     await this.#openFiles()
+    for (const files of this.#files?.values() ?? []) await files.close()
+    this.#files?.clear()
+    failPoint('restore:staged')
+    for (const staging of this.#stagings) await staging.publish()
     await this.#closeFiles()
     failPoint('restore:whole')
     for (const { database, root } of this.#services) {
-      if (root) await giveTreeToOwner(root)
       if (database) await release(database)
       else if (root) await releaseFolder(root)
       failPoint('restore:released')
@@ -202,6 +207,8 @@ class Restoring {
 
   async #closeFiles(): Promise<void> {
     for (const files of this.#files?.values() ?? []) await files.close()
+    this.#files?.clear()
+    for (const staging of this.#stagings.splice(0)) await staging.close()
   }
 }
 

@@ -14,10 +14,11 @@ const OLD_MS = 24 * 3_600_000
 
 /** The files of a service: where it says, or those in its root. */
 export async function openFiles(
-  { files, root }: ServiceData,
+  service: Pick<ServiceData, 'files' | 'root'>,
   mode: FilesMode,
+  root = service.root,
 ): Promise<StoredFiles | undefined> {
-  if (files) return files(mode)
+  if (service.files) return service.files(mode, root)
   return root === undefined ? undefined : openFolder(root)
 }
 

@@ -18,8 +18,8 @@ export type ServiceData = {
   keys: Record<string, Buffer>
   /** The folder that files are restored into. */
   root?: string
-  /** Without it the files are those in the root, which has no folders. */
-  files?(mode: FilesMode): Promise<StoredFiles>
+  /** Without it the files are those in the root, which has no folders. A restore names another root. */
+  files?(mode: FilesMode, root?: string): Promise<StoredFiles>
 }
 
 /** `scratch` restores too, and keeps everything below the root of the service, buckets included. */

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { join, relative } from 'node:path'
 import type { Readable } from 'node:stream'
 import { accountData } from '@plinth/accounts'
 import {
@@ -55,12 +56,16 @@ async function recount(url: string): Promise<void> {
 
 /** How a backup or a restore gets at the files of the service, which may be running. */
 function storedFilesOf(config: StorageFullConfig, open: OpenStorage) {
-  return async (mode: BackupMode) => {
+  return async (mode: BackupMode, root = config.root) => {
     const isRestore = mode !== 'backup'
-    if (isRestore) makeDataFolder(config.root, 'SUITE_DATA or STORAGE_FULL_ROOT')
+    if (isRestore) makeDataFolder(root, 'SUITE_DATA or STORAGE_FULL_ROOT')
+    const spoolFolder = join(root, relative(config.root, config.spoolFolder))
     const database = { ...config.database, restoring: isRestore }
     const log = createLogger('storage-full', 'error')
-    const opened = await open({ ...config, database }, { clock: systemClock, log })
+    const opened = await open(
+      { ...config, root, spoolFolder, database },
+      { clock: systemClock, log },
+    )
     const { release, ...files } = await openStoredFiles(opened.storage, mode)
     const close = async () => {
       await release()
