@@ -29,6 +29,21 @@ export function networkMatcher(networks: string[]): (address: string) => boolean
   }
 }
 
+/**
+ * Whether every address of a network lies in another one: then its first does, and it is no wider.
+ * An IPv4 network is the same as the one of its IPv4-mapped addresses.
+ */
+export function isNetworkWithin(network: string, outer: string): boolean {
+  const [address = ''] = network.split('/')
+  return mappedBits(network) >= mappedBits(outer) && networkMatcher([outer])(address)
+}
+
+/** The length of the prefix, in IPv6. */
+function mappedBits(network: string): number {
+  const [address = '', bits] = network.split('/')
+  return isIP(address) === 6 ? Number(bits ?? 128) : 96 + Number(bits ?? 32)
+}
+
 /** Takes an address as a socket has it, or the name in a `Host` header. */
 export function isLoopback(host: string): boolean {
   return LOOPBACK_NAME.test(isIP(host) === 6 ? `[${host}]` : host)

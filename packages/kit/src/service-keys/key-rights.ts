@@ -2,6 +2,7 @@ import { isIP } from 'node:net'
 import type { Static } from 'typebox'
 import { positiveInteger, Type } from '../http/schema.ts'
 import { validationFailed } from '../problems.ts'
+import { isNetworkWithin } from '../runtime/networks.ts'
 import { insufficientScope } from './problems.ts'
 import type { ServiceKey } from './service-keys.repository.ts'
 
@@ -53,7 +54,8 @@ export function requireWithin({ scopes, allowedCidrs }: Rights, maker: MakerKey)
   const missing = scopes.filter((scope) => !maker.scopes.includes(scope))
   if (missing.length > 0) throw insufficientScope(missing.join(' '))
   if (maker.allowedCidrs.length === 0) return
-  const isInside = (text: string) => maker.allowedCidrs.includes(text)
+  const isInside = (text: string) =>
+    maker.allowedCidrs.some((outer) => isNetworkWithin(text, outer))
   if (allowedCidrs.length === 0 || !allowedCidrs.every(isInside))
     throw validationFailed([
       `allowedCidrs: the key that makes this one is bound to ${maker.allowedCidrs.join(', ')}`,

@@ -261,7 +261,7 @@ for (const engine of engines)
 
     test('a key that is bound to networks makes keys that are bound to them', async (t) => {
       const { api } = await start(t, engine)
-      const allowedCidrs = ['127.0.0.0/8', '::1']
+      const allowedCidrs = ['127.0.0.0/8', '::1', '2001:db8::/32', '::ffff:198.51.0.0/112']
       const { secret: token } = await createKey(api, { scopes: ['keys:write'], allowedCidrs })
       const free = await createKey(api, { scopes: ['keys:write'] })
       const make = (networks: object) =>
@@ -274,6 +274,12 @@ for (const engine of engines)
       assert.deepEqual(same.body.allowedCidrs, allowedCidrs)
       assert.deepEqual(fewer.body.allowedCidrs, ['::1'])
       assert.deepEqual([other.status, rotated.status], [400, 400])
+      for (const network of NO_WIDER) {
+        const made = await make({ allowedCidrs: [network] })
+        assert.deepEqual([made.status, made.body.allowedCidrs], [201, [network]], network)
+      }
+      for (const network of WIDER)
+        assert.equal((await make({ allowedCidrs: [network] })).status, 400, network)
     })
 
     test('the last use is written at most once a minute', async (t) => {
@@ -401,3 +407,27 @@ async function createKey(api: Api, request: object = {}) {
   assert.equal(status, 201, JSON.stringify(body))
   return body
 }
+
+/** Than 127.0.0.0/8, ::1, 2001:db8::/32 and ::ffff:198.51.0.0/112. */
+const NO_WIDER = [
+  '127.1.0.0/16',
+  '127.0.0.1',
+  '::ffff:127.0.0.0/104',
+  '::ffff:7f00:1',
+  '::1/128',
+  '2001:DB8:0:1::/64',
+  '198.51.100.0/24',
+]
+const WIDER = [
+  '126.0.0.0/7',
+  '127.0.0.0/0',
+  '128.0.0.0/8',
+  '::ffff:127.0.0.0/103',
+  '::ffff:127.0.0.0/8',
+  '::/0',
+  '::2',
+  '::7f00:1',
+  '2001:db8::/31',
+  '2001:db9::/32',
+  '198.51.0.0/15',
+]
