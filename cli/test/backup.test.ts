@@ -5,6 +5,7 @@ import {
   linkSync,
   mkdirSync,
   readdirSync,
+  readFileSync,
   rmSync,
   statSync,
 } from 'node:fs'
@@ -253,6 +254,8 @@ describe('what cannot be used or written is refused in a sentence, and nothing c
   })
 })
 
+const LEFT_OUT = 'Left out, because it has no data here: '
+
 for (const engine of engines)
   test(`a backup of two services, on ${engine.name}`, { skip: engine.skip }, async (t) => {
     const { env, folder } = await suiteEnv(t, engine)
@@ -269,6 +272,28 @@ for (const engine of engines)
     const { file: archive, ...kept } = JSON.parse(made.stdout)
     assert.deepEqual(kept.services, ['identity', 'payments'])
     assert.deepEqual(kept.leftOut, ['storage-full', 'storage-key', 'provider-sandbox'])
+    const piped = await plinth(['backup', 'create', '--output', '-'], { env: two })
+    assert.deepEqual(
+      [piped.code, piped.stderr],
+      [0, kept.leftOut.map((name: string) => `${LEFT_OUT}${name}.\n`).join('')],
+    )
+
+    await t.test('has keys and a plan without the settings of the others', async () => {
+      const of = (...words: string[]) =>
+        plinthHere([...words, '--json'], { env: { ...two, STORAGE_KEY_PORT: 'none' } })
+      const keys = join(folder, 'keys.env')
+
+      const exported = await of('keys', 'export', keys, 'identity')
+      const plan = await of('migrate', '--plan', 'identity', 'payments')
+      const misspelt = await of('migrate', '--plan', 'identiti')
+      const all = await of('migrate', '--plan')
+
+      assert.equal(exported.code, 0, exported.stderr)
+      assert.deepEqual(JSON.parse(exported.stdout).settings, ['IDENTITY_MASTER_KEY'])
+      assert.match(readFileSync(keys, 'utf8'), /^IDENTITY_MASTER_KEY=\S{44}\n$/)
+      assert.deepEqual([plan.code, plan.stdout], [0, '[]\n'])
+      assert.deepEqual([misspelt.code, all.code], [64, 78])
+    })
 
     await t.test('has to name them where another is expected to have data', async () => {
       const place = unused ?? `sqlite:${join(folder, 'mounted/storage.db')}`

@@ -7,6 +7,7 @@ import {
   type Given,
   type Option,
   type Outcome,
+  serviceOf,
 } from '../../command.ts'
 
 const OPERATOR = 'command line'
@@ -68,16 +69,19 @@ export const keyCommands: Command[] = [
   ),
   {
     name: 'keys export',
-    summary: 'writes the master keys to a file of their own, which no backup has',
-    operands: ['<file>'],
+    summary:
+      'writes the master keys of all services, or those named, to a file of their own, which no backup has',
+    operands: ['<file>', '[service…]'],
     run: exportMasterKeys,
   },
 ]
 
 /** As settings: a machine that has nothing else can read a backup with them. */
-async function exportMasterKeys({ operands: [file = ''], env }: Given): Promise<Outcome> {
+async function exportMasterKeys(given: Given): Promise<Outcome> {
+  const [file = '', ...names] = given.operands
   const { suiteData } = await import('../../../launcher/backups/suite-data.ts')
-  const keys = (await suiteData(env)).flatMap((service) => Object.entries(service.keys))
+  const services = await suiteData(given.env, names.map(serviceOf))
+  const keys = services.flatMap((service) => Object.entries(service.keys))
   const lines = keys.map(([setting, key]) => `${setting}=${key.toString('base64')}\n`)
   try {
     await writeFile(file, lines.join(''), { flag: 'wx', mode: 0o600, flush: true })

@@ -84,9 +84,8 @@ async function create(given: Given): Promise<Outcome | undefined> {
   const { file, bytes, services, leftOut, faults, pruned, pinged } = made
   const unheard = pinged === false ? ['BACKUP_PING_URL did not take the ping.'] : []
   const kept = `${file} (${bytes} bytes) has ${services.join(', ')}.`
-  const without = leftOut.map((name) => `Left out, because it has no data here: ${name}.`)
   return {
-    text: [...faults, ...unheard, kept, ...without, KEYS].join('\n'),
+    text: [...faults, ...unheard, kept, ...leftOut.map(withoutData), KEYS].join('\n'),
     json: { ...made, pruned: pruned.map(nameOf) },
     code: faults.length > 0 ? EXIT.notSo : EXIT.done,
   }
@@ -112,6 +111,9 @@ async function createAt(
   const options = { clock: systemClock, show: progress.show, passphrase, pinned: yieldToOthers }
   if (output === '-') {
     await writeBackup(kept, process.stdout, options)
+    progress.end()
+    // The archive itself is the result.
+    for (const name of leftOut) console.error(withoutData(name))
     return undefined
   }
   const { file, bytes, manifest } = await saveBackup(kept, { folder, file: output, ...options })
@@ -120,6 +122,8 @@ async function createAt(
   const services = kept.map(({ name }) => name)
   return { file, bytes, createdAt, services, leftOut, pausedMs, faults, pruned: [] }
 }
+
+const withoutData = (name: string) => `Left out, because it has no data here: ${name}.`
 
 const KEYS = 'The master keys are not in it: keep them elsewhere, it is of no use without them.'
 

@@ -4,19 +4,21 @@ import {
   EXIT,
   type Given,
   type Outcome,
+  serviceOf,
   tableOf,
 } from '../../command.ts'
 
 export const migrate: Command = {
   name: 'migrate',
-  summary: 'shows what starting this version would change in each database',
+  summary: 'shows what starting this version would change in each database, or those named',
+  operands: ['[service…]'],
   options: {
     plan: { type: 'boolean', help: 'shows it; the services themselves apply it at start' },
   },
   run: plan,
 }
 
-async function plan({ env, flag }: Given): Promise<Outcome> {
+async function plan({ operands, env, flag }: Given): Promise<Outcome> {
   if (!flag('plan'))
     throw new CommandError(
       EXIT.usage,
@@ -25,7 +27,7 @@ async function plan({ env, flag }: Given): Promise<Outcome> {
   const { missingMigrations } = await import('@plinth/kit')
   const { suiteData } = await import('../../../launcher/backups/suite-data.ts')
   const rows: { service: string; migration: string }[] = []
-  for (const { name, database } of await suiteData(env))
+  for (const { name, database } of await suiteData(env, operands.map(serviceOf)))
     for (const migration of database
       ? await missingMigrations(database.url, database.migrations)
       : [])
