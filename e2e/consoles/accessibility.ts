@@ -1,4 +1,6 @@
-import { AxeBuilder } from '@axe-core/playwright'
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import type { Result, RunOptions } from 'axe-core'
 import type { Page } from 'playwright-core'
 import { until } from '../../test/until.ts'
 
@@ -13,26 +15,37 @@ type Scope = {
 /** By impact; and two parts of the same name, which leave a screen reader lost. */
 const FAULTS = new Set(['serious', 'critical', 'landmark-unique'])
 
+const AXE = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
+
 /** Scripts are off in the frames that show mails: axe cannot look into them, and the browser reports that it tries. */
-const TAKE_FRAMES_OUT = `globalThis.framesOut = [...document.querySelectorAll('iframe')].map((frame) => {
-  const place = document.createComment('')
-  frame.replaceWith(place)
-  return { frame, place }
-})`
-const PUT_FRAMES_BACK = `for (const { frame, place } of globalThis.framesOut) place.replaceWith(frame)`
+const RUN_AXE = `async ({ scope, options }) => {
+  const framesOut = [...document.querySelectorAll('iframe')].map((frame) => {
+    const place = document.createComment('')
+    frame.replaceWith(place)
+    return { frame, place }
+  })
+  const { violations } = await axe.run(scope, options)
+  for (const { frame, place } of framesOut) place.replaceWith(frame)
+  return violations
+}`
+
+/** What axe finds on the page as it is now. */
+export async function violationsOf(page: Page, scope: Scope = {}): Promise<Result[]> {
+  // A page keeps it until it is loaded again, and compiling it takes longer than a run of it.
+  if (!(await page.evaluate('typeof axe === "object"'))) await page.evaluate(AXE)
+  const context = {
+    ...(scope.part && { include: [[scope.part]] }),
+    exclude: scope.withoutInspector ? [['.inspector']] : [],
+  }
+  const options: RunOptions = { reporter: 'no-passes', resultTypes: ['violations'] }
+  if (scope.rules === 'colours') options.runOnly = ['color-contrast']
+  if (scope.rules === 'all but colours') options.rules = { 'color-contrast': { enabled: false } }
+  return page.evaluate(`(${RUN_AXE})(${JSON.stringify({ scope: context, options })})`)
+}
 
 /** What axe calls serious or critical on the page as it is now. */
 export async function accessibilityFaults(page: Page, scope: Scope = {}): Promise<string[]> {
-  // Violations alone, collected in the page itself: there are no frames to gather them from.
-  const axe = new AxeBuilder({ page }).options({ resultTypes: ['violations'] }).setLegacyMode()
-  if (scope.withoutInspector) axe.exclude('.inspector')
-  if (scope.part) axe.include(scope.part)
-  if (scope.rules === 'colours') axe.withRules(['color-contrast'])
-  if (scope.rules === 'all but colours') axe.disableRules(['color-contrast'])
-  await page.evaluate(TAKE_FRAMES_OUT)
-  const { violations } = await axe.analyze()
-  await page.evaluate(PUT_FRAMES_BACK)
-  return violations
+  return (await violationsOf(page, scope))
     .filter(({ id, impact }) => FAULTS.has(impact ?? '') || FAULTS.has(id))
     .flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`))
 }
