@@ -35,4 +35,4 @@ WORKDIR /etc/plinth
 VOLUME /data
 EXPOSE 8080 8081 8082 8083 8084
 HEALTHCHECK --interval=30s --timeout=10s --start-period=60s CMD ["plinth", "health"]
-CMD ["node", "/app/node_modules/plinth/dist/bin.cjs", "start"]
+CMD ["node", "--max-semi-space-size=8", "/app/node_modules/plinth/dist/bin.cjs", "start"]

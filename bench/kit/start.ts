@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { promisify } from 'node:util'
@@ -6,6 +7,7 @@ import { freePortSettings } from '../../test/servers/free-ports.ts'
 import { atMost, type Row } from '../harness/row.ts'
 import { type BenchServer, startServer } from '../harness/server-process.ts'
 
+const ROOT = join(import.meta.dirname, '../..')
 const LONGEST_START_SECONDS = 1.5
 const MOST_MEMORY_MB = 180
 // The threads that hashed the demo passwords end after ten idle seconds.
@@ -36,15 +38,23 @@ export async function start(folder: string): Promise<Row[]> {
 
 /** The step of `npm ci` that matters here, into a folder of our own. */
 async function install(compiled: string): Promise<void> {
-  const program = join(import.meta.dirname, '../../launcher/compile-ahead.js')
+  const program = join(ROOT, 'launcher/compile-ahead.js')
   const env = { PATH: process.env.PATH, NODE_COMPILE_CACHE: compiled }
   await promisify(execFile)(process.execPath, [program], { env })
 }
 
 async function startSuite(compiled: string): Promise<BenchServer> {
   const { SUITE_PORT: _, ...ports } = await freePortSettings()
-  const env = { ...ports, NODE_COMPILE_CACHE: compiled }
+  const env = { ...ports, NODE_COMPILE_CACHE: compiled, NODE_OPTIONS: startOptions() }
   return startServer('cli/main.js', 'SUITE_PORT', env, ['start'])
+}
+
+/** Of Node, as `npm start` gives them. */
+function startOptions(): string {
+  const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+  const [, options] = /^node (.*?) ?cli\/main\.js start$/.exec(scripts.start) ?? []
+  if (options === undefined) throw new Error('npm start does something else now.')
+  return options
 }
 
 function startRow(what: string, { startMs }: BenchServer): Row {
