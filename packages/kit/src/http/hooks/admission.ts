@@ -9,6 +9,9 @@ export type HostOptions = AddressOptions & {
   host?: string
 }
 
+/** Clients come under few names, and each takes four patterns to look at. */
+const MOST_KNOWN = 100
+
 /**
  * Against DNS rebinding: a page of any site can point its own name at 127.0.0.1 and read what a
  * service on this machine answers, unless that service looks at the name it is asked under.
@@ -16,13 +19,20 @@ export type HostOptions = AddressOptions & {
  */
 export function checkHosts(server: Server, options: HostOptions): void {
   const isTrusted = networkMatcher(options.trustedProxies ?? [])
-  const allowed = allowedNames(options)
+  const isAllowed = allowedNames(options)
+  const known = new Set<string>()
+  const allows = (host: string) => {
+    if (!isAllowed || known.has(host)) return true
+    if (!isAllowed(hostName(host))) return false
+    if (known.size < MOST_KNOWN) known.add(host)
+    return true
+  }
   server.addHook('onRequest', (request, _reply, done) => {
     const count = countOfHosts(request)
     if (count > 1) return done(hostAmbiguous())
     if (count === 0 && request.raw.httpVersion === '1.1') return done(hostMissing())
     const { host = '' } = request.raw.headers
-    if (!allowed || allowed(hostName(host)) || isHealth(request)) return done()
+    if (allows(host) || isHealth(request)) return done()
     if (isTrusted(request.socket.remoteAddress ?? '')) return done()
     done(misdirected())
   })

@@ -6,7 +6,7 @@ import {
   malformedBody,
   tooManyUnfinished,
 } from '../../problems.ts'
-import type { Guard, Request, Server } from '../framework.ts'
+import type { Guard, Reply, Request, Server } from '../framework.ts'
 
 /**
  * A body that trickles in holds a connection for nothing. Uploads are exempt: they are as slow as
@@ -15,7 +15,7 @@ import type { Guard, Request, Server } from '../framework.ts'
  */
 export function limitBodyTime(server: Server, deadlineMs = 30_000): void {
   const unfinished = unfinishedBodies()
-  server.addHook('preParsing', (request, reply, payload, done) => {
+  beforeBodies(server, (request, reply, payload, done) => {
     if (hasBody(request.headers) && !isUpload(request.headers['content-type'])) {
       const watch = () => {
         late.add(request)
@@ -43,6 +43,28 @@ export function limitBodyTime(server: Server, deadlineMs = 30_000): void {
   })
   server.server.on('request', (request: IncomingMessage, response: ServerResponse) => {
     if (hasBody(request.headers)) response.once('finish', () => cutRest(request, deadlineMs))
+  })
+}
+
+type BeforeBody = (
+  request: Request,
+  reply: Reply,
+  payload: Readable,
+  done: (error: Error | null, payload?: Readable) => void,
+) => void
+
+const BODILESS = new Set(['GET', 'HEAD', 'OPTIONS'])
+
+/** Whether the body of a request is read, if it has one. */
+export function readsBody({ method }: { method: string | string[] }): boolean {
+  return [method].flat().some((name) => !BODILESS.has(name))
+}
+
+/** Where no body is read, every request would pass the hook for nothing. */
+function beforeBodies(server: Server, hook: BeforeBody): void {
+  server.addHook('onRoute', (route) => {
+    if (!readsBody(route)) return
+    route.preParsing = [...[route.preParsing ?? []].flat(), hook as never]
   })
 }
 
@@ -127,7 +149,7 @@ export function parseJsonBodies(server: Server): void {
       else parse(request, body, done)
     },
   )
-  server.addHook('preParsing', (request, _reply, payload, done) => {
+  beforeBodies(server, (request, _reply, payload, done) => {
     const { headers } = request
     if (headers['content-type'] === undefined) return done(null, payload)
     if (isFormOfNothing(request)) delete request.raw.headers['content-type']
@@ -137,7 +159,7 @@ export function parseJsonBodies(server: Server): void {
 
 /** Nothing here unpacks bodies: a small one could become a large one. */
 export function refuseEncodedBodies(server: Server): void {
-  server.addHook('preParsing', ({ headers }, _reply, payload, done) => {
+  beforeBodies(server, ({ headers }, _reply, payload, done) => {
     const encoding = headers['content-encoding']?.trim().toLowerCase() ?? ''
     const isPlain = encoding === '' || encoding === 'identity'
     if (isPlain || !hasBody(headers)) done(null, payload)

@@ -66,11 +66,11 @@ export function answerUnknownRoutes(server: Server): void {
     if (allowed.length === 0) throw notFound()
     throw methodNotAllowed({ headers: { allow: [...new Set(allowed)].sort().join(', ') } })
   }
-  server.addHook('preParsing', (request, _reply, payload, done) => {
-    if (request.is404) refuse(request)
-    done(null, payload)
+  // In a scope of its own, so that other requests do not pass the hook.
+  server.register(async (scope) => {
+    scope.addHook('preParsing', async (request) => refuse(request))
+    scope.setNotFoundHandler(refuse)
   })
-  server.setNotFoundHandler(refuse)
 }
 
 function patternOf(url: string): RegExp {

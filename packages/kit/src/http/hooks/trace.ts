@@ -7,9 +7,8 @@ import {
   type TraceContext,
 } from '../../tracing/trace-context.ts'
 import type { Reply, Request, Server } from '../framework.ts'
+import { readsBody } from './bodies.ts'
 import { routeTemplate, statusOf } from './measure.ts'
-
-const BODILESS = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 /**
  * Runs each request in its trace: the one its `traceparent` names, or, with a tracer, a new one.
@@ -35,7 +34,7 @@ export function traceRequests(server: Server, trustedProxies: string[] = []): vo
     else done()
   })
   server.addHook('onRoute', (route) => {
-    if ([route.method].flat().every((method) => BODILESS.has(method))) return
+    if (!readsBody(route)) return
     route.preValidation = [resume, ...[route.preValidation ?? []].flat()]
   })
 }
