@@ -396,6 +396,13 @@ describe('the account pages', { skip }, () => {
     const devices = page.getByRole('region', { name: 'Devices' })
     assert.equal(await devices.getByRole('listitem').count(), 2)
     await devices.getByRole('button', { name: 'Sign out' }).click()
+    await devices.getByText('It has to sign in again then.').waitFor()
+    await devices.locator('button:focus', { hasText: 'Cancel' }).waitFor()
+    await page.keyboard.press('Escape')
+    await devices.getByText('It has to sign in again then.').waitFor({ state: 'detached' })
+    await devices.getByRole('button', { name: 'Sign out' }).click()
+    await devices.getByRole('button', { name: 'Cancel' }).waitFor()
+    await devices.getByRole('button', { name: 'Sign out' }).click()
     await until(
       () => devices.getByRole('listitem').count(),
       (count) => count === 1,

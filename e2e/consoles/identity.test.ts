@@ -186,7 +186,13 @@ describe('the identity console', { skip }, () => {
     await goTo(page, 'profile')
     const other = page.locator('tr', { hasText: 'curl 8' })
 
-    await other.getByRole('button', { name: 'End' }).first().click()
+    const end = other.first().getByRole('button', { name: 'End', exact: true })
+    await end.click()
+    await other.first().getByText('End it?').waitFor()
+    await page.locator('button:focus', { hasText: 'No' }).waitFor()
+    await page.keyboard.press('Escape')
+    await end.click()
+    await other.getByRole('button', { name: 'Yes', exact: true }).click()
 
     await other.waitFor({ state: 'detached' })
     await page.getByText('this one').waitFor()

@@ -243,8 +243,12 @@ describe('the payments console', { skip }, () => {
     await goTo(page, 'payments')
 
     await page.getByRole('link', { name: 'Enter a key' }).click()
-    await page.getByLabel('Service key').fill(key)
-    await page.getByRole('button', { name: 'Use it' }).click()
+    for (const text of ['of yesterday', key]) {
+      const listed = page.waitForResponse((reply) => reply.url().endsWith('/api/service-keys'))
+      await page.getByLabel('Service key').fill(text)
+      await page.getByRole('button', { name: 'Use it' }).click()
+      await listed
+    }
     await page.getByText('The service accepts it.').waitFor()
     assert.deepEqual(await findTokens(page, [key]), [])
     await page.getByLabel('Name').fill('till')

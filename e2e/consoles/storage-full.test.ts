@@ -390,7 +390,15 @@ describe('the full edition’s workbench', { skip }, () => {
     await page.getByRole('button', { name: 'Test LOCAL' }).click()
     await page.getByLabel('Test steps').getByText('passed').first().waitFor()
     await heard('passed')
-    await page.getByRole('button', { name: /Activate LOCAL/ }).click()
+    const confirm = async (name: RegExp | string, question: string) => {
+      await page.getByRole('button', { name }).click()
+      await page.getByText(question).waitFor()
+      await page.locator('button:focus', { hasText: 'No' }).waitFor()
+      await page.keyboard.press('Escape')
+      await page.getByRole('button', { name }).click()
+      await page.getByRole('button', { name: 'Yes' }).click()
+    }
+    await confirm(/Activate LOCAL/, 'Send all new files there?')
 
     await page.getByText('LOCAL is active. New files go there.').waitFor()
     await page.getByText('Saved. Not active').waitFor({ state: 'detached' })
@@ -400,7 +408,7 @@ describe('the full edition’s workbench', { skip }, () => {
     await places.getByRole('row', { name: /folder archive LOCAL go here 0/ }).waitFor()
     await places.getByRole('row', { name: /folder files LOCAL – [1-9]/ }).waitFor()
 
-    await page.getByRole('button', { name: 'Move everything to LOCAL' }).click()
+    await confirm('Move everything to LOCAL', 'Move every stored file to LOCAL?')
 
     await card('Move stored files').getByText('done', { exact: true }).waitFor()
     await card('Move stored files')
@@ -449,6 +457,7 @@ describe('the full edition’s workbench', { skip }, () => {
     await page.locator('.main').getByText('The endpoint cannot be reached').waitFor()
     assert.equal(await page.locator('.notice.bad').count(), 0, 'what failed is said once')
     await page.getByRole('button', { name: 'Activate OBJECT' }).click()
+    await page.getByRole('button', { name: 'Yes' }).click()
 
     await page.getByRole('alert').filter({ hasText: 'The test failed at' }).waitFor()
     const inUse = page.locator('.card', { has: page.getByRole('heading', { name: 'In use' }) })
@@ -476,6 +485,7 @@ describe('the full edition’s workbench', { skip }, () => {
     await page.getByRole('button', { name: 'Test OBJECT' }).click()
     await page.locator('.step.done', { hasText: 'Test' }).waitFor()
     await page.getByRole('button', { name: 'Activate OBJECT' }).click()
+    await page.getByRole('button', { name: 'Yes' }).click()
     await page.getByText('OBJECT is active. New files go there.').waitFor()
     await goTo(page, '')
     await page.getByLabel('Files to upload').setInputFiles(samplePng('in-bucket.png', 2))
@@ -489,6 +499,7 @@ describe('the full edition’s workbench', { skip }, () => {
       (reply) => reply.request().method() === 'POST' && reply.url().endsWith('/api/storage/moves'),
     )
     await card.getByRole('button', { name: 'Move everything to OBJECT' }).click()
+    await card.getByRole('button', { name: 'Yes' }).click()
     await begun
     // With a store that stands still, the move is under way for as long as the page is looked at.
     pause()

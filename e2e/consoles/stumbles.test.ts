@@ -155,6 +155,7 @@ describe('where people stumbled', { skip }, () => {
     const buttons = page.getByRole('button', { name: 'End', exact: true })
     for (let left = await buttons.count(); left > 1; left = await buttons.count()) {
       await buttons.first().click()
+      await page.getByRole('button', { name: 'Yes', exact: true }).click()
       await until(
         () => buttons.count(),
         (count) => count < left,

@@ -10,7 +10,16 @@ import { Card, EmptyState, Page, Skeleton } from '../shared/components/page.tsx'
 import { Success } from '../shared/components/reply.tsx'
 import { HealthBar } from '../shared/health.tsx'
 import { facts } from '../shared/shell/facts.ts'
-import { api, callWith, keysApi, mayCall, session, usesGiven, wasRefused } from './api.ts'
+import {
+  api,
+  callWith,
+  keysApi,
+  mayCall,
+  session,
+  timesGiven,
+  usesGiven,
+  wasRefused,
+} from './api.ts'
 
 const takesAccounts = () => facts.value.access === 'issuer'
 
@@ -37,7 +46,7 @@ export function AccessPage() {
           'webhooks:write',
           'keys:write',
         ]}
-        by={`${session.claims.value?.sub} ${usesGiven.value}`}
+        by={`${session.claims.value?.sub} ${timesGiven.value}`}
         instead={(status) =>
           /401|403/.test(String(status)) && (
             <p>

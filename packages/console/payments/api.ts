@@ -11,6 +11,9 @@ let given: string | undefined
 /** Whether calls carry a token or a key that was typed in, instead of the sign-in. */
 export const usesGiven = signal(false)
 
+/** Goes up with each one that is typed in: what was read with the one before is read again. */
+export const timesGiven = signal(0)
+
 /** The service has refused a call that had no valid token or key. */
 export const wasRefused = signal(false)
 
@@ -33,6 +36,7 @@ export const api = createApi({
 export function callWith(token: string): void {
   given = token || undefined
   usesGiven.value = given !== undefined
+  timesGiven.value += 1
   wasRefused.value = false
 }
 

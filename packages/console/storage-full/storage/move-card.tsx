@@ -1,7 +1,7 @@
 import type { Move, ProviderName, StorageStatus } from '@plinth/client'
 import { useEffect, useRef } from 'preact/hooks'
 import { useAction, useLoad } from '../../shared/api/use-reply.ts'
-import { Button } from '../../shared/components/button.tsx'
+import { Button, ConfirmButton } from '../../shared/components/button.tsx'
 import { Badge, Card, Notice } from '../../shared/components/page.tsx'
 import { Refusal } from '../../shared/components/reply.tsx'
 import { Facts, Table } from '../../shared/components/table.tsx'
@@ -35,14 +35,15 @@ export function MoveCard(props: { status: StorageStatus; onChange(): Promise<unk
     >
       <div class="row">
         {(['LOCAL', 'OBJECT'] as const).map((to) => (
-          <Button
+          <ConfirmButton
             key={to}
             busy={start.busy || running}
             blocked={!props.status.providers[to].configured && `${to} is not configured.`}
+            question={`Move every stored file to ${to}?`}
             onClick={() => start.run(to)}
           >
             Move everything to {to}
-          </Button>
+          </ConfirmButton>
         ))}
       </div>
       <Refusal reply={start.refusal ?? stop.refusal ?? moves.refusal} />

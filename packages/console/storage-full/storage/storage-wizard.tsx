@@ -2,7 +2,7 @@ import type { ProviderName, StorageConfig, StorageStatus } from '@plinth/client'
 import { useSignal } from '@preact/signals'
 import type { Reply } from '../../shared/api/api.ts'
 import { useAction } from '../../shared/api/use-reply.ts'
-import { Button } from '../../shared/components/button.tsx'
+import { Button, ConfirmButton } from '../../shared/components/button.tsx'
 import { Badge, Card } from '../../shared/components/page.tsx'
 import { Announced, Refusal, Success } from '../../shared/components/reply.tsx'
 import { Step, type StepState, Steps } from '../../shared/components/steps.tsx'
@@ -80,14 +80,15 @@ function ProviderSteps({
         <ProbeSteps reply={test.reply} />
       </Step>
       <Step title="Activate" state={active ? 'done' : 'later'}>
-        <Button
+        <ConfirmButton
           kind="primary"
           busy={activate.busy}
           blocked={!configured && 'Save settings first.'}
+          question="Send all new files there?"
           onClick={() => activate.run()}
         >
           {active ? `Activate ${provider} again` : `Activate ${provider}`}
-        </Button>
+        </ConfirmButton>
         <p class="small soft">The server tests once more, then switches. New files go there.</p>
         <Refusal reply={activate.refusal} />
         {activate.reply?.ok && <Success>{provider} is active. New files go there.</Success>}

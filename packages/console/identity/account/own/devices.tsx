@@ -1,6 +1,6 @@
 import type { OwnSession } from '@plinth/client'
 import { useLoad } from '../../../shared/api/use-reply.ts'
-import { Button } from '../../../shared/components/button.tsx'
+import { ConfirmButton } from '../../../shared/components/button.tsx'
 import { Badge, Skeleton } from '../../../shared/components/page.tsx'
 import { Failure, Section } from '../parts.tsx'
 import { filled, texts, timeIn } from '../texts/texts.ts'
@@ -27,14 +27,17 @@ export function Devices() {
             {current ? (
               <Badge tone="good">{texts.thisDevice}</Badge>
             ) : (
-              <Button
+              <ConfirmButton
                 small
                 kind="danger"
                 subject={browserIn(userAgent)}
+                question={texts.deviceEndAsk}
+                yes={texts.signOut}
+                no={texts.cancel}
                 onClick={() => end.run(id)}
               >
                 {texts.signOut}
-              </Button>
+              </ConfirmButton>
             )}
           </li>
         ))}

@@ -1,6 +1,6 @@
 import type { OwnSession } from '@plinth/client'
 import { useAction, useLoad } from '../../api/use-reply.ts'
-import { Button } from '../../components/button.tsx'
+import { ConfirmButton } from '../../components/button.tsx'
 import { Badge, Card } from '../../components/page.tsx'
 import { List } from '../../components/table.tsx'
 import { dateText } from '../../wording.ts'
@@ -36,9 +36,9 @@ export function OwnSessionsCard({ session }: { session: Session }) {
 function EndButton({ row, end }: { row: OwnSession; end(id: number): void }) {
   if (row.current) return <Badge tone="good">this one</Badge>
   return (
-    <Button small kind="danger" onClick={() => end(row.id)}>
+    <ConfirmButton small kind="danger" question="End it?" onClick={() => end(row.id)}>
       End
-    </Button>
+    </ConfirmButton>
   )
 }
 
