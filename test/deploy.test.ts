@@ -54,6 +54,13 @@ describe('what is in deploy/, Dockerfile and compose.yaml', () => {
     assert.equal(stderr, '')
   })
 
+  test('a start that migrates is not ended for taking long', () => {
+    const unit = read('deploy/plinth.service')
+
+    assert.match(unit, /^ExecStartPost=.* health --wait \d+ --pid \$MAINPID$/m)
+    assert.match(unit, /^TimeoutStartSec=infinity$/m)
+  })
+
   test('the services and commands in /etc/plinth find the same data', () => {
     assert.match(read('docs/server.md'), /^plinth init .*--data \/var\/lib\/plinth$/m)
     assert.doesNotMatch(read('docs/server.md'), /^plinth (?!init).*--data/m)

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -141,6 +142,29 @@ describe('plinth health', () => {
       [code, stdout],
       [1, `identity\tNO ANSWER\thttp://localhost:${env.IDENTITY_PORT}\n`],
     )
+  })
+
+  test('waits for a start that does not answer yet, and not for one that has ended', async (t) => {
+    let answers = -3
+    const server = createServer((_, reply) => {
+      answers += 1
+      if (answers <= 0) reply.destroy()
+      else reply.setHeader('content-type', 'application/json').end('{"status":"UP"}')
+    }).listen(0, 'localhost')
+    t.after(() => server.close())
+    await once(server, 'listening')
+    const IDENTITY_PORT = String((server.address() as AddressInfo).port)
+    const ask = async (...more: string[]) => {
+      const words = ['health', 'identity', ...more]
+      return (await plinthHere(words, { env: { IDENTITY_PORT } })).code
+    }
+    const ended = spawn(process.execPath, ['--version'], { stdio: 'ignore' })
+    await once(ended, 'exit')
+
+    assert.equal(await ask('--wait', '3600', '--pid', String(ended.pid)), 1)
+    assert.equal(await ask('--wait', '0', '--pid', String(process.pid)), 0)
+    assert.equal(answers, 1)
+    assert.equal(await ask('--pid', 'x'), 64)
   })
 })
 

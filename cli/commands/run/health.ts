@@ -15,12 +15,23 @@ export const health: Command = {
   operands: ['[service…]'],
   options: {
     wait: { type: 'string', value: 'SECONDS', help: 'asks again until all are up, or time is up' },
+    pid: {
+      type: 'string',
+      value: 'PID',
+      help: 'of plinth start: the time begins when all answer, and ends with that process',
+    },
   },
   run: async ({ operands, env, text, progress }) => {
     const asked = addressesOf(operands, env)
-    const end = performance.now() + 1000 * secondsOf(text('wait') ?? '0')
+    const waitMs = 1000 * numberOf('wait', text('wait') ?? '0')
+    const pid = text('pid')
+    const isRunning = pid === undefined ? undefined : runningOf(numberOf('pid', pid))
     let found = await askAll(asked)
-    while (!found.every(isUp) && performance.now() < end) {
+    const isStarting = () => isRunning !== undefined && !found.every(hasAnswered)
+    let end = performance.now() + waitMs
+    while (!found.every(isUp) && isRunning?.() !== false) {
+      if (isStarting()) end = performance.now() + waitMs
+      else if (performance.now() >= end) break
       progress.show('services up', found.filter(isUp).length, found.length)
       await pause(ASK_AGAIN_MS)
       found = await askAll(asked)
@@ -33,11 +44,24 @@ export const health: Command = {
   },
 }
 
+const NO_ANSWER = 'NO ANSWER'
 const isUp = ({ status }: Health) => status === 'UP'
+const hasAnswered = ({ status }: Health) => status !== NO_ANSWER
 
-function secondsOf(text: string): number {
-  if (/^\d{1,5}$/.test(text)) return Number(text)
-  throw new CommandError(EXIT.usage, `--wait ${text}: expected a number of seconds.`)
+function numberOf(option: string, text: string): number {
+  if (/^\d{1,7}$/.test(text)) return Number(text)
+  throw new CommandError(EXIT.usage, `--${option} ${text}: expected a number.`)
+}
+
+/** Whether a process lives; another user's does as well. */
+function runningOf(pid: number): () => boolean {
+  return () => {
+    try {
+      return process.kill(pid, 0)
+    } catch (error) {
+      return (error as NodeJS.ErrnoException).code !== 'ESRCH'
+    }
+  }
 }
 
 /** Of what `plinth start` with the same names runs: one alone does not listen where the suite does. */
@@ -74,6 +98,6 @@ async function statusAt(url: string): Promise<string> {
     const body = (await reply.json()) as { status?: unknown }
     return typeof body.status === 'string' ? body.status : `HTTP ${reply.status}`
   } catch {
-    return 'NO ANSWER'
+    return NO_ANSWER
   }
 }
