@@ -8,6 +8,7 @@ import { type Db, inTransaction, openDatabase, prepared } from '@plinth/kit'
 import { sql } from 'kysely'
 import { engines } from '../packages/kit/testing/databases/engines.ts'
 import { startPostgres } from '../packages/kit/testing/databases/postgres.ts'
+import { preloads } from '../packages/kit/testing/processes/spawn.ts'
 import { type PgBouncer, pgBouncerMissing, startPgBouncer } from './servers/pgbouncer.ts'
 
 const ROOT = join(import.meta.dirname, '..')
@@ -94,7 +95,7 @@ async function runSuite(
   env: Record<string, string>,
 ): Promise<{ code: number; output: string }> {
   const { NODE_TEST_CONTEXT: _, ...own } = process.env
-  const flags = ['--test', '--test-reporter=tap', `--test-name-pattern=${only}`]
+  const flags = [...preloads(), '--test', '--test-reporter=tap', `--test-name-pattern=${only}`]
   if (except) flags.push(`--test-skip-pattern=${except}`)
   const child = spawn(process.execPath, [...flags, file], {
     cwd: ROOT,

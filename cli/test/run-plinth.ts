@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buffer, text } from 'node:stream/consumers'
+import { preloads } from '@plinth/kit/testing'
 import { bundle } from '../../release/pack.ts'
 import { answerOf } from '../plinth.ts'
 
@@ -30,7 +31,7 @@ export async function plinth(
   words: string[],
   { cwd = tmpdir(), env = {}, input = '', main = MAIN, encoding = 'utf8' }: Surroundings = {},
 ): Promise<Ended> {
-  const child = spawn(process.execPath, [main, ...words], {
+  const child = spawn(process.execPath, [...preloads(), main, ...words], {
     cwd,
     env: { PATH: process.env.PATH, ...env },
     timeout: 120_000,

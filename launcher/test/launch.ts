@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { preloads } from '@plinth/kit/testing'
 
 const MAIN = join(import.meta.dirname, '../../cli/main.js')
 const PATIENCE_MS = 60_000
@@ -13,7 +14,7 @@ type Launch = { env: Record<string, string>; folder: string; args?: string[]; de
 /** Runs the launcher as `npm start` does, in `folder`; killed when the test ends. */
 export function launch(t: TestScope, options: Launch): ChildProcess {
   const { env, folder, args = [], detached = false } = options
-  const child = spawn(process.execPath, [MAIN, 'start', ...args], {
+  const child = spawn(process.execPath, [...preloads(), MAIN, 'start', ...args], {
     cwd: folder,
     detached,
     env: { PATH: process.env.PATH, ...env },

@@ -4,6 +4,7 @@ import { join, relative, resolve } from 'node:path'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
 import { promisify } from 'node:util'
+import { joinPackages } from './joined/join.ts'
 import type { Outcome, Skip } from './outcome.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -28,11 +29,13 @@ export async function runTestFiles(title: string, options: TestRun): Promise<Out
   const outcome: Outcome = { passed: 0, failed: [], skipped: [] }
   if (options.files.length === 0) return outcome
   process.stdout.write(`\n${title}\n`)
+  const preload = await joinPackages()
   const env = {
     ...process.env,
     NODE_ENV: 'test',
     NODE_COMPILE_CACHE: COMPILED,
     TEST_FILE_SECONDS: FILE_SECONDS,
+    TEST_PRELOAD: preload,
     ...options.env,
   }
   const stream = run({
@@ -41,7 +44,7 @@ export async function runTestFiles(title: string, options: TestRun): Promise<Out
     concurrency: options.concurrency,
     env,
     timeout: TEST_TIMEOUT_MS,
-    execArgv: ['--import', join(import.meta.dirname, 'file-deadline.ts')],
+    execArgv: ['--import', join(import.meta.dirname, 'file-deadline.ts'), '--import', preload],
   })
   const skippedSuites = new Map<string, Skip[]>()
   stream.on('test:pass', ({ name, skip, details, entryFile = '' }) => {

@@ -35,7 +35,7 @@ export async function spawnService(
   args: string[] = [],
 ): Promise<SpawnedService> {
   const { PATH, NODE_COMPILE_CACHE } = process.env
-  const child = spawn(process.execPath, [mainFile, ...args], {
+  const child = spawn(process.execPath, [...preloads(), mainFile, ...args], {
     cwd: tmpdir(), // Not where a developer's .env may be.
     env: { PATH, NODE_COMPILE_CACHE, NODE_ENV: 'test', LOG_LEVEL: 'info', ...NO_DRAIN, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -49,6 +49,11 @@ export async function spawnService(
   const baseUrl = await listeningUrl(child)
   const api = apiFor(baseUrl, documentedReplies(mainFile))
   return { baseUrl, api, process: child, kill, ended }
+}
+
+/** What `npm test` has every process load first, to start it sooner. */
+export function preloads(module = process.env.TEST_PRELOAD): string[] {
+  return module ? ['--import', module] : []
 }
 
 async function listeningUrl(child: ChildProcess): Promise<string> {
