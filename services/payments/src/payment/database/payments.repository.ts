@@ -93,16 +93,38 @@ export async function findPaymentByReference(
   return row && toPayment(row)
 }
 
-type ProjectionRow = Omit<PaymentRow, 'business_reference' | 'amount' | 'currency' | 'created_at'>
+const DERIVED = [
+  'provider_customer_id',
+  'status',
+  'checkout_status',
+  'refunded_amount',
+  'session_id',
+  'payment_intent_id',
+  'attempt_reference',
+  'anomalies',
+  'updated_at',
+  'next_check_at',
+  'checks',
+] as const
 
-const update = prepared((db: Db, { id, ...projection }: ProjectionRow) =>
-  db.updateTable('payments').set(projection).where('id', '=', id),
+// Not an update: several of these are one statement without a join on PostgreSQL.
+const update = prepared((db: Db, row: PaymentRow) =>
+  db
+    .insertInto('payments')
+    .values(row)
+    .onConflict((conflict) =>
+      conflict
+        .column('id')
+        .doUpdateSet(({ ref }) =>
+          Object.fromEntries(DERIVED.map((column) => [column, ref(`excluded.${column}`)])),
+        ),
+    ),
 )
 
+/** Of a payment whose lock the caller has, so that it is there. */
 export async function updateProjection(db: Db, payment: Payment, now: Date): Promise<void> {
-  const { businessReference, amount, currency, createdAt, ...projection } = payment
   const anomalies = payment.anomalies.join(',')
-  await update(db, toRow<ProjectionRow>({ ...projection, anomalies, updatedAt: now.toISOString() }))
+  await update(db, toRow<PaymentRow>({ ...payment, anomalies, updatedAt: now.toISOString() }))
 }
 
 export async function deletePayment(db: Db, id: string): Promise<void> {
