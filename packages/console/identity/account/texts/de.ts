@@ -132,7 +132,7 @@ export const de: Texts = {
   passkeyRemoveAsk: 'Dann kannst du dich damit nicht mehr anmelden.',
   devicesTitle: 'Geräte',
   devicesAbout: 'Wo dein Konto angemeldet ist.',
-  deviceEndAsk: 'Dann muss es sich neu anmelden.',
+  deviceEndAsk: 'Dieses Gerät muss sich dann neu anmelden.',
   thisDevice: 'dieses',
   lastUsed: 'Zuletzt benutzt: {date}',
   unknownBrowser: 'Unbekannter Browser',

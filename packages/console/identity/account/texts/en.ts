@@ -126,7 +126,7 @@ export const en = {
   passkeyRemoveAsk: 'You cannot sign in with it any more then.',
   devicesTitle: 'Devices',
   devicesAbout: 'Where your account is signed in.',
-  deviceEndAsk: 'It has to sign in again then.',
+  deviceEndAsk: 'That device will have to sign in again.',
   thisDevice: 'this one',
   lastUsed: 'Last used {date}',
   unknownBrowser: 'Unknown browser',

@@ -129,7 +129,7 @@ export const es: Texts = {
   passkeyRemoveAsk: 'Ya no podrás entrar con ella.',
   devicesTitle: 'Dispositivos',
   devicesAbout: 'Dónde está abierta tu cuenta.',
-  deviceEndAsk: 'Tendrá que volver a entrar.',
+  deviceEndAsk: 'Ese dispositivo tendrá que volver a entrar.',
   thisDevice: 'este',
   lastUsed: 'Último uso: {date}',
   unknownBrowser: 'Navegador desconocido',
