@@ -1,4 +1,5 @@
 import {
+  engineOf,
   type FromRow,
   forUpdate,
   fromRow,
@@ -93,6 +94,12 @@ export async function findPaymentByReference(
   return row && toPayment(row)
 }
 
+type ProjectionRow = Omit<PaymentRow, 'business_reference' | 'amount' | 'currency' | 'created_at'>
+
+const update = prepared((db: Db, { id, ...projection }: ProjectionRow) =>
+  db.updateTable('payments').set(projection).where('id', '=', id),
+)
+
 const DERIVED = [
   'provider_customer_id',
   'status',
@@ -107,8 +114,8 @@ const DERIVED = [
   'checks',
 ] as const
 
-// Not an update: several of these are one statement without a join on PostgreSQL.
-const update = prepared((db: Db, row: PaymentRow) =>
+/** Several of these are one statement without a join on PostgreSQL; SQLite would look at every index. */
+const insertAgain = prepared((db: Db, row: PaymentRow) =>
   db
     .insertInto('payments')
     .values(row)
@@ -123,8 +130,13 @@ const update = prepared((db: Db, row: PaymentRow) =>
 
 /** Of a payment whose lock the caller has, so that it is there. */
 export async function updateProjection(db: Db, payment: Payment, now: Date): Promise<void> {
-  const anomalies = payment.anomalies.join(',')
-  await update(db, toRow<PaymentRow>({ ...payment, anomalies, updatedAt: now.toISOString() }))
+  const changed = { anomalies: payment.anomalies.join(','), updatedAt: now.toISOString() }
+  if (engineOf(db) === 'postgres') {
+    await insertAgain(db, toRow<PaymentRow>({ ...payment, ...changed }))
+    return
+  }
+  const { businessReference, amount, currency, createdAt, ...projection } = payment
+  await update(db, toRow<ProjectionRow>({ ...projection, ...changed }))
 }
 
 export async function deletePayment(db: Db, id: string): Promise<void> {
