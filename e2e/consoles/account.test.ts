@@ -399,7 +399,9 @@ describe('the account pages', { skip }, () => {
     await devices.getByText('That device will have to sign in again.').waitFor()
     await devices.locator('button:focus', { hasText: 'Cancel' }).waitFor()
     await page.keyboard.press('Escape')
-    await devices.getByText('That device will have to sign in again.').waitFor({ state: 'detached' })
+    await devices
+      .getByText('That device will have to sign in again.')
+      .waitFor({ state: 'detached' })
     await devices.getByRole('button', { name: 'Sign out' }).click()
     await devices.getByRole('button', { name: 'Cancel' }).waitFor()
     await devices.getByRole('button', { name: 'Sign out' }).click()
