@@ -369,7 +369,7 @@ describe('the identity console', { skip }, () => {
     await endable(3)
     await end.first().click()
     const focused = () => page.evaluate('document.activeElement.textContent')
-    assert.equal(await until(focused, (text) => text !== 'End'), 'No')
+    await until(focused, (text) => text === 'No')
     await sessions.getByRole('button', { name: 'No', exact: true }).click()
     await endable(3)
     await end.first().click()

@@ -202,9 +202,10 @@ describe('where people stumbled', { skip }, () => {
 
       await page.getByRole('link', { name: 'Profile' }).click()
       await page.getByRole('heading', { name: 'Profile' }).waitFor()
-      assert.equal(await position(), 0)
+      await until(position, (found) => found === 0)
       // A screen reader goes on from the heading of the new page.
-      assert.equal(await page.evaluate('document.activeElement.textContent'), 'Profile')
+      const focused = () => page.evaluate('document.activeElement.textContent')
+      await until(focused, (text) => text === 'Profile')
       await page.goBack()
 
       await until(position, (found) => found === 300)

@@ -2,6 +2,8 @@
 export type Outcome = {
   passed: number
   failed: string[]
+  /** Failed beside other files and passed alone: among the passed, and named with the error. */
+  unstable: string[]
   skipped: Skip[]
 }
 
@@ -11,6 +13,7 @@ export function outcomeOf(outcomes: Outcome[]): Outcome {
   return {
     passed: outcomes.reduce((sum, outcome) => sum + outcome.passed, 0),
     failed: outcomes.flatMap((outcome) => outcome.failed),
+    unstable: outcomes.flatMap((outcome) => outcome.unstable),
     skipped: outcomes.flatMap((outcome) => outcome.skipped),
   }
 }
@@ -22,9 +25,10 @@ export function hasFailed({ failed, skipped }: Outcome, strict: boolean): boolea
 
 /** Repeats what a reader would have to scroll for, then the line that tools read. */
 export function closingLines(outcome: Outcome, strict: boolean): string {
-  const { passed, failed, skipped } = outcome
+  const { passed, failed, unstable, skipped } = outcome
   const skippedTests = skipped.reduce((sum, { tests }) => sum + tests, 0)
   const lines = [
+    ...unstable.map((name) => `⚠ unstable, passed alone: ${name}`),
     ...failed.map((name) => `✖ ${name}`),
     ...skipped.map(({ name, reason, tests }) => `﹣ ${name}${countOf(tests)} # ${reason}`),
     ...(strict && skippedTests > 0 ? ['✖ TEST_STRICT=on: a skipped test is a failure'] : []),

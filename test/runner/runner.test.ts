@@ -29,7 +29,8 @@ test('counts what passed, failed and was skipped, with names and reasons', (t) =
 
   assert.equal(outcome.passed, 1)
   assert.equal(outcome.failed.length, 1)
-  assert.match(outcome.failed[0] ?? '', /^fails \(/)
+  assert.match(outcome.failed[0] ?? '', /^fails \(.*\n +Error: on purpose\n/)
+  assert.deepEqual(outcome.unstable, [])
   assert.deepEqual(outcome.skipped, [{ name: 'is skipped', reason: 'no such server', tests: 1 }])
 })
 
@@ -42,6 +43,23 @@ test('a skipped suite counts as many times as it has tests', (t) => {
     { name: 'on other', reason: 'no such server', tests: 3 },
     { name: 'breaks when it is read', reason: 'no such server', tests: 1 },
   ])
+})
+
+test('a test that fails and then passes alone has passed, and is named as unstable', (t) => {
+  const outcome = runSample(
+    t,
+    `import { existsSync, writeFileSync } from 'node:fs'
+    import { test } from 'node:test'
+    const wasHere = existsSync(import.meta.filename + '.ran')
+    writeFileSync(import.meta.filename + '.ran', '')
+    test('steady', () => {})
+    test('shaky', () => { if (!wasHere) throw new Error('too busy') })`,
+  )
+
+  assert.equal(outcome.passed, 2)
+  assert.deepEqual(outcome.failed, [])
+  assert.match(outcome.unstable.join(), /^shaky \(.*\n.*too busy/)
+  assert.match(closingLines(outcome, true), /unstable, passed alone: shaky .*\n.*too busy/)
 })
 
 test('a file that cannot even be loaded has failed', (t) => {
@@ -57,8 +75,13 @@ test('a file that never ends has failed', { timeout: 60_000 }, (t) => {
 })
 
 test('the closing line is the sum of all steps, alone on the last line', () => {
-  const first = { passed: 2, failed: ['one'], skipped: [] }
-  const second = { passed: 3, failed: [], skipped: [{ name: 'two', reason: 'why', tests: 4 }] }
+  const first = { passed: 2, failed: ['one'], unstable: [], skipped: [] }
+  const second = {
+    passed: 3,
+    failed: [],
+    unstable: [],
+    skipped: [{ name: 'two', reason: 'why', tests: 4 }],
+  }
 
   const lines = closingLines(outcomeOf([first, second]), false).split('\n')
 
@@ -68,8 +91,13 @@ test('the closing line is the sum of all steps, alone on the last line', () => {
 })
 
 test('a skip fails the run in strict mode, and only there', () => {
-  const skipped = { passed: 3, failed: [], skipped: [{ name: 'two', reason: 'why', tests: 1 }] }
-  const complete = { passed: 3, failed: [], skipped: [] }
+  const skipped = {
+    passed: 3,
+    failed: [],
+    unstable: [],
+    skipped: [{ name: 'two', reason: 'why', tests: 1 }],
+  }
+  const complete = { passed: 3, failed: [], unstable: [], skipped: [] }
 
   assert.equal(hasFailed(skipped, true), true)
   assert.equal(hasFailed(skipped, false), false)

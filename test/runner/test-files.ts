@@ -5,12 +5,16 @@ import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
 import { promisify } from 'node:util'
 import { joinPackages } from './joined/join.ts'
-import type { Outcome, Skip } from './outcome.ts'
+import { type Outcome, outcomeOf, type Skip } from './outcome.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const TEST_TIMEOUT_MS = 300_000
 const FILE_SECONDS = '600'
 const COUNT_TIMEOUT_MS = 60_000
+/** More than a few are broken, not unstable. */
+const MOST_FILES_AGAIN = 5
+const LINES_OF_ERROR = 12
+const CHARACTERS_OF_LINE = 200
 /** Every file loads much the same modules: compiled once, they spare each process half a second. */
 const COMPILED = join(ROOT, 'node_modules/.cache/plinth-tests')
 
@@ -24,10 +28,37 @@ export function testFiles(pattern: string): string[] {
   return globSync(pattern, { cwd: ROOT, exclude: ['**/node_modules/**'] }).sort()
 }
 
-/** Runs every file in a process of its own and shows each test as it ends. */
+/**
+ * Runs every file in a process of its own and shows each test as it ends. Files that failed run once
+ * more, alone: what passes then depends on how busy the machine is, and is reported as that.
+ */
 export async function runTestFiles(title: string, options: TestRun): Promise<Outcome> {
-  const outcome: Outcome = { passed: 0, failed: [], skipped: [] }
-  if (options.files.length === 0) return outcome
+  const outcomes = await runOnce(title, options)
+  const failed = [...outcomes].filter(([, { failed }]) => failed.length > 0)
+  if (failed.length > 0 && failed.length <= MOST_FILES_AGAIN) {
+    const files = failed.map(([file]) => file)
+    const again = await runOnce(`${title}, failed files again`, {
+      ...options,
+      files,
+      concurrency: 1,
+    })
+    for (const [file, before] of failed) {
+      const alone = again.get(file)
+      if (alone) outcomes.set(file, { ...alone, unstable: passedAlone(before, alone) })
+    }
+  }
+  return outcomeOf([...outcomes.values()])
+}
+
+function passedAlone(before: Outcome, alone: Outcome): string[] {
+  const failedAgain = new Set(alone.failed.map(firstLine))
+  return before.failed.filter((failure) => !failedAgain.has(firstLine(failure)))
+}
+
+/** The outcome of each file. */
+async function runOnce(title: string, options: TestRun): Promise<Map<string, Outcome>> {
+  const outcomes = new Map<string, Outcome>()
+  if (options.files.length === 0) return outcomes
   process.stdout.write(`\n${title}\n`)
   const preload = await joinPackages()
   const env = {
@@ -46,8 +77,11 @@ export async function runTestFiles(title: string, options: TestRun): Promise<Out
     timeout: TEST_TIMEOUT_MS,
     execArgv: ['--import', join(import.meta.dirname, 'file-deadline.ts'), '--import', preload],
   })
+  const outcomeOfFile = (file = '') =>
+    outcomes.getOrInsertComputed(file, () => ({ passed: 0, failed: [], unstable: [], skipped: [] }))
   const skippedSuites = new Map<string, Skip[]>()
   stream.on('test:pass', ({ name, skip, details, entryFile = '' }) => {
+    const outcome = outcomeOfFile(entryFile)
     if (!skip) {
       if (details.type !== 'suite') outcome.passed += 1
       return
@@ -56,13 +90,28 @@ export async function runTestFiles(title: string, options: TestRun): Promise<Out
     outcome.skipped.push(skipped)
     if (details.type === 'suite') skippedSuites.getOrInsert(entryFile, []).push(skipped)
   })
-  stream.on('test:fail', ({ name, file, details }) => {
+  stream.on('test:fail', ({ name, file, entryFile, details }) => {
     if (details.type === 'suite' && isAboutSubtests(details.error)) return
-    outcome.failed.push(`${name} (${relative(ROOT, file ?? '')})`)
+    const place = `${name} (${relative(ROOT, file ?? '')})`
+    outcomeOfFile(entryFile ?? file).failed.push(`${place}\n${beginningOf(details.error)}`)
   })
   for await (const text of stream.compose(spec)) process.stdout.write(text)
   for (const [file, suites] of skippedSuites) await countTests(file, suites, env)
-  return outcome
+  return outcomes
+}
+
+function firstLine(text: string): string {
+  return text.split('\n')[0] ?? ''
+}
+
+/** Node wraps what a test threw. A message may hold a whole page. */
+function beginningOf({ message, cause }: Error): string {
+  const text = cause instanceof Error ? (cause.stack ?? cause.message) : String(cause ?? message)
+  return text
+    .split('\n')
+    .slice(0, LINES_OF_ERROR)
+    .map((line) => `    ${line.slice(0, CHARACTERS_OF_LINE)}`)
+    .join('\n')
 }
 
 // A suite fails because a test in it did; that test has been counted.
