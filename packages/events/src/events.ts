@@ -96,10 +96,10 @@ export const KEY_EVENTS: EventCatalogue = {
 export async function insertKeyEvent<T extends EventTables>(
   db: Connection<T>,
   { event, keyId }: KeyEvent,
-  { source, at }: { source: string; at: Date },
+  at: Date,
 ): Promise<void> {
   const type = KEY_TYPES[event]
-  if (type) await insertEvent(db, { source, type, subject: `key:${keyId}`, data: { keyId }, at })
+  if (type) await insertEvent(db, { type, subject: `key:${keyId}`, data: { keyId }, at })
 }
 
 /** Tells an event that has not happened, made of the examples of its type, to try receivers with. */
@@ -112,5 +112,5 @@ export function insertSample<T extends EventTables>(
   if (!known)
     throw validationFailed([`${type}: ${source} has ${Object.keys(catalogue).join(', ')}`])
   const data = exampleOf(known.data) as Record<string, unknown>
-  return insertEvent(db, { source, type, subject: 'sample', data, at })
+  return insertEvent(db, { type, subject: 'sample', data, at })
 }

@@ -165,7 +165,7 @@ function paymentKeys(db: Payments['db'], { production }: PaymentsConfig, clock: 
   const record = async (to: Payments['db'], keyEvent: KeyEvent) => {
     const { origin, keyId: _, ...event } = keyEvent
     await insertAuditEvent(to, { at: clock().toISOString(), ...event, ...origin })
-    await insertKeyEvent(to, keyEvent, { source: SOURCE, at: clock() })
+    await insertKeyEvent(to, keyEvent, clock())
   }
   return openServiceKeys(db, { clock, production, scopes: SCOPES, record })
 }

@@ -283,10 +283,10 @@ async function toldOf({ db }: Storage): Promise<Map<number, string>> {
   const placed = await db.selectFrom('events').select(['type', 'body']).orderBy('serial').execute()
   const waiting = await db
     .selectFrom('event_outbox')
-    .select(['type', 'tail'])
+    .select(['type', 'data'])
     .orderBy('n')
     .execute()
-  const rows = [...placed, ...waiting.map(({ type, tail }) => ({ type, body: `{${tail}` }))]
+  const rows = [...placed, ...waiting.map(({ type, data }) => ({ type, body: `{"data":${data}}` }))]
   const told = new Map<number, string>()
   for (const { type, body } of rows.filter((row) => row.type.startsWith('file.'))) {
     const { fileId, provider } = JSON.parse(body).data

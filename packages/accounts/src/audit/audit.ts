@@ -100,7 +100,7 @@ export async function recordEvent<T extends AccountTables>(
   const source = settings?.source
   if (!type || !source || userId === undefined || result !== 'SUCCESS') return
   const data = { userId, cause: event }
-  await insertEvent(db, { source, type, subject: `user:${userId}`, data, at })
+  await insertEvent(db, { type, subject: `user:${userId}`, data, at })
 }
 
 type Recorder<T> = { db: Db<T>; clock: Clock } & Pick<Accounts, 'onEvent'> &
@@ -118,7 +118,7 @@ export function recordKeyEvents<T extends AccountTables>(
     const entry = { event, actor: actor ?? undefined, subject, result } as const
     const recorder = { db, clock, ...(onEvent && { onEvent }) }
     await recordEvent(recorder, entry, { ...origin, userAgent: null })
-    if (source) await insertKeyEvent(db, keyEvent, { source, at: clock() })
+    if (source) await insertKeyEvent(db, keyEvent, clock())
   }
 }
 

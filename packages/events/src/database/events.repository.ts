@@ -1,6 +1,6 @@
 import { inTransaction } from '@plinth/kit'
 import { firstEventIdAt } from './outbox.repository.ts'
-import { lastPosition } from './places.repository.ts'
+import { lastPlace } from './places.repository.ts'
 import type { AttemptRow, Db, DeliveryState, EndpointState, Trigger } from './tables.ts'
 
 export type StoredEvent = {
@@ -35,8 +35,7 @@ export async function listEvents(
   let query = db
     .selectFrom('events')
     .select(['serial', 'id', 'type', 'endpoint_id', 'created_at', 'body'])
-    .where('position', 'is not', null)
-  if (after !== undefined) query = query.where('position', order === 'asc' ? '>' : '<', after)
+  if (after !== undefined) query = query.where('serial', order === 'asc' ? '>' : '<', after)
   if (types?.length) query = query.where('type', 'in', types)
   if (subject !== undefined) query = query.where('subject', '=', subject)
   if (since) query = query.where('created_at', '>=', since.toISOString())
@@ -49,30 +48,25 @@ export async function listEvents(
           .where('state', '=', state),
       ),
     )
-  const rows = await query.orderBy('position', order).limit(limit).execute()
+  const rows = await query.orderBy('serial', order).limit(limit).execute()
   return rows.map(eventOf)
 }
 
 /** Undefined when there is no such event, or none any more. */
-export async function findPosition(db: Db, id: string): Promise<number | undefined> {
-  const row = await db
-    .selectFrom('events')
-    .select('position')
-    .where('id', '=', id)
-    .executeTakeFirst()
-  return row?.position
+export async function findPlace(db: Db, id: string): Promise<number | undefined> {
+  const row = await db.selectFrom('events').select('serial').where('id', '=', id).executeTakeFirst()
+  return row?.serial
 }
 
 /** The end of the list; without an id where nothing has happened yet. */
-export async function findLast(db: Db): Promise<{ position: number; id: string | undefined }> {
+export async function findLast(db: Db): Promise<{ place: number; id: string | undefined }> {
   const row = await db
     .selectFrom('events')
-    .select(['position', 'id'])
-    .where('position', 'is not', null)
-    .orderBy('position', 'desc')
+    .select(['serial', 'id'])
+    .orderBy('serial', 'desc')
     .limit(1)
     .executeTakeFirst()
-  return { position: row?.position ?? 0, id: row?.id }
+  return { place: row?.serial ?? 0, id: row?.id }
 }
 
 export async function findEvent(db: Db, id: string): Promise<StoredEvent | undefined> {
@@ -159,7 +153,7 @@ export async function deleteOldEvents(db: Db, before: Date, signal: AbortSignal)
         .selectFrom('events')
         .select(['serial', 'type', 'subject'])
         .where('id', '<', firstEventIdAt(before))
-        .where('position', '<', await lastPosition(transaction))
+        .where('serial', '<', await lastPlace(transaction))
         .orderBy('id')
         .limit(BATCH)
         .execute()

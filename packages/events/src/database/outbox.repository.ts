@@ -4,8 +4,6 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Db, EventTables, OutboxRow } from './tables.ts'
 
 export type NewEvent = {
-  /** The service it comes from. */
-  source: string
   type: string
   /** What it is about; its events are counted by `sequence`. */
   subject: string
@@ -15,12 +13,8 @@ export type NewEvent = {
   endpointId?: string
 }
 
-const API_VERSION = '1'
-
-/** As large as a receiver must accept. */
-const MOST_BYTES = 20_000
-/** Of the sequence with its name, which `placeNext` puts between the parts of the body. */
-const SEQUENCE_BYTES = 32
+/** A receiver must accept 20,000 bytes: this leaves room for what `placeNext` puts around the data. */
+const MOST_BYTES = 19_400
 
 /**
  * Writes an event down in the transaction of the change it is about: it is there if and only if the
@@ -31,15 +25,19 @@ export async function insertEvent<T extends EventTables>(
   event: NewEvent,
 ): Promise<string> {
   const id = newEventId(event.at)
-  const created_at = event.at.toISOString()
-  const { source, type, subject, data, endpointId = null } = event
-  const head = JSON.stringify({ id, type, timestamp: created_at, source, subject }).slice(0, -1)
-  const tail = JSON.stringify({ apiVersion: API_VERSION, data }).slice(1)
-  if (Buffer.byteLength(head) + Buffer.byteLength(tail) + SEQUENCE_BYTES > MOST_BYTES)
+  const { type, subject, endpointId = null } = event
+  const data = JSON.stringify(event.data)
+  if (Buffer.byteLength(data) > MOST_BYTES)
     throw new Error(`The event ${type} of ${subject} has more than ${MOST_BYTES} bytes.`)
-  const { traceparent = null } = traceHeaders()
-  const about = { id, type, subject, created_at, endpoint_id: endpointId, traceparent }
-  await insertRow(connection as unknown as Db, { ...about, head, tail })
+  await insertRow(connection as unknown as Db, {
+    id,
+    type,
+    subject,
+    created_at: event.at.toISOString(),
+    endpoint_id: endpointId,
+    traceparent: traceHeaders().traceparent ?? null,
+    data,
+  })
   return id
 }
 
@@ -59,11 +57,13 @@ export function firstEventIdAt(at: Date): string {
   return `evt_${at.getTime().toString(16).padStart(12, '0')}`
 }
 
-type NewRow = Omit<NewEvent, 'subject' | 'endpointId'> & {
+type NewRow = Omit<NewEvent, 'subject' | 'endpointId' | 'at'> & {
   /** What the subject has before the id of the row, as in `file:17`. */
   prefix: string
   /** The member of `data` that has the id of the row. */
   idName: string
+  /** In ISO format. */
+  at: string
 }
 
 /** An event about a row that the same statement inserts: only there its id is known. */
@@ -72,27 +72,20 @@ export type FirstEvent = {
   eventType: string
   eventAt: string
   subjectPrefix: string
-  /** The head of the body up to the id, and the tail before and after it. */
-  headStart: string
-  tailStart: string
-  tailEnd: string
+  /** The data before the id, and after it. */
+  dataStart: string
+  dataEnd: string
   traceparent: string | null
 }
 
-const HEAD_END = '"'
-
-export function firstEvent({ source, type, prefix, idName, data, at }: NewRow): FirstEvent {
-  const eventId = newEventId(at)
-  const eventAt = at.toISOString()
-  const head = JSON.stringify({ id: eventId, type, timestamp: eventAt, source, subject: prefix })
+export function firstEvent({ type, prefix, idName, data, at }: NewRow): FirstEvent {
   return {
-    eventId,
+    eventId: newEventId(new Date(at)),
     eventType: type,
-    eventAt,
+    eventAt: at,
     subjectPrefix: prefix,
-    headStart: head.slice(0, -`${HEAD_END}}`.length),
-    tailStart: `"apiVersion":"${API_VERSION}","data":{"${idName}":`,
-    tailEnd: `,${JSON.stringify(data).slice('{'.length)}}`,
+    dataStart: `{"${idName}":`,
+    dataEnd: `,${JSON.stringify(data).slice('{'.length)}`,
     traceparent: traceHeaders().traceparent ?? null,
   }
 }
@@ -100,29 +93,27 @@ export function firstEvent({ source, type, prefix, idName, data, at }: NewRow): 
 /** Where the id is known before the event is written. */
 export async function insertFirstEvent<T extends EventTables>(
   db: Connection<T>,
-  { eventId, eventType, eventAt, subjectPrefix, traceparent, ...cut }: FirstEvent,
+  event: FirstEvent,
   rowId: number,
 ): Promise<void> {
   await insertRow(db as unknown as Db, {
-    id: eventId,
-    type: eventType,
-    subject: `${subjectPrefix}${rowId}`,
-    created_at: eventAt,
+    id: event.eventId,
+    type: event.eventType,
+    subject: `${event.subjectPrefix}${rowId}`,
+    created_at: event.eventAt,
     endpoint_id: null,
-    traceparent,
-    head: `${cut.headStart}${rowId}${HEAD_END}`,
-    tail: `${cut.tailStart}${rowId}${cut.tailEnd}`,
+    traceparent: event.traceparent,
+    data: `${event.dataStart}${rowId}${event.dataEnd}`,
   })
 }
 
 /** For a statement of PostgreSQL with a part named `rows`, which inserts the row and returns its id. */
 export function firstEventOf(event: FirstEvent, rows: string): RawBuilder<unknown> {
   const rowId = sql.ref(`${rows}.id`)
-  return sql`insert into event_outbox (id, type, subject, created_at, traceparent, head, tail)
+  return sql`insert into event_outbox (id, type, subject, created_at, traceparent, data)
     select ${event.eventId}, ${event.eventType}, ${text(event.subjectPrefix)} || ${rowId},
       ${event.eventAt}, ${text(event.traceparent as string)},
-      ${text(event.headStart)} || ${rowId} || ${sql.lit(HEAD_END)},
-      ${text(event.tailStart)} || ${rowId} || ${text(event.tailEnd)}
+      ${text(event.dataStart)} || ${rowId} || ${text(event.dataEnd)}
     from ${sql.ref(rows)}`
 }
 

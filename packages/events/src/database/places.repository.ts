@@ -1,5 +1,6 @@
 import { engineOf, inTransaction, prepared } from '@plinth/kit'
 import { type RawBuilder, sql } from 'kysely'
+import { text } from './outbox.repository.ts'
 import type { Db } from './tables.ts'
 
 export type PlacedEvent = { serial: number; type: string; endpointId: string | null }
@@ -17,6 +18,7 @@ const PLACING_LOCK = 7_264_109
  */
 export async function placeNext(
   db: Db,
+  source: string,
   fanOut: (db: Db, placed: () => Promise<PlacedEvent[]>) => Promise<void>,
 ): Promise<boolean> {
   if ((await firstWaiting(db, {})).length === 0) return false
@@ -25,8 +27,8 @@ export async function placeNext(
       await sql`select pg_advisory_xact_lock(${PLACING_LOCK})`.execute(transaction)
     const [first] = await firstWaiting(transaction, {})
     if (!first) return false
-    const last = await lastPosition(transaction)
-    const batch = { first: first.n, end: first.n + BATCH, last }
+    const last = await lastPlace(transaction)
+    const batch = { end: first.n + BATCH, source }
     if (engineOf(db) === 'postgres') await takeAndPlace(transaction, batch)
     else {
       await place(transaction, batch)
@@ -41,26 +43,27 @@ const firstWaiting = prepared((db: Db, _: object) =>
   db.selectFrom('event_outbox').select('n').orderBy('n').limit(1),
 )
 
-const placedAfter = prepared((db: Db, { last }: Pick<Batch, 'last'>) =>
+const placedAfter = prepared((db: Db, { last }: { last: number }) =>
   db
     .selectFrom('events')
     .select(['serial', 'type', 'endpoint_id as endpointId'])
-    .where('position', '>', last)
-    .orderBy('position'),
+    .where('serial', '>', last)
+    .orderBy('serial'),
 )
 
-type Batch = { first: number; end: number; last: number }
+type Batch = { end: number; source: string }
 
 /** Rows that are committed between two statements would be deleted unread: this is one. */
 const takeAndPlace = prepared((db: Db, batch: Batch) => {
   const statement = sql`
     with taken as (delete from event_outbox where n < ${batch.end} returning *)
-    ${placing(batch, sql`taken`)}`
+    ${placing(batch, sql`taken`, sql`cast(to_json(subject) as text)`)}`
   return { compile: () => statement.compile(db) }
 })
 
 const place = prepared((db: Db, batch: Batch) => ({
-  compile: () => placing(batch, sql`event_outbox where n < ${batch.end}`).compile(db),
+  compile: () =>
+    placing(batch, sql`event_outbox where n < ${batch.end}`, sql`json_quote(subject)`).compile(db),
 }))
 
 const take = prepared((db: Db, { end }: Batch) =>
@@ -68,34 +71,34 @@ const take = prepared((db: Db, { end }: Batch) =>
 )
 
 /**
- * Numbers in the outbox have gaps, and so may places. The sequence goes on from the newest event that
- * is kept of the subject; `event_subjects` has that of subjects whose events were all deleted.
+ * The sequence goes on from the newest event that is kept of the subject; `event_subjects` has that of
+ * subjects whose events were all deleted. `subject` is how the engine writes it in JSON.
  */
-function placing({ first, last }: Batch, waiting: RawBuilder<unknown>): RawBuilder<unknown> {
+function placing(
+  { source }: Batch,
+  waiting: RawBuilder<unknown>,
+  subject: RawBuilder<unknown>,
+): RawBuilder<unknown> {
   return sql`
-    insert into events
-      (id, type, subject, sequence, body, created_at, position, endpoint_id, traceparent)
+    insert into events (id, type, subject, sequence, body, created_at, endpoint_id, traceparent)
     select id, type, subject, sequence,
-      head || ',"sequence":' || sequence || ',' || tail,
-      created_at, cast(${last} as bigint) + 1 + n - cast(${first} as bigint), endpoint_id, traceparent
+      '{"id":"' || id || '","type":"' || type || '","timestamp":"' || created_at || '","source":"' ||
+      ${text(source)} || '","subject":' || ${subject} || ',"sequence":' || sequence ||
+      ',"apiVersion":"1","data":' || data || '}',
+      created_at, endpoint_id, traceparent
     from (select waiting.*, row_number() over (partition by subject order by n) + coalesce(
         (select max(sequence) from events where events.subject = waiting.subject),
         (select sequence from event_subjects where event_subjects.subject = waiting.subject),
         0) as sequence
-      from (select * from ${waiting}) as waiting) as counted`
+      from (select * from ${waiting}) as waiting) as counted
+    order by n`
 }
 
-/** Never deleted, or its number would be given out again. */
-export async function lastPosition(db: Db): Promise<number> {
+export async function lastPlace(db: Db): Promise<number> {
   const [found] = await lastPlaced(db, {})
-  return found?.position ?? 0
+  return found?.serial ?? 0
 }
 
 const lastPlaced = prepared((db: Db, _: object) =>
-  db
-    .selectFrom('events')
-    .select('position')
-    .where('position', 'is not', null)
-    .orderBy('position', 'desc')
-    .limit(1),
+  db.selectFrom('events').select('serial').orderBy('serial', 'desc').limit(1),
 )

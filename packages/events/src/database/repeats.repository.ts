@@ -20,8 +20,7 @@ export async function repeatWindow(db: Db, window: Window, repeat: Repeat): Prom
   const isWanted =
     types.length === 0 ? sql<SqlBool>`true` : sql<SqlBool>`type in (${sql.join(types)})`
   const after = new Date(until.getTime() + 1)
-  const inWindow = sql<SqlBool>`position is not null and id >= ${firstEventIdAt(since)}
-    and id < ${firstEventIdAt(after)} and ${isWanted}
+  const inWindow = sql<SqlBool>`id >= ${firstEventIdAt(since)} and id < ${firstEventIdAt(after)} and ${isWanted}
     and (endpoint_id is null or endpoint_id = ${repeat.endpointId})`
   const isDue = failedOnly ? sql<SqlBool>`state = 'failed'` : sql<SqlBool>`state <> 'pending'`
   const serials = sql`(select serial from events where ${inWindow})`

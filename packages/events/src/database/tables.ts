@@ -24,12 +24,12 @@ export type OutboxRow = {
   created_at: string
   endpoint_id: string | null
   traceparent: string | null
-  /** The body before its sequence, and after it. */
-  head: string
-  tail: string
+  /** JSON. */
+  data: string
 }
 
 export type EventRow = {
+  /** Where it stands in the list of events. Given after the commit, so that no reader passes it by. */
   serial: Generated<number>
   id: string
   type: string
@@ -38,8 +38,6 @@ export type EventRow = {
   /** Exactly the bytes that are signed and sent, in every attempt. */
   body: string
   created_at: string
-  /** Where it stands in the list of events. Given after the commit, so that no reader passes it by. */
-  position: number
   /** The one endpoint it is for; null for all that want its type. */
   endpoint_id: string | null
   /** The trace of the change, where it has one. */

@@ -200,8 +200,8 @@ function publishPing(events: Events, db: Db, id: string): Promise<string> {
 
 type OwnEvent = { type: string; subject: string; data: object; endpointId?: string }
 
-function publish({ source, clock }: Events, db: Db, event: OwnEvent): Promise<string> {
-  return insertEvent(db, { ...event, data: { ...event.data }, source, at: clock() })
+function publish({ clock }: Events, db: Db, event: OwnEvent): Promise<string> {
+  return insertEvent(db, { ...event, data: { ...event.data }, at: clock() })
 }
 
 function audit(

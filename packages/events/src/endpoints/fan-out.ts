@@ -7,7 +7,8 @@ import type { Events } from '../events.ts'
 /** Gives what was committed until now its place in the list, and makes the deliveries of it. */
 export async function placeEvents(events: Events): Promise<void> {
   let isMore = true
-  while (isMore) isMore = await placeNext(events.db, (db, placed) => fanOut(events, db, placed))
+  while (isMore)
+    isMore = await placeNext(events.db, events.source, (db, placed) => fanOut(events, db, placed))
 }
 
 /** A paused endpoint gets them later. */

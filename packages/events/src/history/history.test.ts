@@ -121,6 +121,35 @@ for (const engine of engines)
       assert.equal((await detail(next)).event.sequence, 5)
     })
 
+    test('what an earlier version left in the outbox is placed as it was told', async (t) => {
+      const url = await engine.freshUrl(t, [])
+      const earlier = [...kitMigrations, ...eventMigrations.slice(0, 5)]
+      const { db, close } = await openDatabase<EventTables>(url, earlier)
+      const waiting = (number: number) => ({
+        id: `evt_${number}`,
+        type: 'thing.made',
+        subject: 'one "thing"',
+        created_at: AT,
+        head: `{"id":"evt_${number}","source":"things"`,
+        tail: `"apiVersion":"1","data":{"number":${number},"text":"é \\"{}"}}`,
+      })
+      await db
+        .insertInto('event_outbox')
+        .values([waiting(2), waiting(1)] as never)
+        .execute()
+      await close()
+
+      const { api } = await startEvents(t, { url })
+
+      const { items } = (await api.get('/api/events')).body
+      const event = { type: 'thing.made', timestamp: AT, source: 'things', subject: 'one "thing"' }
+      const data = (number: number) => ({ apiVersion: '1', data: { number, text: 'é "{}' } })
+      assert.deepEqual(items, [
+        { id: 'evt_2', ...event, sequence: 1, ...data(2) },
+        { id: 'evt_1', ...event, sequence: 2, ...data(1) },
+      ])
+    })
+
     test('by type, subject, time and state, and newest first', async (t) => {
       const { api, publish, deliver, clock, endpoint } = await start(t)
       const receiver = await startReceiver(t)

@@ -4,7 +4,7 @@ import {
   type Delivery,
   type EventFilter,
   findEvent,
-  findPosition,
+  findPlace,
   listDeliveriesOf,
   listEvents,
 } from '../database/events.repository.ts'
@@ -27,7 +27,7 @@ export async function readEvents(events: Events, { after, order = 'asc', limit, 
     ...filter,
     order,
     limit: limit ?? DEFAULT_LIMIT,
-    after: after === undefined ? undefined : await requirePosition(events, after),
+    after: after === undefined ? undefined : await requirePlace(events, after),
   })
   return {
     items: found.map(({ body }) => JSON.parse(body)),
@@ -43,10 +43,10 @@ export async function catchUp(events: Events): Promise<void> {
 }
 
 /** 410 for an event that is not kept any more: there may be others between it and the oldest one. */
-async function requirePosition({ db }: Events, id: string): Promise<number> {
-  const position = await findPosition(db, id)
-  if (position === undefined) throw cursorGone()
-  return position
+async function requirePlace({ db }: Events, id: string): Promise<number> {
+  const place = await findPlace(db, id)
+  if (place === undefined) throw cursorGone()
+  return place
 }
 
 /** An event with what became of it at each endpoint. Replies are for those who may see them. */

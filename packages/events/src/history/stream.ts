@@ -1,10 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
-import {
-  type EventFilter,
-  findLast,
-  findPosition,
-  listEvents,
-} from '../database/events.repository.ts'
+import { type EventFilter, findLast, findPlace, listEvents } from '../database/events.repository.ts'
 import type { Events } from '../events.ts'
 import { tooManyStreams } from '../problems.ts'
 import { catchUp } from './history.ts'
@@ -64,7 +59,7 @@ async function* eventsFrom(
   await catchUp(events)
   const start = await startOf(events, after, filter)
   yield openingOf(start)
-  let position = start?.position ?? 0
+  let place = start?.place ?? 0
   let silentSince = events.clock()
   let askedAt = silentSince
   while (!end.aborted) {
@@ -76,14 +71,14 @@ async function* eventsFrom(
     await catchUp(events)
     const found = await listEvents(events.db, {
       ...filter,
-      after: position,
+      after: place,
       order: 'asc',
       limit: BATCH,
     })
     for (const { id, type, body } of found) yield `id: ${id}\nevent: ${type}\ndata: ${body}\n\n`
     const last = found.at(-1)
     if (last) {
-      position = (await findPosition(events.db, last.id)) ?? position
+      place = (await findPlace(events.db, last.id)) ?? place
       silentSince = events.clock()
       continue
     }
@@ -100,7 +95,7 @@ function isTime(last: Date, now: Date): boolean {
   return Math.abs(now.getTime() - last.getTime()) >= COMMENT_EVERY_MS
 }
 
-type Start = { position: number; id?: string | undefined }
+type Start = { place: number; id?: string | undefined }
 
 /** Where to begin: after the last event that was read, at a time, or with what comes next. */
 async function startOf(
@@ -108,9 +103,9 @@ async function startOf(
   after: string | undefined,
   { since }: EventFilter,
 ): Promise<Start | undefined> {
-  if (after === undefined) return since ? { position: 0 } : findLast(db)
-  const position = await findPosition(db, after)
-  return position === undefined ? undefined : { position }
+  if (after === undefined) return since ? { place: 0 } : findLast(db)
+  const place = await findPlace(db, after)
+  return place === undefined ? undefined : { place }
 }
 
 /** The id lets a reader go on from here that gets no event for now. */

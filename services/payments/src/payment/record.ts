@@ -20,7 +20,6 @@ import {
   type RefundAttempt,
 } from './database/refunds.repository.ts'
 import type { Db } from './database/tables.ts'
-import { SOURCE } from './events.ts'
 import { paymentMissing } from './problems.ts'
 import { type Derived, derivePayment, isUnderWay, latestOf } from './state.ts'
 
@@ -205,8 +204,7 @@ async function publishPaymentChange(db: Db, change: Change, at: Date): Promise<v
     refundedAmount: after.refundedAmount,
     currency: after.currency,
   }
-  for (const type of typesOf(change))
-    await insertEvent(db, { source: SOURCE, type, subject: after.id, data, at })
+  for (const type of typesOf(change)) await insertEvent(db, { type, subject: after.id, data, at })
 }
 
 function typesOf({ before, after, attempts }: Change): string[] {
@@ -237,7 +235,7 @@ export async function publishRefundChange(
   if (!type || (before && refundType(before.status) === type)) return
   const { id, amount, currency, status } = after
   const data = { refundId: id, paymentId: paymentId ?? null, amount, currency, status }
-  await insertEvent(db, { source: SOURCE, type, subject: id, data, at })
+  await insertEvent(db, { type, subject: id, data, at })
 }
 
 function refundType(status: RefundStatus): string | undefined {

@@ -50,8 +50,8 @@ function dataOf({ ownerId, contentType, sizeBytes, checksumSha256, location }: N
 }
 
 export function uploadEvent(file: NewFile): FirstEvent {
-  const about = { source: SOURCE, prefix: PREFIX, idName: 'fileId', data: dataOf(file) }
-  return firstEvent({ ...about, type: 'file.uploaded', at: new Date(file.createdAt) })
+  const about = { type: 'file.uploaded', prefix: PREFIX, idName: 'fileId', data: dataOf(file) }
+  return firstEvent({ ...about, at: file.createdAt })
 }
 
 /** In the transaction of the change. */
@@ -63,7 +63,7 @@ export async function insertFileEvent(
 ): Promise<void> {
   const data = { fileId: file.id, ...dataOf(file) }
   const subject = `${PREFIX}${file.id}`
-  await insertEvent(db, { source: SOURCE, type, subject, data, at })
+  await insertEvent(db, { type, subject, data, at })
 }
 
 type ToldLink = { linkId: number; fileId: number; expiresAt: string }
@@ -75,5 +75,5 @@ export async function insertLinkEvent(
   at: Date,
 ): Promise<void> {
   const subject = `link:${link.linkId}`
-  await insertEvent(db, { source: SOURCE, type, subject, data: { ...link }, at })
+  await insertEvent(db, { type, subject, data: { ...link }, at })
 }

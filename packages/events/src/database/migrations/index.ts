@@ -4,6 +4,7 @@ import { traceparentMigration } from './0002-traceparent.ts'
 import { forwardsMigration } from './0003-forwards.ts'
 import { fewerIndexesMigration } from './0004-fewer-indexes.ts'
 import { outboxMigration } from './0005-outbox.ts'
+import { placesMigration } from './0006-places.ts'
 
 /** A host lists these after the kit's own. */
 export const eventMigrations: Migration[] = [
@@ -12,4 +13,5 @@ export const eventMigrations: Migration[] = [
   forwardsMigration,
   fewerIndexesMigration,
   outboxMigration,
+  placesMigration,
 ]

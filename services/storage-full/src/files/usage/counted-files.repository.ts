@@ -67,8 +67,8 @@ const NUMBERS = new Set(['size_bytes', 'location_id'])
 
 /** The parts of a statement that insert the file, once for each row of `from`, and its event. */
 function insertTold(told: ToldRow, from: RawBuilder<unknown>): RawBuilder<unknown> {
-  const { eventId, eventType, eventAt, subjectPrefix, traceparent, ...withBody } = told
-  const { headStart, tailStart, tailEnd, ...row } = withBody
+  const { eventId, eventType, eventAt, subjectPrefix, traceparent, ...withData } = told
+  const { dataStart, dataEnd, ...row } = withData
   const columns = Object.keys(row).map((column) => sql.ref(column))
   const values = Object.entries(row).map(([column, value]) =>
     NUMBERS.has(column) ? sql`cast(${value} as bigint)` : sql`${value}`,

@@ -1,0 +1,21 @@
+import type { Migration } from '@plinth/kit'
+import { sql } from 'kysely'
+
+/**
+ * Rows of `events` are numbered when they get their place, so that number is the place. The outbox keeps
+ * the data alone: the rest of a body is in other columns.
+ */
+export const placesMigration: Migration = {
+  name: 'events-0006-places',
+  up: async (db, engine) => {
+    await db.schema.dropIndex('events_position').execute()
+    await db.schema.alterTable('events').dropColumn('position').execute()
+    await db.schema.alterTable('event_outbox').dropColumn('head').execute()
+    const data =
+      engine === 'sqlite'
+        ? sql`json_extract('{' || tail, '$.data')`
+        : sql`cast(cast('{' || tail as json) -> 'data' as text)`
+    await sql`update event_outbox set tail = ${data}`.execute(db)
+    await db.schema.alterTable('event_outbox').renameColumn('tail', 'data').execute()
+  },
+}
