@@ -14,28 +14,28 @@ export async function middleTurn<Ours, Baseline>(
   return turns.toSorted((a, b) => a.ratio - b.ratio)[count >> 1] as Turn<Ours, Baseline>
 }
 
-/** Processor time that a number of requests took. */
-export type Spent = { cpuMs: number; requests: number }
+/** The time, or processor time, that a number of requests took. */
+export type Spent = { ms: number; requests: number }
 
 /**
- * Processor time of a request, in milliseconds, over all turns together: one turn differs from the
- * next by more than what is measured.
+ * The time of a request, in milliseconds, over all turns together: one turn differs from the next by
+ * more than what is measured.
  */
-export async function processorTimes(
+export async function timeOfRequests(
   count: number,
   ours: () => Promise<Spent>,
   baseline: () => Promise<Spent>,
 ): Promise<Turn<number, number>> {
-  const one = { run: ours, cpuMs: 0, requests: 0 }
-  const other = { run: baseline, cpuMs: 0, requests: 0 }
+  const one = { run: ours, ms: 0, requests: 0 }
+  const other = { run: baseline, ms: 0, requests: 0 }
   for (let turn = 0; turn < count; turn++)
     // The first of two costs some percent more, also against itself: each is first in every other turn.
     for (const side of turn % 2 === 0 ? [one, other] : [other, one]) {
-      const { cpuMs, requests } = await side.run()
-      side.cpuMs += cpuMs
+      const { ms, requests } = await side.run()
+      side.ms += ms
       side.requests += requests
     }
-  const ofRequest = ({ cpuMs, requests }: Spent) => cpuMs / requests
+  const ofRequest = ({ ms, requests }: Spent) => ms / requests
   return {
     ours: ofRequest(one),
     baseline: ofRequest(other),

@@ -10,7 +10,7 @@ import { type BenchRequest, drive } from '../harness/compare.ts'
 import { atMost, type Row } from '../harness/row.ts'
 import { type BenchServer, startServer } from '../harness/server-process.ts'
 import { SECONDS } from '../harness/settings.ts'
-import { processorTimes, type Spent } from '../harness/turns.ts'
+import { type Spent, timeOfRequests } from '../harness/turns.ts'
 import { ADMIN, logIn } from './service.ts'
 
 const PATH = '/api/users/me'
@@ -126,7 +126,7 @@ async function signedIn(server: BenchServer): Promise<Observed> {
 
 async function race(what: string, one: Observed, other: Observed, bar?: number): Promise<Row> {
   for (const each of [one, other]) await spent(each, SECONDS / 2)
-  const { ours, baseline, ratio } = await processorTimes(
+  const { ours, baseline, ratio } = await timeOfRequests(
     TURNS,
     () => spent(one, SECONDS / 10),
     () => spent(other, SECONDS / 10),
@@ -143,7 +143,7 @@ async function race(what: string, one: Observed, other: Observed, bar?: number):
 async function spent({ server, own }: Observed, seconds: number): Promise<Spent> {
   const before = server.cpuMs()
   const { requestsPerSecond } = await drive(server, own, { seconds })
-  return { cpuMs: server.cpuMs() - before, requests: requestsPerSecond * seconds }
+  return { ms: server.cpuMs() - before, requests: requestsPerSecond * seconds }
 }
 
 function microseconds(ms: number): string {

@@ -107,6 +107,7 @@ export function mountEvents<T extends EventTables>(
   server.addHook('preClose', async () => streams.close())
   const dispatcher = startDispatcher(events, {
     onPlaced: streams.notify,
+    isRead: streams.isRead,
     metrics: server.metrics,
     tracer: server.tracer,
     delivers: settings.delivers,

@@ -22,6 +22,8 @@ export type Dispatcher = {
 
 type Options = {
   onPlaced: () => void
+  /** Whether the stream has readers. */
+  isRead: () => boolean
   metrics: Metrics
   tracer: Tracer | undefined
   delivers: boolean
@@ -30,9 +32,10 @@ type Options = {
 /** Delivers events to endpoints. Every node has one; leases keep them apart. */
 export function startDispatcher(events: Events, options: Options): Dispatcher {
   const lanes = openLanes(events, options)
+  let hasEndpoints = true
   const round = coalesce(async () => {
     if (lanes.stopped) return
-    await placeEvents(events)
+    hasEndpoints = (await placeEvents(events)) ?? hasEndpoints
     options.onPlaced()
     // Nothing is sent unsigned.
     if (!events.masterKey) return
@@ -49,8 +52,9 @@ export function startDispatcher(events: Events, options: Options): Dispatcher {
   }
   const timer = options.delivers ? setInterval(look, EVERY_MS).unref() : undefined
   let soon: NodeJS.Timeout | undefined
+  // Where no one waits, the turns alone place larger batches, which costs less; a list places by itself.
   const wake = () => {
-    if (soon) return
+    if (soon || !(hasEndpoints || options.isRead())) return
     const pause = Math.max(SOON_MS, lookedAt + APART_MS - performance.now())
     soon = setTimeout(() => {
       soon = undefined

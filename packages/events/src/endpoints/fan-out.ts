@@ -4,27 +4,31 @@ import { type PlacedEvent, placeNext } from '../database/places.repository.ts'
 import type { Db } from '../database/tables.ts'
 import type { Events } from '../events.ts'
 
-/** Gives what was committed until now its place in the list, and makes the deliveries of it. */
-export async function placeEvents(events: Events): Promise<void> {
+/**
+ * Gives what was committed until now its place in the list, and makes the deliveries of it. Returns
+ * whether there are endpoints, if anything was new.
+ */
+export async function placeEvents({ db, source, clock }: Events): Promise<boolean | undefined> {
+  let hasEndpoints: boolean | undefined
   let isMore = true
   while (isMore)
-    isMore = await placeNext(events.db, events.source, (db, placed) => fanOut(events, db, placed))
+    isMore = await placeNext(db, source, async (transaction, placed) => {
+      hasEndpoints = await fanOut(transaction, placed, clock())
+    })
+  return hasEndpoints
 }
 
 /** A paused endpoint gets them later. */
-async function fanOut(
-  { clock }: Events,
-  db: Db,
-  placed: () => Promise<PlacedEvent[]>,
-): Promise<void> {
+async function fanOut(db: Db, placed: () => Promise<PlacedEvent[]>, now: Date): Promise<boolean> {
   const endpoints = (await listEndpoints(db)).filter(({ state }) => state !== 'disabled')
-  if (endpoints.length === 0) return
+  if (endpoints.length === 0) return false
   const wanted = (await placed()).flatMap(({ serial, type, endpointId }) =>
     endpoints
       .filter((endpoint) => isFor(endpoint, { type, endpointId }))
       .map(({ id }) => ({ serial, endpointId: id, trigger: 'event' as const })),
   )
-  await insertDeliveries(db, wanted, clock())
+  await insertDeliveries(db, wanted, now)
+  return true
 }
 
 /** Whether an endpoint gets an event: one that is for it alone, or of a type that it wants. */

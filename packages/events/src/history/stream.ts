@@ -14,6 +14,7 @@ export type Streams = {
   open(start: StreamStart, reader: Reader): AsyncGenerator<string>
   /** New events have their place. */
   notify(): void
+  isRead(): boolean
   close(): void
 }
 
@@ -45,6 +46,7 @@ export function openStreams(events: Events): Streams {
       return eventsFrom(events, start, { end, mayRead, news: () => news.promise })
     },
     notify,
+    isRead: () => open > 0,
     close: () => closing.abort(),
   }
 }
