@@ -42,6 +42,15 @@ for (const engine of engines)
       assert.equal(session.client_reference_id, 'b1')
     })
 
+    test('gives payments ids that sort by the time they were made', async (t) => {
+      const { checkOut } = await start(t)
+
+      const first = await checkOut({ businessReference: 'b1' })
+      const second = await checkOut({ businessReference: 'b2' })
+
+      assert.ok(first.body.paymentId < second.body.paymentId)
+    })
+
     test('is PAID and COMPLETE when the customer has paid', async (t) => {
       const { paid, payment } = await start(t)
 

@@ -26,15 +26,15 @@ type AuditRow = Selectable<AccountTables['audit_events']>
 
 type NewRow = Omit<AuditRow, 'id'>
 
-const insert = prepared((db: Db<AccountTables>, row: NewRow) =>
-  db.insertInto('audit_events').values(row),
+const insert = prepared((db: Db<AccountTables>, entry: FromRow<NewRow>) =>
+  db.insertInto('audit_events').values(toRow<NewRow>(entry)),
 )
 
 export async function insertAuditEvent(
   db: Db<AccountTables>,
   entry: FromRow<NewRow>,
 ): Promise<void> {
-  await insert(db, toRow<NewRow>(entry))
+  await insert(db, entry)
 }
 
 export const AUDIT_SORTS = ['id', 'at']

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { randomUUIDv7 } from 'node:crypto'
 import { inTransaction, isLoopback, secondsAfter } from '@plinth/kit'
 import { type Payments, requireProvider, withPaymentLock } from '../payment/context.ts'
 import {
@@ -70,7 +70,7 @@ async function createOrReuse(payments: Payments, request: CheckoutRequest): Prom
   while (true) {
     const known = await findPaymentByReference(payments.db, request.businessReference)
     if (known) requireSameAmount(request, known)
-    const paymentId = known?.id ?? randomUUID()
+    const paymentId = known?.id ?? randomUUIDv7()
     const payable = await withPaymentLock(payments, paymentId, async () => {
       const reserve = () => reservePayment(payments, paymentId, request, linkParkedEvents)
       return payableAttempt(payments, paymentId, request, known ? undefined : await reserve())

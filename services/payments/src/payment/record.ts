@@ -62,6 +62,7 @@ export async function lockRecord(
   if (!locked) return undefined
   const others = intentsOf(locked.attempts)
   if (intent) others.delete(intent)
+  if (others.size === 0) return { ...locked, refunds, unresolved }
   return { ...locked, refunds: [...refunds, ...(await listRefundsOf(db, others))], unresolved }
 }
 
@@ -165,10 +166,11 @@ function customerOf(
   session?: CheckoutSession,
 ): string | null {
   const shown = attempts.find(({ reference }) => reference === attemptReference)
-  const asked: Partial<NewSession> = JSON.parse(shown?.request ?? '{}')
   const learnt = session && session.id === shown?.sessionId ? session.customerId : null
   const same = before.attemptReference === attemptReference
-  return asked.customerId ?? learnt ?? (same ? before.providerCustomerId : null)
+  if (same && learnt === null) return before.providerCustomerId
+  const asked: Partial<NewSession> = JSON.parse(shown?.request ?? '{}')
+  return asked.customerId ?? learnt
 }
 
 async function recordObservation(

@@ -37,17 +37,17 @@ export function newInboxEvent({ event, body, source }: ArrivedEvent, at: Date): 
   }
 }
 
-const claim = prepared((db: Db, row: WebhookEventRow) =>
+const claim = prepared((db: Db, event: InboxEvent) =>
   db
     .insertInto('webhook_events')
-    .values(row)
+    .values(toRow<WebhookEventRow>(event))
     .onConflict((conflict) => conflict.column('id').doNothing())
     .returning('id'),
 )
 
 /** One claim per event id: false when it was claimed before. Another node's open claim is awaited. */
 export async function claimEvent(db: Db, event: InboxEvent): Promise<boolean> {
-  const claimed = await claim(db, toRow<WebhookEventRow>(event))
+  const claimed = await claim(db, event)
   return claimed.length === 1
 }
 

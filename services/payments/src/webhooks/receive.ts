@@ -55,7 +55,8 @@ export async function receiveEvent(payments: Payments, delivery: Delivery) {
     const groupKey = owner?.paymentId ?? undefined
     const acknowledged = await inTransaction(payments.db, work, { groupKey })
     failPoint('webhook:committed')
-    if (object.kind === 'hint') payments.wake()
+    // Without a credential the job would do nothing, and meanwhile keep another node from it.
+    if (object.kind === 'hint' && payments.provider) payments.wake()
     return acknowledged
   } catch (error) {
     await recordFailedEvent(payments, delivery, error).catch((second) => {

@@ -25,10 +25,12 @@ export type SessionAttempt = Omit<Columns, 'state' | 'sessionId'> & {
 
 export type Attempt = ReservedAttempt | SessionAttempt
 
-const insert = prepared((db: Db, row: AttemptRow) => db.insertInto('attempts').values(row))
+const insert = prepared((db: Db, attempt: Attempt) =>
+  db.insertInto('attempts').values(toRow<AttemptRow>(attempt)),
+)
 
 export async function insertAttempt(db: Db, attempt: Attempt): Promise<void> {
-  await insert(db, toRow<AttemptRow>(attempt))
+  await insert(db, attempt)
 }
 
 const byPayment = prepared((db: Db, { paymentId }: { paymentId: string }) =>

@@ -29,7 +29,9 @@ type Facts = Partial<
   Pick<Observation, 'paymentId' | 'note' | 'anomaly' | 'statusBefore' | 'statusAfter'>
 >
 
-const insert = prepared((db: Db, row: NewRow) => db.insertInto('observations').values(row))
+const insert = prepared((db: Db, observation: Observation) =>
+  db.insertInto('observations').values(toRow<NewRow>(observation)),
+)
 
 /** Append-only: there is no update and no delete. */
 export async function insertObservation(
@@ -37,7 +39,7 @@ export async function insertObservation(
   { at, source, kind, subject, eventId, note }: ObservationSource,
   facts: Facts,
 ): Promise<void> {
-  const observation: Observation = {
+  await insert(db, {
     paymentId: facts.paymentId ?? null,
     at: at.toISOString(),
     source,
@@ -48,8 +50,7 @@ export async function insertObservation(
     anomaly: facts.anomaly ?? null,
     statusBefore: facts.statusBefore ?? null,
     statusAfter: facts.statusAfter ?? null,
-  }
-  await insert(db, toRow<NewRow>(observation))
+  })
 }
 
 export async function listObservations(db: Db, paymentId: string): Promise<Observation[]> {

@@ -94,12 +94,6 @@ export async function findPaymentByReference(
   return row && toPayment(row)
 }
 
-type ProjectionRow = Omit<PaymentRow, 'business_reference' | 'amount' | 'currency' | 'created_at'>
-
-const update = prepared((db: Db, { id, ...projection }: ProjectionRow) =>
-  db.updateTable('payments').set(projection).where('id', '=', id),
-)
-
 const DERIVED = [
   'provider_customer_id',
   'status',
@@ -114,11 +108,17 @@ const DERIVED = [
   'checks',
 ] as const
 
+const update = prepared((db: Db, payment: FromRow<PaymentRow>) => {
+  const row = toRow<PaymentRow>(payment)
+  const derived = Object.fromEntries(DERIVED.map((column) => [column, row[column]]))
+  return db.updateTable('payments').set(derived).where('id', '=', row.id)
+})
+
 /** Several of these are one statement without a join on PostgreSQL; SQLite would look at every index. */
-const insertAgain = prepared((db: Db, row: PaymentRow) =>
+const insertAgain = prepared((db: Db, payment: FromRow<PaymentRow>) =>
   db
     .insertInto('payments')
-    .values(row)
+    .values(toRow<PaymentRow>(payment))
     .onConflict((conflict) =>
       conflict
         .column('id')
@@ -130,13 +130,9 @@ const insertAgain = prepared((db: Db, row: PaymentRow) =>
 
 /** Of a payment whose lock the caller has, so that it is there. */
 export async function updateProjection(db: Db, payment: Payment, now: Date): Promise<void> {
-  const changed = { anomalies: payment.anomalies.join(','), updatedAt: now.toISOString() }
-  if (engineOf(db) === 'postgres') {
-    await insertAgain(db, toRow<PaymentRow>({ ...payment, ...changed }))
-    return
-  }
-  const { businessReference, amount, currency, createdAt, ...projection } = payment
-  await update(db, toRow<ProjectionRow>({ ...projection, ...changed }))
+  const anomalies = payment.anomalies.join(',')
+  const save = engineOf(db) === 'postgres' ? insertAgain : update
+  await save(db, { ...payment, anomalies, updatedAt: now.toISOString() })
 }
 
 export async function deletePayment(db: Db, id: string): Promise<void> {

@@ -58,10 +58,10 @@ export function listRefundsAnd(db: Db, intent: string, soughtId: string): Promis
 
 const NEWS = ['payment_intent_id', 'status', 'reason', 'metadata', 'updated_at'] as const
 
-const upsert = prepared((db: Db, row: RefundRow) =>
+const upsert = prepared((db: Db, refund: FromRow<RefundRow>) =>
   db
     .insertInto('refunds')
-    .values(row)
+    .values(toRow<RefundRow>(refund))
     .onConflict((conflict) =>
       conflict
         .column('id')
@@ -74,7 +74,7 @@ const upsert = prepared((db: Db, row: RefundRow) =>
 export async function upsertRefund(db: Db, refund: Refund, now: Date): Promise<void> {
   const at = now.toISOString()
   const metadata = JSON.stringify(refund.metadata)
-  await upsert(db, toRow<RefundRow>({ ...refund, metadata, createdAt: at, updatedAt: at }))
+  await upsert(db, { ...refund, metadata, createdAt: at, updatedAt: at })
 }
 
 function toRefund({ metadata, created_at, updated_at, ...row }: RefundRow): Refund {
