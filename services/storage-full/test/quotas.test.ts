@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { readdir } from 'node:fs/promises'
+import { type IncomingMessage, request } from 'node:http'
+import { json } from 'node:stream/consumers'
 import { describe, type TestContext, test } from 'node:test'
 import { inTransaction, openDatabase } from '@plinth/kit'
 import { type ApiReply, sampleFiles } from '@plinth/kit/testing'
@@ -37,6 +40,15 @@ for (const engine of engines)
       assert.deepEqual([another.body.maxBytes, another.body.maxFiles], [1000, null])
       assert.equal((await api.get('/file/list', { token: user })).body.length, 2)
       assert.equal((await storedIn(service)).length, 2)
+    })
+
+    test('a large file is refused before it is sent, where there is no room at all', async (t) => {
+      const { api, baseUrl, user } = await start(t, { STORAGE_FULL_USER_FILES: '1' })
+      await upload(api, user)
+
+      const { status, body } = await announce(baseUrl, user, 2 ** 21)
+
+      assert.deepEqual([status, body.code], [413, 'QUOTA_EXCEEDED'])
     })
 
     test('over the number of files it is 413; a deletion makes room, another user has their own', async (t) => {
@@ -196,4 +208,22 @@ async function openOld(url: string): Promise<void> {
         'none', '2030')`.execute(db)
   await sql`insert into file_totals (owner_id, total) values ('1', 0), ('2', 2)`.execute(db)
   await close()
+}
+
+/** The head of an upload, whose body never comes. */
+async function announce(baseUrl: string, token: string, bytes: number) {
+  const upload = request(`${baseUrl}/file`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${token}`,
+      'content-type': 'multipart/form-data; boundary=x',
+      'content-length': bytes,
+    },
+  })
+  upload.flushHeaders()
+  const [reply]: IncomingMessage[] = await once(upload, 'response')
+  assert(reply)
+  const body = (await json(reply)) as { code: string }
+  upload.destroy()
+  return { status: reply.statusCode, body }
 }

@@ -6,15 +6,20 @@ import { engines, startStorage, upload } from './start-storage.ts'
 const postgres = engines.find(({ name }) => name === 'postgres')
 
 describe('round trips to PostgreSQL', { skip: postgres?.skip }, () => {
-  test('of an upload are two: who calls, and the file', async (t) => {
-    const database = await countRoundTrips(t, (await postgres?.freshUrl(t)) ?? '')
-    const { api, user } = await startStorage(t, { STORAGE_FULL_DATABASE_URL: database.url })
-    await upload(api, user)
+  for (const [what, env] of [
+    ['an upload', {}],
+    ['an upload with a quota', { STORAGE_FULL_USER_BYTES: '1GB', STORAGE_FULL_USER_FILES: '1000' }],
+  ] as const)
+    test(`of ${what} are two: who calls, and the file`, async (t) => {
+      const database = await countRoundTrips(t, (await postgres?.freshUrl(t)) ?? '')
+      const settings = { STORAGE_FULL_DATABASE_URL: database.url, ...env }
+      const { api, user } = await startStorage(t, settings)
+      await upload(api, user)
 
-    const trips = await database.fewestRoundTripsOf(async () => {
-      assert.equal((await upload(api, user)).status, 201)
+      const trips = await database.fewestRoundTripsOf(async () => {
+        assert.equal((await upload(api, user)).status, 201)
+      })
+
+      assert.equal(trips, 2)
     })
-
-    assert.equal(trips, 2)
-  })
 })

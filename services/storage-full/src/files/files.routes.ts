@@ -81,7 +81,9 @@ export function uploadRoute(server: Server, storage: Storage, write: Guard): voi
 
 /** A spool folder that is full or missing is a fault of the storage, not a bug. */
 async function receive(request: Request, reply: Reply, storage: Storage): Promise<Upload> {
-  const room = await requireRoom(storage, request.caller)
+  const length = request.headers['content-length']
+  const bodyBytes = length === undefined ? Number.POSITIVE_INFINITY : Number(length)
+  const room = await requireRoom(storage, request.caller, bodyBytes)
   try {
     return await receiveUpload(request.raw, reply.raw, uploadLimits(storage, room))
   } catch (error) {

@@ -24,13 +24,21 @@ export async function pageOfUsage({ db, limits }: Storage, page: PageRequest) {
   return pageOf(owners, await countOwners(db), page)
 }
 
+const SMALL_BYTES = 1024 * 1024
+
 /**
- * How many bytes the caller may still store. Refuses here when there is no room at all, before the
- * body is read; what else is on its way counts only when its row is made.
+ * How many bytes the caller may still store, as far as that is worth a question before the body is
+ * read. Refuses a large body when there is no room at all. What is small, or on its way as well, is
+ * refused when its row is made.
  */
-export async function requireRoom({ db, limits }: Storage, { userId }: Caller): Promise<number> {
+export async function requireRoom(
+  { db, limits }: Storage,
+  { userId }: Caller,
+  bodyBytes: number,
+): Promise<number> {
   const { files, bytes } = limits.quota
   if (files === undefined && bytes === undefined) return Number.POSITIVE_INFINITY
+  if (bodyBytes <= SMALL_BYTES) return bytes ?? Number.POSITIVE_INFINITY
   const used = await findUsage(db, userId)
   const room = bytes === undefined ? Number.POSITIVE_INFINITY : bytes - used.bytes
   if (room <= 0 || used.files >= (files ?? Number.POSITIVE_INFINITY)) throw overQuota(limits.quota)
