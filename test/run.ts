@@ -2,6 +2,8 @@
  * `npm test`: type check, lint, architecture, unit and HTTP tests, end-to-end tests, on servers it
  * obtains and stops itself. The last line is the sum of all of them.
  * `npm run check` (`--fast`) leaves the end-to-end tests out and tries fewer random inputs.
+ * `--pgbouncer` runs every test of the services and packages on PostgreSQL, and nothing else, through
+ * PgBouncer in transaction mode.
  * `TEST_STRICT=on` makes a skipped test a failure.
  */
 import { existsSync, readFileSync } from 'node:fs'
@@ -10,7 +12,7 @@ import { obtainChromium } from '../e2e/chromium.ts'
 import { lint, typeCheck } from './runner/checks.ts'
 import { keepTemporaryFilesInMemory } from './runner/memory-folder.ts'
 import { closingLines, hasFailed, type Outcome, outcomeOf } from './runner/outcome.ts'
-import { providePostgres } from './runner/postgres.ts'
+import { providePooledPostgres, providePostgres } from './runner/postgres.ts'
 import { runTestFiles, testFiles } from './runner/test-files.ts'
 
 /** They take longest; begun last, they would run alone for a minute or two. */
@@ -18,15 +20,17 @@ const LONGEST = ['test/pgbouncer.test.ts', 'e2e/package.test.ts', 'e2e/consoles/
 
 if (process.argv.includes('--help')) {
   console.log('npm test runs everything; npm run check leaves the end-to-end tests out.')
+  console.log('npm test -- --pgbouncer runs the tests on PostgreSQL through PgBouncer.')
   console.log('TEST_STRICT=on makes a skipped test a failure.')
   process.exit(0)
 }
 const fast = process.argv.includes('--fast')
+const pooled = process.argv.includes('--pgbouncer')
 const strict = process.env.TEST_STRICT === 'on'
 keepTemporaryFilesInMemory()
-const postgres = await providePostgres()
+const postgres = await (pooled ? providePooledPostgres() : providePostgres())
 // Installing takes a while, and the tests before the first that needs it take longer.
-const chromium = fast ? undefined : obtainChromium()
+const chromium = fast || pooled ? undefined : obtainChromium()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupt(signal))
 
 const outcomes: Outcome[] = []
@@ -62,6 +66,10 @@ function end(pid: number): void {
 
 function steps(): (() => Promise<Outcome>)[] {
   const architecture = testFiles('test/architecture*.test.ts')
+  if (pooled) {
+    const files = testFiles('{packages,services}/**/*.test.ts')
+    return [() => run('On PostgreSQL, through PgBouncer', files, availableParallelism() + 1)]
+  }
   const inside = testFiles('{packages,services,launcher,cli,bench,test}/**/*.test.ts')
     .filter((file) => !architecture.includes(file))
     .sort(longestFirst)
@@ -89,5 +97,5 @@ function run(
   also: Record<string, string> = {},
 ): Promise<Outcome> {
   const env = { ...postgres.env, ...also, ...(fast && { PROPERTY_RUNS_DIVISOR: '10' }) }
-  return runTestFiles(title, { files, concurrency, env })
+  return runTestFiles(title, { files, concurrency, env, ...(pooled && { only: 'postgres' }) })
 }

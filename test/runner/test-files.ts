@@ -22,6 +22,8 @@ type TestRun = {
   files: string[]
   concurrency: number
   env: Record<string, string>
+  /** The tests with this word in their name or in that of their suite. */
+  only?: string
 }
 
 export function testFiles(pattern: string): string[] {
@@ -75,6 +77,7 @@ async function runOnce(title: string, options: TestRun): Promise<Map<string, Out
     concurrency: options.concurrency,
     env,
     timeout: TEST_TIMEOUT_MS,
+    ...(options.only && { testNamePatterns: [options.only] }),
     execArgv: ['--import', join(import.meta.dirname, 'file-deadline.ts'), '--import', preload],
   })
   const outcomeOfFile = (file = '') =>

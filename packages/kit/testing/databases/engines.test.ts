@@ -72,6 +72,7 @@ describe('postgres', { skip: postgres.skip }, () => {
     const client = new pg.Client(held)
     await client.connect()
     t.after(() => client.end())
+    await client.query('begin')
 
     const next = await postgres.freshUrl(t)
 
