@@ -7,8 +7,8 @@ import { deliverAll } from './deliver.ts'
 import { type Delivery, eventsOf, type Opened, signed, WEBHOOK_SECRET } from './signed-events.ts'
 
 const PAYMENTS = Math.ceil(200 * SECONDS)
-/** Whose webhooks warm the service up: before some thousands of them its code is not optimised. */
-const WARMING = 500
+/** Whose webhooks warm the service up: its code is optimised after some twenty thousand of them. */
+const WARMING = 1000
 const MANY = Math.min(100_000, 50_000 * SECONDS)
 
 export function payments(): Promise<Row[]> {
@@ -37,7 +37,8 @@ export async function withPayments<T>(
 }
 
 async function rowsOf(server: BenchServer): Promise<Row[]> {
-  const opened = await openPayments(server.url, WARMING + PAYMENTS)
+  await warmUp(server.url)
+  const opened = await openPayments(server.url, PAYMENTS)
   const reading = { path: `/api/payments/${opened[0]?.paymentId}` }
   const again = signed('checkout.session.completed', { id: 'cs_unknown' })
   const duplicate = {
@@ -54,13 +55,22 @@ async function rowsOf(server: BenchServer): Promise<Row[]> {
   ]
 }
 
-export async function openPayments(url: string, count: number): Promise<Opened[]> {
+export async function warmUp(url: string): Promise<void> {
+  await deliverAll(url, interleaved(await openPayments(url, WARMING, 'warming')))
+}
+
+export async function openPayments(
+  url: string,
+  count: number,
+  references = 'order',
+): Promise<Opened[]> {
   const opened: Opened[] = []
-  while (opened.length < count) opened.push(await openPayment(url, opened.length))
+  while (opened.length < count)
+    opened.push(await openPayment(url, `${references} ${opened.length}`))
   return opened
 }
 
-async function openPayment(url: string, number: number): Promise<Opened> {
+async function openPayment(url: string, businessReference: string): Promise<Opened> {
   const reply = await fetch(`${url}/api/checkout/sessions`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -68,7 +78,7 @@ async function openPayment(url: string, number: number): Promise<Opened> {
       amount: 1000,
       currency: 'eur',
       description: 'A chair',
-      businessReference: `order ${number}`,
+      businessReference,
       attemptReference: 'first',
     }),
   })
@@ -78,8 +88,7 @@ async function openPayment(url: string, number: number): Promise<Opened> {
 
 /** Each delivery is claimed, joined to its payment and durable before it is acknowledged. */
 async function distinctRow(server: BenchServer, opened: Opened[]): Promise<Row> {
-  await deliverAll(server.url, interleaved(opened.slice(0, WARMING)))
-  const deliveries = interleaved(opened.slice(WARMING))
+  const deliveries = interleaved(opened)
   const bare = await bareInsertsPerSecond(deliveries[0]?.body ?? '', SECONDS / 2)
   const rate = await deliverAll(server.url, deliveries)
   const bareAfter = await bareInsertsPerSecond(deliveries[0]?.body ?? '', SECONDS / 2)

@@ -2,7 +2,7 @@ import { durableInsertsPerSecond } from '../baselines/durable-inserts.ts'
 import type { Row } from '../harness/row.ts'
 import { SECONDS } from '../harness/settings.ts'
 import { deliverAll } from '../payments/deliver.ts'
-import { interleaved, openPayments, withPayments } from '../payments/payments.ts'
+import { interleaved, openPayments, warmUp, withPayments } from '../payments/payments.ts'
 import type { Opened } from '../payments/signed-events.ts'
 import type { DatabaseNamed } from './databases.ts'
 import { rateAgainst } from './rates.ts'
@@ -46,6 +46,7 @@ export async function payments(databaseNamed: DatabaseNamed): Promise<Row[]> {
 
 /** Each turn delivers the events of payments that had none before. */
 async function webhookRate(url: string) {
+  await warmUp(url)
   const opened = await openPayments(url, PAYMENTS * ROUNDS)
   const first = opened[0] as Opened
   const deliver = () => deliverAll(url, interleaved(opened.splice(0, PAYMENTS)))
