@@ -1,9 +1,11 @@
 export { renameEndpointCreator } from './database/endpoints.repository.ts'
 export { eventMigrations } from './database/migrations/index.ts'
 export {
+  FIRST_EVENT_COLUMNS,
   type FirstEvent,
   firstEvent,
   firstEventOf,
+  firstEventsOf,
   insertEvent,
   insertFirstEvent,
 } from './database/outbox.repository.ts'

@@ -117,6 +117,18 @@ export function firstEventOf(event: FirstEvent, rows: string): RawBuilder<unknow
     from ${sql.ref(rows)}`
 }
 
+/** What a list in JSON with a `FirstEvent` for each row has of it, for PostgreSQL. */
+export const FIRST_EVENT_COLUMNS = `"eventId" text, "eventType" text, "eventAt" text,
+  "subjectPrefix" text, "dataStart" text, "dataEnd" text, traceparent text`
+
+/** The same for several rows, each of which has its event in `list`, by `key`. */
+export function firstEventsOf(rows: string, list: string, key: string): string {
+  return `insert into event_outbox (id, type, subject, created_at, traceparent, data)
+    select "eventId", "eventType", "subjectPrefix" || id, "eventAt", traceparent,
+      "dataStart" || id || "dataEnd"
+    from ${rows} join ${list} using (${key})`
+}
+
 /** PostgreSQL cannot infer the type of a value that is only selected. */
 export function text<T extends string | null>(value: T): RawBuilder<T> {
   return sql<T>`cast(${value} as text)`

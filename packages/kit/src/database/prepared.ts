@@ -16,7 +16,8 @@ type Build<T, V, R> = (db: Kysely<T>, values: V) => Compilable<R>
 /**
  * A statement that runs so often that its text is built once for each engine, and not for each
  * run. `build` must not look at the values, for it sees placeholders; the names are always the same.
- * `together` does the work of several on PostgreSQL, where `togetherOf` cannot tell how.
+ * `together` does the work of several on PostgreSQL, where `togetherOf` cannot tell how; outside of
+ * transactions those that wait for each other anyway are then sent as one.
  */
 export function prepared<T, V extends object, R>(
   build: Build<T, V, R>,
@@ -53,12 +54,13 @@ function placeholders<V extends object>(values: V): V {
 
 /**
  * `many` is the statement that looks up many keys at once, where this one looks up one; `together` the
- * one that does the work of many like this. One that is silent writes and returns no rows: all there is
- * to learn from it is whether it failed.
+ * one that does the work of many like this, also outside of transactions where it is shared. One that is
+ * silent writes and returns no rows: all there is to learn from it is whether it failed.
  */
 export type PreparedQuery<R = unknown> = CompiledQuery<R> & {
   many: CompiledQuery | undefined
   together: Together | undefined
+  isShared: boolean
   isSilent: boolean
 }
 
@@ -77,7 +79,11 @@ function statementOf<T, R>(
   const isPostgres = engineOf(db) === 'postgres'
   const node = isPostgres ? forManyKeys(compiled) : undefined
   const many = node && db.getExecutor().compileQuery(node, compiled.queryId)
-  const query = { ...compiled, many, together: undefined, isSilent: isSilent(compiled.query) }
+  const kind = {
+    isShared: isPostgres && together !== undefined,
+    isSilent: isSilent(compiled.query),
+  }
+  const query = { ...compiled, ...kind, many, together: undefined }
   const names = query.parameters.map((value) =>
     value instanceof Placeholder ? value.name : undefined,
   )

@@ -174,3 +174,68 @@ describe('transactions of one turn on postgres', { skip: postgres?.skip }, () =>
     )
   })
 })
+
+const add = prepared(
+  (db: Db<Tables>, note: Tables['notes']) => db.insertInto('notes').values(note).returning('size'),
+  {
+    sql: `insert into notes (id, counter, size)
+      select id, counter, size from json_to_recordset($1) as one (id text, counter text, size integer)
+      returning id, size`,
+    keys: ['id'],
+  },
+)
+
+describe('statements of one turn on postgres, outside of transactions', {
+  skip: postgres?.skip,
+}, () => {
+  test('that can be one are one, and each has its own answer', async (t) => {
+    const { db } = await open(t, (await postgres?.freshUrl(t)) ?? '')
+
+    const answers = await Promise.all(
+      NAMES.map((id, size) => add(db, { id, counter: id, size: size + 1 })),
+    )
+
+    assert.deepEqual(
+      answers.map(([row]) => row?.size),
+      [1, 2, 3, 4],
+    )
+    const { rows } = await sql`select distinct xmin from notes`.execute(db)
+    assert.equal(rows.length, 1)
+  })
+
+  test('run alone when one of them fails, and only that one fails', async (t) => {
+    const { db } = await open(t, (await postgres?.freshUrl(t)) ?? '')
+    const ids = ['one', 'far too long', 'two']
+
+    const outcomes = await Promise.allSettled(
+      ids.map((id) => add(db, { id, counter: 'a', size: id.length })),
+    )
+
+    assert.deepEqual(
+      outcomes.map((one) => (one.status === 'rejected' ? one.reason.message : one.value[0]?.size)),
+      [3, 'value too long for type character varying(9)', 3],
+    )
+  })
+
+  test('of the same row take turns, so that one inserts it', async (t) => {
+    const { db } = await open(t, (await postgres?.freshUrl(t)) ?? '')
+
+    const outcomes = await Promise.allSettled(
+      NAMES.map((counter) => add(db, { id: 'same', counter, size: 1 })),
+    )
+
+    assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1)
+  })
+
+  test('in a transaction are undone with it', async (t) => {
+    const { db } = await open(t, (await postgres?.freshUrl(t)) ?? '')
+
+    const undone = inTransaction(db, async (transaction) => {
+      await add(transaction, { id: 'a', counter: 'a', size: 1 })
+      throw new Error('undone')
+    })
+
+    await assert.rejects(undone, /undone/)
+    assert.deepEqual(await db.selectFrom('notes').selectAll().execute(), [])
+  })
+})

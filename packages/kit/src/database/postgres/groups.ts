@@ -1,14 +1,14 @@
+import type { QueryResult } from 'kysely'
 import { databaseUnavailable } from '../../problems.ts'
-import { currentTrace, inTrace } from '../../tracing/trace-context.ts'
 import { databaseFault, type Run } from '../engine.ts'
+import type { PreparedQuery } from '../prepared.ts'
+import { jointOf, memberKey } from './together.ts'
 
-type Work = (run: Run) => Promise<unknown>
-
-type Member = {
+type Member<Item, Result> = {
   key: string
-  work: Work
+  item: Item
   timer: NodeJS.Timeout
-  resolve(result: unknown): void
+  resolve(result: Result): void
   reject(error: unknown): void
 }
 
@@ -17,36 +17,33 @@ const MOST_TOGETHER = 32
 const MOST_AT_ONCE = 2
 
 /**
- * Transactions that share one when they are asked for in one turn of the event loop, or while others
- * are under way. They run at the same time, so two with the same key never share one, nor do they run
- * side by side. None succeeds before the common commit. When one fails nothing is committed, and each
- * is to run again alone.
+ * Transactions, or statements that are one each, that share one when they are asked for in one turn of
+ * the event loop, or while others are under way. They run at the same time, so two with the same key
+ * never share one, nor do they run side by side. None succeeds before the common commit. When one fails
+ * nothing is committed, and each is to run again alone.
  */
-export class Groups {
-  readonly #runTogether: (works: Work[]) => Promise<unknown[]>
+export class Groups<Item, Result> {
+  readonly #runTogether: (items: Item[]) => Promise<Result[]>
   readonly #waitMs: number
   readonly #busy = new Set<string>()
-  #waiting: Member[] = []
+  #waiting: Member<Item, Result>[] = []
   #underWay = 0
   #isPlanned = false
 
   /** `waitMs`: how long a transaction waits for its turn, as it would for a connection. */
-  constructor(runTogether: (works: Work[]) => Promise<unknown[]>, waitMs: number) {
+  constructor(runTogether: (items: Item[]) => Promise<Result[]>, waitMs: number) {
     this.#runTogether = runTogether
     this.#waitMs = waitMs
   }
 
-  run(key: string, work: Work): Promise<unknown> {
-    const { promise, resolve, reject } = Promise.withResolvers<unknown>()
-    // Whichever member came first runs the others: each keeps its own trace.
-    const trace = currentTrace()
-    const inOwnTrace: Work = (run) => inTrace(trace, () => work(run))
+  run(key: string, item: Item): Promise<Result> {
+    const { promise, resolve, reject } = Promise.withResolvers<Result>()
     const giveUp = () => {
       this.#waiting = this.#waiting.filter((one) => one !== member)
       reject(databaseUnavailable())
     }
     const timer = setTimeout(giveUp, this.#waitMs)
-    const member = { key, work: inOwnTrace, timer, resolve, reject }
+    const member = { key, item, timer, resolve, reject }
     this.#waiting.push(member)
     this.#plan()
     return promise
@@ -64,9 +61,9 @@ export class Groups {
   }
 
   /** In the order of their keys, as every node takes their locks. */
-  #next(): Member[] {
-    const group: Member[] = []
-    const left: Member[] = []
+  #next(): Member<Item, Result>[] {
+    const group: Member<Item, Result>[] = []
+    const left: Member<Item, Result>[] = []
     for (const member of this.#waiting) {
       const isFree = group.length < MOST_TOGETHER && !this.#busy.has(member.key)
       if (isFree) this.#busy.add(member.key)
@@ -77,11 +74,11 @@ export class Groups {
     return group.sort((one, other) => (one.key < other.key ? -1 : 1))
   }
 
-  async #commit(group: Member[]): Promise<void> {
+  async #commit(group: Member<Item, Result>[]): Promise<void> {
     this.#underWay += 1
     try {
-      const results = await this.#runTogether(group.map(({ work }) => work))
-      for (const [place, { resolve }] of group.entries()) resolve(results[place])
+      const results = await this.#runTogether(group.map(({ item }) => item))
+      for (const [place, { resolve }] of group.entries()) resolve(results[place] as Result)
     } catch (error) {
       const reason = group.length > 1 && isOfOne(error) ? new GroupFailed(error) : error
       for (const { reject } of group) reject(reason)
@@ -104,4 +101,33 @@ const TOOK_TOO_LONG = '57014'
 function isOfOne(error: unknown): boolean {
   const { code } = (error ?? {}) as { code?: string }
   return databaseFault(error) === undefined || code === TOOK_TOO_LONG
+}
+
+type Result = QueryResult<unknown>
+
+/**
+ * Runs statements that are a transaction each as one where they can be, and each alone where one would
+ * make the others fail.
+ */
+export function sharing(run: Run, waitMs: number): (query: PreparedQuery) => Promise<Result> {
+  const groups = new Map<string, Groups<PreparedQuery, Result>>()
+  const groupFor = () => new Groups<PreparedQuery, Result>((all) => runAsOne(run, all), waitMs)
+  return async (query) => {
+    if (!query.together) return run(query)
+    const group = groups.getOrInsertComputed(query.sql, groupFor)
+    return group.run(memberKey(query.together, query.parameters), query).catch((error) => {
+      if (error instanceof GroupFailed) return run(query)
+      throw error
+    })
+  }
+}
+
+async function runAsOne(run: Run, queries: PreparedQuery[]): Promise<Result[]> {
+  const [query] = queries
+  if (!query?.together || queries.length === 1) return Promise.all(queries.map(run))
+  const values = queries.map(({ parameters }) => parameters)
+  const joint = jointOf(query.together, values)
+  if (!joint) throw new Error('These statements cannot be one.')
+  const { rows } = await run({ ...query, sql: query.together.sql, parameters: [joint.list] })
+  return joint.answers(rows as Record<string, unknown>[]).map((own) => ({ rows: own }))
 }

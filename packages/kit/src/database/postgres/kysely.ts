@@ -8,9 +8,10 @@ import {
   type QueryResult,
   Transaction,
 } from 'kysely'
+import { currentTrace, inTrace } from '../../tracing/trace-context.ts'
 import { DirectExecutor, type Last, type Run } from '../engine.ts'
 import { isPrepared } from '../prepared.ts'
-import { Groups } from './groups.ts'
+import { Groups, sharing } from './groups.ts'
 import { LookUps } from './look-ups.ts'
 import type { PostgresPool } from './pool.ts'
 import { isOutdatedPlan, Statements } from './statements.ts'
@@ -30,22 +31,32 @@ export function openPostgresKysely<T>(
     const executor = new DirectExecutor(run, COMPILER, adapter)
     return { config: { dialect }, dialect, driver, executor }
   }
-  const groups = new Groups(
+  const waitMs = pool.options.connectionTimeoutMillis ?? 0
+  const groups = new Groups<(run: Run) => Promise<unknown>, unknown>(
     (works) => inSharedTransaction({ pool, statements }, works),
-    pool.options.connectionTimeoutMillis ?? 0,
+    waitMs,
   )
   const adapter = new PostgresPoolAdapter(
     (work, options) =>
       inOneTransaction({ pool, statements, ...options }, (run) =>
         work(new Transaction(dbFor(run))),
       ),
-    <D, R>(key: string, work: (db: Kysely<D>) => Promise<R>) =>
-      groups.run(key, (run) => work(new Transaction<D>(dbFor(run)))) as Promise<R>,
+    <D, R>(key: string, work: (db: Kysely<D>) => Promise<R>) => {
+      // Whichever member came first runs the others: each keeps its own trace.
+      const trace = currentTrace()
+      const inOwnTrace = (run: Run) => inTrace(trace, () => work(new Transaction<D>(dbFor(run))))
+      return groups.run(key, inOwnTrace) as Promise<R>
+    },
   )
   const runAlone = (query: CompiledQuery) => sendAlone(pool, statements, query)
   const lookUps = new LookUps(runAlone)
+  const runShared = sharing(runAlone, waitMs)
   return new Kysely<T>(
-    dbFor((query) => (isPrepared(query) && query.many ? lookUps.run(query) : runAlone(query))),
+    dbFor((query) => {
+      if (!isPrepared(query)) return runAlone(query)
+      if (query.isShared) return runShared(query)
+      return query.many ? lookUps.run(query) : runAlone(query)
+    }),
   )
 }
 

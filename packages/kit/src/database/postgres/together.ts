@@ -67,6 +67,11 @@ type Row = Record<string, unknown>
 /** Several statements of one text as one: its parameter, and which of its rows answer each of them. */
 export type Joint = { list: string; answers(rows: Row[]): Row[][] }
 
+/** What tells a statement from another that may become one with it. */
+export function memberKey({ names, keys }: Together, values: readonly unknown[]): string {
+  return keyOf(rowOf(names, values, 0), keys)
+}
+
 /** Nothing where these statements cannot be one. */
 export function jointOf(
   { names, keys }: Together,

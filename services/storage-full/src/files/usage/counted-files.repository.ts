@@ -3,6 +3,7 @@ import { engineOf, inTransaction, lastly, prepared, toRow } from '@plinth/kit'
 import { type RawBuilder, type Selectable, sql } from 'kysely'
 import type { StorageDb, StorageTables } from '../../database/tables.ts'
 import type { NewFile, StoredFile } from '../storage.ts'
+import { FILES_TOGETHER } from './files-together.repository.ts'
 import { addUsage, nextPart, PARTS, type Quota } from './usage.repository.ts'
 
 type NewRow = Omit<Selectable<StorageTables['files']>, 'id'>
@@ -82,7 +83,10 @@ function insertTold(told: ToldRow, from: RawBuilder<unknown>): RawBuilder<unknow
 type CountedRow = ToldRow & Share & { part: number }
 
 /** One statement, which is a transaction of its own. `own` is the part that is counted in. */
-const countedWith = (conditions: (owner: string, share: Share) => Conditions) =>
+const countedWith = (
+  conditions: (owner: string, share: Share) => Conditions,
+  together?: typeof FILES_TOGETHER,
+) =>
   prepared((db: StorageDb, { part, shareFiles, shareBytes, ...row }: CountedRow) => {
     const { owner_id: owner, size_bytes: bytes } = row
     const { before, during } = conditions(owner, { shareFiles, shareBytes })
@@ -95,11 +99,12 @@ const countedWith = (conditions: (owner: string, share: Share) => Conditions) =>
         returning part),
       ${insertTold(row, sql`from counted`)}`
     return { compile: () => statement.compile(db) }
-  })
+  }, together)
 
 type Conditions = { before: RawBuilder<unknown>; during: RawBuilder<unknown> }
 
-const counted = countedWith(() => ({ before: sql``, during: sql`` }))
+/** Without a quota. */
+const counted = countedWith(() => ({ before: sql``, during: sql`` }), FILES_TOGETHER)
 
 /**
  * Another part above its share, or a total that an earlier version left in one row, could make the
