@@ -2,8 +2,8 @@
  * `npm test`: type check, lint, architecture, unit and HTTP tests, end-to-end tests, on servers it
  * obtains and stops itself. The last line is the sum of all of them.
  * `npm run check` (`--fast`) leaves the end-to-end tests out and tries fewer random inputs.
- * `--pgbouncer` runs every test of the services and packages on PostgreSQL, and nothing else, through
- * PgBouncer in transaction mode.
+ * `--pgbouncer` runs the tests of services and packages that run on both engines, and nothing else, on
+ * PostgreSQL through PgBouncer in transaction mode.
  * `TEST_STRICT=on` makes a skipped test a failure.
  */
 import { existsSync, readFileSync } from 'node:fs'

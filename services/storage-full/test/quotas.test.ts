@@ -122,6 +122,41 @@ for (const engine of engines)
       assert.equal((await api.get('/file/usage')).status, 401)
     })
 
+    test('files of two users that arrive together are stored, told and counted one by one', async (t) => {
+      const service = await start(t)
+      const { api, user, admin } = service
+
+      const replies = await Promise.all(
+        Array.from({ length: 60 }, (_, n) =>
+          upload(api, n % 3 === 0 ? admin : user, textOf(n + 1)),
+        ),
+      )
+
+      assert.deepEqual(countsOf(replies), { 201: 60 })
+      assert.ok(replies.every(({ body }, n) => body.size === n + 1))
+      assert.equal(new Set(replies.map(({ body }) => body.id)).size, 60)
+      assert.equal((await storedIn(service)).length, 60)
+      for (const [token, files, bytes] of [
+        [user, 40, 1240],
+        [admin, 20, 590],
+      ] as const) {
+        const { body } = await api.get('/file/usage', { token })
+        assert.deepEqual([body.files, body.bytes], [files, bytes])
+      }
+      const { db, close } = await openDatabase<StorageTables>(
+        service.config.databaseUrl,
+        storageMigrations,
+      )
+      t.after(close)
+      const { rows } = await sql<{ subject: string }>`
+        select subject from event_outbox where type = 'file.uploaded'
+        union select subject from events where type = 'file.uploaded'`.execute(db)
+      assert.deepEqual(
+        rows.map(({ subject }) => subject).sort(),
+        replies.map(({ body }) => `file:${body.id}`).sort(),
+      )
+    })
+
     test('an administrator sees the usage of everyone, the largest first', async (t) => {
       const { api, user, admin } = await start(t, { STORAGE_FULL_USER_BYTES: '1MB' })
       const alice = await register(api, 'alice')

@@ -100,7 +100,7 @@ export function isUniqueViolation(error: unknown, name?: string): boolean {
 const FULL = /^(SQLITE_FULL|SQLITE_IOERR_SHMSIZE|53100)/
 // Connections refused, lost or too many; a statement that took too long; a server that starts or stops.
 const UNAVAILABLE =
-  /^(08\d{3}|53300|57014|57P0\d|SQLITE_(BUSY|LOCKED|READONLY|IOERR|CANTOPEN|PROTOCOL).*)$/
+  /^(08[\dA-Z]{3}|53300|57014|57P0\d|SQLITE_(BUSY|LOCKED|READONLY|IOERR|CANTOPEN|PROTOCOL).*)$/
 
 // What the driver says without a code; the last of a connection that was lost between two statements.
 const LOST = /^(Connection terminated|Query read timeout|Client has encountered a connection error)/

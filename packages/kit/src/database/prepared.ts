@@ -17,7 +17,7 @@ type Build<T, V, R> = (db: Kysely<T>, values: V) => Compilable<R>
  * A statement that runs so often that its text is built once for each engine, and not for each
  * run. `build` must not look at the values, for it sees placeholders; the names are always the same.
  * `together` does the work of several on PostgreSQL, where `togetherOf` cannot tell how; outside of
- * transactions those that wait for each other anyway are then sent as one.
+ * transactions those of one turn, and those that come while two such are under way, are then sent as one.
  */
 export function prepared<T, V extends object, R>(
   build: Build<T, V, R>,

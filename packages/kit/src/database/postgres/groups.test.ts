@@ -227,6 +227,20 @@ describe('statements of one turn on postgres, outside of transactions', {
     assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1)
   })
 
+  test('do not wait for a row that another node holds, but for the one that needs it', async (t) => {
+    const { db } = await open(t, (await postgres?.freshUrl(t)) ?? '')
+    const ids = ['1', 'held', '3']
+
+    const [free, held] = await inTransaction(db, async (other) => {
+      await claim(other, { id: 'held', counter: 'a', size: 1 })
+      const all = ids.map((id) => add(db, { id, counter: 'b', size: 2 }).catch(() => 'refused'))
+      return [await Promise.all([all[0], all[2]]), { waiting: all[1] }] as const
+    })
+
+    assert.deepEqual(free, [[{ size: 2 }], [{ size: 2 }]])
+    assert.equal(await held.waiting, 'refused')
+  })
+
   test('in a transaction are undone with it', async (t) => {
     const { db } = await open(t, (await postgres?.freshUrl(t)) ?? '')
 

@@ -60,7 +60,7 @@ export class Groups<Item, Result> {
     })
   }
 
-  /** In the order of their keys, as every node takes their locks. */
+  /** In the order of their keys, as transactions of every node take their locks. */
   #next(): Member<Item, Result>[] {
     const group: Member<Item, Result>[] = []
     const left: Member<Item, Result>[] = []
@@ -105,29 +105,32 @@ function isOfOne(error: unknown): boolean {
 
 type Result = QueryResult<unknown>
 
+type Ways = { alone: Run; forSeveral: Run }
+
 /**
  * Runs statements that are a transaction each as one where they can be, and each alone where one would
  * make the others fail.
  */
-export function sharing(run: Run, waitMs: number): (query: PreparedQuery) => Promise<Result> {
+export function sharing(ways: Ways, waitMs: number): (query: PreparedQuery) => Promise<Result> {
   const groups = new Map<string, Groups<PreparedQuery, Result>>()
-  const groupFor = () => new Groups<PreparedQuery, Result>((all) => runAsOne(run, all), waitMs)
+  const groupFor = () => new Groups<PreparedQuery, Result>((all) => runAsOne(ways, all), waitMs)
   return async (query) => {
-    if (!query.together) return run(query)
+    if (!query.together) return ways.alone(query)
     const group = groups.getOrInsertComputed(query.sql, groupFor)
     return group.run(memberKey(query.together, query.parameters), query).catch((error) => {
-      if (error instanceof GroupFailed) return run(query)
+      if (error instanceof GroupFailed) return ways.alone(query)
       throw error
     })
   }
 }
 
-async function runAsOne(run: Run, queries: PreparedQuery[]): Promise<Result[]> {
+async function runAsOne({ alone, forSeveral }: Ways, queries: PreparedQuery[]): Promise<Result[]> {
   const [query] = queries
-  if (!query?.together || queries.length === 1) return Promise.all(queries.map(run))
+  if (!query?.together || queries.length === 1) return Promise.all(queries.map(alone))
   const values = queries.map(({ parameters }) => parameters)
   const joint = jointOf(query.together, values)
   if (!joint) throw new Error('These statements cannot be one.')
-  const { rows } = await run({ ...query, sql: query.together.sql, parameters: [joint.list] })
+  const one = { ...query, sql: query.together.sql, parameters: [joint.list] }
+  const { rows } = await forSeveral(one)
   return joint.answers(rows as Record<string, unknown>[]).map((own) => ({ rows: own }))
 }

@@ -15,7 +15,12 @@ import { Groups, sharing } from './groups.ts'
 import { LookUps } from './look-ups.ts'
 import type { PostgresPool } from './pool.ts'
 import { isOutdatedPlan, Statements } from './statements.ts'
-import { inOneTransaction, inSharedTransaction, type Patience } from './transactions.ts'
+import {
+  inOneTransaction,
+  inSharedTransaction,
+  type Patience,
+  runForSeveral,
+} from './transactions.ts'
 
 type Work<T, R> = (db: Kysely<T>) => Promise<R | Last<R>>
 
@@ -50,7 +55,8 @@ export function openPostgresKysely<T>(
   )
   const runAlone = (query: CompiledQuery) => sendAlone(pool, statements, query)
   const lookUps = new LookUps(runAlone)
-  const runShared = sharing(runAlone, waitMs)
+  const forSeveral = (query: CompiledQuery) => runForSeveral({ pool, statements }, query)
+  const runShared = sharing({ alone: runAlone, forSeveral }, waitMs)
   return new Kysely<T>(
     dbFor((query) => {
       if (!isPrepared(query)) return runAlone(query)

@@ -18,9 +18,15 @@ type Means = Patience & { pool: PostgresPool; statements: Statements }
 export async function inOneTransaction<R>(
   means: Means,
   work: (run: Run) => Promise<R | Last<R>>,
+  begin: string[] = [],
 ): Promise<R> {
-  const result = await transact(means, (runAs) => work(runAs(0)))
+  const result = await transact(means, (runAs) => work(runAs(0)), begin)
   return result instanceof Last ? result.answer : result
+}
+
+/** A statement that does the work of several, in one round trip. */
+export function runForSeveral(means: Means, query: CompiledQuery): ReturnType<Run> {
+  return inOneTransaction(means, async (run) => new Last(run(query)), BEGIN_TOGETHER)
 }
 
 /** A row that another node holds must not hold up everyone in the group: each then runs alone. */

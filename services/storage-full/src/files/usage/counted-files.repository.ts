@@ -1,12 +1,10 @@
 import { type FirstEvent, firstEventOf, insertFirstEvent } from '@plinth/events'
 import { engineOf, inTransaction, lastly, prepared, toRow } from '@plinth/kit'
-import { type RawBuilder, type Selectable, sql } from 'kysely'
-import type { StorageDb, StorageTables } from '../../database/tables.ts'
+import { type RawBuilder, sql } from 'kysely'
+import type { StorageDb } from '../../database/tables.ts'
 import type { NewFile, StoredFile } from '../storage.ts'
-import { FILES_TOGETHER } from './files-together.repository.ts'
+import { FILES_TOGETHER, type NewRow } from './files-together.repository.ts'
 import { addUsage, nextPart, PARTS, type Quota } from './usage.repository.ts'
-
-type NewRow = Omit<Selectable<StorageTables['files']>, 'id'>
 
 const insert = prepared((db: StorageDb, row: NewRow) =>
   db.insertInto('files').values(row).returning('id'),
