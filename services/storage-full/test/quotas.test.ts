@@ -9,9 +9,22 @@ import { type ApiReply, sampleFiles } from '@plinth/kit/testing'
 import { sql } from 'kysely'
 import { storageMigrations } from '../src/database/migrations/index.ts'
 import type { StorageTables } from '../src/database/tables.ts'
+import { uploadEvent } from '../src/files/events.ts'
+import { insertFile } from '../src/files/usage/counted-files.repository.ts'
+import { requireActiveLocation } from '../src/locations/locations.ts'
 import { engines, register, startStorage, type TestStorage, upload } from './start-storage.ts'
 
 const SIZE = sampleFiles.png.length
+const FILE = {
+  ownerId: '2',
+  ownerName: 'user',
+  originalFilename: 'a.txt',
+  extension: 'txt',
+  contentType: 'text/plain',
+  sizeBytes: 10,
+  checksumSha256: '',
+  createdAt: '2026-01-01T00:00:00.000Z',
+}
 const NONE = { maxFiles: null, maxBytes: null }
 
 const textOf = (length: number) => ({
@@ -212,6 +225,33 @@ test('uploads of one user do not wait for each other on postgres', {
   })
 
   assert.deepEqual(countsOf(replies), { 201: 15 })
+})
+
+test('files of one user that are stored together count in another part each time, on postgres', {
+  skip: postgres?.skip,
+}, async (t) => {
+  const STORAGE_FULL_DATABASE_URL = (await postgres?.freshUrl(t)) ?? ''
+  await startStorage(t, { STORAGE_FULL_DATABASE_URL })
+  const { db, close } = await openDatabase<StorageTables>(
+    STORAGE_FULL_DATABASE_URL,
+    storageMigrations,
+  )
+  t.after(close)
+  const location = await requireActiveLocation(db)
+  const insert = (name: string) => {
+    const file = { ...FILE, storedFilename: name, objectName: name, location }
+    const quota = { files: undefined, bytes: undefined }
+    return insertFile(db, file, { quota, event: uploadEvent(file) })
+  }
+  const names = Array.from({ length: 20 }, (_, n) => String(n + 10))
+
+  for (const group of ['a', 'b']) await Promise.all(names.map((name) => insert(`${group}${name}`)))
+
+  const parts = await db.selectFrom('file_total_parts').select(['total', 'bytes']).execute()
+  assert.deepEqual(parts, [
+    { total: 20, bytes: 200 },
+    { total: 20, bytes: 200 },
+  ])
 })
 
 function countsOf(replies: ApiReply[]): Record<string, number> {

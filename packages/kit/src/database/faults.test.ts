@@ -14,9 +14,15 @@ import {
 import { actuatorRoutes } from '../http/routes/standard-routes.ts'
 import { createServer } from '../http/server.ts'
 import { createLogger } from '../runtime/logging.ts'
+import { databaseFault } from './engine.ts'
 import { claimLease, kitMigrations, type LeaseTables } from './leases/leases.repository.ts'
 import { type Database, type Db, openDatabase } from './open.ts'
 import { inTransaction } from './transaction.ts'
+
+test('a server that PgBouncer has lost is a fault of the database, like one that we have', () => {
+  for (const code of ['08P01', '08006', '57P01'])
+    assert.equal(databaseFault({ code }), 'unavailable')
+})
 
 for (const engine of engines)
   describe(`a database on ${engine.name}`, { skip: engine.skip }, () => {
