@@ -125,12 +125,9 @@ export function sharing(ways: Ways, waitMs: number): (query: PreparedQuery) => P
 }
 
 async function runAsOne({ alone, forSeveral }: Ways, queries: PreparedQuery[]): Promise<Result[]> {
-  const [query] = queries
-  if (!query?.together || queries.length === 1) return Promise.all(queries.map(alone))
-  const values = queries.map(({ parameters }) => parameters)
-  const joint = jointOf(query.together, values)
+  if (queries.length === 1) return Promise.all(queries.map(alone))
+  const joint = jointOf(queries)
   if (!joint) throw new Error('These statements cannot be one.')
-  const one = { ...query, sql: query.together.sql, parameters: [joint.list] }
-  const { rows } = await forSeveral(one)
+  const { rows } = await forSeveral(joint.query)
   return joint.answers(rows as Record<string, unknown>[]).map((own) => ({ rows: own }))
 }

@@ -64,8 +64,10 @@ function namesIn(text: string): string[] {
 
 type Row = Record<string, unknown>
 
-/** Several statements of one text as one: its parameter, and which of its rows answer each of them. */
-export type Joint = { list: string; answers(rows: Row[]): Row[][] }
+type Query = { sql: string; parameters: readonly unknown[]; together: Together | undefined }
+
+/** Several statements of one text as one, and which of its rows answer each of them. */
+type Joint<Q> = { query: Q; answers(rows: Row[]): Row[][] }
 
 /** What tells a statement from another that may become one with it. */
 export function memberKey({ names, keys }: Together, values: readonly unknown[]): string {
@@ -73,16 +75,17 @@ export function memberKey({ names, keys }: Together, values: readonly unknown[])
 }
 
 /** Nothing where these statements cannot be one. */
-export function jointOf(
-  { names, keys }: Together,
-  all: readonly (readonly unknown[])[],
-): Joint | undefined {
+export function jointOf<Q extends Query>(queries: readonly Q[]): Joint<Q> | undefined {
+  const [query] = queries
+  if (!query?.together) return undefined
+  const { sql, names, keys } = query.together
+  const all = queries.map(({ parameters }) => parameters)
   const rows = all.map((values, n) => rowOf(names, values, n))
   const ids = rows.map((row) => keyOf(row, keys))
   if (keys.length > 0 && new Set(ids).size < ids.length) return undefined
   if (!all.every((values) => values.every(isJson))) return undefined
   return {
-    list: JSON.stringify(rows),
+    query: { ...query, sql, parameters: [JSON.stringify(rows)] },
     answers: (found) => {
       const isNumbered = found[0] !== undefined && NUMBER in found[0]
       const byMember = Map.groupBy(found, (row) => (isNumbered ? row[NUMBER] : keyOf(row, keys)))

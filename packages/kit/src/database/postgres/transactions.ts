@@ -182,16 +182,14 @@ function nextText(lines: Waiting[][]): string | undefined {
 }
 
 function asOne(alike: Waiting[]): Sent[] {
-  const query = alike[0]?.query
-  const together = query && isPrepared(query) && alike.length > 1 ? query.together : undefined
-  const values = alike.map((one) => one.query.parameters)
-  const joint = together && jointOf(together, values)
-  if (!query || !joint) return alike.map(alone)
+  const queries = alike.map(({ query }) => query)
+  const joint = alike.length > 1 && queries.every(isPrepared) ? jointOf(queries) : undefined
+  if (!joint) return alike.map(alone)
   const settle = ({ rows }: QueryResult<unknown>) => {
     const answers = joint.answers(rows as Record<string, unknown>[])
     for (const [place, { resolve }] of alike.entries()) resolve({ rows: answers[place] ?? [] })
   }
-  return [{ query: { ...query, sql: together.sql, parameters: [joint.list] }, settle }]
+  return [{ query: joint.query, settle }]
 }
 
 function alone({ query, resolve }: Waiting): Sent {
