@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import pg from 'pg'
 import type { Connection, Row, Snapshot, Value } from './tables.ts'
 
@@ -63,16 +64,31 @@ export async function openPostgresSnapshot(url: string): Promise<Snapshot> {
   }
 }
 
-/** Connections of services; a backup or a console of the operator is none. */
+const ENDING_MS = 2000
+const PAUSE_MS = 50
+
+/**
+ * Connections of services; a backup or a console of the operator is none. Those of a service that has
+ * just stopped are still there for a moment.
+ */
 export async function isPostgresInUse(url: string): Promise<boolean> {
   const connection = await openPostgres(url)
+  const deadline = performance.now() + ENDING_MS
   try {
-    const rows: Record<string, Value>[] = await connection.run(
-      `select pid from pg_stat_activity where datname = current_database()
-        and application_name = 'plinth' and pid <> pg_backend_pid()`,
-    )
-    return rows.length > 0
+    while (await hasServices(connection)) {
+      if (performance.now() > deadline) return true
+      await setTimeout(PAUSE_MS)
+    }
+    return false
   } finally {
     await connection.close()
   }
+}
+
+async function hasServices(connection: Connection): Promise<boolean> {
+  const rows: Record<string, Value>[] = await connection.run(
+    `select pid from pg_stat_activity where datname = current_database()
+      and application_name = 'plinth' and pid <> pg_backend_pid()`,
+  )
+  return rows.length > 0
 }

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { engines } from '@plinth/kit/testing'
+import pg from 'pg'
+import { isInUse } from './open.ts'
+
+for (const engine of engines.filter(({ name }) => name === 'postgres')) {
+  test('a database is in use by a service that runs', { skip: engine.skip }, async (t) => {
+    const url = await engine.freshUrl(t)
+    await connect(t, url, 'plinth')
+
+    assert.equal(await isInUse(url), true)
+  })
+
+  test('a service that is stopping is waited for', { skip: engine.skip }, async (t) => {
+    const url = await engine.freshUrl(t)
+    const service = await connect(t, url, 'plinth')
+    const operator = await connect(t, url, 'psql')
+
+    const asking = isInUse(url)
+    const deadline = performance.now() + 30_000
+    while (!(await hasLooked(operator))) assert.ok(performance.now() < deadline)
+    await service.end()
+
+    assert.equal(await asking, false)
+  })
+}
+
+async function connect(t: TestContext, url: string, name: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url, application_name: name })
+  await client.connect()
+  t.after(() => client.end())
+  return client
+}
+
+/** Whether the first look, at which the service was there, has ended. */
+async function hasLooked(client: pg.Client): Promise<boolean> {
+  const { rows } = await client.query(
+    `select from pg_stat_activity where datname = current_database()
+      and application_name = 'plinth-backup' and state = 'idle' and query like 'select pid%'`,
+  )
+  return rows.length > 0
+}
