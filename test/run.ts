@@ -2,19 +2,21 @@
  * `npm test`: type check, lint, architecture, unit and HTTP tests, end-to-end tests, on servers it
  * obtains and stops itself. The last line is the sum of all of them.
  * `npm run check` (`--fast`) leaves the end-to-end tests out and tries fewer random inputs.
- * `--pgbouncer` runs the tests of services and packages that run on both engines, and nothing else, on
- * PostgreSQL through PgBouncer in transaction mode.
+ * `--pgbouncer` runs the tests of services and packages, and nothing else, with PostgreSQL behind PgBouncer
+ * in transaction mode for every database that they use.
  * `TEST_STRICT=on` makes a skipped test a failure.
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { obtainChromium } from '../e2e/chromium.ts'
-import { lint, typeCheck } from './runner/checks.ts'
+import { checks } from './runner/checks.ts'
 import { keepTemporaryFilesInMemory } from './runner/memory-folder.ts'
 import { closingLines, hasFailed, type Outcome, outcomeOf } from './runner/outcome.ts'
 import { providePooledPostgres, providePostgres } from './runner/postgres.ts'
 import { runTestFiles, testFiles } from './runner/test-files.ts'
 
+const AT_ONCE = availableParallelism() + 1
+const IN_BATCHES = { concurrency: AT_ONCE, inBatches: true }
 /** They take longest; begun last, they would run alone for a minute or two. */
 const LONGEST = ['test/pgbouncer.test.ts', 'e2e/package.test.ts', 'e2e/consoles/reference.test.ts']
 
@@ -68,21 +70,23 @@ function steps(): (() => Promise<Outcome>)[] {
   const architecture = testFiles('test/architecture*.test.ts')
   if (pooled) {
     const files = testFiles('{packages,services}/**/*.test.ts')
-    return [() => run('On PostgreSQL, through PgBouncer', files, availableParallelism() + 1)]
+    return [() => run('On PostgreSQL, through PgBouncer', files, IN_BATCHES)]
   }
   const inside = testFiles('{packages,services,launcher,cli,bench,test}/**/*.test.ts')
     .filter((file) => !architecture.includes(file))
     .sort(longestFirst)
   const endToEnd = fast ? [] : testFiles('e2e/**/*.test.ts').sort(longestFirst)
   return [
-    typeCheck,
-    lint,
+    checks,
     () => run('Architecture', architecture),
-    () => run('Tests', inside, availableParallelism() + 1),
+    () => run('Tests', inside, IN_BATCHES),
     async () =>
-      run('End to end', endToEnd, availableParallelism() + 1, {
-        E2E_CHROMIUM: (await chromium) ?? '',
-      }),
+      run(
+        'End to end',
+        endToEnd,
+        { concurrency: AT_ONCE },
+        { E2E_CHROMIUM: (await chromium) ?? '' },
+      ),
   ]
 }
 
@@ -93,9 +97,9 @@ function longestFirst(a: string, b: string): number {
 function run(
   title: string,
   files: string[],
-  concurrency = 1,
+  how: { concurrency: number; inBatches?: boolean } = { concurrency: 1 },
   also: Record<string, string> = {},
 ): Promise<Outcome> {
   const env = { ...postgres.env, ...also, ...(fast && { PROPERTY_RUNS_DIVISOR: '10' }) }
-  return runTestFiles(title, { files, concurrency, env, ...(pooled && { only: 'postgres' }) })
+  return runTestFiles(title, { files, env, ...how })
 }

@@ -5,16 +5,15 @@ import { type Outcome, outcomeOf } from './outcome.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 
-/** The pages and the client have types of their own: they know the DOM and no Node. */
-export async function typeCheck(): Promise<Outcome> {
-  const servers = await check('type check', 'tsc')
-  const consoles = await check('type check of the consoles', 'tsc', '-p', 'packages/console')
-  const client = await check('type check of the client', 'tsc', '-p', 'packages/client', '--noEmit')
-  return outcomeOf([servers, consoles, client])
-}
-
-export function lint(): Promise<Outcome> {
-  return check('lint and format', 'biome', 'check', '.', '--diagnostic-level=error')
+/** Types, lint and format, at once. The pages and the client know the DOM and no Node. */
+export async function checks(): Promise<Outcome> {
+  const outcomes = await Promise.all([
+    check('type check', 'tsc'),
+    check('type check of the consoles', 'tsc', '-p', 'packages/console'),
+    check('type check of the client', 'tsc', '-p', 'packages/client', '--noEmit'),
+    check('lint and format', 'biome', 'check', '.', '--diagnostic-level=error'),
+  ])
+  return outcomeOf(outcomes)
 }
 
 async function check(name: string, program: string, ...args: string[]): Promise<Outcome> {

@@ -74,6 +74,23 @@ test('a file that never ends has failed', { timeout: 60_000 }, (t) => {
   assert.equal(outcome.failed.length, 1)
 })
 
+test('files share a process, but for those that measure theirs or start others', (t) => {
+  const pid = 'test(String(process.pid), () => {})'
+  const samples = [`${pid} // one`, `${pid} // other`, `${pid} // child_process`]
+  const files = writeSamples(
+    t,
+    samples.map((sample) => `import { test } from 'node:test'\n${sample}`),
+  )
+  const run = runFiles(t, { files, concurrency: 1, env: {}, inBatches: true })
+  const pids = [...run.stdout.matchAll(/✔ (\d+) /g)].map(([, name]) => name)
+
+  assert.equal(run.outcome.passed, 3)
+  assert.deepEqual(
+    [pids.length, new Set(pids).size, pids.filter((one) => one === pids[1]).length],
+    [3, 2, 2],
+  )
+})
+
 test('the closing line is the sum of all steps, alone on the last line', () => {
   const first = { passed: 2, failed: ['one'], unstable: [], skipped: [] }
   const second = {
@@ -105,24 +122,36 @@ test('a skip fails the run in strict mode, and only there', () => {
   assert.match(closingLines(skipped, true), /a skipped test is a failure\n3 passed, 0 failed, 1 /)
 })
 
+type Scope = { after(fn: () => void): void }
+
+function runSample(t: Scope, sample: string, env: Record<string, string> = {}): Outcome {
+  return runFiles(t, { files: writeSamples(t, [sample]), concurrency: 1, env }).outcome
+}
+
+function writeSamples(t: Scope, samples: string[]): string[] {
+  const folder = temporaryFolder(t)
+  return samples.map((sample, place) => {
+    const file = join(folder, `sample-${place}.test.mjs`)
+    writeFileSync(file, sample)
+    return file
+  })
+}
+
 // The runner cannot run inside a test process, so a process of its own prints the outcome.
-function runSample(
-  t: { after(fn: () => void): void },
-  sample: string,
-  sampleEnv: Record<string, string> = {},
-): Outcome {
-  const folder = mkdtempSync(join(tmpdir(), 'plinth-runner-'))
-  t.after(() => rmSync(folder, { recursive: true }))
-  const file = join(folder, 'sample.test.mjs')
-  writeFileSync(file, sample)
-  const options = { files: [file], concurrency: 1, env: sampleEnv }
+function runFiles(t: Scope, options: object): { outcome: Outcome; stdout: string } {
   const script = `
     import { runTestFiles } from ${JSON.stringify(import.meta.resolve('./test-files.ts'))}
     const outcome = await runTestFiles('Sample', ${JSON.stringify(options)})
     console.log('\\n' + JSON.stringify(outcome))`
   const { NODE_TEST_CONTEXT: _, ...env } = process.env
-  const main = join(folder, 'main.mjs')
+  const main = join(temporaryFolder(t), 'main.mjs')
   writeFileSync(main, script)
   const { stdout } = spawnSync(process.execPath, [main], { env, encoding: 'utf8', timeout: 60_000 })
-  return JSON.parse(stdout.trim().split('\n').at(-1) ?? '')
+  return { outcome: JSON.parse(stdout.trim().split('\n').at(-1) ?? ''), stdout }
+}
+
+function temporaryFolder(t: Scope): string {
+  const folder = mkdtempSync(join(tmpdir(), 'plinth-runner-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  return folder
 }

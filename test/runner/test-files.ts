@@ -4,6 +4,7 @@ import { join, relative, resolve } from 'node:path'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
 import { promisify } from 'node:util'
+import { batchesOf } from './batches.ts'
 import { joinPackages } from './joined/join.ts'
 import { type Outcome, outcomeOf, type Skip } from './outcome.ts'
 
@@ -22,8 +23,7 @@ type TestRun = {
   files: string[]
   concurrency: number
   env: Record<string, string>
-  /** The tests with this word in their name or in that of their suite. */
-  only?: string
+  inBatches?: boolean
 }
 
 export function testFiles(pattern: string): string[] {
@@ -31,10 +31,14 @@ export function testFiles(pattern: string): string[] {
 }
 
 /**
- * Runs every file in a process of its own and shows each test as it ends. Files that failed run once
- * more, alone: what passes then depends on how busy the machine is, and is reported as that.
+ * Runs every file in a process of its own, or some together, and shows each test as it ends. Files that
+ * failed run once more, one process at a time: what passes then depends on how busy the machine is, and is
+ * reported as that.
  */
-export async function runTestFiles(title: string, options: TestRun): Promise<Outcome> {
+export async function runTestFiles(title: string, given: TestRun): Promise<Outcome> {
+  const each = given.files.map((file) => resolve(ROOT, file))
+  const files = given.inBatches ? batchesOf(each, join(COMPILED, 'batches')) : each
+  const options = { ...given, files }
   const outcomes = await runOnce(title, options)
   const failed = [...outcomes].filter(([, { failed }]) => failed.length > 0)
   if (failed.length > 0 && failed.length <= MOST_FILES_AGAIN) {
@@ -73,11 +77,10 @@ async function runOnce(title: string, options: TestRun): Promise<Map<string, Out
   }
   const stream = run({
     cwd: ROOT,
-    files: options.files.map((file) => resolve(ROOT, file)),
+    files: options.files,
     concurrency: options.concurrency,
     env,
     timeout: TEST_TIMEOUT_MS,
-    ...(options.only && { testNamePatterns: [options.only] }),
     execArgv: ['--import', join(import.meta.dirname, 'file-deadline.ts'), '--import', preload],
   })
   const outcomeOfFile = (file = '') =>

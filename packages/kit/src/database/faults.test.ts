@@ -61,9 +61,9 @@ for (const engine of engines)
     })
   })
 
-describe('a full disk', () => {
-  test('is 507 for what writes, while reading still works', async (t) => {
-    const database = await open(t, engines[0] as TestEngine)
+for (const engine of engines.filter(({ name }) => name === 'sqlite'))
+  test('a full disk is 507 for what writes, while reading still works', async (t) => {
+    const database = await open(t, engine)
     const { api } = await serve(t, database)
     await sql`create table ballast (bytes blob)`.execute(database.db)
     const { rows } = await sql<{ page_count: number }>`pragma page_count`.execute(database.db)
@@ -75,7 +75,6 @@ describe('a full disk', () => {
     assert.deepEqual([written.status, written.body.code], [507, 'STORAGE_FULL'])
     assert.equal((await api.get('/leases')).status, 200)
   })
-})
 
 const postgres = engines.find(({ name }) => name === 'postgres') as TestEngine
 

@@ -16,8 +16,7 @@ export type TestEngine = {
   freshUrl(t: Pick<TestContext, 'after'>, migrations?: Migration[]): Promise<string>
 }
 
-/** `for (const engine of engines) describe(`on ${engine.name}`, { skip: engine.skip }, …)` */
-export const engines: TestEngine[] = [
+const both: TestEngine[] = [
   {
     name: 'sqlite',
     skip: false,
@@ -34,6 +33,14 @@ export const engines: TestEngine[] = [
       throughPooler(await (await databases()).fresh(t, migrations)),
   },
 ]
+
+/**
+ * `for (const engine of engines) describe(`on ${engine.name}`, { skip: engine.skip }, …)`. With a
+ * pooler only the one behind it.
+ */
+export const engines = both.filter(
+  ({ name }) => name === 'postgres' || !process.env.TEST_POSTGRES_POOLER,
+)
 
 /** The same with databases that have the tables of these migrations. */
 export function enginesWith(migrations: Migration[]): TestEngine[] {
