@@ -13,25 +13,34 @@ import { type PgBouncer, pgBouncerMissing, startPgBouncer } from './servers/pgbo
 
 const ROOT = join(import.meta.dirname, '..')
 
-type Suite = { file: string; only?: string; except?: string }
+type Suites = { about: string; files: string[]; only?: string; except?: string }
 
-/** Migrations and leases of several nodes, races, services that are killed, payments that meet faults. */
-const SUITES: Suite[] = [
-  { file: 'packages/kit/src/database/transaction.test.ts' },
-  { file: 'packages/kit/src/database/database.test.ts' },
-  { file: 'packages/kit/src/database/leases/leases.test.ts' },
-  { file: 'services/identity/test/races.test.ts' },
-  { file: 'services/identity/test/refresh.test.ts' },
-  { file: 'services/storage-full/test/quotas.test.ts' },
-  // Of the steps of an upload only those that the database takes part in.
+/** Some of `npm test -- --pgbouncer`: those in which connections and transactions matter most. */
+const SUITES: Suites[] = [
   {
-    file: 'services/storage-full/test/crash-matrix-postgres.test.ts',
+    about: 'migrations and leases of several nodes, races, payments that meet faults',
+    files: [
+      'packages/kit/src/database/transaction.test.ts',
+      'packages/kit/src/database/database.test.ts',
+      'packages/kit/src/database/leases/leases.test.ts',
+      'services/identity/test/races.test.ts',
+      'services/identity/test/refresh.test.ts',
+      'services/storage-full/test/quotas.test.ts',
+      'services/payments/test/scenarios-events.test.ts',
+      'services/payments/test/scenarios-nodes.test.ts',
+    ],
+  },
+  {
+    about: 'a storage that is killed at a step that the database takes part in',
+    files: ['services/storage-full/test/crash-matrix-postgres.test.ts'],
+    only: 'files at LOCAL',
     except: 'large|upload:|publish:|thumbnail:read|thumbnail:put',
   },
-  // Killed in the middle of a transaction, and delivered again at once.
-  { file: 'services/payments/test/crash.test.ts', only: 'a webhook killed on postgres' },
-  { file: 'services/payments/test/scenarios-events.test.ts' },
-  { file: 'services/payments/test/scenarios-nodes.test.ts' },
+  {
+    about: 'a webhook that is killed in its transaction, and delivered again at once',
+    files: ['services/payments/test/crash.test.ts'],
+    only: 'a webhook killed on postgres',
+  },
 ]
 
 const postgres = engines.find(({ name }) => name === 'postgres')
@@ -75,9 +84,9 @@ describe('through PgBouncer in transaction mode', {
     assert.equal(named.length, pgBouncer.knowsNames ? 1 : 0)
   })
 
-  for (const suite of SUITES)
-    test(`${suite.file} passes`, async () => {
-      const { code, output } = await runSuite(suite, env)
+  for (const suites of SUITES)
+    test(`${suites.about}: all pass`, async () => {
+      const { code, output } = await runSuites(suites, env)
 
       assert.match(output, /^# pass [1-9]/m)
       assert.equal(code, 0, output)
@@ -90,14 +99,15 @@ const byName = prepared((db: Db<Tables>, { name }: { name: string }) =>
   db.selectFrom('pg_roles').select('rolname').where('rolname', '=', name),
 )
 
-async function runSuite(
-  { file, only = 'postgres', except }: Suite,
+async function runSuites(
+  { files, only, except }: Suites,
   env: Record<string, string>,
 ): Promise<{ code: number; output: string }> {
   const { NODE_TEST_CONTEXT: _, ...own } = process.env
-  const flags = [...preloads(), '--test', '--test-reporter=tap', `--test-name-pattern=${only}`]
+  const flags = [...preloads(), '--test', '--test-isolation=none', '--test-reporter=tap']
+  if (only) flags.push(`--test-name-pattern=${only}`)
   if (except) flags.push(`--test-skip-pattern=${except}`)
-  const child = spawn(process.execPath, [...flags, file], {
+  const child = spawn(process.execPath, [...flags, ...files], {
     cwd: ROOT,
     env: { ...own, ...env },
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -3,9 +3,10 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { parseEnv } from 'node:util'
+import { sqlite } from '@plinth/kit/testing'
 import { startStack } from '../../launcher/stack/stack.ts'
 import { type S3Server, s3Missing, startS3 } from '../../test/servers/s3.ts'
-import { type Env, fill, PASSWORD, PDF, sqlite, startSuiteOn, suiteEnv } from './filled-suite.ts'
+import { type Env, fill, PASSWORD, PDF, startSuiteOn, suiteEnv } from './filled-suite.ts'
 import { killedAt, plinth, plinthHere } from './run-plinth.ts'
 
 const skip = await s3Missing()

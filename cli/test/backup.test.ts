@@ -12,7 +12,7 @@ import {
 import { copyFile, truncate } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { describe, test } from 'node:test'
-import { engines } from '@plinth/kit/testing'
+import { engines, sqlite } from '@plinth/kit/testing'
 import Sqlite from 'better-sqlite3'
 import { services } from '../../launcher/services.ts'
 import type { Manifest } from '../../packages/backup/src/archive/manifest.ts'
@@ -20,16 +20,7 @@ import { readArchive } from '../../packages/backup/src/archive/read.ts'
 import { openArchiveWriter } from '../../packages/backup/src/archive/write.ts'
 import { openConnection } from '../../packages/backup/src/databases/open.ts'
 import { until } from '../../test/until.ts'
-import {
-  type Env,
-  elsewhere,
-  fill,
-  PASSWORD,
-  PDF,
-  sqlite,
-  startSuiteOn,
-  suiteEnv,
-} from './filled-suite.ts'
+import { type Env, elsewhere, fill, PASSWORD, PDF, startSuiteOn, suiteEnv } from './filled-suite.ts'
 import { type Ended, plinth, plinthHere } from './run-plinth.ts'
 
 for (const engine of engines)

@@ -7,14 +7,12 @@ import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import { storageClient } from '@plinth/client'
-import { engines, type TestEngine } from '@plinth/kit/testing'
+import { postgres } from '@plinth/kit/testing'
 import Sqlite from 'better-sqlite3'
 import { launch, lineOf } from '../../launcher/test/launch.ts'
 import { freePortSettings, freePorts } from '../../test/servers/free-ports.ts'
 import { clockFindings } from '../commands/doctor/finding.ts'
 import { type Ended, plinth, plinthHere, temporaryFolder } from './run-plinth.ts'
-
-const [, postgres] = engines as [TestEngine, TestEngine]
 
 type Finding = {
   check: string

@@ -3,7 +3,7 @@ import { copyFile, mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { identityClient, paymentsClient, storageClient, storageKeyClient } from '@plinth/client'
-import { engines, type TestEngine } from '@plinth/kit/testing'
+import type { TestEngine } from '@plinth/kit/testing'
 import { takePayment } from '../../e2e/stack.ts'
 import { type ServiceEntry, services } from '../../launcher/services.ts'
 import { type Stack, startStack } from '../../launcher/stack/stack.ts'
@@ -13,8 +13,6 @@ import { testEnv } from '../../launcher/test/test-env.ts'
 export const PASSWORD = 'a password of grace'
 const GRACE = { username: 'grace', email: 'grace@example.org', password: PASSWORD }
 export const PDF = new Blob(['%PDF-1.4\n%%EOF\n'], { type: 'application/pdf' })
-
-export const [sqlite] = engines as [TestEngine]
 
 /** Settings with a database of its own for each service. */
 export async function suiteEnv(t: TestContext, engine: TestEngine) {

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { identityClient } from '@plinth/client'
-import { engines, type TestEngine } from '@plinth/kit/testing'
+import { postgres, sqlite } from '@plinth/kit/testing'
 import Sqlite from 'better-sqlite3'
 import { services } from '../../launcher/services.ts'
 import { startStack } from '../../launcher/stack/stack.ts'
@@ -12,7 +12,6 @@ import { tableNames } from '../../packages/backup/src/databases/schema.repositor
 import { type Env, PASSWORD, suiteEnv } from './filled-suite.ts'
 import { type Ended, killedAt, plinthHere } from './run-plinth.ts'
 
-const [sqlite, postgres] = engines as [TestEngine, TestEngine]
 const only = services.filter(({ name }) => name === 'identity')
 
 async function onIdentity<R>(

@@ -10,7 +10,7 @@ import { readRecord } from '@plinth/backup'
 import { identityClient } from '@plinth/client'
 import { loadConfig, openForOperator } from '@plinth/identity'
 import { armFailPoint, createLogger, createServer, newKeyText, systemClock } from '@plinth/kit'
-import { engines, type TestEngine } from '@plinth/kit/testing'
+import { engines, sqlite, type TestEngine } from '@plinth/kit/testing'
 import { backupHealth, measureBackups } from '../backups/health.ts'
 import { makeBackup } from '../backups/make.ts'
 import { startSchedule } from '../backups/schedule.ts'
@@ -99,8 +99,6 @@ async function startMonitor(t: TestContext) {
   const { port } = server.address() as AddressInfo
   return { pings, url: `http://127.0.0.1:${port}/ping?of=plinth` }
 }
-
-const [sqlite] = engines as [TestEngine]
 
 test('a backup that fails says why, and is tried again after an hour', async (t) => {
   const { startNode, pass } = await startSuite(t, sqlite)

@@ -9,7 +9,7 @@ import { joinPackages } from './joined/join.ts'
 import { type Outcome, outcomeOf, type Skip } from './outcome.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-const TEST_TIMEOUT_MS = 300_000
+const TEST_TIMEOUT_MS = 600_000
 const FILE_SECONDS = '600'
 const COUNT_TIMEOUT_MS = 60_000
 /** More than a few are broken, not unstable. */

@@ -1,6 +1,13 @@
 export { type Api, type ApiReply, apiFor } from './api.ts'
 export { type TestClock, testClock } from './clock.ts'
-export { engines, enginesWith, type TestEngine } from './databases/engines.ts'
+export {
+  engines,
+  enginesWith,
+  pooled,
+  postgres,
+  sqlite,
+  type TestEngine,
+} from './databases/engines.ts'
 export { countRoundTrips } from './databases/round-trips.ts'
 export { listenForTest } from './listen.ts'
 export { NO_DRAIN, preloads, type SpawnedService, spawnService } from './processes/spawn.ts'

@@ -76,9 +76,6 @@ const noS3 = await s3Missing()
 /** Kills a service at every step of its work, and compares what is left with what was promised. */
 export async function crashMatrix(engine: TestEngine): Promise<void> {
   if (engine.skip) return test('the crash matrix', { skip: engine.skip })
-  // A pooler has nothing to do with where the files are.
-  if (process.env.TEST_POSTGRES_POOLER)
-    return transfers(engine, 'LOCAL', await openHouse({ after }, { engine, provider: 'LOCAL' }))
   const s3 = noS3 ? undefined : await startS3({ after })
   const house = (provider: ProviderName) => openHouse({ after }, { engine, provider, s3 })
 

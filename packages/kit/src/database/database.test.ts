@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { sql } from 'kysely'
-import { engines, type TestEngine } from '../../testing/databases/engines.ts'
+import { engines, sqlite } from '../../testing/databases/engines.ts'
 import { addNote, NOTES, type NoteTables, openNotes } from '../../testing/databases/notes.ts'
 import { StartError } from '../problems.ts'
 import { forUpdate, isUniqueViolation } from './engine.ts'
@@ -93,7 +93,6 @@ test('a database that does not answer is named, without its password', async () 
 })
 
 test('a transaction that SQLite itself rolled back, as it does on a full disk, keeps its cause and blocks no other', async (t) => {
-  const [sqlite] = engines as [TestEngine]
   const database = await openNotes(t, await sqlite.freshUrl(t))
 
   const lost = inTransaction(database.db, async (db) => {

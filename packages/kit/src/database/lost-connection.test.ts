@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { PassThrough } from 'node:stream'
 import { describe, type TestContext, test } from 'node:test'
 import { sql } from 'kysely'
-import { engines } from '../../testing/databases/engines.ts'
+import { pooled, postgres } from '../../testing/databases/engines.ts'
 import { listenForTest } from '../../testing/listen.ts'
 import { createServer } from '../http/server.ts'
 import { systemClock } from '../runtime/clock.ts'
@@ -12,9 +12,7 @@ import type { Migration } from './migrate.ts'
 import { type Db, openDatabase } from './open.ts'
 import { inTransaction } from './transaction.ts'
 
-const postgres = engines.find(({ name }) => name === 'postgres')
-
-describe('a connection that is lost', { skip: postgres?.skip }, () => {
+describe('a connection that is lost', { skip: postgres.skip }, () => {
   test('between two statements of a transaction fails that request alone', async (t) => {
     const { db, lost } = await openWatched(t)
     const server = createServer({
@@ -64,7 +62,8 @@ describe('a connection that is lost', { skip: postgres?.skip }, () => {
     assert.ok(await processOf(db))
   })
 
-  test('while idle is replaced', async (t) => {
+  // A pooler replaces it by itself.
+  test('while idle is replaced', { skip: pooled }, async (t) => {
     const { db, lost } = await openWatched(t)
     const warned = lost()
 
@@ -80,10 +79,10 @@ describe('a connection that is lost', { skip: postgres?.skip }, () => {
 })
 
 test('connections ended again and again under load lose nothing', {
-  skip: postgres?.skip,
+  skip: postgres.skip,
 }, async (t) => {
   type Tables = { halves: { pair: number; half: number } }
-  const url = (await postgres?.freshUrl(t)) ?? ''
+  const url = await postgres.freshUrl(t)
   const { db, close } = await openDatabase<Tables>(url, [HALVES])
   t.after(close)
   const acknowledged: number[] = []
@@ -145,7 +144,7 @@ async function freshDb(t: TestContext, url: string): Promise<Db<object>> {
 async function openWatched(t: TestContext) {
   const lines = new PassThrough()
   const log = createLogger('test', 'warn', lines)
-  const database = await openDatabase<object>((await postgres?.freshUrl(t)) ?? '', [], { log })
+  const database = await openDatabase<object>(await postgres.freshUrl(t), [], { log })
   t.after(() => database.close())
   const lost = async () => {
     const [line] = await once(lines, 'data')

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { sql } from 'kysely'
-import { engines, type TestEngine } from '../../testing/databases/engines.ts'
+import { engines, sqlite } from '../../testing/databases/engines.ts'
 import { type Db, openDatabase } from './open.ts'
 import { prepared } from './prepared.ts'
 import { inTransaction } from './transaction.ts'
@@ -138,8 +138,6 @@ for (const engine of engines)
   })
 
 describe('reads on sqlite', () => {
-  const [sqlite] = engines as [TestEngine]
-
   test('asked before the database closes are answered', async (t) => {
     const { db, close } = await openDatabase<Tables>(await sqlite.freshUrl(t), [NOTES])
     await insert(db, 1, 'one')

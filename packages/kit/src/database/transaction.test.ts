@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { sql } from 'kysely'
-import { engines, type TestEngine } from '../../testing/databases/engines.ts'
+import { engines, postgres, sqlite, type TestEngine } from '../../testing/databases/engines.ts'
 import { countRoundTrips } from '../../testing/databases/round-trips.ts'
 import { isUniqueViolation } from './engine.ts'
 import type { Migration } from './migrate.ts'
@@ -120,11 +120,9 @@ for (const engine of engines)
     })
   })
 
-const postgres = engines.find(({ name }) => name === 'postgres')
-
-describe('a transaction on postgres', { skip: postgres?.skip }, () => {
+describe('a transaction on postgres', { skip: postgres.skip }, () => {
   test('makes one round trip when it waits for nothing', async (t) => {
-    const { url, roundTripsOf } = await countRoundTrips(t, (await postgres?.freshUrl(t)) ?? '')
+    const { url, roundTripsOf } = await countRoundTrips(t, await postgres.freshUrl(t))
     const { db, close } = await openDatabase<Tables>(url, [NOTES], { poolSize: 1 })
     t.after(close)
 
@@ -167,7 +165,7 @@ describe('a transaction on postgres', { skip: postgres?.skip }, () => {
   })
 
   test('can send later, on the same connection, what a failure has skipped', async (t) => {
-    const url = (await postgres?.freshUrl(t)) ?? ''
+    const url = await postgres.freshUrl(t)
     const database = await openDatabase<Tables>(url, [NOTES], { poolSize: 1 })
     t.after(() => database.close())
     const failing = inTransaction(database.db, async (transaction) => {
@@ -186,7 +184,7 @@ describe('a transaction on postgres', { skip: postgres?.skip }, () => {
   })
 
   test('sends nothing when its work fails first', async (t) => {
-    const { url, roundTripsOf } = await countRoundTrips(t, (await postgres?.freshUrl(t)) ?? '')
+    const { url, roundTripsOf } = await countRoundTrips(t, await postgres.freshUrl(t))
     const database = await openDatabase<Tables>(url, [NOTES], { poolSize: 1 })
     t.after(() => database.close())
 
@@ -204,8 +202,6 @@ describe('a transaction on postgres', { skip: postgres?.skip }, () => {
 })
 
 describe('transactions on sqlite that are committed together', () => {
-  const [sqlite] = engines as [TestEngine]
-
   test('a statement that comes too late does not become part of another', async (t) => {
     const database = await openNotes(t, sqlite)
     const { promise: escaped, resolve: letOut } = Promise.withResolvers<{ db: Db<Tables> }>()

@@ -5,21 +5,17 @@ import { describe, test } from 'node:test'
 import pg from 'pg'
 import type { Migration } from '../../src/database/migrate.ts'
 import { openDatabase } from '../../src/database/open.ts'
-import { engines } from './engines.ts'
+import { engines, postgres, sqlite } from './engines.ts'
 import { startPostgres } from './postgres.ts'
 
 type Things = { things: { name: string } }
 
-const postgres = engines.find((engine) => engine.name === 'postgres')
-assert.ok(postgres)
+test('sqlite: two databases of one test are two files', async (t) => {
+  const [first, second] = [await sqlite.freshUrl(t), await sqlite.freshUrl(t)]
 
-for (const sqlite of engines.filter((engine) => engine.name === 'sqlite'))
-  test('sqlite: two databases of one test are two files', async (t) => {
-    const [first, second] = [await sqlite.freshUrl(t), await sqlite.freshUrl(t)]
-
-    assert.match(first, /^sqlite:\//)
-    assert.notEqual(first, second)
-  })
+  assert.match(first, /^sqlite:\//)
+  assert.notEqual(first, second)
+})
 
 const things: Migration = {
   name: 'test-0001-things',

@@ -16,31 +16,31 @@ export type TestEngine = {
   freshUrl(t: Pick<TestContext, 'after'>, migrations?: Migration[]): Promise<string>
 }
 
-const both: TestEngine[] = [
-  {
-    name: 'sqlite',
-    skip: false,
-    freshUrl: async (_t, migrations = []) => {
-      const file = join(sqliteFolder(), nextName())
-      if (migrations.length > 0) copyFileSync(await migratedFile(migrations), file)
-      return `sqlite:${file}`
-    },
+export const sqlite: TestEngine = {
+  name: 'sqlite',
+  skip: false,
+  freshUrl: async (_t, migrations = []) => {
+    const file = join(sqliteFolder(), nextName())
+    if (migrations.length > 0) copyFileSync(await migratedFile(migrations), file)
+    return `sqlite:${file}`
   },
-  {
-    name: 'postgres',
-    skip: whyNoPostgres(),
-    freshUrl: async (t, migrations = []) =>
-      throughPooler(await (await databases()).fresh(t, migrations)),
-  },
-]
+}
+
+export const postgres: TestEngine = {
+  name: 'postgres',
+  skip: whyNoPostgres(),
+  freshUrl: async (t, migrations = []) =>
+    throughPooler(await (await databases()).fresh(t, migrations)),
+}
+
+/** Why a test of what a pooler hides or does by itself cannot run, or `false`. */
+export const pooled = process.env.TEST_POSTGRES_POOLER ? 'not behind a pooler' : false
 
 /**
  * `for (const engine of engines) describe(`on ${engine.name}`, { skip: engine.skip }, …)`. With a
  * pooler only the one behind it.
  */
-export const engines = both.filter(
-  ({ name }) => name === 'postgres' || !process.env.TEST_POSTGRES_POOLER,
-)
+export const engines = pooled ? [postgres] : [sqlite, postgres]
 
 /** The same with databases that have the tables of these migrations. */
 export function enginesWith(migrations: Migration[]): TestEngine[] {

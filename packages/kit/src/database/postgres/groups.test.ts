@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { sql } from 'kysely'
-import { engines } from '../../../testing/databases/engines.ts'
+import { postgres } from '../../../testing/databases/engines.ts'
 import { databaseUnavailable } from '../../problems.ts'
 import { forUpdate } from '../engine.ts'
 import { type Db, openDatabase } from '../open.ts'
@@ -73,11 +73,9 @@ async function open(t: TestContext, url: string) {
   return { db, counts, count }
 }
 
-const postgres = engines.find(({ name }) => name === 'postgres')
-
-describe('transactions of one turn on postgres', { skip: postgres?.skip }, () => {
+describe('transactions of one turn on postgres', { skip: postgres.skip }, () => {
   test('with different keys are one transaction, in which each has its own rows', async (t) => {
-    const { db, counts, count } = await open(t, (await postgres?.freshUrl(t)) ?? '')
+    const { db, counts, count } = await open(t, await postgres.freshUrl(t))
     await count('c', 'known')
 
     const ids = ['1', 'two', 'known', '4']
@@ -97,7 +95,7 @@ describe('transactions of one turn on postgres', { skip: postgres?.skip }, () =>
   })
 
   test('with the same key take turns, so that no change is lost', async (t) => {
-    const { counts, count } = await open(t, (await postgres?.freshUrl(t)) ?? '')
+    const { counts, count } = await open(t, await postgres.freshUrl(t))
 
     const all = Array.from({ length: 100 }, (_, n) => count(NAMES[n % 4] ?? '', `n${n}`))
     await Promise.all(all)
@@ -106,7 +104,7 @@ describe('transactions of one turn on postgres', { skip: postgres?.skip }, () =>
   })
 
   test('run alone when one of them fails, and only that one fails', async (t) => {
-    const { db, counts, count } = await open(t, (await postgres?.freshUrl(t)) ?? '')
+    const { db, counts, count } = await open(t, await postgres.freshUrl(t))
     const told: string[] = []
     const tell = (name: string) =>
       inTransaction(db, async (one) => afterCommit(one, () => told.push(name)), { groupKey: name })
@@ -132,7 +130,7 @@ describe('transactions of one turn on postgres', { skip: postgres?.skip }, () =>
   })
 
   test('do not wait for a row that another node holds, but for those who need it', async (t) => {
-    const { db, counts, count } = await open(t, (await postgres?.freshUrl(t)) ?? '')
+    const { db, counts, count } = await open(t, await postgres.freshUrl(t))
     const [free, held] = await inTransaction(db, async (other) => {
       await lock(other, { name: 'b' })
       const waiting = count('b', 'held')
@@ -146,7 +144,7 @@ describe('transactions of one turn on postgres', { skip: postgres?.skip }, () =>
   })
 
   test('wait for their turn as long as for a connection, and fail together', async (t) => {
-    const url = (await postgres?.freshUrl(t)) ?? ''
+    const url = await postgres.freshUrl(t)
     const { db, close } = await openDatabase<Tables>(url, [TABLES], { poolSize: 1, connectMs: 100 })
     t.after(close)
     const attempt = (name: string) =>
@@ -163,7 +161,7 @@ describe('transactions of one turn on postgres', { skip: postgres?.skip }, () =>
   })
 
   test('that name the same row of another key insert it once', async (t) => {
-    const { counts, count } = await open(t, (await postgres?.freshUrl(t)) ?? '')
+    const { counts, count } = await open(t, await postgres.freshUrl(t))
 
     const claimed = await Promise.all(NAMES.map((name) => count(name, 'same')))
 
@@ -186,10 +184,10 @@ const add = prepared(
 )
 
 describe('statements of one turn on postgres, outside of transactions', {
-  skip: postgres?.skip,
+  skip: postgres.skip,
 }, () => {
   test('that can be one are one, and each has its own answer', async (t) => {
-    const { db } = await open(t, (await postgres?.freshUrl(t)) ?? '')
+    const { db } = await open(t, await postgres.freshUrl(t))
 
     const answers = await Promise.all(
       NAMES.map((id, size) => add(db, { id, counter: id, size: size + 1 })),
@@ -204,7 +202,7 @@ describe('statements of one turn on postgres, outside of transactions', {
   })
 
   test('run alone when one of them fails, and only that one fails', async (t) => {
-    const { db } = await open(t, (await postgres?.freshUrl(t)) ?? '')
+    const { db } = await open(t, await postgres.freshUrl(t))
     const ids = ['one', 'far too long', 'two']
 
     const outcomes = await Promise.allSettled(
@@ -218,7 +216,7 @@ describe('statements of one turn on postgres, outside of transactions', {
   })
 
   test('of the same row take turns, so that one inserts it', async (t) => {
-    const { db } = await open(t, (await postgres?.freshUrl(t)) ?? '')
+    const { db } = await open(t, await postgres.freshUrl(t))
 
     const outcomes = await Promise.allSettled(
       NAMES.map((counter) => add(db, { id: 'same', counter, size: 1 })),
@@ -228,7 +226,7 @@ describe('statements of one turn on postgres, outside of transactions', {
   })
 
   test('do not wait for a row that another node holds, but for the one that needs it', async (t) => {
-    const { db } = await open(t, (await postgres?.freshUrl(t)) ?? '')
+    const { db } = await open(t, await postgres.freshUrl(t))
     const ids = ['1', 'held', '3']
 
     const [free, held] = await inTransaction(db, async (other) => {
@@ -242,7 +240,7 @@ describe('statements of one turn on postgres, outside of transactions', {
   })
 
   test('in a transaction are undone with it', async (t) => {
-    const { db } = await open(t, (await postgres?.freshUrl(t)) ?? '')
+    const { db } = await open(t, await postgres.freshUrl(t))
 
     const undone = inTransaction(db, async (transaction) => {
       await add(transaction, { id: 'a', counter: 'a', size: 1 })

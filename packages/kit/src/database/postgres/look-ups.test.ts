@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { sql } from 'kysely'
-import { engines } from '../../../testing/databases/engines.ts'
+import { postgres } from '../../../testing/databases/engines.ts'
 import { type Db, openDatabase } from '../open.ts'
 import { prepared } from '../prepared.ts'
 
@@ -33,11 +33,9 @@ async function callsOf(db: Db<Tables>): Promise<{ plans: number; text: string }[
   return rows
 }
 
-const postgres = engines.find(({ name }) => name === 'postgres')
-
-describe('look-ups on postgres', { skip: postgres?.skip }, () => {
+describe('look-ups on postgres', { skip: postgres.skip }, () => {
   test('of one turn are one query, with the rows of each key in order', async (t) => {
-    const url = (await postgres?.freshUrl(t)) ?? ''
+    const url = await postgres.freshUrl(t)
     const { db, close } = await openDatabase<Tables>(url, [NOTES], { poolSize: 1 })
     t.after(close)
     const rows = Array.from({ length: 30 }, (_, id) => ({
@@ -63,7 +61,7 @@ describe('look-ups on postgres', { skip: postgres?.skip }, () => {
   })
 
   test('without named statements leave nothing on the connection', async (t) => {
-    const url = (await postgres?.freshUrl(t)) ?? ''
+    const url = await postgres.freshUrl(t)
     const options = { poolSize: 1, namedStatements: false }
     const { db, close } = await openDatabase<Tables>(url, [NOTES], options)
     t.after(close)
