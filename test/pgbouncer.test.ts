@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, before, describe, test } from 'node:test'
 import { type Db, inTransaction, openDatabase, prepared } from '@plinth/kit'
 import { sql } from 'kysely'
-import { engines } from '../packages/kit/testing/databases/engines.ts'
+import { postgres } from '../packages/kit/testing/databases/engines.ts'
 import { startPostgres } from '../packages/kit/testing/databases/postgres.ts'
 import { preloads } from '../packages/kit/testing/processes/spawn.ts'
 import { type PgBouncer, pgBouncerMissing, startPgBouncer } from './servers/pgbouncer.ts'
@@ -43,10 +44,8 @@ const SUITES: Suites[] = [
   },
 ]
 
-const postgres = engines.find(({ name }) => name === 'postgres')
-
 describe('through PgBouncer in transaction mode', {
-  skip: postgres?.skip || (await pgBouncerMissing()),
+  skip: postgres.skip || (await pgBouncerMissing()),
 }, () => {
   let env: Record<string, string>
   let pgBouncer: PgBouncer
@@ -104,7 +103,10 @@ async function runSuites(
   env: Record<string, string>,
 ): Promise<{ code: number; output: string }> {
   const { NODE_TEST_CONTEXT: _, ...own } = process.env
-  const flags = [...preloads(), '--test', '--test-isolation=none', '--test-reporter=tap']
+  // Of several files Node ignores those that it does not find.
+  for (const file of files) assert.ok(existsSync(join(ROOT, file)), file)
+  const flags = [...preloads(), '--test', '--test-reporter=tap']
+  if (files.length > 1) flags.push('--test-isolation=none')
   if (only) flags.push(`--test-name-pattern=${only}`)
   if (except) flags.push(`--test-skip-pattern=${except}`)
   const child = spawn(process.execPath, [...flags, ...files], {

@@ -1,24 +1,31 @@
-import { hash } from 'node:crypto'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 const ROOT = join(import.meta.dirname, '../..')
 const MOST_FILES = 8
 
-/** Who measures the process needs one of its own, and who starts others gains nothing from company. */
-const ALONE = /child_process|spawn|crash|Here\(|memoryUsage|cpuUsage|_getActiveHandles/
+/** A file that measures its process needs one of its own; one that starts processes gains nothing here. */
+const ALONE = new RegExp(
+  [
+    'memoryUsage|cpuUsage|resourceUsage|_getActiveHandles|/proc/self/fd',
+    'child_process|spawn|crash|startS3|launch\\.ts|Here\\(',
+  ].join('|'),
+)
 
 /**
- * The modules to run in a process each: test files, and others, written to `folder`, that import several.
- * Those of one package load the same modules; sharing a process halves their processor time.
+ * The modules to run in a process each: a test file, or a temporary module that imports several of one
+ * package. These load the same code, and sharing a process halves their processor time.
  */
-export function batchesOf(files: string[], folder: string): string[] {
+export function batchesOf(files: string[]): string[] {
   const { alone = [], together = [] } = Object.groupBy(files, (file) =>
     ALONE.test(readFileSync(file, 'utf8')) ? 'alone' : 'together',
   )
+  const folder = mkdtempSync(join(tmpdir(), 'plinth-batches-'))
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
   const batches = Map.groupBy(together, packageOf).values().flatMap(inBatches)
-  const modules = batches.map((batch) => moduleOf(batch, folder))
+  const modules = batches.map((batch, place) => moduleOf(batch, join(folder, `${place}.test.mjs`)))
   return [...alone, ...modules]
 }
 
@@ -34,13 +41,10 @@ function inBatches(files: string[]): string[][] {
   )
 }
 
-/** Named by what it imports: another run writes the same to it, or has another. */
-function moduleOf(batch: string[], folder: string): string {
+function moduleOf(batch: string[], path: string): string {
   const [first = '', ...others] = batch
   if (others.length === 0) return first
-  const imports = batch.map((file) => `import '${pathToFileURL(file).href}'\n`).join('')
-  const path = join(folder, `${hash('sha256', imports).slice(0, 16)}.test.mjs`)
-  mkdirSync(folder, { recursive: true })
-  writeFileSync(path, imports)
+  const imports = batch.map((file) => `import ${JSON.stringify(pathToFileURL(file).href)}\n`)
+  writeFileSync(path, imports.join(''))
   return path
 }

@@ -9,8 +9,8 @@ import { joinPackages } from './joined/join.ts'
 import { type Outcome, outcomeOf, type Skip } from './outcome.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-const TEST_TIMEOUT_MS = 600_000
-const FILE_SECONDS = '600'
+const TEST_TIMEOUT_MS = 300_000
+const FILE_SECONDS = '900'
 const COUNT_TIMEOUT_MS = 60_000
 /** More than a few are broken, not unstable. */
 const MOST_FILES_AGAIN = 5
@@ -37,7 +37,7 @@ export function testFiles(pattern: string): string[] {
  */
 export async function runTestFiles(title: string, given: TestRun): Promise<Outcome> {
   const each = given.files.map((file) => resolve(ROOT, file))
-  const files = given.inBatches ? batchesOf(each, join(COMPILED, 'batches')) : each
+  const files = given.inBatches ? batchesOf(each) : each
   const options = { ...given, files }
   const outcomes = await runOnce(title, options)
   const failed = [...outcomes].filter(([, { failed }]) => failed.length > 0)

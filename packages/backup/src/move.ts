@@ -1,7 +1,7 @@
 import { failPoint, VERSION } from '@plinth/kit'
 import type { Show } from './archive/read.ts'
 import { mark, release, requireKnown, startFilling } from './databases/fill.ts'
-import { isInUse, openConnection, openSnapshots } from './databases/open.ts'
+import { openConnection, openSnapshots, requireUnused } from './databases/open.ts'
 import {
   countRows,
   createSum,
@@ -93,8 +93,7 @@ async function withSource(
 async function prepareTarget(name: string, from: Database, target: Database): Promise<Place> {
   if (from.url === target.url)
     throw new BackupError('refused', `The database of ${name} is there already.`)
-  if (await isInUse(from.url))
-    throw new BackupError('refused', `${name} is running on this data: stop it first.`)
+  await requireUnused(name, from.url)
   const data = { name, database: target, keys: {} }
   const [place] = placesOf(data) as [Place]
   if (!(await place.isEmpty())) {

@@ -4,7 +4,7 @@ import { pooled, postgres } from '@plinth/kit/testing'
 import pg from 'pg'
 import { isInUse } from './open.ts'
 
-// A pooler hides the connections of its clients, as docs/postgres.md says.
+// A pooler keeps and lends the connections of its clients, as docs/postgres.md says.
 const skip = postgres.skip || pooled
 
 test('a database is in use by a service that runs', { skip }, async (t) => {

@@ -35,6 +35,13 @@ export async function isInUse(url: string): Promise<boolean> {
   return file === undefined ? reaching(url, () => isPostgresInUse(url)) : isSqliteInUse(file)
 }
 
+/** Refuses a database that a service works on. */
+export async function requireUnused(name: string, url: string): Promise<void> {
+  if (!(await isInUse(url))) return
+  const pooler = fileOf(url) === undefined ? ' Connections that a pooler keeps count as well.' : ''
+  throw new BackupError('refused', `${name} is running on this data: stop it first.${pooler}`)
+}
+
 /** Names a database that does not answer, without the password of its address. */
 async function reaching<T>(url: string, work: () => Promise<T>): Promise<T> {
   try {

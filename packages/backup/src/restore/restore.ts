@@ -3,7 +3,7 @@ import { type Clock, failPoint, VERSION } from '@plinth/kit'
 import { fingerprintOf, type Manifest, memberOf } from '../archive/manifest.ts'
 import { type ReadMember, readArchive, type Show } from '../archive/read.ts'
 import { type Filling, mark, release, requireKnown, startFilling } from '../databases/fill.ts'
-import { isInUse } from '../databases/open.ts'
+import { requireUnused } from '../databases/open.ts'
 import type { Row } from '../databases/tables.ts'
 import { BackupError, orDiskFault } from '../faults.ts'
 import { openFiles } from '../sources/folder.ts'
@@ -87,8 +87,7 @@ class Restoring {
     this.#leftOut = kept.filter((name) => !names.includes(name))
     for (const service of this.#services) requireUsable(service, manifest)
     for (const { name, database } of this.#services)
-      if (database && (await isInUse(database.url)))
-        throw new BackupError('refused', `${name} is running on this data: stop it first.`)
+      if (database) await requireUnused(name, database.url)
     await this.#makeRoom()
     for (const { name, database } of this.#services) {
       const contents = manifest.services[name]?.database
