@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, before, describe, test } from 'node:test'
@@ -14,34 +13,29 @@ import { type PgBouncer, pgBouncerMissing, startPgBouncer } from './servers/pgbo
 
 const ROOT = join(import.meta.dirname, '..')
 
-type Suites = { about: string; files: string[]; only?: string; except?: string }
+type Suite = { file: string; only?: string; except?: string }
 
-/** Some of `npm test -- --pgbouncer`: those in which connections and transactions matter most. */
-const SUITES: Suites[] = [
+/**
+ * Of `npm test -- --pgbouncer` what depends most on connections: migrations and leases of several nodes,
+ * races, services that are killed, payments that meet faults.
+ */
+const SUITES: Suite[] = [
+  { file: 'packages/kit/src/database/transaction.test.ts' },
+  { file: 'packages/kit/src/database/database.test.ts' },
+  { file: 'packages/kit/src/database/leases/leases.test.ts' },
+  { file: 'services/identity/test/races.test.ts' },
+  { file: 'services/identity/test/refresh.test.ts' },
+  { file: 'services/storage-full/test/quotas.test.ts' },
+  // Of the steps of an upload only those that the database takes part in.
   {
-    about: 'migrations and leases of several nodes, races, payments that meet faults',
-    files: [
-      'packages/kit/src/database/transaction.test.ts',
-      'packages/kit/src/database/database.test.ts',
-      'packages/kit/src/database/leases/leases.test.ts',
-      'services/identity/test/races.test.ts',
-      'services/identity/test/refresh.test.ts',
-      'services/storage-full/test/quotas.test.ts',
-      'services/payments/test/scenarios-events.test.ts',
-      'services/payments/test/scenarios-nodes.test.ts',
-    ],
-  },
-  {
-    about: 'a storage that is killed at a step that the database takes part in',
-    files: ['services/storage-full/test/crash-matrix-postgres.test.ts'],
+    file: 'services/storage-full/test/crash-matrix-postgres.test.ts',
     only: 'files at LOCAL',
     except: 'large|upload:|publish:|thumbnail:read|thumbnail:put',
   },
-  {
-    about: 'a webhook that is killed in its transaction, and delivered again at once',
-    files: ['services/payments/test/crash.test.ts'],
-    only: 'a webhook killed on postgres',
-  },
+  // Killed in the middle of a transaction, and delivered again at once.
+  { file: 'services/payments/test/crash.test.ts', only: 'a webhook killed on postgres' },
+  { file: 'services/payments/test/scenarios-events.test.ts' },
+  { file: 'services/payments/test/scenarios-nodes.test.ts' },
 ]
 
 describe('through PgBouncer in transaction mode', {
@@ -83,9 +77,9 @@ describe('through PgBouncer in transaction mode', {
     assert.equal(named.length, pgBouncer.knowsNames ? 1 : 0)
   })
 
-  for (const suites of SUITES)
-    test(`${suites.about}: all pass`, async () => {
-      const { code, output } = await runSuites(suites, env)
+  for (const suite of SUITES)
+    test(`${suite.file} passes`, async () => {
+      const { code, output } = await runSuite(suite, env)
 
       assert.match(output, /^# pass [1-9]/m)
       assert.equal(code, 0, output)
@@ -98,18 +92,15 @@ const byName = prepared((db: Db<Tables>, { name }: { name: string }) =>
   db.selectFrom('pg_roles').select('rolname').where('rolname', '=', name),
 )
 
-async function runSuites(
-  { files, only, except }: Suites,
+async function runSuite(
+  { file, only, except }: Suite,
   env: Record<string, string>,
 ): Promise<{ code: number; output: string }> {
   const { NODE_TEST_CONTEXT: _, ...own } = process.env
-  // Of several files Node ignores those that it does not find.
-  for (const file of files) assert.ok(existsSync(join(ROOT, file)), file)
   const flags = [...preloads(), '--test', '--test-reporter=tap']
-  if (files.length > 1) flags.push('--test-isolation=none')
   if (only) flags.push(`--test-name-pattern=${only}`)
   if (except) flags.push(`--test-skip-pattern=${except}`)
-  const child = spawn(process.execPath, [...flags, ...files], {
+  const child = spawn(process.execPath, [...flags, file], {
     cwd: ROOT,
     env: { ...own, ...env },
     stdio: ['ignore', 'pipe', 'inherit'],

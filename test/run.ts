@@ -28,8 +28,7 @@ if (process.argv.includes('--help')) {
 }
 const fast = process.argv.includes('--fast')
 const pooled = process.argv.includes('--pgbouncer')
-// A few tests are about what a pooler does by itself.
-const strict = !pooled && process.env.TEST_STRICT === 'on'
+const strict = process.env.TEST_STRICT === 'on'
 keepTemporaryFilesInMemory()
 const postgres = await (pooled ? providePooledPostgres() : providePostgres())
 // Installing takes a while, and the tests before the first that needs it take longer.

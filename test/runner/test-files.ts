@@ -10,7 +10,7 @@ import { type Outcome, outcomeOf, type Skip } from './outcome.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const TEST_TIMEOUT_MS = 300_000
-const FILE_SECONDS = '900'
+const FILE_SECONDS = '600'
 const COUNT_TIMEOUT_MS = 60_000
 /** More than a few are broken, not unstable. */
 const MOST_FILES_AGAIN = 5
